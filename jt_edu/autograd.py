@@ -1,0 +1,162 @@
+"""Autograd: the gradient of a graph is more graph.
+
+    grad(loss, x)    walk back from the loss; each operator's rule turns the gradient of its output into
+                     those of its inputs; where paths join, gradients add
+
+The rules stand beside the operators (functions.py, meta.py) and are ordinary arithmetic, so what comes out is a graph
+like any other: it fuses, and it can be differentiated again. Nothing here computes a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jt_edu.errors import GradientError
+from jt_edu.graph import Node, inputs_first
+
+if TYPE_CHECKING:
+    from jt_edu.var import Var
+
+
+class Tape:
+    """The gradient that a `Function` brings along: `backward(*douts)` answers one gradient per source."""
+
+    def __init__(self, backward: Callable[..., Any], sources: Sequence[Node], outputs: Sequence[Node]) -> None:
+        self.backward, self.sources, self.outputs = backward, tuple(sources), tuple(outputs)
+
+
+def behind(node: Node) -> tuple[Node, ...]:
+    """The nodes that a gradient flows to from `node`."""
+    return node.inputs if node.tape is None else node.tape.sources
+
+
+def history(loss: Node) -> list[Node]:
+    """Everything the loss was computed from that takes part in gradients, inputs first."""
+    seen: set[Node] = set()
+    waiting = [loss]
+    while waiting:
+        node = waiting.pop()
+        if node.tracked and node not in seen:
+            seen.add(node)
+            waiting.extend(behind(node))
+    return sorted(seen, key=lambda n: n.id)
+
+
+def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unused: bool = False) -> list[Var | None]:
+    """Nodes for d loss / d target, one per target; see `jt.grad` for the learner's door."""
+    _check_loss(loss, seed)
+    wrap = type(loss)._of
+    order = history(loss.node)
+    wanted = {t.node for t in targets}
+    reach: set[Node] = set()
+    for node in order:
+        if node in wanted or any(i in reach for i in behind(node)):
+            reach.add(node)
+    grads: dict[Node, Var] = {loss.node: loss.ones_like() if seed is None else seed} if loss.node in reach else {}
+    for node in reversed(order):
+        if node in grads:
+            grads[node] = _hooked(node, grads[node])
+            _spread(node, grads, reach, wrap, order)
+    return [_found(t, grads, loss, allow_unused) for t in targets]
+
+
+def _spread(node: Node, grads: dict[Node, Var], reach: set[Node], wrap: Callable[[Node], Var], order: list[Node]) -> None:
+    """Hand the gradient of `node` on to its inputs."""
+    if node.tape is not None:
+        parts = _tape_gradients(node, grads, wrap, order)
+    else:
+        rules = node.op.gradients()
+        out, inputs = wrap(node), [wrap(i) for i in node.inputs]
+        parts = [
+            (i, rule(out, grads[node], *inputs))
+            for i, rule in zip(node.inputs, rules, strict=False)
+            if i in reach and rule is not None
+        ]
+    for i, part in parts:
+        if i in reach and part is not None:
+            part = part.cast(i.dtype)
+            grads[i] = grads[i] + part if i in grads else part
+
+
+def _tape_gradients(
+    node: Node, grads: dict[Node, Var], wrap: Callable[[Node], Var], order: list[Node]
+) -> list[tuple[Node, Var | None]]:
+    """A Function is asked once, when the gradients of all its outputs are known."""
+    tape: Tape = node.tape
+    if node is not min((n for n in tape.outputs if n in grads), key=lambda n: n.id):
+        return []
+    douts = [grads[n] if n in grads else wrap(n).zeros_like() for n in tape.outputs]
+    answer = tape.backward(*douts)
+    parts = list(answer) if isinstance(answer, (tuple, list)) else [answer]
+    if len(parts) != len(tape.sources):
+        raise GradientError(
+            "Function.grad answers with one gradient (or None) for each Var that execute was given",
+            f"{len(parts)} for {len(tape.sources)}",
+        )
+    for source, part in zip(tape.sources, parts, strict=True):
+        if part is not None and part.shape != source.shape:
+            raise GradientError("a gradient has the shape of its input", f"{part.shape} for an input of {source.shape}")
+    return list(zip(tape.sources, parts, strict=True))
+
+
+def _hooked(node: Node, dout: Var) -> Var:
+    owner = node.owner() if node.owner is not None else None
+    for hook in owner.hooks if owner is not None else ():
+        changed = hook(dout)
+        if changed is not None:
+            if changed.shape != dout.shape:
+                raise GradientError("a hook may change a gradient, not its shape", f"{changed.shape} for {dout.shape}")
+            dout = changed
+    return dout
+
+
+def _check_loss(loss: Var, seed: Var | None) -> None:
+    if not loss.node.dtype.is_float:
+        raise GradientError(
+            "only numbers that can change smoothly have gradients", f"a loss of dtype {loss.dtype}",
+            "compute the loss from floats",
+        ).at(loss.node.line)  # fmt: skip
+    if seed is None and loss.node.shape != () and loss.size != 1:
+        raise GradientError("a gradient starts from one number", f"a loss of shape {loss.shape}", "loss.sum()").at(
+            loss.node.line
+        )
+    if seed is None and loss.node.dtype.kind == "c":
+        raise GradientError("a gradient starts from a real number", f"a loss of dtype {loss.dtype}", "loss.abs()")
+
+
+def _found(target: Var, grads: dict[Node, Var], loss: Var, allow_unused: bool) -> Var | None:
+    if target.node in grads:
+        return grads[target.node]
+    if allow_unused:
+        return None
+    raise GradientError(why_no_path(target.node, loss.node), "", "jt.grad(..., allow_unused=True) to get None").at(
+        target.node.line
+    )
+
+
+def why_no_path(target: Node, loss: Node) -> str:
+    """The reason, in one sentence, why the loss has no gradient with respect to `target`.
+
+    The path is followed from the loss through everything it was computed from, gradients or not; where it breaks is the
+    first node behind which the target lies but gradients do not go.
+    """
+    name = target.name or f"the Var of shape {target.shape}"
+    if not target.dtype.is_float:
+        return f"{name} has dtype {target.dtype}; only floats have gradients"
+    if not target.tracked:
+        return f"{name} takes no part in gradients: it was stopped by stop_grad, detach or no_grad"
+    everything = inputs_first([loss])
+    reach: set[Node] = set()
+    for node in everything:
+        if node is target or any(i in reach for i in node.inputs):
+            reach.add(node)
+    if loss not in reach:
+        return f"the loss was not computed from {name}"
+    for node in reversed(everything):
+        if node in reach and not node.tracked:
+            how = "a cast to whole numbers, a comparison or an argmax" if not node.dtype.is_float else "stop_grad or no_grad"
+            return f"the path from the loss to {name} breaks at {node.op.name} ({how}) at {node.line}"
+    blocked = [n for n in everything if n in reach and n is not target and not any(n.op.gradients())]
+    where = f"{blocked[-1].op.name} at {blocked[-1].line}" if blocked else "an operator without a gradient"
+    return f"the path from the loss to {name} breaks at {where}, which has no gradient"

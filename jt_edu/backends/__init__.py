@@ -1,0 +1,122 @@
+"""Backends: who turns the text of a kernel into something that runs?
+
+    get("numba").compile(source)  ->  Program, whose `call(lo, hi, *arguments)` does the work
+
+A backend is any object with a name and three methods. Ours are found by the table below. One that lives elsewhere
+announces itself in its own `pyproject.toml`, and is looked up when its name is first asked for:
+
+    [project.entry-points."jt_edu.backends"]
+    mine = "my_package:MyBackend"
+
+Nothing here knows graphs, and nothing here imports numba: a backend is loaded when its name is first asked for.
+"""
+
+from __future__ import annotations
+
+import difflib
+import threading
+from collections.abc import Callable, Sequence
+from importlib import metadata
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from jt_edu.codegen.source import Source
+from jt_edu.errors import BackendError
+
+__all__ = ["Backend", "Program", "get", "names", "register"]
+
+
+class Program(NamedTuple):
+    """What a backend made of a `Source`."""
+
+    call: Callable[..., None]  # call(lo, hi, *arguments); it trusts that they are what the parameters of the source say
+    compiled: bool  # False: it was in memory or on disk
+    seconds: float  # of CPU time, spent on compiling
+    path: Path | None  # the file where its text can be read; None if no folder could be written
+
+
+class Backend(Protocol):
+    """Three methods and a name: the whole of what the executor asks of a backend."""
+
+    name: str
+
+    def compile(self, source: Source) -> Program:
+        """The program for a source; the second time it is the same one. Any thread may ask."""
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+        """Memory for an array, filled with anything."""
+
+    def launch(
+        self, program: Program, arguments: Sequence[Any], span: int, scratch: Sequence[int] = (), align: int = 1
+    ) -> None:
+        """Run a kernel over [0, span), on as many threads as the backend has.
+
+        Each thread does one block, whose length is a multiple of `align` except for the last. `scratch` are the
+        positions of arguments that come once for each thread: block k is given `arguments[p][k]`.
+        """
+
+
+_OURS = {
+    "numba": "jt_edu.backends.numba_cpu:NumbaBackend",
+    "python": "jt_edu.backends.python:PythonBackend",
+}
+_loaded: dict[str, Backend] = {}
+_lock = threading.RLock()
+
+
+def register(backend: Backend) -> None:
+    """Make a backend known under its name; a second one of the same name replaces the first."""
+    with _lock:
+        _loaded[backend.name] = backend
+
+
+def names() -> tuple[str, ...]:
+    """Every name that `get` knows, sorted: ours, those registered, those that installed packages announce."""
+    return tuple(sorted({*_OURS, *_loaded, *(e.name for e in _announced())}))
+
+
+def get(name: str) -> Backend:
+    """The backend of that name, loaded if need be.
+
+    Example:
+        >>> get("python").name
+        'python'
+    """
+    found = _loaded.get(name)
+    if found is not None:
+        return found
+    with _lock:
+        if name not in _loaded:
+            _loaded[name] = _load(name)
+        return _loaded[name]
+
+
+def _load(name: str) -> Backend:
+    try:
+        if name in _OURS:
+            made = resolve_name(_OURS[name])()
+        else:
+            entry = next((e for e in _announced() if e.name == name), None)
+            if entry is None:
+                raise _unknown(name)
+            made = entry.load()()
+    except (ImportError, AttributeError) as error:
+        raise BackendError(f"the backend {name!r} could not be loaded", f"{type(error).__name__}: {error}") from error
+    return made  # type: ignore[no-any-return]
+
+
+def _announced() -> metadata.EntryPoints:
+    return metadata.entry_points(group="jt_edu.backends")
+
+
+def _unknown(name: str) -> BackendError:
+    known = names()
+    near = difflib.get_close_matches(name, known, 1)
+    return BackendError(
+        f"a backend named {name!r} was asked for",
+        f"the backends {', '.join(known)}",
+        repr((near or ["numba"])[0]),
+    )

@@ -1,0 +1,171 @@
+"""Numbers: rounding, signs, roots, powers, the parts of a complex number, and what is no number at all."""
+
+from __future__ import annotations
+
+from math import inf, nan
+from typing import Any
+
+import numpy as np
+from numba.core import types
+
+from jt_edu.backends.mathlib.exponential import exp2, log2
+from jt_edu.backends.mathlib.lane import alike, instruction, kernel_function, kind_of, where
+
+ANY = "biufc"
+
+
+def real_of(kind: Any) -> Any:
+    """float32 for complex64, float64 for complex128, all others as they are."""
+    return kind.underlying_float if isinstance(kind, types.Complex) else kind
+
+
+def _rounding(python: Any, name: str, what: str) -> Any:
+    def formula(x: Any) -> Any:
+        return instruction(name, x) if kind_of(x.type) == "f" else x
+
+    formula.__doc__ = what
+    return kernel_function(python, alike("iuf"))(formula)
+
+
+floor = _rounding(np.floor, "llvm.floor", "The largest whole number that is not above x.")
+ceil = _rounding(np.ceil, "llvm.ceil", "The smallest whole number that is not below x.")
+trunc = _rounding(np.trunc, "llvm.trunc", "x without its fraction.")
+round_even = _rounding(np.round, "llvm.rint", "The nearest whole number; of two, the even one.")
+
+
+@kernel_function(np.absolute, alike(ANY, real_of))
+def absolute(x: Any) -> Any:
+    """|x|, a real number."""
+    if kind_of(x.type) == "f":
+        return instruction("llvm.fabs", x)
+    return where(x < 0, -x, x) if x.signed else x
+
+
+def _complex_sign(z: Any) -> Any:
+    size = abs(z)
+    return complex(z.real / size, z.imag / size) if size != 0 else z
+
+
+@kernel_function(np.sign, alike("iufc"), {"c": _complex_sign})
+def sign(x: Any) -> Any:
+    """-1, 0 or 1, and z / |z| of a complex number; nan stays nan."""
+    return where(x > 0, 1, where(x < 0, -1, where(x == 0, 0, x)))
+
+
+def _never(x: Any) -> Any:
+    return (x != x) if kind_of(x.type) == "f" else (x < x)
+
+
+@kernel_function(np.isnan, alike(ANY, types.boolean))
+def isnan(x: Any) -> Any:
+    """Whether x is not a number."""
+    return _never(x)
+
+
+@kernel_function(np.isinf, alike(ANY, types.boolean))
+def isinf(x: Any) -> Any:
+    """Whether x is infinite."""
+    return (instruction("llvm.fabs", x) == inf) if kind_of(x.type) == "f" else _never(x)
+
+
+@kernel_function(np.isfinite, alike(ANY, types.boolean))
+def isfinite(x: Any) -> Any:
+    """Whether x is neither infinite nor nan."""
+    return (instruction("llvm.fabs", x) < inf) if kind_of(x.type) == "f" else (x == x)
+
+
+@kernel_function(np.signbit, alike("f", types.boolean))
+def signbit(x: Any) -> Any:
+    """Whether the sign of x is a minus, also of -0.0 and nan."""
+    return x.bits() < 0
+
+
+@kernel_function(np.copysign, alike("f"))
+def copysign(x: Any, y: Any) -> Any:
+    """|x| with the sign of y."""
+    return instruction("llvm.copysign", x, y)
+
+
+@kernel_function(np.sqrt, alike("fc"))
+def sqrt(x: Any) -> Any:
+    """The square root, correctly rounded; nan of a negative number."""
+    return instruction("llvm.sqrt", x)
+
+
+@kernel_function(lambda x: 1 / np.sqrt(x), alike("fc"))
+def rsqrt(x: Any) -> Any:
+    """1 / sqrt(x). Error: 2 ulp."""
+    return 1 / instruction("llvm.sqrt", x)
+
+
+@kernel_function(np.cbrt, alike("f"))
+def cbrt(x: Any) -> Any:
+    """The cube root. Error: 1 ulp."""
+    size = instruction("llvm.fabs", x)
+    root = exp2(log2(size) * (1 / 3))
+    root = root - (root - size / (root * root)) * (1 / 3)  # one step of Newton's method
+    return where((size > 0) & (size < inf), instruction("llvm.copysign", root, x), x)
+
+
+@kernel_function(np.hypot, alike("f"))
+def hypot(x: Any, y: Any) -> Any:
+    """sqrt(x x + y y), without overflow. Error: 2 ulp."""
+    x, y = instruction("llvm.fabs", x), instruction("llvm.fabs", y)
+    large, small = where(x > y, x, y), where(x > y, y, x)
+    ratio = where(large == 0, x, small / large)
+    size = large * instruction("llvm.sqrt", 1 + ratio * ratio)
+    return where((x == inf) | (y == inf), inf, size)
+
+
+def _whole_power(base: int, exponent: int) -> int:
+    result = np.int64(1)
+    square, left = np.int64(base), np.int64(exponent)
+    while left > 0:
+        result = result * square if left & 1 else result
+        square, left = square * square, left >> 1
+    return result
+
+
+_POWERS = {"i": _whole_power, "u": _whole_power, "c": lambda z, w: np.power(z, w)}
+
+
+@kernel_function(np.power, alike("iufc"), _POWERS)
+def power(x: Any, y: Any) -> Any:
+    """x ** y, with all the edges of C's `pow`; integers wrap. Error: 1 ulp.
+
+    float32 is computed as 2 ** (y log2 x) in float64; float64 would need 128 bits for that and asks the C library.
+    """
+    if x.width == 64:
+        return instruction("llvm.pow", x, y)
+    size, times = instruction("llvm.fabs", x).to(types.float64), y.to(types.float64)
+    half = times * 0.5
+    odd = (instruction("llvm.floor", half) != half) & (instruction("llvm.floor", times) == times)
+    result = exp2(times * log2(size)).to(types.float32)
+    result = where((y == 0) | (x == 1) | ((x == -1) & (instruction("llvm.fabs", y) == inf)), 1.0, result)
+    result = where(odd, instruction("llvm.copysign", result, x), result)
+    fraction = instruction("llvm.floor", times) != times
+    return where((x < 0) & (x > -inf) & fraction, nan, result)
+
+
+@kernel_function(np.conj, alike(ANY))
+def conj(z: Any) -> Any:
+    """The conjugate; a real number is its own."""
+    return z
+
+
+@kernel_function(np.real, alike(ANY, real_of))
+def real(z: Any) -> Any:
+    """The real part."""
+    return z
+
+
+@kernel_function(np.imag, alike(ANY, real_of))
+def imag(z: Any) -> Any:
+    """The imaginary part, 0 of a real number."""
+    return z.const(0)
+
+
+@kernel_function(np.angle, alike("fc", real_of))
+def angle(z: Any) -> Any:
+    """The angle in radians, from -pi to pi: 0 or pi of a real number."""
+    return where(z != z, z, where(z.bits() < 0, z.const(np.pi), 0.0))

@@ -1,0 +1,133 @@
+"""The numba backend: the text of a kernel, compiled for this CPU.
+
+    source --(memory)--> program
+           --(disk)----> machine code --> program        0.5 ms
+           --(numba)---> machine code --> program        30 to 100 ms, and kept on disk
+
+A kernel is compiled for one signature and releases the GIL. It has no parallel loops of its own: the pool gives each
+thread its part of [lo, hi). `lean` knows how to talk numba into that, `disk` where files are, `pool` how threads share.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+
+from jt_edu.backends import Program, lean, pool
+from jt_edu.backends.disk import Store
+from jt_edu.backends.python import define
+from jt_edu.backends.spin import SPIN
+from jt_edu.codegen.source import Source
+from jt_edu.errors import KernelError
+
+ALIGNMENT = 64  # bytes: a cache line, and a register of AVX-512
+_SETTINGS = (  # of numba's settings, those that change what it compiles
+    "BOUNDSCHECK", "CPU_FEATURES", "CPU_NAME", "DEBUGINFO_DEFAULT", "DISABLE_JIT", "ENABLE_AVX",
+    "LLVM_REFPRUNE_PASS", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE", "USE_LLVMLITE_MEMORY_MANAGER",
+)  # fmt: skip
+
+
+class NumbaBackend:
+    """Compiles with numba, and runs on the threads of the pool."""
+
+    name = "numba"
+
+    def __init__(self) -> None:
+        self._store = Store(f"numba-{_stamp()}")
+        self._programs: dict[str, Program] = {}
+        self._lock = threading.RLock()
+        self._spins = False
+        if hasattr(os, "register_at_fork"):  # a child must not inherit the lock from a thread that it does not have
+            release = self._lock.release
+            os.register_at_fork(before=self._lock.acquire, after_in_parent=release, after_in_child=release)
+
+    def compile(self, source: Source) -> Program:
+        """The program for a source: from memory, from disk, or compiled now."""
+        known = self._programs.get(source.key)
+        if known is not None:
+            return known
+        with self._lock:
+            if source.key in self._programs:
+                return self._programs[source.key]
+            program = self._make(source)
+            self._programs[source.key] = program._replace(compiled=False, seconds=0.0)
+            return program
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+        """Memory for an array, filled with anything, that begins at a multiple of 64 bytes."""
+        wanted = np.dtype(dtype)
+        size = wanted.itemsize
+        for extent in shape:
+            size *= extent
+        if size < 4 * ALIGNMENT:
+            return np.empty(shape, wanted)
+        raw = np.empty(size + ALIGNMENT, np.uint8)
+        return np.ndarray(shape, wanted, raw, -raw.ctypes.data % ALIGNMENT)
+
+    def launch(
+        self, program: Program, arguments: Sequence[Any], span: int, scratch: Sequence[int] = (), align: int = 1
+    ) -> None:
+        """Run a kernel over [0, span), one block on each thread."""
+        count = min([pool.threads(), *(len(arguments[p]) for p in scratch)])
+        blocks, call = pool.borders(span, count, align), program.call
+        if len(blocks) > 1 and not self._spins:
+            pool.lend_spin(self.compile(SPIN).call)
+            self._spins = True
+        if not scratch:
+            pool.run(lambda k: call(*blocks[k], *arguments), len(blocks))
+            return
+        given = [[a[k, ...] if p in scratch else a for p, a in enumerate(arguments)] for k in range(len(blocks))]
+        pool.run(lambda k: call(*blocks[k], *given[k]), len(blocks))
+
+    def _make(self, source: Source) -> Program:
+        name, path = self._store.write_text(source)
+        frozen = self._store.load(source.key)
+        if frozen is not None:
+            with suppress(Exception):  # whatever is wrong with it, the text is there
+                return Program(lean.thaw(frozen), compiled=False, seconds=0.0, path=path)
+        begin = time.thread_time()
+        call, frozen = _build(source, name)
+        if frozen is not None:
+            self._store.save(source.key, frozen)
+        return Program(call, compiled=True, seconds=time.thread_time() - begin, path=path)
+
+
+def _build(source: Source, name: str) -> tuple[Callable[..., None], bytes | None]:
+    function = define(source, name)
+    function.__qualname__ = f"kernel_{source.key}"  # the name of its machine code, which must be its own
+    try:
+        return lean.build(function, _signature(source))
+    except Exception as error:
+        raise KernelError(f"numba compiles {name}", f"{type(error).__name__}: {error}") from error
+
+
+def _signature(source: Source) -> Any:
+    types = [numba.int64, numba.int64]
+    for p in source.parameters:
+        scalar = numba.from_dtype(np.dtype(p.dtype))
+        types.append(scalar if p.rank is None else numba.types.Array(scalar, p.rank, "C"))
+    return numba.void(*types)
+
+
+def _stamp() -> str:
+    """Short name of everything besides the source that decides the machine code."""
+    here = Path(__file__).parent
+    files = [here / "lean.py", here / "spin.py", *sorted((here / "mathlib").glob("*.py")), *here.glob("mathlib.py")]
+    parts = [
+        numba.__version__, llvmlite.__version__, sys.version, sys.maxsize, np.__version__,
+        lean.cpu_target.target_context.codegen().magic_tuple(), sorted(lean.FLAGS.items(), key=str),
+        [(s, getattr(numba.config, s, None)) for s in _SETTINGS],
+        [f.read_bytes() for f in files],
+    ]  # fmt: skip
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]

@@ -1,0 +1,216 @@
+"""Build: nodes from values and from other nodes, with shapes and dtypes checked where the learner wrote them.
+
+    source      an array, a list or a number becomes a leaf
+    elementwise inputs are broadcast to one shape: NumPy's rule, in `broadcast_shape`
+    cast        another dtype
+
+Everything here makes Nodes; `var.py` wraps them for the learner.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+
+from jt_edu import functions as f
+from jt_edu.dtypes import DTYPES, PYTHON, DType, as_dtype, bfloat16, float32, promote_number
+from jt_edu.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.expression import ravel, unravel
+from jt_edu.graph import Node, Shape
+from jt_edu.index import as_index, counter, counters
+from jt_edu.meta import CONSTANT, COUNTERS, SOURCE, Elementwise, Reindex, reindex
+from jt_edu.settings import current
+
+NUMBERS = (bool, int, float, complex)
+
+
+def check_shape(shape: Any) -> Shape:
+    """A shape as a tuple of whole numbers, none negative."""
+    parts = shape if isinstance(shape, (tuple, list)) else (shape,)
+    try:
+        lengths = tuple(operator.index(n) for n in parts)
+    except TypeError:
+        raise ShapeError("a shape is made of whole numbers", repr(shape)) from None
+    if any(n < 0 for n in lengths):
+        raise ShapeError("lengths are not negative", f"shape {lengths}")
+    if len(lengths) > len(COUNTERS):
+        raise ShapeError(f"a Var has at most {len(COUNTERS)} axes", f"{len(lengths)}")
+    return lengths
+
+
+def source(data: Any, dtype: Any = None) -> Node:
+    """A leaf with a copy of `data`. Floats in lists become float32; NumPy arrays keep their dtype."""
+    array, wanted = _array_of(data, None if dtype is None else as_dtype(dtype))
+    node = Node(SOURCE, (), array.shape, wanted, array)
+    node.tracked = wanted.is_float and not current().no_grad
+    return node
+
+
+def shared_source(array: np.ndarray[Any, Any]) -> Node:
+    """A leaf that shares the memory of a NumPy array."""
+    if not isinstance(array, np.ndarray):
+        raise DtypeError("from_numpy shares the memory of a NumPy array", type(array).__name__, "jt.array(...)")
+    if not array.flags.c_contiguous:
+        raise ArgumentError(
+            "from_numpy shares memory that lies in row-major order", f"strides {array.strides} for shape {array.shape}",
+            "jt.array(a), which copies",
+        )  # fmt: skip
+    wanted = _known(array.dtype)
+    node = Node(SOURCE, (), array.shape, wanted, array)
+    node.tracked = wanted.is_float and not current().no_grad
+    return node
+
+
+def _known(dtype: np.dtype[Any]) -> DType:
+    if dtype.name not in DTYPES:
+        raise DtypeError("a Var holds one of " + ", ".join(DTYPES), f"a NumPy array of {dtype}", "a.astype('float32')")
+    return DTYPES[dtype.name]
+
+
+def _array_of(data: Any, wanted: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
+    if isinstance(data, (np.ndarray, np.generic)):
+        found = _known(data.dtype)
+        array = np.asarray(data)
+    else:
+        array = _nested(data)
+        found = _known(array.dtype)
+        if found.kind in "fc" and not isinstance(data, np.ndarray):
+            found = PYTHON[complex] if found.kind == "c" else float32
+            found = _widest_inside(data, found)
+    wanted = wanted or found
+    if wanted is bfloat16:
+        return to_bfloat16(array), wanted
+    with np.errstate(all="ignore"):
+        cast_array = array.real if array.dtype.kind == "c" and wanted.kind != "c" else array
+        return np.array(cast_array, wanted.storage, order="C", copy=True), wanted
+
+
+def _nested(data: Any) -> np.ndarray[Any, Any]:
+    try:
+        array = np.array(data)
+    except ValueError as error:
+        raise ShapeError("a Var is a full box of numbers", f"nested lists of different lengths ({error})") from None
+    if array.dtype == object or array.dtype.kind not in "biufc":
+        raise DtypeError("a Var is made of numbers", f"{type(data).__name__} that NumPy reads as {array.dtype}")
+    return array
+
+
+def _widest_inside(data: Any, found: DType) -> DType:
+    """A list of NumPy numbers or Vars keeps their precision; only plain Python floats are narrowed."""
+    parts = data if isinstance(data, (list, tuple)) else [data]
+    names = {str(p.dtype) for p in parts if hasattr(p, "dtype")}
+    names |= {str(_widest_inside(p, found)) for p in parts if isinstance(p, (list, tuple))}
+    wide = {"float64": "complex128" if found.kind == "c" else "float64", "complex128": "complex128"}
+    return next((DTYPES[wide[n]] for n in sorted(names) if n in wide), found)
+
+
+def to_bfloat16(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The upper 16 bits of float32, rounded to nearest, ties to even; NaN stays NaN."""
+    bits = np.array(array, np.float32, order="C", copy=True).view(np.uint32)
+    rounded = ((bits.astype(np.uint64) + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+    nan = (bits & 0x7FFFFFFF) > 0x7F800000
+    return np.where(nan, np.uint16(0x7FC0), rounded).astype(np.uint16).reshape(np.shape(array))
+
+
+def constant(number: Any, dtype: DType) -> Node:
+    """A number of the graph: an argument of its kernel, so that another number needs no other kernel."""
+    if dtype.kind in "iu" and isinstance(number, int):
+        bits = 8 * dtype.size
+        low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if dtype.kind == "i" else (0, (1 << bits) - 1)
+        if not low <= number <= high:
+            raise DtypeError(f"a number that meets {dtype} must fit it, {low} to {high}", str(number), "x.cast('int64')")
+    return Node(CONSTANT, (), (), dtype, _python_number(number, dtype))
+
+
+def _python_number(number: Any, dtype: DType) -> Any:
+    if dtype.kind == "b":
+        return bool(number)
+    if dtype.kind in "iu":
+        return int(number)
+    return complex(number) if dtype.kind == "c" else float(number)
+
+
+def operand_of(value: Any, partner: DType) -> Node:
+    """What stands on the other side of an operator: a number that gives way to its partner, or an array."""
+    kind = type(value)
+    if kind in NUMBERS:
+        return constant(value, promote_number(partner, kind))
+    return source(value)
+
+
+@lru_cache(maxsize=1 << 14)
+def broadcast_shape(name: str, *shapes: Shape) -> Shape:
+    """The common shape: aligned at the last axis; lengths are equal, or one of them is 1.
+
+    Example:
+        >>> broadcast_shape("add", (3, 1), (4,))
+        (3, 4)
+    """
+    rank = max(map(len, shapes))
+    out = []
+    for axis in range(rank):
+        lengths = {s[axis - rank + len(s)] for s in shapes if axis - rank + len(s) >= 0} - {1}
+        if len(lengths) > 1:
+            raise ShapeError(
+                f"{name} needs shapes that fit: aligned at the last axis, lengths are equal or one of them is 1",
+                f"shapes {' and '.join(map(str, shapes))}, which differ on axis {axis - rank}",
+                "x.reshape, x.unsqueeze or x.transpose to line the axes up",
+            )  # fmt: skip
+        out.append(lengths.pop() if lengths else 1)
+    return tuple(out)
+
+
+@lru_cache(maxsize=1 << 14)
+def broadcast_op(found: Shape, wanted: Shape) -> Reindex:
+    """Read a smaller array as if it had the wanted shape."""
+    shift = len(wanted) - len(found)
+    fits = shift >= 0 and all(n in (1, wanted[k + shift]) for k, n in enumerate(found))
+    if not fits:
+        raise ShapeError("a Var is broadcast to a shape that its own fits", f"{found} for {wanted}", "axes of length 1")
+    where = tuple(counter(k + shift) if n == wanted[k + shift] else as_index(0) for k, n in enumerate(found))
+    return reindex("broadcast", found, wanted, where)
+
+
+def broadcast(node: Node, shape: Shape) -> Node:
+    """`node` read as if it had `shape`."""
+    if node.shape == shape:
+        return node
+    return Node(broadcast_op(node.shape, shape), (node,), shape, node.dtype)
+
+
+def elementwise(op: Elementwise, nodes: Sequence[Node], dtype: DType) -> Node:
+    """The node of an elementwise operator, its inputs broadcast to one shape."""
+    first = nodes[0].shape
+    for n in nodes:
+        if n.shape != first and n.op is not CONSTANT:
+            break
+    else:
+        if nodes[0].op is not CONSTANT:
+            return Node(op, tuple(nodes), first, dtype)
+    shape = broadcast_shape(op.name, *(n.shape for n in nodes))
+    return Node(op, tuple(n if n.op is CONSTANT else broadcast(n, shape) for n in nodes), shape, dtype)
+
+
+def cast(node: Node, wanted: DType) -> Node:
+    """`node` as another dtype; a number is cast at once."""
+    if node.dtype is wanted:
+        return node
+    if node.op is CONSTANT and wanted.kind not in "iu":
+        return constant(node.data.real if isinstance(node.data, complex) and wanted.kind != "c" else node.data, wanted)
+    return Node(f.cast_to(wanted, node.dtype), (node,), node.shape, wanted)
+
+
+def filled(shape: Shape, number: Any, dtype: DType) -> Node:
+    """A node of `shape` that is the same number everywhere, and takes no memory until it is stored."""
+    return broadcast(constant(number, dtype), shape)
+
+
+@cache
+def flat_view(name: str, found: Shape, wanted: Shape) -> Reindex:
+    """The same elements in the same order under another shape."""
+    where = unravel(ravel(counters(len(wanted)), wanted), found)
+    return reindex(name, found, wanted, where, None, None, True)

@@ -1,0 +1,338 @@
+"""Nest: the loops of one kernel as a tree, before they become text.
+
+    Block            a list of what happens, in order
+      Loop           a counter, and the Block it repeats
+      Value          a number in a register: a load, an operator, a finished sum
+      Update         accumulate a Value: into a register or into an array
+      Store          write a Value into an array
+
+`build` places each Value in the outermost block that knows all its counters, so that what does not change in a loop
+stands before it. `Access` says which element of which array is meant. Nothing here knows how Python is written.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Union
+
+from jt_edu.dtypes import DType, complex128, float32, float64
+from jt_edu.expression import Place, Term, condition, spell_loads
+from jt_edu.fuse import Anchor, Kernel, Stage
+from jt_edu.graph import Node, Shape
+from jt_edu.index import Index, as_index, counter, counters_of
+from jt_edu.meta import REDUCERS, Reducer, ReindexReduce
+
+
+@dataclass(eq=False)
+class Access:
+    """An element of an array: `role` is "in", "out", or "scratch" (a kernel's own accumulators)."""
+
+    role: str
+    node: Node
+    where: Place
+    shape: Shape
+
+    def __post_init__(self) -> None:
+        """Axes of length 1 are always at 0 and need no index."""
+        kept = [(w, n) for w, n in zip(self.where, self.shape, strict=True) if w != as_index(0) or n != 1]
+        self.where, self.shape = tuple(w for w, _ in kept), tuple(n for _, n in kept)
+
+
+@dataclass(eq=False)
+class Value:
+    """A number in a register."""
+
+    kind: str  # load, number, counter, compute, fill, guard, final, scratch
+    node: Node
+    depth: int
+    operands: tuple[Value, ...] = ()
+    access: Access | None = None
+    index: Index | None = None  # of a counter or a guard
+    guard: Value | None = None
+    register: Update | None = None  # whose accumulator this is the final value of
+    uses: int = 0
+    deepest: int = 0  # of the blocks that use it
+
+    def used_at(self, depth: int) -> None:
+        """Note one more use."""
+        self.uses += 1
+        self.deepest = max(self.deepest, depth)
+
+
+@dataclass(eq=False)
+class Update:
+    """accumulator = step(accumulator, value); the accumulator is a register where `access` is None."""
+
+    node: Node
+    reducer: Reducer
+    dtype: DType  # of the accumulator
+    value: Value | None = None
+    access: Access | None = None
+    guard: Value | None = None
+
+
+@dataclass(eq=False)
+class Start:
+    """Set an accumulator to the value that its reducer begins with."""
+
+    update: Update
+
+
+@dataclass(eq=False)
+class Store:
+    """array[where] = value."""
+
+    node: Node
+    access: Access
+    value: Value
+
+
+@dataclass(eq=False)
+class Loop:
+    """Repeat `body` for each value of the counter `axis`."""
+
+    axis: int
+    body: Block
+
+
+Item = Union[Value, Update, Start, Store, Loop]
+
+
+@dataclass(eq=False)
+class Block:
+    """What happens, in order."""
+
+    items: list[Item] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Nest:
+    """All loops of one kernel."""
+
+    top: Block
+    extents: dict[int, int]
+    span: int | None  # the loop that may be split among threads
+    kept: list[set[int]]  # for each anchor, the loops its output is indexed by
+    work: float  # operations, weighted
+
+
+def accumulator(d: DType, reducer: str, contraction: bool) -> DType:
+    """What sums are kept in: float64 for floats, so that ten million float32 numbers add up; as they are otherwise."""
+    if reducer in ("add", "multiply") and not contraction:
+        return {"f": float64, "c": complex128}.get(d.kind, d)
+    return float32 if d.is_half else d
+
+
+class Builder:
+    """Builds the Nest of one kernel of loops; `stored` says which anchors are written to arrays."""
+
+    def __init__(self, kernel: Kernel, stored: set[Node]) -> None:
+        self.kernel, self.stored = kernel, stored
+        self.blocks, self.axes = [Block()], [-1]
+        self.memo: list[dict[tuple[object, ...], Value]] = [{}]
+        self.registers: dict[Node, Value] = {}
+        self.at_close: dict[int, list[tuple[Update, Anchor]]] = {}
+        self.kept: list[set[int]] = []
+        self.work = 0.0
+
+    def build(self) -> Nest:
+        """Open the outer loops, lay out one stage after the other, and close them again."""
+        for axis in self.kernel.outer:
+            self._open(axis)
+        for stage in self.kernel.stages:
+            self._stage(stage)
+        self._close_to(0)
+        return Nest(self.blocks[0], dict(self.kernel.extents), None, self.kept, self.work)
+
+    def _open(self, axis: int) -> None:
+        self.blocks.append(Block())
+        self.axes.append(axis)
+        self.memo.append({})
+
+    def _close_to(self, depth: int) -> None:
+        while len(self.blocks) - 1 > depth:
+            self._finish(len(self.blocks) - 1)
+            inner, axis = self.blocks.pop(), self.axes.pop()
+            self.memo.pop()
+            self.blocks[-1].items.append(Loop(axis, inner))
+        self._finish(depth)
+
+    def _stage(self, stage: Stage) -> None:
+        for axis in stage.loops[len(self.kernel.outer) :]:
+            self._open(axis)
+        for anchor in stage.anchors:
+            here = tuple(counter(a) for a in anchor.axes)
+            assert anchor.term is not None, "whole-array work has no loops"
+            value = self.value(anchor.term, here)
+            self.work += math.prod(anchor.loops) * (1 + len(anchor.term.loads))
+            if anchor.reduces:
+                self._reduce(anchor, value, here)
+            else:
+                self.registers[anchor.node] = value
+                self._write(anchor.node, value, anchor.node.shape, here)
+                self.kept.append(set(anchor.axes))
+        self._close_to(len(self.kernel.outer))
+
+    def _write(self, node: Node, value: Value, shape: Shape, where: Place) -> None:
+        access = Access("out", node, where, shape)
+        depth = self._depth(*where)
+        value.used_at(max(depth, value.depth))
+        self.blocks[max(depth, value.depth)].items.append(Store(node, access, value))
+
+    # values
+
+    def _depth(self, *places: Index) -> int:
+        used = frozenset().union(*map(counters_of, places)) if places else frozenset()
+        return max((self.axes.index(a) for a in used), default=0)
+
+    def value(self, term: Term, here: Place) -> Value:
+        """The register that holds `term`, computed in the outermost block that knows its counters."""
+        where = tuple(w.at(here) for w in term.where)
+        guard = None if term.guard is None else term.guard.at(here)
+        if term.kind == "load" and term.node in self.registers:
+            return self.registers[term.node]
+        key = (term.kind, term.node, where, term.view, guard)
+        for memo in self.memo:
+            if key in memo:
+                return memo[key]
+        made = self._made(term, where, guard, here)
+        self.memo[made.depth][key] = made
+        self.blocks[made.depth].items.append(made)
+        return made
+
+    def _made(self, term: Term, where: Place, guard: Index | None, here: Place) -> Value:
+        if term.kind == "number":
+            return Value("number", term.node, 0)
+        if term.kind == "counter":
+            return Value("counter", term.node, self._depth(*where), index=where[0])
+        condition_value = None if guard is None else self.guard(guard, term.node)
+        least = condition_value.depth if condition_value is not None else 0
+        if term.kind == "load":
+            access = Access("in", term.node, where, term.view)
+            return Value("load", term.node, max(self._depth(*where), least), access=access, guard=condition_value)
+        operands = tuple(self.value(t, here) for t in term.operands)
+        depth = max((o.depth for o in operands), default=0)
+        for o in operands:
+            o.used_at(max(depth, least))
+        if term.kind == "fill":
+            return Value("fill", term.node, max(depth, least), operands, guard=condition_value)
+        return Value("compute", term.node, depth, operands)
+
+    def guard(self, index: Index, node: Node) -> Value:
+        """The register that holds a condition."""
+        key = ("guard", index)
+        for memo in self.memo:
+            if key in memo:
+                return memo[key]
+        made = Value("guard", node, self._depth(index), index=index)
+        self.memo[made.depth][key] = made
+        self.blocks[made.depth].items.append(made)
+        return made
+
+    # reductions
+
+    def _reduce(self, anchor: Anchor, value: Value, here: Place) -> None:
+        """Start the accumulator before the loops it sums over, update it inside, and finish it after them."""
+        op = anchor.node.op
+        assert isinstance(op, ReindexReduce), "only reductions accumulate"
+        contraction = value.kind == "compute" and value.node.op.name == "multiply" and anchor.by_rows < 0
+        dtype = accumulator(anchor.node.dtype, op.reducer, contraction)
+        update = Update(anchor.node, REDUCERS[op.reducer], dtype, value)
+        value.used_at(len(self.blocks) - 1)
+        kept = {anchor.axes[k] for k in anchor.kept} if anchor.kept is not None else set()
+        self.kept.append(kept)
+        rows = next((d for d, a in enumerate(self.axes[1:]) if a not in kept), len(self.axes) - 1)
+        if anchor.kept is not None and rows == len(kept):
+            self.blocks[rows].items.append(Start(update))
+        else:
+            self._array_accumulator(anchor, update, op, here, rows)
+        self.blocks[-1].items.append(update)
+        self.at_close.setdefault(rows, []).append((update, anchor))
+
+    def _array_accumulator(self, anchor: Anchor, update: Update, op: ReindexReduce, here: Place, rows: int) -> None:
+        """Accumulate into the output itself, or into a scratch array where sums need more precision."""
+        node, where = anchor.node, tuple(w.at(here) for w in op.where)
+        where = tuple(spell_loads(w, node, node.shape, axis) for axis, w in enumerate(where))
+        inside = condition(op, here, where, node.shape)
+        if inside is not None:
+            update.guard = self.guard(inside, node)
+        direct = update.dtype.kernel == node.dtype.kernel
+        update.access = Access("out" if direct else "scratch", node, where, node.shape)
+        outer = set(self.axes[1 : rows + 1])
+        if anchor.kept is None:
+            outer, loops = set(), self.kernel.new_loops(node.shape)
+            update.access.where, update.access.shape = where, node.shape
+            cells = Access(update.access.role, node, tuple(counter(a) for a in loops), node.shape)
+        else:
+            if not direct:
+                inner = [(w, n) for w, n in zip(where, node.shape, strict=True) if not counters_of(w) & outer]
+                update.access = Access("scratch", node, tuple(w for w, _ in inner), tuple(n for _, n in inner))
+            loops = tuple(w.args[0] for w in update.access.where if w.op == "counter" and w.args[0] not in outer)
+            cells = Access(update.access.role, node, update.access.where, update.access.shape)
+        start = Update(node, update.reducer, update.dtype, None, cells)
+        self._cells(loops, Start(start), self.blocks[rows])
+
+    def _cells(self, loops: tuple[int, ...], item: Item, block: Block) -> None:
+        """`item` for every cell of an accumulator array."""
+        for axis in reversed(loops):
+            item = Loop(axis, Block([item]))
+        block.items.append(item)
+
+    def _finish(self, depth: int) -> None:
+        """Turn the accumulators that are complete at this depth into values, and store them if asked to."""
+        for update, anchor in self.at_close.pop(depth, []):
+            node = anchor.node
+            if update.access is None:
+                final = Value("final", node, depth, register=update)
+                self.blocks[depth].items.append(final)
+                self.registers[node] = final
+                if node in self.stored:
+                    op = node.op
+                    assert isinstance(op, ReindexReduce), "only reductions have finals"
+                    here = tuple(counter(a) for a in anchor.axes)
+                    self._write(node, final, node.shape, tuple(w.at(here) for w in op.where))
+            elif update.access.role == "scratch":
+                self._copy_out(update, anchor, depth)
+
+    def _copy_out(self, update: Update, anchor: Anchor, depth: int) -> None:
+        """Write a scratch accumulator to the output, in the output's precision."""
+        node, op, scratch = anchor.node, anchor.node.op, update.access
+        assert scratch is not None and isinstance(op, ReindexReduce), "only arrays are copied out"
+        if anchor.kept is None:
+            loops = self.kernel.new_loops(node.shape)
+            target = cells = tuple(counter(a) for a in loops)
+        else:
+            target = tuple(w.at(tuple(counter(a) for a in anchor.axes)) for w in op.where)
+            cells = scratch.where
+            loops = tuple(w.args[0] for w in cells)
+        value = Value("scratch", node, 0, access=Access("scratch", node, cells, scratch.shape), register=update, uses=1)
+        block = Block([value, Store(node, Access("out", node, target, node.shape), value)])
+        for axis in reversed(loops):
+            block = Block([Loop(axis, block)])
+        self.blocks[depth].items.extend(block.items)
+
+
+def accesses(block: Block) -> list[Access]:
+    """Every element that is read or written below `block`."""
+    found = []
+    for item in block.items:
+        if isinstance(item, Loop):
+            found += accesses(item.body)
+        elif isinstance(item, Start):
+            found += [item.update.access] if item.update.access else []
+        elif item.access is not None:
+            found.append(item.access)
+    return found
+
+
+def arithmetic(block: Block) -> list[Index]:
+    """Every index expression below `block` that is not an access: counters used as numbers, and guards."""
+    found = []
+    for item in block.items:
+        if isinstance(item, Loop):
+            found += arithmetic(item.body)
+        elif isinstance(item, Value) and item.index is not None:
+            found.append(item.index)
+    return found
+

@@ -1,0 +1,276 @@
+"""Text: a nest of loops prints itself as Python.
+
+    def kernel(lo, hi, n1, a0, a1, out0):
+        for i0 in range(lo, hi):
+            s0 = float64(0)
+            for i1 in range(n1):
+                t0 = a0[at(i0), i1] * a1[i1]
+                s0 = s0 + t0
+            out0[at(i0)] = float32(s0)
+
+One statement per operator. Lengths are parameters, so another shape needs no other kernel. `at` says that a counter is
+never negative, which numba cannot see for itself when a loop does not begin at 0.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from jt_edu.codegen.nest import Access, Block, Loop, Nest, Start, Store, Update, Value
+from jt_edu.codegen.source import Parameter, Source
+from jt_edu.dtypes import DType
+from jt_edu.graph import Node, Shape
+from jt_edu.index import Index, render
+from jt_edu.meta import Elementwise
+
+
+@dataclass(frozen=True, eq=False)
+class Argument:
+    """What the executor passes for a parameter: a length, a number of the graph, or an array seen under a shape."""
+
+    kind: str  # "length", "number", "in", "out", "scratch"
+    node: Node | None = None
+    length: int = 0
+    shape: Shape = ()
+    dtype: str = ""  # of scratch
+
+
+@dataclass(frozen=True)
+class Text:
+    """A kernel as text, with what to pass for each parameter, and which line computes which node."""
+
+    source: Source
+    arguments: tuple[Argument, ...]
+    lines: tuple[tuple[int, Node], ...]
+
+
+class Printer:
+    """Prints one nest; names are given in order of appearance, so that equal nests give equal text."""
+
+    def __init__(self, nest: Nest) -> None:
+        self.nest = nest
+        self.rows: list[str] = []
+        self.lines: list[tuple[int, Node]] = []
+        self.parameters: dict[object, tuple[Parameter, Argument]] = {}
+        self.axes: dict[int, str] = {}
+        self.names: dict[Value | Update, str] = {}
+        self.counts: dict[str, int] = {}
+
+    def print(self) -> Text:
+        """Header, imports of what the body calls, and the body."""
+        self._block(self.nest.top, 1)
+        listed = sorted(self.parameters.values(), key=lambda entry: _order(entry[0].name))
+        signature = ", ".join(["lo", "hi", *(p.name for p, _ in listed)])
+        body = "\n".join(self.rows)
+        used = sorted(set(re.findall(r"(?<![\w.])([a-z_]\w*)(?=\()", body)) - {"range"} | _constants(body))
+        top = [f"from jt_edu.backends.mathlib import {', '.join(used)}", "", ""] if used else []
+        text = "\n".join([*top, f"def kernel({signature}):", body or "    pass", ""])
+        shift = len(top) + 1
+        return Text(
+            Source(text, tuple(p for p, _ in listed)),
+            tuple(a for _, a in listed),
+            tuple((number + shift, node) for number, node in self.lines),
+        )
+
+    def _write(self, depth: int, text: str, node: Node | None = None) -> None:
+        self.rows.append("    " * depth + text)
+        if node is not None:
+            self.lines.append((len(self.rows), node))
+
+    def _new(self, letter: str) -> str:
+        number = self.counts.get(letter, 0)
+        self.counts[letter] = number + 1
+        return f"{letter}{number}"
+
+    # statements
+
+    def _block(self, block: Block, depth: int) -> None:
+        for item in block.items:
+            match item:
+                case Loop():
+                    self._loop(item, depth)
+                case Start():
+                    self._start(item.update, depth)
+                case Update():
+                    self._update(item, depth)
+                case Store():
+                    self._write(depth, f"{self._cell(item.access)} = {self._stored(item)}", item.node)
+                case Value():
+                    self._value(item, depth)
+
+    def _loop(self, loop: Loop, depth: int) -> None:
+        name = self.axes.setdefault(loop.axis, f"i{len(self.axes)}")
+        if loop.axis == self.nest.span:
+            self._write(depth, f"for {name} in range(lo, hi):")
+        else:
+            length = self._parameter(("n", loop.axis), "n", "int64", Argument("length", length=self.nest.extents[loop.axis]))
+            self._write(depth, f"for {name} in range({length}):")
+        self._block(loop.body, depth + 1)
+
+    def _start(self, update: Update, depth: int) -> None:
+        first = _literal(update.reducer.start(update.dtype), update.dtype)
+        if update.access is not None:
+            start = _to_storage(first, update.node.dtype) if update.access.role == "out" else first
+            self._write(depth, f"{self._cell(update.access, update)} = {start}", update.node)
+            return
+        self.names[update] = self._new("s")
+        self._write(depth, f"{self.names[update]} = {first}", update.node)
+
+    def _update(self, update: Update, depth: int) -> None:
+        assert update.value is not None, "an update accumulates a value"
+        cell = self.names[update] if update.access is None else self._cell(update.access, update)
+        step = update.reducer.bodies.get(update.dtype.kind, update.reducer.step).format(cell, self._use(update.value))
+        if update.guard is not None:
+            self._write(depth, f"if {self._use(update.guard)}:")
+            depth += 1
+        self._write(depth, f"{cell} = {_typed(step, update.dtype)}", update.node)
+
+    def _stored(self, store: Store) -> str:
+        return _to_storage(self._use(store.value), store.node.dtype)
+
+    def _value(self, value: Value, depth: int) -> None:
+        if value.kind == "number" or value.kind == "scratch":
+            return
+        if value.kind == "load" and value.uses <= 1 and value.deepest == value.depth:
+            return  # written where it is used
+        text = self._spell(value)
+        if text.isidentifier():
+            self.names[value] = text
+            return
+        self.names[value] = self._new({"guard": "g", "load": "x", "counter": "j"}.get(value.kind, "t"))
+        self._write(depth, f"{self.names[value]} = {text}", value.node)
+
+    # expressions
+
+    def _use(self, value: Value) -> str:
+        return self.names[value] if value in self.names else self._spell(value)
+
+    def _spell(self, value: Value) -> str:
+        dtype = value.node.dtype
+        match value.kind:
+            case "number":
+                return self._parameter(value, "c", dtype.compute, Argument("number", value.node))
+            case "load" | "scratch":
+                return self._load(value, None)
+            case "counter" | "guard":
+                assert value.index is not None, "counters and guards are index expressions"
+                return self._index(value.index)
+            case "final":
+                assert value.register is not None, "a final value has an accumulator"
+                same = value.register.dtype == dtype
+                return self.names[value.register] if same else f"{dtype.compute}({self.names[value.register]})"
+            case "fill":
+                return self._fill(value)
+        op = value.node.op
+        assert isinstance(op, Elementwise), "only elementwise operators are computed in place"
+        inputs = value.operands[0].node.dtype.kind if value.operands else dtype.kind
+        body = op.bodies.get(inputs, op.body).format(*(self._use(o) for o in value.operands))
+        return _typed(body, dtype)
+
+    def _load(self, value: Value, otherwise: str | None) -> str:
+        assert value.access is not None, "loads have an access"
+        dtype, cell = value.node.dtype, self._cell(value.access, value.register)
+        if value.kind == "scratch":
+            assert value.register is not None, "scratch cells belong to an accumulator"
+            return cell if value.register.dtype == dtype else f"{dtype.compute}({cell})"
+        if dtype.is_half:
+            cell = f"{_short(dtype)}_to_float({cell})"
+        if value.guard is None:
+            return cell
+        return f"({cell} if {self._use(value.guard)} else {otherwise or _literal(0, dtype)})"
+
+    def _fill(self, value: Value) -> str:
+        fill = _literal(getattr(value.node.op, "fill", 0), value.node.dtype)
+        (inner,) = value.operands
+        assert value.guard is not None, "a fill has a condition"
+        if inner.kind == "load" and inner.guard is value.guard and inner not in self.names:
+            return self._load(inner, fill)
+        return f"select({self._use(value.guard)}, {self._use(inner)}, {fill})"
+
+    def _cell(self, access: Access, register: Update | None = None) -> str:
+        if access.role == "scratch":
+            assert register is not None, "scratch cells belong to an accumulator"
+            return self._scratch(access, register)
+        letter = "a" if access.role == "in" else "out"
+        dtype = access.node.dtype.kernel
+        array = self._parameter(
+            (access.role, access.node, access.shape), letter, dtype, Argument(access.role, access.node, 0, access.shape),
+            len(access.shape),
+        )  # fmt: skip
+        return f"{array}[{', '.join(self._position(w) for w in access.where) or '()'}]"
+
+    def _scratch(self, access: Access, register: Update) -> str:
+        dtype = register.dtype.kernel
+        argument = Argument("scratch", access.node, 0, access.shape, dtype)
+        array = self._parameter(("scratch", access.node), "acc", dtype, argument, len(access.shape))
+        span = [w for w in access.where if w.op == "counter" and w.args[0] == self.nest.span]
+        if span:
+            return f"{array}[at({self._index(span[0])} - lo)]"
+        return f"{array}[{', '.join(self._position(w) for w in access.where) or '()'}]"
+
+    def _position(self, index: Index) -> str:
+        """An index inside brackets: `at(...)` unless it is the counter of a loop that begins at 0."""
+        text = self._index(index)
+        if index.op == "int" or (index.op == "counter" and index.args[0] != self.nest.span):
+            return text
+        return f"at({text})"
+
+    def _index(self, index: Index) -> str:
+        """An index expression; index arrays inside it become parameters."""
+        if index.op == "wrapped":
+            return f"wrap({self._index(index.args[0])}, {self._index(index.args[1])})"
+        if index.op == "load":
+            node, where = index.args
+            rank = len(node.shape)
+            array = self._parameter(
+                ("in", node, node.shape), "a", node.dtype.kernel, Argument("in", node, 0, node.shape), rank
+            )
+            return f"{array}[{', '.join(self._position(w) for w in where) or '()'}]"
+        parts = {id(a): a for a in index.args if isinstance(a, Index) and a.op in ("wrapped", "load")}
+        if not parts:
+            return render(index, self._counter_name, self._length, lambda k, where: "")
+        spelled = [self._index(a) for a in index.args]
+        return f"({spelled[0]} {index.op} {spelled[1]})"
+
+    def _counter_name(self, axis: int) -> str:
+        return self.axes[axis]
+
+    def _length(self, index: Index) -> str:
+        return self._parameter(("k", id(index)), "k", "int64", Argument("length", length=index.args[0]))
+
+    def _parameter(self, key: object, letter: str, dtype: str, argument: Argument, rank: int | None = None) -> str:
+        if key not in self.parameters:
+            name = self._new(letter)
+            self.parameters[key] = (Parameter(name, dtype.rstrip("_") if rank is not None else dtype, rank), argument)
+        return self.parameters[key][0].name
+
+
+def _order(name: str) -> tuple[int, int]:
+    letters = name.rstrip("0123456789")
+    return ["n", "k", "c", "a", "out", "acc"].index(letters), int(name[len(letters) :])
+
+
+def _short(dtype: DType) -> str:
+    return "half" if dtype == "float16" else "bfloat"
+
+
+def _to_storage(text: str, dtype: DType) -> str:
+    return f"float_to_{_short(dtype)}({text})" if dtype.is_half else text
+
+
+def _typed(body: str, dtype: DType) -> str:
+    """NumPy keeps small integers small; Python and numba would widen them."""
+    if dtype.kind in "iu" or (dtype.kind == "b" and re.search(r"\b(and|or|not)\b", body)):
+        return body if body.startswith(f"{dtype.compute}(") and body.count("(") == 1 else f"{dtype.compute}({body})"
+    return body
+
+
+def _literal(value: float | int | bool, dtype: DType) -> str:
+    text = str(value).replace("inf", "inf") if value in (float("inf"), float("-inf")) else repr(value)
+    return f"{dtype.compute}({text})"
+
+
+def _constants(body: str) -> set[str]:
+    return {name for name in ("inf", "nan") if re.search(rf"\b{name}\b", body)}
+

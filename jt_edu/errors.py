@@ -1,0 +1,64 @@
+"""Errors: one family, each saying what was asked, what was found, what to try.
+
+    JtError
+    ├── ShapeError       (ValueError)    shapes that do not fit each other
+    ├── DtypeError       (TypeError)     a type of number that an operator does not know
+    ├── RangeError       (IndexError)    an index outside its axis
+    ├── ArgumentError    (ValueError)    any other argument that makes no sense
+    ├── GradientError    (RuntimeError)  a derivative that does not exist, or is cut off
+    ├── BackendError     (RuntimeError)  a backend that is missing, or cannot do this
+    └── KernelError      (RuntimeError)  generated code that does not compile or run
+
+Each also is the Python error that a NumPy user expects, so `except ValueError` works as it always did. Nothing here
+knows anything of the rest.
+"""
+
+from __future__ import annotations
+
+
+class JtError(Exception):
+    """What was asked, what was found, and (optionally) what to try.
+
+    Example:
+        >>> print(ShapeError("a + b adds element by element", "shapes (2, 3) and (4, 5)", "make them equal"))
+        a + b adds element by element; found shapes (2, 3) and (4, 5). Try: make them equal.
+    """
+
+    def __init__(self, asked: str, found: str = "", attempt: str = "") -> None:
+        self.asked, self.found, self.attempt = asked, found, attempt
+        text = asked + (f"; found {found}" if found else "") + "."
+        super().__init__(text + (f" Try: {attempt}." if attempt else ""))
+
+    def at(self, line: str) -> JtError:
+        """The same error, which also names the learner's line."""
+        if line and not any(line in str(a) for a in self.args):
+            self.args = (f"{self.args[0]}\n  at {line}",)
+        return self
+
+
+class ShapeError(JtError, ValueError):
+    """Shapes that do not fit each other."""
+
+
+class DtypeError(JtError, TypeError):
+    """A type of number that an operator does not know."""
+
+
+class RangeError(JtError, IndexError):
+    """An index outside its axis."""
+
+
+class ArgumentError(JtError, ValueError):
+    """An argument that makes no sense."""
+
+
+class GradientError(JtError, RuntimeError):
+    """A derivative that does not exist, or is cut off."""
+
+
+class BackendError(JtError, RuntimeError):
+    """A backend that is missing, or cannot do what was asked."""
+
+
+class KernelError(JtError, RuntimeError):
+    """Generated code that does not compile, or does not run."""

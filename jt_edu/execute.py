@@ -1,0 +1,240 @@
+"""Execute: from nodes to numbers, on one page.
+
+    order      every pending node behind what is wanted, inputs first
+    key        the structure of that graph, without its arrays
+    plan       fused, written and compiled; or found under the key
+    run        step by step: bind arrays, launch the kernel, free what nobody reads any more
+    settle     give the learner's nodes their arrays, and forget the history that nobody can ask for
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jt_edu import backends
+from jt_edu.backends import Backend, Program
+from jt_edu.backends.pool import threads
+from jt_edu.errors import JtError, KernelError, RangeError
+from jt_edu.graph import Node
+from jt_edu.meta import CONSTANT, HostCall
+from jt_edu.plan import ROW, Plan, Step, compile_plan, make_plan
+from jt_edu.settings import Context, current
+from jt_edu.trace import Decision, KernelRun, Line, Memory
+
+PLANS = 1024  # how many structures are remembered
+PARALLEL = 200_000.0  # weighted operations from which on a second thread is worth waking
+
+
+def run(wanted: Sequence[Node]) -> None:
+    """Compute every node in `wanted`."""
+    pending = [n for n in wanted if n.data is None]
+    if not pending:
+        return
+    context = current()
+    order = needed(pending)
+    plan = plan_for(order, pending, context)
+    arrays = run_plan(plan, order, context)
+    settle(plan, order, arrays)
+
+
+def needed(wanted: Sequence[Node]) -> list[Node]:
+    """The pending nodes behind `wanted`, and the leaves that they read, each after its inputs."""
+    seen = set(wanted)
+    waiting = list(wanted)
+    while waiting:
+        for i in waiting.pop().inputs:
+            if i not in seen:
+                seen.add(i)
+                if i.data is None:
+                    waiting.append(i)
+    return sorted(seen, key=_age)
+
+
+def _age(node: Node) -> int:
+    return node.id
+
+
+def plan_for(order: list[Node], wanted: Sequence[Node], context: Context) -> Plan:
+    """The plan of a graph: remembered by structure, made when it is new."""
+    for node in wanted:
+        node.holders += 1  # what is asked for is kept
+    try:
+        key = structure(order, context)
+        plans: OrderedDict[Any, Plan] = context.rank_state.setdefault("plans", OrderedDict())
+        plan = plans.get(key)
+        if plan is None:
+            held = {n for n in order if n.data is None and n.holders}
+            plan = plans[key] = make_plan(order, held, context.flags.fuse)
+            if len(plans) > PLANS:
+                plans.popitem(last=False)
+        return plan
+    finally:
+        for node in wanted:
+            node.holders -= 1
+
+
+def structure(order: list[Node], context: Context) -> tuple[Any, ...]:
+    """What two graphs have in common if one plan serves both: operators, edges, leaf shapes, and what is held."""
+    key: list[Any] = [context.flags.backend, context.flags.fuse]
+    slot: dict[Node, int] = {}
+    for number, node in enumerate(order):
+        slot[node] = number
+        key.append(node.op)
+        if node.data is None:
+            key.append(node.holders > 0)
+            for i in node.inputs:
+                key.append(slot[i])
+            if not node.inputs or node.op.kind == "hostcall":
+                key.append((node.shape, node.dtype))
+        else:
+            key.append(node.shape)
+            key.append(node.dtype)
+    return tuple(key)
+
+
+def run_plan(plan: Plan, order: list[Node], context: Context) -> list[Any]:
+    """The array of each slot, after all steps have run; freed ones are None."""
+    backend = backends.get(context.flags.backend)
+    fresh = compile_plan(plan, backend)
+    arrays: list[Any] = [n.data for n in order]
+    if context.traces:
+        _announce_plan(plan, order, context)
+    for number, step in enumerate(plan.steps):
+        for slot in step.outputs:
+            if step.kind != "host":
+                arrays[slot] = backend.empty(plan.shapes[slot], plan.dtypes[slot])
+        for check in step.checks:
+            _check_indices(check.length, _array(plan, arrays, check.slot), order[check.node])
+        begin = time.perf_counter()
+        try:
+            _run_step(step, plan, arrays, backend)
+        except JtError as error:
+            raise error.at(order[step.slots[-1]].line) from None
+        except Exception as error:
+            raise _explain(error, step, order) from error
+        if context.traces:
+            elapsed = (time.perf_counter() - begin) * 1e3
+            _announce_step(step, order, context, fresh.get(number), elapsed, arrays)
+        for slot in step.frees:
+            arrays[slot] = None
+    return arrays
+
+
+def _run_step(step: Step, plan: Plan, arrays: list[Any], backend: Backend) -> None:
+    if step.kind == "host":
+        _run_on_host(step, plan, arrays)
+        return
+    program = step.program
+    assert program is not None, "steps are compiled before they run"
+    arguments = step.arguments.copy()
+    for bind in step.binds:
+        array = arrays[bind.slot]
+        if array is None:
+            array = _array(plan, arrays, bind.slot)
+        if bind.halves:
+            array = array.view(np.uint16)
+        arguments[bind.position] = array if bind.shape is None else array.reshape(bind.shape)
+    for position, slot in step.numbers:
+        arguments[position] = arrays[slot]
+    if not step.scratch and step.work < PARALLEL:
+        program.call(0, step.span, *arguments)
+    else:
+        _run_large(step, program, arguments, backend)
+
+
+def _run_large(step: Step, program: Program, arguments: list[Any], backend: Backend) -> None:
+    """Kernels with scratch rows, or enough work for several threads."""
+    if step.kind == "product":
+        program.call(0, step.span, *arguments)
+        return
+    rows = 1 if step.blocks else threads()
+    for position, shape, dtype in step.scratch:
+        arguments[position] = np.empty((rows, *(shape if not step.blocks else (min(shape[0], ROW),))), dtype)
+    if step.blocks:
+        for position, _, _ in step.scratch:
+            arguments[position] = arguments[position][0]
+        for low in range(0, step.span, ROW):
+            program.call(low, min(low + ROW, step.span), *arguments)
+    else:
+        backend.launch(program, arguments, step.span, [p for p, _, _ in step.scratch])
+
+
+def _run_on_host(step: Step, plan: Plan, arrays: list[Any]) -> None:
+    op, slot = plan.hosts[step.slots[0]], step.outputs[0]
+    assert isinstance(op, HostCall), "only host calls run on the host"
+    result = np.asarray(op.run(*(_array(plan, arrays, i) for i in step.inputs)))
+    arrays[slot] = np.ascontiguousarray(result, plan.dtypes[slot]).reshape(plan.shapes[slot])
+
+
+def _array(plan: Plan, arrays: list[Any], slot: int) -> Any:
+    """The array of a slot; a reshape is the same memory under its own shape."""
+    array = arrays[slot]
+    if array is None and slot in plan.aliases:
+        array = arrays[slot] = arrays[plan.aliases[slot]].reshape(plan.shapes[slot])
+    return array
+
+
+def _check_indices(length: int, indices: Any, node: Node) -> None:
+    """Entries of an index array must lie inside the axis: checked before the kernel reads there."""
+    if indices.size == 0:
+        return
+    low, high = indices.min(), indices.max()
+    if low < -length or high >= length:
+        bad = low if low < -length else high
+        raise RangeError(
+            f"{node.op.name} looks up positions in an axis of length {length}", f"the index {bad}",
+            f"indices from {-length} to {length - 1}",
+        ).at(node.line)  # fmt: skip
+
+
+def _explain(error: Exception, step: Step, order: list[Node]) -> Exception:
+    node = order[step.slots[-1]]
+    if isinstance(error, MemoryError):
+        return MemoryError(f"{step.name} needs an array of shape {node.shape}: {error}\n  at {node.line}")
+    return KernelError(f"the kernel {step.name} could not run", f"{type(error).__name__}: {error}").at(node.line)
+
+
+def settle(plan: Plan, order: list[Node], arrays: list[Any]) -> None:
+    """Hand the arrays to the nodes that keep them; cut history that leads to nothing the learner holds."""
+    for slot in plan.keep:
+        order[slot].data = _array(plan, arrays, slot)
+    reachable: set[Node] = set()
+    for node in order:
+        if node.tracked and (node.holders or any(i in reachable or (i.data is not None and i.inputs) for i in node.inputs)):
+            reachable.add(node)
+    for slot in plan.keep:
+        node = order[slot]
+        if not node.tracked or not any(i in reachable or i.op is not CONSTANT and i.inputs and i.data is not None for i in node.inputs):
+            node.inputs = ()
+
+
+def _announce_plan(plan: Plan, order: list[Node], context: Context) -> None:
+    for t in context.traces:
+        t.predicted_peak = max(t.predicted_peak, plan.peak)
+        t.decisions += [Decision(order[d.source].id, order[d.target].id, d.fused, d.rule, d.reason) for d in plan.decisions]
+
+
+def _announce_step(
+    step: Step, order: list[Node], context: Context, fresh: Program | None, elapsed: float, arrays: list[Any]
+) -> None:
+    lines = tuple(Line(number, order[s].id, order[s].op.name, order[s].line) for number, s in step.lines)
+    program = fresh or step.program
+    record = KernelRun(
+        step.name, step.source.text, lines, tuple(order[s].id for s in step.slots), tuple(order[s].id for s in step.outputs),
+        context.flags.backend, bool(fresh and fresh.compiled), fresh.seconds if fresh else 0.0, elapsed, step.bytes, step.flops,
+        {"product": ("BLAS",), "host": ("NumPy",)}.get(step.kind, ()), str(program.path or "") if program else "",
+    )  # fmt: skip
+    for t in context.traces:
+        t.kernels.append(record)
+        alive = t.memory[-1].alive if t.memory else 0
+        for s in step.outputs:
+            alive += arrays[s].nbytes
+            t.memory.append(Memory("allocate", order[s].id, arrays[s].nbytes, alive))
+        for s in step.frees:
+            alive -= arrays[s].nbytes
+            t.memory.append(Memory("free", order[s].id, arrays[s].nbytes, alive))

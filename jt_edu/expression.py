@@ -1,0 +1,134 @@
+"""Expression: what has to be computed at one index, when the values in between are not stored?
+
+`Expression(stored).value(node, where)` follows the graph backwards from a node at an index and answers with a `Term`: an
+operator on other terms, down to loads of arrays. A Reindex costs nothing here: it only changes the index at which its
+input is asked for, and a reshape only changes the shape under which an array is seen.
+
+    (a * b).transpose()[i, j]   ->   multiply(load a[j, i], load b[j, i])
+
+What a padded Reindex must not read is kept in `guard`, a condition that travels down to the loads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from jt_edu.graph import Node, Shape
+from jt_edu.index import Index, as_index, binary, both, load, size
+from jt_edu.meta import CONSTANT, Counter, Elementwise, Reindex, ReindexReduce
+
+Place = tuple[Index, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """A value at an index. `kind`: load, number, counter, compute (an Elementwise), or fill (a guarded choice)."""
+
+    kind: str
+    node: Node
+    where: Place = ()
+    view: Shape = ()  # the shape under which `where` looks at the array
+    guard: Index | None = None
+    operands: tuple[Term, ...] = ()
+
+    @property
+    def loads(self) -> set[Term]:
+        """The loads this term is made of."""
+        found, waiting = set(), {self}
+        done: set[Term] = set()
+        while waiting:
+            term = waiting.pop()
+            done.add(term)
+            if term.kind == "load":
+                found.add(term)
+            waiting.update(t for t in term.operands if t not in done)
+        return found
+
+
+class Expression:
+    """Terms for nodes, where `stored` says which nodes are arrays; equal questions get the same Term."""
+
+    def __init__(self, stored: Callable[[Node], bool]) -> None:
+        self.stored = stored
+        self.memo: dict[tuple[Node, Place, Shape, Index | None], Term] = {}
+
+    def value(self, node: Node, where: Place, view: Shape | None = None, guard: Index | None = None) -> Term:
+        """The term for `node`, seen as an array of shape `view`, at `where`."""
+        seen = node.shape if view is None else view
+        key = (node, where, seen, guard)
+        if key not in self.memo:
+            self.memo[key] = self._value(node, where, seen, guard)
+        return self.memo[key]
+
+    def inside(self, node: Node, where: Place) -> Term:
+        """The term for a node that is to be computed here, even if it will also be stored."""
+        return self._value(node, where, node.shape, None, compute=True)
+
+    def _value(self, node: Node, where: Place, view: Shape, guard: Index | None, compute: bool = False) -> Term:
+        if node.op is CONSTANT:
+            return Term("number", node)
+        if node.data is not None or isinstance(node.op, ReindexReduce) or (self.stored(node) and not compute):
+            return Term("load", node, where, view, guard)
+        if isinstance(node.op, Elementwise):
+            operands = (self.value(i, where, view, guard) if i.op is not CONSTANT else Term("number", i) for i in node.inputs)
+            return Term("compute", node, where, view, guard, tuple(operands))
+        if isinstance(node.op, Reindex) and node.op.flat:
+            return self.value(node.inputs[0], where, view, guard)
+        here = where if view == node.shape else unravel(ravel(where, view), node.shape)
+        if isinstance(node.op, Counter):
+            return Term("counter", node, (here[node.op.axis],))
+        if isinstance(node.op, Reindex):
+            return self._moved(node, node.op, here, guard)
+        return Term("load", node, where, view, guard)  # Code and HostCall
+
+    def _moved(self, node: Node, op: Reindex, here: Place, guard: Index | None) -> Term:
+        """The input of a Reindex at the index it points to, or the fill value where that is outside."""
+        source = node.inputs[0]
+        there = tuple(spell_loads(w.at(here), node, source.shape, axis) for axis, w in enumerate(op.where))
+        inside = condition(op, here, there, source.shape)
+        if inside is None:
+            return self.value(source, there, None, guard)
+        both_guards = inside if guard is None else both(guard, inside)
+        return Term("fill", node, (), (), inside, (self.value(source, there, None, both_guards),))
+
+
+def condition(op: Reindex | ReindexReduce, here: Place, there: Place, shape: Shape) -> Index | None:
+    """When `there` is inside an array of `shape`, as far as that is in doubt."""
+    inside = None if op.valid is None else op.valid.at(here)
+    for axis, below, above in op.guards:
+        for doubt, test in ((below, lambda a: as_index(0) <= there[a]), (above, lambda a: there[a] < size(shape[a]))):
+            if doubt:
+                inside = test(axis) if inside is None else both(inside, test(axis))
+    return inside
+
+
+def spell_loads(index: Index, node: Node, shape: Shape, axis: int) -> Index:
+    """Name the index arrays by their nodes, and let negative entries count from the end, as NumPy does."""
+    if index.op == "load":
+        entry = load(index.args[0], [spell_loads(w, node, shape, axis) for w in index.args[1]])
+        array = node.inputs[1 + index.args[0]]
+        return Index("wrapped", Index("load", array, entry.args[1]), size(shape[axis]))
+    if index.op in ("counter", "int", "size"):
+        return index
+    return binary(index.op, *(spell_loads(a, node, shape, axis) for a in index.args))
+
+
+def ravel(where: Place, shape: Shape) -> Index:
+    """The position in row-major order."""
+    flat = as_index(0)
+    for axis, index in enumerate(where):
+        stride = math.prod(shape[axis + 1 :])
+        flat = flat + (index if axis == len(shape) - 1 else index * size(stride))
+    return flat
+
+
+def unravel(flat: Index, shape: Shape) -> Place:
+    """The place of a row-major position in an array of `shape`."""
+    place = []
+    for axis, length in enumerate(shape):
+        stride = math.prod(shape[axis + 1 :])
+        index = flat if axis == len(shape) - 1 else flat // size(max(stride, 1))
+        place.append(index if axis == 0 else index % size(max(length, 1)))
+    return tuple(place)

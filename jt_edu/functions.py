@@ -1,0 +1,213 @@
+"""Functions: the table of element functions, each with its loop body and its derivative on one line.
+
+    NAME = Elementwise(name, body, rule for dtypes, (derivative for each input,), weight)
+
+`{0}` and `{1}` stand for the inputs; names in a body are those of `backends/mathlib`. A derivative gets the output, the
+gradient that comes in, and the inputs, and is ordinary arithmetic on Vars, so it can be differentiated again. `conj`
+does nothing to real numbers; for complex ones the gradient is the conjugate of the derivative, as in PyTorch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from jt_edu.dtypes import DType, bool_, float64, float_of, promote, real_of
+from jt_edu.errors import DtypeError
+from jt_edu.meta import Elementwise, Rule
+
+Rules = tuple[Rule | None, ...]
+
+
+def _unary(name: str, gradient: Rule | None, weight: int = 8, rule: str = "float", body: str = "") -> Elementwise:
+    return Elementwise(name, body or f"{name}({{0}})", rule, (gradient,) if gradient else (), weight)
+
+
+# arithmetic
+ADD = Elementwise("add", "{0} + {1}", "same", (lambda o, d, x, y: d, lambda o, d, x, y: d), 1, {"b": "{0} or {1}"})
+SUBTRACT = Elementwise("subtract", "{0} - {1}", "number", (lambda o, d, x, y: d, lambda o, d, x, y: -d))
+MULTIPLY = Elementwise(
+    "multiply", "{0} * {1}", "same",
+    (lambda o, d, x, y: d * y.conj(), lambda o, d, x, y: d * x.conj()), 1, {"b": "{0} and {1}"},
+)  # fmt: skip
+DIVIDE = Elementwise(
+    "divide", "divide({0}, {1})", "divide",
+    (lambda o, d, x, y: d / y.conj(), lambda o, d, x, y: -d * (o / y).conj()), 2,
+)  # fmt: skip
+FLOOR_DIVIDE = Elementwise("floor_divide", "floor_divide({0}, {1})", "real", (), 4)
+REMAINDER = Elementwise(
+    "remainder", "remainder({0}, {1})", "real",
+    (lambda o, d, x, y: d, lambda o, d, x, y: -d * FLOOR_DIVIDE(x, y)), 4,
+)  # fmt: skip
+POWER = Elementwise(
+    "power", "power({0}, {1})", "number",
+    (
+        lambda o, d, x, y: d * (y * x ** (y - 1)).conj().where_not(y == 0, 0),
+        lambda o, d, x, y: d * (o * LOG(x)).conj().where_not(x == 0, 0),
+    ), 30,
+)  # fmt: skip
+NEGATIVE = Elementwise("negative", "-{0}", "number", (lambda o, d, x: -d,))
+ABSOLUTE = Elementwise("absolute", "absolute({0})", "magnitude", (lambda o, d, x: d * SIGN(x),))
+SIGN = Elementwise("sign", "sign({0})", "number", ())
+MAXIMUM = Elementwise(
+    "maximum", "maximum({0}, {1})", "ordered",
+    (lambda o, d, x, y: d * _share(x, y, x > y), lambda o, d, x, y: d * _share(x, y, y > x)), 1, {"b": "{0} or {1}"},
+)  # fmt: skip
+MINIMUM = Elementwise(
+    "minimum", "minimum({0}, {1})", "ordered",
+    (lambda o, d, x, y: d * _share(x, y, x < y), lambda o, d, x, y: d * _share(x, y, y < x)), 1, {"b": "{0} and {1}"},
+)  # fmt: skip
+SELECT = Elementwise(
+    "select", "select({0}, {1}, {2})", "select",
+    (None, lambda o, d, c, x, y: d.where_not(c == 0, 0), lambda o, d, c, x, y: d.where_not(c, 0)),
+)  # fmt: skip
+
+
+def _share(x: Any, y: Any, mine: Any) -> Any:
+    """1 where `mine` won, 1/2 where both are equal: the gradient of a maximum at a tie, as in PyTorch."""
+    return mine.cast(x.dtype) + (x == y).cast(x.dtype) * 0.5
+
+
+# comparisons and logic
+EQUAL = Elementwise("equal", "{0} == {1}", "compare")
+NOT_EQUAL = Elementwise("not_equal", "{0} != {1}", "compare")
+LESS = Elementwise("less", "{0} < {1}", "compare", (), 1, {"c": ""})
+LESS_EQUAL = Elementwise("less_equal", "{0} <= {1}", "compare", (), 1, {"c": ""})
+GREATER = Elementwise("greater", "{0} > {1}", "compare", (), 1, {"c": ""})
+GREATER_EQUAL = Elementwise("greater_equal", "{0} >= {1}", "compare", (), 1, {"c": ""})
+LOGICAL_AND = Elementwise("logical_and", "{0} and {1}", "logic")
+LOGICAL_OR = Elementwise("logical_or", "{0} or {1}", "logic")
+LOGICAL_XOR = Elementwise("logical_xor", "{0} != {1}", "logic")
+LOGICAL_NOT = Elementwise("logical_not", "not {0}", "logic")
+BITWISE_AND = Elementwise("bitwise_and", "{0} & {1}", "bits", (), 1, {"b": "{0} and {1}"})
+BITWISE_OR = Elementwise("bitwise_or", "{0} | {1}", "bits", (), 1, {"b": "{0} or {1}"})
+BITWISE_XOR = Elementwise("bitwise_xor", "{0} ^ {1}", "bits", (), 1, {"b": "{0} != {1}"})
+INVERT = Elementwise("invert", "~{0}", "bits", (), 1, {"b": "not {0}"})
+LEFT_SHIFT = Elementwise("left_shift", "shift_left({0}, {1})", "whole")
+RIGHT_SHIFT = Elementwise("right_shift", "shift_right({0}, {1})", "whole")
+ISNAN = Elementwise("isnan", "isnan({0})", "test")
+ISINF = Elementwise("isinf", "isinf({0})", "test")
+ISFINITE = Elementwise("isfinite", "isfinite({0})", "test")
+
+# exponentials and logarithms
+EXP = _unary("exp", lambda o, d, x: d * o.conj())
+EXPM1 = _unary("expm1", lambda o, d, x: d * (o + 1).conj())
+LOG = _unary("log", lambda o, d, x: d / x.conj())
+LOG1P = _unary("log1p", lambda o, d, x: d / (x + 1).conj())
+LOG2 = _unary("log2", lambda o, d, x: d / (x.conj() * math.log(2)))
+SQRT = _unary("sqrt", lambda o, d, x: d / (o * 2).conj(), 4)
+RSQRT = _unary("rsqrt", lambda o, d, x: d * (o / x * -0.5).conj(), 6)
+SIGMOID = _unary("sigmoid", lambda o, d, x: d * (o - o * o).conj())
+ERF = _unary("erf", lambda o, d, x: d * (EXP(-(x * x)) * (2 / math.sqrt(math.pi))))
+ERFINV = _unary("erfinv", lambda o, d, x: d * (EXP(o * o) * (math.sqrt(math.pi) / 2)), 20)
+
+# trigonometry, circular and hyperbolic
+SIN = _unary("sin", lambda o, d, x: d * COS(x).conj())
+COS = _unary("cos", lambda o, d, x: -d * SIN(x).conj())
+TAN = _unary("tan", lambda o, d, x: d * (o * o + 1).conj(), 12)
+ASIN = _unary("asin", lambda o, d, x: d * RSQRT(1 - x * x).conj(), 20)
+ACOS = _unary("acos", lambda o, d, x: -d * RSQRT(1 - x * x).conj(), 20)
+ATAN = _unary("atan", lambda o, d, x: d / (x * x + 1).conj(), 20)
+SINH = _unary("sinh", lambda o, d, x: d * COSH(x).conj(), 10)
+COSH = _unary("cosh", lambda o, d, x: d * SINH(x).conj(), 10)
+TANH = _unary("tanh", lambda o, d, x: d * (1 - o * o).conj())
+ASINH = _unary("asinh", lambda o, d, x: d * RSQRT(x * x + 1).conj(), 20)
+ACOSH = _unary("acosh", lambda o, d, x: d * (RSQRT(x - 1) * RSQRT(x + 1)).conj(), 20)
+ATANH = _unary("atanh", lambda o, d, x: d / (1 - x * x).conj(), 20)
+ATAN2 = Elementwise(
+    "atan2", "atan2({0}, {1})", "float_real",
+    (lambda o, d, y, x: d * x / (x * x + y * y), lambda o, d, y, x: -d * y / (x * x + y * y)), 30,
+)  # fmt: skip
+HYPOT = Elementwise(
+    "hypot", "hypot({0}, {1})", "float_real", (lambda o, d, x, y: d * x / o, lambda o, d, x, y: d * y / o), 8
+)
+
+# rounding, and parts of complex numbers
+FLOOR = _unary("floor", lambda o, d, x: d * 0, 1, "real")
+CEIL = _unary("ceil", lambda o, d, x: d * 0, 1, "real")
+TRUNC = _unary("trunc", lambda o, d, x: d * 0, 1, "real")
+ROUND = _unary("round", lambda o, d, x: d * 0, 1, "real", "round_even({0})")
+CONJ = _unary("conj", lambda o, d, x: d.conj(), 1, "same")
+REAL = _unary("real", lambda o, d, x: d.cast(x.dtype), 1, "part")
+IMAG = _unary("imag", lambda o, d, x: d.cast(x.dtype) * 1j, 1, "part")
+
+# random bits (see random.py), and floats made of them
+BITS = Elementwise("random_bits", "philox({0}, {1})", "word", (), 20)
+UNIFORM32 = Elementwise("uniform", "uniform32({0})", "float32", (), 2)
+UNIFORM64 = Elementwise("uniform", "uniform64({0})", "float64", (), 2)
+NORMAL32 = Elementwise("normal", "normal32({0})", "float32", (), 20)
+NORMAL64 = Elementwise("normal", "normal64({0}, {1})", "float64", (), 20)
+
+
+@cache
+def cast_to(wanted: DType, found: DType) -> Elementwise:
+    """The operator that turns `found` into `wanted`; halves are rounded, complex numbers lose their imaginary part."""
+    inner = "real({0})" if found.kind == "c" and wanted.kind != "c" else "{0}"
+    body = f"{inner} != 0" if wanted is bool_ else f"{wanted.compute}({inner})"
+    if wanted.is_half:
+        short = "half" if wanted == "float16" else "bfloat"
+        body = f"{short}_to_float(float_to_{short}({body}))"
+    gradient: Rules = (lambda o, d, x: d.cast(x.dtype),) if wanted.is_float and found.is_float else ()
+    return Elementwise(f"cast_{wanted}", body, wanted, gradient)
+
+
+def _not(kinds: str, why: str) -> Callable[[str, DType], None]:
+    def check(name: str, d: DType) -> None:
+        if d.kind in kinds:
+            raise DtypeError(f"{name} {why}", f"dtype {d}", "x.cast('float32') or x.cast('int64') first")
+
+    return check
+
+
+def _any(name: str, d: DType) -> None:
+    return None
+
+
+def _itself(d: DType) -> DType:
+    return d
+
+
+def _always(wanted: DType) -> Callable[[DType], DType]:
+    return lambda d: wanted
+
+
+# rule: (which dtypes are refused, what the inputs become, what the output becomes)
+RULES: dict[str, tuple[Callable[[str, DType], None], Callable[[DType], DType], Callable[[DType], DType]]] = {
+    "same": (_any, _itself, _itself),
+    "number": (_not("b", "does not know bools (as in NumPy)"), _itself, _itself),
+    "real": (_not("c", "needs real numbers"), lambda d: promote(d, float_of(d)) if d is bool_ else d, _itself),
+    "ordered": (_not("c", "needs numbers that have an order"), _itself, _itself),
+    "float": (_any, float_of, _itself),
+    "float_real": (_not("c", "needs real numbers"), float_of, _itself),
+    "divide": (_any, lambda d: d if d.is_float else float64, _itself),
+    "compare": (_any, _itself, _always(bool_)),
+    "logic": (_any, _always(bool_), _itself),
+    "bits": (_not("fc", "works on the bits of whole numbers"), _itself, _itself),
+    "whole": (_not("fcb", "works on whole numbers"), _itself, _itself),
+    "test": (_any, _itself, _always(bool_)),
+    "magnitude": (_any, _itself, real_of),
+    "part": (_any, _itself, real_of),
+    "select": (_any, _itself, _itself),
+}
+
+
+@cache
+def meet(op: Elementwise, *dtypes: DType) -> tuple[DType, DType]:
+    """What the inputs of `op` are cast to, and the dtype of its output.
+
+    Example:
+        >>> from jt_edu.dtypes import float32, int32
+        >>> meet(ADD, int32, float32), meet(LESS, int32, int32), meet(EXP, int32)
+        ((jt.float64, jt.float64), (jt.int32, jt.bool), (jt.float64, jt.float64))
+    """
+    common = dtypes[0]
+    for d in dtypes[1:]:
+        common = promote(common, d)
+    refuse, become, answer = RULES[op.rule]
+    refuse(op.name, common)
+    if op.bodies.get(common.kind) == "":
+        raise DtypeError(f"{op.name} compares by size", f"dtype {common}", "compare x.real() or x.abs()")
+    inputs = become(common)
+    return inputs, answer(inputs)

@@ -1,0 +1,473 @@
+"""Fusion: which values are stored, and which loops are shared?
+
+A value becomes an array (is *stored*) when
+
+  * it was asked for, or the learner still holds it,                                        wanted
+  * it goes in or out of something that needs whole arrays (BLAS, NumPy, the learner's code), whole array
+  * a Reindex would compute it many times over, and it costs more than a few operations,    repeated
+  * several kernels read it, and computing it twice would cost more than storing it,        shared
+  * its kernel is full: a line of thousands of operators is cut every 64.                   kernel full
+
+Every other value lives in a register. What is stored, and every reduction, is an *anchor*: it needs a loop. Anchors
+share loops in two ways:
+
+    same loops     they run over the same indices:       e.sum(), e.max()
+    outer loops    one reads the other's sum per row:    x - x.mean(1)      for each row: loop, then loop
+
+Every decision is recorded with the name of its rule. Nothing here knows arrays, numba or gradients.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from jt_edu.expression import Expression, Term
+from jt_edu.functions import MULTIPLY
+from jt_edu.graph import Node, Shape
+from jt_edu.index import as_index, counter, counters, counters_of
+from jt_edu.meta import CONSTANT, SOURCE, Counter, Elementwise, Reindex, ReindexReduce
+from jt_edu.relay import Product, matrix_product
+from jt_edu.trace import Decision
+
+FULL = 64  # operators in one kernel
+CHEAP = 4  # multiplications that are sooner done twice than stored
+
+
+@dataclass(eq=False)
+class Anchor:
+    """A node with a loop of its own: stored, or a reduction."""
+
+    node: Node
+    term: Term | None  # what is computed at each index; None for whole-array work
+    loops: Shape
+    kept: tuple[int, ...] | None  # loop axes that survive, in output order; None when it scatters
+    product: Product | None = None
+    axes: tuple[int, ...] = ()  # the loop of the kernel that each axis runs in
+
+    @property
+    def reduces(self) -> bool:
+        """Whether values are accumulated."""
+        return isinstance(self.node.op, ReindexReduce)
+
+    @property
+    def loads(self) -> set[Term]:
+        """What it reads."""
+        return self.term.loads if self.term is not None else set()
+
+    @property
+    def by_rows(self) -> int:
+        """How many leading axes of the output can be outer loops, each finished with one number; -1 if none can."""
+        if self.kept is None or not self.reduces:
+            return -1
+        return len(self.kept) if not self.loops or len(self.loops) - 1 not in self.kept else -1
+
+
+@dataclass(eq=False)
+class Stage:
+    """Anchors that share all their loops: `loops` are numbers of kernel loops, outer ones first."""
+
+    loops: tuple[int, ...]
+    anchors: list[Anchor]
+
+
+@dataclass(eq=False)
+class Kernel:
+    """Anchors that run in one kernel: `outer` loops shared by all stages, then one loop nest per stage."""
+
+    kind: str  # "loops", "product", or "host"
+    outer: tuple[int, ...] = ()
+    stages: list[Stage] = field(default_factory=list)
+    extents: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def anchors(self) -> list[Anchor]:
+        """All anchors, in order."""
+        return [a for s in self.stages for a in s.anchors]
+
+    def new_loops(self, extents: Iterable[int]) -> tuple[int, ...]:
+        """Numbers for further loops."""
+        numbers = []
+        for extent in extents:
+            numbers.append(len(self.extents))
+            self.extents[numbers[-1]] = extent
+        return tuple(numbers)
+
+
+@dataclass
+class Fused:
+    """The answer: kernels in the order in which they run, the nodes to store, and the reason for every decision."""
+
+    kernels: list[Kernel]
+    stored: set[Node]
+    decisions: list[Decision]
+
+
+class Fuser:
+    """One run of the fuser over the pending nodes `order` (inputs first), of which `wanted` must be stored."""
+
+    def __init__(self, order: list[Node], wanted: set[Node], enabled: bool = True) -> None:
+        self.order, self.enabled = order, enabled
+        self.why: dict[Node, tuple[str, str]] = {n: ("wanted", "it was asked for, or is still held") for n in wanted}
+        self.readers: dict[Node, list[Node]] = {n: [] for n in order}
+        for node in order:
+            for i in dict.fromkeys(node.inputs):
+                if i in self.readers:
+                    self.readers[i].append(node)
+        self.products: dict[Node, Product] = {}
+
+    def run(self) -> Fused:
+        """Decide what is stored, group anchors into kernels, and look again while something is computed twice."""
+        self._store_whole_arrays()
+        self._store_repeated()
+        while True:
+            kernels, home = self._group()
+            if not self._store_shared(kernels):
+                break
+        stored = {n for n in self.order if n in self.why} | self._read_elsewhere(kernels, home)
+        return Fused(kernels, stored, self._decisions(kernels, home, stored))
+
+    def _store(self, node: Node, rule: str, reason: str) -> None:
+        if node.data is None and node.op is not CONSTANT:
+            self.why.setdefault(node, (rule, reason))
+
+    # which values need an array
+
+    def _store_whole_arrays(self) -> None:
+        for node in self.order:
+            if not self.enabled:
+                self._store(node, "fusion is off", "jt.flags.fuse is False")
+            if not isinstance(node.op, (Elementwise, Reindex, ReindexReduce, Counter)):
+                for n in (node, *node.inputs):
+                    self._store(n, "whole array", f"{node.op.name} works on whole arrays")
+            if isinstance(node.op, (Reindex, ReindexReduce)):
+                for i in node.inputs[1:]:
+                    self._store(i, "whole array", f"{node.op.name} looks up indices in it")
+            self._find_product(node)
+
+    def _find_product(self, node: Node) -> None:
+        product = matrix_product(node) if isinstance(node.op, ReindexReduce) else None
+        if product is not None and not self._held_inside(node, product):
+            self.products[node] = product
+            for side in (product.left, product.right):
+                self._store(side.node, "whole array", "BLAS multiplies stored matrices")
+
+    def _held_inside(self, node: Node, product: Product) -> bool:
+        """Whether the n*m*k products themselves are wanted, so that they must be computed anyway."""
+        return node.inputs[0] in self.why
+
+    def _store_repeated(self) -> None:
+        """Walk towards the outputs, counting how much work is inlined into each node."""
+        inlined: dict[Node, frozenset[Node]] = {}
+        in_product = {n.inputs[0] for n in self.products}
+        for node in self.order:
+            behind = [inlined.get(i, frozenset()) for i in node.inputs if i not in self.why]
+            mine = frozenset().union(*behind)
+            if len(mine) >= FULL:
+                for i in node.inputs:
+                    if inlined.get(i):
+                        self._store(i, "kernel full", f"a kernel holds at most {FULL} operators")
+                mine = frozenset()
+            if isinstance(node.op, Reindex) and node not in in_product:
+                self._look_at_repeats(node, node.op, mine)
+            inlined[node] = frozenset() if isinstance(node.op, ReindexReduce) else mine | {node}
+
+    def _look_at_repeats(self, node: Node, op: Reindex, mine: frozenset[Node]) -> None:
+        source = node.inputs[0]
+        if source in self.why or source.data is not None or isinstance(source.op, ReindexReduce):
+            return
+        if op.flat:
+            if not all(isinstance(n.op, Elementwise) or len(n.shape) == 1 for n in mine):
+                self._store(source, "reshape", "a reshape behind a view would need divisions for every element")
+            return
+        used = frozenset().union(*map(counters_of, op.where)) if op.where else frozenset()
+        times = math.prod(op.shape[: max(used) + 1] if used else ()) / max(math.prod(source.shape), 1)
+        work = sum(n.op.weight for n in mine if isinstance(n.op, Elementwise))
+        if times > 1 and work > CHEAP and all(r not in self.products for r in self.readers[node]):
+            self._store(source, "repeated", f"{op.name} reads it {times:g} times, {work} operations each")
+
+    # which loops are shared
+
+    def _group(self) -> tuple[list[Kernel], dict[Node, int]]:
+        """Kernels in order, and the place in that order of each anchor."""
+        self.expression = Expression(lambda n: n in self.why)
+        kernels: list[Kernel] = []
+        home: dict[Node, int] = {}
+        for node in self._anchors():
+            anchor = self._anchor(node)
+            needs = {home[t.node] for t in anchor.loads if t.node in home} | self._array_needs(anchor, home)
+            first = max(needs, default=0)
+            place = next((p for p in range(len(kernels) - 1, first - 1, -1) if self._join(kernels[p], anchor)), None)
+            if place is None:
+                place = len(kernels)
+                kernels.append(self._new_kernel(anchor))
+            home[node] = place
+        return kernels, home
+
+    def _anchors(self) -> list[Node]:
+        """Stored nodes and reductions that somebody reads; reshapes of stored arrays cost nothing and need no loop."""
+        found = [n for n in self.order if n in self.why or isinstance(n.op, ReindexReduce)]
+        return [n for n in found if not self._is_alias(n)]
+
+    def _is_alias(self, node: Node) -> bool:
+        """A reshape whose input is an array: the same memory under another shape."""
+        return isinstance(node.op, Reindex) and node.op.flat and self._is_array(node.inputs[0])
+
+    def _is_array(self, node: Node) -> bool:
+        return node.data is not None or node in self.why or isinstance(node.op, ReindexReduce)
+
+    def _array_needs(self, anchor: Anchor, home: dict[Node, int]) -> set[int]:
+        """Kernels that must have run before: those of whole-array inputs and of index arrays."""
+        arrays = set(anchor.node.inputs) if anchor.term is None else set()
+        if anchor.product is not None:
+            arrays = {anchor.product.left.node, anchor.product.right.node}
+        seen = self._behind(anchor) | arrays
+        return {home[r] for n in seen for r in [self._root(n)] if r in home}
+
+    def _root(self, node: Node) -> Node:
+        """The anchor whose memory an alias shares."""
+        while node.data is None and self._is_alias(node):
+            node = node.inputs[0]
+        return node
+
+    def _behind(self, anchor: Anchor) -> set[Node]:
+        """Arrays that the anchor reads, aliases and index arrays included."""
+        if anchor.term is None:
+            return set()
+        arrays = {t.node for t in anchor.loads}
+        for t in _all_terms(anchor.term):
+            if isinstance(t.node.op, Reindex):
+                arrays |= set(t.node.inputs[1:])
+        places = [w for t in anchor.loads for w in t.where]
+        while places:
+            w = places.pop()
+            if w.op == "load":
+                arrays.add(w.args[0])
+                places.extend(w.args[1])
+            elif w.op not in ("counter", "int", "size"):
+                places.extend(w.args)
+        return arrays | set(anchor.node.inputs[1:] if anchor.reduces else ())
+
+    def _anchor(self, node: Node) -> Anchor:
+        if node in self.products:
+            return Anchor(node, None, (), None, self.products[node])
+        if isinstance(node.op, ReindexReduce):
+            source = node.inputs[0]
+            term = self.expression.value(source, counters(len(source.shape)))
+            return Anchor(node, term, source.shape, node.op.kept)
+        if isinstance(node.op, (Elementwise, Reindex, Counter)):
+            term = self.expression.inside(node, counters(len(node.shape)))
+            return Anchor(node, term, node.shape, tuple(range(len(node.shape))))
+        return Anchor(node, None, (), None)
+
+    def _new_kernel(self, anchor: Anchor) -> Kernel:
+        if anchor.term is None:
+            return Kernel("product" if anchor.product else "host", stages=[Stage((), [anchor])])
+        kernel = Kernel("loops")
+        axes: dict[int, int] = {}
+        if anchor.by_rows >= 0 and anchor.kept is not None:
+            kernel.outer = kernel.new_loops(anchor.loops[k] for k in anchor.kept)
+            axes = dict(zip(anchor.kept, kernel.outer, strict=True))
+        rest = [k for k in range(len(anchor.loops)) if k not in axes]
+        axes |= dict(zip(rest, kernel.new_loops(anchor.loops[k] for k in rest), strict=True))
+        self._place(kernel, anchor, axes, rest)
+        return kernel
+
+    def _place(self, kernel: Kernel, anchor: Anchor, axes: dict[int, int], rest: list[int]) -> None:
+        anchor.axes = tuple(axes[k] for k in range(len(anchor.loops)))
+        kernel.stages.append(Stage(kernel.outer + tuple(axes[k] for k in rest), [anchor]))
+
+    def _join(self, kernel: Kernel, anchor: Anchor) -> bool:
+        """Put the anchor into the kernel if a rule allows it."""
+        if not self.enabled or kernel.kind == "host" or (anchor.term is None and anchor.product is None):
+            return False
+        if kernel.kind == "product" or anchor.product is not None:
+            return self._join_products(kernel, anchor)
+        if anchor.kept is None or any(a.kept is None for a in kernel.anchors):
+            return False
+        if len({t.node for a in (*kernel.anchors, anchor) for t in a.loads}) + len(kernel.anchors) > FULL:
+            return False
+        mine = {a.node: a for a in kernel.anchors}
+        if any(self._root(n) in mine for n in self._behind(anchor) if n not in mine):
+            return False
+        inside = [t for t in anchor.loads if t.node in mine]
+        if any(t.view != t.node.shape for t in inside):
+            return False
+        return self._join_same(kernel, anchor, mine, inside) or self._join_outer(kernel, anchor, mine, inside)
+
+    def _join_products(self, kernel: Kernel, anchor: Anchor) -> bool:
+        """Two matrix products that read the same matrix, such as the two gradients of one product."""
+        if kernel.kind != "product" or anchor.product is None:
+            return False
+        mine = {a.node for a in kernel.anchors}
+        sides = {anchor.product.left.node, anchor.product.right.node}
+        theirs = {s.node for a in kernel.anchors if a.product for s in (a.product.left, a.product.right)}
+        if any(self._root(n) in mine for n in sides) or not sides & theirs:
+            return False
+        kernel.stages[0].anchors.append(anchor)
+        return True
+
+    def _join_same(self, kernel: Kernel, anchor: Anchor, mine: dict[Node, Anchor], inside: list[Term]) -> bool:
+        """Same loops: all values it takes from this kernel are at the same index, and it shares something it reads."""
+        for number in range(len(kernel.stages) - 1, -1, -1):
+            stage = kernel.stages[number]
+            model = next((a for a in stage.anchors if a.loops == anchor.loops), None)
+            if model is None:
+                continue
+            here = [t for t in inside if mine[t.node] in stage.anchors]
+            before = [t for t in inside if mine[t.node] not in stage.anchors]
+            at_home = all(
+                not mine[t.node].reduces and t.guard is None
+                and tuple(w.at([counter(k) for k in model.axes]) for w in t.where)
+                == tuple(counter(k) for k in mine[t.node].axes)
+                for t in here
+            )  # fmt: skip
+            ready = all(self._outer_read(kernel, mine[t.node], t, dict(enumerate(model.axes)), number) for t in before)
+            shares = inside or {t.node for t in anchor.loads} & {t.node for a in stage.anchors for t in a.loads}
+            if at_home and ready and (shares or self._same_size(stage, anchor)):
+                anchor.axes = model.axes
+                stage.anchors.append(anchor)
+                return True
+        return False
+
+    def _same_size(self, stage: Stage, anchor: Anchor) -> bool:
+        """Small results of the same shape, such as two parameters updated by one optimiser step, are never joined."""
+        return False
+
+    def _outer_read(self, kernel: Kernel, source: Anchor, t: Term, axes: dict[int, int], before: int) -> bool:
+        """Whether a value that an earlier stage reduces per row is read at the current row."""
+        if not source.reduces or t.guard is not None or source.kept is None or source.by_rows < 0:
+            return False
+        if not any(source in s.anchors for s in kernel.stages[:before]):
+            return False
+        rows = [source.axes[k] for k in source.kept]
+        if rows != list(kernel.outer):
+            return False
+        where = [w for w, o in zip(t.where, source.node.op.where, strict=True) if o.op == "counter"]  # type: ignore[attr-defined]
+        return all(
+            (w.op == "counter" and axes.get(w.args[0]) == row) or (w == as_index(0) and kernel.extents[row] == 1)
+            for w, row in zip(where, rows, strict=True)
+        )
+
+    def _join_outer(self, kernel: Kernel, anchor: Anchor, mine: dict[Node, Anchor], inside: list[Term]) -> bool:
+        """Outer loops: it reads this kernel's reductions at the row that is being worked on."""
+        axes: dict[int, int] = {}
+        for t in inside:
+            source = mine[t.node]
+            if not source.reduces or source.kept is None:
+                return False
+            where = [w for w, o in zip(t.where, source.node.op.where, strict=True) if o.op == "counter"]  # type: ignore[attr-defined]
+            for w, k in zip(where, source.kept, strict=True):
+                if w.op == "counter" and axes.setdefault(w.args[0], source.axes[k]) != source.axes[k]:
+                    return False
+        if not inside or len(set(axes.values())) != len(axes) or not set(axes.values()) <= set(kernel.outer):
+            return False
+        if any(anchor.loops[k] != kernel.extents[row] for k, row in axes.items()):
+            return False
+        if any(not self._outer_read(kernel, mine[t.node], t, axes, len(kernel.stages)) for t in inside):
+            return False
+        missing = [row for row in kernel.outer if row not in axes.values()]
+        if any(kernel.extents[row] != 1 for row in missing):
+            return False
+        rest = [k for k in range(len(anchor.loops)) if k not in axes]
+        axes |= dict(zip(rest, kernel.new_loops(anchor.loops[k] for k in rest), strict=True))
+        self._place(kernel, anchor, axes, rest)
+        return True
+
+    # what is read outside its kernel, or computed twice
+
+    def _read_elsewhere(self, kernels: list[Kernel], home: dict[Node, int]) -> set[Node]:
+        """Reductions that another kernel, an alias or the caller needs as an array."""
+        found = set()
+        for place, kernel in enumerate(kernels):
+            for anchor in kernel.anchors:
+                arrays = self._behind(anchor) | (set(anchor.node.inputs) if anchor.term is None else set())
+                if anchor.product is not None:
+                    arrays = {anchor.product.left.node, anchor.product.right.node}
+                for n in arrays:
+                    root = self._root(n)
+                    if root in home and (home[root] != place or root is not n or anchor.term is None):
+                        found.add(root)
+        found |= {self._root(n) for n in self.why if n.data is None}
+        return {n for n in found if n.data is None}
+
+    def _store_shared(self, kernels: list[Kernel]) -> bool:
+        """Store what several kernels would compute again, where that costs more; True if anything changed."""
+        users: dict[Node, set[int]] = {}
+        arrays: dict[Node, set[Node]] = {}
+        for place, kernel in enumerate(kernels):
+            for anchor in kernel.anchors:
+                for t in _all_terms(anchor.term) if anchor.term is not None else ():
+                    if t.kind == "compute" and t.node is not anchor.node:
+                        users.setdefault(t.node, set()).add(place)
+                        arrays.setdefault(t.node, set()).update(load.node for load in t.loads)
+        before = len(self.why)
+        for node, places in users.items():
+            if len(places) > 1 and any(users.get(r, set()) != places for r in self.readers[node]):
+                self._weigh(node, len(places), arrays[node])
+        return len(self.why) > before
+
+    def _weigh(self, node: Node, kernels: int, arrays: set[Node]) -> None:
+        """Reading again costs every array in every kernel; storing costs them once, plus one write and the reads."""
+        size = max(math.prod(node.shape), 1)
+        per_element = sum(min(math.prod(a.shape) / size, 1.0) for a in arrays)
+        work = sum(n.op.weight for n in self._inlined(node) if isinstance(n.op, Elementwise))
+        if work > CHEAP or kernels * per_element > per_element + kernels:
+            reason = f"{kernels} kernels read it; {work} operations and {per_element:.3g} loads each time"
+            self._store(node, "shared", reason)
+
+    def _inlined(self, node: Node) -> set[Node]:
+        found, waiting = set(), [node]
+        while waiting:
+            n = waiting.pop()
+            if n not in found and not (n is not node and self._is_array(n)):
+                found.add(n)
+                waiting.extend(n.inputs)
+        return found
+
+    # the record
+
+    def _decisions(self, kernels: list[Kernel], home: dict[Node, int], stored: set[Node]) -> list[Decision]:
+        """One record per edge of the graph: fused or cut, and by which rule."""
+        record = []
+        for node in self.order:
+            for i in dict.fromkeys(node.inputs):
+                if i.op is SOURCE or i.op is CONSTANT or i.data is not None:
+                    continue
+                record.append(self._decision(i, node, home, stored))
+        return record
+
+    def _decision(self, i: Node, node: Node, home: dict[Node, int], stored: set[Node]) -> Decision:
+        if i not in self.why and not isinstance(i.op, ReindexReduce):
+            if node in self.products or any(r in self.products for r in self.readers[node]):
+                return Decision(i.id, node.id, True, "contraction", "this is a matrix product; BLAS reads it as one")
+            rule = {"reindex": "view", "index": "counter"}.get(i.op.kind, "elementwise chain")
+            return Decision(i.id, node.id, True, rule, f"{i.op.name} is computed where {node.op.name} needs it")
+        if self._is_alias(node):
+            return Decision(i.id, node.id, True, "alias", "a reshape of an array is the same memory")
+        together = i in home and home.get(self._root(node), -1) == home[i]
+        if together and isinstance(i.op, ReindexReduce):
+            return Decision(i.id, node.id, True, "outer loops", f"{node.op.name} uses {i.op.name} row by row")
+        rule, reason = self.why.get(i, ("reduction", f"{i.op.name} is complete only after its last iteration"))
+        if together:
+            return Decision(i.id, node.id, True, "same loops", f"stored ({rule}), but read from the register")
+        return Decision(i.id, node.id, False, rule, reason)
+
+
+def _all_terms(term: Term) -> set[Term]:
+    found, waiting = set(), [term]
+    while waiting:
+        t = waiting.pop()
+        if t not in found:
+            found.add(t)
+            waiting.extend(t.operands)
+    return found
+
+
+def fuse(order: list[Node], wanted: set[Node], enabled: bool = True) -> Fused:
+    """Kernels for the pending nodes `order` (inputs first), storing `wanted`."""
+    return Fuser(order, wanted, enabled).run()
+
+
+__all__ = ["MULTIPLY", "Anchor", "Fused", "Kernel", "Stage", "fuse"]

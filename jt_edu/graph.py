@@ -1,0 +1,129 @@
+"""Graph: what is to be computed, and from what.
+
+A `Node` says which operator makes a value from which other values. It is made when the learner writes the operator, and
+holds no number until somebody asks for one: then `data` is filled in. Nodes never change their meaning, so a graph has
+no circles and can be shared by everything that reads it.
+
+      a    b            Source, Source
+       \\  /
+        mul     c       Elementwise
+          \\   /
+           add          Elementwise
+            |
+           sum          ReindexReduce
+
+Nothing here knows how a node is computed.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from jt_edu.dtypes import DType
+from jt_edu.settings import Context, current
+from jt_edu.trace import Built
+
+if TYPE_CHECKING:
+    from jt_edu.meta import Op
+
+Shape = tuple[int, ...]
+HOME = str(Path(__file__).parent)
+
+
+class Node:
+    """One value of the graph: the operator that makes it, its inputs, its shape and dtype, and, once run, its data."""
+
+    __slots__ = ("__weakref__", "data", "dtype", "holders", "id", "inputs", "name", "op", "owner",
+                 "shape", "tape", "tracked", "where")  # fmt: skip
+
+    op: Op
+    inputs: tuple[Node, ...]
+    shape: Shape
+    dtype: DType
+    data: Any  # NumPy array, Python number (op is a constant), or None while pending
+    id: int  # grows with time, so that inputs always have smaller ids
+    holders: int  # how many Vars of the learner point here
+    tracked: bool  # takes part in gradients
+    where: tuple[CodeType, int] | None  # the learner's code, and the instruction in it
+    name: str
+    owner: Any  # weak reference to the Var that hooks and `.grad` belong to, or None
+    tape: Any  # a Function's own gradient, which replaces the operator's, or None
+
+    def __init__(self, op: Op, inputs: tuple[Node, ...], shape: Shape, dtype: DType, data: Any = None) -> None:
+        context = current()
+        self.op, self.inputs, self.shape, self.dtype, self.data = op, inputs, shape, dtype, data
+        self.id = next(context.ids)
+        self.holders = 0
+        self.name = ""
+        self.owner = self.tape = None
+        self.tracked = False
+        if dtype.kind in "fc" and not context.no_grad:
+            for i in inputs:
+                if i.tracked:
+                    self.tracked = True
+                    break
+        frame = sys._getframe(1)
+        while frame.f_code.co_filename.startswith(HOME) and frame.f_back is not None:
+            frame = frame.f_back
+        self.where = (frame.f_code, frame.f_lasti)
+        if context.traces:
+            announce(context, self)
+
+    @property
+    def pending(self) -> bool:
+        """Not computed yet."""
+        return self.data is None
+
+    @property
+    def line(self) -> str:
+        """The learner's line that made this node, such as `train.py:12: y = a * b`."""
+        return describe_line(self.where)
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(f"#{i.id}" for i in self.inputs)
+        return f"#{self.id} {self.op.name}({inputs}) {self.shape} {self.dtype}"
+
+
+def announce(context: Context, node: Node) -> None:
+    """Tell the open traces that a node was built."""
+    inputs = tuple(i.id for i in node.inputs)
+    event = Built(node.id, node.op.name, inputs, node.shape, str(node.dtype), node.line)
+    for t in context.traces:
+        t.built.append(event)
+
+
+def describe_line(where: tuple[CodeType, int] | None) -> str:
+    """A place in the learner's code as `file:line: text`; notebook cells are named by IPython's cell number."""
+    if where is None:
+        return ""
+    code, instruction = where
+    number = next((line for at, to, line in code.co_lines() if at <= instruction < to and line), code.co_firstlineno)
+    text = linecache.getline(code.co_filename, number).strip()
+    name = "cell" if "ipykernel" in code.co_filename else Path(code.co_filename).name
+    return f"{name}:{number}" + (f": {text}" if text else "")
+
+
+def inputs_first(wanted: Iterable[Node], stop: Callable[[Node], bool] = lambda node: False) -> list[Node]:
+    """Every node that `wanted` needs, each after its inputs; what `stop` says is included, but not looked behind.
+
+    Nodes are numbered as they are made, so ordering by number is a topological order. No recursion: a chain of 100,000
+    operators is walked like any other.
+    """
+    seen: set[Node] = set()
+    waiting = list(wanted)
+    while waiting:
+        node = waiting.pop()
+        if node not in seen:
+            seen.add(node)
+            if not stop(node):
+                waiting.extend(node.inputs)
+    return sorted(seen, key=_age)
+
+
+def _age(node: Node) -> int:
+    return node.id

@@ -1,0 +1,258 @@
+"""Meta-operators: the three things that every operator is made of.
+
+    Elementwise     compute at each index                out[i, j] = f(x[i, j], y[i, j])
+    Reindex         read from another index              out[i, j] = x[where(i, j)]
+    ReindexReduce   accumulate into another index        out[where(i, j)] += x[i, j]
+
+Each states its shape, its loop body and its gradient. The two reindexes are each other's gradient, so views, sums,
+broadcasts, matmul, convolution and pooling need no gradient rule of their own.
+
+Around them stand the leaves (`Source`, `Constant`, `Counter`) and two honest ways out: `Code`, the learner's own
+kernel, and `HostCall`, work that NumPy does because it is not a kernel yet. Gradient rules are written with plain
+arithmetic on whatever they are given, so nothing here knows Vars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from jt_edu.dtypes import DType
+from jt_edu.errors import ArgumentError, RangeError
+from jt_edu.graph import Shape
+from jt_edu.index import Index, Where, as_index, bounds, counters, counters_of
+
+Rule = Callable[..., Any]  # (out, dout, *inputs) -> gradient of one input, in Var arithmetic
+
+
+class Op:
+    """What every operator has: a name, a kind, and the gradient of each input."""
+
+    kind: ClassVar[str]
+    name: str
+
+    def gradients(self) -> Sequence[Rule | None]:
+        """One rule per input; None where there is no gradient."""
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Elementwise(Op):
+    """Compute at each index: `body` is Python with {0}, {1} for the inputs; all inputs have the shape of the output."""
+
+    kind: ClassVar[str] = "elementwise"
+    name: str
+    body: str
+    rule: str = "same"  # how dtypes meet: a row of RULES in functions.py
+    gradient: tuple[Rule | None, ...] = ()
+    weight: int = 1  # cost in multiplications, for the fusion rule that weighs work against bytes
+    bodies: dict[str, str] = field(default_factory=dict)  # other bodies for some kinds of dtype
+
+    def gradients(self) -> Sequence[Rule | None]:
+        return self.gradient
+
+    def __call__(self, first: Any, *others: Any) -> Any:
+        return first.apply(self, *others)
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf(Op):
+    """A value that no operator makes: an array, a number, or a loop counter."""
+
+    kind: ClassVar[str] = "source"
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Counter(Op):
+    """The loop counter itself: out[i, j] = i when `axis` is 0."""
+
+    kind: ClassVar[str] = "index"
+    axis: int
+    name: str = "index"
+
+
+SOURCE = Leaf("array")
+CONSTANT = Leaf("number")
+COUNTERS = tuple(Counter(k) for k in range(32))
+
+
+@dataclass(frozen=True, eq=False)
+class Reindex(Op):
+    """Read from another index: out[i, j] = x[where(i, j)], or `fill` where that is outside x or not `valid`.
+
+    `guards` lists the axes of x on which the index may leave the array, found by interval arithmetic: (axis, below,
+    above). With `fill` None the caller vouches that it never does.
+    """
+
+    kind: ClassVar[str] = "reindex"
+    name: str
+    shape: Shape  # of the output
+    where: tuple[Index, ...]  # one per axis of x, in the counters of the output
+    fill: float | None = None
+    valid: Index | None = None
+    guards: tuple[tuple[int, bool, bool], ...] = ()
+    flat: bool = False  # a reshape: the same elements in the same order
+
+    def gradients(self) -> Sequence[Rule | None]:
+        def gradient(out: Any, dout: Any, x: Any, *arrays: Any) -> Any:
+            return dout.reshape(x.shape) if self.flat else dout.scatter_to(self, x.shape, arrays)
+
+        return (gradient,)
+
+
+@dataclass(frozen=True, eq=False)
+class ReindexReduce(Op):
+    """Accumulate into another index: out[where(i, j)] = reduce(out[...], x[i, j]); what falls outside is dropped."""
+
+    kind: ClassVar[str] = "reindex_reduce"
+    name: str
+    reducer: str  # a key of REDUCERS
+    shape: Shape  # of the output
+    where: tuple[Index, ...]  # one per axis of the output, in the counters of x
+    valid: Index | None = None
+    guards: tuple[tuple[int, bool, bool], ...] = ()
+
+    def gradients(self) -> Sequence[Rule | None]:
+        return (REDUCERS[self.reducer].gradient(self),)
+
+    @property
+    def kept(self) -> tuple[int, ...] | None:
+        """Which axes of x survive, in output order, where the map only drops axes; None for a real scatter."""
+        if self.guards or self.valid is not None:
+            return None
+        axes = [w.args[0] for w in self.where if w.op == "counter"]
+        plain = all(w.op == "counter" or w == as_index(0) for w in self.where)
+        return tuple(axes) if plain and len(set(axes)) == len(axes) else None
+
+
+@dataclass(frozen=True)
+class Reducer:
+    """How values are put together: the value to begin with, the step, and the gradient."""
+
+    start: Callable[[DType], float | int | bool]
+    step: str
+    gradient: Callable[[ReindexReduce], Rule]
+    bodies: dict[str, str] = field(default_factory=dict)
+
+
+def _add_gradient(op: ReindexReduce) -> Rule:
+    return lambda out, dout, x, *arrays: dout.gather_by(op, x.shape, arrays)
+
+
+def _extremum_gradient(op: ReindexReduce) -> Rule:
+    def gradient(out: Any, dout: Any, x: Any, *arrays: Any) -> Any:
+        """Inputs that tie share the gradient evenly, as in PyTorch's amax."""
+        mine = (x == out.gather_by(op, x.shape, arrays)).cast(x.dtype)
+        share = dout / mine.reduce_as(op, arrays)
+        return mine * share.gather_by(op, x.shape, arrays)
+
+    return gradient
+
+
+def _product_gradient(op: ReindexReduce) -> Rule:
+    def gradient(out: Any, dout: Any, x: Any, *arrays: Any) -> Any:
+        """The product of all others: out / x without zeros; with one zero only that input has a gradient."""
+        zero = x == 0
+        zeros = zero.cast("int64").reduce_as(op, arrays, "add").gather_by(op, x.shape, arrays)
+        others = x.where_not(zero, 1).reduce_as(op, arrays).gather_by(op, x.shape, arrays)
+        alone = others.where_not(zeros != 1, 0)
+        rest = (others / x.where_not(zero, 1)).where_not(zeros != 0, 0)
+        return dout.gather_by(op, x.shape, arrays) * alone.where_not(zero == 0, rest).conj()
+
+    return gradient
+
+
+def _last_gradient(op: ReindexReduce) -> Rule:
+    def gradient(out: Any, dout: Any, x: Any, *arrays: Any) -> Any:
+        """Only the value that was written last has a gradient: number all values, and see whose number stayed."""
+        number = x.position_numbers()
+        won = number == number.reduce_as(op, arrays).gather_by(op, x.shape, arrays)
+        return dout.gather_by(op, x.shape, arrays).where_not(won == 0, 0)
+
+    return gradient
+
+
+def _lowest(d: DType) -> float | int | bool:
+    return {"b": False, "u": 0, "f": float("-inf")}.get(d.kind, -(2 ** (8 * d.size - 1)))
+
+
+def _highest(d: DType) -> float | int | bool:
+    return {"b": True, "u": 2 ** (8 * d.size) - 1, "f": float("inf")}.get(d.kind, 2 ** (8 * d.size - 1) - 1)
+
+
+REDUCERS = {
+    "add": Reducer(lambda d: 0, "{0} + {1}", _add_gradient),
+    "multiply": Reducer(lambda d: 1, "{0} * {1}", _product_gradient),
+    "maximum": Reducer(_lowest, "maximum({0}, {1})", _extremum_gradient, {"b": "{0} or {1}"}),
+    "minimum": Reducer(_highest, "minimum({0}, {1})", _extremum_gradient, {"b": "{0} and {1}"}),
+    "last": Reducer(lambda d: 0, "{1}", _last_gradient),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class HostCall(Op):
+    """Work that NumPy does on whole arrays (sorting, for one): never fused, and listed as such by the trace."""
+
+    kind: ClassVar[str] = "hostcall"
+    name: str
+    run: Callable[..., Any]  # arrays in, array out
+    gradient: tuple[Rule | None, ...] = ()
+
+    def gradients(self) -> Sequence[Rule | None]:
+        return self.gradient
+
+
+@lru_cache(maxsize=1 << 16)
+def reindex(
+    name: str, source: Shape, shape: Shape, where: tuple[Index, ...], fill: float | None = None,
+    valid: Index | None = None, flat: bool = False,
+) -> Reindex:  # fmt: skip
+    """A Reindex, one object per meaning, so that graphs of the same structure can be recognised."""
+    _check_axes(name, source, shape, where)
+    return Reindex(name, shape, where, fill, valid, guards_of(where, source, shape) if fill is not None else (), flat)
+
+
+@lru_cache(maxsize=1 << 16)
+def reindex_reduce(
+    name: str, reducer: str, source: Shape, shape: Shape, where: tuple[Index, ...], guarded: bool = False,
+    valid: Index | None = None,
+) -> ReindexReduce:  # fmt: skip
+    """A ReindexReduce, one object per meaning."""
+    if reducer not in REDUCERS:
+        raise ArgumentError(f"{name} reduces with one of {', '.join(REDUCERS)}", repr(reducer))
+    _check_axes(name, shape, source, where)
+    return ReindexReduce(name, reducer, shape, where, valid, guards_of(where, shape, source) if guarded else ())
+
+
+def guards_of(where: Sequence[Index], shape: Shape, loops: Shape) -> tuple[tuple[int, bool, bool], ...]:
+    """The axes of an array of `shape` that the index may leave: (axis, below, above)."""
+    found = []
+    for axis, (index, length) in enumerate(zip(where, shape, strict=True)):
+        if index.op != "load":  # index arrays are checked before the kernel runs
+            low, high = bounds(index, loops)
+            if low < 0 or high >= length:
+                found.append((axis, low < 0, high >= length))
+    return tuple(found)
+
+
+def _check_axes(name: str, array: Shape, loops: Shape, where: Sequence[Index]) -> None:
+    if len(where) != len(array):
+        raise ArgumentError(
+            f"{name} needs one index for each axis of an array of shape {array}", f"{len(where)}: {list(where)}"
+        )
+    used = frozenset().union(*map(counters_of, where)) if where else frozenset()
+    if used and max(used) >= len(loops):
+        raise RangeError(f"{name} loops over {len(loops)} axes, i0 to i{len(loops) - 1}", f"i{max(used)} in {list(where)}")
+
+
+def answers(view: Callable[..., Where | Sequence[Where]], n: int) -> tuple[Index, ...]:
+    """What `lambda i, j: (j, i)` answers when it is called with n counters."""
+    try:
+        answer = view(*counters(n))
+    except TypeError as error:
+        raise ArgumentError(f"an index function takes one counter per axis of the result, here {n}", str(error)) from None
+    parts = answer if isinstance(answer, (tuple, list)) else (answer,)
+    return tuple(as_index(p) for p in parts)  # type: ignore[arg-type]

@@ -1,0 +1,266 @@
+"""Plan: everything that can be decided about a graph before its arrays are there.
+
+    nodes (inputs first)  ->  Plan: a list of Steps, which speak of nodes by their position ("slot") only
+
+A plan belongs to the *structure* of a graph, so the second time that the same lines are run nothing is fused, written
+or compiled again: the executor looks the plan up, binds the new arrays to the slots, and runs the steps. A plan also
+knows which buffer is free after which step, and from that the peak of memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jt_edu.backends import Backend, Program
+from jt_edu.codegen.nest import Builder
+from jt_edu.codegen.passes import choose_span, collapse
+from jt_edu.codegen.source import Parameter, Source
+from jt_edu.codegen.text import Argument, Printer, Text
+from jt_edu.fuse import Fused, Kernel, fuse
+from jt_edu.graph import Node, Shape
+from jt_edu.index import Index
+from jt_edu.meta import CONSTANT, Op, Reindex, ReindexReduce
+from jt_edu.relay import Operand, Product
+from jt_edu.trace import Decision
+
+ROW = 1 << 14  # cells of a scratch row that is worked on at once
+
+
+@dataclass(frozen=True)
+class Bind:
+    """Argument `position` is the array in `slot`, seen under `shape` (None: its own)."""
+
+    position: int
+    slot: int
+    shape: Shape | None
+    halves: bool  # stored as float16, read as its bits
+
+
+@dataclass(frozen=True)
+class Check:
+    """The entries of the index array in `slot` must lie in [-length, length)."""
+
+    slot: int
+    length: int
+    node: int  # slot of the operator that looks up
+
+
+@dataclass
+class Step:
+    """One kernel, or one call of NumPy, with the slots it reads and writes."""
+
+    kind: str  # "loops", "product", "host"
+    name: str
+    source: Source
+    lines: tuple[tuple[int, int], ...]  # (line, slot)
+    arguments: list[Any]  # lengths and numbers that never change; None where something is bound
+    binds: tuple[Bind, ...]
+    numbers: tuple[tuple[int, int], ...]  # (position, slot of a number)
+    scratch: tuple[tuple[int, Shape, str], ...]
+    outputs: tuple[int, ...]
+    inputs: tuple[int, ...]
+    slots: tuple[int, ...]  # all nodes computed here
+    span: int
+    blocks: bool  # scratch is one row: work on a part of it at a time
+    work: float
+    bytes: int
+    flops: int
+    checks: tuple[Check, ...] = ()
+    frees: tuple[int, ...] = ()  # slots whose array nobody reads afterwards
+    program: Program | None = None
+
+
+@dataclass
+class Plan:
+    """Steps, the slots that are views of others, and the slots to keep."""
+
+    steps: list[Step]
+    aliases: dict[int, int]  # slot -> slot with the same memory
+    keep: tuple[int, ...]
+    slots: int
+    peak: int  # bytes that the run holds at most
+    decisions: tuple[Decision, ...]  # ids are slots
+    shapes: dict[int, Shape] = field(default_factory=dict)
+    dtypes: dict[int, Any] = field(default_factory=dict)
+    hosts: dict[int, Op] = field(default_factory=dict)
+
+
+def make_plan(order: Sequence[Node], wanted: set[Node], enabled: bool) -> Plan:
+    """The plan for the nodes `order` (inputs first; leaves have data already), storing `wanted`."""
+    slot = {node: k for k, node in enumerate(order)}
+    pending = [n for n in order if n.data is None]
+    fused = fuse(pending, wanted, enabled)
+    aliases = _aliases(pending, fused, slot)
+    steps = [_step(kernel, fused, slot, number) for number, kernel in enumerate(fused.kernels)]
+    keep = tuple(slot[n] for n in order if n in wanted)
+    peak = _free_early(steps, aliases, keep, order)
+    decisions = tuple(
+        Decision(slot[by_id[d.source]], slot[by_id[d.target]], d.fused, d.rule, d.reason)
+        for by_id in [{n.id: n for n in order}]
+        for d in fused.decisions
+    )
+    shapes = {k: n.shape for n, k in slot.items()}
+    dtypes = {k: n.dtype.storage for n, k in slot.items()}
+    hosts = {slot[n]: n.op for n in pending if n.op.kind == "hostcall"}
+    return Plan(steps, aliases, keep, len(order), peak, decisions, shapes, dtypes, hosts)
+
+
+def _aliases(pending: list[Node], fused: Fused, slot: dict[Node, int]) -> dict[int, int]:
+    """Reshapes of arrays: they are stored without being computed."""
+    arrays: dict[int, int] = {}
+    for node in pending:
+        source = node.inputs[0] if node.inputs else None
+        if source is not None and isinstance(node.op, Reindex) and node.op.flat:
+            is_array = source.data is not None or source in fused.stored or slot[source] in arrays
+            if is_array:
+                arrays[slot[node]] = arrays.get(slot[source], slot[source])
+    return arrays
+
+
+def _step(kernel: Kernel, fused: Fused, slot: dict[Node, int], number: int) -> Step:
+    if kernel.kind == "host":
+        return _host_step(kernel.anchors[0].node, slot)
+    if kernel.kind == "product":
+        products = [a.product for a in kernel.anchors if a.product is not None]
+        text, span, work, blocks = _product_text(products), products[0].batch, math.inf, False
+        nodes = [p.node for p in products]
+        flops = sum(p.flops for p in products)
+    else:
+        nest = choose_span(collapse(Builder(kernel, fused.stored).build()))
+        text, work = Printer(nest).print(), nest.work
+        span = 1 if nest.span is None else nest.extents[nest.span]
+        blocks = any("acc" in p.name for p in text.source.parameters) and " - lo)]" in text.source.text
+        nodes = list(dict.fromkeys(n for _, n in text.lines))
+        flops = sum(math.prod(n.shape if not isinstance(n.op, ReindexReduce) else n.inputs[0].shape) for n in nodes)
+    return _kernel_step(kernel, text, nodes, slot, (span, work, blocks, flops), _name(nodes))
+
+
+def _kernel_step(
+    kernel: Kernel, text: Text, nodes: list[Node], slot: dict[Node, int], cost: tuple[int, float, bool, int], name: str
+) -> Step:
+    span, work, blocks, flops = cost
+    arguments: list[Any] = []
+    binds, numbers, scratch, outputs = [], [], [], []
+    for position, a in enumerate(text.arguments):
+        arguments.append(a.length if a.kind == "length" else None)
+        if a.kind == "number" and a.node is not None:
+            numbers.append((position, slot[a.node]))
+        elif a.kind in ("in", "out") and a.node is not None:
+            shape = None if a.shape == a.node.shape else a.shape
+            binds.append(Bind(position, slot[a.node], shape, a.node.dtype == "float16"))
+            outputs += [slot[a.node]] if a.kind == "out" else []
+        elif a.kind == "scratch":
+            scratch.append((position, a.shape, a.dtype))
+    arrays = {a.node for a in text.arguments if a.kind in ("in", "out") and a.node is not None}
+    size = sum(math.prod(n.shape) * n.dtype.size for n in arrays)
+    outs = tuple(dict.fromkeys(outputs))
+    inputs = tuple(sorted({slot[n] for n in arrays} - set(outs)))
+    lines = tuple((line, slot[n]) for line, n in text.lines)
+    return Step(
+        kernel.kind, name, text.source, lines, arguments, tuple(binds), tuple(numbers), tuple(scratch), outs, inputs,
+        tuple(slot[n] for n in nodes), span, blocks, work, size, flops, tuple(_checks(kernel, slot)),
+    )  # fmt: skip
+
+
+def _host_step(node: Node, slot: dict[Node, int]) -> Step:
+    size = sum(math.prod(n.shape) * n.dtype.size for n in (node, *node.inputs))
+    source = Source(f"# {node.op.name} is done by NumPy on whole arrays\n", ())
+    inputs = tuple(slot[i] for i in node.inputs)
+    return Step("host", node.op.name, source, (), [], (), (), (), (slot[node],), inputs, (slot[node],), 1, False, 0, size, 0)
+
+
+def _name(nodes: list[Node]) -> str:
+    """A short name such as `mul_add_sum`."""
+    words = list(dict.fromkeys(n.op.name for n in nodes if n.op is not CONSTANT and not isinstance(n.op, Reindex)))
+    return "_".join(words[:3] + ([f"and_{len(words) - 3}_more"] if len(words) > 3 else [])) or nodes[0].op.name
+
+
+def _checks(kernel: Kernel, slot: dict[Node, int]) -> list[Check]:
+    """Which index arrays are looked into, and how long the axis is that they point into."""
+    found: dict[Check, None] = {}
+    for anchor in kernel.anchors:
+        waiting, seen = [anchor.node], set()
+        while waiting:
+            n = waiting.pop()
+            if n in seen or n not in slot:
+                continue
+            seen.add(n)
+            if isinstance(n.op, (Reindex, ReindexReduce)) and len(n.inputs) > 1:
+                shape = n.inputs[0].shape if isinstance(n.op, Reindex) else n.shape
+                for w, length in zip(n.op.where, shape, strict=True):
+                    for k in _index_arrays(w):
+                        found[Check(slot[n.inputs[1 + k]], length, slot[n])] = None
+            if n is anchor.node or (n.data is None and not isinstance(n.op, ReindexReduce)):
+                waiting.extend(n.inputs)
+    return list(found)
+
+
+def _index_arrays(index: Index) -> list[int]:
+    if index.op == "load":
+        return [index.args[0], *(k for w in index.args[1] for k in _index_arrays(w))]
+    return [k for a in index.args if isinstance(a, Index) for k in _index_arrays(a)]
+
+
+def _product_text(products: list[Product]) -> Text:
+    """Matrix products in BLAS, one line each."""
+    parameters: dict[tuple[Node, Shape], tuple[Parameter, Argument]] = {}
+
+    def operand(o: Operand, shape: Shape, role: str) -> str:
+        full = shape if o.batched else shape[1:]
+        key = (o.node, full)
+        if key not in parameters:
+            count = sum(p.name.startswith("out") for p, _ in parameters.values())
+            name = f"out{count}" if role == "out" else f"a{len(parameters) - count}"
+            parameter = Parameter(name, o.node.dtype.kernel, len(full))
+            parameters[key] = (parameter, Argument(role, o.node, 0, full))
+        return parameters[key][0].name + ("[i0]" if o.batched else "") + (".T" if o.transposed else "")
+
+    rows, lines = [], []
+    for p in products:
+        batched = p.left.batched
+        left = (p.batch, p.summed, p.rows) if p.left.transposed else (p.batch, p.rows, p.summed)
+        right = (p.batch, p.columns, p.summed) if p.right.transposed else (p.batch, p.summed, p.columns)
+        a, b = operand(p.left, left, "in"), operand(p.right, right, "in")
+        out = operand(Operand(p.node, False, batched), (p.batch, p.rows, p.columns), "out")
+        if batched:
+            rows.append("    for i0 in range(lo, hi):")
+        rows.append("    " * (2 if batched else 1) + f"np.dot({a}, {b}, {out})")
+        lines.append((len(rows) + 4, p.node))
+    listed = sorted(parameters.values(), key=lambda entry: (entry[0].name.startswith("out"), entry[0].name))
+    names = ", ".join(["lo", "hi", *(p.name for p, _ in listed)])
+    text = "\n".join(["import numpy as np", "", "", f"def kernel({names}):", *rows, ""])
+    return Text(Source(text, tuple(p for p, _ in listed)), tuple(a for _, a in listed), tuple(lines))
+
+
+def _free_early(steps: list[Step], aliases: dict[int, int], keep: tuple[int, ...], order: Sequence[Node]) -> int:
+    """Note after which step each temporary is free, and add up what is alive: the peak in bytes."""
+    kept = {aliases.get(k, k) for k in keep}
+    last: dict[int, int] = {}
+    for number, step in enumerate(steps):
+        for slot in (*step.inputs, *step.outputs, *(c.slot for c in step.checks)):
+            last[aliases.get(slot, slot)] = number
+    made = {s for step in steps for s in step.outputs}
+    alive = peak = 0
+    for number, step in enumerate(steps):
+        alive += sum(_bytes(order[s]) for s in step.outputs)
+        peak = max(peak, alive)
+        step.frees = tuple(s for s, at in last.items() if at == number and s in made and s not in kept)
+        alive -= sum(_bytes(order[s]) for s in step.frees)
+    return peak
+
+
+def _bytes(node: Node) -> int:
+    return math.prod(node.shape) * node.dtype.size
+
+
+def compile_plan(plan: Plan, backend: Backend) -> dict[int, Program]:
+    """Programs for all steps that have none yet; the answer tells which were new: step number -> program."""
+    fresh = {}
+    for number, step in enumerate(plan.steps):
+        if step.program is None and step.kind != "host":
+            step.program = backend.compile(step.source)
+            fresh[number] = step.program
+    return fresh

@@ -1,0 +1,151 @@
+"""Settings: the flags, and the one place that knows what belongs to a rank.
+
+Everything that changes while a program runs (flags, the open trace, whether gradients are recorded, the random
+generator) lives in one `Context`. Each simulated rank runs in a context of its own; a plain script has just one, and
+all its threads share it. Nothing else in jt_edu is mutable at module level, except the table of compiled kernels.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from jt_edu.errors import ArgumentError
+from jt_edu.trace import Trace
+
+
+@dataclass
+class Flags:
+    """What a learner may switch; an unknown name is an error, and so is a value of the wrong type."""
+
+    backend: str = "numba"  # who runs kernels: "numba", "python", or one that registered itself
+    lazy_execution: bool = True  # False: each operator runs as soon as it is written
+    fuse: bool = True  # False: one kernel for each operator, to see what fusion saves
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        known = {f.name: f.default for f in fields(self)}
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            raise ArgumentError(
+                f"jt.flags.{name} is not a flag", f"the flags {', '.join(known)}", f"jt.flags.{(near or list(known))[0]}"
+            )
+        wanted = type(known[name])
+        if wanted is bool and value in (0, 1):
+            value = bool(value)
+        if not isinstance(value, wanted):
+            raise ArgumentError(f"jt.flags.{name} is of type {wanted.__name__}", repr(value))
+        object.__setattr__(self, name, value)
+
+
+@dataclass
+class Context:
+    """The state of one rank."""
+
+    flags: Flags = field(default_factory=Flags)
+    traces: list[Trace] = field(default_factory=list)
+    no_grad: bool = False
+    ids: Iterator[int] = field(default_factory=itertools.count)
+    rank_state: dict[str, Any] = field(default_factory=dict)  # other floors: "generator", "communicator"
+
+
+_current: ContextVar[Context] = ContextVar("jt_edu", default=Context())  # noqa: B039 - shared by all threads, on purpose
+current = _current.get  # the context of this rank
+
+
+@contextmanager
+def rank_context() -> Iterator[Context]:
+    """Run what is inside as a rank of its own: flags, graph ids, trace and random numbers start afresh."""
+    context = Context()
+    token = _current.set(context)
+    try:
+        yield context
+    finally:
+        _current.reset(token)
+
+
+class FlagsOfThisRank:
+    """`jt.flags`: reads and writes the flags of the rank that asks."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        flags = current().flags
+        if not hasattr(flags, name):
+            setattr(flags, name, None)  # raises, and lists the flags
+        return getattr(flags, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(current().flags, name, value)
+
+    def __repr__(self) -> str:
+        return repr(current().flags)
+
+
+flags = FlagsOfThisRank()
+
+
+@contextmanager
+def flag_scope(**wanted: Any) -> Iterator[None]:
+    """Set flags for the lines inside, and put them back afterwards, whatever happens. Also a decorator.
+
+    Example:
+        >>> with flag_scope(backend="python"):
+        ...     flags.backend
+        'python'
+    """
+    mine = current().flags
+    before = {name: getattr(flags, name) for name in wanted}
+    try:
+        for name, value in wanted.items():
+            setattr(mine, name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(mine, name, value)
+
+
+@contextmanager
+def no_grad() -> Iterator[None]:
+    """Vars made inside take no part in gradients. Also a decorator."""
+    context = current()
+    before, context.no_grad = context.no_grad, True
+    try:
+        yield
+    finally:
+        context.no_grad = before
+
+
+@contextmanager
+def enable_grad() -> Iterator[None]:
+    """Undo a `no_grad` around it. Also a decorator."""
+    context = current()
+    before, context.no_grad = context.no_grad, False
+    try:
+        yield
+    finally:
+        context.no_grad = before
+
+
+@contextmanager
+def trace() -> Iterator[Trace]:
+    """Record what is built, fused, compiled, run and stored inside; see `jt_edu/trace.py` for the records.
+
+    Example:
+        >>> import jt_edu as jt
+        >>> with jt.trace() as t:
+        ...     y = (jt.ones(3) * 2).sum()
+        >>> len(t.kernels)  # nothing ran yet
+        0
+    """
+    opened = Trace()
+    mine = current().traces
+    mine.append(opened)
+    try:
+        yield opened
+    finally:
+        mine[:] = [t for t in mine if t is not opened]

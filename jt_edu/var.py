@@ -1,0 +1,533 @@
+"""Var: what the learner holds.
+
+A Var is a handle on a node of the graph. Arithmetic on Vars builds nodes and computes nothing; `numpy()`, `item()`,
+printing and `sync()` run what is needed. `x += 1` and `x.assign(y)` move the handle to another node; the old node stays
+what it was, for whoever still reads it.
+
+The methods that are families of their own (sums, views, indexing, ...) are written in `ops/` and attached from there.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from jt_edu import functions as f
+from jt_edu.build import broadcast, cast, check_shape, elementwise, filled, flat_view, operand_of, source
+from jt_edu.dtypes import DType, as_dtype, bfloat16, int64, promote
+from jt_edu.errors import DtypeError, ShapeError
+from jt_edu.execute import run
+from jt_edu.graph import Node, Shape
+from jt_edu.index import Index, as_index, parse
+from jt_edu.meta import CONSTANT, COUNTERS, SOURCE, Elementwise, Reindex, ReindexReduce, answers, reindex, reindex_reduce
+from jt_edu.settings import current
+
+
+class Var:
+    """A handle on one value: shape, dtype, arithmetic, and, when asked for, its numbers.
+
+    Example:
+        >>> x = Var([1.0, 2.0, 3.0])
+        >>> (x * x + 1).numpy()
+        array([ 2.,  5., 10.], dtype=float32)
+    """
+
+    __slots__ = ("__weakref__", "_grad", "_hooks", "_node")
+    __array_priority__ = 1000
+
+    # attached by ops/: sum, reshape, matmul and all others
+    __getitem__: Callable[..., Var]
+    __setitem__: Callable[..., None]
+    __matmul__: Callable[..., Var]
+    __rmatmul__: Callable[..., Var]
+    reshape: Callable[..., Var]
+    sum: Callable[..., Var]
+    mean: Callable[..., Var]
+
+    def __init__(self, data: Any, dtype: Any = None) -> None:
+        self._node = data.node if isinstance(data, Var) and dtype is None else source(data, dtype)
+        self._node.holders += 1
+        self._node.owner = weakref.ref(self)
+        self._grad, self._hooks = None, ()
+
+    @classmethod
+    def _of(cls, node: Node) -> Var:
+        """A new handle on a node."""
+        self = object.__new__(cls)
+        self._node, self._grad, self._hooks = node, None, ()
+        node.holders += 1
+        if node.data is None and not current().flags.lazy_execution:
+            run((node,))
+        return self
+
+    def __del__(self) -> None:
+        node = getattr(self, "_node", None)
+        if node is not None:
+            node.holders -= 1
+
+    # what it is
+
+    @property
+    def node(self) -> Node:
+        """The node this handle points to."""
+        return self._node
+
+    @node.setter
+    def node(self, node: Node) -> None:
+        node.holders += 1
+        self._node.holders -= 1
+        self._node = node
+        node.owner = weakref.ref(self)
+
+    @property
+    def shape(self) -> Shape:
+        """Lengths of the axes."""
+        return self._node.shape
+
+    @property
+    def dtype(self) -> DType:
+        """Kind of number."""
+        return self._node.dtype
+
+    @property
+    def ndim(self) -> int:
+        """How many axes."""
+        return len(self._node.shape)
+
+    @property
+    def size(self) -> int:
+        """How many elements."""
+        return int(np.prod(self._node.shape, dtype=np.int64))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.dtype.size
+
+    @property
+    def name(self) -> str:
+        """A name for pictures and messages."""
+        return self._node.name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._node.name = name
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise ShapeError("len() is the length of the first axis", "a Var of shape ()")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Var]:
+        return iter([self[k] for k in range(len(self))])
+
+    # its numbers
+
+    def sync(self) -> Var:
+        """Compute it now."""
+        run((self._node,))
+        return self
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """Its numbers as a NumPy array that shares this Var's memory; bfloat16, which NumPy lacks, becomes float32."""
+        run((self._node,))
+        data = np.asarray(self._node.data, None if self._node.op is not CONSTANT else self.dtype.storage)
+        if self.dtype == bfloat16:
+            return (data.astype(np.uint32) << 16).view(np.float32)
+        return data
+
+    @property
+    def data(self) -> np.ndarray[Any, Any]:
+        """The same as `numpy()`."""
+        return self.numpy()
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        self.assign(value)
+
+    def item(self) -> Any:
+        """Its only number as a Python number."""
+        if self.size != 1:
+            raise ShapeError("item() needs exactly one element", f"shape {self.shape}", "x.numpy() or x.sum().item()")
+        return self.numpy().reshape(())[()].item()
+
+    def tolist(self) -> Any:
+        """Its numbers as nested lists."""
+        return self.numpy().tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self.numpy(), dtype, copy=copy)
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "iu" or self.shape:
+            raise DtypeError("only a single whole number can be an index", f"{self.dtype} of shape {self.shape}")
+        return int(self.item())
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ShapeError(
+                "a Var of several numbers is neither true nor false", f"shape {self.shape}", "(x > 0).any() or (x > 0).all()"
+            )
+        return bool(self.item())
+
+    def __repr__(self) -> str:
+        numbers = np.array2string(self.numpy(), separator=", ", prefix="jt.Var(", threshold=60)
+        return f"jt.Var({numbers}, dtype={self.dtype})"
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec else repr(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_restore, (np.array(self.numpy()), str(self.dtype), self._node.tracked, self.name))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Var:
+        twin = Var._of(Node(SOURCE, (), self.shape, self.dtype, np.array(self.sync()._node.data)))
+        twin._node.tracked, twin._node.owner, twin.name = self._node.tracked, weakref.ref(twin), self.name
+        memo[id(self)] = twin
+        return twin
+
+    # assignment: the handle moves
+
+    def assign(self, value: Any) -> Var:
+        """Point this handle to another value of the same shape; it is cast to this Var's dtype."""
+        other = as_var(value)
+        if other.shape != self.shape:
+            raise ShapeError("assign keeps the shape", f"{other.shape} for a Var of shape {self.shape}", "a new Var")
+        name = self.name
+        self.node = other.cast(self.dtype).node
+        self.name = self.name or name
+        return self
+
+    def update(self, value: Any) -> Var:
+        """Assign without history: what optimisers and running statistics do. Whether gradients are taken stays as it is."""
+        tracked = self._node.tracked
+        self.assign(as_var(value).detach())
+        self._node.tracked = tracked
+        return self
+
+    # gradients
+
+    @property
+    def grad(self) -> Var | None:
+        """What `backward()` has added up here, or None."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Var | None) -> None:
+        self._grad = value
+
+    @property
+    def hooks(self) -> tuple[Callable[[Var], Var | None], ...]:
+        """Functions that see (and may replace) the gradient of this Var."""
+        return self._hooks
+
+    def register_hook(self, hook: Callable[[Var], Var | None]) -> Callable[[], None]:
+        """Call `hook(gradient)` whenever a gradient of this Var is built; what it returns replaces it. Returns an undo."""
+        self._hooks = (*self._hooks, hook)
+        self._node.owner = weakref.ref(self)
+
+        def remove() -> None:
+            self._hooks = tuple(h for h in self._hooks if h is not hook)
+
+        return remove
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients are taken with respect to this Var or through it."""
+        return self._node.tracked
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        self.start_grad() if wanted else self.stop_grad()
+
+    def detach(self) -> Var:
+        """The same numbers, cut off from the gradient."""
+        node = self._node
+        if node.data is not None:
+            twin = Node(node.op if node.op is CONSTANT else SOURCE, (), node.shape, node.dtype, node.data)
+        else:
+            twin = Node(flat_view("detach", node.shape, node.shape), (node,), node.shape, node.dtype)
+        twin.tracked = False
+        return Var._of(twin)
+
+    def stop_grad(self) -> Var:
+        """Cut this Var off from the gradient, in place."""
+        if self._node.tracked:
+            name = self.name
+            self.node = self.detach().node
+            self.name = name
+        return self
+
+    def start_grad(self) -> Var:
+        """Let gradients be taken with respect to this Var, in place."""
+        if not self.dtype.is_float:
+            raise DtypeError("only floats have gradients", f"dtype {self.dtype}", "x.float()")
+        if not self._node.tracked:
+            self.node = self.detach().node
+            self._node.tracked = True
+        return self
+
+    def is_stop_grad(self) -> bool:
+        """Whether this Var takes no part in gradients."""
+        return not self._node.tracked
+
+    # building nodes
+
+    def apply(self, op: Elementwise, *others: Any) -> Var:
+        """`op` at each index of this Var and the others, after broadcasting and promotion."""
+        nodes = [self._node, *(_node_of(o, self._node.dtype) for o in others)]
+        if op.rule == "select":
+            return _select(op, nodes)
+        dtypes = [n.dtype for n in nodes]
+        common, dtype = f.meet(op, *dtypes) if op.rule in f.RULES else (dtypes[0], as_dtype(op.rule))
+        if op.rule in f.RULES:
+            nodes = [n if n.dtype is common else cast(n, common) for n in nodes]
+        return Var._of(elementwise(op, nodes, dtype))
+
+    def cast(self, dtype: Any) -> Var:
+        """The same numbers as another dtype."""
+        wanted = as_dtype(dtype)
+        return self if wanted is self._node.dtype else Var._of(cast(self._node, wanted))
+
+    def conj(self) -> Var:
+        """Complex conjugate; real Vars are their own."""
+        return self.apply(f.CONJ) if self._node.dtype.kind == "c" else self
+
+    def where_not(self, condition: Any, value: Any) -> Var:
+        """This Var where `condition` is false, `value` where it is true."""
+        return as_var(condition).apply(f.SELECT, as_var(value, self.dtype), self)
+
+    def zeros_like(self) -> Var:
+        """Zeros of the same shape and dtype."""
+        return Var._of(filled(self.shape, 0, self.dtype))
+
+    def ones_like(self) -> Var:
+        """Ones of the same shape and dtype."""
+        return Var._of(filled(self.shape, 1, self.dtype))
+
+    def position_numbers(self) -> Var:
+        """Row-major numbers of the elements, as int64."""
+        return Var._of(Node(COUNTERS[0], (), (self.size,), int64)).reshape(self.shape)
+
+    def reindex(
+        self, shape: Sequence[int], where: Any, fill: float = 0, extras: Sequence[Any] = (), valid: Any = None
+    ) -> Var:
+        """Read from another index: out[i, j, ...] = x[where(i, j, ...)], and `fill` outside of x.
+
+        Args:
+            shape: of the result.
+            where: a function of as many counters as the result has axes, answering one index per axis of x; or a list
+                of Jittor's index strings. `extras` are index arrays, read by `jt.load(k, where)` or "@ek(i0)".
+            fill: the value where the index is outside of x, or `valid` (a condition on the counters) is false.
+
+        Example:
+            >>> Var([[1, 2], [3, 4]]).reindex((2, 2), lambda i, j: (j, i)).numpy()
+            array([[1, 3],
+                   [2, 4]])
+        """
+        size = check_shape(shape)
+        index = self._indices(where, len(size))
+        inside = None if valid is None else self._indices(valid, len(size))[0]
+        arrays = [as_var(e).node for e in extras]
+        op = reindex("reindex", self.shape, size, index, fill, inside)
+        return Var._of(Node(op, (self._node, *arrays), size, self.dtype))._inherit(self)
+
+    def reindex_reduce(
+        self, reducer: str, shape: Sequence[int], where: Any, extras: Sequence[Any] = (), valid: Any = None
+    ) -> Var:
+        """Accumulate into another index: out[where(i, j, ...)] = reduce(out[...], x[i, j, ...]); outside is dropped.
+
+        Args:
+            reducer: "add", "multiply", "maximum", "minimum" or "last" (the last write wins).
+            shape, where, extras, valid: as in `reindex`, with the roles of x and the result exchanged.
+
+        Example:
+            >>> Var([1, 2, 3]).reindex_reduce("add", (2,), lambda i: (i // 2,)).numpy()
+            array([3, 3])
+        """
+        size = check_shape(shape)
+        index = self._indices(where, self.ndim)
+        inside = None if valid is None else self._indices(valid, self.ndim)[0]
+        arrays = [as_var(e).node for e in extras]
+        op = reindex_reduce("reindex_reduce", reducer, self.shape, size, index, True, inside)
+        return Var._of(Node(op, (self._node, *arrays), size, self.dtype))._inherit(self)
+
+    def _inherit(self, other: Var) -> Var:
+        """Index arrays take no part in gradients; only the values do."""
+        self._node.tracked = self._node.tracked and other._node.tracked
+        return self
+
+    def _indices(self, where: Any, loops: int) -> tuple[Index, ...]:
+        if callable(where):
+            return answers(where, loops)
+        texts = [where] if isinstance(where, str) else list(where)
+        return tuple(parse(t, self.shape) if isinstance(t, str) else as_index(t) for t in texts)
+
+    # the two reindexes as each other's gradient
+
+    def gather_by(self, op: ReindexReduce, shape: Shape, arrays: Sequence[Var] = ()) -> Var:
+        """Read where `op` accumulates: the gradient of a sum is a read through the same index."""
+        fill = 0 if op.guards or op.valid is not None else None
+        back = reindex("gather", self.shape, shape, op.where, fill, op.valid)
+        return Var._of(Node(back, (self._node, *(a.node for a in arrays)), shape, self.dtype))._inherit(self)
+
+    def scatter_to(self, op: Reindex, shape: Shape, arrays: Sequence[Var] = ()) -> Var:
+        """Accumulate where `op` reads: the gradient of a read is a sum through the same index.
+
+        Where no two reads meet (a transpose, a slice, padding), that sum is itself a read, through the inverse index.
+        """
+        turned = inverse(op, self.shape, shape) if not arrays else None
+        if turned is not None:
+            return Var._of(Node(turned, (self._node,), shape, self.dtype))
+        guarded = bool(op.guards) or op.fill is not None
+        back = reindex_reduce("scatter", "add", self.shape, shape, op.where, guarded, op.valid)
+        return Var._of(Node(back, (self._node, *(a.node for a in arrays)), shape, self.dtype))._inherit(self)
+
+    def reduce_as(self, op: ReindexReduce, arrays: Sequence[Var] = (), reducer: str = "") -> Var:
+        """Accumulate this Var by the index of `op`, with its own or another reducer ("last" and extrema count by adding)."""
+        how = reducer or (op.reducer if op.reducer in ("multiply", "last") else "add")
+        again = reindex_reduce("scatter", how, self.shape, op.shape, op.where, bool(op.guards), op.valid)
+        return Var._of(Node(again, (self._node, *(a.node for a in arrays)), op.shape, self.dtype))._inherit(self)
+
+    def broadcast_to(self, shape: Sequence[int]) -> Var:
+        """Read this Var as if it had a larger shape: aligned at the last axis, axes of length 1 are repeated."""
+        size = check_shape(shape)
+        return self if size == self.shape else Var._of(broadcast(self._node, size))
+
+    # arithmetic
+
+    def __pow__(self, other: Any) -> Var:
+        if type(other) in (int, float) and self.dtype.is_float:
+            if other == 2:
+                return self * self
+            if other == 1:
+                return self.apply(f.MULTIPLY, 1)
+            if other == 0.5:
+                return self.apply(f.SQRT)
+        if isinstance(other, int) and other < 0 and not self.dtype.is_float:
+            raise DtypeError("a whole number to a negative power is a fraction", f"{self.dtype} ** {other}", "x.float() ** k")
+        return self.apply(f.POWER, other)
+
+    def __rpow__(self, other: Any) -> Var:
+        return _var(other, self.dtype).apply(f.POWER, self)
+
+    def __divmod__(self, other: Any) -> tuple[Var, Var]:
+        return self // other, self % other
+
+    def __round__(self, digits: int = 0) -> Var:
+        scale = 10.0**digits
+        return self.apply(f.ROUND) if digits == 0 else (self * scale).apply(f.ROUND) / scale
+
+    def __pos__(self) -> Var:
+        return self
+
+    def __neg__(self) -> Var:
+        return self.apply(f.NEGATIVE)
+
+    def __abs__(self) -> Var:
+        return self.apply(f.ABSOLUTE)
+
+    def __invert__(self) -> Var:
+        return self.apply(f.INVERT)
+
+    __hash__ = object.__hash__
+
+
+def _operators() -> None:
+    """Give Var the arithmetic of Python: x + y, y + x, x += y, x < y, ..."""
+    table = {
+        "add": f.ADD, "sub": f.SUBTRACT, "mul": f.MULTIPLY, "truediv": f.DIVIDE, "floordiv": f.FLOOR_DIVIDE,
+        "mod": f.REMAINDER, "and": f.BITWISE_AND, "or": f.BITWISE_OR, "xor": f.BITWISE_XOR,
+        "lshift": f.LEFT_SHIFT, "rshift": f.RIGHT_SHIFT,
+    }  # fmt: skip
+    for name, op in table.items():
+        setattr(Var, f"__{name}__", lambda self, other, op=op: self.apply(op, other))
+        setattr(Var, f"__r{name}__", lambda self, other, op=op: _var(other, self.dtype).apply(op, self))
+        setattr(Var, f"__i{name}__", lambda self, other, op=op: self.assign(self.apply(op, other)))
+    compare = {"eq": f.EQUAL, "ne": f.NOT_EQUAL, "lt": f.LESS, "le": f.LESS_EQUAL, "gt": f.GREATER, "ge": f.GREATER_EQUAL}
+    for name, op in compare.items():
+        setattr(Var, f"__{name}__", lambda self, other, op=op: self.apply(op, other))
+
+
+_operators()
+
+
+def method(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Attach a function to Var as a method of the same name; it stays a function too."""
+    setattr(Var, function.__name__, function)
+    return function
+
+
+def as_var(value: Any, partner: DType | None = None) -> Var:
+    """A Var from a Var, an array, a list or a number; a bare number gives way to the dtype of its partner."""
+    return value if isinstance(value, Var) else _var(value, partner)
+
+
+def _var(value: Any, partner: DType | None) -> Var:
+    if isinstance(value, Var):
+        return value
+    return Var._of(source(value) if partner is None else operand_of(value, partner))
+
+
+def _node_of(value: Any, partner: DType) -> Node:
+    return value._node if isinstance(value, Var) else operand_of(value, partner)
+
+
+def _select(op: Elementwise, nodes: list[Node]) -> Var:
+    """cond ? x : y; the two values are promoted, the condition becomes bool."""
+    condition, x, y = nodes
+    dtype = promote(x.dtype, y.dtype)
+    parts = [cast(condition, as_dtype("bool")), cast(x, dtype), cast(y, dtype)]
+    return Var._of(elementwise(op, parts, dtype))
+
+
+def inverse(op: Reindex, loops: Shape, shape: Shape) -> Reindex | None:
+    """The Reindex that undoes `op`, where each counter moves along one axis of its own by steps of 1 or -1."""
+    if op.valid is not None:
+        return None
+    back: dict[int, Index] = {}
+    valid: Index | None = None
+    for axis, where in enumerate(op.where):
+        here = Index("counter", axis)
+        moved = _undo(where, here)
+        if moved is None:
+            if where.op not in ("int", "size"):
+                return None
+            if shape[axis] != 1:
+                test = Index("==", here, where)
+                valid = test if valid is None else Index("and", valid, test)
+        elif moved[0] in back:
+            return None
+        else:
+            back[moved[0]] = moved[1]
+    if set(back) != set(range(len(loops))):
+        return None
+    return reindex("inverse", loops, shape, tuple(back[k] for k in range(len(loops))), 0, valid)
+
+
+def _undo(where: Index, here: Index) -> tuple[int, Index] | None:
+    """(counter, expression) so that `where` equals `here` exactly when the counter equals the expression."""
+    if where.op == "counter":
+        return where.args[0], here
+    if where.op in ("+", "-") and where.args[0].op == "counter" and where.args[1].op in ("int", "size"):
+        offset = where.args[1]
+        return where.args[0].args[0], here - offset if where.op == "+" else here + offset
+    if where.op == "-" and where.args[1].op == "counter" and where.args[0].op in ("int", "size"):
+        return where.args[1].args[0], where.args[0] - here
+    return None
+
+
+def _restore(data: np.ndarray[Any, Any], dtype: str, tracked: bool, name: str) -> Var:
+    var = Var(data, dtype)
+    var.requires_grad = tracked
+    var.name = name
+    return var

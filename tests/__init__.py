@@ -1,0 +1,1 @@
+"""Tests mirror the house: story (read these first), floors, parity, house, browser."""

@@ -1,0 +1,1 @@
+"""What a learner sees: real JupyterLab, real Chromium, real kernels."""

@@ -1,0 +1,101 @@
+"""A notebook in a browser: open it, run it, read what a learner sees."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:  # Playwright may be absent: then these tests are skipped, and this file must still be importable
+    from pathlib import Path
+
+    from playwright.sync_api import BrowserContext, Page
+
+    from tests.browser.server import Lab
+
+MILLISECONDS = 1000
+LOCAL = {"127.0.0.1", "localhost", ""}  # "" is data: and blob:
+
+# Run-all before the kernel answers would open a dialogue, and nothing would run.
+OPEN = """async () => {
+    const app = window.jupyterapp;
+    await app.restored;
+    const current = () => app.shell.currentWidget;
+    while (!(current() && current().sessionContext && current().content.widgets)) {
+        await new Promise(wake => setTimeout(wake, 50));
+    }
+    await current().context.ready;
+    await current().sessionContext.ready;
+    await current().sessionContext.session.kernel.info;
+}"""
+RUN_ALL = """async () => {
+    await window.jupyterapp.commands.execute('notebook:run-all-cells');
+}"""
+PICTURES = """() => {
+    const drawn = document.querySelectorAll(".jp-OutputArea-output :is(svg, img[src^='data:image/svg+xml'])");
+    return [...drawn].map(one => one.getBoundingClientRect()).filter(box => box.width * box.height > 0).length;
+}"""
+CELLS = "() => window.jupyterapp.shell.currentWidget.content.model.toJSON().cells"
+
+
+@dataclass
+class NotebookPage:
+    """One notebook, open in JupyterLab. `strangers` are the addresses outside of this machine that were asked for."""
+
+    page: Page
+    strangers: list[str] = field(default_factory=list)
+
+    def run_all(self, seconds: float = 180) -> None:
+        """Run every cell and wait for the last one. JupyterLab stops at an error, which `errors` then tells."""
+        self.page.set_default_timeout(seconds * MILLISECONDS)
+        self.page.evaluate(RUN_ALL)
+
+    def code_cells(self) -> list[dict]:
+        """The code cells as nbformat has them, outputs included, empty ones left out."""
+        return [cell for cell in self.page.evaluate(CELLS) if cell["cell_type"] == "code" and _text(cell["source"])]
+
+    def not_run(self) -> list[str]:
+        return [_text(cell["source"]) for cell in self.code_cells() if cell["execution_count"] is None]
+
+    def errors(self) -> list[str]:
+        every = (output for cell in self.code_cells() for output in cell["outputs"])
+        return [f"{one['ename']}: {one['evalue']}" for one in every if one["output_type"] == "error"]
+
+    def texts(self) -> list[str]:
+        """Every output as text: what was printed, and the plain or HTML form of what was shown."""
+        every = [output for cell in self.code_cells() for output in cell["outputs"]]
+        shown = [_text(form) for one in every for name, form in one.get("data", {}).items() if name.startswith("text/")]
+        return [_text(one["text"]) for one in every if "text" in one] + shown
+
+    def pictures(self, seconds: float = 10) -> int:
+        """Pictures that are drawn as SVG in an output, in the page itself or as an image. Waits for the first."""
+        deadline = time.monotonic() + seconds
+        while not (count := self.page.evaluate(PICTURES)) and time.monotonic() < deadline:
+            self.page.wait_for_timeout(100)
+        return count
+
+    def screenshot(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=path)
+
+
+def open_notebook(context: BrowserContext, lab: Lab, name: str) -> NotebookPage:
+    """Open notebooks/NAME and wait until its kernel answers."""
+    notebook = NotebookPage(context.new_page())
+
+    def listen(address: str) -> None:
+        if urlsplit(address).hostname not in LOCAL | {None}:
+            notebook.strangers.append(address)
+
+    context.on("request", lambda request: listen(request.url))
+    notebook.page.on("websocket", lambda socket: listen(socket.url))
+    notebook.page.set_default_timeout(60 * MILLISECONDS)
+    notebook.page.goto(lab.address(f"notebooks/{name}"))
+    notebook.page.wait_for_function("() => window.jupyterapp !== undefined")
+    notebook.page.evaluate(OPEN)
+    return notebook
+
+
+def _text(lines: str | list[str]) -> str:
+    return lines if isinstance(lines, str) else "".join(lines)

@@ -1,0 +1,151 @@
+"""What every test may rely on: seeds that are told, kernels that are compiled once, skips that CI does not forgive.
+
+Three switches, by option or by environment:
+
+  --seed N            the seed behind `rng` (0); a failing test prints the one it used
+  --without-torch     skip what asks PyTorch
+  JT_EDU_REQUIRE      marks whose tests must run, as in "browser,mpi": a skip there is a failure (.ci/run sets it)
+"""
+
+import os
+import random
+import zlib
+from pathlib import Path
+
+# One thread for each BLAS: tests run side by side, and a result must not depend on how many cores there are.
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+ROOT = Path(__file__).resolve().parents[1]
+os.environ.setdefault("JT_EDU_CACHE", str(ROOT / ".pytest_cache" / "kernels"))  # kept between runs, shared by workers
+
+import hypothesis  # noqa: E402  the environment above comes first
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+
+hypothesis.settings.register_profile("laptop", deadline=None)  # the first call of a kernel compiles it
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "laptop")
+
+_SEED = pytest.StashKey[int]()
+MARKS_BY_FOLDER = ("browser", "mpi", "gpu")
+REQUIRED = frozenset(filter(None, os.environ.get("JT_EDU_REQUIRE", "").replace(",", " ").split()))
+
+
+def pytest_addoption(parser):
+    parser.addoption("--seed", type=int, default=0, help="seed behind the rng fixture (default 0)")
+    parser.addoption("--without-torch", action="store_true", help="skip the tests that ask PyTorch")
+
+
+def pytest_collection_modifyitems(items):
+    """A test in tests/browser is marked browser, and all of those run on one worker: they share a server."""
+    for item in items:
+        for name in MARKS_BY_FOLDER:
+            if ROOT / "tests" / name in item.path.parents:
+                item.add_marker(name)
+        if "torch" in getattr(item, "fixturenames", ()):
+            item.add_marker("torch")
+        if item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.xdist_group("browser"))
+
+
+# ------------------------------------------------------------------------------------------------------------ seeds
+
+
+@pytest.fixture
+def seed(request):
+    """A number of this test's own, the same in every run with the same --seed."""
+    number = zlib.crc32(f"{request.config.getoption('--seed')} {request.node.nodeid}".encode())
+    request.node.stash[_SEED] = number
+    return number
+
+
+@pytest.fixture
+def rng(seed):
+    """NumPy's generator, seeded; so are the global ones, for code that uses them."""
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002  the global generator is the point
+    return np.random.default_rng(seed)
+
+
+# ---------------------------------------------------------------------------------------------------------- oracle
+
+
+@pytest.fixture(scope="session")
+def torch(request):
+    """PyTorch, for a second opinion."""
+    if request.config.getoption("--without-torch"):
+        pytest.skip("--without-torch was asked for")
+    return pytest.importorskip("torch", reason="PyTorch is not installed: python3 lab.py test installs it")
+
+
+# ----------------------------------------------------------------------------------------- skips that are failures
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if report.failed and _SEED in item.stash:
+        option = item.config.getoption("--seed")
+        report.sections.append(("seed", f"rng was seeded with {item.stash[_SEED]}; repeat with --seed {option}"))
+    marks = sorted(REQUIRED.intersection(mark.name for mark in item.iter_markers()))
+    if marks and report.skipped:
+        _refuse(report, marks)
+    elif marks and call.when == "call":
+        report.user_properties.append(("ran", marks))
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """A whole file can be skipped while it is collected: pytest.importorskip at its top."""
+    report = yield
+    marks = [name for name in sorted(REQUIRED) if ROOT / "tests" / name in collector.path.parents]
+    if marks and report.skipped:
+        _refuse(report, marks)
+    return report
+
+
+def _refuse(report, marks):
+    """Turn a skip into a failure. An expected failure is a skip as well: it shows that nothing works."""
+    why = (
+        report.longrepr[2] if isinstance(report.longrepr, tuple) else report.__dict__.pop("wasxfail", "no reason given")
+    )
+    report.outcome = "failed"
+    report.longrepr = f"{', '.join(marks)} tests must run here, as JT_EDU_REQUIRE says; this one did not. {why}"
+
+
+# ------------------------------------------------------------------------------------------------ the end of a run
+
+
+def pytest_configure(config):
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(LastWords(), "jt_edu_last_words")
+
+
+class LastWords:
+    """Listens in the process that hears of every test, and adds lines above pytest's closing one."""
+
+    def __init__(self):
+        self.properties = []
+        self.missing = []
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call":
+            self.properties += report.user_properties
+
+    def pytest_sessionfinish(self, session, exitstatus):
+        """A mark that no test carried is as good as skipped: an empty folder, a -k that left them out."""
+        ran = {mark for name, marks in self.properties if name == "ran" for mark in marks}
+        self.missing = sorted(REQUIRED - ran)
+        if self.missing and exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter):
+        for name, text in self.properties:
+            if name == "house":
+                terminalreporter.write_line(text)
+        for mark in self.missing:
+            terminalreporter.write_line(f"no {mark} test ran, and JT_EDU_REQUIRE asks for them", red=True)
+        if failed := os.environ.get("JT_EDU_ALSO_FAILED"):
+            terminalreporter.write_line(f"before the tests, this did not pass: {failed}", red=True)

@@ -1,0 +1,55 @@
+"""The plan of the house: every list and every number that the house tests hold jt_edu to.
+
+To add a module, give it a place in `FLOORS`. To make an exception, name it here, with its reason.
+"""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# A module imports from floors before its own and, on its own floor, from modules to its left.
+# A package stands here once, for all of its files. Inside a package only circles are forbidden.
+FLOORS: tuple[tuple[str, ...], ...] = (
+    ("errors", "dtypes", "index", "trace", "settings"),  # 0 ground
+    ("graph", "meta", "functions"),  # 1 meaning
+    ("expression", "relay", "fuse", "codegen"),  # 2 planning
+    ("memory", "backends", "plan", "execute", "autograd"),  # 3 running
+    ("var", "random"),  # 4 the learner's handle
+    ("ops", "linalg", "fft", "explain", "draw", "walk", "compile"),  # 5 operators
+    ("nn", "optim", "data", "amp", "fx", "quant", "mpi"),  # 6 learning
+    ("models",),  # 7 people
+)
+CORE_FLOORS = 6
+NOT_CORE = {"linalg", "fft"}  # on floor 5, but outside the budget of the core
+
+# Upstairs for the type checker only: (who looks up, at what).
+TYPING_ONLY = {
+    ("graph", "meta"),
+    ("autograd", "var"),
+}
+
+# Third-party libraries that any module may use, and those that only one module (or package) may.
+CORE_LIBRARIES = {"numpy", "numba", "llvmlite"}
+LIBRARIES_OF: dict[str, set[str]] = {
+    "backends": {"scipy"},  # gives numba's np.dot its BLAS
+    "functions": {"scipy"},
+    "linalg": {"scipy"},
+    "mpi": {"mpi4py"},
+}
+
+# Imports inside a function: (module, library), for a heavy library that may be absent.
+LATE_IMPORTS = {
+    ("backends.numba_cuda", "numba"),
+    ("mpi.mpi", "mpi4py"),
+}
+
+CORE_LINES = 5_000
+FILE_LINES = 400
+FUNCTION_LINES = 40
+MEDIAN_FUNCTION_LINES = 8
+
+MAY_PRINT = {"__main__", "run"}  # modules that are programs
+RAISES_WITH_VALUE = 0.90
+
+IMPORT_SECONDS = 1.0
+IMPORTED_BY_NOBODY = ("IPython", "anywidget", "graphviz", "ipywidgets", "matplotlib", "mpi4py", "sklearn", "torch")

@@ -1,0 +1,177 @@
+"""Imports point downstairs: the core is one straight line, and anyone can read it from the ground up."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from tests.house.plan import CORE_LIBRARIES, LATE_IMPORTS, LIBRARIES_OF, ROOT, TYPING_ONLY
+from tests.house.tree import Module, modules, place, room
+
+
+@dataclass(frozen=True)
+class Import:
+    """One name that a module imports. `target` is inside the package ("graph"); `library` is outside ("numpy")."""
+
+    module: Module
+    node: ast.stmt
+    target: str | None
+    library: str | None
+    late: bool  # inside a function
+    typing: bool  # under `if TYPE_CHECKING`
+
+    def __str__(self) -> str:
+        return (
+            f"{self.module.at(self.node)}: {self.module.name or 'the front door'} imports {self.target or self.library}"
+        )
+
+
+def imports(module: Module, names: set[str]) -> Iterator[Import]:
+    """Every import of the module. `names` are all modules of the package."""
+    yield from _imports(module, names, module.tree, late=False, typing=False)
+
+
+def _imports(module: Module, names: set[str], node: ast.AST, *, late: bool, typing: bool) -> Iterator[Import]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            for full in _targets(module, child):
+                target, library = _split(module.package, full, names)
+                yield Import(module, child, target, library, late, typing)
+        else:
+            inside = late or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            checking = typing or (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test))
+            yield from _imports(module, names, child, late=inside, typing=checking)
+
+
+def _targets(module: Module, node: ast.Import | ast.ImportFrom) -> list[str]:
+    """Full dotted names: `from jt_edu.graph import Node` is "jt_edu.graph.Node"."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    base = node.module or ""
+    if node.level:
+        here = [module.package, *module.parts]
+        base = ".".join([*here[: len(here) - node.level], *([base] if base else [])])
+    return [f"{base}.{alias.name}" for alias in node.names]
+
+
+def _split(package: str, full: str, names: set[str]) -> tuple[str | None, str | None]:
+    """("codegen.loops", None) for a module of the package, (None, "numpy") for anything else."""
+    head, _, rest = full.partition(".")
+    if head != package:
+        return None, head
+    while rest and rest not in names:
+        rest = rest.rpartition(".")[0]
+    return rest, None
+
+
+def complaints(root=ROOT) -> list[str]:
+    house = modules(root)
+    names = {module.name for module in house}
+    every = [entry for module in house for entry in imports(module, names)]
+    return [
+        *(f"{module.path.name}: {module.name} has no place in FLOORS" for module in house if _homeless(module)),
+        *(f"{entry}, which is not downstairs or to the left" for entry in every if _upstairs(entry)),
+        *(f"{entry}, a library that is not its own" for entry in every if _foreign(entry)),
+        *(f"{entry} inside a function" for entry in every if _late(entry)),
+        *(f"a circle of imports: {' -> '.join(circle)}" for circle in circles(every)),
+    ]
+
+
+def _is_door_of_the_house(module: Module) -> bool:
+    return module.name in {"", "__main__", "run"}
+
+
+def _homeless(module: Module) -> bool:
+    return not _is_door_of_the_house(module) and place(module.name) is None
+
+
+def _upstairs(entry: Import) -> bool:
+    module, target = entry.module, entry.target
+    if target is None or _is_door_of_the_house(module):
+        return False
+    if target == "":
+        return True
+    here, there = place(module.name), place(target)
+    if here is None or there is None or there < here or room(module.name) == room(target):
+        return False
+    return not (entry.typing and (room(module.name), room(target)) in TYPING_ONLY)
+
+
+def _foreign(entry: Import) -> bool:
+    library = entry.library
+    if library is None or entry.typing or library in sys.stdlib_module_names or library in CORE_LIBRARIES:
+        return False
+    return library not in LIBRARIES_OF.get(room(entry.module.name), set())
+
+
+def _late(entry: Import) -> bool:
+    return entry.late and (entry.module.name, entry.library or entry.target) not in LATE_IMPORTS
+
+
+def circles(every: list[Import]) -> list[list[str]]:
+    """Circles between modules while they are imported, each as the path that closes it."""
+    edges: dict[str, set[str]] = {}
+    for entry in every:
+        if entry.target is not None and not entry.typing and entry.target != entry.module.name:
+            edges.setdefault(entry.module.name, set()).add(entry.target)
+    found, done = [], set()
+
+    def visit(name: str, path: list[str]) -> None:
+        if name in path:
+            found.append([*path[path.index(name) :], name])
+        elif name not in done:
+            for below in sorted(edges.get(name, ())):
+                visit(below, [*path, name])
+            done.add(name)
+
+    for name in sorted(edges):
+        visit(name, [])
+    return found
+
+
+def test_imports_point_downstairs():
+    assert "\n".join(complaints()) == ""
+
+
+@pytest.mark.parametrize(
+    ("files", "complaint"),
+    [
+        ({"graph.py": "from jt_edu.fuse import fuse", "fuse.py": ""}, "graph imports fuse, which is not downstairs"),
+        ({"errors.py": "from .index import Index", "index.py": ""}, "errors imports index, which is not downstairs"),
+        ({"graph.py": "import jt_edu"}, "graph imports"),
+        (
+            {"var.py": "def f():\n    from jt_edu.graph import Node", "graph.py": ""},
+            "var imports graph inside a function",
+        ),
+        ({"graph.py": "import torch"}, "graph imports torch, a library that is not its own"),
+        ({"cellar.py": ""}, "cellar has no place in FLOORS"),
+        (
+            {"ops/__init__.py": "", "ops/a.py": "from jt_edu.ops.b import x", "ops/b.py": "from .a import y"},
+            "a circle of imports: ops.a -> ops.b -> ops.a",
+        ),
+        (
+            {"errors.py": "if TYPE_CHECKING:\n    from jt_edu.var import Var", "var.py": ""},
+            "errors imports var, which is not downstairs",
+        ),
+    ],
+)
+def test_the_rule_notices(tmp_path, files, complaint):
+    for name, text in files.items():
+        path = tmp_path / "jt_edu" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    assert complaint in "\n".join(complaints(tmp_path))
+
+
+def test_downstairs_and_typing_by_name_are_allowed(tmp_path):
+    (tmp_path / "jt_edu" / "codegen").mkdir(parents=True)
+    (tmp_path / "jt_edu" / "__init__.py").write_text("from jt_edu.graph import Node")
+    (tmp_path / "jt_edu" / "meta.py").write_text("import numpy\nfrom jt_edu.graph import Node")
+    (tmp_path / "jt_edu" / "graph.py").write_text("if TYPE_CHECKING:\n    from jt_edu.meta import Op")
+    (tmp_path / "jt_edu" / "codegen" / "loops.py").write_text("from jt_edu import graph\nfrom .source import Source")
+    (tmp_path / "jt_edu" / "codegen" / "source.py").write_text("")
+
+    assert complaints(tmp_path) == []

@@ -1,0 +1,77 @@
+"""The core stays small enough to be read: lines in all, in a file, in a function."""
+
+import statistics
+
+import pytest
+
+from tests.house import plan
+from tests.house.tree import Module, functions, lines_of, modules, place, room
+
+
+def is_core(module: Module) -> bool:
+    where = place(module.name)
+    return where is not None and where[0] < plan.CORE_FLOORS and room(module.name) not in plan.NOT_CORE
+
+
+def complaints(root=plan.ROOT) -> list[str]:
+    house = modules(root)
+    core = [module for module in house if is_core(module)]
+    return [
+        *_too_many("the core has", sum(_lines(module) for module in core), plan.CORE_LINES),
+        *(text for module in house for text in _too_many(f"{module.name or 'door'}:", _lines(module), plan.FILE_LINES)),
+        *(
+            text
+            for module in house
+            for function in functions(module)
+            for text in _too_many(f"{module.at(function)} {function.name}:", lines_of(function), plan.FUNCTION_LINES)
+        ),
+        *_too_many("the median function of the core:", _median(core), plan.MEDIAN_FUNCTION_LINES),
+    ]
+
+
+def _too_many(what: str, lines: float, limit: int) -> list[str]:
+    return [f"{what} {lines:g} lines; {limit} are allowed"] if lines > limit else []
+
+
+def _lines(module: Module) -> int:
+    return len(module.text.splitlines())
+
+
+def _median(core: list[Module]) -> float:
+    return statistics.median([lines_of(function) for module in core for function in functions(module)] or [0])
+
+
+def figures(root=plan.ROOT) -> str:
+    """One line for the end of a test run."""
+    core = [module for module in modules(root) if is_core(module)]
+    if not core:
+        return "the core: no file yet"
+    longest = max(core, key=_lines)
+    count = sum(len(functions(module)) for module in core)
+    return (
+        f"the core: {sum(map(_lines, core)):,} of {plan.CORE_LINES:,} lines in {len(core)} files, "
+        f"longest {longest.name} {_lines(longest)}; {count} functions, median {_median(core):g} lines"
+    )
+
+
+def test_the_core_is_short(record_property):
+    record_property("house", figures())
+
+    assert "\n".join(complaints()) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint"),
+    [
+        ("index.py", "x = 1\n" * 401, "index: 401 lines; 400 are allowed"),
+        ("index.py", "def long():\n" + "    x = 1\n" * 40, "jt_edu/index.py:1 long: 41 lines; 40 are allowed"),
+        ("index.py", "def f():\n" + "    x = 1\n" * 8, "the median function of the core: 9 lines; 8 are allowed"),
+        ("index.py", "x = 1\n" * 5001, "the core has 5001 lines; 5000 are allowed"),
+        ("nn.py", "x = 1\n" * 401, "nn: 401 lines; 400 are allowed"),
+    ],
+)
+def test_the_rule_notices(tmp_path, name, text, complaint):
+    (tmp_path / "jt_edu").mkdir()
+    (tmp_path / "jt_edu" / name).write_text(text)
+
+    assert complaint in complaints(tmp_path)

@@ -1,0 +1,80 @@
+"""Source files as syntax trees, for the tests that read jt_edu and never run it."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from tests.house.plan import FLOORS
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Module:
+    """One file of a package. `name` leaves the package out: "codegen.loops", and "" for the front door."""
+
+    package: str
+    name: str
+    path: Path
+    folder: Path  # of the package
+
+    @cached_property
+    def text(self) -> str:
+        return self.path.read_text(encoding="utf-8")
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text, filename=str(self.path))
+
+    @property
+    def is_door(self) -> bool:
+        return self.path.name == "__init__.py"
+
+    @property
+    def parts(self) -> list[str]:
+        """Names on the way to the file, as relative imports count them: ["codegen", "__init__"]."""
+        return list(self.path.relative_to(self.folder).with_suffix("").parts)
+
+    def at(self, node: ast.AST) -> str:
+        """Where to look, as editors understand it."""
+        return f"{self.package}/{self.path.relative_to(self.folder).as_posix()}:{node.lineno}"
+
+    def nodes(self, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
+        return (node for node in ast.walk(self.tree) if isinstance(node, kinds))
+
+
+def modules(root: Path, package: str = "jt_edu") -> list[Module]:
+    """Every file of the package in the folder `root`, in the order of their names."""
+    folder = root / package
+    return [Module(package, _name(folder, path), path, folder) for path in sorted(folder.rglob("*.py"))]
+
+
+def _name(folder: Path, path: Path) -> str:
+    parts = path.relative_to(folder).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def place(name: str) -> tuple[int, int] | None:
+    """Where a module stands: (floor, position on it), or None when the plan does not know it."""
+    for floor, rooms in enumerate(FLOORS):
+        for position, room in enumerate(rooms):
+            if name == room or name.startswith(room + "."):
+                return floor, position
+    return None
+
+
+def room(name: str) -> str:
+    """The entry of the plan that a module belongs to: "codegen.loops" is in the room "codegen"."""
+    where = place(name)
+    return FLOORS[where[0]][where[1]] if where else name
+
+
+def functions(module: Module) -> list[Function]:
+    return list(module.nodes(ast.FunctionDef, ast.AsyncFunctionDef))
+
+
+def lines_of(function: Function) -> int:
+    """Lines from `def` to the end, docstring and blank lines included."""
+    return function.end_lineno - function.lineno + 1

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -153,15 +154,17 @@ def _run_large(step: Step, program: Program, arguments: list[Any], backend: Back
         program.call(0, step.span, *arguments)
         return
     rows = 1 if step.blocks else threads()
-    for position, shape, dtype in step.scratch:
-        arguments[position] = np.empty((rows, *(shape if not step.blocks else (min(shape[0], ROW),))), dtype)
+    cells: dict[int, Any] = {}  # one sum may be looked at under several shapes
+    for position, shape, dtype, slot in step.scratch:
+        size = min(math.prod(shape), ROW) if step.blocks else math.prod(shape)
+        if slot not in cells:
+            cells[slot] = np.empty((rows, size), dtype)
+        arguments[position] = cells[slot][0] if step.blocks else cells[slot].reshape(rows, *shape)
     if step.blocks:
-        for position, _, _ in step.scratch:
-            arguments[position] = arguments[position][0]
         for low in range(0, step.span, ROW):
             program.call(low, min(low + ROW, step.span), *arguments)
     else:
-        backend.launch(program, arguments, step.span, [p for p, _, _ in step.scratch])
+        backend.launch(program, arguments, step.span, [s[0] for s in step.scratch])
 
 
 def _run_on_host(step: Step, plan: Plan, arrays: list[Any]) -> None:

@@ -74,7 +74,7 @@ class Expression:
         if isinstance(node.op, Elementwise):
             operands = (self.value(i, where, view, guard) if i.op is not CONSTANT else Term("number", i) for i in node.inputs)
             return Term("compute", node, where, view, guard, tuple(operands))
-        if isinstance(node.op, Reindex) and node.op.flat:
+        if isinstance(node.op, Reindex) and node.op.flat and not node.op.picks:
             return self.value(node.inputs[0], where, view, guard)
         here = where if view == node.shape else unravel(ravel(where, view), node.shape)
         if isinstance(node.op, Counter):

@@ -177,7 +177,7 @@ class Fuser:
         source = node.inputs[0]
         if source in self.why or source.data is not None or isinstance(source.op, ReindexReduce):
             return
-        if op.flat:
+        if op.flat and not op.picks:
             if not all(isinstance(n.op, Elementwise) or len(n.shape) == 1 for n in mine):
                 self._store(source, "reshape", "a reshape behind a view would need divisions for every element")
             return

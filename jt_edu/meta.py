@@ -96,6 +96,11 @@ class Reindex(Op):
     guards: tuple[tuple[int, bool, bool], ...] = ()
     flat: bool = False  # a reshape: the same elements in the same order
 
+    @property
+    def picks(self) -> bool:
+        """Whether the index only picks counters, so that one can look through without arithmetic."""
+        return all(w.op == "counter" or w == as_index(0) for w in self.where)
+
     def gradients(self) -> Sequence[Rule | None]:
         def gradient(out: Any, dout: Any, x: Any, *arrays: Any) -> Any:
             return dout.reshape(x.shape) if self.flat else dout.scatter_to(self, x.shape, arrays)

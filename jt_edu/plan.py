@@ -59,7 +59,7 @@ class Step:
     arguments: list[Any]  # lengths and numbers that never change; None where something is bound
     binds: tuple[Bind, ...]
     numbers: tuple[tuple[int, int], ...]  # (position, slot of a number)
-    scratch: tuple[tuple[int, Shape, str], ...]
+    scratch: tuple[tuple[int, Shape, str, int], ...]  # (position, shape, dtype, slot of the sum)
     outputs: tuple[int, ...]
     inputs: tuple[int, ...]
     slots: tuple[int, ...]  # all nodes computed here
@@ -152,8 +152,8 @@ def _kernel_step(
             shape = None if a.shape == a.node.shape else a.shape
             binds.append(Bind(position, slot[a.node], shape, a.node.dtype == "float16"))
             outputs += [slot[a.node]] if a.kind == "out" else []
-        elif a.kind == "scratch":
-            scratch.append((position, a.shape, a.dtype))
+        elif a.kind == "scratch" and a.node is not None:
+            scratch.append((position, a.shape, a.dtype, slot[a.node]))
     arrays = {a.node for a in text.arguments if a.kind in ("in", "out") and a.node is not None}
     size = sum(math.prod(n.shape) * n.dtype.size for n in arrays)
     outs = tuple(dict.fromkeys(outputs))

@@ -99,7 +99,7 @@ def _sorted_out(
 def _plain_axes(node: Node, loops: Shape) -> tuple[Node, Axes] | None:
     """The array behind views that only pick counters, and the loop counter of each of its (longer than 1) axes."""
     where: tuple[Index, ...] = tuple(Index("counter", k) for k in range(len(loops)))
-    while node.data is None and isinstance(node.op, Reindex) and not node.op.guards and not node.op.flat:
+    while node.data is None and isinstance(node.op, Reindex) and node.op.picks and not node.op.guards:
         if node.op.valid is not None:
             return None
         where, node = tuple(w.at(where) for w in node.op.where), node.inputs[0]

@@ -13,6 +13,9 @@ What is kept on disk is the machine code and the names in it, not all that numba
 This file alone uses what numba does not promise to keep; where that fails, `njit` is asked. Nothing here knows files.
 """
 
+# mypy: disable-error-code="attr-defined, call-overload, no-untyped-call"
+# numba is typed in part, and nowhere as deep as this
+
 from __future__ import annotations
 
 import gc
@@ -31,7 +34,7 @@ FLAGS = {"nogil": True, "fastmath": {"reassoc", "contract"}, "error_model": "num
 _ENVIRONMENT = "_ZN08NumbaEnv"
 
 
-class _Library(codegen.JITCodeLibrary):  # type: ignore[misc] # numba has no types
+class _Library(codegen.JITCodeLibrary):
     """The LLVM module of one kernel and its wrapper."""
 
     def add_ir_module(self, ir_module: Any) -> None:
@@ -52,7 +55,7 @@ class _Library(codegen.JITCodeLibrary):  # type: ignore[misc] # numba has no typ
         builder.getModulePassManager().run(self._final_module, builder)
 
 
-class _Pipeline(compiler.CompilerBase):  # type: ignore[misc]
+class _Pipeline(compiler.CompilerBase):
     """Numba's own passes, with our library at the end."""
 
     def define_pipelines(self) -> list[Any]:
@@ -100,9 +103,9 @@ def _freeze(result: Any) -> bytes | None:
     return json.dumps(names).encode() + b"\n" + bytes(library._get_compiled_object())  # noqa: SLF001
 
 
-@global_compiler_lock  # type: ignore[untyped-decorator]
+@global_compiler_lock
 def thaw(frozen: bytes) -> Callable[..., None]:
-    """What `build` returned to call, made from what it returned to keep; LookupError if this process lacks something."""
+    """What `build` returned to call, made from what it returned to keep, or LookupError."""
     head, _, machine_code = frozen.partition(b"\n")
     names = json.loads(head)
     context = cpu_target.target_context
@@ -120,6 +123,11 @@ def thaw(frozen: bytes) -> Callable[..., None]:
     address = engine.get_function_address(names["entry"])
     made: Callable[..., None] = _dynfunc.make_function(numba, "kernel", "", address, home, (library,))
     return made
+
+
+def cpu() -> Any:
+    """What machine code is made for: the triple, the CPU's name and its features."""
+    return cpu_target.target_context.codegen().magic_tuple()
 
 
 def _missing(symbols: list[str]) -> list[str]:

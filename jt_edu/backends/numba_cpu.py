@@ -79,8 +79,10 @@ class NumbaBackend:
         self, program: Program, arguments: Sequence[Any], span: int, scratch: Sequence[int] = (), align: int = 1
     ) -> None:
         """Run a kernel over [0, span), one block on each thread."""
-        count = min([pool.threads(), *(len(arguments[p]) for p in scratch)])
-        blocks, call = pool.borders(span, count, align), program.call
+        count, call = pool.threads(), program.call
+        if scratch:
+            count = min(count, *(len(arguments[p]) for p in scratch))
+        blocks = pool.borders(span, count, align)
         if len(blocks) > 1 and not self._spins:
             pool.lend_spin(self.compile(SPIN).call)
             self._spins = True
@@ -113,7 +115,7 @@ def _build(source: Source, name: str) -> tuple[Callable[..., None], bytes | None
 
 
 def _signature(source: Source) -> Any:
-    types = [numba.int64, numba.int64]
+    types: list[Any] = [numba.int64, numba.int64]
     for p in source.parameters:
         scalar = numba.from_dtype(np.dtype(p.dtype))
         types.append(scalar if p.rank is None else numba.types.Array(scalar, p.rank, "C"))
@@ -126,7 +128,7 @@ def _stamp() -> str:
     files = [here / "lean.py", here / "spin.py", *sorted((here / "mathlib").glob("*.py")), *here.glob("mathlib.py")]
     parts = [
         numba.__version__, llvmlite.__version__, sys.version, sys.maxsize, np.__version__,
-        lean.cpu_target.target_context.codegen().magic_tuple(), sorted(lean.FLAGS.items(), key=str),
+        lean.cpu(), sorted(lean.FLAGS.items(), key=str),
         [(s, getattr(numba.config, s, None)) for s in _SETTINGS],
         [f.read_bytes() for f in files],
     ]  # fmt: skip

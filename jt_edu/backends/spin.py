@@ -1,10 +1,10 @@
 """Spin: how does a thread wait for another one that will be ready in a moment?
 
 Waking a thread that sleeps takes 20 to 60 us. One that looks at a counter all the time sees it move within 0.1 us, but
-keeps a core busy, so it looks for some 80 us only, between two kernels, and then goes to sleep. What it looks at are
-the counters of the pool. It is a kernel like all others, and releases the GIL while it looks:
+keeps a core busy, so it looks for some 80 us only, between two launches, and then goes to sleep. Meanwhile it must not
+hold the GIL, so this is a kernel like all others:
 
-    kernel(lo, hi, counters)      returns when counters[lo] > hi, or when it has looked for long enough
+    kernel(lo, hi, mine, other)     says mine[0] = lo, unless lo is 0; returns when other[0] > hi, or after a moment
 
 Nothing here knows what the counters count.
 """
@@ -16,7 +16,7 @@ from typing import Any
 from llvmlite import ir
 from llvmlite.binding import get_process_triple
 from numba import types
-from numba.core.cgutils import get_or_insert_function
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from jt_edu.codegen.source import Parameter, Source
@@ -25,27 +25,27 @@ SPIN = Source(
     """from jt_edu.backends.spin import look
 
 
-def kernel(lo, hi, counters, tell):
-    if lo > 0:
-        tell[0] = lo
+def kernel(lo, hi, mine, other):
+    if lo != 0:
+        mine[0] = lo
     for _ in range(2000):
-        if look(counters, 0) > hi:
+        if look(other) > hi:
             return
 """,
-    (Parameter("counters", "int64", 1),Parameter("tell", "int64", 1),),
+    (Parameter("mine", "int64", 1), Parameter("other", "int64", 1)),
 )
 
 
 @intrinsic
-def look(typing: Any, counters: Any, place: Any) -> Any:
-    """What is in memory now, and not what was there at the last look."""
+def look(typing: Any, counter: Any) -> Any:
+    """The first number, as it is in memory now: the compiler must not reuse what it saw at the last look."""
     del typing
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        if get_process_triple().startswith("x86_64"):  # tells the other thread of this core to go first
-            pause = ir.FunctionType(ir.VoidType(), [])
-            builder.call(get_or_insert_function(builder.module, pause, "llvm.x86.sse2.pause"), [])
+        if get_process_triple().startswith("x86_64"):  # the other thread of this core may go first
+            declare: Any = cgutils.get_or_insert_function
+            builder.call(declare(builder.module, ir.FunctionType(ir.VoidType(), []), "llvm.x86.sse2.pause"), [])
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        return builder.load_atomic(builder.gep(array.data, [arguments[1]]), "acquire", 8)
+        return builder.load_atomic(array.data, "acquire", 8)
 
-    return types.int64(counters, place), emit
+    return types.int64(counter), emit

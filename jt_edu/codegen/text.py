@@ -203,7 +203,7 @@ class Printer:
     def _scratch(self, access: Access, register: Update) -> str:
         dtype = register.dtype.kernel
         argument = Argument("scratch", access.node, 0, access.shape, dtype)
-        array = self._parameter(("scratch", access.node), "acc", dtype, argument, len(access.shape))
+        array = self._parameter(("scratch", access.node, access.shape), "acc", dtype, argument, len(access.shape))
         span = [w for w in access.where if w.op == "counter" and w.args[0] == self.nest.span]
         if span:
             return f"{array}[at({self._index(span[0])} - lo)]"

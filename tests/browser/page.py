@@ -14,7 +14,6 @@ if TYPE_CHECKING:  # Playwright may be absent: then these tests are skipped, and
 
     from tests.browser.server import Lab
 
-MILLISECONDS = 1000
 LOCAL = {"127.0.0.1", "localhost", ""}  # "" is data: and blob:
 
 # Run-all before the kernel answers would open a dialogue, and nothing would run.
@@ -29,9 +28,12 @@ OPEN = """async () => {
     await current().sessionContext.ready;
     await current().sessionContext.session.kernel.info;
 }"""
-RUN_ALL = """async () => {
-    await window.jupyterapp.commands.execute('notebook:run-all-cells');
-}"""
+RUN_ALL = "() => window.jupyterapp.commands.execute('notebook:run-all-cells')"
+# Playwright waits for a promise as long as it takes; this one gives up.
+WITHIN = """seconds => Promise.race([
+    (%s)(),
+    new Promise((_, refuse) => setTimeout(() => refuse(new Error(`not done within ${seconds} s`)), 1000 * seconds)),
+])"""
 PICTURES = """() => {
     const drawn = document.querySelectorAll(".jp-OutputArea-output :is(svg, img[src^='data:image/svg+xml'])");
     return [...drawn].map(one => one.getBoundingClientRect()).filter(box => box.width * box.height > 0).length;
@@ -48,8 +50,7 @@ class NotebookPage:
 
     def run_all(self, seconds: float = 180) -> None:
         """Run every cell and wait for the last one. JupyterLab stops at an error, which `errors` then tells."""
-        self.page.set_default_timeout(seconds * MILLISECONDS)
-        self.page.evaluate(RUN_ALL)
+        self.page.evaluate(WITHIN % RUN_ALL, seconds)
 
     def code_cells(self) -> list[dict]:
         """The code cells as nbformat has them, outputs included, empty ones left out."""
@@ -82,6 +83,8 @@ class NotebookPage:
 
 def open_notebook(context: BrowserContext, lab: Lab, name: str) -> NotebookPage:
     """Open notebooks/NAME and wait until its kernel answers."""
+    if not (lab.folder / "notebooks" / name).exists():
+        raise FileNotFoundError(f"notebooks/{name} does not exist; a page for it would wait for ever")
     notebook = NotebookPage(context.new_page())
 
     def listen(address: str) -> None:
@@ -90,10 +93,10 @@ def open_notebook(context: BrowserContext, lab: Lab, name: str) -> NotebookPage:
 
     context.on("request", lambda request: listen(request.url))
     notebook.page.on("websocket", lambda socket: listen(socket.url))
-    notebook.page.set_default_timeout(60 * MILLISECONDS)
+    notebook.page.set_default_timeout(60 * 1000)
     notebook.page.goto(lab.address(f"notebooks/{name}"))
     notebook.page.wait_for_function("() => window.jupyterapp !== undefined")
-    notebook.page.evaluate(OPEN)
+    notebook.page.evaluate(WITHIN % OPEN, 60)
     return notebook
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.house.plan import RAISES_WITH_VALUE, ROOT
-from tests.house.tree import Module, modules
+from tests.house.tree import Module, hold, modules
 
 
 def raises(root=ROOT) -> tuple[list[str], list[str]]:
@@ -49,7 +49,7 @@ def test_errors_carry_the_value_that_was_refused(record_property):
     good, bad = raises()
     record_property("house", f"errors: {len(good)} of {len(good) + len(bad)} raises carry the value that was refused")
 
-    assert "\n".join(complaints()) == ""
+    hold(complaints())
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.house.plan import CORE_LIBRARIES, LATE_IMPORTS, LIBRARIES_OF, ROOT, TYPING_ONLY
-from tests.house.tree import Module, modules, place, room
+from tests.house.tree import Module, hold, modules, place, room
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def circles(every: list[Import]) -> list[list[str]]:
 
 
 def test_imports_point_downstairs():
-    assert "\n".join(complaints()) == ""
+    hold(complaints())
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import statistics
 import pytest
 
 from tests.house import plan
-from tests.house.tree import Module, functions, lines_of, modules, place, room
+from tests.house.tree import Module, functions, hold, lines_of, modules, place, room
 
 
 def is_core(module: Module) -> bool:
@@ -57,7 +57,7 @@ def figures(root=plan.ROOT) -> str:
 def test_the_core_is_short(record_property):
     record_property("house", figures())
 
-    assert "\n".join(complaints()) == ""
+    hold(complaints())
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.house.plan import MAY_PRINT, ROOT
-from tests.house.tree import Module, modules
+from tests.house.tree import Module, hold, modules
 
 NOTE_TO_ONESELF = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 DATE = re.compile(
@@ -48,7 +48,7 @@ def _comments(module: Module) -> Iterator[tuple[int, str]]:
 
 
 def test_no_word_is_out_of_place():
-    assert "\n".join(complaints()) == ""
+    hold(complaints())
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import pytest
+
 from tests.house.plan import FLOORS
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -33,6 +35,11 @@ class Module:
         return self.path.name == "__init__.py"
 
     @property
+    def dotted(self) -> str:
+        """As Python imports it: "jt_edu.codegen.loops"."""
+        return f"{self.package}.{self.name}".rstrip(".")
+
+    @property
     def parts(self) -> list[str]:
         """Names on the way to the file, as relative imports count them: ["codegen", "__init__"]."""
         return list(self.path.relative_to(self.folder).with_suffix("").parts)
@@ -54,6 +61,12 @@ def modules(root: Path, package: str = "jt_edu") -> list[Module]:
 def _name(folder: Path, path: Path) -> str:
     parts = path.relative_to(folder).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def hold(complaints: list[str]) -> None:
+    """Fail with all complaints, and nothing else."""
+    if complaints:
+        pytest.fail("\n".join(complaints), pytrace=False)
 
 
 def place(name: str) -> tuple[int, int] | None:

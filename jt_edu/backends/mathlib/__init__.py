@@ -1,5 +1,7 @@
 """Mathlib: the numbers and functions that generated kernels are written with, in Python and in numba alike."""
 
+# isort: skip_file
+
 from math import inf, nan, pi
 
 from numpy import bool_, complex64, complex128, float32, float64

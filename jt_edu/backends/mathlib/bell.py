@@ -10,12 +10,11 @@ smallest: 2^-29 and 2^-29 of the result in float32, 2^-62 and 2^-59 in float64.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from jt_edu.backends.mathlib.exponential import abs_of, exp, signed_as
-from jt_edu.backends.mathlib.lane import alike, kernel_function, series, where
+from jt_edu.backends.mathlib.lane import Number, alike, kernel_function, series, where
 
 NEAR = (
     (0.128379166, -0.37612627, 0.112835988, -0.0268543859, 0.0051894232, -0.000801985182, 7.88584128e-05),
@@ -38,7 +37,7 @@ FAR = (
 
 
 @kernel_function(lambda x: np.result_type(x).type(math.erf(x)), alike("f"))
-def erf(x: Any) -> Any:
+def erf(x: Number) -> Number:
     """2 / sqrt(pi) times the area under e ** -t^2 from 0 to x. Error: 2 ulp."""
     t, end = abs_of(x), x.either(4.0, 6.0)  # from `end` on, erf(x) is 1 to the last bit
     far = 1 - exp(-series(where(t > end, end, t) - 2, x.either(*FAR)))
@@ -61,6 +60,6 @@ def _solve_erf(y: float) -> float:
 
 
 @kernel_function(lambda y: np.result_type(y).type(_solve_erf(float(y))), alike("f"), {"f": _solve_erf})
-def erfinv(y: Any) -> Any:
+def erfinv(y: Number) -> Number:
     """The inverse of erf, nan beyond 1. Error: 2 ulp. Calls the C library."""
     return _solve_erf(y)

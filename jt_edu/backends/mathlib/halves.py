@@ -12,63 +12,61 @@ in which the processor converts (32 bits; 64 for uint32 and the 64-bit types) be
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numba.core import types
 
-from jt_edu.backends.mathlib.lane import alike, kernel_function, kind_of, where
+from jt_edu.backends.mathlib.lane import Number, alike, kernel_function, kind_of, types, where
 
 
-def _exactly(given: Any, result: Any) -> Callable[..., Any]:
+def _exactly(given: Number, result: Number) -> Callable[..., Number]:
     return lambda kind: result if types.unliteral(kind) == given else None
 
 
 @kernel_function(lambda u: np.float32(np.uint16(u).view(np.float16)), _exactly(types.uint16, types.float32))
-def half_to_float(u: Any) -> Any:
+def half_to_float(u: Number) -> Number:
     """The float32 that 16 stored bits of a float16 stand for. Exact."""
     return u.seen_as(types.float16).to(types.float32)
 
 
 @kernel_function(lambda f: np.float16(f).view(np.uint16), _exactly(types.float32, types.uint16))
-def float_to_half(f: Any) -> Any:
+def float_to_half(f: Number) -> Number:
     """The 16 bits of the float16 nearest to a float32; ties go to the even one, beyond 65519 is inf."""
     return f.to(types.float16).seen_as(types.uint16)
 
 
-def _plain_bfloat(f: Any) -> Any:
+def _plain_bfloat(f: Number) -> Number:
     bits = int(np.float32(f).view(np.uint32))
-    return np.uint16(bits >> 16 | 64 if f != f else bits + 0x7FFF + (bits >> 16 & 1) >> 16)
+    return np.uint16(bits >> 16 | 64 if np.isnan(f) else bits + 0x7FFF + (bits >> 16 & 1) >> 16)
 
 
 @kernel_function(lambda u: np.uint32(int(u) << 16).view(np.float32), _exactly(types.uint16, types.float32))
-def bfloat_to_float(u: Any) -> Any:
+def bfloat_to_float(u: Number) -> Number:
     """The float32 that 16 stored bits of a bfloat16 stand for. Exact."""
     return (u.to(types.uint32) << 16).number()
 
 
 @kernel_function(_plain_bfloat, _exactly(types.float32, types.uint16))
-def float_to_bfloat(f: Any) -> Any:
+def float_to_bfloat(f: Number) -> Number:
     """The 16 bits of the bfloat16 nearest to a float32; ties go to the even one, nan stays nan."""
     bits = f.seen_as(types.uint32)
     nearest = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
-    return where(f != f, (bits >> 16) | 64, nearest).to(types.uint16)
+    return where(f.is_nan(), (bits >> 16) | 64, nearest).to(types.uint16)
 
 
-def _cast(name: str) -> Callable[[Any], Any]:
+def _cast(name: str) -> Any:
     """The function that turns any real number into an integer of this type."""
     target, scalar = getattr(types, name), getattr(np, name)
     register = types.int64 if target.bitwidth == 64 or name == "uint32" else types.int32
     low, mask = -(2.0 ** (register.bitwidth - 1)), 2**target.bitwidth - 1
 
-    def python(x: Any) -> Any:
+    def python(x: Number) -> Number:
+        upper = name == "uint64" and x >= -low
         if isinstance(x, (float, np.floating)):
-            if name == "uint64" and x >= -low:
-                return python(x + low) ^ np.uint64(-low)
-            x = x if low <= x < -low else low
+            y = x + low if upper else x
+            x = int(y if low <= y < -low else low) ^ (2**63 if upper else 0)
         return np.uint64(int(x) & mask).astype(scalar)
 
-    def cast(x: Any) -> Any:
+    def cast(x: Number) -> Number:
         if kind_of(x.type) != "f":
             return x.to(target)
         upper = x >= -low

@@ -18,11 +18,15 @@ import inspect
 from collections.abc import Callable
 from functools import partialmethod, wraps
 from types import FunctionType
-from typing import Any, cast
+from typing import Any
 
 from llvmlite import ir
-from numba.core import types
-from numba.extending import lower_builtin, type_callable
+from numba import core
+from numba import extending as numba_extending
+
+types: Any = core.types
+extending: Any = numba_extending
+Number = Any  # a NumPy scalar while Python runs, a Lane while numba compiles
 
 FLAGS = ("contract",)
 SIGNED = {"udiv": "sdiv", "urem": "srem", "lshr": "ashr"}  # instructions that ask whether a number may be negative
@@ -41,11 +45,12 @@ class Lane:
         """The number as a constant of the same type."""
         return Lane(self.builder, self.type, ir.Constant(self.value.type, number))
 
-    def _other(self, other: Any) -> Lane:
+    def like(self, other: Any) -> Lane:
+        """A Lane as it is; a number as a constant of the same type."""
         return other if isinstance(other, Lane) else self.const(other)
 
     def _write(self, floating: str, whole: str, swap: bool, other: Any) -> Lane:
-        a, b = self.value, self._other(other).value
+        a, b = self.value, self.like(other).value
         a, b = (b, a) if swap else (a, b)
         if isinstance(self.type, types.Float):
             return Lane(self.builder, self.type, getattr(self.builder, floating)(a, b, flags=FLAGS))
@@ -53,7 +58,7 @@ class Lane:
         return Lane(self.builder, self.type, getattr(self.builder, whole)(a, b))
 
     def _compare(self, sign: str, other: Any) -> Lane:
-        a, b = self.value, self._other(other).value
+        a, b = self.value, self.like(other).value
         if isinstance(self.type, types.Float):
             compare = self.builder.fcmp_unordered if sign == "!=" else self.builder.fcmp_ordered
             return Lane(self.builder, types.boolean, compare(sign, a, b, flags=FLAGS))
@@ -74,12 +79,12 @@ class Lane:
     __rshift__ = partialmethod(_write, "", "lshr", False)
     __lt__, __le__ = partialmethod(_compare, "<"), partialmethod(_compare, "<=")
     __gt__, __ge__ = partialmethod(_compare, ">"), partialmethod(_compare, ">=")
-    __eq__, __ne__ = partialmethod(_compare, "=="), partialmethod(_compare, "!=")  # type: ignore[assignment]
+    __eq__, __ne__ = partialmethod(_compare, "=="), partialmethod(_compare, "!=")
 
     def __neg__(self) -> Lane:
         if isinstance(self.type, types.Float):
             return Lane(self.builder, self.type, self.builder.fneg(self.value))
-        return cast(Lane, 0 - self)
+        return self._write("", "sub", True, 0)
 
     @property
     def signed(self) -> bool:
@@ -118,6 +123,10 @@ class Lane:
         same = llvm(kind) == self.value.type
         return Lane(self.builder, kind, self.value if same else self.builder.bitcast(self.value, llvm(kind)))
 
+    def is_nan(self) -> Lane:
+        """Whether the number is not equal to itself."""
+        return self._compare("!=", self)
+
     def bits(self) -> Lane:
         """The bits of a float as a signed integer."""
         return self.seen_as(types.Integer.from_bitwidth(self.width, signed=True))
@@ -137,7 +146,7 @@ def llvm(kind: Any) -> Any:
 def where(condition: Lane, yes: Any, no: Any) -> Any:
     """`yes` where the condition holds, else `no`: both are computed, nothing is jumped over."""
     first = yes if isinstance(yes, Lane) else no
-    yes, no = first._other(yes), first._other(no)
+    yes, no = first.like(yes), first.like(no)
     return Lane(first.builder, first.type, first.builder.select(condition.value, yes.value, no.value))
 
 
@@ -164,7 +173,8 @@ def kind_of(kind: Any) -> str:
     """b(ool), i(nteger), u(nsigned), f(loat) or c(omplex)."""
     if isinstance(kind, types.Integer):
         return "i" if kind.signed else "u"
-    return {types.Boolean: "b", types.Float: "f", types.Complex: "c"}.get(type(kind), "?")
+    letters = {types.Boolean: "b", types.Float: "f", types.Complex: "c"}
+    return next((letter for group, letter in letters.items() if isinstance(kind, group)), "?")
 
 
 def alike(kinds: str, result: Any = None) -> Rule:
@@ -187,7 +197,7 @@ def kernel_function(
     Complex numbers are left to numba, which compiles `python`; where `compiled` names a function for a kind of
     arguments, numba compiles that.
     """
-    others = {"c": python if isinstance(python, FunctionType) else lambda z: python(z)} | (compiled or {})
+    others = {"c": python if isinstance(python, FunctionType) else _calling(python)} | (compiled or {})
 
     def bind(formula: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(formula)
@@ -204,8 +214,20 @@ def kernel_function(
             return formula(*(Lane(builder, k, v) for k, v in zip(kinds, args, strict=True))).value
 
         typer.__signature__ = inspect.signature(formula)  # type: ignore[attr-defined]
-        type_callable(function)(lambda context: typer)
-        lower_builtin(function, types.VarArg(types.Any))(lower)
+        extending.type_callable(function)(lambda context: typer)
+        extending.lower_builtin(function, types.VarArg(types.Any))(lower)
         return function
 
     return bind
+
+
+def _calling(ufunc: Any) -> Callable[..., Any]:
+    """A plain function, which numba can compile, around a function of NumPy."""
+
+    def one(a: Any) -> Any:
+        return ufunc(a)
+
+    def two(a: Any, b: Any) -> Any:
+        return ufunc(a, b)
+
+    return two if getattr(ufunc, "nin", 1) == 2 else one

@@ -6,21 +6,20 @@ from math import inf, nan
 from typing import Any
 
 import numpy as np
-from numba.core import types
 
 from jt_edu.backends.mathlib.exponential import exp2, log2
-from jt_edu.backends.mathlib.lane import alike, instruction, kernel_function, kind_of, where
+from jt_edu.backends.mathlib.lane import Number, alike, instruction, kernel_function, kind_of, types, where
 
 ANY = "biufc"
 
 
-def real_of(kind: Any) -> Any:
+def real_of(kind: Number) -> Number:
     """float32 for complex64, float64 for complex128, all others as they are."""
     return kind.underlying_float if isinstance(kind, types.Complex) else kind
 
 
-def _rounding(python: Any, name: str, what: str) -> Any:
-    def formula(x: Any) -> Any:
+def _rounding(python: Number, name: str, what: str) -> Number:
+    def formula(x: Number) -> Number:
         return instruction(name, x) if kind_of(x.type) == "f" else x
 
     formula.__doc__ = what
@@ -29,77 +28,73 @@ def _rounding(python: Any, name: str, what: str) -> Any:
 
 floor = _rounding(np.floor, "llvm.floor", "The largest whole number that is not above x.")
 ceil = _rounding(np.ceil, "llvm.ceil", "The smallest whole number that is not below x.")
-trunc = _rounding(np.trunc, "llvm.trunc", "x without its fraction.")
+trunc = _rounding(np.trunc, "llvm.trunc", "The number without its fraction.")
 round_even = _rounding(np.round, "llvm.rint", "The nearest whole number; of two, the even one.")
 
 
 @kernel_function(np.absolute, alike(ANY, real_of))
-def absolute(x: Any) -> Any:
+def absolute(x: Number) -> Number:
     """|x|, a real number."""
     if kind_of(x.type) == "f":
         return instruction("llvm.fabs", x)
     return where(x < 0, -x, x) if x.signed else x
 
 
-def _complex_sign(z: Any) -> Any:
+def _complex_sign(z: Number) -> Number:
     size = abs(z)
     return complex(z.real / size, z.imag / size) if size != 0 else z
 
 
 @kernel_function(np.sign, alike("iufc"), {"c": _complex_sign})
-def sign(x: Any) -> Any:
+def sign(x: Number) -> Number:
     """-1, 0 or 1, and z / |z| of a complex number; nan stays nan."""
     return where(x > 0, 1, where(x < 0, -1, where(x == 0, 0, x)))
 
 
-def _never(x: Any) -> Any:
-    return (x != x) if kind_of(x.type) == "f" else (x < x)
-
-
 @kernel_function(np.isnan, alike(ANY, types.boolean))
-def isnan(x: Any) -> Any:
+def isnan(x: Number) -> Number:
     """Whether x is not a number."""
-    return _never(x)
+    return x.is_nan()
 
 
 @kernel_function(np.isinf, alike(ANY, types.boolean))
-def isinf(x: Any) -> Any:
+def isinf(x: Number) -> Number:
     """Whether x is infinite."""
-    return (instruction("llvm.fabs", x) == inf) if kind_of(x.type) == "f" else _never(x)
+    return (instruction("llvm.fabs", x) == inf) if kind_of(x.type) == "f" else x.is_nan()
 
 
 @kernel_function(np.isfinite, alike(ANY, types.boolean))
-def isfinite(x: Any) -> Any:
+def isfinite(x: Number) -> Number:
     """Whether x is neither infinite nor nan."""
-    return (instruction("llvm.fabs", x) < inf) if kind_of(x.type) == "f" else (x == x)
+    return (instruction("llvm.fabs", x) < inf) if kind_of(x.type) == "f" else (x.is_nan() == 0)
 
 
 @kernel_function(np.signbit, alike("f", types.boolean))
-def signbit(x: Any) -> Any:
+def signbit(x: Number) -> Number:
     """Whether the sign of x is a minus, also of -0.0 and nan."""
     return x.bits() < 0
 
 
 @kernel_function(np.copysign, alike("f"))
-def copysign(x: Any, y: Any) -> Any:
+def copysign(x: Number, y: Number) -> Number:
     """|x| with the sign of y."""
     return instruction("llvm.copysign", x, y)
 
 
 @kernel_function(np.sqrt, alike("fc"))
-def sqrt(x: Any) -> Any:
+def sqrt(x: Number) -> Number:
     """The square root, correctly rounded; nan of a negative number."""
     return instruction("llvm.sqrt", x)
 
 
-@kernel_function(lambda x: 1 / np.sqrt(x), alike("fc"))
-def rsqrt(x: Any) -> Any:
+@kernel_function(lambda x: np.true_divide(1, np.sqrt(x)), alike("fc"))
+def rsqrt(x: Number) -> Number:
     """1 / sqrt(x). Error: 2 ulp."""
     return 1 / instruction("llvm.sqrt", x)
 
 
 @kernel_function(np.cbrt, alike("f"))
-def cbrt(x: Any) -> Any:
+def cbrt(x: Number) -> Number:
     """The cube root. Error: 1 ulp."""
     size = instruction("llvm.fabs", x)
     root = exp2(log2(size) * (1 / 3))
@@ -108,7 +103,7 @@ def cbrt(x: Any) -> Any:
 
 
 @kernel_function(np.hypot, alike("f"))
-def hypot(x: Any, y: Any) -> Any:
+def hypot(x: Number, y: Number) -> Number:
     """sqrt(x x + y y), without overflow. Error: 2 ulp."""
     x, y = instruction("llvm.fabs", x), instruction("llvm.fabs", y)
     large, small = where(x > y, x, y), where(x > y, y, x)
@@ -117,21 +112,21 @@ def hypot(x: Any, y: Any) -> Any:
     return where((x == inf) | (y == inf), inf, size)
 
 
-def _whole_power(base: int, exponent: int) -> int:
+def _whole_power(base: Any, exponent: Any) -> Any:
     result = np.int64(1)
     square, left = np.int64(base), np.int64(exponent)
-    while left > 0:
+    while left != 0:
         result = result * square if left & 1 else result
-        square, left = square * square, left >> 1
+        square, left = square * square, (left >> 1) & 0x7FFFFFFFFFFFFFFF  # no sign comes after a uint64
     return result
 
 
-_POWERS = {"i": _whole_power, "u": _whole_power, "c": lambda z, w: np.power(z, w)}
+_POWERS = {"i": _whole_power, "u": _whole_power}
 
 
 @kernel_function(np.power, alike("iufc"), _POWERS)
-def power(x: Any, y: Any) -> Any:
-    """x ** y, with all the edges of C's `pow`; integers wrap. Error: 1 ulp.
+def power(x: Number, y: Number) -> Number:
+    """The power x ** y, with all the edges of C's `pow`; integers wrap. Error: 1 ulp.
 
     float32 is computed as 2 ** (y log2 x) in float64; float64 would need 128 bits for that and asks the C library.
     """
@@ -148,24 +143,24 @@ def power(x: Any, y: Any) -> Any:
 
 
 @kernel_function(np.conj, alike(ANY))
-def conj(z: Any) -> Any:
+def conj(z: Number) -> Number:
     """The conjugate; a real number is its own."""
     return z
 
 
 @kernel_function(np.real, alike(ANY, real_of))
-def real(z: Any) -> Any:
+def real(z: Number) -> Number:
     """The real part."""
     return z
 
 
 @kernel_function(np.imag, alike(ANY, real_of))
-def imag(z: Any) -> Any:
+def imag(z: Number) -> Number:
     """The imaginary part, 0 of a real number."""
     return z.const(0)
 
 
 @kernel_function(np.angle, alike("fc", real_of))
-def angle(z: Any) -> Any:
+def angle(z: Number) -> Number:
     """The angle in radians, from -pi to pi: 0 or pi of a real number."""
-    return where(z != z, z, where(z.bits() < 0, z.const(np.pi), 0.0))
+    return where(z.is_nan(), z, where(z.bits() < 0, z.const(np.pi), 0.0))

@@ -10,13 +10,11 @@ pi/2 is subtracted in three parts, float32 in 64 bits, so that x may be large (t
 from __future__ import annotations
 
 from math import factorial, inf, pi
-from typing import Any
 
 import numpy as np
-from numba.core import types
 
-from jt_edu.backends.mathlib.exponential import abs_of, nearest_integer, signed_as
-from jt_edu.backends.mathlib.lane import Lane, alike, instruction, kernel_function, series, where
+from jt_edu.backends.mathlib.exponential import abs_of, complex_tanh, nearest_integer, signed_as
+from jt_edu.backends.mathlib.lane import Number, alike, instruction, kernel_function, series, types, where
 
 HALF_PI = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21)  # 33, 33 and 53 bits of pi/2
 SIN_SERIES = [[(-1) ** n / factorial(2 * n + 1) for n in range(end)] for end in (5, 9)]
@@ -25,8 +23,8 @@ ATAN_SERIES = [[(-1) ** n / (2 * n + 1) for n in range(1, end)] for end in (10, 
 TAN_EIGHTH, PI_LOW = 0.41421356237309503, 1.2246467991473532e-16  # tan(pi/8); pi minus its float64
 
 
-def quarter_turns(x: Lane) -> tuple[Lane, Lane, Lane]:
-    """k as an integer, sin r and cos r, where x = k pi/2 + r."""
+def quarter_turns(x: Number) -> tuple[Number, Number, Number]:
+    """The integer k, sin r and cos r, where x = k pi/2 + r."""
     wide = x.to(types.float64)
     k, whole = nearest_integer(wide * (2 / pi))
     for part in HALF_PI:
@@ -37,27 +35,32 @@ def quarter_turns(x: Lane) -> tuple[Lane, Lane, Lane]:
     return k.to(x.bits().type), r * series(z, x.either(*SIN_SERIES)), series(z, x.either(*COS_SERIES))
 
 
-def turned(value: Lane, k: Lane) -> Lane:
+def turned(value: Number, k: Number) -> Number:
     """The value, with the other sign in the third and fourth quarter."""
     return (value.bits() ^ ((k & 2) << (value.width - 2))).number()
 
 
 @kernel_function(np.sin, alike("fc"))
-def sin(x: Any) -> Any:
+def sin(x: Number) -> Number:
     """The sine. Error: 3 ulp."""
     k, sine, cosine = quarter_turns(x)
     return turned(where((k & 1) == 0, sine, cosine), k)
 
 
 @kernel_function(np.cos, alike("fc"))
-def cos(x: Any) -> Any:
+def cos(x: Number) -> Number:
     """The cosine. Error: 3 ulp."""
     k, sine, cosine = quarter_turns(x)
     return turned(where((k & 1) == 0, cosine, sine), k + 1)
 
 
-@kernel_function(np.tan, alike("fc"))
-def tan(x: Any) -> Any:
+def _complex_tan(z: Number) -> Number:
+    t = complex_tanh(complex(-z.imag, z.real))
+    return complex(t.imag, -t.real)
+
+
+@kernel_function(np.tan, alike("fc"), {"c": _complex_tan})
+def tan(x: Number) -> Number:
     """The tangent. Error: 4 ulp."""
     k, sine, cosine = quarter_turns(x)
     even = (k & 1) == 0
@@ -65,12 +68,12 @@ def tan(x: Any) -> Any:
 
 
 @kernel_function(np.arctan, alike("fc"))
-def atan(x: Any) -> Any:
+def atan(x: Number) -> Number:
     """The inverse of tan, from -pi/2 to pi/2. Error: 3 ulp."""
     return signed_as(angle_of(abs_of(x), x.const(1.0)), x)
 
 
-def angle_of(y: Lane, x: Lane) -> Lane:
+def angle_of(y: Number, x: Number) -> Number:
     """The angle of the point (x, y) of the first quarter."""
     steep, middle = y > x * (1 / TAN_EIGHTH), y > x * TAN_EIGHTH
     above, below = where(middle, y - x, y), where(middle, x + y, x)
@@ -81,7 +84,7 @@ def angle_of(y: Lane, x: Lane) -> Lane:
 
 
 @kernel_function(np.arctan2, alike("f"))
-def atan2(y: Any, x: Any) -> Any:
+def atan2(y: Number, x: Number) -> Number:
     """The angle of the point (x, y), from -pi to pi. Error: 3 ulp."""
     up, right = abs_of(y), abs_of(x)
     both = ((up == 0) & (right == 0)) | ((up == inf) & (right == inf))
@@ -92,12 +95,12 @@ def atan2(y: Any, x: Any) -> Any:
 
 
 @kernel_function(np.arcsin, alike("fc"))
-def asin(x: Any) -> Any:
+def asin(x: Number) -> Number:
     """The inverse of sin, nan beyond 1. Error: 4 ulp."""
     return signed_as(angle_of(abs_of(x), instruction("llvm.sqrt", (1 - x) * (1 + x))), x)
 
 
 @kernel_function(np.arccos, alike("fc"))
-def acos(x: Any) -> Any:
+def acos(x: Number) -> Number:
     """The inverse of cos, nan beyond 1. Error: 4 ulp."""
     return 2 * angle_of(instruction("llvm.sqrt", 1 - x), instruction("llvm.sqrt", 1 + x))

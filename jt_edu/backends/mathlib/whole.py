@@ -1,76 +1,63 @@
-"""Whole: the arithmetic whose meaning is NumPy's and not the machine's.
+"""Whole: which arithmetic means what NumPy says, and not what the machine does?
 
-    maximum, minimum        hand nan on; one instruction, so that a reduction runs on 16 numbers at once
-    floor_divide, remainder round down, as Python's; an integer by zero gives 0, the lowest by -1 does not trap
-    shift_left, shift_right a shift by the width or more leaves nothing (or only the sign)
-    at, wrap                how an array is indexed without, or with, counting from the end
+    maximum, minimum          hand nan on; one instruction, so that a reduction runs on 16 numbers at once
+    floor_divide, remainder   round down, as Python's; an integer by zero gives 0, the lowest by -1 does not trap
+    shift_left, shift_right   a shift by the width or more leaves nothing (or only the sign)
+    at, wrap                  how an array is indexed without, or with, counting from the end
+
+Nothing here rounds, and nothing asks the C library, except the remainder of floats.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba.core import types
 
-from jt_edu.backends.mathlib.lane import alike, instruction, kernel_function, kind_of, where
+from jt_edu.backends.mathlib.lane import Number, alike, instruction, kernel_function, kind_of, types, where
 
 
 @kernel_function(int, alike("iu", lambda kind: types.uint64))
-def at(i: Any) -> Any:
+def at(i: Number) -> Number:
     """The index i, promised not to be negative: numba then does not look for indices that count from the end."""
     return i.to(types.uint64)
 
 
 @kernel_function(lambda i, n: i + n if i < 0 else i, alike("i"))
-def wrap(i: Any, n: Any) -> Any:
+def wrap(i: Number, n: Number) -> Number:
     """The index i of n, where negative ones count from the end."""
     return where(i < 0, i + n, i)
 
 
-def _select_rule(condition: Any, x: Any, y: Any) -> Any:
+def _select_rule(condition: Number, x: Number, y: Number) -> Number:
     x, y = types.unliteral(x), types.unliteral(y)
     return x if types.unliteral(condition) == types.boolean and x == y else None
 
 
 @kernel_function(lambda condition, x, y: x if condition else y, _select_rule)
-def select(condition: Any, x: Any, y: Any) -> Any:
-    """x where the condition holds, else y; nothing of the other one is seen, not even nan."""
+def select(condition: Number, x: Number, y: Number) -> Number:
+    """The value x where the condition holds, else y; nothing of the other one is seen, not even nan."""
     return where(condition, x, y)
 
 
 @kernel_function(np.maximum, alike("biuf"))
-def maximum(a: Any, b: Any) -> Any:
+def maximum(a: Number, b: Number) -> Number:
     """The larger of two; nan if one of them is."""
     return instruction("llvm.maximum", a, b) if kind_of(a.type) == "f" else where(a > b, a, b)
 
 
 @kernel_function(np.minimum, alike("biuf"))
-def minimum(a: Any, b: Any) -> Any:
+def minimum(a: Number, b: Number) -> Number:
     """The smaller of two; nan if one of them is."""
     return instruction("llvm.minimum", a, b) if kind_of(a.type) == "f" else where(a < b, a, b)
 
 
-def _complex_divide(a: Any, b: Any) -> Any:
-    if b == 0:
-        return complex(a.real / abs(b.real), a.imag / abs(b.real))
-    if abs(b.real) >= abs(b.imag):
-        ratio = b.imag / b.real
-        scale = 1 / (b.real + b.imag * ratio)
-        return complex((a.real + a.imag * ratio) * scale, (a.imag - a.real * ratio) * scale)
-    ratio = b.real / b.imag
-    scale = 1 / (b.imag + b.real * ratio)
-    return complex((a.real * ratio + a.imag) * scale, (a.imag * ratio - a.real) * scale)
-
-
-@kernel_function(np.true_divide, alike("fc"), {"c": _complex_divide})
-def divide(a: Any, b: Any) -> Any:
-    """a / b of floats, where x / 0 is inf or nan; of complex numbers by Smith's method, which does not overflow."""
+@kernel_function(np.true_divide, alike("fc"))
+def divide(a: Number, b: Number) -> Number:
+    """The quotient a / b, inf or nan where b is 0. Of complex numbers by the method of Smith, which does not overflow."""
     return a / b
 
 
 @kernel_function(np.floor_divide, alike("iuf"))
-def floor_divide(a: Any, b: Any) -> Any:
+def floor_divide(a: Number, b: Number) -> Number:
     """The quotient, rounded down."""
     if kind_of(a.type) == "f":
         rest = a % b
@@ -90,7 +77,7 @@ def floor_divide(a: Any, b: Any) -> Any:
 
 
 @kernel_function(np.remainder, alike("iuf"))
-def remainder(a: Any, b: Any) -> Any:
+def remainder(a: Number, b: Number) -> Number:
     """What floor_divide leaves: it has the sign of b."""
     if kind_of(a.type) == "f":
         rest = a % b
@@ -104,14 +91,14 @@ def remainder(a: Any, b: Any) -> Any:
 
 
 @kernel_function(np.left_shift, alike("iu"))
-def shift_left(a: Any, b: Any) -> Any:
-    """a * 2 ** b, without the bits that fall off."""
+def shift_left(a: Number, b: Number) -> Number:
+    """The integer a * 2 ** b, without the bits that fall off."""
     inside = (b >= 0) & (b < b.width)
     return where(inside, a << where(inside, b, 0), 0)
 
 
 @kernel_function(np.right_shift, alike("iu"))
-def shift_right(a: Any, b: Any) -> Any:
-    """a / 2 ** b, rounded down."""
+def shift_right(a: Number, b: Number) -> Number:
+    """The integer a / 2 ** b, rounded down."""
     inside = (b >= 0) & (b < b.width)
     return a >> where(inside, b, b.width - 1) if a.signed else where(inside, a >> where(inside, b, 0), 0)

@@ -1,0 +1,264 @@
+"""Layout: where does each box stand, and which way does each line go?
+
+    rank 0    ( a )   ( b )   ( c )      the longest path that leads to a box gives its rank
+    rank 1      [  mul  ]       |        a line that passes a rank keeps a lane there, so it crosses no box
+    rank 2          [   add   ]
+
+One plain loop after the other, none calls itself: ranks; lanes; order within a rank (each box tries to stand at the mean
+of its neighbours); x (the same, but now in pixels, keeping order and distances: isotonic regression); y; and the points
+of each line. Nothing here knows operators, kernels or colours.
+"""
+
+from __future__ import annotations
+
+import heapq
+from bisect import insort, bisect_right
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+from typing import TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+Point = tuple[float, float]
+Near = tuple["Box", float, float, float]  # a neighbour; where the line meets its axis, and mine; weight
+
+SWEEPS = 8
+APART = 24.0  # pixels between two boxes of a rank
+LANE = 7.0  # half the width of a lane
+ENTRY = 14.0  # pixels between two lines that end at one box
+
+
+@dataclass(eq=False, slots=True)
+class Box:
+    """Something to place. `x` is its axis, where lines leave; it takes `left` and `right` of that, below `y`."""
+
+    left: float
+    right: float
+    height: float
+    half: float = 0.0  # lines may end this far from the axis
+    inset: float = 0.0  # lines end this far inside its top, and begin this far inside its bottom
+    rank: int = 0
+    low: bool = False  # stands at the bottom of its rank
+    first: bool = False  # stands before all others of its rank
+    lane: bool = False
+    place: int = 0
+    x: float = 0.0
+    y: float = 0.0
+    above: list[Near] = field(default_factory=list)
+    below: list[Near] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
+class Link:
+    """A line from `source` down to `target`, through lanes. `points`: straight, bent, straight, bent, …, straight."""
+
+    source: Box
+    target: Box
+    out: float = 0.0  # where it begins, from the axis of its source
+    into: float | None = None  # where it ends, from the axis of its target; None: wherever there is room
+    weight: float = 1.0
+    points: list[Point] = field(default_factory=list)
+
+
+def ranks(keys: Sequence[Key], pairs: Iterable[tuple[Key, Key]]) -> dict[Key, int]:
+    """Length of the longest path to each key; what has no inputs is pulled down to its first user.
+
+    Where the pairs form a circle, the pairs that close it point upwards: the caller sees that in the ranks.
+    """
+    users: dict[Key, list[Key]] = defaultdict(list)
+    waiting = dict.fromkeys(keys, 0)
+    for source, target in pairs:
+        users[source].append(target)
+        waiting[target] += 1
+    number = {key: k for k, key in enumerate(keys)}
+    sources = [key for key in keys if not waiting[key]]
+    ready, done = [number[key] for key in sources], dict.fromkeys(keys, False)
+    rank, rest = dict.fromkeys(keys, 0), iter(keys)
+    while len(ready) or (stuck := next((key for key in rest if not done[key]), None)) is not None:
+        key = keys[heapq.heappop(ready)] if ready else stuck
+        if done[key]:
+            continue
+        done[key] = True
+        for user in users[key]:
+            waiting[user] -= 1
+            if not done[user]:
+                rank[user] = max(rank[user], rank[key] + 1)
+                if not waiting[user]:
+                    heapq.heappush(ready, number[user])
+    for key in sources:
+        rank[key] = min((rank[user] for user in users[key]), default=1) - 1
+    return rank
+
+
+def place(boxes: Sequence[Box], links: Sequence[Link], gap: float) -> tuple[float, float]:
+    """Give every box its x and y and every link its points. Returns width and height of it all."""
+    chains = [_chain(link) for link in links]
+    lanes = [box for chain in chains for box in chain[1:-1]]
+    rows: list[list[Box]] = [[] for _ in range(max((box.rank for box in boxes), default=-1) + 1)]
+    for box in (*boxes, *lanes):
+        rows[box.rank].append(box)
+    _order(rows)
+    _across(rows)
+    _spread(links, chains)
+    tops, bottoms = _down(rows, chains, gap)
+    for link, chain in zip(links, chains, strict=True):
+        link.points = _points(link, chain, tops, bottoms)
+    return max((box.x + box.right for row in rows for box in row), default=0.0), bottoms[-1] if rows else 0.0
+
+
+def _chain(link: Link) -> list[Box]:
+    """The boxes a link passes: its source, a lane in every rank between, its target. They become neighbours."""
+    between = range(link.source.rank + 1, link.target.rank)
+    chain = [link.source, *(Box(LANE, LANE, 0.0, rank=k, lane=True) for k in between), link.target]
+    for upper, lower in pairwise(chain):
+        out, into = link.out if upper is link.source else 0.0, (link.into or 0.0) if lower is link.target else 0.0
+        weight = link.weight * (8.0 if upper.lane and lower.lane else 2.0 if upper.lane or lower.lane else 1.0)
+        lower.above.append((upper, out, into, weight))
+        upper.below.append((lower, into, out, weight))
+    return chain
+
+
+def _order(rows: list[list[Box]]) -> None:
+    """Sweep down and up; keep the order with the fewest crossings."""
+    _number(rows)
+    best, fewest = [list(row) for row in rows], _crossings(rows)
+    for sweep in range(SWEEPS):
+        if not fewest:
+            break
+        for row in rows if sweep % 2 == 0 else reversed(rows):
+            row.sort(key=_mean_above if sweep % 2 == 0 else _mean_below)
+            _number([row])
+        crossings = _crossings(rows)
+        if crossings < fewest:
+            best, fewest = [list(row) for row in rows], crossings
+    rows[:] = best
+    _number(rows)
+
+
+def _number(rows: Iterable[list[Box]]) -> None:
+    for row in rows:
+        for k, box in enumerate(row):
+            box.place = k
+
+
+def _mean_above(box: Box) -> float:
+    return _mean(box, box.above)
+
+
+def _mean_below(box: Box) -> float:
+    return _mean(box, box.below)
+
+
+def _mean(box: Box, neighbours: list[Near]) -> float:
+    """The mean place of the neighbours; how far from their axis a line begins decides between equals."""
+    if box.first or not neighbours:
+        return -1.0 if box.first else float(box.place)
+    return sum(other.place + there * 1e-4 for other, there, _, _ in neighbours) / len(neighbours)
+
+
+def _crossings(rows: list[list[Box]]) -> int:
+    """How many pairs of lines cross: inversions among the lower ends, taken in the order of the upper ends."""
+    total = 0
+    for row in rows:
+        ends: list[float] = []
+        for box in row:
+            for _, lower in sorted((here, other.place + there * 1e-4) for other, there, here, _ in box.below):
+                total += len(ends) - bisect_right(ends, lower)
+                insort(ends, lower)
+    return total
+
+
+def _across(rows: list[list[Box]]) -> None:
+    """x of every box. A sweep moves each rank as near to its neighbours as order and distances allow."""
+    for row in rows:
+        for box, x in zip(row, accumulate(_gaps(row)), strict=True):
+            box.x = x
+    for sweep in range(SWEEPS + 2):
+        for row in rows if sweep % 2 == 0 else reversed(rows):
+            wishes, weights = [], []
+            for box in row:
+                near = box.above + box.below if sweep >= SWEEPS else box.above if sweep % 2 == 0 else box.below
+                weight = sum(w for *_, w in near)
+                wishes.append(sum((o.x + there - here) * w for o, there, here, w in near) / weight if weight else box.x)
+                weights.append(weight or 0.01)
+            for box, x in zip(row, isotonic(wishes, weights, _gaps(row)), strict=True):
+                box.x = x
+    _to_the_left(rows)
+
+
+def _to_the_left(rows: list[list[Box]]) -> None:
+    """Begin at x = 0. A box that stands first in its row stands at the left edge, or left of it, if others need room."""
+    edge = min((box.x - box.left for row in rows for box in row if not box.first), default=0.0)
+    for row in rows:
+        if row and row[0].first:
+            row[0].x = min([edge + row[0].left, *(box.x - gap for box, gap in zip(row[1:2], _gaps(row[:2])[1:], strict=True))])
+    edge = min((box.x - box.left for row in rows for box in row), default=0.0)
+    for row in rows:
+        for box in row:
+            box.x -= edge
+
+
+def _gaps(row: Sequence[Box]) -> list[float]:
+    """Least distances between the axes of neighbours in a row; the first is from nowhere."""
+    apart = [a.right + b.left + (0.0 if a.lane or b.lane else APART) for a, b in pairwise(row)]
+    return [0.0, *apart] if row else []
+
+
+def isotonic(wishes: Sequence[float], weights: Sequence[float], gaps: Sequence[float]) -> list[float]:
+    """The positions nearest to the wishes (weighted least squares) that keep the order and the gaps.
+
+    Neighbours that would come too close are merged into a block, which stands at the weighted mean of its wishes.
+    """
+    offsets = list(accumulate(gaps))
+    blocks: list[tuple[float, float, int]] = []  # mean, weight, members
+    for wish, weight, offset in zip(wishes, weights, offsets, strict=True):
+        mean, total, members = wish - offset, weight, 1
+        while blocks and blocks[-1][0] >= mean:
+            left, w, n = blocks.pop()
+            mean, total, members = (left * w + mean * total) / (w + total), w + total, members + n
+        blocks.append((mean, total, members))
+    means = [mean for mean, _, members in blocks for _ in range(members)]
+    return [mean + offset for mean, offset in zip(means, offsets, strict=True)]
+
+
+def _spread(links: Sequence[Link], chains: Sequence[list[Box]]) -> None:
+    """Where lines end at a box: as straight as possible, side by side."""
+    entries: dict[Box, list[tuple[float, Link]]] = defaultdict(list)
+    for link, chain in zip(links, chains, strict=True):
+        if link.into is None:
+            entries[link.target].append((chain[-2].x + (link.out if chain[-2] is link.source else 0.0), link))
+    for box, arriving in entries.items():
+        arriving.sort(key=lambda pair: pair[0])
+        apart = min(ENTRY, 2 * box.half / len(arriving))
+        room = box.half - apart * (len(arriving) - 1) / 2
+        wishes = [min(max(x - box.x, -room), room) for x, _ in arriving]
+        for (_, link), x in zip(arriving, isotonic(wishes, [1.0] * len(wishes), [0.0] + [apart] * (len(wishes) - 1)), strict=True):
+            link.into = x
+
+
+def _down(rows: list[list[Box]], chains: Sequence[list[Box]], gap: float) -> tuple[list[float], list[float]]:
+    """y of every box, and top and bottom of every rank. A gap that lines cross far sideways is higher."""
+    far = [0.0] * len(rows)
+    for chain in chains:
+        for upper, lower in pairwise(chain):
+            far[upper.rank] = max(far[upper.rank], abs(upper.x - lower.x))
+    tops, bottoms, y = [], [], 0.0
+    for row, sideways in zip(rows, far, strict=True):
+        height = max((box.height for box in row), default=0.0)
+        for box in row:
+            box.y = y + (height - box.height if box.low else 0.0)
+        tops.append(y)
+        bottoms.append(y + height)
+        y += height + gap + min(gap, sideways * 0.08)
+    return tops, bottoms
+
+
+def _points(link: Link, chain: list[Box], tops: list[float], bottoms: list[float]) -> list[Point]:
+    source, target = link.source, link.target
+    x = source.x + link.out
+    points = [(x, source.y + source.height - source.inset), (x, bottoms[source.rank])]
+    for lane in chain[1:-1]:
+        points += [(lane.x, tops[lane.rank]), (lane.x, bottoms[lane.rank])]
+    x = target.x + (link.into or 0.0)
+    return [*points, (x, tops[target.rank]), (x, target.y + target.inset)]

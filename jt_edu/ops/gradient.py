@@ -1,0 +1,130 @@
+"""Gradients for the learner: `jt.grad`, `loss.backward()`, and `Function` for a gradient of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jt_edu import autograd
+from jt_edu.build import flat_view
+from jt_edu.errors import ArgumentError, GradientError
+from jt_edu.graph import Node
+from jt_edu.settings import current, no_grad
+from jt_edu.var import Var, as_var, method
+
+
+def grad(loss: Var, targets: Any, allow_unused: bool = False) -> Any:
+    """d loss / d target as new Vars, which can be differentiated again. Nothing runs.
+
+    Args:
+        loss: one real number (shape () or of one element).
+        targets: a Var, or a list of them; the answer is alike.
+        allow_unused: answer None for a target the loss does not depend on, instead of raising.
+
+    Raises:
+        GradientError: loss has several elements, or is no float, or the path to a target is cut (it says where).
+
+    Example:
+        >>> x = array([1.0, 2.0])
+        >>> grad((x * x).sum(), x).numpy()
+        array([2., 4.], dtype=float32)
+    """
+    one = isinstance(targets, Var)
+    asked = [targets] if one else list(targets)
+    if not isinstance(loss, Var) or not all(isinstance(t, Var) for t in asked):
+        raise ArgumentError("jt.grad takes a Var and Vars", f"{type(loss).__name__}, {[type(t).__name__ for t in asked]}")
+    found = autograd.grad(loss, asked, None, allow_unused)
+    return found[0] if one else found
+
+
+def vjp(y: Var, targets: Sequence[Var], v: Any) -> list[Var]:
+    """Gradients of sum(y * v): the product of v with the Jacobian of y, for a y of any shape.
+
+    Example:
+        >>> x = array([1.0, 2.0])
+        >>> vjp(x * x, [x], array([1.0, 10.0]))[0].numpy()
+        array([ 2., 40.], dtype=float32)
+    """
+    seed = as_var(v, y.dtype).cast(y.dtype)
+    if seed.shape != y.shape:
+        raise GradientError("v has the shape of y", f"{seed.shape} for {y.shape}")
+    return [g if g is not None else t.zeros_like() for g, t in zip(autograd.grad(y, targets, seed, True), targets, strict=True)]
+
+
+@method
+def backward(loss: Var, gradient: Any = None) -> None:
+    """Add d loss / d leaf to `.grad` of every leaf that the learner holds, as PyTorch does.
+
+    Example:
+        >>> x = array([3.0]); (x * x).sum().backward(); x.grad.numpy()
+        array([6.], dtype=float32)
+    """
+    leaves = [n.owner() for n in autograd.history(loss.node) if not autograd.behind(n) and n.owner is not None]
+    held = [v for v in leaves if v is not None]
+    if not held:
+        raise GradientError("backward() fills .grad of the Vars that the loss was computed from", "none that takes part")
+    seed = None if gradient is None else as_var(gradient, loss.dtype)
+    for leaf, part in zip(held, autograd.grad(loss, held, seed, True), strict=True):
+        if part is not None:
+            total = part if leaf.grad is None else leaf.grad + part
+            leaf.grad = total.detach() if current().no_grad else total
+
+
+def why_no_grad(target: Var, loss: Var) -> str:
+    """Why the loss has no gradient with respect to `target`, in one sentence; or that it has one.
+
+    Example:
+        >>> x, y = array([1.0]), array([2.0])
+        >>> why_no_grad(x, (y * 2).sum())
+        'the loss was not computed from the Var of shape (1,)'
+    """
+    if autograd.grad(loss, [target], None, True)[0] is not None:
+        return "there is a gradient: the loss depends on it"
+    return autograd.why_no_path(target.node, loss.node)
+
+
+class Function:
+    """An operator with a gradient of one's own: `execute` computes, `grad` answers one gradient per input.
+
+    What `grad` needs may be kept on `self`. Jittor's form; None stands for "no gradient".
+
+    Example:
+        >>> class Twice(Function):
+        ...     def execute(self, x):
+        ...         return x * 2
+        ...     def grad(self, dout):
+        ...         return dout * 2
+        >>> x = array([1.0]); grad(Twice.apply(x).sum(), x).numpy()
+        array([2.], dtype=float32)
+    """
+
+    def execute(self, *args: Any) -> Any:
+        """Compute the output (or outputs) from the inputs."""
+        raise GradientError(f"{type(self).__name__} must say what it computes", "no execute method")
+
+    def grad(self, *douts: Any) -> Any:
+        """Gradients of the inputs, from those of the outputs."""
+        raise GradientError(f"{type(self).__name__} must say what its gradient is", "no grad method")
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        """Make one, and call it."""
+        return cls()(*args)
+
+    def __call__(self, *args: Any) -> Any:
+        inputs = [a for a in args if isinstance(a, Var)]
+        with no_grad():
+            answer = self.execute(*args)
+        several = isinstance(answer, (tuple, list))
+        outputs = [as_var(a) for a in (answer if several else (answer,))]
+        if current().no_grad or not any(v.requires_grad for v in inputs):
+            return answer
+        taped = [self._taped(o) for o in outputs]
+        tape = autograd.Tape(self.grad, [v.node for v in inputs], [v.node for v in taped])
+        for v in taped:
+            if v.dtype.is_float:
+                v.node.tape, v.node.tracked = tape, True
+        return tuple(taped) if several else taped[0]
+
+    def _taped(self, out: Var) -> Var:
+        return Var._of(Node(flat_view("function", out.shape, out.shape), (out.node,), out.shape, out.dtype))

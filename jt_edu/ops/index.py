@@ -1,0 +1,288 @@
+"""Indexing: NumPy's brackets, as Reindex.
+
+    x[1:5, ::2, None]      basic: slices, numbers, None, ...       a Reindex with arithmetic on the counters
+    x[rows, cols]          advanced: arrays of positions           a Reindex that loads the position
+    x[x > 0]               a mask: its positions are found first, so the mask is computed at once
+    x[...] = v             a new value: v where the brackets point, the old one elsewhere
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jt_edu import functions as f
+from jt_edu.build import broadcast_shape
+from jt_edu.dtypes import bool_, int64
+from jt_edu.errors import ArgumentError, DtypeError, RangeError, ShapeError
+from jt_edu.graph import Node, Shape
+from jt_edu.index import Index, as_index, counter, load, size
+from jt_edu.meta import COUNTERS, Reindex, reindex, reindex_reduce
+from jt_edu.ops.view import axis_of
+from jt_edu.var import Var, as_var, inverse, method
+
+
+@dataclass(frozen=True)
+class Brackets:
+    """What brackets mean: the shape they answer with, one index per axis of x, and the index arrays they read."""
+
+    shape: Shape
+    where: tuple[Index, ...]
+    arrays: tuple[Var, ...]
+
+
+def read_brackets(x: Var, key: Any) -> Brackets:
+    """Understand `x[key]` as NumPy does."""
+    parts = _expand(x, key if isinstance(key, tuple) else (key,))
+    arrays = [p for p in parts if isinstance(p, Var)]
+    if not arrays:
+        return _basic(x, parts)
+    box = broadcast_shape("indexing", *(a.shape for a in arrays))
+    spots = [k for k, p in enumerate(parts) if isinstance(p, (Var, int))]
+    together = spots == list(range(spots[0], spots[-1] + 1))
+    return _advanced(x, parts, box, spots[0] if together else 0)
+
+
+def _expand(x: Var, key: tuple[Any, ...]) -> list[Any]:
+    """Masks become positions, `...` becomes full slices, arrays become Vars."""
+    parts: list[Any] = []
+    for k in key:
+        if isinstance(k, (list, np.ndarray, Var)) or (isinstance(k, (bool, np.bool_))):
+            parts += _positions(as_var(np.asarray(k) if isinstance(k, (list, bool, np.bool_)) and not _has_vars(k) else k))
+        elif k is None or k is Ellipsis or isinstance(k, slice):
+            parts.append(k)
+        else:
+            parts.append(_whole_number(k))
+    used = sum(p is not None and p is not Ellipsis for p in parts)
+    if used > x.ndim:
+        raise RangeError(f"a Var with {x.ndim} axes takes up to {x.ndim} indices", f"{used}")
+    if sum(p is Ellipsis for p in parts) > 1:
+        raise ArgumentError("brackets hold one ... at most", f"{sum(p is Ellipsis for p in parts)}")
+    at = next((n for n, p in enumerate(parts) if p is Ellipsis), len(parts))
+    full = [slice(None)] * (x.ndim - used)
+    return parts[:at] + full + parts[at + 1 :]
+
+
+def _has_vars(k: Any) -> bool:
+    return isinstance(k, list) and any(isinstance(e, Var) for e in k)
+
+
+def _whole_number(k: Any) -> int:
+    try:
+        return operator.index(k)
+    except TypeError:
+        raise ArgumentError(
+            "brackets take whole numbers, slices, None, ..., masks and arrays of whole numbers", repr(k)
+        ) from None
+
+
+def _positions(v: Var) -> list[Any]:
+    if v.dtype == bool_:
+        return [Var(p) for p in np.nonzero(v.numpy())] if v.ndim else [None, Var(np.arange(int(v.item())))]
+    if v.dtype.kind not in "iu":
+        if v.size == 0:
+            return [v.cast(int64)]
+        raise DtypeError("arrays of positions hold whole numbers", f"dtype {v.dtype}", "x[i.int64()]")
+    return [v]
+
+
+def _basic(x: Var, parts: list[Any]) -> Brackets:
+    shape: list[int] = []
+    where: list[Index] = []
+    for p in parts:
+        if p is None:
+            shape.append(1)
+            continue
+        length = x.shape[len(where)]
+        if isinstance(p, slice):
+            index, n = _slice(p, length, len(shape))
+            shape.append(n)
+            where.append(index)
+        else:
+            where.append(_number(p, length, len(where), x.shape))
+    return Brackets(tuple(shape), tuple(where), ())
+
+
+def _slice(part: slice, length: int, axis: int) -> tuple[Index, int]:
+    """Axis `axis` of the answer walks from start in steps; a step is part of the kernel, a start is an argument."""
+    try:
+        start, stop, step = part.indices(length)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError("a slice is made of whole numbers, its step is not 0", f"{part}") from error
+    n = len(range(start, stop, step))
+    here: Index = counter(axis)
+    if step == -1:
+        return size(start) - here, n
+    moved = here if step == 1 else here * step
+    return (moved if start == 0 else moved + size(start)), n
+
+
+def _number(p: int, length: int, axis: int, shape: Shape) -> Index:
+    if not -length <= p < length:
+        raise RangeError(f"axis {axis} of shape {shape} has length {length}", f"the index {p}", f"{-length} to {length - 1}")
+    return size(p % length) if length > 1 else as_index(0)
+
+
+def _advanced(x: Var, parts: list[Any], box: Shape, at: int) -> Brackets:
+    """Index arrays are broadcast to `box`, whose axes stand where the arrays stood, or in front if they stood apart."""
+    before = sum(1 for p in parts[:at] if not isinstance(p, int)) if at else 0
+    shape: list[int] = []
+    where: list[Index] = []
+    arrays: list[Var] = []
+    for p in parts:
+        if len(shape) == before:
+            shape.extend(box)
+        axis = len(shape)
+        length = x.shape[len(where)] if p is not None else 1
+        if p is None:
+            shape.append(1)
+        elif isinstance(p, slice):
+            index, n = _slice(p, length, axis)
+            shape.append(n)
+            where.append(index)
+        elif isinstance(p, int):
+            where.append(_number(p, length, len(where), x.shape))
+        else:
+            shift = before + len(box) - p.ndim
+            spot = [counter(shift + k) if n == box[k - p.ndim + len(box)] and n != 1 else as_index(0) for k, n in enumerate(p.shape)]
+            where.append(load(len(arrays), spot))
+            arrays.append(p)
+    if len(shape) == before:
+        shape.extend(box)
+    return Brackets(tuple(shape), tuple(where), tuple(arrays))
+
+
+def _gather(x: Var, b: Brackets) -> Var:
+    op = reindex("getitem", x.shape, b.shape, b.where)
+    return Var._of(Node(op, (x.node, *(a.node for a in b.arrays)), b.shape, x.dtype))._inherit(x)
+
+
+def getitem(x: Var, key: Any) -> Var:
+    """x[key], NumPy's indexing.
+
+    Example:
+        >>> arange(6).reshape(2, 3)[:, [2, 0]].numpy()
+        array([[2, 0],
+               [5, 3]])
+    """
+    b = read_brackets(x, key)
+    plain = b.where == tuple(counter(k) for k in range(x.ndim))
+    return x.reshape(b.shape) if plain and b.shape == x.shape else _gather(x, b)
+
+
+def setitem(x: Var, key: Any, value: Any) -> None:
+    """x[key] = value, NumPy's assignment; positions that are named twice keep the value named last.
+
+    Example:
+        >>> x = zeros(4); x[1:3] = 5; x.numpy()
+        array([0., 5., 5., 0.], dtype=float32)
+    """
+    b = read_brackets(x, key)
+    new = as_var(value, x.dtype).cast(x.dtype)
+    if broadcast_shape("assignment", new.shape, b.shape) != b.shape:
+        extra = new.ndim - len(b.shape)
+        if extra <= 0 or new.shape[:extra] != (1,) * extra or broadcast_shape("assignment", new.shape[extra:], b.shape) != b.shape:
+            raise ShapeError("x[...] = v needs a v that fits the brackets", f"{new.shape} for {b.shape}")
+        new = new.reshape(new.shape[extra:])
+    new = new.broadcast_to(b.shape)
+    gather = reindex("getitem", x.shape, b.shape, b.where)
+    back = inverse(gather, b.shape, x.shape) if not b.arrays else None
+    x.assign(_placed(x, new, back) if back is not None else _scattered(x, new, gather, b.arrays))
+
+
+def _placed(x: Var, new: Var, back: Reindex) -> Var:
+    """No two positions meet: read the new value through the inverse index where there is one."""
+    there = Var._of(Node(back, (new.node,), x.shape, x.dtype))
+    touched = Var._of(Node(back, (new.ones_like().cast(bool_).node,), x.shape, bool_))
+    return x.where_not(touched, there)
+
+
+def _scattered(x: Var, new: Var, gather: Reindex, arrays: tuple[Var, ...]) -> Var:
+    op = reindex_reduce("setitem", "last", new.shape, x.shape, gather.where)
+    nodes = tuple(a.node for a in arrays)
+    there = Var._of(Node(op, (new.node, *nodes), x.shape, x.dtype))._inherit(new)
+    touched = Var._of(Node(op, (new.ones_like().cast(bool_).node, *nodes), x.shape, bool_))
+    return x.where_not(touched, there)
+
+
+Var.__getitem__ = getitem
+Var.__setitem__ = setitem
+Var.getitem = getitem  # type: ignore[attr-defined]
+
+
+@method
+def gather(x: Var, dim: int, index: Any) -> Var:
+    """out[i, j] = x[index[i, j], j] for dim 0, and so on: one position along `dim` for each element of the answer.
+
+    Example:
+        >>> gather(array([[1, 2], [3, 4]]), 1, array([[1], [0]])).numpy()
+        array([[2],
+               [3]])
+    """
+    axis, positions = axis_of("gather", dim, x.ndim), as_var(index)
+    _check_positions("gather", x, positions, axis)
+    where = tuple(load(0, [counter(j) for j in range(x.ndim)]) if k == axis else counter(k) for k in range(x.ndim))
+    return _gather(x, Brackets(positions.shape, where, (positions,)))
+
+
+def _check_positions(name: str, x: Var, positions: Var, axis: int) -> None:
+    if positions.dtype.kind not in "iu":
+        raise DtypeError(f"{name} takes positions as whole numbers", f"dtype {positions.dtype}", "index.int64()")
+    fits = positions.ndim == x.ndim and all(
+        n <= x.shape[k] for k, n in enumerate(positions.shape) if k != axis
+    )
+    if not fits:
+        raise ShapeError(f"{name} along axis {axis} needs an index no longer than x elsewhere", f"{positions.shape} for {x.shape}")
+
+
+@method
+def scatter(x: Var, dim: int, index: Any, src: Any, reduce: str = "void") -> Var:
+    """x, with src written (reduce="void"), added ("add") or multiplied ("multiply") at x[index[i, j], j] for dim 0.
+
+    Example:
+        >>> scatter(zeros((1, 3)), 1, array([[2, 0]]), array([[5.0, 6.0]])).numpy()
+        array([[6., 0., 5.]], dtype=float32)
+    """
+    axis, positions = axis_of("scatter", dim, x.ndim), as_var(index)
+    new = as_var(src, x.dtype).cast(x.dtype).broadcast_to(positions.shape) if not isinstance(src, Var) else src.cast(x.dtype)
+    _check_positions("scatter", x, positions, axis)
+    if reduce not in ("void", "add", "multiply"):
+        raise ArgumentError("scatter reduces by 'void', 'add' or 'multiply'", repr(reduce))
+    new = new[tuple(slice(n) for n in positions.shape)]
+    where = tuple(load(0, [counter(j) for j in range(x.ndim)]) if k == axis else counter(k) for k in range(x.ndim))
+    if reduce == "void":
+        return _scattered(x, new, reindex("getitem", x.shape, positions.shape, where), (positions,))
+    op = reindex_reduce("scatter", reduce, new.shape, x.shape, where)
+    there = Var._of(Node(op, (new.node, positions.node), x.shape, x.dtype))._inherit(new)
+    return there + x if reduce == "add" else there * x
+
+
+@method
+def index_select(x: Var, dim: int, index: Any) -> Var:
+    """The slices of x at the positions `index` along axis `dim`.
+
+    Example:
+        >>> index_select(arange(6).reshape(2, 3), 1, array([2, 2])).numpy()
+        array([[2, 2],
+               [5, 5]])
+    """
+    axis = axis_of("index_select", dim, x.ndim)
+    return getitem(x, (*([slice(None)] * axis), as_var(index)))
+
+
+def one_hot(x: Any, num_classes: int) -> Var:
+    """A new last axis with 1 at position x, 0 elsewhere (int64).
+
+    Example:
+        >>> one_hot(array([2, 0]), 3).numpy()
+        array([[0, 0, 1],
+               [1, 0, 0]])
+    """
+    v = as_var(x)
+    if v.dtype.kind not in "iu":
+        raise DtypeError("one_hot takes whole numbers", f"dtype {v.dtype}", "x.int64()")
+    classes = Var._of(Node(COUNTERS[v.ndim], (), (*v.shape, num_classes), int64))
+    return v.unsqueeze(-1).apply(f.EQUAL, classes).cast(int64)

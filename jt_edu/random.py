@@ -1,0 +1,203 @@
+"""Random: numbers from a counter, not from a stream.
+
+    bits = philox(key, counter)        key: the seed        counter: how many numbers were drawn before this one
+
+Philox is a function: the k-th random number is known without the k - 1 before it. So random numbers are elementwise
+nodes like all others. They fuse, threads need no order, a value that is computed twice is the same both times, and each
+rank has a generator of its own.
+
+Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3".
+"""
+
+from __future__ import annotations
+
+import math
+import random as import_random
+import secrets
+from typing import Any
+
+import numpy as np
+
+from jt_edu import functions as f
+from jt_edu.build import cast, check_shape, constant, elementwise
+from jt_edu.dtypes import DType, as_dtype, float32, float64, int64, uint64
+from jt_edu.errors import ArgumentError, DtypeError
+from jt_edu.graph import Node
+from jt_edu.meta import COUNTERS, HostCall
+from jt_edu.settings import Context, current
+from jt_edu.var import Var, as_var
+
+
+class Generator:
+    """A seed, and how many numbers have been drawn."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.seed(secrets.randbits(63) if seed is None else seed)
+
+    def seed(self, seed: int) -> None:
+        """Start again from `seed`."""
+        if not isinstance(seed, (int, np.integer)) or not -(1 << 63) <= seed < 1 << 64:
+            raise ArgumentError("a seed is a whole number of at most 64 bits", repr(seed))
+        self.key, self.drawn = int(seed) & ((1 << 64) - 1), 0
+
+    def bits(self, count: int) -> Node:
+        """A node of `count` random words of 64 bits."""
+        number = cast(Node(COUNTERS[0], (), (count,), int64), uint64)
+        start = constant(self.drawn, uint64)
+        draws = current().rank_state.get("draws")
+        if draws is not None:  # jt.compile wants to know, so that each replay draws anew
+            draws.append((start, self, self.drawn))
+        self.drawn = (self.drawn + count) & ((1 << 63) - 1)
+        counter = elementwise(f.ADD, [number, start], uint64)
+        return elementwise(f.BITS, [constant(self.key, uint64), counter], uint64)
+
+
+def default_generator() -> Generator:
+    """The generator of this rank."""
+    context: Context = current()
+    if "generator" not in context.rank_state:
+        context.rank_state["generator"] = Generator()
+    found: Generator = context.rank_state["generator"]
+    return found
+
+
+def set_global_seed(seed: int) -> None:
+    """Start the generators of this rank again: jt_edu's, and those of Python and NumPy, which data loading uses.
+
+    Example:
+        >>> set_global_seed(3); a = rand(2).numpy(); set_global_seed(3); bool((a == rand(2).numpy()).all())
+        True
+    """
+    import_random.seed(seed)
+    np.random.seed(seed % (1 << 32))  # noqa: NPY002 - Jittor's users expect it
+    default_generator().seed(seed)
+
+
+def get_seed() -> int:
+    """The seed that the numbers of this rank come from.
+
+    Example:
+        >>> set_global_seed(5); get_seed()
+        5
+    """
+    return default_generator().key
+
+
+def _made(node: Node, shape: tuple[int, ...]) -> Var:
+    var = Var._of(node).reshape(shape)
+    var.node.tracked = var.dtype.is_float and not current().no_grad
+    return var
+
+
+def _float(dtype: Any) -> DType:
+    wanted = as_dtype(dtype)
+    if wanted.kind != "f":
+        raise DtypeError("random numbers are drawn as real floats", f"dtype {wanted}", "randint, or .cast() afterwards")
+    return wanted
+
+
+def random(shape: Any = (), dtype: Any = "float32", type: str = "uniform", generator: Generator | None = None) -> Var:
+    """Random numbers: type="uniform" in [0, 1), or "normal" with mean 0 and standard deviation 1.
+
+    Example:
+        >>> random((2, 3)).shape
+        (2, 3)
+    """
+    wanted, size = _float(dtype), check_shape(shape)
+    draw = (generator or default_generator()).bits
+    count = math.prod(size)
+    if type == "uniform":
+        node = elementwise(f.UNIFORM64, [draw(count)], float64) if wanted is float64 else None
+        node = node or elementwise(f.UNIFORM32, [draw(count)], float32)
+    elif type == "normal":
+        node = elementwise(f.NORMAL64, [draw(count), draw(count)], float64) if wanted is float64 else None
+        node = node or elementwise(f.NORMAL32, [draw(count)], float32)
+    else:
+        raise ArgumentError("random numbers are 'uniform' or 'normal'", repr(type))
+    return _made(cast(node, wanted), size)
+
+
+def _shape(size: tuple[Any, ...]) -> Any:
+    return size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+
+
+def rand(*size: Any, dtype: Any = "float32") -> Var:
+    """Uniform numbers in [0, 1).
+
+    Example:
+        >>> rand(2, 3).shape
+        (2, 3)
+    """
+    return random(_shape(size), dtype)
+
+
+def randn(*size: Any, dtype: Any = "float32") -> Var:
+    """Normal numbers with mean 0 and standard deviation 1.
+
+    Example:
+        >>> randn(2, 3).shape
+        (2, 3)
+    """
+    return random(_shape(size), dtype, "normal")
+
+
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, dtype: Any = "float32") -> Var:
+    """Normal numbers with the given mean and standard deviation.
+
+    Example:
+        >>> normal(5.0, 0.0, (2,)).numpy()
+        array([5., 5.], dtype=float32)
+    """
+    box = size if size is not None else next((v.shape for v in (mean, std) if isinstance(v, Var)), ())
+    return random(box, dtype, "normal") * std + mean
+
+
+def uniform(low: Any = 0.0, high: Any = 1.0, size: Any = (), dtype: Any = "float32") -> Var:
+    """Uniform numbers in [low, high).
+
+    Example:
+        >>> uniform(3.0, 3.0, (1,)).item()
+        3.0
+    """
+    return random(size, dtype) * (high - low) + low
+
+
+def randint(low: int, high: int | None = None, shape: Any = (1,), dtype: Any = "int64") -> Var:
+    """Whole numbers from low to high - 1; randint(n) means 0 to n - 1.
+
+    Example:
+        >>> randint(3, 4, (2,)).numpy()
+        array([3, 3])
+    """
+    first, last = (0, low) if high is None else (low, high)
+    if last <= first:
+        raise ArgumentError("randint draws from low to high - 1", f"low {first}, high {last}")
+    draw = random(shape, "float64").apply(f.MULTIPLY, float(last - first)).apply(f.FLOOR)
+    return (draw.cast(int64) + first).cast(dtype).detach()
+
+
+def bernoulli(p: Any) -> Var:
+    """1 with probability p, else 0, in the dtype of p.
+
+    Example:
+        >>> bernoulli(Var([0.0, 1.0])).numpy()
+        array([0., 1.], dtype=float32)
+    """
+    chance = as_var(p)
+    return (random(chance.shape, "float32") < chance).cast(chance.dtype).detach()
+
+
+ARGSORT = HostCall("argsort", lambda a: np.argsort(a, kind="stable"))
+
+
+def randperm(n: int, dtype: Any = "int64") -> Var:
+    """The numbers 0 to n - 1 in random order.
+
+    Example:
+        >>> sorted(randperm(3).tolist())
+        [0, 1, 2]
+    """
+    words = default_generator().bits(check_shape((n,))[0])
+    return Var._of(Node(ARGSORT, (words,), (n,), int64)).cast(dtype)
+
+

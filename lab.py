@@ -86,7 +86,7 @@ def run_notebook(options):
 
 def test(options):
     install_for_tests(options)
-    checks = [("ruff", "check", "--output-format=concise"), ("ruff", "format", "--check"), ("mypy",)]
+    checks = [("ruff", "check"), ("ruff", "format", "--check"), ("mypy",)]
     failed = [" ".join(check[:2]) for check in checks if call(*check)]
     os.environ["JT_EDU_ALSO_FAILED"] = ", ".join(failed)  # pytest has the last word, and says it
     return call("pytest", "-n", "auto", "--dist", "loadgroup", *options) or bool(failed)

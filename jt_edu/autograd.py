@@ -26,6 +26,9 @@ class Tape:
         self.backward, self.sources, self.outputs = backward, tuple(sources), tuple(outputs)
 
 
+LEAF = Tape(lambda: (), (), ())  # on a node whose history is nobody's business: a parameter that was updated
+
+
 def behind(node: Node) -> tuple[Node, ...]:
     """The nodes that a gradient flows to from `node`."""
     return node.inputs if node.tape is None else node.tape.sources
@@ -84,6 +87,8 @@ def _tape_gradients(
 ) -> list[tuple[Node, Var | None]]:
     """A Function is asked once, when the gradients of all its outputs are known."""
     tape: Tape = node.tape
+    if not tape.sources:
+        return []
     if node is not min((n for n in tape.outputs if n in grads), key=lambda n: n.id):
         return []
     douts = [grads[n] if n in grads else wrap(n).zeros_like() for n in tape.outputs]

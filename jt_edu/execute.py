@@ -208,12 +208,17 @@ def settle(plan: Plan, order: list[Node], arrays: list[Any]) -> None:
         order[slot].data = _array(plan, arrays, slot)
     reachable: set[Node] = set()
     for node in order:
-        if node.tracked and (node.holders or any(i in reachable or (i.data is not None and i.inputs) for i in node.inputs)):
+        if node.tracked and (node.holders or _leads_on(node, reachable)):
             reachable.add(node)
     for slot in plan.keep:
         node = order[slot]
-        if not node.tracked or not any(i in reachable or i.op is not CONSTANT and i.inputs and i.data is not None for i in node.inputs):
+        if node.tape is not None or not node.tracked or not _leads_on(node, reachable):
             node.inputs = ()
+
+
+def _leads_on(node: Node, reachable: set[Node]) -> bool:
+    """Whether something that the learner can still differentiate by lies behind a node."""
+    return any(i in reachable or (i.data is not None and i.inputs and i.tracked) for i in node.inputs)
 
 
 def _announce_plan(plan: Plan, order: list[Node], context: Context) -> None:

@@ -9,6 +9,7 @@ The methods that are families of their own (sums, views, indexing, ...) are writ
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu import functions as f
+from jt_edu.autograd import LEAF
 from jt_edu.build import broadcast, cast, check_shape, elementwise, filled, flat_view, operand_of, source
 from jt_edu.dtypes import DType, as_dtype, bfloat16, int64, promote
 from jt_edu.errors import DtypeError, ShapeError
@@ -211,7 +213,7 @@ class Var:
         """Assign without history: what optimisers and running statistics do. Whether gradients are taken stays as it is."""
         tracked = self._node.tracked
         self.assign(as_var(value).detach())
-        self._node.tracked = tracked
+        self._node.tracked, self._node.tape = tracked, LEAF
         return self
 
     # gradients
@@ -387,10 +389,21 @@ class Var:
         """
         turned = inverse(op, self.shape, shape) if not arrays else None
         if turned is not None:
+            inner = self._node.op
+            if self._node.data is None and isinstance(inner, ReindexReduce) and turned.picks and self.size == math.prod(shape):
+                return self._turned(inner, turned, shape)
             return Var._of(Node(turned, (self._node,), shape, self.dtype))
         guarded = bool(op.guards) or op.fill is not None
         back = reindex_reduce("scatter", "add", self.shape, shape, op.where, guarded, op.valid)
         return Var._of(Node(back, (self._node, *(a.node for a in arrays)), shape, self.dtype))._inherit(self)
+
+    def _turned(self, op: ReindexReduce, turned: Reindex, shape: Shape) -> Var:
+        """A transposed sum is the sum into the transposed place: no copy."""
+        back = {w.args[0]: axis for axis, w in enumerate(turned.where) if w.op == "counter"}
+        where = tuple(op.where[back[k]] if k in back else as_index(0) for k in range(len(shape)))
+        source = self._node.inputs[0]
+        again = reindex_reduce(op.name, op.reducer, source.shape, shape, where, bool(op.guards), op.valid)
+        return Var._of(Node(again, self._node.inputs, shape, self.dtype))
 
     def reduce_as(self, op: ReindexReduce, arrays: Sequence[Var] = (), reducer: str = "") -> Var:
         """Accumulate this Var by the index of `op`, with its own or another reducer ("last" and extrema count by adding)."""

@@ -98,10 +98,11 @@ def _prune(root: Path, current: Path) -> None:
     files = {d: [*d.glob("k_*.py"), *d.glob("k_*.bin"), *d.glob("k_*.tmp")] for d in root.iterdir() if d.is_dir()}
     with suppress(OSError):  # another process may be pruning too
         sizes = {d: sum(f.stat().st_size for f in inside) for d, inside in files.items()}
-        total = sum(sizes.values())
+        excess = sum(sizes.values()) - LIMIT
         for folder in sorted(files, key=lambda d: d.stat().st_mtime):
-            if total > LIMIT and folder != current:
-                total -= sizes[folder]
+            if excess > 0 and folder != current:
+                excess -= sizes[folder]
                 for file in files[folder]:
                     file.unlink()
-                folder.rmdir()
+                with suppress(OSError):  # there is something else in it
+                    folder.rmdir()

@@ -51,7 +51,7 @@ class _Library(codegen.JITCodeLibrary):
             super()._optimize_functions(ll_module)
 
     def _optimize_final_module(self) -> None:
-        builder = self._codegen._pass_builder()  # noqa: SLF001
+        builder = self._codegen._pass_builder()
         builder.getModulePassManager().run(self._final_module, builder)
 
 
@@ -88,8 +88,8 @@ def _compile(function: Callable[..., None], signature: Any) -> Any:
 
 
 def _freeze(result: Any) -> bytes | None:
-    library, module = result.library, result.library._final_module  # noqa: SLF001
-    if library._reload_init or library.has_dynamic_globals or result.environment.consts:  # noqa: SLF001
+    library, module = result.library, result.library._final_module
+    if library._reload_init or library.has_dynamic_globals or result.environment.consts:
         return None  # it needs objects of this process
     names = {
         "entry": result.fndesc.llvm_cpython_wrapper_name,
@@ -100,7 +100,7 @@ def _freeze(result: Any) -> bytes | None:
             if g.is_declaration and not g.name.startswith("llvm.")
         ],
     }
-    return json.dumps(names).encode() + b"\n" + bytes(library._get_compiled_object())  # noqa: SLF001
+    return json.dumps(names).encode() + b"\n" + bytes(library._get_compiled_object())
 
 
 @global_compiler_lock
@@ -115,9 +115,9 @@ def thaw(frozen: bytes) -> Callable[..., None]:
         raise LookupError(_missing(names["needs"]))
     library = context.codegen().create_library(names["entry"])
     library.enable_object_caching()
-    library._set_compiled_object(machine_code)  # noqa: SLF001
-    library._finalize_final_module()  # noqa: SLF001
-    engine, home = library.codegen._engine, _dynfunc.Environment({})  # noqa: SLF001
+    library._set_compiled_object(machine_code)
+    library._finalize_final_module()
+    engine, home = library.codegen._engine, _dynfunc.Environment({})
     for name in names["environments"]:
         library.codegen.set_env(name, home)
     address = engine.get_function_address(names["entry"])

@@ -123,12 +123,12 @@ def _signature(source: Source) -> Any:
 
 
 def _stamp() -> str:
-    """Short name of everything besides the source that decides the machine code."""
+    """Short name of everything besides the source that decides the machine code; the flags stand in `lean`."""
     here = Path(__file__).parent
     files = [here / "lean.py", here / "spin.py", *sorted((here / "mathlib").glob("*.py")), *here.glob("mathlib.py")]
     parts = [
         numba.__version__, llvmlite.__version__, sys.version, sys.maxsize, np.__version__,
-        lean.cpu(), sorted(lean.FLAGS.items(), key=str),
+        lean.cpu(),
         [(s, getattr(numba.config, s, None)) for s in _SETTINGS],
         [f.read_bytes() for f in files],
     ]  # fmt: skip

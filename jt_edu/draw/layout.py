@@ -16,7 +16,7 @@ from bisect import insort, bisect_right
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from typing import TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
@@ -75,8 +75,8 @@ def ranks(keys: Sequence[Key], pairs: Iterable[tuple[Key, Key]]) -> dict[Key, in
     sources = [key for key in keys if not waiting[key]]
     ready, done = [number[key] for key in sources], dict.fromkeys(keys, False)
     rank, rest = dict.fromkeys(keys, 0), iter(keys)
-    while len(ready) or (stuck := next((key for key in rest if not done[key]), None)) is not None:
-        key = keys[heapq.heappop(ready)] if ready else stuck
+    while len(order := ready or [number[key] for key in islice((k for k in rest if not done[k]), 1)]):
+        key = keys[heapq.heappop(order)]
         if done[key]:
             continue
         done[key] = True
@@ -93,13 +93,18 @@ def ranks(keys: Sequence[Key], pairs: Iterable[tuple[Key, Key]]) -> dict[Key, in
 
 def place(boxes: Sequence[Box], links: Sequence[Link], gap: float) -> tuple[float, float]:
     """Give every box its x and y and every link its points. Returns width and height of it all."""
+    used = {rank: k for k, rank in enumerate(sorted({box.rank for box in boxes}))}
+    for box in boxes:
+        box.rank = used[box.rank]
     chains = [_chain(link) for link in links]
     lanes = [box for chain in chains for box in chain[1:-1]]
-    rows: list[list[Box]] = [[] for _ in range(max((box.rank for box in boxes), default=-1) + 1)]
+    rows: list[list[Box]] = [[] for _ in used]
     for box in (*boxes, *lanes):
         rows[box.rank].append(box)
     _order(rows)
     _across(rows)
+    _straighten(rows, chains)
+    _to_the_left(rows)
     _spread(links, chains)
     tops, bottoms = _down(rows, chains, gap)
     for link, chain in zip(links, chains, strict=True):
@@ -113,7 +118,7 @@ def _chain(link: Link) -> list[Box]:
     chain = [link.source, *(Box(LANE, LANE, 0.0, rank=k, lane=True) for k in between), link.target]
     for upper, lower in pairwise(chain):
         out, into = link.out if upper is link.source else 0.0, (link.into or 0.0) if lower is link.target else 0.0
-        weight = link.weight * (8.0 if upper.lane and lower.lane else 2.0 if upper.lane or lower.lane else 1.0)
+        weight = link.weight * (8.0 if upper.lane and lower.lane else 0.002 if upper.lane or lower.lane else 1.0)
         lower.above.append((upper, out, into, weight))
         upper.below.append((lower, into, out, weight))
     return chain
@@ -184,7 +189,24 @@ def _across(rows: list[list[Box]]) -> None:
                 weights.append(weight or 0.01)
             for box, x in zip(row, isotonic(wishes, weights, _gaps(row)), strict=True):
                 box.x = x
-    _to_the_left(rows)
+
+
+def _straighten(rows: list[list[Box]], chains: Sequence[list[Box]]) -> None:
+    """All lanes of a link at one x, where their neighbours leave room for that."""
+    _number(rows)
+    for chain in chains:
+        low, high = float("-inf"), float("inf")
+        lanes = [box for box in chain if box.lane and len(box.above) < 2 and len(box.below) < 2]
+        for lane in lanes:
+            row, k = rows[lane.rank], lane.place
+            if k:
+                low = max(low, row[k - 1].x + row[k - 1].right + lane.left)
+            if k + 1 < len(row):
+                high = min(high, row[k + 1].x - row[k + 1].left - lane.right)
+        if len(lanes) > 1 and low <= high:
+            x = min(max(sum(lane.x for lane in lanes) / len(lanes), low), high)
+            for lane in lanes:
+                lane.x = x
 
 
 def _to_the_left(rows: list[list[Box]]) -> None:

@@ -14,16 +14,15 @@ from dataclasses import dataclass, field
 
 from jt_edu.draw.layout import APART, LANE, Box, Link, Point, place
 from jt_edu.draw.text import KINDS, count, cut, width
-from jt_edu.draw.view import Card, Chip, Id, Line, View, group, view
+from jt_edu.draw.view import Card, Chip, Id, Line, View, group
 
-__all__ = ["Scene", "compose", "view"]
-
+CAPITALS = ("output", "alone")  # chips in small capitals
 CARD = 46.0  # height
 CHIP, CHIP_APART, CHIP_PAD, STALK = 20.0, 5.0, 8.0, 10.0
 PAD = {"source": 20.0, "reindex": 22.0, "reindex_reduce": 22.0, "index": 22.0, "constant": 22.0, "code": 18.0, "hostcall": 20.0}
 BETWEEN = 18.0  # words on the left and on the right of a card
 FRAME, HEAD, FOOT = 16.0, 36.0, 18.0
-GAP, INNER_GAP = 34.0, 22.0
+GAP, INNER_GAP = 36.0, 26.0
 
 
 @dataclass
@@ -42,7 +41,6 @@ class Frame:
 
     kernel: int
     name: str
-    size: int
     cards: list[Card]
     entries: dict[Id, Box] = field(default_factory=dict)
     exits: dict[Id, Box] = field(default_factory=dict)
@@ -52,12 +50,16 @@ class Frame:
     @property
     def caption(self) -> str:
         """Its first line."""
-        return f"kernel {self.kernel} · {count(self.size, 'op')}"
+        return f"kernel {self.kernel} · {count(len(self.cards), 'op')}"
 
     @property
     def corner(self) -> Point:
         """Top left of what is inside."""
         return self.outside.x - self.outside.left + FRAME, self.outside.y + FRAME
+
+    def port(self, box: Box) -> float:
+        """How far a port stands to the right of the axis."""
+        return box.x + FRAME - self.outside.left
 
 
 @dataclass
@@ -66,7 +68,7 @@ class Scene:
 
     cards: list[Placed]
     frames: list[Frame]
-    lines: list[tuple[str, Line, list[Point]]]  # how: "thin" or "thick"; "…-head" where it arrives at a card
+    lines: list[tuple[str, Line, list[Point]]]  # "thin" or "thick", and "head" where it arrives at a card
     labels: list[tuple[float, float, str]]
     width: float
     height: float
@@ -74,7 +76,9 @@ class Scene:
 
 def title(card: Card) -> tuple[str, str]:
     """First line of a card: what is set in bold, and the rest."""
-    return (cut(card.name, 20), f" = {cut(card.op, 28)}") if card.name else (cut(card.op, 32), "")
+    if not card.name:
+        return cut(card.op, 32), ""
+    return cut(card.name, 20), "" if card.kind == "source" else f" = {cut(card.op, 28)}"
 
 
 def kind(card: Card) -> str:
@@ -97,8 +101,30 @@ def number(card: Card) -> str:
 
 def chip_width(chip: Chip) -> float:
     """Words and margins."""
-    style = "caps" if chip.kind in ("output", "kernel") else "mono"
+    style = "caps" if chip.kind in CAPITALS else "mono"
     return round(width(chip.text, 11, style) + 2 * CHIP_PAD)
+
+
+def compose(seen: View) -> Scene:
+    """Place what is inside of each kernel, then the kernels and the cards that are in none."""
+    boxes = {card.id: _box(card) for card in seen.cards.values()}
+    frames: dict[Id, Frame] = {f"k{k}": _frame(seen, k, cards, boxes) for k, cards in seen.frames.items()}
+    tops: dict[Id, Box] = {}
+    arrived = {line.target for line in seen.lines}
+    for card in seen.cards.values():
+        key = group(card)
+        tops[key] = frames[key].outside if key in frames else boxes[card.id]
+        tops[key].rank, tops[key].low = seen.outer[key], key not in frames and card.id not in arrived
+    links = _outer_links(seen, frames, tops)
+    across, down = place(list(tops.values()), [link for link, _ in links], GAP)
+    lines = [(_style(seen, line, framed=group(seen.cards[line.target]) in frames), line, link.points) for link, line in links]
+    scene = Scene([], list(frames.values()), lines, [], across, down)
+    for frame in frames.values():
+        _unpack(scene, seen, frame, boxes)
+    for card in seen.cards.values():
+        box, half = boxes[card.id], card_width(card) / 2
+        scene.cards.append(Placed(card, box.x - half, box.y + box.inset, 2 * half))
+    return scene
 
 
 def _box(card: Card) -> Box:
@@ -109,32 +135,67 @@ def _box(card: Card) -> Box:
     return Box(half + sides[0], half + sides[1], height, half - 22, (height - CARD) / 2)
 
 
-def compose(seen: View) -> Scene:
-    """Place what is inside of each kernel, then all kernels and the cards that are in none."""
-    boxes = {card.id: _box(card) for card in seen.cards.values()}
-    frames = {f"k{k}": _frame(seen, k, cards, boxes) for k, cards in seen.frames.items()}
-    tops: dict[Id, Box] = {}
-    for card in seen.cards.values():
-        key = group(card)
-        tops[key] = frames[key].outside if key in frames else boxes[card.id]
-        tops[key].rank = seen.outer[key]
-        tops[key].low = card.kernel is None and not any(line.target == card.id for line in seen.lines)
-    _close_ranks(list(tops.values()))
-    links = _outer_links(seen, frames, tops)
-    across, down = place(list(tops.values()), [link for link, _ in links], GAP)
-    thick = "thick" if seen.framed else "thin"
-    lines = [(_head(thick, frames, seen, line), line, link.points) for link, line in links]
-    placed, labels = [], []
-    for frame in frames.values():
-        x, y = frame.corner
-        for box in [*(boxes[card.id] for card in frame.cards), *frame.entries.values(), *frame.exits.values()]:
-            box.x, box.y = box.x + x, box.y + y
-        for link, line in frame.links:
-            points = [(px + x, py + y) for px, py in link.points]
-            lines.append((_style(frame, link, line), line, points))
-        for i, box in frame.exits.items():
-            labels.append((box.x + 8, box.y + FOOT - 4, _label(seen.cards[i])))
-    for card in seen.cards.values():
-        box, half = boxes[card.id], card_width(card) / 2
-        placed.append(Placed(card, box.x - half, box.y + box.inset, 2 * half))
-    return Scene(placed, list(frames.values()), lines, labels, across, down)
+def _frame(seen: View, kernel: int, cards: list[Card], boxes: dict[Id, Box]) -> Frame:
+    """The inside of a kernel, with ports for what comes and goes."""
+    frame = Frame(kernel, cut(seen.kernels.get(kernel, ""), 32), cards)
+    inside = {card.id for card in cards}
+    foot = max(seen.inner[i] for i in inside) + 2
+    for i in inside:
+        boxes[i].rank = seen.inner[i] + 1
+    for line in seen.lines:
+        if line.target in inside:
+            if line.source not in inside:
+                frame.entries.setdefault(line.source, Box(2 * LANE, 2 * LANE, HEAD, lane=True))
+            weight, source = (1.0, boxes[line.source]) if line.source in inside else (0.4, frame.entries[line.source])
+            frame.links.append((Link(source, boxes[line.target], weight=weight), line))
+        elif line.source in inside and line.source not in frame.exits:
+            frame.exits[line.source] = Box(LANE, 10 + width(label(seen.cards[line.source]), 11, "mono"), FOOT, rank=foot, lane=True)
+            frame.links.append((Link(boxes[line.source], frame.exits[line.source]), line))
+    words = max(width(frame.caption, 11, "caps"), width(frame.name, 12, "mono"))
+    head = Box(0.0, words, HEAD, first=True)
+    members = [head, *frame.entries.values(), *(boxes[card.id] for card in cards), *frame.exits.values()]
+    across, down = place(members, [link for link, _ in frame.links], INNER_GAP)
+    frame.outside = Box(across / 2 + FRAME, across / 2 + FRAME, down + 2 * FRAME - (4 if frame.exits else 0))
+    return frame
+
+
+def label(card: Card) -> str:
+    """What is written beside a line that leaves a kernel."""
+    return f"{cut(card.facts, 40)} · {card.bytes}" if card.bytes else cut(card.facts, 40)
+
+
+def _outer_links(seen: View, frames: dict[Id, Frame], tops: dict[Id, Box]) -> list[tuple[Link, Line]]:
+    """Lines between frames and lone cards; one for each value and frame, since it branches inside."""
+    links, known = [], set()
+    for line in seen.lines:
+        a, b = group(seen.cards[line.source]), group(seen.cards[line.target])
+        if a == b or (b in frames and (line.source, b) in known):
+            continue
+        known.add((line.source, b))
+        weight = 0.3 if seen.cards[line.source].kind in ("source", "constant") else 1.0
+        out = frames[a].port(frames[a].exits[line.source]) if a in frames else 0.0
+        into = frames[b].port(frames[b].entries[line.source]) if b in frames else None
+        links.append((Link(tops[a], tops[b], out, into, weight), line))
+    return links
+
+
+def _style(seen: View, line: Line, *, framed: bool) -> str:
+    fused = not seen.kernels or (line.fused and group(seen.cards[line.source]) == group(seen.cards[line.target]))
+    return ("thin" if fused else "thick") + ("" if framed else " head")
+
+
+def _unpack(scene: Scene, seen: View, frame: Frame, boxes: dict[Id, Box]) -> None:
+    """Move what is inside of a frame to where the frame stands."""
+    x, y = frame.corner
+    for box in (*(boxes[card.id] for card in frame.cards), *frame.exits.values()):
+        box.x, box.y = box.x + x, box.y + y
+    leaving = set(frame.exits.values())
+    for link, line in frame.links:
+        points = [(px + x, py + y) for px, py in link.points]
+        if link.target in leaving:
+            points[-1] = (points[-1][0], frame.outside.y + frame.outside.height)
+        elif link.source.height == HEAD:
+            points[0] = (points[0][0], frame.outside.y)
+        scene.lines.append((_style(seen, line, framed=link.target in leaving), line, points))
+    for i, box in frame.exits.items():
+        scene.labels.append((box.x + 10, box.y + FOOT - 5, label(seen.cards[i])))

@@ -19,6 +19,7 @@ from jt_edu.draw.layout import ranks
 from jt_edu.draw.text import KINDS, bytes_text, clean, count, cut, shape_text
 
 REACH = 4  # ranks that a line may span
+SOURCE_REACH = 2  # the same for lines from a source: its name says enough
 FULL = 150  # cards; beyond, a kernel is one card
 MOST = 400  # cards; beyond, the rest is not drawn
 
@@ -27,7 +28,7 @@ Id = int | str  # kernels that became cards have ids like "k3"
 
 @dataclass(frozen=True)
 class Chip:
-    """Words at the side of a card. Kinds: constant, source, portal, output."""
+    """Words at the side of a card. Kinds: constant, source, portal, output, alone (the kernel that the card is all of)."""
 
     kind: str
     text: str
@@ -198,7 +199,7 @@ def _connect(cards: dict[Id, Card], kernels: dict[int, str], document: Mapping[s
         del cards[i]
     for card in cards.values():
         if card.alone is not None:
-            card.right.insert(0, Chip("kernel", f"kernel {card.alone}", kernels.get(card.alone, "")))
+            card.right.insert(0, Chip("alone", f"kernel {card.alone}", kernels.get(card.alone, "")))
         if card.output:
             card.right.append(Chip("output", "output", "asked for"))
     return View(cards, kernels, lines, outer, inner, notes)
@@ -219,7 +220,8 @@ def _reaches(a: Card, b: Card, outer: Mapping[Id, int], inner: Mapping[Id, int])
     """Whether a line is short enough to be drawn, and points down."""
     if group(a) == group(b):
         return 0 < inner[b.id] - inner[a.id] <= REACH
-    return 0 < outer[group(b)] - outer[group(a)] <= REACH and (b.kernel is None or inner[b.id] < REACH)
+    reach = SOURCE_REACH if a.kind == "source" else REACH
+    return 0 < outer[group(b)] - outer[group(a)] <= reach and (b.kernel is None or inner[b.id] < REACH)
 
 
 def _line(a: Card, b: Card, edge: Mapping[str, Any]) -> Line:

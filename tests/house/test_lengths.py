@@ -5,12 +5,13 @@ import statistics
 import pytest
 
 from tests.house import plan
-from tests.house.tree import Module, functions, hold, lines_of, modules, place, room
+from tests.house.tree import Module, functions, hold, lines_of, modules, place
 
 
 def is_core(module: Module) -> bool:
     where = place(module.name)
-    return where is not None and where[0] < plan.CORE_FLOORS and room(module.name) not in plan.NOT_CORE
+    outside = any(f"{module.name}.".startswith(f"{name}.") for name in plan.NOT_CORE)
+    return where is not None and where[0] < plan.CORE_FLOORS and not outside
 
 
 def complaints(root=plan.ROOT) -> list[str]:

@@ -8,6 +8,7 @@ Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3" (Philo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import pi
 
 import numpy as np
@@ -20,21 +21,25 @@ LOW = 0xFFFFFFFF
 MULTIPLIERS, STEPS = (0xD2511F53, 0xCD9E8D57), (0x9E3779B9, 0xBB67AE85)
 
 
-def philox_words(key: Number, counter: Number) -> Number:
-    """Words 0 and 1 of Philox4x32-10, as one 64-bit number. Works on Python's integers and on Lanes."""
-    k0, k1 = key & LOW, key >> 32
-    c0, c1, c2, c3 = counter & LOW, counter >> 32, counter & 0, counter & 0
+def mixed(key: Sequence[Number], counter: Sequence[Number]) -> tuple[Number, ...]:
+    """Ten rounds of Philox4x32 on two words of key and four of counter: Python's integers, or Lanes of 64 bits."""
+    (k0, k1), (c0, c1, c2, c3) = key, counter
     for _ in range(10):
         p0, p1 = c0 * MULTIPLIERS[0], c2 * MULTIPLIERS[1]
         c0, c1, c2, c3 = (p1 >> 32) ^ c1 ^ k0, p1 & LOW, (p0 >> 32) ^ c3 ^ k1, p0 & LOW
         k0, k1 = (k0 + STEPS[0]) & LOW, (k1 + STEPS[1]) & LOW
-    return c0 | (c1 << 32)
+    return c0, c1, c2, c3
 
 
-@kernel_function(lambda key, counter: np.uint64(philox_words(int(key), int(counter))), alike("u"))
+def _philox(key: Number, counter: Number) -> Number:
+    first, second, *_ = mixed((key & LOW, key >> 32), (counter & LOW, counter >> 32, counter & 0, counter & 0))
+    return first | (second << 32)
+
+
+@kernel_function(lambda key, counter: np.uint64(_philox(int(key), int(counter))), alike("u"))
 def philox(key: Number, counter: Number) -> Number:
-    """64 random bits for a key (the seed) and a counter (which draw), all uint64."""
-    return philox_words(key, counter)
+    """64 random bits for a key (the seed) and a counter (which draw), all uint64: words 0 and 1 of Philox4x32-10."""
+    return _philox(key, counter)
 
 
 @kernel_function(lambda bits: np.float32((int(bits) >> 40) * 2.0**-24), alike("u", types.float32))

@@ -148,12 +148,12 @@ def sigmoid(x: Number) -> Number:
     return where(x < 0, e, 1.0) / (1 + e)
 
 
-def complex_tanh(z: Number) -> Number:
+def _complex_tanh(z: Number) -> Number:
     """The tanh of a complex number; far from 0, where numba's would divide inf by inf, from the last good place."""
     return np.tanh(complex(math.copysign(40.0, z.real), z.imag) if abs(z.real) > 40 else z)
 
 
-@kernel_function(np.tanh, alike("fc"), {"c": complex_tanh})
+@kernel_function(np.tanh, alike("fc"), {"c": _complex_tanh})
 def tanh(x: Number) -> Number:
     """The hyperbolic tangent. Error: 3 ulp."""
     h = half_expm1(-2 * abs_of(x))

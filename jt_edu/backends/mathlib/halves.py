@@ -12,6 +12,7 @@ in which the processor converts (32 bits; 64 for uint32 and the 64-bit types) be
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 

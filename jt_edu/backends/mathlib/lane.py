@@ -184,7 +184,7 @@ def alike(kinds: str, result: Any = None) -> Rule:
         first, *others = (types.unliteral(a) for a in args)
         if kind_of(first) not in kinds or any(o != first for o in others):
             return None
-        return result(first) if callable(result) else result or first
+        return result(first) if isinstance(result, FunctionType) else result or first
 
     return rule
 

@@ -13,7 +13,7 @@ from math import factorial, inf, pi
 
 import numpy as np
 
-from jt_edu.backends.mathlib.exponential import abs_of, complex_tanh, nearest_integer, signed_as
+from jt_edu.backends.mathlib.exponential import abs_of, nearest_integer, signed_as, tanh
 from jt_edu.backends.mathlib.lane import Number, alike, instruction, kernel_function, series, types, where
 
 HALF_PI = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21)  # 33, 33 and 53 bits of pi/2
@@ -55,7 +55,7 @@ def cos(x: Number) -> Number:
 
 
 def _complex_tan(z: Number) -> Number:
-    t = complex_tanh(complex(-z.imag, z.real))
+    t = tanh(complex(-z.imag, z.real))
     return complex(t.imag, -t.real)
 
 

@@ -52,7 +52,7 @@ def minimum(a: Number, b: Number) -> Number:
 
 @kernel_function(np.true_divide, alike("fc"))
 def divide(a: Number, b: Number) -> Number:
-    """The quotient a / b, inf or nan where b is 0. Of complex numbers by the method of Smith, which does not overflow."""
+    """The quotient a / b, inf or nan where b is 0. Of complex numbers as Smith does, without overflow."""
     return a / b
 
 

@@ -1,0 +1,501 @@
+"""The functions that kernels call: right to the stated ulp, NumPy at the edges, the same on both backends, and fast.
+
+Many functions share one kernel here, because each kernel takes numba a tenth of a second.
+"""
+
+import functools
+import math
+import platform
+import re
+
+import numba
+import numpy as np
+import pytest
+import scipy.special
+from numba.core.registry import cpu_target
+
+from jt_edu.backends import mathlib
+from jt_edu.backends.mathlib.chance import mixed
+
+HOT = ("exp", "expm1", "exp2", "log", "log1p", "log2", "sin", "cos", "tan", "tanh", "sigmoid", "erf")
+WARM = ("sinh", "cosh", "asinh", "acosh", "atanh", "asin", "acos", "atan", "sqrt", "rsqrt", "cbrt")
+TWINS = {"asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "asin": "arcsin", "acos": "arccos",
+         "atan": "arctan", "atan2": "arctan2", "divide": "true_divide", "shift_left": "left_shift",
+         "shift_right": "right_shift", "round_even": "round"}  # fmt: skip
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+FLAGS = {"nogil": True, "fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
+ODD_ONES = [0.0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 0.5, -0.5, 1.5, 2.5, -2.5, 3, -3, 1e-30, 1e30, 7, -7, 5.3, 1e-44]
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    """As the python backend runs a kernel."""
+    with np.errstate(all="ignore"):
+        yield
+
+
+def twin(name):
+    """NumPy's function of the same meaning."""
+    if name == "sigmoid":
+        return lambda x: np.where(x.real < 0, np.exp(x) / (1 + np.exp(x)), 1 / (1 + np.exp(-x)))
+    if name == "rsqrt":
+        return lambda x: 1 / np.sqrt(x)
+    return getattr(np, TWINS.get(name, name))
+
+
+@functools.cache
+def build(expressions, inputs, outputs):
+    """A kernel that writes expression j of a, b, c at each place into array j; plain, and compiled."""
+    names, results = "abcd"[: len(inputs)], [f"o{j}" for j in range(len(outputs))]
+    lines = [f"        o{j}[i] = {text}" for j, text in enumerate(expressions)]
+    loads = [f"        {name} = in_{name}[i]" for name in names]
+    head = f"def kernel(n, {', '.join([*(f'in_{name}' for name in names), *results])}):"
+    source = "\n".join([head, "    for k in range(n):", "        i = at(k)", *loads, *lines])
+    space = {name: getattr(mathlib, name) for name in mathlib.__all__}
+    exec(source, space)  # noqa: S102 - a kernel is text
+    arrays = [numba.types.Array(numba.from_dtype(np.dtype(t)), 1, "C") for t in (*inputs, *outputs)]
+    return space["kernel"], numba.njit(numba.void(numba.int64, *arrays), **FLAGS)(space["kernel"])
+
+
+def run(expressions, inputs, outputs, *, plain=False):
+    """What the kernel writes, one array for each expression."""
+    kernels = build(tuple(expressions), tuple(a.dtype.name for a in inputs), tuple(outputs))
+    results = [np.zeros(len(inputs[0]), t) for t in outputs]
+    kernels[0 if plain else 1](len(inputs[0]), *inputs, *results)
+    return results
+
+
+def same(a, b):
+    """Equal, or both nan."""
+    return (a == b) | (np.isnan(a) & np.isnan(b))
+
+
+# ---------------------------------------------------------------------------------------------------------- accuracy
+
+
+def stated_error(name):
+    """What the docstring promises, in ulp."""
+    return float(re.search(r"Error: ([\d.]+) ulp", getattr(mathlib, name).__doc__)[1])
+
+
+def ulps(got, wide):
+    """How far each number is from the wider one, counted in steps between numbers of its own dtype."""
+    near = wide.astype(got.dtype)
+    step = np.spacing(np.abs(np.where(np.isfinite(near), near, 1))).astype(np.longdouble)
+    distance = np.abs(got.astype(np.longdouble) - wide) / step
+    return np.where(same(got, near), 0, np.where(np.isnan(distance), np.inf, distance))
+
+
+def many(dtype, rng, n=20_000):
+    """Numbers of every size, more of them where functions are interesting."""
+    whole = np.dtype(f"i{np.dtype(dtype).itemsize}")
+    bits = rng.integers(np.iinfo(whole).min, np.iinfo(whole).max, n, dtype=whole).view(dtype)
+    spread = [rng.standard_normal(n) * scale for scale in (1e-4, 1, 10, 100)]
+    tight = [rng.uniform(-1, 1, n), rng.uniform(-1e5, 1e5, n), rng.uniform(-750, 750, n), 1 + spread[0]]
+    parts = [bits, *spread, *tight, np.arange(-4000, 4000) * np.pi / 4, np.linspace(-3, 3, n), ODD_ONES, [5e-324]]
+    return np.concatenate([np.asarray(part, dtype) for part in parts])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_no_error_exceeds_what_the_docstring_states(dtype, rng):
+    names = [name for name in (*HOT, *WARM) if name not in ("erf", "sqrt")]
+    x = many(dtype, rng)
+    wide = x.astype(np.longdouble)
+    slack = 0 if np.finfo(np.longdouble).bits > 64 or dtype == "float32" else 1
+
+    results = run([f"{name}(a)" for name in names], [x], [dtype] * len(names))
+
+    for name, got in zip(names, results, strict=True):
+        bounded = np.abs(x) <= (1e8 if dtype == "float32" else 1e6)
+        inside = bounded | ~np.isfinite(x) if name in ("sin", "cos", "tan") else np.full(x.shape, fill_value=True)
+        expected = twin(name)(wide)
+        error = np.where(inside, ulps(got, expected), 0)
+        worst = int(np.argmax(error))
+        print(f"{name:8} {dtype} {error[worst]:.2f} ulp at {x[worst]!r}")
+        assert error[worst] <= stated_error(name) + slack, (name, x[worst], got[worst], expected[worst])
+        zeros = inside & (got == 0)
+        np.testing.assert_array_equal(np.signbit(got[zeros]), np.signbit(expected[zeros]), f"the zeros of {name}")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_erf_and_its_inverse_keep_to_their_bounds(dtype, rng):
+    x = many(dtype, rng, 2000)
+    y = np.concatenate([rng.uniform(-1, 1, 3000), 1 - 10.0 ** rng.uniform(-16, 0, 2000), [0.0, -0.0, 1, -1, 2, np.nan]])
+    y = y.astype(dtype)
+    area = np.array([math.erf(v) for v in x.tolist()])
+    back = scipy.special.erfinv(y.astype(np.float64))
+    slack = 0 if dtype == "float32" else 3  # the references are float64 themselves
+
+    (got,), (inverse,) = run(["erf(a)"], [x], [dtype]), run(["erfinv(a)"], [y], [dtype])
+
+    assert ulps(got, area.astype(np.longdouble)).max() <= stated_error("erf") + min(slack, 1)
+    assert ulps(inverse, back.astype(np.longdouble)).max() <= stated_error("erfinv") + slack
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(area))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_powers_and_angles_of_two_numbers_keep_to_their_bounds(dtype, rng):
+    names = ["power", "hypot", "atan2"]
+    a = np.concatenate([np.repeat(ODD_ONES, len(ODD_ONES)), rng.lognormal(0, 3, 20_000)]).astype(dtype)
+    b = np.concatenate([np.tile(ODD_ONES, len(ODD_ONES)), rng.standard_normal(20_000) * 9]).astype(dtype)
+
+    results = run([f"{name}(a, b)" for name in names], [a, b], [dtype] * 3)
+
+    for name, got in zip(names, results, strict=True):
+        expected = twin(name)(a.astype(np.longdouble), b.astype(np.longdouble))
+        error = ulps(got, expected)
+        worst = int(np.argmax(error))
+        assert error[worst] <= stated_error(name), (name, a[worst], b[worst], got[worst], expected[worst])
+        zeros = got == 0
+        np.testing.assert_array_equal(np.signbit(got[zeros]), np.signbit(expected[zeros]), name)
+
+
+def test_known_limits_are_met_exactly():
+    cases = {
+        "exp": {-np.inf: 0, np.inf: np.inf, 89.0: np.inf, -104.0: 0, 0.0: 1, -103.0: 1e-45},
+        "log": {0.0: -np.inf, -1.0: np.nan, np.inf: np.inf, 1.0: 0, 1e-45: math.log(2.0**-149)},
+        "tanh": {np.inf: 1, -np.inf: -1, 20.0: 1},
+        "sigmoid": {-1000.0: 0, 1000.0: 1, -50.0: math.exp(-50), -100.0: math.exp(-100), 0.0: 0.5},
+        "log2": {8.0: 3, 2.0**-140: -140, 1.0: 0},
+        "exp2": {-140.0: 2.0**-140, 3.0: 8, 128.0: np.inf},
+        "sin": {np.inf: np.nan, 0.0: 0},
+    }
+    for name, table in cases.items():
+        x = np.array([*table, np.nan], np.float32)
+
+        (got,) = run([f"{name}(a)"], [x], ["float32"])
+
+        assert same(got, np.array([*table.values(), np.nan], np.float32)).all(), (name, x, got)
+
+
+# ------------------------------------------------------------------------------------------------ NumPy's arithmetic
+
+
+def pairs(dtype, rng):
+    """Every pair of odd numbers, and random ones."""
+    if dtype.startswith("f"):
+        odd, (c, d) = np.array(ODD_ONES), rng.standard_normal((2, 300)) * 10
+    else:
+        ends = np.iinfo(dtype)
+        odd = np.array([v for v in (ends.min, ends.max, ends.max - 1, 0, 1, 2, 3, 7, 8, -1, -2, -3) if v >= ends.min])
+        odd = odd.astype(dtype) if dtype != "uint64" else np.array([0, 1, 2, 3, 7, 8, ends.max, ends.max - 1], dtype)
+        c = rng.integers(ends.min, ends.max, 600, dtype, endpoint=True)
+        d = np.concatenate([c[300:], rng.integers(max(-9, int(ends.min)), 70, 300).astype(dtype)])
+    a, b = np.meshgrid(odd, odd)
+    return np.concatenate([a.ravel(), c]).astype(dtype), np.concatenate([b.ravel(), d]).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [*INTEGERS, "float32", "float64"])
+def test_arithmetic_is_numpys_to_the_last_bit_on_both_backends(dtype, rng):
+    a, b = pairs(dtype, rng)
+    real = dtype.startswith("f")
+    two = ["maximum", "minimum", "floor_divide", "remainder"]
+    two += ["copysign", "divide"] if real else ["shift_left", "shift_right"]
+    one = ["floor", "ceil", "trunc", "round_even", "absolute", "sign"]
+    asks = ["isnan", "isinf", "isfinite", *(["signbit"] if real else [])]
+    texts = [f"{n}(a, b)" for n in two] + [f"{n}(a)" for n in one + asks]
+    types = [dtype] * len(two + one) + ["bool"] * len(asks)
+    expected = [twin(n)(a, b) for n in two] + [twin(n)(a) for n in one + asks]
+
+    for results in (run(texts, [a, b], types), run(texts, [a, b], types, plain=True)):
+        for name, got, want in zip(two + one + asks, results, expected, strict=True):
+            wrong = ~same(got, want)
+            if real and name not in ("maximum", "minimum", *asks):
+                wrong |= (np.signbit(got) != np.signbit(want)) & ~np.isnan(want)
+            assert not wrong.any(), (name, a[wrong][:4], b[wrong][:4], got[wrong][:4], want[wrong][:4])
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_integer_powers_wrap_as_numpys_do(dtype, rng):
+    a, b = pairs(dtype, rng)
+    b = np.where(b < 0, 0, b)
+
+    (got,) = run(["power(a, b)"], [a, b], [dtype])
+
+    np.testing.assert_array_equal(got, a**b)
+
+
+@pytest.mark.parametrize("dtype", ["bool", *INTEGERS, "float32", "float64"])
+def test_casts_cut_wrap_and_never_trap(dtype):
+    odd = [0, 1, -1.5, 127.9, -128.9, 300.7, -300.2, 7e4, 2**31 - 1, 2**31, 3e9, -3e9, 5e9, 1e19, 1.5e19, 3e19, -1e19]
+    if dtype.startswith("f"):
+        x = np.array([*odd, np.nan, np.inf, -np.inf, 2.0**63, -(2.0**63), 2.0**64] * 9, dtype)
+    else:
+        x = np.array([-128, -1, 0, 1, 2, 77, 127] * 9, np.int64).astype(dtype)
+    targets = [*INTEGERS, "float32", "float64", "bool_"]
+    texts, types = [f"{t}(a)" for t in targets], [t.rstrip("_") for t in targets]
+
+    compiled, plain = run(texts, [x], types), run(texts, [x], types, plain=True)
+
+    for name, got, stepped in zip(types, compiled, plain, strict=True):
+        np.testing.assert_array_equal(got, stepped, f"{dtype} to {name}")
+        if platform.machine() in ("x86_64", "AMD64"):  # elsewhere NumPy makes other numbers of nan
+            one_by_one = [x[k : k + 1].astype(name)[0] for k in range(len(x))]
+            np.testing.assert_array_equal(got, one_by_one, f"{dtype} to {name}")
+
+
+def test_select_sees_nothing_of_the_other_side_and_wrap_counts_from_the_end():
+    k, x = np.array([-1, -5, 0, 4], np.int64), np.array([np.nan, 1, np.inf, 2], np.float32)
+
+    chosen, wrapped = run(["select(a < 0, float32(7), b)", "wrap(a, 5)"], [k, x], ["float32", "int64"])
+
+    np.testing.assert_array_equal(chosen, np.array([7, 7, np.inf, 2], np.float32))
+    np.testing.assert_array_equal(wrapped, [4, 0, 0, 4])
+
+
+# ----------------------------------------------------------------------------------------------------- both backends
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_python_and_numba_agree_within_a_few_ulp(dtype, rng):
+    names = (*HOT, *WARM, "erfinv")
+    x = np.concatenate([rng.uniform(0.01, 0.99, 60), ODD_ONES]).astype(dtype)
+    texts = [f"{name}(a)" for name in names]
+
+    compiled, plain = run(texts, [x], [dtype] * len(names)), run(texts, [x], [dtype] * len(names), plain=True)
+
+    for name, a, b in zip(names, compiled, plain, strict=True):
+        inside = np.abs(x) < 1e6 if name in ("sin", "cos", "tan") else np.full(x.shape, fill_value=True)
+        np.testing.assert_allclose(a[inside], b[inside], 8 * np.finfo(dtype).eps, np.finfo(dtype).tiny, err_msg=name)
+
+
+@pytest.mark.parametrize(("dtype", "bound"), [("complex64", 1e-6), ("complex128", 1e-12)])
+def test_complex_functions_are_numpys(dtype, bound, rng):
+    smooth = (
+        "exp",
+        "expm1",
+        "exp2",
+        "log",
+        "log1p",
+        "log2",
+        "sin",
+        "cos",
+        "tan",
+        "tanh",
+        "sigmoid",
+        *WARM[:-1],
+        "sign",
+    )
+    parts = ("conj", "real", "imag", "angle", "absolute")
+    z = (rng.standard_normal(200) + 1j * rng.standard_normal(200)).astype(dtype)
+    w = (rng.standard_normal(200) + 1j * rng.standard_normal(200)).astype(dtype)
+    twins = {"exp2": lambda z: np.exp(z * np.log(2)), "log2": lambda z: np.log(z) / np.log(2)}
+    expected = [twins.get(n, twin(n))(z) for n in (*smooth, *parts)] + [z / w, z**w]
+    texts = [f"{n}(a)" for n in (*smooth, *parts)] + ["divide(a, b)", "power(a, b)"]
+    types = [e.dtype.name for e in expected]
+
+    for results in (run(texts, [z, w], types), run(texts, [z, w], types, plain=True)):
+        for text, got, want in zip(texts, results, expected, strict=True):
+            assert np.max(np.abs(got - want) / np.maximum(np.abs(want), 1e-2)) < bound, text
+
+
+def test_complex_division_survives_large_and_zero_divisors():
+    a = np.array([1e30 + 1e30j, 1, 0, 1j, np.inf], np.complex64)
+    b = np.array([1e30 + 1e30j, 0, 0, 0, 1], np.complex64)
+
+    (got,) = run(["divide(a, b)"], [a, b], ["complex64"])
+
+    np.testing.assert_array_equal(got, a / b)
+
+
+# ------------------------------------------------------------------------------------------------------------- halves
+
+
+def test_all_65536_halves_are_read_and_written_as_numpy_does():
+    bits = np.arange(65536, dtype=np.uint16)
+    expected = bits.view(np.float16).astype(np.float32)
+    number = ~np.isnan(expected)
+
+    floats, back = run(["half_to_float(a)", "float_to_half(half_to_float(a))"], [bits], ["float32", "uint16"])
+
+    np.testing.assert_array_equal(floats[number].view(np.uint32), expected[number].view(np.uint32))
+    np.testing.assert_array_equal(back[number], bits[number])
+    assert np.isnan(floats[~number]).all()
+    assert np.isnan(back[~number].view(np.float16)).all()
+
+
+def test_floats_round_to_the_nearest_half_and_ties_to_even(rng):
+    halves = np.arange(31744, dtype=np.uint16).view(np.float16).astype(np.float32)
+    middle = (halves[1:] + halves[:-1]) / 2
+    noise = rng.integers(0, 2**32, 100_000, dtype=np.uint32).view(np.float32)
+    x = np.concatenate([middle, -middle, np.nextafter(middle, 0), noise, [65519, 65520, 1e9, -np.inf, np.nan, 1e-45]])
+    x = x.astype(np.float32)
+    expected, number = x.astype(np.float16).view(np.uint16), ~np.isnan(x)
+
+    (got,) = run(["float_to_half(a)"], [x], ["uint16"])
+
+    np.testing.assert_array_equal(got[number], expected[number])
+    assert np.isnan(got[~number].view(np.float16)).all()
+
+
+def test_bfloats_are_the_upper_half_of_a_float_rounded_to_even(rng, torch):
+    bits = np.arange(65536, dtype=np.uint16)
+    x = rng.integers(0, 2**32, 100_000, dtype=np.uint32).view(np.float32)
+    x = np.concatenate([x, np.array([0x3F808000, 0x3F818000, 0x7F7FFFFF, 0x7F800001, 1], np.uint32).view(np.float32)])
+    expected = torch.from_numpy(x).to(torch.bfloat16).view(torch.int16).numpy().view(np.uint16)
+
+    (floats,) = run(["bfloat_to_float(a)"], [bits], ["float32"])
+    (got,) = run(["float_to_bfloat(a)"], [x], ["uint16"])
+    (back,) = run(["float_to_bfloat(a)"], [floats], ["uint16"])
+
+    number = ~np.isnan(x)
+    np.testing.assert_array_equal(floats.view(np.uint32), bits.astype(np.uint32) << 16)
+    np.testing.assert_array_equal(got[number], expected[number])
+    assert (((got[~number] & 0x7F80) == 0x7F80) & ((got[~number] & 0x7F) != 0)).all()
+    np.testing.assert_array_equal(back[~np.isnan(floats)], bits[~np.isnan(floats)])
+
+
+def test_halves_are_the_same_in_python(rng):
+    x = np.concatenate([rng.standard_normal(50) * 1e3, [0, -0.0, 1e-7, 1e9, np.inf, np.nan]]).astype(np.float32)
+    texts = ["float_to_half(a)", "half_to_float(float_to_half(a))", "float_to_bfloat(a)"]
+    texts += ["bfloat_to_float(float_to_bfloat(a))"]
+    types = ["uint16", "float32", "uint16", "float32"]
+
+    for a, b in zip(run(texts, [x], types), run(texts, [x], types, plain=True), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+# ------------------------------------------------------------------------------------------------------------- chance
+
+KNOWN_ANSWERS = [  # of Random123's kat_vectors, philox 4x32 10: key, counter, result
+    ("00000000 00000000", "00000000 00000000 00000000 00000000", "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+    ("ffffffff ffffffff", "ffffffff ffffffff ffffffff ffffffff", "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+    ("a4093822 299f31d0", "243f6a88 85a308d3 13198a2e 03707344", "d16cfe09 94fdcceb 5001e420 24126ea1"),
+]
+
+
+@pytest.mark.parametrize(("key", "counter", "result"), KNOWN_ANSWERS)
+def test_philox_gives_the_published_answers(key, counter, result):
+    words = [[int(word, 16) for word in text.split()] for text in (key, counter, result)]
+
+    assert list(mixed(words[0], words[1])) == words[2]
+
+
+def test_philox_is_the_same_in_python_and_in_numba(rng):
+    keys, counters = rng.integers(0, 2**64, (2, 100), np.uint64)
+    keys[0] = counters[0] = 0
+
+    (compiled,) = run(["philox(a, b)"], [keys, counters], ["uint64"])
+    (plain,) = run(["philox(a, b)"], [keys, counters], ["uint64"], plain=True)
+
+    np.testing.assert_array_equal(compiled, plain)
+    assert compiled[0] == 0xE169C58D6627E8D5
+
+
+def test_draws_have_the_right_range_and_the_right_moments():
+    n = 200_000
+    counters, keys = np.arange(2 * n, dtype=np.uint64), np.full(2 * n, 42, np.uint64)
+    (bits,) = run(["philox(a, b)"], [keys, counters], ["uint64"])
+    ends = np.array([0, 2**64 - 1], np.uint64)
+    first, second = np.concatenate([bits[:n], ends]), np.concatenate([bits[n:], ends])
+    texts, types = ["uniform32(a)", "uniform64(a)", "normal32(a)", "normal64(a, b)"], ["float32", "float64"] * 2
+
+    results = run(texts, [first, second], types)
+    plain = run(texts, [first[-40:], second[-40:]], types, plain=True)
+
+    for draws, stepped in zip(results, plain, strict=True):
+        np.testing.assert_allclose(draws[-40:], stepped, 1e-5 if draws.dtype == np.float32 else 1e-13, 1e-6)
+    for u in results[:2]:
+        assert u.min() == 0
+        assert u.max() < 1
+        assert abs(u.mean() - 0.5) < 0.003
+        assert abs(u.var() - 1 / 12) < 0.001
+    for z in results[2:]:
+        assert np.isfinite(z).all()
+        assert abs(z.mean()) < 0.01
+        assert abs(z.std() - 1) < 0.01
+        assert abs((z**4).mean() - 3) < 0.1
+
+
+# ---------------------------------------------------------------------------------------------- types and machine code
+
+
+def test_the_door_shows_every_name_sorted_and_described():
+    assert mathlib.__all__ == sorted(mathlib.__all__)
+    for name in mathlib.__all__:
+        assert getattr(mathlib, name).__doc__ or name in ("inf", "nan", "pi"), name
+
+
+@pytest.mark.parametrize("name", [*HOT, *WARM, "erfinv", "floor", "round_even", "sign", "absolute"])
+def test_float32_stays_float32(name):
+    context = cpu_target.typing_context
+    context.refresh()
+    function = getattr(mathlib, name)
+
+    signature = context.resolve_function_type(context.resolve_value_type(function), (numba.float32,), {})
+
+    assert signature.return_type == numba.float32
+    assert type(function(np.float32(0.5))) is np.float32
+
+
+def test_two_dtypes_in_one_call_are_refused():
+    with pytest.raises(numba.TypingError, match="maximum"):
+        run(["maximum(a, b)"], [np.zeros(1, np.float32), np.zeros(1)], ["float64"])
+
+
+intel_only = pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the names of x86 instructions")
+
+
+LIBRARY = r"\$_?(?:exp|log|pow|sin|cos|tan|erf|cbrt|atan)\w*"  # its address is loaded before it is called
+
+
+def assembly(text, inputs, output):
+    """Machine code of the loop that writes `text`."""
+    compiled = build((text,), inputs, (output,))[1]
+    return next(iter(compiled.inspect_asm().values()))
+
+
+@intel_only
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", [*HOT, "sinh", "cosh", "cbrt", "atan"])
+def test_hot_functions_run_on_whole_registers_and_call_no_library(name, dtype):
+    code = assembly(f"{name}(a)", (dtype,), dtype)
+
+    packed = re.findall(rf"v(?:fn?m\w+|mul|add)p{'s' if dtype == 'float32' else 'd'}.*[yz]mm", code)
+    assert len(packed) >= 5
+    assert not re.search(LIBRARY, code)
+
+
+@intel_only
+def test_the_call_of_a_library_would_be_seen():
+    assert re.search(LIBRARY, assembly("power(a, a)", ("float64",), "float64"))
+
+
+@intel_only
+def test_float32_kernels_hold_no_float64():
+    texts = ("exp(a)", "log(a)", "tanh(a)", "sigmoid(a)", "erf(a)", "log1p(a)", "expm1(a)", "a * sigmoid(a)")
+    compiled = build(texts, ("float32",), ("float32",) * len(texts))[1]
+
+    code = next(iter(compiled.inspect_asm().values()))
+
+    assert not re.search(r"v?(?:mul|add|sub|cvtps2)s?pd\b|vfn?m\w+pd", code)
+
+
+@intel_only
+def test_halves_and_random_bits_run_on_whole_registers():
+    assert re.search(r"vcvtph2ps.*[yz]mm", assembly("half_to_float(a)", ("uint16",), "float32"))
+    assert re.search(r"vcvtps2ph.*[yz]mm", assembly("float_to_half(a)", ("float32",), "uint16"))
+    assert re.search(r"vps\w+.*[yz]mm", assembly("float_to_bfloat(a)", ("float32",), "uint16"))
+    assert re.search(r"vpmul\w+.*[yz]mm", assembly("philox(a, b)", ("uint64", "uint64"), "uint64"))
+    assert re.search(r"v(?:blend|mov)\w*ps.*[yz]mm", assembly("select(a < 0, b, a)", ("float32",) * 2, "float32"))
+
+
+@intel_only
+def test_the_maximum_of_a_row_runs_on_whole_registers_and_keeps_nan():
+    source = (
+        "def kernel(n, x, o):\n    m = x[at(0)]\n    for k in range(n):\n        m = maximum(m, x[at(k)])\n    o[0] = m"
+    )
+    space = {"at": mathlib.at, "maximum": mathlib.maximum}
+    exec(source, space)  # noqa: S102 - a kernel is text
+    signature = numba.void(numba.int64, numba.float32[::1], numba.float32[::1])
+    kernel, out = numba.njit(signature, **FLAGS)(space["kernel"]), np.zeros(1, np.float32)
+    x = np.arange(1000, dtype=np.float32)
+
+    kernel(1000, x, out)
+    largest = out[0]
+    x[617] = np.nan
+    kernel(1000, x, out)
+
+    assert largest == 999
+    assert np.isnan(out[0])
+    assert re.search(r"v(?:max|range)ps.*[yz]mm", next(iter(kernel.inspect_asm().values())))

@@ -11,6 +11,8 @@
 This file is a door: names only.
 """
 
+from jt_edu.build import at_replay, knob
+from jt_edu.compile import compile
 from jt_edu.dtypes import (
     bfloat16,
     complex64,

@@ -10,7 +10,7 @@ Everything here makes Nodes; `var.py` wraps them for the learner.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -23,7 +23,7 @@ from jt_edu.expression import ravel, unravel
 from jt_edu.graph import Node, Shape
 from jt_edu.index import as_index, counter, counters
 from jt_edu.meta import CONSTANT, COUNTERS, SOURCE, Elementwise, Reindex, reindex
-from jt_edu.settings import current
+from jt_edu.settings import Context, current
 
 NUMBERS = (bool, int, float, complex)
 
@@ -116,6 +116,58 @@ def to_bfloat16(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.where(nan, np.uint16(0x7FC0), rounded).astype(np.uint16).reshape(np.shape(array))
 
 
+class Capture:
+    """What `jt.compile` learns while a step is captured; nothing runs meanwhile.
+
+    moved: (Var, node before) for each Var that was assigned; numbers: (node, how to read it at a replay) for numbers
+    that change from step to step; before: what to do at the beginning of each replay.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.moved: list[tuple[Any, Node]] = []
+        self.numbers: list[tuple[Node, Callable[[], Any]]] = []
+        self.before: list[Callable[[], None]] = []
+
+    def __enter__(self) -> Capture:
+        if self.context.capture is not None:
+            raise ArgumentError("a compiled step is captured on its own", "a compiled step inside another one", "one jt.compile")
+        self.context.capture = self
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        self.context.capture = None
+        if error is not None:
+            for var, before in reversed(self.moved):
+                var.node = before
+
+
+class Knob(float):
+    """A number that a compiled step reads anew at each replay: `read()` gives its value."""
+
+    read: Callable[[], float]
+
+
+def knob(read: Callable[[], float]) -> Knob:
+    """A number for graph arithmetic that may change between the replays of a compiled step, such as a learning rate.
+
+    Example:
+        >>> rate = {"now": 0.5}
+        >>> knob(lambda: rate["now"]) * 2
+        1.0
+    """
+    number = Knob(read())
+    number.read = read
+    return number
+
+
+def at_replay(action: Callable[[], None]) -> None:
+    """Do this at the beginning of each replay of the step that is being captured, if one is: counting steps, for one."""
+    capture = current().capture
+    if capture is not None:
+        capture.before.append(action)
+
+
 def constant(number: Any, dtype: DType) -> Node:
     """A number of the graph: an argument of its kernel, so that another number needs no other kernel."""
     if dtype.kind in "iu" and isinstance(number, int):
@@ -139,6 +191,12 @@ def operand_of(value: Any, partner: DType) -> Node:
     kind = type(value)
     if kind in NUMBERS:
         return constant(value, promote_number(partner, kind))
+    if kind is Knob:
+        node = constant(value, promote_number(partner, float))
+        capture = current().capture
+        if capture is not None:
+            capture.numbers.append((node, value.read))
+        return node
     return source(value)
 
 

@@ -20,10 +20,10 @@ import numpy as np
 from jt_edu import backends
 from jt_edu.backends import Backend, Program
 from jt_edu.backends.pool import threads
-from jt_edu.errors import JtError, KernelError, RangeError
+from jt_edu.errors import ArgumentError, JtError, KernelError, RangeError
 from jt_edu.graph import Node
 from jt_edu.meta import CONSTANT, HostCall
-from jt_edu.plan import ROW, Plan, Step, compile_plan, make_plan
+from jt_edu.plan import ROW, Check, Plan, Step, compile_plan, make_plan
 from jt_edu.settings import Context, current
 from jt_edu.trace import Decision, KernelRun, Line, Memory
 
@@ -31,12 +31,19 @@ PLANS = 1024  # how many structures are remembered
 PARALLEL = 200_000.0  # weighted operations from which on a second thread is worth waking
 
 
-def run(wanted: Sequence[Node]) -> None:
-    """Compute every node in `wanted`."""
+def run(wanted: Sequence[Node], numbers_for: str = "") -> None:
+    """Compute every node in `wanted`. While a step is captured nothing runs; who needs numbers then is told so."""
     pending = [n for n in wanted if n.data is None]
     if not pending:
         return
     context = current()
+    if context.capture is not None:
+        if numbers_for:
+            raise ArgumentError(
+                "a step is captured without being run, so it has no numbers yet", f"{numbers_for} inside of jt.compile",
+                "return the Var, and look at it outside",
+            ).at(pending[0].line)  # fmt: skip
+        return
     order = needed(pending)
     plan = plan_for(order, pending, context)
     arrays = run_plan(plan, order, context)
@@ -106,24 +113,34 @@ def run_plan(plan: Plan, order: list[Node], context: Context) -> list[Any]:
     if context.traces:
         _announce_plan(plan, order, context)
     for number, step in enumerate(plan.steps):
-        for slot in step.outputs:
-            if step.kind != "host":
-                arrays[slot] = backend.empty(plan.shapes[slot], plan.dtypes[slot])
-        for check in step.checks:
-            _check_indices(check.length, _array(plan, arrays, check.slot), order[check.node])
+        empty_outputs(step, plan, arrays, backend)
         begin = time.perf_counter()
-        try:
-            _run_step(step, plan, arrays, backend)
-        except JtError as error:
-            raise error.at(order[step.slots[-1]].line) from None
-        except Exception as error:
-            raise _explain(error, step, order) from error
+        run_step(step, plan, arrays, backend, order)
         if context.traces:
             elapsed = (time.perf_counter() - begin) * 1e3
             _announce_step(step, order, context, fresh.get(number), elapsed, arrays)
         for slot in step.frees:
             arrays[slot] = None
     return arrays
+
+
+def empty_outputs(step: Step, plan: Plan, arrays: list[Any], backend: Backend) -> None:
+    """Memory for what a step stores."""
+    if step.kind != "host":
+        for slot in step.outputs:
+            arrays[slot] = backend.empty(plan.shapes[slot], plan.dtypes[slot])
+
+
+def run_step(step: Step, plan: Plan, arrays: list[Any], backend: Backend, order: list[Node]) -> None:
+    """Check index arrays, run one step, and let errors name the learner's line."""
+    for check in step.checks:
+        _check_indices(check, read_slot(plan, arrays, check.slot), order[check.node])
+    try:
+        _run_step(step, plan, arrays, backend)
+    except JtError as error:
+        raise error.at(order[step.slots[-1]].line) from None
+    except Exception as error:
+        raise _explain(error, step, order) from error
 
 
 def _run_step(step: Step, plan: Plan, arrays: list[Any], backend: Backend) -> None:
@@ -136,33 +153,36 @@ def _run_step(step: Step, plan: Plan, arrays: list[Any], backend: Backend) -> No
     for bind in step.binds:
         array = arrays[bind.slot]
         if array is None:
-            array = _array(plan, arrays, bind.slot)
+            array = read_slot(plan, arrays, bind.slot)
         if bind.halves:
             array = array.view(np.uint16)
         arguments[bind.position] = array if bind.shape is None else array.reshape(bind.shape)
     for position, slot in step.numbers:
         arguments[position] = arrays[slot]
-    if not step.scratch and step.work < PARALLEL:
+    if step.scratch:
+        _run_with_scratch(step, program, arguments, backend)
+    elif step.work < PARALLEL or step.kind == "product":  # BLAS has threads of its own
         program.call(0, step.span, *arguments)
     else:
-        _run_large(step, program, arguments, backend)
+        backend.launch(program, arguments, step.span)
 
 
-def _run_large(step: Step, program: Program, arguments: list[Any], backend: Backend) -> None:
-    """Kernels with scratch rows, or enough work for several threads."""
-    if step.kind == "product":
-        program.call(0, step.span, *arguments)
-        return
-    rows = 1 if step.blocks else threads()
+def _run_with_scratch(step: Step, program: Program, arguments: list[Any], backend: Backend) -> None:
+    """Kernels with accumulators of their own: one set per thread, or a row that is worked on piece by piece."""
+    small = step.work < PARALLEL
+    rows = 1 if step.blocks or small else threads()
     cells: dict[int, Any] = {}  # one sum may be looked at under several shapes
     for position, shape, dtype, slot in step.scratch:
         size = min(math.prod(shape), ROW) if step.blocks else math.prod(shape)
         if slot not in cells:
             cells[slot] = np.empty((rows, size), dtype)
-        arguments[position] = cells[slot][0] if step.blocks else cells[slot].reshape(rows, *shape)
+        one = rows == 1 and (step.blocks or small)
+        arguments[position] = (cells[slot][0] if step.blocks else cells[slot][0].reshape(shape)) if one else cells[slot].reshape(rows, *shape)
     if step.blocks:
         for low in range(0, step.span, ROW):
             program.call(low, min(low + ROW, step.span), *arguments)
+    elif small:
+        program.call(0, step.span, *arguments)
     else:
         backend.launch(program, arguments, step.span, [s[0] for s in step.scratch])
 
@@ -170,11 +190,11 @@ def _run_large(step: Step, program: Program, arguments: list[Any], backend: Back
 def _run_on_host(step: Step, plan: Plan, arrays: list[Any]) -> None:
     op, slot = plan.hosts[step.slots[0]], step.outputs[0]
     assert isinstance(op, HostCall), "only host calls run on the host"
-    result = np.asarray(op.run(*(_array(plan, arrays, i) for i in step.inputs)))
+    result = np.asarray(op.run(*(read_slot(plan, arrays, i) for i in step.inputs)))
     arrays[slot] = np.ascontiguousarray(result, plan.dtypes[slot]).reshape(plan.shapes[slot])
 
 
-def _array(plan: Plan, arrays: list[Any], slot: int) -> Any:
+def read_slot(plan: Plan, arrays: list[Any], slot: int) -> Any:
     """The array of a slot; a reshape is the same memory under its own shape."""
     array = arrays[slot]
     if array is None and slot in plan.aliases:
@@ -182,11 +202,11 @@ def _array(plan: Plan, arrays: list[Any], slot: int) -> Any:
     return array
 
 
-def _check_indices(length: int, indices: Any, node: Node) -> None:
+def _check_indices(check: Check, indices: Any, node: Node) -> None:
     """Entries of an index array must lie inside the axis: checked before the kernel reads there."""
     if indices.size == 0:
         return
-    low, high = indices.min(), indices.max()
+    length, low, high = check.length, indices.min(), indices.max()
     if low < -length or high >= length:
         bad = low if low < -length else high
         raise RangeError(
@@ -205,7 +225,7 @@ def _explain(error: Exception, step: Step, order: list[Node]) -> Exception:
 def settle(plan: Plan, order: list[Node], arrays: list[Any]) -> None:
     """Hand the arrays to the nodes that keep them; cut history that leads to nothing the learner holds."""
     for slot in plan.keep:
-        order[slot].data = _array(plan, arrays, slot)
+        order[slot].data = read_slot(plan, arrays, slot)
     reachable: set[Node] = set()
     for node in order:
         if node.tracked and (node.holders or _leads_on(node, reachable)):

@@ -86,7 +86,7 @@ class Expression:
     def _moved(self, node: Node, op: Reindex, here: Place, guard: Index | None) -> Term:
         """The input of a Reindex at the index it points to, or the fill value where that is outside."""
         source = node.inputs[0]
-        there = tuple(spell_loads(w.at(here), node, source.shape, axis) for axis, w in enumerate(op.where))
+        there = tuple(spell_loads(w, node, source.shape, axis).at(here) for axis, w in enumerate(op.where))
         inside = condition(op, here, there, source.shape)
         if inside is None:
             return self.value(source, there, None, guard)

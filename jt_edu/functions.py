@@ -146,7 +146,7 @@ NORMAL64 = Elementwise("normal", "normal64({0}, {1})", "float64", (), 20)
 def cast_to(wanted: DType, found: DType) -> Elementwise:
     """The operator that turns `found` into `wanted`; halves are rounded, complex numbers lose their imaginary part."""
     inner = "real({0})" if found.kind == "c" and wanted.kind != "c" else "{0}"
-    body = f"{inner} != 0" if wanted is bool_ else f"{wanted.compute}({inner})"
+    body = "{0} != 0" if wanted is bool_ else f"{wanted.compute}({inner})"
     if wanted.is_half:
         short = "half" if wanted == "float16" else "bfloat"
         body = f"{short}_to_float(float_to_{short}({body}))"

@@ -18,6 +18,7 @@ import numpy as np
 LARGE = 1 << 16  # bytes; smaller arrays are cheap to make
 GRAIN = 1 << 16  # buffers are multiples of this, so that similar shapes can share them
 KEEP = 1 << 30  # bytes of unused buffers that are kept at most
+LINE = 64  # bytes: large buffers begin at a multiple, as the widest registers like it
 
 
 @dataclass(frozen=True)
@@ -35,10 +36,10 @@ class BufferPool:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._buffers: dict[int, list[np.ndarray[Any, Any]]] = {}
+        self._buffers: dict[int, list[tuple[np.ndarray[Any, Any], int]]] = {}  # size -> (buffer, where it begins)
         self._reused = self._made = 0
-        probe = [np.empty(1, np.uint8)]
-        self._unused = next(sys.getrefcount(b) for b in probe)  # how many references a free buffer has
+        probe = [(np.empty(1, np.uint8), 0)]
+        self._unused = next(sys.getrefcount(b) for b, _ in probe)  # how many references a free buffer has
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         """An array with arbitrary contents."""
@@ -46,31 +47,30 @@ class BufferPool:
         if size < LARGE:
             return np.empty(shape, dtype)
         with self._lock:
-            buffer = self._free(-(-size // GRAIN) * GRAIN)
-            return buffer[:size].view(dtype).reshape(shape)
+            buffer, begin = self._free(-(-size // GRAIN) * GRAIN)
+            return buffer[begin : begin + size].view(dtype).reshape(shape)
 
-    def _free(self, size: int) -> np.ndarray[Any, Any]:
-        shelf = self._buffers.setdefault(size, [])
-        for buffer in shelf:
+    def _free(self, size: int) -> tuple[np.ndarray[Any, Any], int]:
+        for buffer, begin in self._buffers.get(size, ()):
             if sys.getrefcount(buffer) == self._unused:
                 self._reused += 1
-                return buffer
+                return buffer, begin
         self._made += 1
-        if sum(s for s, n in self._sizes()) + size > KEEP:
+        if sum(s for s, _ in self._sizes()) + size > KEEP:
             self._trim()
-        fresh = np.empty(size, np.uint8)
-        self._buffers.setdefault(size, []).append(fresh)
-        return fresh
+        fresh = np.empty(size + LINE, np.uint8)
+        self._buffers.setdefault(size, []).append((fresh, -fresh.ctypes.data % LINE))
+        return self._buffers[size][-1]
 
     def _sizes(self) -> list[tuple[int, bool]]:
         return [
-            (size, sys.getrefcount(buffer) == self._unused) for size, shelf in self._buffers.items() for buffer in shelf
+            (size, sys.getrefcount(buffer) == self._unused) for size, shelf in self._buffers.items() for buffer, _ in shelf
         ]
 
     def _trim(self) -> None:
         """Give unused buffers back to the system."""
         for size, shelf in list(self._buffers.items()):
-            self._buffers[size] = [buffer for buffer in shelf if sys.getrefcount(buffer) != self._unused]
+            self._buffers[size] = [(buffer, at) for buffer, at in shelf if sys.getrefcount(buffer) != self._unused]
 
     def clear(self) -> None:
         """Give every unused buffer back to the system."""

@@ -40,14 +40,19 @@ class Generator:
             raise ArgumentError("a seed is a whole number of at most 64 bits", repr(seed))
         self.key, self.drawn = int(seed) & ((1 << 64) - 1), 0
 
+    def draw(self, count: int) -> int:
+        """Take the next `count` numbers; the answer is the number of the first."""
+        first, self.drawn = self.drawn, (self.drawn + count) & ((1 << 63) - 1)
+        return first
+
     def bits(self, count: int) -> Node:
         """A node of `count` random words of 64 bits."""
         number = cast(Node(COUNTERS[0], (), (count,), int64), uint64)
         start = constant(self.drawn, uint64)
-        draws = current().rank_state.get("draws")
-        if draws is not None:  # jt.compile wants to know, so that each replay draws anew
-            draws.append((start, self, self.drawn))
-        self.drawn = (self.drawn + count) & ((1 << 63) - 1)
+        capture = current().capture
+        if capture is not None:  # each replay of a compiled step draws anew
+            capture.numbers.append((start, lambda: self.draw(count)))
+        self.draw(count)
         counter = elementwise(f.ADD, [number, start], uint64)
         return elementwise(f.BITS, [constant(self.key, uint64), counter], uint64)
 

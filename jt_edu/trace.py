@@ -72,10 +72,15 @@ class KernelRun:
     @property
     def annotated(self) -> str:
         """The source with the op and the learner's line behind each line that computes something."""
-        notes = {line.number: f"  # {line.op}" + (f": {line.where}" if line.where else "") for line in self.lines}
-        rows = self.source.splitlines()
-        width = min(max((len(rows[n - 1]) for n in notes), default=0), 72)
-        return "\n".join(r.ljust(width) + notes[n] if n in notes else r for n, r in enumerate(rows, start=1)) + "\n"
+        return annotate(self.source, self.lines)
+
+
+def annotate(source: str, lines: tuple[Line, ...]) -> str:
+    """A kernel's source, with comments that say what its lines compute."""
+    notes = {line.number: f"  # {line.op}" + (f": {line.where}" if line.where else "") for line in lines}
+    rows = source.splitlines()
+    width = min(max((len(rows[n - 1]) for n in notes), default=0), 72)
+    return "\n".join(r.ljust(width) + notes[n] if n in notes else r for n, r in enumerate(rows, start=1)) + "\n"
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,9 @@ class Var:
 
     @node.setter
     def node(self, node: Node) -> None:
+        capture = current().capture
+        if capture is not None:
+            capture.moved.append((self, self._node))
         node.holders += 1
         self._node.holders -= 1
         self._node = node
@@ -135,7 +138,7 @@ class Var:
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """Its numbers as a NumPy array that shares this Var's memory; bfloat16, which NumPy lacks, becomes float32."""
-        run((self._node,))
+        run((self._node,), "numpy() or item()")
         data = np.asarray(self._node.data, None if self._node.op is not CONSTANT else self.dtype.storage)
         if self.dtype == bfloat16:
             return (data.astype(np.uint32) << 16).view(np.float32)

@@ -24,6 +24,7 @@ import llvmlite
 import numba
 import numpy as np
 
+from jt_edu import memory
 from jt_edu.backends import Program, lean, pool
 from jt_edu.backends.disk import Store
 from jt_edu.backends.python import define
@@ -31,7 +32,6 @@ from jt_edu.backends.spin import SPIN
 from jt_edu.codegen.source import Source
 from jt_edu.errors import KernelError
 
-ALIGNMENT = 64  # bytes: a cache line, and a register of AVX-512
 _SETTINGS = (  # of numba's settings, those that change what it compiles
     "BOUNDSCHECK", "CPU_FEATURES", "CPU_NAME", "DEBUGINFO_DEFAULT", "DISABLE_JIT", "ENABLE_AVX",
     "LLVM_REFPRUNE_PASS", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE", "USE_LLVMLITE_MEMORY_MANAGER",
@@ -65,15 +65,8 @@ class NumbaBackend:
             return program
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-        """Memory for an array, filled with anything, that begins at a multiple of 64 bytes."""
-        wanted = np.dtype(dtype)
-        size = wanted.itemsize
-        for extent in shape:
-            size *= extent
-        if size < 4 * ALIGNMENT:
-            return np.empty(shape, wanted)
-        raw = np.empty(size + ALIGNMENT, np.uint8)
-        return np.ndarray(shape, wanted, raw, -raw.ctypes.data % ALIGNMENT)
+        """Memory for an array, filled with anything; large arrays begin at a cache line."""
+        return memory.pool.empty(shape, dtype)
 
     def launch(
         self, program: Program, arguments: Sequence[Any], span: int, scratch: Sequence[int] = (), align: int = 1

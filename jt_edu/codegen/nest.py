@@ -252,8 +252,8 @@ class Builder:
 
     def _array_accumulator(self, anchor: Anchor, update: Update, op: ReindexReduce, here: Place, rows: int) -> None:
         """Accumulate into the output itself, or into a scratch array where sums need more precision."""
-        node, where = anchor.node, tuple(w.at(here) for w in op.where)
-        where = tuple(spell_loads(w, node, node.shape, axis) for axis, w in enumerate(where))
+        node = anchor.node
+        where = tuple(spell_loads(w, node, node.shape, axis).at(here) for axis, w in enumerate(op.where))
         inside = condition(op, here, where, node.shape)
         if inside is not None:
             update.guard = self.guard(inside, node)

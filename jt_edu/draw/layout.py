@@ -186,7 +186,7 @@ def _across(rows: list[list[Box]]) -> None:
                 near = box.above + box.below if sweep >= SWEEPS else box.above if sweep % 2 == 0 else box.below
                 weight = sum(w for *_, w in near)
                 wishes.append(sum((o.x + there - here) * w for o, there, here, w in near) / weight if weight else box.x)
-                weights.append(weight or 0.01)
+                weights.append(weight or 1e-6)
             for box, x in zip(row, isotonic(wishes, weights, _gaps(row)), strict=True):
                 box.x = x
 

@@ -149,7 +149,7 @@ def _frame(seen: View, kernel: int, cards: list[Card], boxes: dict[Id, Box]) -> 
             weight, source = (1.0, boxes[line.source]) if line.source in inside else (0.4, frame.entries[line.source])
             frame.links.append((Link(source, boxes[line.target], weight=weight), line))
         elif line.source in inside and line.source not in frame.exits:
-            frame.exits[line.source] = Box(LANE, 10 + width(label(seen.cards[line.source]), 11, "mono"), FOOT, rank=foot, lane=True)
+            frame.exits[line.source] = Box(LANE, 22 + width(label(seen.cards[line.source]), 11, "mono"), FOOT, rank=foot, lane=True)
             frame.links.append((Link(boxes[line.source], frame.exits[line.source]), line))
     words = max(width(frame.caption, 11, "caps"), width(frame.name, 12, "mono"))
     head = Box(0.0, words, HEAD, first=True)
@@ -172,7 +172,7 @@ def _outer_links(seen: View, frames: dict[Id, Frame], tops: dict[Id, Box]) -> li
         if a == b or (b in frames and (line.source, b) in known):
             continue
         known.add((line.source, b))
-        weight = 0.3 if seen.cards[line.source].kind in ("source", "constant") else 1.0
+        weight = 0.02 if seen.cards[line.source].kind in ("source", "constant") else 1.0
         out = frames[a].port(frames[a].exits[line.source]) if a in frames else 0.0
         into = frames[b].port(frames[b].entries[line.source]) if b in frames else None
         links.append((Link(tops[a], tops[b], out, into, weight), line))

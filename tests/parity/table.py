@@ -182,7 +182,7 @@ TERNARY = tuple(
     for name, ours, numpy, torch, dtypes, domain in (
         ("where", lambda c, x, y: jt.where(c != 0, x, y), lambda c, x, y: np.where(c != 0, x, y), None, EVERY, "few"),
         ("ternary", lambda c, x, y: jt.ternary(c, x, y), lambda c, x, y: np.where(c, x, y), None, EVERY, "odd"),
-        ("masked_fill", lambda c, x, y: jt.masked_fill(x * y, c != 0, 1), lambda c, x, y: np.where(c != 0, x.dtype.type(1), x * y),
+        ("masked_fill", lambda c, x, y: jt.masked_fill(x * y, c != 0, 1), lambda c, x, y: np.where(c != 0, 1, x * y),
          None, EVERY, "few"),
     )
 )  # fmt: skip

@@ -1,0 +1,236 @@
+"""Compile: capture a whole step once, then replay it with new inputs.
+
+    step = jt.compile(step)
+    step(x, y)      the first time: the Python runs, and the graph it builds is planned
+    step(x, y)      from then on: bind the new arrays, run the kernels, hand out the results
+
+A replay runs none of the Python of the step. What changes from call to call has to be visible to it: array arguments,
+Vars that the step reads or assigns (parameters, running statistics), random numbers, and numbers made by `knob`
+(learning rates). Everything else is part of the step; another shape, dtype or other argument captures it anew.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from jt_edu import backends
+from jt_edu.build import Capture
+from jt_edu.errors import ArgumentError
+from jt_edu.execute import empty_outputs, needed, plan_for, read_slot, run, run_plan, run_step, settle
+from jt_edu.graph import Node
+from jt_edu.meta import CONSTANT, SOURCE
+from jt_edu.plan import Plan
+from jt_edu.settings import current
+from jt_edu.var import Var
+
+Read = Callable[[tuple[Any, ...]], Any]  # array arguments of this call -> what to put into a slot
+
+
+@dataclass
+class Replay:
+    """A captured step: its plan, how each leaf is read, and where the results go."""
+
+    plan: Plan
+    arrays: list[Any]  # fixed leaves, and temporaries that are used again and again
+    reads: list[tuple[int, Read]]
+    before: list[Callable[[], None]]  # Python that runs at each replay: counting steps, drawing numbers
+    moved: list[tuple[Var, int]]  # Vars that the step assigned, and the slot of their new value
+    outputs: Any  # the answer of the step, with `Out` in place of Vars
+    order: list[Node] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Out:
+    """The Var in a slot."""
+
+    slot: int
+    dtype: Any
+
+
+def compile(step: Callable[..., Any]) -> Callable[..., Any]:
+    """Capture `step` at its first call for each kind of argument, and replay it from then on. Also a decorator.
+
+    Args:
+        step: a function of Vars, arrays and other (hashable) arguments. What it reads from elsewhere and is not a Var,
+            such as a global number, is captured as it is.
+
+    Returns:
+        A function of the same arguments; Vars in its answer take no part in gradients taken outside.
+
+    Raises:
+        ArgumentError: the step asks for numbers (`.item()`, printing) while it is captured.
+
+    Example:
+        >>> import jt_edu as jt
+        >>> w = jt.array([1.0, 1.0])
+        >>> @jt.compile
+        ... def step(x):
+        ...     w.update(w + x)
+        ...     return w.sum()
+        >>> step(np.ones(2, "float32")).item(), step(np.ones(2, "float32")).item()
+        (4.0, 6.0)
+    """
+    return _Compiled(step)
+
+
+class _Compiled:
+    """A step, and what was captured of it."""
+
+    def __init__(self, step: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, step)
+        self.step = step
+        self.replays: dict[Any, Replay] = {}
+        self._lock = threading.RLock()
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        given = (*args, *named.values())
+        key = (tuple(_kind(a) for a in given), tuple(named), current().flags.backend, current().flags.fuse)
+        with self._lock:
+            replay = self.replays.get(key)
+            if replay is None or current().traces or not _fits(replay):
+                answer, self.replays[key] = _capture(self.step, args, named)
+                return answer
+            return _replay(replay, tuple(_array(a) for a in given))
+
+
+def _is_array(a: Any) -> bool:
+    return isinstance(a, (Var, np.ndarray))
+
+
+def _kind(a: Any) -> Any:
+    return (type(a), a.shape, a.dtype) if _is_array(a) else a
+
+
+def _array(a: Any) -> Any:
+    if isinstance(a, Var):
+        if a.node.data is None:
+            run((a.node,))
+        return a.node.data
+    return a if not isinstance(a, np.ndarray) or a.flags.c_contiguous else np.ascontiguousarray(a)
+
+
+def _fits(replay: Replay) -> bool:
+    """Whether the Vars that the step reads still have the shapes and dtypes that it was captured with."""
+    return all(v.node.shape == replay.plan.shapes[slot] for v, slot in replay.moved)
+
+
+def _capture(step: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Replay]:
+    """Run the Python of the step, without running its graph; then plan the graph and run it once."""
+    context = current()
+    inputs = {k: Var(a) for k, a in enumerate((*args, *named.values())) if isinstance(a, np.ndarray)}
+    inputs |= {k: a for k, a in enumerate((*args, *named.values())) if isinstance(a, Var)}
+    run([v.node for v in inputs.values()])
+    call = [inputs.get(k, a) for k, a in enumerate((*args, *named.values()))]
+    begin = next(context.ids)
+    with Capture(context) as capture:
+        answer = step(*call[: len(args)], **dict(zip(named, call[len(args) :], strict=True)))
+    moved = list(dict.fromkeys(v for v, _ in capture.moved))
+    wanted = [v.node for v in (*_vars(answer), *moved)]
+    _run_older(wanted, begin)
+    order = needed(wanted)
+    reads, before = _readers(order, inputs, capture)
+    pending = [n for n in dict.fromkeys(wanted) if n.data is None]
+    plan = plan_for(order, pending, context)
+    slot = {n: k for k, n in enumerate(order)}
+    outputs = _map(answer, lambda v: Out(slot[v.node], v.dtype) if v.node in slot else v)
+    fixed = [n.data for n in order]
+    results = run_plan(plan, order, context)
+    settle(plan, order, results)
+    moves = [(v, slot[v.node]) for v in moved if v.node in slot]
+    return answer, Replay(plan, fixed, reads, before, moves, outputs, [_nameless(n) for n in order])
+
+
+def _nameless(node: Node) -> Node:
+    """What errors need to know of a node, without its history."""
+    twin = Node(node.op, (), node.shape, node.dtype)
+    twin.where = node.where
+    return twin
+
+
+def _run_older(wanted: list[Node], begin: int) -> None:
+    """What was pending before the step (fresh parameters, for one) is not part of it."""
+    older = [n for n in needed(wanted) if n.data is None and n.id < begin]
+    run(older)
+
+
+def _readers(
+    order: list[Node], inputs: dict[int, Var], capture: Capture
+) -> tuple[list[tuple[int, Read]], list[Callable[[], None]]]:
+    """How each leaf is read at a replay: from an argument, a Var, the generator, a knob; or it stays as it is."""
+    arguments = {v.node: k for k, v in inputs.items()}
+    numbers = dict(capture.numbers)
+    reads: list[tuple[int, Read]] = []
+    for slot, node in enumerate(order):
+        if node.data is None:
+            continue
+        owner = node.owner() if node.owner is not None else None
+        if node in arguments:
+            reads.append((slot, lambda given, k=arguments[node]: given[k]))  # type: ignore[misc]
+        elif node in numbers:
+            reads.append((slot, lambda given, read=numbers[node]: read()))  # type: ignore[misc]
+        elif owner is not None and node.op is not CONSTANT:
+            reads.append((slot, lambda given, v=owner: _array(v)))  # type: ignore[misc]
+    return reads, list(capture.before)
+
+
+def _replay(replay: Replay, given: tuple[Any, ...]) -> Any:
+    """Bind, run, hand out."""
+    context = current()
+    for advance in replay.before:
+        advance()
+    arrays = replay.arrays.copy()
+    for slot, read in replay.reads:
+        arrays[slot] = read(given)
+    plan, backend = replay.plan, backends.get(context.flags.backend)
+    for step in plan.steps:
+        empty_outputs(step, plan, arrays, backend)
+        run_step(step, plan, arrays, backend, replay.order)
+    for var, slot in replay.moved:
+        _move(var, read_slot(plan, arrays, slot))
+    return _map_out(replay.outputs, plan, arrays)
+
+
+def _move(var: Var, array: Any) -> None:
+    """Give a Var its new value: in place where nothing else reads the old node."""
+    node = var.node
+    if sys.getrefcount(node) <= 3:
+        node.data = array
+        return
+    fresh = Node(SOURCE, (), node.shape, node.dtype, array)
+    fresh.tracked, fresh.name = node.tracked, node.name
+    var.node = fresh
+
+
+def _map_out(outputs: Any, plan: Plan, arrays: list[Any]) -> Any:
+    def var(out: Out) -> Var:
+        data = read_slot(plan, arrays, out.slot)
+        return Var._of(Node(SOURCE, (), plan.shapes[out.slot], out.dtype, data))
+
+    return _map(outputs, var, Out)
+
+
+def _vars(tree: Any) -> list[Var]:
+    found: list[Var] = []
+    _map(tree, lambda v: found.append(v))
+    return found
+
+
+def _map(tree: Any, change: Callable[[Any], Any], leaf: type = Var) -> Any:
+    """The same tuples, lists and dicts with every leaf changed."""
+    if isinstance(tree, leaf):
+        return change(tree)
+    if isinstance(tree, (tuple, list)):
+        return type(tree)(_map(t, change, leaf) for t in tree)
+    if isinstance(tree, dict):
+        return {k: _map(t, change, leaf) for k, t in tree.items()}
+    if isinstance(tree, (int, float, str, type(None), Var)):
+        return tree
+    raise ArgumentError("a compiled step answers with Vars, numbers, and tuples, lists and dicts of them", repr(type(tree)))
+

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from jt_edu.errors import GradientError
 from jt_edu.graph import Node, inputs_first
+from jt_edu.settings import current
 
 if TYPE_CHECKING:
     from jt_edu.var import Var
@@ -57,10 +58,15 @@ def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unuse
         if node in wanted or any(i in reach for i in behind(node)):
             reach.add(node)
     grads: dict[Node, Var] = {loss.node: loss.ones_like() if seed is None else seed} if loss.node in reach else {}
-    for node in reversed(order):
-        if node in grads:
-            grads[node] = _hooked(node, grads[node])
-            _spread(node, grads, reach, wrap, order)
+    context = current()
+    try:
+        for node in reversed(order):
+            if node in grads:
+                context.where = node.where  # a gradient belongs to the line that it is the gradient of
+                grads[node] = _hooked(node, grads[node])
+                _spread(node, grads, reach, wrap, order)
+    finally:
+        context.where = None
     return [_found(t, grads, loss, allow_unused) for t in targets]
 
 
@@ -100,6 +106,8 @@ def _tape_gradients(
             f"{len(parts)} for {len(tape.sources)}",
         )
     for source, part in zip(tape.sources, parts, strict=True):
+        if part is not None and not isinstance(part, type(douts[0])):
+            raise GradientError("Function.grad answers with Vars, or None", type(part).__name__, "jt.array(...)")
         if part is not None and part.shape != source.shape:
             raise GradientError("a gradient has the shape of its input", f"{part.shape} for an input of {source.shape}")
     return list(zip(tape.sources, parts, strict=True))
@@ -110,8 +118,9 @@ def _hooked(node: Node, dout: Var) -> Var:
     for hook in owner.hooks if owner is not None else ():
         changed = hook(dout)
         if changed is not None:
-            if changed.shape != dout.shape:
-                raise GradientError("a hook may change a gradient, not its shape", f"{changed.shape} for {dout.shape}")
+            if not isinstance(changed, type(dout)) or changed.shape != dout.shape:
+                found = getattr(changed, "shape", type(changed).__name__)
+                raise GradientError("a hook answers None or a Var of the gradient's shape", f"{found} for {dout.shape}")
             dout = changed
     return dout
 

@@ -174,7 +174,8 @@ def constant(number: Any, dtype: DType) -> Node:
         bits = 8 * dtype.size
         low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if dtype.kind == "i" else (0, (1 << bits) - 1)
         if not low <= number <= high:
-            raise DtypeError(f"a number that meets {dtype} must fit it, {low} to {high}", str(number), "x.cast('int64')")
+            way = "x.cast('int64')" if dtype.size < 8 else "x.double()"
+            raise DtypeError(f"a number that meets {dtype} must fit it, {low} to {high}", str(number), way)
     return Node(CONSTANT, (), (), dtype, _python_number(number, dtype))
 
 

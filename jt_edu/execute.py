@@ -203,15 +203,14 @@ def read_slot(plan: Plan, arrays: list[Any], slot: int) -> Any:
 
 
 def _check_indices(check: Check, indices: Any, node: Node) -> None:
-    """Entries of an index array must lie inside the axis: checked before the kernel reads there."""
-    if indices.size == 0:
+    """Index arrays and class numbers are checked before a kernel relies on them."""
+    if indices.size == 0 or (check.low <= indices.min() and indices.max() < check.high):
         return
-    length, low, high = check.length, indices.min(), indices.max()
-    if low < -length or high >= length:
-        bad = low if low < -length else high
+    bad = indices[((indices < check.low) | (indices >= check.high)) & (indices != check.also)]
+    if bad.size:
         raise RangeError(
-            f"{node.op.name} looks up positions in an axis of length {length}", f"the index {bad}",
-            f"indices from {-length} to {length - 1}",
+            f"{node.op.name} reads whole numbers from {check.low} to {check.high - 1}", f"the index {bad[0]}",
+            f"an index from {check.low} to {check.high - 1}",
         ).at(node.line)  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from jt_edu.dtypes import DType, bool_, float64, float_of, promote, real_of
+from jt_edu.dtypes import DType, bool_, float64, float_of, int8, promote, real_of
 from jt_edu.errors import DtypeError
 from jt_edu.meta import Elementwise, Rule
 
@@ -36,13 +36,13 @@ DIVIDE = Elementwise(
     "divide", "divide({0}, {1})", "divide",
     (lambda o, d, x, y: d / y.conj(), lambda o, d, x, y: -d * (o / y).conj()), 2,
 )  # fmt: skip
-FLOOR_DIVIDE = Elementwise("floor_divide", "floor_divide({0}, {1})", "real", (), 4)
+FLOOR_DIVIDE = Elementwise("floor_divide", "floor_divide({0}, {1})", "count", (), 4)
 REMAINDER = Elementwise(
-    "remainder", "remainder({0}, {1})", "real",
+    "remainder", "remainder({0}, {1})", "count",
     (lambda o, d, x, y: d, lambda o, d, x, y: -d * FLOOR_DIVIDE(x, y)), 4,
 )  # fmt: skip
 POWER = Elementwise(
-    "power", "power({0}, {1})", "number",
+    "power", "power({0}, {1})", "power",
     (
         lambda o, d, x, y: d * (y * x ** (y - 1)).conj().where_not(y == 0, 0),
         lambda o, d, x, y: d * (o * LOG(x)).conj().where_not(x == 0, 0),
@@ -61,7 +61,7 @@ MINIMUM = Elementwise(
 )  # fmt: skip
 SELECT = Elementwise(
     "select", "select({0}, {1}, {2})", "select",
-    (None, lambda o, d, c, x, y: d.where_not(c == 0, 0), lambda o, d, c, x, y: d.where_not(c, 0)),
+    (None, lambda o, d, c, x, y: d.keep_where(c), lambda o, d, c, x, y: d.where_not(c, 0)),
 )  # fmt: skip
 
 
@@ -100,8 +100,8 @@ LOG2 = _unary("log2", lambda o, d, x: d / (x.conj() * math.log(2)))
 SQRT = _unary("sqrt", lambda o, d, x: d / (o * 2).conj(), 4)
 RSQRT = _unary("rsqrt", lambda o, d, x: d * (o / x * -0.5).conj(), 6)
 SIGMOID = _unary("sigmoid", lambda o, d, x: d * (o - o * o).conj())
-ERF = _unary("erf", lambda o, d, x: d * (EXP(-(x * x)) * (2 / math.sqrt(math.pi))))
-ERFINV = _unary("erfinv", lambda o, d, x: d * (EXP(o * o) * (math.sqrt(math.pi) / 2)), 20)
+ERF = _unary("erf", lambda o, d, x: d * (EXP(-(x * x)) * (2 / math.sqrt(math.pi))), 8, "float_real")
+ERFINV = _unary("erfinv", lambda o, d, x: d * (EXP(o * o) * (math.sqrt(math.pi) / 2)), 20, "float_real")
 
 # trigonometry, circular and hyperbolic
 SIN = _unary("sin", lambda o, d, x: d * COS(x).conj())
@@ -125,10 +125,15 @@ HYPOT = Elementwise(
 )
 
 # rounding, and parts of complex numbers
-FLOOR = _unary("floor", lambda o, d, x: d * 0, 1, "real")
-CEIL = _unary("ceil", lambda o, d, x: d * 0, 1, "real")
-TRUNC = _unary("trunc", lambda o, d, x: d * 0, 1, "real")
-ROUND = _unary("round", lambda o, d, x: d * 0, 1, "real", "round_even({0})")
+def _flat(o: Any, d: Any, x: Any) -> Any:
+    """The gradient of a staircase: 0."""
+    return d * 0
+
+
+FLOOR = Elementwise("floor", "floor({0})", "real", (_flat,), 1, {"b": "{0}"})
+CEIL = Elementwise("ceil", "ceil({0})", "real", (_flat,), 1, {"b": "{0}"})
+TRUNC = Elementwise("trunc", "trunc({0})", "real", (_flat,), 1, {"b": "{0}"})
+ROUND = _unary("round", _flat, 1, "round", "round_even({0})")
 COPY = _unary("copy", lambda o, d, x: d, 1, "same", "{0}")
 CONJ = _unary("conj", lambda o, d, x: d.conj(), 1, "same")
 REAL = _unary("real", lambda o, d, x: d.cast(x.dtype), 1, "part")
@@ -170,6 +175,11 @@ def _itself(d: DType) -> DType:
     return d
 
 
+def _count(d: DType) -> DType:
+    """Bools count as 0 and 1 in the smallest integers, as in NumPy."""
+    return int8 if d is bool_ else d
+
+
 def _always(wanted: DType) -> Callable[[DType], DType]:
     return lambda d: wanted
 
@@ -178,7 +188,10 @@ def _always(wanted: DType) -> Callable[[DType], DType]:
 RULES: dict[str, tuple[Callable[[str, DType], None], Callable[[DType], DType], Callable[[DType], DType]]] = {
     "same": (_any, _itself, _itself),
     "number": (_not("b", "does not know bools (as in NumPy)"), _itself, _itself),
-    "real": (_not("c", "needs real numbers"), lambda d: promote(d, float_of(d)) if d is bool_ else d, _itself),
+    "power": (_any, _count, _itself),
+    "count": (_not("c", "needs real numbers"), _count, _itself),
+    "real": (_not("c", "needs real numbers"), _itself, _itself),
+    "round": (_not("c", "needs real numbers"), lambda d: float_of(d) if d is bool_ else d, _itself),
     "ordered": (_not("c", "needs numbers that have an order"), _itself, _itself),
     "float": (_any, float_of, _itself),
     "float_real": (_not("c", "needs real numbers"), float_of, _itself),
@@ -186,7 +199,7 @@ RULES: dict[str, tuple[Callable[[str, DType], None], Callable[[DType], DType], C
     "compare": (_any, _itself, _always(bool_)),
     "logic": (_any, _always(bool_), _itself),
     "bits": (_not("fc", "works on the bits of whole numbers"), _itself, _itself),
-    "whole": (_not("fcb", "works on whole numbers"), _itself, _itself),
+    "whole": (_not("fc", "works on whole numbers"), _count, _itself),
     "test": (_any, _itself, _always(bool_)),
     "magnitude": (_any, _itself, real_of),
     "part": (_any, _itself, real_of),

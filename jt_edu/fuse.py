@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from jt_edu.expression import Expression, Term
 from jt_edu.functions import MULTIPLY
 from jt_edu.graph import Node, Shape
-from jt_edu.index import as_index, counter, counters, counters_of
+from jt_edu.index import Index, as_index, counter, counters, counters_of
 from jt_edu.meta import CONSTANT, SOURCE, Counter, Elementwise, Reindex, ReindexReduce
 from jt_edu.relay import Product, matrix_product
 from jt_edu.trace import Decision
@@ -126,7 +126,7 @@ class Fuser:
             if not self._store_shared(kernels):
                 break
         stored = {n for n in self.order if n in self.why} | self._read_elsewhere(kernels, home)
-        return Fused(kernels, stored, self._decisions(kernels, home, stored))
+        return Fused(kernels, stored, self._decisions(home))
 
     def _store(self, node: Node, rule: str, reason: str) -> None:
         if node.data is None and node.op is not CONSTANT:
@@ -141,6 +141,8 @@ class Fuser:
             if not isinstance(node.op, (Elementwise, Reindex, ReindexReduce, Counter)):
                 for n in (node, *node.inputs):
                     self._store(n, "whole array", f"{node.op.name} works on whole arrays")
+            if isinstance(node.op, Reindex) and node.op.within:
+                self._store(node.inputs[0], "whole array", "its numbers are checked before a kernel reads them")
             if isinstance(node.op, (Reindex, ReindexReduce)):
                 for i in node.inputs[1:]:
                     self._store(i, "whole array", f"{node.op.name} looks up indices in it")
@@ -328,47 +330,61 @@ class Fuser:
             if at_home and ready and (shares or self._same_size(stage, anchor)):
                 anchor.axes = model.axes
                 stage.anchors.append(anchor)
+                self._promote(kernel, anchor)
                 return True
         return False
+
+    def _promote(self, kernel: Kernel, anchor: Anchor) -> None:
+        """The rows of a reduction become outer loops of a kernel that has none, so that others can join row by row."""
+        if not kernel.outer and len(kernel.stages) == 1 and anchor.by_rows > 0 and anchor.kept is not None:
+            kernel.outer = tuple(anchor.axes[k] for k in anchor.kept)
+            rest = tuple(a for a in kernel.stages[0].loops if a not in kernel.outer)
+            kernel.stages[0].loops = kernel.outer + rest
 
     def _same_size(self, stage: Stage, anchor: Anchor) -> bool:
         """Small results of the same shape, such as two parameters updated by one optimiser step, are never joined."""
         return False
 
-    def _outer_read(self, kernel: Kernel, source: Anchor, t: Term, axes: dict[int, int], before: int) -> bool:
-        """Whether a value that an earlier stage reduces per row is read at the current row."""
-        if not source.reduces or t.guard is not None or source.kept is None or source.by_rows < 0:
-            return False
-        if not any(source in s.anchors for s in kernel.stages[:before]):
-            return False
-        rows = [source.axes[k] for k in source.kept]
-        if rows != list(kernel.outer):
-            return False
+    def _row_indices(self, kernel: Kernel, source: Anchor, t: Term) -> list[tuple[Index, int]] | None:
+        """(index, outer loop) pairs that must agree for `t` to read what its row has made; None if it never can."""
+        if t.guard is not None:
+            return None
+        if not source.reduces:  # stored by an earlier loop of this row
+            return [(t.where[k], axis) for k, axis in enumerate(source.axes) if axis in kernel.outer]
+        if source.kept is None or source.by_rows < 0 or [source.axes[k] for k in source.kept] != list(kernel.outer):
+            return None
         where = [w for w, o in zip(t.where, source.node.op.where, strict=True) if o.op == "counter"]  # type: ignore[attr-defined]
+        return list(zip(where, kernel.outer, strict=True))
+
+    def _outer_read(self, kernel: Kernel, source: Anchor, t: Term, axes: dict[int, int], before: int) -> bool:
+        """Whether a value that an earlier stage completes for each row is read at the current row."""
+        pairs = self._row_indices(kernel, source, t)
+        if pairs is None or not any(source in s.anchors for s in kernel.stages[:before]):
+            return False
         return all(
             (w.op == "counter" and axes.get(w.args[0]) == row) or (w == as_index(0) and kernel.extents[row] == 1)
-            for w, row in zip(where, rows, strict=True)
+            for w, row in pairs
         )
 
     def _join_outer(self, kernel: Kernel, anchor: Anchor, mine: dict[Node, Anchor], inside: list[Term]) -> bool:
-        """Outer loops: it reads this kernel's reductions at the row that is being worked on."""
+        """Outer loops: it reads what this kernel completes for the row that is being worked on."""
         axes: dict[int, int] = {}
         for t in inside:
-            source = mine[t.node]
-            if not source.reduces or source.kept is None:
+            pairs = self._row_indices(kernel, mine[t.node], t)
+            if pairs is None:
                 return False
-            where = [w for w, o in zip(t.where, source.node.op.where, strict=True) if o.op == "counter"]  # type: ignore[attr-defined]
-            for w, k in zip(where, source.kept, strict=True):
-                if w.op == "counter" and axes.setdefault(w.args[0], source.axes[k]) != source.axes[k]:
+            for w, row in pairs:
+                if w.op == "counter" and axes.setdefault(w.args[0], row) != row:
                     return False
-        if not inside or len(set(axes.values())) != len(axes) or not set(axes.values()) <= set(kernel.outer):
+        if not inside or len(set(axes.values())) != len(axes):
             return False
         if any(anchor.loops[k] != kernel.extents[row] for k, row in axes.items()):
             return False
         if any(not self._outer_read(kernel, mine[t.node], t, axes, len(kernel.stages)) for t in inside):
             return False
-        missing = [row for row in kernel.outer if row not in axes.values()]
-        if any(kernel.extents[row] != 1 for row in missing):
+        if any(kernel.extents[row] != 1 for row in kernel.outer if row not in axes.values()):
+            return False
+        if not any(mine[t.node].reduces for t in inside) and not kernel.outer:
             return False
         rest = [k for k in range(len(anchor.loops)) if k not in axes]
         axes |= dict(zip(rest, kernel.new_loops(anchor.loops[k] for k in rest), strict=True))
@@ -428,17 +444,25 @@ class Fuser:
 
     # the record
 
-    def _decisions(self, kernels: list[Kernel], home: dict[Node, int], stored: set[Node]) -> list[Decision]:
+    def _decisions(self, home: dict[Node, int]) -> list[Decision]:
         """One record per edge of the graph: fused or cut, and by which rule."""
-        record = []
+        record, places = [], self._places(home)
         for node in self.order:
             for i in dict.fromkeys(node.inputs):
                 if i.op is SOURCE or i.op is CONSTANT or i.data is not None:
                     continue
-                record.append(self._decision(i, node, home, stored))
+                record.append(self._decision(i, node, places))
         return record
 
-    def _decision(self, i: Node, node: Node, home: dict[Node, int], stored: set[Node]) -> Decision:
+    def _places(self, home: dict[Node, int]) -> dict[Node, set[int]]:
+        """The kernels in which each node is computed: its own, or those of everything that it is inlined into."""
+        places: dict[Node, set[int]] = {}
+        for node in reversed(self.order):
+            inlined = set().union(*(places[r] for r in self.readers[node]))
+            places[node] = {home[node]} if node in home else inlined
+        return places
+
+    def _decision(self, i: Node, node: Node, places: dict[Node, set[int]]) -> Decision:
         if i not in self.why and not isinstance(i.op, ReindexReduce):
             if node in self.products or any(r in self.products for r in self.readers[node]):
                 return Decision(i.id, node.id, True, "contraction", "this is a matrix product; BLAS reads it as one")
@@ -446,7 +470,7 @@ class Fuser:
             return Decision(i.id, node.id, True, rule, f"{i.op.name} is computed where {node.op.name} needs it")
         if self._is_alias(node):
             return Decision(i.id, node.id, True, "alias", "a reshape of an array is the same memory")
-        together = i in home and home.get(self._root(node), -1) == home[i]
+        together = not self._is_alias(i) and places[node] == places[i]
         if together and isinstance(i.op, ReindexReduce):
             return Decision(i.id, node.id, True, "outer loops", f"{node.op.name} uses {i.op.name} row by row")
         rule, reason = self.why.get(i, ("reduction", f"{i.op.name} is complete only after its last iteration"))

@@ -38,7 +38,7 @@ HOME = str(Path(__file__).parent)
 class Node:
     """One value of the graph: the operator that makes it, its inputs, its shape and dtype, and, once run, its data."""
 
-    __slots__ = ("__weakref__", "data", "dtype", "holders", "id", "inputs", "name", "op", "owner",
+    __slots__ = ("__weakref__", "data", "dtype", "gradient", "holders", "id", "inputs", "name", "op", "owner",
                  "shape", "tape", "tracked", "where")  # fmt: skip
 
     op: Op
@@ -50,6 +50,7 @@ class Node:
     holders: int  # how many Vars of the learner point here
     tracked: bool  # takes part in gradients
     where: tuple[CodeType, int] | None  # the learner's code, and the instruction in it
+    gradient: bool  # built by jt.grad
     name: str
     owner: Any  # weak reference to the Var that hooks and `.grad` belong to, or None
     tape: Any  # a Function's own gradient, which replaces the operator's, or None
@@ -67,10 +68,8 @@ class Node:
                 if i.tracked:
                     self.tracked = True
                     break
-        frame = sys._getframe(1)
-        while frame.f_code.co_filename.startswith(HOME) and frame.f_back is not None:
-            frame = frame.f_back
-        self.where = (frame.f_code, frame.f_lasti)
+        self.where = context.where or callers_line()
+        self.gradient = context.where is not None
         if context.traces:
             announce(context, self)
 
@@ -87,6 +86,14 @@ class Node:
     def __repr__(self) -> str:
         inputs = ", ".join(f"#{i.id}" for i in self.inputs)
         return f"#{self.id} {self.op.name}({inputs}) {self.shape} {self.dtype}"
+
+
+def callers_line() -> tuple[CodeType, int]:
+    """The innermost place outside of jt_edu that led here: the learner's line."""
+    frame = sys._getframe(2)
+    while frame.f_code.co_filename.startswith(HOME) and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_code, frame.f_lasti
 
 
 def announce(context: Context, node: Node) -> None:

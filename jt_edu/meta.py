@@ -95,6 +95,7 @@ class Reindex(Op):
     valid: Index | None = None
     guards: tuple[tuple[int, bool, bool], ...] = ()
     flat: bool = False  # a reshape: the same elements in the same order
+    within: tuple[int, int, int] | None = None  # the numbers read are from low to below high, or a third one
 
     @property
     def picks(self) -> bool:
@@ -119,6 +120,7 @@ class ReindexReduce(Op):
     where: tuple[Index, ...]  # one per axis of the output, in the counters of x
     valid: Index | None = None
     guards: tuple[tuple[int, bool, bool], ...] = ()
+    whole: bool = True  # every cell of the output is reached
 
     def gradients(self) -> Sequence[Rule | None]:
         return (REDUCERS[self.reducer].gradient(self),)
@@ -126,7 +128,7 @@ class ReindexReduce(Op):
     @property
     def kept(self) -> tuple[int, ...] | None:
         """Which axes of x survive, in output order, where the map only drops axes; None for a real scatter."""
-        if self.guards or self.valid is not None:
+        if self.guards or self.valid is not None or not self.whole:
             return None
         axes = [w.args[0] for w in self.where if w.op == "counter"]
         plain = all(w.op == "counter" or w == as_index(0) for w in self.where)
@@ -229,7 +231,15 @@ def reindex_reduce(
     if reducer not in REDUCERS:
         raise ArgumentError(f"{name} reduces with one of {', '.join(REDUCERS)}", repr(reducer))
     _check_axes(name, shape, source, where)
-    return ReindexReduce(name, reducer, shape, where, valid, guards_of(where, shape, source) if guarded else ())
+    whole = all(w.op != "counter" or n == source[w.args[0]] for w, n in zip(where, shape, strict=True))
+    whole = whole and all(n == 1 for w, n in zip(where, shape, strict=True) if w == as_index(0))
+    return ReindexReduce(name, reducer, shape, where, valid, guards_of(where, shape, source) if guarded else (), whole)
+
+
+@lru_cache(maxsize=1 << 12)
+def in_range(shape: Shape, low: int, high: int, also: int) -> Reindex:
+    """A view of whole numbers that are checked, before a kernel reads them, to be in [low, high) or equal to `also`."""
+    return Reindex("in_range", shape, counters(len(shape)), flat=True, within=(low, high, also))
 
 
 def guards_of(where: Sequence[Index], shape: Shape, loops: Shape) -> tuple[tuple[int, bool, bool], ...]:

@@ -41,11 +41,13 @@ class Bind:
 
 @dataclass(frozen=True)
 class Check:
-    """The entries of the index array in `slot` must lie in [-length, length)."""
+    """The whole numbers in `slot` must lie in [low, high), or be `also`."""
 
     slot: int
-    length: int
-    node: int  # slot of the operator that looks up
+    low: int
+    high: int
+    also: int
+    node: int  # slot of the operator that relies on it
 
 
 @dataclass
@@ -192,7 +194,9 @@ def _checks(kernel: Kernel, slot: dict[Node, int]) -> list[Check]:
                 shape = n.inputs[0].shape if isinstance(n.op, Reindex) else n.shape
                 for w, length in zip(n.op.where, shape, strict=True):
                     for k in _index_arrays(w):
-                        found[Check(slot[n.inputs[1 + k]], length, slot[n])] = None
+                        found[Check(slot[n.inputs[1 + k]], -length, length, 0, slot[n])] = None
+            if isinstance(n.op, Reindex) and n.op.within:
+                found[Check(slot[n.inputs[0]], *n.op.within, slot[n])] = None
             if n is anchor.node or (n.data is None and not isinstance(n.op, ReindexReduce)):
                 waiting.extend(n.inputs)
     return list(found)

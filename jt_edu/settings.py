@@ -50,6 +50,7 @@ class Context:
     traces: list[Trace] = field(default_factory=list)
     no_grad: bool = False
     ids: Iterator[int] = field(default_factory=itertools.count)
+    where: Any = None  # while a gradient is built: the line of the operator whose gradient it is
     capture: Any = None  # what jt.compile is capturing, if it is
     rank_state: dict[str, Any] = field(default_factory=dict)  # other floors: "generator", "communicator"
 

@@ -18,12 +18,13 @@ import numpy as np
 
 from jt_edu import functions as f
 from jt_edu.autograd import LEAF
-from jt_edu.build import broadcast, cast, check_shape, elementwise, filled, flat_view, operand_of, source
+from jt_edu.build import broadcast, cast, check_shape, constant, elementwise, filled, flat_view, operand_of, source
 from jt_edu.dtypes import DType, as_dtype, bfloat16, int64, promote
-from jt_edu.errors import DtypeError, ShapeError
+from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.execute import run
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, parse
+from jt_edu.lookup import check_fill, check_lookup
 from jt_edu.meta import CONSTANT, COUNTERS, SOURCE, Elementwise, Reindex, ReindexReduce, answers, reindex, reindex_reduce
 from jt_edu.settings import current
 
@@ -166,6 +167,9 @@ class Var:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.array(self.numpy(), dtype, copy=copy)
 
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
     def __float__(self) -> float:
         return float(self.item())
 
@@ -237,6 +241,8 @@ class Var:
 
     def register_hook(self, hook: Callable[[Var], Var | None]) -> Callable[[], None]:
         """Call `hook(gradient)` whenever a gradient of this Var is built; what it returns replaces it. Returns an undo."""
+        if not callable(hook):
+            raise ArgumentError("register_hook takes a function of the gradient", repr(hook))
         self._hooks = (*self._hooks, hook)
         self._node.owner = weakref.ref(self)
 
@@ -311,6 +317,10 @@ class Var:
         """This Var where `condition` is false, `value` where it is true."""
         return as_var(condition).apply(f.SELECT, as_var(value, self.dtype), self)
 
+    def keep_where(self, condition: Var) -> Var:
+        """This Var where `condition` is true, 0 where it is false."""
+        return condition.apply(f.SELECT, self, Var._of(constant(0, self.dtype)))
+
     def zeros_like(self) -> Var:
         """Zeros of the same shape and dtype."""
         return Var._of(filled(self.shape, 0, self.dtype))
@@ -340,10 +350,11 @@ class Var:
                    [2, 4]])
         """
         size = check_shape(shape)
-        index = self._indices(where, len(size))
-        inside = None if valid is None else self._indices(valid, len(size))[0]
-        arrays = [as_var(e).node for e in extras]
-        op = reindex("reindex", self.shape, size, index, fill, inside)
+        index = self._indices("reindex", where, len(size))
+        inside = None if valid is None else self._indices("reindex", valid, len(size))[0]
+        arrays = [_index_array(e) for e in extras]
+        check_lookup("reindex", index, inside, size, arrays)
+        op = reindex("reindex", self.shape, size, index, check_fill("reindex", fill, self.dtype), inside)
         return Var._of(Node(op, (self._node, *arrays), size, self.dtype))._inherit(self)
 
     def reindex_reduce(
@@ -360,9 +371,12 @@ class Var:
             array([3, 3])
         """
         size = check_shape(shape)
-        index = self._indices(where, self.ndim)
-        inside = None if valid is None else self._indices(valid, self.ndim)[0]
-        arrays = [as_var(e).node for e in extras]
+        index = self._indices("reindex_reduce", where, self.ndim)
+        inside = None if valid is None else self._indices("reindex_reduce", valid, self.ndim)[0]
+        arrays = [_index_array(e) for e in extras]
+        check_lookup("reindex_reduce", index, inside, self.shape, arrays)
+        if self.dtype.kind == "c" and reducer in ("maximum", "minimum"):
+            raise DtypeError(f"{reducer} needs numbers that have an order", f"dtype {self.dtype}", "x.abs()")
         op = reindex_reduce("reindex_reduce", reducer, self.shape, size, index, True, inside)
         return Var._of(Node(op, (self._node, *arrays), size, self.dtype))._inherit(self)
 
@@ -371,10 +385,12 @@ class Var:
         self._node.tracked = self._node.tracked and other._node.tracked
         return self
 
-    def _indices(self, where: Any, loops: int) -> tuple[Index, ...]:
+    def _indices(self, name: str, where: Any, loops: int) -> tuple[Index, ...]:
         if callable(where):
             return answers(where, loops)
-        texts = [where] if isinstance(where, str) else list(where)
+        if not isinstance(where, (str, Index, tuple, list)):
+            raise ArgumentError(f"{name} takes a function of counters, or a list of index strings", repr(where))
+        texts = list(where) if isinstance(where, (tuple, list)) else [where]
         return tuple(parse(t, self.shape) if isinstance(t, str) else as_index(t) for t in texts)
 
     # the two reindexes as each other's gradient
@@ -492,6 +508,11 @@ def _var(value: Any, partner: DType | None) -> Var:
     if isinstance(value, Var):
         return value
     return Var._of(source(value) if partner is None else operand_of(value, partner))
+
+
+def _index_array(value: Any) -> Node:
+    node = as_var(value).node
+    return cast(node, int64) if node.dtype.kind in "iu" else node
 
 
 def _node_of(value: Any, partner: DType) -> Node:

@@ -173,6 +173,9 @@ class Builder:
                 self._write(anchor.node, value, anchor.node.shape, here)
                 self.kept.append(set(anchor.axes))
         self._close_to(len(self.kernel.outer))
+        for anchor in stage.anchors:
+            if not anchor.reduces:
+                del self.registers[anchor.node]  # later stages read the array
 
     def _write(self, node: Node, value: Value, shape: Shape, where: Place) -> None:
         access = Access("out", node, where, shape)

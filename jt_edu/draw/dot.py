@@ -24,7 +24,9 @@ def dot_source(document: Mapping[str, Any]) -> graphviz.Source:
     try:
         import graphviz
     except ModuleNotFoundError as missing:
-        raise BackendError("dot() hands the graph to the package graphviz", f"{missing}", "pip install graphviz") from None
+        raise BackendError(
+            "dot() hands the graph to the package graphviz", f"{missing}", "pip install graphviz"
+        ) from None
     return graphviz.Source(dot_text(document))
 
 
@@ -60,7 +62,7 @@ def _node(node: Mapping[str, Any], *, output: bool) -> str:
     words = _quoted(f"{cut(f'{name} = {op}' if name else op, 40)}\n{shape_text(node)}")
     borders = (2 if node.get("stored") else 1) + output
     tip = _quoted(clean(node.get("where", "")) or op)
-    return f'{_quoted(node["id"])} [label={words} shape={SHAPES.get(node.get("kind", ""), "box")} peripheries={borders} tooltip={tip}]'
+    return f"{_quoted(node['id'])} [label={words} shape={SHAPES.get(node.get('kind', ''), 'box')} peripheries={borders} tooltip={tip}]"
 
 
 def _quoted(text: object) -> str:

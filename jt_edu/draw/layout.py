@@ -12,7 +12,7 @@ of each line. Nothing here knows operators, kernels or colours.
 from __future__ import annotations
 
 import heapq
-from bisect import insort, bisect_right
+from bisect import bisect_right, insort
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -30,26 +30,6 @@ ENTRY = 14.0  # pixels between two lines that end at one box
 
 
 @dataclass(eq=False, slots=True)
-class Box:
-    """Something to place. `x` is its axis, where lines leave; it takes `left` and `right` of that, below `y`."""
-
-    left: float
-    right: float
-    height: float
-    half: float = 0.0  # lines may end this far from the axis
-    inset: float = 0.0  # lines end this far inside its top, and begin this far inside its bottom
-    rank: int = 0
-    low: bool = False  # stands at the bottom of its rank
-    first: bool = False  # stands before all others of its rank
-    lane: bool = False
-    place: int = 0
-    x: float = 0.0
-    y: float = 0.0
-    above: list[Near] = field(default_factory=list)
-    below: list[Near] = field(default_factory=list)
-
-
-@dataclass(eq=False, slots=True)
 class Link:
     """A line from `source` down to `target`, through lanes. `points`: straight, bent, straight, bent, …, straight."""
 
@@ -57,7 +37,6 @@ class Link:
     target: Box
     out: float = 0.0  # where it begins, from the axis of its source
     into: float | None = None  # where it ends, from the axis of its target; None: wherever there is room
-    weight: float = 1.0
     points: list[Point] = field(default_factory=list)
 
 
@@ -96,15 +75,18 @@ def place(boxes: Sequence[Box], links: Sequence[Link], gap: float) -> tuple[floa
     used = {rank: k for k, rank in enumerate(sorted({box.rank for box in boxes}))}
     for box in boxes:
         box.rank = used[box.rank]
-    chains = [_chain(link) for link in links]
+    fed, read = {link.target for link in links}, {link.source for link in links}
+    chains = [
+        _chain(link, (1.0 if link.source in fed else 0.02) * (1.0 if link.target in read else 0.3)) for link in links
+    ]
     lanes = [box for chain in chains for box in chain[1:-1]]
     rows: list[list[Box]] = [[] for _ in used]
     for box in (*boxes, *lanes):
         rows[box.rank].append(box)
     _order(rows)
-    _across(rows)
-    _straighten(rows, chains)
-    _to_the_left(rows)
+    across(rows)
+    straighten(rows)
+    to_the_left(rows)
     _spread(links, chains)
     tops, bottoms = _down(rows, chains, gap)
     for link, chain in zip(links, chains, strict=True):
@@ -112,15 +94,18 @@ def place(boxes: Sequence[Box], links: Sequence[Link], gap: float) -> tuple[floa
     return max((box.x + box.right for row in rows for box in row), default=0.0), bottoms[-1] if rows else 0.0
 
 
-def _chain(link: Link) -> list[Box]:
-    """The boxes a link passes: its source, a lane in every rank between, its target. They become neighbours."""
+def _chain(link: Link, weight: float) -> list[Box]:
+    """The boxes a link passes: its source, a lane in every rank between, its target. They become neighbours.
+
+    Lanes want to be straight most of all, then the ways from box to box; what only begins or only ends gives way.
+    """
     between = range(link.source.rank + 1, link.target.rank)
     chain = [link.source, *(Box(LANE, LANE, 0.0, rank=k, lane=True) for k in between), link.target]
     for upper, lower in pairwise(chain):
         out, into = link.out if upper is link.source else 0.0, (link.into or 0.0) if lower is link.target else 0.0
-        weight = link.weight * (8.0 if upper.lane and lower.lane else 0.002 if upper.lane or lower.lane else 1.0)
-        lower.above.append((upper, out, into, weight))
-        upper.below.append((lower, into, out, weight))
+        pull = 8.0 if upper.lane and lower.lane else weight * (0.002 if upper.lane or lower.lane else 1.0)
+        lower.above.append((upper, out, into, pull))
+        upper.below.append((lower, into, out, pull))
     return chain
 
 
@@ -174,76 +159,6 @@ def _crossings(rows: list[list[Box]]) -> int:
     return total
 
 
-def _across(rows: list[list[Box]]) -> None:
-    """x of every box. A sweep moves each rank as near to its neighbours as order and distances allow."""
-    for row in rows:
-        for box, x in zip(row, accumulate(_gaps(row)), strict=True):
-            box.x = x
-    for sweep in range(SWEEPS + 2):
-        for row in rows if sweep % 2 == 0 else reversed(rows):
-            wishes, weights = [], []
-            for box in row:
-                near = box.above + box.below if sweep >= SWEEPS else box.above if sweep % 2 == 0 else box.below
-                weight = sum(w for *_, w in near)
-                wishes.append(sum((o.x + there - here) * w for o, there, here, w in near) / weight if weight else box.x)
-                weights.append(weight or 1e-6)
-            for box, x in zip(row, isotonic(wishes, weights, _gaps(row)), strict=True):
-                box.x = x
-
-
-def _straighten(rows: list[list[Box]], chains: Sequence[list[Box]]) -> None:
-    """All lanes of a link at one x, where their neighbours leave room for that."""
-    _number(rows)
-    for chain in chains:
-        low, high = float("-inf"), float("inf")
-        lanes = [box for box in chain if box.lane and len(box.above) < 2 and len(box.below) < 2]
-        for lane in lanes:
-            row, k = rows[lane.rank], lane.place
-            if k:
-                low = max(low, row[k - 1].x + row[k - 1].right + lane.left)
-            if k + 1 < len(row):
-                high = min(high, row[k + 1].x - row[k + 1].left - lane.right)
-        if len(lanes) > 1 and low <= high:
-            x = min(max(sum(lane.x for lane in lanes) / len(lanes), low), high)
-            for lane in lanes:
-                lane.x = x
-
-
-def _to_the_left(rows: list[list[Box]]) -> None:
-    """Begin at x = 0. A box that stands first in its row stands at the left edge, or left of it, if others need room."""
-    edge = min((box.x - box.left for row in rows for box in row if not box.first), default=0.0)
-    for row in rows:
-        if row and row[0].first:
-            row[0].x = min([edge + row[0].left, *(box.x - gap for box, gap in zip(row[1:2], _gaps(row[:2])[1:], strict=True))])
-    edge = min((box.x - box.left for row in rows for box in row), default=0.0)
-    for row in rows:
-        for box in row:
-            box.x -= edge
-
-
-def _gaps(row: Sequence[Box]) -> list[float]:
-    """Least distances between the axes of neighbours in a row; the first is from nowhere."""
-    apart = [a.right + b.left + (0.0 if a.lane or b.lane else APART) for a, b in pairwise(row)]
-    return [0.0, *apart] if row else []
-
-
-def isotonic(wishes: Sequence[float], weights: Sequence[float], gaps: Sequence[float]) -> list[float]:
-    """The positions nearest to the wishes (weighted least squares) that keep the order and the gaps.
-
-    Neighbours that would come too close are merged into a block, which stands at the weighted mean of its wishes.
-    """
-    offsets = list(accumulate(gaps))
-    blocks: list[tuple[float, float, int]] = []  # mean, weight, members
-    for wish, weight, offset in zip(wishes, weights, offsets, strict=True):
-        mean, total, members = wish - offset, weight, 1
-        while blocks and blocks[-1][0] >= mean:
-            left, w, n = blocks.pop()
-            mean, total, members = (left * w + mean * total) / (w + total), w + total, members + n
-        blocks.append((mean, total, members))
-    means = [mean for mean, _, members in blocks for _ in range(members)]
-    return [mean + offset for mean, offset in zip(means, offsets, strict=True)]
-
-
 def _spread(links: Sequence[Link], chains: Sequence[list[Box]]) -> None:
     """Where lines end at a box: as straight as possible, side by side."""
     entries: dict[Box, list[tuple[float, Link]]] = defaultdict(list)
@@ -255,7 +170,9 @@ def _spread(links: Sequence[Link], chains: Sequence[list[Box]]) -> None:
         apart = min(ENTRY, 2 * box.half / len(arriving))
         room = box.half - apart * (len(arriving) - 1) / 2
         wishes = [min(max(x - box.x, -room), room) for x, _ in arriving]
-        for (_, link), x in zip(arriving, isotonic(wishes, [1.0] * len(wishes), [0.0] + [apart] * (len(wishes) - 1)), strict=True):
+        for (_, link), x in zip(
+            arriving, isotonic(wishes, [1.0] * len(wishes), [0.0] + [apart] * (len(wishes) - 1)), strict=True
+        ):
             link.into = x
 
 

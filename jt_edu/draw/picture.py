@@ -1,8 +1,8 @@
 """Picture: one graph document, as a picture, as text, and for Graphviz.
 
-    Picture(document)            a notebook shows it
-    print(Picture(document))     a table of all nodes
-    .save("graph.svg")           or .html: the picture and the table in one file
+Picture(document)            a notebook shows it
+print(Picture(document))     a table of all nodes
+.save("graph.svg")           or .html: the picture and the table in one file
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class Picture:
         found = document.get("format"), document.get("version")
         if found != (FORMAT, VERSION):
             raise ArgumentError(
-                f"Picture draws documents of the format {FORMAT!r}, version {VERSION}", f"{found[0]!r}, version {found[1]!r}"
+                f"Picture draws documents of the format {FORMAT!r}, version {VERSION}",
+                f"{found[0]!r}, version {found[1]!r}",
             )
         self.document = document
 
@@ -67,7 +68,10 @@ class Picture:
         sources = [node for node in nodes.values() if node.get("kind") == "source"]
         outputs = [nodes[i] for i in self.document.get("outputs", ()) if i in nodes]
         size = count(len(nodes), "node") + (f" in {count(kernels, 'kernel')}" if kernels else "")
-        ways = [_list([_name(s) for s in sources], "go", "in"), _list([f"{_name(o)} {shape_text(o)}" for o in outputs], "come", "out")]
+        ways = [
+            _list([_name(s) for s in sources], "go", "in"),
+            _list([f"{_name(o)} {shape_text(o)}" for o in outputs], "come", "out"),
+        ]
         return f"A graph of {size}: {', '.join(filter(None, ways)) or 'no sources, no outputs'}."
 
     @cached_property
@@ -100,7 +104,9 @@ class Picture:
             case ".svg":
                 path.write_text(self.svg, encoding="utf-8")
             case ".html":
-                page = PAGE.format(title=escape(self.summary), picture=self._repr_html_(), table=escape(clean_lines(self.text)))
+                page = PAGE.format(
+                    title=escape(self.summary), picture=self._repr_html_(), table=escape(clean_lines(self.text))
+                )
                 path.write_text(page, encoding="utf-8")
             case other:
                 raise ArgumentError("Picture.save writes .svg and .html", repr(other), f"{path.stem}.svg")
@@ -116,7 +122,9 @@ class Picture:
     def __repr__(self) -> str:
         rows = self.text.split("\n")
         rest = len(rows) - SHORT - 2
-        return self.text if rest <= 0 else "\n".join([*rows[: SHORT + 2], f"… and {count(rest, 'node')} more: see .text"])
+        return (
+            self.text if rest <= 0 else "\n".join([*rows[: SHORT + 2], f"… and {count(rest, 'node')} more: see .text"])
+        )
 
 
 def clean_lines(text: str) -> str:

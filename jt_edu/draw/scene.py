@@ -12,14 +12,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from jt_edu.draw.layout import APART, LANE, Box, Link, Point, place
+from jt_edu.draw.layout import LANE, Box, Link, Point, place
 from jt_edu.draw.text import KINDS, count, cut, width
 from jt_edu.draw.view import Card, Chip, Id, Line, View, group
 
 CAPITALS = ("output", "alone")  # chips in small capitals
 CARD = 46.0  # height
 CHIP, CHIP_APART, CHIP_PAD, STALK = 20.0, 5.0, 8.0, 10.0
-PAD = {"source": 20.0, "reindex": 22.0, "reindex_reduce": 22.0, "index": 22.0, "constant": 22.0, "code": 18.0, "hostcall": 20.0}
+PAD = {
+    "source": 20.0,
+    "reindex": 22.0,
+    "reindex_reduce": 22.0,
+    "index": 22.0,
+    "constant": 22.0,
+    "code": 18.0,
+    "hostcall": 20.0,
+}
 BETWEEN = 18.0  # words on the left and on the right of a card
 FRAME, HEAD, FOOT = 16.0, 36.0, 18.0
 GAP, INNER_GAP = 36.0, 26.0
@@ -117,7 +125,9 @@ def compose(seen: View) -> Scene:
         tops[key].rank, tops[key].low = seen.outer[key], key not in frames and card.id not in arrived
     links = _outer_links(seen, frames, tops)
     across, down = place(list(tops.values()), [link for link, _ in links], GAP)
-    lines = [(_style(seen, line, framed=group(seen.cards[line.target]) in frames), line, link.points) for link, line in links]
+    lines = [
+        (_style(seen, line, framed=group(seen.cards[line.target]) in frames), line, link.points) for link, line in links
+    ]
     scene = Scene([], list(frames.values()), lines, [], across, down)
     for frame in frames.values():
         _unpack(scene, seen, frame, boxes)
@@ -146,10 +156,12 @@ def _frame(seen: View, kernel: int, cards: list[Card], boxes: dict[Id, Box]) -> 
         if line.target in inside:
             if line.source not in inside:
                 frame.entries.setdefault(line.source, Box(2 * LANE, 2 * LANE, HEAD, lane=True))
-            weight, source = (1.0, boxes[line.source]) if line.source in inside else (0.4, frame.entries[line.source])
-            frame.links.append((Link(source, boxes[line.target], weight=weight), line))
+            source = boxes[line.source] if line.source in inside else frame.entries[line.source]
+            frame.links.append((Link(source, boxes[line.target]), line))
         elif line.source in inside and line.source not in frame.exits:
-            frame.exits[line.source] = Box(LANE, 22 + width(label(seen.cards[line.source]), 11, "mono"), FOOT, rank=foot, lane=True)
+            frame.exits[line.source] = Box(
+                LANE, 22 + width(label(seen.cards[line.source]), 11, "mono"), FOOT, rank=foot, lane=True
+            )
             frame.links.append((Link(boxes[line.source], frame.exits[line.source]), line))
     words = max(width(frame.caption, 11, "caps"), width(frame.name, 12, "mono"))
     head = Box(0.0, words, HEAD, first=True)
@@ -172,10 +184,9 @@ def _outer_links(seen: View, frames: dict[Id, Frame], tops: dict[Id, Box]) -> li
         if a == b or (b in frames and (line.source, b) in known):
             continue
         known.add((line.source, b))
-        weight = 0.02 if seen.cards[line.source].kind in ("source", "constant") else 1.0
         out = frames[a].port(frames[a].exits[line.source]) if a in frames else 0.0
         into = frames[b].port(frames[b].entries[line.source]) if b in frames else None
-        links.append((Link(tops[a], tops[b], out, into, weight), line))
+        links.append((Link(tops[a], tops[b], out, into), line))
     return links
 
 

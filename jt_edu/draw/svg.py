@@ -10,11 +10,26 @@ graph are a stranger's, so every one passes `escape`. The same document always g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape
 
 from jt_edu.draw.layout import Point
-from jt_edu.draw.scene import CAPITALS, CARD, CHIP, CHIP_APART, FRAME, PAD, STALK, Frame, Placed, Scene, chip_width, kind, number, title
+from jt_edu.draw.scene import (
+    CAPITALS,
+    CARD,
+    CHIP,
+    CHIP_APART,
+    FRAME,
+    PAD,
+    STALK,
+    Frame,
+    Placed,
+    Scene,
+    chip_width,
+    kind,
+    number,
+    title,
+)
 from jt_edu.draw.text import clean, cut, width
 from jt_edu.draw.view import Chip
 
@@ -59,7 +74,9 @@ def _n(number: float) -> str:
 def _said(scene: Scene) -> str:
     """The picture in words, for who cannot see it."""
     first = "; ".join(f"{p.card.id} {p.card.label} {p.card.facts}".strip() for p in scene.cards[:40])
-    return f"From top to bottom: {first}{'; and more' if len(scene.cards) > 40 else ''}." if first else "Nothing to draw."
+    return (
+        f"From top to bottom: {first}{'; and more' if len(scene.cards) > 40 else ''}." if first else "Nothing to draw."
+    )
 
 
 # rules
@@ -72,7 +89,7 @@ def _rules(identity: str, scene: Scene) -> Iterator[str]:
     yield f"@media(prefers-color-scheme:dark){{#{identity}{{--ink:{ink.format(PAPER[0])};--paper:{paper.format(PAPER[1])}}}}}"
     rules = {
         ".paper": _mix("fill", "ink", 0, "paper"),
-        "text": _mix("fill", "ink", 100, "paper"),
+        "text": "stroke:none;" + _mix("fill", "ink", 100, "paper"),
         ".v": "font-weight:600",
         ".c": "font-size:11px;font-weight:500;letter-spacing:.07em",
         ".m,.i": f"font:11px {MONO};" + _mix("fill", "ink", 66, "paper"),
@@ -87,12 +104,14 @@ def _rules(identity: str, scene: Scene) -> Iterator[str]:
         "marker .thick": "stroke:none;" + _mix("fill", "ink", 58, "paper"),
         ".portal": "fill:none;stroke-dasharray:1.5 3;stroke-linecap:round;" + _mix("stroke", "ink", 60, "paper"),
         ".gradient>.b": "stroke-dasharray:5 3",
-        ".plain>.b": "fill:none;" + _mix("stroke", "ink", 60, "paper"),
+        ".plain>.b": "fill:none;stroke-width:1.3;" + _mix("stroke", "ink", 60, "paper"),
         "g:hover>.b,g:hover>.thin": "stroke-width:2.2",
         "g:hover>.thick": "stroke-width:3.8",
     }
     for name in sorted(_kinds(scene)):
-        rules[f".{name} .b"] = "stroke-width:1.3;" + _mix("fill", COLOURS[name], 20, "paper") + _mix("stroke", COLOURS[name], 78, "ink")
+        rules[f".{name} .b"] = (
+            "stroke-width:1.3;" + _mix("fill", COLOURS[name], 20, "paper") + _mix("stroke", COLOURS[name], 78, "ink")
+        )
         rules[f".{name} .c"] = _mix("fill", COLOURS[name], 45, "ink")
     for selector, rule in rules.items():
         yield ",".join(f"#{identity} {part}" for part in selector.split(",")) + f"{{{rule}}}"
@@ -129,7 +148,7 @@ def _head(identity: str, how: str, size: int) -> str:
 def _frame(frame: Frame) -> str:
     box, (x, y) = frame.outside, frame.corner
     return (
-        f'<g><title>{escape(frame.caption)}: {escape(frame.name)}</title>'
+        f"<g><title>{escape(frame.caption)}: {escape(frame.name)}</title>"
         f'<rect class="frame" x="{_n(x - FRAME)}" y="{_n(y - FRAME)}" width="{_n(box.left + box.right)}" '
         f'height="{_n(box.height)}" rx="14"/>'
         f'<text class="c note" x="{_n(x)}" y="{_n(y + 10)}">{escape(frame.caption.upper())}</text>'
@@ -168,7 +187,9 @@ def _card(placed: Placed, identity: str) -> str:
     parts = [
         f'<g class="{classes}" id="{identity}-n{_word(card.id)}"><title>{escape(card.tip)}</title>',
         _outline(card.kind, x, y, w, CARD),
-        f'<g class="inner">{_outline(card.kind, x + 3, y + 3, w - 6, CARD - 6)}</g>' if card.stored and card.kind != "source" else "",
+        f'<g class="inner">{_outline(card.kind, x + 3, y + 3, w - 6, CARD - 6)}</g>'
+        if card.stored and card.kind != "source"
+        else "",
         f'<text x="{_n(x + pad)}" y="{_n(y + 20)}"><tspan class="v">{escape(bold)}</tspan>{escape(rest)}</text>',
         f'<text class="c" x="{_n(x + w - pad)}" y="{_n(y + 20)}" text-anchor="end">{escape(kind(card).upper())}</text>',
         f'<text class="f" x="{_n(x + pad)}" y="{_n(y + 36)}">{escape(cut(card.facts, 40))}</text>',
@@ -210,7 +231,10 @@ def _outline(kind: str, x: float, y: float, w: float, h: float) -> str:
         case "kernel":
             return _rect(x + 4, y + 4, w - 4, h - 4, 9.0) + _rect(x, y, w - 4, h - 4, 9.0)
         case "hostcall":
-            return _rect(x, y, w, h, 4.0) + f'<path class="b" d="M{_n(x + 8)} {_n(y)}v{_n(h)}M{_n(x + w - 8)} {_n(y)}v{_n(h)}"/>'
+            return (
+                _rect(x, y, w, h, 4.0)
+                + f'<path class="b" d="M{_n(x + 8)} {_n(y)}v{_n(h)}M{_n(x + w - 8)} {_n(y)}v{_n(h)}"/>'
+            )
         case "reindex":
             return _polygon([(x + slant, y), (x + w, y), (x + w - slant, y + h), (x, y + h)])
         case "reindex_reduce":
@@ -218,7 +242,9 @@ def _outline(kind: str, x: float, y: float, w: float, h: float) -> str:
         case "code":
             return _polygon([(x, y), (x + w - slant, y), (x + w, y + slant), (x + w, y + h), (x, y + h)])
     middle = y + h / 2
-    return _polygon([(x + slant, y), (x + w - slant, y), (x + w, middle), (x + w - slant, y + h), (x + slant, y + h), (x, middle)])
+    return _polygon(
+        [(x + slant, y), (x + w - slant, y), (x + w, middle), (x + w - slant, y + h), (x + slant, y + h), (x, middle)]
+    )
 
 
 def _rect(x: float, y: float, w: float, h: float, radius: float) -> str:
@@ -248,7 +274,9 @@ def _legend(scene: Scene, notes: Sequence[str]) -> tuple[str, float, float]:
         wide = (34 if swatch else 0) + width(words, 11.5)
         if x and x + wide > limit:
             x, y = 0.0, y + 20
-        parts.append(f'<g transform="translate({_n(x)} {_n(y)})">{swatch}<text class="note" x="{34 if swatch else 0}" y="14">{escape(words)}</text></g>')
+        parts.append(
+            f'<g transform="translate({_n(x)} {_n(y)})">{swatch}<text class="note" x="{34 if swatch else 0}" y="14">{escape(words)}</text></g>'
+        )
         across, x = max(across, x + wide), x + wide + 22
     return "".join(parts), across, y + 18 if entries else 0.0
 
@@ -257,7 +285,7 @@ def _entries(scene: Scene) -> Iterator[tuple[str, str]]:
     cards, styles = [p.card for p in scene.cards], {how.split()[0] for how, _, _ in scene.lines}
     chips = {chip.kind for card in cards for chip in (*card.left, *card.right)}
     if any(card.stored and card.kind != "source" for card in cards):
-        yield f'<g class="elementwise">{_rect(2, 2, 24, 16, 5)}{_rect(5, 5, 18, 10, 3)}</g>', "stored in memory"
+        yield f'<g class="plain">{_rect(2, 2, 24, 16, 5)}{_rect(5, 5, 18, 10, 3)}</g>', "stored in memory"
     if any(card.gradient for card in cards):
         yield f'<g class="gradient plain">{_rect(2, 2, 24, 16, 5)}</g>', "part of the gradient"
     if "thin" in styles and "thick" in styles:

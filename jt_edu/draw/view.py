@@ -181,7 +181,10 @@ def _connect(cards: dict[Id, Card], kernels: dict[int, str], document: Mapping[s
     """Decide for every edge: a line, or chips on both ends."""
     _unwrap(cards)
     edges = [(cards[i], card) for card in cards.values() for i in card.inputs]
-    outer = ranks(list(dict.fromkeys(map(group, cards.values()))), [(group(a), group(b)) for a, b in edges if group(a) != group(b)])
+    outer = ranks(
+        list(dict.fromkeys(map(group, cards.values()))),
+        [(group(a), group(b)) for a, b in edges if group(a) != group(b)],
+    )
     inner = ranks(list(cards), [(a.id, b.id) for a, b in edges if group(a) == group(b)])
     facts = {(edge["source"], edge["target"]): edge for edge in document.get("edges", ())}
     lines, far, near = [], defaultdict(list), set()
@@ -191,7 +194,9 @@ def _connect(cards: dict[Id, Card], kernels: dict[int, str], document: Mapping[s
             near.add(a.id)
         else:
             far[b.id].append(a)
-    hidden = {a.id for b in far.values() for a in b if a.kind in ("source", "constant") and a.id not in near and not a.output}
+    hidden = {
+        a.id for b in far.values() for a in b if a.kind in ("source", "constant") and a.id not in near and not a.output
+    }
     for target, sources in far.items():
         _arrive(cards[target], {a.id: a for a in sources}, hidden)
     _depart(cards, far, hidden)

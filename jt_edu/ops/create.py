@@ -7,6 +7,7 @@ and fuse into whatever reads them.
 from __future__ import annotations
 
 import math
+import weakref
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ def full(shape: Any, value: Any, dtype: Any = None) -> Var:
 
 def leaf(var: Var) -> Var:
     """Let gradients be taken with respect to a Var that was made from nothing, if it is of floats."""
-    var.node.tracked = var.dtype.is_float and not current().no_grad
+    var.node.tracked, var.node.owner = var.dtype.is_float and not current().no_grad, weakref.ref(var)
     return var
 
 

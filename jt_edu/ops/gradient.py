@@ -30,9 +30,10 @@ def grad(loss: Var, targets: Any, allow_unused: bool = False) -> Any:
         array([2., 4.], dtype=float32)
     """
     one = isinstance(targets, Var)
-    asked = [targets] if one else list(targets)
+    asked = list(targets) if isinstance(targets, (list, tuple)) else [targets]
     if not isinstance(loss, Var) or not all(isinstance(t, Var) for t in asked):
-        raise ArgumentError("jt.grad takes a Var and Vars", f"{type(loss).__name__}, {[type(t).__name__ for t in asked]}")
+        found = f"{type(loss).__name__}, {[type(t).__name__ for t in asked]}"
+        raise ArgumentError("jt.grad takes a Var, and a Var or a list of them", found, "jt.grad(loss, [w, b])")
     found = autograd.grad(loss, asked, None, allow_unused)
     return found[0] if one else found
 
@@ -59,7 +60,8 @@ def backward(loss: Var, gradient: Any = None) -> None:
         >>> x = array([3.0]); (x * x).sum().backward(); x.grad.numpy()
         array([6.], dtype=float32)
     """
-    leaves = [n.owner() for n in autograd.history(loss.node) if not autograd.behind(n) and n.owner is not None]
+    made = autograd.history(loss.node)
+    leaves = [n.owner() for n in made if n.owner is not None and not any(i.tracked for i in autograd.behind(n))]
     held = [v for v in leaves if v is not None]
     if not held:
         raise GradientError("backward() fills .grad of the Vars that the loss was computed from", "none that takes part")

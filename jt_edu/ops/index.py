@@ -113,6 +113,7 @@ def _slice(part: slice, length: int, axis: int) -> tuple[Index, int]:
     except (TypeError, ValueError) as error:
         raise ArgumentError("a slice is made of whole numbers, its step is not 0", f"{part}") from error
     n = len(range(start, stop, step))
+    step = step if n > 1 else 1
     here: Index = counter(axis)
     if step == -1:
         return size(start) - here, n

@@ -91,17 +91,17 @@ def mean(
     """
     axes, keep = pick_axes("mean", dims, dim, axis, keepdims, keepdim)
     floats = x if x.dtype.is_float else x.cast(float64)
-    return reduced(floats, "sum", "add", axes, keep) / float(_count(x, axes))
+    return reduced(floats, "sum", "add", axes, keep) / float(_count(x, axes, "mean"))
 
 
-def _count(x: Var, axes: Any) -> int:
-    return math.prod(x.shape[k] for k in axes_of("count", axes, x.ndim))
+def _count(x: Var, axes: Any, name: str) -> int:
+    return math.prod(x.shape[k] for k in axes_of(name, axes, x.ndim))
 
 
 def _extremum(x: Var, name: str, reducer: str, axes: Any, keep: bool) -> Var:
     if x.dtype.kind == "c":
         raise DtypeError(f"{name} needs numbers that have an order", f"dtype {x.dtype}", "x.abs()")
-    if _count(x, axes) == 0:
+    if _count(x, axes, name) == 0:
         raise ShapeError(f"{name} of nothing is not a number", f"shape {x.shape}, axes {axes}", "a Var with elements")
     return reduced(x, name, reducer, axes, keep)
 
@@ -179,7 +179,7 @@ def var(
     floats = x if x.dtype.is_float else x.cast(float64)
     away = floats - mean(floats, axes, True)
     squares = away * away if x.dtype.kind != "c" else away.apply(f.ABSOLUTE) ** 2
-    return reduced(squares, "sum", "add", axes, keep) / float(_at_least_0(_count(x, axes) - bool(unbiased)))
+    return reduced(squares, "sum", "add", axes, keep) / float(_at_least_0(_count(x, axes, "var") - bool(unbiased)))
 
 
 def _at_least_0(n: int) -> int:

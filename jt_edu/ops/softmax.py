@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from jt_edu import functions as f
-from jt_edu.dtypes import float64
+from jt_edu.dtypes import float64, int64
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
-from jt_edu.ops.index import gather
+from jt_edu.graph import Node
+from jt_edu.meta import COUNTERS, in_range
 from jt_edu.ops.reduce import finite, max, reduced, sum
 from jt_edu.ops.view import axis_of
 from jt_edu.var import Var, as_var, method
@@ -69,16 +70,28 @@ def nll_loss(
     """
     scores, t = as_var(log_probabilities), as_var(target)
     _check(scores, t, reduction)
-    used = t != ignore_index
-    safe = t.where_not(used == 0, 0)
-    picked = gather(scores, 1, safe.unsqueeze(1)).squeeze(1)
-    share = used.cast(scores.dtype)
-    if weight is not None:
-        share = share * as_var(weight).cast(scores.dtype)[safe]
-    loss = (-picked * share).where_not(used == 0, 0)
+    mine = is_class(t, scores.shape, ignore_index)
+    picked = sum(scores.zeros_like().where_not(mine, scores), 1)
+    if weight is None:
+        share = (t != ignore_index).cast(scores.dtype)
+    else:
+        weights = as_var(weight).cast(scores.dtype).reshape((1, -1) + (1,) * (scores.ndim - 2))
+        share = sum(scores.zeros_like().where_not(mine, weights), 1)
+    loss = -picked * share
     if reduction == "none":
         return loss
     return sum(loss) if reduction == "sum" else sum(loss) / sum(share)
+
+
+def is_class(target: Var, shape: tuple[int, ...], ignore_index: int) -> Var:
+    """For scores of `shape`, whether each belongs to the target's class: a comparison with the counter, nothing looked up.
+
+    Class numbers outside of the scores raise when the kernel runs, unless they are `ignore_index`.
+    """
+    op = in_range(target.shape, 0, shape[1], ignore_index)
+    checked = Var._of(Node(op, (target.node,), target.shape, target.dtype))
+    classes = Var._of(Node(COUNTERS[1], (), shape, int64))
+    return classes == checked.unsqueeze(1)
 
 
 def _check(scores: Var, target: Var, reduction: str) -> None:
@@ -118,9 +131,9 @@ def cross_entropy_loss(
     shares = used.unsqueeze(1).broadcast_to(logs.shape)
     total = used
     if weight is not None:
-        w = as_var(weight).cast(logs.dtype)
-        shares = shares * w.reshape((1, -1) + (1,) * (logs.ndim - 2))
-        total = used * w[t.where_not(t == ignore_index, 0)]
+        weights = as_var(weight).cast(logs.dtype).reshape((1, -1) + (1,) * (logs.ndim - 2))
+        shares = shares * weights
+        total = sum(logs.zeros_like().where_not(is_class(t, logs.shape, ignore_index), weights), 1)
     even = sum(-logs * shares, 1) / float(logs.shape[1])
     even = even if reduction == "none" else sum(even) / (sum(total) if reduction == "mean" else 1.0)
     return loss * (1 - label_smoothing) + even * label_smoothing

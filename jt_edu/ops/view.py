@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from jt_edu import functions as f
 from jt_edu.build import flat_view
 from jt_edu.dtypes import promote
@@ -28,6 +30,14 @@ from jt_edu.dtypes import int64  # isort: skip
 def view(x: Var, op: Reindex) -> Var:
     """`x` looked at through a Reindex."""
     return Var._of(Node(op, (x.node,), op.shape, x.node.dtype))
+
+
+def whole(name: str, value: Any) -> int:
+    """A whole number, of any integer type."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ArgumentError(f"{name} takes whole numbers", repr(value)) from None
 
 
 def axis_of(name: str, axis: Any, ndim: int) -> int:
@@ -79,7 +89,7 @@ def reshape(x: Var, *shape: Any) -> Var:
         >>> arange(6).reshape(2, -1).shape
         (2, 3)
     """
-    wanted = [operator.index(n) for n in varargs(shape)]
+    wanted = [whole("reshape", n) for n in varargs(shape)]
     if wanted.count(-1) > 1 or any(n < -1 for n in wanted):
         raise ShapeError("reshape takes lengths, at most one of them -1", f"shape {tuple(wanted)}")
     total = math.prod(x.shape)
@@ -247,7 +257,7 @@ def repeat(x: Var, *times: Any) -> Var:
     """
     counts = varargs(times)
     rank = max(len(counts), x.ndim)
-    counts = (1,) * (rank - len(counts)) + tuple(operator.index(c) for c in counts)
+    counts = (1,) * (rank - len(counts)) + tuple(whole("repeat", c) for c in counts)
     if any(c < 0 for c in counts):
         raise ArgumentError("repeat counts are not negative", f"{counts}")
     wide = x.reshape((1,) * (rank - x.ndim) + x.shape)
@@ -269,12 +279,19 @@ def pad(x: Var, widths: Sequence[int], mode: str = "constant", value: float = 0)
         raise ShapeError(f"pad takes up to {x.ndim} pairs of widths for shape {x.shape}", f"{tuple(widths)}")
     pairs = [(0, 0)] * x.ndim
     for k in range(len(widths) // 2):
-        pairs[-1 - k] = (operator.index(widths[2 * k]), operator.index(widths[2 * k + 1]))
+        pairs[-1 - k] = (whole("pad", widths[2 * k]), whole("pad", widths[2 * k + 1]))
     shape = tuple(n + a + b for n, (a, b) in zip(x.shape, pairs, strict=True))
     if any(n < 0 for n in shape):
         raise ShapeError("cropping leaves at least nothing", f"widths {tuple(widths)} for shape {x.shape}")
     where = tuple(counter(k) - size(a) if a else counter(k) for k, (a, _) in enumerate(pairs))
     return view(x, reindex("pad", x.shape, shape, where, value))
+
+
+def listed(name: str, vars: Any) -> list[Var]:
+    """The Vars to put together, at least one."""
+    if not isinstance(vars, (list, tuple, Var, np.ndarray)) or len(vars) == 0:
+        raise ArgumentError(f"{name} takes a list of one Var or more", repr(vars), f"jt.{name}([x, y])")
+    return [as_var(v) for v in vars]
 
 
 def concat(vars: Sequence[Any], dim: int = 0) -> Var:
@@ -284,9 +301,7 @@ def concat(vars: Sequence[Any], dim: int = 0) -> Var:
         >>> concat([arange(2), arange(3)]).numpy()
         array([0, 1, 0, 1, 2])
     """
-    parts = [as_var(v) for v in vars]
-    if not parts:
-        raise ArgumentError("concat needs at least one Var", "an empty list")
+    parts = listed("concat", vars)
     axis = axis_of("concat", dim, parts[0].ndim)
     dtype = parts[0].dtype
     for p in parts[1:]:
@@ -329,7 +344,7 @@ def stack(vars: Sequence[Any], dim: int = 0) -> Var:
         >>> stack([arange(2), arange(2)], 1).shape
         (2, 2)
     """
-    parts = [as_var(v) for v in vars]
+    parts = listed("stack", vars)
     if len({p.shape for p in parts}) != 1:
         raise ShapeError("stack needs arrays of one shape", f"{[p.shape for p in parts]}")
     at = axis_of("stack", dim, parts[0].ndim + 1)
@@ -346,11 +361,13 @@ def split(x: Var, sizes: Any, dim: int = 0) -> tuple[Var, ...]:
     """
     axis = axis_of("split", dim, x.ndim)
     length = x.shape[axis]
-    if isinstance(sizes, int):
-        if sizes < 1:
-            raise ArgumentError("split takes a size of 1 or more", repr(sizes))
-        sizes = [min(sizes, length - k) for k in range(0, length, sizes)] or [0]
-    if sum(sizes) != length:
+    if not isinstance(sizes, (list, tuple)):
+        each = whole("split", sizes)
+        if each < 1:
+            raise ArgumentError("split takes a size of 1 or more", repr(each))
+        sizes = [min(each, length - k) for k in range(0, length, each)] or [0]
+    sizes = [whole("split", n) for n in sizes]
+    if sum(sizes) != length or any(n < 0 for n in sizes):
         raise ShapeError(f"the parts of a split add up to the axis, {length}", f"{list(sizes)}")
     parts, start = [], 0
     for n in sizes:
@@ -369,7 +386,7 @@ def chunk(x: Var, chunks: int, dim: int = 0) -> tuple[Var, ...]:
         >>> [p.shape for p in arange(5).chunk(2)]
         [(3,), (2,)]
     """
-    axis = axis_of("chunk", dim, x.ndim)
+    axis, chunks = axis_of("chunk", dim, x.ndim), whole("chunk", chunks)
     if chunks < 1:
         raise ArgumentError("chunk makes 1 part or more", repr(chunks))
     return split(x, max(-(-x.shape[axis] // chunks), 1), axis)

@@ -29,7 +29,9 @@ class Maker:
         self.kernels[self.kernel] = []
 
     def document(self, *outputs):
-        names = {k: "_".join(dict.fromkeys(self.nodes[i]["op"] for i in members)) for k, members in self.kernels.items()}
+        names = {
+            k: "_".join(dict.fromkeys(self.nodes[i]["op"] for i in members)) for k, members in self.kernels.items()
+        }
         for i in outputs:
             self.nodes[i]["stored"] = True
         return {
@@ -121,7 +123,12 @@ def training_step(hidden=128):
     dw1 = n("matmul", x, dz, kind="reindex_reduce", shape=(784, hidden), name="dW1", stored=True)
     n.gradient = False
     new = []
-    for name, p, d, shape in (("W1", w1, dw1, (784, hidden)), ("b1", b1, db1, (hidden,)), ("W2", w2, dw2, (hidden, 10)), ("b2", b2, db2, (10,))):
+    for name, p, d, shape in (
+        ("W1", w1, dw1, (784, hidden)),
+        ("b1", b1, db1, (hidden,)),
+        ("W2", w2, dw2, (hidden, 10)),
+        ("b2", b2, db2, (10,)),
+    ):
         n.open()
         step = n("mul", n.constant("0.1"), d, shape=shape)
         new.append(n("subtract", p, step, shape=shape, name=name, held=True))
@@ -197,7 +204,19 @@ def scattered(rng, count, kernels):
             n.open()
         near = [max(0, k - rng.randint(1, 6)) for _ in range(rng.randint(1, 2))]
         far = [rng.randrange(k)] if rng.random() < 0.2 else []
-        kind = rng.choice(["elementwise", "elementwise", "reindex", "reindex_reduce", "source", "constant", "index", "code", "hostcall"])
+        kind = rng.choice(
+            [
+                "elementwise",
+                "elementwise",
+                "reindex",
+                "reindex_reduce",
+                "source",
+                "constant",
+                "index",
+                "code",
+                "hostcall",
+            ]
+        )
         shape = [rng.randint(1, 5000) for _ in range(rng.randint(0, 4))]
         inputs = [] if kind in ("source", "constant", "index") else near + far
         n(rng.choice(["add", "mul", "a_long_name_of_an_operator", "f"]), *inputs, kind=kind, shape=shape, stored=rng.random() < 0.3,

@@ -3,8 +3,8 @@
     sin, cos, tan    x = k pi/2 + r with |r| <= pi/4; then Taylor's series of sin r and cos r, and k says which one
     atan             |x| is folded to at most tan(pi/8), then Taylor's series; all other angles come from it
 
-pi/2 is subtracted in three parts, float32 in 64 bits, so that x may be large (the bounds hold to 1e8 in float32 and to
-1e6 in float64). Beyond 1e15 no digit of k would be right: the answer there is nan.
+pi/2 is subtracted in three parts, in 64 bits, so that x may be large: the bounds hold to 1e6. From there the error
+grows slowly, and beyond 1e15, where no digit would be right, the answer is nan.
 """
 
 from __future__ import annotations

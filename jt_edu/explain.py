@@ -1,0 +1,387 @@
+"""Explain: what would run, and why, without running it.
+
+    jt.explain(y)            kernel by kernel: its loops, what it reads and stores, and for every edge of the graph
+                             whether it was fused or cut, by which rule, and why
+    jt.explain(y).kernels    their sources, with the operator and the learner's line behind each line
+
+An explanation reads the very plan that a run would follow, so it says what the trace of that run will say. What is
+computed already is explained as if it had to be computed again.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+from jt_edu.errors import ArgumentError
+from jt_edu.execute import needed, plan_for
+from jt_edu.functions import MULTIPLY
+from jt_edu.graph import HOME, Node
+from jt_edu.meta import CONSTANT, Reindex, ReindexReduce
+from jt_edu.plan import Plan, Step
+from jt_edu.settings import current
+from jt_edu.trace import Decision, Line, annotate
+from jt_edu.var import Var
+
+SHORT = 160  # rows that `repr` shows
+LOOP = re.compile(r"( *)for (\w+) in range\((.+)\):")
+
+
+@dataclass(frozen=True)
+class KernelPlan:
+    """A kernel that would run: as `trace.KernelRun`, without what only a run can tell."""
+
+    name: str
+    loops: str  # in words
+    source: str
+    lines: tuple[Line, ...]
+    nodes: tuple[int, ...]
+    stored: tuple[int, ...]
+    reads: tuple[int, ...]
+    bytes: int  # read and written, each array once
+    flops: int
+    calls: tuple[str, ...] = ()
+
+    @property
+    def annotated(self) -> str:
+        """The source with the op and the learner's line behind each line that computes something."""
+        return annotate(self.source, self.lines)
+
+
+class Explanation:
+    """What would run for some Vars. Printing it, or ending a cell with it, shows `text`."""
+
+    def __init__(self, wanted: Sequence[Node], names: dict[int, str]) -> None:
+        self.again = any(n.data is not None and n.inputs for n in wanted)
+        self.order, self.plan = planned(wanted)
+        self.wanted = tuple(n.id for n in wanted)
+        self.names = names
+        self.kernels = tuple(self._kernel(step) for step in self.plan.steps)
+        self.decisions = tuple(
+            Decision(self.order[d.source].id, self.order[d.target].id, d.fused, d.rule, d.reason)
+            for d in self.plan.decisions
+        )
+
+    def _kernel(self, step: Step) -> KernelPlan:
+        def ids(slots: Sequence[int]) -> tuple[int, ...]:
+            return tuple(self.order[s].id for s in slots)
+
+        lines = tuple(Line(n, self.order[s].id, self.order[s].op.name, self.order[s].line) for n, s in step.lines)
+        calls = {"product": ("BLAS",), "host": ("NumPy",)}.get(step.kind, ())
+        return KernelPlan(
+            step.name, loops_in_words(step), step.source.text, lines, ids(step.slots), ids(step.outputs), ids(step.inputs),
+            step.bytes, step.flops, calls,
+        )  # fmt: skip
+
+    @property
+    def predicted_peak(self) -> int:
+        """Bytes of new arrays that the run would hold at once."""
+        return self.plan.peak
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that all kernels read and write."""
+        return sum(k.bytes for k in self.kernels)
+
+    @property
+    def flops(self) -> int:
+        """Operations on elements."""
+        return sum(k.flops for k in self.kernels)
+
+    @property
+    def unfused(self) -> tuple[int, int]:
+        """Operators, and the bytes they would read and write if each had a kernel of its own; views are free."""
+        return without_fusion(self.order)
+
+    @property
+    def text(self) -> str:
+        """Everything, as text."""
+        return "\n".join(_Writer(self).rows())
+
+    def __repr__(self) -> str:
+        rows = self.text.split("\n")
+        rest = len(rows) - SHORT
+        return "\n".join(
+            rows if rest <= 0 else [*rows[:SHORT], f"... and {rest} more lines: print(jt.explain(...).text)"]
+        )
+
+
+def explain(*wanted: Var) -> Explanation:
+    """What would run to compute these Vars, and why; nothing runs.
+
+    Args:
+        wanted: one or more Vars of any shape.
+
+    Returns:
+        An `Explanation`: its `text`, `kernels`, `decisions`, `bytes`, `flops` and `predicted_peak` (in bytes).
+
+    Example:
+        >>> a, b, c = jt.ones(3, 4), jt.array([[2.0]]), jt.array([1.0, 2.0, 3.0, 4.0])
+        >>> e = jt.explain((a * b + c).sum())
+        >>> [kernel.name for kernel in e.kernels], e.predicted_peak
+        (['sum_multiply_add'], 4)
+        >>> print(e.kernels[0].source.splitlines()[3])
+        def kernel(lo, hi, n0, n1, c0, a0, a1, out0):
+    """
+    return Explanation(nodes_of("jt.explain", wanted), names_of_caller())
+
+
+def kernel_sources(*wanted: Var) -> list[str]:
+    """The Python source of each kernel that these Vars need, with the operator and your line behind each line.
+
+    Example:
+        >>> (source,) = jt.kernel_sources(jt.array([1.0, 2.0]) * 3)
+        >>> print("c0 * a0" in source or "a0[at(i0)] * c0" in source)
+        True
+    """
+    return [k.annotated for k in Explanation(nodes_of("jt.kernel_sources", wanted), {}).kernels]
+
+
+def nodes_of(asker: str, wanted: Sequence[Any]) -> list[Node]:
+    """The nodes of some Vars, each once."""
+    if not wanted or not all(isinstance(v, Var) for v in wanted):
+        raise ArgumentError(f"{asker} takes one or more Vars", ", ".join(type(v).__name__ for v in wanted) or "nothing")
+    return list(dict.fromkeys(v.node for v in wanted))
+
+
+def names_of_caller() -> dict[int, str]:
+    """What the learner calls their Vars: node id -> name of a variable, where the first frame outside of jt_edu sees it."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename.startswith(HOME) and frame.f_back is not None:
+        frame = frame.f_back
+    seen = {**frame.f_globals, **frame.f_locals}
+    return {v.node.id: name for name, v in reversed(seen.items()) if isinstance(v, Var) and not name.startswith("_")}
+
+
+def planned(wanted: Sequence[Node]) -> tuple[list[Node], Plan]:
+    """The nodes behind `wanted`, inputs first, and the plan that a run would follow."""
+    order = needed(wanted)
+    again = {n for n in wanted if n.data is not None and n.inputs}
+    if again:
+        order = _as_if_pending(order, again)
+    ids = {n.id for n in wanted}
+    return order, plan_for(order, [n for n in order if n.id in ids and n.data is None], current())
+
+
+def _as_if_pending(order: list[Node], again: set[Node]) -> list[Node]:
+    """Twins of the nodes, in which those of `again` have no data; leaves stay themselves."""
+    twins: dict[Node, Node] = {}
+    for node in order:
+        twins[node] = node
+        if node in again or node.data is None:
+            twin = twins[node] = copy(node)
+            twin.inputs, twin.data = tuple(twins[i] for i in node.inputs), None
+    return list(twins.values())
+
+
+def homes(plan: Plan) -> dict[int, int]:
+    """Slot -> number of the kernel that computes it; a view belongs to the kernel that reads through it."""
+    home: dict[int, int] = {}
+    for number, step in enumerate(plan.steps):
+        for slot in set(step.slots) - set(step.inputs):
+            home.setdefault(slot, number)
+    views: dict[int, int] = {}
+    for d in reversed(plan.decisions):  # readers come before what they read
+        reader = home.get(d.target, views.get(d.target))
+        if d.fused and d.rule != "alias" and d.source not in home and reader is not None:
+            views[d.source] = min(reader, views.get(d.source, reader))
+    return home | views
+
+
+def loops_in_words(step: Step) -> str:
+    """The loops of a kernel, as its source has them: "each i0 of 64: each i1 of 100, then each i2 of 100"."""
+    if step.kind == "host":
+        return "NumPy, on whole arrays"
+    lengths = {p.name: str(a) for p, a in zip(step.source.parameters, step.arguments, strict=False)}
+    lengths["lo, hi"] = str(step.span)
+    loops = [
+        (len(m[1]), f"each {m[2]} of {lengths.get(m[3], m[3])}")
+        for m in map(LOOP.match, step.source.text.splitlines())
+        if m
+    ]
+    words = _nested(loops)
+    if step.kind == "product":
+        return "a matrix product by BLAS" + (f", {words}" if words else "")
+    return words or "no loop: one number"
+
+
+def _nested(loops: list[tuple[int, str]]) -> str:
+    """Loops with their indentation, outer ones first, as words."""
+    parts = []
+    while loops:
+        depth, words = loops[0]
+        end = next((k for k, (d, _) in enumerate(loops) if k and d <= depth), len(loops))
+        inner, loops = _nested(loops[1:end]), loops[end:]
+        parts.append(words + (": " + (f"({inner})" if ", then " in inner else inner) if inner else ""))
+    return ", then ".join(parts)
+
+
+def without_fusion(order: Sequence[Node]) -> tuple[int, int]:
+    """How many operators there are, and what they would read and write, each in a kernel of its own.
+
+    Counted in favour of not fusing: a view costs nothing, and a contraction (matrix product, convolution) is one operator.
+    """
+    pending = [n for n in order if n.data is None]
+    readers = Counter(i for n in pending for i in set(n.inputs))
+    inside = {i for n in pending for i in n.inputs[:1] if _is_contraction(n) and readers[i] == 1}
+    operators = [n for n in pending if n not in inside and not _is_view(n)]
+    total = 0
+    for node in operators:
+        inputs = node.inputs[0].inputs if node.inputs and node.inputs[0] in inside else node.inputs
+        total += size(node) + sum({i: _read(i) for i in inputs if i.op is not CONSTANT}.values())
+    return len(operators), total
+
+
+def _is_view(node: Node) -> bool:
+    op = node.op
+    return (
+        node.data is None and isinstance(op, Reindex) and not op.guards and op.valid is None and len(node.inputs) == 1
+    )
+
+
+def _is_contraction(node: Node) -> bool:
+    if not isinstance(node.op, ReindexReduce) or node.op.reducer != "add" or node.inputs[0].op is not MULTIPLY:
+        return False
+    product = node.inputs[0]
+    return product.data is None and all(_is_view(i) and _read(i) < size(product) for i in product.inputs)
+
+
+def _read(node: Node) -> int:
+    """Bytes that are read where `node` is: of the array behind the views."""
+    least = size(node)
+    while _is_view(node):
+        node = node.inputs[0]
+        least = min(least, size(node))
+    return 0 if node.op is CONSTANT else least
+
+
+def size(node: Node) -> int:
+    """Bytes of the value as an array."""
+    return math.prod(node.shape) * node.dtype.size
+
+
+def in_words(number: float, unit: str) -> str:
+    """12 B, 1.5 kB, 3.2 MB; 950 operations, 12 k operations."""
+    if number < 999.5:
+        return f"{number:,.0f} {unit}"
+    for letter in ("k", "M", "G", "T"):
+        number /= 1000
+        if number < 999.5 or letter == "T":
+            break
+    return f"{number:.3g} {letter}{unit}" if unit == "B" else f"{number:.3g} {letter} {unit}"
+
+
+class _Writer:
+    """Writes an explanation down, row by row."""
+
+    def __init__(self, e: Explanation) -> None:
+        self.e, self.order, self.plan = e, e.order, e.plan
+        self.home = homes(e.plan)
+        self.slot = {n.id: k for k, n in enumerate(e.order)}
+        self.facts = {(d.source, d.target): d for d in e.plan.decisions}
+        self.freed = {s: k for k, step in enumerate(e.plan.steps) for s in step.frees}
+        self.told: set[int] = set()
+
+    def rows(self) -> Iterator[str]:
+        """The whole text."""
+        yield from self._summary()
+        for number, step in enumerate(self.plan.steps):
+            yield ""
+            yield from self._kernel(number, step, self.e.kernels[number])
+
+    def _summary(self) -> Iterator[str]:
+        e, what = self.e, self._wanted()
+        if not e.kernels:
+            yield f"Nothing would run: {what} is there already, or is the same memory as something that is."
+            return
+        if e.again:
+            yield "Computed already; this is how it would be computed again."
+        operators, total = e.unfused
+        kernels = f"{len(e.kernels)} kernels compute" if len(e.kernels) > 1 else "1 kernel computes"
+        yield (
+            f"{kernels} {what}: {in_words(e.bytes, 'B')} read and written, {in_words(e.flops, 'operations')}, "
+            f"new arrays of at most {in_words(e.predicted_peak, 'B')} at once."
+        )
+        saved = total - e.bytes
+        if saved > 0:
+            yield (
+                f"With a kernel for each of the {operators} operators it would be {in_words(total, 'B')}: "
+                f"fusion saves {in_words(saved, 'B')} ({saved / total:.0%})."
+            )
+
+    def _wanted(self) -> str:
+        names = [self._name(self.slot[i]) for i in self.e.wanted]
+        return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+
+    def _kernel(self, number: int, step: Step, kernel: KernelPlan) -> Iterator[str]:
+        yield f"kernel {number}  {kernel.name}"
+        yield f"  loops   {kernel.loops}"
+        yield f"  moves   {in_words(kernel.bytes, 'B')}, {in_words(kernel.flops, 'operations')}"
+        for slot in step.inputs:
+            yield f"  reads   {self._value(slot)}{self._made_by(slot)}"
+        for slot in step.outputs:
+            yield f"  stores  {self._value(slot)}: {self._why(slot)}"
+        before = ""
+        for slot in self._inside(number, step):
+            node = self.order[slot]
+            line = "gradient of " * node.gradient + node.line
+            if line != before:
+                yield f"  {line}"
+            before = line
+            yield from self._node(slot)
+
+    def _inside(self, number: int, step: Step) -> list[int]:
+        """The slots that a kernel computes, and the views it reads through."""
+        views = [s for s, home in self.home.items() if home == number]
+        return sorted({*step.slots, *views} - set(step.inputs))
+
+    def _made_by(self, slot: int) -> str:
+        made = self.home.get(self.plan.aliases.get(slot, slot))
+        return "" if made is None or self.order[slot].data is not None else f", from kernel {made}"
+
+    def _why(self, slot: int) -> str:
+        node = self.order[slot]
+        if node.id in self.e.wanted:
+            return "you ask for it"
+        if node.holders:
+            return (
+                f"you still hold it, as {self.e.names[node.id]}" if node.id in self.e.names else "a Var still holds it"
+            )
+        same = {slot, *(a for a, root in self.plan.aliases.items() if root == slot)}
+        cut = next((d for d in self.plan.decisions if d.source in same and not d.fused), None)
+        end = f" (freed after kernel {self.freed[slot]})" if slot in self.freed else ""
+        return (f"{cut.rule}: {cut.reason}" if cut else "what reads it needs a whole array") + end
+
+    def _node(self, slot: int) -> Iterator[str]:
+        node = self.order[slot]
+        if slot in self.told:
+            yield f"    {self._value(slot)}: here once more, which is cheaper than to store it"
+            return
+        yield f"    {self._value(slot)}"
+        self.told.add(slot)
+        for i in dict.fromkeys(node.inputs):
+            source = self.slot[i.id]
+            d = self.facts.get((source, slot))
+            if d is not None:
+                yield f"      {'fused' if d.fused else 'cut  '}  {self._name(source)}: {d.rule}; {d.reason}"
+            elif i.op is CONSTANT:
+                yield f"      number {i.data}: an argument of the kernel"
+            else:
+                yield f"      read   {self._name(source)}: an array that is there"
+
+    def _name(self, slot: int) -> str:
+        node = self.order[slot]
+        name = node.name or self.e.names.get(node.id, "")
+        return f"#{node.id} {name or node.op.name}"
+
+    def _value(self, slot: int) -> str:
+        node = self.order[slot]
+        name = node.name or self.e.names.get(node.id, "")
+        words = f"#{node.id} {name} = {node.op.name}" if name and node.data is None else self._name(slot)
+        return f"{words} {node.shape} {node.dtype}, {in_words(size(node), 'B')}"

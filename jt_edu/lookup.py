@@ -1,0 +1,84 @@
+"""Lookup: what an index function of the learner must obey, so that no kernel ever reads outside of an array.
+
+A Reindex of our own is right by construction. One that a learner wrote is checked when it is built: by interval
+arithmetic for what is arithmetic, and for index arrays by what they are and where they are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jt_edu.dtypes import DType
+from jt_edu.errors import ArgumentError, DtypeError, RangeError
+from jt_edu.graph import Node, Shape
+from jt_edu.index import Index, bounds, counters_of
+
+FAR = 1 << 62  # positions further away would not fit into 64 bits
+
+
+def check_lookup(name: str, where: Sequence[Index], valid: Index | None, loops: Shape, arrays: Sequence[Node]) -> None:
+    """Raise unless every position can be computed, and every index array is read inside of its shape."""
+    for axis, index in enumerate(where):
+        if index.op == "load":
+            _check_load(name, index, loops, arrays)
+        elif _has_load(index):
+            raise ArgumentError(
+                f"{name} takes the entries of an index array as they are", f"{index} for axis {axis}",
+                "arithmetic on the index array before it is passed in extras",
+            )  # fmt: skip
+        else:
+            _check_arithmetic(name, index, loops)
+    if valid is not None:
+        _check_arithmetic(name, valid, loops)
+    for array in arrays:
+        if array.dtype.kind not in "iu":
+            raise DtypeError(f"index arrays of {name} hold whole numbers", f"dtype {array.dtype}", "x.cast('int64')")
+
+
+def _has_load(index: Index) -> bool:
+    return index.op == "load" or any(_has_load(a) for a in index.args if isinstance(a, Index))
+
+
+def _check_load(name: str, index: Index, loops: Shape, arrays: Sequence[Node]) -> None:
+    number, places = index.args
+    if not 0 <= number < len(arrays):
+        raise ArgumentError(f"{name} was given {len(arrays)} index array(s) in extras", f"the index {index}")
+    shape = arrays[number].shape
+    if len(places) != len(shape):
+        raise ArgumentError(f"the index array {number} of {name} has {len(shape)} axes", f"{index}")
+    for place, length in zip(places, shape, strict=True):
+        if _has_load(place):
+            raise ArgumentError(f"index arrays of {name} are read at counters", f"{index}", "x[rows[cols]]")
+        _check_arithmetic(name, place, loops)
+        low, high = bounds(place, loops)
+        if 0 not in loops and (low < 0 or high >= length):
+            raise RangeError(
+                f"{name} reads an index array of shape {shape} at {index}", f"positions from {low} to {high}",
+                "an index array as large as the loops",
+            )  # fmt: skip
+
+
+def _check_arithmetic(name: str, index: Index, loops: Shape) -> None:
+    used = counters_of(index)
+    if used and max(used) >= len(loops):
+        raise RangeError(f"{name} loops over {len(loops)} axes, counted from i0", f"i{max(used)} in {index}")
+    for part in (a for a in index.args if isinstance(a, Index)):
+        _check_arithmetic(name, part, loops)
+    low, high = bounds(index, loops)
+    if index.op in ("//", "%"):
+        least, most = bounds(index.args[1], loops)
+        if least <= 0 <= most:
+            raise ArgumentError(f"an index of {name} cannot be divided by zero", f"{index.args[1]} in {index}")
+    if not -FAR < low <= high < FAR:
+        raise RangeError(f"positions of {name} fit into 64 bits", f"{index}, from {low} to {high}", "smaller factors")
+
+
+def check_fill(name: str, fill: object, dtype: DType) -> float | int | bool | complex:
+    """The value outside of the array, if it is a number that the dtype can hold."""
+    if fill is None:
+        return 0
+    if not isinstance(fill, (bool, int, float, complex)) or (isinstance(fill, complex) and dtype.kind != "c"):
+        raise DtypeError(f"{name} fills with one number of dtype {dtype}", repr(fill))
+    if dtype.kind in "iu" and (isinstance(fill, float) and not fill.is_integer() or not -FAR < fill < 2 * FAR):  # type: ignore[operator]
+        raise DtypeError(f"{name} fills with a number that {dtype} can hold", repr(fill))
+    return int(fill.real) if dtype.kind in "iu" else fill

@@ -13,6 +13,7 @@ This file is a door: names only.
 
 from jt_edu.build import at_replay, knob
 from jt_edu.compile import compile
+from jt_edu.document import document, graph
 from jt_edu.dtypes import (
     bfloat16,
     complex64,
@@ -39,6 +40,7 @@ from jt_edu.errors import (
     RangeError,
     ShapeError,
 )
+from jt_edu.explain import explain, kernel_sources
 from jt_edu.memory import gc, memory_stats
 from jt_edu.ops.conv import conv2d
 from jt_edu.ops.create import (

@@ -92,11 +92,20 @@ def _array_of(data: Any, wanted: DType | None) -> tuple[np.ndarray[Any, Any], DT
 def _nested(data: Any) -> np.ndarray[Any, Any]:
     try:
         array = np.array(data)
-    except ValueError as error:
-        raise ShapeError("a Var is a full box of numbers", f"nested lists of different lengths ({error})") from None
-    if array.dtype == object or array.dtype.kind not in "biufc":
-        raise DtypeError("a Var is made of numbers", f"{type(data).__name__} that NumPy reads as {array.dtype}")
+    except ValueError:
+        raise ShapeError("a Var is a full box of numbers", f"lists of different lengths, {short(data)}", "equal lengths") from None
+    if array.dtype.kind not in "biufc":
+        raise DtypeError(
+            "a Var is made of numbers of at most 64 bits", f"{type(data).__name__} {short(data)}, to NumPy {array.dtype}",
+            "bools, whole numbers, floats or complex numbers",
+        )  # fmt: skip
     return array
+
+
+def short(value: Any) -> str:
+    """What a value looks like, in a few words."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _widest_inside(data: Any, found: DType) -> DType:
@@ -176,7 +185,10 @@ def constant(number: Any, dtype: DType) -> Node:
         if not low <= number <= high:
             way = "x.cast('int64')" if dtype.size < 8 else "x.double()"
             raise DtypeError(f"a number that meets {dtype} must fit it, {low} to {high}", str(number), way)
-    return Node(CONSTANT, (), (), dtype, _python_number(number, dtype))
+    try:
+        return Node(CONSTANT, (), (), dtype, _python_number(number, dtype))
+    except OverflowError:
+        raise DtypeError(f"a number that meets {dtype} must fit it", short(number), "a smaller number") from None
 
 
 def _python_number(number: Any, dtype: DType) -> Any:

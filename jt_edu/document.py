@@ -5,8 +5,9 @@
     y.graph()          the same for one Var
 
 The graph begins at arrays that exist already, and ends at what was asked for; in between stands what would run, in the
-kernels in which it would run. A Var that was computed already is shown as it would be computed again, as far back as its
-history goes. Nodes that `jt.grad` built are marked as gradients. Nothing runs.
+kernels in which it would run. A Var that was computed already is shown as it would be computed again, as far back as
+its history goes. A node that several kernels compute stands in the first of them. Nodes that `jt.grad` built are marked
+as gradients, and bear the line whose gradient they are. Nothing runs.
 """
 
 from __future__ import annotations
@@ -66,8 +67,13 @@ def _document(wanted: Sequence[Node], names: dict[int, str]) -> dict[str, Any]:
         if row["kernel"] is not None:
             kernels[row["kernel"]]["nodes"].append(row["id"])
     return {
-        "format": FORMAT, "version": VERSION, "nodes": rows, "kernels": kernels, "edges": _edges(e), "outputs": list(e.wanted),
-    }  # fmt: skip
+        "format": FORMAT,
+        "version": VERSION,
+        "nodes": rows,
+        "kernels": kernels,
+        "edges": _edges(e),
+        "outputs": list(e.wanted),
+    }
 
 
 def _row(node: Node, names: dict[int, str]) -> dict[str, Any]:
@@ -84,7 +90,7 @@ def _row(node: Node, names: dict[int, str]) -> dict[str, Any]:
         "where": node.line,
         "held": node.holders > 0,
         "value": _value(node),
-        "label": "",
+        "label": "" if pending else "number" if node.op is CONSTANT else "array",
         "gradient": node.gradient and pending,
     }
 

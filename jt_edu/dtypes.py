@@ -13,6 +13,7 @@ Promotion is NumPy's; the rows that NumPy does not have (bfloat16) are stated in
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import cache
 from typing import Any
 
@@ -78,7 +79,6 @@ ALIASES = {"half": float16, "float": float32, "double": float64, "int": int64, "
 PYTHON = {bool: bool_, int: int64, float: float32, complex: complex64}  # what a bare Python number becomes
 
 
-@cache
 def as_dtype(wanted: Any) -> DType:
     """The DType that a name, a NumPy dtype or a Python type stands for.
 
@@ -86,15 +86,18 @@ def as_dtype(wanted: Any) -> DType:
         >>> as_dtype("half"), as_dtype(np.int8), as_dtype(float)
         (jt.float16, jt.int8, jt.float32)
     """
-    if isinstance(wanted, DType):
-        return wanted
+    return wanted if isinstance(wanted, DType) else _named(wanted if isinstance(wanted, Hashable) else repr(wanted))
+
+
+@cache
+def _named(wanted: Any) -> DType:
     if wanted in PYTHON:
         return PYTHON[wanted]
     name = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", "")
     if name in ALIASES or name in DTYPES:
         return ALIASES.get(name) or DTYPES[name]
     try:
-        return DTYPES[np.dtype(wanted).name]
+        return DTYPES["" if wanted is None else np.dtype(wanted).name]  # NumPy reads None as float64
     except (TypeError, KeyError):
         raise DtypeError(
             "a dtype is one of " + ", ".join(DTYPES), repr(wanted), "jt.float32, 'int64' or a NumPy dtype"

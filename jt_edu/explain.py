@@ -75,9 +75,17 @@ class Explanation:
         lines = tuple(Line(n, self.order[s].id, self.order[s].op.name, self.order[s].line) for n, s in step.lines)
         calls = {"product": ("BLAS",), "host": ("NumPy",)}.get(step.kind, ())
         return KernelPlan(
-            step.name, loops_in_words(step), step.source.text, lines, ids(step.slots), ids(step.outputs), ids(step.inputs),
-            step.bytes, step.flops, calls,
-        )  # fmt: skip
+            step.name,
+            loops_in_words(step),
+            step.source.text,
+            lines,
+            nodes=ids(step.slots),
+            stored=ids(step.outputs),
+            reads=ids(step.inputs),
+            bytes=step.bytes,
+            flops=step.flops,
+            calls=calls,
+        )
 
     @property
     def predicted_peak(self) -> int:
@@ -122,12 +130,10 @@ def explain(*wanted: Var) -> Explanation:
         An `Explanation`: its `text`, `kernels`, `decisions`, `bytes`, `flops` and `predicted_peak` (in bytes).
 
     Example:
-        >>> a, b, c = jt.ones(3, 4), jt.array([[2.0]]), jt.array([1.0, 2.0, 3.0, 4.0])
+        >>> a, b, c = jt.array([1.0, 2.0]), jt.array([3.0, 4.0]), jt.array([5.0, 6.0])
         >>> e = jt.explain((a * b + c).sum())
-        >>> [kernel.name for kernel in e.kernels], e.predicted_peak
-        (['sum_multiply_add'], 4)
-        >>> print(e.kernels[0].source.splitlines()[3])
-        def kernel(lo, hi, n0, n1, c0, a0, a1, out0):
+        >>> [kernel.name for kernel in e.kernels], e.kernels[0].loops, e.predicted_peak
+        (['sum_multiply_add'], 'each i0 of 2', 4)
     """
     return Explanation(nodes_of("jt.explain", wanted), names_of_caller())
 
@@ -151,7 +157,7 @@ def nodes_of(asker: str, wanted: Sequence[Any]) -> list[Node]:
 
 
 def names_of_caller() -> dict[int, str]:
-    """What the learner calls their Vars: node id -> name of a variable, where the first frame outside of jt_edu sees it."""
+    """What the learner calls their Vars: node id -> name of a variable that the frame calling jt_edu sees."""
     frame = sys._getframe(1)
     while frame.f_code.co_filename.startswith(HOME) and frame.f_back is not None:
         frame = frame.f_back
@@ -195,7 +201,7 @@ def homes(plan: Plan) -> dict[int, int]:
 
 
 def loops_in_words(step: Step) -> str:
-    """The loops of a kernel, as its source has them: "each i0 of 64: each i1 of 100, then each i2 of 100"."""
+    """The loops of a kernel, as its source has them: "each i0 of 64: (each i1 of 9, then each i2 of 9)"."""
     if step.kind == "host":
         return "NumPy, on whole arrays"
     lengths = {p.name: str(a) for p, a in zip(step.source.parameters, step.arguments, strict=False)}
@@ -225,7 +231,7 @@ def _nested(loops: list[tuple[int, str]]) -> str:
 def without_fusion(order: Sequence[Node]) -> tuple[int, int]:
     """How many operators there are, and what they would read and write, each in a kernel of its own.
 
-    Counted in favour of not fusing: a view costs nothing, and a contraction (matrix product, convolution) is one operator.
+    Counted in favour of not fusing: a view costs nothing; a contraction (matrix product, convolution) is one operator.
     """
     pending = [n for n in order if n.data is None]
     readers = Counter(i for n in pending for i in set(n.inputs))
@@ -298,7 +304,8 @@ class _Writer:
     def _summary(self) -> Iterator[str]:
         e, what = self.e, self._wanted()
         if not e.kernels:
-            yield f"Nothing would run: {what} is there already, or is the same memory as something that is."
+            there = all(e.order[self.slot[i]].data is not None for i in e.wanted)
+            yield f"Nothing would run: {what} is {'computed already' if there else 'a view of what is computed already'}."
             return
         if e.again:
             yield "Computed already; this is how it would be computed again."

@@ -8,11 +8,8 @@ A value becomes an array (is *stored*) when
   * several kernels read it, and computing it twice would cost more than storing it,        shared
   * its kernel is full: a line of thousands of operators is cut every 64.                   kernel full
 
-Every other value lives in a register. What is stored, and every reduction, is an *anchor*: it needs a loop. Anchors
-share loops in two ways:
-
-    same loops     they run over the same indices:       e.sum(), e.max()
-    outer loops    one reads the other's sum per row:    x - x.mean(1)      for each row: loop, then loop
+Every other value lives in a register. What is stored, and every reduction, is an *anchor*: it needs a loop, and joins the
+loops of another anchor where `join.py` allows it.
 
 Every decision is recorded with the name of its rule. Nothing here knows arrays, numba or gradients.
 """
@@ -20,79 +17,18 @@ Every decision is recorded with the name of its rule. Nothing here knows arrays,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from jt_edu.expression import Expression, Term
-from jt_edu.functions import MULTIPLY
-from jt_edu.graph import Node, Shape
-from jt_edu.index import Index, as_index, counter, counters, counters_of
+from jt_edu.graph import Node
+from jt_edu.index import counters, counters_of
+from jt_edu.join import Anchor, Kernel, Stage, join_loops, join_products, place
 from jt_edu.meta import CONSTANT, SOURCE, Counter, Elementwise, Reindex, ReindexReduce
 from jt_edu.relay import Product, matrix_product
 from jt_edu.trace import Decision
 
 FULL = 64  # operators in one kernel
 CHEAP = 4  # multiplications that are sooner done twice than stored
-
-
-@dataclass(eq=False)
-class Anchor:
-    """A node with a loop of its own: stored, or a reduction."""
-
-    node: Node
-    term: Term | None  # what is computed at each index; None for whole-array work
-    loops: Shape
-    kept: tuple[int, ...] | None  # loop axes that survive, in output order; None when it scatters
-    product: Product | None = None
-    axes: tuple[int, ...] = ()  # the loop of the kernel that each axis runs in
-
-    @property
-    def reduces(self) -> bool:
-        """Whether values are accumulated."""
-        return isinstance(self.node.op, ReindexReduce)
-
-    @property
-    def loads(self) -> set[Term]:
-        """What it reads."""
-        return self.term.loads if self.term is not None else set()
-
-    @property
-    def by_rows(self) -> int:
-        """How many leading axes of the output can be outer loops, each finished with one number; -1 if none can."""
-        if self.kept is None or not self.reduces:
-            return -1
-        return len(self.kept) if not self.loops or len(self.loops) - 1 not in self.kept else -1
-
-
-@dataclass(eq=False)
-class Stage:
-    """Anchors that share all their loops: `loops` are numbers of kernel loops, outer ones first."""
-
-    loops: tuple[int, ...]
-    anchors: list[Anchor]
-
-
-@dataclass(eq=False)
-class Kernel:
-    """Anchors that run in one kernel: `outer` loops shared by all stages, then one loop nest per stage."""
-
-    kind: str  # "loops", "product", or "host"
-    outer: tuple[int, ...] = ()
-    stages: list[Stage] = field(default_factory=list)
-    extents: dict[int, int] = field(default_factory=dict)
-
-    @property
-    def anchors(self) -> list[Anchor]:
-        """All anchors, in order."""
-        return [a for s in self.stages for a in s.anchors]
-
-    def new_loops(self, extents: Iterable[int]) -> tuple[int, ...]:
-        """Numbers for further loops."""
-        numbers = []
-        for extent in extents:
-            numbers.append(len(self.extents))
-            self.extents[numbers[-1]] = extent
-        return tuple(numbers)
 
 
 @dataclass
@@ -271,125 +207,24 @@ class Fuser:
         if anchor.by_rows >= 0 and anchor.kept is not None:
             kernel.outer = kernel.new_loops(anchor.loops[k] for k in anchor.kept)
             axes = dict(zip(anchor.kept, kernel.outer, strict=True))
-        rest = [k for k in range(len(anchor.loops)) if k not in axes]
-        axes |= dict(zip(rest, kernel.new_loops(anchor.loops[k] for k in rest), strict=True))
-        self._place(kernel, anchor, axes, rest)
+        place(kernel, anchor, axes)
         return kernel
-
-    def _place(self, kernel: Kernel, anchor: Anchor, axes: dict[int, int], rest: list[int]) -> None:
-        anchor.axes = tuple(axes[k] for k in range(len(anchor.loops)))
-        kernel.stages.append(Stage(kernel.outer + tuple(axes[k] for k in rest), [anchor]))
 
     def _join(self, kernel: Kernel, anchor: Anchor) -> bool:
         """Put the anchor into the kernel if a rule allows it."""
         if not self.enabled or kernel.kind == "host" or (anchor.term is None and anchor.product is None):
             return False
+        mine = {a.node for a in kernel.anchors}
         if kernel.kind == "product" or anchor.product is not None:
-            return self._join_products(kernel, anchor)
+            sides = (anchor.product.left.node, anchor.product.right.node) if anchor.product else ()
+            return join_products(kernel, anchor, any(self._root(n) in mine for n in sides))
         if anchor.kept is None or any(a.kept is None for a in kernel.anchors):
             return False
         if len({t.node for a in (*kernel.anchors, anchor) for t in a.loads}) + len(kernel.anchors) > FULL:
             return False
-        mine = {a.node: a for a in kernel.anchors}
         if any(self._root(n) in mine for n in self._behind(anchor) if n not in mine):
             return False
-        inside = [t for t in anchor.loads if t.node in mine]
-        if any(t.view != t.node.shape for t in inside):
-            return False
-        return self._join_same(kernel, anchor, mine, inside) or self._join_outer(kernel, anchor, mine, inside)
-
-    def _join_products(self, kernel: Kernel, anchor: Anchor) -> bool:
-        """Two matrix products that read the same matrix, such as the two gradients of one product."""
-        if kernel.kind != "product" or anchor.product is None:
-            return False
-        mine = {a.node for a in kernel.anchors}
-        sides = {anchor.product.left.node, anchor.product.right.node}
-        theirs = {s.node for a in kernel.anchors if a.product for s in (a.product.left, a.product.right)}
-        if any(self._root(n) in mine for n in sides) or not sides & theirs:
-            return False
-        kernel.stages[0].anchors.append(anchor)
-        return True
-
-    def _join_same(self, kernel: Kernel, anchor: Anchor, mine: dict[Node, Anchor], inside: list[Term]) -> bool:
-        """Same loops: all values it takes from this kernel are at the same index, and it shares something it reads."""
-        for number in range(len(kernel.stages) - 1, -1, -1):
-            stage = kernel.stages[number]
-            model = next((a for a in stage.anchors if a.loops == anchor.loops), None)
-            if model is None:
-                continue
-            here = [t for t in inside if mine[t.node] in stage.anchors]
-            before = [t for t in inside if mine[t.node] not in stage.anchors]
-            at_home = all(
-                not mine[t.node].reduces and t.guard is None
-                and tuple(w.at([counter(k) for k in model.axes]) for w in t.where)
-                == tuple(counter(k) for k in mine[t.node].axes)
-                for t in here
-            )  # fmt: skip
-            ready = all(self._outer_read(kernel, mine[t.node], t, dict(enumerate(model.axes)), number) for t in before)
-            shares = inside or {t.node for t in anchor.loads} & {t.node for a in stage.anchors for t in a.loads}
-            if at_home and ready and (shares or self._same_size(stage, anchor)):
-                anchor.axes = model.axes
-                stage.anchors.append(anchor)
-                self._promote(kernel, anchor)
-                return True
-        return False
-
-    def _promote(self, kernel: Kernel, anchor: Anchor) -> None:
-        """The rows of a reduction become outer loops of a kernel that has none, so that others can join row by row."""
-        if not kernel.outer and len(kernel.stages) == 1 and anchor.by_rows > 0 and anchor.kept is not None:
-            kernel.outer = tuple(anchor.axes[k] for k in anchor.kept)
-            rest = tuple(a for a in kernel.stages[0].loops if a not in kernel.outer)
-            kernel.stages[0].loops = kernel.outer + rest
-
-    def _same_size(self, stage: Stage, anchor: Anchor) -> bool:
-        """Small results of the same shape, such as two parameters updated by one optimiser step, are never joined."""
-        return False
-
-    def _row_indices(self, kernel: Kernel, source: Anchor, t: Term) -> list[tuple[Index, int]] | None:
-        """(index, outer loop) pairs that must agree for `t` to read what its row has made; None if it never can."""
-        if t.guard is not None:
-            return None
-        if not source.reduces:  # stored by an earlier loop of this row
-            return [(t.where[k], axis) for k, axis in enumerate(source.axes) if axis in kernel.outer]
-        if source.kept is None or source.by_rows < 0 or [source.axes[k] for k in source.kept] != list(kernel.outer):
-            return None
-        where = [w for w, o in zip(t.where, source.node.op.where, strict=True) if o.op == "counter"]  # type: ignore[attr-defined]
-        return list(zip(where, kernel.outer, strict=True))
-
-    def _outer_read(self, kernel: Kernel, source: Anchor, t: Term, axes: dict[int, int], before: int) -> bool:
-        """Whether a value that an earlier stage completes for each row is read at the current row."""
-        pairs = self._row_indices(kernel, source, t)
-        if pairs is None or not any(source in s.anchors for s in kernel.stages[:before]):
-            return False
-        return all(
-            (w.op == "counter" and axes.get(w.args[0]) == row) or (w == as_index(0) and kernel.extents[row] == 1)
-            for w, row in pairs
-        )
-
-    def _join_outer(self, kernel: Kernel, anchor: Anchor, mine: dict[Node, Anchor], inside: list[Term]) -> bool:
-        """Outer loops: it reads what this kernel completes for the row that is being worked on."""
-        axes: dict[int, int] = {}
-        for t in inside:
-            pairs = self._row_indices(kernel, mine[t.node], t)
-            if pairs is None:
-                return False
-            for w, row in pairs:
-                if w.op == "counter" and axes.setdefault(w.args[0], row) != row:
-                    return False
-        if not inside or len(set(axes.values())) != len(axes):
-            return False
-        if any(anchor.loops[k] != kernel.extents[row] for k, row in axes.items()):
-            return False
-        if any(not self._outer_read(kernel, mine[t.node], t, axes, len(kernel.stages)) for t in inside):
-            return False
-        if any(kernel.extents[row] != 1 for row in kernel.outer if row not in axes.values()):
-            return False
-        if not any(mine[t.node].reduces for t in inside) and not kernel.outer:
-            return False
-        rest = [k for k in range(len(anchor.loops)) if k not in axes]
-        axes |= dict(zip(rest, kernel.new_loops(anchor.loops[k] for k in rest), strict=True))
-        self._place(kernel, anchor, axes, rest)
-        return True
+        return join_loops(kernel, anchor)
 
     # what is read outside its kernel, or computed twice
 
@@ -493,5 +328,3 @@ def fuse(order: list[Node], wanted: set[Node], enabled: bool = True) -> Fused:
     """Kernels for the pending nodes `order` (inputs first), storing `wanted`."""
     return Fuser(order, wanted, enabled).run()
 
-
-__all__ = ["MULTIPLY", "Anchor", "Fused", "Kernel", "Stage", "fuse"]

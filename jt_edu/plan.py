@@ -19,9 +19,10 @@ from jt_edu.codegen.nest import Builder
 from jt_edu.codegen.passes import choose_span, collapse
 from jt_edu.codegen.source import Parameter, Source
 from jt_edu.codegen.text import Argument, Printer, Text
-from jt_edu.fuse import Fused, Kernel, fuse
+from jt_edu.fuse import Fused, fuse
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index
+from jt_edu.join import Kernel
 from jt_edu.meta import CONSTANT, Op, Reindex, ReindexReduce
 from jt_edu.relay import Operand, Product
 from jt_edu.trace import Decision

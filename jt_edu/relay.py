@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from jt_edu.functions import MULTIPLY
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index
-from jt_edu.meta import Reindex, ReindexReduce
+from jt_edu.meta import CONSTANT, Reindex, ReindexReduce
 
 BLAS = ("float32", "float64", "complex64", "complex128")
 
@@ -103,6 +103,8 @@ def _plain_axes(node: Node, loops: Shape) -> tuple[Node, Axes] | None:
         if node.op.valid is not None:
             return None
         where, node = tuple(w.at(where) for w in node.op.where), node.inputs[0]
+    if node.op is CONSTANT:
+        return None
     axes = []
     for index, length in zip(where, node.shape, strict=True):
         if index.op == "counter":

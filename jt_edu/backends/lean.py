@@ -21,6 +21,7 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numba
@@ -77,7 +78,9 @@ def build(function: Callable[..., None], signature: Any) -> tuple[Callable[..., 
     if made is function:  # NUMBA_DISABLE_JIT
         return function, None
     result = made.overloads[made.signatures[0]]
-    return result.entry_point, _freeze(result)
+    with suppress(Exception):  # keeping it is a favour
+        return result.entry_point, _freeze(result)
+    return result.entry_point, None
 
 
 def _compile(function: Callable[..., None], signature: Any) -> Any:
@@ -89,7 +92,7 @@ def _compile(function: Callable[..., None], signature: Any) -> Any:
 
 def _freeze(result: Any) -> bytes | None:
     library, module = result.library, result.library._final_module
-    if library._reload_init or library.has_dynamic_globals or result.environment.consts:
+    if result.reload_init or library.has_dynamic_globals or result.environment.consts:
         return None  # it needs objects of this process
     names = {
         "entry": result.fndesc.llvm_cpython_wrapper_name,

@@ -18,7 +18,7 @@ from typing import Union
 
 from jt_edu.dtypes import DType, complex128, float32, float64
 from jt_edu.expression import Place, Term, condition, spell_loads
-from jt_edu.fuse import Anchor, Kernel, Stage
+from jt_edu.join import Anchor, Kernel, Stage
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, counter, counters_of
 from jt_edu.meta import REDUCERS, Reducer, ReindexReduce

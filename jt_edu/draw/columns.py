@@ -97,13 +97,13 @@ def _heaviest(near: list[Near]) -> Near | None:
 
 
 def to_the_left(rows: Rows) -> None:
-    """Begin at x = 0. A box that stands first in its row stands at the left edge, or left of it, if others need room."""
+    """Begin at x = 0. A box that stands first in its row stands at the left edge, or further left to make room."""
     edge = min((box.x - box.left for row in rows for box in row if not box.first), default=0.0)
     for row in rows:
         if row and row[0].first:
-            row[0].x = min(
-                [edge + row[0].left, *(box.x - gap for box, gap in zip(row[1:2], _gaps(row[:2])[1:], strict=True))]
-            )
+            row[0].x = edge + row[0].left
+            if len(row) > 1:
+                row[0].x = min(row[0].x, row[1].x - _gaps(row)[1])
     edge = min((box.x - box.left for row in rows for box in row), default=0.0)
     for row in rows:
         for box in row:

@@ -1,4 +1,7 @@
-"""DOT: the same graph for Graphviz, whole, each kernel a cluster. Needs the Python package only, and runs no program."""
+"""DOT: how does Graphviz read the same graph?
+
+All of it, each kernel a cluster. Needs the Python package `graphviz`, and runs no program.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ SHAPES = {
 def dot_source(document: Mapping[str, Any]) -> graphviz.Source:
     """The graph as an object of the package `graphviz`."""
     try:
-        import graphviz
+        import graphviz  # noqa: PLC0415
     except ModuleNotFoundError as missing:
         raise BackendError(
             "dot() hands the graph to the package graphviz", f"{missing}", "pip install graphviz"

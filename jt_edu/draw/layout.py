@@ -4,9 +4,8 @@
     rank 1      [  mul  ]       |        a line that passes a rank keeps a lane there, so it crosses no box
     rank 2          [   add   ]
 
-One plain loop after the other, none calls itself: ranks; lanes; order within a rank (each box tries to stand at the mean
-of its neighbours); x (the same, but now in pixels, keeping order and distances: isotonic regression); y; and the points
-of each line. Nothing here knows operators, kernels or colours.
+One plain loop after the other, none calls itself: ranks; lanes; the order within a rank (each box tries to stand at the
+mean place of its neighbours); x, in columns.py; y; the points of each line. Nothing here knows operators or colours.
 """
 
 from __future__ import annotations
@@ -16,15 +15,15 @@ from bisect import bisect_right, insort
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, islice, pairwise
+from itertools import islice, pairwise
 from typing import TypeVar
+
+from jt_edu.draw.columns import Box, Near, Rows, across, isotonic, straighten, to_the_left
 
 Key = TypeVar("Key", bound=Hashable)
 Point = tuple[float, float]
-Near = tuple["Box", float, float, float]  # a neighbour; where the line meets its axis, and mine; weight
 
 SWEEPS = 8
-APART = 24.0  # pixels between two boxes of a rank
 LANE = 7.0  # half the width of a lane
 ENTRY = 14.0  # pixels between two lines that end at one box
 
@@ -54,7 +53,7 @@ def ranks(keys: Sequence[Key], pairs: Iterable[tuple[Key, Key]]) -> dict[Key, in
     sources = [key for key in keys if not waiting[key]]
     ready, done = [number[key] for key in sources], dict.fromkeys(keys, False)
     rank, rest = dict.fromkeys(keys, 0), iter(keys)
-    while len(order := ready or [number[key] for key in islice((k for k in rest if not done[k]), 1)]):
+    while order := ready or [number[key] for key in islice((k for k in rest if not done[k]), 1)]:
         key = keys[heapq.heappop(order)]
         if done[key]:
             continue
@@ -76,11 +75,10 @@ def place(boxes: Sequence[Box], links: Sequence[Link], gap: float) -> tuple[floa
     for box in boxes:
         box.rank = used[box.rank]
     fed, read = {link.target for link in links}, {link.source for link in links}
-    chains = [
-        _chain(link, (1.0 if link.source in fed else 0.02) * (1.0 if link.target in read else 0.3)) for link in links
-    ]
+    pulls = [(1.0 if link.source in fed else 0.02) * (1.0 if link.target in read else 0.3) for link in links]
+    chains = [_chain(link, pull) for link, pull in zip(links, pulls, strict=True)]
     lanes = [box for chain in chains for box in chain[1:-1]]
-    rows: list[list[Box]] = [[] for _ in used]
+    rows: Rows = [[] for _ in used]
     for box in (*boxes, *lanes):
         rows[box.rank].append(box)
     _order(rows)
@@ -94,7 +92,7 @@ def place(boxes: Sequence[Box], links: Sequence[Link], gap: float) -> tuple[floa
     return max((box.x + box.right for row in rows for box in row), default=0.0), bottoms[-1] if rows else 0.0
 
 
-def _chain(link: Link, weight: float) -> list[Box]:
+def _chain(link: Link, pull: float) -> list[Box]:
     """The boxes a link passes: its source, a lane in every rank between, its target. They become neighbours.
 
     Lanes want to be straight most of all, then the ways from box to box; what only begins or only ends gives way.
@@ -103,13 +101,13 @@ def _chain(link: Link, weight: float) -> list[Box]:
     chain = [link.source, *(Box(LANE, LANE, 0.0, rank=k, lane=True) for k in between), link.target]
     for upper, lower in pairwise(chain):
         out, into = link.out if upper is link.source else 0.0, (link.into or 0.0) if lower is link.target else 0.0
-        pull = 8.0 if upper.lane and lower.lane else weight * (0.002 if upper.lane or lower.lane else 1.0)
-        lower.above.append((upper, out, into, pull))
-        upper.below.append((lower, into, out, pull))
+        weight = 8.0 if upper.lane and lower.lane else pull * (0.002 if upper.lane or lower.lane else 1.0)
+        lower.above.append((upper, out, into, weight))
+        upper.below.append((lower, into, out, weight))
     return chain
 
 
-def _order(rows: list[list[Box]]) -> None:
+def _order(rows: Rows) -> None:
     """Sweep down and up; keep the order with the fewest crossings."""
     _number(rows)
     best, fewest = [list(row) for row in rows], _crossings(rows)
@@ -147,7 +145,7 @@ def _mean(box: Box, neighbours: list[Near]) -> float:
     return sum(other.place + there * 1e-4 for other, there, _, _ in neighbours) / len(neighbours)
 
 
-def _crossings(rows: list[list[Box]]) -> int:
+def _crossings(rows: Rows) -> int:
     """How many pairs of lines cross: inversions among the lower ends, taken in the order of the upper ends."""
     total = 0
     for row in rows:
@@ -170,13 +168,12 @@ def _spread(links: Sequence[Link], chains: Sequence[list[Box]]) -> None:
         apart = min(ENTRY, 2 * box.half / len(arriving))
         room = box.half - apart * (len(arriving) - 1) / 2
         wishes = [min(max(x - box.x, -room), room) for x, _ in arriving]
-        for (_, link), x in zip(
-            arriving, isotonic(wishes, [1.0] * len(wishes), [0.0] + [apart] * (len(wishes) - 1)), strict=True
-        ):
-            link.into = x
+        ends = isotonic(wishes, [1.0] * len(wishes), [0.0] + [apart] * (len(wishes) - 1))
+        for (_, link), end in zip(arriving, ends, strict=True):
+            link.into = end
 
 
-def _down(rows: list[list[Box]], chains: Sequence[list[Box]], gap: float) -> tuple[list[float], list[float]]:
+def _down(rows: Rows, chains: Sequence[list[Box]], gap: float) -> tuple[list[float], list[float]]:
     """y of every box, and top and bottom of every rank. A gap that lines cross far sideways is higher."""
     far = [0.0] * len(rows)
     for chain in chains:

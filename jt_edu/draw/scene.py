@@ -1,4 +1,4 @@
-"""Scene: cards, frames and lines with their places, in two levels: inside of each kernel, then the kernels themselves.
+"""Scene: where does everything stand, inside of each kernel and between the kernels?
 
     ┌ kernel 0 ──┴───┐     a line enters a frame through a port at its top, and leaves through one at its bottom,
     │  [ mul ]   │   │     so the lane that it takes inside is kept free as any other
@@ -12,22 +12,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from jt_edu.draw.layout import LANE, Box, Link, Point, place
+from jt_edu.draw.columns import Box
+from jt_edu.draw.layout import LANE, Link, Point, place
 from jt_edu.draw.text import KINDS, count, cut, width
 from jt_edu.draw.view import Card, Chip, Id, Line, View, group
 
 CAPITALS = ("output", "alone")  # chips in small capitals
 CARD = 46.0  # height
 CHIP, CHIP_APART, CHIP_PAD, STALK = 20.0, 5.0, 8.0, 10.0
-PAD = {
-    "source": 20.0,
-    "reindex": 22.0,
-    "reindex_reduce": 22.0,
-    "index": 22.0,
-    "constant": 22.0,
-    "code": 18.0,
-    "hostcall": 20.0,
-}
+PAD = {"source": 20.0, "reindex": 22.0, "reindex_reduce": 22.0, "index": 22.0, "constant": 22.0, "hostcall": 20.0}
 BETWEEN = 18.0  # words on the left and on the right of a card
 FRAME, HEAD, FOOT = 16.0, 36.0, 18.0
 GAP, INNER_GAP = 36.0, 26.0
@@ -99,7 +92,7 @@ def card_width(card: Card) -> float:
     bold, rest = title(card)
     first = width(bold, 13, "bold") + width(rest, 13) + BETWEEN + width(kind(card), 11, "caps")
     second = width(cut(card.facts, 40), 11.5, "mono") + BETWEEN + width(number(card), 11, "mono")
-    return round(max(first, second) + 2 * PAD.get(card.kind, 14.0))
+    return round(max(first, second) + 2 * PAD.get(card.kind, 15.0))
 
 
 def number(card: Card) -> str:
@@ -125,10 +118,10 @@ def compose(seen: View) -> Scene:
         tops[key].rank, tops[key].low = seen.outer[key], key not in frames and card.id not in arrived
     links = _outer_links(seen, frames, tops)
     across, down = place(list(tops.values()), [link for link, _ in links], GAP)
-    lines = [
-        (_style(seen, line, framed=group(seen.cards[line.target]) in frames), line, link.points) for link, line in links
-    ]
-    scene = Scene([], list(frames.values()), lines, [], across, down)
+    scene = Scene([], list(frames.values()), [], [], across, down)
+    for link, line in links:
+        head = group(seen.cards[line.target]) not in frames
+        scene.lines.append((_style(seen, line, head=head), line, link.points))
     for frame in frames.values():
         _unpack(scene, seen, frame, boxes)
     for card in seen.cards.values():
@@ -159,9 +152,8 @@ def _frame(seen: View, kernel: int, cards: list[Card], boxes: dict[Id, Box]) -> 
             source = boxes[line.source] if line.source in inside else frame.entries[line.source]
             frame.links.append((Link(source, boxes[line.target]), line))
         elif line.source in inside and line.source not in frame.exits:
-            frame.exits[line.source] = Box(
-                LANE, 22 + width(label(seen.cards[line.source]), 11, "mono"), FOOT, rank=foot, lane=True
-            )
+            words = width(label(seen.cards[line.source]), 11, "mono")
+            frame.exits[line.source] = Box(LANE, 22 + words, FOOT, rank=foot, lane=True)
             frame.links.append((Link(boxes[line.source], frame.exits[line.source]), line))
     words = max(width(frame.caption, 11, "caps"), width(frame.name, 12, "mono"))
     head = Box(0.0, words, HEAD, first=True)
@@ -190,9 +182,9 @@ def _outer_links(seen: View, frames: dict[Id, Frame], tops: dict[Id, Box]) -> li
     return links
 
 
-def _style(seen: View, line: Line, *, framed: bool) -> str:
+def _style(seen: View, line: Line, *, head: bool) -> str:
     fused = not seen.kernels or (line.fused and group(seen.cards[line.source]) == group(seen.cards[line.target]))
-    return ("thin" if fused else "thick") + ("" if framed else " head")
+    return ("thin" if fused else "thick") + (" head" if head else "")
 
 
 def _unpack(scene: Scene, seen: View, frame: Frame, boxes: dict[Id, Box]) -> None:
@@ -207,6 +199,6 @@ def _unpack(scene: Scene, seen: View, frame: Frame, boxes: dict[Id, Box]) -> Non
             points[-1] = (points[-1][0], frame.outside.y + frame.outside.height)
         elif link.source.height == HEAD:
             points[0] = (points[0][0], frame.outside.y)
-        scene.lines.append((_style(seen, line, framed=link.target in leaving), line, points))
+        scene.lines.append((_style(seen, line, head=link.target not in leaving), line, points))
     for i, box in frame.exits.items():
         scene.labels.append((box.x + 10, box.y + FOOT - 5, label(seen.cards[i])))

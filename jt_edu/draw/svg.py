@@ -181,7 +181,7 @@ def _path(points: Sequence[Point]) -> str:
 
 def _card(placed: Placed, identity: str) -> str:
     card, x, y, w = placed.card, placed.x, placed.y, placed.width
-    pad = PAD.get(card.kind, 14.0)
+    pad = PAD.get(card.kind, 15.0)
     bold, rest = title(card)
     classes = f"{card.kind} gradient" if card.gradient else card.kind
     parts = [

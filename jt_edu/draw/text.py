@@ -61,10 +61,11 @@ def cut(text: str, limit: int) -> str:
 
 def shape_text(node: Mapping[str, Any]) -> str:
     """What NumPy's users read: (2, 3) float32."""
-    return f"{_tuple(node.get('shape', ()))} {clean(node.get('dtype', ''))}".rstrip()
+    return f"{tuple_text(node.get('shape', ()))} {clean(node.get('dtype', ''))}".rstrip()
 
 
-def _tuple(shape: Iterable[object]) -> str:
+def tuple_text(shape: Iterable[object]) -> str:
+    """A shape as Python writes it: (), (3,), (2, 3)."""
     sizes = [clean(size) for size in shape]
     return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
 
@@ -99,7 +100,7 @@ def table(document: Mapping[str, Any]) -> str:
         said = [word for word, true in marks if true] + ["output"] * (node["id"] in outputs)
         rows.append((
             clean(node["id"]), clean(node.get("name", "")), clean(node.get("label") or node["op"]),
-            _tuple(node.get("shape", ())), clean(node.get("dtype", "")), "" if kernel is None else clean(kernel),
+            tuple_text(node.get("shape", ())), clean(node.get("dtype", "")), "" if kernel is None else clean(kernel),
             " ".join(map(clean, node.get("inputs", ()))), ", ".join(said), clean(node.get("where", "")),
         ))  # fmt: skip
     return _columns([tuple(cut(cell, 60) for cell in row[:-1]) + row[-1:] for row in rows])

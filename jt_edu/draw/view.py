@@ -11,12 +11,12 @@ so they become chips on both ends that name each other (portals). Nothing here k
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from jt_edu.draw.layout import ranks
-from jt_edu.draw.text import KINDS, bytes_text, clean, count, cut, shape_text
+from jt_edu.draw.text import KINDS, bytes_text, clean, count, cut, shape_text, tuple_text
 
 REACH = 4  # ranks that a line may span
 SOURCE_REACH = 2  # the same for lines from a source: its name says enough
@@ -28,7 +28,7 @@ Id = int | str  # kernels that became cards have ids like "k3"
 
 @dataclass(frozen=True)
 class Chip:
-    """Words at the side of a card. Kinds: constant, source, portal, output, alone (the kernel that the card is all of)."""
+    """Words at the side of a card. Kinds: constant, source, portal, output, and alone: the only one of its kernel."""
 
     kind: str
     text: str
@@ -48,6 +48,7 @@ class Card:
     inputs: list[Id]
     kernel: int | None = None
     alone: int | None = None  # the kernel it is all of
+    shape: str = ""
     value: str = ""
     bytes: str = ""
     small: bool = False  # a constant that fits on a chip
@@ -110,7 +111,7 @@ def view(document: Mapping[str, Any]) -> View:
         cards = _collapse(cards, kernels)
         notes.append(f"Each kernel is drawn as one box: {count(total, 'node')} in {count(len(kernels), 'kernel')}.")
     if len(cards) > MOST:
-        notes.append(f"Showing {MOST} of {count(len(cards), 'box').replace('boxs', 'boxes')}, inputs first.")
+        notes.append(f"Showing {MOST} of {len(cards):,} boxes, inputs first.")
         cards = dict(list(cards.items())[:MOST])
     for card in cards.values():
         card.inputs = [i for i in card.inputs if i in cards]
@@ -120,19 +121,27 @@ def view(document: Mapping[str, Any]) -> View:
 def _card(node: Mapping[str, Any], output: bool) -> Card:
     facts, size, value = shape_text(node), bytes_text(node), clean(node.get("value", ""))
     name, op = clean(node.get("name", "")), clean(node.get("label") or node["op"])
-    kind = node.get("kind", "")
-    said = [
-        f"{node['id']}: {f'{name} = ' if name else ''}{op}", f"{facts}, {size}" if size else facts, f"value {value}" if value else "",
-        clean(node.get("where", "")), "gradient" if node.get("gradient") else "",
-        "stored" if node.get("stored") else "", "still held by the learner" if node.get("held") else "",
-    ]  # fmt: skip
-    scalar = not node.get("shape") and 0 < len(value) <= 12
+    kind, shape = node.get("kind", ""), node.get("shape", ())
+    marks = [word for word in ("gradient", "stored", "held") if node.get(word)]
+    title = f"{node['id']}: {name} = {op}" if name else f"{node['id']}: {op}"
+    said = [title, facts, size, value and f"value {value}", clean(node.get("where", "")), *marks]
     return Card(
-        id=node["id"], kind=kind if kind in KINDS else "code", op=op, name=name, bytes=size, output=output,
-        facts=f"{facts} = {value}" if scalar else facts, tip=clean(" · ".join(part for part in said if part)),
-        inputs=list(node.get("inputs", ())), kernel=node.get("kernel"), value=value, stored=bool(node.get("stored")),
-        gradient=bool(node.get("gradient")), small=kind == "constant" and not output and all(n == 1 for n in node.get("shape", ())),
-    )  # fmt: skip
+        id=node["id"],
+        kind=kind if kind in KINDS else "code",
+        op=op,
+        name=name,
+        facts=f"{facts} = {value}" if not shape and 0 < len(value) <= 12 else facts,
+        tip=" · ".join(filter(None, said)),
+        inputs=list(node.get("inputs", ())),
+        kernel=node.get("kernel"),
+        shape=tuple_text(shape),
+        value=value,
+        bytes=size,
+        small=kind == "constant" and not output and all(n == 1 for n in shape),
+        stored=bool(node.get("stored")),
+        gradient=bool(node.get("gradient")),
+        output=output,
+    )
 
 
 def _drop_small(cards: dict[Id, Card]) -> None:
@@ -160,20 +169,22 @@ def _chips(card: Card, chips: Mapping[Id, Chip]) -> None:
 def _collapse(cards: dict[Id, Card], kernels: Mapping[int, str]) -> dict[Id, Card]:
     """Each kernel becomes one card, in the place of its first node."""
     folded: dict[Id, Card] = {}
+    inputs: dict[Id, dict[Id, None]] = defaultdict(dict)
     sizes: dict[Id, int] = defaultdict(int)
     for card in cards.values():
         key = group(card)
         sizes[key] += 1
-        inputs = [group(cards[i]) for i in card.inputs if i in cards and group(cards[i]) != key]
+        inputs[key].update((group(cards[i]), None) for i in card.inputs if i in cards and group(cards[i]) != key)
         if card.kernel is None:
-            folded[key] = replace(card, inputs=inputs)
-            continue
-        one = folded.setdefault(key, Card(key, "kernel", kernels.get(card.kernel, ""), "", "", "", []))
-        one.inputs = list(dict.fromkeys([*one.inputs, *inputs]))
-        one.output, one.gradient = one.output or card.output, one.gradient or card.gradient
-        one.facts = count(sizes[key], "op")
-        one.op = one.op or f"kernel {card.kernel}"
-        one.tip = f"kernel {card.kernel}: {one.op} · {one.facts}"
+            folded[key] = card
+        else:
+            name = kernels.get(card.kernel) or f"kernel {card.kernel}"
+            one = folded.setdefault(key, Card(key, "kernel", name, "", "", f"kernel {card.kernel}: {name}", []))
+            one.output, one.gradient = one.output or card.output, one.gradient or card.gradient
+    for key, card in folded.items():
+        card.inputs = list(inputs[key])
+        if card.kind == "kernel":
+            card.facts = f"{card.tip.partition(':')[0]} · {count(sizes[key], 'op')}"
     return folded
 
 
@@ -181,27 +192,18 @@ def _connect(cards: dict[Id, Card], kernels: dict[int, str], document: Mapping[s
     """Decide for every edge: a line, or chips on both ends."""
     _unwrap(cards)
     edges = [(cards[i], card) for card in cards.values() for i in card.inputs]
-    outer = ranks(
-        list(dict.fromkeys(map(group, cards.values()))),
-        [(group(a), group(b)) for a, b in edges if group(a) != group(b)],
-    )
+    groups = [(group(a), group(b)) for a, b in edges]
+    outer = ranks(list(dict.fromkeys(map(group, cards.values()))), [(a, b) for a, b in groups if a != b])
     inner = ranks(list(cards), [(a.id, b.id) for a, b in edges if group(a) == group(b)])
     facts = {(edge["source"], edge["target"]): edge for edge in document.get("edges", ())}
-    lines, far, near = [], defaultdict(list), set()
+    lines: list[Line] = []
+    far: dict[Id, list[Card]] = defaultdict(list)
     for a, b in edges:
         if _reaches(a, b, outer, inner):
             lines.append(_line(a, b, facts.get((a.id, b.id), {})))
-            near.add(a.id)
         else:
             far[b.id].append(a)
-    hidden = {
-        a.id for b in far.values() for a in b if a.kind in ("source", "constant") and a.id not in near and not a.output
-    }
-    for target, sources in far.items():
-        _arrive(cards[target], {a.id: a for a in sources}, hidden)
-    _depart(cards, far, hidden)
-    for i in hidden:
-        del cards[i]
+    _portals(cards, far, near={line.source for line in lines})
     for card in cards.values():
         if card.alone is not None:
             card.right.insert(0, Chip("alone", f"kernel {card.alone}", kernels.get(card.alone, "")))
@@ -235,24 +237,23 @@ def _line(a: Card, b: Card, edge: Mapping[str, Any]) -> Line:
     return Line(a.id, b.id, fused, " · ".join(part for part in said if part))
 
 
-def _arrive(card: Card, sources: Mapping[Id, Card], hidden: Iterable[Id]) -> None:
-    """Chips for what comes from far above."""
-    chips = {}
-    for i, a in sources.items():
-        if i in hidden:
-            chips[i] = Chip("source", cut(f"{a.label} {a.facts.partition(')')[0]})", 24), a.tip)
-        else:
-            chips[i] = Chip("portal", f"↑ {i}" if a.label == a.op else f"↑ {cut(a.label, 12)} {i}", f"from {a.tip}")
-    _chips(card, chips)
-
-
-def _depart(cards: Mapping[Id, Card], far: Mapping[Id, Iterable[Card]], hidden: Iterable[Id]) -> None:
-    """One chip on each card whose value is needed far below."""
+def _portals(cards: dict[Id, Card], far: Mapping[Id, list[Card]], near: set[Id]) -> None:
+    """Chips on both ends of long edges. A source that no line leaves is drawn as chips only."""
+    hidden = {a.id for b in far.values() for a in b if a.kind in ("source", "constant") and not a.output} - near
     users: dict[Id, list[Id]] = defaultdict(list)
     for target, sources in far.items():
-        for i in dict.fromkeys(a.id for a in sources if a.id not in hidden):
+        for i in dict.fromkeys(a.id for a in sources):
             users[i].append(target)
-    for i, found in users.items():
-        more = f" +{len(found) - 3}" if len(found) > 3 else ""
-        tip = "needed far below: " + cut("; ".join(cards[t].tip.partition(" · ")[0] for t in found), 300)
-        cards[i].right.append(Chip("portal", f"↓ {', '.join(map(str, found[:3]))}{more}", tip))
+        _chips(cards[target], {a.id: _arriving(a, hidden=a.id in hidden) for a in sources})
+    for i, targets in users.items():
+        more = f" +{len(targets) - 3}" if len(targets) > 3 else ""
+        tip = "needed far below: " + cut("; ".join(cards[t].tip.partition(" · ")[0] for t in targets), 300)
+        cards[i].right.append(Chip("portal", f"↓ {', '.join(map(clean, targets[:3]))}{more}", tip))
+    for i in hidden:
+        del cards[i]
+
+
+def _arriving(a: Card, *, hidden: bool) -> Chip:
+    if hidden:
+        return Chip("source", cut(f"{a.label} {a.shape}", 24), a.tip)
+    return Chip("portal", f"↑ {clean(a.id)}" if a.label == a.op else f"↑ {cut(a.label, 12)} {clean(a.id)}", f"from {a.tip}")

@@ -46,10 +46,16 @@ def vjp(y: Var, targets: Sequence[Var], v: Any) -> list[Var]:
         >>> vjp(x * x, [x], array([1.0, 10.0]))[0].numpy()
         array([ 2., 40.], dtype=float32)
     """
+    targets = [targets] if isinstance(targets, Var) else targets
+    seed = _seed("vjp", y, v)
+    return [g if g is not None else t.zeros_like() for g, t in zip(autograd.grad(y, targets, seed, True), targets, strict=True)]
+
+
+def _seed(name: str, y: Var, v: Any) -> Var:
     seed = as_var(v, y.dtype).cast(y.dtype)
     if seed.shape != y.shape:
-        raise GradientError("v has the shape of y", f"{seed.shape} for {y.shape}")
-    return [g if g is not None else t.zeros_like() for g, t in zip(autograd.grad(y, targets, seed, True), targets, strict=True)]
+        raise GradientError(f"{name} starts from a gradient of the shape of its Var", f"{seed.shape} for {y.shape}")
+    return seed
 
 
 @method
@@ -65,7 +71,7 @@ def backward(loss: Var, gradient: Any = None) -> None:
     held = [v for v in leaves if v is not None]
     if not held:
         raise GradientError("backward() fills .grad of the Vars that the loss was computed from", "none that takes part")
-    seed = None if gradient is None else as_var(gradient, loss.dtype)
+    seed = None if gradient is None else _seed("backward", loss, gradient)
     for leaf, part in zip(held, autograd.grad(loss, held, seed, True), strict=True):
         if part is not None:
             total = part if leaf.grad is None else leaf.grad + part
@@ -120,7 +126,7 @@ class Function:
         several = isinstance(answer, (tuple, list))
         outputs = [as_var(a) for a in (answer if several else (answer,))]
         if current().no_grad or not any(v.requires_grad for v in inputs):
-            return answer
+            return tuple(outputs) if several else outputs[0]
         taped = [self._taped(o) for o in outputs]
         tape = autograd.Tape(self.grad, [v.node for v in inputs], [v.node for v in taped])
         for v in taped:

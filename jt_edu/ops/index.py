@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu import functions as f
-from jt_edu.build import broadcast_shape
+from jt_edu.build import broadcast_shape, check_shape
 from jt_edu.dtypes import bool_, int64
 from jt_edu.errors import ArgumentError, DtypeError, RangeError, ShapeError
 from jt_edu.graph import Node, Shape
@@ -37,33 +37,48 @@ class Brackets:
 def read_brackets(x: Var, key: Any) -> Brackets:
     """Understand `x[key]` as NumPy does."""
     parts = _expand(x, key if isinstance(key, tuple) else (key,))
-    arrays = [p for p in parts if isinstance(p, Var)]
-    if not arrays:
+    boxes = [(int(p),) if isinstance(p, bool) else p.shape for p in parts if isinstance(p, (bool, Var))]
+    if not boxes:
         return _basic(x, parts)
-    box = broadcast_shape("indexing", *(a.shape for a in arrays))
+    box = broadcast_shape("indexing", *boxes)
     spots = [k for k, p in enumerate(parts) if isinstance(p, (Var, int))]
     together = spots == list(range(spots[0], spots[-1] + 1))
     return _advanced(x, parts, box, spots[0] if together else 0)
 
 
 def _expand(x: Var, key: tuple[Any, ...]) -> list[Any]:
-    """Masks become positions, `...` becomes full slices, arrays become Vars."""
+    """Masks become positions, `...` becomes full slices, arrays become Vars; a bool stays, and stands for no axis."""
     parts: list[Any] = []
+    masks: dict[int, Shape] = {}
     for k in key:
-        if isinstance(k, (list, np.ndarray, Var)) or (isinstance(k, (bool, np.bool_))):
-            parts += _positions(as_var(np.asarray(k) if isinstance(k, (list, bool, np.bool_)) and not _has_vars(k) else k))
+        if isinstance(k, (list, np.ndarray, Var, bool, np.bool_)):
+            v = as_var(np.asarray(k) if isinstance(k, (list, bool, np.bool_)) and not _has_vars(k) else k)
+            if v.dtype == bool_ and v.ndim:
+                masks[len(parts)] = v.shape
+            parts += _positions(v)
         elif k is None or k is Ellipsis or isinstance(k, slice):
             parts.append(k)
         else:
             parts.append(_whole_number(k))
-    used = sum(p is not None and p is not Ellipsis for p in parts)
+    used = sum(p is not None and p is not Ellipsis and not isinstance(p, bool) for p in parts)
     if used > x.ndim:
         raise RangeError(f"a Var with {x.ndim} axes takes up to {x.ndim} indices", f"{used}")
     if sum(p is Ellipsis for p in parts) > 1:
         raise ArgumentError("brackets hold one ... at most", f"{sum(p is Ellipsis for p in parts)}")
     at = next((n for n, p in enumerate(parts) if p is Ellipsis), len(parts))
     full = [slice(None)] * (x.ndim - used)
-    return parts[:at] + full + parts[at + 1 :]
+    expanded = parts[:at] + full + parts[at + 1 :]
+    _check_masks(x, expanded, {k if k < at else k + len(full) - 1: shape for k, shape in masks.items()})
+    return expanded
+
+
+def _check_masks(x: Var, parts: list[Any], masks: dict[int, Shape]) -> None:
+    axis = 0
+    for k, p in enumerate(parts):
+        wanted = x.shape[axis : axis + len(masks.get(k, ()))]
+        if masks.get(k, ()) != wanted:
+            raise RangeError("a mask is as long as the axes that it stands for", f"a mask of shape {masks[k]} for {wanted}")
+        axis += p is not None and not isinstance(p, bool)
 
 
 def _has_vars(k: Any) -> bool:
@@ -81,7 +96,7 @@ def _whole_number(k: Any) -> int:
 
 def _positions(v: Var) -> list[Any]:
     if v.dtype == bool_:
-        return [Var(p) for p in np.nonzero(v.numpy())] if v.ndim else [None, Var(np.arange(int(v.item())))]
+        return [Var(p) for p in np.nonzero(v.numpy())] if v.ndim else [bool(v.item())]
     if v.dtype.kind not in "iu":
         if v.size == 0:
             return [v.cast(int64)]
@@ -136,6 +151,8 @@ def _advanced(x: Var, parts: list[Any], box: Shape, at: int) -> Brackets:
     for p in parts:
         if len(shape) == before:
             shape.extend(box)
+        if isinstance(p, bool):
+            continue
         axis = len(shape)
         length = x.shape[len(where)] if p is not None else 1
         if p is None:
@@ -182,7 +199,10 @@ def setitem(x: Var, key: Any, value: Any) -> None:
         array([0., 5., 5., 0.], dtype=float32)
     """
     b = read_brackets(x, key)
-    new = as_var(value, x.dtype).cast(x.dtype)
+    new = as_var(value, x.dtype)
+    if new.dtype.kind == "c" and x.dtype.kind != "c":
+        raise DtypeError(f"a Var of {x.dtype} holds real numbers", f"{new.dtype} to assign", "value.real()")
+    new = new.cast(x.dtype)
     if broadcast_shape("assignment", new.shape, b.shape) != b.shape:
         extra = new.ndim - len(b.shape)
         if extra <= 0 or new.shape[:extra] != (1,) * extra or broadcast_shape("assignment", new.shape[extra:], b.shape) != b.shape:
@@ -252,6 +272,8 @@ def scatter(x: Var, dim: int, index: Any, src: Any, reduce: str = "void") -> Var
     _check_positions("scatter", x, positions, axis)
     if reduce not in ("void", "add", "multiply"):
         raise ArgumentError("scatter reduces by 'void', 'add' or 'multiply'", repr(reduce))
+    if new.ndim != x.ndim or any(n > m for n, m in zip(positions.shape, new.shape, strict=True)):
+        raise ShapeError("scatter needs a src no shorter than its index", f"src {new.shape}, index {positions.shape}")
     new = new[tuple(slice(n) for n in positions.shape)]
     where = tuple(load(0, [counter(j) for j in range(x.ndim)]) if k == axis else counter(k) for k in range(x.ndim))
     if reduce == "void":
@@ -285,5 +307,5 @@ def one_hot(x: Any, num_classes: int) -> Var:
     v = as_var(x)
     if v.dtype.kind not in "iu":
         raise DtypeError("one_hot takes whole numbers", f"dtype {v.dtype}", "x.int64()")
-    classes = Var._of(Node(COUNTERS[v.ndim], (), (*v.shape, num_classes), int64))
+    classes = Var._of(Node(COUNTERS[v.ndim], (), check_shape((*v.shape, num_classes)), int64))
     return v.unsqueeze(-1).apply(f.EQUAL, classes).cast(int64)

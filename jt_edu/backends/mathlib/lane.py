@@ -150,12 +150,12 @@ def where(condition: Lane, yes: Any, no: Any) -> Any:
     return Lane(first.builder, first.type, first.builder.select(condition.value, yes.value, no.value))
 
 
-def instruction(name: str, *args: Lane) -> Lane:
+def instruction(name: str, *args: Lane, flags: tuple[str, ...] = ()) -> Lane:
     """An LLVM intrinsic, such as `llvm.maximum`, that gives a number of its arguments' type."""
     kind, builder = args[0].value.type, args[0].builder
     shape = ir.FunctionType(kind, [kind] * len(args))
     call = builder.module.declare_intrinsic(name, [kind], shape)
-    return Lane(builder, args[0].type, builder.call(call, [a.value for a in args]))
+    return Lane(builder, args[0].type, builder.call(call, [a.value for a in args], fastmath=flags))
 
 
 def series(x: Any, coefficients: Any) -> Any:

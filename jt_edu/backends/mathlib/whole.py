@@ -41,13 +41,17 @@ def select(condition: Number, x: Number, y: Number) -> Number:
 @kernel_function(np.maximum, alike("biuf"))
 def maximum(a: Number, b: Number) -> Number:
     """The larger of two; nan if one of them is."""
-    return instruction("llvm.maximum", a, b) if kind_of(a.type) == "f" else where(a > b, a, b)
+    return _extreme("llvm.maximum", a, b) if kind_of(a.type) == "f" else where(a > b, a, b)
 
 
 @kernel_function(np.minimum, alike("biuf"))
 def minimum(a: Number, b: Number) -> Number:
     """The smaller of two; nan if one of them is."""
-    return instruction("llvm.minimum", a, b) if kind_of(a.type) == "f" else where(a < b, a, b)
+    return _extreme("llvm.minimum", a, b) if kind_of(a.type) == "f" else where(a < b, a, b)
+
+
+def _extreme(name: str, a: Number, b: Number) -> Number:
+    return instruction(name, a, b, flags=("nsz",))  # of 0.0 and -0.0 either will do; to choose takes twice the time
 
 
 @kernel_function(np.true_divide, alike("fc"))

@@ -1,0 +1,193 @@
+"""Join: may an anchor run in the loops of a kernel that is there already?
+
+    same loops     both run over the same indices: e.sum() and e.max() need one loop, not two
+    outer loops    one reads, row by row, what the other completes for the row:
+
+                       for each row:
+                           loop: sum           x - x.mean(1): two loops in one
+                           loop: subtract
+
+    same matrix    two matrix products that read the same array
+
+`Anchor`, `Stage` and `Kernel` are what the fuser puts together; nothing here decides what is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from jt_edu.expression import Term
+from jt_edu.graph import Node, Shape
+from jt_edu.index import Index, as_index, counter
+from jt_edu.meta import ReindexReduce
+from jt_edu.relay import Product
+
+
+@dataclass(eq=False)
+class Anchor:
+    """A node with a loop of its own: stored, or a reduction."""
+
+    node: Node
+    term: Term | None  # what is computed at each index; None for whole-array work
+    loops: Shape
+    kept: tuple[int, ...] | None  # loop axes that survive, in output order; None when it scatters
+    product: Product | None = None
+    axes: tuple[int, ...] = ()  # the loop of the kernel that each axis runs in
+
+    @property
+    def reduces(self) -> bool:
+        """Whether values are accumulated."""
+        return isinstance(self.node.op, ReindexReduce)
+
+    @property
+    def loads(self) -> set[Term]:
+        """What it reads."""
+        return self.term.loads if self.term is not None else set()
+
+    @property
+    def by_rows(self) -> int:
+        """How many leading axes of the output can be outer loops, each finished with one number; -1 if none can."""
+        if self.kept is None or not self.reduces:
+            return -1
+        return len(self.kept) if not self.loops or len(self.loops) - 1 not in self.kept else -1
+
+
+@dataclass(eq=False)
+class Stage:
+    """Anchors that share all their loops: `loops` are numbers of kernel loops, outer ones first."""
+
+    loops: tuple[int, ...]
+    anchors: list[Anchor]
+
+
+@dataclass(eq=False)
+class Kernel:
+    """Anchors that run in one kernel: `outer` loops shared by all stages, then one loop nest per stage."""
+
+    kind: str  # "loops", "product", or "host"
+    outer: tuple[int, ...] = ()
+    stages: list[Stage] = field(default_factory=list)
+    extents: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def anchors(self) -> list[Anchor]:
+        """All anchors, in order."""
+        return [a for s in self.stages for a in s.anchors]
+
+    def new_loops(self, extents: Iterable[int]) -> tuple[int, ...]:
+        """Numbers for further loops."""
+        numbers = []
+        for extent in extents:
+            numbers.append(len(self.extents))
+            self.extents[numbers[-1]] = extent
+        return tuple(numbers)
+
+
+def join_products(kernel: Kernel, anchor: Anchor, made_here: bool) -> bool:
+    """Same matrix: two products that read the same array, such as the two gradients of one product."""
+    if kernel.kind != "product" or anchor.product is None or made_here:
+        return False
+    sides = {anchor.product.left.node, anchor.product.right.node}
+    theirs = {s.node for a in kernel.anchors if a.product for s in (a.product.left, a.product.right)}
+    if not sides & theirs:
+        return False
+    kernel.stages[0].anchors.append(anchor)
+    return True
+
+
+def join_loops(kernel: Kernel, anchor: Anchor) -> bool:
+    """Same loops or outer loops: put the anchor into the kernel if it reads nothing that is not ready by then."""
+    mine = {a.node: a for a in kernel.anchors}
+    inside = [t for t in anchor.loads if t.node in mine]
+    if any(t.view != t.node.shape for t in inside):
+        return False
+    return _join_same(kernel, anchor, mine, inside) or _join_outer(kernel, anchor, mine, inside)
+
+
+def _join_same(kernel: Kernel, anchor: Anchor, mine: dict[Node, Anchor], inside: list[Term]) -> bool:
+    """All values it takes from this kernel are at the same index, and it reads something that the stage reads."""
+    for number in range(len(kernel.stages) - 1, -1, -1):
+        stage = kernel.stages[number]
+        model = next((a for a in stage.anchors if a.loops == anchor.loops), None)
+        if model is None:
+            continue
+        here = [t for t in inside if mine[t.node] in stage.anchors]
+        before = [t for t in inside if mine[t.node] not in stage.anchors]
+        ready = all(_row_is_ready(kernel, mine[t.node], t, dict(enumerate(model.axes)), number) for t in before)
+        shares = inside or {t.node for t in anchor.loads} & {t.node for a in stage.anchors for t in a.loads}
+        if ready and shares and all(_same_index(mine[t.node], t, model) for t in here):
+            anchor.axes = model.axes
+            stage.anchors.append(anchor)
+            _promote(kernel, anchor)
+            return True
+    return False
+
+
+def _same_index(source: Anchor, t: Term, model: Anchor) -> bool:
+    """Whether `t` reads `source` exactly where the shared loops write it."""
+    loops = [counter(k) for k in model.axes]
+    read = tuple(w.at(loops) for w in t.where)
+    return not source.reduces and t.guard is None and read == tuple(counter(k) for k in source.axes)
+
+
+def _promote(kernel: Kernel, anchor: Anchor) -> None:
+    """The rows of a reduction become outer loops of a kernel that has none, so that others can join row by row."""
+    if not kernel.outer and len(kernel.stages) == 1 and anchor.by_rows > 0 and anchor.kept is not None:
+        kernel.outer = tuple(anchor.axes[k] for k in anchor.kept)
+        rest = tuple(a for a in kernel.stages[0].loops if a not in kernel.outer)
+        kernel.stages[0].loops = kernel.outer + rest
+
+
+def _row_indices(kernel: Kernel, source: Anchor, t: Term) -> list[tuple[Index, int]] | None:
+    """(index, outer loop) pairs that must agree for `t` to read what its row has made; None if it never can."""
+    if t.guard is not None:
+        return None
+    if not source.reduces:  # stored by an earlier loop of this row
+        return [(t.where[k], axis) for k, axis in enumerate(source.axes) if axis in kernel.outer]
+    op = source.node.op
+    if source.kept is None or source.by_rows < 0 or [source.axes[k] for k in source.kept] != list(kernel.outer):
+        return None
+    assert isinstance(op, ReindexReduce), "only reductions reduce"
+    where = [w for w, o in zip(t.where, op.where, strict=True) if o.op == "counter"]
+    return list(zip(where, kernel.outer, strict=True))
+
+
+def _row_is_ready(kernel: Kernel, source: Anchor, t: Term, axes: dict[int, int], before: int) -> bool:
+    """Whether what an earlier stage completes for each row is read at the current row."""
+    pairs = _row_indices(kernel, source, t)
+    if pairs is None or not any(source in s.anchors for s in kernel.stages[:before]):
+        return False
+    return all(
+        (w.op == "counter" and axes.get(w.args[0]) == row) or (w == as_index(0) and kernel.extents[row] == 1)
+        for w, row in pairs
+    )
+
+
+def _join_outer(kernel: Kernel, anchor: Anchor, mine: dict[Node, Anchor], inside: list[Term]) -> bool:
+    """It reads what this kernel completes for the row that is being worked on: a further loop in the same row."""
+    axes: dict[int, int] = {}
+    for t in inside:
+        pairs = _row_indices(kernel, mine[t.node], t)
+        if pairs is None:
+            return False
+        for w, row in pairs:
+            if w.op == "counter" and axes.setdefault(w.args[0], row) != row:
+                return False
+    fits = len(set(axes.values())) == len(axes) and all(anchor.loops[k] == kernel.extents[row] for k, row in axes.items())
+    covered = all(kernel.extents[row] == 1 for row in kernel.outer if row not in axes.values())
+    rows = kernel.outer or any(mine[t.node].reduces for t in inside)
+    if not (inside and fits and covered and rows):
+        return False
+    if not all(_row_is_ready(kernel, mine[t.node], t, axes, len(kernel.stages)) for t in inside):
+        return False
+    place(kernel, anchor, axes)
+    return True
+
+
+def place(kernel: Kernel, anchor: Anchor, axes: dict[int, int]) -> None:
+    """A new stage for the anchor: `axes` maps some of its axes to outer loops, the others get loops of their own."""
+    rest = [k for k in range(len(anchor.loops)) if k not in axes]
+    axes = axes | dict(zip(rest, kernel.new_loops(anchor.loops[k] for k in rest), strict=True))
+    anchor.axes = tuple(axes[k] for k in range(len(anchor.loops)))
+    kernel.stages.append(Stage(kernel.outer + tuple(axes[k] for k in rest), [anchor]))

@@ -21,7 +21,7 @@ from jt_edu.dtypes import DTYPES, PYTHON, DType, as_dtype, bfloat16, float32, pr
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.expression import ravel, unravel
 from jt_edu.graph import Node, Shape
-from jt_edu.index import as_index, counter, counters
+from jt_edu.index import Index, as_index, counter, counters
 from jt_edu.meta import CONSTANT, COUNTERS, SOURCE, Elementwise, Reindex, reindex
 from jt_edu.settings import Context, current
 
@@ -285,3 +285,39 @@ def flat_view(name: str, found: Shape, wanted: Shape) -> Reindex:
     """The same elements in the same order under another shape."""
     where = unravel(ravel(counters(len(wanted)), wanted), found)
     return reindex(name, found, wanted, where, None, None, True)
+
+
+def inverse(op: Reindex, loops: Shape, shape: Shape) -> Reindex | None:
+    """The Reindex that undoes `op`, where each counter moves along one axis of its own by steps of 1 or -1."""
+    if op.valid is not None:
+        return None
+    back: dict[int, Index] = {}
+    valid: Index | None = None
+    for axis, where in enumerate(op.where):
+        here = Index("counter", axis)
+        moved = _undo(where, here)
+        if moved is None:
+            if where.op not in ("int", "size"):
+                return None
+            if shape[axis] != 1:
+                test = Index("==", here, where)
+                valid = test if valid is None else Index("and", valid, test)
+        elif moved[0] in back:
+            return None
+        else:
+            back[moved[0]] = moved[1]
+    if set(back) != set(range(len(loops))):
+        return None
+    return reindex("inverse", loops, shape, tuple(back[k] for k in range(len(loops))), 0, valid)
+
+
+def _undo(where: Index, here: Index) -> tuple[int, Index] | None:
+    """(counter, expression) so that `where` equals `here` exactly when the counter equals the expression."""
+    if where.op == "counter":
+        return where.args[0], here
+    if where.op in ("+", "-") and where.args[0].op == "counter" and where.args[1].op in ("int", "size"):
+        offset = where.args[1]
+        return where.args[0].args[0], here - offset if where.op == "+" else here + offset
+    if where.op == "-" and where.args[1].op == "counter" and where.args[0].op in ("int", "size"):
+        return where.args[1].args[0], where.args[0] - here
+    return None

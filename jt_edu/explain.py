@@ -67,6 +67,8 @@ class Explanation:
             Decision(self.order[d.source].id, self.order[d.target].id, d.fused, d.rule, d.reason)
             for d in self.plan.decisions
         )
+        self.unfused = without_fusion(self.order)  # operators, and the bytes they would move, each in its own kernel
+        self.text = "\n".join(_Writer(self).rows())  # now: it says how things stood when it was asked for
 
     def _kernel(self, step: Step) -> KernelPlan:
         def ids(slots: Sequence[int]) -> tuple[int, ...]:
@@ -102,16 +104,6 @@ class Explanation:
         """Operations on elements."""
         return sum(k.flops for k in self.kernels)
 
-    @property
-    def unfused(self) -> tuple[int, int]:
-        """Operators, and the bytes they would read and write if each had a kernel of its own; views are free."""
-        return without_fusion(self.order)
-
-    @property
-    def text(self) -> str:
-        """Everything, as text."""
-        return "\n".join(_Writer(self).rows())
-
     def __repr__(self) -> str:
         rows = self.text.split("\n")
         rest = len(rows) - SHORT
@@ -127,7 +119,7 @@ def explain(*wanted: Var) -> Explanation:
         wanted: one or more Vars of any shape.
 
     Returns:
-        An `Explanation`: its `text`, `kernels`, `decisions`, `bytes`, `flops` and `predicted_peak` (in bytes).
+        An `Explanation`: its `text`, `kernels`, `decisions`, `bytes`, `flops`, `unfused` and `predicted_peak`.
 
     Example:
         >>> a, b, c = jt.array([1.0, 2.0]), jt.array([3.0, 4.0]), jt.array([5.0, 6.0])
@@ -162,7 +154,7 @@ def names_of_caller() -> dict[int, str]:
     while frame.f_code.co_filename.startswith(HOME) and frame.f_back is not None:
         frame = frame.f_back
     seen = {**frame.f_globals, **frame.f_locals}
-    return {v.node.id: name for name, v in reversed(seen.items()) if isinstance(v, Var) and not name.startswith("_")}
+    return {v.node.id: name for name, v in reversed(seen.items()) if isinstance(v, Var) and name[:1].isalpha()}
 
 
 def planned(wanted: Sequence[Node]) -> tuple[list[Node], Plan]:
@@ -304,8 +296,7 @@ class _Writer:
     def _summary(self) -> Iterator[str]:
         e, what = self.e, self._wanted()
         if not e.kernels:
-            there = all(e.order[self.slot[i]].data is not None for i in e.wanted)
-            yield f"Nothing would run: {what} is {'computed already' if there else 'a view of what is computed already'}."
+            yield f"Nothing would run: {what} is computed already, or a view of what is."
             return
         if e.again:
             yield "Computed already; this is how it would be computed again."

@@ -91,7 +91,7 @@ class Expression:
         if inside is None:
             return self.value(source, there, None, guard)
         both_guards = inside if guard is None else both(guard, inside)
-        return Term("fill", node, (), (), inside, (self.value(source, there, None, both_guards),))
+        return Term("fill", node, here, (), inside, (self.value(source, there, None, both_guards),))
 
 
 def condition(op: Reindex | ReindexReduce, here: Place, there: Place, shape: Shape) -> Index | None:

@@ -254,7 +254,7 @@ class Fuser:
                         users.setdefault(t.node, set()).add(place)
                         arrays.setdefault(t.node, set()).update(load.node for load in t.loads)
         before = len(self.why)
-        for node, places in users.items():
+        for node, places in sorted(users.items(), key=lambda entry: entry[0].id):  # inputs first, and always alike
             if len(places) > 1 and any(users.get(r, set()) != places for r in self.readers[node]):
                 self._weigh(node, len(places), arrays[node])
         return len(self.why) > before

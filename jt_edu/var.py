@@ -9,7 +9,6 @@ The methods that are families of their own (sums, views, indexing, ...) are writ
 
 from __future__ import annotations
 
-import math
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -18,18 +17,32 @@ import numpy as np
 
 from jt_edu import functions as f
 from jt_edu.autograd import LEAF
-from jt_edu.build import broadcast, cast, check_shape, constant, elementwise, filled, flat_view, operand_of, source
+from jt_edu.build import (
+    broadcast,
+    cast,
+    check_shape,
+    constant,
+    elementwise,
+    filled,
+    flat_view,
+    operand_of,
+    source,
+)
 from jt_edu.dtypes import DType, as_dtype, bfloat16, int64, promote
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.execute import run
 from jt_edu.graph import Node, Shape
-from jt_edu.index import Index, as_index, parse
-from jt_edu.lookup import check_fill, check_lookup
-from jt_edu.meta import CONSTANT, COUNTERS, SOURCE, Elementwise, Reindex, ReindexReduce, answers, reindex, reindex_reduce
+from jt_edu.meta import (
+    CONSTANT,
+    COUNTERS,
+    SOURCE,
+    Elementwise,
+)
+from jt_edu.reindexing import Reindexing
 from jt_edu.settings import current
 
 
-class Var:
+class Var(Reindexing):
     """A handle on one value: shape, dtype, arithmetic, and, when asked for, its numbers.
 
     Example:
@@ -321,6 +334,10 @@ class Var:
         """This Var where `condition` is true, 0 where it is false."""
         return condition.apply(f.SELECT, self, Var._of(constant(0, self.dtype)))
 
+    def beside(self, value: Any) -> Var:
+        """A number or an array as a Var that stands beside this one: bare numbers give way to its dtype."""
+        return value if isinstance(value, Var) else Var._of(operand_of(value, self.dtype))
+
     def zeros_like(self) -> Var:
         """Zeros of the same shape and dtype."""
         return Var._of(filled(self.shape, 0, self.dtype))
@@ -333,164 +350,10 @@ class Var:
         """Row-major numbers of the elements, as int64."""
         return Var._of(Node(COUNTERS[0], (), (self.size,), int64)).reshape(self.shape)
 
-    def reindex(
-        self, shape: Sequence[int], where: Any, fill: float = 0, extras: Sequence[Any] = (), valid: Any = None
-    ) -> Var:
-        """Read from another index: out[i, j, ...] = x[where(i, j, ...)], and `fill` outside of x.
-
-        Args:
-            shape: of the result.
-            where: a function of as many counters as the result has axes, answering one index per axis of x; or a list
-                of Jittor's index strings. `extras` are index arrays, read by `jt.load(k, where)` or "@ek(i0)".
-            fill: the value where the index is outside of x, or `valid` (a condition on the counters) is false.
-
-        Example:
-            >>> Var([[1, 2], [3, 4]]).reindex((2, 2), lambda i, j: (j, i)).numpy()
-            array([[1, 3],
-                   [2, 4]])
-        """
-        size = check_shape(shape)
-        index = self._indices("reindex", where, len(size))
-        inside = None if valid is None else self._indices("reindex", valid, len(size))[0]
-        arrays = [_index_array(e) for e in extras]
-        check_lookup("reindex", index, inside, size, arrays)
-        op = reindex("reindex", self.shape, size, index, check_fill("reindex", fill, self.dtype), inside)
-        return Var._of(Node(op, (self._node, *arrays), size, self.dtype))._inherit(self)
-
-    def reindex_reduce(
-        self, reducer: str, shape: Sequence[int], where: Any, extras: Sequence[Any] = (), valid: Any = None
-    ) -> Var:
-        """Accumulate into another index: out[where(i, j, ...)] = reduce(out[...], x[i, j, ...]); outside is dropped.
-
-        Args:
-            reducer: "add", "multiply", "maximum", "minimum" or "last" (the last write wins).
-            shape, where, extras, valid: as in `reindex`, with the roles of x and the result exchanged.
-
-        Example:
-            >>> Var([1, 2, 3]).reindex_reduce("add", (2,), lambda i: (i // 2,)).numpy()
-            array([3, 3])
-        """
-        size = check_shape(shape)
-        index = self._indices("reindex_reduce", where, self.ndim)
-        inside = None if valid is None else self._indices("reindex_reduce", valid, self.ndim)[0]
-        arrays = [_index_array(e) for e in extras]
-        check_lookup("reindex_reduce", index, inside, self.shape, arrays)
-        if self.dtype.kind == "c" and reducer in ("maximum", "minimum"):
-            raise DtypeError(f"{reducer} needs numbers that have an order", f"dtype {self.dtype}", "x.abs()")
-        op = reindex_reduce("reindex_reduce", reducer, self.shape, size, index, True, inside)
-        return Var._of(Node(op, (self._node, *arrays), size, self.dtype))._inherit(self)
-
-    def _inherit(self, other: Var) -> Var:
-        """Index arrays take no part in gradients; only the values do."""
-        self._node.tracked = self._node.tracked and other._node.tracked
-        return self
-
-    def _indices(self, name: str, where: Any, loops: int) -> tuple[Index, ...]:
-        if callable(where):
-            return answers(where, loops)
-        if not isinstance(where, (str, Index, tuple, list)):
-            raise ArgumentError(f"{name} takes a function of counters, or a list of index strings", repr(where))
-        texts = list(where) if isinstance(where, (tuple, list)) else [where]
-        return tuple(parse(t, self.shape) if isinstance(t, str) else as_index(t) for t in texts)
-
-    # the two reindexes as each other's gradient
-
-    def gather_by(self, op: ReindexReduce, shape: Shape, arrays: Sequence[Var] = ()) -> Var:
-        """Read where `op` accumulates: the gradient of a sum is a read through the same index."""
-        fill = 0 if op.guards or op.valid is not None else None
-        back = reindex("gather", self.shape, shape, op.where, fill, op.valid)
-        return Var._of(Node(back, (self._node, *(a.node for a in arrays)), shape, self.dtype))._inherit(self)
-
-    def scatter_to(self, op: Reindex, shape: Shape, arrays: Sequence[Var] = ()) -> Var:
-        """Accumulate where `op` reads: the gradient of a read is a sum through the same index.
-
-        Where no two reads meet (a transpose, a slice, padding), that sum is itself a read, through the inverse index.
-        """
-        turned = inverse(op, self.shape, shape) if not arrays else None
-        if turned is not None:
-            inner = self._node.op
-            if self._node.data is None and isinstance(inner, ReindexReduce) and turned.picks and self.size == math.prod(shape):
-                return self._turned(inner, turned, shape)
-            return Var._of(Node(turned, (self._node,), shape, self.dtype))
-        guarded = bool(op.guards) or op.fill is not None
-        back = reindex_reduce("scatter", "add", self.shape, shape, op.where, guarded, op.valid)
-        return Var._of(Node(back, (self._node, *(a.node for a in arrays)), shape, self.dtype))._inherit(self)
-
-    def _turned(self, op: ReindexReduce, turned: Reindex, shape: Shape) -> Var:
-        """A transposed sum is the sum into the transposed place: no copy."""
-        back = {w.args[0]: axis for axis, w in enumerate(turned.where) if w.op == "counter"}
-        where = tuple(op.where[back[k]] if k in back else as_index(0) for k in range(len(shape)))
-        source = self._node.inputs[0]
-        again = reindex_reduce(op.name, op.reducer, source.shape, shape, where, bool(op.guards), op.valid)
-        return Var._of(Node(again, self._node.inputs, shape, self.dtype))
-
-    def reduce_as(self, op: ReindexReduce, arrays: Sequence[Var] = (), reducer: str = "") -> Var:
-        """Accumulate this Var by the index of `op`, with its own or another reducer ("last" and extrema count by adding)."""
-        how = reducer or (op.reducer if op.reducer in ("multiply", "last") else "add")
-        again = reindex_reduce("scatter", how, self.shape, op.shape, op.where, bool(op.guards), op.valid)
-        return Var._of(Node(again, (self._node, *(a.node for a in arrays)), op.shape, self.dtype))._inherit(self)
-
     def broadcast_to(self, shape: Sequence[int]) -> Var:
         """Read this Var as if it had a larger shape: aligned at the last axis, axes of length 1 are repeated."""
         size = check_shape(shape)
         return self if size == self.shape else Var._of(broadcast(self._node, size))
-
-    # arithmetic
-
-    def __pow__(self, other: Any) -> Var:
-        if type(other) in (int, float) and self.dtype.is_float:
-            if other == 2:
-                return self * self
-            if other == 1:
-                return self.apply(f.MULTIPLY, 1)
-            if other == 0.5:
-                return self.apply(f.SQRT)
-        if isinstance(other, int) and other < 0 and not self.dtype.is_float:
-            raise DtypeError("a whole number to a negative power is a fraction", f"{self.dtype} ** {other}", "x.float() ** k")
-        return self.apply(f.POWER, other)
-
-    def __rpow__(self, other: Any) -> Var:
-        return _var(other, self.dtype).apply(f.POWER, self)
-
-    def __divmod__(self, other: Any) -> tuple[Var, Var]:
-        return self // other, self % other
-
-    def __round__(self, digits: int = 0) -> Var:
-        scale = 10.0**digits
-        return self.apply(f.ROUND) if digits == 0 else (self * scale).apply(f.ROUND) / scale
-
-    def __pos__(self) -> Var:
-        return self
-
-    def __neg__(self) -> Var:
-        return self.apply(f.NEGATIVE)
-
-    def __abs__(self) -> Var:
-        return self.apply(f.ABSOLUTE)
-
-    def __invert__(self) -> Var:
-        return self.apply(f.INVERT)
-
-    __hash__ = object.__hash__
-
-
-def _operators() -> None:
-    """Give Var the arithmetic of Python: x + y, y + x, x += y, x < y, ..."""
-    table = {
-        "add": f.ADD, "sub": f.SUBTRACT, "mul": f.MULTIPLY, "truediv": f.DIVIDE, "floordiv": f.FLOOR_DIVIDE,
-        "mod": f.REMAINDER, "and": f.BITWISE_AND, "or": f.BITWISE_OR, "xor": f.BITWISE_XOR,
-        "lshift": f.LEFT_SHIFT, "rshift": f.RIGHT_SHIFT,
-    }  # fmt: skip
-    for name, op in table.items():
-        setattr(Var, f"__{name}__", lambda self, other, op=op: self.apply(op, other))
-        setattr(Var, f"__r{name}__", lambda self, other, op=op: _var(other, self.dtype).apply(op, self))
-        setattr(Var, f"__i{name}__", lambda self, other, op=op: self.assign(self.apply(op, other)))
-    compare = {"eq": f.EQUAL, "ne": f.NOT_EQUAL, "lt": f.LESS, "le": f.LESS_EQUAL, "gt": f.GREATER, "ge": f.GREATER_EQUAL}
-    for name, op in compare.items():
-        setattr(Var, f"__{name}__", lambda self, other, op=op: self.apply(op, other))
-
-
-_operators()
 
 
 def method(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -510,11 +373,6 @@ def _var(value: Any, partner: DType | None) -> Var:
     return Var._of(source(value) if partner is None else operand_of(value, partner))
 
 
-def _index_array(value: Any) -> Node:
-    node = as_var(value).node
-    return cast(node, int64) if node.dtype.kind in "iu" else node
-
-
 def _node_of(value: Any, partner: DType) -> Node:
     return value._node if isinstance(value, Var) else operand_of(value, partner)
 
@@ -525,42 +383,6 @@ def _select(op: Elementwise, nodes: list[Node]) -> Var:
     dtype = promote(x.dtype, y.dtype)
     parts = [cast(condition, as_dtype("bool")), cast(x, dtype), cast(y, dtype)]
     return Var._of(elementwise(op, parts, dtype))
-
-
-def inverse(op: Reindex, loops: Shape, shape: Shape) -> Reindex | None:
-    """The Reindex that undoes `op`, where each counter moves along one axis of its own by steps of 1 or -1."""
-    if op.valid is not None:
-        return None
-    back: dict[int, Index] = {}
-    valid: Index | None = None
-    for axis, where in enumerate(op.where):
-        here = Index("counter", axis)
-        moved = _undo(where, here)
-        if moved is None:
-            if where.op not in ("int", "size"):
-                return None
-            if shape[axis] != 1:
-                test = Index("==", here, where)
-                valid = test if valid is None else Index("and", valid, test)
-        elif moved[0] in back:
-            return None
-        else:
-            back[moved[0]] = moved[1]
-    if set(back) != set(range(len(loops))):
-        return None
-    return reindex("inverse", loops, shape, tuple(back[k] for k in range(len(loops))), 0, valid)
-
-
-def _undo(where: Index, here: Index) -> tuple[int, Index] | None:
-    """(counter, expression) so that `where` equals `here` exactly when the counter equals the expression."""
-    if where.op == "counter":
-        return where.args[0], here
-    if where.op in ("+", "-") and where.args[0].op == "counter" and where.args[1].op in ("int", "size"):
-        offset = where.args[1]
-        return where.args[0].args[0], here - offset if where.op == "+" else here + offset
-    if where.op == "-" and where.args[1].op == "counter" and where.args[0].op in ("int", "size"):
-        return where.args[1].args[0], where.args[0] - here
-    return None
 
 
 def _restore(data: np.ndarray[Any, Any], dtype: str, tracked: bool, name: str) -> Var:

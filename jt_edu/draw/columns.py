@@ -131,5 +131,3 @@ def isotonic(wishes: Sequence[float], weights: Sequence[float], gaps: Sequence[f
         blocks.append((mean, total, members))
     means = [mean for mean, _, members in blocks for _ in range(members)]
     return [mean + offset for mean, offset in zip(means, offsets, strict=True)]
-
-

@@ -64,8 +64,8 @@ def _node(node: Mapping[str, Any], *, output: bool) -> str:
     name, op = clean(node.get("name", "")), clean(node.get("label") or node["op"])
     words = _quoted(f"{cut(f'{name} = {op}' if name else op, 40)}\n{shape_text(node)}")
     borders = (2 if node.get("stored") else 1) + output
-    tip = _quoted(clean(node.get("where", "")) or op)
-    return f"{_quoted(node['id'])} [label={words} shape={SHAPES.get(node.get('kind', ''), 'box')} peripheries={borders} tooltip={tip}]"
+    shape, tip = SHAPES.get(node.get("kind", ""), "box"), _quoted(clean(node.get("where", "")) or op)
+    return f"{_quoted(node['id'])} [label={words} shape={shape} peripheries={borders} tooltip={tip}]"
 
 
 def _quoted(text: object) -> str:

@@ -1,4 +1,4 @@
-r"""SVG: a scene as one picture that needs no script, no font file and no network.
+"""SVG: how is a scene written down, with no script, no font file and no network?
 
 Outlines tell the kinds of nodes apart, colours only repeat it (Okabe-Ito, mixed into the page):
 
@@ -13,47 +13,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape
 
+from jt_edu.draw import scene as place
 from jt_edu.draw.layout import Point
-from jt_edu.draw.scene import (
-    CAPITALS,
-    CARD,
-    CHIP,
-    CHIP_APART,
-    FRAME,
-    PAD,
-    STALK,
-    Frame,
-    Placed,
-    Scene,
-    chip_width,
-    kind,
-    number,
-    title,
-)
+from jt_edu.draw.scene import CARD, CHIP, CHIP_APART, FRAME, STALK, Frame, Placed, Scene, kind, number, title
 from jt_edu.draw.text import clean, cut, width
-from jt_edu.draw.view import Chip
+from jt_edu.draw.theme import rules
+from jt_edu.draw.view import Card, Chip
 
 MARGIN = 20.0
-INK, PAPER = ("#1d2026", "#fff"), ("#e9eaec", "#15171b")  # (ink, paper): light, dark
-COLOURS = {
-    "source": "#009e73", "elementwise": "#56b4e9", "reindex": "#e6c700", "reindex_reduce": "#e69f00", "constant": "#8a8f98",
-    "index": "#8a8f98", "code": "#cc79a7", "hostcall": "#d55e00", "kernel": "#0072b2", "output": "#0072b2", "alone": "#8a8f98",
-}  # fmt: skip
-SANS = '"Helvetica Neue","Segoe UI",Roboto,Arial,"Liberation Sans",system-ui,sans-serif'
-MONO = 'ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono","Liberation Mono",monospace'
 
 
 def draw(scene: Scene, identity: str, summary: str, notes: Sequence[str]) -> str:
     """The whole picture. `identity` keeps its rules and ids apart from those of other pictures on the page."""
     legend, across, down = _legend(scene, notes)
     wide, high = round(max(scene.width, across) + 2 * MARGIN), round(scene.height + down + 2 * MARGIN)
-    shift = MARGIN + max(0.0, (across - scene.width) / 2) if scene.cards else MARGIN
+    shift = MARGIN + max(0.0, (across - scene.width) / 2)
+    kinds = {p.card.kind for p in scene.cards} | _chip_kinds(scene)
     return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" id="{identity}" role="img" aria-labelledby="{identity}-t {identity}-d" '
-        f'width="{wide}" height="{high}" viewBox="0 0 {wide} {high}" style="max-width:none">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" id="{identity}" width="{wide}" height="{high}"',
+        f'viewBox="0 0 {wide} {high}" style="max-width:none" role="img" aria-labelledby="{identity}-t {identity}-d">',
         f'<title id="{identity}-t">{escape(summary)}</title>',
         f'<desc id="{identity}-d">{escape(" ".join([_said(scene), *notes]))}</desc>',
-        f"<style>{''.join(_rules(identity, scene))}</style>",
+        f"<style>{''.join(rules(identity, kinds))}</style>",
         f"<defs>{_head(identity, 'thin', 7)}{_head(identity, 'thick', 9)}</defs>",
         f'<rect class="paper" width="{wide}" height="{high}" rx="12"/>',
         f'<g transform="translate({_n(shift)} {_n(MARGIN)})">',
@@ -73,66 +54,14 @@ def _n(number: float) -> str:
 
 def _said(scene: Scene) -> str:
     """The picture in words, for who cannot see it."""
+    if not scene.cards:
+        return "Nothing to draw."
     first = "; ".join(f"{p.card.id} {p.card.label} {p.card.facts}".strip() for p in scene.cards[:40])
-    return (
-        f"From top to bottom: {first}{'; and more' if len(scene.cards) > 40 else ''}." if first else "Nothing to draw."
-    )
+    return f"From top to bottom: {first}{'; and more' if len(scene.cards) > 40 else ''}."
 
 
-# rules
-
-
-def _rules(identity: str, scene: Scene) -> Iterator[str]:
-    """Each colour twice: plain for readers that know no mixing, then mixed from the page's own ink and paper."""
-    ink, paper = "var(--jp-ui-font-color0,{})", "var(--jp-layout-color0,{})"
-    yield f"#{identity}{{--ink:{ink.format(INK[0])};--paper:{paper.format(INK[1])};font:13px {SANS}}}"
-    yield f"@media(prefers-color-scheme:dark){{#{identity}{{--ink:{ink.format(PAPER[0])};--paper:{paper.format(PAPER[1])}}}}}"
-    rules = {
-        ".paper": _mix("fill", "ink", 0, "paper"),
-        "text": "stroke:none;" + _mix("fill", "ink", 100, "paper"),
-        ".v": "font-weight:600",
-        ".c": "font-size:11px;font-weight:500;letter-spacing:.07em",
-        ".m,.i": f"font:11px {MONO};" + _mix("fill", "ink", 66, "paper"),
-        ".f": f"font:11.5px {MONO};" + _mix("fill", "ink", 72, "paper"),
-        ".h": f"font:12px {MONO}",
-        ".note": "font-size:11.5px;" + _mix("fill", "ink", 66, "paper"),
-        ".frame": _mix("fill", "ink", 4, "paper") + _mix("stroke", "ink", 20, "paper"),
-        ".thin,.thick,.stalk": "fill:none;stroke-width:1.3;stroke-linecap:round;" + _mix("stroke", "ink", 50, "paper"),
-        ".thick": "stroke-width:2.6;" + _mix("stroke", "ink", 58, "paper"),
-        ".wide": "fill:none;stroke:transparent;stroke-width:12",
-        "marker .thin": "stroke:none;" + _mix("fill", "ink", 50, "paper"),
-        "marker .thick": "stroke:none;" + _mix("fill", "ink", 58, "paper"),
-        ".portal": "fill:none;stroke-dasharray:1.5 3;stroke-linecap:round;" + _mix("stroke", "ink", 60, "paper"),
-        ".gradient>.b": "stroke-dasharray:5 3",
-        ".plain>.b": "fill:none;stroke-width:1.3;" + _mix("stroke", "ink", 60, "paper"),
-        "g:hover>.b,g:hover>.thin": "stroke-width:2.2",
-        "g:hover>.thick": "stroke-width:3.8",
-    }
-    for name in sorted(_kinds(scene)):
-        rules[f".{name} .b"] = (
-            "stroke-width:1.3;" + _mix("fill", COLOURS[name], 20, "paper") + _mix("stroke", COLOURS[name], 78, "ink")
-        )
-        rules[f".{name} .c"] = _mix("fill", COLOURS[name], 45, "ink")
-    for selector, rule in rules.items():
-        yield ",".join(f"#{identity} {part}" for part in selector.split(",")) + f"{{{rule}}}"
-
-
-def _kinds(scene: Scene) -> set[str]:
-    chips = {chip.kind for p in scene.cards for chip in (*p.card.left, *p.card.right)}
-    return ({p.card.kind for p in scene.cards} | chips) & set(COLOURS)
-
-
-def _mix(what: str, colour: str, percent: int, other: str) -> str:
-    """`percent` of one colour in another, where "ink" and "paper" stand for what the page uses."""
-    plain = {"ink": INK[0], "paper": "#ffffff"}
-    pairs = zip(_parts(plain.get(colour, colour)), _parts(plain.get(other, other)), strict=True)
-    mixed = "".join(f"{round((a * percent + b * (100 - percent)) / 100):02x}" for a, b in pairs)
-    names = [f"var(--{c})" if c in plain else c for c in (colour, other)]
-    return f"{what}:#{mixed};{what}:color-mix(in srgb,{names[0]} {percent}%,{names[1]});"
-
-
-def _parts(colour: str) -> tuple[int, int, int]:
-    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+def _chip_kinds(scene: Scene) -> set[str]:
+    return {chip.kind for p in scene.cards for chip in (*p.card.left, *p.card.right)}
 
 
 # pieces
@@ -181,15 +110,13 @@ def _path(points: Sequence[Point]) -> str:
 
 def _card(placed: Placed, identity: str) -> str:
     card, x, y, w = placed.card, placed.x, placed.y, placed.width
-    pad = PAD.get(card.kind, 15.0)
+    pad = place.PAD.get(card.kind, 15.0)
     bold, rest = title(card)
     classes = f"{card.kind} gradient" if card.gradient else card.kind
     parts = [
         f'<g class="{classes}" id="{identity}-n{_word(card.id)}"><title>{escape(card.tip)}</title>',
         _outline(card.kind, x, y, w, CARD),
-        f'<g class="inner">{_outline(card.kind, x + 3, y + 3, w - 6, CARD - 6)}</g>'
-        if card.stored and card.kind != "source"
-        else "",
+        f'<g class="inner">{_outline(card.kind, x + 3, y + 3, w - 6, CARD - 6)}</g>' if _is_stored(card) else "",
         f'<text x="{_n(x + pad)}" y="{_n(y + 20)}"><tspan class="v">{escape(bold)}</tspan>{escape(rest)}</text>',
         f'<text class="c" x="{_n(x + w - pad)}" y="{_n(y + 20)}" text-anchor="end">{escape(kind(card).upper())}</text>',
         f'<text class="f" x="{_n(x + pad)}" y="{_n(y + 36)}">{escape(cut(card.facts, 40))}</text>',
@@ -200,27 +127,29 @@ def _card(placed: Placed, identity: str) -> str:
     return "".join(parts)
 
 
+def _is_stored(card: Card) -> bool:
+    """A source is in memory anyway."""
+    return card.stored and card.kind != "source"
+
+
 def _word(identity: object) -> str:
     """An id as XML accepts it."""
     return "".join(c if c.isascii() and c.isalnum() else "_" for c in clean(identity))
 
 
 def _chips(chips: Sequence[Chip], x: float, y: float, side: int) -> Iterator[str]:
-    """A stack of chips beside a card whose edge is at `x`, each on a short stalk; `side` is -1 for left, 1 for right."""
+    """A stack of chips beside a card whose edge is at `x`, each on a stalk; `side` is -1 for left, 1 for right."""
     top = y + CARD / 2 - (len(chips) * (CHIP + CHIP_APART) - CHIP_APART) / 2
     for k, chip in enumerate(chips):
-        w, cy = chip_width(chip), top + k * (CHIP + CHIP_APART) + CHIP / 2
+        w, cy = place.chip_width(chip), top + k * (CHIP + CHIP_APART) + CHIP / 2
         near = x + side * STALK
         at = min(max(cy, y + 10), y + CARD - 10)
         left = near if side > 0 else near - w
-        words = chip.text.upper() if chip.kind in CAPITALS else chip.text
-        style = "c" if chip.kind in CAPITALS else "m"
-        yield (
-            f'<g class="{chip.kind} chip"><title>{escape(chip.tip)}</title>'
-            f'<path class="stalk" d="{_path([(x - side * 4, at), (near, at if abs(at - cy) < 3 else cy)])}"/>'
-            f'<rect class="b" x="{_n(left)}" y="{_n(cy - CHIP / 2)}" width="{_n(w)}" height="{_n(CHIP)}" rx="{_n(CHIP / 2)}"/>'
-            f'<text class="{style}" x="{_n(left + w / 2)}" y="{_n(cy + 4)}" text-anchor="middle">{escape(words)}</text></g>'
-        )
+        style, words = ("c", chip.text.upper()) if chip.kind in place.CAPITALS else ("m", chip.text)
+        text = f'<text class="{style}" x="{_n(left + w / 2)}" y="{_n(cy + 4)}" text-anchor="middle">{escape(words)}</text>'
+        stalk = f'<path class="stalk" d="M{_n(x - side * 4)} {_n(at)}L{_n(near)} {_n(cy)}"/>'
+        pill = _rect(left, cy - CHIP / 2, w, CHIP, CHIP / 2)
+        yield f'<g class="{chip.kind}"><title>{escape(chip.tip)}</title>{stalk}{pill}{text}</g>'
 
 
 def _outline(kind: str, x: float, y: float, w: float, h: float) -> str:
@@ -231,20 +160,16 @@ def _outline(kind: str, x: float, y: float, w: float, h: float) -> str:
         case "kernel":
             return _rect(x + 4, y + 4, w - 4, h - 4, 9.0) + _rect(x, y, w - 4, h - 4, 9.0)
         case "hostcall":
-            return (
-                _rect(x, y, w, h, 4.0)
-                + f'<path class="b" d="M{_n(x + 8)} {_n(y)}v{_n(h)}M{_n(x + w - 8)} {_n(y)}v{_n(h)}"/>'
-            )
+            bars = f'<path class="b" d="M{_n(x + 8)} {_n(y)}v{_n(h)}M{_n(x + w - 8)} {_n(y)}v{_n(h)}"/>'
+            return _rect(x, y, w, h, 4.0) + bars
         case "reindex":
             return _polygon([(x + slant, y), (x + w, y), (x + w - slant, y + h), (x, y + h)])
         case "reindex_reduce":
             return _polygon([(x, y), (x + w, y), (x + w - slant, y + h), (x + slant, y + h)])
         case "code":
             return _polygon([(x, y), (x + w - slant, y), (x + w, y + slant), (x + w, y + h), (x, y + h)])
-    middle = y + h / 2
-    return _polygon(
-        [(x + slant, y), (x + w - slant, y), (x + w, middle), (x + w - slant, y + h), (x + slant, y + h), (x, middle)]
-    )
+    upper = [(x, y + h / 2), (x + slant, y), (x + w - slant, y)]
+    return _polygon([*upper, (x + w, y + h / 2), (x + w - slant, y + h), (x + slant, y + h)])
 
 
 def _rect(x: float, y: float, w: float, h: float, radius: float) -> str:
@@ -274,22 +199,20 @@ def _legend(scene: Scene, notes: Sequence[str]) -> tuple[str, float, float]:
         wide = (34 if swatch else 0) + width(words, 11.5)
         if x and x + wide > limit:
             x, y = 0.0, y + 20
-        parts.append(
-            f'<g transform="translate({_n(x)} {_n(y)})">{swatch}<text class="note" x="{34 if swatch else 0}" y="14">{escape(words)}</text></g>'
-        )
+        text = f'<text class="note" x="{34 if swatch else 0}" y="14">{escape(words)}</text>'
+        parts.append(f'<g transform="translate({_n(x)} {_n(y)})">{swatch}{text}</g>')
         across, x = max(across, x + wide), x + wide + 22
     return "".join(parts), across, y + 18 if entries else 0.0
 
 
 def _entries(scene: Scene) -> Iterator[tuple[str, str]]:
     cards, styles = [p.card for p in scene.cards], {how.split()[0] for how, _, _ in scene.lines}
-    chips = {chip.kind for card in cards for chip in (*card.left, *card.right)}
-    if any(card.stored and card.kind != "source" for card in cards):
+    if any(map(_is_stored, cards)):
         yield f'<g class="plain">{_rect(2, 2, 24, 16, 5)}{_rect(5, 5, 18, 10, 3)}</g>', "stored in memory"
     if any(card.gradient for card in cards):
         yield f'<g class="gradient plain">{_rect(2, 2, 24, 16, 5)}</g>', "part of the gradient"
     if "thin" in styles and "thick" in styles:
         yield '<path class="thin" d="M1 10h26"/>', "fused: stays in a register"
         yield '<path class="thick" d="M2 10h24"/>', "an array in memory"
-    if "portal" in chips:
+    if "portal" in _chip_kinds(scene):
         yield f'<g class="portal">{_rect(2, 2, 24, 16, 8)}</g>', "continues at the node with this number"

@@ -256,4 +256,6 @@ def _portals(cards: dict[Id, Card], far: Mapping[Id, list[Card]], near: set[Id])
 def _arriving(a: Card, *, hidden: bool) -> Chip:
     if hidden:
         return Chip("source", cut(f"{a.label} {a.shape}", 24), a.tip)
-    return Chip("portal", f"↑ {clean(a.id)}" if a.label == a.op else f"↑ {cut(a.label, 12)} {clean(a.id)}", f"from {a.tip}")
+    return Chip(
+        "portal", f"↑ {clean(a.id)}" if a.label == a.op else f"↑ {cut(a.label, 12)} {clean(a.id)}", f"from {a.tip}"
+    )

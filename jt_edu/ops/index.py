@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from jt_edu import functions as f
-from jt_edu.build import broadcast_shape, check_shape
+from jt_edu.build import broadcast_shape, inverse
 from jt_edu.dtypes import bool_, int64
 from jt_edu.errors import ArgumentError, DtypeError, RangeError, ShapeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, counter, load, size
 from jt_edu.meta import COUNTERS, Reindex, reindex, reindex_reduce
 from jt_edu.ops.view import axis_of
-from jt_edu.var import Var, as_var, inverse, method
+from jt_edu.var import Var, as_var, method
 
 
 @dataclass(frozen=True)

@@ -102,3 +102,4 @@ from jt_edu.random import (
 )
 from jt_edu.settings import enable_grad, flag_scope, flags, no_grad, trace
 from jt_edu.var import Var
+from jt_edu.walk import walk

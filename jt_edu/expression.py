@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, binary, both, load, size
@@ -33,18 +34,22 @@ class Term:
     guard: Index | None = None
     operands: tuple[Term, ...] = ()
 
+    @cached_property
+    def parts(self) -> frozenset[Term]:
+        """This term, and all terms that it is made of."""
+        found: set[Term] = set()
+        waiting = [self]
+        while waiting:
+            term = waiting.pop()
+            if term not in found:
+                found.add(term)
+                waiting.extend(term.operands)
+        return frozenset(found)
+
     @property
     def loads(self) -> set[Term]:
         """The loads this term is made of."""
-        found, waiting = set(), {self}
-        done: set[Term] = set()
-        while waiting:
-            term = waiting.pop()
-            done.add(term)
-            if term.kind == "load":
-                found.add(term)
-            waiting.update(t for t in term.operands if t not in done)
-        return found
+        return {t for t in self.parts if t.kind == "load"}
 
 
 class Expression:

@@ -174,7 +174,7 @@ class Fuser:
         if anchor.term is None:
             return set()
         arrays = {t.node for t in anchor.loads}
-        for t in _all_terms(anchor.term):
+        for t in anchor.term.parts:
             if isinstance(t.node.op, Reindex):
                 arrays |= set(t.node.inputs[1:])
         places = [w for t in anchor.loads for w in t.where]
@@ -249,7 +249,7 @@ class Fuser:
         arrays: dict[Node, set[Node]] = {}
         for place, kernel in enumerate(kernels):
             for anchor in kernel.anchors:
-                for t in _all_terms(anchor.term) if anchor.term is not None else ():
+                for t in anchor.term.parts if anchor.term is not None else ():
                     if t.kind == "compute" and t.node is not anchor.node:
                         users.setdefault(t.node, set()).add(place)
                         arrays.setdefault(t.node, set()).update(load.node for load in t.loads)
@@ -312,16 +312,6 @@ class Fuser:
         if together:
             return Decision(i.id, node.id, True, "same loops", f"stored ({rule}), but read from the register")
         return Decision(i.id, node.id, False, rule, reason)
-
-
-def _all_terms(term: Term) -> set[Term]:
-    found, waiting = set(), [term]
-    while waiting:
-        t = waiting.pop()
-        if t not in found:
-            found.add(t)
-            waiting.extend(t.operands)
-    return found
 
 
 def fuse(order: list[Node], wanted: set[Node], enabled: bool = True) -> Fused:

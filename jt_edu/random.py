@@ -73,9 +73,9 @@ def set_global_seed(seed: int) -> None:
         >>> set_global_seed(3); a = rand(2).numpy(); set_global_seed(3); bool((a == rand(2).numpy()).all())
         True
     """
+    default_generator().seed(seed)
     import_random.seed(seed)
     np.random.seed(seed % (1 << 32))  # noqa: NPY002 - Jittor's users expect it
-    default_generator().seed(seed)
 
 
 def get_seed() -> int:
@@ -113,13 +113,22 @@ def random(shape: Any = (), dtype: Any = "float32", type: str = "uniform", gener
     count = math.prod(size)
     if type == "uniform":
         node = elementwise(f.UNIFORM64, [draw(count)], float64) if wanted is float64 else None
-        node = node or elementwise(f.UNIFORM32, [draw(count)], float32)
+        node = node or _fewer_digits(elementwise(f.UNIFORM32, [draw(count)], float32), wanted)
     elif type == "normal":
         node = elementwise(f.NORMAL64, [draw(count), draw(count)], float64) if wanted is float64 else None
         node = node or elementwise(f.NORMAL32, [draw(count)], float32)
     else:
         raise ArgumentError("random numbers are 'uniform' or 'normal'", repr(type))
     return _made(cast(node, wanted), size)
+
+
+def _fewer_digits(node: Node, wanted: DType) -> Node:
+    """Uniform numbers with as many digits as a half holds, so that none is rounded up to 1."""
+    if not wanted.is_half:
+        return node
+    steps = 2.0**11 if wanted == "float16" else 2.0**8
+    whole = elementwise(f.FLOOR, [elementwise(f.MULTIPLY, [node, constant(steps, float32)], float32)], float32)
+    return elementwise(f.MULTIPLY, [whole, constant(1 / steps, float32)], float32)
 
 
 def _shape(size: tuple[Any, ...]) -> Any:

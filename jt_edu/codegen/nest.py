@@ -21,17 +21,21 @@ from jt_edu.expression import Place, Term, condition, spell_loads
 from jt_edu.join import Anchor, Kernel, Stage
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, counter, counters_of
-from jt_edu.meta import REDUCERS, Reducer, ReindexReduce
+from jt_edu.meta import REDUCERS, Elementwise, Reducer, ReindexReduce
+
+
+EXPENSIVE = 8  # multiplications; what costs more is kept in a row rather than computed again
 
 
 @dataclass(eq=False)
 class Access:
-    """An element of an array: `role` is "in", "out", or "scratch" (a kernel's own accumulators)."""
+    """An element of an array: `role` is "in", "out", or "scratch" (a kernel's own sums and rows, of `dtype`)."""
 
     role: str
     node: Node
     where: Place
     shape: Shape
+    dtype: DType | None = None  # of scratch; other arrays have that of their node
 
     def __post_init__(self) -> None:
         """Axes of length 1 are always at 0 and need no index."""
@@ -43,7 +47,7 @@ class Access:
 class Value:
     """A number in a register."""
 
-    kind: str  # load, number, counter, compute, fill, guard, final, scratch
+    kind: str  # load, number, counter, compute, fill, guard, row, final, sum
     node: Node
     depth: int
     operands: tuple[Value, ...] = ()
@@ -133,6 +137,9 @@ class Builder:
         self.memo: list[dict[tuple[object, ...], Value]] = [{}]
         self.registers: dict[Node, Value] = {}
         self.at_close: dict[int, list[tuple[Update, Anchor]]] = {}
+        self.rows = shared_rows(kernel)
+        self.filled: dict[Term, Access] = {}  # rows of terms that an earlier stage computed
+        self.fresh: dict[Term, Access] = {}
         self.kept: list[set[int]] = []
         self.work = 0.0
 
@@ -173,6 +180,7 @@ class Builder:
                 self._write(anchor.node, value, anchor.node.shape, here)
                 self.kept.append(set(anchor.axes))
         self._close_to(len(self.kernel.outer))
+        self.filled |= self.fresh
         for anchor in stage.anchors:
             if not anchor.reduces:
                 del self.registers[anchor.node]  # later stages read the array
@@ -199,10 +207,30 @@ class Builder:
         for memo in self.memo:
             if key in memo:
                 return memo[key]
-        made = self._made(term, where, guard, here)
+        made = self._row(term, here) if term in self.filled else self._made(term, where, guard, here)
         self.memo[made.depth][key] = made
         self.blocks[made.depth].items.append(made)
+        if term in self.rows and term not in self.filled:
+            self._fill_row(term, made)
         return made
+
+    def _fill_row(self, term: Term, value: Value) -> None:
+        """Keep what a later loop of the same row needs again."""
+        inner = self.axes[len(self.kernel.outer) + 1 :]
+        shape = tuple(self.kernel.extents[a] for a in inner)
+        dtype = float32 if term.node.dtype.is_half else term.node.dtype
+        access = Access("scratch", term.node, tuple(counter(a) for a in inner), shape, dtype)
+        self.fresh[term] = Access("scratch", term.node, access.where, access.shape, dtype)
+        value.used_at(value.depth)
+        self.blocks[-1].items.append(Store(term.node, access, value))
+
+    def _row(self, term: Term, here: Place) -> Value:
+        """What an earlier loop of the same row has computed."""
+        kept = self.filled[term]
+        inner = tuple(counter(a) for a in self.axes[len(self.kernel.outer) + 1 :])
+        inner = tuple(i for i in inner if self.kernel.extents[i.args[0]] != 1 or len(inner) == len(kept.shape))
+        access = Access("scratch", term.node, inner, kept.shape, kept.dtype)
+        return Value("row", term.node, len(self.blocks) - 1, access=access)
 
     def _made(self, term: Term, where: Place, guard: Index | None, here: Place) -> Value:
         if term.kind == "number":
@@ -261,18 +289,18 @@ class Builder:
         if inside is not None:
             update.guard = self.guard(inside, node)
         direct = update.dtype.kernel == node.dtype.kernel
-        update.access = Access("out" if direct else "scratch", node, where, node.shape)
+        update.access = Access("out" if direct else "scratch", node, where, node.shape, update.dtype)
         outer = set(self.axes[1 : rows + 1])
         if anchor.kept is None:
             outer, loops = set(), self.kernel.new_loops(node.shape)
             update.access.where, update.access.shape = where, node.shape
-            cells = Access(update.access.role, node, tuple(counter(a) for a in loops), node.shape)
+            cells = Access(update.access.role, node, tuple(counter(a) for a in loops), node.shape, update.dtype)
         else:
             if not direct:
                 inner = [(w, n) for w, n in zip(where, node.shape, strict=True) if not counters_of(w) & outer]
-                update.access = Access("scratch", node, tuple(w for w, _ in inner), tuple(n for _, n in inner))
+                update.access = Access("scratch", node, tuple(w for w, _ in inner), tuple(n for _, n in inner), update.dtype)
             loops = tuple(w.args[0] for w in update.access.where if w.op == "counter" and w.args[0] not in outer)
-            cells = Access(update.access.role, node, update.access.where, update.access.shape)
+            cells = Access(update.access.role, node, update.access.where, update.access.shape, update.dtype)
         start = Update(node, update.reducer, update.dtype, None, cells)
         self._cells(loops, Start(start), self.blocks[rows])
 
@@ -309,11 +337,36 @@ class Builder:
             target = tuple(w.at(tuple(counter(a) for a in anchor.axes)) for w in op.where)
             cells = scratch.where
             loops = tuple(w.args[0] for w in cells)
-        value = Value("scratch", node, 0, access=Access("scratch", node, cells, scratch.shape), register=update, uses=1)
+        cell = Access("scratch", node, cells, scratch.shape, update.dtype)
+        value = Value("sum", node, 0, access=cell, register=update, uses=1)
         block = Block([value, Store(node, Access("out", node, target, node.shape), value)])
         for axis in reversed(loops):
             block = Block([Loop(axis, block)])
         self.blocks[depth].items.extend(block.items)
+
+
+def shared_rows(kernel: Kernel) -> set[Term]:
+    """Terms worth keeping in a row: expensive, and computed by several loops of the same row (the exp of a softmax)."""
+    seen: dict[Term, set[int]] = {}
+    for number, stage in enumerate(kernel.stages):
+        for anchor in stage.anchors:
+            rows = tuple(k for k, a in enumerate(anchor.axes) if a in kernel.outer)
+            for term in anchor.term.parts if anchor.term is not None else ():
+                if term.kind == "compute" and counters_under(term) - set(rows):
+                    seen.setdefault(term, set()).add(number)
+    shared = {t for t, stages in seen.items() if len(stages) > 1 and work(t) >= EXPENSIVE}
+    below = {part for t in shared for o in t.operands for part in o.parts}
+    return shared - below
+
+
+def counters_under(term: Term) -> frozenset[int]:
+    """The loop axes of its anchor that a term depends on."""
+    return frozenset().union(*(counters_of(w) for part in term.parts for w in part.where))
+
+
+def work(term: Term) -> int:
+    """Multiplications that a term is worth."""
+    return sum(t.node.op.weight for t in term.parts if isinstance(t.node.op, Elementwise) and t.kind == "compute")
 
 
 def accesses(block: Block) -> list[Access]:

@@ -95,8 +95,9 @@ def choose_span(nest: Nest) -> Nest:
 
 def _is_arithmetic_of_scratch(nest: Nest, axis: int) -> bool:
     """A loop over scratch cells can only be split when the scratch has no other axis."""
-    cells = [a for a in accesses(nest.top) if a.role == "scratch" and axis in frozenset().union(*map(counters_of, a.where))]
-    return any(len(a.where) != 1 for a in cells)
+    scratch = [a for a in accesses(nest.top) if a.role == "scratch"]
+    cells = [a for a in scratch if axis in frozenset().union(*map(counters_of, a.where))]
+    return any(len(a.where) != 1 for a in cells) or (bool(cells) and len(cells) != len(scratch))
 
 
 def _loops_in_order(block: Block) -> list[int]:

@@ -22,7 +22,7 @@ from jt_edu.codegen.source import Parameter, Source
 from jt_edu.dtypes import DType
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, render
-from jt_edu.meta import Elementwise
+from jt_edu.meta import Elementwise, ReindexReduce
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,14 +112,14 @@ class Printer:
         first = _literal(update.reducer.start(update.dtype), update.dtype)
         if update.access is not None:
             start = _to_storage(first, update.node.dtype) if update.access.role == "out" else first
-            self._write(depth, f"{self._cell(update.access, update)} = {start}", update.node)
+            self._write(depth, f"{self._cell(update.access)} = {start}", update.node)
             return
         self.names[update] = self._new("s")
         self._write(depth, f"{self.names[update]} = {first}", update.node)
 
     def _update(self, update: Update, depth: int) -> None:
         assert update.value is not None, "an update accumulates a value"
-        cell = self.names[update] if update.access is None else self._cell(update.access, update)
+        cell = self.names[update] if update.access is None else self._cell(update.access)
         step = update.reducer.bodies.get(update.dtype.kind, update.reducer.step).format(cell, self._use(update.value))
         if update.guard is not None:
             self._write(depth, f"if {self._use(update.guard)}:")
@@ -127,18 +127,20 @@ class Printer:
         self._write(depth, f"{cell} = {_typed(step, update.dtype)}", update.node)
 
     def _stored(self, store: Store) -> str:
+        if store.access.role == "scratch":
+            return self._use(store.value)
         return _to_storage(self._use(store.value), store.node.dtype)
 
     def _value(self, value: Value, depth: int) -> None:
-        if value.kind == "number" or value.kind == "scratch":
+        if value.kind in ("number", "sum"):
             return
-        if value.kind == "load" and value.uses <= 1 and value.deepest == value.depth:
+        if value.kind in ("load", "row") and value.uses <= 1 and value.deepest == value.depth:
             return  # written where it is used
         text = self._spell(value)
         if text.isidentifier():
             self.names[value] = text
             return
-        self.names[value] = self._new({"guard": "g", "load": "x", "counter": "j"}.get(value.kind, "t"))
+        self.names[value] = self._new({"guard": "g", "load": "x", "row": "x", "counter": "j"}.get(value.kind, "t"))
         self._write(depth, f"{self.names[value]} = {text}", value.node)
 
     # expressions
@@ -151,7 +153,7 @@ class Printer:
         match value.kind:
             case "number":
                 return self._parameter(value, "c", dtype.compute, Argument("number", value.node))
-            case "load" | "scratch":
+            case "load" | "row" | "sum":
                 return self._load(value, None)
             case "counter" | "guard":
                 assert value.index is not None, "counters and guards are index expressions"
@@ -170,10 +172,9 @@ class Printer:
 
     def _load(self, value: Value, otherwise: str | None) -> str:
         assert value.access is not None, "loads have an access"
-        dtype, cell = value.node.dtype, self._cell(value.access, value.register)
-        if value.kind == "scratch":
-            assert value.register is not None, "scratch cells belong to an accumulator"
-            return cell if value.register.dtype == dtype else f"{dtype.compute}({cell})"
+        dtype, cell = value.node.dtype, self._cell(value.access)
+        if value.access.role == "scratch":
+            return cell if value.kind == "row" or value.access.dtype == dtype else f"{dtype.compute}({cell})"
         if dtype.is_half:
             cell = f"{_short(dtype)}_to_float({cell})"
         if value.guard is None:
@@ -188,10 +189,9 @@ class Printer:
             return self._load(inner, fill)
         return f"select({self._use(value.guard)}, {self._use(inner)}, {fill})"
 
-    def _cell(self, access: Access, register: Update | None = None) -> str:
+    def _cell(self, access: Access) -> str:
         if access.role == "scratch":
-            assert register is not None, "scratch cells belong to an accumulator"
-            return self._scratch(access, register)
+            return self._scratch(access)
         letter = "a" if access.role == "in" else "out"
         dtype = access.node.dtype.kernel
         array = self._parameter(
@@ -200,10 +200,12 @@ class Printer:
         )  # fmt: skip
         return f"{array}[{', '.join(self._position(w) for w in access.where) or '()'}]"
 
-    def _scratch(self, access: Access, register: Update) -> str:
-        dtype = register.dtype.kernel
+    def _scratch(self, access: Access) -> str:
+        assert access.dtype is not None, "scratch has a dtype of its own"
+        dtype = access.dtype.kernel
+        letter = "acc" if isinstance(access.node.op, ReindexReduce) else "row"
         argument = Argument("scratch", access.node, 0, access.shape, dtype)
-        array = self._parameter(("scratch", access.node, access.shape), "acc", dtype, argument, len(access.shape))
+        array = self._parameter(("scratch", access.node, access.shape), letter, dtype, argument, len(access.shape))
         span = [w for w in access.where if w.op == "counter" and w.args[0] == self.nest.span]
         if span:
             return f"{array}[at({self._index(span[0])} - lo)]"
@@ -248,7 +250,7 @@ class Printer:
 
 def _order(name: str) -> tuple[int, int]:
     letters = name.rstrip("0123456789")
-    return ["n", "k", "c", "a", "out", "acc"].index(letters), int(name[len(letters) :])
+    return ["n", "k", "c", "a", "out", "acc", "row"].index(letters), int(name[len(letters) :])
 
 
 def _short(dtype: DType) -> str:

@@ -146,7 +146,9 @@ def _chips(chips: Sequence[Chip], x: float, y: float, side: int) -> Iterator[str
         at = min(max(cy, y + 10), y + CARD - 10)
         left = near if side > 0 else near - w
         style, words = ("c", chip.text.upper()) if chip.kind in place.CAPITALS else ("m", chip.text)
-        text = f'<text class="{style}" x="{_n(left + w / 2)}" y="{_n(cy + 4)}" text-anchor="middle">{escape(words)}</text>'
+        text = (
+            f'<text class="{style}" x="{_n(left + w / 2)}" y="{_n(cy + 4)}" text-anchor="middle">{escape(words)}</text>'
+        )
         stalk = f'<path class="stalk" d="M{_n(x - side * 4)} {_n(at)}L{_n(near)} {_n(cy)}"/>'
         pill = _rect(left, cy - CHIP / 2, w, CHIP, CHIP / 2)
         yield f'<g class="{chip.kind}"><title>{escape(chip.tip)}</title>{stalk}{pill}{text}</g>'

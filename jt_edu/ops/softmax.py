@@ -37,7 +37,7 @@ def softmax(x: Any, dim: int = -1) -> Var:
     """
     shifted, axis = _shifted(x, dim, "softmax")
     weights = shifted.apply(f.EXP)
-    return weights / reduced(weights, "sum", "add", (axis,), True)
+    return weights * (1.0 / reduced(weights, "sum", "add", (axis,), True))  # one division a row
 
 
 @method

@@ -9,9 +9,10 @@ class Maker:
 
     def __call__(self, op, *inputs, kind="elementwise", shape=(2, 3), **more):
         node = {
-            "id": len(self.nodes), "op": op, "kind": kind, "shape": list(shape), "dtype": "float32", "inputs": list(inputs),
-            "name": "", "where": "", "kernel": None if kind in ("source", "constant") else self.kernel, "stored": kind == "source",
-            "held": False, "value": "", "label": op, "gradient": self.gradient, **more,
+            "id": len(self.nodes), "op": op, "kind": kind, "shape": list(shape), "dtype": "float32",
+            "inputs": list(inputs), "name": "", "where": "", "stored": kind == "source", "held": False, "value": "",
+            "kernel": None if kind in ("source", "constant") else self.kernel, "label": op,
+            "gradient": self.gradient, **more,
         }  # fmt: skip
         self.nodes.append(node)
         if node["kernel"] is not None:
@@ -195,6 +196,10 @@ def fan(count):
     return n.document(n("stack", *sources, kind="code", shape=(count, 2, 3)))
 
 
+KINDS = "elementwise elementwise elementwise reindex reindex_reduce source constant index code hostcall".split()
+NAMES = ["", "", "y", "gradient_of_the_loss", "输入张量", "x" * 80]
+
+
 def scattered(rng, count, kernels):
     """A random graph: names of any length, inputs from nearby and from far."""
     n = Maker()
@@ -204,21 +209,9 @@ def scattered(rng, count, kernels):
             n.open()
         near = [max(0, k - rng.randint(1, 6)) for _ in range(rng.randint(1, 2))]
         far = [rng.randrange(k)] if rng.random() < 0.2 else []
-        kind = rng.choice(
-            [
-                "elementwise",
-                "elementwise",
-                "reindex",
-                "reindex_reduce",
-                "source",
-                "constant",
-                "index",
-                "code",
-                "hostcall",
-            ]
-        )
+        kind, op = rng.choice(KINDS), rng.choice(["add", "mul", "a_long_name_of_an_operator", "f"])
         shape = [rng.randint(1, 5000) for _ in range(rng.randint(0, 4))]
         inputs = [] if kind in ("source", "constant", "index") else near + far
-        n(rng.choice(["add", "mul", "a_long_name_of_an_operator", "f"]), *inputs, kind=kind, shape=shape, stored=rng.random() < 0.3,
-          name=rng.choice(["", "", "y", "gradient_of_the_loss", "输入张量", "x" * 80]), value=rng.choice(["", "3.5"]))  # fmt: skip
+        more = {"stored": rng.random() < 0.3, "name": rng.choice(NAMES), "value": rng.choice(["", "3.5"])}
+        n(op, *inputs, kind=kind, shape=shape, **more)
     return n.document(count - 1, rng.randrange(count))

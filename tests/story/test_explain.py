@@ -151,7 +151,7 @@ def test_an_array_that_is_there_needs_no_kernel():
     x = numbers(3)
 
     assert jt.explain(x).kernels == ()
-    assert jt.explain(x).text == f"Nothing would run: #{x.node.id} x is computed already."
+    assert jt.explain(x).text == f"Nothing would run: #{x.node.id} x is computed already, or a view of what is."
 
 
 def test_a_long_explanation_is_cut_in_a_notebook_but_not_in_its_text():

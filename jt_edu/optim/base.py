@@ -1,0 +1,230 @@
+"""Optimizer: what all rules for changing parameters have in common.
+
+    step(loss)     gradients of the loss -> new parameters and states -> all computed in one go -> all take effect
+
+A rule (SGD, Adam, ...) only says how one parameter and its states move, given a gradient. Nothing is changed before every
+new number is there: an interrupt leaves either all parameters moved or none.
+
+    param_groups   [{"params": [Var, ...], "lr": 0.1, ...}, ...]    numbers may be changed at any time
+    state          one dict per parameter: {"step": 3, "momentum": Var, ...}
+
+Nothing here knows about modules, kernels or ranks.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from jt_edu.build import at_replay, knob
+from jt_edu.errors import ArgumentError, DtypeError, GradientError, ShapeError
+from jt_edu.ops.create import sync
+from jt_edu.ops.elementwise import minimum
+from jt_edu.ops.gradient import grad, why_no_grad
+from jt_edu.ops.reduce import max, norm, sum
+from jt_edu.settings import current, no_grad
+from jt_edu.var import Var
+
+Group = dict[str, Any]
+Move = tuple[Var, Var]  # (a parameter or state, its new value)
+Factor = Callable[[Callable[[Mapping[str, Any], int], float]], float]  # see Optimizer._factor
+
+
+class Optimizer:
+    """Moves parameters so that a loss becomes smaller; a subclass says how, in `rule`.
+
+    Args:
+        params: Vars, or (name, Var) pairs, or groups [{"params": [...], "lr": ...}, ...] with settings of their own.
+        settings: what every group has, unless it says otherwise: lr, weight_decay, ...
+
+    Raises:
+        ArgumentError: no parameters, one of them twice, something else than Vars, or a setting out of its range.
+
+    Example:
+        >>> class SignDescent(Optimizer):
+        ...     def rule(self, p, g, state, factor):
+        ...         return p - g.sign() * factor(lambda group, step: group["lr"]), {}
+        >>> w = jt.array([3.0, -3.0])
+        >>> SignDescent([w], lr=0.5).step((w * w).sum())
+        >>> w.numpy()
+        array([ 2.5, -2.5], dtype=float32)
+    """
+
+    states: tuple[str, ...] = ()  # names of the Vars that a rule keeps for each parameter; they start as zeros
+
+    def __init__(self, params: Iterable[Any], **settings: Any) -> None:
+        self.defaults = settings
+        self.param_groups: list[Group] = []
+        self.state: list[dict[str, Any]] = []
+        self._told: set[int] = set()  # ids of parameters that a warning was about
+        self._mine = False  # gradients in .grad were put there by `backward` of this optimizer
+        for group in _as_groups(params):
+            self.add_param_group(group)
+
+    def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
+        """The new value of `p`, and those of its states, given its gradient. A subclass writes it.
+
+        `factor(lambda group, step: ...)` turns settings and the number of this step (from 1) into a number of the graph.
+        """
+        raise ArgumentError(f"{type(self).__name__} must say how a parameter moves", "no rule method")
+
+    def check(self, group: Group) -> None:
+        """Refuse settings that make no sense; a subclass adds its own."""
+        check_number("lr", group["lr"], 0.0, math.inf)
+
+    # parameters and settings
+
+    def add_param_group(self, group: Mapping[str, Any]) -> None:
+        """Train further parameters: {"params": [...]}, and settings that differ from those of the optimizer."""
+        if not isinstance(group, Mapping) or "params" not in group:
+            raise ArgumentError('a group of parameters is {"params": [...], ...}', repr(group))
+        unknown = sorted(set(group) - set(self.defaults) - {"params", "initial_lr"})
+        if unknown:
+            raise ArgumentError(f"{type(self).__name__} has the settings {', '.join(self.defaults)}", ", ".join(unknown))
+        fresh: Group = {**self.defaults, **group, "params": _as_vars(group["params"])}
+        self.check(fresh)
+        known = {id(p) for p in self._params()}
+        for p in fresh["params"]:
+            if id(p) in known:
+                raise ArgumentError("an optimizer moves each parameter once", f"{_name(p)} in two places")
+            known.add(id(p))
+        _as_leaves(fresh["params"])
+        self.param_groups.append(fresh)
+        self.state += [{"step": 0, **{name: _zeros(p) for name in self.states}} for p in fresh["params"]]
+
+    def _params(self) -> list[Var]:
+        return [p for group in self.param_groups for p in group["params"]]
+
+    def _grouped(self) -> list[tuple[Group, Var]]:
+        return [(group, p) for group in self.param_groups for p in group["params"]]
+
+    @property
+    def lr(self) -> float:
+        """The learning rate (of the first group). Setting it sets that of every group, from the next step on."""
+        return float(self.param_groups[0]["lr"])
+
+    @lr.setter
+    def lr(self, value: float) -> None:
+        check_number("lr", value, 0.0, math.inf)
+        for group in self.param_groups:
+            group["lr"] = value
+
+    # gradients
+
+    def zero_grad(self) -> None:
+        """Forget the gradients in `.grad` of all parameters."""
+        self._mine = False
+        for p in self._params():
+            p.grad = None
+
+    def backward(self, loss: Var, retain_graph: bool = False) -> None:
+        """Add d loss / d parameter to `.grad` of each parameter, and compute it now: for losses in several parts.
+
+        Args:
+            loss: one real number.
+            retain_graph: keep what the loss was computed from, for further gradients of it.
+        """
+        found = self._gradients_of(loss)
+        totals = [(p, g if p.grad is None else p.grad + g) for p, g in zip(self._params(), found, strict=True) if g is not None]
+        del found
+        sync([loss, *(total for _, total in totals), *_riders()])
+        for p, total in totals:
+            p.grad = total.detach()
+        self._mine = True
+        _forget_history(loss, retain_graph)
+
+    def clip_grad_norm(self, max_norm: float, norm_type: float = 2.0) -> Var:
+        """Shorten the gradients in `.grad`, all by one factor, so that together they are no longer than `max_norm`.
+
+            factor = min(1, max_norm / (norm + 1e-6)),   norm = (sum over all gradients of |g|**norm_type)**(1 / norm_type)
+
+        Args:
+            max_norm: the longest that is left as it is.
+            norm_type: any p > 0; inf takes the largest |g|.
+
+        Returns:
+            The norm before.
+
+        Source: Pascanu et al. 2013 (arXiv:1211.5063).
+        """
+        check_number("max_norm", max_norm, 0.0, math.inf)
+        check_number("norm_type", norm_type, 0.0, math.inf)
+        graded = [p for p in self._params() if p.grad is not None]
+        if not graded or norm_type == 0:
+            raise GradientError("clip_grad_norm shortens gradients by a p-norm, p > 0", f"{len(graded)} gradients, p = {norm_type}",
+                                "optimizer.backward(loss) first")  # fmt: skip
+        with no_grad():
+            lengths = [norm(p.grad, norm_type).reshape(1) for p in graded]
+            total = _together(lengths, norm_type)
+            factor = minimum(max_norm / (total + 1e-6), 1.0)
+            for p in graded:
+                p.grad = p.grad * factor.cast(p.grad.dtype)
+        return total
+
+    def _gradients_of(self, loss: Var) -> list[Var | None]:
+        """Gradients of the loss for all parameters that take part; None for those it does not reach."""
+        if not isinstance(loss, Var):
+            raise ArgumentError("an optimizer makes a loss smaller, which is a Var", type(loss).__name__)
+        params = self._params()
+        active = [p for p in params if p.requires_grad]
+        with no_grad():
+            found: list[Var | None] = grad(loss, active, allow_unused=True) if active else []
+        if not any(g is not None for g in found):
+            why = why_no_grad(active[0], loss) if active else "all of them were stopped by stop_grad"
+            raise GradientError(
+                "the loss does not depend on any parameter of this optimizer", why,
+                "retain_graph=True in an earlier step, if that step was of the same loss",
+            ).at(loss.node.line)  # fmt: skip
+        self._warn_about([p for p, g in zip(active, found, strict=True) if g is None])
+        by_id = {id(p): g for p, g in zip(active, found, strict=True)}
+        return [by_id.get(id(p)) for p in params]
+
+    def _warn_about(self, unreached: list[Var]) -> None:
+        fresh = [p for p in unreached if id(p) not in self._told]
+        if fresh:
+            self._told |= {id(p) for p in fresh}
+            names = ", ".join(_name(p) for p in fresh)
+            warnings.warn(f"the loss does not depend on {names}: no gradient, no change", UserWarning, stacklevel=4)
+
+    # moving
+
+    def step(self, loss: Var | None = None, retain_graph: bool = False) -> None:
+        """Move all parameters once.
+
+        With a loss: gradients of the loss are added to what `backward` collected, the parameters move, and the collected
+        gradients are forgotten. Gradients, new parameters, states and the loss are computed in one go. Without: the
+        gradients in `.grad` are used, whether `optimizer.backward` or `loss.backward()` put them there (those of
+        `loss.backward()` stay until `zero_grad()`, as in PyTorch).
+
+        Args:
+            loss: one real number, or None.
+            retain_graph: keep what the loss was computed from, for a second step with it.
+
+        Raises:
+            GradientError: the loss does not depend on any parameter, or there is no gradient at all.
+        """
+        moves = self._moves(loss)
+        sync([new for _, new in moves] + ([] if loss is None else [loss]) + _riders())
+        _take_effect(moves)
+        if loss is not None or self._mine:
+            self.zero_grad()
+        else:
+            self._cut_gradients()
+        if loss is not None:
+            _forget_history(loss, retain_graph)
+
+    def _moves(self, loss: Var | None) -> list[Move]:
+        """The new value of every parameter and state that moves; nothing has run."""
+        gradients = self._collected() if loss is None else self._added(self._gradients_of(loss))
+        moves: list[Move] = []
+        with no_grad():
+            for (group, p), g, state in zip(self._grouped(), gradients, self.state, strict=True):
+                if g is not None:
+                    self.check(group)
+                    new, states = self.rule(p, g, state, self._factor(group, state))
+                    moves += [(p, new), *((state[name], value) for name, value in states.items())]
+        return [(var, new.cast(var.dtype)) for var, new in moves]

@@ -1,0 +1,224 @@
+"""Vars made from numbers, from nothing, and at random; and every name at the door is asked about somewhere."""
+
+import ast
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import jt_edu as jt
+from jt_edu.ops import elementwise
+from tests.parity.inputs import EVERY, expect_same, refuses
+
+CREATED = (
+    ("zeros", lambda: jt.zeros(2, 3), lambda: np.zeros((2, 3), np.float32)),
+    ("zeros by a tuple", lambda: jt.zeros((2, 3), "int64"), lambda: np.zeros((2, 3), np.int64)),
+    ("zeros of 0-d", lambda: jt.zeros(()), lambda: np.zeros((), np.float32)),
+    ("zeros of nothing", lambda: jt.zeros((0, 2)), lambda: np.zeros((0, 2), np.float32)),
+    ("ones", lambda: jt.ones(3, dtype="complex64"), lambda: np.ones(3, np.complex64)),
+    ("ones of bools", lambda: jt.ones(3, dtype=bool), lambda: np.ones(3, bool)),
+    ("empty", lambda: jt.empty(2, 2), lambda: np.zeros((2, 2), np.float32)),
+    ("full of a float", lambda: jt.full((2,), 1.5), lambda: np.full(2, 1.5, np.float32)),
+    ("full of an int", lambda: jt.full(2, 7), lambda: np.full(2, 7)),
+    ("full of a bool", lambda: jt.full(2, True), lambda: np.full(2, True)),
+    ("full of a Var", lambda: jt.full((2, 3), jt.array([1, 2, 3])), lambda: np.full((2, 3), [1, 2, 3])),
+    ("zeros_like", lambda: jt.zeros_like(jt.ones(2, dtype="int8")), lambda: np.zeros(2, np.int8)),
+    ("ones_like", lambda: jt.ones_like(jt.ones(2), "int8"), lambda: np.ones(2, np.int8)),
+    ("full_like", lambda: jt.full_like(jt.ones(2), 3), lambda: np.full(2, 3, np.float32)),
+    ("arange", lambda: jt.arange(5), lambda: np.arange(5)),
+    ("arange from", lambda: jt.arange(2, 5), lambda: np.arange(2, 5)),
+    ("arange by steps", lambda: jt.arange(2, 11, 3), lambda: np.arange(2, 11, 3)),
+    ("arange backwards", lambda: jt.arange(5, 0, -2), lambda: np.arange(5, 0, -2)),
+    ("arange of nothing", lambda: jt.arange(5, 2), lambda: np.arange(5, 2)),
+    ("arange of floats", lambda: jt.arange(0.0, 1.0, 0.25), lambda: np.arange(0.0, 1.0, 0.25).astype(np.float32)),
+    ("arange of a dtype", lambda: jt.arange(3, dtype="float64"), lambda: np.arange(3.0)),
+    ("linspace", lambda: jt.linspace(-1, 1, 5), lambda: np.linspace(-1, 1, 5, dtype=np.float32)),
+    ("linspace of one", lambda: jt.linspace(2, 3, 1), lambda: np.linspace(2, 3, 1, dtype=np.float32)),
+    ("linspace of nothing", lambda: jt.linspace(2, 3, 0), lambda: np.linspace(2, 3, 0, dtype=np.float32)),
+    ("linspace of doubles", lambda: jt.linspace(0, 1, 7, "float64"), lambda: np.linspace(0, 1, 7)),
+    ("eye", lambda: jt.eye(3), lambda: np.eye(3, dtype=np.float32)),
+    ("eye that is not square", lambda: jt.eye(2, 4, "int64"), lambda: np.eye(2, 4, dtype=np.int64)),
+    ("index", lambda: jt.index((2, 3), 1), lambda: np.indices((2, 3))[1]),
+    ("a float", lambda: jt.array(1.5), lambda: np.float32(1.5)),
+    ("an int", lambda: jt.array(3), lambda: np.int64(3)),
+    ("a bool", lambda: jt.array(True), lambda: np.bool_(True)),
+    ("a complex number", lambda: jt.array(1j), lambda: np.complex64(1j)),
+    ("a list of floats", lambda: jt.array([1.0, 2]), lambda: np.array([1.0, 2], np.float32)),
+    ("nested lists", lambda: jt.array([[1, 2], [3, 4]]), lambda: np.array([[1, 2], [3, 4]])),
+    ("an empty list", lambda: jt.array([]), lambda: np.array([], np.float32)),
+    ("an array of doubles", lambda: jt.array(np.arange(3.0)), lambda: np.arange(3.0)),
+    ("a NumPy number", lambda: jt.array(np.float16(2)), lambda: np.float16(2)),
+    ("a list of doubles", lambda: jt.array([np.float64(2)]), lambda: np.array([2.0])),
+    ("a transposed array", lambda: jt.array(np.arange(6).reshape(2, 3).T), lambda: np.arange(6).reshape(2, 3).T),
+    ("floats that keep 64 bits", lambda: jt.array64([0.1]), lambda: np.array([0.1])),
+    ("an array of a dtype", lambda: jt.array([1.9, -1.9], "int32"), lambda: np.array([1, -1], np.int32)),
+    ("a Var", lambda: jt.array(jt.array([1, 2])), lambda: np.array([1, 2])),
+    ("a shared array", lambda: jt.from_numpy(np.arange(3.0)), lambda: np.arange(3.0)),
+    ("a Var of the class", lambda: jt.Var([1, 2], "uint8"), lambda: np.array([1, 2], np.uint8)),
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _python_backend():
+    with jt.flag_scope(backend="python"), np.errstate(all="ignore"):
+        yield
+
+
+@pytest.mark.parametrize(("sentence", "ours", "numpy"), CREATED, ids=[c[0] for c in CREATED])
+def test_what_is_created_is_what_numpy_creates(sentence, ours, numpy):
+    expect_same(ours(), numpy())
+    expect_same(ours() + 0, numpy() + 0)
+
+
+@pytest.mark.parametrize("dtype", EVERY)
+def test_what_is_created_has_the_dtype_that_was_asked_for(dtype):
+    for made in (jt.zeros(2, dtype=dtype), jt.ones((2,), dtype), jt.full(2, 1, dtype), jt.arange(2, dtype=dtype), jt.eye(2, dtype=dtype),
+                 jt.zeros_like(jt.ones(2), dtype), jt.linspace(0, 1, 2, dtype), jt.array([0, 1], dtype), jt.index((2,), 0, dtype)):  # fmt: skip
+        assert str(made.dtype) == dtype
+        made.numpy()
+
+
+CREATION_MISTAKES = (
+    ("a negative length", lambda: jt.zeros(-1)), ("a length that is no number", lambda: jt.zeros("ab")), ("a length of 1.5", lambda: jt.ones(1.5)),
+    ("a step of 0", lambda: jt.arange(0, 5, 0)), ("a number of steps below 0", lambda: jt.linspace(0, 1, -1)), ("lists of two lengths", lambda: jt.array([[1], [1, 2]])),
+    ("words", lambda: jt.array("abc")), ("a dtype that is not there", lambda: jt.zeros(2, dtype="float128")), ("objects", lambda: jt.array([object()])),
+    ("an axis that is not there", lambda: jt.index((2,), 1)), ("no array to share", lambda: jt.from_numpy([1.0])), ("too large for its dtype", lambda: jt.full(2, 300, "uint8")),
+    ("no range", lambda: jt.randint(3, 3)), ("random integers by random", lambda: jt.random((2,), "int32")), ("another law", lambda: jt.random((2,), type="cauchy")),
+    ("a seed of words", lambda: jt.set_global_seed("abc")), ("a mean of two in a size of three", lambda: jt.normal(jt.zeros(2), 1.0, (3,))),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("sentence", "mistake"), CREATION_MISTAKES, ids=[m[0] for m in CREATION_MISTAKES])
+def test_a_var_that_makes_no_sense_is_refused(sentence, mistake):
+    assert refuses(mistake) in ("ShapeError", "ArgumentError", "DtypeError", "RangeError")
+
+
+def test_an_array_is_copied_and_a_shared_one_is_not():
+    a = np.zeros(2)
+    copied, shared = jt.array(a), jt.from_numpy(a)
+
+    a += 1
+
+    assert copied.tolist() == [0.0, 0.0]
+    assert shared.tolist() == [1.0, 1.0]
+
+
+# ------------------------------------------------------------------------------------------------------------- random
+
+MANY = 4000
+LAWS = (
+    # (law, drawn, cumulative distribution, discrete values or None)
+    ("rand", lambda: jt.rand(MANY), scipy.stats.uniform().cdf),
+    ("rand of doubles", lambda: jt.rand(MANY, dtype="float64"), scipy.stats.uniform().cdf),
+    ("uniform", lambda: jt.uniform(-2.0, 3.0, (MANY,)), scipy.stats.uniform(-2, 5).cdf),
+    ("random", lambda: jt.random((MANY,)), scipy.stats.uniform().cdf),
+    ("randn", lambda: jt.randn(MANY), scipy.stats.norm().cdf),
+    ("randn of doubles", lambda: jt.randn(MANY, dtype="float64"), scipy.stats.norm().cdf),
+    ("normal", lambda: jt.normal(3.0, 2.0, (MANY,)), scipy.stats.norm(3, 2).cdf),
+    ("random by its type", lambda: jt.random((MANY,), "float32", "normal"), scipy.stats.norm().cdf),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("law", "drawn", "cdf"), LAWS, ids=[r[0] for r in LAWS])
+def test_random_numbers_follow_their_law(law, drawn, cdf):
+    jt.set_global_seed(1)
+
+    numbers = drawn().numpy().astype(np.float64)
+
+    assert scipy.stats.kstest(numbers, cdf).pvalue > 0.001
+    assert abs(np.corrcoef(numbers[:-1], numbers[1:])[0, 1]) < 4 / np.sqrt(MANY)
+
+
+def test_whole_random_numbers_are_all_equally_likely():
+    jt.set_global_seed(2)
+
+    counts = np.bincount(jt.randint(3, 8, (MANY,)).numpy())
+
+    assert counts[:3].tolist() == [0, 0, 0]
+    assert scipy.stats.chisquare(counts[3:]).pvalue > 0.001
+
+
+def test_bernoulli_is_1_with_its_probability():
+    jt.set_global_seed(3)
+    p = jt.full((MANY,), 0.3)
+
+    ones = int(jt.bernoulli(p).sum().item())
+
+    assert scipy.stats.binomtest(ones, MANY, 0.3).pvalue > 0.001
+    assert str(jt.bernoulli(p).dtype) == "float32"
+
+
+def test_randperm_names_each_number_once_and_all_orders_are_equally_likely():
+    jt.set_global_seed(4)
+
+    orders = [tuple(jt.randperm(3).tolist()) for _ in range(300)]
+
+    assert {tuple(sorted(o)) for o in orders} == {(0, 1, 2)}
+    assert scipy.stats.chisquare([orders.count(o) for o in sorted(set(orders))]).pvalue > 0.001
+    assert len(set(orders)) == 6
+
+
+def test_the_same_seed_gives_the_same_numbers_and_each_draw_others():
+    for draw in (lambda: jt.rand(5), lambda: jt.randn(5), lambda: jt.randint(0, 1000, (5,)), lambda: jt.uniform(0.0, 1.0, (5,)), lambda: jt.randperm(50)):
+        jt.set_global_seed(7)
+        first, second = draw().tolist(), draw().tolist()
+        jt.set_global_seed(7)
+
+        assert draw().tolist() == first
+        assert first != second
+        assert jt.get_seed() == 7
+
+
+def test_a_generator_of_its_own_leaves_the_global_one_alone():
+    jt.set_global_seed(7)
+    first = jt.rand(3).tolist()
+    jt.set_global_seed(7)
+
+    own = jt.random((3,), generator=jt.Generator(7)).tolist()
+
+    assert jt.rand(3).tolist() == first == own
+
+
+def test_a_pending_random_number_stays_what_it_is():
+    jt.set_global_seed(7)
+
+    x = jt.rand(3)
+    y = x * 2
+    jt.rand(100).sync()
+
+    np.testing.assert_array_equal(y.numpy(), x.numpy() * 2)
+
+
+def test_uniform_numbers_stay_below_1():
+    jt.set_global_seed(5)
+    for dtype in ("float16", "bfloat16", "float32", "float64"):
+        numbers = jt.random((MANY,), dtype).numpy()
+        assert numbers.min() >= 0
+        assert numbers.max() < 1, dtype
+
+
+# ------------------------------------------------------------------------------------------------- nobody is left out
+
+# names of the door that compute nothing themselves, or that other tests ask about
+ELSEWHERE = set(
+    "Function Generator Var enable_grad no_grad flag_scope flags gc memory_stats trace sync grad vjp why_no_grad "
+    "getitem setitem norm cast compile explain load both where_is".split()
+)
+
+
+def test_every_function_at_the_door_is_asked_about_here():
+    asked = set()
+    for path in Path(__file__).parent.glob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        asked |= {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and getattr(n.value, "id", "") == "jt"}
+        asked |= set(re.findall(r'_ours\("(\w+)"', path.read_text(encoding="utf-8")))
+    tree = ast.parse(Path(jt.__file__).read_text(encoding="utf-8"))
+    imported = [n for n in tree.body if isinstance(n, ast.ImportFrom)]
+    door = {a.asname or a.name for n in imported for a in n.names if a.name != "*"}
+    door |= {n for n, v in vars(elementwise).items() if getattr(v, "__module__", "") == elementwise.__name__ and n[0] != "_"}
+    door = {n for n in door if callable(getattr(jt, n)) and not re.match(r"[A-Z]\w+Error|(float|int|uint|complex|bfloat)\d", n)}
+
+    assert len(door) > 120
+    assert not door - asked - ELSEWHERE

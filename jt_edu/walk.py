@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -88,10 +88,10 @@ def _built(y: Var, built: Sequence[Node]) -> Stop:
     rows = [f"    {line}\n        {_several(count, 'node')}: {_ops(built, line)}" for line, count in made.items()]
     return Stop(
         "What did my line build?",
-        "Each operator asks `apply` for a node that says which operator is meant, and of which inputs. No number is\n"
-        "computed; only shapes and dtypes are checked, so that a mistake is reported where you made it.\n"
+        "Each operator made a node, which says which operator is meant, and of which inputs. No number was computed;\n"
+        "only shapes and dtypes were checked, so that a mistake is reported where you made it.\n"
         + "\n".join(rows or ["    (computed already, and its history is not kept)"]),
-        _join(_source(Var.__mul__), _source(Var.apply)),  # type: ignore[attr-defined]
+        _join(_source(Var.__mul__), _source(Var.apply)),
         f"a Var of shape {y.shape} and dtype {y.dtype}"
         + (", without data." if y.node.pending else ", computed already."),
     )
@@ -117,7 +117,7 @@ def _meaning_of(node: Node) -> str:
         return _entry(functions, op) or f"    {op.name}: {op.body}"
     if isinstance(op, (Reindex, ReindexReduce)):
         x, out = "x" + _place(len(node.inputs[0].shape)), "out" + _place(len(node.shape))
-        there = f"[{', '.join(map(str, op.where))}]"
+        there = _subscript(op.where)
         body = f"{out} = x{there}" if isinstance(op, Reindex) else f"out{there} = {op.reducer}(out{there}, {x})"
         kind = type(op)
         return f"{_at(kind)}  {op.name} is a {kind.__name__}\n    {body}"
@@ -150,14 +150,14 @@ def _fusing(e: Explanation) -> Stop:
         "needs it. These are its decisions for your expression:\n"
         + "\n".join(rows or ["    (there was none to make)"]),
         _source(Fuser.run),
-        f"{_several(len(e.kernels), 'kernel')} for {_several(operators, 'operator')}, moving {e.bytes:,} bytes, not {total:,}.",
+        f"{_several(len(e.kernels), 'kernel')} for {_several(operators, 'operator')}: {e.bytes:,} bytes read and written, "
+        f"where a kernel for each operator would need {total:,}.",
     )
 
 
 def _writing(e: Explanation) -> Stop:
-    shown = [
-        f"kernel {k}: {kernel.loops}\n\n{_indent(kernel.annotated)}" for k, kernel in enumerate(e.kernels[:KERNELS])
-    ]
+    kernels = e.kernels[:KERNELS]
+    shown = [f"kernel {k}: {kernel.loops}\n\n{_indent(kernel.annotated)}" for k, kernel in enumerate(kernels)]
     if len(e.kernels) > KERNELS:
         shown.append(f"... and {len(e.kernels) - KERNELS} more: jt.explain(y).kernels")
     return Stop(
@@ -172,23 +172,17 @@ def _writing(e: Explanation) -> Stop:
 def _gradient(y: Var, names: dict[int, str]) -> Stop:
     question = "And the gradient?"
     words = (
-        "`grad` walks back from the result. The rule of each operator turns the gradient of its output into those of its\n"
-        "inputs, in plain arithmetic, so what comes out is more graph; where two paths meet, gradients add."
+        "`grad` walks back from the result. The rule of each operator turns the gradient of its output into those of\n"
+        "its inputs, in plain arithmetic, so what comes out is more graph; where two paths meet, gradients add."
     )
     code = [_source(autograd.grad), _source(autograd._spread)]
     order = autograd.history(y.node)
-    code += [
-        _source(r)
-        for r in dict.fromkeys(REDUCERS[n.op.reducer].gradient for n in order if isinstance(n.op, ReindexReduce))
-    ]
+    reducers = dict.fromkeys(n.op.reducer for n in order if isinstance(n.op, ReindexReduce))
+    code += [_source(REDUCERS[name].gradient) for name in reducers]
     leaves = [n for n in order if not autograd.behind(n) and n is not y.node][:TARGETS]
     if not leaves:
-        return Stop(
-            question,
-            words,
-            _join(*code),
-            "nothing new: no float that this Var was computed from takes part in gradients.",
-        )
+        nothing = "nothing new: no float that this Var was computed from takes part in gradients."
+        return Stop(question, words, _join(*code), nothing)
     loss = y if y.shape == () else y.sum()
     found = [g for g in autograd.grad(loss, [Var._of(n) for n in leaves], allow_unused=True) if g is not None]
     e = Explanation([g.node for g in found], names)
@@ -214,9 +208,7 @@ def _entry(module: ModuleType, op: Elementwise) -> str:
     name = next((name for name, value in vars(module).items() if value is op), None)
     text = inspect.getsource(module)
     for statement in ast.parse(text).body:
-        if isinstance(statement, ast.Assign) and any(
-            isinstance(t, ast.Name) and t.id == name for t in statement.targets
-        ):
+        if isinstance(statement, ast.Assign) and [ast.unparse(t) for t in statement.targets] == [name]:
             lines = text.splitlines()[statement.lineno - 1 : statement.end_lineno]
             return _numbered(_path(module.__file__), statement.lineno, lines)
     return ""
@@ -244,7 +236,11 @@ def _ops(built: Sequence[Node], line: str) -> str:
 
 
 def _place(rank: int) -> str:
-    return f"[{', '.join(f'i{k}' for k in range(rank))}]"
+    return _subscript([f"i{k}" for k in range(rank)])
+
+
+def _subscript(parts: Iterable[object]) -> str:
+    return f"[{', '.join(map(str, parts)) or '()'}]"
 
 
 def _several(count: int, noun: str) -> str:

@@ -13,7 +13,7 @@ stands before it. `Access` says which element of which array is meant. Nothing h
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Union
 
 from jt_edu.dtypes import DType, complex128, float32, float64
@@ -132,7 +132,7 @@ class Builder:
     """Builds the Nest of one kernel of loops; `stored` says which anchors are written to arrays."""
 
     def __init__(self, kernel: Kernel, stored: set[Node]) -> None:
-        self.kernel, self.stored = kernel, stored
+        self.kernel, self.stored = split_sums(kernel), stored
         self.blocks, self.axes = [Block()], [-1]
         self.memo: list[dict[tuple[object, ...], Value]] = [{}]
         self.registers: dict[Node, Value] = {}
@@ -168,6 +168,9 @@ class Builder:
     def _stage(self, stage: Stage) -> None:
         for axis in stage.loops[len(self.kernel.outer) :]:
             self._open(axis)
+        for anchor in stage.rows:
+            assert anchor.term is not None, "rows hold computed values"
+            self._fill_row(anchor.term, self.value(anchor.term, tuple(counter(a) for a in anchor.axes)))
         for anchor in stage.anchors:
             here = tuple(counter(a) for a in anchor.axes)
             assert anchor.term is not None, "whole-array work has no loops"
@@ -216,6 +219,8 @@ class Builder:
 
     def _fill_row(self, term: Term, value: Value) -> None:
         """Keep what a later loop of the same row needs again."""
+        if term in self.fresh:
+            return
         inner = self.axes[len(self.kernel.outer) + 1 :]
         shape = tuple(self.kernel.extents[a] for a in inner)
         dtype = float32 if term.node.dtype.is_half else term.node.dtype
@@ -343,6 +348,35 @@ class Builder:
         for axis in reversed(loops):
             block = Block([Loop(axis, block)])
         self.blocks[depth].items.extend(block.items)
+
+
+def split_sums(kernel: Kernel) -> Kernel:
+    """Sum expensive values in a loop of their own, behind the one that computes them.
+
+    Sums of float32 are kept in float64, of which a register holds half as many; a loop that does both would compute
+    the expensive part half as fast.
+    """
+    stages = []
+    for stage in kernel.stages:
+        sums = [a for a in stage.anchors if kernel.outer and _expensive_sum(a)]
+        if not sums:
+            stages.append(stage)
+            continue
+        inner = stage.loops[len(kernel.outer) :]
+        fresh = dict(zip(inner, kernel.new_loops(kernel.extents[a] for a in inner), strict=True))
+        first = [replace(a) for a in sums]
+        for a in sums:
+            a.axes = tuple(fresh.get(k, k) for k in a.axes)
+        others = [a for a in stage.anchors if a not in sums]
+        stages += [Stage(stage.loops, others, first), Stage(kernel.outer + tuple(fresh.values()), sums)]
+    kernel.stages = stages
+    return kernel
+
+
+def _expensive_sum(anchor: Anchor) -> bool:
+    op = anchor.node.op
+    adds = isinstance(op, ReindexReduce) and op.reducer == "add" and anchor.by_rows >= 0 and anchor.node.dtype.size <= 4
+    return adds and anchor.node.dtype.kind == "f" and anchor.term is not None and work(anchor.term) >= EXPENSIVE
 
 
 def shared_rows(kernel: Kernel) -> set[Term]:

@@ -1,8 +1,8 @@
-"""SVG: how is a scene written down, with no script, no font file and no network?
+r"""SVG: how is a scene written down, with no script, no font file and no network?
 
 Outlines tell the kinds of nodes apart, colours only repeat it (Okabe-Ito, mixed into the page):
 
-    (source)   [elementwise]   /reindex/   \\reduce/   <index>   [|host call|]   a second outline: stored in memory
+    (source)   [elementwise]   /reindex/   \reduce/   <index>   [|host call|]   a second outline: stored in memory
 
 In Jupyter the page's own variables decide on light and dark, anywhere else the reader's system does. All words of a
 graph are a stranger's, so every one passes `escape`. The same document always gives the same bytes.

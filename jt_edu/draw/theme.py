@@ -55,10 +55,10 @@ def _words() -> Iterator[tuple[str, str]]:
     yield "text", f"stroke:none;{mix('fill', 'ink', 100, 'paper')}"
     yield ".v", "font-weight:600"
     yield ".c", "font-size:11px;font-weight:500;letter-spacing:.07em"
-    yield ".m,.i", f"font:11px {MONO};{mix('fill', 'ink', 66, 'paper')}"
-    yield ".f", f"font:11.5px {MONO};{mix('fill', 'ink', 72, 'paper')}"
+    yield ".m,.i", f"font:11px {MONO};{mix('fill', 'ink', 74, 'paper')}"
+    yield ".f", f"font:11.5px {MONO};{mix('fill', 'ink', 80, 'paper')}"
     yield ".h", f"font:12px {MONO}"
-    yield ".note", f"font-size:11.5px;{mix('fill', 'ink', 66, 'paper')}"
+    yield ".note", f"font-size:11.5px;{mix('fill', 'ink', 74, 'paper')}"
 
 
 def mix(what: str, colour: str, percent: int, other: str) -> str:

@@ -196,7 +196,7 @@ def fan(count):
     return n.document(n("stack", *sources, kind="code", shape=(count, 2, 3)))
 
 
-KINDS = "elementwise elementwise elementwise reindex reindex_reduce source constant index code hostcall".split()
+KINDS = ["elementwise"] * 3 + ["reindex", "reindex_reduce", "source", "constant", "index", "code", "hostcall"]
 NAMES = ["", "", "y", "gradient_of_the_loss", "输入张量", "x" * 80]
 
 

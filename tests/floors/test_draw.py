@@ -1,4 +1,4 @@
-"""Drawing: nothing overlaps, lines go down, words fit, strangers' text stays text, and the same graph gives the same bytes."""
+"""Drawing: nothing overlaps, lines go down, words fit, strangers' text stays text, the same graph is the same bytes."""
 
 import copy
 import json
@@ -7,7 +7,7 @@ import re
 import sys
 import time
 from itertools import combinations, pairwise
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -20,6 +20,15 @@ from jt_edu.draw.text import bytes_text, clean, width
 from jt_edu.draw.theme import COLOURS, INK, PAPER
 from jt_edu.errors import ArgumentError, BackendError
 from tests.floors import graphs
+
+
+def parse(svg):
+    return ET.fromstring(svg)  # noqa: S314  it is our own
+
+
+def chance(seed):
+    return random.Random(seed)  # noqa: S311  nothing secret
+
 
 DOCUMENTS = {
     "nothing": graphs.Maker().document(),
@@ -40,7 +49,7 @@ DOCUMENTS = {
     "training in kernels": graphs.mirrored(7, kernels=True),
     "large training": graphs.mirrored(200, kernels=True),
     "fan": graphs.fan(30),
-    **{f"scattered {seed}": graphs.scattered(random.Random(seed), 12 + 13 * seed, seed % 2) for seed in range(8)},
+    **{f"scattered {seed}": graphs.scattered(chance(seed), 12 + 13 * seed, seed % 2) for seed in range(8)},
 }
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -55,7 +64,7 @@ def boxes(picture):
     scene = picture._scene
     cards = [(p.x, p.y, p.x + p.width, p.y + CARD) for p in scene.cards]
     chips = []
-    for rect in ElementTree.fromstring(picture.svg).iter(f"{SVG}rect"):
+    for rect in parse(picture.svg).iter(f"{SVG}rect"):
         x, y, w, h = (float(rect.get(name, 0)) for name in ("x", "y", "width", "height"))
         if h == CHIP:
             chips.append((x, y, x + w, y + h))
@@ -118,7 +127,7 @@ def test_lines_go_round_boxes(picture):
 
 
 def test_everything_is_inside_of_the_picture(picture):
-    root = ElementTree.fromstring(picture.svg)
+    root = parse(picture.svg)
     margin = 20
     room = (-margin, -margin, float(root.get("width")) - margin, float(root.get("height")) - margin)
 
@@ -142,7 +151,7 @@ def test_words_fit_their_box(picture):
 
 
 def cards_of(picture):
-    return [g for g in ElementTree.fromstring(picture.svg).iter(f"{SVG}g") if "-n" in g.get("id", "")]
+    return [g for g in parse(picture.svg).iter(f"{SVG}g") if "-n" in g.get("id", "")]
 
 
 def test_no_letter_is_smaller_than_11_pixels(picture):
@@ -156,7 +165,7 @@ def test_words_are_told_apart_from_their_ground_in_light_and_dark():
         ink, paper = rgb(INK[k]), rgb(PAPER[k])
         for colour in map(rgb, COLOURS.values()):
             ground = blend(colour, 20, paper)
-            assert contrast(blend(ink, 66, paper), ground) >= 4.5
+            assert contrast(blend(ink, 74, paper), ground) >= 4.5
             assert contrast(blend(colour, 45, ink), ground) >= 4.5
 
 
@@ -242,12 +251,12 @@ def test_sizes_are_told_in_bytes(shape, dtype, text):
 EVIL = [
     "<script>alert(1)</script>",
     "]]><script>",
-    "\"' onload='alert(1)",
+    """"' onload='alert(1)""",
     "&lt;&#x3c;",
     "a\x00b\x1b[31m\ud800",
     "\u202egnp.exe",
     "</style></svg><img src=x onerror=alert(1)>",
-    "a\nb\\N\"; rm",
+    'a\nb\\N"; rm',
 ]  # fmt: skip
 
 
@@ -263,7 +272,7 @@ def test_names_stay_text(evil, tmp_path):
     picture = Picture(document)
 
     page = Picture(document).save(tmp_path / "graph.html").read_text(encoding="utf-8")
-    root = ElementTree.fromstring(picture.svg.encode())
+    root = parse(picture.svg.encode())
     tags = {element.tag.removeprefix(SVG) for element in root.iter()}
 
     assert tags <= {"svg", "title", "desc", "style", "defs", "marker", "rect", "g", "path", "text", "tspan"}
@@ -281,7 +290,7 @@ def test_the_picture_needs_nothing_from_elsewhere(picture):
 
 
 def test_rules_speak_of_their_own_picture_only(picture):
-    root = ElementTree.fromstring(picture.svg)
+    root = parse(picture.svg)
     rules = re.sub(r"@media\([^)]*\)\{(.*?\})\}", r"\1", root.find(f"{SVG}style").text)
 
     for selectors in re.findall(r"([^{}]+)\{", rules):
@@ -295,7 +304,7 @@ def test_two_pictures_on_a_page_share_no_id():
 
 
 def test_a_screen_reader_hears_a_sentence():
-    root = ElementTree.fromstring(Picture(graphs.softmax()).svg)
+    root = parse(Picture(graphs.softmax()).svg)
 
     named = {element.get("id"): element.text for element in root}
     title, description = (named[name] for name in root.get("aria-labelledby").split())
@@ -319,7 +328,7 @@ def test_numbers_of_nodes_that_are_not_there_are_passed_over():
     document["edges"].append({"source": 998, "target": 999, "fused": True})
     document["outputs"] = [7, 999]
 
-    assert ElementTree.fromstring(Picture(document).svg) is not None
+    assert parse(Picture(document).svg) is not None
     assert "999" not in dot_text(document)
 
 
@@ -336,7 +345,7 @@ def test_kernels_that_wait_for_each_other_are_drawn_all_the_same():
     picture = Picture(document)
 
     assert len(picture._scene.cards) == 5
-    assert [chip.text for chip in picture._view.cards[3].left + picture._view.cards[3].right] == ["↑ 2"]
+    assert [chip.text for chip in picture._view.cards[3].left] == ["↑ 2"]
     test_lines_go_down(picture)
 
 
@@ -417,7 +426,7 @@ def test_thousands_of_nodes_are_drawn_within_a_second(document):
 
 @pytest.mark.parametrize("spread", [1, 3, 12, 40])
 def test_five_thousand_boxes_are_placed_within_a_second(spread):
-    rng, count = random.Random(spread), 5000
+    rng, count = chance(spread), 5000
     pairs = [(max(0, k - rng.randint(1, spread)), k) for k in range(1, count) for _ in range(rng.randint(1, 2))]
     start = time.process_time()
 
@@ -442,7 +451,7 @@ def test_isotonic_regression_keeps_order_and_gaps_and_is_nearest():
 
 
 def test_a_heavy_wish_is_heard():
-    assert isotonic([0.0, 0.0], [1.0, 1e9], [0.0, 3.0]) == pytest.approx([-3.0, 0.0])
+    assert isotonic([0.0, 0.0], [1.0, 1e9], [0.0, 3.0]) == pytest.approx([-3.0, 0.0], abs=1e-6)
 
 
 def test_a_rank_is_the_longest_path_and_sources_stand_above_their_first_user():
@@ -483,9 +492,9 @@ def test_save_writes_svg_and_html(tmp_path):
 
     svg, page = picture.save(tmp_path / "graph.svg"), picture.save(str(tmp_path / "graph.html"))
 
-    assert ElementTree.parse(svg).getroot().tag == f"{SVG}svg"
+    assert parse(svg.read_bytes()).tag == f"{SVG}svg"
     assert "subtract" in page.read_text(encoding="utf-8").partition("<pre>")[2]
-    with pytest.raises(ArgumentError, match="found '.png'"):
+    with pytest.raises(ArgumentError, match=r"found '\.png'"):
         picture.save("graph.png")
 
 

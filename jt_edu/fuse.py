@@ -52,6 +52,7 @@ class Fuser:
                 if i in self.readers:
                     self.readers[i].append(node)
         self.products: dict[Node, Product] = {}
+        self.barriers: set[Node] = set()  # arrays that are looked at before a kernel reads them: index arrays
 
     def run(self) -> Fused:
         """Decide what is stored, group anchors into kernels, and look again while something is computed twice."""
@@ -78,9 +79,11 @@ class Fuser:
                 for n in (node, *node.inputs):
                     self._store(n, "whole array", f"{node.op.name} works on whole arrays")
             if isinstance(node.op, Reindex) and node.op.within:
+                self.barriers.add(node.inputs[0])
                 self._store(node.inputs[0], "whole array", "its numbers are checked before a kernel reads them")
             if isinstance(node.op, (Reindex, ReindexReduce)):
                 for i in node.inputs[1:]:
+                    self.barriers.add(i)
                     self._store(i, "whole array", f"{node.op.name} looks up indices in it")
             self._find_product(node)
 
@@ -222,7 +225,7 @@ class Fuser:
             return False
         if len({t.node for a in (*kernel.anchors, anchor) for t in a.loads}) + len(kernel.anchors) > FULL:
             return False
-        if any(self._root(n) in mine for n in self._behind(anchor) if n not in mine):
+        if any(self._root(n) in mine for n in self._behind(anchor) if n not in mine or n in self.barriers):
             return False
         return join_loops(kernel, anchor)
 

@@ -137,7 +137,7 @@ def _step(kernel: Kernel, fused: Fused, slot: dict[Node, int], number: int) -> S
         span = 1 if nest.span is None else nest.extents[nest.span]
         blocks = any("acc" in p.name for p in text.source.parameters) and " - lo)]" in text.source.text
         nodes = list(dict.fromkeys(n for _, n in text.lines))
-        flops = sum(math.prod(n.shape if not isinstance(n.op, ReindexReduce) else n.inputs[0].shape) for n in nodes)
+        flops = sum(math.prod(n.inputs[0].shape if isinstance(n.op, ReindexReduce) else n.shape) for n in nodes if n.inputs and n.data is None)
     return _kernel_step(kernel, text, nodes, slot, (span, work, blocks, flops), _name(nodes))
 
 

@@ -150,8 +150,8 @@ def _fusing(e: Explanation) -> Stop:
         "needs it. These are its decisions for your expression:\n"
         + "\n".join(rows or ["    (there was none to make)"]),
         _source(Fuser.run),
-        f"{_several(len(e.kernels), 'kernel')} for {_several(operators, 'operator')}: {e.bytes:,} bytes read and written, "
-        f"where a kernel for each operator would need {total:,}.",
+        f"{_several(len(e.kernels), 'kernel')} for {_several(operators, 'operator')}: {e.bytes:,} bytes read and "
+        f"written, where a kernel for each operator would need {total:,}.",
     )
 
 
@@ -162,8 +162,8 @@ def _writing(e: Explanation) -> Stop:
         shown.append(f"... and {len(e.kernels) - KERNELS} more: jt.explain(y).kernels")
     return Stop(
         "Which code runs?",
-        "Each kernel becomes a nest of loops, and the nest prints itself as Python: one statement per operator, lengths\n"
-        "as arguments, so that another shape needs no other kernel. The backend compiles this text.",
+        "Each kernel becomes a nest of loops, and the nest prints itself as Python: one statement per operator.\n"
+        "Lengths are arguments, so that another shape needs no other kernel. The backend compiles this text.",
         _join(_source(Printer._block), *shown),
         "Python source that you could have written; each line says which operator of which of your lines it is.",
     )
@@ -187,11 +187,9 @@ def _gradient(y: Var, names: dict[int, str]) -> Stop:
     found = [g for g in autograd.grad(loss, [Var._of(n) for n in leaves], allow_unused=True) if g is not None]
     e = Explanation([g.node for g in found], names)
     what = ", ".join(f"d{n.name or names.get(n.id, f'#{n.id}')}" for n in leaves)
-    return Stop(
-        question, words, _join(*code),
-        f"{what}, as {_several(sum(n.gradient for n in e.order), 'new node')}; {_several(len(e.kernels), 'kernel')} would "
-        f"compute {'it' if len(found) == 1 else 'them'}. Go on at stop 3.",
-    )  # fmt: skip
+    nodes, kernels = sum(n.gradient for n in e.order), _several(len(e.kernels), "kernel")
+    holds = f"{what}, as {_several(nodes, 'new node')}; {kernels} would compute {'it' if len(found) == 1 else 'them'}."
+    return Stop(question, words, _join(*code), f"{holds} Go on at stop 3.")
 
 
 # lines of jt_edu

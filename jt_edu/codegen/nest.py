@@ -137,6 +137,7 @@ class Builder:
         self.memo: list[dict[tuple[object, ...], Value]] = [{}]
         self.registers: dict[Node, Value] = {}
         self.at_close: dict[int, list[tuple[Update, Anchor]]] = {}
+        self.written: set[Node] = set()
         self.rows = shared_rows(kernel)
         self.filled: dict[Term, Access] = {}  # rows of terms that an earlier stage computed
         self.fresh: dict[Term, Access] = {}
@@ -187,6 +188,7 @@ class Builder:
         for anchor in stage.anchors:
             if not anchor.reduces:
                 del self.registers[anchor.node]  # later stages read the array
+                self.written.add(anchor.node)
 
     def _write(self, node: Node, value: Value, shape: Shape, where: Place) -> None:
         access = Access("out", node, where, shape)
@@ -246,6 +248,8 @@ class Builder:
         least = condition_value.depth if condition_value is not None else 0
         if term.kind == "load":
             access = Access("in", term.node, where, term.view)
+            if term.node in self.written:  # by an earlier loop of this row, so not before it
+                least = max(least, len(self.kernel.outer))
             return Value("load", term.node, max(self._depth(*where), least), access=access, guard=condition_value)
         operands = tuple(self.value(t, here) for t in term.operands)
         depth = max((o.depth for o in operands), default=0)

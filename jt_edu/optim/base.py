@@ -23,14 +23,15 @@ import numpy as np
 from jt_edu.build import at_replay, knob
 from jt_edu.errors import ArgumentError, DtypeError, GradientError, ShapeError
 from jt_edu.ops.create import sync
-from jt_edu.ops.elementwise import minimum
+from jt_edu.ops.elementwise import maximum, minimum
 from jt_edu.ops.gradient import grad, why_no_grad
-from jt_edu.ops.reduce import max, norm, sum
+from jt_edu.ops.reduce import norm
 from jt_edu.settings import current, no_grad
 from jt_edu.var import Var
 
 Group = dict[str, Any]
 Move = tuple[Var, Var]  # (a parameter or state, its new value)
+Count = tuple[dict[str, Any], int]  # (the states of a parameter, how often it will have moved)
 Factor = Callable[[Callable[[Mapping[str, Any], int], float]], float]  # see Optimizer._factor
 
 
@@ -158,8 +159,7 @@ class Optimizer:
             raise GradientError("clip_grad_norm shortens gradients by a p-norm, p > 0", f"{len(graded)} gradients, p = {norm_type}",
                                 "optimizer.backward(loss) first")  # fmt: skip
         with no_grad():
-            lengths = [norm(p.grad, norm_type).reshape(1) for p in graded]
-            total = _together(lengths, norm_type)
+            total = _together([norm(p.grad, norm_type) for p in graded], norm_type)
             factor = minimum(max_norm / (total + 1e-6), 1.0)
             for p in graded:
                 p.grad = p.grad * factor.cast(p.grad.dtype)
@@ -207,9 +207,9 @@ class Optimizer:
         Raises:
             GradientError: the loss does not depend on any parameter, or there is no gradient at all.
         """
-        moves = self._moves(loss)
+        moves, counts = self._moves(loss)
         sync([new for _, new in moves] + ([] if loss is None else [loss]) + _riders())
-        _take_effect(moves)
+        _take_effect(moves, counts)
         if loss is not None or self._mine:
             self.zero_grad()
         else:
@@ -217,14 +217,190 @@ class Optimizer:
         if loss is not None:
             _forget_history(loss, retain_graph)
 
-    def _moves(self, loss: Var | None) -> list[Move]:
-        """The new value of every parameter and state that moves; nothing has run."""
+    def _moves(self, loss: Var | None) -> tuple[list[Move], list[Count]]:
+        """The new value of every parameter and state that moves, and of every step count; nothing has run."""
         gradients = self._collected() if loss is None else self._added(self._gradients_of(loss))
         moves: list[Move] = []
+        counts: list[Count] = []
         with no_grad():
             for (group, p), g, state in zip(self._grouped(), gradients, self.state, strict=True):
                 if g is not None:
                     self.check(group)
                     new, states = self.rule(p, g, state, self._factor(group, state))
                     moves += [(p, new), *((state[name], value) for name, value in states.items())]
-        return [(var, new.cast(var.dtype)) for var, new in moves]
+                    counts.append((state, state["step"] + 1))
+        return [(var, new.cast(var.dtype)) for var, new in moves], counts
+
+    def _factor(self, group: Group, state: dict[str, Any]) -> Factor:
+        """Numbers for one rule; a compiled step reads them anew at each replay, after counting one step more."""
+        number = state["step"] + 1
+        reads = {"captured": True}
+
+        def again() -> None:
+            state["step"] += 1
+            reads["captured"] = False
+
+        at_replay(again)
+        return lambda formula: knob(lambda: formula(group, number if reads["captured"] else state["step"]))
+
+    def _added(self, gradients: list[Var | None]) -> list[Var | None]:
+        """Gradients of the loss, and what `.grad` holds already."""
+        return [
+            g if p.grad is None else p.grad if g is None else p.grad + g
+            for p, g in zip(self._params(), gradients, strict=True)
+        ]
+
+    def _collected(self) -> list[Var | None]:
+        found = [p.grad for p in self._params()]
+        if not any(g is not None for g in found):
+            raise GradientError(
+                "step() uses the gradients in .grad of its parameters", f"none in {len(found)} parameters",
+                "optimizer.step(loss), or loss.backward() before step()",
+            )  # fmt: skip
+        self._warn_about([p for p, g in zip(self._params(), found, strict=True) if g is None and p.requires_grad])
+        return found
+
+    def _cut_gradients(self) -> None:
+        """Gradients that stay are numbers from now on: they keep no graph alive."""
+        for p in self._params():
+            if p.grad is not None:
+                p.grad = p.grad.detach()
+
+    # saving
+
+    def state_dict(self) -> dict[str, Any]:
+        """Settings and states as they are now: {"state": {number of parameter: {...}}, "param_groups": [...]}."""
+        numbers = {id(p): k for k, p in enumerate(self._params())}
+        state = {k: {n: v.detach() if isinstance(v, Var) else v for n, v in s.items()} for k, s in enumerate(self.state)}
+        groups = [{**group, "params": [numbers[id(p)] for p in group["params"]]} for group in self.param_groups]
+        return {"state": state, "param_groups": groups}
+
+    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
+        """Go on where the optimizer that wrote `saved` stopped: bit by bit the same steps. All of it, or nothing.
+
+        Raises:
+            ShapeError: it was saved for other parameters or by another rule; the message says what differs.
+        """
+        if not isinstance(saved, Mapping) or set(saved) != {"state", "param_groups"}:
+            raise ArgumentError("load_state_dict takes what state_dict returned", type(saved).__name__)
+        wrong = list(self._misfits(saved))
+        if wrong:
+            raise ShapeError(f"{type(self).__name__} goes on from a state of its own parameters", "; ".join(wrong))
+        for group, other in zip(self.param_groups, saved["param_groups"], strict=True):
+            group.update({name: value for name, value in other.items() if name != "params"})
+        for k, state in enumerate(self.state):
+            for name, value in saved["state"][k].items():
+                if isinstance(state[name], Var):
+                    state[name].update(value)
+                else:
+                    state[name] = value
+
+    def _misfits(self, saved: Mapping[str, Any]) -> Iterable[str]:
+        here, there = ([len(g["params"]) for g in groups] for groups in (self.param_groups, saved["param_groups"]))
+        if here != there:
+            yield f"groups of {there} parameters for groups of {here}"
+        for k, state in enumerate(self.state):
+            other = saved["state"].get(k, {})
+            if set(other) != set(state):
+                yield f"parameter {k} with {sorted(other)} for {sorted(state)}"
+                continue
+            for name, value in state.items():
+                if isinstance(value, Var) and np.shape(other[name]) != value.shape:
+                    yield f"{name} of parameter {k}, of shape {np.shape(other[name])} for {value.shape}"
+
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{name}={self.param_groups[0][name]}" for name in self.defaults)
+        return f"{type(self).__name__}({len(self._params())} parameters, {settings})"
+
+
+def check_number(name: str, value: Any, low: float, high: float) -> None:
+    """A real number from low to high.
+
+    Example:
+        >>> check_number("lr", 0.1, 0.0, 1.0)
+    """
+    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not real or not low <= value <= high:
+        raise ArgumentError(f"{name} is a number from {low:g} to {high:g}", repr(value))
+
+
+def _as_groups(params: Any) -> list[Mapping[str, Any]]:
+    if isinstance(params, (Var, str, Mapping)) or not isinstance(params, Iterable):
+        raise ArgumentError(
+            "an optimizer is given a list of Vars", type(params).__name__,
+            "model.parameters()" if hasattr(params, "parameters") else "[w, b]",
+        )  # fmt: skip
+    listed = list(params)
+    if not listed:
+        raise ArgumentError("an optimizer needs parameters to move", "an empty list", "model.parameters()")
+    return listed if isinstance(listed[0], Mapping) else [{"params": listed}]
+
+
+def _as_vars(params: Any) -> list[Var]:
+    """Vars from Vars, or from pairs (name, Var)."""
+    listed = [params] if isinstance(params, Var) else list(params)
+    found = [p[1] if isinstance(p, tuple) and len(p) == 2 else p for p in listed]
+    if not found:
+        raise ArgumentError("a group holds parameters", "an empty list", "model.parameters()")
+    for p in found:
+        if not isinstance(p, Var):
+            raise ArgumentError("parameters are Vars", f"{type(p).__name__}", "model.parameters()")
+        if not p.dtype.is_float:
+            raise DtypeError("parameters are floats", f"{_name(p)} of dtype {p.dtype}", "p.float()")
+    return found
+
+
+def _as_leaves(params: list[Var]) -> None:
+    """Compute what is only promised yet, and forget how: training starts from numbers."""
+    derived = [p for p in params if p.node.inputs]
+    sync(derived)
+    for p in derived:
+        p.update(p)
+
+
+def _zeros(p: Var) -> Var:
+    return Var(np.zeros(p.shape), p.dtype).stop_grad()
+
+
+def _name(p: Var) -> str:
+    return p.name or f"the parameter of shape {p.shape}"
+
+
+def _together(lengths: list[Var], p: float) -> Var:
+    """The p-norm of everything, from the p-norms of its parts."""
+    total = lengths[0] * 1.0
+    if p == math.inf:
+        for length in lengths[1:]:
+            total = maximum(total, length)
+        return total
+    total = total**p
+    for length in lengths[1:]:
+        total = total + length**p
+    return total ** (1 / p)
+
+
+def _riders() -> list[Var]:
+    """Running statistics that wait to be computed with the next step."""
+    return [var for var in current().rank_state.get("riders", {}).values() if var.node.pending]
+
+
+def _take_effect(moves: list[Move], counts: list[Count]) -> None:
+    """Point all parameters and states to their new values; an interrupt in the middle is let through at the end."""
+
+    def go() -> None:
+        for var, new in moves:
+            var.update(new)
+        for state, number in counts:
+            state["step"] = number
+
+    try:
+        go()
+    except BaseException:
+        go()
+        raise
+
+
+def _forget_history(loss: Var, retain_graph: bool) -> None:
+    """A list of losses would keep the graph of every step alive."""
+    if not retain_graph and current().capture is None and loss.node.inputs:
+        loss.update(loss)

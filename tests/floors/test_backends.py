@@ -193,9 +193,9 @@ def test_each_thread_has_its_own_scratch_and_blocks_begin_where_they_should(back
 
     backend.launch(backend.compile(SHARES), (out, x, 4, scratch, 1.0), 10, scratch=(3,), align=4)
 
-    alone = [4.0 * (1 + i) for i in range(10)]
-    blocks = [4.0 * (1 + i % 4) for i in range(10)]  # a multiple of 4 in each block, 2 in the last
-    assert out.tolist() == (alone if backend.name == "python" else blocks)
+    shared = backend.name != "python"
+    assert out.tolist() == [4.0 * (1 + (i % 4 if shared else i)) for i in range(10)]  # blocks of 4, 4 and 2 rows
+    assert scratch.tolist() == ([16.0, 16.0, 8.0] if shared else [40.0, 0.0, 0.0])
 
 
 def test_a_launch_over_nothing_changes_nothing(backend):
@@ -535,6 +535,10 @@ def test_old_stamps_go_when_the_cache_is_too_large_and_nothing_else_does(cache, 
     os.utime(cache / "pruned", (0, 0))
     disk.Store("now")
     assert kept() == ["new"]
+    monkeypatch.setattr(folder, "LIMIT", 0)
+    os.utime(cache / "pruned", (0, 0))
+    disk.Store("new")
+    assert kept() == ["new"]  # it is in use
     assert len(list(cache.rglob("letter.txt"))) == 3
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from jt_edu import functions as f
@@ -20,135 +21,135 @@ class Arithmetic:
     __slots__ = ()
 
     dtype: Any
-    apply: Any
-    assign: Any
-    beside: Any  # a number or array as a Var that stands beside this one
+    apply: Callable[..., Var]
+    assign: Callable[..., Var]
+    beside: Callable[..., Var]  # a number or array as a Var that stands beside this one
 
     def __add__(self, other: Any) -> Var:
-        return self.apply(f.ADD, other)  # type: ignore[no-any-return]
+        return self.apply(f.ADD, other)
 
     def __sub__(self, other: Any) -> Var:
-        return self.apply(f.SUBTRACT, other)  # type: ignore[no-any-return]
+        return self.apply(f.SUBTRACT, other)
 
     def __mul__(self, other: Any) -> Var:
-        return self.apply(f.MULTIPLY, other)  # type: ignore[no-any-return]
+        return self.apply(f.MULTIPLY, other)
 
     def __truediv__(self, other: Any) -> Var:
-        return self.apply(f.DIVIDE, other)  # type: ignore[no-any-return]
+        return self.apply(f.DIVIDE, other)
 
     def __floordiv__(self, other: Any) -> Var:
-        return self.apply(f.FLOOR_DIVIDE, other)  # type: ignore[no-any-return]
+        return self.apply(f.FLOOR_DIVIDE, other)
 
     def __mod__(self, other: Any) -> Var:
-        return self.apply(f.REMAINDER, other)  # type: ignore[no-any-return]
+        return self.apply(f.REMAINDER, other)
 
     def __and__(self, other: Any) -> Var:
-        return self.apply(f.BITWISE_AND, other)  # type: ignore[no-any-return]
+        return self.apply(f.BITWISE_AND, other)
 
     def __or__(self, other: Any) -> Var:
-        return self.apply(f.BITWISE_OR, other)  # type: ignore[no-any-return]
+        return self.apply(f.BITWISE_OR, other)
 
     def __xor__(self, other: Any) -> Var:
-        return self.apply(f.BITWISE_XOR, other)  # type: ignore[no-any-return]
+        return self.apply(f.BITWISE_XOR, other)
 
     def __lshift__(self, other: Any) -> Var:
-        return self.apply(f.LEFT_SHIFT, other)  # type: ignore[no-any-return]
+        return self.apply(f.LEFT_SHIFT, other)
 
     def __rshift__(self, other: Any) -> Var:
-        return self.apply(f.RIGHT_SHIFT, other)  # type: ignore[no-any-return]
+        return self.apply(f.RIGHT_SHIFT, other)
 
     def __radd__(self, other: Any) -> Var:
-        return self.beside(other).apply(f.ADD, self)  # type: ignore[no-any-return]
+        return self.beside(other).apply(f.ADD, self)
 
     def __rsub__(self, other: Any) -> Var:
-        return self.beside(other).apply(f.SUBTRACT, self)  # type: ignore[no-any-return]
+        return self.beside(other).apply(f.SUBTRACT, self)
 
     def __rmul__(self, other: Any) -> Var:
-        return self.beside(other).apply(f.MULTIPLY, self)  # type: ignore[no-any-return]
+        return self.beside(other).apply(f.MULTIPLY, self)
 
     def __rtruediv__(self, other: Any) -> Var:
-        return self.beside(other).apply(f.DIVIDE, self)  # type: ignore[no-any-return]
+        return self.beside(other).apply(f.DIVIDE, self)
 
     def __rfloordiv__(self, other: Any) -> Var:
-        return self.beside(other).apply(f.FLOOR_DIVIDE, self)  # type: ignore[no-any-return]
+        return self.beside(other).apply(f.FLOOR_DIVIDE, self)
 
     def __rmod__(self, other: Any) -> Var:
-        return self.beside(other).apply(f.REMAINDER, self)  # type: ignore[no-any-return]
+        return self.beside(other).apply(f.REMAINDER, self)
 
     def __rand__(self, other: Any) -> Var:
-        return self.beside(other).apply(f.BITWISE_AND, self)  # type: ignore[no-any-return]
+        return self.beside(other).apply(f.BITWISE_AND, self)
 
     def __ror__(self, other: Any) -> Var:
-        return self.beside(other).apply(f.BITWISE_OR, self)  # type: ignore[no-any-return]
+        return self.beside(other).apply(f.BITWISE_OR, self)
 
     def __rxor__(self, other: Any) -> Var:
-        return self.beside(other).apply(f.BITWISE_XOR, self)  # type: ignore[no-any-return]
+        return self.beside(other).apply(f.BITWISE_XOR, self)
 
     def __rlshift__(self, other: Any) -> Var:
-        return self.beside(other).apply(f.LEFT_SHIFT, self)  # type: ignore[no-any-return]
+        return self.beside(other).apply(f.LEFT_SHIFT, self)
 
     def __rrshift__(self, other: Any) -> Var:
-        return self.beside(other).apply(f.RIGHT_SHIFT, self)  # type: ignore[no-any-return]
+        return self.beside(other).apply(f.RIGHT_SHIFT, self)
 
     def __iadd__(self, other: Any) -> Var:
-        return self.assign(self.apply(f.ADD, other))  # type: ignore[no-any-return]
+        return self.assign(self.apply(f.ADD, other))
 
     def __isub__(self, other: Any) -> Var:
-        return self.assign(self.apply(f.SUBTRACT, other))  # type: ignore[no-any-return]
+        return self.assign(self.apply(f.SUBTRACT, other))
 
     def __imul__(self, other: Any) -> Var:
-        return self.assign(self.apply(f.MULTIPLY, other))  # type: ignore[no-any-return]
+        return self.assign(self.apply(f.MULTIPLY, other))
 
     def __itruediv__(self, other: Any) -> Var:
-        return self.assign(self.apply(f.DIVIDE, other))  # type: ignore[no-any-return]
+        return self.assign(self.apply(f.DIVIDE, other))
 
     def __ifloordiv__(self, other: Any) -> Var:
-        return self.assign(self.apply(f.FLOOR_DIVIDE, other))  # type: ignore[no-any-return]
+        return self.assign(self.apply(f.FLOOR_DIVIDE, other))
 
     def __imod__(self, other: Any) -> Var:
-        return self.assign(self.apply(f.REMAINDER, other))  # type: ignore[no-any-return]
+        return self.assign(self.apply(f.REMAINDER, other))
 
     def __iand__(self, other: Any) -> Var:
-        return self.assign(self.apply(f.BITWISE_AND, other))  # type: ignore[no-any-return]
+        return self.assign(self.apply(f.BITWISE_AND, other))
 
     def __ior__(self, other: Any) -> Var:
-        return self.assign(self.apply(f.BITWISE_OR, other))  # type: ignore[no-any-return]
+        return self.assign(self.apply(f.BITWISE_OR, other))
 
     def __ixor__(self, other: Any) -> Var:
-        return self.assign(self.apply(f.BITWISE_XOR, other))  # type: ignore[no-any-return]
+        return self.assign(self.apply(f.BITWISE_XOR, other))
 
     def __ilshift__(self, other: Any) -> Var:
-        return self.assign(self.apply(f.LEFT_SHIFT, other))  # type: ignore[no-any-return]
+        return self.assign(self.apply(f.LEFT_SHIFT, other))
 
     def __irshift__(self, other: Any) -> Var:
-        return self.assign(self.apply(f.RIGHT_SHIFT, other))  # type: ignore[no-any-return]
+        return self.assign(self.apply(f.RIGHT_SHIFT, other))
 
-    def __eq__(self, other: Any) -> Var:  # type: ignore[override]
-        return self.apply(f.EQUAL, other)  # type: ignore[no-any-return]
+    def __eq__(self, other: object) -> Var:  # type: ignore[override]
+        return self.apply(f.EQUAL, other)
 
-    def __ne__(self, other: Any) -> Var:  # type: ignore[override]
-        return self.apply(f.NOT_EQUAL, other)  # type: ignore[no-any-return]
+    def __ne__(self, other: object) -> Var:  # type: ignore[override]
+        return self.apply(f.NOT_EQUAL, other)
 
     def __lt__(self, other: Any) -> Var:
-        return self.apply(f.LESS, other)  # type: ignore[no-any-return]
+        return self.apply(f.LESS, other)
 
     def __le__(self, other: Any) -> Var:
-        return self.apply(f.LESS_EQUAL, other)  # type: ignore[no-any-return]
+        return self.apply(f.LESS_EQUAL, other)
 
     def __gt__(self, other: Any) -> Var:
-        return self.apply(f.GREATER, other)  # type: ignore[no-any-return]
+        return self.apply(f.GREATER, other)
 
     def __ge__(self, other: Any) -> Var:
-        return self.apply(f.GREATER_EQUAL, other)  # type: ignore[no-any-return]
+        return self.apply(f.GREATER_EQUAL, other)
 
     def __neg__(self) -> Var:
-        return self.apply(f.NEGATIVE)  # type: ignore[no-any-return]
+        return self.apply(f.NEGATIVE)
 
     def __abs__(self) -> Var:
-        return self.apply(f.ABSOLUTE)  # type: ignore[no-any-return]
+        return self.apply(f.ABSOLUTE)
 
     def __invert__(self) -> Var:
-        return self.apply(f.INVERT)  # type: ignore[no-any-return]
+        return self.apply(f.INVERT)
 
     def __pow__(self, other: Any) -> Var:
         if type(other) in (int, float) and self.dtype.is_float:
@@ -159,7 +160,9 @@ class Arithmetic:
             if other == 0.5:
                 return self.apply(f.SQRT)
         if isinstance(other, int) and other < 0 and not self.dtype.is_float:
-            raise DtypeError("a whole number to a negative power is a fraction", f"{self.dtype} ** {other}", "x.float() ** k")
+            raise DtypeError(
+                "a whole number to a negative power is a fraction", f"{self.dtype} ** {other}", "x.float() ** k"
+            )
         return self.apply(f.POWER, other)
 
     def __rpow__(self, other: Any) -> Var:

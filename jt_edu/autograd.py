@@ -70,7 +70,9 @@ def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unuse
     return [_found(t, grads, loss, allow_unused) for t in targets]
 
 
-def _spread(node: Node, grads: dict[Node, Var], reach: set[Node], wrap: Callable[[Node], Var], order: list[Node]) -> None:
+def _spread(
+    node: Node, grads: dict[Node, Var], reach: set[Node], wrap: Callable[[Node], Var], order: list[Node]
+) -> None:
     """Hand the gradient of `node` on to its inputs."""
     if node.tape is not None:
         parts = _tape_gradients(node, grads, wrap, order)
@@ -169,7 +171,11 @@ def why_no_path(target: Node, loss: Node) -> str:
         return f"the loss was not computed from {name}"
     for node in reversed(everything):
         if node in reach and not node.tracked:
-            how = "a cast to whole numbers, a comparison or an argmax" if not node.dtype.is_float else "stop_grad or no_grad"
+            how = (
+                "a cast to whole numbers, a comparison or an argmax"
+                if not node.dtype.is_float
+                else "stop_grad or no_grad"
+            )
             return f"the path from the loss to {name} breaks at {node.op.name} ({how}) at {node.line}"
     blocked = [n for n in everything if n in reach and n is not target and not any(n.op.gradients())]
     where = f"{blocked[-1].op.name} at {blocked[-1].line}" if blocked else "an operator without a gradient"

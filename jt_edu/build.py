@@ -93,7 +93,9 @@ def _nested(data: Any) -> np.ndarray[Any, Any]:
     try:
         array = np.array(data)
     except ValueError:
-        raise ShapeError("a Var is a full box of numbers", f"lists of different lengths, {short(data)}", "equal lengths") from None
+        raise ShapeError(
+            "a Var is a full box of numbers", f"lists of different lengths, {short(data)}", "equal lengths"
+        ) from None
     if array.dtype.kind not in "biufc":
         raise DtypeError(
             "a Var is made of numbers of at most 64 bits", f"{type(data).__name__} {short(data)}, to NumPy {array.dtype}",
@@ -140,7 +142,9 @@ class Capture:
 
     def __enter__(self) -> Capture:
         if self.context.capture is not None:
-            raise ArgumentError("a compiled step is captured on its own", "a compiled step inside another one", "one jt.compile")
+            raise ArgumentError(
+                "a compiled step is captured on its own", "a compiled step inside another one", "one jt.compile"
+            )
         self.context.capture = self
         return self
 

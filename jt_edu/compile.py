@@ -232,5 +232,6 @@ def _map(tree: Any, change: Callable[[Any], Any], leaf: type = Var) -> Any:
         return {k: _map(t, change, leaf) for k, t in tree.items()}
     if isinstance(tree, (int, float, str, type(None), Var)):
         return tree
-    raise ArgumentError("a compiled step answers with Vars, numbers, and tuples, lists and dicts of them", repr(type(tree)))
-
+    raise ArgumentError(
+        "a compiled step answers with Vars, numbers, and tuples, lists and dicts of them", repr(type(tree))
+    )

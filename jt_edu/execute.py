@@ -1,10 +1,10 @@
 """Execute: from nodes to numbers, on one page.
 
-    order      every pending node behind what is wanted, inputs first
-    key        the structure of that graph, without its arrays
-    plan       fused, written and compiled; or found under the key
-    run        step by step: bind arrays, launch the kernel, free what nobody reads any more
-    settle     give the learner's nodes their arrays, and forget the history that nobody can ask for
+order      every pending node behind what is wanted, inputs first
+key        the structure of that graph, without its arrays
+plan       fused, written and compiled; or found under the key
+run        step by step: bind arrays, launch the kernel, free what nobody reads any more
+settle     give the learner's nodes their arrays, and forget the history that nobody can ask for
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from jt_edu.backends import Backend, Program
 from jt_edu.backends.pool import threads
 from jt_edu.errors import ArgumentError, JtError, KernelError, RangeError
 from jt_edu.graph import Node
-from jt_edu.meta import CONSTANT, HostCall
+from jt_edu.meta import HostCall
 from jt_edu.plan import ROW, Check, Plan, Step, compile_plan, make_plan
 from jt_edu.settings import Context, current
 from jt_edu.trace import Decision, KernelRun, Line, Memory
@@ -177,7 +177,11 @@ def _run_with_scratch(step: Step, program: Program, arguments: list[Any], backen
         if slot not in cells:
             cells[slot] = np.empty((rows, size), dtype)
         one = rows == 1 and (step.blocks or small)
-        arguments[position] = (cells[slot][0] if step.blocks else cells[slot][0].reshape(shape)) if one else cells[slot].reshape(rows, *shape)
+        arguments[position] = (
+            (cells[slot][0] if step.blocks else cells[slot][0].reshape(shape))
+            if one
+            else cells[slot].reshape(rows, *shape)
+        )
     if step.blocks:
         for low in range(0, step.span, ROW):
             program.call(low, min(low + ROW, step.span), *arguments)
@@ -243,7 +247,9 @@ def _leads_on(node: Node, reachable: set[Node]) -> bool:
 def _announce_plan(plan: Plan, order: list[Node], context: Context) -> None:
     for t in context.traces:
         t.predicted_peak = max(t.predicted_peak, plan.peak)
-        t.decisions += [Decision(order[d.source].id, order[d.target].id, d.fused, d.rule, d.reason) for d in plan.decisions]
+        t.decisions += [
+            Decision(order[d.source].id, order[d.target].id, d.fused, d.rule, d.reason) for d in plan.decisions
+        ]
 
 
 def _announce_step(

@@ -77,7 +77,9 @@ class Expression:
         if node.data is not None or isinstance(node.op, ReindexReduce) or (self.stored(node) and not compute):
             return Term("load", node, where, view, guard)
         if isinstance(node.op, Elementwise):
-            operands = (self.value(i, where, view, guard) if i.op is not CONSTANT else Term("number", i) for i in node.inputs)
+            operands = (
+                self.value(i, where, view, guard) if i.op is not CONSTANT else Term("number", i) for i in node.inputs
+            )
             return Term("compute", node, where, view, guard, tuple(operands))
         if isinstance(node.op, Reindex) and node.op.flat and not node.op.picks:
             return self.value(node.inputs[0], where, view, guard)

@@ -124,6 +124,7 @@ HYPOT = Elementwise(
     "hypot", "hypot({0}, {1})", "float_real", (lambda o, d, x, y: d * x / o, lambda o, d, x, y: d * y / o), 8
 )
 
+
 # rounding, and parts of complex numbers
 def _flat(o: Any, d: Any, x: Any) -> Any:
     """The gradient of a staircase: 0."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from jt_edu.expression import Expression, Term
+from jt_edu.expression import Expression
 from jt_edu.graph import Node
 from jt_edu.index import counters, counters_of
 from jt_edu.join import Anchor, Kernel, Stage, join_loops, join_products, place
@@ -45,7 +45,7 @@ class Fuser:
 
     def __init__(self, order: list[Node], wanted: set[Node], enabled: bool = True) -> None:
         self.order, self.enabled = order, enabled
-        self.why: dict[Node, tuple[str, str]] = {n: ("wanted", "it was asked for, or is still held") for n in wanted}
+        self.why: dict[Node, tuple[str, str]] = dict.fromkeys(wanted, ("wanted", "it was asked for, or is still held"))
         self.readers: dict[Node, list[Node]] = {n: [] for n in order}
         for node in order:
             for i in dict.fromkeys(node.inputs):
@@ -320,4 +320,3 @@ class Fuser:
 def fuse(order: list[Node], wanted: set[Node], enabled: bool = True) -> Fused:
     """Kernels for the pending nodes `order` (inputs first), storing `wanted`."""
     return Fuser(order, wanted, enabled).run()
-

@@ -183,7 +183,7 @@ def bounds(index: Index, extents: Sequence[int]) -> tuple[float, float]:
         ends = [OPERATORS[index.op](x, y) for x in (a, b) for y in (c, d)]
         return min(ends), max(ends)
     if index.op == "%" and c == d > 0:
-        return (a, b) if 0 <= a and b < c else (0, c - 1)
+        return (a, b) if a >= 0 and b < c else (0, c - 1)
     return (0, 1) if index.op in ("<", "<=", "==", "!=", "and", "or") else (float("-inf"), float("inf"))
 
 

@@ -175,7 +175,9 @@ def _join_outer(kernel: Kernel, anchor: Anchor, mine: dict[Node, Anchor], inside
         for w, row in pairs:
             if w.op == "counter" and axes.setdefault(w.args[0], row) != row:
                 return False
-    fits = len(set(axes.values())) == len(axes) and all(anchor.loops[k] == kernel.extents[row] for k, row in axes.items())
+    fits = len(set(axes.values())) == len(axes) and all(
+        anchor.loops[k] == kernel.extents[row] for k, row in axes.items()
+    )
     covered = all(kernel.extents[row] == 1 for row in kernel.outer if row not in axes.values())
     rows = kernel.outer or any(mine[t.node].reduces for t in inside)
     if not (inside and fits and covered and rows):

@@ -79,6 +79,6 @@ def check_fill(name: str, fill: object, dtype: DType) -> float | int | bool | co
         return 0
     if not isinstance(fill, (bool, int, float, complex)) or (isinstance(fill, complex) and dtype.kind != "c"):
         raise DtypeError(f"{name} fills with one number of dtype {dtype}", repr(fill))
-    if dtype.kind in "iu" and (isinstance(fill, float) and not fill.is_integer() or not -FAR < fill < 2 * FAR):  # type: ignore[operator]
+    if dtype.kind in "iu" and ((isinstance(fill, float) and not fill.is_integer()) or not -FAR < fill < 2 * FAR):  # type: ignore[operator]
         raise DtypeError(f"{name} fills with a number that {dtype} can hold", repr(fill))
     return int(fill.real) if dtype.kind in "iu" else fill

@@ -64,7 +64,9 @@ class BufferPool:
 
     def _sizes(self) -> list[tuple[int, bool]]:
         return [
-            (size, sys.getrefcount(buffer) == self._unused) for size, shelf in self._buffers.items() for buffer, _ in shelf
+            (size, sys.getrefcount(buffer) == self._unused)
+            for size, shelf in self._buffers.items()
+            for buffer, _ in shelf
         ]
 
     def _trim(self) -> None:

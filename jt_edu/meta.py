@@ -260,7 +260,9 @@ def _check_axes(name: str, array: Shape, loops: Shape, where: Sequence[Index]) -
         )
     used = frozenset().union(*map(counters_of, where)) if where else frozenset()
     if used and max(used) >= len(loops):
-        raise RangeError(f"{name} loops over {len(loops)} axes, i0 to i{len(loops) - 1}", f"i{max(used)} in {list(where)}")
+        raise RangeError(
+            f"{name} loops over {len(loops)} axes, i0 to i{len(loops) - 1}", f"i{max(used)} in {list(where)}"
+        )
 
 
 def answers(view: Callable[..., Where | Sequence[Where]], n: int) -> tuple[Index, ...]:
@@ -268,6 +270,8 @@ def answers(view: Callable[..., Where | Sequence[Where]], n: int) -> tuple[Index
     try:
         answer = view(*counters(n))
     except TypeError as error:
-        raise ArgumentError(f"an index function takes one counter per axis of the result, here {n}", str(error)) from None
+        raise ArgumentError(
+            f"an index function takes one counter per axis of the result, here {n}", str(error)
+        ) from None
     parts = answer if isinstance(answer, (tuple, list)) else (answer,)
     return tuple(as_index(p) for p in parts)  # type: ignore[arg-type]

@@ -137,7 +137,11 @@ def _step(kernel: Kernel, fused: Fused, slot: dict[Node, int], number: int) -> S
         span = 1 if nest.span is None else nest.extents[nest.span]
         blocks = any("acc" in p.name for p in text.source.parameters) and " - lo)]" in text.source.text
         nodes = list(dict.fromkeys(n for _, n in text.lines))
-        flops = sum(math.prod(n.inputs[0].shape if isinstance(n.op, ReindexReduce) else n.shape) for n in nodes if n.inputs and n.data is None)
+        flops = sum(
+            math.prod(n.inputs[0].shape if isinstance(n.op, ReindexReduce) else n.shape)
+            for n in nodes
+            if n.inputs and n.data is None
+        )
     return _kernel_step(kernel, text, nodes, slot, (span, work, blocks, flops), _name(nodes))
 
 
@@ -172,7 +176,9 @@ def _host_step(node: Node, slot: dict[Node, int]) -> Step:
     size = sum(math.prod(n.shape) * n.dtype.size for n in (node, *node.inputs))
     source = Source(f"# {node.op.name} is done by NumPy on whole arrays\n", ())
     inputs = tuple(slot[i] for i in node.inputs)
-    return Step("host", node.op.name, source, (), [], (), (), (), (slot[node],), inputs, (slot[node],), 1, False, 0, size, 0)
+    return Step(
+        "host", node.op.name, source, (), [], (), (), (), (slot[node],), inputs, (slot[node],), 1, False, 0, size, 0
+    )
 
 
 def _name(nodes: list[Node]) -> str:

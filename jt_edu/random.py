@@ -213,5 +213,3 @@ def randperm(n: int, dtype: Any = "int64") -> Var:
     """
     words = default_generator().bits(check_shape((n,))[0])
     return Var._of(Node(ARGSORT, (words,), (n,), int64)).cast(dtype)
-
-

@@ -9,7 +9,7 @@ Each is the gradient of the other: `gather_by` reads where a sum wrote, `scatter
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jt_edu.arithmetic import Arithmetic
@@ -31,7 +31,7 @@ class Reindexing(Arithmetic):
     __slots__ = ()
 
     _node: Node
-    _of: Any
+    _of: Callable[[Node], Var]
     shape: Shape
     ndim: int
     size: int
@@ -112,7 +112,12 @@ class Reindexing(Arithmetic):
         turned = inverse(op, self.shape, shape) if not arrays else None
         if turned is not None:
             inner = self._node.op
-            if self._node.data is None and isinstance(inner, ReindexReduce) and turned.picks and self.size == math.prod(shape):
+            if (
+                self._node.data is None
+                and isinstance(inner, ReindexReduce)
+                and turned.picks
+                and self.size == math.prod(shape)
+            ):
                 return self._turned(inner, turned, shape)
             return type(self)._of(Node(turned, (self._node,), shape, self.dtype))
         guarded = bool(op.guards) or op.fill is not None

@@ -32,7 +32,9 @@ class Flags:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
             raise ArgumentError(
-                f"jt.flags.{name} is not a flag", f"the flags {', '.join(known)}", f"jt.flags.{(near or list(known))[0]}"
+                f"jt.flags.{name} is not a flag",
+                f"the flags {', '.join(known)}",
+                f"jt.flags.{(near or list(known))[0]}",
             )
         wanted = type(known[name])
         if wanted is bool and value in (0, 1):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -54,14 +54,13 @@ class Var(Reindexing):
     __slots__ = ("__weakref__", "_grad", "_hooks", "_node")
     __array_priority__ = 1000
 
-    # attached by ops/: sum, reshape, matmul and all others
-    __getitem__: Callable[..., Var]
-    __setitem__: Callable[..., None]
-    __matmul__: Callable[..., Var]
-    __rmatmul__: Callable[..., Var]
-    reshape: Callable[..., Var]
-    sum: Callable[..., Var]
-    mean: Callable[..., Var]
+    if TYPE_CHECKING:  # what ops/ attaches: sum, reshape, matmul, indexing and all others
+
+        def __getattr__(self, name: str) -> Callable[..., Var]: ...
+        def __getitem__(self, key: Any) -> Var: ...
+        def __setitem__(self, key: Any, value: Any) -> None: ...
+        def __matmul__(self, other: Any) -> Var: ...
+        def __rmatmul__(self, other: Any) -> Var: ...
 
     def __init__(self, data: Any, dtype: Any = None) -> None:
         self._node = data.node if isinstance(data, Var) and dtype is None else source(data, dtype)
@@ -197,7 +196,9 @@ class Var(Reindexing):
     def __bool__(self) -> bool:
         if self.size != 1:
             raise ShapeError(
-                "a Var of several numbers is neither true nor false", f"shape {self.shape}", "(x > 0).any() or (x > 0).all()"
+                "a Var of several numbers is neither true nor false",
+                f"shape {self.shape}",
+                "(x > 0).any() or (x > 0).all()",
             )
         return bool(self.item())
 

@@ -18,11 +18,10 @@ from typing import Union
 
 from jt_edu.dtypes import DType, complex128, float32, float64
 from jt_edu.expression import Place, Term, condition, spell_loads
-from jt_edu.join import Anchor, Kernel, Stage
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, counter, counters_of
+from jt_edu.join import Anchor, Kernel, Stage
 from jt_edu.meta import REDUCERS, Elementwise, Reducer, ReindexReduce
-
 
 EXPENSIVE = 8  # multiplications; what costs more is kept in a row rather than computed again
 
@@ -307,7 +306,9 @@ class Builder:
         else:
             if not direct:
                 inner = [(w, n) for w, n in zip(where, node.shape, strict=True) if not counters_of(w) & outer]
-                update.access = Access("scratch", node, tuple(w for w, _ in inner), tuple(n for _, n in inner), update.dtype)
+                update.access = Access(
+                    "scratch", node, tuple(w for w, _ in inner), tuple(n for _, n in inner), update.dtype
+                )
             loops = tuple(w.args[0] for w in update.access.where if w.op == "counter" and w.args[0] not in outer)
             cells = Access(update.access.role, node, update.access.where, update.access.shape, update.dtype)
         start = Update(node, update.reducer, update.dtype, None, cells)
@@ -429,4 +430,3 @@ def arithmetic(block: Block) -> list[Index]:
         elif isinstance(item, Value) and item.index is not None:
             found.append(item.index)
     return found
-

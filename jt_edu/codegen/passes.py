@@ -1,7 +1,7 @@
 """Passes: rewrite a nest of loops into a better one.
 
-    collapse     two loops that walk through memory in order become one     for i: for j: a[i, j]  ->  for k: a[k]
-    choose_span  which loop may be split among threads
+collapse     two loops that walk through memory in order become one     for i: for j: a[i, j]  ->  for k: a[k]
+choose_span  which loop may be split among threads
 """
 
 from __future__ import annotations
@@ -28,7 +28,11 @@ def _mergeable(nest: Nest) -> tuple[int, int] | None:
     fixed = frozenset().union(*map(counters_of, arithmetic(nest.top)))
     everywhere = accesses(nest.top)
     for outer, inner in pairs:
-        if outer not in fixed and inner not in fixed and all(_in_order(a, outer, inner, nest.extents) for a in everywhere):
+        if (
+            outer not in fixed
+            and inner not in fixed
+            and all(_in_order(a, outer, inner, nest.extents) for a in everywhere)
+        ):
             return outer, inner
     return None
 
@@ -106,4 +110,3 @@ def _loops_in_order(block: Block) -> list[int]:
         if isinstance(item, Loop):
             found += [a for a in (item.axis, *_loops_in_order(item.body)) if a not in found]
     return found
-

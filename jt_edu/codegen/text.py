@@ -104,7 +104,9 @@ class Printer:
         if loop.axis == self.nest.span:
             self._write(depth, f"for {name} in range(lo, hi):")
         else:
-            length = self._parameter(("n", loop.axis), "n", "int64", Argument("length", length=self.nest.extents[loop.axis]))
+            length = self._parameter(
+                ("n", loop.axis), "n", "int64", Argument("length", length=self.nest.extents[loop.axis])
+            )
             self._write(depth, f"for {name} in range({length}):")
         self._block(loop.body, depth + 1)
 
@@ -268,11 +270,10 @@ def _typed(body: str, dtype: DType) -> str:
     return body
 
 
-def _literal(value: float | int | bool, dtype: DType) -> str:
+def _literal(value: float | bool, dtype: DType) -> str:
     text = str(value).replace("inf", "inf") if value in (float("inf"), float("-inf")) else repr(value)
     return f"{dtype.compute}({text})"
 
 
 def _constants(body: str) -> set[str]:
     return {name for name in ("inf", "nan") if re.search(rf"\b{name}\b", body)}
-

@@ -67,16 +67,19 @@ def straighten(rows: Rows) -> None:
         if box not in seen:
             columns.append(_column(box))
             seen.update(columns[-1])
-    for _ in range(4):
+    for _ in range(SWEEPS):
         wish: dict[Box, tuple[float, float]] = {}
         for column in columns:
             middle = sum(box.x - shift for box, shift in column.items()) / len(column)
             weight = len(column) ** 2 if len(column) > 1 else 1e-4
             wish.update((box, (middle + shift, weight)) for box, shift in column.items())
+        moved = 0.0
         for row in rows:
             wishes, weights = [wish[box][0] for box in row], [wish[box][1] for box in row]
             for box, x in zip(row, isotonic(wishes, weights, _gaps(row)), strict=True):
-                box.x = x
+                moved, box.x = max(moved, abs(x - box.x)), x
+        if moved < 0.2:
+            break
 
 
 def _column(box: Box) -> dict[Box, float]:

@@ -49,15 +49,15 @@ def _rows(document: Mapping[str, Any]) -> Iterator[str]:
         if kernel is None:
             yield from rows
             continue
-        yield f"subgraph {_quoted(f'cluster_{kernel}')} {{"
-        yield f"  label={_quoted(f'kernel {kernel}: {names.get(kernel, str())}')}; color=gray; style=rounded"
+        yield f"subgraph {_quoted(f'cluster_{clean(kernel)}')} {{"
+        yield f"  label={_quoted(clean(f'kernel {kernel}: {names.get(kernel, str())}'))}; color=gray; style=rounded"
         yield from (f"  {row}" for row in rows)
         yield "}"
     pairs = [(i, node["id"]) for node in nodes.values() for i in node.get("inputs", ()) if i in nodes]
     rank = ranks(list(nodes), pairs)
     for a, b in pairs:
         pull = "" if 0 < rank[b] - rank[a] <= REACH else " [constraint=false style=dashed]"
-        yield f"{_quoted(a)} -> {_quoted(b)}{pull}"
+        yield f"{_quoted(clean(a))} -> {_quoted(clean(b))}{pull}"
 
 
 def _node(node: Mapping[str, Any], *, output: bool) -> str:
@@ -65,7 +65,7 @@ def _node(node: Mapping[str, Any], *, output: bool) -> str:
     words = _quoted(f"{cut(f'{name} = {op}' if name else op, 40)}\n{shape_text(node)}")
     borders = (2 if node.get("stored") else 1) + output
     shape, tip = SHAPES.get(node.get("kind", ""), "box"), _quoted(clean(node.get("where", "")) or op)
-    return f"{_quoted(node['id'])} [label={words} shape={shape} peripheries={borders} tooltip={tip}]"
+    return f"{_quoted(clean(node['id']))} [label={words} shape={shape} peripheries={borders} tooltip={tip}]"
 
 
 def _quoted(text: object) -> str:

@@ -18,7 +18,7 @@ from xml.sax.saxutils import escape
 from jt_edu.draw.dot import dot_source
 from jt_edu.draw.scene import Scene, compose
 from jt_edu.draw.svg import draw
-from jt_edu.draw.text import clean, count, shape_text, table
+from jt_edu.draw.text import clean, count, cut, shape_text, table
 from jt_edu.draw.view import View, view
 from jt_edu.errors import ArgumentError
 
@@ -104,9 +104,7 @@ class Picture:
             case ".svg":
                 path.write_text(self.svg, encoding="utf-8")
             case ".html":
-                page = PAGE.format(
-                    title=escape(self.summary), picture=self._repr_html_(), table=escape(clean_lines(self.text))
-                )
+                page = PAGE.format(title=escape(self.summary), picture=self._repr_html_(), table=escape(self.text))
                 path.write_text(page, encoding="utf-8")
             case other:
                 raise ArgumentError("Picture.save writes .svg and .html", repr(other), f"{path.stem}.svg")
@@ -127,13 +125,8 @@ class Picture:
         )
 
 
-def clean_lines(text: str) -> str:
-    """A text of several lines, with no character that HTML does not allow."""
-    return "\n".join("".join(c if c == " " else clean(c) for c in row) for row in text.split("\n"))
-
-
 def _name(node: Mapping[str, Any]) -> str:
-    return clean(node.get("name", "")) or clean(node["op"])
+    return cut(clean(node.get("name", "")) or clean(node["op"]), 24)
 
 
 def _list(words: list[str], verb: str, way: str) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from jt_edu.draw.columns import Box
 from jt_edu.draw.layout import LANE, Link, Point, place
-from jt_edu.draw.text import KINDS, count, cut, width
+from jt_edu.draw.text import KINDS, clean, count, cut, width
 from jt_edu.draw.view import Card, Chip, Id, Line, View, group
 
 CAPITALS = ("output", "alone")  # chips in small capitals
@@ -51,7 +51,7 @@ class Frame:
     @property
     def caption(self) -> str:
         """Its first line."""
-        return f"kernel {self.kernel} · {count(len(self.cards), 'op')}"
+        return f"kernel {cut(clean(self.kernel), 12)} · {count(len(self.cards), 'op')}"
 
     @property
     def corner(self) -> Point:
@@ -97,7 +97,7 @@ def card_width(card: Card) -> float:
 
 def number(card: Card) -> str:
     """How other cards call it, when they are far."""
-    return "" if card.kind == "kernel" else cut(str(card.id), 12)
+    return cut(clean(card.id), 12)
 
 
 def chip_width(chip: Chip) -> float:

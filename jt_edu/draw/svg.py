@@ -11,7 +11,7 @@ graph are a stranger's, so every one passes `escape`. The same document always g
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from xml.sax.saxutils import escape
+from xml.sax import saxutils
 
 from jt_edu.draw import scene as place
 from jt_edu.draw.layout import Point
@@ -46,6 +46,11 @@ def draw(scene: Scene, identity: str, summary: str, notes: Sequence[str]) -> str
         f'<g transform="translate({_n(MARGIN)} {_n(MARGIN + scene.height)})">{legend}</g>',
         "</svg>",
     ])  # fmt: skip
+
+
+def escape(words: object) -> str:
+    """Words as XML text: a stranger's name can end no tag, and holds no character that XML forbids."""
+    return saxutils.escape(clean(words))
 
 
 def _n(number: float) -> str:
@@ -120,7 +125,8 @@ def _card(placed: Placed, identity: str) -> str:
         f'<text x="{_n(x + pad)}" y="{_n(y + 20)}"><tspan class="v">{escape(bold)}</tspan>{escape(rest)}</text>',
         f'<text class="c" x="{_n(x + w - pad)}" y="{_n(y + 20)}" text-anchor="end">{escape(kind(card).upper())}</text>',
         f'<text class="f" x="{_n(x + pad)}" y="{_n(y + 36)}">{escape(cut(card.facts, 40))}</text>',
-        f'<text class="i" x="{_n(x + w - pad)}" y="{_n(y + 36)}" text-anchor="end">{escape(number(card))}</text></g>',
+        f'<text class="i" x="{_n(x + w - pad)}" y="{_n(y + 36)}" text-anchor="end">{escape(number(card))}</text>',
+        "</g>",
         *_chips(card.left, x, y, -1),
         *_chips(card.right, x + w, y, 1),
     ]

@@ -123,7 +123,7 @@ def _card(node: Mapping[str, Any], output: bool) -> Card:
     name, op = clean(node.get("name", "")), clean(node.get("label") or node["op"])
     kind, shape = node.get("kind", ""), node.get("shape", ())
     marks = [word for word in ("gradient", "stored", "held") if node.get(word)]
-    title = f"{node['id']}: {name} = {op}" if name else f"{node['id']}: {op}"
+    title = f"{clean(node['id'])}: {name} = {op}" if name else f"{clean(node['id'])}: {op}"
     said = [title, facts, size, value and f"value {value}", clean(node.get("where", "")), *marks]
     return Card(
         id=node["id"],
@@ -178,13 +178,14 @@ def _collapse(cards: dict[Id, Card], kernels: Mapping[int, str]) -> dict[Id, Car
         if card.kernel is None:
             folded[key] = card
         else:
-            name = kernels.get(card.kernel) or f"kernel {card.kernel}"
-            one = folded.setdefault(key, Card(key, "kernel", name, "", "", f"kernel {card.kernel}: {name}", []))
+            number = f"kernel {cut(clean(card.kernel), 12)}"
+            name = kernels.get(card.kernel) or number
+            one = folded.setdefault(key, Card(key, "kernel", name, "", number, f"{number}: {name}", []))
             one.output, one.gradient = one.output or card.output, one.gradient or card.gradient
     for key, card in folded.items():
         card.inputs = list(inputs[key])
         if card.kind == "kernel":
-            card.facts = f"{card.tip.partition(':')[0]} · {count(sizes[key], 'op')}"
+            card.facts += f" · {count(sizes[key], 'op')}"
     return folded
 
 
@@ -206,7 +207,7 @@ def _connect(cards: dict[Id, Card], kernels: dict[int, str], document: Mapping[s
     _portals(cards, far, near={line.source for line in lines})
     for card in cards.values():
         if card.alone is not None:
-            card.right.insert(0, Chip("alone", f"kernel {card.alone}", kernels.get(card.alone, "")))
+            card.right.insert(0, Chip("alone", f"kernel {cut(clean(card.alone), 12)}", kernels.get(card.alone, "")))
         if card.output:
             card.right.append(Chip("output", "output", "asked for"))
     return View(cards, kernels, lines, outer, inner, notes)
@@ -248,7 +249,7 @@ def _portals(cards: dict[Id, Card], far: Mapping[Id, list[Card]], near: set[Id])
     for i, targets in users.items():
         more = f" +{len(targets) - 3}" if len(targets) > 3 else ""
         tip = "needed far below: " + cut("; ".join(cards[t].tip.partition(" · ")[0] for t in targets), 300)
-        cards[i].right.append(Chip("portal", f"↓ {', '.join(map(clean, targets[:3]))}{more}", tip))
+        cards[i].right.append(Chip("portal", f"↓ {', '.join(cut(clean(t), 12) for t in targets[:3])}{more}", tip))
     for i in hidden:
         del cards[i]
 
@@ -256,6 +257,5 @@ def _portals(cards: dict[Id, Card], far: Mapping[Id, list[Card]], near: set[Id])
 def _arriving(a: Card, *, hidden: bool) -> Chip:
     if hidden:
         return Chip("source", cut(f"{a.label} {a.shape}", 24), a.tip)
-    return Chip(
-        "portal", f"↑ {clean(a.id)}" if a.label == a.op else f"↑ {cut(a.label, 12)} {clean(a.id)}", f"from {a.tip}"
-    )
+    number = cut(clean(a.id), 12)
+    return Chip("portal", f"↑ {number}" if a.label == a.op else f"↑ {cut(a.label, 12)} {number}", f"from {a.tip}")

@@ -107,7 +107,8 @@ def _check(image: Var, weight: Var, padding: Pair, dilation: Pair, groups: int) 
         )
     if groups < 1 or image.shape[1] % groups or weight.shape[0] % groups:
         raise ArgumentError(
-            "groups divide the channels of input and output", f"groups {groups} for {image.shape[1]} and {weight.shape[0]}"
+            "groups divide the channels of input and output",
+            f"groups {groups} for {image.shape[1]} and {weight.shape[0]}",
         )
     if image.shape[1] // groups != weight.shape[1]:
         raise ShapeError(
@@ -118,5 +119,7 @@ def _check(image: Var, weight: Var, padding: Pair, dilation: Pair, groups: int) 
     for length, kernel, p, d in zip(image.shape[2:], weight.shape[2:], padding, dilation, strict=True):
         if length + 2 * p < d * (kernel - 1) + 1:
             raise ShapeError(
-                "the window fits into the padded image", f"a window of {d * (kernel - 1) + 1} in {length + 2 * p}", "padding"
+                "the window fits into the padded image",
+                f"a window of {d * (kernel - 1) + 1} in {length + 2 * p}",
+                "padding",
             )

@@ -16,8 +16,8 @@ from jt_edu.build import check_shape, filled, shared_source
 from jt_edu.dtypes import PYTHON, as_dtype, float32, float64, int64
 from jt_edu.errors import ArgumentError
 from jt_edu.execute import run
-from jt_edu.graph import Node
 from jt_edu.functions import COPY
+from jt_edu.graph import Node
 from jt_edu.meta import COUNTERS
 from jt_edu.ops.view import varargs
 from jt_edu.settings import current

@@ -31,7 +31,6 @@ def _function(op: Elementwise, what: str, example: str, answer: str) -> Callable
     return function
 
 
-
 exp = _function(f.EXP, "e to the power of x.", "exp(array(0.0)).item()", "1.0")
 expm1 = _function(f.EXPM1, "exp(x) - 1, accurate near 0.", "expm1(array(0.0)).item()", "0.0")
 log = _function(f.LOG, "Natural logarithm; log(0) is -inf, and nan below.", "log(array(1.0)).item()", "0.0")
@@ -40,7 +39,9 @@ log2 = _function(f.LOG2, "Logarithm to base 2.", "log2(array(8.0)).item()", "3.0
 sqrt = _function(f.SQRT, "Square root.", "sqrt(array(9.0)).item()", "3.0")
 rsqrt = _function(f.RSQRT, "1 / sqrt(x).", "rsqrt(array(4.0)).item()", "0.5")
 sigmoid = _function(f.SIGMOID, "1 / (1 + exp(-x)).", "sigmoid(array(0.0)).item()", "0.5")
-erf = _function(f.ERF, "Error function, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x.", "erf(array(0.0)).item()", "0.0")
+erf = _function(
+    f.ERF, "Error function, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x.", "erf(array(0.0)).item()", "0.0"
+)
 erfinv = _function(f.ERFINV, "The x whose erf is given.", "erfinv(array(0.0)).item()", "0.0")
 sin = _function(f.SIN, "Sine of an angle in radians.", "sin(array(0.0)).item()", "0.0")
 cos = _function(f.COS, "Cosine of an angle in radians.", "cos(array(0.0)).item()", "1.0")
@@ -71,7 +72,12 @@ add = _function(f.ADD, "x + y.", "add(array(1), 2).item()", "3")
 subtract = _function(f.SUBTRACT, "x - y.", "subtract(array(1), 2).item()", "-1")
 multiply = _function(f.MULTIPLY, "x * y.", "multiply(array(3), 2).item()", "6")
 divide = _function(f.DIVIDE, "x / y.", "divide(array(3.0), 2).item()", "1.5")
-floor_divide = _function(f.FLOOR_DIVIDE, "x // y, rounded down; whole numbers by 0 give 0, as in NumPy.", "floor_divide(array(-7), 2).item()", "-4")
+floor_divide = _function(
+    f.FLOOR_DIVIDE,
+    "x // y, rounded down; whole numbers by 0 give 0, as in NumPy.",
+    "floor_divide(array(-7), 2).item()",
+    "-4",
+)
 mod = _function(f.REMAINDER, "x % y, with the sign of y.", "mod(array(-7), 2).item()", "1")
 power = _function(f.POWER, "x ** y.", "power(array(2.0), 3).item()", "8.0")
 logical_and = _function(f.LOGICAL_AND, "Whether both are true.", "logical_and(array(True), False).item()", "False")
@@ -84,7 +90,7 @@ imag = _function(f.IMAG, "Imaginary part.", "imag(array(1 + 2j)).item()", "2.0")
 abs = absolute
 Var.abs = absolute  # type: ignore[attr-defined]
 Var.mod = mod  # type: ignore[attr-defined]
-Var.pow = lambda x, y: x**y  # type: ignore[attr-defined]  # noqa: E731
+Var.pow = lambda x, y: x**y  # type: ignore[attr-defined]
 Var.astype = Var.type_as = Var.cast  # type: ignore[attr-defined]
 
 

@@ -48,7 +48,10 @@ def vjp(y: Var, targets: Sequence[Var], v: Any) -> list[Var]:
     """
     targets = [targets] if isinstance(targets, Var) else targets
     seed = _seed("vjp", y, v)
-    return [g if g is not None else t.zeros_like() for g, t in zip(autograd.grad(y, targets, seed, True), targets, strict=True)]
+    return [
+        g if g is not None else t.zeros_like()
+        for g, t in zip(autograd.grad(y, targets, seed, True), targets, strict=True)
+    ]
 
 
 def _seed(name: str, y: Var, v: Any) -> Var:
@@ -70,7 +73,9 @@ def backward(loss: Var, gradient: Any = None) -> None:
     leaves = [n.owner() for n in made if n.owner is not None and not any(i.tracked for i in autograd.behind(n))]
     held = [v for v in leaves if v is not None]
     if not held:
-        raise GradientError("backward() fills .grad of the Vars that the loss was computed from", "none that takes part")
+        raise GradientError(
+            "backward() fills .grad of the Vars that the loss was computed from", "none that takes part"
+        )
     seed = None if gradient is None else _seed("backward", loss, gradient)
     for leaf, part in zip(held, autograd.grad(loss, held, seed, True), strict=True):
         if part is not None:

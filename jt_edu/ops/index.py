@@ -1,9 +1,9 @@
 """Indexing: NumPy's brackets, as Reindex.
 
-    x[1:5, ::2, None]      basic: slices, numbers, None, ...       a Reindex with arithmetic on the counters
-    x[rows, cols]          advanced: arrays of positions           a Reindex that loads the position
-    x[x > 0]               a mask: its positions are found first, so the mask is computed at once
-    x[...] = v             a new value: v where the brackets point, the old one elsewhere
+x[1:5, ::2, None]      basic: slices, numbers, None, ...       a Reindex with arithmetic on the counters
+x[rows, cols]          advanced: arrays of positions           a Reindex that loads the position
+x[x > 0]               a mask: its positions are found first, so the mask is computed at once
+x[...] = v             a new value: v where the brackets point, the old one elsewhere
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu import functions as f
-from jt_edu.build import broadcast_shape, inverse
+from jt_edu.build import broadcast_shape, check_shape, inverse
 from jt_edu.dtypes import bool_, int64
 from jt_edu.errors import ArgumentError, DtypeError, RangeError, ShapeError
 from jt_edu.graph import Node, Shape
@@ -77,7 +77,9 @@ def _check_masks(x: Var, parts: list[Any], masks: dict[int, Shape]) -> None:
     for k, p in enumerate(parts):
         wanted = x.shape[axis : axis + len(masks.get(k, ()))]
         if masks.get(k, ()) != wanted:
-            raise RangeError("a mask is as long as the axes that it stands for", f"a mask of shape {masks[k]} for {wanted}")
+            raise RangeError(
+                "a mask is as long as the axes that it stands for", f"a mask of shape {masks[k]} for {wanted}"
+            )
         axis += p is not None and not isinstance(p, bool)
 
 
@@ -138,7 +140,9 @@ def _slice(part: slice, length: int, axis: int) -> tuple[Index, int]:
 
 def _number(p: int, length: int, axis: int, shape: Shape) -> Index:
     if not -length <= p < length:
-        raise RangeError(f"axis {axis} of shape {shape} has length {length}", f"the index {p}", f"{-length} to {length - 1}")
+        raise RangeError(
+            f"axis {axis} of shape {shape} has length {length}", f"the index {p}", f"{-length} to {length - 1}"
+        )
     return size(p % length) if length > 1 else as_index(0)
 
 
@@ -165,7 +169,10 @@ def _advanced(x: Var, parts: list[Any], box: Shape, at: int) -> Brackets:
             where.append(_number(p, length, len(where), x.shape))
         else:
             shift = before + len(box) - p.ndim
-            spot = [counter(shift + k) if n == box[k - p.ndim + len(box)] and n != 1 else as_index(0) for k, n in enumerate(p.shape)]
+            spot = [
+                counter(shift + k) if n == box[k - p.ndim + len(box)] and n != 1 else as_index(0)
+                for k, n in enumerate(p.shape)
+            ]
             where.append(load(len(arrays), spot))
             arrays.append(p)
     if len(shape) == before:
@@ -205,7 +212,11 @@ def setitem(x: Var, key: Any, value: Any) -> None:
     new = new.cast(x.dtype)
     if broadcast_shape("assignment", new.shape, b.shape) != b.shape:
         extra = new.ndim - len(b.shape)
-        if extra <= 0 or new.shape[:extra] != (1,) * extra or broadcast_shape("assignment", new.shape[extra:], b.shape) != b.shape:
+        if (
+            extra <= 0
+            or new.shape[:extra] != (1,) * extra
+            or broadcast_shape("assignment", new.shape[extra:], b.shape) != b.shape
+        ):
             raise ShapeError("x[...] = v needs a v that fits the brackets", f"{new.shape} for {b.shape}")
         new = new.reshape(new.shape[extra:])
     new = new.broadcast_to(b.shape)
@@ -252,11 +263,11 @@ def gather(x: Var, dim: int, index: Any) -> Var:
 def _check_positions(name: str, x: Var, positions: Var, axis: int) -> None:
     if positions.dtype.kind not in "iu":
         raise DtypeError(f"{name} takes positions as whole numbers", f"dtype {positions.dtype}", "index.int64()")
-    fits = positions.ndim == x.ndim and all(
-        n <= x.shape[k] for k, n in enumerate(positions.shape) if k != axis
-    )
+    fits = positions.ndim == x.ndim and all(n <= x.shape[k] for k, n in enumerate(positions.shape) if k != axis)
     if not fits:
-        raise ShapeError(f"{name} along axis {axis} needs an index no longer than x elsewhere", f"{positions.shape} for {x.shape}")
+        raise ShapeError(
+            f"{name} along axis {axis} needs an index no longer than x elsewhere", f"{positions.shape} for {x.shape}"
+        )
 
 
 @method
@@ -268,7 +279,11 @@ def scatter(x: Var, dim: int, index: Any, src: Any, reduce: str = "void") -> Var
         array([[6., 0., 5.]], dtype=float32)
     """
     axis, positions = axis_of("scatter", dim, x.ndim), as_var(index)
-    new = as_var(src, x.dtype).cast(x.dtype).broadcast_to(positions.shape) if not isinstance(src, Var) else src.cast(x.dtype)
+    new = (
+        as_var(src, x.dtype).cast(x.dtype).broadcast_to(positions.shape)
+        if not isinstance(src, Var)
+        else src.cast(x.dtype)
+    )
     _check_positions("scatter", x, positions, axis)
     if reduce not in ("void", "add", "multiply"):
         raise ArgumentError("scatter reduces by 'void', 'add' or 'multiply'", repr(reduce))

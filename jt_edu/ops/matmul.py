@@ -94,5 +94,3 @@ def outer(x: Any, y: Any) -> Var:
     """
     a, b = as_var(x), as_var(y)
     return a.reshape(-1, 1) * b.reshape(1, -1)
-
-

@@ -57,10 +57,14 @@ def pool2d(
         raise ArgumentError("padding is at most half of the kernel", f"padding {around} for kernel {kernel}")
     rounding = math.ceil if ceil_mode else math.floor
     out = [rounding((n + 2 * p - k) / s) + 1 for n, p, k, s in zip(image.shape[2:], around, kernel, step, strict=True)]
-    out = [o - (ceil_mode and (o - 1) * s >= n + p) for o, s, n, p in zip(out, step, image.shape[2:], around, strict=True)]
+    out = [
+        o - (ceil_mode and (o - 1) * s >= n + p) for o, s, n, p in zip(out, step, image.shape[2:], around, strict=True)
+    ]
     if min(out) < 1:
         raise ShapeError("the window fits into the padded image", f"kernel {kernel} for {image.shape[2:]}", "padding")
-    spill = any((o - 1) * s + k > n + p for o, s, k, n, p in zip(out, step, kernel, image.shape[2:], around, strict=True))
+    spill = any(
+        (o - 1) * s + k > n + p for o, s, k, n, p in zip(out, step, kernel, image.shape[2:], around, strict=True)
+    )
     return _reduce_windows(image, kernel, step, around, (out[0], out[1]), op, spill or any(around), count_include_pad)
 
 
@@ -104,7 +108,12 @@ def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, c
 
 
 def avg_pool2d(
-    x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
 ) -> Var:
     """Mean of each window.
 
@@ -113,5 +122,3 @@ def avg_pool2d(
         array([1., 1.], dtype=float32)
     """
     return pool2d(x, kernel_size, stride, padding, "mean", ceil_mode, count_include_pad)
-
-

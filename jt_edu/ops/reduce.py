@@ -202,7 +202,9 @@ def std(
 
 
 @method
-def logsumexp(x: Var, dims: Any = None, keepdims: bool = False, *, dim: Any = None, axis: Any = None, keepdim: bool = False) -> Var:
+def logsumexp(
+    x: Var, dims: Any = None, keepdims: bool = False, *, dim: Any = None, axis: Any = None, keepdim: bool = False
+) -> Var:
     """log(sum(exp(x))), shifted by the maximum so that nothing overflows.
 
     Example:
@@ -212,7 +214,11 @@ def logsumexp(x: Var, dims: Any = None, keepdims: bool = False, *, dim: Any = No
     axes, keep = pick_axes("logsumexp", dims, dim, axis, keepdims, keepdim)
     top = finite(max(x, axes, True).detach())
     total = reduced((x - top).apply(f.EXP), "sum", "add", axes, True).apply(f.LOG) + top
-    return total if keep else total.reshape(reduce_op("sum", "add", x.shape, axes_of("logsumexp", axes, x.ndim), False).shape)
+    return (
+        total
+        if keep
+        else total.reshape(reduce_op("sum", "add", x.shape, axes_of("logsumexp", axes, x.ndim), False).shape)
+    )
 
 
 def finite(x: Var) -> Var:
@@ -254,7 +260,16 @@ def _position(x: Var, name: str, reducer: str, dim: Any, keep: bool) -> Var:
 
 
 @method
-def norm(x: Var, p: float = 2, dims: Any = None, keepdims: bool = False, *, dim: Any = None, axis: Any = None, keepdim: bool = False) -> Var:
+def norm(
+    x: Var,
+    p: float = 2,
+    dims: Any = None,
+    keepdims: bool = False,
+    *,
+    dim: Any = None,
+    axis: Any = None,
+    keepdim: bool = False,
+) -> Var:
     """(sum |x|**p)**(1/p): length of vectors; p may be inf, -inf, 0 (count of non-zeros) or any number.
 
     Example:

@@ -1,8 +1,8 @@
 """Views: the same numbers at other places. Each is one Reindex; none copies anything by itself.
 
-    transpose, permute   exchange axes              flip, slices    walk along an axis differently
-    reshape, flatten     other axes, same order     concat, stack   choose between several arrays
-    unsqueeze, squeeze   axes of length 1           pad, repeat     read a smaller array more than once, or not at all
+transpose, permute   exchange axes              flip, slices    walk along an axis differently
+reshape, flatten     other axes, same order     concat, stack   choose between several arrays
+unsqueeze, squeeze   axes of length 1           pad, repeat     read a smaller array more than once, or not at all
 """
 
 from __future__ import annotations
@@ -107,7 +107,10 @@ def _reshape_named(name: str) -> Any:
     def same(x: Var, *shape: Any) -> Var:
         return reshape(x, *shape)
 
-    same.__name__, same.__doc__ = name, f"{name}(x, *shape): another name for reshape.\n\nExample:\n    >>> arange(6).{name}(3, 2).shape\n    (3, 2)\n"
+    same.__name__, same.__doc__ = (
+        name,
+        f"{name}(x, *shape): another name for reshape.\n\nExample:\n    >>> arange(6).{name}(3, 2).shape\n    (3, 2)\n",
+    )
     return method(same)
 
 
@@ -261,8 +264,13 @@ def repeat(x: Var, *times: Any) -> Var:
     if any(c < 0 for c in counts):
         raise ArgumentError("repeat counts are not negative", f"{counts}")
     wide = x.reshape((1,) * (rank - x.ndim) + x.shape)
-    where = tuple(counter(k) % size(max(n, 1)) if c != 1 else counter(k) for k, (n, c) in enumerate(zip(wide.shape, counts, strict=True)))
-    return view(wide, reindex("repeat", wide.shape, tuple(n * c for n, c in zip(wide.shape, counts, strict=True)), where))
+    where = tuple(
+        counter(k) % size(max(n, 1)) if c != 1 else counter(k)
+        for k, (n, c) in enumerate(zip(wide.shape, counts, strict=True))
+    )
+    return view(
+        wide, reindex("repeat", wide.shape, tuple(n * c for n, c in zip(wide.shape, counts, strict=True)), where)
+    )
 
 
 @method
@@ -398,7 +406,7 @@ def matrix_transpose(x: Var) -> Var:
 
 
 Var.T = property(lambda x: permute(x))  # type: ignore[attr-defined]
-Var.t = lambda x: permute(x)  # type: ignore[attr-defined]  # noqa: E731
-Var.view_as = lambda x, other: reshape(x, other.shape)  # type: ignore[attr-defined]  # noqa: E731
-Var.expand_as = lambda x, other: x.broadcast_to(other.shape)  # type: ignore[attr-defined]  # noqa: E731
+Var.t = lambda x: permute(x)  # type: ignore[attr-defined]
+Var.view_as = lambda x, other: reshape(x, other.shape)  # type: ignore[attr-defined]
+Var.expand_as = lambda x, other: x.broadcast_to(other.shape)  # type: ignore[attr-defined]
 counters  # noqa: B018

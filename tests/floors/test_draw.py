@@ -196,6 +196,7 @@ def test_the_same_document_gives_the_same_bytes(picture):
     again = Picture(json.loads(json.dumps(copy.deepcopy(picture.document))))
 
     assert again.svg.encode() == picture.svg.encode()
+    assert again.document == picture.document
 
 
 def test_every_node_is_in_the_table(picture):
@@ -266,7 +267,11 @@ def test_names_stay_text(evil, tmp_path):
     for node in document["nodes"]:
         node.update(name=evil, label=evil, where=evil, value=evil, dtype=evil)
     for kernel in document["kernels"]:
-        kernel["name"] = evil
+        kernel.update(name=evil, id=f"{kernel['id']}{evil}")
+    for node in document["nodes"]:
+        node.update(id=f"{node['id']}{evil}", inputs=[f"{i}{evil}" for i in node["inputs"]])
+        node["kernel"] = None if node["kernel"] is None else f"{node['kernel']}{evil}"
+    document["outputs"] = [f"{i}{evil}" for i in document["outputs"]]
     for edge in document["edges"]:
         edge.update(rule=evil, reason=evil)
     picture = Picture(document)

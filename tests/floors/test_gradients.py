@@ -1,0 +1,522 @@
+"""Gradients of first and second order: of every operator, against differences and against PyTorch; and who gets one.
+
+    first    d sum(y * v) / dx                for weights v that are all different
+    second   d sum(dx * u) / dx               and those again against central differences of dx
+
+The functions of one argument and of two are those of the parity table; the rest have a row here. A function is written
+once where PyTorch spells it as we do (`t` is the module: jt_edu, or torch).
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+from tests.parity.inputs import draw, seed_of
+from tests.parity.table import BINARY, CONV, LOSSES, MATMUL, POOL, SMOOTHING, UNARY, VIEWS
+
+STEP = 1e-6
+F64, C128 = "float64", "complex128"
+
+
+@pytest.fixture(autouse=True)
+def _python_backend():
+    with jt.flag_scope(backend="python"), np.errstate(all="ignore"):
+        yield
+
+
+# --------------------------------------------------------------------------------------------------------- the judges
+
+
+def weights(shape, turn):
+    """Numbers that are all different, so that no two mistakes cancel."""
+    return (np.cos(np.arange(math.prod(shape)) * 1.7 + turn) + 1.5).reshape(shape)
+
+
+def weighed(y, turn):
+    """One real number made of all of y, of ours or of PyTorch's."""
+    w = weights(tuple(y.shape), turn)
+    w = jt.array(w) if isinstance(y, jt.Var) else y.new_tensor(w, dtype=None if y.is_complex() else y.dtype)
+    total = (y * w).sum()
+    if "complex" in str(y.dtype):
+        real, imag = (total.real(), total.imag()) if isinstance(y, jt.Var) else (total.real, total.imag)
+        return real + imag * 0.5
+    return total
+
+
+def our_orders(function, arrays, orders=2):
+    """The gradients of first and second order of a function of ours, as arrays."""
+    xs = [jt.array(a) for a in arrays]
+    loss, found = weighed(function(*xs), 0.3), []
+    for order in range(orders):
+        grads = [g if g is not None else x.zeros_like() for x, g in zip(xs, jt.grad(loss, xs, allow_unused=True), strict=True)]
+        found.append([g.numpy() for g in grads])
+        if order + 1 < orders:
+            loss = total([weighed(g, 1.1 + k) for k, g in enumerate(grads)])
+    return found
+
+
+def total(numbers):
+    """Their sum, without a 0 to begin with."""
+    first, *rest = numbers
+    for n in rest:
+        first = first + n
+    return first
+
+
+def torch_orders(torch, function, arrays, orders=2):
+    """The same of a function of PyTorch's."""
+    xs = [torch.tensor(a, requires_grad=True) for a in arrays]
+    loss, found = weighed(function(*xs), 0.3), []
+    for order in range(orders):
+        if not loss.requires_grad:
+            found.append([np.zeros_like(a) for a in arrays])
+            continue
+        grads = torch.autograd.grad(loss, xs, create_graph=True, allow_unused=True, materialize_grads=True)
+        found.append([g.detach().resolve_conj().resolve_neg().numpy() for g in grads])
+        if order + 1 < orders:
+            loss = total([weighed(g, 1.1 + k) for k, g in enumerate(grads)])
+    return found
+
+
+def differences(number, arrays):
+    """Central differences of a real number by each element; for complex ones d/dRe + 1j d/dIm."""
+    found = [np.zeros_like(a) for a in arrays]
+    for k, a in enumerate(arrays):
+        parts = (1.0, 1j) if np.iscomplexobj(a) else (1.0,)
+        for index in np.ndindex(a.shape):
+            for part in parts:
+                values = []
+                for sign in (1, -1):
+                    moved = a.copy()
+                    moved[index] += sign * STEP * part
+                    values.append(float(number(*arrays[:k], moved, *arrays[k + 1 :])))
+                found[k][index] += part * (values[0] - values[1]) / (2 * STEP)
+    return found
+
+
+def by_differences(function, arrays):
+    """First order from values, second order from our first."""
+
+    def value(*moved):
+        return weighed(function(*map(jt.array, moved)), 0.3).item()
+
+    def first(*moved):
+        xs = [jt.array(a) for a in moved]
+        grads = jt.grad(weighed(function(*xs), 0.3), xs, allow_unused=True)
+        return total([weighed(x.zeros_like() if g is None else g, 1.1 + k) for k, (x, g) in enumerate(zip(xs, grads, strict=True))]).item()
+
+    return [differences(value, arrays), differences(first, arrays)]
+
+
+def expect_equal(ours, theirs, rtol, what):
+    for order, (mine, yours) in enumerate(zip(ours, theirs, strict=True), 1):
+        for k, (a, b) in enumerate(zip(mine, yours, strict=True)):
+            assert a.shape == b.shape, f"{what}, order {order}, input {k}"
+            scale = max(1.0, np.abs(b[np.isfinite(b)]).max(initial=0))
+            np.testing.assert_allclose(a, b, rtol, rtol * scale, err_msg=f"{what}, order {order}, input {k}")
+
+
+def judge(torch, ours, theirs, arrays, what="", *, smooth=True):
+    """Compare with PyTorch and, where the function is smooth at these numbers, with differences."""
+    found = our_orders(ours, arrays)
+    if theirs is not None:
+        expect_equal(found, torch_orders(torch, theirs, arrays), 1e-9, f"{what}, PyTorch")
+    if smooth:
+        expect_equal(found, by_differences(ours, arrays), 2e-6, f"{what}, differences")
+
+
+# --------------------------------------------------------------------------------------------- the functions of the table
+
+NOT_DIFFERENTIABLE = {"isnan", "isinf", "isfinite", "logical_not", "invert"}
+SMOOTH_UNARY = [r for r in UNARY if r.name not in NOT_DIFFERENTIABLE and F64 in r.dtypes and r.domain != "odd"]
+
+
+def _safe(a):
+    """Numbers that stay clear of the corners of floor, abs and clamp."""
+    return a + 0.11 * (np.abs(a - np.round(a)) < 0.1)
+
+
+@pytest.mark.parametrize("row", SMOOTH_UNARY, ids=lambda r: r.name)
+def test_a_function_of_one_has_the_gradients_of_pytorch_and_of_differences(torch, row):
+    a = _safe(draw(seed_of(row.name), (4,), F64, row.domain if row.domain != "any" else "any") / (1 if row.domain != "any" else 2))
+    judge(torch, row.ours, row.torch and (lambda x: row.torch(torch, x)), [a], row.name)
+
+
+NOT_FOR_COMPLEX = {"log1p by torch"}
+COMPLEX_UNARY = [r for r in SMOOTH_UNARY if C128 in r.dtypes]
+
+
+@pytest.mark.parametrize("row", COMPLEX_UNARY, ids=lambda r: r.name)
+def test_a_function_of_a_complex_number_has_the_conjugate_gradients_of_pytorch(torch, row):
+    a = draw(seed_of(row.name), (3,), C128, "positive") * 0.4
+    theirs = row.torch and (lambda x: row.torch(torch, x))
+    judge(torch, row.ours, theirs, [a], row.name)
+
+
+DIFFERENTIABLE_BINARY = ("add", "subtract", "multiply", "divide", "mod", "power", "maximum", "minimum", "atan2", "hypot", "outer",
+                         "x + y", "x - y", "x * y", "x / y", "x % y", "x ** y")  # fmt: skip
+SMOOTH_BINARY = [r for r in BINARY if r.name in DIFFERENTIABLE_BINARY]
+BROADCASTS = (((), ()), ((3,), ()), ((), (2,)), ((2, 1), (1, 3)), ((2, 2), (2,)), ((2, 2), (2, 2)))
+
+
+@pytest.mark.parametrize("row", SMOOTH_BINARY, ids=lambda r: r.name)
+def test_a_function_of_two_has_its_gradients_through_every_broadcast(torch, row):
+    for shapes in BROADCASTS:
+        arrays = [_safe(draw(seed_of(row.name, k), s, F64, "positive")) for k, s in enumerate(shapes)]
+        theirs = row.torch and (lambda *xs: row.torch(torch, *xs))
+        judge(torch, row.ours, theirs, arrays, f"{row.name} {shapes}")
+
+
+@pytest.mark.parametrize("row", [r for r in SMOOTH_BINARY if C128 in r.dtypes], ids=lambda r: r.name)
+def test_a_function_of_two_complex_numbers_has_conjugate_gradients(torch, row):
+    arrays = [draw(seed_of(row.name, k), s, C128, "positive") * 0.6 for k, s in enumerate(((2, 1), (2,)))]
+    judge(torch, row.ours, row.torch and (lambda *xs: row.torch(torch, *xs)), arrays, row.name)
+
+
+@pytest.mark.parametrize("row", [r for r in VIEWS if r.torch], ids=lambda r: r.name)
+def test_a_view_has_its_gradients(torch, row):
+    for (shape,) in row.shapes:
+        a = draw(seed_of(row.name), shape, F64)
+        judge(torch, lambda x: row.ours(x * x), lambda x: row.torch(torch, x * x), [a], f"{row.name} {shape}")
+
+
+@pytest.mark.parametrize("row", [r for r in VIEWS if not r.torch], ids=lambda r: r.name)
+def test_a_view_that_pytorch_lacks_has_the_gradients_of_differences(row):
+    for (shape,) in row.shapes:
+        a = draw(seed_of(row.name), shape, F64)
+        judge(None, lambda x: row.ours(x * x), None, [a], f"{row.name} {shape}")
+
+
+@pytest.mark.parametrize("shapes", MATMUL.shapes, ids=str)
+def test_a_matrix_product_has_its_gradients(torch, shapes):
+    arrays = [draw(seed_of(s, k), tuple(min(n, 2) for n in s), F64) for k, s in enumerate(shapes)]
+    judge(torch, jt.matmul, torch.matmul, arrays, str(shapes))
+
+
+def test_a_complex_matrix_product_has_conjugate_gradients(torch):
+    arrays = [draw(k, s, C128) for k, s in enumerate(((2, 2), (2, 1)))]
+    judge(torch, jt.matmul, torch.matmul, arrays)
+
+
+@pytest.mark.parametrize(("sentence", "image", "weight", "bias", "options"), CONV, ids=[c[0] for c in CONV])
+def test_a_convolution_has_its_gradients(torch, sentence, image, weight, bias, options):
+    arrays = [draw(seed_of(sentence, k), s, F64) for k, s in enumerate((image, weight, *((weight[:1],) if bias else ())))]
+
+    judge(torch, lambda *xs: jt.conv2d(*xs, **options), lambda *xs: torch.nn.functional.conv2d(*xs, **options), arrays,
+          sentence, smooth=image[0] * image[2] < 4)  # fmt: skip
+
+
+@pytest.mark.parametrize(("sentence", "shape", "options"), POOL, ids=[p[0] for p in POOL])
+def test_pooling_has_its_gradients(torch, sentence, shape, options):
+    f, a = torch.nn.functional, draw(seed_of(sentence), shape, F64)
+
+    judge(torch, lambda x: jt.max_pool2d(x * x, **options), lambda x: f.max_pool2d(x * x, **options), [a], "max", smooth=False)
+    judge(torch, lambda x: jt.pool2d(x * x, op="minimum", **options), lambda x: -f.max_pool2d(-x * x, **options), [a], "min", smooth=False)
+    for count in (True, False):
+        judge(torch, lambda x, c=count: jt.avg_pool2d(x * x, count_include_pad=c, **options),
+              lambda x, c=count: f.avg_pool2d(x * x, count_include_pad=c, **options), [a], f"mean {count}", smooth=False)  # fmt: skip
+
+
+@pytest.mark.parametrize(("sentence", "shape", "target", "options"), LOSSES, ids=[r[0] for r in LOSSES])
+def test_a_loss_has_its_gradients(torch, sentence, shape, target, options):
+    weight = draw(7, shape[1:2], F64, "positive") if options.get("weight") else None
+    ours = {**options, "weight": None if weight is None else jt.array(weight)}
+    theirs = {**options, "weight": None if weight is None else torch.tensor(weight)}
+    a, t, u, f = draw(seed_of(sentence), shape, F64), jt.array(target), torch.tensor(target), torch.nn.functional
+
+    judge(torch, lambda x: jt.nll_loss(x * x, t, **ours), lambda x: f.nll_loss(x * x, u, **theirs), [a], "nll", smooth=False)
+    for smooth in SMOOTHING:
+        judge(torch, lambda x, s=smooth: jt.cross_entropy_loss(x, t, label_smoothing=s, **ours),
+              lambda x, s=smooth: f.cross_entropy(x, u, label_smoothing=s, **theirs), [a], f"smoothing {smooth}", smooth=shape == (3, 4))  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------------------------- other operators
+
+A = (2, 3)
+ROWS = (
+    # (sentence, function of t and the inputs, shapes, domain)
+    ("sum", lambda t, x: (x * x).sum(), (A,), "any"),
+    ("sum of an axis", lambda t, x: (x * x).sum(0), (A,), "any"),
+    ("sum of an axis that is kept", lambda t, x: (x * x).sum(1, True), (A,), "any"),
+    ("mean", lambda t, x: (x * x).mean(-1), (A,), "any"),
+    ("mean of two axes", lambda t, x: (x * x).mean((0, 2)), ((2, 2, 2),), "any"),
+    ("max", lambda t, x: (x * x).max(), (A,), "any"),
+    ("min", lambda t, x: (x * x).min(), (A,), "any"),
+    ("prod", lambda t, x: x.prod(), (A,), "any"),
+    ("prod of an axis", lambda t, x: x.prod(1), (A,), "any"),
+    ("norm", lambda t, x: t.norm(x), (A,), "any"),
+    ("norm of order 1", lambda t, x: t.norm(x, 1, 1), (A,), "any"),
+    ("norm of order 3", lambda t, x: t.norm(x, 3, 1), (A,), "any"),
+    ("norm of order inf", lambda t, x: t.norm(x, math.inf, 1), (A,), "any"),
+    ("logsumexp", lambda t, x: t.logsumexp(x, 1), (A,), "any"),
+    ("logsumexp that is kept", lambda t, x: t.logsumexp(x, 0, True), (A,), "any"),
+    ("softmax", lambda t, x: t.softmax(x, -1), (A,), "any"),
+    ("softmax of the first axis", lambda t, x: t.softmax(x, 0), (A,), "any"),
+    ("log_softmax", lambda t, x: t.log_softmax(x, -1), (A,), "any"),
+    ("log_softmax of the first axis", lambda t, x: t.log_softmax(x, 0), (A,), "any"),
+    ("where", lambda t, x, y: t.where(x > 0, x * y, y * y), (A, (3,)), "any"),
+    ("where of a broadcast condition", lambda t, x, y: t.where(y > 0, x * x, y), (A, (3,)), "any"),
+    ("clamp", lambda t, x: t.clamp(x, -1, 1) * x, (A,), "any"),
+    ("x ** 2", lambda t, x: x**2, (A,), "any"),
+    ("x ** 3", lambda t, x: x**3, (A,), "any"),
+    ("x ** 1", lambda t, x: x**1, (A,), "any"),
+    ("x ** 0", lambda t, x: x**0, (A,), "any"),
+    ("x ** 0.5", lambda t, x: x**0.5, (A,), "positive"),
+    ("x ** -1", lambda t, x: x**-1, (A,), "positive"),
+    ("x ** -0.5", lambda t, x: x**-0.5, (A,), "positive"),
+    ("2 ** x", lambda t, x: 2**x, (A,), "any"),
+    ("1 / x", lambda t, x: 1 / x, (A,), "positive"),
+    ("1 - x", lambda t, x: (1 - x) * x, (A,), "any"),
+    ("a number twice", lambda t, x: x * x + x * x * x - x / x, (A,), "positive"),
+    ("a slice", lambda t, x: (x * x)[:, 1:], (A,), "any"),
+    ("a slice with a step", lambda t, x: (x * x)[1::2], ((5,),), "any"),
+    ("a number and a new axis", lambda t, x: (x * x)[1, None], (A,), "any"),
+    ("dots", lambda t, x: (x * x)[..., -1], (A,), "any"),
+    ("an array of rows, some twice", lambda t, x: (x * x)[[1, 0, 1, 1]], (A,), "any"),
+    ("two arrays, some twice", lambda t, x: (x * x)[[1, 0, 1], [2, 2, 2]], (A,), "any"),
+    ("an array that broadcasts", lambda t, x: (x * x)[[[1], [0]], [2, 0, 2]], (A,), "any"),
+    ("a slice and an array", lambda t, x: (x * x)[:, [2, 2]], (A,), "any"),
+    ("arrays apart", lambda t, x: (x * x)[[0, 1], :, [1, 1]], ((2, 2, 2),), "any"),
+    ("a mask", lambda t, x: (x * x)[x > 0], (A,), "any"),
+    ("a mask of rows", lambda t, x: (x * x)[[True, False]], (A,), "any"),
+    ("a transpose of a slice of a reshape", lambda t, x: (x * x).reshape(3, 2)[1:].transpose(0, 1), (A,), "any"),
+    ("exp of sin of a sum", lambda t, x: t.exp(t.sin(x).sum(1)) * x[:, 0], (A,), "any"),
+    ("layer norm", lambda t, x, w: (x - x.mean(-1, True)) / t.sqrt(((x - x.mean(-1, True)) ** 2).mean(-1, True) + 1e-5) * w, (A, (3,)), "any"),
+    ("attention", lambda t, q, k, v: t.matmul(t.softmax(t.matmul(q, k.transpose(0, 1)), -1), v), ((2, 2), (2, 2), (2, 1)), "any"),
+    ("a perceptron", lambda t, x, w, b: t.matmul(t.tanh(t.matmul(x, w) + b), w.transpose(0, 1)), ((2, 2), (2, 2), (2,)), "any"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("sentence", "function", "shapes", "domain"), ROWS, ids=[r[0] for r in ROWS])
+def test_an_operator_has_its_gradients(torch, sentence, function, shapes, domain):
+    arrays = [draw(seed_of(sentence, k), s, F64, domain) / (1 if domain == "positive" else 2) for k, s in enumerate(shapes)]
+
+    judge(torch, lambda *xs: function(jt, *xs), lambda *xs: function(torch, *xs), arrays, sentence)
+
+
+TWO_SPELLINGS = (
+    # (sentence, ours, PyTorch's, shapes)
+    ("var", lambda x: x.var(1), lambda t, x: x.var(1, correction=0), (A,)),
+    ("unbiased var", lambda x: x.var(unbiased=True), lambda t, x: x.var(), (A,)),
+    ("std", lambda x: x.std(0), lambda t, x: x.std(0, correction=0), ((3, 2),)),
+    ("max of two axes", lambda x: (x * x).max((0, 1)), lambda t, x: (x * x).amax((0, 1)), ((2, 2, 2),)),
+    ("min that is kept", lambda x: (x * x).min(1, True), lambda t, x: (x * x).amin(1, True), (A,)),
+    ("prod of all that is kept", lambda x: x.prod(keepdims=True), lambda t, x: x.prod().reshape(1, 1), (A,)),
+    ("a negative step", lambda x: (x * x)[::-1], lambda t, x: (x * x).flip(0), (A,)),
+    ("a negative step of two", lambda x: (x * x)[::-2], lambda t, x: (x * x).flip(0)[::2], ((5,),)),
+    ("negative steps from the middle", lambda x: (x * x)[1::-1, 2:0:-1], lambda t, x: (x * x)[:2, 1:].flip(0, 1), ((3, 3),)),
+    ("gather", lambda x: jt.gather(x * x, 1, np.array([[0, 0, 2], [1, 1, 1]])),
+     lambda t, x: t.gather(x * x, 1, t.tensor([[0, 0, 2], [1, 1, 1]])), (A,)),
+    ("gather of less", lambda x: jt.gather(x * x, 0, np.array([[1, 1]])), lambda t, x: t.gather(x * x, 0, t.tensor([[1, 1]])), (A,)),
+    ("index_select", lambda x: jt.index_select(x * x, 1, np.array([2, 0, 2])), lambda t, x: t.index_select(x * x, 1, t.tensor([2, 0, 2])), (A,)),
+    ("scatter", lambda x, s: jt.scatter(x * x, 1, np.array([[2, 0], [1, 2]]), s * s),
+     lambda t, x, s: t.scatter(x * x, 1, t.tensor([[2, 0], [1, 2]]), s * s), (A, (2, 2))),
+    ("scatter by adding", lambda x, s: jt.scatter(x * x, 1, np.array([[0, 0], [1, 2]]), s * s, "add"),
+     lambda t, x, s: t.scatter_add(x * x, 1, t.tensor([[0, 0], [1, 2]]), s * s), (A, (2, 2))),
+    ("masked_fill", lambda x: jt.masked_fill(x * x, x > 0, 3), lambda t, x: (x * x).masked_fill(x > 0, 3), (A,)),
+    ("expand", lambda x: (x * x).expand(2, 3, 2), lambda t, x: (x * x).expand(2, 3, 2), ((3, 1),)),
+    ("broadcast along new axes", lambda x: jt.broadcast(x * x, (3, 2, 2), [1]), lambda t, x: (x * x)[:, None].expand(3, 2, 2), ((3, 2),)),
+    ("concat of three", lambda x, y: jt.concat([x, y * y, x * y[:, :1]], 1), lambda t, x, y: t.cat([x, y * y, x * y[:, :1]], 1), (A, A)),
+    ("stack of three", lambda x, y: jt.stack([x, y * y, x * y], 1), lambda t, x, y: t.stack([x, y * y, x * y], 1), ((2,), (2,))),
+    ("all parts of a split", lambda x: total([p.sum() ** 2 for p in x.split(2)]), lambda t, x: total([p.sum() ** 2 for p in x.split(2)]), ((5,),)),
+    ("min of two that are the same Var", lambda x: jt.minimum(x, x), lambda t, x: t.minimum(x, x), (A,)),
+    ("flip and repeat", lambda x: (x * x).flip(0).repeat(2, 1), lambda t, x: (x * x).flip(0).repeat(2, 1), (A,)),
+    ("a cast to float32 and back", lambda x: x.float().double() * x, lambda t, x: x.float().double() * x, (A,)),
+    ("the real part", lambda x: (x.complex128() * 1j).imag() * x, lambda t, x: (x.to(t.complex128) * 1j).imag * x, (A,)),
+    ("reindex", lambda x: (x * x).reindex((3, 3), lambda i, j: (i, j - 1), fill=5.0), lambda t, x: t.nn.functional.pad((x * x)[:, :2], (1, 0, 0, 1), value=5.0), (A,)),
+    ("reindex_reduce", lambda x: (x * x).reindex_reduce("add", (2,), lambda i, j: (i,)), lambda t, x: (x * x).sum(1), (A,)),
+    ("reindex_reduce by maximum", lambda x: (x * x).reindex_reduce("maximum", (3,), lambda i, j: (j,)), lambda t, x: (x * x).amax(0), (A,)),
+    ("reindex_reduce by multiply", lambda x: x.reindex_reduce("multiply", (2,), lambda i, j: (i,)), lambda t, x: x.prod(1), (A,)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("sentence", "ours", "theirs", "shapes"), TWO_SPELLINGS, ids=[r[0] for r in TWO_SPELLINGS])
+def test_an_operator_of_another_name_has_its_gradients(torch, sentence, ours, theirs, shapes):
+    arrays = [draw(seed_of(sentence, k), s, F64) for k, s in enumerate(shapes)]
+
+    judge(torch, ours, lambda *xs: theirs(torch, *xs), arrays, sentence, smooth="float32" not in sentence)
+
+
+def _written(t, x, y, key, value):
+    """x * x with a value written into it: in place for us, in place on a copy for PyTorch."""
+    z = x * x if t is jt else (x * x).clone()
+    z[key] = value(y)
+    return z * z
+
+
+KEYS = (
+    ("a number", 1), ("a slice", slice(0, 2)), ("a column", (slice(None), -1)), ("strides", (slice(None, None, 2), slice(1, None))),
+    ("dots", ...), ("rows by an array", [2, 0]), ("elements by arrays", ([0, 2], [1, 0])),
+    ("a mask", np.array([[True, False], [False, True], [True, True]])), ("a slice and an array", (slice(1, 3), [1])),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("sentence", "key"), KEYS, ids=[k[0] for k in KEYS])
+def test_assignment_hands_gradients_to_what_was_written_and_to_what_was_not(torch, sentence, key):
+    there = np.zeros((3, 2))[key].shape
+    x, y = draw(1, (3, 2), F64), draw(2, there, F64)
+    theirs = torch.tensor(key) if isinstance(key, np.ndarray) else key
+
+    judge(torch, lambda x, y: _written(jt, x, y, key, lambda v: v * v), lambda x, y: _written(torch, x, y, theirs, lambda v: v * v), [x, y], sentence)
+    judge(torch, lambda x, y: _written(jt, x, y, key, lambda v: v.sum()), lambda x, y: _written(torch, x, y, theirs, lambda v: v.sum()), [x, y], "a number")
+
+
+def test_assignment_backwards_hands_on_gradients():
+    def ours(x, y):
+        z = x * x
+        z[::-1, ::-2] = y * y
+        return z * z
+
+    judge(None, ours, None, [draw(1, (2, 3), F64), draw(2, (2, 2), F64)])
+
+
+def test_of_values_written_to_one_place_only_the_last_has_a_gradient():
+    def ours(x, y):
+        z = x * x
+        z[[1, 1, 0, 1]] = y * y
+        return z * z
+
+    x, y = draw(1, (3,), F64), draw(2, (4,), F64)
+
+    judge(None, ours, None, [x, y])
+    grads = our_orders(ours, [x, y], 1)[0]
+    assert grads[1][:2].tolist() == [0.0, 0.0]
+    assert (grads[0] != 0).tolist() == [False, False, True]
+
+
+def test_a_scatter_that_multiplies_has_its_gradients(torch):
+    index = np.array([[0, 0], [1, 2]])
+
+    def theirs(x, s):
+        return (x * x).scatter_reduce(1, torch.tensor(index), s * s, "prod")
+
+    judge(torch, lambda x, s: jt.scatter(x * x, 1, index, s * s, "multiply"), theirs, [draw(1, A, F64), draw(2, (2, 2), F64)])
+
+
+# -------------------------------------------------------------------------------------------------------------- corners
+
+CORNERS = (
+    # (sentence, function of t and x, numbers, orders that PyTorch and we agree on)
+    ("a maximum of ties", lambda t, x: t.amax(x, 1) if t is not jt else x.max(1), [[3.0, 3.0, 1.0], [2.0, 2.0, 2.0]], 1),
+    ("a minimum of ties", lambda t, x: t.amin(x) if t is not jt else x.min(), [[3.0, 1.0, 1.0]], 1),
+    ("a maximum of two that tie", lambda t, x: t.maximum(x, t.flip(x, (0,))), [1.0, 2.0, 1.0], 1),
+    ("a minimum of two that tie", lambda t, x: t.minimum(x[0], x[1]), [[1.0, 2.0], [1.0, 3.0]], 1),
+    ("a product with a zero", lambda t, x: x.prod(1), [[2.0, 0.0, 3.0], [1.0, 4.0, 5.0]], 2),
+    ("a product with two zeros", lambda t, x: x.prod(1), [[2.0, 0.0, 0.0], [0.0, 4.0, 5.0]], 2),
+    ("a product of three zeros", lambda t, x: x.prod(), [0.0, 0.0, 0.0], 2),
+    ("0 ** 2", lambda t, x: x**2, [0.0, 1.0], 2),
+    ("0 ** 3", lambda t, x: x**3, [0.0, -1.0], 2),
+    ("0 ** 1", lambda t, x: x**1, [0.0, -1.0], 2),
+    ("0 ** 0", lambda t, x: x**0, [0.0, 2.0], 2),
+    ("0 ** y", lambda t, x: t.zeros(3, dtype=t.float64) ** x, [0.5, 1.0, 2.0], 2),
+    ("x ** y at 0", lambda t, x: x[0] ** x[1], [[0.0, 0.0, 2.0], [2.0, 1.0, 0.0]], 1),
+    ("a negative number to a whole power", lambda t, x: x[0] ** x[1].detach(), [[-2.0, -1.5], [3.0, 2.0]], 2),
+    ("sqrt of 0", lambda t, x: t.sqrt(x), [0.0, 1.0], 1),
+    ("abs of 0", lambda t, x: t.abs(x), [0.0, -1.0], 2),
+    ("sign of 0", lambda t, x: t.sign(x) * x, [0.0, -1.0], 2),
+    ("relu of 0", lambda t, x: t.relu(x), [0.0, 1.0, -1.0], 2),
+    ("clamp at its edges", lambda t, x: t.clamp(x, -1, 1), [-1.0, 1.0, 0.0, 2.0, -3.0], 2),
+    ("where guards a division", lambda t, x: t.where(x == 0, x * 2, 1 / t.where(x == 0, x + 1, x)), [0.0, 2.0], 2),
+    ("where of a nan that is not chosen", lambda t, x: t.where(x > 0, x, x * 0), [1.0, -1.0], 2),
+    ("norm of a zero vector", lambda t, x: t.norm(x), [0.0, 0.0], 1),
+    ("max with an infinity", lambda t, x: x.max(), [1.0, math.inf], 1),
+    ("softmax with -inf", lambda t, x: t.softmax(x, -1), [1.0, -math.inf, 0.0], 1),
+    ("log_softmax with large numbers", lambda t, x: t.log_softmax(x, -1), [1e4, -1e4, 0.0], 1),
+    ("logsumexp of -inf and a number", lambda t, x: t.logsumexp(x, 0), [-math.inf, 1.0], 1),
+    ("sigmoid of large numbers", lambda t, x: t.sigmoid(x), [800.0, -800.0, 0.0], 2),
+    ("tanh of large numbers", lambda t, x: t.tanh(x), [800.0, -800.0, 0.0], 2),
+    ("a sum of nothing", lambda t, x: x[:0].sum() + x.sum(), [1.0, 2.0], 2),
+    ("floor", lambda t, x: t.floor(x) * x, [1.0, 1.5, -0.5], 2),
+    ("round", lambda t, x: t.round(x) * x, [1.0, 1.5, -0.5], 2),
+    ("atan2 of 0", lambda t, x: t.atan2(x[0], x[1]), [[0.0, 1.0], [1.0, 0.0]], 2),
+    ("hypot of 0", lambda t, x: t.hypot(x[0], x[1]), [[0.0, 3.0], [2.0, 4.0]], 2),
+)  # fmt: skip
+
+
+class _Torch:
+    """torch, with our names for what it calls otherwise."""
+
+    def __init__(self, torch):
+        self.torch = torch
+
+    def __getattr__(self, name):
+        return getattr(self.torch, name, None) or getattr(self.torch.nn.functional, name)
+
+
+@pytest.mark.parametrize(("sentence", "function", "numbers", "orders"), CORNERS, ids=[c[0] for c in CORNERS])
+def test_at_a_corner_the_gradient_is_pytorchs(torch, sentence, function, numbers, orders):
+    a = np.array(numbers)
+
+    ours = our_orders(lambda x: function(jt, x), [a], orders)
+
+    expect_equal(ours, torch_orders(torch, lambda x: function(_Torch(torch), x), [a], orders), 1e-12, sentence)
+
+
+def test_leaky_relu_and_softplus_at_0(torch):
+    a, f = np.array([0.0, 1.0, -1.0]), torch.nn.functional
+
+    expect_equal(our_orders(lambda x: jt.leaky_relu(x, 0.1), [a]), torch_orders(torch, lambda x: f.leaky_relu(x, 0.1), [a]), 1e-12, "leaky")
+    expect_equal(our_orders(jt.softplus, [a]), torch_orders(torch, f.softplus, [a]), 1e-12, "softplus")
+
+
+def test_softplus_of_large_numbers_has_the_gradient_of_a_sigmoid(torch):
+    a = np.array([800.0, -800.0, 20.0])
+
+    expect_equal(our_orders(jt.softplus, [a]), torch_orders(torch, torch.nn.functional.softplus, [a]), 1e-8, "softplus")
+
+
+# -------------------------------------------------------------------------------------------------------------- complex
+
+
+def test_the_gradient_of_the_squared_length_of_1_2j_is_2_4j():
+    z = jt.array(np.array(1 + 2j))
+
+    assert jt.grad(jt.abs(z) ** 2, z).item() == pytest.approx(2 + 4j)
+
+
+COMPLEX_ROWS = (
+    ("|z|^2", lambda t, z: t.abs(z) ** 2), ("|z|", lambda t, z: t.abs(z)), ("z * z", lambda t, z: z * z), ("z ** 2", lambda t, z: z**2),
+    ("z ** 3", lambda t, z: z**3), ("1 / z", lambda t, z: 1 / z), ("conj", lambda t, z: z.conj() * z * z), ("exp", lambda t, z: t.exp(z) * z),
+    ("log", lambda t, z: t.log(z)), ("sqrt", lambda t, z: t.sqrt(z)), ("sin", lambda t, z: t.sin(z)), ("tanh", lambda t, z: t.tanh(z)),
+    ("sum", lambda t, z: (z * z).sum()), ("mean", lambda t, z: (z * z).mean(0)), ("prod", lambda t, z: z.prod()), ("a slice", lambda t, z: (z * z)[1:]),
+    ("a negative number", lambda t, z: -z * z), ("division", lambda t, z: z[0] / z), ("a real factor", lambda t, z: t.abs(z) * z),
+    ("an array of positions", lambda t, z: (z * z)[[0, 0, 1]]), ("a sign", lambda t, z: z / t.abs(z)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("sentence", "function"), COMPLEX_ROWS, ids=[r[0] for r in COMPLEX_ROWS])
+def test_a_complex_gradient_is_the_conjugate_one_of_pytorch(torch, sentence, function):
+    a = draw(seed_of(sentence), (3,), C128, "positive") * (0.5 + 0.2j)
+
+    judge(torch, lambda z: function(jt, z), lambda z: function(torch, z), [a], sentence)
+
+
+def test_real_and_complex_numbers_mix_and_each_gets_its_own_kind_of_gradient(torch):
+    arrays = [draw(1, (2,), F64), draw(2, (2,), C128)]
+
+    judge(torch, lambda x, z: x * z * z + x, lambda x, z: x * z * z + x, arrays)
+    judge(torch, lambda x, z: z.real() * x + z.imag(), lambda x, z: z.real * x + z.imag, arrays)
+    judge(torch, lambda x, z: jt.where(x > 0, z * z, x * x), lambda x, z: torch.where(x > 0, z * z, (x * x).to(z.dtype)), arrays)
+    judge(torch, lambda x, z: jt.concat([x, z]) * 2, lambda x, z: torch.cat([x.to(z.dtype), z]) * 2, arrays)
+
+
+# -------------------------------------------------------------------------------------------------------- half precision
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("row", [r for r in ROWS if "power" not in r[0]], ids=lambda r: r[0])
+def test_gradients_of_short_floats_are_those_of_float64_up_to_rounding(row, dtype):
+    sentence, function, shapes, domain = row
+    arrays = [draw(seed_of(sentence, k), s, dtype, domain) / 2 for k, s in enumerate(shapes)]
+    xs = [jt.array(a, dtype) for a in arrays]
+
+    grads = jt.grad(weighed(function(jt, *xs), 0.3), xs, allow_unused=True)
+
+    exact = our_orders(lambda *ys: function(jt, *ys), [x.double().numpy() for x in xs], 1)[0]
+    error = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 1e-5}[dtype]
+    for g, e, x in zip(grads, exact, xs, strict=True):
+        if g is not None:
+            assert g.dtype == x.dtype
+            np.testing.assert_allclose(g.double().numpy(), e, error, error * max(1.0, np.abs(e).max()))

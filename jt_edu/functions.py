@@ -44,13 +44,13 @@ REMAINDER = Elementwise(
 POWER = Elementwise(
     "power", "power({0}, {1})", "power",
     (
-        lambda o, d, x, y: d * (y * x ** (y - 1)).conj().where_not(y == 0, 0),
-        lambda o, d, x, y: d * (o * LOG(x)).conj().where_not(x == 0, 0),
+        lambda o, d, x, y: d * (y * x ** (y - 1).where_not(y == 0, 0)).conj().where_not(y == 0, 0),
+        lambda o, d, x, y: d * (o * LOG(x.where_not(x == 0, 1))).conj().where_not(x == 0, 0),
     ), 30,
 )  # fmt: skip
 NEGATIVE = Elementwise("negative", "-{0}", "number", (lambda o, d, x: -d,))
 ABSOLUTE = Elementwise("absolute", "absolute({0})", "magnitude", (lambda o, d, x: d * SIGN(x),))
-SIGN = Elementwise("sign", "sign({0})", "number", ())
+SIGN = Elementwise("sign", "sign({0})", "number", (lambda o, d, x: _turned(o, d, x) if x.dtype.kind == "c" else d * 0,))
 MAXIMUM = Elementwise(
     "maximum", "maximum({0}, {1})", "ordered",
     (lambda o, d, x, y: d * _share(x, y, x > y), lambda o, d, x, y: d * _share(x, y, y > x)), 1, {"b": "{0} or {1}"},
@@ -63,6 +63,11 @@ SELECT = Elementwise(
     "select", "select({0}, {1}, {2})", "select",
     (None, lambda o, d, c, x, y: d.keep_where(c), lambda o, d, c, x, y: d.where_not(c, 0)),
 )  # fmt: skip
+
+
+def _turned(o: Any, d: Any, z: Any) -> Any:
+    """The gradient of z / |z|: what of d turns z; what of it stretches z has no effect. 0 at 0, as in PyTorch."""
+    return ((d - o * (d * o.conj()).real()) / ABSOLUTE(z)).where_not(z == 0, 0)
 
 
 def _share(x: Any, y: Any, mine: Any) -> Any:

@@ -161,13 +161,17 @@ def _extremum_gradient(op: ReindexReduce) -> Rule:
 
 def _product_gradient(op: ReindexReduce) -> Rule:
     def gradient(out: Any, dout: Any, x: Any, *arrays: Any) -> Any:
-        """The product of all others: out / x without zeros; with one zero only that input has a gradient."""
+        """The product of all others: of those that are not 0, times the other zero if there is one.
+
+        The zero stands there as what it is, so that the gradient of this gradient is right as well.
+        """
         zero = x == 0
-        zeros = zero.cast("int64").reduce_as(op, arrays, "add").gather_by(op, x.shape, arrays)
-        others = x.where_not(zero, 1).reduce_as(op, arrays).gather_by(op, x.shape, arrays)
-        alone = others.where_not(zeros != 1, 0)
-        rest = (others / x.where_not(zero, 1)).where_not(zeros != 0, 0)
-        return dout.gather_by(op, x.shape, arrays) * alone.where_not(zero == 0, rest).conj()
+        count, only, rest = zero.cast("int64"), x.where_not(zero == 0, 0), x.where_not(zero, 1)
+        others = count.reduce_as(op, arrays, "add").gather_by(op, x.shape, arrays) - count
+        other = only.reduce_as(op, arrays, "add").gather_by(op, x.shape, arrays) - only
+        product = rest.reduce_as(op, arrays).gather_by(op, x.shape, arrays) / rest
+        factor = other.where_not(others == 0, 1).where_not(others > 1, 0)
+        return dout.gather_by(op, x.shape, arrays) * (product * factor).conj()
 
     return gradient
 

@@ -168,9 +168,6 @@ class Builder:
     def _stage(self, stage: Stage) -> None:
         for axis in stage.loops[len(self.kernel.outer) :]:
             self._open(axis)
-        for anchor in stage.rows:
-            assert anchor.term is not None, "rows hold computed values"
-            self._fill_row(anchor.term, self.value(anchor.term, tuple(counter(a) for a in anchor.axes)))
         for anchor in stage.anchors:
             here = tuple(counter(a) for a in anchor.axes)
             assert anchor.term is not None, "whole-array work has no loops"
@@ -182,6 +179,9 @@ class Builder:
                 self.registers[anchor.node] = value
                 self._write(anchor.node, value, anchor.node.shape, here)
                 self.kept.append(set(anchor.axes))
+        for anchor in stage.rows:
+            assert anchor.term is not None, "rows hold computed values"
+            self._fill_row(anchor.term, self.value(anchor.term, tuple(counter(a) for a in anchor.axes)))
         self._close_to(len(self.kernel.outer))
         self.filled |= self.fresh
         for anchor in stage.anchors:

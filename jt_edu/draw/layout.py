@@ -108,18 +108,18 @@ def _chain(link: Link, pull: float) -> list[Box]:
 
 
 def _order(rows: Rows) -> None:
-    """Sweep down and up; keep the order with the fewest crossings."""
+    """Sweep down and up; keep the order with the fewest crossings. Two sweeps in vain are enough."""
     _number(rows)
-    best, fewest = [list(row) for row in rows], _crossings(rows)
+    best, fewest, vain = [list(row) for row in rows], _crossings(rows), 0
     for sweep in range(SWEEPS):
-        if not fewest:
+        if not fewest or vain == 2:
             break
         for row in rows if sweep % 2 == 0 else reversed(rows):
             row.sort(key=_mean_above if sweep % 2 == 0 else _mean_below)
             _number([row])
-        crossings = _crossings(rows)
+        crossings, vain = _crossings(rows), vain + 1
         if crossings < fewest:
-            best, fewest = [list(row) for row in rows], crossings
+            best, fewest, vain = [list(row) for row in rows], crossings, 0
     rows[:] = best
     _number(rows)
 

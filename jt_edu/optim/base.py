@@ -32,7 +32,25 @@ from jt_edu.var import Var
 Group = dict[str, Any]
 Move = tuple[Var, Var]  # (a parameter or state, its new value)
 Count = tuple[dict[str, Any], int]  # (the states of a parameter, how often it will have moved)
-Factor = Callable[[Callable[[Mapping[str, Any], int], float]], float]  # see Optimizer._factor
+
+
+class Factor:
+    """Numbers for a rule, made of the settings of its group and the number of this step (from 1).
+
+        lr = factor(lambda group, step: group["lr"])
+
+    In a compiled step they are made anew at each replay, after one more step was counted.
+    """
+
+    def __init__(self, group: Group, state: dict[str, Any]) -> None:
+        self.group, self._state, self._step = group, state, state["step"] + 1
+        at_replay(self._count)
+
+    def __call__(self, formula: Callable[[Group, int], float]) -> float:
+        return knob(lambda: formula(self.group, self._step))
+
+    def _count(self) -> None:
+        self._step = self._state["step"] = self._state["step"] + 1
 
 
 class Optimizer:
@@ -67,10 +85,7 @@ class Optimizer:
             self.add_param_group(group)
 
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
-        """The new value of `p`, and those of its states, given its gradient. A subclass writes it.
-
-        `factor(lambda group, step: ...)` turns settings and the number of this step (from 1) into a number of the graph.
-        """
+        """The new value of `p`, and those of its states, given its gradient; `factor` makes numbers of settings."""
         raise ArgumentError(f"{type(self).__name__} must say how a parameter moves", "no rule method")
 
     def check(self, group: Group) -> None:
@@ -226,22 +241,10 @@ class Optimizer:
             for (group, p), g, state in zip(self._grouped(), gradients, self.state, strict=True):
                 if g is not None:
                     self.check(group)
-                    new, states = self.rule(p, g, state, self._factor(group, state))
+                    new, states = self.rule(p, g, state, Factor(group, state))
                     moves += [(p, new), *((state[name], value) for name, value in states.items())]
                     counts.append((state, state["step"] + 1))
         return [(var, new.cast(var.dtype)) for var, new in moves], counts
-
-    def _factor(self, group: Group, state: dict[str, Any]) -> Factor:
-        """Numbers for one rule; a compiled step reads them anew at each replay, after counting one step more."""
-        number = state["step"] + 1
-        reads = {"captured": True}
-
-        def again() -> None:
-            state["step"] += 1
-            reads["captured"] = False
-
-        at_replay(again)
-        return lambda formula: knob(lambda: formula(group, number if reads["captured"] else state["step"]))
 
     def _added(self, gradients: list[Var | None]) -> list[Var | None]:
         """Gradients of the loss, and what `.grad` holds already."""

@@ -69,7 +69,7 @@ class Schedule:
         return {name: value for name, value in vars(self).items() if name != "optimizer" and not callable(value)}
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
-        """Go on where the schedule that wrote `saved` stopped; the optimizer gets its rates from there as well."""
+        """Go on where the schedule that wrote `saved` stopped. The rates themselves are in the state of the optimizer."""
         wrong = sorted(set(saved) ^ set(self.state_dict()))
         if wrong:
             raise ArgumentError(f"{type(self).__name__} goes on from its own state", ", ".join(wrong))
@@ -257,11 +257,9 @@ class ReduceLROnPlateau:
 
     def is_better(self, metric: float) -> bool:
         """Whether a metric counts as an improvement."""
-        sign = 1 if self.mode == "min" else -1
-        margin = self.threshold if self.threshold_mode == "abs" else self.threshold * self.best
-        if self.threshold_mode == "rel" and math.isinf(self.best):
-            return sign * metric < sign * self.best
-        return sign * metric < sign * self.best - (margin if self.threshold_mode == "abs" else sign * sign * margin)
+        if self.mode == "min":
+            return metric < (self.best * (1 - self.threshold) if self.threshold_mode == "rel" else self.best - self.threshold)
+        return metric > (self.best * (1 + self.threshold) if self.threshold_mode == "rel" else self.best + self.threshold)
 
     def _reduce(self) -> None:
         for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):

@@ -67,12 +67,12 @@ def draw(seed, shape, dtype, domain="any"):
 
 
 def round_to(a, dtype):
-    """The numbers that a dtype can hold."""
+    """The numbers that a dtype can hold, as an array."""
     if dtype == "bfloat16":
         bits = np.asarray(a, np.float32).view(np.uint32).astype(np.uint64)
         rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32)
         return np.where(np.isnan(a), np.float32(np.nan), rounded).reshape(np.shape(a))
-    return np.asarray(a).astype(dtype)
+    return np.asarray(np.asarray(a).astype(dtype))
 
 
 def both(seed, shape, dtype, domain="any", layout="plain"):

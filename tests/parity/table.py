@@ -98,7 +98,7 @@ UNARY = tuple(
         ("isfinite", jt.isfinite, np.isfinite, None, EVERY, "odd", 1),
         ("logical_not", jt.logical_not, np.logical_not, None, EVERY, "few", 1),
         ("real", jt.real, np.real, _t("real"), EVERY, "any", 1),
-        ("imag", jt.imag, np.imag, _t("imag"), EVERY, "any", 1),
+        ("imag", jt.imag, np.imag, lambda t, z: t.imag(z) if z.is_complex() else z * 0, EVERY, "any", 1),
         ("x.conj()", lambda x: x.conj(), np.conj, None, NUMBERS, "any", 1),
         ("negative", operator.neg, operator.neg, _t("neg"), NUMBERS, "any", 1),
         ("positive", operator.pos, operator.pos, None, NUMBERS, "any", 1),

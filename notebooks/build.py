@@ -1,0 +1,67 @@
+"""Make the notebooks from their text sources.
+
+    python notebooks/build.py            writes NAME.ipynb for each source/NAME.py
+    python notebooks/build.py --check    only says which are not up to date, with exit code 1 if any is
+
+A source is a Python file whose cells begin with `# %%`, or `# %% [markdown]` (its lines are comments). Editors and jupytext
+know this format too. The same source always gives the same bytes: no outputs, no counters, and ids made of the number
+of the cell.
+"""
+
+import sys
+from pathlib import Path
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+FOLDER = Path(__file__).resolve().parent
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+def cells(text):
+    """(kind, text) of each cell of a source: kind is "code" or "markdown"."""
+    found = []
+    for line in text.splitlines():
+        if line.startswith("# %%"):
+            found.append(("markdown" if "[markdown]" in line else "code", []))
+        elif found:
+            found[-1][1].append(line)
+    for kind, lines in found:
+        body = "\n".join(line.removeprefix("#").removeprefix(" ") if kind == "markdown" else line for line in lines)
+        yield kind, body.strip("\n")
+
+
+def notebook_text(source):
+    """The notebook that a source means, as the text of its file."""
+    notebook = new_notebook(metadata=METADATA)
+    for number, (kind, body) in enumerate(cells(source), start=1):
+        make = new_code_cell if kind == "code" else new_markdown_cell
+        notebook.cells.append(make(body, id=f"cell-{number:02d}"))
+    nbformat.validate(notebook)
+    return nbformat.writes(notebook) + "\n"
+
+
+def pairs():
+    """(source, notebook) for every notebook of the course."""
+    return [(path, FOLDER / f"{path.stem}.ipynb") for path in sorted((FOLDER / "source").glob("[0-9][0-9]_*.py"))]
+
+
+def main(arguments):
+    """Write the notebooks, or check them."""
+    stale = []
+    for source, target in pairs():
+        text = notebook_text(source.read_text(encoding="utf-8"))
+        if target.exists() and target.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(target.name)
+        if "--check" not in arguments:
+            target.write_text(text, encoding="utf-8", newline="\n")
+    sys.stdout.write("".join(f"{name} {'is not up to date' if '--check' in arguments else 'written'}\n" for name in stale))
+    return int("--check" in arguments and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,221 @@
+# %% [markdown]
+# # 00 Start here: what happens when I write `a * b + 1`?
+#
+# A deep-learning framework looks like NumPy and behaves like a compiler. In this notebook you watch one line of
+# arithmetic on its way through all of it: from the line you write, to a graph, to a loop, to numbers, to a gradient.
+#
+# Each part has the same three steps. **Predict**: say what will happen, aloud or on paper, before you run the cell.
+# **Run** it. **Look**: where the answer was not yours, you have found something to learn.
+#
+# It takes about half an hour. Nothing is downloaded, and nothing you do here can break anything.
+
+# %%
+import time
+
+import jt_edu as jt
+import numpy as np
+
+a = jt.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+b = jt.array([[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]])
+
+# %% [markdown]
+# ## 1. A line of arithmetic
+#
+# `a` and `b` are *Vars*: handles on arrays of shape (2, 3). The next cell writes `y = a * b + 1` inside of a *trace*,
+# which records everything that the framework does.
+#
+# **Predict.** How many numbers have been computed when the line is done: 0, 6 or 12?
+
+# %%
+with jt.trace() as t:
+    y = a * b + 1
+
+for node in t.built:
+    print(f"#{node.id:<3} {node.op:<10} inputs {node.inputs!s:<8} shape {node.shape!s:<7} from {node.where}")
+print(f"\n{len(t.built)} nodes were built, {len(t.kernels)} kernels ran")
+
+# %% [markdown]
+# **Look.** None. Each operator made a *node*: a note that says which operator is meant, which values it reads, and the
+# shape and dtype of what will come out. Each node also remembers the line that you wrote.
+#
+# Notes can be drawn. The next cell draws them; drawing runs nothing either.
+
+# %%
+y.graph()
+
+# %% [markdown]
+# Round boxes are arrays that exist. The number 1 is a small chip beside the operator that reads it. The frame around
+# `multiply` and `y = add` is the framework's plan: both operators will run in **one** kernel. A double outline marks what
+# will be stored in memory. Put the mouse on anything to read more.
+#
+# ## 2. Asking for numbers
+#
+# **Predict.** `y.numpy()` asks for the numbers. Does the array `a * b` ever exist in memory?
+
+# %%
+with jt.trace() as t:
+    print(y.numpy())
+
+print(f"\n{len(t.kernels)} kernel ran: {t.kernels[0].name}")
+print(f"arrays that were allocated: {[(m.node, m.bytes) for m in t.memory]} (node, bytes)")
+print()
+print(t.kernels[0].annotated)
+
+# %% [markdown]
+# **Look.** One array was allocated, for `y`: 6 numbers of 4 bytes. The product lives in the variable `t0` for the time of
+# one turn of the loop. Two operators became one loop; that is called *fusion*.
+#
+# The text above is the real source of the kernel: Python, written by the framework, compiled by numba, and kept in a
+# file on your disk. Behind each line stands the operator it computes and the line of yours that asked for it.
+# (`at(i0)` only says that a counter is never negative; compiled code gets faster by knowing that.)
+#
+# ## 3. Why not always one loop?
+#
+# Now the mean of a whole array is subtracted from each of its values, and what remains is multiplied by a matrix.
+#
+# **Predict.** Which of the operators `mean`, `-`, `* 2` and `@` can share a loop? Where must an array be stored?
+
+# %%
+random = np.random.default_rng(0)
+x = jt.array(random.normal(size=(2000, 2000)).astype(np.float32))
+w = jt.array(random.normal(size=(2000, 100)).astype(np.float32))
+z = ((x - x.mean()) * 2) @ w
+
+jt.explain(z)
+
+# %% [markdown]
+# **Look.** `explain` tells what would run, and why, without running it. Most edges of the graph are *fused*: the value is
+# computed in the very place where it is needed. No difference can be computed before the last element of `x` went into
+# the mean, so the first kernel has two loops, one after the other. And one edge is *cut*: matrices are multiplied by BLAS,
+# a library that wants whole arrays, so its input is stored first. Each decision names its rule.
+#
+# Fusing saves reading and writing, and that is what a loop like this spends its time on. `jt.flags.fuse = False` gives
+# each operator a kernel of its own, so the difference can be measured.
+#
+# **Predict.** The next expression has 5 operators on 4 million numbers. How many times faster is one loop than five?
+
+# %%
+def best_of(times, **flags):
+    """Milliseconds of the fastest of several runs, and the bytes that its kernels read and wrote."""
+    found = []
+    with jt.flag_scope(**flags):
+        for _ in range(times):
+            wanted = ((x * 2 + 1) * x - 3) * x
+            with jt.trace() as run:
+                begin = time.perf_counter()
+                wanted.sync()
+                found.append((time.perf_counter() - begin) * 1e3)
+    return min(found), sum(k.bytes for k in run.kernels), len(run.kernels)
+
+
+fused, apart = best_of(7), best_of(7, fuse=False)
+for name, (milliseconds, moved, kernels) in {"fused": fused, "not fused": apart}.items():
+    print(f"{name:<10} {kernels} kernel(s)  {moved / 1e6:6.1f} MB moved  {milliseconds:7.2f} ms")
+print(f"\n{apart[1] / fused[1]:.1f} times the bytes, {apart[0] / fused[0]:.1f} times the time, on this machine, now")
+
+# %% [markdown]
+# ## 4. Another shape
+#
+# The first run of a new expression takes a moment: its kernel is compiled. (Only once; it is kept on disk for the next
+# time.)
+#
+# **Predict.** The next cell runs the same expression on five other shapes. How many kernels are compiled?
+
+# %%
+for shape in [(2, 3), (7,), (30, 40), (5, 6, 7), (1000, 1000)]:
+    p, q = jt.array(np.ones(shape, np.float32)), jt.array(np.ones(shape, np.float32))
+    with jt.trace() as t:
+        (p * q + 1).sync()
+    print(f"{shape!s:<14} kernels run: {len(t.kernels)}   compiled: {t.compiled}")
+
+# %% [markdown]
+# **Look.** Lengths are arguments of a kernel, and axes that lie next to each other in memory are walked as one. So a new
+# shape needs no new kernel.
+#
+# ## 5. The gradient is more graph
+#
+# How much does the sum of `a * b + 1` change when a number of `a` changes a little? That is what `jt.grad` answers.
+#
+# **Predict.** What is the gradient with respect to `a`: which array that you know already? And does `jt.grad` compute it?
+
+# %%
+with jt.trace() as t:
+    loss = (a * b + 1).sum()
+    da = jt.grad(loss, a)
+print(f"{len(t.built)} nodes were built, {len(t.kernels)} kernels ran")
+
+jt.graph(loss, da)
+
+# %% [markdown]
+# **Look.** Nothing ran. Walking back from the loss, each operator added the nodes of its own derivative: dashed outlines,
+# marked ∂. They are nodes like any other: they are fused, run, and can be differentiated again. The derivative of
+# $a \cdot b + 1$ by $a$ is $b$:
+
+# %%
+print(da.numpy())
+assert (da.numpy() == b.numpy()).all()
+
+# %% [markdown]
+# ## 6. Break it
+#
+# Shapes are checked when you write an operator, not when it runs. **Predict**: which of the two lines in the `try` raises
+# the error, and what will it tell you?
+
+# %%
+try:
+    mixed = a * jt.ones(2, 4)
+    mixed.numpy()
+except jt.ShapeError as error:
+    print(f"{type(error).__name__}: {error}")
+
+# %% [markdown]
+# **Look.** The first one: no kernel was ever made. An error of this framework says what was asked for, what was found, and
+# what you could try. `a` is as good as before; repair the line above and run it again.
+#
+# ## 7. Your turn
+#
+# Guess first, then run. `guess` is how many kernels will run in each of the three snippets.
+
+# %%
+def count_kernels(snippet):
+    with jt.trace() as run:
+        snippet()
+    return len(run.kernels)
+
+
+def print_in_between():
+    c = a * 2
+    print(c.shape)
+    return (c + 1).numpy()
+
+
+def look_in_between():
+    c = a * 2
+    print(c)
+    return (c + 1).numpy()
+
+
+def look_at_nothing():
+    return (a + b) * (a - b)
+
+
+guess = {print_in_between: None, look_in_between: None, look_at_nothing: None}
+for snippet, guessed in guess.items():
+    print(f"{snippet.__name__}: you guessed {guessed}, it was {count_kernels(snippet)}\n")
+
+# %% [markdown]
+# A shape is known without computing. Printing numbers is not: the second snippet had to run a kernel in the middle. And
+# the third never asked for a number.
+#
+# ## 8. Where to go on
+#
+# `jt.walk(loss)` leads through the six rooms of this house, for an expression of your own, and shows the real lines of the
+# framework in each. Below is the third stop; `jt.walk(loss)` alone in a cell shows all six.
+
+# %%
+stop = jt.walk(loss).stops[2]
+print(stop.question, stop.words, stop.code, f"You now hold: {stop.holds}", sep="\n\n")
+
+# %% [markdown]
+# **Before you close this page**, answer in one sentence each: What is a node? When does something run? What does fusion
+# save? The course goes on with the gradient, by hand.

@@ -112,16 +112,24 @@ def run_plan(plan: Plan, order: list[Node], context: Context) -> list[Any]:
     arrays: list[Any] = [n.data for n in order]
     if context.traces:
         _announce_plan(plan, order, context)
+    alive = 0
     for number, step in enumerate(plan.steps):
         empty_outputs(step, plan, arrays, backend)
         begin = time.perf_counter()
         run_step(step, plan, arrays, backend, order)
         if context.traces:
             elapsed = (time.perf_counter() - begin) * 1e3
-            _announce_step(step, order, context, fresh.get(number), elapsed, arrays)
-        for slot in step.frees:
-            arrays[slot] = None
+            alive = _announce_step(step, order, context, fresh.get(number), elapsed, arrays, alive)
+        free(step, arrays)
     return arrays
+
+
+def free(step: Step, arrays: list[Any]) -> None:
+    """Let go of what nobody reads any more."""
+    for slot in step.frees:
+        arrays[slot] = None
+    for slot in step.drops:
+        arrays[slot] = None
 
 
 def empty_outputs(step: Step, plan: Plan, arrays: list[Any], backend: Backend) -> None:
@@ -253,8 +261,10 @@ def _announce_plan(plan: Plan, order: list[Node], context: Context) -> None:
 
 
 def _announce_step(
-    step: Step, order: list[Node], context: Context, fresh: Program | None, elapsed: float, arrays: list[Any]
-) -> None:
+    step: Step, order: list[Node], context: Context, fresh: Program | None, elapsed: float,
+    arrays: list[Any], alive: int,
+) -> int:
+    """Tell the open traces what a step did; `alive` bytes are held by this run before and, as the answer, after it."""
     lines = tuple(Line(number, order[s].id, order[s].op.name, order[s].line) for number, s in step.lines)
     program = fresh or step.program
     record = KernelRun(
@@ -262,12 +272,13 @@ def _announce_step(
         context.flags.backend, bool(fresh and fresh.compiled), fresh.seconds if fresh else 0.0, elapsed, step.bytes, step.flops,
         {"product": ("BLAS",), "host": ("NumPy",)}.get(step.kind, ()), str(program.path or "") if program else "",
     )  # fmt: skip
+    moves = []
+    for sign, word, slots in ((1, "allocate", step.outputs), (-1, "free", step.frees)):
+        for s in slots:
+            size = arrays[s].nbytes
+            alive += sign * size
+            moves.append(Memory(word, order[s].id, size, alive))
     for t in context.traces:
         t.kernels.append(record)
-        alive = t.memory[-1].alive if t.memory else 0
-        for s in step.outputs:
-            alive += arrays[s].nbytes
-            t.memory.append(Memory("allocate", order[s].id, arrays[s].nbytes, alive))
-        for s in step.frees:
-            alive -= arrays[s].nbytes
-            t.memory.append(Memory("free", order[s].id, arrays[s].nbytes, alive))
+        t.memory += moves
+    return alive

@@ -359,9 +359,9 @@ class _Writer:
     def _node(self, slot: int) -> Iterator[str]:
         node = self.order[slot]
         if slot in self.told:
-            yield f"    {self._value(slot)}: here once more, which is cheaper than to store it"
+            yield f"    {self._kind(slot)}: here once more, which is cheaper than to store it"
             return
-        yield f"    {self._value(slot)}"
+        yield f"    {self._kind(slot)}"
         self.told.add(slot)
         for i in dict.fromkeys(node.inputs):
             source = self.slot[i.id]
@@ -378,8 +378,12 @@ class _Writer:
         name = node.name or self.e.names.get(node.id, "")
         return f"#{node.id} {name or node.op.name}"
 
-    def _value(self, slot: int) -> str:
+    def _kind(self, slot: int) -> str:
         node = self.order[slot]
         name = node.name or self.e.names.get(node.id, "")
         words = f"#{node.id} {name} = {node.op.name}" if name and node.data is None else self._name(slot)
-        return f"{words} {node.shape} {node.dtype}, {in_words(size(node), 'B')}"
+        return f"{words} {node.shape} {node.dtype}"
+
+    def _value(self, slot: int) -> str:
+        """As an array, which has a size in memory."""
+        return f"{self._kind(slot)}, {in_words(size(self.order[slot]), 'B')}"

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from jt_edu.dtypes import DType, bool_, float64, float_of, int8, promote, real_of
+from jt_edu.dtypes import DType, as_dtype, bool_, float64, float_of, int8, promote, real_of
 from jt_edu.errors import DtypeError
 from jt_edu.meta import Elementwise, Rule
 
@@ -222,6 +222,8 @@ def meet(op: Elementwise, *dtypes: DType) -> tuple[DType, DType]:
         >>> meet(ADD, int32, float32), meet(LESS, int32, int32), meet(EXP, int32)
         ((jt.float64, jt.float64), (jt.int32, jt.bool), (jt.float64, jt.float64))
     """
+    if op.rule not in RULES:  # the dtype itself: casts and random bits
+        return dtypes[0], as_dtype(op.rule)
     common = dtypes[0]
     for d in dtypes[1:]:
         common = promote(common, d)

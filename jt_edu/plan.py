@@ -73,6 +73,7 @@ class Step:
     flops: int
     checks: tuple[Check, ...] = ()
     frees: tuple[int, ...] = ()  # slots whose array nobody reads afterwards
+    drops: tuple[int, ...] = ()  # slots that are views of those
     program: Program | None = None
 
 
@@ -259,6 +260,7 @@ def _free_early(steps: list[Step], aliases: dict[int, int], keep: tuple[int, ...
         alive += sum(_bytes(order[s]) for s in step.outputs)
         peak = max(peak, alive)
         step.frees = tuple(s for s, at in last.items() if at == number and s in made and s not in kept)
+        step.drops = tuple(a for a, root in aliases.items() if root in step.frees)
         alive -= sum(_bytes(order[s]) for s in step.frees)
     return peak
 

@@ -309,13 +309,16 @@ class Var(Reindexing):
 
     def apply(self, op: Elementwise, *others: Any) -> Var:
         """`op` at each index of this Var and the others, after broadcasting and promotion."""
-        nodes = [self._node, *(_node_of(o, self._node.dtype) for o in others)]
+        first = self._node
+        nodes = [first]
+        for other in others:
+            nodes.append(other._node if isinstance(other, Var) else operand_of(other, first.dtype))
         if op.rule == "select":
             return _select(op, nodes)
-        dtypes = [n.dtype for n in nodes]
-        common, dtype = f.meet(op, *dtypes) if op.rule in f.RULES else (dtypes[0], as_dtype(op.rule))
-        if op.rule in f.RULES:
-            nodes = [n if n.dtype is common else cast(n, common) for n in nodes]
+        common, dtype = f.meet(op, *[n.dtype for n in nodes])
+        for k, n in enumerate(nodes):
+            if n.dtype is not common:
+                nodes[k] = cast(n, common)
         return Var._of(elementwise(op, nodes, dtype))
 
     def cast(self, dtype: Any) -> Var:
@@ -372,10 +375,6 @@ def _var(value: Any, partner: DType | None) -> Var:
     if isinstance(value, Var):
         return value
     return Var._of(source(value) if partner is None else operand_of(value, partner))
-
-
-def _node_of(value: Any, partner: DType) -> Node:
-    return value._node if isinstance(value, Var) else operand_of(value, partner)
 
 
 def _select(op: Elementwise, nodes: list[Node]) -> Var:

@@ -3,12 +3,13 @@
     python notebooks/build.py            writes NAME.ipynb for each source/NAME.py
     python notebooks/build.py --check    only says which are not up to date, with exit code 1 if any is
 
-A source is a Python file whose cells begin with `# %%`, or `# %% [markdown]` (its lines are comments). Editors and jupytext
-know this format too. The same source always gives the same bytes: no outputs, no counters, and ids made of the number
-of the cell.
+A source is a Python file whose cells begin with `# %%`, or `# %% [markdown]` (its lines are comments). Editors and
+jupytext know this format too. The same source always gives the same bytes: no outputs, no counters, and ids made of the
+number of the cell.
 """
 
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import nbformat
@@ -21,9 +22,9 @@ METADATA = {
 }
 
 
-def cells(text):
+def cells(text: str) -> Iterator[tuple[str, str]]:
     """(kind, text) of each cell of a source: kind is "code" or "markdown"."""
-    found = []
+    found: list[tuple[str, list[str]]] = []
     for line in text.splitlines():
         if line.startswith("# %%"):
             found.append(("markdown" if "[markdown]" in line else "code", []))
@@ -34,7 +35,7 @@ def cells(text):
         yield kind, body.strip("\n")
 
 
-def notebook_text(source):
+def notebook_text(source: str) -> str:
     """The notebook that a source means, as the text of its file."""
     notebook = new_notebook(metadata=METADATA)
     for number, (kind, body) in enumerate(cells(source), start=1):
@@ -44,22 +45,24 @@ def notebook_text(source):
     return nbformat.writes(notebook) + "\n"
 
 
-def pairs():
+def pairs() -> list[tuple[Path, Path]]:
     """(source, notebook) for every notebook of the course."""
     return [(path, FOLDER / f"{path.stem}.ipynb") for path in sorted((FOLDER / "source").glob("[0-9][0-9]_*.py"))]
 
 
-def main(arguments):
+def main(arguments: Sequence[str]) -> int:
     """Write the notebooks, or check them."""
-    stale = []
+    check, stale = "--check" in arguments, []
     for source, target in pairs():
         text = notebook_text(source.read_text(encoding="utf-8"))
         if target.exists() and target.read_text(encoding="utf-8") == text:
             continue
         stale.append(target.name)
-        if "--check" not in arguments:
+        if not check:
             target.write_text(text, encoding="utf-8", newline="\n")
-    sys.stdout.write("".join(f"{name} {'is not up to date' if '--check' in arguments else 'written'}\n" for name in stale))
+    sys.stdout.write(
+        "".join(f"{name} {'is not up to date' if '--check' in arguments else 'written'}\n" for name in stale)
+    )
     return int("--check" in arguments and bool(stale))
 
 

@@ -70,11 +70,7 @@ class Dataset:
             if name not in ATTRIBUTES:
                 raise ArgumentError("a dataset has the attributes " + ", ".join(ATTRIBUTES), name)
             least = {"batch_size": 1, "total_len": 0}.get(name)
-            if least is None:
-                value = _yes_or_no(name, value)
-            elif isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-                raise ArgumentError(f"{name} is a whole number from {least}", repr(value))
-            setattr(self, name, value)
+            setattr(self, name, _yes_or_no(name, value) if least is None else _number(name, value, least))
         return self
 
     def __getitem__(self, k: int) -> Any:
@@ -129,8 +125,16 @@ class Dataset:
 
     def _check(self) -> None:
         if self.total_len < 0:
-            raise ArgumentError(f"{type(self).__name__} must say how many examples it has", f"total_len {self.total_len}",
-                                "self.set_attrs(total_len=...)")  # fmt: skip
+            raise ArgumentError(
+                f"{type(self).__name__} must say how many examples it has", f"total_len {self.total_len}",
+                "self.set_attrs(total_len=...)",
+            )  # fmt: skip
+
+
+def _number(name: str, value: Any, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ArgumentError(f"{name} is a whole number from {least}", repr(value))
+    return int(value)
 
 
 def _yes_or_no(name: str, value: Any) -> bool:
@@ -177,7 +181,8 @@ def _all_alike(what: str, found: list[Any]) -> None:
     odd = next((k for k, one in enumerate(found) if one != found[0]), None)
     if odd is not None:
         raise ShapeError(
-            "the examples of a batch are alike", f"{what} {found[0]} in the first, {found[odd]} in number {odd} of the batch",
+            "the examples of a batch are alike",
+            f"{what} {found[0]} in the first, {found[odd]} in number {odd} of the batch",
             "a collate_batch method of your own",
         )  # fmt: skip
 
@@ -214,9 +219,10 @@ class ArrayDataset(Dataset):
 
     def batch(self, numbers: Sequence[int] | np.ndarray[Any, Any]) -> Any:
         """Whole batches are picked at once, unless a subclass changes the examples one by one."""
-        if type(self).__getitem__ is not ArrayDataset.__getitem__ or type(self).collate_batch is not Dataset.collate_batch:
-            return super().batch(numbers)
-        return tuple(a[numbers] for a in self.arrays)
+        kind = type(self)
+        if kind.__getitem__ is ArrayDataset.__getitem__ and kind.collate_batch is Dataset.collate_batch:
+            return tuple(a[numbers] for a in self.arrays)
+        return super().batch(numbers)
 
 
 TensorDataset = ArrayDataset

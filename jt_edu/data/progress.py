@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any, TextIO
 
 from jt_edu.errors import ArgumentError
@@ -46,7 +46,7 @@ class progress:  # noqa: N801 - it is used like a function
             raise ArgumentError("progress goes over batches", type(batches).__name__)
         self.batches, self.epoch, self.epochs, self.clock = batches, epoch, epochs, clock
         self.out = sys.stderr if out is None else out
-        self.total = len(batches) if hasattr(batches, "__len__") else None
+        self.total = len(batches) if isinstance(batches, Sized) else None
         self.done = 0
         self._sums: dict[str, tuple[float, int]] = {}
         self._begin = self._last = self.clock()

@@ -71,7 +71,9 @@ def moons(n: int = 200, noise: float = 0.1, **attributes: Any) -> ArrayDataset:
     return _points(np.stack([x, y], 1), which, noise, attributes)
 
 
-def spirals(n: int = 300, classes: int = 3, turns: float = 0.75, noise: float = 0.05, **attributes: Any) -> ArrayDataset:
+def spirals(
+    n: int = 300, classes: int = 3, turns: float = 0.75, noise: float = 0.05, **attributes: Any
+) -> ArrayDataset:
     """Spiral arms: points (n, 2) float32 inside the unit circle, and which arm each is on (n,) int64.
 
         arm c: r * (cos a, sin a),    a = 2 pi * (turns * r + c / classes),    r from 0 to 1

@@ -39,7 +39,9 @@ class Conv(Module):
         self.in_channels, self.out_channels = count("in_channels", in_channels), count("out_channels", out_channels)
         self.groups = count("groups", groups)
         if in_channels % groups or out_channels % groups:
-            raise ArgumentError("groups divide both numbers of channels", f"groups {groups}, {in_channels} and {out_channels}")
+            raise ArgumentError(
+                "groups divide both numbers of channels", f"groups {groups}, {in_channels} and {out_channels} channels"
+            )
         self.kernel_size, self.stride = pair("kernel_size", kernel_size, 1), pair("stride", stride, 1)
         self.padding, self.dilation = pair("padding", padding, 0), pair("dilation", dilation, 1)
         self.weight = kaiming_uniform_(zeros(out_channels, in_channels // groups, *self.kernel_size), a=math.sqrt(5))

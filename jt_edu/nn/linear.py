@@ -144,13 +144,14 @@ class Embedding(Module):
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None) -> None:
-        self.num_embeddings, self.embedding_dim = count("num_embeddings", num_embeddings), count("embedding_dim", embedding_dim)
+        self.num_embeddings = count("num_embeddings", num_embeddings)
+        self.embedding_dim = count("embedding_dim", embedding_dim)
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
             raise ArgumentError(f"padding_idx is one of {num_embeddings} words", repr(padding_idx))
         self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
         self.weight = gauss_(zeros(num_embeddings, embedding_dim))
         if self.padding_idx is not None:
-            is_padding = (zeros(num_embeddings, 1).position_numbers() == self.padding_idx)
+            is_padding = zeros(num_embeddings, 1).position_numbers() == self.padding_idx
             self.weight.update(self.weight.where_not(is_padding, 0))
 
     def execute(self, x: Any) -> Var:

@@ -104,7 +104,9 @@ binary_cross_entropy = bce_loss
 def _alike(name: str, output: Any, target: Any) -> tuple[Var, Var]:
     x, y = as_var(output), as_var(target)
     if x.shape != y.shape:
-        raise ShapeError(f"{name} compares outputs and targets of one shape", f"{x.shape} and {y.shape}", "target.reshape(...)")
+        raise ShapeError(
+            f"{name} compares outputs and targets of one shape", f"{x.shape} and {y.shape}", "target.reshape(...)"
+        )
     if x.dtype.kind != "f":
         raise DtypeError(f"{name} compares real floats", f"an output of dtype {x.dtype}", "output.float()")
     return x, y.cast(x.dtype) if y.dtype.kind in "biu" else y

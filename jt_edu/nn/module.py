@@ -23,8 +23,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from jt_edu.dtypes import as_dtype
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.nn.store import read_arrays, write_arrays
@@ -68,7 +66,9 @@ class Module:
     def execute(self, *args: Any, **named: Any) -> Any:
         """What this module computes; a subclass writes it."""
         if type(self).forward is Module.forward and "forward" not in vars(self):
-            raise ArgumentError(f"{type(self).__name__} must say what it computes", "no execute method", "def execute(self, x)")
+            raise ArgumentError(
+                f"{type(self).__name__} must say what it computes", "no execute method", "def execute(self, x)"
+            )
         return self.forward(*args, **named)
 
     def forward(self, *args: Any, **named: Any) -> Any:
@@ -76,6 +76,7 @@ class Module:
         return self.execute(*args, **named)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
+        """Hooks before, `execute`, hooks after."""
         for hook in self._before:
             changed = hook(self, args)
             if changed is not None:

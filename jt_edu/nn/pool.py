@@ -44,7 +44,8 @@ class Pool(Module):
     def extra_repr(self) -> str:
         """Its sizes, and what differs from the usual."""
         text = f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, op={self.op!r}"
-        return text + (", ceil_mode=True" if self.ceil_mode else "") + ("" if self.count_include_pad else ", count_include_pad=False")
+        text += ", ceil_mode=True" if self.ceil_mode else ""
+        return text + ("" if self.count_include_pad else ", count_include_pad=False")
 
 
 class MaxPool2d(Pool):
@@ -68,6 +69,7 @@ class AvgPool2d(Pool):
     """
 
     def __init__(
-        self, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True
-    ) -> None:
+        self, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:  # fmt: skip
         super().__init__(kernel_size, stride, padding, "mean", ceil_mode, count_include_pad)

@@ -48,7 +48,7 @@ def read_arrays(path: str | Path) -> dict[str, Array]:
     """
     if not zipfile.is_zipfile(path):
         Path(path).stat()  # says in Python's own words if there is no such file
-        raise ArgumentError("parameters are read from an .npz file", f"{path}, which is none", "a file that save() wrote")
+        raise ArgumentError("parameters are read from an .npz file", f"{path}, which is none", "a file of save()")
     try:
         with zipfile.ZipFile(path) as archive:
             return {name.removesuffix(".npy"): _read(archive, name) for name in archive.namelist()}

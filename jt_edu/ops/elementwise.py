@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jt_edu import functions as f
-from jt_edu.dtypes import as_dtype, bool_
+from jt_edu.dtypes import as_dtype, bool_, float_of
 from jt_edu.errors import ArgumentError
 from jt_edu.meta import Elementwise
 from jt_edu.var import Var, as_var
@@ -175,7 +175,8 @@ def softplus(x: Any) -> Var:
         1000.0
     """
     v = as_var(x)
-    return v.apply(f.MAXIMUM, 0) + (-v.apply(f.ABSOLUTE)).apply(f.EXP).apply(f.LOG1P)
+    v = v.cast(float_of(v.dtype))
+    return v.where_not(v < 0, 0) + v.where_not(v >= 0, -v).apply(f.EXP).apply(f.LOG1P)
 
 
 @_method

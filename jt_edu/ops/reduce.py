@@ -198,7 +198,7 @@ def std(
         1.0
     """
     axes, keep = pick_axes("std", dims, dim, axis, keepdims, keepdim)
-    return var(x, axes, keep, unbiased).apply(f.SQRT)
+    return _root(var(x, axes, keep, unbiased), 2)
 
 
 @method
@@ -285,4 +285,10 @@ def norm(
     if p == 1:
         return sum(size, axes, keep)
     total = sum(size * size if p == 2 else size**p, axes, keep)
-    return total.apply(f.SQRT) if p == 2 else total ** (1 / p)
+    return _root(total, p)
+
+
+def _root(x: Var, p: float) -> Var:
+    """x ** (1 / p), with gradient 0 where x is 0, as in PyTorch: the length of a zero vector has no direction."""
+    safe = x.where_not(x == 0, 1)
+    return (safe.apply(f.SQRT) if p == 2 else safe ** (1 / p)).where_not(x == 0, 0)

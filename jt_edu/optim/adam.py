@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jt_edu.errors import ArgumentError
-from jt_edu.optim.base import Factor, Group, Optimizer, check_number
+from jt_edu.functions import SQRT
+from jt_edu.optim.base import Factor, Group, Optimizer
+from jt_edu.optim.params import check_number
 from jt_edu.var import Var
 
 
@@ -55,10 +57,14 @@ class Adam(Optimizer):
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """One step of the formula."""
         p, g = self.decay(p, g, factor)
-        m = state["mean"] * factor(lambda now, t: now["betas"][0]) + g * factor(lambda now, t: 1 - now["betas"][0])
-        v = state["square"] * factor(lambda now, t: now["betas"][1]) + g * g * factor(lambda now, t: 1 - now["betas"][1])
-        size = v.sqrt() * factor(lambda now, t: 1 / math.sqrt(1 - now["betas"][1] ** t)) + factor(lambda now, t: now["eps"])
-        return p - m / size * factor(lambda now, t: now["lr"] / (1 - now["betas"][0] ** t)), {"mean": m, "square": v}
+        keep_m, new_m = factor(lambda now, t: now["betas"][0]), factor(lambda now, t: 1 - now["betas"][0])
+        keep_v, new_v = factor(lambda now, t: now["betas"][1]), factor(lambda now, t: 1 - now["betas"][1])
+        m = state["mean"] * keep_m + g * new_m
+        v = state["square"] * keep_v + g * g * new_v
+        unbiased = factor(lambda now, t: 1 / math.sqrt(1 - now["betas"][1] ** t))
+        speed = factor(lambda now, t: now["lr"] / (1 - now["betas"][0] ** t))
+        way = m / (v.apply(SQRT) * unbiased + factor(lambda now, t: now["eps"]))
+        return p - way * speed, {"mean": m, "square": v}
 
     def decay(self, p: Var, g: Var, factor: Factor) -> tuple[Var, Var]:
         """Parameter and gradient after weight decay."""

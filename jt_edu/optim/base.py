@@ -2,8 +2,8 @@
 
     step(loss)     gradients of the loss -> new parameters and states -> all computed in one go -> all take effect
 
-A rule (SGD, Adam, ...) only says how one parameter and its states move, given a gradient. Nothing is changed before every
-new number is there: an interrupt leaves either all parameters moved or none.
+A rule (SGD, Adam, ...) only says how one parameter and its states move, given a gradient. Nothing is changed before
+every new number is there: an interrupt leaves either all parameters moved or none.
 
     param_groups   [{"params": [Var, ...], "lr": 0.1, ...}, ...]    numbers may be changed at any time
     state          one dict per parameter: {"step": 3, "momentum": Var, ...}
@@ -21,11 +21,12 @@ from typing import Any
 import numpy as np
 
 from jt_edu.build import at_replay, knob
-from jt_edu.errors import ArgumentError, DtypeError, GradientError, ShapeError
+from jt_edu.errors import ArgumentError, GradientError, ShapeError
 from jt_edu.ops.create import sync
 from jt_edu.ops.elementwise import maximum, minimum
 from jt_edu.ops.gradient import grad, why_no_grad
 from jt_edu.ops.reduce import norm
+from jt_edu.optim.params import as_groups, as_leaves, as_vars, check_number, label, zeros
 from jt_edu.settings import current, no_grad
 from jt_edu.var import Var
 
@@ -81,7 +82,7 @@ class Optimizer:
         self.state: list[dict[str, Any]] = []
         self._told: set[int] = set()  # ids of parameters that a warning was about
         self._mine = False  # gradients in .grad were put there by `backward` of this optimizer
-        for group in _as_groups(params):
+        for group in as_groups(params):
             self.add_param_group(group)
 
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
@@ -100,17 +101,18 @@ class Optimizer:
             raise ArgumentError('a group of parameters is {"params": [...], ...}', repr(group))
         unknown = sorted(set(group) - set(self.defaults) - {"params", "initial_lr"})
         if unknown:
-            raise ArgumentError(f"{type(self).__name__} has the settings {', '.join(self.defaults)}", ", ".join(unknown))
-        fresh: Group = {**self.defaults, **group, "params": _as_vars(group["params"])}
+            known_ones = ", ".join(self.defaults)
+            raise ArgumentError(f"{type(self).__name__} has the settings {known_ones}", ", ".join(unknown))
+        fresh: Group = {**self.defaults, **group, "params": as_vars(group["params"])}
         self.check(fresh)
         known = {id(p) for p in self._params()}
         for p in fresh["params"]:
             if id(p) in known:
-                raise ArgumentError("an optimizer moves each parameter once", f"{_name(p)} in two places")
+                raise ArgumentError("an optimizer moves each parameter once", f"{label(p)} in two places")
             known.add(id(p))
-        _as_leaves(fresh["params"])
+        as_leaves(fresh["params"])
         self.param_groups.append(fresh)
-        self.state += [{"step": 0, **{name: _zeros(p) for name in self.states}} for p in fresh["params"]]
+        self.state += [{"step": 0, **{name: zeros(p) for name in self.states}} for p in fresh["params"]]
 
     def _params(self) -> list[Var]:
         return [p for group in self.param_groups for p in group["params"]]
@@ -145,7 +147,7 @@ class Optimizer:
             retain_graph: keep what the loss was computed from, for further gradients of it.
         """
         found = self._gradients_of(loss)
-        totals = [(p, g if p.grad is None else p.grad + g) for p, g in zip(self._params(), found, strict=True) if g is not None]
+        totals = [(p, g) for p, g in zip(self._params(), self._added(found), strict=True) if g is not None]
         del found
         sync([loss, *(total for _, total in totals), *_riders()])
         for p, total in totals:
@@ -156,7 +158,7 @@ class Optimizer:
     def clip_grad_norm(self, max_norm: float, norm_type: float = 2.0) -> Var:
         """Shorten the gradients in `.grad`, all by one factor, so that together they are no longer than `max_norm`.
 
-            factor = min(1, max_norm / (norm + 1e-6)),   norm = (sum over all gradients of |g|**norm_type)**(1 / norm_type)
+            factor = min(1, max_norm / (norm + 1e-6)),    norm = (sum of |g|**norm_type)**(1 / norm_type)
 
         Args:
             max_norm: the longest that is left as it is.
@@ -171,8 +173,10 @@ class Optimizer:
         check_number("norm_type", norm_type, 0.0, math.inf)
         graded = [p for p in self._params() if p.grad is not None]
         if not graded or norm_type == 0:
-            raise GradientError("clip_grad_norm shortens gradients by a p-norm, p > 0", f"{len(graded)} gradients, p = {norm_type}",
-                                "optimizer.backward(loss) first")  # fmt: skip
+            raise GradientError(
+                "clip_grad_norm shortens gradients by a p-norm, p > 0", f"{len(graded)} gradients, p = {norm_type}",
+                "optimizer.backward(loss) first",
+            )  # fmt: skip
         with no_grad():
             total = _together([norm(p.grad, norm_type) for p in graded], norm_type)
             factor = minimum(max_norm / (total + 1e-6), 1.0)
@@ -202,7 +206,7 @@ class Optimizer:
         fresh = [p for p in unreached if id(p) not in self._told]
         if fresh:
             self._told |= {id(p) for p in fresh}
-            names = ", ".join(_name(p) for p in fresh)
+            names = ", ".join(label(p) for p in fresh)
             warnings.warn(f"the loss does not depend on {names}: no gradient, no change", UserWarning, stacklevel=4)
 
     # moving
@@ -210,7 +214,7 @@ class Optimizer:
     def step(self, loss: Var | None = None, retain_graph: bool = False) -> None:
         """Move all parameters once.
 
-        With a loss: gradients of the loss are added to what `backward` collected, the parameters move, and the collected
+        With a loss: its gradients are added to what `backward` collected, the parameters move, and the collected
         gradients are forgotten. Gradients, new parameters, states and the loss are computed in one go. Without: the
         gradients in `.grad` are used, whether `optimizer.backward` or `loss.backward()` put them there (those of
         `loss.backward()` stay until `zero_grad()`, as in PyTorch).
@@ -274,7 +278,7 @@ class Optimizer:
     def state_dict(self) -> dict[str, Any]:
         """Settings and states as they are now: {"state": {number of parameter: {...}}, "param_groups": [...]}."""
         numbers = {id(p): k for k, p in enumerate(self._params())}
-        state = {k: {n: v.detach() if isinstance(v, Var) else v for n, v in s.items()} for k, s in enumerate(self.state)}
+        state = {k: {name: _snapshot(v) for name, v in one.items()} for k, one in enumerate(self.state)}
         groups = [{**group, "params": [numbers[id(p)] for p in group["params"]]} for group in self.param_groups]
         return {"state": state, "param_groups": groups}
 
@@ -316,57 +320,8 @@ class Optimizer:
         return f"{type(self).__name__}({len(self._params())} parameters, {settings})"
 
 
-def check_number(name: str, value: Any, low: float, high: float) -> None:
-    """A real number from low to high.
-
-    Example:
-        >>> check_number("lr", 0.1, 0.0, 1.0)
-    """
-    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not real or not low <= value <= high:
-        raise ArgumentError(f"{name} is a number from {low:g} to {high:g}", repr(value))
-
-
-def _as_groups(params: Any) -> list[Mapping[str, Any]]:
-    if isinstance(params, (Var, str, Mapping)) or not isinstance(params, Iterable):
-        raise ArgumentError(
-            "an optimizer is given a list of Vars", type(params).__name__,
-            "model.parameters()" if hasattr(params, "parameters") else "[w, b]",
-        )  # fmt: skip
-    listed = list(params)
-    if not listed:
-        raise ArgumentError("an optimizer needs parameters to move", "an empty list", "model.parameters()")
-    return listed if isinstance(listed[0], Mapping) else [{"params": listed}]
-
-
-def _as_vars(params: Any) -> list[Var]:
-    """Vars from Vars, or from pairs (name, Var)."""
-    listed = [params] if isinstance(params, Var) else list(params)
-    found = [p[1] if isinstance(p, tuple) and len(p) == 2 else p for p in listed]
-    if not found:
-        raise ArgumentError("a group holds parameters", "an empty list", "model.parameters()")
-    for p in found:
-        if not isinstance(p, Var):
-            raise ArgumentError("parameters are Vars", f"{type(p).__name__}", "model.parameters()")
-        if not p.dtype.is_float:
-            raise DtypeError("parameters are floats", f"{_name(p)} of dtype {p.dtype}", "p.float()")
-    return found
-
-
-def _as_leaves(params: list[Var]) -> None:
-    """Compute what is only promised yet, and forget how: training starts from numbers."""
-    derived = [p for p in params if p.node.inputs]
-    sync(derived)
-    for p in derived:
-        p.update(p)
-
-
-def _zeros(p: Var) -> Var:
-    return Var(np.zeros(p.shape), p.dtype).stop_grad()
-
-
-def _name(p: Var) -> str:
-    return p.name or f"the parameter of shape {p.shape}"
+def _snapshot(value: Any) -> Any:
+    return value.detach() if isinstance(value, Var) else value
 
 
 def _together(lengths: list[Var], p: float) -> Var:

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from jt_edu.errors import ArgumentError
-from jt_edu.optim.base import Optimizer, check_number
+from jt_edu.optim.base import Optimizer
+from jt_edu.optim.params import check_number
 
 
 class Schedule:
@@ -22,8 +23,8 @@ class Schedule:
 
     Args:
         optimizer: whose learning rates it sets. Those it has now are the base rates.
-        last_epoch: the number of the last epoch that is over; -1 to start. The base rates are then `initial_lr` of the
-            groups, where there is one.
+        last_epoch: the number of the last epoch that is over, -1 to start; from 0 on, the base rates are `initial_lr`
+            of the groups, where there is one.
 
     Example:
         >>> class Halve(Schedule):
@@ -257,9 +258,9 @@ class ReduceLROnPlateau:
 
     def is_better(self, metric: float) -> bool:
         """Whether a metric counts as an improvement."""
-        if self.mode == "min":
-            return metric < (self.best * (1 - self.threshold) if self.threshold_mode == "rel" else self.best - self.threshold)
-        return metric > (self.best * (1 + self.threshold) if self.threshold_mode == "rel" else self.best + self.threshold)
+        margin = self.threshold if self.mode == "max" else -self.threshold
+        bound = self.best * (1 + margin) if self.threshold_mode == "rel" else self.best + margin
+        return metric > bound if self.mode == "max" else metric < bound
 
     def _reduce(self) -> None:
         for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jt_edu.errors import ArgumentError
-from jt_edu.optim.base import Factor, Group, Optimizer, check_number
+from jt_edu.optim.base import Factor, Group, Optimizer
+from jt_edu.optim.params import check_number
 from jt_edu.var import Var
 
 

@@ -12,8 +12,9 @@
 # %%
 import time
 
-import jt_edu as jt
 import numpy as np
+
+import jt_edu as jt
 
 a = jt.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 b = jt.array([[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]])
@@ -94,6 +95,7 @@ jt.explain(z)
 #
 # **Predict.** The next expression has 5 operators on 4 million numbers. How many times faster is one loop than five?
 
+
 # %%
 def best_of(times, **flags):
     """Milliseconds of the fastest of several runs, and the bytes that its kernels read and wrote."""
@@ -149,7 +151,7 @@ jt.graph(loss, da)
 # %% [markdown]
 # **Look.** Nothing ran. Walking back from the loss, each operator added the nodes of its own derivative: dashed outlines,
 # marked ∂. They are nodes like any other: they are fused, run, and can be differentiated again. The derivative of
-# $a \cdot b + 1$ by $a$ is $b$:
+# `a * b + 1` by `a` is `b`:
 
 # %%
 print(da.numpy())
@@ -175,6 +177,7 @@ except jt.ShapeError as error:
 # ## 7. Your turn
 #
 # Guess first, then run. `guess` is how many kernels will run in each of the three snippets.
+
 
 # %%
 def count_kernels(snippet):

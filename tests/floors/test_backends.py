@@ -187,6 +187,16 @@ def test_both_backends_give_the_same_values_for_every_kind_of_parameter(three_th
     np.testing.assert_allclose(found[0], found[1], rtol=1e-6)
 
 
+def test_a_number_comes_in_the_dtype_that_the_source_states(backend):
+    parameters = (Parameter("out", "float64", 1), Parameter("s", "float32"))
+    source = Source("def kernel(lo, hi, out, s):\n    out[0] = s\n", parameters)
+    out = np.zeros(1)
+
+    backend.compile(source).call(0, 1, out, 0.1)
+
+    assert out[0] == np.float32(0.1) != 0.1
+
+
 def test_each_thread_has_its_own_scratch_and_blocks_begin_where_they_should(backend, three_threads):
     x = np.ones((10, 4), np.float32)
     out, scratch = np.zeros(10, np.float32), np.zeros(pool.threads(), np.float32)
@@ -567,22 +577,22 @@ def test_each_block_runs_once_and_the_caller_does_the_first():
     assert len(set(seen.values())) == 4
 
 
-@pytest.mark.parametrize("bad", [0, 2])
-def test_an_error_in_a_block_is_raised_when_all_blocks_have_ended(bad):
+@pytest.mark.parametrize("bad", [{0}, {2}, {1, 2}])
+def test_the_error_of_the_first_bad_block_is_raised_when_all_blocks_have_ended(bad):
     ended = []
 
     def task(k):
-        if k == bad:
+        time.sleep(0.05 * (3 - k))  # the last block is the first to fail
+        if k in bad:
             raise ZeroDivisionError(k)
-        time.sleep(0.05)
         ended.append(k)
 
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(ZeroDivisionError, match=str(min(bad))):
         pool.run(task, 3)
 
-    assert sorted(ended) == [k for k in range(3) if k != bad]
+    assert set(ended) == {0, 1, 2} - bad
     pool.run(ended.append, 3)  # and the pool is as good as new
-    assert len(ended) == 5
+    assert len(ended) == 6 - len(bad)
 
 
 def test_a_launch_inside_a_block_runs_in_its_thread():

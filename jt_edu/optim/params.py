@@ -1,0 +1,71 @@
+"""Params: what an optimizer accepts as parameters and settings, and what it refuses.
+
+    [w, b]     [("w", w), ("b", b)]     [{"params": [w], "lr": 0.1}, {"params": [b]}]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from jt_edu.errors import ArgumentError, DtypeError
+from jt_edu.ops.create import sync
+from jt_edu.var import Var
+
+
+def check_number(name: str, value: Any, low: float, high: float) -> None:
+    """A real number from low to high.
+
+    Example:
+        >>> check_number("lr", 0.1, 0.0, 1.0)
+    """
+    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not real or not low <= value <= high:
+        raise ArgumentError(f"{name} is a number from {low:g} to {high:g}", repr(value))
+
+
+def as_groups(params: Any) -> list[Mapping[str, Any]]:
+    """Groups from groups, or from one list of parameters."""
+    if isinstance(params, Var | str | Mapping) or not isinstance(params, Iterable):
+        raise ArgumentError(
+            "an optimizer is given a list of Vars", type(params).__name__,
+            "model.parameters()" if hasattr(params, "parameters") else "[w, b]",
+        )  # fmt: skip
+    listed = list(params)
+    if not listed:
+        raise ArgumentError("an optimizer needs parameters to move", "an empty list", "model.parameters()")
+    return listed if isinstance(listed[0], Mapping) else [{"params": listed}]
+
+
+def as_vars(params: Any) -> list[Var]:
+    """Vars from Vars, or from pairs (name, Var)."""
+    listed = [params] if isinstance(params, Var) else list(params)
+    found = [p[1] if isinstance(p, tuple) and len(p) == 2 else p for p in listed]
+    if not found:
+        raise ArgumentError("a group holds parameters", "an empty list", "model.parameters()")
+    for p in found:
+        if not isinstance(p, Var):
+            raise ArgumentError("parameters are Vars", f"{type(p).__name__}", "model.parameters()")
+        if not p.dtype.is_float:
+            raise DtypeError("parameters are floats", f"{label(p)} of dtype {p.dtype}", "p.float()")
+    return found
+
+
+def as_leaves(params: list[Var]) -> None:
+    """Compute what is only promised yet, and forget how: training starts from numbers."""
+    derived = [p for p in params if p.node.inputs]
+    sync(derived)
+    for p in derived:
+        p.update(p)
+
+
+def zeros(p: Var) -> Var:
+    """A state that starts at 0."""
+    return Var(np.zeros(p.shape), p.dtype).stop_grad()
+
+
+def label(p: Var) -> str:
+    """What a parameter is called in messages."""
+    return p.name or f"the parameter of shape {p.shape}"

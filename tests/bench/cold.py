@@ -1,0 +1,77 @@
+"""Cold: how long until something has happened, from the start of the interpreter?
+
+Each sample is a process of its own; what counts is the CPU time of that process and all its threads, as the system
+tells it afterwards. The first start, which lets Python write its own .pyc files, counts for nothing.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.bench.measure import Times, spread
+from tests.bench.rows import Figures, Goal, Row, Run
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None
+
+ROOT = Path(__file__).resolve().parents[2]
+STEP = {"ours": ["-m", "tests.bench.mlp_ours"], "peer": ["-m", "tests.bench.mlp_peer"]}
+IMPORT = {"ours": ["-c", "import jt_edu; print(0)"], "peer": ["-c", "import torch; print(0)"]}
+
+
+def start(arguments: list[str], cache: str) -> tuple[float, float]:
+    """CPU seconds of a Python with these arguments, and the number that it printed."""
+    if resource is None:
+        raise OSError("the CPU time of a child is told on Linux and macOS only")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    child = subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, env={**os.environ, "JT_EDU_CACHE": cache},
+        check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if child.returncode:
+        raise RuntimeError(f"python {' '.join(arguments)}: {child.stderr.strip().splitlines()[-1]}")
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, float(child.stdout)
+
+
+def first_step(run: Run) -> Figures:
+    """Each time with an empty cache of kernels."""
+    with tempfile.TemporaryDirectory() as folder:
+        folders = (str(Path(folder) / str(k)) for k in range(1000))
+        return _samples(STEP, run, lambda: next(folders))
+
+
+def first_step_from_disk(run: Run) -> Figures:
+    """With the kernels of an earlier start."""
+    with tempfile.TemporaryDirectory() as folder:
+        return _samples(STEP, run, lambda: folder)
+
+
+def importing(run: Run) -> Figures:
+    """The import alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        return _samples(IMPORT, run, lambda: folder)
+
+
+def _samples(programs: dict[str, list[str]], run: Run, cache) -> Figures:
+    for arguments in programs.values():
+        start(arguments, cache())
+    found, said = {"ours": [], "peer": []}, {}
+    for _ in range(1 if run.quick else 7):
+        for side, arguments in programs.items():
+            seconds, said[side] = start(arguments, cache())
+            found[side].append(seconds)
+    ours, peer = (Times(tuple(found[side])) for side in ("ours", "peer"))
+    error = abs(said["ours"] - said["peer"]) / max(abs(said["peer"]), 1e-30)
+    return Figures(ours.best * 1e3, peer.best * 1e3, peer.best / ours.best, spread(peer, ours), None, error)
+
+
+ROWS = (
+    Row("first step, empty cache", (Goal("ms", 3000),), work=first_step, group="start"),
+    Row("first step, kernels on disk", (Goal("ms", 1000),), work=first_step_from_disk, group="start"),
+    Row("import", (), work=importing, group="start"),
+)

@@ -1,0 +1,142 @@
+"""Rows: what is a line of the table, what is its goal, and how is it filled in?
+
+    Row  --build(*size)-->  Case: ours, peer, limit  --take_turns-->  Figures  --goals-->  Result
+    Row  --work(run)--------------------------------------------->   Figures               for what is no pair of calls
+
+A row says as data what it measures and what it should reach. Both sides are given the same numbers, and before anything
+is timed their answers are compared. A row that fails is told in the table, and the others go on.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import jt_edu as jt
+from tests.bench.measure import Clock, largest_error, spread, take_turns
+
+AT_LEAST = {"ratio", "limit"}
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A bar: `ratio` (peer / ours) and `limit` (share of it) at least, `ms` at most."""
+
+    kind: str
+    value: float
+
+    def met(self, figures: "Figures") -> bool:
+        found = {"ratio": figures.ratio, "limit": figures.limit, "ms": figures.ours}[self.kind]
+        if found is None:
+            return False
+        return found >= self.value if self.kind in AT_LEAST else found <= self.value
+
+
+@dataclass(frozen=True)
+class Case:
+    """The calls of a row. `limit` does what the row cannot do without, and is worth `limit_share` of it."""
+
+    ours: Callable[[], Any]
+    peer: Callable[[], Any]
+    limit: Callable[[], Any] | None = None
+    limit_share: float = 1.0
+    steps: int = 1  # how many calls one after the other are compared: training has a memory
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What was found; times in ms of CPU."""
+
+    ours: float | None = None
+    peer: float | None = None
+    ratio: float | None = None
+    spread: tuple[float, float] | None = None  # quartiles of the ratio
+    limit: float | None = None  # share of the limit that was reached
+    error: float | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table: either `build` and its sizes, or `work`."""
+
+    name: str
+    goals: tuple[Goal, ...] = ()
+    build: Callable[..., Case] | None = None
+    size: tuple[int, ...] = ()
+    tiny: tuple[int, ...] = ()
+    work: "Callable[[Run], Figures] | None" = None
+    group: str = ""
+    tolerance: float = 2e-5
+
+
+@dataclass(frozen=True)
+class Result:
+    row: Row
+    figures: Figures = field(default_factory=Figures)
+    failed: str = ""
+
+    @property
+    def missed(self) -> list[Goal]:
+        return [g for g in self.row.goals if not g.met(self.figures)]
+
+
+@dataclass
+class Run:
+    """What rows know of the run that they are part of."""
+
+    rounds: int = 25
+    quick: bool = False
+    clock: Clock = time.process_time
+    results: list[Result] = field(default_factory=list)
+    compiled: list[float] = field(default_factory=list)  # seconds, one for each kernel that was compiled
+
+
+def fill(row: Row, run: Run) -> Result:
+    """Measure a row. Whatever goes wrong is part of the result."""
+    try:
+        figures = row.work(run) if row.build is None else measure_case(row.build(*row.size), row, run)
+        result = Result(row, figures)
+        if figures.error is not None and not figures.error <= row.tolerance:
+            result = Result(row, figures, f"wrong: an error of {figures.error:.1e}, {row.tolerance:.0e} is allowed")
+    except Exception as error:  # noqa: BLE001  a bench goes on
+        result = Result(row, failed=f"{type(error).__name__}: {error}".splitlines()[0])
+    run.results.append(result)
+    return result
+
+
+def measure_case(case: Case, row: Row, run: Run) -> Figures:
+    """Compile, compare, then time all sides by turns."""
+    error, seconds = compare(case)
+    run.compiled += seconds
+    sides = {"ours": case.ours, "peer": case.peer} | ({"limit": case.limit} if case.limit else {})
+    times = take_turns(sides, run.rounds, run.clock)
+    ours, peer = times["ours"], times["peer"]
+    limit = times["limit"].best * case.limit_share / ours.best if case.limit else None
+    return Figures(ours.best * 1e3, peer.best * 1e3, peer.best / ours.best, spread(peer, ours), limit, error)
+
+
+def compare(case: Case) -> tuple[float, list[float]]:
+    """The largest error of ours beside the peer, and the seconds that each new kernel took to compile."""
+    worst, seconds = 0.0, []
+    for _ in range(case.steps):
+        with jt.trace() as t:
+            ours = numbers(case.ours())
+        seconds += [k.compile_seconds for k in t.kernels if k.compiled]
+        worst = max(worst, largest_error(ours, numbers(case.peer())))
+    return worst, seconds
+
+
+def numbers(answer: Any) -> list[np.ndarray]:
+    """The arrays in an answer: a Var, a tensor, or several."""
+    if isinstance(answer, (tuple, list)):
+        return [n for part in answer for n in numbers(part)]
+    return [np.array((answer if isinstance(answer, jt.Var) else answer.detach()).numpy())]
+
+
+def vars_and_tensors(*arrays: np.ndarray) -> tuple[list[Any], list[Any]]:
+    """The same numbers for both sides, each in memory of its own, as its users would have them."""
+    import torch  # noqa: PLC0415  tests that have no peer still import this file
+
+    return [jt.array(a) for a in arrays], [torch.tensor(a) for a in arrays]

@@ -97,7 +97,7 @@ def spirals(
     return _points(r[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1), which, noise, attributes)
 
 
-def _check(n: int, classes: int, noise: float) -> None:
+def _check(n: Any, classes: Any, noise: Any) -> None:
     if not isinstance(n, int) or not isinstance(classes, int) or classes < 1 or n < classes:
         raise ArgumentError("toy data needs a point for each class", f"n {n!r}, classes {classes!r}")
     if not noise >= 0:

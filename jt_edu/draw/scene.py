@@ -79,7 +79,7 @@ def title(card: Card) -> tuple[str, str]:
     """First line of a card: what is set in bold, and the rest."""
     if not card.name:
         return cut(card.op, 32), ""
-    return cut(card.name, 20), "" if card.kind == "source" else f" = {cut(card.op, 28)}"
+    return cut(card.name, 20), "" if card.kind == "source" else f"= {cut(card.op, 28)}"
 
 
 def kind(card: Card) -> str:
@@ -90,7 +90,7 @@ def kind(card: Card) -> str:
 def card_width(card: Card) -> float:
     """As wide as its two lines and the slant of its outline need."""
     bold, rest = title(card)
-    first = width(bold, 13, "bold") + width(rest, 13) + BETWEEN + width(kind(card), 11, "caps")
+    first = width(bold, 13, "bold") + width(f" {rest}", 13) + BETWEEN + width(kind(card), 11, "caps")
     second = width(cut(card.facts, 40), 11.5, "mono") + BETWEEN + width(number(card), 11, "mono")
     return round(max(first, second) + 2 * PAD.get(card.kind, 15.0))
 

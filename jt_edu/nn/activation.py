@@ -150,7 +150,8 @@ class Softmax(Module):
 
     def execute(self, x: Any) -> Var:
         """Positive, and 1 in all along `dim`."""
-        return softmax(x, self.dim)
+        out: Var = softmax(x, self.dim)
+        return out
 
     def extra_repr(self) -> str:
         """Which axis."""

@@ -33,7 +33,7 @@ def dropout(x: Any, p: float = 0.5, is_train: bool = True) -> Var:
     return (v * (1 / (1 - p) if p < 1 else 0)).where_not(gone, 0)
 
 
-def _check(p: float) -> None:
+def _check(p: Any) -> None:
     if isinstance(p, bool) or not isinstance(p, (int, float)) or not 0 <= p <= 1:
         raise ArgumentError("dropout forgets with a probability p from 0 to 1", repr(p))
 

@@ -124,7 +124,7 @@ def embedding(x: Any, weight: Any, padding_idx: int | None = None) -> Var:
                [1.]], dtype=float32)
     """
     positions, table = as_var(x), as_var(weight)
-    rows = getitem(table, positions)
+    rows: Var = getitem(table, positions)
     if padding_idx is None:
         return rows
     return rows.where_not((positions == padding_idx).unsqueeze(-1), getitem(table.detach(), positions))

@@ -140,6 +140,9 @@ def _reduced(loss: Var, reduction: str) -> Var:
 class _Loss(Module):
     """What all losses share: how they are reduced."""
 
+    weight: Var | None
+    pos_weight: Var | None
+
     def __init__(self, reduction: str = "mean") -> None:
         self.reduction = _check_reduction(reduction)
 

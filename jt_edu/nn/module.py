@@ -170,7 +170,7 @@ class Module:
 
     def register_buffer(self, name: str, value: Any, persistent: bool = True) -> Var:
         """Keep a Var that is no parameter, such as a running mean. `persistent=False` leaves it out of `state_dict`."""
-        if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
+        if not str(name).isidentifier() or str(name).startswith("_"):
             raise ArgumentError("a buffer has the name of an attribute, without a leading underscore", repr(name))
         var = as_var(value).stop_grad()
         setattr(self, name, var)
@@ -248,7 +248,9 @@ class Module:
         """All parameters and float buffers as bfloat16."""
         return self.cast("bfloat16")
 
-    float32, float16, float64 = float, half, double
+    float32 = float
+    float16 = half
+    float64 = double
 
     # what it has learned
 

@@ -55,6 +55,8 @@ class BatchNorm(Module):
         array([0.2, 0.7], dtype=float32)
     """
 
+    running_mean: Var
+    running_var: Var
     passed_over = ("num_batches_tracked",)  # PyTorch counts batches; nothing here depends on that
 
     def __init__(
@@ -82,7 +84,9 @@ class BatchNorm(Module):
         else:
             spread = (self.running_var.reshape(box) + self.eps).apply(RSQRT)
             out = (v - self.running_mean.reshape(box)) * spread
-        return out if self.weight is None else out * self.weight.reshape(box) + self.bias.reshape(box)
+        if self.weight is None or self.bias is None:
+            return out
+        return out * self.weight.reshape(box) + self.bias.reshape(box)
 
     def _of_the_batch(self, x: Var, box: tuple[int, ...]) -> Var:
         n = x.shape[0] * math.prod(x.shape[2:])
@@ -93,7 +97,7 @@ class BatchNorm(Module):
             )  # fmt: skip
         axes = (0, *range(2, x.ndim))
         middle = mean(x, axes, True)
-        away = x - middle
+        away: Var = x - middle
         variance = mean(away * away, axes, True)
         self._remember(middle, variance * (n / (n - 1)))
         return away * (variance + self.eps).apply(RSQRT)
@@ -173,7 +177,7 @@ def layer_norm(x: Any, normalized_shape: Any, weight: Any = None, bias: Any = No
         raise ShapeError(f"layer norm over {shape} takes Vars that end in these axes", f"shape {v.shape}")
     _check_float("layer norm", v)
     axes = tuple(range(v.ndim - len(shape), v.ndim))
-    away = v - mean(v, axes, True)
+    away: Var = v - mean(v, axes, True)
     out = away * (mean(away * away, axes, True) + eps).apply(RSQRT)
     out = out if weight is None else out * as_var(weight)
     return out if bias is None else out + as_var(bias)
@@ -184,7 +188,7 @@ def _check_float(name: str, x: Var) -> None:
         raise DtypeError(f"{name} works on real floats", f"dtype {x.dtype}", "x.float()")
 
 
-def _positive(name: str, value: float) -> float:
+def _positive(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
         raise ArgumentError(f"{name} is a number that is not negative", repr(value))
     return float(value)

@@ -12,6 +12,9 @@ from jt_edu.nn.module import Module
 class _Row(Module):
     """Modules (or functions) in order, each under a name; the names are their numbers unless given."""
 
+    def __init__(self, *args: Any) -> None:
+        self._put(_numbered(args))
+
     def _put(self, parts: Iterable[tuple[str, Any]]) -> None:
         self._layers = {name: self._checked(part) for name, part in parts}
 
@@ -74,7 +77,7 @@ class _Row(Module):
         parts.insert(index, self._checked(part))
         self._put((str(k), p) for k, p in enumerate(parts))
 
-    def add_module(self, name: str, part: Any) -> None:
+    def add_module(self, name: Any, part: Any) -> None:
         """Put one more at the end, under a name of its own."""
         if not isinstance(name, str) or not name or "." in name:
             raise ArgumentError("a module has a name without dots", repr(name))
@@ -112,9 +115,6 @@ class Sequential(_Row):
           (2): Linear(in_features=4, out_features=2, bias=True)
         )
     """
-
-    def __init__(self, *args: Any) -> None:
-        self._put(_numbered(args))
 
     def _checked(self, part: Any) -> Any:
         if not callable(part):

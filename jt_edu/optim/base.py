@@ -48,6 +48,7 @@ class Factor:
         at_replay(self._count)
 
     def __call__(self, formula: Callable[[Group, int], float]) -> float:
+        """The number as it is now."""
         return knob(lambda: formula(self.group, self._step))
 
     def _count(self) -> None:
@@ -95,7 +96,7 @@ class Optimizer:
 
     # parameters and settings
 
-    def add_param_group(self, group: Mapping[str, Any]) -> None:
+    def add_param_group(self, group: Any) -> None:
         """Train further parameters: {"params": [...]}, and settings that differ from those of the optimizer."""
         if not isinstance(group, Mapping) or "params" not in group:
             raise ArgumentError('a group of parameters is {"params": [...], ...}', repr(group))
@@ -171,17 +172,17 @@ class Optimizer:
         """
         check_number("max_norm", max_norm, 0.0, math.inf)
         check_number("norm_type", norm_type, 0.0, math.inf)
-        graded = [p for p in self._params() if p.grad is not None]
+        graded = [(p, p.grad) for p in self._params() if p.grad is not None]
         if not graded or norm_type == 0:
             raise GradientError(
                 "clip_grad_norm shortens gradients by a p-norm, p > 0", f"{len(graded)} gradients, p = {norm_type}",
                 "optimizer.backward(loss) first",
             )  # fmt: skip
         with no_grad():
-            total = _together([norm(p.grad, norm_type) for p in graded], norm_type)
+            total = _together([norm(g, norm_type) for _, g in graded], norm_type)
             factor = minimum(max_norm / (total + 1e-6), 1.0)
-            for p in graded:
-                p.grad = p.grad * factor.cast(p.grad.dtype)
+            for p, g in graded:
+                p.grad = g * factor.cast(g.dtype)
         return total
 
     def _gradients_of(self, loss: Var) -> list[Var | None]:
@@ -282,7 +283,7 @@ class Optimizer:
         groups = [{**group, "params": [numbers[id(p)] for p in group["params"]]} for group in self.param_groups]
         return {"state": state, "param_groups": groups}
 
-    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
+    def load_state_dict(self, saved: Any) -> None:
         """Go on where the optimizer that wrote `saved` stopped: bit by bit the same steps. All of it, or nothing.
 
         Raises:

@@ -42,7 +42,7 @@ def as_groups(params: Any) -> list[Mapping[str, Any]]:
 def as_vars(params: Any) -> list[Var]:
     """Vars from Vars, or from pairs (name, Var)."""
     listed = [params] if isinstance(params, Var) else list(params)
-    found = [p[1] if isinstance(p, tuple) and len(p) == 2 else p for p in listed]
+    found: list[Any] = [p[1] if isinstance(p, tuple) and len(p) == 2 else p for p in listed]
     if not found:
         raise ArgumentError("a group holds parameters", "an empty list", "model.parameters()")
     for p in found:

@@ -88,7 +88,7 @@ class StepLR(Schedule):
         0.25
     """
 
-    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+    def __init__(self, optimizer: Optimizer, step_size: Any, gamma: float = 0.1, last_epoch: int = -1) -> None:
         if not isinstance(step_size, int) or step_size < 1:
             raise ArgumentError("step_size is a number of epochs from 1", repr(step_size))
         check_number("gamma", gamma, 0.0, math.inf)
@@ -157,7 +157,7 @@ class CosineAnnealingLR(Schedule):
         0.5
     """
 
-    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+    def __init__(self, optimizer: Optimizer, T_max: Any, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         if not isinstance(T_max, int) or T_max < 1:
             raise ArgumentError("T_max is a number of epochs from 1", repr(T_max))
         self.T_max, self.eta_min = T_max, eta_min
@@ -180,7 +180,7 @@ class LambdaLR(Schedule):
     """
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
-        groups = len(optimizer.param_groups) if isinstance(optimizer, Optimizer) else 0
+        groups = len(getattr(optimizer, "param_groups", ()))
         listed: list[Callable[[int], float]] = (
             list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * groups
         )

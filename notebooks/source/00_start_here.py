@@ -36,8 +36,8 @@ for node in t.built:
 print(f"\n{len(t.built)} nodes were built, {len(t.kernels)} kernels ran")
 
 # %% [markdown]
-# **Look.** None. Each operator made a *node*: a note that says which operator is meant, which values it reads, and the
-# shape and dtype of what will come out. Each node also remembers the line that you wrote.
+# **Look.** None. Each operator made a *node*: a note that says which operator is meant, which values it reads, and
+# the shape and dtype of what will come out. Each node also remembers the line that you wrote.
 #
 # Notes can be drawn. The next cell draws them; drawing runs nothing either.
 
@@ -46,8 +46,8 @@ y.graph()
 
 # %% [markdown]
 # Round boxes are arrays that exist. The number 1 is a small chip beside the operator that reads it. The frame around
-# `multiply` and `y = add` is the framework's plan: both operators will run in **one** kernel. A double outline marks what
-# will be stored in memory. Put the mouse on anything to read more.
+# `multiply` and `y = add` is the framework's plan: both operators will run in **one** kernel. A double outline marks
+# what will be stored in memory. Put the mouse on anything to read more.
 #
 # ## 2. Asking for numbers
 #
@@ -63,8 +63,8 @@ print()
 print(t.kernels[0].annotated)
 
 # %% [markdown]
-# **Look.** One array was allocated, for `y`: 6 numbers of 4 bytes. The product lives in the variable `t0` for the time of
-# one turn of the loop. Two operators became one loop; that is called *fusion*.
+# **Look.** One array was allocated, for `y`: 6 numbers of 4 bytes. The product lives in the variable `t0` for the
+# time of one turn of the loop. Two operators became one loop; that is called *fusion*.
 #
 # The text above is the real source of the kernel: Python, written by the framework, compiled by numba, and kept in a
 # file on your disk. Behind each line stands the operator it computes and the line of yours that asked for it.
@@ -85,13 +85,13 @@ z = ((x - x.mean()) * 2) @ w
 jt.explain(z)
 
 # %% [markdown]
-# **Look.** `explain` tells what would run, and why, without running it. Most edges of the graph are *fused*: the value is
-# computed in the very place where it is needed. No difference can be computed before the last element of `x` went into
-# the mean, so the first kernel has two loops, one after the other. And one edge is *cut*: matrices are multiplied by BLAS,
-# a library that wants whole arrays, so its input is stored first. Each decision names its rule.
+# **Look.** `explain` tells what would run, and why, without running it. Most edges of the graph are *fused*: the
+# value is computed in the very place where it is needed. No difference can be computed before the last element of `x`
+# went into the mean, so the first kernel has two loops, one after the other. And one edge is *cut*: matrices are
+# multiplied by BLAS, a library that wants whole arrays, so its input is stored first. Each decision names its rule.
 #
-# Fusing saves reading and writing, and that is what a loop like this spends its time on. `jt.flags.fuse = False` gives
-# each operator a kernel of its own, so the difference can be measured.
+# Fusing saves reading and writing, and that is what a loop like this spends its time on. `jt.flags.fuse = False`
+# gives each operator a kernel of its own, so the difference can be measured.
 #
 # **Predict.** The next expression has 5 operators on 4 million numbers. How many times faster is one loop than five?
 
@@ -118,8 +118,8 @@ print(f"\n{apart[1] / fused[1]:.1f} times the bytes, {apart[0] / fused[0]:.1f} t
 # %% [markdown]
 # ## 4. Another shape
 #
-# The first run of a new expression takes a moment: its kernel is compiled. (Only once; it is kept on disk for the next
-# time.)
+# The first run of a new expression takes a moment: its kernel is compiled. (Only once; it is kept on disk for the
+# next time.)
 #
 # **Predict.** The next cell runs the same expression on five other shapes. How many kernels are compiled?
 
@@ -131,14 +131,15 @@ for shape in [(2, 3), (7,), (30, 40), (5, 6, 7), (1000, 1000)]:
     print(f"{shape!s:<14} kernels run: {len(t.kernels)}   compiled: {t.compiled}")
 
 # %% [markdown]
-# **Look.** Lengths are arguments of a kernel, and axes that lie next to each other in memory are walked as one. So a new
-# shape needs no new kernel.
+# **Look.** Lengths are arguments of a kernel, and axes that lie next to each other in memory are walked as one. So a
+# new shape needs no new kernel.
 #
 # ## 5. The gradient is more graph
 #
 # How much does the sum of `a * b + 1` change when a number of `a` changes a little? That is what `jt.grad` answers.
 #
-# **Predict.** What is the gradient with respect to `a`: which array that you know already? And does `jt.grad` compute it?
+# **Predict.** What is the gradient with respect to `a`: which array that you know already? And does `jt.grad` compute
+# it?
 
 # %%
 with jt.trace() as t:
@@ -149,9 +150,9 @@ print(f"{len(t.built)} nodes were built, {len(t.kernels)} kernels ran")
 jt.graph(loss, da)
 
 # %% [markdown]
-# **Look.** Nothing ran. Walking back from the loss, each operator added the nodes of its own derivative: dashed outlines,
-# marked ∂. They are nodes like any other: they are fused, run, and can be differentiated again. The derivative of
-# `a * b + 1` by `a` is `b`:
+# **Look.** Nothing ran. Walking back from the loss, each operator added the nodes of its own derivative: dashed
+# outlines, marked ∂. They are nodes like any other: they are fused, run, and can be differentiated again. The
+# derivative of `a * b + 1` by `a` is `b`:
 
 # %%
 print(da.numpy())
@@ -160,8 +161,8 @@ assert (da.numpy() == b.numpy()).all()
 # %% [markdown]
 # ## 6. Break it
 #
-# Shapes are checked when you write an operator, not when it runs. **Predict**: which of the two lines in the `try` raises
-# the error, and what will it tell you?
+# Shapes are checked when you write an operator, not when it runs. **Predict**: which of the two lines in the `try`
+# raises the error, and what will it tell you?
 
 # %%
 try:
@@ -171,8 +172,8 @@ except jt.ShapeError as error:
     print(f"{type(error).__name__}: {error}")
 
 # %% [markdown]
-# **Look.** The first one: no kernel was ever made. An error of this framework says what was asked for, what was found, and
-# what you could try. `a` is as good as before; repair the line above and run it again.
+# **Look.** The first one: no kernel was ever made. An error of this framework says what was asked for, what was
+# found, and what you could try. `a` is as good as before; repair the line above and run it again.
 #
 # ## 7. Your turn
 #
@@ -207,18 +208,18 @@ for snippet, guessed in guess.items():
     print(f"{snippet.__name__}: you guessed {guessed}, it was {count_kernels(snippet)}\n")
 
 # %% [markdown]
-# A shape is known without computing. Printing numbers is not: the second snippet had to run a kernel in the middle. And
-# the third never asked for a number.
+# A shape is known without computing. Printing numbers is not: the second snippet had to run a kernel in the middle.
+# And the third never asked for a number.
 #
 # ## 8. Where to go on
 #
-# `jt.walk(loss)` leads through the six rooms of this house, for an expression of your own, and shows the real lines of the
-# framework in each. Below is the third stop; `jt.walk(loss)` alone in a cell shows all six.
+# `jt.walk(loss)` leads through the six rooms of this house, for an expression of your own, and shows the real lines
+# of the framework in each. Below is the third stop; `jt.walk(loss)` alone in a cell shows all six.
 
 # %%
 stop = jt.walk(loss).stops[2]
 print(stop.question, stop.words, stop.code, f"You now hold: {stop.holds}", sep="\n\n")
 
 # %% [markdown]
-# **Before you close this page**, answer in one sentence each: What is a node? When does something run? What does fusion
-# save? The course goes on with the gradient, by hand.
+# **Before you close this page**, answer in one sentence each: What is a node? When does something run? What does
+# fusion save? The course goes on with the gradient, by hand.

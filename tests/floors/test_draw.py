@@ -393,6 +393,14 @@ def test_a_line_between_kernels_says_what_it_carries():
     assert all(how.startswith("thick") for how, line, _ in scene.lines if not line.fused)
 
 
+def test_a_card_reads_as_the_line_that_made_it():
+    y = cards_of(Picture(graphs.multiply_add_sum()))[-1]
+
+    assert ["".join(text.itertext()) for text in y.findall(f"{SVG}text")] == [
+        "y = sum", "REINDEX REDUCE", "() float32 = 21.0", "6",
+    ]  # fmt: skip
+
+
 def test_every_kind_of_node_has_an_outline_of_its_own():
     outlines = set()
     for kind in ("source", "elementwise", "reindex", "reindex_reduce", "index", "code", "hostcall"):

@@ -90,7 +90,7 @@ UNARY = tuple(
         ("ceil", jt.ceil, np.ceil, _t("ceil"), REALS, "any", 1),
         ("trunc", jt.trunc, np.trunc, _t("trunc"), REALS, "any", 1),
         ("round", jt.round, np.round, _t("round"), REALS, "any", 1),
-        ("sign", jt.sign, np.sign, _t("sgn"), NUMBERS, "any", 1),
+        ("sign", jt.sign, np.sign, lambda t, z: t.sgn(z) if z.is_complex() else t.sign(z), NUMBERS, "any", 1),
         ("abs", jt.abs, np.abs, _t("abs"), EVERY, "any", 1),
         ("absolute", jt.absolute, np.abs, None, EVERY, "odd", 1),
         ("isnan", jt.isnan, np.isnan, None, EVERY, "odd", 1),

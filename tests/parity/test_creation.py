@@ -9,7 +9,6 @@ import pytest
 import scipy.stats
 
 import jt_edu as jt
-from jt_edu.ops import elementwise
 from tests.parity.inputs import EVERY, expect_same, refuses
 
 CREATED = (
@@ -201,10 +200,8 @@ def test_uniform_numbers_stay_below_1():
 
 # ------------------------------------------------------------------------------------------------- nobody is left out
 
-# names of the door that compute nothing themselves, or that other tests ask about
-ELSEWHERE = set(
-    "Function Generator Var enable_grad no_grad flag_scope flags gc memory_stats trace sync grad vjp why_no_grad "
-    "getitem setitem norm cast compile explain load both where_is".split()
+# asked about under another name, or with gradients
+ELSEWHERE = {"Function", "grad", "vjp", "why_no_grad", "getitem", "setitem", "norm", "cast"}
 )
 
 
@@ -214,11 +211,7 @@ def test_every_function_at_the_door_is_asked_about_here():
         tree = ast.parse(path.read_text(encoding="utf-8"))
         asked |= {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and getattr(n.value, "id", "") == "jt"}
         asked |= set(re.findall(r'_ours\("(\w+)"', path.read_text(encoding="utf-8")))
-    tree = ast.parse(Path(jt.__file__).read_text(encoding="utf-8"))
-    imported = [n for n in tree.body if isinstance(n, ast.ImportFrom)]
-    door = {a.asname or a.name for n in imported for a in n.names if a.name != "*"}
-    door |= {n for n, v in vars(elementwise).items() if getattr(v, "__module__", "") == elementwise.__name__ and n[0] != "_"}
-    door = {n for n in door if callable(getattr(jt, n)) and not re.match(r"[A-Z]\w+Error|(float|int|uint|complex|bfloat)\d", n)}
+    door = {name for name, thing in vars(jt).items() if re.match(r"jt_edu\.(ops|random)", getattr(thing, "__module__", None) or "")}
 
-    assert len(door) > 120
+    assert len(door) > 110
     assert sorted(door - asked - ELSEWHERE) == []

@@ -1,0 +1,95 @@
+"""Run a suite:  python -m tests.bench core [--quick] [--only NAME]
+
+    --only NAME       rows whose name contains NAME; may be given several times
+    --quick           few repetitions: does it run at all?
+    --out FOLDER      where the page and the picture go (docs, when all rows run in full; else nowhere)
+    --profile NAME    where the Python of our side of a row spends its time
+    --source NAME     the kernels of a row
+    --asm NAME        whether the inner loops of these kernels use packed instructions
+
+A bench is no test: the exit code is 0 whatever the figures are.
+"""
+
+import argparse
+import importlib
+import shutil
+import sys
+import time
+from pathlib import Path
+
+from tests.bench.surroundings import quiet
+
+SUITES = ("core",)
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+ROUNDS, FEW = 25, 3
+
+
+def main(arguments=None):
+    options = _options(arguments)
+    with quiet() as gone:
+        import torch  # noqa: PLC0415  the environment comes first
+
+        torch.set_num_threads(1)
+        rows = importlib.import_module(f"tests.bench.{options.suite}").ROWS
+        looks = {name: value for name in ("profile", "source", "asm") if (value := getattr(options, name))}
+        for name in gone:
+            print(f"{name} was set, and is not any more: each library chooses for itself.")
+        if looks:
+            return _look(rows, looks)
+        return _bench(rows, options)
+
+
+def _options(arguments):
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__.splitlines()[0])
+    parser.add_argument("suite", choices=SUITES)
+    parser.add_argument("--quick", action="store_true", help="few repetitions")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="rows whose name contains NAME")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where the page and the picture go")
+    for name in ("profile", "source", "asm"):
+        parser.add_argument(f"--{name}", metavar="NAME", help=f"show the {name} of a row")
+    return parser.parse_args(arguments)
+
+
+def _look(rows, looks):
+    from tests.bench import look  # noqa: PLC0415
+
+    for kind, name in looks.items():
+        for row in [row for row in rows if name in row.name and row.build]:
+            print(f"== {kind} of {row.name}\n{getattr(look, kind)(row)}", flush=True)
+    return 0
+
+
+def _bench(rows, options):
+    from tests.bench import chart, machine, report  # noqa: PLC0415
+    from tests.bench.rows import Run, fill  # noqa: PLC0415
+
+    wanted = [row for row in rows if not options.only or any(name in row.name for name in options.only)]
+    run = Run(FEW if options.quick else ROUNDS, options.quick)
+    begin, loads = time.monotonic(), [machine.load()]
+    print(report.line(report.HEADS), flush=True)
+    for number, row in enumerate(wanted):
+        _progress(number, len(wanted), row.name, time.monotonic() - begin)
+        print(report.line(report.cells(fill(row, run))), flush=True)
+    loads.append(machine.load())
+    print(f"\n{report.summary(run.results)} {time.monotonic() - begin:.0f} s, load {loads}")
+    out = options.out or (None if options.quick or options.only else DOCS)
+    if out:
+        out.mkdir(parents=True, exist_ok=True)
+        name = "performance.md" if options.suite == "core" else f"performance_{options.suite}.md"
+        (out / name).write_text(report.page(options.suite, run.results, run.rounds, machine.describe(), loads), "utf-8")
+        (out / f"performance_{options.suite}.svg").write_text(chart.draw(run.results), "utf-8")
+        print(f"written: {out / name}, {out / f'performance_{options.suite}.svg'}")
+    return 0
+
+
+def _progress(done, count, name, seconds):
+    """On a terminal: which row it is, and how long the rest will take. Rows differ, so it is a guess."""
+    if sys.stderr.isatty():
+        left = f", about {seconds / done * (count - done):.0f} s left" if done else ""
+        text = f"{done + 1} of {count}: {name}{left}"
+        width = shutil.get_terminal_size().columns - 1
+        print(f"\r{text[:width].ljust(width)}\r", end="", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

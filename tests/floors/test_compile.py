@@ -1,0 +1,172 @@
+"""jt.compile: a replayed step does what the step would have done."""
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+
+
+@pytest.fixture(autouse=True)
+def on_python():
+    with jt.flag_scope(backend="python"):
+        yield
+
+
+def training(rng):
+    """Parameters, a batch, and a step of plain gradient descent."""
+    parameters = [jt.array(rng.standard_normal(s)) for s in ((3, 4), (4,), (4, 2))]
+
+    def step(x, t, rate=0.1):
+        w, b, v = parameters
+        loss = jt.cross_entropy_loss(jt.relu(x @ w + b) @ v, t)
+        for p, g in zip(parameters, jt.grad(loss, parameters), strict=True):
+            p.update(p - g * rate)
+        return loss
+
+    return parameters, step
+
+
+def test_twenty_replays_equal_twenty_lazy_steps(rng):
+    x, t = rng.standard_normal((5, 3)), rng.integers(0, 2, 5)
+    lazy, step = training(np.random.default_rng(1))
+    compiled, again = training(np.random.default_rng(1))
+    replay = jt.compile(again)
+
+    for _ in range(20):
+        expected, found = step(jt.array(x), jt.array(t)).item(), replay(x, t).item()
+        assert found == pytest.approx(expected, rel=1e-12)
+
+    for p, q in zip(lazy, compiled, strict=True):
+        np.testing.assert_allclose(q.numpy(), p.numpy(), rtol=1e-12)
+
+
+def test_a_replay_runs_none_of_the_python_of_the_step():
+    calls = []
+    step = jt.compile(lambda x: calls.append(1) or x * 2)
+
+    results = [step(np.array([k, 1.0])).tolist() for k in range(4)]
+
+    assert results == [[0, 2], [2, 2], [4, 2], [6, 2]]
+    assert len(calls) == 1
+
+
+def test_another_shape_dtype_or_plain_argument_is_captured_anew():
+    calls = []
+    step = jt.compile(lambda x, k: calls.append(1) or x * k)
+
+    assert step(np.ones(2), 3).tolist() == [3, 3]
+    assert step(np.ones(3), 3).tolist() == [3, 3, 3]
+    assert step(np.ones(2, "float32"), 3).dtype == "float32"
+    assert step(np.ones(2), 4).tolist() == [4, 4]
+    assert step(np.ones(2), 4).tolist() == [4, 4]
+    assert len(calls) == 4
+
+
+def test_random_numbers_are_drawn_anew_in_every_replay_and_follow_the_seed():
+    step = jt.compile(lambda x: x + jt.rand(3))
+    x = np.zeros(3, "float32")
+
+    jt.set_global_seed(7)
+    first = [step(x).tolist() for _ in range(3)]
+    jt.set_global_seed(7)
+    lazy = [(jt.array(x) + jt.rand(3)).tolist() for _ in range(3)]
+
+    assert first == lazy
+    assert first[0] != first[1] != first[2]
+
+
+def test_a_knob_is_read_at_every_replay_and_a_plain_number_is_not():
+    rate = {"now": 1.0}
+    step = jt.compile(lambda x: (x * jt.knob(lambda: rate["now"]), x * rate["now"]))
+    x = np.ones(1)
+
+    step(x)
+    rate["now"] = 5.0
+    turned, burned_in = step(x)
+
+    assert (turned.item(), burned_in.item()) == (5.0, 1.0)
+
+
+def test_a_var_that_the_step_reads_may_be_assigned_between_replays():
+    scale = jt.array([2.0])
+    step = jt.compile(lambda x: x * scale)
+    x = np.ones(1, "float32")
+
+    assert step(x).item() == 2.0
+    scale.assign([7.0])
+    assert step(x).item() == 7.0
+
+
+def test_values_from_before_a_replay_keep_their_numbers():
+    state = jt.array([1.0])
+    step = jt.compile(lambda x: state.update(state + x))
+    x = np.ones(1, "float32")
+    step(x)
+
+    before = state.copy()
+    pending = state * 10
+    step(x)
+
+    assert (before.item(), pending.item(), state.item()) == (2.0, 20.0, 3.0)
+
+
+def test_numbers_cannot_be_asked_for_inside_and_the_vars_stay_as_they_were():
+    state = jt.array([1.0])
+
+    def step(x):
+        state.update(state + x)
+        return state.item()
+
+    with pytest.raises(jt.ArgumentError, match="captured without being run"):
+        jt.compile(step)(np.ones(1, "float32"))
+
+    assert state.item() == 1.0
+    assert (state * 2).item() == 2.0
+
+
+def test_a_step_that_raises_leaves_the_vars_as_they_were():
+    state = jt.array([1.0])
+
+    def step(x):
+        state.update(state + x)
+        raise ValueError("halfway")
+
+    with pytest.raises(ValueError, match="halfway"):
+        jt.compile(step)(np.ones(1, "float32"))
+
+    assert state.item() == 1.0
+
+
+def test_class_numbers_are_checked_in_every_replay():
+    step = jt.compile(jt.cross_entropy_loss)
+    scores = np.zeros((2, 3))
+    step(scores, np.array([0, 2]))
+
+    with pytest.raises(jt.RangeError, match="the index 3"):
+        step(scores, np.array([0, 3]))
+
+    assert step(scores, np.array([1, 1])).item() == pytest.approx(np.log(3))
+
+
+def test_answers_may_be_dicts_and_lists_and_hold_plain_numbers():
+    step = jt.compile(lambda x: {"double": x * 2, "both": [x + 1, 5], "none": None})
+
+    for value in (1.0, 2.0):
+        answer = step(np.array([value]))
+        assert answer["double"].item() == 2 * value
+        assert (answer["both"][0].item(), answer["both"][1], answer["none"]) == (value + 1, 5, None)
+
+
+def test_a_compiled_step_inside_another_is_refused():
+    inner = jt.compile(lambda x: x + 1)
+
+    with pytest.raises(jt.ArgumentError, match="inside another"):
+        jt.compile(lambda x: inner(x))(np.ones(1))
+
+
+def test_parameters_that_were_pending_are_not_initialised_again_by_replays():
+    w = jt.rand(3)
+    step = jt.compile(lambda x: x * w)
+    x = np.ones(3, "float32")
+
+    assert step(x).tolist() == step(x).tolist() == w.tolist()

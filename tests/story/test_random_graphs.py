@@ -1,0 +1,239 @@
+"""Random graphs: whatever a learner combines, jt_edu answers what NumPy answers, with and without fusion.
+
+`random_graphs.py` draws the programs. Here they run: on the python backend each example is a new graph; on numba, where
+a new graph means compiling, a pool of graphs is run with many shapes and numbers each, from the smallest (axes of length
+0 and 1) on. JT_EDU_EXAMPLES=10 runs ten times as many. Memory that a kernel should fill is filled with a pattern before,
+so that reading it too early shows every time.
+"""
+
+import os
+import random
+import re
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, event, given, settings
+from hypothesis import strategies as st
+
+import jt_edu as jt
+from jt_edu import backends
+from tests.story import random_graphs as rg
+
+TIMES = float(os.environ.get("JT_EDU_EXAMPLES", "1"))
+LENGTHS = (2, 3, 4, 1, 0)
+relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck), database=None)
+
+
+@pytest.fixture(params=["python", "numba"])
+def backend(request, monkeypatch):
+    yield from on(request.param, monkeypatch)
+
+
+@pytest.fixture
+def python(monkeypatch):
+    yield from on("python", monkeypatch)
+
+
+@pytest.fixture
+def numba(monkeypatch):
+    yield from on("numba", monkeypatch)
+
+
+def on(name, monkeypatch):
+    """This backend for a test, with memory that is never zero by chance."""
+    with jt.flag_scope(backend=name):
+        monkeypatch.setattr(type(backends.get(name)), "empty", lambda self, shape, dtype: pattern(shape, dtype))
+        yield name
+
+
+def pattern(shape, dtype):
+    return np.full(int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize, 0x7B, np.uint8).view(dtype).reshape(shape)
+
+
+@st.composite
+def examples(draw, **options):
+    """A program, lengths for its axes, and a seed for its numbers."""
+    program = rg.draw(lambda n: draw(st.integers(0, n - 1)), **options)
+    sizes = {letter: draw(st.sampled_from(LENGTHS)) for letter in "pqr"}
+    return program, sizes, draw(st.integers(0, 9))
+
+
+def check(program, sizes, seed):
+    """Run a program both ways; the answers of NumPy."""
+    arrays = rg.draw_arrays(program, sizes, np.random.default_rng(seed))
+    wanted = rg.run_numpy(program, arrays, sizes)
+    rg.compare(program, wanted, rg.run_jt(program, arrays, sizes, wanted))
+    return wanted
+
+
+def count(n):
+    return max(1, round(n * TIMES))
+
+
+def test_any_graph_answers_what_numpy_answers(python, record_property):
+    ran = []
+
+    @relaxed
+    @settings(max_examples=count(2000), phases=[Phase.generate, Phase.shrink])
+    @given(examples())
+    def run(example):
+        check(*example)
+        ran.append(len(example[0].steps))
+
+    run()
+    record_property("house", f"random graphs on python: {len(ran)} examples, {sum(ran)} operators")
+    assert len(ran) >= count(2000)
+
+
+POOL, ROUNDS = 150, 14
+
+
+def seeded(seed, **options):
+    """The program of a seed: the same in every run, so that its kernels are found on disk."""
+    return rg.draw(random.Random(seed).randrange, **options)
+
+
+def lengths(number, seed):
+    """The first rounds have long axes of their own; later ones have short ones, 1 and 0."""
+    draw = random.Random(f"{seed} {number}").choice
+    return {letter: draw((2, 3, 4) if number < ROUNDS // 2 else (4, 3, 2, 2, 1, 0)) for letter in "pqr"}
+
+
+def test_a_pool_of_graphs_answers_what_numpy_answers_for_many_shapes(numba, record_property):
+    ran = kernels = compiled = 0
+    for seed in range(count(POOL)):
+        program = seeded(seed)
+        for number in range(ROUNDS):
+            with jt.trace() as t:
+                try:
+                    check(program, lengths(number, seed), number)
+                except Exception as error:
+                    error.add_note(f"seed {seed}, {lengths(number, seed)}, numbers {number}\n{program!r}")
+                    raise
+            ran, kernels, compiled = ran + 1, kernels + len(t.kernels), compiled + t.compiled
+    record_property("house", f"random graphs on numba: {ran} examples, {kernels} kernels run, {compiled} compiled")
+    assert ran >= count(2000)
+
+
+# ------------------------------------------------------------------------------------------------ what must always hold
+
+
+def traced(program, sizes, seed):
+    arrays = rg.draw_arrays(program, sizes, np.random.default_rng(seed))
+    wanted = rg.run_numpy(program, arrays, sizes)
+    with jt.trace() as t:
+        found = rg.run_jt(program, arrays, sizes, wanted)
+    return found, t
+
+
+@relaxed
+@settings(max_examples=count(300), phases=[Phase.generate, Phase.shrink])
+@given(examples())
+def test_the_trace_of_any_graph_is_complete(example):
+    """The predicted peak is the measured one, each decision names its rule, each line of a kernel its node."""
+    program, sizes, seed = example
+    program.together = True
+    with jt.flag_scope(backend="python"):
+        _, t = traced(program, sizes, seed)
+        built = {b.id for b in t.built}
+        if not any(isinstance(k, Exception) for k in rg.run_numpy(program, rg.draw_arrays(program, sizes, np.random.default_rng(seed)), sizes)):
+            assert t.predicted_peak == t.peak
+        for d in t.decisions:
+            assert d.rule and d.reason, d
+            assert {d.source, d.target} <= built
+        for k in t.kernels:
+            rows = k.source.splitlines()
+            told = {line.number for line in k.lines}
+            assert all(line.node in built and line.where for line in k.lines)
+            computing = {n for n, row in enumerate(rows, 1) if re.search(r"[\w\])] = |np\.dot", row)}
+            assert computing == told & computing, f"lines {computing - told} of\n{k.source}"
+
+
+@relaxed
+@settings(max_examples=count(200), phases=[Phase.generate, Phase.shrink])
+@given(examples())
+def test_the_same_graph_again_plans_and_compiles_nothing(example):
+    program, sizes, seed = example
+    with jt.flag_scope(backend="python"):
+        _, first = traced(program, sizes, seed)
+        _, second = traced(program, sizes, seed + 1)
+    assert not second.compiled
+    assert [k.source for k in first.kernels] == [k.source for k in second.kernels]
+
+
+@relaxed
+@settings(max_examples=count(300), phases=[Phase.generate, Phase.shrink])
+@given(examples())
+def test_fusion_changes_no_answer(example):
+    program, sizes, seed = example
+    with jt.flag_scope(backend="python"):
+        fused, _ = traced(program, sizes, seed)
+        with jt.flag_scope(fuse=False):
+            single, _ = traced(program, sizes, seed)
+        with jt.flag_scope(lazy_execution=False):
+            eager, _ = traced(program, sizes, seed)
+    for k, array in fused.items():
+        small = 0 if program.values[k].exact else 1e-4 if any(v.dtype == "float32" for v in program.values) else 1e-12
+        for other in (single[k], eager[k]):
+            assert other.dtype == array.dtype
+            np.testing.assert_allclose(other, array, small, small * max(program.values[k].bound, 1))
+
+
+def test_fusion_changes_no_answer_of_numba(numba):
+    for seed in range(1000, 1000 + count(10)):
+        program = seeded(seed)
+        for number in range(3):
+            fused, _ = traced(program, lengths(number, seed), number)
+            with jt.flag_scope(fuse=False):
+                single, _ = traced(program, lengths(number, seed), number)
+            for k, array in fused.items():
+                np.testing.assert_allclose(single[k], array, 1e-4, 1e-4 * max(program.values[k].bound, 1))
+
+
+# ------------------------------------------------------------------------------------------------ gradients
+
+
+def loss_and_leaves(program, arrays, sizes, wanted):
+    """One number made of all held values, weighted so that each element counts differently."""
+    leaves = [jt.array(a) for a in arrays]
+    found = rg.build(program, leaves, sizes, wanted)
+    loss = jt.array64(0.0)
+    for k in program.held:
+        if found[k] is not None and not isinstance(found[k], Exception):
+            value = found[k].cast("float64")
+            loss = loss + (value * (value.position_numbers() % 3 + 1)).sum()
+    return loss, leaves
+
+
+def numpy_loss(program, arrays, sizes):
+    total = 0.0
+    found = rg.run_numpy(program, arrays, sizes)
+    for k in program.held:
+        if isinstance(found[k], np.ndarray):
+            total += (found[k] * (np.arange(found[k].size).reshape(found[k].shape) % 3 + 1)).sum()
+    return total
+
+
+@relaxed
+@settings(max_examples=count(300), phases=[Phase.generate, Phase.shrink])
+@given(examples(smooth=True, most=9))
+def test_gradients_of_any_graph_are_slopes(example):
+    """Along a random direction, the gradient is what central differences say (no ties and kinks: the numbers are odd)."""
+    program, sizes, seed = example
+    rng = np.random.default_rng(seed)
+    arrays = [a + rng.uniform(0.01, 0.1, a.shape) for a in rg.draw_arrays(program, sizes, rng)]
+    wanted = rg.run_numpy(program, arrays, sizes)
+    with jt.flag_scope(backend="python"):
+        loss, leaves = loss_and_leaves(program, arrays, sizes, wanted)
+        gradients = [
+            np.zeros(a.shape) if g is None else g.numpy()
+            for g, a in zip(jt.grad(loss, leaves, allow_unused=True), arrays, strict=True)
+        ]
+    step, ways = 1e-5, [rng.standard_normal(a.shape) for a in arrays]
+    after = numpy_loss(program, [a + step * w for a, w in zip(arrays, ways, strict=True)], sizes)
+    before = numpy_loss(program, [a - step * w for a, w in zip(arrays, ways, strict=True)], sizes)
+    slope = sum((g * w).sum() for g, w in zip(gradients, ways, strict=True))
+    if np.isfinite(after) and np.isfinite(before):
+        event("compared")
+        scale = max(1.0, abs(slope), sum(abs(g).max(initial=0) for g in gradients))
+        np.testing.assert_allclose(slope, (after - before) / (2 * step), 1e-4, 1e-4 * scale)

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from jt_edu import functions as f
+from jt_edu.dtypes import DType
 from jt_edu.errors import DtypeError
+from jt_edu.meta import Elementwise
 
 if TYPE_CHECKING:
     from jt_edu.var import Var
@@ -20,10 +21,20 @@ class Arithmetic:
 
     __slots__ = ()
 
-    dtype: Any
-    apply: Callable[..., Var]
-    assign: Callable[..., Var]
-    beside: Callable[..., Var]  # a number or array as a Var that stands beside this one
+    if TYPE_CHECKING:  # what the Var brings along
+
+        @property
+        def dtype(self) -> DType:
+            """Kind of number."""
+
+        def apply(self, op: Elementwise, *others: Any) -> Var:
+            """`op` at each index."""
+
+        def assign(self, value: Any) -> Var:
+            """Point this handle to another value."""
+
+        def beside(self, value: Any) -> Var:
+            """A number or an array as a Var that stands beside this one."""
 
     def __add__(self, other: Any) -> Var:
         return self.apply(f.ADD, other)
@@ -175,7 +186,7 @@ class Arithmetic:
         scale = 10.0**digits
         return self.apply(f.ROUND) if digits == 0 else (self * scale).apply(f.ROUND) / scale
 
-    def __pos__(self) -> Var:
-        return self  # type: ignore[return-value]
+    def __pos__(self) -> Self:
+        return self
 
     __hash__ = object.__hash__

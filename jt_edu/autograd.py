@@ -154,8 +154,8 @@ def _found(target: Var, grads: dict[Node, Var], loss: Var, allow_unused: bool) -
 def why_no_path(target: Node, loss: Node) -> str:
     """The reason, in one sentence, why the loss has no gradient with respect to `target`.
 
-    The path is followed from the loss through everything it was computed from, gradients or not; where it breaks is the
-    first node behind which the target lies but gradients do not go.
+    The path is followed from the target to the loss, gradients or not; where it breaks is the first node that was
+    computed from the target and takes no part in gradients.
     """
     name = target.name or f"the Var of shape {target.shape}"
     if not target.dtype.is_float:
@@ -168,8 +168,8 @@ def why_no_path(target: Node, loss: Node) -> str:
         if node is target or any(i in reach for i in node.inputs):
             reach.add(node)
     if loss not in reach:
-        return f"the loss was not computed from {name}"
-    for node in reversed(everything):
+        return f"the loss was not computed from {name}, or only by way of detach or numpy"
+    for node in everything:
         if node in reach and not node.tracked:
             how = (
                 "a cast to whole numbers, a comparison or an argmax"

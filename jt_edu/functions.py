@@ -50,7 +50,7 @@ POWER = Elementwise(
 )  # fmt: skip
 NEGATIVE = Elementwise("negative", "-{0}", "number", (lambda o, d, x: -d,))
 ABSOLUTE = Elementwise("absolute", "absolute({0})", "magnitude", (lambda o, d, x: d * SIGN(x),))
-SIGN = Elementwise("sign", "sign({0})", "number", (lambda o, d, x: _turned(o, d, x) if x.dtype.kind == "c" else d * 0,))
+SIGN: Elementwise = Elementwise("sign", "sign({0})", "number", (lambda o, d, x: _turned(o, d, x) if x.dtype.kind == "c" else d * 0,))
 MAXIMUM = Elementwise(
     "maximum", "maximum({0}, {1})", "ordered",
     (lambda o, d, x, y: d * _share(x, y, x > y), lambda o, d, x, y: d * _share(x, y, y > x)), 1, {"b": "{0} or {1}"},
@@ -99,7 +99,7 @@ ISFINITE = Elementwise("isfinite", "isfinite({0})", "test")
 # exponentials and logarithms
 EXP = _unary("exp", lambda o, d, x: d * o.conj())
 EXPM1 = _unary("expm1", lambda o, d, x: d * (o + 1).conj())
-LOG = _unary("log", lambda o, d, x: d / x.conj())
+LOG: Elementwise = _unary("log", lambda o, d, x: d / x.conj())
 LOG1P = _unary("log1p", lambda o, d, x: d / (x + 1).conj())
 LOG2 = _unary("log2", lambda o, d, x: d / (x.conj() * math.log(2)))
 SQRT = _unary("sqrt", lambda o, d, x: d / (o * 2).conj(), 4)
@@ -110,13 +110,13 @@ ERFINV = _unary("erfinv", lambda o, d, x: d * (EXP(o * o) * (math.sqrt(math.pi) 
 
 # trigonometry, circular and hyperbolic
 SIN = _unary("sin", lambda o, d, x: d * COS(x).conj())
-COS = _unary("cos", lambda o, d, x: -d * SIN(x).conj())
+COS: Elementwise = _unary("cos", lambda o, d, x: -d * SIN(x).conj())
 TAN = _unary("tan", lambda o, d, x: d * (o * o + 1).conj(), 12)
 ASIN = _unary("asin", lambda o, d, x: d * RSQRT(1 - x * x).conj(), 20)
 ACOS = _unary("acos", lambda o, d, x: -d * RSQRT(1 - x * x).conj(), 20)
 ATAN = _unary("atan", lambda o, d, x: d / (x * x + 1).conj(), 20)
 SINH = _unary("sinh", lambda o, d, x: d * COSH(x).conj(), 10)
-COSH = _unary("cosh", lambda o, d, x: d * SINH(x).conj(), 10)
+COSH: Elementwise = _unary("cosh", lambda o, d, x: d * SINH(x).conj(), 10)
 TANH = _unary("tanh", lambda o, d, x: d * (1 - o * o).conj())
 ASINH = _unary("asinh", lambda o, d, x: d * RSQRT(x * x + 1).conj(), 20)
 ACOSH = _unary("acosh", lambda o, d, x: d * (RSQRT(x - 1) * RSQRT(x + 1)).conj(), 20)

@@ -208,7 +208,7 @@ def render(
         return element(index.args[0], [render(w, name, length, element) for w in index.args[1]])
     level = PRECEDENCE[index.op]
     left = render(index.args[0], name, length, element, level)
-    right = render(index.args[1], name, length, element, level + 1)
+    right = render(index.args[1], name, length, element, level if index.op in ("and", "or", "+") else level + 1)
     text = f"{left} {index.op} {right}"
     return f"({text})" if level < outside or (level == outside == 3) else text
 

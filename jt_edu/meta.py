@@ -187,11 +187,11 @@ def _last_gradient(op: ReindexReduce) -> Rule:
 
 
 def _lowest(d: DType) -> float | int | bool:
-    return {"b": False, "u": 0, "f": float("-inf")}.get(d.kind, -(2 ** (8 * d.size - 1)))
+    return {"b": False, "u": 0, "f": float("-inf")}.get(d.kind, -(1 << (8 * d.size - 1)))
 
 
 def _highest(d: DType) -> float | int | bool:
-    return {"b": True, "u": 2 ** (8 * d.size) - 1, "f": float("inf")}.get(d.kind, 2 ** (8 * d.size - 1) - 1)
+    return {"b": True, "u": (1 << 8 * d.size) - 1, "f": float("inf")}.get(d.kind, (1 << (8 * d.size - 1)) - 1)
 
 
 REDUCERS = {
@@ -278,4 +278,4 @@ def answers(view: Callable[..., Where | Sequence[Where]], n: int) -> tuple[Index
             f"an index function takes one counter per axis of the result, here {n}", str(error)
         ) from None
     parts = answer if isinstance(answer, (tuple, list)) else (answer,)
-    return tuple(as_index(p) for p in parts)  # type: ignore[arg-type]
+    return tuple(as_index(p) for p in parts)

@@ -9,8 +9,8 @@ Each is the gradient of the other: `gather_by` reads where a sum wrote, `scatter
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 from jt_edu.arithmetic import Arithmetic
 from jt_edu.build import cast, check_shape, inverse, source
@@ -30,11 +30,26 @@ class Reindexing(Arithmetic):
 
     __slots__ = ()
 
-    _node: Node
-    _of: Callable[[Node], Var]
-    shape: Shape
-    ndim: int
-    size: int
+    if TYPE_CHECKING:  # what the Var brings along
+        _node: Node
+
+        @classmethod
+        def _of(cls, node: Node) -> Var: ...
+        @property
+        def node(self) -> Node:
+            """The node behind the handle."""
+
+        @property
+        def shape(self) -> Shape:
+            """Lengths of the axes."""
+
+        @property
+        def ndim(self) -> int:
+            """How many axes."""
+
+        @property
+        def size(self) -> int:
+            """How many elements."""
 
     def reindex(
         self, shape: Sequence[int], where: Any, fill: float = 0, extras: Sequence[Any] = (), valid: Any = None
@@ -83,7 +98,7 @@ class Reindexing(Arithmetic):
         op = reindex_reduce("reindex_reduce", reducer, self.shape, size, index, True, inside)
         return type(self)._of(Node(op, (self._node, *arrays), size, self.dtype))._inherit(self)
 
-    def _inherit(self, other: Var) -> Var:
+    def _inherit(self, other: Reindexing) -> Self:
         """Index arrays take no part in gradients; only the values do."""
         self._node.tracked = self._node.tracked and other._node.tracked
         return self
@@ -133,7 +148,7 @@ class Reindexing(Arithmetic):
         return type(self)._of(Node(again, self._node.inputs, shape, self.dtype))
 
     def reduce_as(self, op: ReindexReduce, arrays: Sequence[Var] = (), reducer: str = "") -> Var:
-        """Accumulate this Var by the index of `op`, with its own or another reducer ("last" and extrema count by adding)."""
+        """Accumulate this Var by the index of `op`, with its own or another reducer; extrema count by adding."""
         how = reducer or (op.reducer if op.reducer in ("multiply", "last") else "add")
         again = reindex_reduce("scatter", how, self.shape, op.shape, op.where, bool(op.guards), op.valid)
         return type(self)._of(Node(again, (self._node, *(a.node for a in arrays)), op.shape, self.dtype))._inherit(self)

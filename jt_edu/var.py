@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -41,6 +41,8 @@ from jt_edu.meta import (
 from jt_edu.reindexing import Reindexing
 from jt_edu.settings import current
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+
 
 class Var(Reindexing):
     """A handle on one value: shape, dtype, arithmetic, and, when asked for, its numbers.
@@ -52,6 +54,9 @@ class Var(Reindexing):
     """
 
     __slots__ = ("__weakref__", "_grad", "_hooks", "_node")
+    _grad: Var | None
+    _hooks: tuple[Callable[[Var], Var | None], ...]
+    _node: Node
     __array_priority__ = 1000
 
     if TYPE_CHECKING:  # what ops/ attaches: sum, reshape, matmul, indexing and all others
@@ -231,7 +236,7 @@ class Var(Reindexing):
         return self
 
     def update(self, value: Any) -> Var:
-        """Assign without history: what optimisers and running statistics do. Whether gradients are taken stays as it is."""
+        """Assign without history, as optimisers and running statistics do; whether gradients are taken stays."""
         tracked = self._node.tracked
         self.assign(as_var(value).detach())
         self._node.tracked, self._node.tape = tracked, LEAF
@@ -254,7 +259,7 @@ class Var(Reindexing):
         return self._hooks
 
     def register_hook(self, hook: Callable[[Var], Var | None]) -> Callable[[], None]:
-        """Call `hook(gradient)` whenever a gradient of this Var is built; what it returns replaces it. Returns an undo."""
+        """Call `hook(gradient)` when a gradient of this Var is built; what it returns replaces it. Returns an undo."""
         if not callable(hook):
             raise ArgumentError("register_hook takes a function of the gradient", repr(hook))
         self._hooks = (*self._hooks, hook)
@@ -310,9 +315,7 @@ class Var(Reindexing):
     def apply(self, op: Elementwise, *others: Any) -> Var:
         """`op` at each index of this Var and the others, after broadcasting and promotion."""
         first = self._node
-        nodes = [first]
-        for other in others:
-            nodes.append(other._node if isinstance(other, Var) else operand_of(other, first.dtype))
+        nodes = [first, *(o._node if isinstance(o, Var) else operand_of(o, first.dtype) for o in others)]
         if op.rule == "select":
             return _select(op, nodes)
         common, dtype = f.meet(op, *[n.dtype for n in nodes])
@@ -360,9 +363,9 @@ class Var(Reindexing):
         return self if size == self.shape else Var._of(broadcast(self._node, size))
 
 
-def method(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Attach a function to Var as a method of the same name; it stays a function too."""
-    setattr(Var, function.__name__, function)
+def method(function: Function, name: str = "") -> Function:
+    """Attach a function to Var as a method of the same name, or of another one; it stays a function too."""
+    setattr(Var, name or function.__name__, function)
     return function
 
 

@@ -50,9 +50,10 @@ class Workers:
     def run(self, task: Callable[[int], None], count: int) -> None:
         """Block 0 here, the others one on each worker; an error is raised when all have ended."""
         while len(self.queues) < count - 1:
-            self.queues.append(SimpleQueue())
-            name = f"jt_edu-{len(self.queues)}"
-            threading.Thread(target=_work, args=(self, self.queues[-1]), name=name, daemon=True).start()
+            queue: SimpleQueue[_Job] = SimpleQueue()
+            name = f"jt_edu-{len(self.queues) + 1}"
+            threading.Thread(target=_work, args=(self, queue), name=name, daemon=True).start()
+            self.queues.append(queue)  # only now: the system may refuse another thread
         launch, ended, tickets = int(self.begun[0]) + 1, _held(), list(range(count - 1))
         errors: dict[int, BaseException] = {}
         start = time.perf_counter()
@@ -61,10 +62,12 @@ class Workers:
                 self.queues[block - 1].put(_Job(launch, task, block, errors, tickets, ended))
             self.begun[0] = launch
             _attempt(task, 0, errors)
-            self.look(0, launch - 1, self.begun, self.ended)
-            self.pause = max(0, self.pause - 1)
-            if ended.locked() and time.perf_counter() - start < _SHORT:  # another process may have that core
-                self.pause = self.pause or _PAUSE
+            if self.pause:
+                self.pause -= 1
+            else:
+                self.look(0, launch - 1, self.begun, self.ended)
+                if ended.locked() and time.perf_counter() - start < _SHORT:  # another process may have that core
+                    self.pause = _PAUSE
             ended.acquire()
         except BaseException:  # Ctrl-C: what a worker has begun it ends, while its arrays are still there
             self.drain()

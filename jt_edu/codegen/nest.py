@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Union
 
 from jt_edu.dtypes import DType, complex128, float32, float64
 from jt_edu.expression import Place, Term, condition, spell_loads
 from jt_edu.graph import Node, Shape
-from jt_edu.index import Index, as_index, counter, counters_of
+from jt_edu.index import Index, as_index, both, counter, counters_of
 from jt_edu.join import Anchor, Kernel, Stage
 from jt_edu.meta import REDUCERS, Elementwise, Reducer, ReindexReduce
 
@@ -259,12 +260,20 @@ class Builder:
         return Value("compute", term.node, depth, operands)
 
     def guard(self, index: Index, node: Node) -> Value:
-        """The register that holds a condition."""
+        """The register that holds a condition; what an outer loop already knows of it is asked there."""
         key = ("guard", index)
         for memo in self.memo:
             if key in memo:
                 return memo[key]
-        made = Value("guard", node, self._depth(index), index=index)
+        depth = self._depth(index)
+        before = [c for c in conjuncts(index) if self._depth(c) < depth]
+        if before:
+            outer = self.guard(reduce(both, before), node)
+            inner = reduce(both, [c for c in conjuncts(index) if self._depth(c) == depth])
+            outer.used_at(depth)
+            made = Value("guard", node, depth, (outer,), index=inner)
+        else:
+            made = Value("guard", node, depth, index=index)
         self.memo[made.depth][key] = made
         self.blocks[made.depth].items.append(made)
         return made
@@ -382,6 +391,11 @@ def _expensive_sum(anchor: Anchor) -> bool:
     op = anchor.node.op
     adds = isinstance(op, ReindexReduce) and op.reducer == "add" and anchor.by_rows >= 0 and anchor.node.dtype.size <= 4
     return adds and anchor.node.dtype.kind == "f" and anchor.term is not None and work(anchor.term) >= EXPENSIVE
+
+
+def conjuncts(index: Index) -> list[Index]:
+    """The conditions that are joined by "and"."""
+    return [c for part in index.args for c in conjuncts(part)] if index.op == "and" else [index]
 
 
 def shared_rows(kernel: Kernel) -> set[Term]:

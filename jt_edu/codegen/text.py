@@ -159,7 +159,7 @@ class Printer:
                 return self._load(value, None)
             case "counter" | "guard":
                 assert value.index is not None, "counters and guards are index expressions"
-                return self._index(value.index)
+                return " and ".join([*(self._use(o) for o in value.operands), self._index(value.index)])
             case "final":
                 assert value.register is not None, "a final value has an accumulator"
                 same = value.register.dtype == dtype

@@ -62,7 +62,8 @@ def _rows(document: Mapping[str, Any]) -> Iterator[str]:
 
 def _node(node: Mapping[str, Any], *, output: bool) -> str:
     name, op = clean(node.get("name", "")), clean(node.get("label") or node["op"])
-    words = _quoted(f"{cut(f'{name} = {op}' if name else op, 40)}\n{shape_text(node)}")
+    title = name if name and node.get("kind") == "source" else f"{name} = {op}" if name else op
+    words = _quoted(f"{cut(title, 40)}\n{shape_text(node)}")
     borders = (2 if node.get("stored") else 1) + output
     shape, tip = SHAPES.get(node.get("kind", ""), "box"), _quoted(clean(node.get("where", "")) or op)
     return f"{_quoted(clean(node['id']))} [label={words} shape={shape} peripheries={borders} tooltip={tip}]"

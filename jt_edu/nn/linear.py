@@ -127,7 +127,8 @@ def embedding(x: Any, weight: Any, padding_idx: int | None = None) -> Var:
     rows: Var = getitem(table, positions)
     if padding_idx is None:
         return rows
-    return rows.where_not((positions == padding_idx).unsqueeze(-1), getitem(table.detach(), positions))
+    is_padding: Var = (positions == padding_idx).reshape(*positions.shape, 1)
+    return rows.where_not(is_padding, getitem(table.detach(), positions))
 
 
 class Embedding(Module):

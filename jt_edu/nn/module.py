@@ -248,7 +248,7 @@ class Module:
         """All parameters and float buffers as bfloat16."""
         return self.cast("bfloat16")
 
-    float32 = float
+    float32 = float  # noqa: A003 - the method above, under Jittor's other name
     float16 = half
     float64 = double
 
@@ -285,8 +285,9 @@ class Module:
         if strict:
             wrong = [*(f"missing {name}" for name in missing), *(f"unexpected {name}" for name in unexpected), *wrong]
         if wrong:
-            attempt = "" if not strict or not (missing or unexpected) else "strict=False, to load what fits"
-            raise ShapeError(f"{type(self).__name__} loads a state of its own names and shapes", "; ".join(wrong), attempt)
+            attempt = "strict=False, to load what fits" if strict and (missing or unexpected) else ""
+            asked = f"{type(self).__name__} loads a state of its own names and shapes"
+            raise ShapeError(asked, "; ".join(wrong), attempt)
         for name, value in values.items():
             own[name].update(value.detach())
         return Loaded(missing, unexpected)

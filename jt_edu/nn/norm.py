@@ -100,7 +100,8 @@ class BatchNorm(Module):
         away: Var = x - middle
         variance = mean(away * away, axes, True)
         self._remember(middle, variance * (n / (n - 1)))
-        return away * (variance + self.eps).apply(RSQRT)
+        out: Var = away * (variance + self.eps).apply(RSQRT)
+        return out
 
     def _remember(self, *batch: Var) -> None:
         """Move the running statistics towards the batch; the numbers come with the next optimiser step."""
@@ -178,7 +179,7 @@ def layer_norm(x: Any, normalized_shape: Any, weight: Any = None, bias: Any = No
     _check_float("layer norm", v)
     axes = tuple(range(v.ndim - len(shape), v.ndim))
     away: Var = v - mean(v, axes, True)
-    out = away * (mean(away * away, axes, True) + eps).apply(RSQRT)
+    out: Var = away * (mean(away * away, axes, True) + eps).apply(RSQRT)
     out = out if weight is None else out * as_var(weight)
     return out if bias is None else out + as_var(bias)
 

@@ -89,7 +89,7 @@ def why_no_grad(target: Var, loss: Var) -> str:
     Example:
         >>> x, y = array([1.0]), array([2.0])
         >>> why_no_grad(x, (y * 2).sum())
-        'the loss was not computed from the Var of shape (1,)'
+        'the loss was not computed from the Var of shape (1,), or only by way of detach or numpy'
     """
     if autograd.grad(loss, [target], None, True)[0] is not None:
         return "there is a gradient: the loss depends on it"

@@ -70,7 +70,7 @@ class Schedule:
         return {name: value for name, value in vars(self).items() if name != "optimizer" and not callable(value)}
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
-        """Go on where the schedule that wrote `saved` stopped. The rates themselves are in the state of the optimizer."""
+        """Go on where the schedule that wrote `saved` stopped; the rates themselves are a state of the optimizer."""
         wrong = sorted(set(saved) ^ set(self.state_dict()))
         if wrong:
             raise ArgumentError(f"{type(self).__name__} goes on from its own state", ", ".join(wrong))
@@ -229,7 +229,8 @@ class ReduceLROnPlateau:
         if not isinstance(optimizer, Optimizer):
             raise ArgumentError("a schedule sets the learning rate of an optimizer", type(optimizer).__name__)
         if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
-            raise ArgumentError("mode is 'min' or 'max', threshold_mode 'rel' or 'abs'", f"{mode!r}, {threshold_mode!r}")
+            found = f"{mode!r} and {threshold_mode!r}"
+            raise ArgumentError("mode is 'min' or 'max', threshold_mode 'rel' or 'abs'", found)
         if not 0 <= factor < 1:
             raise ArgumentError("factor makes the rate smaller: it is below 1", repr(factor))
         groups = len(optimizer.param_groups)

@@ -16,6 +16,7 @@ mpl.use("svg")
 
 INK, PAPER, FAINT = "#1d2026", "#ffffff", "#c9ccd1"
 DARK = {INK: "#e9eaec", PAPER: "#15171b", FAINT: "#3c4149"}
+STYLE = {"svg.fonttype": "none", "svg.hashsalt": "jt_edu", "font.family": "sans-serif", "font.size": 10}
 MET, MISSED, PLAIN = "#009e73", "#d55e00", "#56b4e9"  # told apart by those who see red and green alike
 MARKS = {MET: ("o", "goal met"), MISSED: ("s", "goal missed"), PLAIN: ("D", "no goal")}
 
@@ -23,7 +24,7 @@ MARKS = {MET: ("o", "goal met"), MISSED: ("s", "goal missed"), PLAIN: ("D", "no 
 def draw(results: Sequence[Result]) -> str:
     """The picture as SVG text."""
     shown = [r for r in results if r.figures.ratio is not None and not r.failed]
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "jt_edu", "font.family": "sans-serif", "font.size": 10}):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(8, 1.3 + 0.27 * len(shown)), facecolor=PAPER, layout="constrained")
         axes = figure.add_subplot(facecolor=PAPER)
         for height, result in enumerate(reversed(shown)):
@@ -42,7 +43,8 @@ def _row(axes, height, result):
     if result.figures.spread:
         axes.plot(result.figures.spread, [height] * 2, color=colour, linewidth=5, alpha=0.4, solid_capstyle="butt")
     axes.plot([ratio], [height], MARKS[colour][0], color=colour, markersize=6)
-    axes.annotate(f"{ratio:.2f}", (1, height), (4, 0), ("axes fraction", "data"), "offset points", color=INK, va="center")
+    place = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center"}
+    axes.annotate(f"{ratio:.2f}", (1, height), (4, 0), color=INK, **place)
 
 
 def _colour(result):
@@ -72,9 +74,8 @@ def _dress(axes, names):
 
 
 def _with_dark(svg):
-    rules = "".join(
-        f'[style*="{kind}: {light}"]{{{kind}:{dark} !important}}' for light, dark in DARK.items() for kind in ("fill", "stroke")
-    )
+    pairs = [(kind, *colours) for kind in ("fill", "stroke") for colours in DARK.items()]
+    rules = "".join(f'[style*="{kind}: {light}"]{{{kind}:{dark} !important}}' for kind, light, dark in pairs)
     style = f"<style>@media(prefers-color-scheme:dark){{{rules}}}</style>"
     head, mark, rest = svg.partition("<defs>")
     return head + style + mark + rest

@@ -1,4 +1,4 @@
-"""Core: the operators that everything else is made of, a training step, and the start, each with its goal.
+"""Core: the operators that everything else is made of, a training step, the start, each with its goal.
 
 Goals are ratios of CPU time, PyTorch eager / jt_edu, one thread each. Memory-bound rows are held to the machine as well:
 a copy that moves as many bytes as the row must read and write. Every number counts; none is rounded up.
@@ -9,7 +9,6 @@ from functools import partial
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 
 import jt_edu as jt
 from jt_edu import nn
@@ -18,7 +17,6 @@ from tests.bench.measure import geometric_mean
 from tests.bench.rows import Case, Figures, Goal, Row, Run, vars_and_tensors
 
 N = 4 << 20
-IMAGES = (32, 64, 56, 56)
 
 
 def normal(*shape):
@@ -34,14 +32,16 @@ def pointwise(ours, peer, inputs, n):
     return Case(lambda: ours(*v).sync(), lambda: peer(*t), limits.copying(4 * n * (inputs + 1)))
 
 
+def multiply_add(a, b, c):
+    return a * b + c
+
+
 def told_where_to_write(n):
     """The peer at its best: one pass, and memory that is there already."""
-    v, t = vars_and_tensors(*normal(3, n))
-    out = torch.empty_like(t[0])
-    a, b, c = t
-    return Case(
-        lambda: (v[0] * v[1] + v[2]).sync(), lambda: torch.addcmul(c, a, b, out=out), limits.copying(4 * n * 4)
-    )
+    v, (a, b, c) = vars_and_tensors(*normal(3, n))
+    out = torch.empty_like(a)
+    case = pointwise(multiply_add, multiply_add, 3, n)
+    return Case(lambda: multiply_add(*v).sync(), lambda: torch.addcmul(c, a, b, out=out), case.limit)
 
 
 def softmax(rows, columns):
@@ -134,10 +134,10 @@ def _training(name, goal, compiled):
 
 
 ROWS = (
-    _pointwise("a*b+c", lambda a, b, c: a * b + c, lambda a, b, c: a * b + c, 3),
+    _pointwise("a*b+c", multiply_add, multiply_add, 3),
     Row("a*b+c, peer: addcmul(out=)", (), told_where_to_write, (N,), (1000,), group="pointwise"),
-    _pointwise("silu", jt.silu, F.silu, 1),
-    _pointwise("gelu", jt.gelu, F.gelu, 1),
+    _pointwise("silu", jt.silu, torch.nn.functional.silu, 1),
+    _pointwise("gelu", jt.gelu, torch.nn.functional.gelu, 1),
     Row("softmax", (Goal("ratio", 1.5),), softmax, (4096, 1024), (6, 5), group="rows"),
     Row("layer norm", (Goal("ratio", 1.0),), layer_norm, (4096, 1024), (6, 5), group="rows"),
     _reduction("sum, axis 0", lambda x: x.sum(0), lambda t: t.sum(0)),
@@ -146,7 +146,10 @@ ROWS = (
     _reduction("max, axis 0", lambda x: x.max(0), lambda t: t.amax(0)),
     _reduction("max, axis 1", lambda x: x.max(1), lambda t: t.amax(1)),
     _reduction("max, all", lambda x: x.max(), lambda t: t.amax()),
-    Row("mean, variance over n, h, w", (Goal("ratio", 1.0),), mean_and_variance, IMAGES, (3, 4, 5, 2), group="reductions"),
+    Row(
+        "mean, variance over n, h, w", (Goal("ratio", 1.0),), mean_and_variance, (32, 64, 56, 56), (3, 4, 5, 2),
+        group="reductions",
+    ),
     Row("reductions, geometric mean", (Goal("ratio", 1.5),), work=mean_of_reductions),
     *(_matmul(n) for n in (256, 512, 1024, 2048)),
     _training("mlp step", 0.7, compiled=False),

@@ -3,6 +3,8 @@
     copying(bytes)      moves as many bytes as the row has to read and write, as a plain copy
     product(n)          a matrix product of NumPy's BLAS into memory that is there already
     products(shapes)    several of them, one after the other
+
+A share of a limit says how much is left to gain, whatever the peer does.
 """
 
 from collections.abc import Callable, Sequence

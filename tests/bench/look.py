@@ -91,4 +91,5 @@ def describe(body: list[str]) -> tuple[int, str]:
     widest = max((hit["register"] for hit in packed), default="none")
     calls = [text.split()[-1] for text in body if re.match(r"^\s+call", text)]
     told = f"{len(body):5} lines: {len(packed)} packed ({widest}), {len(found) - len(packed)} single"
-    return len(body), told + (f", calls {', '.join(calls)}" if calls else "") + ("" if found else "  (no float arithmetic)")
+    told += f", calls {', '.join(calls)}" if calls else ""
+    return len(body), told if found else f"{told}  (no float arithmetic)"

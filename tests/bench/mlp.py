@@ -16,6 +16,6 @@ def numbers(sizes=SIZES, seed=0):
 
 
 def products_of_a_step(sizes=SIZES):
-    """(m, k, n) of the matrix products that a step needs: two forward, two for weights, one back to the hidden layer."""
+    """(m, k, n) of the products of a step: two forward, two for the weights, one back to the hidden layer."""
     f, h, c, b = sizes
     return [(b, f, h), (b, h, c), (c, b, h), (b, c, h), (h, b, f)]

@@ -6,13 +6,14 @@ from tests.bench.machine import QUIET
 from tests.bench.rows import Goal, Result
 
 HEADS = ("row", "jt_edu", "PyTorch", "ratio", "quartiles", "of the limit", "goal", "", "error")
+LEFT = (True, False, False, False, False, False, True, True, True)
 WIDTHS = (31, 10, 10, 7, 13, 12, 27, 6, 8)
 SIGNS = {"ratio": "ratio ≥ {:g}", "limit": "limit ≥ {:.0%}", "ms": "≤ {:g} ms"}
 
 PAGE = """# Performance: {suite}
 
-How fast is jt_edu, beside PyTorch and beside what the machine can do? `python3 lab.py bench {suite}` measures it anew and
-writes this page.
+How fast is jt_edu, beside PyTorch and beside what the machine can do? `python3 lab.py bench {suite}` measures it anew
+and writes this page.
 
 ![PyTorch's time / jt_edu's time, row by row](performance_{suite}.svg)
 
@@ -22,16 +23,17 @@ writes this page.
 
 ## How to read it
 
-* **jt_edu, PyTorch**: CPU time of one call, all threads together. One thread on each side. The best of {rounds} samples of at least
-  2 ms each, both sides by turns; compiling and warming up stand apart.
-* **ratio**: PyTorch / jt_edu; above 1, jt_edu is faster. **quartiles**: of the same ratio, round by round.
+* **jt_edu, PyTorch**: CPU time of one call, all threads together. One thread on each side. The best of {rounds} samples
+  of at least 2 ms each, both sides by turns; compiling and warming up do not count.
+* **ratio**: PyTorch / jt_edu, best against best; above 1, jt_edu is faster. **quartiles**: of the ratio round by round,
+  which on a busy machine may lie beside it.
 * **of the limit**: of what the machine does at best in the same run. For matrix products: float operations per second of
   NumPy's BLAS with n = 1024. For the training step: its five matrix products, alone, in NumPy's BLAS. Else: bytes per
   second of a plain copy, bytes read and bytes written both counted, that moves as many as the row has to read and write.
   A row that hardly writes can pass 100 %.
 * **error**: the largest difference between the two answers, as a share of the largest number.
 * `first step` and `import` are processes of their own, from the start of the interpreter to its end.
-* `a*b+c, peer: addcmul(out=)` gives PyTorch what its user can give: one pass, and memory that is there already. It has no goal.
+* `a*b+c, peer: addcmul(out=)` is PyTorch at its best: one pass, into memory that is there already. It has no goal.
 
 ## The machine
 
@@ -55,7 +57,7 @@ def cells(result: Result) -> list[str]:
         "" if f.limit is None else f"{f.limit:.0%}",
         goals(result.row.goals),
         verdict(result),
-        "" if not f.error else f"{f.error:.0e}",
+        _error(f.error),
     ]
 
 
@@ -73,12 +75,12 @@ def verdict(result: Result) -> str:
 
 def line(texts: Sequence[str]) -> str:
     """One line of the table in a terminal."""
-    parts = [text.ljust(w) if k in (0, 6, 7) else text.rjust(w) for k, (text, w) in enumerate(zip(texts, WIDTHS, strict=True))]
-    return "  ".join(parts).rstrip()
+    columns = zip(LEFT, WIDTHS, texts, strict=True)
+    return "  ".join(text.ljust(width) if left else text.rjust(width) for left, width, text in columns).rstrip()
 
 
 def markdown(results: Sequence[Result]) -> str:
-    rows = [HEADS, tuple(":--" if k in (0, 6, 7, 8) else "--:" for k in range(len(HEADS))), *map(cells, results)]
+    rows = [HEADS, tuple(":--" if left else "--:" for left in LEFT), *map(cells, results)]
     return "\n".join("| " + " | ".join(text.replace("|", "\\|") for text in row) + " |" for row in rows)
 
 
@@ -92,12 +94,13 @@ def summary(results: Sequence[Result]) -> str:
     return text + (f"; failed: {', '.join(failed)}." if failed else ".")
 
 
-def page(suite: str, results: Sequence[Result], rounds: int, facts: Mapping[str, str], loads: Sequence[float | None]) -> str:
+def page(
+    suite: str, results: Sequence[Result], rounds: int, facts: Mapping[str, str], loads: Sequence[float | None]
+) -> str:
     """The whole page, without a date."""
+    parts = {"table": markdown(results), "summary": summary(results), "load": _load(loads)}
     machine = "\n".join(f"* {name}: {fact}" for name, fact in facts.items())
-    return PAGE.format(
-        suite=suite, table=markdown(results), summary=summary(results), rounds=rounds, machine=machine, load=_load(loads)
-    )
+    return PAGE.format(suite=suite, rounds=rounds, machine=machine, **parts)
 
 
 def _load(loads: Sequence[float | None]) -> str:
@@ -107,6 +110,10 @@ def _load(loads: Sequence[float | None]) -> str:
     if max(loads[0], loads[-1] - 1) < QUIET:
         return told
     return f"**Measured on a machine that was busy with other things: provisional.** {told}"
+
+
+def _error(error: float | None) -> str:
+    return "" if error is None else f"{error:.0e}" if error else "none"
 
 
 def _time(ms: float | None) -> str:

@@ -1,6 +1,8 @@
 """Source files as syntax trees, for the tests that read jt_edu and never run it."""
 
 import ast
+import io
+import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +13,9 @@ import pytest
 from tests.house.plan import FLOORS
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+SILENT = {
+    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -91,3 +96,16 @@ def functions(module: Module) -> list[Function]:
 def lines_of(function: Function) -> int:
     """Lines from `def` to the end, docstring and blank lines included."""
     return function.end_lineno - function.lineno + 1
+
+
+def code_lines(module: Module) -> int:
+    """Lines that say something to Python: no docstrings, no comments, no blank lines."""
+    tokens = tokenize.generate_tokens(io.StringIO(module.text).readline)
+    code = {line for token in tokens if token.type not in SILENT for line in range(token.start[0], token.end[0] + 1)}
+    return len(code - _docstring_lines(module))
+
+
+def _docstring_lines(module: Module) -> set[int]:
+    owners = module.nodes(ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    texts = [owner.body[0] for owner in owners if owner.body and ast.get_docstring(owner, clean=False) is not None]
+    return {line for text in texts for line in range(text.lineno, text.end_lineno + 1)}

@@ -21,7 +21,17 @@ from tests.story import random_graphs as rg
 
 TIMES = float(os.environ.get("JT_EDU_EXAMPLES", "1"))
 LENGTHS = (2, 3, 4, 1, 0)
-relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck), database=None)
+
+
+def count(n):
+    return max(1, round(n * TIMES))
+
+
+def examples_of(n):
+    return settings(
+        max_examples=count(n), phases=[Phase.generate, Phase.shrink], database=None, suppress_health_check=list(HealthCheck)
+    )
+
 
 
 @pytest.fixture(params=["python", "numba"])
@@ -66,15 +76,10 @@ def check(program, sizes, seed):
     return wanted
 
 
-def count(n):
-    return max(1, round(n * TIMES))
-
-
 def test_any_graph_answers_what_numpy_answers(python, record_property):
     ran = []
 
-    @relaxed
-    @settings(max_examples=count(2000), phases=[Phase.generate, Phase.shrink])
+    @examples_of(2000)
     @given(examples())
     def run(example):
         check(*example)
@@ -126,8 +131,7 @@ def traced(program, sizes, seed):
     return found, t
 
 
-@relaxed
-@settings(max_examples=count(300), phases=[Phase.generate, Phase.shrink])
+@examples_of(300)
 @given(examples())
 def test_the_trace_of_any_graph_is_complete(example):
     """The predicted peak is the measured one, each decision names its rule, each line of a kernel its node."""
@@ -149,8 +153,7 @@ def test_the_trace_of_any_graph_is_complete(example):
             assert computing == told & computing, f"lines {computing - told} of\n{k.source}"
 
 
-@relaxed
-@settings(max_examples=count(200), phases=[Phase.generate, Phase.shrink])
+@examples_of(200)
 @given(examples())
 def test_the_same_graph_again_plans_and_compiles_nothing(example):
     program, sizes, seed = example
@@ -161,8 +164,7 @@ def test_the_same_graph_again_plans_and_compiles_nothing(example):
     assert [k.source for k in first.kernels] == [k.source for k in second.kernels]
 
 
-@relaxed
-@settings(max_examples=count(300), phases=[Phase.generate, Phase.shrink])
+@examples_of(300)
 @given(examples())
 def test_fusion_changes_no_answer(example):
     program, sizes, seed = example
@@ -214,8 +216,7 @@ def numpy_loss(program, arrays, sizes):
     return total
 
 
-@relaxed
-@settings(max_examples=count(300), phases=[Phase.generate, Phase.shrink])
+@examples_of(300)
 @given(examples(smooth=True, most=9))
 def test_gradients_of_any_graph_are_slopes(example):
     """Along a random direction, the gradient is what central differences say (no ties and kinks: the numbers are odd)."""

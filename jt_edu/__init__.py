@@ -147,7 +147,6 @@ from jt_edu.ops.view import (
     stack,
     transpose,
     unsqueeze,
-    view,
 )
 from jt_edu.random import (
     Generator,
@@ -165,6 +164,8 @@ from jt_edu.random import (
 from jt_edu.settings import enable_grad, flag_scope, flags, no_grad, trace
 from jt_edu.var import Var
 from jt_edu.walk import walk
+
+view = reshape
 
 __all__ = [
     "ArgumentError",

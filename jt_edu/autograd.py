@@ -64,18 +64,16 @@ def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unuse
             if node in grads:
                 context.where = node.where  # a gradient belongs to the line that it is the gradient of
                 grads[node] = _hooked(node, grads[node])
-                _spread(node, grads, reach, wrap, order)
+                _spread(node, grads, reach, wrap)
     finally:
         context.where = None
     return [_found(t, grads, loss, allow_unused) for t in targets]
 
 
-def _spread(
-    node: Node, grads: dict[Node, Var], reach: set[Node], wrap: Callable[[Node], Var], order: list[Node]
-) -> None:
+def _spread(node: Node, grads: dict[Node, Var], reach: set[Node], wrap: Callable[[Node], Var]) -> None:
     """Hand the gradient of `node` on to its inputs."""
     if node.tape is not None:
-        parts = _tape_gradients(node, grads, wrap, order)
+        parts = _tape_gradients(node, grads, wrap)
     else:
         rules = node.op.gradients()
         out, inputs = wrap(node), [wrap(i) for i in node.inputs]
@@ -86,13 +84,11 @@ def _spread(
         ]
     for i, part in parts:
         if i in reach and part is not None:
-            part = part.cast(i.dtype)
-            grads[i] = grads[i] + part if i in grads else part
+            dout = part.cast(i.dtype)
+            grads[i] = grads[i] + dout if i in grads else dout
 
 
-def _tape_gradients(
-    node: Node, grads: dict[Node, Var], wrap: Callable[[Node], Var], order: list[Node]
-) -> list[tuple[Node, Var | None]]:
+def _tape_gradients(node: Node, grads: dict[Node, Var], wrap: Callable[[Node], Var]) -> list[tuple[Node, Var | None]]:
     """A Function is asked once, when the gradients of all its outputs are known."""
     tape: Tape = node.tape
     if not tape.sources:

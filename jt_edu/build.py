@@ -12,7 +12,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -98,7 +98,8 @@ def _nested(data: Any) -> np.ndarray[Any, Any]:
         ) from None
     if array.dtype.kind not in "biufc":
         raise DtypeError(
-            "a Var is made of numbers of at most 64 bits", f"{type(data).__name__} {short(data)}, to NumPy {array.dtype}",
+            "a Var is made of numbers of at most 64 bits",
+            f"{type(data).__name__} {short(data)}, to NumPy {array.dtype}",
             "bools, whole numbers, floats or complex numbers",
         )  # fmt: skip
     return array
@@ -140,7 +141,7 @@ class Capture:
         self.numbers: list[tuple[Node, Callable[[], Any]]] = []
         self.before: list[Callable[[], None]] = []
 
-    def __enter__(self) -> Capture:
+    def __enter__(self) -> Self:
         if self.context.capture is not None:
             raise ArgumentError(
                 "a compiled step is captured on its own", "a compiled step inside another one", "one jt.compile"
@@ -148,7 +149,7 @@ class Capture:
         self.context.capture = self
         return self
 
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
         self.context.capture = None
         if error is not None:
             for var, before in reversed(self.moved):
@@ -175,7 +176,20 @@ def knob(read: Callable[[], float]) -> Knob:
 
 
 def at_replay(action: Callable[[], None]) -> None:
-    """Do this at the beginning of each replay of the step that is being captured, if one is: counting steps, for one."""
+    """Do this at the beginning of each replay of the step that is being captured, if one is.
+
+    Example:
+        >>> import jt_edu as jt
+        >>> done = []
+        >>> @jt.compile
+        ... def step(x):
+        ...     at_replay(lambda: done.append("a step"))
+        ...     return x + 1
+        >>> for _ in range(3):
+        ...     y = step(jt.array([1.0]))
+        >>> done
+        ['a step', 'a step']
+    """
     capture = current().capture
     if capture is not None:
         capture.before.append(action)
@@ -205,7 +219,7 @@ def _python_number(number: Any, dtype: DType) -> Any:
 
 def operand_of(value: Any, partner: DType) -> Node:
     """What stands on the other side of an operator: a number that gives way to its partner, or an array."""
-    kind = type(value)
+    kind: type[object] = type(value)
     if kind in NUMBERS:
         return constant(value, promote_number(partner, kind))
     if kind is Knob:

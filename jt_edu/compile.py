@@ -219,7 +219,7 @@ def _map_out(outputs: Any, plan: Plan, arrays: list[Any]) -> Any:
 
 def _vars(tree: Any) -> list[Var]:
     found: list[Var] = []
-    _map(tree, lambda v: found.append(v))
+    _map(tree, found.append)
     return found
 
 

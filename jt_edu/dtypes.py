@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -31,7 +31,8 @@ class DType(str):
     kind: str  # b(ool), i(nteger), u(nsigned), f(loat), c(omplex)
     size: int  # bytes
 
-    def __new__(cls, name: str, storage: str, kernel: str, compute: str) -> DType:
+    def __new__(cls, name: str, storage: str, kernel: str, compute: str) -> Self:
+        """A dtype from four names: its own, its array's in memory, its array's in a kernel, a number's in a kernel."""
         self = str.__new__(cls, name)
         self.storage, self.kernel, self.compute = np.dtype(storage), kernel, compute
         self.kind = "f" if name == "bfloat16" else self.storage.kind

@@ -37,28 +37,70 @@ class JtError(Exception):
 
 
 class ShapeError(JtError, ValueError):
-    """Shapes that do not fit each other."""
+    """Shapes that do not fit each other.
+
+    Example:
+        >>> ones((2, 3)) + ones((4, 5))
+        Traceback (most recent call last):
+        ShapeError: ...
+    """
 
 
 class DtypeError(JtError, TypeError):
-    """A type of number that an operator does not know."""
+    """A type of number that an operator does not know.
+
+    Example:
+        >>> -array([True, False])
+        Traceback (most recent call last):
+        DtypeError: ...
+    """
 
 
 class RangeError(JtError, IndexError):
-    """An index outside its axis."""
+    """An index outside its axis.
+
+    Example:
+        >>> arange(3)[5]
+        Traceback (most recent call last):
+        RangeError: ...
+    """
 
 
 class ArgumentError(JtError, ValueError):
-    """An argument that makes no sense."""
+    """An argument that makes no sense.
+
+    Example:
+        >>> arange(3).reshape(1.5, 2)
+        Traceback (most recent call last):
+        ArgumentError: ...
+    """
 
 
 class GradientError(JtError, RuntimeError):
-    """A derivative that does not exist, or is cut off."""
+    """A derivative that does not exist, or is cut off.
+
+    Example:
+        >>> grad(ones(3), ones(3))
+        Traceback (most recent call last):
+        GradientError: ...
+    """
 
 
 class BackendError(JtError, RuntimeError):
-    """A backend that is missing, or cannot do what was asked."""
+    """A backend that is missing, or cannot do what was asked.
+
+    Example:
+        >>> jt.flags.backend = "abacus"
+        Traceback (most recent call last):
+        BackendError: ...
+    """
 
 
 class KernelError(JtError, RuntimeError):
-    """Generated code that does not compile, or does not run."""
+    """Generated code that does not compile, or does not run.
+
+    Example:
+        >>> raise KernelError("kernels are checked before they run", "one that loops forever")
+        Traceback (most recent call last):
+        KernelError: ...
+    """

@@ -95,8 +95,7 @@ def structure(order: list[Node], context: Context) -> tuple[Any, ...]:
         key.append(node.op)
         if node.data is None:
             key.append(node.holders > 0)
-            for i in node.inputs:
-                key.append(slot[i])
+            key += [slot[i] for i in node.inputs]
             if not node.inputs or node.op.kind == "hostcall":
                 key.append((node.shape, node.dtype))
         else:
@@ -263,13 +262,15 @@ def _announce_plan(plan: Plan, order: list[Node], context: Context) -> None:
 def _announce_step(
     step: Step, order: list[Node], context: Context, fresh: Program | None, elapsed: float,
     arrays: list[Any], alive: int,
-) -> int:
+) -> int:  # fmt: skip
     """Tell the open traces what a step did; `alive` bytes are held by this run before and, as the answer, after it."""
     lines = tuple(Line(number, order[s].id, order[s].op.name, order[s].line) for number, s in step.lines)
     program = fresh or step.program
     record = KernelRun(
-        step.name, step.source.text, lines, tuple(order[s].id for s in step.slots), tuple(order[s].id for s in step.outputs),
-        context.flags.backend, bool(fresh and fresh.compiled), fresh.seconds if fresh else 0.0, elapsed, step.bytes, step.flops,
+        step.name, step.source.text, lines,
+        tuple(order[s].id for s in step.slots), tuple(order[s].id for s in step.outputs),
+        context.flags.backend, bool(fresh and fresh.compiled), fresh.seconds if fresh else 0.0, elapsed,
+        step.bytes, step.flops,
         {"product": ("BLAS",), "host": ("NumPy",)}.get(step.kind, ()), str(program.path or "") if program else "",
     )  # fmt: skip
     moves = []

@@ -1,8 +1,8 @@
 """Expression: what has to be computed at one index, when the values in between are not stored?
 
-`Expression(stored).value(node, where)` follows the graph backwards from a node at an index and answers with a `Term`: an
-operator on other terms, down to loads of arrays. A Reindex costs nothing here: it only changes the index at which its
-input is asked for, and a reshape only changes the shape under which an array is seen.
+`Expression(stored).value(node, where)` follows the graph backwards from a node at an index and answers with a `Term`:
+an operator on other terms, down to loads of arrays. A Reindex costs nothing here: it only changes the index at which
+its input is asked for, and a reshape only changes the shape under which an array is seen.
 
     (a * b).transpose()[i, j]   ->   multiply(load a[j, i], load b[j, i])
 
@@ -105,9 +105,10 @@ def condition(op: Reindex | ReindexReduce, here: Place, there: Place, shape: Sha
     """When `there` is inside an array of `shape`, as far as that is in doubt."""
     inside = None if op.valid is None else op.valid.at(here)
     for axis, below, above in op.guards:
-        for doubt, test in ((below, lambda a: as_index(0) <= there[a]), (above, lambda a: there[a] < size(shape[a]))):
-            if doubt:
-                inside = test(axis) if inside is None else both(inside, test(axis))
+        doubts = [as_index(0) <= there[axis]] if below else []
+        doubts += [there[axis] < size(shape[axis])] if above else []
+        for test in doubts:
+            inside = test if inside is None else both(inside, test)
     return inside
 
 

@@ -50,7 +50,9 @@ POWER = Elementwise(
 )  # fmt: skip
 NEGATIVE = Elementwise("negative", "-{0}", "number", (lambda o, d, x: -d,))
 ABSOLUTE = Elementwise("absolute", "absolute({0})", "magnitude", (lambda o, d, x: d * SIGN(x),))
-SIGN: Elementwise = Elementwise("sign", "sign({0})", "number", (lambda o, d, x: _turned(o, d, x) if x.dtype.kind == "c" else d * 0,))
+SIGN: Elementwise = Elementwise(
+    "sign", "sign({0})", "number", (lambda o, d, x: _turned(o, d, x) if x.dtype.kind == "c" else d * 0,)
+)
 MAXIMUM = Elementwise(
     "maximum", "maximum({0}, {1})", "ordered",
     (lambda o, d, x, y: d * _share(x, y, x > y), lambda o, d, x, y: d * _share(x, y, y > x)), 1, {"b": "{0} or {1}"},
@@ -173,7 +175,7 @@ def _not(kinds: str, why: str) -> Callable[[str, DType], None]:
     return check
 
 
-def _any(name: str, d: DType) -> None:
+def _any(_name: str, _dtype: DType) -> None:
     return None
 
 

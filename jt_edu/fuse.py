@@ -8,8 +8,8 @@ A value becomes an array (is *stored*) when
   * several kernels read it, and computing it twice would cost more than storing it,        shared
   * its kernel is full: a line of thousands of operators is cut every 64.                   kernel full
 
-Every other value lives in a register. What is stored, and every reduction, is an *anchor*: it needs a loop, and joins the
-loops of another anchor where `join.py` allows it.
+Every other value lives in a register. What is stored, and every reduction, is an *anchor*: it needs a loop, and joins
+the loops of another anchor where `join.py` allows it.
 
 Every decision is recorded with the name of its rule. Nothing here knows arrays, numba or gradients.
 """
@@ -234,14 +234,14 @@ class Fuser:
     def _read_elsewhere(self, kernels: list[Kernel], home: dict[Node, int]) -> set[Node]:
         """Reductions that another kernel, an alias or the caller needs as an array."""
         found = set()
-        for place, kernel in enumerate(kernels):
+        for number, kernel in enumerate(kernels):
             for anchor in kernel.anchors:
                 arrays = self._behind(anchor) | (set(anchor.node.inputs) if anchor.term is None else set())
                 if anchor.product is not None:
                     arrays = {anchor.product.left.node, anchor.product.right.node}
                 for n in arrays:
                     root = self._root(n)
-                    if root in home and (home[root] != place or root is not n or anchor.term is None):
+                    if root in home and (home[root] != number or root is not n or anchor.term is None):
                         found.add(root)
         found |= {self._root(n) for n in self.why if n.data is None}
         return {n for n in found if n.data is None}
@@ -250,11 +250,11 @@ class Fuser:
         """Store what several kernels would compute again, where that costs more; True if anything changed."""
         users: dict[Node, set[int]] = {}
         arrays: dict[Node, set[Node]] = {}
-        for place, kernel in enumerate(kernels):
+        for number, kernel in enumerate(kernels):
             for anchor in kernel.anchors:
                 for t in anchor.term.parts if anchor.term is not None else ():
                     if t.kind == "compute" and t.node is not anchor.node:
-                        users.setdefault(t.node, set()).add(place)
+                        users.setdefault(t.node, set()).add(number)
                         arrays.setdefault(t.node, set()).update(load.node for load in t.loads)
         before = len(self.why)
         for node, places in sorted(users.items(), key=lambda entry: entry[0].id):  # inputs first, and always alike

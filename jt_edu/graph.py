@@ -1,13 +1,13 @@
-"""Graph: what is to be computed, and from what.
+r"""Graph: what is to be computed, and from what.
 
 A `Node` says which operator makes a value from which other values. It is made when the learner writes the operator, and
 holds no number until somebody asks for one: then `data` is filled in. Nodes never change their meaning, so a graph has
 no circles and can be shared by everything that reads it.
 
       a    b            Source, Source
-       \\  /
+       \  /
         mul     c       Elementwise
-          \\   /
+          \   /
            add          Elementwise
             |
            sum          ReindexReduce

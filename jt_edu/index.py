@@ -1,8 +1,8 @@
 """Index: which element of an array does an operator look at?
 
-An `Index` is arithmetic on loop counters, kept as a value: `lambda i, j: (j, i + 1)` is called with counters and answers
-with two of them. Looking through two views at once is putting the answer of one into the other (`at`), so no text is
-ever pasted together, and `i0 * 2` after `i0 + 1` is `(i0 + 1) * 2`.
+An `Index` is arithmetic on loop counters, kept as a value: `lambda i, j: (j, i + 1)` is called with counters and
+answers with two of them. Looking through two views at once is putting the answer of one into the other (`at`), so no
+text is ever pasted together, and `i0 * 2` after `i0 + 1` is `(i0 + 1) * 2`.
 
     counter(k)      the k-th loop counter              size(n)    a length: an argument of the kernel, not of its text
     load(k, where)  an element of the k-th index array           everything else is +, -, *, //, %, <, <=, ==, and, or
@@ -97,7 +97,8 @@ class Index:
     def at(self, here: Sequence[Index]) -> Index:
         """The same expression, with counter k replaced by `here[k]`."""
         if self.op == "counter":
-            return here[self.args[0]]
+            k: int = self.args[0]
+            return here[k]
         if self.op in ("int", "size"):
             return self
         if self.op == "load":

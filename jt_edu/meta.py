@@ -51,9 +51,11 @@ class Elementwise(Op):
     bodies: dict[str, str] = field(default_factory=dict)  # other bodies for some kinds of dtype
 
     def gradients(self) -> Sequence[Rule | None]:
+        """What the table says."""
         return self.gradient
 
     def __call__(self, first: Any, *others: Any) -> Any:
+        """The operator at work on Vars, for gradient rules: `SIN(x)`."""
         return first.apply(self, *others)
 
 
@@ -103,6 +105,8 @@ class Reindex(Op):
         return all(w.op == "counter" or w == as_index(0) for w in self.where)
 
     def gradients(self) -> Sequence[Rule | None]:
+        """Add every gradient to the element that was read; index arrays have none."""
+
         def gradient(out: Any, dout: Any, x: Any, *arrays: Any) -> Any:
             return dout.reshape(x.shape) if self.flat else dout.scatter_to(self, x.shape, arrays)
 
@@ -123,6 +127,7 @@ class ReindexReduce(Op):
     whole: bool = True  # every cell of the output is reached
 
     def gradients(self) -> Sequence[Rule | None]:
+        """Read the gradient where the value went; how, the reducer says."""
         return (REDUCERS[self.reducer].gradient(self),)
 
     @property
@@ -213,6 +218,7 @@ class HostCall(Op):
     gradient: tuple[Rule | None, ...] = ()
 
     def gradients(self) -> Sequence[Rule | None]:
+        """What its maker says."""
         return self.gradient
 
 

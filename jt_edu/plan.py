@@ -98,7 +98,7 @@ def make_plan(order: Sequence[Node], wanted: set[Node], enabled: bool) -> Plan:
     pending = [n for n in order if n.data is None]
     fused = fuse(pending, wanted, enabled)
     aliases = _aliases(pending, fused, slot)
-    steps = [_step(kernel, fused, slot, number) for number, kernel in enumerate(fused.kernels)]
+    steps = [_step(kernel, fused, slot) for kernel in fused.kernels]
     keep = tuple(slot[n] for n in order if n in wanted)
     peak = _free_early(steps, aliases, keep, order)
     decisions = tuple(
@@ -124,7 +124,7 @@ def _aliases(pending: list[Node], fused: Fused, slot: dict[Node, int]) -> dict[i
     return arrays
 
 
-def _step(kernel: Kernel, fused: Fused, slot: dict[Node, int], number: int) -> Step:
+def _step(kernel: Kernel, fused: Fused, slot: dict[Node, int]) -> Step:
     if kernel.kind == "host":
         return _host_step(kernel.anchors[0].node, slot)
     if kernel.kind == "product":

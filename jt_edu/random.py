@@ -29,7 +29,13 @@ from jt_edu.var import Var, as_var
 
 
 class Generator:
-    """A seed, and how many numbers have been drawn."""
+    """A seed, and how many numbers have been drawn.
+
+    Example:
+        >>> a = random((2,), generator=Generator(7)).numpy()
+        >>> bool((a == random((2,), generator=Generator(7)).numpy()).all())
+        True
+    """
 
     def __init__(self, seed: int | None = None) -> None:
         self.seed(secrets.randbits(63) if seed is None else seed)
@@ -155,7 +161,7 @@ def randn(*size: Any, dtype: Any = "float32") -> Var:
     return random(_shape(size), dtype, "normal")
 
 
-def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, dtype: Any = "float32") -> Var:
+def normal(mean: Var | float = 0.0, std: Var | float = 1.0, size: Any = None, dtype: Any = "float32") -> Var:
     """Normal numbers with the given mean and standard deviation.
 
     Example:
@@ -166,7 +172,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, dtype: Any = "floa
     return random(box, dtype, "normal") * std + mean
 
 
-def uniform(low: Any = 0.0, high: Any = 1.0, size: Any = (), dtype: Any = "float32") -> Var:
+def uniform(low: Var | float = 0.0, high: Var | float = 1.0, size: Any = (), dtype: Any = "float32") -> Var:
     """Uniform numbers in [low, high).
 
     Example:

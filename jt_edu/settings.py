@@ -115,7 +115,16 @@ def flag_scope(**wanted: Any) -> Iterator[None]:
 
 @contextmanager
 def no_grad() -> Iterator[None]:
-    """Vars made inside take no part in gradients. Also a decorator."""
+    """Vars made inside take no part in gradients. Also a decorator.
+
+    Example:
+        >>> import jt_edu as jt
+        >>> x = jt.array([1.0])
+        >>> with no_grad():
+        ...     y = x * 2
+        >>> y.requires_grad
+        False
+    """
     context = current()
     before, context.no_grad = context.no_grad, True
     try:
@@ -126,7 +135,16 @@ def no_grad() -> Iterator[None]:
 
 @contextmanager
 def enable_grad() -> Iterator[None]:
-    """Undo a `no_grad` around it. Also a decorator."""
+    """Undo a `no_grad` around it. Also a decorator.
+
+    Example:
+        >>> import jt_edu as jt
+        >>> x = jt.array([1.0])
+        >>> with no_grad(), enable_grad():
+        ...     y = x * 2
+        >>> y.requires_grad
+        True
+    """
     context = current()
     before, context.no_grad = context.no_grad, False
     try:

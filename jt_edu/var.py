@@ -141,7 +141,7 @@ class Var(Reindexing):
 
     def __len__(self) -> int:
         if not self.shape:
-            raise ShapeError("len() is the length of the first axis", "a Var of shape ()")
+            raise ShapeError("len() is the length of the first axis", f"a Var of shape {self.shape}")
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Var]:

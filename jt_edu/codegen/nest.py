@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Union
 
 from jt_edu.dtypes import DType, complex128, float32, float64
 from jt_edu.expression import Place, Term, condition, spell_loads
@@ -100,7 +99,7 @@ class Loop:
     body: Block
 
 
-Item = Union[Value, Update, Start, Store, Loop]
+Item = Value | Update | Start | Store | Loop
 
 
 @dataclass(eq=False)
@@ -348,7 +347,8 @@ class Builder:
     def _copy_out(self, update: Update, anchor: Anchor, depth: int) -> None:
         """Write a scratch accumulator to the output, in the output's precision."""
         node, op, scratch = anchor.node, anchor.node.op, update.access
-        assert scratch is not None and isinstance(op, ReindexReduce), "only arrays are copied out"
+        assert scratch is not None, "only arrays are copied out"
+        assert isinstance(op, ReindexReduce), "only sums have a scratch array"
         if anchor.kept is None:
             loops = self.kernel.new_loops(node.shape)
             target = cells = tuple(counter(a) for a in loops)

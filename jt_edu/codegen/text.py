@@ -197,8 +197,8 @@ class Printer:
         letter = "a" if access.role == "in" else "out"
         dtype = access.node.dtype.kernel
         array = self._parameter(
-            (access.role, access.node, access.shape), letter, dtype, Argument(access.role, access.node, 0, access.shape),
-            len(access.shape),
+            (access.role, access.node, access.shape), letter, dtype,
+            Argument(access.role, access.node, 0, access.shape), len(access.shape),
         )  # fmt: skip
         return f"{array}[{', '.join(self._position(w) for w in access.where) or '()'}]"
 

@@ -63,11 +63,6 @@ class progress:  # noqa: N801 - it is used like a function
         finally:
             self._close()
 
-    def __len__(self) -> int:
-        if self.total is None:
-            raise ArgumentError("these batches have no length", type(self.batches).__name__)
-        return self.total
-
     def show(self, **values: Any) -> None:
         """Numbers of this batch (or Vars of one element); the line shows their means over the epoch."""
         for name, value in values.items():

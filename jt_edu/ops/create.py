@@ -1,7 +1,7 @@
 """Create: Vars from numbers, from nothing, and from loop counters.
 
-`zeros`, `arange`, `eye` and their like take no memory until they are stored: they are numbers and counters of the graph,
-and fuse into whatever reads them.
+`zeros`, `arange`, `eye` and their like take no memory until they are stored: they are numbers and counters of the
+graph, and fuse into whatever reads them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def array64(data: Any, dtype: Any = None) -> Var:
 
 
 def from_numpy(data: np.ndarray[Any, Any]) -> Var:
-    """A Var that shares the memory of a NumPy array: what is written to the array later is read by kernels that run later.
+    """A Var that shares the memory of a NumPy array: kernels that run later read what was written to it by then.
 
     A graph that has not run yet therefore sees the new numbers; `jt.array` takes a copy instead.
 
@@ -175,7 +175,7 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Var
     if end is None:
         start, end = 0, start
     if step == 0:
-        raise ArgumentError("arange needs a step that leads from start to end", "step 0")
+        raise ArgumentError("arange needs a step that leads from start to end", f"arange({start}, {end}, {step})")
     whole = all(isinstance(v, (int, np.integer)) for v in (start, end, step))
     wanted = as_dtype((int64 if whole else float32) if dtype is None else dtype)
     count = max(math.ceil((end - start) / step), 0)

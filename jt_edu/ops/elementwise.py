@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from jt_edu import functions as f
-from jt_edu.dtypes import as_dtype, bool_, float_of
+from jt_edu.dtypes import DType, as_dtype, bool_, float_of
 from jt_edu.errors import ArgumentError
 from jt_edu.meta import Elementwise
-from jt_edu.var import Var, as_var
+from jt_edu.var import Var, as_var, method
 
 
 def _function(op: Elementwise, what: str, example: str, answer: str) -> Callable[..., Var]:
@@ -25,10 +25,12 @@ def _function(op: Elementwise, what: str, example: str, answer: str) -> Callable
         return as_var(x).apply(op, *others)
 
     function.__name__ = function.__qualname__ = op.name
-    function.__doc__ = f"{what}\n\n    Body: `{op.body}`, at each element.\n\n    Example:\n        >>> {example}\n        {answer}\n    "
+    function.__doc__ = (
+        f"{what}\n\n    Body: `{op.body}`, at each element.\n\n"
+        f"    Example:\n        >>> {example}\n        {answer}\n    "
+    )
     function.__module__ = __name__
-    setattr(Var, op.name, function)
-    return function
+    return method(function)
 
 
 exp = _function(f.EXP, "e to the power of x.", "exp(array(0.0)).item()", "1.0")
@@ -88,18 +90,14 @@ real = _function(f.REAL, "Real part.", "real(array(1 + 2j)).item()", "1.0")
 imag = _function(f.IMAG, "Imaginary part.", "imag(array(1 + 2j)).item()", "2.0")
 
 abs = absolute
-Var.abs = absolute  # type: ignore[attr-defined]
-Var.mod = mod  # type: ignore[attr-defined]
-Var.pow = lambda x, y: x**y  # type: ignore[attr-defined]
-Var.astype = Var.type_as = Var.cast  # type: ignore[attr-defined]
+method(absolute, "abs")
+method(mod, "mod")
+method(lambda x, y: x**y, "pow")
+method(Var.cast, "astype")
+method(Var.cast, "type_as")
 
 
-def _method(function: Callable[..., Var]) -> Callable[..., Var]:
-    setattr(Var, function.__name__, function)
-    return function
-
-
-@_method
+@method
 def sqr(x: Any) -> Var:
     """x * x.
 
@@ -111,7 +109,7 @@ def sqr(x: Any) -> Var:
     return v * v
 
 
-@_method
+@method
 def relu(x: Any) -> Var:
     """max(x, 0); the gradient at 0 is 0. A nan stays a nan.
 
@@ -123,7 +121,7 @@ def relu(x: Any) -> Var:
     return v.where_not(v <= 0, 0)
 
 
-@_method
+@method
 def leaky_relu(x: Any, scale: float = 0.01) -> Var:
     """x where it is positive, scale * x elsewhere.
 
@@ -135,7 +133,7 @@ def leaky_relu(x: Any, scale: float = 0.01) -> Var:
     return v.where_not(v <= 0, v * scale)
 
 
-@_method
+@method
 def silu(x: Any) -> Var:
     """x * sigmoid(x) (Elfwing et al. 2017, arXiv:1702.03118).
 
@@ -147,7 +145,7 @@ def silu(x: Any) -> Var:
     return v * v.apply(f.SIGMOID)
 
 
-@_method
+@method
 def gelu(x: Any, approximate: str = "none") -> Var:
     """x * Phi(x), Phi the normal distribution function; approximate="tanh" takes its usual approximation.
 
@@ -166,7 +164,7 @@ def gelu(x: Any, approximate: str = "none") -> Var:
     return v * ((v * math.sqrt(0.5)).apply(f.ERF) + 1) * 0.5
 
 
-@_method
+@method
 def softplus(x: Any) -> Var:
     """log(1 + exp(x)), without overflow.
 
@@ -179,7 +177,7 @@ def softplus(x: Any) -> Var:
     return v.where_not(v < 0, 0) + v.where_not(v >= 0, -v).apply(f.EXP).apply(f.LOG1P)
 
 
-@_method
+@method
 def clamp(x: Any, min_v: Any = None, max_v: Any = None) -> Var:
     """x, no smaller than min_v and no larger than max_v; outside, the gradient is 0.
 
@@ -189,14 +187,13 @@ def clamp(x: Any, min_v: Any = None, max_v: Any = None) -> Var:
     """
     v = as_var(x)
     if min_v is None and max_v is None:
-        raise ArgumentError("clamp needs min_v, max_v, or both", "neither")
+        raise ArgumentError("clamp needs min_v, max_v, or both", f"min_v={min_v}, max_v={max_v}")
     if min_v is not None:
         v = v.where_not(v < min_v, min_v)
     return v if max_v is None else v.where_not(v > max_v, max_v)
 
 
-clip = clamp
-Var.clip = clamp  # type: ignore[attr-defined]
+clip = method(clamp, "clip")
 
 
 def where(cond: Any, x: Any, y: Any) -> Var:
@@ -214,7 +211,7 @@ def where(cond: Any, x: Any, y: Any) -> Var:
 ternary = where
 
 
-@_method
+@method
 def masked_fill(x: Any, mask: Any, value: float) -> Var:
     """x, with `value` where mask is true.
 
@@ -240,7 +237,11 @@ def _casts() -> None:
     names = ["float", "double", "half", "long", "int", "bool", "int8", "int16", "int32", "int64", "uint8", "float16",
              "bfloat16", "float32", "float64", "complex64", "complex128"]  # fmt: skip
     for name in names:
-        setattr(Var, name, lambda x, wanted=as_dtype(name): x.cast(wanted))
+        method(_cast_to(as_dtype(name)), name)
+
+
+def _cast_to(wanted: DType) -> Callable[[Var], Var]:
+    return lambda x: x.cast(wanted)
 
 
 _casts()

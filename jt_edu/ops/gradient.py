@@ -32,8 +32,8 @@ def grad(loss: Var, targets: Any, allow_unused: bool = False) -> Any:
     one = isinstance(targets, Var)
     asked = list(targets) if isinstance(targets, (list, tuple)) else [targets]
     if not isinstance(loss, Var) or not all(isinstance(t, Var) for t in asked):
-        found = f"{type(loss).__name__}, {[type(t).__name__ for t in asked]}"
-        raise ArgumentError("jt.grad takes a Var, and a Var or a list of them", found, "jt.grad(loss, [w, b])")
+        kinds = f"{type(loss).__name__}, {[type(t).__name__ for t in asked]}"
+        raise ArgumentError("jt.grad takes a Var, and a Var or a list of them", kinds, "jt.grad(loss, [w, b])")
     found = autograd.grad(loss, asked, None, allow_unused)
     return found[0] if one else found
 
@@ -74,7 +74,8 @@ def backward(loss: Var, gradient: Any = None) -> None:
     held = [v for v in leaves if v is not None]
     if not held:
         raise GradientError(
-            "backward() fills .grad of the Vars that the loss was computed from", "none that takes part"
+            "backward() fills .grad of the Vars that the loss was computed from",
+            f"none that takes part, behind a loss of shape {loss.shape}",
         )
     seed = None if gradient is None else _seed("backward", loss, gradient)
     for leaf, part in zip(held, autograd.grad(loss, held, seed, True), strict=True):
@@ -125,6 +126,7 @@ class Function:
         return cls()(*args)
 
     def __call__(self, *args: Any) -> Any:
+        """Execute, and note on the outputs whom to ask for the gradient."""
         inputs = [a for a in args if isinstance(a, Var)]
         with no_grad():
             answer = self.execute(*args)

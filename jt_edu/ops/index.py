@@ -240,9 +240,9 @@ def _scattered(x: Var, new: Var, gather: Reindex, arrays: tuple[Var, ...]) -> Va
     return x.where_not(touched, there)
 
 
-Var.__getitem__ = getitem
-Var.__setitem__ = setitem
-Var.getitem = getitem  # type: ignore[attr-defined]
+method(getitem)
+method(getitem, "__getitem__")
+method(setitem, "__setitem__")
 
 
 @method

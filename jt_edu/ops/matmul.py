@@ -63,12 +63,12 @@ def matmul(x: Any, y: Any) -> Var:
     out = Var._of(Node(total, (product,), total.shape, dtype))
     if row and column:
         return out.reshape(out.shape[:-2])
-    return out.reshape(out.shape[:-2] + (out.shape[-1],)) if row else out.reshape(out.shape[:-1]) if column else out
+    return out.reshape(*out.shape[:-2], out.shape[-1]) if row else out.reshape(out.shape[:-1]) if column else out
 
 
-Var.__matmul__ = matmul
-Var.__rmatmul__ = lambda x, y: matmul(y, x)  # type: ignore[method-assign]
-Var.dot = matmul  # type: ignore[attr-defined]
+method(matmul, "dot")
+method(matmul, "__matmul__")
+method(lambda x, y: matmul(y, x), "__rmatmul__")
 
 
 def bmm(x: Any, y: Any) -> Var:

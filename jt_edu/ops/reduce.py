@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import math
+from builtins import max as larger  # `max` is ours, below
 from functools import lru_cache
 from typing import Any
 
@@ -179,11 +180,7 @@ def var(
     floats = x if x.dtype.is_float else x.cast(float64)
     away = floats - mean(floats, axes, True)
     squares = away * away if x.dtype.kind != "c" else away.apply(f.ABSOLUTE) ** 2
-    return reduced(squares, "sum", "add", axes, keep) / float(_at_least_0(_count(x, axes, "var") - bool(unbiased)))
-
-
-def _at_least_0(n: int) -> int:
-    return n if n > 0 else 0
+    return reduced(squares, "sum", "add", axes, keep) / float(larger(_count(x, axes, "var") - bool(unbiased), 0))
 
 
 @method

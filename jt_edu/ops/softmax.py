@@ -84,7 +84,7 @@ def nll_loss(
 
 
 def is_class(target: Var, shape: tuple[int, ...], ignore_index: int) -> Var:
-    """For scores of `shape`, whether each belongs to the target's class: a comparison with the counter, nothing looked up.
+    """For scores of `shape`, whether each belongs to the target's class: compared with the counter, not looked up.
 
     Class numbers outside of the scores raise when the kernel runs, unless they are `ignore_index`.
     """

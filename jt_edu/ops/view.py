@@ -17,14 +17,12 @@ import numpy as np
 
 from jt_edu import functions as f
 from jt_edu.build import flat_view
-from jt_edu.dtypes import promote
+from jt_edu.dtypes import int64, promote
 from jt_edu.errors import ArgumentError, RangeError, ShapeError
 from jt_edu.graph import Node, Shape
-from jt_edu.index import Index, as_index, counter, counters, size
+from jt_edu.index import Index, as_index, counter, size
 from jt_edu.meta import COUNTERS, Reindex, reindex
 from jt_edu.var import Var, as_var, method
-
-from jt_edu.dtypes import int64  # isort: skip
 
 
 def view(x: Var, op: Reindex) -> Var:
@@ -103,18 +101,7 @@ def reshape(x: Var, *shape: Any) -> Var:
     return x if tuple(wanted) == x.shape else view(x, reshape_op(x.shape, tuple(wanted)))
 
 
-def _reshape_named(name: str) -> Any:
-    def same(x: Var, *shape: Any) -> Var:
-        return reshape(x, *shape)
-
-    same.__name__, same.__doc__ = (
-        name,
-        f"{name}(x, *shape): another name for reshape.\n\nExample:\n    >>> arange(6).{name}(3, 2).shape\n    (3, 2)\n",
-    )
-    return method(same)
-
-
-view_ = _reshape_named("view")
+method(reshape, "view")
 
 
 @method
@@ -130,7 +117,7 @@ def flatten(x: Var, start_dim: int = 0, end_dim: int = -1) -> Var:
     start, end = axis_of("flatten", start_dim, x.ndim), axis_of("flatten", end_dim, x.ndim)
     if start > end:
         raise ArgumentError("flatten joins the axes from start_dim to end_dim", f"start {start} after end {end}")
-    return x.reshape(x.shape[:start] + (math.prod(x.shape[start : end + 1]),) + x.shape[end + 1 :])
+    return x.reshape(*x.shape[:start], math.prod(x.shape[start : end + 1]), *x.shape[end + 1 :])
 
 
 @lru_cache(maxsize=1 << 14)
@@ -182,7 +169,7 @@ def unsqueeze(x: Var, dim: int) -> Var:
         (2, 3, 1)
     """
     at = axis_of("unsqueeze", dim, x.ndim + 1)
-    return x.reshape(x.shape[:at] + (1,) + x.shape[at:])
+    return x.reshape(*x.shape[:at], 1, *x.shape[at:])
 
 
 @method
@@ -317,7 +304,7 @@ def concat(vars: Sequence[Any], dim: int = 0) -> Var:
         if p.shape[:axis] + p.shape[axis + 1 :] != parts[0].shape[:axis] + parts[0].shape[axis + 1 :]:
             raise ShapeError(f"concat along axis {axis} needs equal other axes", f"{[p.shape for p in parts]}")
     total = sum(p.shape[axis] for p in parts)
-    shape = parts[0].shape[:axis] + (total,) + parts[0].shape[axis + 1 :]
+    shape = (*parts[0].shape[:axis], total, *parts[0].shape[axis + 1 :])
     return _side_by_side([p.cast(dtype) for p in parts], axis, shape)
 
 
@@ -330,15 +317,16 @@ def _side_by_side(parts: list[Var], axis: int, shape: Shape) -> Var:
         view(p, reindex("slide", p.shape, shape, _slid(len(shape), axis, start), 0))
         for p, start in zip(parts, starts[:-1], strict=True)
     ]
-    position = Var._of(Node(COUNTERS[axis], (), shape, int64))
+    return _choose(moved, starts, Var._of(Node(COUNTERS[axis], (), shape, int64)))
 
-    def choose(low: int, high: int) -> Var:
-        if high - low == 1:
-            return moved[low]
-        middle = (low + high) // 2
-        return (position < starts[middle]).apply(f.SELECT, choose(low, middle), choose(middle, high))
 
-    return choose(0, len(parts))
+def _choose(parts: list[Var], starts: list[int], position: Var) -> Var:
+    """The part that the position falls into; part k begins at starts[k]."""
+    if len(parts) == 1:
+        return parts[0]
+    middle = len(parts) // 2
+    first = _choose(parts[:middle], starts[:middle], position)
+    return (position < starts[middle]).apply(f.SELECT, first, _choose(parts[middle:], starts[middle:], position))
 
 
 def _slid(rank: int, axis: int, start: int) -> tuple[Index, ...]:
@@ -379,7 +367,7 @@ def split(x: Var, sizes: Any, dim: int = 0) -> tuple[Var, ...]:
         raise ShapeError(f"the parts of a split add up to the axis, {length}", f"{list(sizes)}")
     parts, start = [], 0
     for n in sizes:
-        shape = x.shape[:axis] + (n,) + x.shape[axis + 1 :]
+        shape = (*x.shape[:axis], n, *x.shape[axis + 1 :])
         where = tuple(counter(k) + size(start) if k == axis else counter(k) for k in range(x.ndim))
         parts.append(view(x, reindex("slice", x.shape, shape, where)))
         start += n
@@ -405,8 +393,7 @@ def matrix_transpose(x: Var) -> Var:
     return permute(x, *range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
 
 
-Var.T = property(lambda x: permute(x))  # type: ignore[attr-defined]
-Var.t = lambda x: permute(x)  # type: ignore[attr-defined]
-Var.view_as = lambda x, other: reshape(x, other.shape)  # type: ignore[attr-defined]
-Var.expand_as = lambda x, other: x.broadcast_to(other.shape)  # type: ignore[attr-defined]
-counters  # noqa: B018
+Var.T = property(permute)  # type: ignore[attr-defined]
+method(permute, "t")
+method(lambda x, other: x.reshape(other.shape), "view_as")
+method(lambda x, other: x.broadcast_to(other.shape), "expand_as")

@@ -26,7 +26,7 @@ from jt_edu.ops.create import sync
 from jt_edu.ops.elementwise import maximum, minimum
 from jt_edu.ops.gradient import grad, why_no_grad
 from jt_edu.ops.reduce import norm
-from jt_edu.optim.params import as_groups, as_leaves, as_vars, check_number, label, zeros
+from jt_edu.optim.params import as_groups, as_leaves, as_vars, check_number, label, levels_up, zeros
 from jt_edu.settings import current, no_grad
 from jt_edu.var import Var
 
@@ -208,7 +208,8 @@ class Optimizer:
         if fresh:
             self._told |= {id(p) for p in fresh}
             names = ", ".join(label(p) for p in fresh)
-            warnings.warn(f"the loss does not depend on {names}: no gradient, no change", UserWarning, stacklevel=4)
+            text = f"the loss does not depend on {names}: no gradient, no change"
+            warnings.warn(text, UserWarning, stacklevel=levels_up())
 
     # moving
 

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from jt_edu.errors import ArgumentError, DtypeError
+from jt_edu.graph import HOME
 from jt_edu.ops.create import sync
 from jt_edu.var import Var
 
@@ -64,6 +66,14 @@ def as_leaves(params: list[Var]) -> None:
 def zeros(p: Var) -> Var:
     """A state that starts at 0."""
     return Var(np.zeros(p.shape), p.dtype).stop_grad()
+
+
+def levels_up() -> int:
+    """How many callers up the learner's own line is, for warnings."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_code.co_filename.startswith(HOME) and frame.f_back is not None:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def label(p: Var) -> str:

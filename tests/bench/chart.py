@@ -12,8 +12,6 @@ from matplotlib.lines import Line2D
 
 from tests.bench.rows import Result
 
-mpl.use("svg")
-
 INK, PAPER, FAINT = "#1d2026", "#ffffff", "#c9ccd1"
 DARK = {INK: "#e9eaec", PAPER: "#15171b", FAINT: "#3c4149"}
 STYLE = {"svg.fonttype": "none", "svg.hashsalt": "jt_edu", "font.family": "sans-serif", "font.size": 10}

@@ -27,10 +27,10 @@ and writes this page.
   of at least 2 ms each, both sides by turns; compiling and warming up do not count.
 * **ratio**: PyTorch / jt_edu, best against best; above 1, jt_edu is faster. **quartiles**: of the ratio round by round,
   which on a busy machine may lie beside it.
-* **of the limit**: of what the machine does at best in the same run. For matrix products: float operations per second of
-  NumPy's BLAS with n = 1024. For the training step: its five matrix products, alone, in NumPy's BLAS. Else: bytes per
-  second of a plain copy, bytes read and bytes written both counted, that moves as many as the row has to read and write.
-  A row that hardly writes can pass 100 %.
+* **of the limit**: of what the machine does at best in the same run. For matrix products: float operations per second
+  of NumPy's BLAS with n = 1024. For the training step: its five matrix products, alone, in NumPy's BLAS. Else: bytes
+  per second of a plain copy, bytes read and bytes written both counted, that moves as many as the row has to read and
+  write. A row that hardly writes can pass 100 %.
 * **error**: the largest difference between the two answers, as a share of the largest number.
 * `first step` and `import` are processes of their own, from the start of the interpreter to its end.
 * `a*b+c, peer: addcmul(out=)` is PyTorch at its best: one pass, into memory that is there already. It has no goal.

@@ -50,8 +50,8 @@ def figures(root=plan.ROOT) -> str:
     longest = max(core, key=_lines)
     count = sum(len(functions(module)) for module in core)
     return (
-        f"the core: {sum(map(code_lines, core)):,} of {plan.CORE_LINES:,} lines of code, {sum(map(_lines, core)):,} with "
-        f"words, in {len(core)} files, longest {longest.name} {_lines(longest)}; "
+        f"the core: {sum(map(code_lines, core)):,} of {plan.CORE_LINES:,} lines of code, "
+        f"{sum(map(_lines, core)):,} with words, in {len(core)} files, longest {longest.name} {_lines(longest)}; "
         f"{count} functions, median {_median(core):g} lines"
     )
 

@@ -712,3 +712,68 @@ def compare(program, wanted, found):
         else:
             small = 1e-4 if any(v.dtype == "float32" for v in program.values) else 1e-9
             np.testing.assert_allclose(array, answer, small, small * max(value.bound, 1), err_msg=f"v{k}")
+
+
+# ------------------------------------------------------------------------------------------------ making it smaller
+
+
+def shrunk(program, fails):
+    """The smallest program found for which `fails(program)` still holds: held values and steps are left out one by one."""
+    tried = True
+    while tried:
+        tried = next((p for p in _smaller(program) if p and p.held and len(p.steps) < len(program.steps) and fails(p)), None)
+        program = tried or program
+    return program
+
+
+def _smaller(program):
+    """Programs with fewer steps, or None."""
+    first = len(program.leaves)
+    for k in range(first, len(program.values)):
+        yield _only(program, [k])
+        yield _only(program, [h for h in program.held if h != k])
+        for i in program.steps[k - first].inputs:
+            yield _without(program, k, i)
+        if all(isinstance(d, int | str) for d in program.values[k].dims):
+            yield _as_leaf(program, k)
+
+
+def _only(program, held):
+    """What is needed for the values `held`."""
+    first, needed, waiting = len(program.leaves), set(held), list(held)
+    while waiting:
+        k = waiting.pop()
+        new = [i for i in program.steps[k - first].inputs if i not in needed] if k >= first else []
+        needed.update(new)
+        waiting += new
+    order = sorted(needed)
+    place = {k: n for n, k in enumerate(order)}
+    steps = [replace(program.steps[k - first], inputs=tuple(place[i] for i in program.steps[k - first].inputs)) for k in order if k >= first]
+    leaves = [program.leaves[k] for k in order if k < first]
+    kept = tuple(sorted(place[h] for h in held if h >= first))
+    return Program(leaves, steps, [program.values[k] for k in order], kept, program.together)
+
+
+def _without(program, k, instead):
+    """Value k replaced by one of the inputs it was made of."""
+
+    def place(i):
+        return instead if i == k else i
+
+    steps = [replace(s, inputs=tuple(map(place, s.inputs))) for s in program.steps]
+    held = sorted({place(h) for h in program.held})
+    return _only(Program(program.leaves, steps, program.values, tuple(held), program.together), held)
+
+
+def _as_leaf(program, k):
+    """Value k as an array of its own."""
+    old, first = program.values[k], len(program.leaves)
+    leaf = Value(old.dims, old.dtype, 1 if old.dtype == "bool" else 2, 0.25 if old.kind == "f" else 1)
+
+    def place(i):
+        return first if i == k else i + (i >= first)
+
+    steps = [replace(s, inputs=tuple(map(place, s.inputs))) for s in program.steps]
+    values = [*program.values[:first], leaf, *program.values[first:]]
+    held = [place(h) for h in program.held if h != k]
+    return _only(Program([*program.leaves, leaf], steps, values, tuple(held), program.together), held) if held else None

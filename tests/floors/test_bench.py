@@ -1,0 +1,280 @@
+"""The bench measures what it says: known times come out as they are, and both sides of every row compute the same."""
+
+import dataclasses
+import importlib
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from tests.bench import look, measure
+from tests.bench.measure import Times, enough, geometric_mean, largest_error, spread, take_turns
+from tests.bench.mlp import numbers, products_of_a_step
+from tests.bench.report import cells, markdown, page, summary
+from tests.bench.rows import Case, Figures, Goal, Result, Row, Run, compare, fill
+
+
+class Clock:
+    """Time that passes only where something is said to take it."""
+
+    def __init__(self):
+        self.now = 0.0
+        self.log = []
+
+    def __call__(self):
+        return self.now
+
+    def work(self, name, seconds):
+        def call():
+            self.log.append(name)
+            self.now += seconds
+
+        return call
+
+
+# --------------------------------------------------------------------------------------------------------- measuring
+
+
+def test_a_call_that_takes_three_times_as_long_has_the_ratio_three():
+    clock = Clock()
+
+    times = take_turns({"ours": clock.work("a", 1e-4), "peer": clock.work("b", 3e-4)}, 15, clock)
+
+    assert times["peer"].best / times["ours"].best == pytest.approx(3)
+    assert spread(times["peer"], times["ours"]) == pytest.approx((3, 3))
+
+
+def test_the_sides_take_turns():
+    clock = Clock()
+
+    take_turns({"ours": clock.work("a", 1.0), "peer": clock.work("b", 1.0)}, 3, clock)
+
+    assert "".join(clock.log).endswith("ababab")
+
+
+def test_a_slow_moment_counts_for_the_spread_and_not_for_the_best():
+    clock, slow = Clock(), iter([1.0] * 6 + [9.0] + [1.0] * 9)
+
+    def call():
+        clock.now += next(slow)
+
+    times = take_turns({"ours": call}, 8, clock)["ours"]
+
+    assert times.best == 1
+    assert max(times.samples) == 9
+
+
+@pytest.mark.parametrize(("takes", "calls"), [(1.0, 1), (2e-3, 1), (1e-3, 2), (1e-6, 2000)])
+def test_a_sample_repeats_a_short_call_until_the_clock_can_see_it(takes, calls):
+    clock = Clock()
+
+    count = enough(clock.work("a", takes), clock)
+
+    assert calls <= count <= 1.3 * calls + 1
+
+
+def test_a_clock_that_stands_still_ends_the_search(monkeypatch):
+    monkeypatch.setattr(measure, "CALLS", 64)
+
+    assert enough(lambda: None, lambda: 0.0) == 64
+
+
+def test_quartiles_are_of_the_ratio_in_each_round():
+    peer, ours = Times((1.0, 2.0, 3.0, 4.0, 5.0)), Times((1.0,) * 5)
+
+    assert spread(peer, ours) == (2, 4)
+
+
+def test_twice_and_half_make_one():
+    assert geometric_mean([2, 0.5]) == pytest.approx(1)
+    assert geometric_mean([1, 2, 4]) == pytest.approx(2)
+
+
+@pytest.mark.parametrize(
+    ("ours", "peer", "error"),
+    [([1, 2], [1, 2], 0), ([1, 2.5], [1, 2], 0.25), ([1], [1, 2], np.inf), ([np.nan, 2], [1, 2], np.inf)],
+)
+def test_the_error_is_a_share_of_the_largest_number(ours, peer, error):
+    assert largest_error([np.array(ours)], [np.array(peer)]) == error
+
+
+# -------------------------------------------------------------------------------------------------------------- rows
+
+
+class Tensor:
+    """As much of a tensor as a comparison asks for."""
+
+    def __init__(self, *values):
+        self.values = np.array(values)
+
+    def detach(self):
+        return self
+
+    def numpy(self):
+        return self.values
+
+
+def a_row(ours=1.0, peer=1.0, goals=(), takes=(1e-3, 2e-3), clock=None):
+    first, second = (clock or Clock()).work("a", takes[0]), (clock or Clock()).work("b", takes[1])
+    case = Case(lambda: first() or Tensor(ours), lambda: second() or Tensor(peer))
+    return Row("a row", goals, lambda: case)
+
+
+@pytest.mark.parametrize(("goal", "missed"), [(1.9, False), (2.1, True)])
+def test_a_goal_is_met_when_the_ratio_reaches_it(goal, missed):
+    clock = Clock()
+
+    result = fill(a_row(goals=(Goal("ratio", goal),), clock=clock), Run(15, clock=clock))
+
+    assert result.figures.ratio == pytest.approx(2)
+    assert bool(result.missed) is missed
+
+
+def test_milliseconds_have_to_stay_below_their_goal():
+    assert Goal("ms", 120).met(Figures(ours=119.0))
+    assert not Goal("ms", 120).met(Figures(ours=121.0))
+    assert not Goal("limit", 0.8).met(Figures(ours=1.0))
+
+
+def test_a_wrong_answer_is_no_answer():
+    clock = Clock()
+
+    result = fill(a_row(ours=1.01, clock=clock), Run(3, clock=clock))
+
+    assert result.failed.startswith("wrong: an error of 1.0e-02")
+
+
+def test_a_row_that_raises_is_told_and_the_next_one_is_measured():
+    clock = Clock()
+    run = Run(3, clock=clock)
+
+    fill(Row("broken", build=lambda: 1 // 0), run)
+    fill(a_row(clock=clock), run)
+
+    assert [r.failed for r in run.results] == ["ZeroDivisionError: integer division or modulo by zero", ""]
+
+
+def test_a_step_of_training_needs_five_products():
+    work = sum(2 * m * k * n for m, k, n in products_of_a_step((64, 128, 10, 64)))
+
+    assert len(numbers()[1]) == 4
+    assert work == 2 * 64 * (2 * 64 * 128 + 3 * 128 * 10)
+
+
+def core_rows():
+    """Rows that are pairs of calls. Imported here, since they need PyTorch, and the rest of this file does not."""
+    core = importlib.import_module("tests.bench.core")
+    return [row for row in core.ROWS if row.build]
+
+
+def test_both_sides_of_every_row_compute_the_same(torch):
+    cases = {row.name: (row.build(*row.tiny), row.tolerance) for row in core_rows()}
+
+    wrong = {name: error for name, (case, bar) in cases.items() if not (error := compare(case)[0]) <= bar}
+
+    assert wrong == {}
+
+
+def test_every_limit_can_be_reached_for(torch):
+    for row in core_rows():
+        case = row.build(*row.tiny)
+
+        case.limit()
+
+        assert case.limit_share > 0
+
+
+def test_names_of_rows_are_different(torch):
+    names = [row.name for row in core_rows()]
+
+    assert len(set(names)) == len(names)
+
+
+# ------------------------------------------------------------------------------------------------------------ report
+
+
+def results():
+    row = Row("softmax", (Goal("ratio", 1.5), Goal("limit", 0.85)))
+    good = Result(row, Figures(1.25, 2.5, 2.0, (1.9, 2.1), 0.9, 1e-7))
+    bad = Result(dataclasses.replace(row, name="gelu"), Figures(0.5, 0.25, 0.5, (0.4, 0.6), 0.9, 0.0))
+    broken = Result(dataclasses.replace(row, name="sum | all"), failed="ShapeError: no")
+    return [good, bad, broken]
+
+
+def test_a_line_of_the_table_says_what_was_found_and_what_was_wanted():
+    assert cells(results()[0]) == [
+        "softmax", "1.25 ms", "2.50 ms", "2.00", "1.90 … 2.10", "90%", "ratio ≥ 1.5, limit ≥ 85%", "met", "1e-07",
+    ]  # fmt: skip
+    assert cells(results()[1])[1:4] == ["500.0 µs", "250.0 µs", "0.50"]
+
+
+def test_every_line_of_the_page_has_the_same_columns():
+    lines = markdown(results()).splitlines()
+
+    assert {line.replace("\\|", "").count("|") for line in lines} == {10}
+    assert "FAILED" in lines[-1]
+
+
+def test_the_summary_counts_and_names_what_was_missed():
+    assert summary(results()) == "1 of 2 rows with a goal met it; missed: 1 (gelu); failed: sum | all."
+
+
+@pytest.mark.parametrize(
+    ("loads", "words"),
+    [([0.1, 1.1], "Load when it began 0.1"), ([3.0, 4.0], "busy"), ([None, None], "does not tell")],
+)
+def test_the_page_says_whether_the_machine_was_quiet(loads, words):
+    text = page("core", results(), 15, {"cores": "2"}, loads)
+
+    assert words in text.splitlines()[-1]
+    assert "* cores: 2" in text
+
+
+def test_the_chart_is_small_and_the_same_each_time():
+    chart = pytest.importorskip("tests.bench.chart", reason="the picture needs matplotlib")
+
+    text = chart.draw(results())
+
+    assert ET.fromstring(text).tag.endswith("svg")  # noqa: S314  our own text
+    assert len(text) < 100_000
+    assert "prefers-color-scheme:dark" in text
+    assert text == chart.draw(results())
+
+
+# ----------------------------------------------------------------------------------------------------- a closer look
+
+
+LOOPS = """
+.LBB0_1:
+	movq	%rax, %rbx
+.LBB0_2:
+	vmovups	(%rax), %zmm0
+	vmulps	(%rcx), %zmm0, %zmm0
+	vfmadd213ps	%zmm1, %zmm2, %zmm0
+	vmovups	%zmm0, (%rdx)
+	jne	.LBB0_2
+	jne	.LBB0_1
+.LBB0_3:
+	vaddss	%xmm0, %xmm1, %xmm0
+	callq	expf
+	jne	.LBB0_3
+.LBB0_4:
+	addq	$1, %rax
+	jne	.LBB0_4
+"""
+
+
+def test_inner_loops_are_those_that_hold_no_other():
+    bodies = list(look.inner_loops(LOOPS.splitlines()))
+
+    assert [len(body) for body in bodies] == [5, 3, 2]
+
+
+def test_packed_and_single_arithmetic_is_told_apart():
+    told = [look.describe(body).strip() for body in look.inner_loops(LOOPS.splitlines())]
+
+    assert told == [
+        "5 lines: 2 packed (zmm), 0 single",
+        "3 lines: 0 packed (none), 1 single, calls expf",
+        "",
+    ]

@@ -1,0 +1,119 @@
+"""Training: a thousand steps need no more memory than ten, a plan keeps its word, and an idle parameter is named."""
+
+import gc
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+from jt_edu import nn, optim
+from jt_edu.graph import Node
+
+
+def network(seed):
+    """A small network with everything that keeps state: running statistics, momentum, random masks."""
+    jt.set_global_seed(seed)
+    net = nn.Sequential(nn.Linear(8, 16), nn.BatchNorm(16), nn.ReLU(), nn.Dropout(0.1), nn.Linear(16, 3))
+    x = jt.array(np.random.default_rng(seed).normal(size=(12, 8)).astype("float32"))
+    y = jt.array(np.arange(12) % 3)
+    return net, optim.Adam(net.parameters(), lr=1e-3), x, y
+
+
+def objects():
+    """How many nodes and Vars there are."""
+    gc.collect()
+    return sum(type(o) in (Node, jt.Var) for o in gc.get_objects())
+
+
+def test_a_thousand_steps_do_not_grow_memory(seed):
+    net, optimizer, x, y = network(seed)
+    losses = []
+
+    def train(steps):
+        for _ in range(steps):
+            loss = nn.cross_entropy_loss(net(x), y)
+            optimizer.step(loss)
+            losses.append(loss)  # learners do this: it must not keep every graph alive
+        losses[:] = losses[-5:]
+
+    train(20)
+    count, stats = objects(), jt.memory_stats()
+    tracemalloc.start()
+    try:
+        train(10)
+        gc.collect()
+        before, _ = tracemalloc.get_traced_memory()
+        train(1000)
+        gc.collect()
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert abs(objects() - count) <= 10
+    assert after - before < 100_000
+    assert jt.memory_stats().in_use <= stats.in_use
+    assert jt.memory_stats().kept <= stats.kept
+    assert losses[-1].item() < 0.5
+
+
+def test_the_way_of_pytorch_does_not_grow_memory_either(seed):
+    net, optimizer, x, y = network(seed)
+
+    def train(steps):
+        for _ in range(steps):
+            loss = nn.cross_entropy_loss(net(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    train(10)
+    count = objects()
+    train(100)
+
+    assert abs(objects() - count) <= 10
+
+
+def test_the_predicted_peak_of_a_step_is_the_measured_one(seed):
+    net, optimizer, x, y = network(seed)
+
+    for _ in range(3):
+        with jt.trace() as t:
+            loss = nn.cross_entropy_loss(net(x), y)
+            optimizer.step(loss)
+        assert t.predicted_peak == t.peak > 0
+
+
+def test_a_step_is_planned_and_compiled_once(seed):
+    net, optimizer, x, y = network(seed)
+    plans = jt.settings.current().rank_state.setdefault("plans", {})
+    for _ in range(3):
+        optimizer.step(nn.cross_entropy_loss(net(x), y))
+    known = len(plans)
+
+    with jt.trace() as t:
+        for k in range(5):
+            optimizer.lr = 0.01 / (k + 1)
+            optimizer.step(nn.cross_entropy_loss(net(x), y))
+
+    assert len(plans) == known
+    assert t.compiled == 0
+
+
+def test_an_idle_parameter_is_named(seed):
+    net, _, x, y = network(seed)
+    net.spare = nn.Linear(3, 3)
+    optimizer = optim.SGD(net.parameters(), lr=0.1)
+
+    with pytest.warns(UserWarning, match=r"does not depend on spare\.weight, spare\.bias"):
+        optimizer.step(nn.cross_entropy_loss(net(x), y))
+
+
+def test_a_network_learns_the_same_from_the_same_seed(seed):
+    def train():
+        net, optimizer, x, y = network(seed)
+        for _ in range(5):
+            optimizer.step(nn.cross_entropy_loss(net(x), y))
+        return [p.numpy().tobytes() for p in net.state_dict().values()]
+
+    assert train() == train()

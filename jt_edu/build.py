@@ -34,9 +34,9 @@ def check_shape(shape: Any) -> Shape:
     try:
         lengths = tuple(operator.index(n) for n in parts)
     except TypeError:
-        raise ShapeError("a shape is made of whole numbers", repr(shape)) from None
+        raise ShapeError("a shape is made of whole numbers", repr(shape), "(2, 3)") from None
     if any(n < 0 for n in lengths):
-        raise ShapeError("lengths are not negative", f"shape {lengths}")
+        raise ShapeError("lengths are not negative", f"shape {lengths}", "0 or more")
     if len(lengths) > len(COUNTERS):
         raise ShapeError(f"a Var has at most {len(COUNTERS)} axes", f"{len(lengths)}")
     return lengths

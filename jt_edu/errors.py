@@ -90,7 +90,7 @@ class BackendError(JtError, RuntimeError):
     """A backend that is missing, or cannot do what was asked.
 
     Example:
-        >>> jt.flags.backend = "abacus"
+        >>> jt.backends.get("abacus")
         Traceback (most recent call last):
         BackendError: ...
     """

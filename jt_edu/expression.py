@@ -33,6 +33,7 @@ class Term:
     view: Shape = ()  # the shape under which `where` looks at the array
     guard: Index | None = None
     operands: tuple[Term, ...] = ()
+    outer: Index | None = None  # of a fill: the guard under which it is asked for
 
     @cached_property
     def parts(self) -> frozenset[Term]:
@@ -98,7 +99,7 @@ class Expression:
         if inside is None:
             return self.value(source, there, None, guard)
         both_guards = inside if guard is None else both(guard, inside)
-        return Term("fill", node, here, (), inside, (self.value(source, there, None, both_guards),))
+        return Term("fill", node, here, (), inside, (self.value(source, there, None, both_guards),), guard)
 
 
 def condition(op: Reindex | ReindexReduce, here: Place, there: Place, shape: Shape) -> Index | None:

@@ -235,7 +235,9 @@ class Fuser:
         """Reductions that another kernel, an alias or the caller needs as an array."""
         found = set()
         for number, kernel in enumerate(kernels):
+            columns = {a.node for a in kernel.anchors if a.reduces and a.by_rows < 0}  # summed in arrays, not registers
             for anchor in kernel.anchors:
+                found |= columns & {t.node for t in anchor.loads}
                 arrays = self._behind(anchor) | (set(anchor.node.inputs) if anchor.term is None else set())
                 if anchor.product is not None:
                     arrays = {anchor.product.left.node, anchor.product.right.node}

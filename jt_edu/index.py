@@ -92,7 +92,7 @@ class Index:
         )  # fmt: skip
 
     def __repr__(self) -> str:
-        return render(self, lambda k: f"i{k}", lambda s: str(s.args[0]), lambda k, where: f"@e{k}({', '.join(where)})")
+        return render(self, lambda k: f"i{k}", lambda s: str(s.args[0]), _element_name)
 
     def at(self, here: Sequence[Index]) -> Index:
         """The same expression, with counter k replaced by `here[k]`."""
@@ -191,11 +191,19 @@ def bounds(index: Index, extents: Sequence[int]) -> tuple[float, float]:
 PRECEDENCE = {"or": 1, "and": 2, "<": 3, "<=": 3, "==": 3, "!=": 3, "+": 4, "-": 4, "*": 5, "//": 5, "%": 5}
 
 
+def _element_name(index: Index) -> str:
+    """How an element of an index array is written where nobody gave the array a name."""
+    if index.op == "wrapped":
+        return repr(index.args[0])
+    array = index.args[0] if isinstance(index.args[0], int) else ""
+    return f"@e{array}({', '.join(map(repr, index.args[1]))})"
+
+
 def render(
     index: Index,
     name: Callable[[int], str],
     length: Callable[[Index], str],
-    element: Callable[[int, list[str]], str],
+    element: Callable[[Index], str],
     outside: int = 0,
 ) -> str:
     """The expression as Python text: `name` spells a counter, `length` a size, `element` a load."""
@@ -205,8 +213,8 @@ def render(
         return str(index.args[0])
     if index.op == "size":
         return length(index)
-    if index.op == "load":
-        return element(index.args[0], [render(w, name, length, element) for w in index.args[1]])
+    if index.op in ("load", "wrapped"):
+        return element(index)
     level = PRECEDENCE[index.op]
     left = render(index.args[0], name, length, element, level)
     right = render(index.args[1], name, length, element, level if index.op in ("and", "or", "+") else level + 1)

@@ -50,7 +50,8 @@ class Anchor:
         """How many leading axes of the output can be outer loops, each finished with one number; -1 if none can."""
         if self.kept is None or not self.reduces:
             return -1
-        return len(self.kept) if not self.loops or len(self.loops) - 1 not in self.kept else -1
+        long = [k for k, n in enumerate(self.loops) if n != 1]
+        return -1 if long and long[-1] in self.kept else len(self.kept)
 
 
 @dataclass(eq=False)
@@ -103,7 +104,8 @@ def join_loops(kernel: Kernel, anchor: Anchor) -> bool:
     inside = [t for t in anchor.loads if t.node in mine]
     if any(t.view != t.node.shape for t in inside):
         return False
-    return _join_same(kernel, anchor, mine, inside) or _join_outer(kernel, anchor, mine, inside)
+    rules = (_join_same, _join_outer, _join_columns)
+    return any(rule(kernel, anchor, mine, inside) for rule in rules)
 
 
 def _join_same(kernel: Kernel, anchor: Anchor, mine: dict[Node, Anchor], inside: list[Term]) -> bool:
@@ -185,6 +187,35 @@ def _join_outer(kernel: Kernel, anchor: Anchor, mine: dict[Node, Anchor], inside
     if not all(_row_is_ready(kernel, mine[t.node], t, axes, len(kernel.stages)) for t in inside):
         return False
     place(kernel, anchor, axes)
+    return True
+
+
+def _join_columns(kernel: Kernel, anchor: Anchor, mine: dict[Node, Anchor], inside: list[Term]) -> bool:
+    """It reads, column by column, what earlier loops have summed over the rows: further loops over the same columns."""
+    if kernel.outer or not inside:
+        return False
+    axes: dict[int, int] = {}
+    for t in inside:
+        source = mine[t.node]
+        if source.kept is None or t.guard is not None or (source.reduces and source.by_rows >= 0):
+            return False
+        columns = [source.axes[k] for k in source.kept]
+        where = t.where
+        if isinstance(source.node.op, ReindexReduce):
+            where = tuple(w for w, o in zip(t.where, source.node.op.where, strict=True) if o.op == "counter")
+        for w, axis in zip(where, columns, strict=True):
+            if w.op != "counter" or axes.setdefault(w.args[0], axis) != axis:
+                return False
+    shared = set(axes.values())
+    same = len(shared) == len(axes) and all(anchor.loops[k] == kernel.extents[a] for k, a in axes.items())
+    long = {a for a in shared if kernel.extents[a] != 1}
+    split = all(a.kept is not None and long <= {a.axes[k] for k in a.kept} for a in kernel.anchors)
+    keeps = anchor.kept is not None and set(axes) <= set(anchor.kept) and anchor.by_rows < 0
+    if not (shared and same and split and keeps):
+        return False
+    place(kernel, anchor, axes)
+    last = kernel.stages[-1]
+    last.loops = anchor.axes
     return True
 
 

@@ -195,7 +195,7 @@ def _checks(kernel: Kernel, slot: dict[Node, int]) -> list[Check]:
         waiting, seen = [anchor.node], set()
         while waiting:
             n = waiting.pop()
-            if n in seen or n not in slot:
+            if n in seen or n not in slot or n.data is not None:
                 continue
             seen.add(n)
             if isinstance(n.op, (Reindex, ReindexReduce)) and len(n.inputs) > 1:

@@ -43,7 +43,7 @@ class Generator:
     def seed(self, seed: int) -> None:
         """Start again from `seed`."""
         if not isinstance(seed, (int, np.integer)) or not -(1 << 63) <= seed < 1 << 64:
-            raise ArgumentError("a seed is a whole number of at most 64 bits", repr(seed))
+            raise ArgumentError("a seed is a whole number of at most 64 bits", repr(seed), "0")
         self.key, self.drawn = int(seed) & ((1 << 64) - 1), 0
 
     def draw(self, count: int) -> int:
@@ -191,7 +191,7 @@ def randint(low: int, high: int | None = None, shape: Any = (1,), dtype: Any = "
     """
     first, last = (0, low) if high is None else (low, high)
     if last <= first:
-        raise ArgumentError("randint draws from low to high - 1", f"low {first}, high {last}")
+        raise ArgumentError("randint draws from low to high - 1", f"low {first}, high {last}", "randint(10)")
     draw = random(shape, "float64").apply(f.MULTIPLY, float(last - first)).apply(f.FLOOR)
     return (draw.cast(int64) + first).cast(dtype).detach()
 

@@ -40,7 +40,7 @@ class Flags:
         if wanted is bool and value in (0, 1):
             value = bool(value)
         if not isinstance(value, wanted):
-            raise ArgumentError(f"jt.flags.{name} is of type {wanted.__name__}", repr(value))
+            raise ArgumentError(f"jt.flags.{name} is of type {wanted.__name__}", repr(value), repr(known[name]))
         object.__setattr__(self, name, value)
 
 

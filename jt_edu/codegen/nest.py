@@ -21,7 +21,7 @@ from jt_edu.expression import Place, Term, condition, spell_loads
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, both, counter, counters_of
 from jt_edu.join import Anchor, Kernel, Stage
-from jt_edu.meta import REDUCERS, Elementwise, Reducer, ReindexReduce
+from jt_edu.meta import REDUCERS, Elementwise, Reducer, Reindex, ReindexReduce
 
 EXPENSIVE = 8  # multiplications; what costs more is kept in a row rather than computed again
 
@@ -207,7 +207,8 @@ class Builder:
         guard = None if term.guard is None else term.guard.at(here)
         if term.kind == "load" and term.node in self.registers:
             return self.registers[term.node]
-        key = (term.kind, term.node, where, term.view, guard)
+        outer = None if term.outer is None else term.outer.at(here)
+        key = (term.kind, term.node, where, term.view, guard, outer)
         for memo in self.memo:
             if key in memo:
                 return memo[key]
@@ -283,7 +284,7 @@ class Builder:
         """Start the accumulator before the loops it sums over, update it inside, and finish it after them."""
         op = anchor.node.op
         assert isinstance(op, ReindexReduce), "only reductions accumulate"
-        contraction = value.kind == "compute" and value.node.op.name == "multiply" and anchor.by_rows < 0
+        contraction = is_contraction(anchor)
         dtype = accumulator(anchor.node.dtype, op.reducer, contraction)
         update = Update(anchor.node, REDUCERS[op.reducer], dtype, value)
         value.used_at(len(self.blocks) - 1)
@@ -364,6 +365,13 @@ class Builder:
         self.blocks[depth].items.extend(block.items)
 
 
+def is_contraction(anchor: Anchor) -> bool:
+    """A sum of products of two views, such as a convolution: kept in its own dtype, as BLAS does."""
+    source = anchor.node.inputs[0]
+    views = [i for i in source.inputs if i.data is None and isinstance(i.op, Reindex)]
+    return source.data is None and source.op.name == "multiply" and len(views) == 2 and anchor.by_rows < 0
+
+
 def split_sums(kernel: Kernel) -> Kernel:
     """Sum expensive values in a loop of their own, behind the one that computes them.
 
@@ -401,7 +409,7 @@ def conjuncts(index: Index) -> list[Index]:
 def shared_rows(kernel: Kernel) -> set[Term]:
     """Terms worth keeping in a row: expensive, and computed by several loops of the same row (the exp of a softmax)."""
     seen: dict[Term, set[int]] = {}
-    for number, stage in enumerate(kernel.stages):
+    for number, stage in enumerate(kernel.stages if kernel.outer else ()):
         for anchor in stage.anchors:
             rows = tuple(k for k, a in enumerate(anchor.axes) if a in kernel.outer)
             for term in anchor.term.parts if anchor.term is not None else ():

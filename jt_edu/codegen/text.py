@@ -231,11 +231,7 @@ class Printer:
                 ("in", node, node.shape), "a", node.dtype.kernel, Argument("in", node, 0, node.shape), rank
             )
             return f"{array}[{', '.join(self._position(w) for w in where) or '()'}]"
-        parts = {id(a): a for a in index.args if isinstance(a, Index) and a.op in ("wrapped", "load")}
-        if not parts:
-            return render(index, self._counter_name, self._length, lambda k, where: "")
-        spelled = [self._index(a) for a in index.args]
-        return f"({spelled[0]} {index.op} {spelled[1]})"
+        return render(index, self._counter_name, self._length, self._index)
 
     def _counter_name(self, axis: int) -> str:
         return self.axes[axis]

@@ -161,7 +161,7 @@ def index(shape: Any, dim: int, dtype: Any = int64) -> Var:
     """
     wanted = check_shape(shape)
     if not 0 <= dim < len(wanted):
-        raise ArgumentError(f"index counts along one of {len(wanted)} axes", f"dim {dim}")
+        raise ArgumentError(f"index counts along one of {len(wanted)} axes", f"dim {dim}", "jt.index((2, 3), 0)")
     return Var._of(Node(COUNTERS[dim], (), wanted, int64)).cast(dtype)
 
 
@@ -193,7 +193,7 @@ def linspace(start: float, end: float, steps: int, dtype: Any = float32) -> Var:
         array([0. , 0.5, 1. ], dtype=float32)
     """
     if steps < 0:
-        raise ArgumentError("linspace takes a number of steps", repr(steps))
+        raise ArgumentError("linspace takes a number of steps", repr(steps), "100")
     width = (end - start) / (steps - 1) if steps > 1 else 0.0
     position = index((steps,), 0).cast(float64)
     last = position == steps - 1

@@ -160,7 +160,7 @@ def gelu(x: Any, approximate: str = "none") -> Var:
         inner = (v + v * v * v * 0.044715) * math.sqrt(2 / math.pi)
         return v * (inner.apply(f.TANH) + 1) * 0.5
     if approximate != "none":
-        raise ArgumentError("gelu is exact ('none') or approximate ('tanh')", repr(approximate))
+        raise ArgumentError("gelu is exact ('none') or approximate ('tanh')", repr(approximate), "'tanh'")
     return v * ((v * math.sqrt(0.5)).apply(f.ERF) + 1) * 0.5
 
 
@@ -187,7 +187,7 @@ def clamp(x: Any, min_v: Any = None, max_v: Any = None) -> Var:
     """
     v = as_var(x)
     if min_v is None and max_v is None:
-        raise ArgumentError("clamp needs min_v, max_v, or both", f"min_v={min_v}, max_v={max_v}")
+        raise ArgumentError("clamp needs min_v, max_v, or both", f"min_v={min_v}, max_v={max_v}", "x.clamp(0, 1)")
     if min_v is not None:
         v = v.where_not(v < min_v, min_v)
     return v if max_v is None else v.where_not(v > max_v, max_v)

@@ -64,7 +64,7 @@ def _expand(x: Var, key: tuple[Any, ...]) -> list[Any]:
     if used > x.ndim:
         raise RangeError(f"a Var with {x.ndim} axes takes up to {x.ndim} indices", f"{used}")
     if sum(p is Ellipsis for p in parts) > 1:
-        raise ArgumentError("brackets hold one ... at most", f"{sum(p is Ellipsis for p in parts)}")
+        raise ArgumentError("brackets hold one ... at most", f"{sum(p is Ellipsis for p in parts)}", "x[..., 0]")
     at = next((n for n, p in enumerate(parts) if p is Ellipsis), len(parts))
     full = [slice(None)] * (x.ndim - used)
     expanded = parts[:at] + full + parts[at + 1 :]
@@ -128,7 +128,7 @@ def _slice(part: slice, length: int, axis: int) -> tuple[Index, int]:
     try:
         start, stop, step = part.indices(length)
     except (TypeError, ValueError) as error:
-        raise ArgumentError("a slice is made of whole numbers, its step is not 0", f"{part}") from error
+        raise ArgumentError("a slice is made of whole numbers, its step is not 0", f"{part}", "x[1:5:2]") from error
     n = len(range(start, stop, step))
     step = step if n > 1 else 1
     here: Index = counter(axis)

@@ -122,7 +122,7 @@ def cross_entropy_loss(
     """
     scores, t = as_var(output), as_var(target)
     if not 0 <= label_smoothing <= 1:
-        raise ArgumentError("label_smoothing is a share from 0 to 1", repr(label_smoothing))
+        raise ArgumentError("label_smoothing is a share from 0 to 1", repr(label_smoothing), "0.1")
     logs = log_softmax(scores, 1) if scores.ndim > 1 else scores
     loss = nll_loss(logs, t, weight, ignore_index, reduction)
     if not label_smoothing:

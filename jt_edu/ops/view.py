@@ -35,7 +35,7 @@ def whole(name: str, value: Any) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise ArgumentError(f"{name} takes whole numbers", repr(value)) from None
+        raise ArgumentError(f"{name} takes whole numbers", repr(value), "int(...)") from None
 
 
 def axis_of(name: str, axis: Any, ndim: int) -> int:
@@ -43,7 +43,7 @@ def axis_of(name: str, axis: Any, ndim: int) -> int:
     try:
         k = operator.index(axis)
     except TypeError:
-        raise ArgumentError(f"{name} takes an axis as a whole number", repr(axis)) from None
+        raise ArgumentError(f"{name} takes an axis as a whole number", repr(axis), "0 or -1") from None
     if not -ndim <= k < ndim:
         raise RangeError(f"{name} on a Var with {ndim} axes", f"axis {k}", f"{-ndim} to {ndim - 1}" if ndim else "none")
     return k % ndim
@@ -139,7 +139,7 @@ def permute(x: Var, *axes: Any) -> Var:
     """
     order = [axis_of("permute", a, x.ndim) for a in varargs(axes)] or list(reversed(range(x.ndim)))
     if sorted(order) != list(range(x.ndim)):
-        raise ShapeError(f"permute names each of the {x.ndim} axes once", f"axes {varargs(axes)}")
+        raise ShapeError(f"permute names each of the {x.ndim} axes once", f"axes {varargs(axes)}", "x.permute(1, 0)")
     return view(x, permute_op(x.shape, tuple(order)))
 
 
@@ -183,7 +183,7 @@ def squeeze(x: Var, dim: Any = None) -> Var:
     named = axes_of("squeeze", dim, x.ndim)
     gone = [k for k in named if x.shape[k] == 1]
     if dim is not None and len(gone) != len(named):
-        raise ShapeError("squeeze removes axes of length 1", f"axis {dim} of shape {x.shape}")
+        raise ShapeError("squeeze removes axes of length 1", f"axis {dim} of shape {x.shape}", "x.reshape")
     return x.reshape(tuple(n for k, n in enumerate(x.shape) if k not in gone))
 
 
@@ -342,7 +342,7 @@ def stack(vars: Sequence[Any], dim: int = 0) -> Var:
     """
     parts = listed("stack", vars)
     if len({p.shape for p in parts}) != 1:
-        raise ShapeError("stack needs arrays of one shape", f"{[p.shape for p in parts]}")
+        raise ShapeError("stack needs arrays of one shape", f"{[p.shape for p in parts]}", "jt.concat")
     at = axis_of("stack", dim, parts[0].ndim + 1)
     return concat([p.unsqueeze(at) for p in parts], at)
 
@@ -360,7 +360,7 @@ def split(x: Var, sizes: Any, dim: int = 0) -> tuple[Var, ...]:
     if not isinstance(sizes, (list, tuple)):
         each = whole("split", sizes)
         if each < 1:
-            raise ArgumentError("split takes a size of 1 or more", repr(each))
+            raise ArgumentError("split takes a size of 1 or more", repr(each), "x.chunk(2)")
         sizes = [min(each, length - k) for k in range(0, length, each)] or [0]
     sizes = [whole("split", n) for n in sizes]
     if sum(sizes) != length or any(n < 0 for n in sizes):
@@ -384,7 +384,7 @@ def chunk(x: Var, chunks: int, dim: int = 0) -> tuple[Var, ...]:
     """
     axis, chunks = axis_of("chunk", dim, x.ndim), whole("chunk", chunks)
     if chunks < 1:
-        raise ArgumentError("chunk makes 1 part or more", repr(chunks))
+        raise ArgumentError("chunk makes 1 part or more", repr(chunks), "x.chunk(2)")
     return split(x, max(-(-x.shape[axis] // chunks), 1), axis)
 
 

@@ -24,7 +24,8 @@ and writes this page.
 ## How to read it
 
 * **jt_edu, PyTorch**: CPU time of one call, all threads together. One thread on each side. The best of {rounds} samples
-  of at least 2 ms each, both sides by turns; compiling and warming up do not count.
+  of at least 2 ms each, both sides by turns; compiling and warming up do not count, and malloc
+  keeps what was freed.
 * **ratio**: PyTorch / jt_edu, best against best; above 1, jt_edu is faster. **quartiles**: of the ratio round by round,
   which on a busy machine may lie beside it.
 * **of the limit**: of what the machine does at best in the same run. For matrix products: float operations per second

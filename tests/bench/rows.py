@@ -108,6 +108,7 @@ def fill(row: Row, run: Run) -> Result:
 
 def measure_case(case: Case, row: Row, run: Run) -> Figures:
     """Compile, compare, then time all sides by turns."""
+    warm_malloc()
     error, seconds = compare(case)
     run.compiled += seconds
     sides = {"ours": case.ours, "peer": case.peer} | ({"limit": case.limit} if case.limit else {})
@@ -115,6 +116,14 @@ def measure_case(case: Case, row: Row, run: Run) -> Figures:
     ours, peer = times["ours"], times["peer"]
     limit = times["limit"].best * case.limit_share / ours.best if case.limit else None
     return Figures(ours.best * 1e3, peer.best * 1e3, peer.best / ours.best, spread(peer, ours), limit, error)
+
+
+def warm_malloc() -> None:
+    """Let malloc keep large blocks that were freed, so that page faults, which cost as much as a kernel, do not count.
+
+    glibc does so for blocks up to the largest that it has seen come and go, and no larger than 32 MB.
+    """
+    np.empty((32 << 20) - (64 << 10), np.uint8)
 
 
 def compare(case: Case) -> tuple[float, list[float]]:

@@ -175,7 +175,7 @@ def test_both_sides_of_every_row_compute_the_same(torch):
     assert wrong == {}
 
 
-def test_every_limit_can_be_reached_for(torch):
+def test_the_limit_of_every_row_runs(torch):
     for row in core_rows():
         case = row.build(*row.tiny)
 

@@ -22,7 +22,14 @@ NUMBERS = REALS + COMPLEX
 EVERY = BOOL + NUMBERS
 
 # relative error that is let pass; a half is rounded after each step by one side and at the end by the other
-TOLERANCE = {"float16": 8e-3, "bfloat16": 4e-2, "float32": 4e-6, "float64": 4e-14, "complex64": 8e-6, "complex128": 4e-14}
+TOLERANCE = {
+    "float16": 8e-3,
+    "bfloat16": 4e-2,
+    "float32": 4e-6,
+    "float64": 4e-14,
+    "complex64": 8e-6,
+    "complex128": 4e-14,
+}
 
 ODD = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.5, -2.5, 1.5, 2.5, 100.0, -100.0]
 
@@ -50,7 +57,9 @@ def draw(seed, shape, dtype, domain="any"):
     if dtype == "bool":
         return rng.integers(0, 2, shape).astype(bool)
     if domain in ("few", "small") or dtype not in (*HALVES, *FLOATS, *COMPLEX):
-        low, high = {"few": (-1, 2), "small": (0, 4), "positive": (1, 9), "unit": (0, 1), "above": (1, 9)}.get(domain, (-9, 10))
+        low, high = {"few": (-1, 2), "small": (0, 4), "positive": (1, 9), "unit": (0, 1), "above": (1, 9)}.get(
+            domain, (-9, 10)
+        )
         found = rng.integers(0 if dtype.startswith("uint") else low, high, shape)
         return round_to(found.astype(np.float64), dtype)
     if domain == "odd":

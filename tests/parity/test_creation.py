@@ -73,19 +73,27 @@ def test_what_is_created_is_what_numpy_creates(sentence, ours, numpy):
 
 @pytest.mark.parametrize("dtype", EVERY)
 def test_what_is_created_has_the_dtype_that_was_asked_for(dtype):
-    for made in (jt.zeros(2, dtype=dtype), jt.ones((2,), dtype), jt.full(2, 1, dtype), jt.arange(2, dtype=dtype), jt.eye(2, dtype=dtype),
-                 jt.zeros_like(jt.ones(2), dtype), jt.linspace(0, 1, 2, dtype), jt.array([0, 1], dtype), jt.index((2,), 0, dtype)):  # fmt: skip
+    for made in (jt.zeros(2, dtype=dtype), jt.ones((2,), dtype), jt.full(2, 1, dtype), jt.arange(2, dtype=dtype),
+     jt.eye(2, dtype=dtype),
+                 jt.zeros_like(jt.ones(2), dtype), jt.linspace(0, 1, 2, dtype), jt.array([0, 1], dtype),
+                 jt.index((2,), 0, dtype)):  # fmt: skip
         assert str(made.dtype) == dtype
         made.numpy()
 
 
 CREATION_MISTAKES = (
-    ("a negative length", lambda: jt.zeros(-1)), ("a length that is no number", lambda: jt.zeros("ab")), ("a length of 1.5", lambda: jt.ones(1.5)),
-    ("a step of 0", lambda: jt.arange(0, 5, 0)), ("a number of steps below 0", lambda: jt.linspace(0, 1, -1)), ("lists of two lengths", lambda: jt.array([[1], [1, 2]])),
-    ("words", lambda: jt.array("abc")), ("a dtype that is not there", lambda: jt.zeros(2, dtype="float128")), ("objects", lambda: jt.array([object()])),
-    ("an axis that is not there", lambda: jt.index((2,), 1)), ("no array to share", lambda: jt.from_numpy([1.0])), ("too large for its dtype", lambda: jt.full(2, 300, "uint8")),
-    ("no range", lambda: jt.randint(3, 3)), ("random integers by random", lambda: jt.random((2,), "int32")), ("another law", lambda: jt.random((2,), type="cauchy")),
-    ("a seed of words", lambda: jt.set_global_seed("abc")), ("a mean of two in a size of three", lambda: jt.normal(jt.zeros(2), 1.0, (3,))),
+    ("a negative length", lambda: jt.zeros(-1)), ("a length that is no number", lambda: jt.zeros("ab")),
+    ("a length of 1.5", lambda: jt.ones(1.5)),
+    ("a step of 0", lambda: jt.arange(0, 5, 0)), ("a number of steps below 0", lambda: jt.linspace(0, 1, -1)),
+    ("lists of two lengths", lambda: jt.array([[1], [1, 2]])),
+    ("words", lambda: jt.array("abc")), ("a dtype that is not there", lambda: jt.zeros(2, dtype="float128")),
+    ("objects", lambda: jt.array([object()])),
+    ("an axis that is not there", lambda: jt.index((2,), 1)), ("no array to share", lambda: jt.from_numpy([1.0])),
+    ("too large for its dtype", lambda: jt.full(2, 300, "uint8")),
+    ("no range", lambda: jt.randint(3, 3)), ("random integers by random", lambda: jt.random((2,), "int32")),
+    ("another law", lambda: jt.random((2,), type="cauchy")),
+    ("a seed of words", lambda: jt.set_global_seed("abc")),
+    ("a mean of two in a size of three", lambda: jt.normal(jt.zeros(2), 1.0, (3,))),
 )  # fmt: skip
 
 
@@ -160,7 +168,13 @@ def test_randperm_names_each_number_once_and_all_orders_are_equally_likely():
 
 
 def test_the_same_seed_gives_the_same_numbers_and_each_draw_others():
-    for draw in (lambda: jt.rand(5), lambda: jt.randn(5), lambda: jt.randint(0, 1000, (5,)), lambda: jt.uniform(0.0, 1.0, (5,)), lambda: jt.randperm(50)):
+    for draw in (
+        lambda: jt.rand(5),
+        lambda: jt.randn(5),
+        lambda: jt.randint(0, 1000, (5,)),
+        lambda: jt.uniform(0.0, 1.0, (5,)),
+        lambda: jt.randperm(50),
+    ):
         jt.set_global_seed(7)
         first, second = draw().tolist(), draw().tolist()
         jt.set_global_seed(7)
@@ -210,7 +224,11 @@ def test_every_function_at_the_door_is_asked_about_here():
         tree = ast.parse(path.read_text(encoding="utf-8"))
         asked |= {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and getattr(n.value, "id", "") == "jt"}
         asked |= set(re.findall(r'_ours\("(\w+)"', path.read_text(encoding="utf-8")))
-    door = {name for name, thing in vars(jt).items() if re.match(r"jt_edu\.(ops|random)", getattr(thing, "__module__", None) or "")}
+    door = {
+        name
+        for name, thing in vars(jt).items()
+        if re.match(r"jt_edu\.(ops|random)", getattr(thing, "__module__", None) or "")
+    }
 
     assert len(door) > 110
     assert sorted(door - asked - ELSEWHERE) == []

@@ -32,7 +32,9 @@ def test_numbers_and_dtypes_are_numpys(row, dtype):
 
             ours, theirs = row.ours(*(a for a, _ in pairs)), row.numpy(*(b for _, b in pairs))
 
-            expect_same(ours, theirs, dtypes=(dtype,), loose=row.loose, what=f"{row.name} {shapes} {layout}, seed {seed}")
+            expect_same(
+                ours, theirs, dtypes=(dtype,), loose=row.loose, what=f"{row.name} {shapes} {layout}, seed {seed}"
+            )
 
 
 # --------------------------------------------------------------------------------------------------- dtypes that meet

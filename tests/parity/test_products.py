@@ -49,17 +49,27 @@ def test_bmm_multiplies_two_stacks():
 
 
 MISTAKES = (
-    ("inner lengths differ", lambda: jt.ones((2, 3)) @ jt.ones((2, 3))), ("a number", lambda: jt.ones((2, 3)) @ jt.array(1.0)),
-    ("stacks of two lengths", lambda: jt.ones((2, 1, 1)) @ jt.ones((3, 1, 1))), ("bmm of matrices", lambda: jt.bmm(jt.ones((1, 1)), jt.ones((1, 1)))),
-    ("bmm of two lengths", lambda: jt.bmm(jt.ones((1, 1, 1)), jt.ones((2, 1, 1)))), ("an image of three axes", lambda: jt.conv2d(jt.ones((1, 1, 1)), jt.ones((1, 1, 1, 1)))),
-    ("channels that differ", lambda: jt.conv2d(jt.ones((1, 2, 3, 3)), jt.ones((1, 1, 1, 1)))), ("a stride of 0", lambda: jt.conv2d(jt.ones((1, 1, 3, 3)), jt.ones((1, 1, 1, 1)), stride=0)),
+    ("inner lengths differ", lambda: jt.ones((2, 3)) @ jt.ones((2, 3))),
+    ("a number", lambda: jt.ones((2, 3)) @ jt.array(1.0)),
+    ("stacks of two lengths", lambda: jt.ones((2, 1, 1)) @ jt.ones((3, 1, 1))),
+    ("bmm of matrices", lambda: jt.bmm(jt.ones((1, 1)), jt.ones((1, 1)))),
+    ("bmm of two lengths", lambda: jt.bmm(jt.ones((1, 1, 1)), jt.ones((2, 1, 1)))),
+    ("an image of three axes", lambda: jt.conv2d(jt.ones((1, 1, 1)), jt.ones((1, 1, 1, 1)))),
+    ("channels that differ", lambda: jt.conv2d(jt.ones((1, 2, 3, 3)), jt.ones((1, 1, 1, 1)))),
+    ("a stride of 0", lambda: jt.conv2d(jt.ones((1, 1, 3, 3)), jt.ones((1, 1, 1, 1)), stride=0)),
     ("groups that do not divide", lambda: jt.conv2d(jt.ones((1, 3, 3, 3)), jt.ones((2, 1, 1, 1)), groups=2)),
-    ("a window that is too large", lambda: jt.conv2d(jt.ones((1, 1, 2, 2)), jt.ones((1, 1, 3, 3)))), ("negative padding", lambda: jt.conv2d(jt.ones((1, 1, 3, 3)), jt.ones((1, 1, 1, 1)), padding=-1)),
-    ("too much padding", lambda: jt.max_pool2d(jt.ones((1, 1, 4, 4)), 2, padding=2)), ("pooling a matrix", lambda: jt.avg_pool2d(jt.ones((4, 4)), 2)),
-    ("another way to pool", lambda: jt.pool2d(jt.ones((1, 1, 4, 4)), 2, op="median")), ("a bias of another length", lambda: jt.conv2d(jt.ones((1, 1, 3, 3)), jt.ones((2, 1, 1, 1)), jt.ones(3))),
-    ("targets that are floats", lambda: jt.cross_entropy_loss(jt.ones((2, 3)), jt.ones(2))), ("targets of another shape", lambda: jt.nll_loss(jt.ones((2, 3)), jt.array([0]))),
-    ("another reduction", lambda: jt.nll_loss(jt.ones((2, 3)), jt.array([0, 1]), reduction="max")), ("more than all", lambda: jt.cross_entropy_loss(jt.ones((1, 3)), jt.array([0]), label_smoothing=2)),
-    ("a class that is not there", lambda: jt.cross_entropy_loss(jt.ones((1, 3)), jt.array([3])).item()), ("an axis that is not there", lambda: jt.softmax(jt.ones(3), 1)),
+    ("a window that is too large", lambda: jt.conv2d(jt.ones((1, 1, 2, 2)), jt.ones((1, 1, 3, 3)))),
+    ("negative padding", lambda: jt.conv2d(jt.ones((1, 1, 3, 3)), jt.ones((1, 1, 1, 1)), padding=-1)),
+    ("too much padding", lambda: jt.max_pool2d(jt.ones((1, 1, 4, 4)), 2, padding=2)),
+    ("pooling a matrix", lambda: jt.avg_pool2d(jt.ones((4, 4)), 2)),
+    ("another way to pool", lambda: jt.pool2d(jt.ones((1, 1, 4, 4)), 2, op="median")),
+    ("a bias of another length", lambda: jt.conv2d(jt.ones((1, 1, 3, 3)), jt.ones((2, 1, 1, 1)), jt.ones(3))),
+    ("targets that are floats", lambda: jt.cross_entropy_loss(jt.ones((2, 3)), jt.ones(2))),
+    ("targets of another shape", lambda: jt.nll_loss(jt.ones((2, 3)), jt.array([0]))),
+    ("another reduction", lambda: jt.nll_loss(jt.ones((2, 3)), jt.array([0, 1]), reduction="max")),
+    ("more than all", lambda: jt.cross_entropy_loss(jt.ones((1, 3)), jt.array([0]), label_smoothing=2)),
+    ("a class that is not there", lambda: jt.cross_entropy_loss(jt.ones((1, 3)), jt.array([3])).item()),
+    ("an axis that is not there", lambda: jt.softmax(jt.ones(3), 1)),
     ("weights of another length", lambda: jt.nll_loss(jt.ones((1, 3)), jt.array([0]), weight=jt.ones(2)).item()),
 )  # fmt: skip
 
@@ -77,7 +87,9 @@ def test_a_convolution_is_pytorchs(torch, sentence, image, weight, bias, options
     (a, x), (b, y) = both(seed_of(sentence), image, "float64"), both(seed_of(weight), weight, "float64")
     c, z = both(3, weight[:1], "float64") if bias else (None, None)
 
-    wanted = torch.nn.functional.conv2d(torch.tensor(x), torch.tensor(y), None if z is None else torch.tensor(z), **options)
+    wanted = torch.nn.functional.conv2d(
+        torch.tensor(x), torch.tensor(y), None if z is None else torch.tensor(z), **options
+    )
 
     expect_same(jt.conv2d(a, b, c, **options), wanted.numpy(), loose=8)
 
@@ -135,7 +147,9 @@ def test_a_softmax_is_scipys_over_any_axis(name):
             for layout, _, _ in LAYOUTS[:2]:
                 if shape[axis]:
                     a, x = both(seed_of(name, shape), shape, "float64", "any", layout)
-                    expect_same(ours(a, axis), theirs(x, axis) if x.size else x, loose=4, what=f"{shape} {axis} {layout}")
+                    expect_same(
+                        ours(a, axis), theirs(x, axis) if x.size else x, loose=4, what=f"{shape} {axis} {layout}"
+                    )
 
 
 @pytest.mark.parametrize("dtype", REAL_FLOATS)
@@ -178,7 +192,9 @@ def test_a_loss_is_pytorchs(torch, sentence, shape, target, options):
     expect_same(jt.nll_loss(a, t, **ours), f.nll_loss(x, u, **theirs).numpy(), loose=4)
     for smooth in SMOOTHING:
         wanted = f.cross_entropy(x, u, label_smoothing=smooth, **theirs).numpy()
-        expect_same(jt.cross_entropy_loss(a, t, label_smoothing=smooth, **ours), wanted, loose=8, what=f"smoothing {smooth}")
+        expect_same(
+            jt.cross_entropy_loss(a, t, label_smoothing=smooth, **ours), wanted, loose=8, what=f"smoothing {smooth}"
+        )
 
 
 def test_the_mean_over_nothing_is_nan_as_in_pytorch():

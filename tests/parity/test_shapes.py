@@ -31,14 +31,20 @@ def _axes(rank):
 def test_a_reduction_over_any_axes_is_numpys(row):
     dtype = "float64" if "float64" in row.dtypes else row.dtypes[-1]
     for shape in ((2, 3, 4), (3, 1), (5,), (1, 1, 1), ()):
-        for axes, keep, (layout, _, _) in itertools.product(_axes(len(shape)), (False, True), LAYOUTS[: 2 if len(shape) == 3 else 1]):
+        for axes, keep, (layout, _, _) in itertools.product(
+            _axes(len(shape)), (False, True), LAYOUTS[: 2 if len(shape) == 3 else 1]
+        ):
             seed = seed_of(row.name, shape)
             ours, theirs = both(seed, shape, dtype, row.domain, layout)
             wanted = row.numpy(theirs, axes, keep)
-            expect_same(row.ours(ours, axes, keep), wanted, loose=row.loose, what=f"{shape} {axes} {keep} {layout}, seed {seed}")
+            expect_same(
+                row.ours(ours, axes, keep), wanted, loose=row.loose, what=f"{shape} {axes} {keep} {layout}, seed {seed}"
+            )
 
 
-@pytest.mark.parametrize(("row", "dtype"), [pytest.param(r, d, id=f"{r.name}-{d}") for r in REDUCTIONS for d in r.dtypes])
+@pytest.mark.parametrize(
+    ("row", "dtype"), [pytest.param(r, d, id=f"{r.name}-{d}") for r in REDUCTIONS for d in r.dtypes]
+)
 def test_a_reduction_of_any_dtype_has_numpys_numbers_and_dtype(row, dtype):
     for axes, keep in ((None, False), (0, True), ((0, 2), False)):
         seed = seed_of(row.name, dtype)
@@ -51,7 +57,9 @@ def test_a_reduction_of_any_dtype_has_numpys_numbers_and_dtype(row, dtype):
             wanted = wanted.astype(np.float16) if wanted.dtype == np.float64 else wanted
         else:
             wanted = row.numpy(theirs, axes, keep)
-        expect_same(row.ours(ours, axes, keep), wanted, dtypes=(dtype,), loose=row.loose, what=f"{axes} {keep}, seed {seed}")
+        expect_same(
+            row.ours(ours, axes, keep), wanted, dtypes=(dtype,), loose=row.loose, what=f"{axes} {keep}, seed {seed}"
+        )
 
 
 @pytest.mark.parametrize("row", REDUCTIONS, ids=lambda r: r.name)
@@ -67,12 +75,16 @@ def test_a_reduction_of_nothing_is_numpys_or_refused_by_both(row):
             expect_same(row.ours(jt.array(a), axes, False), row.numpy(a, axes, False), what=f"{shape} {axes}")
 
 
-@pytest.mark.parametrize(("row", "dtype"), [pytest.param(r, d, id=f"{r.name}-{d}") for r in POSITIONS for d in r.dtypes])
+@pytest.mark.parametrize(
+    ("row", "dtype"), [pytest.param(r, d, id=f"{r.name}-{d}") for r in POSITIONS for d in r.dtypes]
+)
 def test_the_first_of_equal_numbers_is_the_one_that_argmax_names(row, dtype):
     for shape, axis, keep in itertools.product([(2, 3, 4), (5,), (1, 3)], [None, 0, -1], [False, True]):
         seed = seed_of(row.name, shape, dtype)
         ours, theirs = both(seed, shape, dtype, row.domain)
-        expect_same(row.ours(ours, axis, keep), row.numpy(theirs, axis, keep), what=f"{shape} {axis} {keep}, seed {seed}")
+        expect_same(
+            row.ours(ours, axis, keep), row.numpy(theirs, axis, keep), what=f"{shape} {axis} {keep}, seed {seed}"
+        )
 
 
 def test_the_axes_of_a_reduction_may_be_called_dim_dims_or_axis():
@@ -99,7 +111,7 @@ def test_the_sum_of_a_dtype_of_ones_choice_is_taken_in_it():
 
 @pytest.mark.parametrize("row", VIEWS, ids=lambda r: r.name)
 def test_a_view_shows_what_numpys_shows(row):
-    for ((shape,), (layout, _, _)) in itertools.product(row.shapes, LAYOUTS):
+    for (shape,), (layout, _, _) in itertools.product(row.shapes, LAYOUTS):
         ours, theirs = both(seed_of(row.name), shape, "int64", "any", layout)
         expect_same(row.ours(ours), row.numpy(theirs), what=f"{shape} {layout}")
 
@@ -122,16 +134,21 @@ def test_concat_promotes_as_numpy_does():
 
 
 MISTAKES = (
-    ("reshape to another number of elements", lambda x: x.reshape(4, 4)), ("two lengths left open", lambda x: x.reshape(-1, -1)),
+    ("reshape to another number of elements", lambda x: x.reshape(4, 4)),
+    ("two lengths left open", lambda x: x.reshape(-1, -1)),
     ("an axis that is not there", lambda x: x.transpose(0, 2)), ("an axis named twice", lambda x: x.permute(0, 0)),
     ("too few axes", lambda x: x.permute(0)), ("squeezing a long axis", lambda x: x.squeeze(0)),
     ("unsqueezing too far", lambda x: x.unsqueeze(4)), ("expanding a long axis", lambda x: x.expand(4, 3)),
     ("a negative count", lambda x: x.repeat(-1)), ("half a pair of widths", lambda x: x.pad((1,))),
     ("too many widths", lambda x: x.pad((1,) * 6)), ("cropping more than there is", lambda x: x.pad((-2, -2))),
-    ("another kind of padding", lambda x: x.pad((1, 1), mode="reflect")), ("concat of nothing", lambda x: jt.concat([])),
-    ("concat of different shapes", lambda x: jt.concat([x, x.T])), ("concat of different ranks", lambda x: jt.concat([x, x[0]])),
-    ("stack of different shapes", lambda x: jt.stack([x, x.T])), ("parts that do not add up", lambda x: x.split([1, 2])),
-    ("parts of no length", lambda x: x.split(0)), ("no chunk", lambda x: x.chunk(0)), ("flatten backwards", lambda x: x.flatten(1, 0)),
+    ("another kind of padding", lambda x: x.pad((1, 1), mode="reflect")),
+    ("concat of nothing", lambda x: jt.concat([])),
+    ("concat of different shapes", lambda x: jt.concat([x, x.T])),
+    ("concat of different ranks", lambda x: jt.concat([x, x[0]])),
+    ("stack of different shapes", lambda x: jt.stack([x, x.T])),
+    ("parts that do not add up", lambda x: x.split([1, 2])),
+    ("parts of no length", lambda x: x.split(0)), ("no chunk", lambda x: x.chunk(0)),
+    ("flatten backwards", lambda x: x.flatten(1, 0)),
     ("stack of nothing", lambda x: jt.stack([])), ("negative parts", lambda x: x.split([3, -1])),
     ("a length below -1", lambda x: x.reshape(-2, -3)), ("half an axis", lambda x: x.reshape(1.5, 4)),
     ("a word for an axis", lambda x: x.sum("rows")), ("broadcast to less", lambda x: x.broadcast_to((3,))),
@@ -211,10 +228,14 @@ def test_arithmetic_in_place_through_brackets():
 
 
 WRONG_KEYS = (
-    ("too far", 5), ("too far from the end", -6), ("too many indices", (0, 0)), ("a float", 1.5), ("a word", "a"), ("two dots", (..., ...)),
-    ("an array that is too far", np.array([0, 5])), ("an array too far from the end", np.array([-6])), ("floats", np.array([0.5])),
-    ("a mask of another length", np.array([True, False])), ("arrays that do not fit", (np.array([0, 1]), np.array([0, 1, 2]))),
-    ("a step of 0", slice(None, None, 0)), ("a slice of floats", slice(0.5, 2)), ("a dictionary", {}), ("complex positions", np.array([1j])),
+    ("too far", 5), ("too far from the end", -6), ("too many indices", (0, 0)), ("a float", 1.5), ("a word", "a"),
+    ("two dots", (..., ...)),
+    ("an array that is too far", np.array([0, 5])), ("an array too far from the end", np.array([-6])),
+    ("floats", np.array([0.5])),
+    ("a mask of another length", np.array([True, False])),
+    ("arrays that do not fit", (np.array([0, 1]), np.array([0, 1, 2]))),
+    ("a step of 0", slice(None, None, 0)), ("a slice of floats", slice(0.5, 2)), ("a dictionary", {}),
+    ("complex positions", np.array([1j])),
 )  # fmt: skip
 
 
@@ -264,12 +285,16 @@ def test_scatter_writes_as_pytorch_does(torch, dim, mode):
     if mode == "void":
         wanted = target.scatter(dim, torch.tensor(index), torch.tensor(source))
     else:
-        wanted = target.scatter_reduce(dim, torch.tensor(index), torch.tensor(source), {"add": "sum", "multiply": "prod"}[mode])
+        wanted = target.scatter_reduce(
+            dim, torch.tensor(index), torch.tensor(source), {"add": "sum", "multiply": "prod"}[mode]
+        )
     expect_same(jt.scatter(ours, dim, index, jt.array(source), **options), wanted.numpy(), loose=4)
 
 
 def test_scatter_adds_where_positions_meet():
-    x = jt.scatter(jt.zeros((2, 3)), 1, np.array([[0, 0, 0], [2, 1, 2]]), jt.array([[1.0, 2.0, 4.0], [1.0, 2.0, 4.0]]), "add")
+    x = jt.scatter(
+        jt.zeros((2, 3)), 1, np.array([[0, 0, 0], [2, 1, 2]]), jt.array([[1.0, 2.0, 4.0], [1.0, 2.0, 4.0]]), "add"
+    )
 
     assert x.tolist() == [[7.0, 0.0, 0.0], [0.0, 2.0, 5.0]]
 
@@ -294,9 +319,12 @@ def test_one_hot_marks_one_place():
 
 
 POSITION_MISTAKES = (
-    ("floats as positions", lambda x: jt.gather(x, 0, jt.ones((2, 3)))), ("another rank", lambda x: jt.gather(x, 0, jt.array([0]))),
-    ("too far", lambda x: jt.gather(x, 0, np.array([[2, 0, 0]])).numpy()), ("more than there is", lambda x: jt.gather(x, 0, np.zeros((2, 4), int))),
-    ("scatter too far", lambda x: jt.scatter(x, 0, np.array([[0, 0, 2]]), 1.0).numpy()), ("one_hot of floats", lambda x: jt.one_hot(x, 3)),
+    ("floats as positions", lambda x: jt.gather(x, 0, jt.ones((2, 3)))),
+    ("another rank", lambda x: jt.gather(x, 0, jt.array([0]))),
+    ("too far", lambda x: jt.gather(x, 0, np.array([[2, 0, 0]])).numpy()),
+    ("more than there is", lambda x: jt.gather(x, 0, np.zeros((2, 4), int))),
+    ("scatter too far", lambda x: jt.scatter(x, 0, np.array([[0, 0, 2]]), 1.0).numpy()),
+    ("one_hot of floats", lambda x: jt.one_hot(x, 3)),
     ("another way to reduce", lambda x: jt.scatter(x, 0, np.zeros((2, 3), int), 1.0, "mean")),
     ("a source that is too small", lambda x: jt.scatter(x, 0, np.zeros((2, 3), int), jt.ones((1, 3))).numpy()),
     ("select too far", lambda x: jt.index_select(x, 1, np.array([3])).numpy()),

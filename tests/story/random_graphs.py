@@ -165,7 +165,14 @@ unary("sin", np.sin, jt.sin, "fi", lambda x: (1, None, x.wild), True)
 unary("tanh", np.tanh, jt.tanh, "fi", lambda x: (1, None, x.wild), True)
 unary("exp", np.exp, jt.exp, "fi", lambda x: (math.exp(x.bound), None, x.wild) if x.bound < 6 else None, True)
 unary("sqrt", np.sqrt, jt.sqrt, "f", lambda x: (x.bound + 1, None, True) if x.exact else None)
-unary("softened", lambda x: np.sqrt(x * x + 1), lambda x: (x * x + 1).sqrt(), "f", lambda x: (x.bound + 1, None, x.wild), True)
+unary(
+    "softened",
+    lambda x: np.sqrt(x * x + 1),
+    lambda x: (x * x + 1).sqrt(),
+    "f",
+    lambda x: (x.bound + 1, None, x.wild),
+    True,
+)
 unary("floor", np.floor, jt.floor, "f", rounds)
 unary("round", np.round, jt.round, "f", rounds)
 unary("sign", np.sign, jt.sign, "f", rounds)
@@ -294,7 +301,12 @@ reduction("sum", "fib", lambda x: lambda n: (x.bound * n, x.grain, x.wild), True
 reduction("max", "fib", same, True)
 reduction("min", "fib", same, True)
 reduction("mean", "fib", lambda x: (x.bound, None, True), True)
-reduction("prod", "fib", lambda x: lambda n: (max(x.bound, 1) ** n, None, x.wild) if x.bound <= 1 else (LARGE + 1, 1, True), True)
+reduction(
+    "prod",
+    "fib",
+    lambda x: lambda n: (max(x.bound, 1) ** n, None, x.wild) if x.bound <= 1 else (LARGE + 1, 1, True),
+    True,
+)
 reduction("var", "f", lambda x: (x.bound**2, None, True) if not x.wild else None, True)
 reduction("any", "fib", lambda x: (1, 1, False) if x.exact else None)
 reduction("all", "fib", lambda x: (1, 1, False) if x.exact else None)
@@ -359,7 +371,15 @@ def _cut(pick, x):
     return (axis, *part), replace(x, dims=tuple(dims))
 
 
-CUTS = [(1, None, None), (None, -1, None), (None, None, 2), (None, None, -1), (None, None, -2), (1, 3, None), (-2, 0, -1)]
+CUTS = [
+    (1, None, None),
+    (None, -1, None),
+    (None, None, 2),
+    (None, None, -1),
+    (None, None, -2),
+    (1, 3, None),
+    (-2, 0, -1),
+]
 
 
 @op("number_at", 1, lambda sizes, o, x: x[at(*o)], lambda sizes, o, x: x[at(*o)], True)
@@ -375,7 +395,13 @@ def _unsqueeze(pick, x):
     return ((axis,), replace(x, dims=(*x.dims[:axis], 1, *x.dims[axis:]))) if len(x.dims) < 4 else None
 
 
-@op("merge", 1, lambda sizes, o, x: x.reshape(shape_of(o[1], sizes)), lambda sizes, o, x: x.reshape(shape_of(o[1], sizes)), True)
+@op(
+    "merge",
+    1,
+    lambda sizes, o, x: x.reshape(shape_of(o[1], sizes)),
+    lambda sizes, o, x: x.reshape(shape_of(o[1], sizes)),
+    True,
+)
 def _merge(pick, x):
     if len(x.dims) < 2:
         return None
@@ -384,7 +410,13 @@ def _merge(pick, x):
     return (k, dims), replace(x, dims=dims)
 
 
-@op("part", 1, lambda sizes, o, x: x.reshape(shape_of(o[1], sizes)), lambda sizes, o, x: x.reshape(shape_of(o[1], sizes)), True)
+@op(
+    "part",
+    1,
+    lambda sizes, o, x: x.reshape(shape_of(o[1], sizes)),
+    lambda sizes, o, x: x.reshape(shape_of(o[1], sizes)),
+    True,
+)
 def _part(pick, x):
     for k, d in enumerate(x.dims):
         if isinstance(d, tuple) and d[0] == "times":
@@ -408,7 +440,13 @@ def _pad(pick, x):
         return (axis, before, after), Value(dims, x.dtype, max(x.bound, 1), x.grain and min(x.grain, 1), x.wild)
 
 
-@op("concat", 2, lambda sizes, o, x, y: np.concatenate([x, y], o[0]), lambda sizes, o, x, y: jt.concat([x, y], o[0]), True)
+@op(
+    "concat",
+    2,
+    lambda sizes, o, x, y: np.concatenate([x, y], o[0]),
+    lambda sizes, o, x, y: jt.concat([x, y], o[0]),
+    True,
+)
 def _concat(pick, x, y):
     if not x.dims or len(x.dims) != len(y.dims):
         return None
@@ -556,7 +594,9 @@ def numpy_halve(x, reducer):
 )  # fmt: skip
 def _halve(pick, x):
     if x.dims and x.kind in "fi" and 2 * x.bound < LARGE:
-        return (("add", "maximum")[pick(2)],), replace(x, dims=(("cut", x.dims[0], None, None, 2), *x.dims[1:]), bound=2 * x.bound)
+        return (("add", "maximum")[pick(2)],), replace(
+            x, dims=(("cut", x.dims[0], None, None, 2), *x.dims[1:]), bound=2 * x.bound
+        )
 
 
 def numpy_scatter(x, i):
@@ -584,7 +624,13 @@ def _matmul(pick, x, y):
     if x.dims[-1] != inner or batch is None:
         return None
     bound, grain, wild = multiplied(x, y)
-    out = Value((*batch, *row, *y.dims[-1:][: len(y.dims) > 1]), str(np.result_type(x.dtype, y.dtype)), bound * FOUR, grain, wild)
+    out = Value(
+        (*batch, *row, *y.dims[-1:][: len(y.dims) > 1]),
+        str(np.result_type(x.dtype, y.dtype)),
+        bound * FOUR,
+        grain,
+        wild,
+    )
     return limited((), out)
 
 
@@ -721,7 +767,9 @@ def shrunk(program, fails):
     """The smallest program found for which `fails(program)` still holds: held values and steps are left out one by one."""
     tried = True
     while tried:
-        tried = next((p for p in _smaller(program) if p and p.held and len(p.steps) < len(program.steps) and fails(p)), None)
+        tried = next(
+            (p for p in _smaller(program) if p and p.held and len(p.steps) < len(program.steps) and fails(p)), None
+        )
         program = tried or program
     return program
 
@@ -748,7 +796,11 @@ def _only(program, held):
         waiting += new
     order = sorted(needed)
     place = {k: n for n, k in enumerate(order)}
-    steps = [replace(program.steps[k - first], inputs=tuple(place[i] for i in program.steps[k - first].inputs)) for k in order if k >= first]
+    steps = [
+        replace(program.steps[k - first], inputs=tuple(place[i] for i in program.steps[k - first].inputs))
+        for k in order
+        if k >= first
+    ]
     leaves = [program.leaves[k] for k in order if k < first]
     kept = tuple(sorted(place[h] for h in held if h >= first))
     return Program(leaves, steps, [program.values[k] for k in order], kept, program.together)

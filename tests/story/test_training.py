@@ -59,6 +59,7 @@ def test_a_thousand_steps_do_not_grow_memory(seed):
 
 def test_the_way_of_pytorch_does_not_grow_memory_either(seed):
     net, optimizer, x, y = network(seed)
+    x.stop_grad()  # as batches of a Dataset are; backward() would add up gradients of x, too
 
     def train(steps):
         for _ in range(steps):

@@ -50,8 +50,7 @@ class Anchor:
         """How many leading axes of the output can be outer loops, each finished with one number; -1 if none can."""
         if self.kept is None or not self.reduces:
             return -1
-        long = [k for k, n in enumerate(self.loops) if n != 1]
-        return -1 if long and long[-1] in self.kept else len(self.kept)
+        return len(self.kept) if not self.loops or len(self.loops) - 1 not in self.kept else -1
 
 
 @dataclass(eq=False)

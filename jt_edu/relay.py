@@ -68,25 +68,29 @@ def matrix_product(node: Node) -> Product | None:
         return None
     (a, in_a), (b, in_b) = sides[0], sides[1]
     out = [k for k in op.kept if source.shape[k] > 1]
-    return _sorted_out(node, source.shape, (a, in_a), (b, in_b), out)
+    thin = any(source.shape[k] == 1 for k in op.kept)
+    return _sorted_out(node, source.shape, (a, in_a), (b, in_b), out, thin)
 
 
 def _sorted_out(
-    node: Node, loops: Shape, left: tuple[Node, Axes], right: tuple[Node, Axes], out: Axes
+    node: Node, loops: Shape, left: tuple[Node, Axes], right: tuple[Node, Axes], out: Axes, thin: bool
 ) -> Product | None:
-    """The roles of the counters, if each array keeps the counters of one role together and in order."""
+    """The roles of the counters, if each array keeps the counters of one role together and in order.
+
+    A `thin` product has an axis of length 1: a matrix of one row or column is still a matrix.
+    """
     (a, in_a), (b, in_b) = left, right
     batch = [k for k in out if k in in_a and k in in_b]
     rows = [k for k in out if k in in_a and k not in in_b]
     columns = [k for k in out if k in in_b and k not in in_a]
     summed = [k for k in in_a if k in in_b and k not in out]
     everything = {k for k, length in enumerate(loops) if length > 1}
-    if not (rows and columns and summed) or {*batch, *rows, *columns, *summed} != everything:
+    enough = (rows or columns) if thin else (rows and columns)
+    if not (enough and summed) or {*batch, *rows, *columns, *summed} != everything:
         return None
-    if out == batch + columns + rows:
-        return _sorted_out(node, loops, right, left, out)
     if out != batch + rows + columns:
-        return None
+        turned = out == batch + columns + rows
+        return _sorted_out(node, loops, right, left, out, thin) if turned else None
     sides = []
     for array, axes, outer, inner in ((a, in_a, rows, summed), (b, in_b, summed, columns)):
         if axes not in (batch + outer + inner, batch + inner + outer):
@@ -113,4 +117,5 @@ def _plain_axes(node: Node, loops: Shape) -> tuple[Node, Axes] | None:
             axes += [index.args[0]] if length > 1 else []
         elif index != as_index(0) or length != 1:
             return None
-    return (node, axes) if len(set(axes)) == len(axes) else None
+    window = node.data is None and isinstance(node.op, Reindex) and math.prod(node.shape) == math.prod(loops)
+    return (node, axes) if len(set(axes)) == len(axes) and not window else None

@@ -1,7 +1,7 @@
 """Toy data: small, offline, and honest enough to learn from.
 
-    digits             1,797 real handwritten digits of 8 x 8 pixels, which come with scikit-learn
-    moons, spirals     points in the plane, by formula
+digits             1,797 real handwritten digits of 8 x 8 pixels, which come with scikit-learn
+moons, spirals     points in the plane, by formula
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def digits(train: bool = True, **attributes: Any) -> ArrayDataset:
     except ImportError as error:
         raise BackendError("the digits come with scikit-learn", f"{error}", "pip install scikit-learn") from error
     images, labels = load_digits(return_X_y=True)
-    order = np.random.RandomState(0).permutation(len(labels))  # noqa: NPY002 - a stream that NumPy will never change
+    order = np.random.RandomState(0).permutation(len(labels))
     wanted = order[360:] if train else order[:360]
     x = (images[wanted] / 16).astype(np.float32).reshape(-1, 1, 8, 8)
     return ArrayDataset(x, labels[wanted].astype(np.int64), **attributes)

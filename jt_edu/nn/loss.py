@@ -244,6 +244,4 @@ class CrossEntropyLoss(_Loss):
 
     def execute(self, output: Any, target: Any) -> Var:
         """Scores (n, classes, ...) and class numbers (n, ...) -> one number."""
-        return cross_entropy_loss(
-            output, target, self.weight, self.ignore_index, self.reduction, self.label_smoothing
-        )
+        return cross_entropy_loss(output, target, self.weight, self.ignore_index, self.reduction, self.label_smoothing)

@@ -248,7 +248,7 @@ class Module:
         """All parameters and float buffers as bfloat16."""
         return self.cast("bfloat16")
 
-    float32 = float  # noqa: A003 - the method above, under Jittor's other name
+    float32 = float
     float16 = half
     float64 = double
 

@@ -99,11 +99,9 @@ def _whole_number(k: Any) -> int:
 def _positions(v: Var) -> list[Any]:
     if v.dtype == bool_:
         return [Var(p) for p in np.nonzero(v.numpy())] if v.ndim else [bool(v.item())]
-    if v.dtype.kind not in "iu":
-        if v.size == 0:
-            return [v.cast(int64)]
+    if v.dtype.kind not in "iu" and v.size:
         raise DtypeError("arrays of positions hold whole numbers", f"dtype {v.dtype}", "x[i.int64()]")
-    return [v]
+    return [v.cast(int64)]
 
 
 def _basic(x: Var, parts: list[Any]) -> Brackets:
@@ -254,13 +252,15 @@ def gather(x: Var, dim: int, index: Any) -> Var:
         array([[2],
                [3]])
     """
-    axis, positions = axis_of("gather", dim, x.ndim), as_var(index)
-    _check_positions("gather", x, positions, axis)
+    axis = axis_of("gather", dim, x.ndim)
+    positions = _positions_along("gather", x, index, axis)
     where = tuple(load(0, [counter(j) for j in range(x.ndim)]) if k == axis else counter(k) for k in range(x.ndim))
     return _gather(x, Brackets(positions.shape, where, (positions,)))
 
 
-def _check_positions(name: str, x: Var, positions: Var, axis: int) -> None:
+def _positions_along(name: str, x: Var, index: Any, axis: int) -> Var:
+    """The index as int64, which must be whole numbers in a shape that fits x."""
+    positions = as_var(index)
     if positions.dtype.kind not in "iu":
         raise DtypeError(f"{name} takes positions as whole numbers", f"dtype {positions.dtype}", "index.int64()")
     fits = positions.ndim == x.ndim and all(n <= x.shape[k] for k, n in enumerate(positions.shape) if k != axis)
@@ -268,6 +268,7 @@ def _check_positions(name: str, x: Var, positions: Var, axis: int) -> None:
         raise ShapeError(
             f"{name} along axis {axis} needs an index no longer than x elsewhere", f"{positions.shape} for {x.shape}"
         )
+    return positions.cast(int64)
 
 
 @method
@@ -278,13 +279,10 @@ def scatter(x: Var, dim: int, index: Any, src: Any, reduce: str = "void") -> Var
         >>> scatter(zeros((1, 3)), 1, array([[2, 0]]), array([[5.0, 6.0]])).numpy()
         array([[6., 0., 5.]], dtype=float32)
     """
-    axis, positions = axis_of("scatter", dim, x.ndim), as_var(index)
-    new = (
-        as_var(src, x.dtype).cast(x.dtype).broadcast_to(positions.shape)
-        if not isinstance(src, Var)
-        else src.cast(x.dtype)
-    )
-    _check_positions("scatter", x, positions, axis)
+    axis = axis_of("scatter", dim, x.ndim)
+    positions = _positions_along("scatter", x, index, axis)
+    new = as_var(src, x.dtype).cast(x.dtype)
+    new = new if isinstance(src, Var) else new.broadcast_to(positions.shape)
     if reduce not in ("void", "add", "multiply"):
         raise ArgumentError("scatter reduces by 'void', 'add' or 'multiply'", repr(reduce))
     if new.ndim != x.ndim or any(n > m for n, m in zip(positions.shape, new.shape, strict=True)):

@@ -12,6 +12,7 @@ from jt_edu.errors import ShapeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import as_index, counter
 from jt_edu.meta import Reindex, ReindexReduce, reindex, reindex_reduce
+from jt_edu.ops.reduce import reduced
 from jt_edu.var import Var, as_var, method
 
 
@@ -56,13 +57,13 @@ def matmul(x: Any, y: Any) -> Var:
             f"shapes {left.shape} and {right.shape}: {a.shape[-1]} and {b.shape[-2]}", "transpose one of them",
         )  # fmt: skip
     dtype = promote(a.dtype, b.dtype)
+    if row and column:
+        return reduced(left.cast(dtype) * right.cast(dtype), "matmul", "add", None, False)
     at_a, at_b, total = _ops(a.shape, b.shape)
     wide_a = Node(at_a, (a.cast(dtype).node,), at_a.shape, dtype)
     wide_b = Node(at_b, (b.cast(dtype).node,), at_b.shape, dtype)
     product = Node(f.MULTIPLY, (wide_a, wide_b), at_a.shape, dtype)
     out = Var._of(Node(total, (product,), total.shape, dtype))
-    if row and column:
-        return out.reshape(out.shape[:-2])
     return out.reshape(*out.shape[:-2], out.shape[-1]) if row else out.reshape(out.shape[:-1]) if column else out
 
 

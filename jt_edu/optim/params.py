@@ -1,6 +1,6 @@
 """Params: what an optimizer accepts as parameters and settings, and what it refuses.
 
-    [w, b]     [("w", w), ("b", b)]     [{"params": [w], "lr": 0.1}, {"params": [b]}]
+[w, b]     [("w", w), ("b", b)]     [{"params": [w], "lr": 0.1}, {"params": [b]}]
 """
 
 from __future__ import annotations

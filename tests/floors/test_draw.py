@@ -26,7 +26,7 @@ def parse(svg):
 
 
 def chance(seed):
-    return random.Random(seed)  # noqa: S311  nothing secret
+    return random.Random(seed)
 
 
 DOCUMENTS = {

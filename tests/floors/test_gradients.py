@@ -27,7 +27,7 @@ def _python_backend():
         yield
 
 
-# --------------------------------------------------------------------------------------------------------- the judges
+# ----------------------------------------------------------------------------------------------------------- the judges
 
 
 def weights(shape, turn):
@@ -136,7 +136,7 @@ def judge(torch, ours, theirs, arrays, what="", *, smooth=True):
         expect_equal(found, by_differences(ours, arrays), 2e-6, f"{what}, differences")
 
 
-# --------------------------------------------------------------------------------------------- the functions of the table
+# ------------------------------------------------------------------------------------------- the functions of the table
 
 NOT_DIFFERENTIABLE = {"isnan", "isinf", "isfinite", "logical_not", "invert"}
 SMOOTH_UNARY = [r for r in UNARY if r.name not in NOT_DIFFERENTIABLE and F64 in r.dtypes and r.domain != "odd"]
@@ -270,7 +270,7 @@ def test_a_loss_has_its_gradients(torch, sentence, shape, target, options):
               smooth=shape == (3, 4))  # fmt: skip
 
 
-# --------------------------------------------------------------------------------------------------------- other operators
+# ------------------------------------------------------------------------------------------------------ other operators
 
 A = (2, 3)
 ROWS = (
@@ -598,7 +598,7 @@ def test_real_and_complex_numbers_mix_and_each_gets_its_own_kind_of_gradient(tor
     judge(torch, lambda x, z: jt.concat([x, z]) * 2, lambda x, z: torch.cat([x.to(z.dtype), z]) * 2, arrays)
 
 
-# -------------------------------------------------------------------------------------------------------- half precision
+# ------------------------------------------------------------------------------------------------------- half precision
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
@@ -618,7 +618,7 @@ def test_gradients_of_short_floats_are_those_of_float64_up_to_rounding(row, dtyp
             np.testing.assert_allclose(g.double().numpy(), e, error, error * max(1.0, np.abs(e).max()))
 
 
-# ----------------------------------------------------------------------------------------------- what the learner asks
+# ------------------------------------------------------------------------------------------------ what the learner asks
 
 
 def square():
@@ -815,7 +815,7 @@ def test_vjp_is_itself_differentiable():
     assert jt.grad(dx.sum(), x).tolist() == [6.0, 12.0, 18.0]
 
 
-# ----------------------------------------------------------------------------------------------- starting and stopping
+# ------------------------------------------------------------------------------------------------ starting and stopping
 
 
 def test_detach_cuts_and_leaves_the_original_alone():
@@ -911,7 +911,7 @@ def test_arithmetic_in_place_keeps_history_and_leaves_old_readers_alone():
     assert jt.grad((y * y).sum(), x).tolist() == [8.0, 16.0, 24.0]
 
 
-# ------------------------------------------------------------------------------------------------- backward() and hooks
+# --------------------------------------------------------------------------------------------------- backward and hooks
 
 
 def test_backward_fills_and_adds_up_grad():
@@ -984,7 +984,7 @@ def test_a_hook_may_not_change_the_shape():
         jt.grad((x * x).sum(), x)
 
 
-# ------------------------------------------------------------------------------------------------------------ Function
+# ------------------------------------------------------------------------------------------------------------- Function
 
 
 class Cube(jt.Function):

@@ -1,4 +1,4 @@
-"""Optimizers: the steps of PyTorch, one by one; all of a step or nothing; and the same steps again from a saved state."""
+"""Optimizers: the steps of PyTorch, one by one; all of a step or nothing; the same steps from a saved state."""
 
 import math
 import sys
@@ -31,7 +31,7 @@ def problem(rng):
 
 
 def traces(torch, rng, build, steps=50):
-    """Parameters after each step, ours and PyTorch's: `build(module, params)` makes an optimizer of optim or torch.optim."""
+    """Parameters after each step, ours and PyTorch's; `build(module, params)` makes an optimizer."""
     start, goal, _ = problem(rng)
     ours, theirs = [jt.array(a) for a in start], [torch.tensor(a, requires_grad=True) for a in start]
     mine, other = build(optim, ours), build(torch.optim, theirs)

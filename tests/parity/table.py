@@ -1,4 +1,4 @@
-"""The table: each function beside its NumPy twin and its PyTorch twin, with the shapes and dtypes that it is asked about.
+"""The table: each function beside its NumPy twin and its PyTorch twin, with the shapes and dtypes it is asked about.
 
     Row(sentence, ours, NumPy's, PyTorch's, shapes of the inputs, dtypes, domain of the numbers)
 
@@ -183,7 +183,7 @@ TERNARY = tuple(
     Row(name, ours, numpy, torch, THREE, dtypes, domain)
     for name, ours, numpy, torch, dtypes, domain in (
         ("where", lambda c, x, y: jt.where(c != 0, x, y), lambda c, x, y: np.where(c != 0, x, y), None, EVERY, "few"),
-        ("ternary", lambda c, x, y: jt.ternary(c, x, y), lambda c, x, y: np.where(c, x, y), None, EVERY, "odd"),
+        ("ternary", jt.ternary, np.where, None, EVERY, "odd"),
         ("masked_fill", lambda c, x, y: jt.masked_fill(x * y, c != 0, 1), lambda c, x, y: np.where(c != 0, 1, x * y),
          None, EVERY, "few"),
     )
@@ -251,11 +251,11 @@ REDUCTIONS = tuple(
 )  # fmt: skip
 
 POSITIONS = (
-    Row("argmax", lambda x, axis, keep: jt.argmax(x, axis, keep), _numpy(np.argmax), None, (), NO_COMPLEX, "few"),
-    Row("argmin", lambda x, axis, keep: jt.argmin(x, axis, keep), _numpy(np.argmin), None, (), NO_COMPLEX, "few"),
-    Row("argmax of odd numbers", lambda x, axis, keep: jt.argmax(x, axis, keep), _numpy(np.argmax), None, (),
+    Row("argmax", jt.argmax, _numpy(np.argmax), None, (), NO_COMPLEX, "few"),
+    Row("argmin", jt.argmin, _numpy(np.argmin), None, (), NO_COMPLEX, "few"),
+    Row("argmax of odd numbers", jt.argmax, _numpy(np.argmax), None, (),
         REAL_FLOATS, "odd"),
-    Row("argmin of odd numbers", lambda x, axis, keep: jt.argmin(x, axis, keep), _numpy(np.argmin), None, (),
+    Row("argmin of odd numbers", jt.argmin, _numpy(np.argmin), None, (),
         REAL_FLOATS, "odd"),
 )  # fmt: skip
 
@@ -299,7 +299,7 @@ VIEWS = tuple(
          [(2, 3, 4)]),
         ("transpose two axes", lambda x: x.transpose(0, -1), lambda x: np.swapaxes(x, 0, -1),
          lambda t, x: x.transpose(0, -1), [(2, 3), (2, 3, 4), (1, 2, 3, 2)]),
-        ("transpose all", lambda x: jt.transpose(x), np.transpose, None, [(), (3,), (2, 3), (2, 3, 4)]),
+        ("transpose all", jt.transpose, np.transpose, None, [(), (3,), (2, 3), (2, 3, 4)]),
         ("x.T", lambda x: x.T, lambda x: x.T, None, [(), (3,), (2, 3), (2, 3, 4)]),
         ("x.t()", lambda x: x.t(), lambda x: x.T, None, [(3,), (2, 3)]),
         ("unsqueeze", lambda x: x.unsqueeze(0), lambda x: x[None], lambda t, x: x.unsqueeze(0),

@@ -73,10 +73,11 @@ def test_what_is_created_is_what_numpy_creates(sentence, ours, numpy):
 
 @pytest.mark.parametrize("dtype", EVERY)
 def test_what_is_created_has_the_dtype_that_was_asked_for(dtype):
-    for made in (jt.zeros(2, dtype=dtype), jt.ones((2,), dtype), jt.full(2, 1, dtype), jt.arange(2, dtype=dtype),
-     jt.eye(2, dtype=dtype),
-                 jt.zeros_like(jt.ones(2), dtype), jt.linspace(0, 1, 2, dtype), jt.array([0, 1], dtype),
-                 jt.index((2,), 0, dtype)):  # fmt: skip
+    for made in (
+        jt.zeros(2, dtype=dtype), jt.ones((2,), dtype), jt.full(2, 1, dtype), jt.arange(2, dtype=dtype),
+        jt.eye(2, dtype=dtype), jt.zeros_like(jt.ones(2), dtype), jt.linspace(0, 1, 2, dtype),
+        jt.array([0, 1], dtype), jt.index((2,), 0, dtype),
+    ):  # fmt: skip
         assert str(made.dtype) == dtype
         made.numpy()
 

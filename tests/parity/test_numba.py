@@ -23,6 +23,7 @@ from tests.parity.table import (
     VIEWS,
 )
 
+
 @pytest.fixture(autouse=True)
 def _numba_backend():
     with jt.flag_scope(backend="numba"), np.errstate(all="ignore"):
@@ -38,7 +39,17 @@ def together(pairs, *, dtypes=(), loose=4.0):
     return t
 
 
-DTYPES = ("bool", "int8", "int64", "uint8", "float16", "bfloat16", "float32", "float64", "complex64")  # one of each kind
+DTYPES = (
+    "bool",
+    "int8",
+    "int64",
+    "uint8",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "complex64",
+)  # one of each kind
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -87,7 +98,9 @@ def test_reductions_of_more_numbers_than_one_block_holds():
 def test_positions_that_share_a_kernel(dtype):
     for axis in (None, 0, -1):
         ours, theirs = both(seed_of(dtype), (4, 5), dtype, "few")
-        together([(r.name, r.ours(ours, axis, False), r.numpy(theirs, axis, False)) for r in POSITIONS if dtype in r.dtypes])
+        together(
+            [(r.name, r.ours(ours, axis, False), r.numpy(theirs, axis, False)) for r in POSITIONS if dtype in r.dtypes]
+        )
 
 
 def test_views_on_numba():
@@ -107,7 +120,10 @@ def test_assignment_through_brackets_on_numba():
     for sentence, key, shape in KEYS:
         if len(shape) == 3 or "mask" in sentence:
             ours, theirs = both(seed_of(sentence), shape, "int64", "any")
-            theirs, value = theirs.copy(), 100 + np.arange(np.zeros(shape)[key].size).reshape(np.zeros(shape)[key].shape)
+            theirs, value = (
+                theirs.copy(),
+                100 + np.arange(np.zeros(shape)[key].size).reshape(np.zeros(shape)[key].shape),
+            )
             ours[key] = value
             theirs[key] = value
             together([(sentence, ours, theirs)])
@@ -155,13 +171,23 @@ def test_losses_and_their_gradients_on_numba(torch):
             continue
         a, x = both(seed_of(sentence), shape, "float32")
         x = torch.tensor(x, requires_grad=True)
-        loss, wanted = jt.cross_entropy_loss(a, jt.array(target), **options), f.cross_entropy(x, torch.tensor(target), **options)
+        loss, wanted = (
+            jt.cross_entropy_loss(a, jt.array(target), **options),
+            f.cross_entropy(x, torch.tensor(target), **options),
+        )
         wanted.sum().backward()
-        together([(sentence, loss, wanted.detach().numpy()), (sentence, jt.grad(loss.sum(), a), x.grad.numpy())], loose=16)
+        together(
+            [(sentence, loss, wanted.detach().numpy()), (sentence, jt.grad(loss.sum(), a), x.grad.numpy())], loose=16
+        )
 
 
 def test_random_numbers_are_the_same_on_both_backends():
-    for draw_numbers in (lambda: jt.rand(50), lambda: jt.rand(50, dtype="float64"), lambda: jt.randint(0, 100, (50,)), lambda: jt.random((50,), "float16")):
+    for draw_numbers in (
+        lambda: jt.rand(50),
+        lambda: jt.rand(50, dtype="float64"),
+        lambda: jt.randint(0, 100, (50,)),
+        lambda: jt.random((50,), "float16"),
+    ):
         jt.set_global_seed(3)
         ours = draw_numbers().numpy()
         jt.set_global_seed(3)

@@ -1,4 +1,4 @@
-"""Reductions over every set of axes, views, brackets and assignment through them: NumPy's numbers, shapes and dtypes."""
+"""Reductions over every set of axes, views, brackets and assignment through them: NumPy's numbers, shapes, dtypes."""
 
 import itertools
 import warnings

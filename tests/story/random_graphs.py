@@ -252,6 +252,7 @@ def _where(pick, c, x, y):
     dims = broadcast_dims(c.dims, x.dims, y.dims)
     if dims is not None and c.kind == "b":
         return (), Value(dims, dtype_after(np.where, c, x, y), *larger(x, y))
+    return None
 
 
 @op("cast", 1, lambda sizes, o, x: x.astype(o[0]), lambda sizes, o, x: x.cast(o[0]))
@@ -321,6 +322,7 @@ def position(name):
         if x.kind in "fi" and x.exact and x.dims:
             axis, keep = pick(len(x.dims)), bool(pick(2))
             return (axis, keep), Value(dims_without(x, (axis,), keep), "int64", FOUR, 1)
+        return None
 
 
 position("argmax")
@@ -336,6 +338,7 @@ def numpy_softmax(x, axis):
 def _softmax(pick, x):
     if x.kind == "f" and x.dims and not x.wild:
         return (pick(len(x.dims)),), replace(x, bound=1, grain=None)
+    return None
 
 
 # views
@@ -387,6 +390,7 @@ def _number_at(pick, x):
     if x.dims:
         axis = pick(len(x.dims))
         return (axis, (0, -1)[pick(2)]), replace(x, dims=x.dims[:axis] + x.dims[axis + 1 :])
+    return None
 
 
 @op("unsqueeze", 1, lambda sizes, o, x: np.expand_dims(x, o[0]), lambda sizes, o, x: x.unsqueeze(o[0]), True)
@@ -438,6 +442,7 @@ def _pad(pick, x):
         axis, before, after = pick(len(x.dims)), pick(3), pick(2)
         dims = (*x.dims[:axis], plus(x.dims[axis], before + after), *x.dims[axis + 1 :])
         return (axis, before, after), Value(dims, x.dtype, max(x.bound, 1), x.grain and min(x.grain, 1), x.wild)
+    return None
 
 
 @op(
@@ -463,6 +468,7 @@ def _stack(pick, x, y):
         axis = pick(len(x.dims) + 1)
         dims = (*x.dims[:axis], 2, *x.dims[axis:])
         return (axis,), Value(dims, str(np.result_type(x.dtype, y.dtype)), *larger(x, y))
+    return None
 
 
 @op(
@@ -481,6 +487,7 @@ def _repeat(pick, x):
         k = pick(len(x.dims))
         counts = tuple(2 if a == k else 1 for a in range(len(x.dims)))
         return counts, replace(x, dims=(*x.dims[:k], times(2, x.dims[k]), *x.dims[k + 1 :]))
+    return None
 
 
 def change(counters, axis, function):
@@ -489,7 +496,8 @@ def change(counters, axis, function):
 
 @op(
     "roll", 1, lambda sizes, o, x: np.roll(x, 1, o[0]),
-    lambda sizes, o, x: x.reindex(x.shape, lambda *i: change(i, o[0], lambda j: (j + x.shape[o[0]] - 1) % max(x.shape[o[0]], 1))),
+    lambda sizes, o, x: x.reindex(x.shape,
+     lambda *i: change(i, o[0], lambda j: (j + x.shape[o[0]] - 1) % max(x.shape[o[0]], 1))),
     True,
 )  # fmt: skip
 def _roll(pick, x):
@@ -509,6 +517,7 @@ def numpy_shift(x, axis):
 def _shift(pick, x):
     if x.dims and x.kind != "b":
         return (pick(len(x.dims)),), replace(x, bound=max(x.bound, 3), grain=x.grain and min(x.grain, 1))
+    return None
 
 
 def stretched(x, axis):
@@ -517,12 +526,14 @@ def stretched(x, axis):
 
 @op(
     "stretch", 1, lambda sizes, o, x: np.repeat(x, 2, o[0]),
-    lambda sizes, o, x: x.reindex(stretched(x, o[0]), [f"i{k}/2" if k == o[0] else f"i{k}" for k in range(x.ndim)]), True,
+    lambda sizes, o, x: x.reindex(stretched(x, o[0]), [f"i{k}/2" if k == o[0] else f"i{k}" for k in range(x.ndim)]),
+    True,
 )  # fmt: skip
 def _stretch(pick, x):
     if x.dims:
         k = pick(len(x.dims))
         return (k,), replace(x, dims=(*x.dims[:k], times(2, x.dims[k]), *x.dims[k + 1 :]))
+    return None
 
 
 @op(
@@ -557,6 +568,7 @@ def _set_part(pick, x):
     if x.dims and x.kind != "b":
         part = CUTS[pick(len(CUTS))]
         return (pick(len(x.dims)), *part), replace(x, bound=max(x.bound, 2), grain=x.grain and min(x.grain, 1))
+    return None
 
 
 # looking up, scattering, products
@@ -575,6 +587,7 @@ def _look_up(pick, x, i):
     if x.dims and i.dtype == "int64" and len(x.dims) + len(i.dims) < 5:
         axis = pick(len(x.dims))
         return (axis,), replace(x, dims=(*x.dims[:axis], *i.dims, *x.dims[axis + 1 :]))
+    return None
 
 
 def numpy_halve(x, reducer):
@@ -590,13 +603,15 @@ def numpy_halve(x, reducer):
 
 @op(
     "halve", 1, lambda sizes, o, x: numpy_halve(x, *o),
-    lambda sizes, o, x: x.reindex_reduce(o[0], ((x.shape[0] + 1) // 2, *x.shape[1:]), lambda i, *rest: (i // 2, *rest)), True,
+    lambda sizes, o, x: x.reindex_reduce(o[0], ((x.shape[0] + 1) // 2, *x.shape[1:]), lambda i, *rest: (i // 2, *rest)),
+    True,
 )  # fmt: skip
 def _halve(pick, x):
     if x.dims and x.kind in "fi" and 2 * x.bound < LARGE:
         return (("add", "maximum")[pick(2)],), replace(
             x, dims=(("cut", x.dims[0], None, None, 2), *x.dims[1:]), bound=2 * x.bound
         )
+    return None
 
 
 def numpy_scatter(x, i):
@@ -607,12 +622,14 @@ def numpy_scatter(x, i):
 
 @op(
     "scatter", 2, lambda sizes, o, x, i: numpy_scatter(x, i),
-    lambda sizes, o, x, i: x.reindex_reduce("add", (3, *x.shape[1:]), ["@e0(i0)", *(f"i{k}" for k in range(1, x.ndim))], extras=[i % 3]),
+    lambda sizes, o, x, i: x.reindex_reduce("add", (3, *x.shape[1:]), ["@e0(i0)", *(f"i{k}" for k in range(1, x.ndim))],
+     extras=[i % 3]),
     True,
 )  # fmt: skip
 def _scatter(pick, x, i):
     if x.dims and x.kind in "fi" and i.dtype == "int64" and i.dims == x.dims[:1] and FOUR * x.bound < LARGE:
         return (), replace(x, dims=(3, *x.dims[1:]), bound=FOUR * x.bound)
+    return None
 
 
 @op("matmul", 2, lambda sizes, o, x, y: np.matmul(x, y), lambda sizes, o, x, y: x @ y, True)
@@ -639,6 +656,7 @@ def _gram(pick, x):
     if len(x.dims) > 1 and x.kind in "fi":
         bound, grain, wild = multiplied(x, x)
         return limited((), Value((*x.dims[:-1], x.dims[-2]), x.dtype, bound * FOUR, grain, wild))
+    return None
 
 
 # ------------------------------------------------------------------------------------------------ drawing a program
@@ -764,7 +782,7 @@ def compare(program, wanted, found):
 
 
 def shrunk(program, fails):
-    """The smallest program found for which `fails(program)` still holds: held values and steps are left out one by one."""
+    """The smallest program found for which `fails(program)` still holds: values and steps are left out one by one."""
     tried = True
     while tried:
         tried = next(

@@ -18,9 +18,9 @@ import jt_edu as jt
 ROOT = Path(__file__).resolve().parents[2]
 
 FORBIDDEN = (
-    "absolute add arccos arcsin arctan cos cosh divide dot einsum exp expm1 floor fmax fmin inner log log1p log2 logaddexp "
-    "matmul mean multiply negative outer power reciprocal rint sign sin sinh sqrt square std subtract sum tan tanh "
-    "tensordot true_divide trunc var vdot where clip convolve correlate cumsum maximum minimum amax amin argmax argmin "
+    "absolute add arccos arcsin arctan cos cosh divide dot einsum exp expm1 floor fmax fmin inner log log1p log2 "
+    "logaddexp matmul mean multiply negative outer power reciprocal rint sign sin sinh sqrt square std subtract sum tan "
+    "tanh tensordot true_divide trunc var vdot where clip convolve correlate cumsum maximum minimum amax amin argmax argmin "
     "sort argsort take take_along_axis put_along_axis pad concatenate stack tile repeat roll linspace"
 ).split()
 
@@ -28,7 +28,7 @@ FORBIDDEN = (
 ALLOWED = {"matmul": ("BLAS",), "conv2d": ("BLAS",), "argsort": ("NumPy",)}
 
 
-class TakenAway(AssertionError):
+class TakenAwayError(AssertionError):
     """NumPy was asked to compute."""
 
 
@@ -65,7 +65,7 @@ def without_numpy():
         for name in FORBIDDEN:
 
             def refuse(*_, name=name, **__):
-                raise TakenAway(f"np.{name} was asked to compute")
+                raise TakenAwayError(f"np.{name} was asked to compute")
 
             patch.setattr(np, name, refuse)
         yield
@@ -77,7 +77,7 @@ def test_a_training_step_runs_when_numpy_can_no_longer_compute():
     weights, x, t = parameters(), jt.array(images), jt.array(labels)
 
     with without_numpy():
-        with pytest.raises(TakenAway):
+        with pytest.raises(TakenAwayError):
             np.add(1, 1)
         losses = [step(weights, x, t) for _ in range(3)]
 
@@ -94,7 +94,20 @@ def test_every_node_that_was_computed_stands_in_the_source_of_a_kernel():
         step(weights, x, t)
 
     computed = {n for k in trace.kernels for n in k.nodes}
-    views = {"broadcast", "reshape", "permute", "window", "taps", "getitem", "detach", "gather", "inverse", "scatter", "number", "index"}
+    views = {
+        "broadcast",
+        "reshape",
+        "permute",
+        "window",
+        "taps",
+        "getitem",
+        "detach",
+        "gather",
+        "inverse",
+        "scatter",
+        "number",
+        "index",
+    }
     by_library = {n for k in trace.kernels if k.calls == ("BLAS",) for n in k.nodes}
     products = {i for b in trace.built if b.id in by_library for i in b.inputs}  # the product in a sum of products
     missing = [b for b in trace.built if b.id not in computed | products and b.op not in views]
@@ -127,7 +140,13 @@ def test_kernels_import_nothing_but_our_mathlib():
     with jt.trace() as trace:
         step(parameters(), jt.array(images), jt.array(labels))
 
-    imports = {line.split()[1] for k in trace.kernels if not k.calls for line in k.source.splitlines() if line.startswith(("import", "from"))}
+    imports = {
+        line.split()[1]
+        for k in trace.kernels
+        if not k.calls
+        for line in k.source.splitlines()
+        if line.startswith(("import", "from"))
+    }
     assert imports <= {"jt_edu.backends.mathlib"}
 
 
@@ -137,7 +156,8 @@ import jt_edu as jt
 x = jt.array([[1.0, 2.0], [3.0, 4.0]])
 with jt.flag_scope(backend="python"):
     jt.grad(jt.softmax(x @ x).log().sum(), x).numpy()
-print(sorted(m for m in sys.modules if m.split(".")[0] in {"torch", "tensorflow", "jax", "jittor", "cupy", "sklearn", "autograd", "tinygrad"}))
+strangers = {"torch", "tensorflow", "jax", "jittor", "cupy", "sklearn", "autograd", "tinygrad"}
+print(sorted(m for m in sys.modules if m.split(".")[0] in strangers))
 """
 
 

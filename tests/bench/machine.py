@@ -87,7 +87,7 @@ def _torch() -> str:
     except ImportError:
         return "not installed"
     parts = [part for part in torch.__config__.show().splitlines() if "Math Kernel" in part or "MKL-DNN" in part]
-    names = [re.sub(r"\s*\(Git.*?\)|Product Build \d+ | for Intel.*", "", part).strip(" -") for part in parts]
+    names = [re.sub(r"\s*\(Git.*?\)|-Product Build.*| for Intel.*", "", part).strip(" -") for part in parts]
     return f"{', '.join(names)}; vectors: {torch.backends.cpu.get_cpu_capability()}"
 
 

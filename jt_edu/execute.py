@@ -168,7 +168,7 @@ def _run_step(step: Step, plan: Plan, arrays: list[Any], backend: Backend) -> No
         arguments[position] = arrays[slot]
     if step.scratch:
         _run_with_scratch(step, program, arguments, backend)
-    elif step.work < PARALLEL or step.kind == "product":  # BLAS has threads of its own
+    elif step.work < PARALLEL:
         program.call(0, step.span, *arguments)
     else:
         backend.launch(program, arguments, step.span)

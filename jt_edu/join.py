@@ -89,6 +89,9 @@ def join_products(kernel: Kernel, anchor: Anchor, made_here: bool) -> bool:
     """Same matrix: two products that read the same array, such as the two gradients of one product."""
     if kernel.kind != "product" or anchor.product is None or made_here:
         return False
+    first = kernel.anchors[0].product
+    if first is None or (first.left.batched, first.batch) != (anchor.product.left.batched, anchor.product.batch):
+        return False
     sides = {anchor.product.left.node, anchor.product.right.node}
     theirs = {s.node for a in kernel.anchors if a.product for s in (a.product.left, a.product.right)}
     if not sides & theirs:

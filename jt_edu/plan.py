@@ -27,6 +27,7 @@ from jt_edu.meta import CONSTANT, Op, Reindex, ReindexReduce
 from jt_edu.relay import Operand, Product
 from jt_edu.trace import Decision
 
+FLOPS_AT_ONCE = 16  # of BLAS, for each weighted operation of a loop
 ROW = 1 << 14  # cells of a scratch row that is worked on at once
 
 
@@ -99,6 +100,11 @@ def make_plan(order: Sequence[Node], wanted: set[Node], enabled: bool) -> Plan:
     fused = fuse(pending, wanted, enabled)
     aliases = _aliases(pending, fused, slot)
     steps = [_step(kernel, fused, slot) for kernel in fused.kernels]
+    seen: set[Check] = set()
+    for step in steps:  # what was checked once is not checked again
+        fresh = {Check(c.slot, c.low, c.high, c.also, 0): c for c in step.checks}
+        step.checks = tuple(c for key, c in fresh.items() if key not in seen)
+        seen |= set(fresh)
     keep = tuple(slot[n] for n in order if n in wanted)
     peak = _free_early(steps, aliases, keep, order)
     decisions = tuple(
@@ -129,7 +135,9 @@ def _step(kernel: Kernel, fused: Fused, slot: dict[Node, int]) -> Step:
         return _host_step(kernel.anchors[0].node, slot)
     if kernel.kind == "product":
         products = [a.product for a in kernel.anchors if a.product is not None]
-        text, span, work, blocks = _product_text(products), products[0].batch, math.inf, False
+        text, blocks = _product_text(products), False
+        span = products[0].rows if _by_rows(products) else products[0].batch
+        work = sum(p.flops for p in products) / FLOPS_AT_ONCE
         nodes = [p.node for p in products]
         flops = sum(p.flops for p in products)
     else:
@@ -231,6 +239,7 @@ def _product_text(products: list[Product]) -> Text:
         return parameters[key][0].name + ("[i0]" if o.batched else "") + (".T" if o.transposed else "")
 
     rows, lines = [], []
+    part = "[lo:hi]" if _by_rows(products) else ""  # of the rows, so that threads can share them
     for p in products:
         batched = p.left.batched
         left = (p.batch, p.summed, p.rows) if p.left.transposed else (p.batch, p.rows, p.summed)
@@ -239,12 +248,17 @@ def _product_text(products: list[Product]) -> Text:
         out = operand(Operand(p.node, False, batched), (p.batch, p.rows, p.columns), "out")
         if batched:
             rows.append("    for i0 in range(lo, hi):")
-        rows.append("    " * (2 if batched else 1) + f"np.dot({a}, {b}, {out})")
+        rows.append("    " * (2 if batched else 1) + f"np.dot({a}{part}, {b}, {out}{part})")
         lines.append((len(rows) + 4, p.node))
     listed = sorted(parameters.values(), key=lambda entry: (entry[0].name.startswith("out"), entry[0].name))
     names = ", ".join(["lo", "hi", *(p.name for p, _ in listed)])
     text = "\n".join(["import numpy as np", "", "", f"def kernel({names}):", *rows, ""])
     return Text(Source(text, tuple(p for p, _ in listed)), tuple(a for _, a in listed), tuple(lines))
+
+
+def _by_rows(products: list[Product]) -> bool:
+    """Whether a kernel is one product whose rows lie behind each other in memory."""
+    return len(products) == 1 and not products[0].left.batched and not products[0].left.transposed
 
 
 def _free_early(steps: list[Step], aliases: dict[int, int], keep: tuple[int, ...], order: Sequence[Node]) -> int:

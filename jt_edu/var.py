@@ -79,6 +79,8 @@ class Var(Reindexing):
         self = object.__new__(cls)
         self._node, self._grad, self._hooks = node, None, ()
         node.holders += 1
+        if node.owner is None or node.owner() is None:
+            node.owner = weakref.ref(self)
         if node.data is None and not current().flags.lazy_execution:
             run((node,))
         return self

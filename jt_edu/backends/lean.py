@@ -30,6 +30,7 @@ from numba import _dynfunc
 from numba.core import codegen, compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
+from numba.core.runtime.nrt import rtsys
 
 FLAGS = {"nogil": True, "fastmath": {"reassoc", "contract"}, "error_model": "numpy", "no_cfunc_wrapper": True}
 _ENVIRONMENT = "_ZN08NumbaEnv"
@@ -112,6 +113,8 @@ def thaw(frozen: bytes) -> Callable[..., None]:
     head, _, machine_code = frozen.partition(b"\n")
     names = json.loads(head)
     context = cpu_target.target_context
+    if _missing(names["needs"]):  # products need numba's own helpers, and those no tables
+        rtsys.initialize(context)
     if _missing(names["needs"]):
         context.refresh()
     if _missing(names["needs"]):  # LLVM would end the process

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import llvmlite
@@ -86,6 +87,8 @@ class NumbaBackend:
         pool.run(lambda k: call(*blocks[k], *given[k]), len(blocks))
 
     def _make(self, source: Source) -> Program:
+        if "np.dot(" in source.text:
+            resolve_name("jt_edu.backends.blas:hold_to_one_thread")()  # here, because loading BLAS takes a while
         name, path = self._store.write_text(source)
         frozen = self._store.load(source.key)
         if frozen is not None:

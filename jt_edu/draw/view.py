@@ -200,8 +200,9 @@ def _connect(cards: dict[Id, Card], kernels: dict[int, str], document: Mapping[s
     lines: list[Line] = []
     far: dict[Id, list[Card]] = defaultdict(list)
     for a, b in edges:
-        if _reaches(a, b, outer, inner):
-            lines.append(_line(a, b, facts.get((a.id, b.id), {})))
+        fact = facts.get((a.id, b.id), {})
+        if _reaches(a, b, outer, inner) and not _once_more(a, b, fact):
+            lines.append(_line(a, b, fact))
         else:
             far[b.id].append(a)
     _portals(cards, far, near={line.source for line in lines})
@@ -230,6 +231,12 @@ def _reaches(a: Card, b: Card, outer: Mapping[Id, int], inner: Mapping[Id, int])
         return 0 < inner[b.id] - inner[a.id] <= REACH
     reach = SOURCE_REACH if a.kind == "source" else REACH
     return 0 < outer[group(b)] - outer[group(a)] <= reach and (b.kernel is None or inner[b.id] < REACH)
+
+
+def _once_more(a: Card, b: Card, edge: Mapping[str, Any]) -> bool:
+    """Fused, but into another kernel: that one computes `a` once more, so no array goes from here to there."""
+    here, there = (card.kernel if card.alone is None else card.alone for card in (a, b))
+    return bool(edge.get("fused")) and here is not None and there is not None and here != there
 
 
 def _line(a: Card, b: Card, edge: Mapping[str, Any]) -> Line:

@@ -8,6 +8,7 @@ from typing import Any
 from jt_edu import autograd
 from jt_edu.build import flat_view
 from jt_edu.errors import ArgumentError, GradientError
+from jt_edu.execute import run
 from jt_edu.graph import Node
 from jt_edu.settings import current, no_grad
 from jt_edu.var import Var, as_var, method
@@ -69,9 +70,7 @@ def backward(loss: Var, gradient: Any = None) -> None:
         >>> x = array([3.0]); (x * x).sum().backward(); x.grad.numpy()
         array([6.], dtype=float32)
     """
-    made = autograd.history(loss.node)
-    leaves = [n.owner() for n in made if n.owner is not None and not any(i.tracked for i in autograd.behind(n))]
-    held = [v for v in leaves if v is not None]
+    held = _leaves(loss)
     if not held:
         raise GradientError(
             "backward() fills .grad of the Vars that the loss was computed from",
@@ -80,8 +79,22 @@ def backward(loss: Var, gradient: Any = None) -> None:
     seed = None if gradient is None else _seed("backward", loss, gradient)
     for leaf, part in zip(held, autograd.grad(loss, held, seed, True), strict=True):
         if part is not None:
-            total = part if leaf.grad is None else leaf.grad + part
-            leaf.grad = total.detach() if current().no_grad else total
+            leaf.grad = (part if leaf.grad is None else leaf.grad + part).detach()
+    run([v.node for v in (loss, *(leaf.grad for leaf in held)) if v is not None])  # in one go, so that values are shared
+
+
+def _leaves(loss: Var) -> list[Var]:
+    """The Vars that are held, take part, and have no such Var behind them: parameters, and inputs that may change."""
+    reached: set[Node] = set()
+    leaves = []
+    for node in autograd.history(loss.node):
+        owner = None if node.owner is None else node.owner()
+        if owner is not None and owner.node is node and node is not loss.node and not reached & set(autograd.behind(node)):
+            leaves.append(owner)
+            reached.add(node)
+        elif reached & set(autograd.behind(node)):
+            reached.add(node)
+    return leaves or ([loss] if loss.requires_grad and not any(i.tracked for i in autograd.behind(loss.node)) else [])
 
 
 def why_no_grad(target: Var, loss: Var) -> str:

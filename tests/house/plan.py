@@ -33,7 +33,7 @@ TYPING_ONLY = {
 # Third-party libraries that any module may use, and those that only one module (or package) may.
 CORE_LIBRARIES = {"numpy", "numba", "llvmlite"}
 LIBRARIES_OF: dict[str, set[str]] = {
-    "backends": {"scipy"},  # gives numba's np.dot its BLAS
+    "backends": {"scipy", "threadpoolctl"},  # gives numba's np.dot its BLAS, and holds that to one thread
     "data": {"sklearn"},  # its digits: a real data set that needs no download
     "draw": {"graphviz"},  # writes DOT for print
     "functions": {"scipy"},

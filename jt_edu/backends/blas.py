@@ -17,7 +17,8 @@ from threadpoolctl import ThreadpoolController
 @cache
 def hold_to_one_thread() -> int:
     """Let SciPy's BLAS use one thread; the answer is how many libraries were found."""
-    found = [lib for lib in ThreadpoolController().lib_controllers if lib.user_api == "blas" and "scipy" in lib.filepath]
+    libraries = ThreadpoolController().lib_controllers
+    found = [library for library in libraries if library.user_api == "blas" and "scipy" in library.filepath]
     for library in found:
         library.set_num_threads(1)
     return len(found)

@@ -1,123 +1,25 @@
-"""Nest: the loops of one kernel as a tree, before they become text.
+"""Nest: which loops does a kernel need, and what stands where in them?
 
-    Block            a list of what happens, in order
-      Loop           a counter, and the Block it repeats
-      Value          a number in a register: a load, an operator, a finished sum
-      Update         accumulate a Value: into a register or into an array
-      Store          write a Value into an array
-
-`build` places each Value in the outermost block that knows all its counters, so that what does not change in a loop
-stands before it. `Access` says which element of which array is meant. Nothing here knows how Python is written.
+`Builder` lays out one stage of a kernel after the other. Each Value is placed in the outermost block that knows all its
+counters, so that what does not change in a loop stands before it. An accumulator starts before the loops it sums over
+and is finished after them. What is expensive and needed by several loops of a row is kept in the row.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import reduce
 
+from jt_edu.codegen.tree import Access, Block, Item, Loop, Nest, Start, Store, Update, Value
 from jt_edu.dtypes import DType, complex128, float32, float64
 from jt_edu.expression import Place, Term, condition, spell_loads
 from jt_edu.graph import Node, Shape
-from jt_edu.index import Index, as_index, both, counter, counters_of
+from jt_edu.index import Index, both, counter, counters_of
 from jt_edu.join import Anchor, Kernel, Stage
-from jt_edu.meta import REDUCERS, Elementwise, Reducer, Reindex, ReindexReduce
+from jt_edu.meta import REDUCERS, Elementwise, Reindex, ReindexReduce
 
 EXPENSIVE = 8  # multiplications; what costs more is kept in a row rather than computed again
-
-
-@dataclass(eq=False)
-class Access:
-    """An element of an array: `role` is "in", "out", or "scratch" (a kernel's own sums and rows, of `dtype`)."""
-
-    role: str
-    node: Node
-    where: Place
-    shape: Shape
-    dtype: DType | None = None  # of scratch; other arrays have that of their node
-
-    def __post_init__(self) -> None:
-        """Axes of length 1 are always at 0 and need no index."""
-        kept = [(w, n) for w, n in zip(self.where, self.shape, strict=True) if w != as_index(0) or n != 1]
-        self.where, self.shape = tuple(w for w, _ in kept), tuple(n for _, n in kept)
-
-
-@dataclass(eq=False)
-class Value:
-    """A number in a register."""
-
-    kind: str  # load, number, counter, compute, fill, guard, row, final, sum
-    node: Node
-    depth: int
-    operands: tuple[Value, ...] = ()
-    access: Access | None = None
-    index: Index | None = None  # of a counter or a guard
-    guard: Value | None = None
-    register: Update | None = None  # whose accumulator this is the final value of
-    uses: int = 0
-    deepest: int = 0  # of the blocks that use it
-
-    def used_at(self, depth: int) -> None:
-        """Note one more use."""
-        self.uses += 1
-        self.deepest = max(self.deepest, depth)
-
-
-@dataclass(eq=False)
-class Update:
-    """accumulator = step(accumulator, value); the accumulator is a register where `access` is None."""
-
-    node: Node
-    reducer: Reducer
-    dtype: DType  # of the accumulator
-    value: Value | None = None
-    access: Access | None = None
-    guard: Value | None = None
-
-
-@dataclass(eq=False)
-class Start:
-    """Set an accumulator to the value that its reducer begins with."""
-
-    update: Update
-
-
-@dataclass(eq=False)
-class Store:
-    """array[where] = value."""
-
-    node: Node
-    access: Access
-    value: Value
-
-
-@dataclass(eq=False)
-class Loop:
-    """Repeat `body` for each value of the counter `axis`."""
-
-    axis: int
-    body: Block
-
-
-Item = Value | Update | Start | Store | Loop
-
-
-@dataclass(eq=False)
-class Block:
-    """What happens, in order."""
-
-    items: list[Item] = field(default_factory=list)
-
-
-@dataclass(eq=False)
-class Nest:
-    """All loops of one kernel."""
-
-    top: Block
-    extents: dict[int, int]
-    span: int | None  # the loop that may be split among threads
-    kept: list[set[int]]  # for each anchor, the loops its output is indexed by
-    work: float  # operations, weighted
 
 
 def accumulator(d: DType, reducer: str, contraction: bool) -> DType:
@@ -428,27 +330,3 @@ def counters_under(term: Term) -> frozenset[int]:
 def work(term: Term) -> int:
     """Multiplications that a term is worth."""
     return sum(t.node.op.weight for t in term.parts if isinstance(t.node.op, Elementwise) and t.kind == "compute")
-
-
-def accesses(block: Block) -> list[Access]:
-    """Every element that is read or written below `block`."""
-    found = []
-    for item in block.items:
-        if isinstance(item, Loop):
-            found += accesses(item.body)
-        elif isinstance(item, Start):
-            found += [item.update.access] if item.update.access else []
-        elif item.access is not None:
-            found.append(item.access)
-    return found
-
-
-def arithmetic(block: Block) -> list[Index]:
-    """Every index expression below `block` that is not an access: counters used as numbers, and guards."""
-    found = []
-    for item in block.items:
-        if isinstance(item, Loop):
-            found += arithmetic(item.body)
-        elif isinstance(item, Value) and item.index is not None:
-            found.append(item.index)
-    return found

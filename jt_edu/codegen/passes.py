@@ -6,7 +6,7 @@ choose_span  which loop may be split among threads
 
 from __future__ import annotations
 
-from jt_edu.codegen.nest import Access, Block, Loop, Nest, accesses, arithmetic
+from jt_edu.codegen.tree import Access, Block, Loop, Nest, accesses, arithmetic
 from jt_edu.index import counter, counters_of
 
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from jt_edu.codegen.nest import Access, Block, Loop, Nest, Start, Store, Update, Value
 from jt_edu.codegen.source import Parameter, Source
+from jt_edu.codegen.tree import Access, Block, Loop, Nest, Start, Store, Update, Value
 from jt_edu.dtypes import DType
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, render

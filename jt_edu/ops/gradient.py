@@ -80,7 +80,8 @@ def backward(loss: Var, gradient: Any = None) -> None:
     for leaf, part in zip(held, autograd.grad(loss, held, seed, True), strict=True):
         if part is not None:
             leaf.grad = (part if leaf.grad is None else leaf.grad + part).detach()
-    run([v.node for v in (loss, *(leaf.grad for leaf in held)) if v is not None])  # in one go, so that values are shared
+    wanted = (loss, *(leaf.grad for leaf in held))
+    run([v.node for v in wanted if v is not None])  # in one go, so that values are shared
 
 
 def _leaves(loss: Var) -> list[Var]:
@@ -89,10 +90,11 @@ def _leaves(loss: Var) -> list[Var]:
     leaves = []
     for node in autograd.history(loss.node):
         owner = None if node.owner is None else node.owner()
-        if owner is not None and owner.node is node and node is not loss.node and not reached & set(autograd.behind(node)):
+        later = bool(reached & set(autograd.behind(node)))
+        if owner is not None and owner.node is node and node is not loss.node and not later:
             leaves.append(owner)
             reached.add(node)
-        elif reached & set(autograd.behind(node)):
+        elif later:
             reached.add(node)
     return leaves or ([loss] if loss.requires_grad and not any(i.tracked for i in autograd.behind(loss.node)) else [])
 

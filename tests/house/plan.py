@@ -50,6 +50,7 @@ LATE_IMPORTS = {
 }
 
 CORE_LINES = 5_000  # of code: docstrings, comments and blank lines are free (docs/decisions/010)
+CORE_LINES_TODAY = 5_700  # the goal above is missed; this is what the core may not grow beyond
 FILE_LINES = 400
 FUNCTION_LINES = 40
 MEDIAN_FUNCTION_LINES = 8

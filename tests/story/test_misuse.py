@@ -2,8 +2,8 @@
 
 A row of the first table is refused: the error is of jt_edu's family and of the Python kind that a NumPy user expects;
 its text holds the rule and the offending value, and a way out where the rule does not say it itself; it names the
-learner's line where it is raised at run time. A row of the second table is odd, but has an answer: NumPy's. Stories that
-need more than a line follow.
+learner's line where it is raised at run time. A row of the second table is odd, but has an answer: NumPy's. Stories
+that need more than a line follow.
 """
 
 import copy

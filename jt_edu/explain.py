@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
+from xml.sax.saxutils import escape
 
 from jt_edu.errors import ArgumentError
 from jt_edu.execute import needed, plan_for
@@ -104,6 +105,9 @@ class Explanation:
         """Operations on elements."""
         return sum(k.flops for k in self.kernels)
 
+    def _repr_html_(self) -> str:
+        return scrolling(repr(self))
+
     def __repr__(self) -> str:
         rows = self.text.split("\n")
         rest = len(rows) - SHORT
@@ -125,7 +129,7 @@ def explain(*wanted: Var) -> Explanation:
         >>> a, b, c = jt.array([1.0, 2.0]), jt.array([3.0, 4.0]), jt.array([5.0, 6.0])
         >>> e = jt.explain((a * b + c).sum())
         >>> [kernel.name for kernel in e.kernels], e.kernels[0].loops, e.predicted_peak
-        (['sum_multiply_add'], 'each i0 of 2', 4)
+        (['multiply_add_sum'], 'each i0 of 2', 4)
     """
     return Explanation(nodes_of("jt.explain", wanted), names_of_caller())
 
@@ -273,6 +277,11 @@ def in_words(number: float, unit: str) -> str:
         if number < 999.5 or letter == "T":
             break
     return f"{number:.3g} {letter}{unit}" if unit == "B" else f"{number:.3g} {letter} {unit}"
+
+
+def scrolling(text: str) -> str:
+    """Text for a page: long lines scroll sideways, and are not broken."""
+    return f'<pre style="overflow-x:auto;white-space:pre">{escape(text)}</pre>'
 
 
 class _Writer:

@@ -20,7 +20,7 @@ from typing import Any
 
 from jt_edu import autograd, execute, functions
 from jt_edu.codegen.text import Printer
-from jt_edu.explain import Explanation, names_of_caller, nodes_of
+from jt_edu.explain import Explanation, names_of_caller, nodes_of, scrolling
 from jt_edu.fuse import Fuser
 from jt_edu.graph import HOME, Node
 from jt_edu.meta import CONSTANT, REDUCERS, Elementwise, Reindex, ReindexReduce
@@ -41,6 +41,12 @@ class Stop:
     code: str
     holds: str
 
+    def __str__(self) -> str:
+        return f"{self.question}\n\n{self.words}\n\n{self.code.rstrip()}\n\nYou now hold: {self.holds}"
+
+    def _repr_html_(self) -> str:
+        return scrolling(str(self))
+
 
 class Walk:
     """Six stops. Printing it, or ending a cell with it, shows them all; `stops[3]` is one of them."""
@@ -51,10 +57,10 @@ class Walk:
     @property
     def text(self) -> str:
         """All stops, as text."""
-        return "\n\n".join(
-            f"{number}. {stop.question}\n\n{stop.words}\n\n{stop.code.rstrip()}\n\nYou now hold: {stop.holds}"
-            for number, stop in enumerate(self.stops, start=1)
-        )
+        return "\n\n".join(f"{number}. {stop}" for number, stop in enumerate(self.stops, start=1))
+
+    def _repr_html_(self) -> str:
+        return scrolling(self.text)
 
     def __repr__(self) -> str:
         return self.text

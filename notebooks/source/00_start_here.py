@@ -217,8 +217,7 @@ for snippet, guessed in guess.items():
 # of the framework in each. Below is the third stop; `jt.walk(loss)` alone in a cell shows all six.
 
 # %%
-stop = jt.walk(loss).stops[2]
-print(stop.question, stop.words, stop.code, f"You now hold: {stop.holds}", sep="\n\n")
+jt.walk(loss).stops[2]
 
 # %% [markdown]
 # **Before you close this page**, answer in one sentence each: What is a node? When does something run? What does

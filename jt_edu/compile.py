@@ -23,7 +23,7 @@ import numpy as np
 from jt_edu import backends
 from jt_edu.build import Capture
 from jt_edu.errors import ArgumentError
-from jt_edu.execute import empty_outputs, free, needed, plan_for, read_slot, run, run_plan, run_step, settle
+from jt_edu.execute import free, needed, plan_for, read_slot, run, run_plan, run_step, settle
 from jt_edu.graph import Node
 from jt_edu.meta import CONSTANT, SOURCE
 from jt_edu.plan import Plan
@@ -190,7 +190,6 @@ def _replay(replay: Replay, given: tuple[Any, ...]) -> Any:
         arrays[slot] = read(given)
     plan, backend = replay.plan, backends.get(context.flags.backend)
     for step in plan.steps:
-        empty_outputs(step, plan, arrays, backend)
         run_step(step, plan, arrays, backend, replay.order)
         free(step, arrays)
     for var, slot in replay.moved:

@@ -113,7 +113,6 @@ def run_plan(plan: Plan, order: list[Node], context: Context) -> list[Any]:
         _announce_plan(plan, order, context)
     alive = 0
     for number, step in enumerate(plan.steps):
-        empty_outputs(step, plan, arrays, backend)
         begin = time.perf_counter()
         run_step(step, plan, arrays, backend, order)
         if context.traces:
@@ -131,7 +130,7 @@ def free(step: Step, arrays: list[Any]) -> None:
         arrays[slot] = None
 
 
-def empty_outputs(step: Step, plan: Plan, arrays: list[Any], backend: Backend) -> None:
+def _make_room(step: Step, plan: Plan, arrays: list[Any], backend: Backend) -> None:
     """Memory for what a step stores."""
     if step.kind != "host":
         for slot in step.outputs:
@@ -139,10 +138,11 @@ def empty_outputs(step: Step, plan: Plan, arrays: list[Any], backend: Backend) -
 
 
 def run_step(step: Step, plan: Plan, arrays: list[Any], backend: Backend, order: list[Node]) -> None:
-    """Check index arrays, run one step, and let errors name the learner's line."""
+    """Check index arrays, make room, run one step; errors name the learner's line."""
     for check in step.checks:
         _check_indices(check, read_slot(plan, arrays, check.slot), order[check.node])
     try:
+        _make_room(step, plan, arrays, backend)
         _run_step(step, plan, arrays, backend)
     except JtError as error:
         raise error.at(order[step.slots[-1]].line) from None

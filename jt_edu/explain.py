@@ -281,7 +281,8 @@ def in_words(number: float, unit: str) -> str:
 
 def scrolling(text: str) -> str:
     """Text for a page: long lines scroll sideways, and are not broken."""
-    return f'<pre style="overflow-x:auto;white-space:pre">{escape(text)}</pre>'
+    font = "font:var(--jp-code-font-size,13px)/1.35 var(--jp-code-font-family,monospace)"
+    return f'<pre style="margin:0;padding:0;overflow-x:auto;white-space:pre;{font}">{escape(text)}</pre>'
 
 
 class _Writer:
@@ -311,10 +312,9 @@ class _Writer:
             yield "Computed already; this is how it would be computed again."
         operators, total = e.unfused
         kernels = f"{len(e.kernels)} kernels compute" if len(e.kernels) > 1 else "1 kernel computes"
-        yield (
-            f"{kernels} {what}: {in_words(e.bytes, 'B')} read and written, {in_words(e.flops, 'operations')}, "
-            f"new arrays of at most {in_words(e.predicted_peak, 'B')} at once."
-        )
+        yield f"{kernels} {what}."
+        moved, done, peak = in_words(e.bytes, "B"), in_words(e.flops, "operations"), in_words(e.predicted_peak, "B")
+        yield f"{moved} are read and written, {done} done, new arrays take at most {peak} at once."
         saved = total - e.bytes
         if saved > 0:
             yield (

@@ -223,7 +223,10 @@ class Fuser:
             return join_products(kernel, anchor, any(self._root(n) in mine for n in sides))
         if anchor.kept is None or any(a.kept is None for a in kernel.anchors):
             return False
-        if len({t.node for a in (*kernel.anchors, anchor) for t in a.loads}) + len(kernel.anchors) > FULL:
+        together = (*kernel.anchors, anchor)
+        if len({t.node for a in together for t in a.loads}) + len(together) > FULL:
+            return False
+        if sum(a.operators for a in together) > 2 * FULL:
             return False
         if any(self._root(n) in mine for n in self._behind(anchor) if n not in mine or n in self.barriers):
             return False

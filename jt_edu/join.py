@@ -46,6 +46,11 @@ class Anchor:
         return self.term.loads if self.term is not None else set()
 
     @property
+    def operators(self) -> int:
+        """How many operators are computed at each index."""
+        return sum(t.kind == "compute" for t in self.term.parts) if self.term is not None else 0
+
+    @property
     def by_rows(self) -> int:
         """How many leading axes of the output can be outer loops, each finished with one number; -1 if none can."""
         if self.kept is None or not self.reduces:

@@ -28,6 +28,7 @@ from jt_edu.relay import Operand, Product
 from jt_edu.trace import Decision
 
 FLOPS_AT_ONCE = 16  # of BLAS, for each weighted operation of a loop
+NOWHERE = 1 << 62  # no index is that far
 ROW = 1 << 14  # cells of a scratch row that is worked on at once
 
 
@@ -210,7 +211,7 @@ def _checks(kernel: Kernel, slot: dict[Node, int]) -> list[Check]:
                 shape = n.inputs[0].shape if isinstance(n.op, Reindex) else n.shape
                 for w, length in zip(n.op.where, shape, strict=True):
                     for k in _index_arrays(w):
-                        found[Check(slot[n.inputs[1 + k]], -length, length, 0, slot[n])] = None
+                        found[Check(slot[n.inputs[1 + k]], -length, length, 0 if length else NOWHERE, slot[n])] = None
             if isinstance(n.op, Reindex) and n.op.within:
                 found[Check(slot[n.inputs[0]], *n.op.within, slot[n])] = None
             if n is anchor.node or (n.data is None and not isinstance(n.op, ReindexReduce)):

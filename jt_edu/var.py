@@ -9,6 +9,7 @@ The methods that are families of their own (sums, views, indexing, ...) are writ
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -125,7 +126,7 @@ class Var(Reindexing):
     @property
     def size(self) -> int:
         """How many elements."""
-        return int(np.prod(self._node.shape, dtype=np.int64))
+        return math.prod(self._node.shape)
 
     @property
     def nbytes(self) -> int:
@@ -190,6 +191,8 @@ class Var(Reindexing):
         return complex(self.item())
 
     def __float__(self) -> float:
+        if self.dtype.kind == "c":
+            raise DtypeError("a complex number is no real one", f"dtype {self.dtype}", "x.real() or x.abs()")
         return float(self.item())
 
     def __int__(self) -> int:

@@ -175,7 +175,7 @@ for axis, k in zip(axes, wrong, strict=False):
 # A unit after `relu` gives 0 where its input is negative. A unit that gives 0 for *every* image is dead: its gradient
 # is 0 as well, so it can never learn again. The loss does not show that; the units themselves do.
 #
-# **Predict.** A second network starts with biases of -2 instead of about 0. How many of its 256 first units are dead
+# **Predict.** A second network starts with biases of -1 instead of about 0. How many of its 256 first units are dead
 # before it has learned anything?
 
 
@@ -186,10 +186,10 @@ def firing(network):
 
 
 fresh, badly_started = Reader(), Reader()
-badly_started.first.bias.assign(jt.full((256,), -2.0))
+badly_started.first.bias.assign(jt.full((256,), -1.0))
 shares = {"fresh": firing(fresh), "badly started": firing(badly_started), "trained": firing(reader)}
 
-figure, axes = plt.subplots(1, 3, figsize=(13, 2.6), sharey=True)
+figure, axes = plt.subplots(1, 3, figsize=(13, 2.6))
 for axis, (name, share) in zip(axes, shares.items(), strict=True):
     axis.hist(share, bins=40, range=(0, 1), color="#009e73")
     axis.set(title=f"{name}: {(share == 0).sum()} of 256 are dead", xlabel="share of images for which a unit fires")

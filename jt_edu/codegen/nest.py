@@ -40,8 +40,9 @@ class Builder:
         self.at_close: dict[int, list[tuple[Update, Anchor]]] = {}
         self.written: set[Node] = set()
         self.rows = shared_rows(kernel)
-        self.filled: dict[Term, Access] = {}  # rows of terms that an earlier stage computed
-        self.fresh: dict[Term, Access] = {}
+        self.filled: dict[tuple[Term, Walk], Access] = {}  # rows of terms that an earlier stage computed
+        self.fresh: dict[tuple[Term, Walk], Access] = {}
+        self.walk: Walk = ((), ())  # of the anchor at hand
         self.kept: list[set[int]] = []
         self.work = 0.0
 
@@ -71,6 +72,7 @@ class Builder:
         for axis in stage.loops[len(self.kernel.outer) :]:
             self._open(axis)
         for anchor in stage.anchors:
+            self.walk = walk_of(anchor, self.kernel)
             here = tuple(counter(a) for a in anchor.axes)
             assert anchor.term is not None, "whole-array work has no loops"
             value = self.value(anchor.term, here)
@@ -82,6 +84,7 @@ class Builder:
                 self._write(anchor.node, value, anchor.node.shape, here)
                 self.kept.append(set(anchor.axes))
         for anchor in stage.rows:
+            self.walk = walk_of(anchor, self.kernel)
             assert anchor.term is not None, "rows hold computed values"
             self._fill_row(anchor.term, self.value(anchor.term, tuple(counter(a) for a in anchor.axes)))
         self._close_to(len(self.kernel.outer))
@@ -114,30 +117,29 @@ class Builder:
         for memo in self.memo:
             if key in memo:
                 return memo[key]
-        made = self._row(term, here) if term in self.filled else self._made(term, where, guard, here)
+        kept = self.filled.get((term, self.walk))
+        made = self._made(term, where, guard, here) if kept is None else self._row(term, kept)
         self.memo[made.depth][key] = made
         self.blocks[made.depth].items.append(made)
-        if term in self.rows and term not in self.filled:
+        if (term, self.walk) in self.rows and kept is None:
             self._fill_row(term, made)
         return made
 
     def _fill_row(self, term: Term, value: Value) -> None:
         """Keep what a later loop of the same row needs again."""
-        if term in self.fresh:
+        if (term, self.walk) in self.fresh:
             return
         inner = self.axes[len(self.kernel.outer) + 1 :]
         shape = tuple(self.kernel.extents[a] for a in inner)
         dtype = float32 if term.node.dtype.is_half else term.node.dtype
         access = Access("scratch", term.node, tuple(counter(a) for a in inner), shape, dtype)
-        self.fresh[term] = Access("scratch", term.node, access.where, access.shape, dtype)
+        self.fresh[term, self.walk] = Access("scratch", term.node, access.where, access.shape, dtype)
         value.used_at(value.depth)
         self.blocks[-1].items.append(Store(term.node, access, value))
 
-    def _row(self, term: Term, here: Place) -> Value:
+    def _row(self, term: Term, kept: Access) -> Value:
         """What an earlier loop of the same row has computed."""
-        kept = self.filled[term]
         inner = tuple(counter(a) for a in self.axes[len(self.kernel.outer) + 1 :])
-        inner = tuple(i for i in inner if self.kernel.extents[i.args[0]] != 1 or len(inner) == len(kept.shape))
         access = Access("scratch", term.node, inner, kept.shape, kept.dtype)
         return Value("row", term.node, len(self.blocks) - 1, access=access)
 
@@ -308,17 +310,25 @@ def conjuncts(index: Index) -> list[Index]:
     return [c for part in index.args for c in conjuncts(part)] if index.op == "and" else [index]
 
 
-def shared_rows(kernel: Kernel) -> set[Term]:
+Walk = tuple[Shape, tuple[int, ...]]  # the loops of an anchor, and which of them are outer
+
+
+def walk_of(anchor: Anchor, kernel: Kernel) -> Walk:
+    """Two anchors with the same walk meet the elements of a row in the same places."""
+    return anchor.loops, tuple(k for k, a in enumerate(anchor.axes) if a in kernel.outer)
+
+
+def shared_rows(kernel: Kernel) -> set[tuple[Term, Walk]]:
     """Terms worth keeping in a row: expensive, and computed by several loops of the same row (the exp of a softmax)."""
-    seen: dict[Term, set[int]] = {}
+    seen: dict[tuple[Term, Walk], set[int]] = {}
     for number, stage in enumerate(kernel.stages if kernel.outer else ()):
-        for anchor in stage.anchors:
-            rows = tuple(k for k, a in enumerate(anchor.axes) if a in kernel.outer)
+        for anchor in (*stage.anchors, *stage.rows):
+            walk = walk_of(anchor, kernel)
             for term in anchor.term.parts if anchor.term is not None else ():
-                if term.kind == "compute" and counters_under(term) - set(rows):
-                    seen.setdefault(term, set()).add(number)
-    shared = {t for t, stages in seen.items() if len(stages) > 1 and work(t) >= EXPENSIVE}
-    below = {part for t in shared for o in t.operands for part in o.parts}
+                if term.kind == "compute" and counters_under(term) - set(walk[1]):
+                    seen.setdefault((term, walk), set()).add(number)
+    shared = {key for key, stages in seen.items() if len(stages) > 1 and work(key[0]) >= EXPENSIVE}
+    below = {(part, walk) for term, walk in shared for o in term.operands for part in o.parts}
     return shared - below
 
 

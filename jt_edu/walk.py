@@ -189,7 +189,8 @@ def _gradient(y: Var, names: dict[int, str]) -> Stop:
     if not leaves:
         nothing = "nothing new: no float that this Var was computed from takes part in gradients."
         return Stop(question, words, _join(*code), nothing)
-    loss = y if y.shape == () else y.sum()
+    real = abs(y) if y.dtype.kind == "c" else y
+    loss = real if y.shape == () else real.sum()
     found = [g for g in autograd.grad(loss, [Var._of(n) for n in leaves], allow_unused=True) if g is not None]
     e = Explanation([g.node for g in found], names)
     what = ", ".join(f"d{n.name or names.get(n.id, f'#{n.id}')}" for n in leaves)

@@ -124,7 +124,12 @@ def _whole_power(base: Any, exponent: Any) -> Any:
 _POWERS = {"i": _whole_power, "u": _whole_power}
 
 
-@kernel_function(np.power, alike("iufc"), _POWERS)
+def _power(x: Number, y: Number) -> Number:
+    """As an array of one: for single numbers NumPy takes x**0.5 as a square root, which differs at -inf."""
+    return np.power(np.asarray(x)[None], np.asarray(y)[None])[0]
+
+
+@kernel_function(_power, alike("iufc"), _POWERS)
 def power(x: Number, y: Number) -> Number:
     """The power x ** y, with all the edges of C's `pow`; integers wrap. Error: 1 ulp.
 

@@ -94,11 +94,15 @@ def whole_numbers():
     return jt.array([1, 2, 3]) + 1
 
 
+def complex_numbers():
+    return jt.array([1j, 2.0]) * 2
+
+
 def leaf():
     return numbers(3)
 
 
-@pytest.mark.parametrize("build", [product, loss, whole_numbers, leaf])
+@pytest.mark.parametrize("build", [product, loss, whole_numbers, complex_numbers, leaf])
 def test_any_expression_has_six_stops_and_none_of_them_runs_it(build):
     y = build()
 

@@ -801,7 +801,10 @@ def _smaller(program):
         yield _only(program, [k])
         yield _only(program, [h for h in program.held if h != k])
         for i in program.steps[k - first].inputs:
-            yield _without(program, k, i)
+            like = (
+                program.values[i].dims == program.values[k].dims and program.values[i].dtype == program.values[k].dtype
+            )
+            yield _without(program, k, i) if like else None
         if all(isinstance(d, int | str) for d in program.values[k].dims):
             yield _as_leaf(program, k)
 

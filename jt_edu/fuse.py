@@ -28,6 +28,7 @@ from jt_edu.relay import Product, matrix_product
 from jt_edu.trace import Decision
 
 FULL = 64  # operators in one kernel
+GUARDED = 8  # multiplications that a guarded read costs, because loops with conditions are not vectorised
 CHEAP = 4  # multiplications that are sooner done twice than stored
 
 
@@ -125,6 +126,7 @@ class Fuser:
         used = frozenset().union(*map(counters_of, op.where)) if op.where else frozenset()
         times = math.prod(op.shape[: max(used) + 1] if used else ()) / max(math.prod(source.shape), 1)
         work = sum(n.op.weight for n in mine if isinstance(n.op, Elementwise))
+        work += sum(GUARDED for n in mine if isinstance(n.op, Reindex) and (n.op.guards or n.op.valid is not None))
         if times > 1 and work > CHEAP and all(r not in self.products for r in self.readers[node]):
             self._store(source, "repeated", f"{op.name} reads it {times:g} times, {work} operations each")
 

@@ -2,7 +2,7 @@
 
     out[n, o, y, x] = sum over c, ky, kx of   input[n, c, y*s + ky*d - p, x*s + kx*d - p] * weight[o, c, ky, kx]
 
-Outside of the input the Reindex reads 0, which is what padding means. Strides and dilations are part of the kernel's
+Padding is a Reindex before it, which reads 0 outside of the input. Strides and dilations are part of the kernel's
 text, lengths are not. Both gradients follow from the three meta-operators.
 """
 
@@ -18,6 +18,7 @@ from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, counter, size
 from jt_edu.meta import Reindex, ReindexReduce, reindex, reindex_reduce
+from jt_edu.ops.view import pad
 from jt_edu.var import Var, as_var
 
 Pair = tuple[int, int]
@@ -48,20 +49,20 @@ def out_length(length: int, kernel: int, stride: int, padding: int, dilation: in
 
 @lru_cache(maxsize=1 << 12)
 def _ops(
-    image: Shape, weight: Shape, stride: Pair, padding: Pair, dilation: Pair, groups: int
+    image: Shape, weight: Shape, stride: Pair, dilation: Pair, groups: int
 ) -> tuple[Reindex, Reindex, ReindexReduce]:
     """Loops (n, g, o, c, ky, kx, y, x): g counts groups, o and c the channels inside one."""
     (batch, _, height, width), (outs, ins, kh, kw) = image, weight
-    high = out_length(height, kh, stride[0], padding[0], dilation[0])
-    wide = out_length(width, kw, stride[1], padding[1], dilation[1])
+    high = out_length(height, kh, stride[0], 0, dilation[0])
+    wide = out_length(width, kw, stride[1], 0, dilation[1])
     loops = (batch, groups, outs // groups, ins, kh, kw, high, wide)
     n, g, o, c, ky, kx, y, x = (counter(k) for k in range(8))
     here = (
         n, (g * size(ins) + c) if groups > 1 else c,
-        window(y, stride[0], ky, dilation[0], padding[0]), window(x, stride[1], kx, dilation[1], padding[1]),
+        window(y, stride[0], ky, dilation[0], 0), window(x, stride[1], kx, dilation[1], 0),
     )  # fmt: skip
     channel = (g * size(outs // groups) + o) if groups > 1 else o
-    look = reindex("window", image, loops, here, 0 if any(padding) else None)
+    look = reindex("window", image, loops, here)
     taps = reindex("taps", weight, loops, (channel, c, ky, kx))
     total = reindex_reduce("conv2d", "add", loops, (batch, groups, outs // groups, high, wide), (n, g, o, y, x))
     return look, taps, total
@@ -91,7 +92,9 @@ def conv2d(
     steps, around, spread = pair("stride", stride, 1), pair("padding", padding, 0), pair("dilation", dilation, 1)
     _check(image, w, around, spread, groups)
     dtype = promote(image.dtype, w.dtype)
-    look, taps, total = _ops(image.shape, w.shape, steps, around, spread, groups)
+    if any(around):  # stored once, so that the window's loops need no conditions
+        image = pad(image, (around[1], around[1], around[0], around[0]))
+    look, taps, total = _ops(image.shape, w.shape, steps, spread, groups)
     seen = Node(look, (image.cast(dtype).node,), look.shape, dtype)
     weights = Node(taps, (w.cast(dtype).node,), taps.shape, dtype)
     product = Node(f.MULTIPLY, (seen, weights), look.shape, dtype)

@@ -199,10 +199,11 @@ def test_fusion_changes_no_answer(example):
         hold(fuses_safely, *example)
 
 
-def test_fusion_changes_no_answer_of_numba(numba):
+def test_fusion_changes_no_answer_of_numba_and_each_graph_is_compiled_once(numba):
     for seed in range(1000, 1000 + count(10)):
         for number in range(3):
             hold(fuses_safely, seeded(seed), lengths(number, seed), number)
+            hold(compiles_once, seeded(seed), lengths(number, seed), number)
 
 
 # ------------------------------------------------------------------------------------------------ gradients

@@ -247,7 +247,7 @@ GENERIC = (
     ("reshape", lambda r, c: matrix(r, c * 2).reshape(r, c, 2).transpose(1, 2) + 1),
     ("conv2d",
      lambda r, c: jt.conv2d(matrix(r * 8, c * 4).reshape(r, 2, 4, c * 4), matrix(6, 6).reshape(2, 2, 3, 3), padding=1)),
-    ("max pooling", lambda r, c: jt.max_pool2d(matrix(r * 4, c * 4).reshape(r, 1, 4, c * 4), 2)),
+    ("max pooling", lambda r, c: jt.max_pool2d(jt.array(matrix(r * 4, c * 4).numpy().reshape(r, 1, 4, c * 4)), 2)),
     ("the gradient of softmax", lambda r, c: _gradient(lambda x: (jt.softmax(x) * x).sum(), matrix(r, c))),
     ("the gradient of a perceptron", lambda r, c: _gradient(lambda x: jt.relu(x @ matrix(c, r)).sum(), matrix(r, c))),
     ("the gradient of conv2d",

@@ -33,11 +33,6 @@ def examples_of(n):
     )
 
 
-@pytest.fixture(params=["python", "numba"])
-def backend(request, monkeypatch):
-    yield from on(request.param, monkeypatch)
-
-
 @pytest.fixture
 def python(monkeypatch):
     yield from on("python", monkeypatch)

@@ -126,7 +126,7 @@ _POWERS = {"i": _whole_power, "u": _whole_power}
 
 def _power(x: Number, y: Number) -> Number:
     """As an array of one: for single numbers NumPy takes x**0.5 as a square root, which differs at -inf."""
-    return np.power(np.asarray(x)[None], np.asarray(y)[None])[0]
+    return np.power(np.array([x]), np.array([y]))[0]
 
 
 @kernel_function(_power, alike("iufc"), _POWERS)

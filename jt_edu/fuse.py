@@ -175,22 +175,20 @@ class Fuser:
         return node
 
     def _behind(self, anchor: Anchor) -> set[Node]:
-        """Arrays that the anchor reads, aliases and index arrays included."""
+        """Arrays that must be complete before the anchor runs: what it loads, and every index array on the way."""
         if anchor.term is None:
             return set()
         arrays = {t.node for t in anchor.loads}
-        for t in anchor.term.parts:
-            if isinstance(t.node.op, Reindex):
-                arrays |= set(t.node.inputs[1:])
-        places = [w for t in anchor.loads for w in t.where]
-        while places:
-            w = places.pop()
-            if w.op == "load":
-                arrays.add(w.args[0])
-                places.extend(w.args[1])
-            elif w.op not in ("counter", "int", "size"):
-                places.extend(w.args)
-        return arrays | set(anchor.node.inputs[1:] if anchor.reduces else ())
+        waiting, seen = [anchor.node], set()
+        while waiting:
+            n = waiting.pop()
+            if n in seen:
+                continue
+            seen.add(n)
+            if isinstance(n.op, (Reindex, ReindexReduce)):
+                arrays |= set(n.inputs[1:]) | set(n.inputs[:1] if isinstance(n.op, Reindex) and n.op.within else ())
+            waiting.extend(i for i in n.inputs if not self._is_array(i))
+        return arrays
 
     def _anchor(self, node: Node) -> Anchor:
         if node in self.products:

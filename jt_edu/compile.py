@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,12 +38,14 @@ class Replay:
     """A captured step: its plan, how each leaf is read, and where the results go."""
 
     plan: Plan
-    arrays: list[Any]  # fixed leaves, and temporaries that are used again and again
+    arrays: list[Any]  # leaves that stay as they are; None where something is read or computed
     reads: list[tuple[int, Read]]
     before: list[Callable[[], None]]  # Python that runs at each replay: counting steps, drawing numbers
     moved: list[tuple[Var, int]]  # Vars that the step assigned, and the slot of their new value
     outputs: Any  # the answer of the step, with `Out` in place of Vars
     order: list[Node] = field(default_factory=list)
+    handed_out: tuple[int, ...] = ()  # leaves whose memory is part of the answer
+    read_vars: list[tuple[Var, Any]] = field(default_factory=list)  # with the shape and dtype they were captured with
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,15 @@ class _Compiled:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         given = (*args, *named.values())
-        key = (tuple(_kind(a) for a in given), tuple(named), current().flags.backend, current().flags.fuse)
+        backend = backends.get(current().flags.backend)
+        key = (tuple(_kind(a) for a in given), tuple(named), backend, current().flags.fuse)
+        try:
+            hash(key)
+        except TypeError:
+            unfit = next(a for a in given if not _is_array(a) and not isinstance(a, Hashable))
+            raise ArgumentError(
+                "a compiled step takes Vars, arrays, and arguments that can be hashed", type(unfit).__name__, "a tuple"
+            ) from None
         with self._lock:
             replay = self.replays.get(key)
             if replay is None or current().traces or not _fits(replay):
@@ -105,7 +115,10 @@ def _is_array(a: Any) -> bool:
 
 
 def _kind(a: Any) -> Any:
-    return (type(a), a.shape, a.dtype) if _is_array(a) else a
+    """What a replay has to agree in: shape and dtype of an array; of anything else its value and its type."""
+    if _is_array(a):
+        return (type(a), a.shape, a.dtype)
+    return (type(a), tuple(map(_kind, a))) if isinstance(a, tuple) else (type(a), a)
 
 
 def _array(a: Any) -> Any:
@@ -118,7 +131,7 @@ def _array(a: Any) -> Any:
 
 def _fits(replay: Replay) -> bool:
     """Whether the Vars that the step reads still have the shapes and dtypes that it was captured with."""
-    return all(v.node.shape == replay.plan.shapes[slot] for v, slot in replay.moved)
+    return all((v.node.shape, v.node.dtype) == kind for v, kind in replay.read_vars)
 
 
 def _capture(step: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Replay]:
@@ -135,16 +148,22 @@ def _capture(step: Callable[..., Any], args: tuple[Any, ...], named: dict[str, A
     wanted = [v.node for v in (*_vars(answer), *moved)]
     _run_older(wanted, begin)
     order = needed(wanted)
-    reads, before = _readers(order, inputs, capture)
+    reads, owners = _readers(order, inputs, capture)
+    before = list(capture.before)
     pending = [n for n in dict.fromkeys(wanted) if n.data is None]
     plan = plan_for(order, pending, context)
     slot = {n: k for k, n in enumerate(order)}
     outputs = _map(answer, lambda v: Out(slot[v.node], v.dtype) if v.node in slot else v)
-    fixed = [n.data for n in order]
+    read = {slot for slot, _ in reads}
+    fixed = [None if k in read else n.data for k, n in enumerate(order)]
     results = run_plan(plan, order, context)
     settle(plan, order, results)
     moves = [(v, slot[v.node]) for v in moved if v.node in slot]
-    return answer, Replay(plan, fixed, reads, before, moves, outputs, [_nameless(n) for n in order])
+    roots = {plan.aliases.get(k, k) for k in plan.keep}
+    handed_out = tuple(k for k in sorted(roots & read) if order[k].op is SOURCE)
+    read_vars = [(v, (v.node.shape, v.node.dtype)) for v in dict.fromkeys([*owners, *moved])]
+    replay = Replay(plan, fixed, reads, before, moves, outputs, [_nameless(n) for n in order], handed_out, read_vars)
+    return _map_out(outputs, plan, results), replay
 
 
 def _nameless(node: Node) -> Node:
@@ -160,13 +179,15 @@ def _run_older(wanted: list[Node], begin: int) -> None:
     run(older)
 
 
-def _readers(
-    order: list[Node], inputs: dict[int, Var], capture: Capture
-) -> tuple[list[tuple[int, Read]], list[Callable[[], None]]]:
-    """How each leaf is read at a replay: from an argument, a Var, the generator, a knob; or it stays as it is."""
+def _readers(order: list[Node], inputs: dict[int, Var], capture: Capture) -> tuple[list[tuple[int, Read]], list[Var]]:
+    """How each leaf is read at a replay: from an argument, a Var, the generator, a knob; or it stays as it is.
+
+    The second answer is the Vars that are read.
+    """
     arguments = {v.node: k for k, v in inputs.items()}
     numbers = dict(capture.numbers)
     reads: list[tuple[int, Read]] = []
+    owners: list[Var] = []
     for slot, node in enumerate(order):
         if node.data is None:
             continue
@@ -176,8 +197,9 @@ def _readers(
         elif node in numbers:
             reads.append((slot, lambda given, read=numbers[node]: read()))  # type: ignore[misc]
         elif owner is not None and node.op is not CONSTANT:
+            owners.append(owner)
             reads.append((slot, lambda given, v=owner: _array(v)))  # type: ignore[misc]
-    return reads, list(capture.before)
+    return reads, owners
 
 
 def _replay(replay: Replay, given: tuple[Any, ...]) -> Any:
@@ -188,6 +210,8 @@ def _replay(replay: Replay, given: tuple[Any, ...]) -> Any:
     arrays = replay.arrays.copy()
     for slot, read in replay.reads:
         arrays[slot] = read(given)
+    for slot in replay.handed_out:
+        arrays[slot] = arrays[slot].copy()
     plan, backend = replay.plan, backends.get(context.flags.backend)
     for step in plan.steps:
         run_step(step, plan, arrays, backend, replay.order)

@@ -74,12 +74,13 @@ def plan_for(order: list[Node], wanted: Sequence[Node], context: Context) -> Pla
     try:
         key = structure(order, context)
         plans: OrderedDict[Any, Plan] = context.rank_state.setdefault("plans", OrderedDict())
-        plan = plans.get(key)
+        plan = plans.pop(key, None)  # and put back behind all others, so that the oldest is the one that goes
         if plan is None:
             held = {n for n in order if n.data is None and n.holders}
-            plan = plans[key] = make_plan(order, held, context.flags.fuse)
-            if len(plans) > PLANS:
-                plans.popitem(last=False)
+            plan = make_plan(order, held, context.flags.fuse)
+        plans[key] = plan
+        while len(plans) > PLANS:
+            plans.popitem(last=False)
         return plan
     finally:
         for node in wanted:
@@ -88,7 +89,7 @@ def plan_for(order: list[Node], wanted: Sequence[Node], context: Context) -> Pla
 
 def structure(order: list[Node], context: Context) -> tuple[Any, ...]:
     """What two graphs have in common if one plan serves both: operators, edges, leaf shapes, and what is held."""
-    key: list[Any] = [context.flags.backend, context.flags.fuse]
+    key: list[Any] = [backends.get(context.flags.backend), context.flags.fuse]
     slot: dict[Node, int] = {}
     for number, node in enumerate(order):
         slot[node] = number

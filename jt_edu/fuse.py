@@ -6,7 +6,7 @@ A value becomes an array (is *stored*) when
   * it goes in or out of something that needs whole arrays (BLAS, NumPy, the learner's code), whole array
   * a Reindex would compute it many times over, and it costs more than a few operations,    repeated
   * several kernels read it, and computing it twice would cost more than storing it,        shared
-  * its kernel is full: a line of thousands of operators is cut every 64.                   kernel full
+  * 64 operators are inlined into it: a line of thousands is cut into pieces.               kernel full
 
 Every other value lives in a register. What is stored, and every reduction, is an *anchor*: it needs a loop, and joins
 the loops of another anchor where `join.py` allows it.
@@ -27,7 +27,7 @@ from jt_edu.meta import CONSTANT, SOURCE, Counter, Elementwise, Reindex, Reindex
 from jt_edu.relay import Product, matrix_product
 from jt_edu.trace import Decision
 
-FULL = 64  # operators in one kernel
+FULL = 64  # operators inlined into one value; arrays in one kernel; half of the operators in one kernel
 GUARDED = 8  # multiplications that a guarded read costs, because loops with conditions are not vectorised
 CHEAP = 4  # multiplications that are sooner done twice than stored
 
@@ -109,7 +109,7 @@ class Fuser:
             if len(mine) >= FULL:
                 for i in node.inputs:
                     if inlined.get(i):
-                        self._store(i, "kernel full", f"a kernel holds at most {FULL} operators")
+                        self._store(i, "kernel full", f"at most {FULL} operators are inlined into one value")
                 mine = frozenset()
             if isinstance(node.op, Reindex) and node not in in_product:
                 self._look_at_repeats(node, node.op, mine)

@@ -7,6 +7,8 @@
                            loop: sum           x - x.mean(1): two loops in one
                            loop: subtract
 
+    same columns   one reads, column by column, what the other has summed over all rows: batch norm's statistics
+
     same matrix    two matrix products that read the same array
 
 `Anchor`, `Stage` and `Kernel` are what the fuser puts together; nothing here decides what is stored.

@@ -56,7 +56,7 @@ class BufferPool:
                 self._reused += 1
                 return buffer, begin
         self._made += 1
-        if sum(s for s, _ in self._sizes()) + size > KEEP:
+        if sum(s for s, free in self._sizes() if free) + size > KEEP:
             self._trim()
         fresh = np.empty(size + LINE, np.uint8)
         self._buffers.setdefault(size, []).append((fresh, -fresh.ctypes.data % LINE))

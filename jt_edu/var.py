@@ -287,7 +287,7 @@ class Var(Reindexing):
     def detach(self) -> Var:
         """The same numbers, cut off from the gradient."""
         node = self._node
-        if node.data is not None:
+        if node.data is not None and (current().capture is None or node.op is CONSTANT):
             twin = Node(node.op if node.op is CONSTANT else SOURCE, (), node.shape, node.dtype, node.data)
         else:
             twin = Node(flat_view("detach", node.shape, node.shape), (node,), node.shape, node.dtype)

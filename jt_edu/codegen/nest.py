@@ -8,6 +8,7 @@ and is finished after them. What is expensive and needed by several loops of a r
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
 from functools import reduce
 
@@ -133,7 +134,7 @@ class Builder:
         shape = tuple(self.kernel.extents[a] for a in inner)
         dtype = float32 if term.node.dtype.is_half else term.node.dtype
         access = Access("scratch", term.node, tuple(counter(a) for a in inner), shape, dtype)
-        self.fresh[term, self.walk] = Access("scratch", term.node, access.where, access.shape, dtype)
+        self.fresh[term, self.walk] = access
         value.used_at(value.depth)
         self.blocks[-1].items.append(Store(term.node, access, value))
 
@@ -329,7 +330,9 @@ def shared_rows(kernel: Kernel) -> set[tuple[Term, Walk]]:
                     seen.setdefault((term, walk), set()).add(number)
     shared = {key for key, stages in seen.items() if len(stages) > 1 and work(key[0]) >= EXPENSIVE}
     below = {(part, walk) for term, walk in shared for o in term.operands for part in o.parts}
-    return shared - below
+    kept = shared - below
+    count = Counter(term.node for term, _ in kept)
+    return {(t, w) for t, w in kept if count[t.node] == 1}  # a row belongs to a node: two of its terms would share it
 
 
 def counters_under(term: Term) -> frozenset[int]:

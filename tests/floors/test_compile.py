@@ -170,3 +170,50 @@ def test_parameters_that_were_pending_are_not_initialised_again_by_replays():
     x = np.ones(3, "float32")
 
     assert step(x).tolist() == step(x).tolist() == w.tolist()
+
+
+def test_detached_values_are_those_of_the_replay():
+    step = jt.compile(lambda x: (x.detach() * 2).sum())
+
+    assert [step(np.array([k])).item() for k in (1.0, 5.0)] == [2.0, 10.0]
+
+
+def test_a_number_of_the_same_value_but_another_type_is_captured_anew():
+    step = jt.compile(lambda x, k: x * k)
+    whole = np.array([1, 2])
+
+    assert [step(whole, k).dtype for k in (2, 2.0)] == ["int64", "float64"]
+
+
+def test_answers_do_not_share_the_memory_of_an_argument():
+    step = jt.compile(lambda x: x.reshape(2, 1))
+    given = np.array([1.0, 2.0])
+
+    first, second = step(given), step(given)
+    given[:] = 9
+
+    assert first.tolist() == second.tolist() == [[1.0], [2.0]]
+
+
+def test_answers_take_no_part_in_gradients_neither_the_first_nor_a_replayed_one():
+    weight = jt.array([1.0, 2.0])
+    step = jt.compile(lambda x: (x * weight).sum())
+    x = np.ones(2, "float32")
+
+    assert [step(x).requires_grad for _ in range(2)] == [False, False]
+
+
+def test_a_parameter_of_another_dtype_is_captured_anew():
+    weight = jt.array([1.0, 2.0])
+    step = jt.compile(lambda x: (x * weight).sum())
+    x = np.ones(2, "float32")
+    step(x)
+
+    weight.node = weight.cast("float64").node
+
+    assert step(x).dtype == "float64"
+
+
+def test_an_argument_that_cannot_be_hashed_is_named():
+    with pytest.raises(jt.ArgumentError, match="found list"):
+        jt.compile(lambda x, k: x)(np.ones(1), [1])

@@ -306,3 +306,19 @@ def test_the_same_graph_compiles_nothing_a_second_time_and_makes_no_plan():
         t = held(jt.softmax(matrix(4, 6)) @ matrix(6, 2))
 
     assert t.compiled == 0
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_two_expensive_values_of_one_operator_do_not_share_a_row(backend):
+    """exp is read forwards and backwards by two loops of the same row; each needs numbers of its own."""
+    x = np.random.default_rng(0).normal(size=(3, 4))
+    e = np.exp(x)
+    r = e[:, ::-1]
+
+    with jt.flag_scope(backend=backend):
+        e_, v = jt.array(x).exp(), None
+        r_ = e_[:, ::-1]
+        v = (e_ * r_) / (e_ + r_ * 2).max(1, keepdims=True)
+        del e_, r_
+
+        np.testing.assert_allclose(v.numpy(), (e * r) / (e + 2 * r).max(1, keepdims=True), rtol=1e-12)

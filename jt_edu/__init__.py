@@ -11,6 +11,7 @@
 This file is a door: names only.
 """
 
+from jt_edu import data, nn, optim
 from jt_edu.build import at_replay, knob
 from jt_edu.compile import compile
 from jt_edu.document import document, graph
@@ -217,6 +218,7 @@ __all__ = [
     "cos",
     "cosh",
     "cross_entropy_loss",
+    "data",
     "divide",
     "document",
     "empty",
@@ -283,12 +285,14 @@ __all__ = [
     "mod",
     "multiply",
     "nll_loss",
+    "nn",
     "no_grad",
     "norm",
     "normal",
     "one_hot",
     "ones",
     "ones_like",
+    "optim",
     "outer",
     "pad",
     "permute",

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jt_edu.errors import GradientError
-from jt_edu.graph import Node, inputs_first
+from jt_edu.graph import Node, age, inputs_first
 from jt_edu.settings import current
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def history(loss: Node) -> list[Node]:
         if node.tracked and node not in seen:
             seen.add(node)
             waiting.extend(behind(node))
-    return sorted(seen, key=lambda n: n.id)
+    return sorted(seen, key=age)
 
 
 def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unused: bool = False) -> list[Var | None]:

@@ -21,7 +21,7 @@ from jt_edu import backends
 from jt_edu.backends import Backend, Program
 from jt_edu.backends.pool import threads
 from jt_edu.errors import ArgumentError, JtError, KernelError, RangeError
-from jt_edu.graph import Node
+from jt_edu.graph import Node, age
 from jt_edu.meta import HostCall
 from jt_edu.plan import ROW, Check, Plan, Step, compile_plan, make_plan
 from jt_edu.settings import Context, current
@@ -60,11 +60,7 @@ def needed(wanted: Sequence[Node]) -> list[Node]:
                 seen.add(i)
                 if i.data is None:
                     waiting.append(i)
-    return sorted(seen, key=_age)
-
-
-def _age(node: Node) -> int:
-    return node.id
+    return sorted(seen, key=age)
 
 
 def plan_for(order: list[Node], wanted: Sequence[Node], context: Context) -> Plan:

@@ -90,14 +90,10 @@ class Fuser:
 
     def _find_product(self, node: Node) -> None:
         product = matrix_product(node) if isinstance(node.op, ReindexReduce) else None
-        if product is not None and not self._held_inside(node, product):
+        if product is not None and node.inputs[0] not in self.why:  # else the n*m*k products are wanted themselves
             self.products[node] = product
             for side in (product.left, product.right):
                 self._store(side.node, "whole array", "BLAS multiplies stored matrices")
-
-    def _held_inside(self, node: Node, product: Product) -> bool:
-        """Whether the n*m*k products themselves are wanted, so that they must be computed anyway."""
-        return node.inputs[0] in self.why
 
     def _store_repeated(self) -> None:
         """Walk towards the outputs, counting how much work is inlined into each node."""

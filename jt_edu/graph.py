@@ -19,7 +19,8 @@ from __future__ import annotations
 
 import linecache
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from operator import attrgetter
 from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 Shape = tuple[int, ...]
 HOME = str(Path(__file__).parent)
+age = attrgetter("id")  # nodes are numbered as they are made
 
 
 class Node:
@@ -115,8 +117,8 @@ def describe_line(where: tuple[CodeType, int] | None) -> str:
     return f"{name}:{number}" + (f": {text}" if text else "")
 
 
-def inputs_first(wanted: Iterable[Node], stop: Callable[[Node], bool] = lambda node: False) -> list[Node]:
-    """Every node that `wanted` needs, each after its inputs; what `stop` says is included, but not looked behind.
+def inputs_first(wanted: Iterable[Node]) -> list[Node]:
+    """Every node that `wanted` was made from, each after its inputs.
 
     Nodes are numbered as they are made, so ordering by number is a topological order. No recursion: a chain of 100,000
     operators is walked like any other.
@@ -127,10 +129,5 @@ def inputs_first(wanted: Iterable[Node], stop: Callable[[Node], bool] = lambda n
         node = waiting.pop()
         if node not in seen:
             seen.add(node)
-            if not stop(node):
-                waiting.extend(node.inputs)
-    return sorted(seen, key=_age)
-
-
-def _age(node: Node) -> int:
-    return node.id
+            waiting.extend(node.inputs)
+    return sorted(seen, key=age)

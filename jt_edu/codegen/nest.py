@@ -214,7 +214,7 @@ class Builder:
         update.access = Access("out" if direct else "scratch", node, where, node.shape, update.dtype)
         outer = set(self.axes[1 : rows + 1])
         if anchor.kept is None:
-            outer, loops = set(), self.kernel.new_loops(node.shape)
+            loops = self.kernel.new_loops(node.shape)
             update.access.where, update.access.shape = where, node.shape
             cells = Access(update.access.role, node, tuple(counter(a) for a in loops), node.shape, update.dtype)
         else:

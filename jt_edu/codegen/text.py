@@ -267,8 +267,7 @@ def _typed(body: str, dtype: DType) -> str:
 
 
 def _literal(value: float | bool, dtype: DType) -> str:
-    text = str(value).replace("inf", "inf") if value in (float("inf"), float("-inf")) else repr(value)
-    return f"{dtype.compute}({text})"
+    return f"{dtype.compute}({value!r})"
 
 
 def _constants(body: str) -> set[str]:

@@ -311,7 +311,8 @@ class Fuser:
             return Decision(i.id, node.id, True, "alias", "a reshape of an array is the same memory")
         together = not self._is_alias(i) and places[node] == places[i]
         if together and isinstance(i.op, ReindexReduce):
-            return Decision(i.id, node.id, True, "outer loops", f"{node.op.name} uses {i.op.name} row by row")
+            reason = f"{node.op.name} runs behind {i.op.name} in the same kernel"
+            return Decision(i.id, node.id, True, "outer loops", reason)
         rule, reason = self.why.get(i, ("reduction", f"{i.op.name} is complete only after its last iteration"))
         if together:
             return Decision(i.id, node.id, True, "same loops", f"stored ({rule}), but read from the register")

@@ -228,7 +228,7 @@ C_WORDS = ((r"&&", " and "), (r"\|\|", " or "), (r"!(?!=)", " not "), (r"@e(\d+)
 def parse(text: str, shape: Sequence[int]) -> Index:
     """An Index from Jittor's spelling: `"i0*2+i1"`, `"xshape1-1-i0"`, `"@e0(i1)"`, `"i0<0 || i1>=xshape1"`.
 
-    `/` divides whole numbers; counters are never negative there, so rounding down is rounding towards zero.
+    `/` divides whole numbers and rounds down. Where the dividend is negative Jittor's C rounds towards zero instead.
 
     Example:
         >>> parse("i0*2 + xshape1 - 1", (4, 5))

@@ -86,7 +86,6 @@ class Plan:
     steps: list[Step]
     aliases: dict[int, int]  # slot -> slot with the same memory
     keep: tuple[int, ...]
-    slots: int
     peak: int  # bytes that the run holds at most
     decisions: tuple[Decision, ...]  # ids are slots
     shapes: dict[int, Shape] = field(default_factory=dict)
@@ -116,7 +115,7 @@ def make_plan(order: Sequence[Node], wanted: set[Node], enabled: bool) -> Plan:
     shapes = {k: n.shape for n, k in slot.items()}
     dtypes = {k: n.dtype.storage for n, k in slot.items()}
     hosts = {slot[n]: n.op for n in pending if n.op.kind == "hostcall"}
-    return Plan(steps, aliases, keep, len(order), peak, decisions, shapes, dtypes, hosts)
+    return Plan(steps, aliases, keep, peak, decisions, shapes, dtypes, hosts)
 
 
 def _aliases(pending: list[Node], fused: Fused, slot: dict[Node, int]) -> dict[int, int]:

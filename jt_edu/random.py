@@ -73,7 +73,7 @@ def default_generator() -> Generator:
 
 
 def set_global_seed(seed: int) -> None:
-    """Start the generators of this rank again: jt_edu's, and those of Python and NumPy, which data loading uses.
+    """Start the generator of this rank again, and those of Python and NumPy, which belong to the whole process.
 
     Example:
         >>> set_global_seed(3); a = rand(2).numpy(); set_global_seed(3); bool((a == rand(2).numpy()).all())

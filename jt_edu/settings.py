@@ -2,7 +2,7 @@
 
 Everything that changes while a program runs (flags, the open trace, whether gradients are recorded, the random
 generator) lives in one `Context`. Each simulated rank runs in a context of its own; a plain script has just one, and
-all its threads share it. Nothing else in jt_edu is mutable at module level, except the table of compiled kernels.
+all its threads share it. What belongs to the process stays with it: compiled kernels, threads, and buffers to lend.
 """
 
 from __future__ import annotations

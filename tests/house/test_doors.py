@@ -13,9 +13,6 @@ import pytest
 from tests.house.plan import IMPORT_SECONDS, IMPORTED_BY_NOBODY, ROOT
 from tests.house.tree import hold, modules
 
-OPEN = (ROOT / "jt_edu" / "__init__.py").exists()
-needs_the_door = pytest.mark.skipif(not OPEN, reason="jt_edu/__init__.py is not written yet")
-
 DOORS = [module for module in modules(ROOT) if module.is_door and "import " in module.text]
 
 
@@ -44,7 +41,6 @@ def exported(package: str, text: str) -> set[str]:
     return {name for name in found if not name.startswith("_")}
 
 
-@needs_the_door
 @pytest.mark.parametrize("module", DOORS, ids=lambda module: module.dotted)
 def test_all_is_sorted_and_says_what_is_exported(module):
     hold(complaints(importlib.import_module(module.dotted), module.text))
@@ -114,19 +110,16 @@ def fresh_import(*, block: bool) -> tuple[float, list[str]]:
     return tuple(json.loads(done.stdout.splitlines()[-1]))
 
 
-@needs_the_door
 def test_jt_edu_needs_no_guests():
     fresh_import(block=True)
 
 
-@needs_the_door
 def test_jt_edu_brings_no_guests_along():
     _, guests = fresh_import(block=False)
 
     assert guests == []
 
 
-@needs_the_door
 def test_jt_edu_is_imported_within_a_second(record_property):
     seconds = min(fresh_import(block=False)[0] for _ in range(3))
     record_property("house", f"import jt_edu: {seconds:.2f} s of CPU; {IMPORT_SECONDS:g} s are allowed")

@@ -93,7 +93,7 @@ def structure(order: list[Node], context: Context) -> tuple[Any, ...]:
         if node.data is None:
             key.append(node.holders > 0)
             key += [slot[i] for i in node.inputs]
-            if not node.inputs or node.op.kind == "hostcall":
+            if not node.inputs or node.op.kind in ("code", "hostcall"):
                 key.append((node.shape, node.dtype))
         else:
             key.append(node.shape)

@@ -200,6 +200,8 @@ def loops_in_words(step: Step) -> str:
     """The loops of a kernel, as its source has them: "each i0 of 64: (each i1 of 9, then each i2 of 9)"."""
     if step.kind == "host":
         return "NumPy, on whole arrays"
+    if step.kind == "code":
+        return f"written by hand, {step.span} independent part{'s' if step.span != 1 else ''}"
     lengths = {p.name: str(a) for p, a in zip(step.source.parameters, step.arguments, strict=False)}
     lengths["lo, hi"] = str(step.span)
     loops = [

@@ -23,7 +23,7 @@ from jt_edu.expression import Expression
 from jt_edu.graph import Node
 from jt_edu.index import counters, counters_of
 from jt_edu.join import Anchor, Kernel, Stage, join_loops, join_products, place
-from jt_edu.meta import CONSTANT, SOURCE, Counter, Elementwise, Reindex, ReindexReduce
+from jt_edu.meta import CONSTANT, SOURCE, Code, Counter, Elementwise, Reindex, ReindexReduce
 from jt_edu.relay import Product, matrix_product
 from jt_edu.trace import Decision
 
@@ -200,7 +200,8 @@ class Fuser:
 
     def _new_kernel(self, anchor: Anchor) -> Kernel:
         if anchor.term is None:
-            return Kernel("product" if anchor.product else "host", stages=[Stage((), [anchor])])
+            kind = "product" if anchor.product else "code" if isinstance(anchor.node.op, Code) else "host"
+            return Kernel(kind, stages=[Stage((), [anchor])])
         kernel = Kernel("loops")
         axes: dict[int, int] = {}
         if anchor.by_rows >= 0 and anchor.kept is not None:
@@ -211,7 +212,7 @@ class Fuser:
 
     def _join(self, kernel: Kernel, anchor: Anchor) -> bool:
         """Put the anchor into the kernel if a rule allows it."""
-        if not self.enabled or kernel.kind == "host" or (anchor.term is None and anchor.product is None):
+        if not self.enabled or kernel.kind in ("code", "host") or (anchor.term is None and anchor.product is None):
             return False
         mine = {a.node for a in kernel.anchors}
         if kernel.kind == "product" or anchor.product is not None:

@@ -73,7 +73,7 @@ class Stage:
 class Kernel:
     """Anchors that run in one kernel: `outer` loops shared by all stages, then one loop nest per stage."""
 
-    kind: str  # "loops", "product", or "host"
+    kind: str  # "loops", "product", "code" or "host"
     outer: tuple[int, ...] = ()
     stages: list[Stage] = field(default_factory=list)
     extents: dict[int, int] = field(default_factory=dict)

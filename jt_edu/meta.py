@@ -7,8 +7,8 @@
 Each states its shape, its loop body and its gradient. The two reindexes are each other's gradient, so views, sums,
 broadcasts, matmul, convolution and pooling need no gradient rule of their own.
 
-Around them stand the leaves (`Source`, `Constant`, `Counter`) and two honest ways out: `Code`, the learner's own
-kernel, and `HostCall`, work that NumPy does because it is not a kernel yet. Gradient rules are written with plain
+Around them stand the leaves (`SOURCE`, `CONSTANT`, `Counter`) and two honest ways out: `Code`, a kernel that was
+written by hand, and `HostCall`, work that NumPy does because it is not a kernel yet. Gradient rules are written with plain
 arithmetic on whatever they are given, so nothing here knows Vars.
 """
 
@@ -206,6 +206,25 @@ REDUCERS = {
     "minimum": Reducer(_highest, "minimum({0}, {1})", _extremum_gradient, {"b": "{0} and {1}"}),
     "last": Reducer(lambda d: 0, "{1}", _last_gradient),
 }
+
+
+@dataclass(frozen=True, eq=False)
+class Code(Op):
+    """A kernel written by hand: `text` defines kernel(lo, hi, *inputs, out), and is run as generated kernels are.
+
+    `span` is what `hi` may be: parts of [0, span) are independent of each other, so that threads can share them.
+    """
+
+    kind: ClassVar[str] = "code"
+    name: str
+    text: str
+    span: int
+    weight: int  # cost of one element of the output, in multiplications
+    gradient: tuple[Rule | None, ...] = ()
+
+    def gradients(self) -> Sequence[Rule | None]:
+        """What its maker says."""
+        return self.gradient
 
 
 @dataclass(frozen=True, eq=False)

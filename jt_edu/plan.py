@@ -23,7 +23,7 @@ from jt_edu.fuse import Fused, fuse
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index
 from jt_edu.join import Kernel
-from jt_edu.meta import CONSTANT, Op, Reindex, ReindexReduce
+from jt_edu.meta import CONSTANT, Code, Op, Reindex, ReindexReduce
 from jt_edu.relay import Operand, Product
 from jt_edu.trace import Decision
 
@@ -57,7 +57,7 @@ class Check:
 class Step:
     """One kernel, or one call of NumPy, with the slots it reads and writes."""
 
-    kind: str  # "loops", "product", "host"
+    kind: str  # "loops", "product", "code", "host"
     name: str
     source: Source
     lines: tuple[tuple[int, int], ...]  # (line, slot)
@@ -133,6 +133,13 @@ def _aliases(pending: list[Node], fused: Fused, slot: dict[Node, int]) -> dict[i
 def _step(kernel: Kernel, fused: Fused, slot: dict[Node, int]) -> Step:
     if kernel.kind == "host":
         return _host_step(kernel.anchors[0].node, slot)
+    if kernel.kind == "code":
+        (node,) = (a.node for a in kernel.anchors)
+        assert isinstance(node.op, Code), "fuse says so"
+        work, blocks = math.prod(node.shape) * float(node.op.weight), False
+        return _kernel_step(
+            kernel, _code_text(node, node.op), [node], slot, (node.op.span, work, blocks, 0), node.op.name
+        )
     if kernel.kind == "product":
         products = [a.product for a in kernel.anchors if a.product is not None]
         text, blocks = _product_text(products), False
@@ -179,6 +186,17 @@ def _kernel_step(
         kernel.kind, name, text.source, lines, arguments, tuple(binds), tuple(numbers), tuple(scratch), outs, inputs,
         tuple(slot[n] for n in nodes), span, blocks, work, size, flops, tuple(_checks(kernel, slot)),
     )  # fmt: skip
+
+
+def _code_text(node: Node, op: Code) -> Text:
+    """A kernel written by hand: each input as it is, and the output."""
+    parameters, arguments = [], []
+    for k, n in enumerate((*node.inputs, node)):
+        out = k == len(node.inputs)
+        parameters.append(Parameter("out" if out else f"in{k}", n.dtype.kernel, len(n.shape)))
+        arguments.append(Argument("out" if out else "in", n, 0, n.shape))
+    line = next((k for k, row in enumerate(op.text.split("\n"), 1) if row.startswith("def kernel(")), 1)
+    return Text(Source(op.text, tuple(parameters)), tuple(arguments), ((line, node),))
 
 
 def _host_step(node: Node, slot: dict[Node, int]) -> Step:

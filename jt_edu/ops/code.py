@@ -1,0 +1,74 @@
+"""Code: kernels that are written by hand, where the meta-operators have no words for the work.
+
+A scan needs the element before, sorting needs to exchange: neither is one expression per index. Such a kernel is text
+like the generated ones, `kernel(lo, hi, *inputs, out)`; the chosen backend runs it, the trace shows it, threads share
+it. Its gradient, if it has one, is Var arithmetic, and stands beside the text.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from jt_edu.build import check_shape
+from jt_edu.dtypes import as_dtype, float32
+from jt_edu.errors import ArgumentError
+from jt_edu.functions import COPY
+from jt_edu.graph import Node
+from jt_edu.meta import CONSTANT, Code, Rule
+from jt_edu.var import Var
+
+HEAD = "import math\nimport numpy as np\n\n\n"
+
+
+def kernel(name: str, text: str, gradient: Sequence[Rule | None] = (), weight: int = 8) -> Callable[..., Var]:
+    """An operator from a kernel written by hand.
+
+    Args:
+        name: for pictures and messages.
+        text: numba-Python that defines `kernel(lo, hi, *inputs, out)`. Arrays lie in row-major order and have the rank
+            and dtype of their Vars, but for halves, which come as float32. It is compiled once for each combination
+            of dtypes and ranks, and does the part [lo, hi) of its work.
+        gradient: for each input a rule (out, dout, *inputs) -> gradient, or None.
+        weight: what one element of the output costs, in multiplications; decides whether threads are woken.
+
+    Returns:
+        op(*inputs, shape=..., dtype=..., span=1), which builds a node. `span` is what [lo, hi) is a part of: pieces of
+        the work that do not depend on each other.
+
+    Example:
+        >>> RUNNING = kernel("running_sum", '''
+        ... def kernel(lo, hi, x, out):
+        ...     total = 0.0
+        ...     for i in range(len(x)):
+        ...         total += x[i]
+        ...         out[i] = total
+        ... ''')
+        >>> x = array([1.0, 2.0, 3.0])
+        >>> RUNNING(x, shape=x.shape, dtype=x.dtype).numpy()
+        array([1., 3., 6.], dtype=float32)
+    """
+    clean = HEAD + textwrap.dedent(text).strip() + "\n"
+    if "def kernel(lo, hi" not in clean:
+        raise ArgumentError(f"{name} is made of a function kernel(lo, hi, *inputs, out)", repr(text.strip()[:40]))
+    rules = tuple(gradient)
+
+    @lru_cache(maxsize=1 << 12)
+    def operator(span: int) -> Code:
+        return Code(name, clean, span, weight, rules)
+
+    def op(*inputs: Var, shape: Any, dtype: Any, span: int = 1) -> Var:
+        given = [_as_array(x.cast(float32) if x.dtype.is_half else x) for x in inputs]
+        wanted = as_dtype(dtype)
+        computed = float32 if wanted.is_half else wanted
+        node = Node(operator(span), tuple(x.node for x in given), check_shape(shape), computed)
+        return Var._of(node).cast(wanted)
+
+    return op
+
+
+def _as_array(x: Var) -> Var:
+    """A number of the graph as an array of shape ()."""
+    return x.apply(COPY) if x.node.op is CONSTANT else x

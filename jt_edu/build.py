@@ -132,14 +132,23 @@ class Capture:
     """What `jt.compile` learns while a step is captured; nothing runs meanwhile.
 
     moved: (Var, node before) for each Var that was assigned; numbers: (node, how to read it at a replay) for numbers
-    that change from step to step; before: what to do at the beginning of each replay.
+    that change from step to step; casts: a number of the graph -> the one that it is a cast of; before, after: what to
+    do at the beginning and at the end of each replay.
     """
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self.moved: list[tuple[Any, Node]] = []
         self.numbers: list[tuple[Node, Callable[[], Any]]] = []
+        self.casts: dict[Node, Node] = {}
         self.before: list[Callable[[], None]] = []
+        self.after: list[Callable[[], None]] = []
+
+    def origin(self, number: Node) -> Node:
+        """The number of the graph that `number` was cast from, directly or not."""
+        while number in self.casts:
+            number = self.casts[number]
+        return number
 
     def __enter__(self) -> Self:
         if self.context.capture is not None:
@@ -195,6 +204,13 @@ def at_replay(action: Callable[[], None]) -> None:
         capture.before.append(action)
 
 
+def after_replay(action: Callable[[], None]) -> None:
+    """Do this at the end of each replay of the step that is being captured, when all its Vars have moved."""
+    capture = current().capture
+    if capture is not None:
+        capture.after.append(action)
+
+
 def constant(number: Any, dtype: DType) -> Node:
     """A number of the graph: an argument of its kernel, so that another number needs no other kernel."""
     if dtype.kind in "iu" and isinstance(number, int):
@@ -207,6 +223,11 @@ def constant(number: Any, dtype: DType) -> Node:
         return Node(CONSTANT, (), (), dtype, _python_number(number, dtype))
     except OverflowError:
         raise DtypeError(f"a number that meets {dtype} must fit it", short(number), "a smaller number") from None
+
+
+def cast_number(number: Any, dtype: DType) -> Any:
+    """A Python number of the kind that `dtype` has; complex numbers lose their imaginary part."""
+    return _python_number(number.real if isinstance(number, complex) and dtype.kind != "c" else number, dtype)
 
 
 def _python_number(number: Any, dtype: DType) -> Any:
@@ -289,7 +310,11 @@ def cast(node: Node, wanted: DType) -> Node:
     if node.dtype is wanted:
         return node
     if node.op is CONSTANT and wanted.kind not in "iu":
-        return constant(node.data.real if isinstance(node.data, complex) and wanted.kind != "c" else node.data, wanted)
+        number = Node(CONSTANT, (), (), wanted, cast_number(node.data, wanted))
+        capture = current().capture
+        if capture is not None:
+            capture.casts[number] = node
+        return number
     return Node(f.cast_to(wanted, node.dtype), (node,), node.shape, wanted)
 
 

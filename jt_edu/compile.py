@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu import backends
-from jt_edu.build import Capture
+from jt_edu.build import Capture, cast_number
 from jt_edu.errors import ArgumentError
 from jt_edu.execute import free, needed, plan_for, read_slot, run, run_plan, run_step, settle
 from jt_edu.graph import Node
@@ -40,7 +40,8 @@ class Replay:
     plan: Plan
     arrays: list[Any]  # leaves that stay as they are; None where something is read or computed
     reads: list[tuple[int, Read]]
-    before: list[Callable[[], None]]  # Python that runs at each replay: counting steps, drawing numbers
+    before: list[Callable[[], None]]  # Python that runs at each replay: looking at settings, drawing numbers
+    after: list[Callable[[], None]]  # and when everything has moved: counting steps
     moved: list[tuple[Var, int]]  # Vars that the step assigned, and the slot of their new value
     outputs: Any  # the answer of the step, with `Out` in place of Vars
     order: list[Node] = field(default_factory=list)
@@ -157,12 +158,15 @@ def _capture(step: Callable[..., Any], args: tuple[Any, ...], named: dict[str, A
     read = {slot for slot, _ in reads}
     fixed = [None if k in read else n.data for k, n in enumerate(order)]
     results = run_plan(plan, order, context)
-    settle(plan, order, results)
+    settle(order, [(order[k], read_slot(plan, results, k)) for k in plan.keep])
     moves = [(v, slot[v.node]) for v in moved if v.node in slot]
     roots = {plan.aliases.get(k, k) for k in plan.keep}
     handed_out = tuple(k for k in sorted(roots & read) if order[k].op is SOURCE)
     read_vars = [(v, (v.node.shape, v.node.dtype)) for v in dict.fromkeys([*owners, *moved])]
-    replay = Replay(plan, fixed, reads, before, moves, outputs, [_nameless(n) for n in order], handed_out, read_vars)
+    after = list(capture.after)
+    replay = Replay(
+        plan, fixed, reads, before, after, moves, outputs, [_nameless(n) for n in order], handed_out, read_vars
+    )
     return _map_out(outputs, plan, results), replay
 
 
@@ -194,8 +198,9 @@ def _readers(order: list[Node], inputs: dict[int, Var], capture: Capture) -> tup
         owner = node.owner() if node.owner is not None else None
         if node in arguments:
             reads.append((slot, lambda given, k=arguments[node]: given[k]))  # type: ignore[misc]
-        elif node in numbers:
-            reads.append((slot, lambda given, read=numbers[node]: read()))  # type: ignore[misc]
+        elif capture.origin(node) in numbers:
+            read = numbers[capture.origin(node)]
+            reads.append((slot, lambda given, read=read, d=node.dtype: cast_number(read(), d)))  # type: ignore[misc]
         elif owner is not None and node.op is not CONSTANT:
             owners.append(owner)
             reads.append((slot, lambda given, v=owner: _array(v)))  # type: ignore[misc]
@@ -217,19 +222,25 @@ def _replay(replay: Replay, given: tuple[Any, ...]) -> Any:
         run_step(step, plan, arrays, backend, replay.order)
         free(step, arrays)
     for var, slot in replay.moved:
-        _move(var, read_slot(plan, arrays, slot))
+        move(var, read_slot(plan, arrays, slot))
+    for count in replay.after:
+        count()
     return _map_out(replay.outputs, plan, arrays)
 
 
-def _move(var: Var, array: Any) -> None:
+def move(var: Var, array: Any) -> None:
     """Give a Var its new value: in place where nothing else reads the old node."""
-    node = var.node
-    if sys.getrefcount(node) <= 3:
-        node.data = array
-        return
+    if sys.getrefcount(var.node) <= 2:
+        var.node.data = array
+    else:
+        var.node = leaf_like(var.node, array)
+
+
+def leaf_like(node: Node, array: Any) -> Node:
+    """A leaf that takes the place of `node`, without its history."""
     fresh = Node(SOURCE, (), node.shape, node.dtype, array)
     fresh.tracked, fresh.name = node.tracked, node.name
-    var.node = fresh
+    return fresh
 
 
 def _map_out(outputs: Any, plan: Plan, arrays: list[Any]) -> Any:

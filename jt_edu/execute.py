@@ -22,7 +22,7 @@ from jt_edu.backends import Backend, Program
 from jt_edu.backends.pool import threads
 from jt_edu.errors import ArgumentError, JtError, KernelError, RangeError
 from jt_edu.graph import Node, age
-from jt_edu.meta import HostCall
+from jt_edu.meta import CONSTANT, HostCall
 from jt_edu.plan import ROW, Check, Plan, Step, compile_plan, make_plan
 from jt_edu.settings import Context, current
 from jt_edu.trace import Decision, KernelRun, Line, Memory
@@ -47,7 +47,7 @@ def run(wanted: Sequence[Node], numbers_for: str = "") -> None:
     order = needed(pending)
     plan = plan_for(order, pending, context)
     arrays = run_plan(plan, order, context)
-    settle(plan, order, arrays)
+    settle(order, [(order[slot], read_slot(plan, arrays, slot)) for slot in plan.keep])
 
 
 def needed(wanted: Sequence[Node]) -> list[Node]:
@@ -68,7 +68,7 @@ def plan_for(order: list[Node], wanted: Sequence[Node], context: Context) -> Pla
     for node in wanted:
         node.holders += 1  # what is asked for is kept
     try:
-        key = structure(order, context)
+        key, _ = structure(order, context)
         plans: OrderedDict[Any, Plan] = context.rank_state.setdefault("plans", OrderedDict())
         plan = plans.pop(key, None)  # and put back behind all others, so that the oldest is the one that goes
         if plan is None:
@@ -83,22 +83,29 @@ def plan_for(order: list[Node], wanted: Sequence[Node], context: Context) -> Pla
             node.holders -= 1
 
 
-def structure(order: list[Node], context: Context) -> tuple[Any, ...]:
-    """What two graphs have in common if one plan serves both: operators, edges, leaf shapes, and what is held."""
+def structure(order: list[Node], context: Context) -> tuple[tuple[Any, ...], dict[Node, int]]:
+    """What two graphs have in common if one plan serves both, and the slot of each node.
+
+    That is: operators, edges, shapes of leaves, what is held, and what takes part in gradients.
+    """
     key: list[Any] = [backends.get(context.flags.backend), context.flags.fuse]
+    add = key.append
     slot: dict[Node, int] = {}
     for number, node in enumerate(order):
         slot[node] = number
-        key.append(node.op)
         if node.data is None:
-            key.append(node.holders > 0)
-            key += [slot[i] for i in node.inputs]
-            if not node.inputs or node.op.kind in ("code", "hostcall"):
-                key.append((node.shape, node.dtype))
-        else:
-            key.append(node.shape)
-            key.append(node.dtype)
-    return tuple(key)
+            op = node.op
+            add(op)
+            add((node.holders > 0, node.tracked))
+            for i in node.inputs:
+                add(slot[i])
+            if not node.inputs or op.kind in ("code", "hostcall"):
+                add((node.shape, node.dtype))
+        elif node.op is CONSTANT:
+            add(node.dtype)
+        else:  # where an array came from does not matter any more
+            add((node.shape, node.dtype, node.tracked))
+    return tuple(key), slot
 
 
 def run_plan(plan: Plan, order: list[Node], context: Context) -> list[Any]:
@@ -229,16 +236,15 @@ def _explain(error: Exception, step: Step, order: list[Node]) -> Exception:
     return KernelError(f"the kernel {step.name} could not run", f"{type(error).__name__}: {error}").at(node.line)
 
 
-def settle(plan: Plan, order: list[Node], arrays: list[Any]) -> None:
+def settle(order: Sequence[Node], kept: Sequence[tuple[Node, Any]]) -> None:
     """Hand the arrays to the nodes that keep them; cut history that leads to nothing the learner holds."""
-    for slot in plan.keep:
-        order[slot].data = read_slot(plan, arrays, slot)
+    for node, array in kept:
+        node.data = array
     reachable: set[Node] = set()
     for node in order:
         if node.tracked and (node.holders or _leads_on(node, reachable)):
             reachable.add(node)
-    for slot in plan.keep:
-        node = order[slot]
+    for node, _ in kept:
         if node.tape is not None or not node.tracked or not _leads_on(node, reachable):
             node.inputs = ()
 

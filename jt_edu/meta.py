@@ -8,8 +8,8 @@ Each states its shape, its loop body and its gradient. The two reindexes are eac
 broadcasts, matmul, convolution and pooling need no gradient rule of their own.
 
 Around them stand the leaves (`SOURCE`, `CONSTANT`, `Counter`) and two honest ways out: `Code`, a kernel that was
-written by hand, and `HostCall`, work that NumPy does because it is not a kernel yet. Gradient rules are written with plain
-arithmetic on whatever they are given, so nothing here knows Vars.
+written by hand, and `HostCall`, work that NumPy does because it is not a kernel yet. Gradient rules are written with
+plain arithmetic on whatever they are given, so nothing here knows Vars.
 """
 
 from __future__ import annotations

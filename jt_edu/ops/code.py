@@ -24,27 +24,23 @@ HEAD = "import math\nimport numpy as np\n\n\n"
 
 
 def kernel(name: str, text: str, gradient: Sequence[Rule | None] = (), weight: int = 8) -> Callable[..., Var]:
-    """An operator from a kernel written by hand.
+    """An operator from a kernel written by hand, under a name for pictures and messages.
 
     Args:
-        name: for pictures and messages.
-        text: numba-Python that defines `kernel(lo, hi, *inputs, out)`. Arrays lie in row-major order and have the rank
-            and dtype of their Vars, but for halves, which come as float32. It is compiled once for each combination
-            of dtypes and ranks, and does the part [lo, hi) of its work.
+        text: numba-Python of `kernel(lo, hi, *inputs, out)`, which does the part [lo, hi) of its work. Arrays lie in
+            row-major order, with the rank and dtype of their Vars (halves come as float32).
         gradient: for each input a rule (out, dout, *inputs) -> gradient, or None.
         weight: what one element of the output costs, in multiplications; decides whether threads are woken.
 
     Returns:
-        op(*inputs, shape=..., dtype=..., span=1), which builds a node. `span` is what [lo, hi) is a part of: pieces of
-        the work that do not depend on each other.
+        op(*inputs, shape=..., dtype=..., span=1); [0, span) are pieces of work that do not depend on each other.
 
     Example:
         >>> RUNNING = kernel("running_sum", '''
         ... def kernel(lo, hi, x, out):
         ...     total = 0.0
         ...     for i in range(len(x)):
-        ...         total += x[i]
-        ...         out[i] = total
+        ...         out[i] = total = total + x[i]
         ... ''')
         >>> x = array([1.0, 2.0, 3.0])
         >>> RUNNING(x, shape=x.shape, dtype=x.dtype).numpy()

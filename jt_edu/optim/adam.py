@@ -8,7 +8,8 @@ from typing import Any
 
 from jt_edu.errors import ArgumentError
 from jt_edu.functions import SQRT
-from jt_edu.optim.base import Factor, Group, Optimizer
+from jt_edu.optim.base import Optimizer
+from jt_edu.optim.factor import Factor, Group
 from jt_edu.optim.params import check_number
 from jt_edu.var import Var
 
@@ -38,6 +39,7 @@ class Adam(Optimizer):
     """
 
     states = ("mean", "square")
+    replays = True
 
     def __init__(
         self, params: Iterable[Any], lr: float = 1e-3, *, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,

@@ -15,44 +15,26 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from jt_edu.build import at_replay, knob
+from jt_edu.build import after_replay
+from jt_edu.compile import leaf_like, move
 from jt_edu.errors import ArgumentError, GradientError, ShapeError
 from jt_edu.ops.create import sync
 from jt_edu.ops.elementwise import maximum, minimum
 from jt_edu.ops.gradient import grad, why_no_grad
 from jt_edu.ops.reduce import norm
+from jt_edu.optim.factor import Factor, Group, kind_of
 from jt_edu.optim.params import as_groups, as_leaves, as_vars, check_number, label, levels_up, zeros
+from jt_edu.optim.replay import Replays
 from jt_edu.settings import current, no_grad
 from jt_edu.var import Var
 
-Group = dict[str, Any]
 Move = tuple[Var, Var]  # (a parameter or state, its new value)
 Count = tuple[dict[str, Any], int]  # (the states of a parameter, how often it will have moved)
-
-
-class Factor:
-    """Numbers for a rule, made of the settings of its group and the number of this step (from 1).
-
-        lr = factor(lambda group, step: group["lr"])
-
-    In a compiled step they are made anew at each replay, after one more step was counted.
-    """
-
-    def __init__(self, group: Group, state: dict[str, Any]) -> None:
-        self.group, self._state, self._step = group, state, state["step"] + 1
-        at_replay(self._count)
-
-    def __call__(self, formula: Callable[[Group, int], float]) -> float:
-        """The number as it is now."""
-        return knob(lambda: formula(self.group, self._step))
-
-    def _count(self) -> None:
-        self._step = self._state["step"] = self._state["step"] + 1
 
 
 class Optimizer:
@@ -76,6 +58,7 @@ class Optimizer:
     """
 
     states: tuple[str, ...] = ()  # names of the Vars that a rule keeps for each parameter; they start as zeros
+    replays = False  # the rule takes numbers that change from `factor` only, and asks settings just whether they are 0
 
     def __init__(self, params: Iterable[Any], **settings: Any) -> None:
         self.defaults = settings
@@ -83,8 +66,14 @@ class Optimizer:
         self.state: list[dict[str, Any]] = []
         self._told: set[int] = set()  # ids of parameters that a warning was about
         self._mine = False  # gradients in .grad were put there by `backward` of this optimizer
+        self._known = Replays()
         for group in as_groups(params):
             self.add_param_group(group)
+
+    def __init_subclass__(cls) -> None:
+        """A rule of one's own is replayed only if its class says that it can be."""
+        if "rule" in vars(cls) and "replays" not in vars(cls):
+            cls.replays = False
 
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """The new value of `p`, and those of its states, given its gradient; `factor` makes numbers of settings."""
@@ -228,15 +217,39 @@ class Optimizer:
         Raises:
             GradientError: the loss does not depend on any parameter, or there is no gradient at all.
         """
+        if loss is not None and not retain_graph and self._replayed(loss):
+            return
         moves, counts = self._moves(loss)
         sync([new for _, new in moves] + ([] if loss is None else [loss]) + _riders())
-        _take_effect(moves, counts)
+        _take_effect(Var.update, moves, counts)
         if loss is not None or self._mine:
             self.zero_grad()
         else:
             self._cut_gradients()
         if loss is not None:
             _forget_history(loss, retain_graph)
+
+    def _replayed(self, loss: Var) -> bool:
+        """The step as it was planned for an earlier loss of the same structure; False if this one has to be built."""
+        context, params = current(), self._params()
+        apart = context.traces or context.capture is not None or any(p.grad is not None for p in params)
+        if apart or not self.replays or not isinstance(loss, Var) or not loss.node.pending:
+            return False
+        for group in self.param_groups:
+            self.check(group)
+        kind = tuple(tuple(kind_of(v) for k, v in group.items() if k != "params") for group in self.param_groups)
+
+        def recipe() -> tuple[list[tuple[Var, Var]], list[dict[str, Any]]]:
+            moves, counts = self._moves(loss)
+            return moves, [state for state, _ in counts]
+
+        found = self._known.run([loss, *_riders()], params, kind, recipe)
+        if found is None:
+            return False
+        moved, states = found
+        _forget_history(loss, retain_graph=False)
+        _take_effect(move, moved, [(state, state["step"] + 1) for state in states])
+        return True
 
     def _moves(self, loss: Var | None) -> tuple[list[Move], list[Count]]:
         """The new value of every parameter and state that moves, and of every step count; nothing has run."""
@@ -344,14 +357,20 @@ def _riders() -> list[Var]:
     return [var for var in current().rank_state.get("riders", {}).values() if var.node.pending]
 
 
-def _take_effect(moves: list[Move], counts: list[Count]) -> None:
-    """Point all parameters and states to their new values; an interrupt in the middle is let through at the end."""
+def _take_effect(put: Callable[[Var, Any], Any], moves: Sequence[tuple[Var, Any]], counts: list[Count]) -> None:
+    """Give all parameters and states their new values; an interrupt in the middle is let through at the end."""
 
     def go() -> None:
         for var, new in moves:
-            var.update(new)
+            put(var, new)
         for state, number in counts:
             state["step"] = number
+
+    def count() -> None:
+        for state, _ in counts:
+            state["step"] += 1
+
+    after_replay(count)
 
     try:
         go()
@@ -363,4 +382,4 @@ def _take_effect(moves: list[Move], counts: list[Count]) -> None:
 def _forget_history(loss: Var, retain_graph: bool) -> None:
     """A list of losses would keep the graph of every step alive."""
     if not retain_graph and current().capture is None and loss.node.inputs:
-        loss.update(loss)
+        loss.node = leaf_like(loss.node, loss.node.data)

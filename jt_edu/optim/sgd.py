@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jt_edu.errors import ArgumentError
-from jt_edu.optim.base import Factor, Group, Optimizer
+from jt_edu.optim.base import Optimizer
+from jt_edu.optim.factor import Factor, Group
 from jt_edu.optim.params import check_number
 from jt_edu.var import Var
 
@@ -40,6 +41,7 @@ class SGD(Optimizer):
     """
 
     states = ("velocity",)
+    replays = True
 
     def __init__(
         self, params: Iterable[Any], lr: float, momentum: float = 0.0, *, weight_decay: float = 0.0,

@@ -14,13 +14,13 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("graph", "meta", "functions", "lookup"),  # 1 meaning
     ("expression", "build", "relay", "join", "fuse", "codegen"),  # 2 planning
     ("memory", "backends", "plan", "execute", "autograd"),  # 3 running
-    ("arithmetic", "reindexing", "var", "random"),  # 4 the learner's handle
+    ("arithmetic", "reindexing", "var", "template", "random"),  # 4 the learner's handle
     ("ops", "linalg", "fft", "compile"),  # 5 operators
     ("draw", "explain", "document", "walk", "nn", "optim", "data", "amp", "fx", "quant", "mpi"),  # 6 looking, learning
     ("models",),  # 7 people
 )
-CORE_FLOORS = 6
-NOT_CORE = ("linalg", "fft", "backends.mathlib")  # on a floor of the core, but outside its budget: function libraries
+CORE_FLOORS = 5  # the operators of floor 5 are a library on top of it (docs/decisions/020)
+NOT_CORE = ("backends.mathlib",)  # on a floor of the core, but outside its budget: a library of functions
 
 # Upstairs for the type checker only: (who looks up, at what).
 TYPING_ONLY = {
@@ -50,7 +50,6 @@ LATE_IMPORTS = {
 }
 
 CORE_LINES = 5_000  # of code: docstrings, comments and blank lines are free (docs/decisions/010)
-CORE_LINES_TODAY = 5_700  # the goal above is missed; this is what the core may not grow beyond
 FILE_LINES = 400
 FUNCTION_LINES = 40
 MEDIAN_FUNCTION_LINES = 8

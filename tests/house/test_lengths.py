@@ -18,7 +18,7 @@ def complaints(root=plan.ROOT) -> list[str]:
     house = modules(root)
     core = [module for module in house if is_core(module)]
     return [
-        *_too_many("the code of the core:", sum(map(code_lines, core)), plan.CORE_LINES_TODAY),
+        *_too_many("the code of the core:", sum(map(code_lines, core)), plan.CORE_LINES),
         *(text for module in house for text in _too_many(f"{module.name or 'door'}:", _lines(module), plan.FILE_LINES)),
         *(
             text
@@ -56,13 +56,6 @@ def figures(root=plan.ROOT) -> str:
     )
 
 
-@pytest.mark.xfail(reason="the core is larger than it wants to be; when this passes, take the mark away", strict=True)
-def test_the_core_meets_its_cap():
-    core = [module for module in modules(plan.ROOT) if is_core(module)]
-
-    assert sum(map(code_lines, core)) <= plan.CORE_LINES
-
-
 def test_the_core_is_short(record_property):
     record_property("house", figures())
 
@@ -75,7 +68,7 @@ def test_the_core_is_short(record_property):
         ("index.py", "x = 1\n" * 401, "index: 401 lines; 400 are allowed"),
         ("index.py", "def long():\n" + "    x = 1\n" * 40, "jt_edu/index.py:1 long: 41 lines; 40 are allowed"),
         ("index.py", "def f():\n" + "    x = 1\n" * 8, "the median function of the core: 9 lines; 8 are allowed"),
-        ("index.py", "x = 1\n" * 5701, "the code of the core: 5701 lines; 5700 are allowed"),
+        ("index.py", "x = 1\n" * 5001, "the code of the core: 5001 lines; 5000 are allowed"),
         ("nn.py", "x = 1\n" * 401, "nn: 401 lines; 400 are allowed"),
     ],
 )

@@ -1,0 +1,42 @@
+"""Factor: numbers for a rule, made of the settings of its group and of how many steps there were.
+
+A rule that takes its numbers here can be replayed: a compiled or remembered step asks for them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from jt_edu.build import at_replay, knob
+
+Group = dict[str, Any]
+
+
+class Factor:
+    """Numbers for a rule, made of the settings of its group and the number of this step (from 1).
+
+        lr = factor(lambda group, step: group["lr"])
+
+    In a compiled step they are made anew at each replay, after one more step was counted.
+    """
+
+    def __init__(self, group: Group, state: dict[str, Any]) -> None:
+        self.group, self._state, self._step = group, state, state["step"] + 1
+        at_replay(self._look)
+
+    def __call__(self, formula: Callable[[Group, int], float]) -> float:
+        """The number as it is now."""
+        return knob(lambda: formula(self.group, self._step))
+
+    def _look(self) -> None:
+        self._step = self._state["step"] + 1
+
+
+def kind_of(setting: Any) -> Any:
+    """What a rule may decide by: whether a number is 0; of anything else its value."""
+    if isinstance(setting, (tuple, list)):
+        return tuple(map(kind_of, setting))
+    if isinstance(setting, (int, float)) and not isinstance(setting, bool):
+        return bool(setting)
+    return setting if isinstance(setting, Hashable) else id(setting)

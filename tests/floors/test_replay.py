@@ -1,0 +1,295 @@
+"""Replayed steps: a step that was planned for an earlier loss does exactly what building it anew would do."""
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+from jt_edu import nn, optim
+from jt_edu.optim.replay import Replays
+
+
+@pytest.fixture(autouse=True)
+def _python_backend():
+    with jt.flag_scope(backend="python"):
+        yield
+
+
+@pytest.fixture
+def never(monkeypatch):
+    """A function that switches replaying off."""
+    return lambda: monkeypatch.setattr(Replays, "run", lambda *_: None)
+
+
+def two_ways(never, story):
+    """What a story tells with replayed steps, and with steps that are all built anew."""
+    told = []
+    for turn in range(2):
+        jt.set_global_seed(5)
+        told.append(story())
+        if turn == 0:
+            never()
+    return told
+
+
+def network():
+    return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Dropout(0.5), nn.Linear(4, 2))
+
+
+def batch(k, n=6):
+    rng = np.random.default_rng(k)
+    return jt.array(rng.normal(size=(n, 3)).astype("float32")), jt.array(rng.integers(0, 2, n))
+
+
+def numbers(model):
+    return [v.numpy().tolist() for v in model.state_dict().values()]
+
+
+MAKERS = {
+    "sgd": lambda p: optim.SGD(p, lr=0.1),
+    "momentum": lambda p: optim.SGD(p, lr=0.1, momentum=0.9, dampening=0.5, weight_decay=0.01),
+    "nesterov": lambda p: optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True),
+    "adam": lambda p: optim.Adam(p, lr=0.1, weight_decay=0.1),
+    "adamw": lambda p: optim.AdamW(p, lr=0.1),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_training_moves_everything_to_the_same_bits(never, name):
+    def story():
+        model, losses = network(), []
+        optimizer = MAKERS[name](model.parameters())
+        schedule = optim.StepLR(optimizer, 2, 0.5) if hasattr(optim, "StepLR") else None
+        for k in range(6):
+            x, labels = batch(k, 6 if k != 3 else 4)  # one batch is shorter
+            loss = nn.cross_entropy_loss(model(x), labels)
+            optimizer.step(loss)
+            losses.append(loss.item())
+            if schedule is not None:
+                schedule.step()
+        return losses, numbers(model), [{k: np.asarray(v).tolist() for k, v in s.items()} for s in optimizer.state]
+
+    replayed, built = two_ways(never, story)
+
+    assert replayed == built
+
+
+def test_the_rule_runs_as_python_once_for_each_structure(monkeypatch):
+    runs = []
+    rule = optim.SGD.rule
+    monkeypatch.setattr(optim.SGD, "rule", lambda *args: runs.append(1) or rule(*args))
+    w = jt.array([1.0, 2.0])
+    optimizer = optim.SGD([w], lr=0.1)
+
+    for n in (2, 2, 3, 2, 3):
+        optimizer.step((w[:1] * jt.array(np.ones(n))).sum())
+
+    assert len(runs) == 2
+
+
+def test_settings_changed_between_steps_count_from_the_next_step_on(never):
+    def story():
+        w = jt.array([1.0, -2.0])
+        optimizer = optim.SGD([w], lr=0.1, momentum=0.9)
+        told = []
+        for k in range(8):
+            group = optimizer.param_groups[0]
+            group["lr"] = 0.1 / (k + 1)
+            group["weight_decay"] = 0.0 if k < 3 else 0.1 * k
+            group["momentum"] = 0.0 if k in (4, 5) else 0.5
+            group["nesterov"] = k == 7
+            optimizer.step((w * w).sum())
+            told.append(w.tolist())
+        return told
+
+    replayed, built = two_ways(never, story)
+
+    assert replayed == built
+
+
+def test_a_setting_that_makes_no_sense_is_refused_in_a_later_step_too():
+    w = jt.array([1.0])
+    optimizer = optim.SGD([w], lr=0.1)
+    for _ in range(2):
+        optimizer.step((w * w).sum())
+    before = w.tolist()
+    optimizer.param_groups[0]["lr"] = -1.0
+
+    with pytest.raises(jt.ArgumentError, match="-1"):
+        optimizer.step((w * w).sum())
+
+    assert w.tolist() == before
+
+
+@pytest.mark.parametrize("cast", [lambda x: x, lambda x: x.double(), lambda x: x**1.5])
+def test_numbers_that_differ_from_loss_to_loss_reach_the_gradient(never, cast):
+    def story():
+        w, told = jt.array([1.0, 2.0]), []
+        optimizer = optim.SGD([w], lr=0.1)
+        for k in (1.0, 3.0, -2.0):
+            optimizer.step((cast(w * w) * k + cast(w * w + 1) ** (k + 0.25)).sum())
+            told.append(w.tolist())
+        return told
+
+    replayed, built = two_ways(never, story)
+
+    assert replayed == built
+
+
+def test_what_the_learner_still_holds_is_computed_and_can_be_differentiated(never):
+    def story():
+        w, x, told = jt.array([[1.0, 2.0]]), jt.array([[1.0], [3.0]]), []
+        optimizer = optim.SGD([w], lr=0.1)
+        for k in range(4):
+            before = w.numpy().copy()
+            scores = x @ w
+            other = scores * 2
+            optimizer.step((scores * scores).sum())
+            told += [scores.tolist(), other.tolist(), jt.grad(scores.sum(), x).tolist(), before.tolist(), k]
+        return told
+
+    replayed, built = two_ways(never, story)
+
+    assert replayed == built
+
+
+def test_losses_that_stay_in_a_list_keep_their_numbers():
+    w = jt.array([1.0])
+    optimizer = optim.SGD([w], lr=0.25)
+    losses = []
+    for _ in range(3):
+        losses.append((w * w).sum())
+        optimizer.step(losses[-1])
+    assert [round(loss.item(), 6) for loss in losses] == [1.0, 0.25, 0.0625]
+
+
+def test_a_parameter_that_is_stopped_stays_from_then_on(never):
+    def story():
+        a, b, told = jt.array([1.0]), jt.array([2.0]), []
+        optimizer = optim.SGD([a, b], lr=0.1)
+        for k in range(5):
+            b.requires_grad = k not in (2, 3)
+            optimizer.step((a * a * b * b).sum())
+            told.append((a.item(), b.item()))
+        return told
+
+    replayed, built = two_ways(never, story)
+
+    assert replayed == built
+    assert built[1][1] == built[2][1] == built[3][1]
+
+
+def test_gradients_collected_before_are_added(never):
+    def story():
+        w, told = jt.array([1.0]), []
+        optimizer = optim.SGD([w], lr=0.1)
+        for k in range(5):
+            if k in (2, 4):
+                optimizer.backward((w * 3).sum())
+            optimizer.step((w * w).sum())
+            told.append(w.item())
+        return told
+
+    replayed, built = two_ways(never, story)
+
+    assert replayed == built
+
+
+def test_a_hook_on_a_parameter_or_a_value_inside_is_called_in_every_step():
+    w, seen = jt.array([1.0]), []
+    optimizer = optim.SGD([w], lr=0.1)
+    for k in range(4):
+        y = w * w
+        if k >= 2:
+            y.register_hook(lambda d: seen.append(1) or d * 0)
+        before = w.item()
+        optimizer.step(y.sum())
+        assert (w.item() == before) == (k >= 2)
+    assert len(seen) == 2
+
+
+def test_a_gradient_of_ones_own_is_asked_in_every_step():
+    asked = []
+
+    class Own(jt.Function):
+        def execute(self, x):
+            return x * x
+
+        def grad(self, dout):
+            asked.append(1)
+            return dout * len(asked)
+
+    w = jt.array([8.0])
+    optimizer = optim.SGD([w], lr=1.0)
+    told = []
+    for _ in range(3):
+        optimizer.step(Own()(w).sum())
+        told.append(w.item())
+    assert told == [7.0, 5.0, 2.0]
+
+
+def test_a_rule_of_ones_own_runs_in_every_step_unless_it_says_otherwise():
+    class Halving(optim.SGD):
+        def rule(self, p, g, state, factor):
+            self.now = getattr(self, "now", 1.0) / 2
+            return p - g * self.now, {}
+
+    w = jt.array([0.0])
+    optimizer = Halving([w], lr=1.0)
+    for _ in range(3):
+        optimizer.step(w.sum())
+    assert w.item() == -(0.5 + 0.25 + 0.125)
+
+
+def test_retain_graph_keeps_the_graph_for_a_second_optimizer():
+    a, b = jt.array([1.0]), jt.array([2.0])
+    first, second = optim.SGD([a], lr=0.5), optim.SGD([b], lr=0.5)
+    for _ in range(2):
+        loss = (a * b).sum()
+        first.step(loss, retain_graph=True)
+        second.step(loss)
+    assert (a.item(), b.item()) == (-0.75, 1.5)  # 1 - 2/2, 2 - 1/2; then 0 - 1.5/2, 1.5 - 0/2
+
+
+def test_a_trace_sees_the_gradients_of_every_step():
+    w = jt.array([1.0])
+    optimizer = optim.SGD([w], lr=0.1)
+    for _ in range(3):
+        with jt.trace() as t:
+            optimizer.step((w * w).sum())
+        assert len(t.built) > 6
+
+
+def test_loading_a_state_in_between_is_where_the_next_step_starts(never):
+    def story():
+        w, told = jt.array([1.0]), []
+        optimizer = optim.Adam([w], lr=0.1)
+        saved = None
+        for k in range(6):
+            if k == 2:
+                saved = optimizer.state_dict()
+            if k == 4:
+                optimizer.load_state_dict(saved)
+            optimizer.step((w * w).sum())
+            told.append(w.item())
+        return told
+
+    replayed, built = two_ways(never, story)
+
+    assert replayed == built
+
+
+def test_an_error_in_a_later_step_names_the_line_of_that_step():
+    w = jt.array([[1.0], [2.0]])
+    optimizer = optim.SGD([w], lr=0.1)
+
+    def step(k):
+        optimizer.step(w[jt.array(k)].sum())
+
+    step([0, 1])
+    step([1, 1])
+    before = w.tolist()
+    with pytest.raises(jt.RangeError, match="index 7") as error:
+        step([1, 7])
+
+    assert "w[jt.array(k)]" in str(error.value)
+    assert w.tolist() == before and optimizer.state[0]["step"] == 2

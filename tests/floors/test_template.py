@@ -1,0 +1,184 @@
+"""Templates: a copied graph is the graph that the function would have built, and what cannot be copied is built."""
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+from jt_edu.graph import inputs_first
+from jt_edu.template import template
+
+
+@pytest.fixture(autouse=True)
+def _python_backend():
+    with jt.flag_scope(backend="python"):
+        yield
+
+
+def counted(function):
+    """The function as a template, and how often its Python ran."""
+    runs = []
+
+    def body(*args, **named):
+        runs.append(1)
+        return function(*args, **named)
+
+    return template(body), runs
+
+
+def described(y, x):
+    """Every node between x and y, without its number."""
+    nodes = inputs_first([y.node])
+    place = {n: k for k, n in enumerate(nodes)}
+    return [
+        (n.op, [place[i] for i in n.inputs], n.shape, n.dtype, n.tracked, n.data if n.op.kind == "source" else None)
+        for n in nodes
+        if n is not x.node
+    ]
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
+def test_the_copied_graph_is_the_one_that_the_function_builds(shape):
+    def plain(x):
+        return (x * 2 + 1).relu().sum() / x.exp().sum()
+
+    function, runs = counted(plain)
+    function(jt.array(np.ones(shape, "float32")))
+    x = jt.array(np.full(shape, 0.5, "float32"))
+
+    copied = function(x)
+
+    assert len(runs) == 1
+    assert described(copied, x) == described(plain(x), x)
+
+
+def test_a_copied_graph_gives_numbers_and_gradients_of_both_orders():
+    function, runs = counted(lambda x, y: (x * x * y).sum())
+    for k in (1.0, 2.0, 3.0):
+        x, y = jt.array([k, 2 * k]), jt.array([3.0, 4.0])
+
+        out = function(x, y)
+        dx = jt.grad(out, x)
+        ddx = jt.grad(dx.sum(), x)
+
+        assert out.item() == 3 * k**2 + 16 * k**2
+        np.testing.assert_array_equal(dx.numpy(), [6 * k, 16 * k])
+        np.testing.assert_array_equal(ddx.numpy(), [6, 8])
+    assert len(runs) == 1
+
+
+def test_one_var_given_twice_is_another_kind_than_two_vars():
+    function, _ = counted(lambda x, y: x * 10 + y)
+    a, b = jt.array([1.0]), jt.array([2.0])
+
+    found = [function(a, a).item(), function(a, b).item(), function(b, a).item(), function(b, b).item()]
+
+    assert found == [11.0, 12.0, 21.0, 22.0]
+
+
+@pytest.mark.parametrize(("one", "other"), [(0.0, -0.0), (1, True), (1, 1.0), ((1, 2), (1.0, 2.0))])
+def test_arguments_that_are_equal_and_not_the_same_are_told_apart(one, other):
+    seen = []
+
+    @template
+    def function(x, k):
+        seen.append(repr(k))
+        return x * 2
+
+    for k in (one, other, one, other):
+        function(jt.array([1.0]), k)
+
+    assert seen == [repr(one), repr(other)]
+
+
+def test_shapes_dtypes_names_and_no_grad_make_kinds_of_their_own():
+    function, runs = counted(lambda x, k=1: x * k)
+    x = jt.array([1.0, 2.0])
+
+    assert function(x).requires_grad
+    with jt.no_grad():
+        assert not function(x).requires_grad
+    assert not function(x.detach()).requires_grad
+    assert str(function(x.double()).dtype) == "float64"
+    assert function(x, k=2).tolist() == [2.0, 4.0]
+    assert function(jt.array([[1.0]])).shape == (1, 1)
+    assert len(runs) == 6
+
+
+def test_random_numbers_are_drawn_anew_by_every_call():
+    function, runs = counted(lambda x: x + jt.rand(3))
+    x = jt.zeros(3)
+
+    assert function(x).tolist() != function(x).tolist()
+    assert len(runs) == 2
+
+
+def test_a_var_from_elsewhere_is_read_anew_by_every_call():
+    outside = {"now": jt.array([1.0])}
+    function, _ = counted(lambda x: x + outside["now"] * 2)
+    x = jt.array([0.0])
+    assert function(x).item() == 2.0
+
+    outside["now"] = jt.array([5.0])
+
+    assert function(x).item() == 10.0
+
+
+def test_what_is_handed_through_stays_the_same_var():
+    function, _ = counted(lambda x, skip: x if skip else x * 2)
+    x = jt.array([1.0])
+    assert all(function(x, True) is x for _ in range(3))
+
+
+def test_a_gradient_of_ones_own_is_kept():
+    class Tripled(jt.Function):
+        def execute(self, x):
+            return x * 1
+
+        def grad(self, dout):
+            return dout * 3
+
+    function, _ = counted(lambda x: Tripled()(x) * 2)
+    for _ in range(2):
+        x = jt.array([1.0])
+        assert jt.grad(function(x).sum(), x).item() == 6.0
+
+
+def test_arguments_that_cannot_be_looked_up_build_the_graph_themselves():
+    function, runs = counted(lambda x, shape: x.reshape(shape))
+    for _ in range(2):
+        assert function(jt.ones(4), [2, 2]).shape == (2, 2)
+    assert len(runs) == 2
+
+
+def test_a_mistake_is_an_error_each_time():
+    function, runs = counted(lambda x: x.reshape(3))
+    for _ in range(2):
+        with pytest.raises(jt.ShapeError, match=r"\(4,\)") as error:
+            function(jt.ones(4))
+        assert error.value.__context__ is None
+    assert len(runs) == 2
+
+
+def test_a_copied_node_belongs_to_the_line_that_called():
+    function, _ = counted(lambda x: x * 2)
+    x = jt.array([1.0])
+    function(x)
+    here = function(x)  # this line
+    assert "this line" in here.node.line
+
+
+def test_a_trace_sees_the_copied_nodes():
+    function, _ = counted(lambda x: (x * 2).sum())
+    x = jt.array([1.0])
+    function(x)
+    with jt.trace() as t:
+        function(x)
+    assert [b.op for b in t.built] == ["number", "multiply", "sum"]
+
+
+def test_several_answers_are_handed_out_as_a_tuple():
+    function, runs = counted(lambda x: (x * 2, x + 1))
+    for _ in range(2):
+        a, b = function(jt.array([3.0]))
+        assert (a.item(), b.item()) == (6.0, 4.0)
+    assert len(runs) == 1

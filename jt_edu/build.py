@@ -22,6 +22,7 @@ from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.expression import ravel, unravel
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, counter, counters
+from jt_edu.memory import pool
 from jt_edu.meta import CONSTANT, COUNTERS, SOURCE, Elementwise, Reindex, reindex
 from jt_edu.settings import Context, current
 
@@ -86,7 +87,9 @@ def _array_of(data: Any, wanted: DType | None) -> tuple[np.ndarray[Any, Any], DT
         return to_bfloat16(array), wanted
     with np.errstate(all="ignore"):
         cast_array = array.real if array.dtype.kind == "c" and wanted.kind != "c" else array
-        return np.array(cast_array, wanted.storage, order="C", copy=True), wanted
+        copy = pool.empty(np.shape(cast_array), wanted.storage)
+        copy[...] = cast_array
+        return copy, wanted
 
 
 def _nested(data: Any) -> np.ndarray[Any, Any]:

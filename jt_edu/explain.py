@@ -32,6 +32,7 @@ from jt_edu.var import Var
 
 SHORT = 160  # rows that `repr` shows
 LOOP = re.compile(r"( *)for (\w+) in range\((.+)\):")
+BLOCK = re.compile(r" {4}(for \w+ in range\()b\d+, minimum\(b\d+ \+ \d+, (\w+)\)")  # of a sum in blocks
 
 
 @dataclass(frozen=True)
@@ -204,11 +205,8 @@ def loops_in_words(step: Step) -> str:
         return f"written by hand, {step.span} independent part{'s' if step.span != 1 else ''}"
     lengths = {p.name: str(a) for p, a in zip(step.source.parameters, step.arguments, strict=False)}
     lengths["lo, hi"] = str(step.span)
-    loops = [
-        (len(m[1]), f"each {m[2]} of {lengths.get(m[3], m[3])}")
-        for m in map(LOOP.match, step.source.text.splitlines())
-        if m
-    ]
+    found = [m for m in map(LOOP.match, BLOCK.sub(r"\1\2", step.source.text).splitlines()) if m and m[2][0] != "b"]
+    loops = [(len(m[1]), f"each {m[2]} of {lengths.get(m[3], m[3])}") for m in found]
     words = _nested(loops)
     if step.kind == "product":
         return "a matrix product by BLAS" + (f", {words}" if words else "")

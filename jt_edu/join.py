@@ -66,7 +66,6 @@ class Stage:
 
     loops: tuple[int, ...]
     anchors: list[Anchor]
-    rows: list[Anchor] = field(default_factory=list)  # whose values are only computed here, and summed by a later stage
 
 
 @dataclass(eq=False)

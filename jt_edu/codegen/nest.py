@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import replace
 from functools import reduce
 
 from jt_edu.codegen.tree import Access, Block, Item, Loop, Nest, Start, Store, Update, Value
@@ -34,16 +33,18 @@ class Builder:
     """Builds the Nest of one kernel of loops; `stored` says which anchors are written to arrays."""
 
     def __init__(self, kernel: Kernel, stored: set[Node]) -> None:
-        self.kernel, self.stored = split_sums(kernel), stored
+        self.kernel, self.stored = kernel, stored
         self.blocks, self.axes = [Block()], [-1]
         self.memo: list[dict[tuple[object, ...], Value]] = [{}]
         self.registers: dict[Node, Value] = {}
         self.at_close: dict[int, list[tuple[Update, Anchor]]] = {}
         self.written: set[Node] = set()
         self.rows = shared_rows(kernel)
-        self.filled: dict[tuple[Term, Walk], Access] = {}  # rows of terms that an earlier stage computed
-        self.fresh: dict[tuple[Term, Walk], Access] = {}
+        self.homes = homes(kernel, self.rows, stored)
+        self.filled: set[tuple[Term, Walk]] = set()  # terms of which an earlier stage has kept the row
+        self.fresh: set[tuple[Term, Walk]] = set()
         self.walk: Walk = ((), ())  # of the anchor at hand
+        self.here: tuple[int, ...] = ()  # its loops
         self.kept: list[set[int]] = []
         self.work = 0.0
 
@@ -73,7 +74,7 @@ class Builder:
         for axis in stage.loops[len(self.kernel.outer) :]:
             self._open(axis)
         for anchor in stage.anchors:
-            self.walk = walk_of(anchor, self.kernel)
+            self.walk, self.here = walk_of(anchor, self.kernel), anchor.axes
             here = tuple(counter(a) for a in anchor.axes)
             assert anchor.term is not None, "whole-array work has no loops"
             value = self.value(anchor.term, here)
@@ -84,10 +85,6 @@ class Builder:
                 self.registers[anchor.node] = value
                 self._write(anchor.node, value, anchor.node.shape, here)
                 self.kept.append(set(anchor.axes))
-        for anchor in stage.rows:
-            self.walk = walk_of(anchor, self.kernel)
-            assert anchor.term is not None, "rows hold computed values"
-            self._fill_row(anchor.term, self.value(anchor.term, tuple(counter(a) for a in anchor.axes)))
         self._close_to(len(self.kernel.outer))
         self.filled |= self.fresh
         for anchor in stage.anchors:
@@ -118,31 +115,34 @@ class Builder:
         for memo in self.memo:
             if key in memo:
                 return memo[key]
-        kept = self.filled.get((term, self.walk))
-        made = self._made(term, where, guard, here) if kept is None else self._row(term, kept)
+        kept = (term, self.walk) in self.filled
+        made = self._row(term) if kept else self._made(term, where, guard, here)
         self.memo[made.depth][key] = made
         self.blocks[made.depth].items.append(made)
-        if (term, self.walk) in self.rows and kept is None:
+        if (term, self.walk) in self.rows and not kept and (term, self.walk) not in self.fresh:
             self._fill_row(term, made)
         return made
 
     def _fill_row(self, term: Term, value: Value) -> None:
         """Keep what a later loop of the same row needs again."""
-        if (term, self.walk) in self.fresh:
-            return
-        inner = self.axes[len(self.kernel.outer) + 1 :]
-        shape = tuple(self.kernel.extents[a] for a in inner)
-        dtype = float32 if term.node.dtype.is_half else term.node.dtype
-        access = Access("scratch", term.node, tuple(counter(a) for a in inner), shape, dtype)
-        self.fresh[term, self.walk] = access
+        self.fresh.add((term, self.walk))
+        access = self._row_cell(term)
         value.used_at(value.depth)
         self.blocks[-1].items.append(Store(term.node, access, value))
 
-    def _row(self, term: Term, kept: Access) -> Value:
+    def _row(self, term: Term) -> Value:
         """What an earlier loop of the same row has computed."""
-        inner = tuple(counter(a) for a in self.axes[len(self.kernel.outer) + 1 :])
-        access = Access("scratch", term.node, inner, kept.shape, kept.dtype)
-        return Value("row", term.node, len(self.blocks) - 1, access=access)
+        return Value("row", term.node, len(self.blocks) - 1, access=self._row_cell(term))
+
+    def _row_cell(self, term: Term) -> Access:
+        """Where a row is kept: in the output that takes its place later, or in memory of its own."""
+        home = self.homes.get((term, self.walk))
+        if home is not None:
+            return Access("out", home, tuple(counter(a) for a in self.here), home.shape)
+        inner = self.axes[len(self.kernel.outer) + 1 :]
+        shape = tuple(self.kernel.extents[a] for a in inner)
+        dtype = float32 if term.node.dtype.is_half else term.node.dtype
+        return Access("scratch", term.node, tuple(counter(a) for a in inner), shape, dtype)
 
     def _made(self, term: Term, where: Place, guard: Index | None, here: Place) -> Value:
         if term.kind == "number":
@@ -191,7 +191,7 @@ class Builder:
         assert isinstance(op, ReindexReduce), "only reductions accumulate"
         contraction = is_contraction(anchor)
         dtype = accumulator(anchor.node.dtype, op.reducer, contraction)
-        update = Update(anchor.node, REDUCERS[op.reducer], dtype, value)
+        update = Update(anchor.node, REDUCERS[op.reducer], dtype, value, blocked=is_expensive_sum(anchor))
         value.used_at(len(self.blocks) - 1)
         kept = {anchor.axes[k] for k in anchor.kept} if anchor.kept is not None else set()
         self.kept.append(kept)
@@ -277,30 +277,8 @@ def is_contraction(anchor: Anchor) -> bool:
     return source.data is None and source.op.name == "multiply" and len(views) == 2 and anchor.by_rows < 0
 
 
-def split_sums(kernel: Kernel) -> Kernel:
-    """Sum expensive values in a loop of their own, behind the one that computes them.
-
-    Sums of float32 are kept in float64, of which a register holds half as many; a loop that does both would compute
-    the expensive part half as fast.
-    """
-    stages = []
-    for stage in kernel.stages:
-        sums = [a for a in stage.anchors if kernel.outer and _expensive_sum(a)]
-        if not sums:
-            stages.append(stage)
-            continue
-        inner = stage.loops[len(kernel.outer) :]
-        fresh = dict(zip(inner, kernel.new_loops(kernel.extents[a] for a in inner), strict=True))
-        first = [replace(a) for a in sums]
-        for a in sums:
-            a.axes = tuple(fresh.get(k, k) for k in a.axes)
-        others = [a for a in stage.anchors if a not in sums]
-        stages += [Stage(stage.loops, others, first), Stage(kernel.outer + tuple(fresh.values()), sums)]
-    kernel.stages = stages
-    return kernel
-
-
-def _expensive_sum(anchor: Anchor) -> bool:
+def is_expensive_sum(anchor: Anchor) -> bool:
+    """Whether float64 lanes would slow down what is summed: a register holds half as many of them."""
     op = anchor.node.op
     adds = isinstance(op, ReindexReduce) and op.reducer == "add" and anchor.by_rows >= 0 and anchor.node.dtype.size <= 4
     return adds and anchor.node.dtype.kind == "f" and anchor.term is not None and work(anchor.term) >= EXPENSIVE
@@ -323,7 +301,7 @@ def shared_rows(kernel: Kernel) -> set[tuple[Term, Walk]]:
     """Terms worth keeping in a row: expensive, and computed by several loops of the same row (the exp of a softmax)."""
     seen: dict[tuple[Term, Walk], set[int]] = {}
     for number, stage in enumerate(kernel.stages if kernel.outer else ()):
-        for anchor in (*stage.anchors, *stage.rows):
+        for anchor in stage.anchors:
             walk = walk_of(anchor, kernel)
             for term in anchor.term.parts if anchor.term is not None else ():
                 if term.kind == "compute" and counters_under(term) - set(walk[1]):
@@ -333,6 +311,29 @@ def shared_rows(kernel: Kernel) -> set[tuple[Term, Walk]]:
     kept = shared - below
     count = Counter(term.node for term, _ in kept)
     return {(t, w) for t, w in kept if count[t.node] == 1}  # a row belongs to a node: two of its terms would share it
+
+
+def homes(kernel: Kernel, rows: set[tuple[Term, Walk]], stored: set[Node]) -> dict[tuple[Term, Walk], Node]:
+    """Rows that can be kept in an output: one of the same shape and dtype, written when the row is needed no more."""
+    found: dict[tuple[Term, Walk], Node] = {}
+    for number, stage in enumerate(kernel.stages):
+        for anchor in stage.anchors:
+            walk, node = walk_of(anchor, kernel), anchor.node
+            if anchor.reduces or node not in stored or node.dtype.is_half or node in found.values():
+                continue
+            later = {
+                t
+                for s in kernel.stages[number + 1 :]
+                for a in s.anchors
+                for t in (a.term.parts if a.term is not None else ())
+            }
+            mine = set(anchor.term.parts) if anchor.term is not None else set()
+            for term, one in rows:
+                fits = one == walk and term.node.dtype == node.dtype and term.node is not node
+                if fits and term in mine and term not in later and (term, one) not in found:
+                    found[term, one] = node
+                    break
+    return found
 
 
 def counters_under(term: Term) -> frozenset[int]:

@@ -24,6 +24,8 @@ from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, render
 from jt_edu.meta import Elementwise, ReindexReduce
 
+BLOCK = 256  # float32 numbers that are summed as such: a lane of a register adds up 8 to 32 of them
+
 
 @dataclass(frozen=True, eq=False)
 class Argument:
@@ -56,6 +58,7 @@ class Printer:
         self.axes: dict[int, str] = {}
         self.names: dict[Value | Update, str] = {}
         self.counts: dict[str, int] = {}
+        self.shifted: set[int] = set()  # loops that do not begin at 0
 
     def print(self) -> Text:
         """Header, imports of what the body calls, and the body."""
@@ -103,12 +106,34 @@ class Printer:
         name = self.axes.setdefault(loop.axis, f"i{len(self.axes)}")
         if loop.axis == self.nest.span:
             self._write(depth, f"for {name} in range(lo, hi):")
-        else:
-            length = self._parameter(
-                ("n", loop.axis), "n", "int64", Argument("length", length=self.nest.extents[loop.axis])
-            )
-            self._write(depth, f"for {name} in range({length}):")
+            self._block(loop.body, depth + 1)
+            return
+        length = self._parameter(
+            ("n", loop.axis), "n", "int64", Argument("length", length=self.nest.extents[loop.axis])
+        )
+        sums = [i for i in loop.body.items if isinstance(i, Update) and i.blocked and i in self.names]
+        if sums:
+            self._loop_in_blocks(loop, sums, length, depth)
+            return
+        self._write(depth, f"for {name} in range({length}):")
         self._block(loop.body, depth + 1)
+
+    def _loop_in_blocks(self, loop: Loop, sums: list[Update], length: str, depth: int) -> None:
+        """Sum a block in the narrow dtype of its values, then add it to the wide accumulator."""
+        counter, begin = self.axes[loop.axis], self._new("b")
+        wide = {update: self.names[update] for update in sums}
+        self._write(depth, f"for {begin} in range(0, {length}, {BLOCK}):")
+        for update in sums:
+            self.names[update] = self._new("p")
+            self._write(depth + 1, f"{self.names[update]} = float32(0)", update.node)
+        self._write(depth + 1, f"for {counter} in range({begin}, minimum({begin} + {BLOCK}, {length})):")
+        self.shifted.add(loop.axis)
+        self._block(loop.body, depth + 2)
+        self.shifted.discard(loop.axis)
+        for update in sums:
+            self._write(depth + 1, f"{wide[update]} = {wide[update]} + {self.names[update]}", update.node)
+        for update, name in wide.items():
+            self.names[update] = name
 
     def _start(self, update: Update, depth: int) -> None:
         first = _literal(update.reducer.start(update.dtype), update.dtype)
@@ -216,7 +241,8 @@ class Printer:
     def _position(self, index: Index) -> str:
         """An index inside brackets: `at(...)` unless it is the counter of a loop that begins at 0."""
         text = self._index(index)
-        if index.op == "int" or (index.op == "counter" and index.args[0] != self.nest.span):
+        plain = index.op == "counter" and index.args[0] != self.nest.span and index.args[0] not in self.shifted
+        if index.op == "int" or plain:
             return text
         return f"at({text})"
 

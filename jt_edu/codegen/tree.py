@@ -67,6 +67,7 @@ class Update:
     value: Value | None = None
     access: Access | None = None
     guard: Value | None = None
+    blocked: bool = False  # blocks are summed as what they are made of, then added up in `dtype`
 
 
 @dataclass(eq=False)

@@ -86,7 +86,8 @@ class Expression:
             return self.value(node.inputs[0], where, view, guard)
         here = where if view == node.shape else unravel(ravel(where, view), node.shape)
         if isinstance(node.op, Counter):
-            return Term("counter", node, (here[node.op.axis],))
+            index = here[node.op.axis]  # an index array is looked into only where the guard lets it
+            return Term("counter", node, (index,), guard=guard if looks_up(index) else None)
         if isinstance(node.op, Reindex):
             return self._moved(node, node.op, here, guard)
         return Term("load", node, where, view, guard)  # Code and HostCall
@@ -100,6 +101,11 @@ class Expression:
             return self.value(source, there, None, guard)
         both_guards = inside if guard is None else both(guard, inside)
         return Term("fill", node, here, (), inside, (self.value(source, there, None, both_guards),), guard)
+
+
+def looks_up(index: Index) -> bool:
+    """Whether an index expression reads an index array."""
+    return index.op == "load" or any(looks_up(a) for a in index.args if isinstance(a, Index))
 
 
 def condition(op: Reindex | ReindexReduce, here: Place, there: Place, shape: Shape) -> Index | None:

@@ -160,10 +160,10 @@ class Var(Reindexing):
     def numpy(self) -> np.ndarray[Any, Any]:
         """Its numbers as a NumPy array that shares this Var's memory; bfloat16, which NumPy lacks, becomes float32."""
         run((self._node,), "numpy() or item()")
-        data = np.asarray(self._node.data, None if self._node.op is not CONSTANT else self.dtype.storage)
-        if self.dtype == bfloat16:
-            return (data.astype(np.uint32) << 16).view(np.float32)
-        return data
+        data, half = self._node.data, self.dtype == bfloat16
+        if self._node.op is CONSTANT:
+            return np.asarray(data, np.float32 if half else self.dtype.storage)
+        return (data.astype(np.uint32) << 16).view(np.float32) if half else np.asarray(data)
 
     @property
     def data(self) -> np.ndarray[Any, Any]:

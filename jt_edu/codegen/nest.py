@@ -147,10 +147,11 @@ class Builder:
     def _made(self, term: Term, where: Place, guard: Index | None, here: Place) -> Value:
         if term.kind == "number":
             return Value("number", term.node, 0)
-        if term.kind == "counter":
-            return Value("counter", term.node, self._depth(*where), index=where[0])
         condition_value = None if guard is None else self.guard(guard, term.node)
         least = condition_value.depth if condition_value is not None else 0
+        if term.kind == "counter":
+            depth = max(self._depth(*where), least)
+            return Value("counter", term.node, depth, index=where[0], guard=condition_value)
         if term.kind == "load":
             access = Access("in", term.node, where, term.view)
             if term.node in self.written:  # by an earlier loop of this row, so not before it

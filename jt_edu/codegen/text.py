@@ -184,7 +184,8 @@ class Printer:
                 return self._load(value, None)
             case "counter" | "guard":
                 assert value.index is not None, "counters and guards are index expressions"
-                return " and ".join([*(self._use(o) for o in value.operands), self._index(value.index)])
+                text = " and ".join([*(self._use(o) for o in value.operands), self._index(value.index)])
+                return text if value.guard is None else f"({text} if {self._use(value.guard)} else 0)"
             case "final":
                 assert value.register is not None, "a final value has an accumulator"
                 same = value.register.dtype == dtype

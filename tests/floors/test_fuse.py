@@ -322,3 +322,11 @@ def test_two_expensive_values_of_one_operator_do_not_share_a_row(backend):
         del e_, r_
 
         np.testing.assert_allclose(v.numpy(), (e * r) / (e + 2 * r).max(1, keepdims=True), rtol=1e-12)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_an_index_array_is_looked_into_only_where_the_guard_around_it_lets_it(backend):
+    with jt.flag_scope(backend=backend):
+        c = jt.concat([jt.arange(4)[jt.array([0, 1, 3])], jt.array([9])])
+
+        np.testing.assert_array_equal((c[1:] - c[:-1]).numpy(), [1, 2, 6])

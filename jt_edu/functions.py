@@ -14,7 +14,21 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from jt_edu.dtypes import DType, as_dtype, bool_, float64, float_of, int8, promote, real_of
+from jt_edu.dtypes import (
+    DType,
+    as_dtype,
+    bool_,
+    complex64,
+    complex128,
+    float32,
+    float64,
+    float_of,
+    int8,
+    int32,
+    promote,
+    real_of,
+    uint8,
+)
 from jt_edu.errors import DtypeError
 from jt_edu.meta import Elementwise, Rule
 
@@ -23,6 +37,11 @@ Rules = tuple[Rule | None, ...]
 
 def _unary(name: str, gradient: Rule | None, weight: int = 8, rule: str = "float", body: str = "") -> Elementwise:
     return Elementwise(name, body or f"{name}({{0}})", rule, (gradient,) if gradient else (), weight)
+
+
+def _flat(o: Any, d: Any, *inputs: Any) -> Any:
+    """The gradient of a staircase: 0."""
+    return d * 0
 
 
 # arithmetic
@@ -36,10 +55,14 @@ DIVIDE = Elementwise(
     "divide", "divide({0}, {1})", "divide",
     (lambda o, d, x, y: d / y.conj(), lambda o, d, x, y: -d * (o / y).conj()), 2,
 )  # fmt: skip
-FLOOR_DIVIDE = Elementwise("floor_divide", "floor_divide({0}, {1})", "count", (), 4)
+FLOOR_DIVIDE = Elementwise("floor_divide", "floor_divide({0}, {1})", "count", (_flat, _flat), 4)
 REMAINDER = Elementwise(
     "remainder", "remainder({0}, {1})", "count",
     (lambda o, d, x, y: d, lambda o, d, x, y: -d * FLOOR_DIVIDE(x, y)), 4,
+)  # fmt: skip
+FMOD = Elementwise(
+    "fmod", "fmod({0}, {1})", "count",
+    (lambda o, d, x, y: d, lambda o, d, x, y: -d * TRUNC(x / y)), 4,
 )  # fmt: skip
 POWER = Elementwise(
     "power", "power({0}, {1})", "power",
@@ -61,6 +84,17 @@ MINIMUM = Elementwise(
     "minimum", "minimum({0}, {1})", "ordered",
     (lambda o, d, x, y: d * _share(x, y, x < y), lambda o, d, x, y: d * _share(x, y, y < x)), 1, {"b": "{0} and {1}"},
 )  # fmt: skip
+FMAX = Elementwise(
+    "fmax", "fmax({0}, {1})", "ordered",
+    (lambda o, d, x, y: d.keep_where((x >= y) | ISNAN(y)), lambda o, d, x, y: d.where_not((x >= y) | ISNAN(y), 0)),
+)  # fmt: skip
+FMIN = Elementwise(
+    "fmin", "fmin({0}, {1})", "ordered",
+    (lambda o, d, x, y: d.keep_where((x <= y) | ISNAN(y)), lambda o, d, x, y: d.where_not((x <= y) | ISNAN(y), 0)),
+)  # fmt: skip
+COPYSIGN = Elementwise(
+    "copysign", "copysign({0}, {1})", "float_real", (lambda o, d, x, y: d * (SIGN(x) * SIGN(o)), _flat), 2
+)
 SELECT = Elementwise(
     "select", "select({0}, {1}, {2})", "select",
     (None, lambda o, d, c, x, y: d.keep_where(c), lambda o, d, c, x, y: d.where_not(c, 0)),
@@ -94,7 +128,10 @@ BITWISE_XOR = Elementwise("bitwise_xor", "{0} ^ {1}", "bits", (), 1, {"b": "{0} 
 INVERT = Elementwise("invert", "~{0}", "bits", (), 1, {"b": "not {0}"})
 LEFT_SHIFT = Elementwise("left_shift", "shift_left({0}, {1})", "whole")
 RIGHT_SHIFT = Elementwise("right_shift", "shift_right({0}, {1})", "whole")
-ISNAN = Elementwise("isnan", "isnan({0})", "test")
+SIGNBIT = Elementwise("signbit", "signbit({0})", "test_real", (), 1, {"b": "{0} < 0", "i": "{0} < 0", "u": "{0} < 0"})
+BIT_COUNT = Elementwise("bitwise_count", "bit_count({0})", "bit_count")
+GCD = Elementwise("gcd", "gcd({0}, {1})", "integer", (), 40)
+ISNAN: Elementwise = Elementwise("isnan", "isnan({0})", "test")
 ISINF = Elementwise("isinf", "isinf({0})", "test")
 ISFINITE = Elementwise("isfinite", "isfinite({0})", "test")
 
@@ -104,11 +141,63 @@ EXPM1 = _unary("expm1", lambda o, d, x: d * (o + 1).conj())
 LOG: Elementwise = _unary("log", lambda o, d, x: d / x.conj())
 LOG1P = _unary("log1p", lambda o, d, x: d / (x + 1).conj())
 LOG2 = _unary("log2", lambda o, d, x: d / (x.conj() * math.log(2)))
+LOG10 = _unary("log10", lambda o, d, x: d / (x.conj() * math.log(10)))
+EXP2 = _unary("exp2", lambda o, d, x: d * (o * math.log(2)).conj())
+LOGADDEXP = Elementwise(
+    "logaddexp", "logaddexp({0}, {1})", "float_real",
+    (lambda o, d, x, y: d * _rises(x, y), lambda o, d, x, y: d * _rises(y, x)), 16,
+)  # fmt: skip
+LOGADDEXP2 = Elementwise(
+    "logaddexp2", "logaddexp2({0}, {1})", "float_real",
+    (lambda o, d, x, y: d * _rises(x, y, math.log(2)), lambda o, d, x, y: d * _rises(y, x, math.log(2))), 16,
+)  # fmt: skip
+CBRT = _unary("cbrt", lambda o, d, x: d / (o * o * 3), 16, "float_real")
 SQRT = _unary("sqrt", lambda o, d, x: d / (o * 2).conj(), 4)
 RSQRT = _unary("rsqrt", lambda o, d, x: d * (o / x * -0.5).conj(), 6)
 SIGMOID = _unary("sigmoid", lambda o, d, x: d * (o - o * o).conj())
 ERF = _unary("erf", lambda o, d, x: d * (EXP(-(x * x)) * (2 / math.sqrt(math.pi))), 8, "float_real")
 ERFINV = _unary("erfinv", lambda o, d, x: d * (EXP(o * o) * (math.sqrt(math.pi) / 2)), 20, "float_real")
+
+
+def _rises(x: Any, y: Any, scale: float = 1.0) -> Any:
+    """e ** x / (e ** x + e ** y): how much of a logaddexp is due to x; half of it where both are the same infinity."""
+    return SIGMOID((x - y).where_not(x == y, 0) * scale)
+
+
+# special functions
+_GAUSS = 2 / math.sqrt(math.pi)
+ERFC = _unary("erfc", lambda o, d, x: d * (EXP(-(x * x)) * -_GAUSS), 24, "float_real")
+ERFCX = _unary("erfcx", lambda o, d, x: d * (x * o * 2 - _GAUSS), 24, "float_real")
+GAMMA = _unary("gamma", lambda o, d, x: d * (o * DIGAMMA(x)), 60, "float_real")
+LGAMMA = _unary("lgamma", lambda o, d, x: d * DIGAMMA(x), 60, "float_real")
+DIGAMMA: Elementwise = _unary("digamma", lambda o, d, x: d * POLYGAMMA(x, 1), 60, "float_real")
+POLYGAMMA: Elementwise = Elementwise(
+    "polygamma", "polygamma({1}, {0})", "float_real", (lambda o, d, x, n: d * POLYGAMMA(x, n + 1),), 200
+)
+ZETA: Elementwise = Elementwise(
+    "zeta", "zeta({0}, {1})", "float_real", (None, lambda o, d, s, q: d * (ZETA(s + 1, q) * -s)), 200
+)
+I0 = _unary("i0", lambda o, d, x: d * I1(x), 80, "float_real", "bessel0({0})")
+I1: Elementwise = _unary("i1", lambda o, d, x: d * (I0(x) - _by(o, x)), 80, "float_real", "bessel1({0})")
+I0E = _unary("i0e", lambda o, d, x: d * (I1E(x) - SIGN(x) * o), 80, "float_real", "bessel0e({0})")
+I1E: Elementwise = _unary(
+    "i1e", lambda o, d, x: d * (I0E(x) - SIGN(x) * o - _by(o, x)), 80, "float_real", "bessel1e({0})"
+)
+XLOGY = Elementwise(
+    "xlogy", "select(({0} == 0) & ({1} == {1}), {0}, {0} * log({1}))", "float_real",
+    (lambda o, d, x, y: d * LOG(y).where_not((x == 0) & (y <= 0), 0), lambda o, d, x, y: d * (x / y)), 10,
+)  # fmt: skip
+XLOG1PY = Elementwise(
+    "xlog1py", "select(({0} == 0) & ({1} == {1}), {0}, {0} * log1p({1}))", "float_real",
+    (lambda o, d, x, y: d * LOG1P(y).where_not((x == 0) & (y <= -1), 0), lambda o, d, x, y: d * (x / (y + 1))), 10,
+)  # fmt: skip
+ENTR = _unary("entr", lambda o, d, x: d * (-LOG(x) - 1), 10, "float_real", "select({0} == 0, {0}, -({0} * log({0})))")
+
+
+def _by(o: Any, x: Any) -> Any:
+    """o / x, and its limit 1/2 at 0: the slope of I1."""
+    return (o / x.where_not(x == 0, 1)).where_not(x == 0, 0.5)
+
 
 # trigonometry, circular and hyperbolic
 SIN = _unary("sin", lambda o, d, x: d * COS(x).conj())
@@ -125,27 +214,40 @@ ACOSH = _unary("acosh", lambda o, d, x: d * (RSQRT(x - 1) * RSQRT(x + 1)).conj()
 ATANH = _unary("atanh", lambda o, d, x: d / (1 - x * x).conj(), 20)
 ATAN2 = Elementwise(
     "atan2", "atan2({0}, {1})", "float_real",
-    (lambda o, d, y, x: d * x / (x * x + y * y), lambda o, d, y, x: -d * y / (x * x + y * y)), 30,
+    (lambda o, d, y, x: d * x / _square(x, y), lambda o, d, y, x: -d * y / _square(x, y)), 30,
 )  # fmt: skip
 HYPOT = Elementwise(
     "hypot", "hypot({0}, {1})", "float_real", (lambda o, d, x, y: d * x / o, lambda o, d, x, y: d * y / o), 8
 )
 
 
-# rounding, and parts of complex numbers
-def _flat(o: Any, d: Any, x: Any) -> Any:
-    """The gradient of a staircase: 0."""
-    return d * 0
+def _square(x: Any, y: Any) -> Any:
+    """|(x, y)| ** 2; 1 at the origin, where the angle has no slope: 0 / 1 is PyTorch's answer."""
+    return (x * x + y * y).where_not((x == 0) & (y == 0), 1)
 
 
+# rounding, and parts of numbers
 FLOOR = Elementwise("floor", "floor({0})", "real", (_flat,), 1, {"b": "{0}"})
 CEIL = Elementwise("ceil", "ceil({0})", "real", (_flat,), 1, {"b": "{0}"})
-TRUNC = Elementwise("trunc", "trunc({0})", "real", (_flat,), 1, {"b": "{0}"})
+TRUNC: Elementwise = Elementwise("trunc", "trunc({0})", "real", (_flat,), 1, {"b": "{0}"})
 ROUND = _unary("round", _flat, 1, "round", "round_even({0})")
+FRACTION = _unary("fraction", lambda o, d, x: d, 2, "float_real")
+MANTISSA = _unary("mantissa", lambda o, d, x: LDEXP(d, -EXPONENT(x).cast(d.dtype)), 4, "float_real")
+EXPONENT: Elementwise = _unary("exponent", None, 4, "exponent")
+LDEXP: Elementwise = Elementwise("ldexp", "ldexp({0}, {1})", "float_real", (lambda o, d, x, n: LDEXP(d, n),), 6)
 COPY = _unary("copy", lambda o, d, x: d, 1, "same", "{0}")
 CONJ = _unary("conj", lambda o, d, x: d.conj(), 1, "same")
 REAL = _unary("real", lambda o, d, x: d.cast(x.dtype), 1, "part")
 IMAG = _unary("imag", lambda o, d, x: d.cast(x.dtype) * 1j, 1, "part")
+ANGLE = _unary(
+    "angle",
+    lambda o, d, z: d * (z / (z * z.conj()).where_not(z == 0, 1)) * 1j if z.dtype.kind == "c" else d * 0,
+    30,
+    "angle",
+)
+COMPLEX = Elementwise(
+    "complex", "complex_of({0}, {1})", "complex", (lambda o, d, x, y: REAL(d), lambda o, d, x, y: IMAG(d)), 1
+)
 
 # random bits (see random.py), and floats made of them
 BITS = Elementwise("random_bits", "philox({0}, {1})", "word", (), 20)
@@ -165,6 +267,18 @@ def cast_to(wanted: DType, found: DType) -> Elementwise:
         body = f"{short}_to_float(float_to_{short}({body}))"
     gradient: Rules = (lambda o, d, x: d.cast(x.dtype),) if wanted.is_float and found.is_float else ()
     return Elementwise(f"cast_{wanted}", body, wanted, gradient)
+
+
+@cache
+def next_after(d: DType) -> Elementwise:
+    """The next number of this dtype: halves are computed as float32, but their steps are wider."""
+    slopes: Rules = (lambda o, d, x, y: d, _flat)
+    if not d.is_half:
+        return Elementwise("nextafter", "nextafter({0}, {1})", "float_real", slopes, 4)
+    short = "half" if d == "float16" else "bfloat"
+    step = f"{short}_to_float(next_half(float_to_{short}({{0}}), float_to_{short}({{1}})))"
+    body = f"select(({{0}} == {{0}}) & ({{1}} == {{1}}), {step}, {{0}} + {{1}})"
+    return Elementwise("nextafter", body, "float_real", slopes, 6)
 
 
 def _not(kinds: str, why: str) -> Callable[[str, DType], None]:
@@ -192,6 +306,15 @@ def _always(wanted: DType) -> Callable[[DType], DType]:
     return lambda d: wanted
 
 
+def _part_of(d: DType) -> DType:
+    """The parts of complex numbers have 32 or 64 bits."""
+    return float32 if d.is_half or d.size < 4 else float_of(d)
+
+
+def _complex_of(d: DType) -> DType:
+    return complex64 if d is float32 else complex128
+
+
 # rule: (which dtypes are refused, what the inputs become, what the output becomes)
 RULES: dict[str, tuple[Callable[[str, DType], None], Callable[[DType], DType], Callable[[DType], DType]]] = {
     "same": (_any, _itself, _itself),
@@ -208,6 +331,12 @@ RULES: dict[str, tuple[Callable[[str, DType], None], Callable[[DType], DType], C
     "logic": (_any, _always(bool_), _itself),
     "bits": (_not("fc", "works on the bits of whole numbers"), _itself, _itself),
     "whole": (_not("fc", "works on whole numbers"), _count, _itself),
+    "integer": (_not("bfc", "works on integers (as in NumPy)"), _itself, _itself),
+    "bit_count": (_not("fc", "works on the bits of whole numbers"), _itself, _always(uint8)),
+    "test_real": (_not("c", "needs real numbers"), _itself, _always(bool_)),
+    "exponent": (_not("c", "needs real numbers"), float_of, _always(int32)),
+    "angle": (_any, float_of, real_of),
+    "complex": (_not("c", "needs the real and the imaginary part as real numbers"), _part_of, _complex_of),
     "test": (_any, _itself, _always(bool_)),
     "magnitude": (_any, _itself, real_of),
     "part": (_any, _itself, real_of),

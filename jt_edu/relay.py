@@ -63,13 +63,13 @@ def matrix_product(node: Node) -> Product | None:
         return None
     if source.op is not MULTIPLY or source.data is not None or source.dtype != node.dtype:
         return None
-    sides = [_plain_axes(i, source.shape) for i in source.inputs]
-    if sides[0] is None or sides[1] is None or min(source.shape, default=0) == 0:
+    if min(source.shape, default=0) == 0:
         return None
-    (a, in_a), (b, in_b) = sides[0], sides[1]
     out = [k for k in op.kept if source.shape[k] > 1]
     thin = any(source.shape[k] == 1 for k in op.kept)
-    return _sorted_out(node, source.shape, (a, in_a), (b, in_b), out, thin)
+    left, right = (_readings(i, source.shape) for i in source.inputs)
+    found = (_sorted_out(node, source.shape, a, b, out, thin) for a in left for b in right)
+    return next((product for product in found if product is not None), None)
 
 
 def _sorted_out(
@@ -100,16 +100,29 @@ def _sorted_out(
     return Product(node, sides[0], sides[1], *sizes)
 
 
-def _plain_axes(node: Node, loops: Shape) -> tuple[Node, Axes] | None:
-    """The array behind views that only pick counters, and the loop counter of each of its (longer than 1) axes."""
+def _readings(node: Node, loops: Shape) -> list[tuple[Node, Axes]]:
+    """The arrays that an input may be read from, and the loop counter of each of their (longer than 1) axes.
+
+    The first is the array behind all views that only pick counters: nothing is copied. Then the views themselves, the
+    innermost first: BLAS wants the axes of a role together, and a view, once stored, may have them so.
+    """
     where: tuple[Index, ...] = tuple(Index("counter", k) for k in range(len(loops)))
-    while node.data is None and isinstance(node.op, Reindex) and node.op.picks and not node.op.guards:
-        if node.op.valid is not None:
-            return None
-        where, node = tuple(w.at(where) for w in node.op.where), node.inputs[0]
-    if node.op is CONSTANT:
-        return None
-    axes = []
+    found: list[tuple[Node, Axes]] = []
+    while node.op is not CONSTANT:
+        axes = _axes(node, where, loops)
+        window = node.data is None and isinstance(node.op, Reindex) and math.prod(node.shape) == math.prod(loops)
+        if axes is not None and not window:
+            found.insert(0, (node, axes))
+        op = node.op
+        if node.data is not None or not isinstance(op, Reindex) or not op.picks or op.guards or op.valid is not None:
+            return found
+        where, node = tuple(w.at(where) for w in op.where), node.inputs[0]
+    return found
+
+
+def _axes(node: Node, where: tuple[Index, ...], loops: Shape) -> Axes | None:
+    """The counter of each axis; None where an axis is not one counter, or two are the same."""
+    axes: Axes = []
     for index, length in zip(where, node.shape, strict=True):
         if index.op == "counter":
             if length != loops[index.args[0]]:
@@ -117,5 +130,4 @@ def _plain_axes(node: Node, loops: Shape) -> tuple[Node, Axes] | None:
             axes += [index.args[0]] if length > 1 else []
         elif index != as_index(0) or length != 1:
             return None
-    window = node.data is None and isinstance(node.op, Reindex) and math.prod(node.shape) == math.prod(loops)
-    return (node, axes) if len(set(axes)) == len(axes) and not window else None
+    return axes if len(set(axes)) == len(axes) else None

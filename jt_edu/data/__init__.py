@@ -1,16 +1,69 @@
-"""data: examples in batches, toy data, and a line that tells how far training is. This file is a door: names only."""
+"""data: examples in batches, from memory, files and other processes, and a line that tells how far training is.
 
-from jt_edu.data.dataset import ArrayDataset, Dataset, TensorDataset, collate
+This file is a door: names only.
+"""
+
+from jt_edu.data import transform
+from jt_edu.data.cifar import CIFAR10, CIFAR100
+from jt_edu.data.collate import collate, default_collate, default_convert
+from jt_edu.data.combine import ChainDataset, ConcatDataset, IterableDataset, StackDataset, Subset, random_split
+from jt_edu.data.dataset import ArrayDataset, Dataset, TensorDataset
+from jt_edu.data.files import FileError
+from jt_edu.data.folder import DatasetFolder, ImageFolder
+from jt_edu.data.image import read_image
+from jt_edu.data.jobs import WorkerInfo, get_worker_info
+from jt_edu.data.loader import DataLoader, LengthError
+from jt_edu.data.mnist import MNIST, FashionMNIST, read_idx
 from jt_edu.data.progress import progress
+from jt_edu.data.sampler import (
+    BatchSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    SkipFirstBatches,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
 from jt_edu.data.toy import digits, moons, spirals
+from jt_edu.data.workers import WorkerError
 
 __all__ = [
     "ArrayDataset",
+    "BatchSampler",
+    "CIFAR10",
+    "CIFAR100",
+    "ChainDataset",
+    "ConcatDataset",
+    "DataLoader",
     "Dataset",
+    "DatasetFolder",
+    "FashionMNIST",
+    "FileError",
+    "ImageFolder",
+    "IterableDataset",
+    "LengthError",
+    "MNIST",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "SkipFirstBatches",
+    "StackDataset",
+    "Subset",
+    "SubsetRandomSampler",
     "TensorDataset",
+    "WeightedRandomSampler",
+    "WorkerError",
+    "WorkerInfo",
     "collate",
+    "default_collate",
+    "default_convert",
     "digits",
+    "get_worker_info",
     "moons",
     "progress",
+    "random_split",
+    "read_idx",
+    "read_image",
     "spirals",
+    "transform",
 ]

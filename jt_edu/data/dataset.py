@@ -10,8 +10,9 @@
     for x, y in Squares():          # x and y are Vars of shape (8,)
         ...
 
-The order of a shuffled epoch comes from NumPy's generator, which `jt.set_global_seed` seeds: the same seed gives the
-same epochs, and no two epochs are alike.
+The order of a shuffled epoch comes from the generator of this rank, which `jt.set_global_seed` seeds: the same seed
+gives the same epochs, and no two epochs are alike. `set_attrs(num_workers=2)` lets other processes make the batches;
+they are the same batches.
 """
 
 from __future__ import annotations
@@ -21,22 +22,34 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.data.checks import function, number, place, whole, yes_or_no
+from jt_edu.data.collate import as_array, collate, each_array
+from jt_edu.data.jobs import Batches, example
+from jt_edu.data.sampler import fresh_seed
+from jt_edu.data.workers import Fetching
+from jt_edu.errors import ArgumentError, RangeError, ShapeError
 from jt_edu.var import Var
 
-ATTRIBUTES = ("batch_size", "shuffle", "drop_last", "total_len", "stop_grad", "keep_numpy_array", "endless")
+LEAST = {"batch_size": 1, "total_len": 0, "num_workers": 0, "prefetch_factor": 1, "buffer_size": 1}
+SWITCHES = ("shuffle", "drop_last", "stop_grad", "keep_numpy_array", "endless", "persistent_workers")
+ATTRIBUTES = (*LEAST, *SWITCHES, "timeout", "worker_init_fn")
 
 
-class Dataset:
+class Dataset(Fetching):
     """Examples by number (`__getitem__`), batches by iteration; `len()` is the number of batches.
 
+    With `num_workers`, other processes make the batches ahead of time. They get a copy of the dataset when an epoch
+    begins, or, with `persistent_workers`, when the first one begins.
+
     Args:
-        batch_size: how many examples make a batch.
+        batch_size: how many examples make a batch, on all ranks together.
         shuffle: a new order for each epoch.
         drop_last: leave out the last batch if it is not full.
         stop_grad: batches take no part in gradients.
         keep_numpy_array: batches are NumPy arrays, not Vars.
         endless: iteration starts again after each epoch, and never ends.
+        num_workers: how many processes make batches; 0: this one does it itself.
+        buffer_size: bytes that batches made ahead of time may take, more or less.
 
     Example:
         >>> class Numbers(Dataset):
@@ -45,6 +58,8 @@ class Dataset:
         >>> numbers = Numbers(batch_size=2).set_attrs(total_len=3)
         >>> len(numbers), [batch.tolist() for batch in numbers]
         (2, [[0, 10], [20]])
+        >>> numbers
+        Numbers(3 examples, 2 batches of 2)
     """
 
     batch_size = 16
@@ -57,49 +72,60 @@ class Dataset:
 
     def __init__(
         self, batch_size: int = 16, shuffle: bool = False, drop_last: bool = False, stop_grad: bool = True,
-        keep_numpy_array: bool = False, endless: bool = False,
+        keep_numpy_array: bool = False, endless: bool = False, num_workers: int = 0,
+        buffer_size: int = Fetching.buffer_size,
     ) -> None:  # fmt: skip
         self.set_attrs(
             batch_size=batch_size, shuffle=shuffle, drop_last=drop_last, stop_grad=stop_grad,
-            keep_numpy_array=keep_numpy_array, endless=endless,
+            keep_numpy_array=keep_numpy_array, endless=endless, num_workers=num_workers, buffer_size=buffer_size,
         )  # fmt: skip
 
     def set_attrs(self, **attributes: Any) -> Any:
-        """Set batch_size, shuffle, drop_last, total_len, stop_grad, keep_numpy_array, endless. Returns this dataset."""
+        """Set any of the arguments above, or total_len, prefetch_factor, timeout, worker_init_fn, persistent_workers.
+
+        The last four are as for `DataLoader`. Workers that were kept are ended. Returns this dataset.
+        """
         for name, value in attributes.items():
             if name not in ATTRIBUTES:
                 raise ArgumentError("a dataset has the attributes " + ", ".join(ATTRIBUTES), name)
-            least = {"batch_size": 1, "total_len": 0}.get(name)
-            setattr(self, name, _yes_or_no(name, value) if least is None else _number(name, value, least))
+            setattr(self, name, _checked(name, value))
+        self.terminate()
         return self
 
     def __getitem__(self, k: int) -> Any:
         raise ArgumentError(f"{type(self).__name__} must say what example {k} is", "no __getitem__ method")
 
     def __len__(self) -> int:
-        self._check()
-        full, rest = divmod(self.total_len, self.batch_size)
+        full, rest = divmod(self._count(), self.batch_size)
         return full + (1 if rest and not self.drop_last else 0)
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        if self.total_len < 0 and type(self).__len__ is Dataset.__len__:
+            return f"{name}(total_len is not set)"
+        count, batches = self._count(), Dataset.__len__(self)
+        words = [_many(count, "example"), f"{_many(batches, 'batch')} of {self.batch_size}"]
+        said = {"shuffled": self.shuffle, "drop_last": self.drop_last, "endless": self.endless}
+        words += [word for word, yes in said.items() if yes]
+        words += [_many(self.num_workers, "worker")] if self.num_workers else []
+        return f"{name}({', '.join(words)})"
 
     def __iter__(self) -> Iterator[Any]:
         """Batches of one epoch (of all epochs, if `endless`)."""
-        if len(self) == 0:
-            why = f"{self.total_len} examples, batches of {self.batch_size}" + (", drop_last" if self.drop_last else "")
+        if Dataset.__len__(self) == 0:
+            why = f"{self._count()} examples, batches of {self.batch_size}" + (", drop_last" if self.drop_last else "")
             raise ArgumentError("an epoch has a batch at least", why, "a smaller batch_size, or drop_last=False")
-        while True:
-            order = self.order()
-            for k in range(len(self)):
-                yield self.to_vars(self.batch(order[k * self.batch_size : (k + 1) * self.batch_size]))
-            if not self.endless:
-                return
+        seed = fresh_seed(None)
+        for batch in self._fetch(Batches(self.batch, self), self._requests(np.random.default_rng(seed)), seed):
+            yield self.to_vars(batch)
 
-    def order(self) -> np.ndarray[Any, Any]:
+    def order(self, rng: np.random.Generator) -> Sequence[int] | np.ndarray[Any, Any]:
         """The numbers of the examples, in the order of the next epoch."""
-        return np.random.permutation(self.total_len) if self.shuffle else np.arange(self.total_len)  # noqa: NPY002
+        return rng.permutation(self._count()) if self.shuffle else np.arange(self._count())
 
     def batch(self, numbers: Sequence[int] | np.ndarray[Any, Any]) -> Any:
         """The examples with these numbers as one batch of arrays."""
-        return self.collate_batch([self._example(int(k)) for k in numbers])
+        return self.collate_batch([example(self, int(k)) for k in numbers])
 
     def collate_batch(self, examples: list[Any]) -> Any:
         """One batch from several examples; a subclass may do it in its own way."""
@@ -107,84 +133,43 @@ class Dataset:
 
     def to_vars(self, batch: Any) -> Any:
         """The arrays of a batch as Vars, inside of tuples, lists and dicts."""
-        if isinstance(batch, (tuple, list)):
-            return type(batch)(self.to_vars(part) for part in batch)
-        if isinstance(batch, dict):
-            return {name: self.to_vars(part) for name, part in batch.items()}
-        if not isinstance(batch, np.ndarray) or self.keep_numpy_array or batch.dtype.kind not in "biufc":
-            return batch
-        var = Var(batch)
-        return var.stop_grad() if self.stop_grad else var
+        return batch if self.keep_numpy_array else each_array(batch, self._var)
 
-    def _example(self, k: int) -> Any:
-        try:
-            return self[k]
-        except Exception as error:
-            error.add_note(f"in {type(self).__name__}.__getitem__({k})")
-            raise
+    def _var(self, array: np.ndarray[Any, Any]) -> Var:
+        return Var(array).stop_grad() if self.stop_grad else Var(array)
 
-    def _check(self) -> None:
+    def _requests(self, rng: np.random.Generator) -> Iterator[Any]:
+        """The numbers of each batch; every epoch of an endless dataset has an order of its own."""
+        while True:
+            order = self.order(rng)
+            for k in range(Dataset.__len__(self)):
+                yield order[k * self.batch_size : (k + 1) * self.batch_size]
+            if not self.endless:
+                return
+
+    def _count(self) -> int:
+        """How many examples: `total_len`, or what a `__len__` of the subclass says, as in PyTorch."""
+        if self.total_len < 0 and type(self).__len__ is not Dataset.__len__:
+            return whole(f"the length of {type(self).__name__}", len(self), 0)
         if self.total_len < 0:
             raise ArgumentError(
                 f"{type(self).__name__} must say how many examples it has", f"total_len {self.total_len}",
                 "self.set_attrs(total_len=...)",
             )  # fmt: skip
+        return self.total_len
 
 
-def _number(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ArgumentError(f"{name} is a whole number from {least}", repr(value))
-    return int(value)
+def _many(count: int, word: str) -> str:
+    """1 batch, 2 batches."""
+    return f"{count} {word}" + ("" if count == 1 else "es" if word.endswith("ch") else "s")
 
 
-def _yes_or_no(name: str, value: Any) -> bool:
-    if value not in (0, 1):
-        raise ArgumentError(f"{name} is True or False", repr(value))
-    return bool(value)
-
-
-def collate(examples: list[Any]) -> Any:
-    """Several examples as one batch: arrays are stacked, tuples and dicts are batched part by part, texts are listed.
-
-    Python floats become float32 and ints int64, as in `jt.array`.
-
-    Raises:
-        ShapeError: the examples differ in shape, or in how many parts they have; it says which.
-
-    Example:
-        >>> collate([(1, 2.0), (3, 4.0)])
-        (array([1, 3]), array([2., 4.], dtype=float32))
-    """
-    first = examples[0]
-    if isinstance(first, (tuple, list)):
-        _all_alike("parts", [len(e) if isinstance(e, (tuple, list)) else type(e).__name__ for e in examples])
-        parts = [collate(list(column)) for column in zip(*examples, strict=True)]
-        return tuple(parts)
-    if isinstance(first, dict):
-        _all_alike("names", [sorted(map(str, e)) if isinstance(e, dict) else type(e).__name__ for e in examples])
-        return {name: collate([e[name] for e in examples]) for name in first}
-    if isinstance(first, str):
-        return list(examples)
-    arrays = [_array(e) for e in examples]
-    _all_alike("shapes", [a.shape for a in arrays])
-    return np.stack(arrays)
-
-
-def _array(example: Any) -> np.ndarray[Any, Any]:
-    """An example as an array; what is not made of numbers is refused where a Var would refuse it."""
-    if isinstance(example, (np.ndarray, np.generic)):
-        return np.asarray(example)
-    return example.numpy() if isinstance(example, Var) else Var(example).numpy()
-
-
-def _all_alike(what: str, found: list[Any]) -> None:
-    odd = next((k for k, one in enumerate(found) if one != found[0]), None)
-    if odd is not None:
-        raise ShapeError(
-            "the examples of a batch are alike",
-            f"{what} {found[0]} in the first, {found[odd]} in number {odd} of the batch",
-            "a collate_batch method of your own",
-        )  # fmt: skip
+def _checked(name: str, value: Any) -> Any:
+    if name in LEAST:
+        return whole(name, value, LEAST[name])
+    if name in SWITCHES:
+        return yes_or_no(name, value)
+    return number(name, value) if name == "timeout" else function(name, value)
 
 
 class ArrayDataset(Dataset):
@@ -206,7 +191,7 @@ class ArrayDataset(Dataset):
 
     def __init__(self, *arrays: Any, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.arrays = tuple(_array(a) for a in arrays)
+        self.arrays = tuple(as_array(a) for a in arrays)
         lengths = [len(a) if a.ndim else 0 for a in self.arrays]
         if not self.arrays or 0 in lengths:
             raise ArgumentError("an ArrayDataset holds examples", f"arrays of lengths {lengths}")
@@ -214,15 +199,20 @@ class ArrayDataset(Dataset):
             raise ShapeError("the arrays of a dataset are equally long", f"lengths {lengths}")
         self.set_attrs(total_len=lengths[0])
 
-    def __getitem__(self, k: int) -> tuple[Any, ...]:
-        return tuple(a[k] for a in self.arrays)
+    def __getitem__(self, k: Any) -> tuple[Any, ...]:
+        where = k if isinstance(k, slice) else place(type(self).__name__, k, self.total_len)
+        return tuple(a[where] for a in self.arrays)
 
     def batch(self, numbers: Sequence[int] | np.ndarray[Any, Any]) -> Any:
         """Whole batches are picked at once, unless a subclass changes the examples one by one."""
         kind = type(self)
-        if kind.__getitem__ is ArrayDataset.__getitem__ and kind.collate_batch is Dataset.collate_batch:
-            return tuple(a[numbers] for a in self.arrays)
-        return super().batch(numbers)
+        if kind.__getitem__ is not ArrayDataset.__getitem__ or kind.collate_batch is not Dataset.collate_batch:
+            return super().batch(numbers)
+        wanted = np.asarray(numbers)
+        odd = wanted[(wanted < -self.total_len) | (wanted >= self.total_len)]
+        if odd.size:
+            raise RangeError(f"the examples have the numbers 0 to {self.total_len - 1}", f"number {odd[0]}")
+        return tuple(a[wanted] for a in self.arrays)
 
 
 TensorDataset = ArrayDataset

@@ -5,7 +5,7 @@
         ...
         bar.show(loss=loss, accuracy=accuracy)
 
-    epoch 2/10  batch 31/45  loss 0.3120  accuracy 0.912  0:03, 0:01 left
+    epoch 2/10  batch 31/45  loss 0.3120  accuracy 0.912  0:03, 0:01 left, 0:36 left of all epochs
 
 In a notebook and in a terminal the line is written again and again; in a file there is one line per epoch.
 """
@@ -27,7 +27,8 @@ class progress:  # noqa: N801 - it is used like a function
 
     Args:
         batches: what is iterated over; without a length, the time left is not known.
-        epoch, epochs: the number of this epoch, and of all of them, if they are to be shown.
+        epoch, epochs: the number of this epoch, from 1, and of all of them, if they are to be shown; with both, the
+            line tells the time left of all epochs too.
         out: where to write: a terminal, a notebook or a file; `sys.stderr` by default.
         clock: tells the time, in seconds.
 
@@ -46,7 +47,7 @@ class progress:  # noqa: N801 - it is used like a function
             raise ArgumentError("progress goes over batches", type(batches).__name__)
         self.batches, self.epoch, self.epochs, self.clock = batches, epoch, epochs, clock
         self.out = sys.stderr if out is None else out
-        self.total = len(batches) if isinstance(batches, Sized) else None
+        self.total = _length(batches)
         self.done = 0
         self._sums: dict[str, tuple[float, int]] = {}
         self._begin = self._last = self.clock()
@@ -83,9 +84,18 @@ class progress:  # noqa: N801 - it is used like a function
         parts.append(f"batch {self.done}" + (f"/{self.total}" if self.total is not None else ""))
         parts += [f"{name} {mean:.{3 if name.startswith('acc') else 4}f}" for name, mean in self.means.items()]
         elapsed = self.clock() - self._begin
-        left = elapsed / self.done * (self.total - self.done) if self.total and self.done else 0
-        parts.append(_minutes(elapsed) + (f", {_minutes(left)} left" if left else ""))
-        return "  ".join(parts)
+        return "  ".join([*parts, _minutes(elapsed) + self._left(elapsed)])
+
+    def _left(self, elapsed: float) -> str:
+        """The time left of this epoch and of all of them, as far as their numbers are known."""
+        if not self.total or not self.done:
+            return ""
+        of_this = elapsed / self.done * max(0, self.total - self.done)
+        text = f", {_minutes(of_this)} left" if of_this else ""
+        if self.epoch is None or self.epochs is None or self.epoch >= self.epochs:
+            return text
+        of_all = of_this + elapsed / self.done * self.total * (self.epochs - self.epoch)
+        return text + (f", {_minutes(of_all)} left of all epochs" if of_all else "")
 
     def _update(self) -> None:
         now = self.clock()
@@ -107,6 +117,14 @@ class progress:  # noqa: N801 - it is used like a function
 def _rewrites(out: TextIO) -> bool:
     """Whether a carriage return leads back to the beginning of the line: in terminals and notebooks."""
     return type(out).__module__.startswith("ipykernel") or out.isatty()
+
+
+def _length(batches: Iterable[Any]) -> int | None:
+    """How many batches there are; a loader of a stream has a `len()` that does not know."""
+    try:
+        return len(batches) if isinstance(batches, Sized) else None
+    except TypeError:
+        return None
 
 
 def _minutes(seconds: float) -> str:

@@ -1,17 +1,63 @@
-"""Activations as layers: what makes a network more than one big matrix. The formulas stand in `ops/elementwise.py`."""
+"""Activations as layers: what makes a network more than one big matrix. The formulas stand in `ops/activation.py`.
+
+Here are those that let positive numbers through, more or less as they are. Those that squash numbers into an interval,
+or share 1 among them, stand in `squash.py`.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from jt_edu.errors import ArgumentError
+from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
-from jt_edu.ops.elementwise import gelu, leaky_relu, relu, sigmoid, silu, softplus, tanh
-from jt_edu.ops.softmax import softmax
-from jt_edu.var import Var, as_var
+from jt_edu.nn.start import constant_
+from jt_edu.ops.activation import (
+    celu,
+    elu,
+    gelu,
+    hardswish,
+    leaky_relu,
+    mish,
+    prelu,
+    relu,
+    relu6,
+    rrelu,
+    selu,
+    silu,
+    softplus,
+    threshold,
+)
+from jt_edu.ops.arguments import choice, number
+from jt_edu.ops.create import zeros
+from jt_edu.var import Var
 
 
-class ReLU(Module):
+class Activation(Module):
+    """A function as a layer; its attributes are the settings of the function, and are shown when it prints.
+
+    Example:
+        >>> ELU(0.5)
+        ELU(alpha=0.5)
+    """
+
+    def extra_repr(self) -> str:
+        """Its settings."""
+        shown = ((name, value) for name, value in vars(self).items() if not name.startswith("_"))
+        return ", ".join(f"{name}={value!r}" for name, value in shown if name != "is_train")
+
+
+def setting(layer: Activation, name: str, value: Any) -> float:
+    """A number that a layer is made with.
+
+    Example:
+        >>> setting(ReLU(), "alpha", 1)
+        1.0
+    """
+    return float(number(type(layer).__name__, name, value))
+
+
+class ReLU(Activation):
     """max(x, 0).
 
     Example:
@@ -24,53 +70,146 @@ class ReLU(Module):
         return relu(x)
 
 
-class LeakyReLU(Module):
+class ReLU6(Activation):
+    """min(max(x, 0), 6).
+
+    Example:
+        >>> ReLU6()(jt.array([-1.0, 2.0, 9.0])).numpy()
+        array([0., 2., 6.], dtype=float32)
+    """
+
+    def execute(self, x: Any) -> Var:
+        """min(max(x, 0), 6)."""
+        return relu6(x)
+
+
+class LeakyReLU(Activation):
     """x where it is positive, scale * x elsewhere.
+
+    Args:
+        scale: the slope on the left.
+        negative_slope: PyTorch's name of the same number.
 
     Example:
         >>> LeakyReLU(0.5)(jt.array([-1.0, 2.0])).numpy()
         array([-0.5,  2. ], dtype=float32)
     """
 
-    def __init__(self, scale: float = 0.01) -> None:
-        self.scale = float(scale)
+    def __init__(self, scale: float = 0.01, *, negative_slope: float | None = None) -> None:
+        self.scale = setting(self, "scale", scale if negative_slope is None else negative_slope)
 
     def execute(self, x: Any) -> Var:
         """x or scale * x."""
         return leaky_relu(x, self.scale)
 
+
+class PReLU(Module):
+    """x where it is positive, weight * x elsewhere, with slopes that are learned.
+
+    Args:
+        num_parameters: 1, or as many as there are channels (axis 1).
+        init_: the slope to begin with.
+        init: PyTorch's name of the same number.
+
+    Source: He et al. 2015 (arXiv:1502.01852).
+
+    Example:
+        >>> PReLU()(jt.array([-1.0, 2.0])).numpy()
+        array([-0.25,  2.  ], dtype=float32)
+    """
+
+    def __init__(self, num_parameters: int = 1, init_: float = 0.25, *, init: float | None = None) -> None:
+        self.num_parameters = count("num_parameters", num_parameters)
+        self.weight = constant_(zeros(num_parameters), number("PReLU", "init", init_ if init is None else init))
+
+    def execute(self, x: Any) -> Var:
+        """x or weight * x."""
+        return prelu(x, self.weight)
+
     def extra_repr(self) -> str:
-        """Its slope."""
-        return f"scale={self.scale}"
+        """How many slopes."""
+        return f"num_parameters={self.num_parameters}"
 
 
-class Sigmoid(Module):
-    """1 / (1 + exp(-x)).
+class RReLU(Activation):
+    """x where it is positive; elsewhere x times a slope that is drawn anew for each number while training.
+
+    Outside of training the slope is (lower + upper) / 2.
+
+    Args:
+        lower, upper: between which the slopes are drawn.
+
+    Source: Xu et al. 2015 (arXiv:1505.00853).
 
     Example:
-        >>> Sigmoid()(jt.array([0.0])).item()
-        0.5
+        >>> RReLU(0.25, 0.75).eval()(jt.array([-1.0])).numpy()
+        array([-0.5], dtype=float32)
+    """
+
+    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3) -> None:
+        self.lower, self.upper = setting(self, "lower", lower), setting(self, "upper", upper)
+        if not self.lower <= self.upper:
+            raise ArgumentError("RReLU draws slopes from lower to upper", f"lower {lower}, upper {upper}")
+
+    def execute(self, x: Any) -> Var:
+        """x or slope * x."""
+        return rrelu(x, self.lower, self.upper, self.is_train)
+
+
+class ELU(Activation):
+    """x where it is positive, alpha * (exp(x) - 1) elsewhere.
+
+    Source: Clevert et al. 2015 (arXiv:1511.07289).
+
+    Example:
+        >>> ELU()(jt.array([-100.0, 2.0])).numpy()
+        array([-1.,  2.], dtype=float32)
+    """
+
+    def __init__(self, alpha: float = 1.0) -> None:
+        self.alpha = setting(self, "alpha", alpha)
+
+    def execute(self, x: Any) -> Var:
+        """x or alpha * (exp(x) - 1)."""
+        return elu(x, self.alpha)
+
+
+class CELU(Activation):
+    """x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere: without a corner for any alpha.
+
+    Source: Barron 2017 (arXiv:1704.07483).
+
+    Example:
+        >>> CELU(2.0)(jt.array([-100.0, 2.0])).numpy()
+        array([-2.,  2.], dtype=float32)
+    """
+
+    def __init__(self, alpha: float = 1.0) -> None:
+        self.alpha = setting(self, "alpha", alpha)
+        if self.alpha == 0:
+            raise ArgumentError("CELU divides by alpha", repr(alpha))
+
+    def execute(self, x: Any) -> Var:
+        """x or alpha * (exp(x / alpha) - 1)."""
+        return celu(x, self.alpha)
+
+
+class SELU(Activation):
+    """A scaled ELU that gives numbers mean 0 and variance 1 by itself, layer after layer.
+
+    Source: Klambauer et al. 2017 (arXiv:1706.02515).
+
+    Example:
+        >>> SELU()(jt.array([1.0])).numpy().round(3)
+        array([1.051], dtype=float32)
     """
 
     def execute(self, x: Any) -> Var:
-        """1 / (1 + exp(-x))."""
-        return sigmoid(x)
+        """1.05... * (x or 1.67... * (exp(x) - 1))."""
+        return selu(x)
 
 
-class Tanh(Module):
-    """Hyperbolic tangent.
-
-    Example:
-        >>> Tanh()(jt.array([0.0])).item()
-        0.0
-    """
-
-    def execute(self, x: Any) -> Var:
-        """tanh(x)."""
-        return tanh(x)
-
-
-class GELU(Module):
+class GELU(Activation):
     """x * Phi(x), Phi the normal distribution function; approximate="tanh" takes its usual approximation.
 
     Source: Hendrycks and Gimpel 2016 (arXiv:1606.08415).
@@ -81,20 +220,14 @@ class GELU(Module):
     """
 
     def __init__(self, approximate: str = "none") -> None:
-        if approximate not in ("none", "tanh"):
-            raise ArgumentError("gelu is exact ('none') or approximate ('tanh')", repr(approximate))
-        self.approximate = approximate
+        self.approximate = choice("GELU", "approximate", approximate, ("none", "tanh"))
 
     def execute(self, x: Any) -> Var:
         """x * Phi(x)."""
         return gelu(x, self.approximate)
 
-    def extra_repr(self) -> str:
-        """Which formula."""
-        return f"approximate={self.approximate!r}"
 
-
-class SiLU(Module):
+class SiLU(Activation):
     """x * sigmoid(x).
 
     Source: Elfwing et al. 2017 (arXiv:1702.03118).
@@ -109,7 +242,40 @@ class SiLU(Module):
         return silu(x)
 
 
-class Softplus(Module):
+Swish = SiLU
+
+
+class Mish(Activation):
+    """x * tanh(log(1 + exp(x))).
+
+    Source: Misra 2019 (arXiv:1908.08681).
+
+    Example:
+        >>> Mish()(jt.array([0.0])).item()
+        0.0
+    """
+
+    def execute(self, x: Any) -> Var:
+        """x * tanh(log(1 + exp(x)))."""
+        return mish(x)
+
+
+class Hardswish(Activation):
+    """x * min(max(x + 3, 0), 6) / 6: a SiLU of straight lines and one parabola.
+
+    Source: Howard et al. 2019 (arXiv:1905.02244).
+
+    Example:
+        >>> Hardswish()(jt.array([-4.0, 0.0, 4.0])).numpy()
+        array([-0.,  0.,  4.], dtype=float32)
+    """
+
+    def execute(self, x: Any) -> Var:
+        """x * min(max(x + 3, 0), 6) / 6."""
+        return hardswish(x)
+
+
+class Softplus(Activation):
     """log(1 + exp(beta * x)) / beta: a ReLU with a round corner.
 
     Args:
@@ -122,37 +288,26 @@ class Softplus(Module):
     """
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
-        if not beta > 0:
+        self.beta, self.threshold = setting(self, "beta", beta), setting(self, "threshold", threshold)
+        if not self.beta > 0:
             raise ArgumentError("softplus needs a positive beta", repr(beta))
-        self.beta, self.threshold = float(beta), float(threshold)
 
     def execute(self, x: Any) -> Var:
         """log(1 + exp(beta * x)) / beta."""
-        v = as_var(x)
-        scaled = v * self.beta
-        return (softplus(scaled) / self.beta).where_not(scaled > self.threshold, v)
-
-    def extra_repr(self) -> str:
-        """Its corner."""
-        return f"beta={self.beta}, threshold={self.threshold}"
+        return softplus(x, self.beta, self.threshold)
 
 
-class Softmax(Module):
-    """exp(x) / sum(exp(x)) along an axis: positive numbers that add up to 1.
+class Threshold(Activation):
+    """x where it is above the threshold, `value` elsewhere.
 
     Example:
-        >>> Softmax()(jt.array([0.0, 0.0])).numpy()
-        array([0.5, 0.5], dtype=float32)
+        >>> Threshold(1.0, -7.0)(jt.array([1.0, 2.0])).numpy()
+        array([-7.,  2.], dtype=float32)
     """
 
-    def __init__(self, dim: int = -1) -> None:
-        self.dim = dim
+    def __init__(self, threshold: float, value: float) -> None:
+        self.threshold, self.value = setting(self, "threshold", threshold), setting(self, "value", value)
 
     def execute(self, x: Any) -> Var:
-        """Positive, and 1 in all along `dim`."""
-        out: Var = softmax(x, self.dim)
-        return out
-
-    def extra_repr(self) -> str:
-        """Which axis."""
-        return f"dim={self.dim}"
+        """x or value."""
+        return threshold(x, self.threshold, self.value)

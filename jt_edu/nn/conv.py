@@ -5,16 +5,67 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jt_edu.errors import ArgumentError
+from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
 from jt_edu.nn.start import kaiming_uniform_, uniform_
-from jt_edu.ops.conv import conv2d, pair
+from jt_edu.ops.conv import convolution
+from jt_edu.ops.conv_transpose import transposed
 from jt_edu.ops.create import zeros
-from jt_edu.var import Var
+from jt_edu.ops.fold import fold, unfold
+from jt_edu.ops.pad import pad
+from jt_edu.ops.windows import Numbers, borders, each_way
+from jt_edu.var import Var, as_var
+
+PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-class Conv(Module):
+class Windowed(Module):
+    """What all layers with a window of weights have in common: channels, numbers for each direction, parameters."""
+
+    ways = 2
+    padding: Any = 0
+    output_padding: Numbers = ()
+
+    def _begin(
+        self, channels: tuple[Any, Any], kernel_size: Any, stride: Any, padding: Any, dilation: Any, groups: Any,
+        padding_mode: Any, modes: tuple[str, ...],
+    ) -> None:  # fmt: skip
+        self.in_channels, self.out_channels = count("in_channels", channels[0]), count("out_channels", channels[1])
+        self.groups = count("groups", groups)
+        if self.in_channels % groups or self.out_channels % groups:
+            raise ArgumentError(
+                "groups divide both numbers of channels",
+                f"groups {groups}, {self.in_channels} and {self.out_channels} channels",
+            )
+        if padding_mode not in modes:
+            raise ArgumentError(f"padding_mode of {type(self).__name__} is one of {modes}", repr(padding_mode))
+        self.kernel_size = each_way("kernel_size", kernel_size, self.ways, 1)
+        self.stride, self.dilation = (
+            each_way(name, value, self.ways, 1) for name, value in (("stride", stride), ("dilation", dilation))
+        )
+        borders(padding, self.kernel_size, self.stride, self.dilation)
+        self.padding = padding if isinstance(padding, str) else each_way("padding", padding, self.ways, 0)
+        self.padding_mode = padding_mode
+
+    def _draw(self, outer: int, inner: int, bias: bool) -> None:
+        """Weights (outer, inner, kernel...) and a bias from U(-1/sqrt(fan in), 1/sqrt(fan in))."""
+        self.weight = kaiming_uniform_(zeros(outer, inner, *self.kernel_size), a=math.sqrt(5))
+        bound = 1 / math.sqrt(inner * math.prod(self.kernel_size))
+        self.bias = uniform_(zeros(self.out_channels), -bound, bound) if bias else None
+
+    def extra_repr(self) -> str:
+        """Its sizes, and what differs from the usual."""
+        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        none, one = (0,) * self.ways, (1,) * self.ways
+        usual = (("padding", none), ("dilation", one), ("output_padding", self.output_padding and none), ("groups", 1))
+        for name, value in usual:
+            text += "" if getattr(self, name) == value else f", {name}={getattr(self, name)}"
+        text += "" if self.bias is not None else ", bias=False"
+        return text if self.padding_mode == "zeros" else f"{text}, padding_mode={self.padding_mode}"
+
+
+class Conv(Windowed):
     """Two-dimensional convolution: (n, c, h, w) -> (n, o, h', w').
 
         h' = (h + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
@@ -23,9 +74,11 @@ class Conv(Module):
 
     Args:
         in_channels, out_channels: c and o.
-        kernel_size, stride, padding, dilation: one number, or one for each direction.
+        kernel_size, stride, dilation: one number, or one for each direction.
+        padding: the same, or "valid" for none, or "same" for as much as keeps the size (with stride 1).
         groups: c and o are split into so many groups that do not see each other.
         bias: whether a number is added to each output channel.
+        padding_mode: what the border shows: "zeros", "reflect", "replicate" or "circular".
 
     Example:
         >>> Conv(3, 8, 3, stride=2, padding=1)(jt.ones(2, 3, 8, 8)).shape
@@ -34,31 +87,182 @@ class Conv(Module):
 
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
-        dilation: Any = 1, groups: int = 1, bias: bool = True,
+        dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros",
     ) -> None:  # fmt: skip
-        self.in_channels, self.out_channels = count("in_channels", in_channels), count("out_channels", out_channels)
-        self.groups = count("groups", groups)
-        if in_channels % groups or out_channels % groups:
-            raise ArgumentError(
-                "groups divide both numbers of channels", f"groups {groups}, {in_channels} and {out_channels} channels"
-            )
-        self.kernel_size, self.stride = pair("kernel_size", kernel_size, 1), pair("stride", stride, 1)
-        self.padding, self.dilation = pair("padding", padding, 0), pair("dilation", dilation, 1)
-        self.weight = kaiming_uniform_(zeros(out_channels, in_channels // groups, *self.kernel_size), a=math.sqrt(5))
-        bound = 1 / math.sqrt(in_channels // groups * math.prod(self.kernel_size))
-        self.bias = uniform_(zeros(out_channels), -bound, bound) if bias else None
+        channels = (in_channels, out_channels)
+        self._begin(channels, kernel_size, stride, padding, dilation, groups, padding_mode, PADDING_MODES)
+        self._draw(out_channels, in_channels // groups, bias)
 
     def execute(self, x: Any) -> Var:
-        """(n, c, h, w) -> (n, o, h', w')."""
-        return conv2d(x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
-
-    def extra_repr(self) -> str:
-        """Its sizes, and what differs from the usual."""
-        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-        for name, usual in (("padding", (0, 0)), ("dilation", (1, 1)), ("groups", 1)):
-            value = getattr(self, name)
-            text += "" if value == usual else f", {name}={value}"
-        return text + ("" if self.bias is not None else ", bias=False")
+        """(n, c, lengths...) -> (n, o, lengths'...)."""
+        image: Var = as_var(x)
+        padding: Any = self.padding
+        if self.padding_mode != "zeros" and image.ndim == self.ways + 2:
+            around = borders(padding, self.kernel_size, self.stride, self.dilation)
+            image, padding = pad(image, [n for sides in reversed(around) for n in sides], self.padding_mode), 0
+        return convolution(self.ways, image, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
 Conv2d = Conv
+
+
+class Conv1d(Conv):
+    """One-dimensional convolution: (n, c, w) -> (n, o, w'). Arguments as in `Conv`.
+
+    Example:
+        >>> Conv1d(2, 4, 3, padding="same")(jt.ones(1, 2, 5)).shape
+        (1, 4, 5)
+    """
+
+    ways = 1
+
+
+class Conv3d(Conv):
+    """Three-dimensional convolution: (n, c, d, h, w) -> (n, o, d', h', w'). Arguments as in `Conv`.
+
+    Example:
+        >>> Conv3d(1, 2, (1, 2, 3))(jt.ones(1, 1, 3, 3, 3)).shape
+        (1, 2, 3, 2, 1)
+    """
+
+    ways = 3
+
+
+class ConvTranspose(Windowed):
+    """Transposed convolution: (n, c, h, w) -> (n, o, h', w'), larger where `Conv` makes smaller.
+
+        h' = (h - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1
+
+    Weight and bias are drawn from U(-1/sqrt(fan), 1/sqrt(fan)), fan = o / groups * kernel area.
+
+    Args:
+        in_channels, out_channels: c and o.
+        kernel_size, stride, padding, dilation: one number, or one for each direction.
+        output_padding: rows added at the end, less than stride or dilation.
+        groups: c and o are split into so many groups that do not see each other.
+        bias: whether a number is added to each output channel.
+        padding_mode: "zeros", and nothing else.
+
+    Example:
+        >>> ConvTranspose(8, 3, 2, stride=2)(jt.ones(1, 8, 4, 4)).shape
+        (1, 3, 8, 8)
+    """
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
+        output_padding: Any = 0, groups: int = 1, bias: bool = True, dilation: Any = 1, padding_mode: str = "zeros",
+    ) -> None:  # fmt: skip
+        channels, around = (in_channels, out_channels), each_way("padding", padding, self.ways, 0)
+        self._begin(channels, kernel_size, stride, around, dilation, groups, padding_mode, PADDING_MODES[:1])
+        self.output_padding = each_way("output_padding", output_padding, self.ways, 0)
+        self._draw(in_channels, out_channels // groups, bias)
+
+    def execute(self, x: Any, output_size: Any = None) -> Var:
+        """(n, c, lengths...) -> (n, o, lengths'...); `output_size` says which lengths', in place of output_padding."""
+        image, more = as_var(x), self.output_padding
+        if output_size is not None:
+            more = self._missing(image, each_way("output_size", output_size, self.ways, 1))
+        return transposed(
+            self.ways, image, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation
+        )
+
+    def _missing(self, image: Var, wanted: Numbers) -> Numbers:
+        """The output_padding that makes the image as large as wanted."""
+        parts = zip(image.shape[2:], self.stride, self.padding, self.dilation, self.kernel_size, strict=False)
+        least = tuple((n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in parts)
+        if len(least) != self.ways or any(
+            not n <= m < n + s for n, m, s in zip(least, wanted, self.stride, strict=True)
+        ):
+            raise ShapeError(
+                f"{type(self).__name__} makes images from {least} on, by less than its stride {self.stride} more",
+                f"output_size {wanted}",
+            )
+        return tuple(m - n for n, m in zip(least, wanted, strict=True))
+
+
+ConvTranspose2d = ConvTranspose
+
+
+class ConvTranspose1d(ConvTranspose):
+    """Transposed convolution of one direction: (n, c, w) -> (n, o, w'). Arguments as in `ConvTranspose`.
+
+    Example:
+        >>> ConvTranspose1d(2, 1, 3)(jt.ones(1, 2, 5)).shape
+        (1, 1, 7)
+    """
+
+    ways = 1
+
+
+class ConvTranspose3d(ConvTranspose):
+    """Transposed convolution of three directions: (n, c, d, h, w) -> (n, o, d', h', w'). As `ConvTranspose`.
+
+    Example:
+        >>> ConvTranspose3d(1, 2, 2, stride=2)(jt.ones(1, 1, 2, 2, 2)).shape
+        (1, 2, 4, 4, 4)
+    """
+
+    ways = 3
+
+
+class Unfold(Module):
+    """All windows of an image, each as a column: (n, c, h, w) -> (n, c * kh * kw, places).
+
+    Args:
+        kernel_size, dilation, padding, stride: one number, or one for each direction.
+
+    Example:
+        >>> Unfold(2)(jt.ones(1, 3, 3, 3)).shape
+        (1, 12, 4)
+    """
+
+    def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
+        self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
+        _check_window(kernel_size, dilation, padding, stride)
+
+    def execute(self, x: Any) -> Var:
+        """(n, c, h, w) -> (n, c * kh * kw, places)."""
+        return unfold(x, self.kernel_size, self.dilation, self.padding, self.stride)
+
+    def extra_repr(self) -> str:
+        """Its numbers."""
+        return _window_text(self)
+
+
+class Fold(Module):
+    """An image from columns, each of which is one window: (n, c * kh * kw, places) -> (n, c, h, w); overlaps are added.
+
+    Args:
+        output_size: (h, w), or one number for both.
+        kernel_size, dilation, padding, stride: as the `Unfold` had them.
+
+    Example:
+        >>> Fold(3, 2)(jt.ones(1, 12, 4)).shape
+        (1, 3, 3, 3)
+    """
+
+    def __init__(
+        self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+    ) -> None:
+        self.output_size = output_size
+        self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
+        each_way("output_size", output_size, 2, 1)
+        _check_window(kernel_size, dilation, padding, stride)
+
+    def execute(self, x: Any) -> Var:
+        """(n, c * kh * kw, places) -> (n, c, h, w)."""
+        return fold(x, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
+
+    def extra_repr(self) -> str:
+        """Its numbers."""
+        return f"output_size={self.output_size}, {_window_text(self)}"
+
+
+def _check_window(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> None:
+    given = (("kernel_size", kernel_size, 1), ("dilation", dilation, 1), ("padding", padding, 0), ("stride", stride, 1))
+    for name, value, least in given:
+        each_way(name, value, 2, least)
+
+
+def _window_text(layer: Any) -> str:
+    return ", ".join(f"{name}={getattr(layer, name)}" for name in ("kernel_size", "dilation", "padding", "stride"))

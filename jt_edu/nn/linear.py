@@ -1,4 +1,4 @@
-"""Linear layers: every output is a weighted sum of all inputs."""
+"""Linear layers: every output is a weighted sum of all inputs. And layers that only pass on, or fold axes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Any
 
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.nn.module import Module
-from jt_edu.nn.start import gauss_, kaiming_uniform_, uniform_
+from jt_edu.nn.start import kaiming_uniform_, uniform_
 from jt_edu.ops.create import zeros
-from jt_edu.ops.index import getitem
-from jt_edu.ops.view import flatten
+from jt_edu.ops.view import axis_of, flatten
+from jt_edu.template import template
 from jt_edu.var import Var, as_var
 
 
+@template
 def linear(x: Any, weight: Any, bias: Any = None) -> Var:
     """x @ weight.T + bias.
 
@@ -36,6 +37,34 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Var:
             f"x of shape {inputs.shape}, weight of shape {w.shape}", "Linear(in_features=x.shape[-1], ...)",
         )  # fmt: skip
     out = inputs @ w.transpose(0, 1)
+    return out if bias is None else out + as_var(bias)
+
+
+def bilinear(x: Any, y: Any, weight: Any, bias: Any = None) -> Var:
+    """out[..., o] = sum over i and j of x[..., i] * weight[o, i, j] * y[..., j], plus bias[o].
+
+    Args:
+        x: (..., in1).
+        y: (..., in2), alike in all axes but the last.
+        weight: (out, in1, in2).
+        bias: (out,), or None.
+
+    Returns:
+        (..., out).
+
+    Example:
+        >>> bilinear(jt.array([1.0, 2.0]), jt.array([3.0]), jt.ones(1, 2, 1)).numpy()
+        array([9.], dtype=float32)
+    """
+    a, b, w = as_var(x), as_var(y), as_var(weight)
+    if w.ndim != 3 or a.shape[-1:] + b.shape[-1:] != w.shape[1:] or a.shape[:-1] != b.shape[:-1]:
+        raise ShapeError(
+            "bilinear takes x (..., in1), y (..., in2) and weight (out, in1, in2)",
+            f"shapes {a.shape}, {b.shape} and {w.shape}",
+        )
+    o, i, j = w.shape
+    left = a.reshape(-1, i) @ w.permute(1, 0, 2).reshape(i, o * j)  # (n, o * j)
+    out = (left.reshape(-1, o, j) * b.reshape(-1, 1, j)).sum(-1).reshape(*a.shape[:-1], o)
     return out if bias is None else out + as_var(bias)
 
 
@@ -79,6 +108,36 @@ class Linear(Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
+class Bilinear(Module):
+    """out = x @ weight[o] @ y + bias[o] for each output o, all drawn from U(-1/sqrt(in1), 1/sqrt(in1)).
+
+    Args:
+        in1_features: length of the last axis of x.
+        in2_features: length of the last axis of y.
+        out_features: length of the last axis of the output.
+        bias: whether something is added.
+
+    Example:
+        >>> Bilinear(3, 4, 2)(jt.ones(5, 3), jt.ones(5, 4)).shape
+        (5, 2)
+    """
+
+    def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True) -> None:
+        self.in1_features, self.in2_features = count("in1_features", in1_features), count("in2_features", in2_features)
+        self.out_features, bound = count("out_features", out_features), 1 / math.sqrt(in1_features)
+        self.weight = uniform_(zeros(out_features, in1_features, in2_features), -bound, bound)
+        self.bias = uniform_(zeros(out_features), -bound, bound) if bias else None
+
+    def execute(self, x: Any, y: Any) -> Var:
+        """(..., in1) and (..., in2) -> (..., out)."""
+        return bilinear(x, y, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        """Its sizes."""
+        sizes = f"in1_features={self.in1_features}, in2_features={self.in2_features}"
+        return f"{sizes}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
 class Identity(Module):
     """y = x: a place for a layer that is not there. Arguments are taken, and mean nothing.
 
@@ -115,51 +174,35 @@ class Flatten(Module):
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
-def embedding(x: Any, weight: Any, padding_idx: int | None = None) -> Var:
-    """Row x of a table, for each x; the row `padding_idx` gets no gradient.
-
-    Example:
-        >>> embedding(jt.array([1, 0]), jt.array([[1.0], [2.0]])).numpy()
-        array([[2.],
-               [1.]], dtype=float32)
-    """
-    positions, table = as_var(x), as_var(weight)
-    rows: Var = getitem(table, positions)
-    if padding_idx is None:
-        return rows
-    is_padding: Var = (positions == padding_idx).reshape(*positions.shape, 1)
-    return rows.where_not(is_padding, getitem(table.detach(), positions))
-
-
-class Embedding(Module):
-    """A table with one row of numbers for each word, drawn from a normal distribution.
+class Unflatten(Module):
+    """One axis becomes several.
 
     Args:
-        num_embeddings: how many words; they are numbered from 0 (and from -1 backwards, as in NumPy).
-        embedding_dim: length of a row.
-        padding_idx: a word that means nothing: its row is 0, and is not trained.
+        dim: which axis.
+        unflattened_size: the lengths of the new axes; one of them may be -1.
 
     Example:
-        >>> Embedding(10, 4)(jt.array([[1, 2, 3]])).shape
-        (1, 3, 4)
+        >>> Unflatten(1, (2, -1))(jt.ones(5, 6)).shape
+        (5, 2, 3)
     """
 
-    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None) -> None:
-        self.num_embeddings = count("num_embeddings", num_embeddings)
-        self.embedding_dim = count("embedding_dim", embedding_dim)
-        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
-            raise ArgumentError(f"padding_idx is one of {num_embeddings} words", repr(padding_idx))
-        self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
-        self.weight = gauss_(zeros(num_embeddings, embedding_dim))
-        if self.padding_idx is not None:
-            is_padding = zeros(num_embeddings, 1).position_numbers() == self.padding_idx
-            self.weight.update(self.weight.where_not(is_padding, 0))
+    def __init__(self, dim: int, unflattened_size: Any) -> None:
+        sizes = unflattened_size if isinstance(unflattened_size, (tuple, list)) else ()
+        if not sizes or not all(isinstance(n, int) and n >= -1 for n in sizes):
+            raise ArgumentError("unflattened_size is a tuple of lengths", repr(unflattened_size), "(2, -1)")
+        self.dim, self.unflattened_size = dim, tuple(sizes)
 
     def execute(self, x: Any) -> Var:
-        """(...) whole numbers -> (..., embedding_dim)."""
-        return embedding(x, self.weight, self.padding_idx)
+        """(n, a * b, ...) -> (n, a, b, ...)."""
+        v = as_var(x)
+        axis = axis_of("Unflatten", self.dim, v.ndim)
+        sizes = self.unflattened_size
+        known = -math.prod(sizes) if -1 in sizes else math.prod(sizes)
+        fits = sizes.count(-1) <= 1 and (v.shape[axis] % max(known, 1) == 0 if -1 in sizes else v.shape[axis] == known)
+        if not fits:
+            raise ShapeError(f"Unflatten makes {sizes} of axis {axis}", f"its length {v.shape[axis]}")
+        return v.reshape(*v.shape[:axis], *self.unflattened_size, *v.shape[axis + 1 :])
 
     def extra_repr(self) -> str:
-        """Its sizes."""
-        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
-        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+        """Which axis, and what it becomes."""
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -1,4 +1,13 @@
-"""Losses: one number that says how wrong the network is. Each is a function, and a module that calls it."""
+"""Losses: one number that says how wrong the network is. Each is a function, and a module that calls it.
+
+    loss.py        how far is a number from the number it should be?
+    entropy.py     how surprised is a distribution by what happened?
+    margin.py      is the right answer better than the wrong ones, and by enough?
+    distance.py    do two vectors point the same way, or lie side by side?
+    ctc.py         does a sequence say these words, whatever the moments at which it says them?
+
+What they share stands here: `alike` compares shapes, `weighted` and `reduce_loss` make one number of many.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +17,8 @@ from typing import Any
 from jt_edu import functions as f
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.nn.module import Module
-from jt_edu.ops.elementwise import softplus
+from jt_edu.ops.activation import logsigmoid
 from jt_edu.ops.reduce import mean, sum
-from jt_edu.ops.softmax import cross_entropy_loss
 from jt_edu.var import Var, as_var
 
 FLOOR = math.exp(-100)  # logarithms are taken of no less than this
@@ -27,7 +35,7 @@ def mse_loss(output: Any, target: Any, reduction: str = "mean") -> Var:
         2.0
     """
     away = _difference("mse_loss", output, target)
-    return _reduced(away * away, reduction)
+    return reduce_loss(away * away, reduction)
 
 
 def l1_loss(output: Any, target: Any, reduction: str = "mean") -> Var:
@@ -40,7 +48,56 @@ def l1_loss(output: Any, target: Any, reduction: str = "mean") -> Var:
         >>> l1_loss(jt.array([1.0, 2.0]), jt.array([1.0, 4.0])).item()
         1.0
     """
-    return _reduced(_difference("l1_loss", output, target).apply(f.ABSOLUTE), reduction)
+    return reduce_loss(_difference("l1_loss", output, target).apply(f.ABSOLUTE), reduction)
+
+
+def smooth_l1_loss(output: Any, target: Any, reduction: str = "mean", beta: float = 1.0) -> Var:
+    """|d| - beta / 2 for d = output - target, but d**2 / (2 * beta) within beta of the target: no corner there.
+
+    Args:
+        output, target: two Vars of one shape.
+        reduction: "mean", "sum" or "none".
+        beta: where the square begins; 0 makes it `l1_loss`.
+
+    Raises:
+        ShapeError: the shapes differ.
+        ArgumentError: beta is negative.
+
+    Source: Girshick 2015 (arXiv:1504.08083).
+
+    Example:
+        >>> smooth_l1_loss(jt.array([0.5, 3.0]), jt.array([0.0, 0.0]), "none").numpy()
+        array([0.125, 2.5  ], dtype=float32)
+    """
+    if not beta >= 0:
+        raise ArgumentError("smooth_l1_loss is a square within beta, which is not negative", repr(beta))
+    far = _difference("smooth_l1_loss", output, target).apply(f.ABSOLUTE)
+    loss = far if beta == 0 else (far - beta / 2).where_not(far < beta, far * far * (0.5 / beta))
+    return reduce_loss(loss, reduction)
+
+
+def huber_loss(output: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Var:
+    """d**2 / 2 for d = output - target, but delta * (|d| - delta / 2) further away: outliers pull no harder.
+
+    Args:
+        output, target: two Vars of one shape.
+        reduction: "mean", "sum" or "none".
+        delta: where the straight line begins.
+
+    Raises:
+        ShapeError: the shapes differ.
+        ArgumentError: delta is not positive.
+
+    Source: Huber 1964, "Robust estimation of a location parameter".
+
+    Example:
+        >>> huber_loss(jt.array([1.0, 3.0]), jt.array([0.0, 0.0]), "none", delta=2).numpy()
+        array([0.5, 4. ], dtype=float32)
+    """
+    if not delta > 0:
+        raise ArgumentError("huber_loss is a line beyond delta, which is positive", repr(delta))
+    far = _difference("huber_loss", output, target).apply(f.ABSOLUTE)
+    return reduce_loss(((far - delta / 2) * delta).where_not(far <= delta, far * far * 0.5), reduction)
 
 
 def bce_loss(output: Any, target: Any, weight: Any = None, reduction: str = "mean") -> Var:
@@ -61,9 +118,9 @@ def bce_loss(output: Any, target: Any, weight: Any = None, reduction: str = "mea
         >>> bce_loss(jt.array([0.5, 0.0]), jt.array([1.0, 1.0]), reduction="none").numpy().round(3)
         array([  0.693, 100.   ], dtype=float32)
     """
-    p, y = _alike("bce_loss", output, target)
+    p, y = alike("bce_loss", output, target)
     loss = -(y * _log(p) + (1 - y) * _log(1 - p))
-    return _reduced(_weighted(loss, weight), reduction)
+    return reduce_loss(weighted(loss, weight), reduction)
 
 
 def _log(p: Var) -> Var:
@@ -93,31 +150,35 @@ def binary_cross_entropy_with_logits(
         >>> binary_cross_entropy_with_logits(jt.array([0.0]), jt.array([1.0])).numpy().round(3)
         np.float32(0.693)
     """
-    x, y = _alike("binary_cross_entropy_with_logits", output, target)
-    rise = softplus(-x) if pos_weight is None else ((as_var(pos_weight, x.dtype) - 1) * y + 1) * softplus(-x)
-    return _reduced(_weighted((1 - y) * x + rise, weight), reduction)
+    x, y = alike("binary_cross_entropy_with_logits", output, target)
+    low = -logsigmoid(x)  # log(1 + exp(-x))
+    rise = low if pos_weight is None else ((as_var(pos_weight, x.dtype) - 1) * y + 1) * low
+    return reduce_loss(weighted((1 - y) * x + rise, weight), reduction)
 
 
 binary_cross_entropy = bce_loss
 
 
-def _alike(name: str, output: Any, target: Any) -> tuple[Var, Var]:
+def alike(name: str, output: Any, target: Any) -> tuple[Var, Var]:
+    """Output and target as floats of one shape."""
     x, y = as_var(output), as_var(target)
     if x.shape != y.shape:
         raise ShapeError(
             f"{name} compares outputs and targets of one shape", f"{x.shape} and {y.shape}", "target.reshape(...)"
         )
-    if x.dtype.kind != "f":
-        raise DtypeError(f"{name} compares real floats", f"an output of dtype {x.dtype}", "output.float()")
+    if x.dtype.kind != "f" or y.dtype.kind == "c":
+        found = f"an output of dtype {x.dtype}, a target of dtype {y.dtype}"
+        raise DtypeError(f"{name} compares real floats", found, "output.float()")
     return x, y.cast(x.dtype) if y.dtype.kind in "biu" else y
 
 
 def _difference(name: str, output: Any, target: Any) -> Var:
-    x, y = _alike(name, output, target)
+    x, y = alike(name, output, target)
     return x - y
 
 
-def _weighted(loss: Var, weight: Any) -> Var:
+def weighted(loss: Var, weight: Any) -> Var:
+    """Each element times its weight, which is broadcast."""
     if weight is None:
         return loss
     out = loss * as_var(weight, loss.dtype)
@@ -126,25 +187,27 @@ def _weighted(loss: Var, weight: Any) -> Var:
     return out
 
 
-def _check_reduction(reduction: str) -> str:
+def check_reduction(reduction: str) -> str:
+    """One of the three ways to make one number of many."""
     if reduction not in ("mean", "sum", "none"):
         raise ArgumentError("a loss is reduced by 'mean', 'sum' or 'none'", repr(reduction))
     return reduction
 
 
-def _reduced(loss: Var, reduction: str) -> Var:
-    how = _check_reduction(reduction)
+def reduce_loss(loss: Var, reduction: str) -> Var:
+    """The mean, the sum, or all of them."""
+    how = check_reduction(reduction)
     return loss if how == "none" else mean(loss) if how == "mean" else sum(loss)
 
 
-class _Loss(Module):
+class Loss(Module):
     """What all losses share: how they are reduced."""
 
     weight: Var | None
     pos_weight: Var | None
 
     def __init__(self, reduction: str = "mean") -> None:
-        self.reduction = _check_reduction(reduction)
+        self.reduction = check_reduction(reduction)
 
     def extra_repr(self) -> str:
         """How it is reduced."""
@@ -158,7 +221,7 @@ class _Loss(Module):
             self.register_buffer(name, as_var(value).detach())
 
 
-class MSELoss(_Loss):
+class MSELoss(Loss):
     """Mean of (output - target)**2.
 
     Example:
@@ -171,7 +234,7 @@ class MSELoss(_Loss):
         return mse_loss(output, target, self.reduction)
 
 
-class L1Loss(_Loss):
+class L1Loss(Loss):
     """Mean of |output - target|.
 
     Example:
@@ -184,7 +247,7 @@ class L1Loss(_Loss):
         return l1_loss(output, target, self.reduction)
 
 
-class BCELoss(_Loss):
+class BCELoss(Loss):
     """Binary cross entropy of probabilities; see `bce_loss`.
 
     Example:
@@ -201,7 +264,7 @@ class BCELoss(_Loss):
         return bce_loss(output, target, self.weight, self.reduction)
 
 
-class BCEWithLogitsLoss(_Loss):
+class BCEWithLogitsLoss(Loss):
     """Binary cross entropy of scores; see `binary_cross_entropy_with_logits`.
 
     Example:
@@ -219,29 +282,39 @@ class BCEWithLogitsLoss(_Loss):
         return binary_cross_entropy_with_logits(output, target, self.weight, self.pos_weight, self.reduction)
 
 
-class CrossEntropyLoss(_Loss):
-    """-log(softmax(output)[target]), averaged: how surprised the scores are by the true classes.
-
-    Args:
-        weight: (classes,), how much each class counts; the mean divides by the sum of the weights used.
-        ignore_index: targets of this value count nothing.
-        reduction: "mean", "sum" or "none".
-        label_smoothing: give this share of each target evenly to all classes.
+class SmoothL1Loss(Loss):
+    """Mean of |output - target|, rounded within beta; see `smooth_l1_loss`.
 
     Example:
-        >>> CrossEntropyLoss()(jt.array([[0.0, 0.0]]), jt.array([1])).numpy().round(3)
-        np.float32(0.693)
+        >>> SmoothL1Loss(beta=2.0)(jt.array([1.0]), jt.array([0.0])).item()
+        0.25
     """
 
-    def __init__(
-        self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0
-    ) -> None:
+    def __init__(self, reduction: str = "mean", beta: float = 1.0) -> None:
         super().__init__(reduction)
-        if not 0 <= label_smoothing <= 1:
-            raise ArgumentError("label_smoothing is a share from 0 to 1", repr(label_smoothing))
-        self._keep("weight", weight)
-        self.ignore_index, self.label_smoothing = ignore_index, float(label_smoothing)
+        if not beta >= 0:
+            raise ArgumentError("smooth_l1_loss is a square within beta, which is not negative", repr(beta))
+        self.beta = float(beta)
 
     def execute(self, output: Any, target: Any) -> Var:
-        """Scores (n, classes, ...) and class numbers (n, ...) -> one number."""
-        return cross_entropy_loss(output, target, self.weight, self.ignore_index, self.reduction, self.label_smoothing)
+        """Two Vars of one shape -> one number."""
+        return smooth_l1_loss(output, target, self.reduction, self.beta)
+
+
+class HuberLoss(Loss):
+    """Mean of (output - target)**2 / 2, straight beyond delta; see `huber_loss`.
+
+    Example:
+        >>> HuberLoss(delta=1.0)(jt.array([3.0]), jt.array([0.0])).item()
+        2.5
+    """
+
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        super().__init__(reduction)
+        if not delta > 0:
+            raise ArgumentError("huber_loss is a line beyond delta, which is positive", repr(delta))
+        self.delta = float(delta)
+
+    def execute(self, output: Any, target: Any) -> Var:
+        """Two Vars of one shape -> one number."""
+        return huber_loss(output, target, self.reduction, self.delta)

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from jt_edu.errors import ArgumentError, RangeError
 from jt_edu.nn.module import Module
+from jt_edu.var import Var
 
 
-class _Row(Module):
-    """Modules (or functions) in order, each under a name; the names are their numbers unless given."""
+class Row(Module):
+    """Parts in order, each under a name; the names are their numbers unless given. What parts are, a subclass says.
+
+    Example:
+        >>> Row([jt.nn.ReLU()]).keys()
+        ['0']
+    """
+
+    what = "modules"
 
     def __init__(self, *args: Any) -> None:
         self._put(_numbered(args))
@@ -20,12 +29,12 @@ class _Row(Module):
 
     @property
     def layers(self) -> dict[str, Any]:
-        """Name -> module."""
+        """Name -> part."""
         return self._layers
 
     def members(self) -> Iterator[tuple[str, Any]]:
-        """The modules of the row, and Vars and modules that a subclass keeps beside them."""
-        yield from ((name, part) for name, part in self._layers.items() if isinstance(part, Module))
+        """The parts of the row, and Vars and modules that a subclass keeps beside them."""
+        yield from ((name, part) for name, part in self._layers.items() if isinstance(part, (Module, Var)))
         yield from super().members()
 
     def _checked(self, part: Any) -> Any:
@@ -37,22 +46,38 @@ class _Row(Module):
         if isinstance(key, str) and key in self._layers:
             return key
         if not isinstance(key, int) or not -len(self) <= key < len(self):
-            raise RangeError(f"a row of {len(self)} modules", f"the index {key!r}", f"a number below {len(self)}")
+            raise RangeError(f"a row of {len(self)} {self.what}", f"the index {key!r}", f"a number below {len(self)}")
         return list(self._layers)[key]
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
-            return type(self)(list(self._layers.values())[key])
+            parts = list(self._layers.items())[key]
+            return type(self)([part for _, part in parts] if self._is_numbered() else dict(parts))
         return self._layers[self._name(key)]
 
     def __setitem__(self, key: Any, part: Any) -> None:
         self._layers[self._name(key)] = self._checked(part)
 
     def __delitem__(self, key: Any) -> None:
-        name = self._name(key)
-        parts = [(n, part) for n, part in self._layers.items() if n != name]
-        numbered = all(n == str(k) for k, n in enumerate(self._layers))
+        gone = list(self._layers)[key] if isinstance(key, slice) else [self._name(key)]
+        numbered = self._is_numbered()
+        parts = [(n, part) for n, part in self._layers.items() if n not in gone]
         self._put((str(k), part) if numbered else (n, part) for k, (n, part) in enumerate(parts))
+
+    def __getattr__(self, name: str) -> Any:
+        layers = vars(self).get("_layers", {})
+        if name not in layers:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return layers[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in vars(self).get("_layers", {}):
+            self[name] = value
+        else:
+            super().__setattr__(name, value)
+
+    def _is_numbered(self) -> bool:
+        return all(name == str(k) for k, name in enumerate(self._layers))
 
     def __len__(self) -> int:
         return len(self._layers)
@@ -60,9 +85,16 @@ class _Row(Module):
     def __iter__(self) -> Iterator[Any]:
         return iter(list(self._layers.values()))
 
+    def __add__(self, others: Iterable[Any]) -> Any:
+        return type(self)([*self, *others])
+
+    def __iadd__(self, others: Iterable[Any]) -> Any:
+        return self.extend(others)
+
     def append(self, part: Any) -> Any:
         """Put one more at the end. Returns this row."""
-        self._layers[str(len(self))] = self._checked(part)
+        name = next(str(k) for k in itertools.count(len(self)) if str(k) not in self._layers)
+        self._layers[name] = self._checked(part)
         return self
 
     def extend(self, parts: Iterable[Any]) -> Any:
@@ -71,41 +103,63 @@ class _Row(Module):
             self.append(part)
         return self
 
-    def insert(self, index: int, part: Any) -> None:
-        """Put one before number `index`; those behind are numbered anew."""
+    def insert(self, index: int, part: Any) -> Any:
+        """Put one before number `index`; all are numbered anew. Returns this row."""
         parts = list(self._layers.values())
         parts.insert(index, self._checked(part))
         self._put((str(k), p) for k, p in enumerate(parts))
+        return self
 
-    def add_module(self, name: Any, part: Any) -> None:
+    def pop(self, key: Any = -1) -> Any:
+        """Take one out, by number or name. Returns it."""
+        part = self[key]
+        del self[key]
+        return part
+
+    def add_module(self, name: str, module: Any) -> None:
         """Put one more at the end, under a name of its own."""
-        if not isinstance(name, str) or not name or "." in name:
-            raise ArgumentError("a module has a name without dots", repr(name))
-        self._layers[name] = self._checked(part)
+        self._layers[named(name)] = self._checked(module)
+
+    register_module = add_module
 
     def keys(self) -> list[str]:
         """The names."""
         return list(self._layers)
 
     def values(self) -> list[Any]:
-        """The modules."""
+        """The parts."""
         return list(self._layers.values())
 
     def items(self) -> list[tuple[str, Any]]:
-        """Names and modules."""
+        """Names and parts."""
         return list(self._layers.items())
 
 
+def named(name: Any) -> str:
+    """The name of a part of a container: any text without dots.
+
+    Example:
+        >>> named("conv 1")
+        'conv 1'
+    """
+    if not isinstance(name, str) or not name or "." in name:
+        raise ArgumentError("a part of a container has a name without dots", repr(name))
+    return name
+
+
 def _numbered(args: tuple[Any, ...]) -> list[tuple[str, Any]]:
-    """Modules one by one, or one list or dict of them."""
+    """Parts one by one, or one list or dict of them."""
     if len(args) == 1 and isinstance(args[0], dict):
-        return [(str(name), part) for name, part in args[0].items()]
-    parts = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
-    return [(str(k), part) for k, part in enumerate(parts)]
+        return [(named(name), part) for name, part in args[0].items()]
+    one_list = len(args) == 1 and isinstance(args[0], Iterable) and not isinstance(args[0], (Row, str, Var))
+    return [(str(k), part) for k, part in enumerate(args[0] if one_list else args)]
 
 
-class Sequential(_Row):
+class Sequential(Row):
     """Modules one after another: each gets what the one before returned. Functions such as `jt.relu` will do too.
+
+    Args:
+        args: modules one by one, a list of them, or a dict that names them. Slices are Sequentials of the same parts.
 
     Example:
         >>> Sequential(jt.nn.Linear(3, 4), jt.nn.ReLU(), jt.nn.Linear(4, 2))
@@ -127,15 +181,35 @@ class Sequential(_Row):
             x = part(x)
         return x
 
+    def _rows(self) -> list[str]:
+        names = {id(part): getattr(part, "__name__", repr(part)) for part in self if not isinstance(part, Module)}
+        return [f"({name}): {names.get(id(part)) or repr(part)}" for name, part in self._layers.items()]
 
-class ModuleList(_Row):
+
+class ModuleList(Row):
     """Modules in a list: they are found and saved; what is done with them is up to you.
 
     Example:
         >>> row = ModuleList([jt.nn.Linear(2, 2) for _ in range(3)])
-        >>> len(row), len(row.parameters())
-        (3, 6)
+        >>> row
+        ModuleList(
+          (0-2): 3 x Linear(in_features=2, out_features=2, bias=True)
+        )
+        >>> len(row.parameters())
+        6
     """
 
-    def __init__(self, modules: Iterable[Any] = ()) -> None:
-        self._put((str(k), part) for k, part in enumerate(modules))
+    def __init__(self, modules: Iterable[Any] | None = None) -> None:
+        super().__init__([] if modules is None else modules)
+
+    def _rows(self) -> list[str]:
+        """Neighbours that print alike stand in one line."""
+        rows = []
+        for text, run in itertools.groupby(self._layers.items(), key=lambda item: repr(item[1])):
+            names = [name for name, _ in run]
+            rows.append(f"({names[0]}): {text}" if len(names) == 1 else _several(names, text))
+        return rows
+
+
+def _several(names: list[str], text: str) -> str:
+    return f"({names[0]}-{names[-1]}): {len(names)} x {text}"

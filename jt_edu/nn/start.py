@@ -29,7 +29,7 @@ def constant_(var: Var, value: float = 0.0) -> Var:
         >>> constant_(jt.zeros(2), 3).numpy()
         array([3., 3.], dtype=float32)
     """
-    return _give(var, lambda: full(var.shape, value, var.dtype))
+    return give(var, lambda: full(var.shape, value, var.dtype))
 
 
 def zero_(var: Var) -> Var:
@@ -61,7 +61,7 @@ def uniform_(var: Var, low: float = 0.0, high: float = 1.0) -> Var:
     """
     if not low <= high:
         raise ArgumentError("uniform_ draws from low to high", f"low {low}, high {high}")
-    return _give(var, lambda: random(var.shape, _real(var)) * (high - low) + low)
+    return give(var, lambda: random(var.shape, check_real(var)) * (high - low) + low)
 
 
 def gauss_(var: Var, mean: float = 0.0, std: float = 1.0) -> Var:
@@ -73,7 +73,7 @@ def gauss_(var: Var, mean: float = 0.0, std: float = 1.0) -> Var:
     """
     if not std >= 0:
         raise ArgumentError("a standard deviation is not negative", repr(std))
-    return _give(var, lambda: random(var.shape, _real(var), "normal") * std + mean)
+    return give(var, lambda: random(var.shape, check_real(var), "normal") * std + mean)
 
 
 def trunc_normal_(var: Var, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0) -> Var:
@@ -88,10 +88,10 @@ def trunc_normal_(var: Var, mean: float = 0.0, std: float = 1.0, a: float = -2.0
     low, high = (math.erf((edge - mean) / (std * math.sqrt(2))) for edge in (a, b))
 
     def draw() -> Var:
-        spread = random(var.shape, _real(var)) * (high - low) + low
+        spread = random(var.shape, check_real(var)) * (high - low) + low
         return clamp(spread.apply(ERFINV) * (std * math.sqrt(2)) + mean, a, b)
 
-    return _give(var, draw)
+    return give(var, draw)
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
@@ -193,15 +193,26 @@ def xavier_gauss_(var: Var, gain: float = 1.0) -> Var:
 zeros_, ones_, normal_, xavier_normal_ = zero_, one_, gauss_, xavier_gauss_  # PyTorch's names
 
 
-def _give(var: Var, draw: Callable[[], Var]) -> Var:
-    """New numbers for a Var; whether it takes part in gradients stays as it is."""
+def give(var: Var, draw: Callable[[], Var]) -> Var:
+    """New numbers for a Var; whether it takes part in gradients stays as it is.
+
+    Example:
+        >>> give(jt.zeros(2), lambda: jt.ones(2)).numpy()
+        array([1., 1.], dtype=float32)
+    """
     if not isinstance(var, Var):
         raise ArgumentError("this gives a Var new numbers", type(var).__name__, "jt.zeros(shape)")
     with no_grad():
         return var.update(draw())
 
 
-def _real(var: Var) -> str:
+def check_real(var: Var) -> str:
+    """The dtype to draw random numbers in for a Var, which must be of real floats.
+
+    Example:
+        >>> check_real(jt.zeros(2))
+        'float32'
+    """
     if var.dtype.kind != "f":
         raise DtypeError("random numbers are real floats", f"a Var of dtype {var.dtype}")
     return "float64" if var.dtype == "float64" else "float32"

@@ -19,7 +19,8 @@ from jt_edu.execute import run
 from jt_edu.functions import COPY
 from jt_edu.graph import Node
 from jt_edu.meta import COUNTERS
-from jt_edu.ops.view import varargs
+from jt_edu.ops.arguments import number
+from jt_edu.ops.view import varargs, whole
 from jt_edu.settings import current
 from jt_edu.var import Var, as_var, method
 
@@ -118,6 +119,16 @@ def empty(*shape: Any, dtype: Any = float32) -> Var:
     return zeros(*shape, dtype=dtype)
 
 
+def empty_like(x: Any, dtype: Any = None) -> Var:
+    """Room for numbers in the shape of x; it holds zeros.
+
+    Example:
+        >>> empty_like(ones(2)).shape
+        (2,)
+    """
+    return zeros_like(x, dtype)
+
+
 def zeros_like(x: Any, dtype: Any = None) -> Var:
     """0 in the shape of x.
 
@@ -174,43 +185,92 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Var
     """
     if end is None:
         start, end = 0, start
-    if step == 0:
+    start, end, step = (number("arange", n, _plain(v)) for n, v in (("start", start), ("end", end), ("step", step)))
+    if step == 0 or math.inf in (abs(start), abs(end)):
         raise ArgumentError("arange needs a step that leads from start to end", f"arange({start}, {end}, {step})")
-    whole = all(isinstance(v, (int, np.integer)) for v in (start, end, step))
-    wanted = as_dtype((int64 if whole else float32) if dtype is None else dtype)
-    count = max(math.ceil((end - start) / step), 0)
-    position = index((count,), 0)
-    if whole:
-        return (position * int(step) + int(start)).cast(wanted)
+    counted = all(isinstance(v, int) for v in (start, end, step))
+    wanted = as_dtype((int64 if counted else float32) if dtype is None else dtype)
+    count = -((start - end) // step) if counted else math.ceil((end - start) / step)
+    position = index((max(count, 0),), 0)
+    if counted:
+        return leaf((position * int(step) + int(start)).cast(wanted).detach())
     return leaf((position.cast(float64) * float(step) + float(start)).cast(wanted).detach())
 
 
-def linspace(start: float, end: float, steps: int, dtype: Any = float32) -> Var:
-    """`steps` numbers at equal distances, from `start` to `end` inclusive.
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, Var) else value
+
+
+def linspace(start: float, end: float, steps: int = 50, dtype: Any = float32, *, endpoint: bool = True) -> Var:
+    """`steps` numbers at equal distances, from `start` to `end` inclusive, or exclusive without the endpoint.
+
+        out[k] = start + k * (end - start) / (steps - 1)
 
     Example:
-        >>> linspace(0, 1, 3).numpy()
-        array([0. , 0.5, 1. ], dtype=float32)
+        >>> linspace(0, 1, 3).tolist(), linspace(0, 1, 4, endpoint=False).tolist()
+        ([0.0, 0.5, 1.0], [0.0, 0.25, 0.5, 0.75])
     """
-    if steps < 0:
-        raise ArgumentError("linspace takes a number of steps", repr(steps), "100")
-    width = (end - start) / (steps - 1) if steps > 1 else 0.0
-    position = index((steps,), 0).cast(float64)
-    last = position == steps - 1
-    values = (position * float(width) + float(start)).where_not(last, float(end) if steps > 1 else float(start))
-    return leaf(values.cast(dtype).detach())
+    return leaf(_evenly("linspace", start, end, steps, endpoint).cast(dtype).detach())
 
 
-def eye(n: int, m: int | None = None, dtype: Any = float32) -> Var:
-    """1 on the diagonal, 0 elsewhere.
+def _evenly(name: str, start: Any, end: Any, steps: Any, endpoint: bool) -> Var:
+    """Numbers at equal distances in float64; the last is `end` to the bit."""
+    first, last = (float(number(name, n, _plain(v))) for n, v in (("start", start), ("end", end)))
+    if not isinstance(steps, (int, np.integer)) or steps < 0:
+        raise ArgumentError(f"{name} takes a number of steps", repr(steps), "100")
+    gaps = int(steps) - 1 if endpoint else int(steps)
+    position = index((int(steps),), 0)
+    values = position.cast(float64) * ((last - first) / gaps if gaps > 0 else 0.0) + first
+    return values.where_not(position == gaps, last) if gaps > 0 else values
+
+
+def logspace(
+    start: float, end: float, steps: int = 50, base: float = 10.0, dtype: Any = float32, *, endpoint: bool = True
+) -> Var:
+    """Powers whose exponents have equal distances: base**start to base**end.
 
     Example:
-        >>> eye(2).numpy()
-        array([[1., 0.],
-               [0., 1.]], dtype=float32)
+        >>> logspace(0, 2, 3).tolist()
+        [1.0, 10.0, 100.0]
+    """
+    exponents = _evenly("logspace", start, end, steps, endpoint)
+    return leaf((full((), float(number("logspace", "base", base)), float64) ** exponents).cast(dtype).detach())
+
+
+def geomspace(start: float, end: float, steps: int = 50, dtype: Any = float32, *, endpoint: bool = True) -> Var:
+    """Numbers whose neighbours have equal ratios, from `start` to `end`, which have the same sign.
+
+    Example:
+        >>> geomspace(1, 8, 4).tolist()
+        [1.0, 2.0, 4.0, 8.0]
+    """
+    first, last = (float(number("geomspace", n, _plain(v))) for n, v in (("start", start), ("end", end)))
+    if not first * last > 0:
+        raise ArgumentError("geomspace goes between numbers of one sign, not 0", f"{start} to {end}", "linspace")
+    share = _evenly("geomspace", 0.0, 1.0, steps, endpoint)
+    values = full((), last / first, float64) ** share * first
+    return leaf(values.where_not(share == 1.0, last).cast(dtype).detach())
+
+
+def eye(n: int, m: int | None = None, dtype: Any = float32, *, k: int = 0) -> Var:
+    """1 on a diagonal, 0 elsewhere; the diagonal is k places to the right of the main one.
+
+    Example:
+        >>> eye(2).tolist(), eye(2, 3, "int64", k=1).tolist()
+        ([[1.0, 0.0], [0.0, 1.0]], [[0, 1, 0], [0, 0, 1]])
     """
     shape = check_shape((n, n if m is None else m))
-    return leaf((index(shape, 0) == index(shape, 1)).cast(dtype))
+    return leaf((index(shape, 0) + whole("eye", k) == index(shape, 1)).cast(dtype).detach())
+
+
+def identity(n: int, dtype: Any = float32) -> Var:
+    """The square matrix that changes nothing.
+
+    Example:
+        >>> identity(2).tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+    """
+    return eye(n, dtype=dtype)
 
 
 @method

@@ -1,108 +1,144 @@
 """Element functions for the learner: one line each, from the table in functions.py.
 
 Each is a function `jt.exp(x)` and a method `x.exp()`; the formula is the body in the table, the gradient stands beside
-it. What can be written with others (relu, gelu, clamp) is written with others, and fuses into one loop all the same.
+it. What can be written with others (clamp, lerp) is written with others, and fuses into one loop all the same.
+
+Families of their own: activation.py, bits.py, compare.py, complex.py, rounding.py, special.py.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from jt_edu import functions as f
-from jt_edu.dtypes import DType, as_dtype, bool_, float_of
-from jt_edu.errors import ArgumentError
-from jt_edu.meta import Elementwise
+from jt_edu.build import short
+from jt_edu.dtypes import DType, as_dtype, bool_, complex128, float64, float_of
+from jt_edu.errors import ArgumentError, DtypeError
+from jt_edu.ops.arguments import beside, choice, function, number, one_of
 from jt_edu.var import Var, as_var, method
 
-
-def _function(op: Elementwise, what: str, example: str, answer: str) -> Callable[..., Var]:
-    def function(x: Any, *others: Any) -> Var:
-        arity = 1 + ("{1}" in op.body)
-        if len(others) != arity - 1:
-            raise ArgumentError(f"{op.name} takes {arity} argument{'s' if arity > 1 else ''}", f"{1 + len(others)}")
-        return as_var(x).apply(op, *others)
-
-    function.__name__ = function.__qualname__ = op.name
-    function.__doc__ = (
-        f"{what}\n\n    Body: `{op.body}`, at each element.\n\n"
-        f"    Example:\n        >>> {example}\n        {answer}\n    "
-    )
-    function.__module__ = __name__
-    return method(function)
-
+_function = partial(function, __name__)
 
 exp = _function(f.EXP, "e to the power of x.", "exp(array(0.0)).item()", "1.0")
 expm1 = _function(f.EXPM1, "exp(x) - 1, accurate near 0.", "expm1(array(0.0)).item()", "0.0")
 log = _function(f.LOG, "Natural logarithm; log(0) is -inf, and nan below.", "log(array(1.0)).item()", "0.0")
 log1p = _function(f.LOG1P, "log(1 + x), accurate near 0.", "log1p(array(0.0)).item()", "0.0")
+exp2 = _function(f.EXP2, "2 to the power of x.", "exp2(array(3.0)).item()", "8.0")
+log10 = _function(f.LOG10, "Logarithm to base 10.", "log10(array(100.0)).item()", "2.0")
+logaddexp = _function(
+    f.LOGADDEXP, "log(exp(x) + exp(y)), without overflow.", "logaddexp(array(1000.0), -1000.0).item()", "1000.0"
+)
+logaddexp2 = _function(
+    f.LOGADDEXP2, "log2(2**x + 2**y), without overflow.", "logaddexp2(array(3.0), 3.0).item()", "4.0"
+)
+cbrt = _function(f.CBRT, "Cube root, also of negative numbers.", "cbrt(array(-8.0)).item()", "-2.0")
 log2 = _function(f.LOG2, "Logarithm to base 2.", "log2(array(8.0)).item()", "3.0")
 sqrt = _function(f.SQRT, "Square root.", "sqrt(array(9.0)).item()", "3.0")
 rsqrt = _function(f.RSQRT, "1 / sqrt(x).", "rsqrt(array(4.0)).item()", "0.5")
 sigmoid = _function(f.SIGMOID, "1 / (1 + exp(-x)).", "sigmoid(array(0.0)).item()", "0.5")
-erf = _function(
-    f.ERF, "Error function, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x.", "erf(array(0.0)).item()", "0.0"
-)
-erfinv = _function(f.ERFINV, "The x whose erf is given.", "erfinv(array(0.0)).item()", "0.0")
 sin = _function(f.SIN, "Sine of an angle in radians.", "sin(array(0.0)).item()", "0.0")
 cos = _function(f.COS, "Cosine of an angle in radians.", "cos(array(0.0)).item()", "1.0")
 tan = _function(f.TAN, "Tangent of an angle in radians.", "tan(array(0.0)).item()", "0.0")
-asin = _function(f.ASIN, "The angle whose sine is x.", "asin(array(0.0)).item()", "0.0")
-acos = _function(f.ACOS, "The angle whose cosine is x.", "acos(array(1.0)).item()", "0.0")
-atan = _function(f.ATAN, "The angle whose tangent is x.", "atan(array(0.0)).item()", "0.0")
+asin = _function(f.ASIN, "The angle whose sine is x.", "asin(array(0.0)).item()", "0.0", "arcsin")
+acos = _function(f.ACOS, "The angle whose cosine is x.", "acos(array(1.0)).item()", "0.0", "arccos")
+atan = _function(f.ATAN, "The angle whose tangent is x.", "atan(array(0.0)).item()", "0.0", "arctan")
 sinh = _function(f.SINH, "(exp(x) - exp(-x)) / 2.", "sinh(array(0.0)).item()", "0.0")
 cosh = _function(f.COSH, "(exp(x) + exp(-x)) / 2.", "cosh(array(0.0)).item()", "1.0")
 tanh = _function(f.TANH, "sinh(x) / cosh(x).", "tanh(array(0.0)).item()", "0.0")
-asinh = _function(f.ASINH, "The x whose sinh is given.", "asinh(array(0.0)).item()", "0.0")
-acosh = _function(f.ACOSH, "The x >= 0 whose cosh is given.", "acosh(array(1.0)).item()", "0.0")
-atanh = _function(f.ATANH, "The x whose tanh is given.", "atanh(array(0.0)).item()", "0.0")
-atan2 = _function(f.ATAN2, "The angle of the point (second, first).", "atan2(array(0.0), array(1.0)).item()", "0.0")
-hypot = _function(f.HYPOT, "sqrt(x**2 + y**2).", "hypot(array(3.0), array(4.0)).item()", "5.0")
-floor = _function(f.FLOOR, "Largest whole number not above x.", "floor(array(1.7)).item()", "1.0")
-ceil = _function(f.CEIL, "Smallest whole number not below x.", "ceil(array(1.2)).item()", "2.0")
-trunc = _function(f.TRUNC, "x without its fraction.", "trunc(array(-1.7)).item()", "-1.0")
-round = _function(f.ROUND, "Nearest whole number; halves go to the even one.", "round(array(2.5)).item()", "2.0")
-sign = _function(f.SIGN, "-1, 0 or 1.", "sign(array(-3.0)).item()", "-1.0")
-absolute = _function(f.ABSOLUTE, "Magnitude.", "absolute(array(-3.0)).item()", "3.0")
-isnan = _function(f.ISNAN, "Whether x is not a number.", "isnan(array(math.nan)).item()", "True")
-isinf = _function(f.ISINF, "Whether x is infinite.", "isinf(array(math.inf)).item()", "True")
-isfinite = _function(f.ISFINITE, "Whether x is neither infinite nor nan.", "isfinite(array(1.0)).item()", "True")
-maximum = _function(f.MAXIMUM, "The larger of two; nan if either is.", "maximum(array(1.0), 2).item()", "2.0")
-minimum = _function(f.MINIMUM, "The smaller of two; nan if either is.", "minimum(array(1.0), 2).item()", "1.0")
-add = _function(f.ADD, "x + y.", "add(array(1), 2).item()", "3")
-subtract = _function(f.SUBTRACT, "x - y.", "subtract(array(1), 2).item()", "-1")
-multiply = _function(f.MULTIPLY, "x * y.", "multiply(array(3), 2).item()", "6")
-divide = _function(f.DIVIDE, "x / y.", "divide(array(3.0), 2).item()", "1.5")
-floor_divide = _function(
-    f.FLOOR_DIVIDE,
-    "x // y, rounded down; whole numbers by 0 give 0, as in NumPy.",
-    "floor_divide(array(-7), 2).item()",
-    "-4",
+asinh = _function(f.ASINH, "The x whose sinh is given.", "asinh(array(0.0)).item()", "0.0", "arcsinh")
+acosh = _function(f.ACOSH, "The x >= 0 whose cosh is given.", "acosh(array(1.0)).item()", "0.0", "arccosh")
+atanh = _function(f.ATANH, "The x whose tanh is given.", "atanh(array(0.0)).item()", "0.0", "arctanh")
+atan2 = _function(
+    f.ATAN2, "The angle of the point (second, first).", "atan2(array(0.0), array(1.0)).item()", "0.0", "arctan2"
 )
-mod = _function(f.REMAINDER, "x % y, with the sign of y.", "mod(array(-7), 2).item()", "1")
+hypot = _function(f.HYPOT, "sqrt(x**2 + y**2).", "hypot(array(3.0), array(4.0)).item()", "5.0")
+multiply = _function(f.MULTIPLY, "x * y.", "multiply(array(3), 2).item()", "6", "mul")
 power = _function(f.POWER, "x ** y.", "power(array(2.0), 3).item()", "8.0")
-logical_and = _function(f.LOGICAL_AND, "Whether both are true.", "logical_and(array(True), False).item()", "False")
-logical_or = _function(f.LOGICAL_OR, "Whether one is true.", "logical_or(array(True), False).item()", "True")
-logical_xor = _function(f.LOGICAL_XOR, "Whether exactly one is true.", "logical_xor(array(True), True).item()", "False")
-logical_not = _function(f.LOGICAL_NOT, "Whether x is false.", "logical_not(array(True)).item()", "False")
-real = _function(f.REAL, "Real part.", "real(array(1 + 2j)).item()", "1.0")
-imag = _function(f.IMAG, "Imaginary part.", "imag(array(1 + 2j)).item()", "2.0")
 
-abs = absolute
-method(absolute, "abs")
-method(mod, "mod")
-method(lambda x, y: x**y, "pow")
-method(Var.cast, "astype")
-method(Var.cast, "type_as")
+arcsin, arccos, arctan, arctan2 = asin, acos, atan, atan2
+arcsinh, arccosh, arctanh = asinh, acosh, atanh
 
 
 @method
-def sqr(x: Any) -> Var:
+def add(x: Any, y: Any, *, alpha: Any = 1) -> Var:
+    """x + alpha * y.
+
+    Example:
+        >>> add(array(1), 2, alpha=10).item()
+        21
+    """
+    v = beside(x, y)
+    return v.apply(f.ADD, _times(v, y, alpha))
+
+
+@method
+def subtract(x: Any, y: Any, *, alpha: Any = 1) -> Var:
+    """x - alpha * y.
+
+    Example:
+        >>> subtract(array(1), 2).item()
+        -1
+    """
+    v = beside(x, y)
+    return v.apply(f.SUBTRACT, _times(v, y, alpha))
+
+
+def _times(v: Var, y: Any, alpha: Any) -> Any:
+    if isinstance(alpha, Var):
+        return v.beside(y) * alpha
+    plain = alpha if isinstance(alpha, complex) else number("add and subtract", "alpha", alpha)
+    return y if plain == 1 else v.beside(y) * plain
+
+
+@method
+def divide(x: Any, y: Any, *, rounding_mode: str | None = None) -> Var:
+    """x / y; whole numbers give float64, as in NumPy.
+
+    Args:
+        x: the dividend.
+        y: the divisor.
+        rounding_mode: None, "trunc" (towards 0) or "floor" (down). Rounded quotients of whole numbers are whole.
+
+    Raises:
+        ArgumentError: another rounding mode.
+
+    Example:
+        >>> divide(array(-7.0), 2).item(), divide(array(-7), 2, rounding_mode="trunc").item()
+        (-3.5, -3)
+    """
+    v = beside(x, y)
+    mode = choice("divide", "rounding_mode", rounding_mode, (None, "trunc", "floor"))
+    if mode is None:
+        return v.apply(f.DIVIDE, y)
+    if mode == "floor":
+        return v.apply(f.FLOOR_DIVIDE, y)
+    if v.dtype.is_float or v.beside(y).dtype.is_float:
+        return v.apply(f.DIVIDE, y).apply(f.TRUNC)
+    return (v - v.apply(f.FMOD, y)).apply(f.FLOOR_DIVIDE, y)
+
+
+@method
+def float_power(x: Any, y: Any) -> Var:
+    """x ** y in double precision: float64, or complex128 where one of them is complex.
+
+    Example:
+        >>> float_power(array(2), -1).item()
+        0.5
+    """
+    v, w = beside(x, y), beside(y, x)
+    wide = complex128 if "c" in (v.dtype.kind, w.dtype.kind) else float64
+    return v.cast(wide).apply(f.POWER, w.cast(wide))
+
+
+@method
+def square(x: Any) -> Var:
     """x * x.
 
     Example:
-        >>> sqr(array(3.0)).item()
+        >>> square(array(3.0)).item()
         9.0
     """
     v = as_var(x)
@@ -110,109 +146,186 @@ def sqr(x: Any) -> Var:
 
 
 @method
-def relu(x: Any) -> Var:
-    """max(x, 0); the gradient at 0 is 0. A nan stays a nan.
+def reciprocal(x: Any) -> Var:
+    """1 / x; of whole numbers it is a float64, where NumPy would round it down.
 
     Example:
-        >>> relu(array([-1.0, 2.0])).numpy()
-        array([0., 2.], dtype=float32)
+        >>> reciprocal(array([4, 2])).numpy()
+        array([0.25, 0.5 ])
     """
-    v = as_var(x)
-    return v.where_not(v <= 0, 0)
+    return 1 / as_var(x)
+
+
+negative = _function(f.NEGATIVE, "-x.", "negative(array(3.0)).item()", "-3.0", "neg")
 
 
 @method
-def leaky_relu(x: Any, scale: float = 0.01) -> Var:
-    """x where it is positive, scale * x elsewhere.
+def positive(x: Any) -> Var:
+    """x itself; bools have no sign, as in NumPy.
 
     Example:
-        >>> leaky_relu(array([-100.0, 2.0])).numpy()
-        array([-1.,  2.], dtype=float32)
+        >>> positive(array(-3)).item()
+        -3
     """
     v = as_var(x)
-    return v.where_not(v <= 0, v * scale)
+    if v.dtype is bool_:
+        raise DtypeError("positive does not know bools (as in NumPy)", f"dtype {v.dtype}", "x.int()")
+    return v
 
 
 @method
-def silu(x: Any) -> Var:
-    """x * sigmoid(x) (Elfwing et al. 2017, arXiv:1702.03118).
+def deg2rad(x: Any) -> Var:
+    """Degrees as radians: x * pi / 180.
 
     Example:
-        >>> silu(array(0.0)).item()
-        0.0
+        >>> deg2rad(array(180.0)).item()
+        3.1415927410125732
     """
-    v = as_var(x)
-    return v * v.apply(f.SIGMOID)
+    return _real_floats("deg2rad", x) * (math.pi / 180)
 
 
 @method
-def gelu(x: Any, approximate: str = "none") -> Var:
-    """x * Phi(x), Phi the normal distribution function; approximate="tanh" takes its usual approximation.
-
-    Source: Hendrycks and Gimpel 2016 (arXiv:1606.08415).
+def rad2deg(x: Any) -> Var:
+    """Radians as degrees: x * 180 / pi.
 
     Example:
-        >>> gelu(array(0.0)).item()
-        0.0
+        >>> rad2deg(array(1.0)).item()
+        57.295780181884766
     """
+    return _real_floats("rad2deg", x) * (180 / math.pi)
+
+
+def _real_floats(name: str, x: Any) -> Var:
     v = as_var(x)
-    if approximate == "tanh":
-        inner = (v + v * v * v * 0.044715) * math.sqrt(2 / math.pi)
-        return v * (inner.apply(f.TANH) + 1) * 0.5
-    if approximate != "none":
-        raise ArgumentError("gelu is exact ('none') or approximate ('tanh')", repr(approximate), "'tanh'")
-    return v * ((v * math.sqrt(0.5)).apply(f.ERF) + 1) * 0.5
+    if v.dtype.kind == "c":
+        raise DtypeError(f"{name} needs real numbers", f"dtype {v.dtype}", "x.real()")
+    return v.cast(float_of(v.dtype))
 
 
 @method
-def softplus(x: Any) -> Var:
-    """log(1 + exp(x)), without overflow.
+def lerp(start: Any, end: Any, weight: Any) -> Var:
+    """A place on the way from start to end: start + weight * (end - start).
 
     Example:
-        >>> softplus(array(1000.0)).item()
-        1000.0
+        >>> lerp(array(10.0), array(20.0), 0.25).item()
+        12.5
     """
-    v = as_var(x)
-    v = v.cast(float_of(v.dtype))
-    return v.where_not(v < 0, 0) + v.where_not(v >= 0, -v).apply(f.EXP).apply(f.LOG1P)
+    first = beside(start, end, weight)
+    return first + first.beside(weight) * (first.beside(end) - first)
 
 
 @method
-def clamp(x: Any, min_v: Any = None, max_v: Any = None) -> Var:
-    """x, no smaller than min_v and no larger than max_v; outside, the gradient is 0.
+def addcmul(x: Any, first: Any, second: Any, *, value: float = 1) -> Var:
+    """x + value * first * second.
+
+    Example:
+        >>> addcmul(array(1.0), array(2.0), array(3.0), value=10).item()
+        61.0
+    """
+    v = beside(x, first, second)
+    return v + v.beside(first) * v.beside(second) * number("addcmul", "value", value)
+
+
+@method
+def addcdiv(x: Any, first: Any, second: Any, *, value: float = 1) -> Var:
+    """x + value * first / second.
+
+    Example:
+        >>> addcdiv(array(1.0), array(6.0), array(3.0), value=10).item()
+        21.0
+    """
+    v = beside(x, first, second)
+    return v + v.beside(first) / v.beside(second) * number("addcdiv", "value", value)
+
+
+@method
+def clamp(
+    x: Any, min_v: Any = None, max_v: Any = None, *, min: Any = None, max: Any = None, a_min: Any = None,
+    a_max: Any = None,
+) -> Var:  # fmt: skip
+    """x, no smaller than the lower bound and no larger than the upper one; outside, the gradient is 0.
+
+    Args:
+        x: any shape.
+        min_v: the lower bound, a number or a Var; None for none. PyTorch calls it `min`, NumPy `a_min`.
+        max_v: the upper bound, likewise `max` and `a_max`; it wins where the lower bound is larger.
+        min: PyTorch's name of min_v.
+        max: PyTorch's name of max_v.
+        a_min: NumPy's name of min_v.
+        a_max: NumPy's name of max_v.
+
+    Raises:
+        ArgumentError: no bound at all, or a bound given twice, or nan.
 
     Example:
         >>> clamp(array([-2.0, 0.5, 2.0]), 0, 1).numpy()
         array([0. , 0.5, 1. ], dtype=float32)
     """
-    v = as_var(x)
-    if min_v is None and max_v is None:
-        raise ArgumentError("clamp needs min_v, max_v, or both", f"min_v={min_v}, max_v={max_v}", "x.clamp(0, 1)")
-    if min_v is not None:
-        v = v.where_not(v < min_v, min_v)
-    return v if max_v is None else v.where_not(v > max_v, max_v)
+    low = one_of("clamp", min_v=min_v, min=min, a_min=a_min)
+    high = one_of("clamp", max_v=max_v, max=max, a_max=a_max)
+    if low is None and high is None:
+        raise ArgumentError("clamp needs min_v, max_v, or both", f"min_v={low}, max_v={high}", "x.clamp(0, 1)")
+    v = beside(x, low, high)
+    if low is not None:
+        bound = _bound(v, low)
+        v = v.where_not((v < bound) | bound.apply(f.ISNAN), bound)
+    if high is None:
+        return v
+    bound = _bound(v, high)
+    return v.where_not((v > bound) | bound.apply(f.ISNAN), bound)
 
 
-clip = method(clamp, "clip")
+def _bound(v: Var, bound: Any) -> Var:
+    if isinstance(bound, float) and math.isnan(bound):
+        raise ArgumentError("clamp needs bounds that have a size", short(bound), "x.clamp(0, 1)")
+    return v.beside(bound)
 
 
-def where(cond: Any, x: Any, y: Any) -> Var:
-    """x where cond is true, y elsewhere.
+@method
+def clamp_min(x: Any, min: Any) -> Var:
+    """x, no smaller than `min`.
+
+    Example:
+        >>> clamp_min(array([-1.0, 1.0]), 0).numpy()
+        array([0., 1.], dtype=float32)
+    """
+    return clamp(x, min)
+
+
+@method
+def clamp_max(x: Any, max: Any) -> Var:
+    """x, no larger than `max`.
+
+    Example:
+        >>> clamp_max(array([-1.0, 1.0]), 0).numpy()
+        array([-1.,  0.], dtype=float32)
+    """
+    return clamp(x, None, max)
+
+
+def where(cond: Any, x: Any = None, y: Any = None) -> Any:
+    """x where cond is true, y elsewhere. With cond alone: where it is true, as one index array for each axis.
+
+    Raises:
+        ArgumentError: one of x and y without the other.
 
     Example:
         >>> where(array([True, False]), 1.0, 2.0).numpy()
         array([1., 2.], dtype=float32)
+        >>> [k.numpy() for k in where(array([False, True, True]))]
+        [array([1, 2])]
     """
+    if x is None and y is None:
+        return as_var(cond).nonzero(as_tuple=True)
+    if x is None or y is None:
+        raise ArgumentError("where needs x and y, or none of them", f"x={short(x)}, y={short(y)}", "where(cond, x, y)")
     a = as_var(x, y.dtype if isinstance(y, Var) else None)
     b = as_var(y, a.dtype)
     return b.where_not(cond, a)
 
 
-ternary = where
-
-
 @method
-def masked_fill(x: Any, mask: Any, value: float) -> Var:
+def masked_fill(x: Any, mask: Any, value: Any) -> Var:
     """x, with `value` where mask is true.
 
     Example:
@@ -234,8 +347,9 @@ def cast(x: Any, dtype: Any) -> Var:
 
 def _casts() -> None:
     """x.float(), x.half(), x.int8(), ...: a method for each dtype."""
-    names = ["float", "double", "half", "long", "int", "bool", "int8", "int16", "int32", "int64", "uint8", "float16",
-             "bfloat16", "float32", "float64", "complex64", "complex128"]  # fmt: skip
+    names = ["float", "double", "half", "long", "int", "short", "bool", "int8", "int16", "int32", "int64", "uint8",
+             "uint16", "uint32", "uint64", "float16", "bfloat16", "float32", "float64", "complex64",
+             "complex128"]  # fmt: skip
     for name in names:
         method(_cast_to(as_dtype(name)), name)
 
@@ -245,3 +359,12 @@ def _cast_to(wanted: DType) -> Callable[[Var], Var]:
 
 
 _casts()
+
+mul, sub, div, true_divide, pow, neg = multiply, subtract, divide, divide, power, negative
+sqr, clip, ternary, degrees, radians = square, clamp, where, rad2deg, deg2rad
+
+method(divide, "div"), method(divide, "true_divide"), method(subtract, "sub"), method(square, "sqr")
+method(clamp, "clip"), method(rad2deg, "degrees"), method(deg2rad, "radians")
+method(lambda x, y: x**y, "pow")
+method(Var.cast, "astype")
+method(lambda x, other: x.cast(other.dtype if isinstance(other, Var) else other), "type_as")

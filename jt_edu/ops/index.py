@@ -21,6 +21,7 @@ from jt_edu.errors import ArgumentError, DtypeError, RangeError, ShapeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, counter, load, size
 from jt_edu.meta import COUNTERS, Reindex, reindex, reindex_reduce
+from jt_edu.ops.find import nonzero
 from jt_edu.ops.view import axis_of
 from jt_edu.var import Var, as_var, method
 
@@ -98,7 +99,7 @@ def _whole_number(k: Any) -> int:
 
 def _positions(v: Var) -> list[Any]:
     if v.dtype == bool_:
-        return [Var(p) for p in np.nonzero(v.numpy())] if v.ndim else [bool(v.item())]
+        return list(nonzero(v, as_tuple=True)) if v.ndim else [bool(v.item())]
     if v.dtype.kind not in "iu" and v.size:
         raise DtypeError("arrays of positions hold whole numbers", f"dtype {v.dtype}", "x[i.int64()]")
     return [v.cast(int64)]
@@ -178,7 +179,8 @@ def _advanced(x: Var, parts: list[Any], box: Shape, at: int) -> Brackets:
     return Brackets(tuple(shape), tuple(where), tuple(arrays))
 
 
-def _gather(x: Var, b: Brackets) -> Var:
+def gathered(x: Var, b: Brackets) -> Var:
+    """What brackets read."""
     op = reindex("getitem", x.shape, b.shape, b.where)
     return Var._of(Node(op, (x.node, *(a.node for a in b.arrays)), b.shape, x.dtype))._inherit(x)
 
@@ -193,7 +195,7 @@ def getitem(x: Var, key: Any) -> Var:
     """
     b = read_brackets(x, key)
     plain = b.where == tuple(counter(k) for k in range(x.ndim))
-    return x.reshape(b.shape) if plain and b.shape == x.shape else _gather(x, b)
+    return x.reshape(b.shape) if plain and b.shape == x.shape else gathered(x, b)
 
 
 def setitem(x: Var, key: Any, value: Any) -> None:
@@ -203,34 +205,47 @@ def setitem(x: Var, key: Any, value: Any) -> None:
         >>> x = zeros(4); x[1:3] = 5; x.numpy()
         array([0., 5., 5., 0.], dtype=float32)
     """
+    x.assign(replaced(x, key, value))
+
+
+def replaced(x: Var, key: Any, value: Any) -> Var:
+    """A new Var: `value` where the brackets point, x elsewhere."""
     b = read_brackets(x, key)
+    new = _fitting(x, b, value)
+    gather = reindex("getitem", x.shape, b.shape, b.where)
+    back = inverse(gather, b.shape, x.shape) if not b.arrays else None
+    return placed(x, new, back) if back is not None else scattered(x, new, gather, b.arrays)
+
+
+def added(x: Var, key: Any, value: Any) -> Var:
+    """A new Var: x, with `value` added where the brackets point, as often as they name a position."""
+    b = read_brackets(x, key)
+    new = _fitting(x, b, value)
+    op = reindex_reduce("index_add", "add", b.shape, x.shape, b.where)
+    return x + Var._of(Node(op, (new.node, *(a.node for a in b.arrays)), x.shape, x.dtype))._inherit(new)
+
+
+def _fitting(x: Var, b: Brackets, value: Any) -> Var:
+    """A value in the dtype of x and the shape of the brackets; it may have axes of length 1 in front."""
     new = as_var(value, x.dtype)
     if new.dtype.kind == "c" and x.dtype.kind != "c":
         raise DtypeError(f"a Var of {x.dtype} holds real numbers", f"{new.dtype} to assign", "value.real()")
-    new = new.cast(x.dtype)
-    if broadcast_shape("assignment", new.shape, b.shape) != b.shape:
-        extra = new.ndim - len(b.shape)
-        if (
-            extra <= 0
-            or new.shape[:extra] != (1,) * extra
-            or broadcast_shape("assignment", new.shape[extra:], b.shape) != b.shape
-        ):
-            raise ShapeError("x[...] = v needs a v that fits the brackets", f"{new.shape} for {b.shape}")
-        new = new.reshape(new.shape[extra:])
-    new = new.broadcast_to(b.shape)
-    gather = reindex("getitem", x.shape, b.shape, b.where)
-    back = inverse(gather, b.shape, x.shape) if not b.arrays else None
-    x.assign(_placed(x, new, back) if back is not None else _scattered(x, new, gather, b.arrays))
+    extra = max(new.ndim - len(b.shape), 0)
+    fits = new.shape[:extra] == (1,) * extra
+    if not fits or broadcast_shape("assignment", new.shape[extra:], b.shape) != b.shape:
+        raise ShapeError("x[...] = v needs a v that fits the brackets", f"{new.shape} for {b.shape}")
+    return new.cast(x.dtype).reshape(new.shape[extra:]).broadcast_to(b.shape)
 
 
-def _placed(x: Var, new: Var, back: Reindex) -> Var:
+def placed(x: Var, new: Var, back: Reindex) -> Var:
     """No two positions meet: read the new value through the inverse index where there is one."""
     there = Var._of(Node(back, (new.node,), x.shape, x.dtype))
     touched = Var._of(Node(back, (new.ones_like().cast(bool_).node,), x.shape, bool_))
     return x.where_not(touched, there)
 
 
-def _scattered(x: Var, new: Var, gather: Reindex, arrays: tuple[Var, ...]) -> Var:
+def scattered(x: Var, new: Var, gather: Reindex, arrays: tuple[Var, ...]) -> Var:
+    """Positions may be named twice: the value named last stays."""
     op = reindex_reduce("setitem", "last", new.shape, x.shape, gather.where)
     nodes = tuple(a.node for a in arrays)
     there = Var._of(Node(op, (new.node, *nodes), x.shape, x.dtype))._inherit(new)
@@ -244,7 +259,7 @@ method(setitem, "__setitem__")
 
 
 @method
-def gather(x: Var, dim: int, index: Any) -> Var:
+def gather(x: Any, dim: int, index: Any) -> Var:
     """out[i, j] = x[index[i, j], j] for dim 0, and so on: one position along `dim` for each element of the answer.
 
     Example:
@@ -252,10 +267,15 @@ def gather(x: Var, dim: int, index: Any) -> Var:
         array([[2],
                [3]])
     """
-    axis = axis_of("gather", dim, x.ndim)
-    positions = _positions_along("gather", x, index, axis)
-    where = tuple(load(0, [counter(j) for j in range(x.ndim)]) if k == axis else counter(k) for k in range(x.ndim))
-    return _gather(x, Brackets(positions.shape, where, (positions,)))
+    v = as_var(x)
+    axis = axis_of("gather", dim, v.ndim)
+    positions = _positions_along("gather", v, index, axis)
+    return gathered(v, Brackets(positions.shape, along(v.ndim, axis), (positions,)))
+
+
+def along(ndim: int, axis: int) -> tuple[Index, ...]:
+    """The index of an element, but along `axis` the position that the first index array holds for it."""
+    return tuple(load(0, [counter(j) for j in range(ndim)]) if k == axis else counter(k) for k in range(ndim))
 
 
 def _positions_along(name: str, x: Var, index: Any, axis: int) -> Var:
@@ -272,32 +292,50 @@ def _positions_along(name: str, x: Var, index: Any, axis: int) -> Var:
 
 
 @method
-def scatter(x: Var, dim: int, index: Any, src: Any, reduce: str = "void") -> Var:
+def scatter(x: Any, dim: int, index: Any, src: Any, reduce: str = "void") -> Var:
     """x, with src written (reduce="void"), added ("add") or multiplied ("multiply") at x[index[i, j], j] for dim 0.
+
+    Args:
+        index: positions along `dim`; elsewhere no longer than x.
+        src: a number, or an array no shorter than the index.
 
     Example:
         >>> scatter(zeros((1, 3)), 1, array([[2, 0]]), array([[5.0, 6.0]])).numpy()
         array([[6., 0., 5.]], dtype=float32)
     """
-    axis = axis_of("scatter", dim, x.ndim)
-    positions = _positions_along("scatter", x, index, axis)
-    new = as_var(src, x.dtype).cast(x.dtype)
-    new = new if isinstance(src, Var) else new.broadcast_to(positions.shape)
+    v = as_var(x)
     if reduce not in ("void", "add", "multiply"):
-        raise ArgumentError("scatter reduces by 'void', 'add' or 'multiply'", repr(reduce))
-    if new.ndim != x.ndim or any(n > m for n, m in zip(positions.shape, new.shape, strict=True)):
-        raise ShapeError("scatter needs a src no shorter than its index", f"src {new.shape}, index {positions.shape}")
-    new = new[tuple(slice(n) for n in positions.shape)]
-    where = tuple(load(0, [counter(j) for j in range(x.ndim)]) if k == axis else counter(k) for k in range(x.ndim))
+        raise ArgumentError("scatter reduces by 'void', 'add' or 'multiply'", repr(reduce), "jt.scatter_reduce")
+    axis = axis_of("scatter", dim, v.ndim)
+    positions, new = scatter_parts("scatter", v, axis, index, src)
+    where = along(v.ndim, axis)
     if reduce == "void":
-        return _scattered(x, new, reindex("getitem", x.shape, positions.shape, where), (positions,))
-    op = reindex_reduce("scatter", reduce, new.shape, x.shape, where)
-    there = Var._of(Node(op, (new.node, positions.node), x.shape, x.dtype))._inherit(new)
-    return there + x if reduce == "add" else there * x
+        return scattered(v, new, reindex("getitem", v.shape, positions.shape, where), (positions,))
+    there = scatter_into(v, new, positions, where, reduce)
+    return there + v if reduce == "add" else there * v
+
+
+def scatter_parts(name: str, x: Var, axis: int, index: Any, src: Any) -> tuple[Var, Var]:
+    """The positions along an axis, and what to write there, of the same shape and in the dtype of x."""
+    positions = _positions_along(name, x, index, axis)
+    new = as_var(src, x.dtype)
+    if new.dtype.kind == "c" and x.dtype.kind != "c":
+        raise DtypeError(f"a Var of {x.dtype} holds real numbers", f"{new.dtype} to write", "src.real()")
+    new = new.cast(x.dtype)
+    new = new if isinstance(src, Var) and new.ndim else new.broadcast_to(positions.shape)
+    if new.ndim != x.ndim or any(n > m for n, m in zip(positions.shape, new.shape, strict=True)):
+        raise ShapeError(f"{name} needs a src no shorter than its index", f"src {new.shape}, index {positions.shape}")
+    return positions, new[tuple(slice(n) for n in positions.shape)]
+
+
+def scatter_into(x: Var, new: Var, positions: Var, where: tuple[Index, ...], reducer: str) -> Var:
+    """What meets at each place of x, put together by a reducer."""
+    op = reindex_reduce("scatter", reducer, new.shape, x.shape, where)
+    return Var._of(Node(op, (new.node, positions.node), x.shape, new.dtype))._inherit(new)
 
 
 @method
-def index_select(x: Var, dim: int, index: Any) -> Var:
+def index_select(x: Any, dim: int, index: Any) -> Var:
     """The slices of x at the positions `index` along axis `dim`.
 
     Example:
@@ -305,8 +343,8 @@ def index_select(x: Var, dim: int, index: Any) -> Var:
         array([[2, 2],
                [5, 5]])
     """
-    axis = axis_of("index_select", dim, x.ndim)
-    return getitem(x, (*([slice(None)] * axis), as_var(index)))
+    v = as_var(x)
+    return getitem(v, (*([slice(None)] * axis_of("index_select", dim, v.ndim)), as_var(index)))
 
 
 def one_hot(x: Any, num_classes: int) -> Var:

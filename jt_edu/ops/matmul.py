@@ -1,37 +1,26 @@
-"""Matrix products: broadcast, multiply, sum. No gradient rule, and no loop of our own: relay.py sees what they are."""
+"""Products of matrices. No gradient rule, and no loop of our own: each is a contraction.
+
+    matmul, mm, mv, bmm                         stacks of matrices, and the same with fixed ranks
+    addmm, addmv, addr, addbmm, baddbmm         a product that is added to something
+    multi_dot, chain_matmul, matrix_power       products of many matrices
+
+Whole numbers stay whole; what BLAS knows, BLAS multiplies.
+"""
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from jt_edu import functions as f
 from jt_edu.build import broadcast_shape
-from jt_edu.dtypes import promote
-from jt_edu.errors import ShapeError
-from jt_edu.graph import Node, Shape
-from jt_edu.index import as_index, counter
-from jt_edu.meta import Reindex, ReindexReduce, reindex, reindex_reduce
-from jt_edu.ops.reduce import reduced
+from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.ops.contract import contract
+from jt_edu.ops.create import eye
+from jt_edu.ops.products import outer
+from jt_edu.ops.view import listed
 from jt_edu.var import Var, as_var, method
-
-
-@lru_cache(maxsize=1 << 12)
-def _ops(left: Shape, right: Shape) -> tuple[Reindex, Reindex, ReindexReduce]:
-    """Loops (batch..., i, k, j): left is read at (batch, i, k), right at (batch, k, j), and k is summed."""
-    batch = broadcast_shape("matmul", left[:-2], right[:-2])
-    n = len(batch)
-    loops = (*batch, left[-2], left[-1], right[-1])
-    i, k, j = counter(n), counter(n + 1), counter(n + 2)
-
-    def stacked(shape: Shape) -> tuple[Any, ...]:
-        shift = n - (len(shape) - 2)
-        return tuple(counter(a + shift) if shape[a] == batch[a + shift] else as_index(0) for a in range(len(shape) - 2))
-
-    a = reindex("broadcast", left, loops, (*stacked(left), i, k))
-    b = reindex("broadcast", right, loops, (*stacked(right), k, j))
-    out = reindex_reduce("matmul", "add", loops, (*batch, left[-2], right[-1]), (*(counter(c) for c in range(n)), i, j))
-    return a, b, out
 
 
 @method
@@ -45,33 +34,64 @@ def matmul(x: Any, y: Any) -> Var:
         >>> matmul(array([[1.0, 2.0]]), array([[3.0], [4.0]])).numpy()
         array([[11.]], dtype=float32)
     """
-    left, right = as_var(x), as_var(y)
-    if left.ndim == 0 or right.ndim == 0:
-        raise ShapeError("matmul needs vectors or matrices", f"shapes {left.shape} and {right.shape}", "x * y")
-    row, column = left.ndim == 1, right.ndim == 1
-    a = left.reshape(1, -1) if row else left
-    b = right.reshape(-1, 1) if column else right
-    if a.shape[-1] != b.shape[-2]:
+    a, b = as_var(x), as_var(y)
+    if a.ndim == 0 or b.ndim == 0:
+        raise ShapeError("matmul needs vectors or matrices", f"shapes {a.shape} and {b.shape}", "x * y")
+    if a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
         raise ShapeError(
             "matmul sums over the last axis of x and the last but one of y, which must be equal",
-            f"shapes {left.shape} and {right.shape}: {a.shape[-1]} and {b.shape[-2]}", "transpose one of them",
+            f"shapes {a.shape} and {b.shape}: {a.shape[-1]} and {b.shape[-2 if b.ndim > 1 else 0]}",
+            "transpose one of them",
         )  # fmt: skip
-    dtype = promote(a.dtype, b.dtype)
-    if row and column:
-        return reduced(left.cast(dtype) * right.cast(dtype), "matmul", "add", None, False)
-    at_a, at_b, total = _ops(a.shape, b.shape)
-    wide_a = Node(at_a, (a.cast(dtype).node,), at_a.shape, dtype)
-    wide_b = Node(at_b, (b.cast(dtype).node,), at_b.shape, dtype)
-    product = Node(f.MULTIPLY, (wide_a, wide_b), at_a.shape, dtype)
-    out = Var._of(Node(total, (product,), total.shape, dtype))
-    return out.reshape(*out.shape[:-2], out.shape[-1]) if row else out.reshape(out.shape[:-1]) if column else out
+    broadcast_shape("matmul", a.shape[:-2], b.shape[:-2])
+    left, right, out = _letters(a.ndim, b.ndim)
+    return contract("matmul", a, left, b, right, out)
 
 
-method(matmul, "dot")
+@lru_cache(maxsize=64)
+def _letters(a: int, b: int) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
+    """Letters of two stacks: the batch is numbered from its end, so that it is aligned there."""
+    left = (*range(2 - a, 0), "i", "k") if a > 1 else ("k",)
+    right = (*range(2 - b, 0), "k", "j") if b > 1 else ("k",)
+    batch = range(min(2 - a, 2 - b, 0), 0)
+    return left, right, (*batch, *("i" if a > 1 else ""), *("j" if b > 1 else ""))
+
+
 method(matmul, "__matmul__")
 method(lambda x, y: matmul(y, x), "__rmatmul__")
 
 
+def _ranks(name: str, sentence: str, *operands: tuple[Any, int]) -> list[Var]:
+    """Vars of fixed ranks, for those who want an error in place of a broadcast."""
+    found = [as_var(value) for value, _ in operands]
+    if any(v.ndim != rank for v, (_, rank) in zip(found, operands, strict=True)):
+        raise ShapeError(f"{name} takes {sentence}", f"shapes {' and '.join(str(v.shape) for v in found)}", "jt.matmul")
+    return found
+
+
+@method
+def mm(x: Any, y: Any) -> Var:
+    """The product of two matrices, (i, k) and (k, j), and of nothing else.
+
+    Example:
+        >>> mm(ones((2, 3)), ones((3, 4))).shape
+        (2, 4)
+    """
+    return matmul(*_ranks("mm", "two matrices", (x, 2), (y, 2)))
+
+
+@method
+def mv(x: Any, y: Any) -> Var:
+    """A matrix (i, k) times a vector (k,).
+
+    Example:
+        >>> mv(array([[1, 2], [3, 4]]), array([1, 1])).numpy()
+        array([3, 7])
+    """
+    return matmul(*_ranks("mv", "a matrix and a vector", (x, 2), (y, 1)))
+
+
+@method
 def bmm(x: Any, y: Any) -> Var:
     """Matrix products of two stacks of equal length: (b, i, k) and (b, k, j) give (b, i, j).
 
@@ -79,19 +99,166 @@ def bmm(x: Any, y: Any) -> Var:
         >>> bmm(ones((2, 1, 3)), ones((2, 3, 1))).shape
         (2, 1, 1)
     """
-    a, b = as_var(x), as_var(y)
-    if a.ndim != 3 or b.ndim != 3 or a.shape[0] != b.shape[0]:
+    a, b = _ranks("bmm", "two stacks of matrices", (x, 3), (y, 3))
+    if a.shape[0] != b.shape[0]:
         raise ShapeError("bmm takes two stacks of matrices of equal length", f"shapes {a.shape} and {b.shape}")
     return matmul(a, b)
 
 
-def outer(x: Any, y: Any) -> Var:
-    """Every product of an element of x and one of y.
+def _added(name: str, start: Any, product: Var, beta: Any, alpha: Any) -> Var:
+    """beta * start + alpha * product; with beta 0 what is in `start`, even nan, does not count."""
+    base = as_var(start)
+    if broadcast_shape(name, base.shape, product.shape) != product.shape:
+        raise ShapeError(f"{name} adds to a product of shape {product.shape}", f"shape {base.shape}")
+    scaled = product if alpha == 1 else product * alpha
+    if beta == 0:
+        return scaled + base.where_not(True, 0)
+    return scaled + (base if beta == 1 else base * beta)
+
+
+@method
+def addmm(start: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Var:
+    """beta * start + alpha * (x @ y), for matrices.
 
     Example:
-        >>> outer(array([1, 2]), array([3, 4])).numpy()
-        array([[3, 4],
-               [6, 8]])
+        >>> addmm(ones(2), ones((2, 3)), ones((3, 2)), alpha=2).numpy()
+        array([[7., 7.],
+               [7., 7.]], dtype=float32)
     """
-    a, b = as_var(x), as_var(y)
-    return a.reshape(-1, 1) * b.reshape(1, -1)
+    return _added("addmm", start, mm(x, y), beta, alpha)
+
+
+@method
+def addmv(start: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Var:
+    """beta * start + alpha * (x @ y), for a matrix x and a vector y.
+
+    Example:
+        >>> addmv(ones(2), ones((2, 3)), ones(3), beta=10).numpy()
+        array([13., 13.], dtype=float32)
+    """
+    return _added("addmv", start, mv(x, y), beta, alpha)
+
+
+@method
+def addr(start: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Var:
+    """beta * start + alpha * outer(x, y), for vectors.
+
+    Example:
+        >>> addr(zeros((1, 2)), array([2.0]), array([3.0, 4.0])).numpy()
+        array([[6., 8.]], dtype=float32)
+    """
+    a, b = _ranks("addr", "two vectors", (x, 1), (y, 1))
+    return _added("addr", start, outer(a, b), beta, alpha)
+
+
+@method
+def baddbmm(start: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Var:
+    """beta * start + alpha * (x @ y), for stacks of matrices.
+
+    Example:
+        >>> baddbmm(zeros((2, 1, 1)), ones((2, 1, 3)), ones((2, 3, 1))).shape
+        (2, 1, 1)
+    """
+    return _added("baddbmm", start, bmm(x, y), beta, alpha)
+
+
+@method
+def addbmm(start: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Var:
+    """beta * start + alpha * (the sum of all products x[b] @ y[b]), for stacks of matrices.
+
+    Example:
+        >>> addbmm(zeros((1, 1)), ones((2, 1, 3)), ones((2, 3, 1))).item()
+        6.0
+    """
+    a, b = _ranks("addbmm", "two stacks of matrices", (x, 3), (y, 3))
+    if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
+        raise ShapeError("addbmm multiplies (b, i, k) and (b, k, j)", f"shapes {a.shape} and {b.shape}")
+    return _added("addbmm", start, contract("addbmm", a, "bik", b, "bkj", ("i", "j")), beta, alpha)
+
+
+def multi_dot(matrices: Sequence[Any]) -> Var:
+    """The product of a chain of matrices, multiplied in the order that costs the fewest multiplications.
+
+        (10, 100) @ (100, 5) @ (5, 50):  left to right 7,500 multiplications, right to left 75,000
+
+    The first may be a row and the last a column, both given as vectors.
+
+    Example:
+        >>> multi_dot([ones((2, 3)), ones((3, 4)), ones(4)]).numpy()
+        array([12., 12.], dtype=float32)
+
+    Source: Cormen, Leiserson, Rivest and Stein, "Introduction to Algorithms", chapter on dynamic programming.
+    """
+    parts = listed("multi_dot", matrices)
+    ends = (0, len(parts) - 1)
+    if any(p.ndim != 2 and not (p.ndim == 1 and k in ends) for k, p in enumerate(parts)):
+        raise ShapeError(
+            "multi_dot takes matrices; the first and the last may be vectors", f"{[p.shape for p in parts]}"
+        )
+    if len(parts) == 1:
+        return parts[0]
+    lengths = [parts[0].shape[0] if parts[0].ndim == 2 else 1, *(p.shape[0] for p in parts[1:])]
+    lengths.append(parts[-1].shape[1] if parts[-1].ndim == 2 else 1)
+    return _chain(parts, _splits(lengths), 0, len(parts) - 1)
+
+
+def chain_matmul(*matrices: Any) -> Var:
+    """The same as `multi_dot`, for matrices given one by one.
+
+    Example:
+        >>> chain_matmul(ones((2, 3)), ones((3, 4)), ones((4, 1))).shape
+        (2, 1)
+    """
+    parts = listed("chain_matmul", matrices)
+    return multi_dot(_ranks("chain_matmul", "matrices", *((p, 2) for p in parts)))
+
+
+def _splits(lengths: list[int]) -> dict[tuple[int, int], int]:
+    """For the chain from i to j, behind which matrix to split it; matrix i is lengths[i] by lengths[i + 1]."""
+    count = len(lengths) - 1
+    cost = {(i, i): 0 for i in range(count)}
+    best = {}
+    for i, j in ((i, i + span) for span in range(1, count) for i in range(count - span)):
+        costs = {k: cost[i, k] + cost[k + 1, j] + lengths[i] * lengths[k + 1] * lengths[j + 1] for k in range(i, j)}
+        best[i, j] = min(costs, key=lambda k: costs[k])
+        cost[i, j] = costs[best[i, j]]
+    return best
+
+
+def _chain(parts: list[Var], best: dict[tuple[int, int], int], i: int, j: int) -> Var:
+    if i == j:
+        return parts[i]
+    return matmul(_chain(parts, best, i, best[i, j]), _chain(parts, best, best[i, j] + 1, j))
+
+
+@method
+def matrix_power(x: Any, n: Any) -> Var:
+    """x @ x @ ... @ x, n times, by repeated squaring; the power 0 is the identity. Stacks of matrices are raised each.
+
+    Raises:
+        ArgumentError: n is negative: the inverse of a matrix is a solution of equations, not a product.
+
+    Example:
+        >>> matrix_power(array([[1, 1], [1, 0]]), 10).numpy()
+        array([[89, 55],
+               [55, 34]])
+    """
+    base = as_var(x)
+    if base.ndim < 2 or base.shape[-1] != base.shape[-2]:
+        raise ShapeError("matrix_power takes square matrices", f"shape {base.shape}")
+    try:
+        times = operator.index(n)
+    except TypeError:
+        raise ArgumentError("matrix_power takes a whole number", repr(n)) from None
+    if times < 0:
+        raise ArgumentError("matrix_power multiplies, and a negative power needs an inverse", f"power {times}")
+    if times == 0:
+        return eye(base.shape[-1], dtype=base.dtype).broadcast_to(base.shape)
+    result: Var | None = None
+    while times:
+        if times % 2:
+            result = base if result is None else matmul(result, base)
+        times //= 2
+        base = matmul(base, base) if times else base
+    assert result is not None, "a positive number has a highest bit"
+    return result

@@ -1,124 +1,340 @@
 """Pooling: a window slides over the input, and what it sees is reduced to one number.
 
+    out[n, c, y, x] = reduce over ky, kx of   input[n, c, y*s + ky*d - p, x*s + kx*d - p]
+
 A Reindex with the window's taps as further axes, then a reduction over those axes; outside of the image maximum reads
--inf and the average reads 0.
+-inf and the sum reads 0. One text for images of one, two and three directions: `(n, c, *plane)`, or `(c, *plane)` for
+a single image.
 """
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from jt_edu.dtypes import float64
-from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.graph import Shape
-from jt_edu.index import counter
-from jt_edu.meta import Reindex, reindex
-from jt_edu.ops.conv import Pair, pair, window
-from jt_edu.ops.create import ones
+from jt_edu import functions as f
+from jt_edu.dtypes import float64, int64, sum_of
+from jt_edu.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.graph import Node, Shape
+from jt_edu.index import counter, counters
+from jt_edu.meta import COUNTERS, REDUCERS, Reindex, reindex
+from jt_edu.ops.arguments import number
+from jt_edu.ops.elementwise import clamp
 from jt_edu.ops.reduce import reduced
 from jt_edu.ops.view import view
+from jt_edu.ops.windows import each_way, window
 from jt_edu.var import Var, as_var
+
+REDUCE_BY = ("maximum", "minimum", "mean", "add")
+
+
+class Windows(NamedTuple):
+    """Where windows stand, each with one number per direction: `out` says how many there are."""
+
+    kernel: Shape
+    stride: Shape
+    padding: Shape
+    dilation: Shape
+    out: Shape
+
+
+def images(name: str, x: Any, dims: int) -> Var:
+    """A Var of shape (n, c, *plane) or (c, *plane), with `dims` directions in the plane."""
+    v = as_var(x)
+    plane = ("(n, c, l) or (c, l)", "(n, c, h, w) or (c, h, w)", "(n, c, d, h, w) or (c, d, h, w)")[dims - 1]
+    if v.ndim not in (dims + 1, dims + 2):
+        raise ShapeError(f"{name} takes images of shape {plane}", f"shape {v.shape}", "x.unsqueeze(0)")
+    return v
+
+
+def windows(
+    plane: Shape, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> Windows:  # fmt: skip
+    """Check the settings of a window, and count the places where it stands."""
+    dims = len(plane)
+    kernel = each_way("kernel_size", kernel_size, dims, 1)
+    step = kernel if stride is None else each_way("stride", stride, dims, 1)
+    around, spread = each_way("padding", padding, dims, 0), each_way("dilation", dilation, dims, 1)
+    reach = tuple(d * (k - 1) + 1 for d, k in zip(spread, kernel, strict=True))
+    if any(2 * p > r for p, r in zip(around, reach, strict=True)):
+        raise ArgumentError("padding is at most half of the kernel", f"padding {around} for a kernel of {reach}")
+    out = tuple(
+        _places(n + 2 * p - r, s, n + p, ceil_mode) for n, p, r, s in zip(plane, around, reach, step, strict=True)
+    )
+    if min(out) < 1:
+        raise ShapeError("the window fits into the padded image", f"a kernel of {reach} for {plane}", "padding")
+    return Windows(kernel, step, around, spread, out)
+
+
+def _places(room: int, step: int, end: int, ceil_mode: bool) -> int:
+    """How many windows; with ceil_mode the last may reach over the end, but must begin before it."""
+    if not ceil_mode:
+        return room // step + 1
+    count = -(-room // step) + 1
+    return count - ((count - 1) * step >= end)
 
 
 @lru_cache(maxsize=1 << 12)
-def _windows(image: Shape, kernel: Pair, stride: Pair, padding: Pair, out: Pair, fill: float | None) -> Reindex:
-    n, c, y, x, ky, kx = (counter(k) for k in range(6))
-    where = (n, c, window(y, stride[0], ky, 1, padding[0]), window(x, stride[1], kx, 1, padding[1]))
-    return reindex("window", image, (*image[:2], *out, *kernel), where, fill)
+def _look(image: Shape, w: Windows, fill: float) -> Reindex:
+    """Read through the windows: axes (..., *out, *kernel)."""
+    dims = len(w.out)
+    rest, rank = len(image) - dims, len(image)
+    where = (
+        window(counter(rest + k), w.stride[k], counter(rank + k), w.dilation[k], w.padding[k]) for k in range(dims)
+    )
+    return reindex("window", image, (*image[:rest], *w.out, *w.kernel), (*counters(rest), *where), fill)
+
+
+def reduce_taps(seen: Var, reducer: str, dims: int) -> Var:
+    """Reduce the last `dims` axes, in which a window sees what it sees."""
+    return reduced(seen, "pool", reducer, tuple(range(seen.ndim - dims, seen.ndim)), False)
+
+
+def extremum(x: Var, look: Reindex, reducer: str, dims: int, indices: bool) -> Any:
+    """The largest or smallest number that each window sees, and where it stands in the plane, if asked for.
+
+    The position is row-major, as PyTorch counts it; of equal numbers it is the first.
+    """
+    seen = view(x, look)
+    best = reduce_taps(seen, reducer, dims)
+    if not indices:
+        return best
+    plane = x.shape[-dims:]
+    beyond = math.prod(plane)
+    places = reindex(look.name, plane, look.shape, look.where[-dims:], beyond, look.valid)
+    counted = view(Var._of(Node(COUNTERS[0], (), (beyond,), int64)).reshape(plane), places)
+    here = seen == best.reshape(*best.shape, *(1,) * dims)
+    if x.dtype.is_float:
+        here = here.apply(f.BITWISE_OR, seen.apply(f.ISNAN))
+    return best, reduce_taps(counted.where_not(here == 0, beyond), "minimum", dims)
+
+
+def lowest(name: str, reducer: str, x: Var) -> float:
+    """What a maximum or minimum begins with, and reads outside of the image."""
+    if x.dtype.kind == "c":
+        raise DtypeError(f"{name} needs numbers that have an order", f"dtype {x.dtype}", "x.abs()")
+    return REDUCERS[reducer].start(x.dtype)
+
+
+def pool(
+    x: Any, dims: int, kernel_size: Any, stride: Any = None, padding: Any = 0, op: str = "maximum",
+    ceil_mode: bool = False, count_include_pad: bool = True, dilation: Any = 1, divisor_override: Any = None,
+    return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """Windows of images with `dims` directions, each reduced to one number; see `pool2d`.
+
+    Example:
+        >>> pool(arange(6).reshape(1, 1, 6), 1, 2, op="add").numpy()[0, 0]
+        array([1, 5, 9])
+    """
+    image = images(f"pool{dims}d", x, dims)
+    w = windows(image.shape[-dims:], kernel_size, stride, padding, dilation, ceil_mode)
+    if op not in REDUCE_BY:
+        raise ArgumentError(f"pooling reduces by one of {', '.join(map(repr, REDUCE_BY))}", repr(op))
+    if op in ("maximum", "minimum"):
+        look = _look(image.shape, w, lowest("pooling", op, image))
+        return extremum(image, look, op, dims, return_indices)
+    if return_indices:
+        raise ArgumentError("only a maximum or a minimum stands somewhere", f"return_indices=True with op={op!r}")
+    if op == "add":
+        total = image.cast(sum_of(image.dtype))
+        return reduce_taps(view(total, _look(image.shape, w, 0)), "add", dims)
+    floats = image if image.dtype.is_float else image.cast(float64)
+    total = reduce_taps(view(floats, _look(image.shape, w, 0)), "add", dims)
+    return total / _divisor(image.shape[-dims:], w, count_include_pad, divisor_override, total)
+
+
+def _divisor(plane: Shape, w: Windows, include: bool, override: Any, total: Var) -> Any:
+    """What a mean divides by: how many elements each window sees, unless it is told another number."""
+    if override is not None:
+        if not number("avg_pool", "divisor_override", override):
+            raise ArgumentError("a mean is divided by a number other than 0", f"divisor_override={override}")
+        return float(override)
+    count: Any = 1.0
+    for axis in range(len(plane)):
+        count = count * _taps_inside(plane, w, axis, include)
+    return count.cast(total.dtype) if isinstance(count, Var) else count
+
+
+def _taps_inside(plane: Shape, w: Windows, axis: int, include: bool) -> Any:
+    """How many taps along an axis count; padding does if `include`, what lies beyond it never does."""
+    kernel, step, around, spread, out = (part[axis] for part in w)
+    border = around if include else 0
+    first, last = -around, (out - 1) * step - around + (kernel - 1) * spread
+    low, high = -border, plane[axis] + border
+    if first >= low and last < high:
+        return float(kernel)
+    start = Var._of(Node(COUNTERS[0], (), (out,), int64)) * step - around
+    before, upto = (clamp(-((start - end) // spread), 0, kernel) for end in (low, high))
+    return (upto - before).reshape(out, *(1,) * (len(plane) - 1 - axis))
 
 
 def pool2d(
     x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, op: str = "maximum", ceil_mode: bool = False,
-    count_include_pad: bool = True,
-) -> Var:  # fmt: skip
+    count_include_pad: bool = True, dilation: Any = 1, divisor_override: Any = None, return_indices: bool = False,
+) -> Any:  # fmt: skip
     """Windows of an image, each reduced to one number.
 
+        h' = (h + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1, rounded up with ceil_mode
+
     Args:
-        x: (n, c, h, w).
-        kernel_size, stride, padding: one number, or one per direction; stride is the kernel size by default.
+        x: (n, c, h, w) or (c, h, w).
+        kernel_size, stride, padding, dilation: one number, or one per direction; stride is the kernel size by default.
         op: "maximum", "minimum", "mean" or "add".
         ceil_mode: let the last window stand partly outside, if it begins inside.
         count_include_pad: for "mean", whether padding counts as elements.
+        divisor_override: for "mean", the number to divide by.
+        return_indices: for "maximum" and "minimum", answer also where each number stands in its plane, row by row.
+
+    Raises:
+        ShapeError: x is no image, or the window is larger than it. ArgumentError: a setting that makes no sense.
 
     Example:
         >>> pool2d(arange(16).float().reshape(1, 1, 4, 4), 2).numpy()[0, 0]
         array([[ 5.,  7.],
                [13., 15.]], dtype=float32)
     """
-    image = as_var(x)
-    if image.ndim != 4:
-        raise ShapeError("pooling takes images (n, c, h, w)", f"shape {image.shape}")
-    kernel = pair("kernel_size", kernel_size, 1)
-    step = kernel if stride is None else pair("stride", stride, 1)
-    around = pair("padding", padding, 0)
-    if any(2 * p > k for p, k in zip(around, kernel, strict=True)):
-        raise ArgumentError("padding is at most half of the kernel", f"padding {around} for kernel {kernel}")
-    rounding = math.ceil if ceil_mode else math.floor
-    out = [rounding((n + 2 * p - k) / s) + 1 for n, p, k, s in zip(image.shape[2:], around, kernel, step, strict=True)]
-    out = [
-        o - (ceil_mode and (o - 1) * s >= n + p) for o, s, n, p in zip(out, step, image.shape[2:], around, strict=True)
-    ]
-    if min(out) < 1:
-        raise ShapeError("the window fits into the padded image", f"kernel {kernel} for {image.shape[2:]}", "padding")
-    spill = any(
-        (o - 1) * s + k > n + p for o, s, k, n, p in zip(out, step, kernel, image.shape[2:], around, strict=True)
+    return pool(
+        x, 2, kernel_size, stride, padding, op, ceil_mode, count_include_pad, dilation, divisor_override, return_indices
     )
-    return _reduce_windows(image, kernel, step, around, (out[0], out[1]), op, spill or any(around), count_include_pad)
 
 
-def _reduce_windows(
-    image: Var, kernel: Pair, step: Pair, around: Pair, out: Pair, op: str, guarded: bool, include: bool
-) -> Var:
-    if op in ("maximum", "minimum"):
-        if not image.dtype.is_float:
-            image = image.cast(float64)
-        fill = (-math.inf if op == "maximum" else math.inf) if guarded else None
-        return reduced(view(image, _windows(image.shape, kernel, step, around, out, fill)), "pool", op, (4, 5), False)
-    if op not in ("mean", "add"):
-        raise ArgumentError("pooling reduces by 'maximum', 'minimum', 'mean' or 'add'", repr(op))
-    floats = image if image.dtype.is_float else image.cast(float64)
-    seen = view(floats, _windows(image.shape, kernel, step, around, out, 0 if guarded else None))
-    total = reduced(seen, "pool", "add", (4, 5), False)
-    if op == "add":
-        return total
-    if not guarded:
-        return total / float(kernel[0] * kernel[1])
-    return total / _counts(image.shape, kernel, step, around, out, include).cast(floats.dtype)
+def max_pool1d(
+    x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """Largest number of each window of a signal (n, c, l) or (c, l); settings as in `pool2d`.
 
-
-def _counts(image: Shape, kernel: Pair, step: Pair, around: Pair, out: Pair, include: bool) -> Var:
-    """How many elements each window sees; padding counts if `include`, what lies beyond it never does."""
-    border = around if include else (0, 0)
-    box = (1, 1, image[2] + 2 * border[0], image[3] + 2 * border[1])
-    rest = (around[0] - border[0], around[1] - border[1])
-    inside = view(ones(box), _windows(box, kernel, step, rest, out, 0))
-    return reduced(inside, "count", "add", (4, 5), False).detach()
-
-
-def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False) -> Var:
-    """Largest number of each window.
+    With `return_indices`, also where it stands in its plane, counted row by row. Equal largest numbers share the
+    gradient.
 
     Example:
-        >>> max_pool2d(ones((1, 1, 4, 4)), 2).shape
-        (1, 1, 2, 2)
+        >>> max_pool1d(array([[3, 1, 4, 1, 5]]), 3, 2).numpy()
+        array([[4, 5]])
     """
-    return pool2d(x, kernel_size, stride, padding, "maximum", ceil_mode)
+    return pool(x, 1, kernel_size, stride, padding, "maximum", ceil_mode, True, dilation, None, return_indices)
+
+
+def max_pool2d(
+    x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """Largest number of each window of an image (n, c, h, w) or (c, h, w); settings as in `pool2d`.
+
+    With `return_indices`, also where it stands in its plane, counted row by row. Equal largest numbers share the
+    gradient.
+
+    Example:
+        >>> max_pool2d(arange(16).reshape(1, 4, 4), 2).tolist()
+        [[[5, 7], [13, 15]]]
+    """
+    return pool(x, 2, kernel_size, stride, padding, "maximum", ceil_mode, True, dilation, None, return_indices)
+
+
+def max_pool3d(
+    x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """Largest number of each window of a volume (n, c, d, h, w) or (c, d, h, w); settings as in `pool2d`.
+
+    With `return_indices`, also where it stands in its plane, counted row by row. Equal largest numbers share the
+    gradient.
+
+    Example:
+        >>> max_pool3d(arange(16).reshape(1, 2, 2, 4), 2).tolist()
+        [[[[13, 15]]]]
+    """
+    return pool(x, 3, kernel_size, stride, padding, "maximum", ceil_mode, True, dilation, None, return_indices)
+
+
+def avg_pool1d(
+    x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True, divisor_override: Any = None,
+) -> Var:  # fmt: skip
+    """Mean of each window of a signal (n, c, l) or (c, l); settings as in `pool2d`.
+
+    Example:
+        >>> avg_pool1d(array([[3.0, 1.0, 4.0, 2.0]]), 2).numpy()
+        array([[2., 3.]], dtype=float32)
+    """
+    out: Var = pool(x, 1, kernel_size, stride, padding, "mean", ceil_mode, count_include_pad, 1, divisor_override)
+    return out
 
 
 def avg_pool2d(
-    x: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-) -> Var:
-    """Mean of each window.
+    x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True, divisor_override: Any = None,
+) -> Var:  # fmt: skip
+    """Mean of each window of an image (n, c, h, w) or (c, h, w); settings as in `pool2d`.
 
     Example:
-        >>> avg_pool2d(ones((1, 1, 4, 4)), 2).numpy()[0, 0, 0]
-        array([1., 1.], dtype=float32)
+        >>> avg_pool2d(arange(16).reshape(1, 4, 4), 2).tolist()
+        [[[2.5, 4.5], [10.5, 12.5]]]
     """
-    return pool2d(x, kernel_size, stride, padding, "mean", ceil_mode, count_include_pad)
+    out: Var = pool(x, 2, kernel_size, stride, padding, "mean", ceil_mode, count_include_pad, 1, divisor_override)
+    return out
+
+
+def avg_pool3d(
+    x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True, divisor_override: Any = None,
+) -> Var:  # fmt: skip
+    """Mean of each window of a volume (n, c, d, h, w) or (c, d, h, w); settings as in `pool2d`.
+
+    Example:
+        >>> avg_pool3d(arange(16).reshape(1, 2, 2, 4), 2).tolist()
+        [[[[6.5, 8.5]]]]
+    """
+    out: Var = pool(x, 3, kernel_size, stride, padding, "mean", ceil_mode, count_include_pad, 1, divisor_override)
+    return out
+
+
+def lp_pool1d(x: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Var:
+    """p-norm of each window of a signal (n, c, l) or (c, l).
+
+        out = (sum x**p) ** (1/p), p = norm_type
+
+    Example:
+        >>> lp_pool1d(array([[3.0, 4.0, 0.0, 1.0]]), 2, 2).numpy()
+        array([[5., 1.]], dtype=float32)
+    """
+    return _power_pool(x, 1, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool2d(x: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Var:
+    """p-norm of each window of an image (n, c, h, w) or (c, h, w).
+
+        out = (sum x**p) ** (1/p), p = norm_type
+
+    Example:
+        >>> lp_pool2d(array([[[3.0, 0.0], [0.0, 4.0]]]), 2, 2).item()
+        5.0
+    """
+    return _power_pool(x, 2, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool3d(x: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Var:
+    """p-norm of each window of a volume (n, c, d, h, w) or (c, d, h, w).
+
+        out = (sum x**p) ** (1/p), p = norm_type
+
+    Example:
+        >>> lp_pool3d(ones((1, 1, 2, 2)), 2, (1, 2, 2)).item()
+        2.0
+    """
+    return _power_pool(x, 3, norm_type, kernel_size, stride, ceil_mode)
+
+
+def _power_pool(x: Any, dims: int, norm_type: Any, kernel_size: Any, stride: Any, ceil_mode: bool) -> Var:
+    """A window that stands partly outside counts as if it were full of what it sees inside, as in PyTorch."""
+    p = number(f"lp_pool{dims}d", "norm_type", norm_type)
+    if not 0 < p < math.inf:
+        raise ArgumentError("lp_pool takes a norm_type above 0", f"norm_type={p}", "max_pool of x.abs() for infinity")
+    image = images(f"lp_pool{dims}d", x, dims)
+    floats = image if image.dtype.is_float else image.cast(float64)
+    mean = pool(floats**p, dims, kernel_size, stride, 0, "mean", ceil_mode)
+    total = mean * float(math.prod(each_way("kernel_size", kernel_size, dims, 1)))
+    nothing = total == 0  # a root has no slope there; PyTorch gives it 0
+    out: Var = (total.where_not(nothing, 1) ** (1 / p)).where_not(nothing, 0)
+    return out

@@ -12,54 +12,77 @@ from jt_edu.dtypes import float64, int64
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.graph import Node
 from jt_edu.meta import COUNTERS, in_range
-from jt_edu.ops.reduce import finite, max, reduced, sum
+from jt_edu.ops.reduce import check_order, max, reduced, sum
 from jt_edu.ops.view import axis_of
+from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
 
-def _shifted(x: Any, dim: int, name: str) -> tuple[Var, int]:
+def _shifted(x: Any, dim: int, name: str, dtype: Any) -> tuple[Var, int]:
     """x minus its largest number along the axis: exp of it does not overflow, and the answer is the same."""
     v = as_var(x)
-    floats = v if v.dtype.is_float else v.cast(float64)
+    check_order(name, v)
+    floats = v.cast(dtype) if dtype is not None else v if v.dtype.is_float else v.cast(float64)
+    if not floats.dtype.is_float:
+        raise DtypeError(f"{name} answers with floats", f"dtype {floats.dtype}", "dtype='float32'")
     axis = axis_of(name, dim, v.ndim)
     if v.shape[axis] == 0:
         return floats, axis
-    return floats - finite(max(floats, (axis,), True).detach()), axis
+    return floats - max(floats, (axis,), True).detach(), axis
 
 
 @method
-def softmax(x: Any, dim: int = -1) -> Var:
+@template
+def softmax(x: Any, dim: int = -1, dtype: Any = None) -> Var:
     """exp(x) / sum(exp(x)) along an axis: positive numbers that add up to 1.
+
+    Args:
+        dim: the axis.
+        dtype: what x is cast to before; by default floats keep theirs, and whole numbers become float64.
 
     Example:
         >>> softmax(array([0.0, 0.0])).numpy()
         array([0.5, 0.5], dtype=float32)
     """
-    shifted, axis = _shifted(x, dim, "softmax")
+    shifted, axis = _shifted(x, dim, "softmax", dtype)
     weights = shifted.apply(f.EXP)
     return weights * (1.0 / reduced(weights, "sum", "add", (axis,), True))  # one division a row
 
 
 @method
-def log_softmax(x: Any, dim: int = -1) -> Var:
+def softmin(x: Any, dim: int = -1, dtype: Any = None) -> Var:
+    """softmax(-x): the smallest number gets the most; the arguments are those of `softmax`.
+
+    Example:
+        >>> softmin(array([0.0, 1000.0])).numpy()
+        array([1., 0.], dtype=float32)
+    """
+    v = as_var(x)
+    return softmax(-(v if v.dtype.is_float else v.cast(float64)), dim, dtype)
+
+
+@method
+@template
+def log_softmax(x: Any, dim: int = -1, dtype: Any = None) -> Var:
     """log(softmax(x)), without the loss of digits that taking the logarithm afterwards would cost.
 
     Example:
         >>> log_softmax(array([0.0])).numpy()
         array([0.], dtype=float32)
     """
-    shifted, axis = _shifted(x, dim, "log_softmax")
+    shifted, axis = _shifted(x, dim, "log_softmax", dtype)
     return shifted - reduced(shifted.apply(f.EXP), "sum", "add", (axis,), True).apply(f.LOG)
 
 
+@template
 def nll_loss(
     log_probabilities: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"
 ) -> Var:
     """Negative log likelihood: -log_probabilities[target], weighted by class, averaged over what is not ignored.
 
     Args:
-        log_probabilities: (n, classes) or (n, classes, ...).
-        target: (n) or (n, ...), class numbers.
+        log_probabilities: (n, classes) or (n, classes, ...); (classes,) is a stack of one.
+        target: (n) or (n, ...), class numbers; () for a single one.
         weight: (classes,); the mean divides by the sum of the weights used.
         ignore_index: targets of this value count nothing.
         reduction: "mean", "sum" or "none".
@@ -70,13 +93,14 @@ def nll_loss(
     """
     scores, t = as_var(log_probabilities), as_var(target)
     _check(scores, t, reduction)
+    if scores.ndim == 1:
+        alone = nll_loss(scores.unsqueeze(0), t.unsqueeze(0), weight, ignore_index, reduction)
+        return alone.reshape(()) if reduction == "none" else alone
     mine = is_class(t, scores.shape, ignore_index)
     picked = sum(scores.zeros_like().where_not(mine, scores), 1)
-    if weight is None:
-        share = (t != ignore_index).cast(scores.dtype)
-    else:
-        weights = as_var(weight).cast(scores.dtype).reshape((1, -1) + (1,) * (scores.ndim - 2))
-        share = sum(scores.zeros_like().where_not(mine, weights), 1)
+    share = (t != ignore_index).cast(scores.dtype)
+    if weight is not None:
+        share = share * sum(scores.zeros_like().where_not(mine, _by_class(weight, scores)), 1)
     loss = -picked * share
     if reduction == "none":
         return loss
@@ -94,46 +118,87 @@ def is_class(target: Var, shape: tuple[int, ...], ignore_index: int) -> Var:
     return classes == checked.unsqueeze(1)
 
 
-def _check(scores: Var, target: Var, reduction: str) -> None:
+def _check_reduction(reduction: str) -> None:
     if reduction not in ("mean", "sum", "none"):
         raise ArgumentError("a loss is reduced by 'mean', 'sum' or 'none'", repr(reduction))
+
+
+def _check(scores: Var, target: Var, reduction: str) -> None:
+    _check_reduction(reduction)
     if target.dtype.kind not in "iu":
         raise DtypeError("targets are class numbers", f"dtype {target.dtype}", "target.int64()")
-    if scores.ndim < 2 or target.shape != scores.shape[:1] + scores.shape[2:]:
+    if scores.ndim < 1 or target.shape != scores.shape[:1] * (scores.ndim > 1) + scores.shape[2:]:
         raise ShapeError(
             "a loss takes scores (n, classes, ...) and targets (n, ...)", f"shapes {scores.shape} and {target.shape}"
         )
 
 
+def _by_class(weight: Any, scores: Var) -> Var:
+    """Weights of the classes, beside scores (n, classes, ...)."""
+    weights = as_var(weight)
+    if weights.shape != scores.shape[1:2]:
+        raise ShapeError("a loss takes one weight for each class", f"{weights.shape} for scores {scores.shape}")
+    return weights.cast(scores.dtype).reshape((1, -1) + (1,) * (scores.ndim - 2))
+
+
+@template
 def cross_entropy_loss(
     output: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Var:  # fmt: skip
     """-log(softmax(output)[target]), averaged: how surprised the scores are by the true classes.
 
+        -sum over classes of target * log(softmax(output))      where the target is a distribution
+
     Args:
-        output: (n, classes) or (n, classes, ...), scores.
-        target, weight, ignore_index, reduction: as in `nll_loss`.
+        output: (n, classes) or (n, classes, ...), scores; (classes,) is a stack of one.
+        target: class numbers as in `nll_loss`; or floats of the shape of the scores, a probability for each class.
+        weight, ignore_index, reduction: as in `nll_loss`; with probabilities nothing is ignored, and the mean divides
+            by n (and the axes behind the classes), whatever the weights.
         label_smoothing: give this share of each target evenly to all classes.
 
     Example:
         >>> cross_entropy_loss(array([[0.0, 0.0]]), array([1])).item() == 0.6931471824645996
         True
+        >>> cross_entropy_loss(array([[0.0, 0.0]]), array([[0.5, 0.5]])).item() == 0.6931471824645996
+        True
     """
     scores, t = as_var(output), as_var(target)
     if not 0 <= label_smoothing <= 1:
         raise ArgumentError("label_smoothing is a share from 0 to 1", repr(label_smoothing), "0.1")
-    logs = log_softmax(scores, 1) if scores.ndim > 1 else scores
+    likely = t.dtype.kind == "f" and t.shape == scores.shape and scores.ndim > 0
+    if likely:
+        _check_reduction(reduction)
+    else:
+        _check(scores, t, reduction)
+    if scores.ndim == 1:
+        more = (weight, ignore_index, reduction, label_smoothing)
+        alone = cross_entropy_loss(scores.unsqueeze(0), t.unsqueeze(0), *more)
+        return alone.reshape(()) if reduction == "none" else alone
+    logs = log_softmax(scores, 1)
+    if likely:
+        return _against(logs, t * (1 - label_smoothing) + label_smoothing / (scores.shape[1] or 1), weight, reduction)
     loss = nll_loss(logs, t, weight, ignore_index, reduction)
     if not label_smoothing:
         return loss
-    used = (t != ignore_index).cast(logs.dtype)
-    shares = used.unsqueeze(1).broadcast_to(logs.shape)
-    total = used
+    return loss * (1 - label_smoothing) + _even(logs, t, weight, ignore_index, reduction) * label_smoothing
+
+
+def _against(logs: Var, probabilities: Var, weight: Any, reduction: str) -> Var:
+    """Cross entropy with a distribution for each place."""
+    shares = probabilities if weight is None else probabilities * _by_class(weight, logs)
+    loss = -sum(logs * shares, 1)
+    return loss if reduction == "none" else sum(loss) / (float(loss.size) if reduction == "mean" else 1.0)
+
+
+def _even(logs: Var, t: Var, weight: Any, ignore_index: int, reduction: str) -> Var:
+    """Cross entropy with all classes alike: what smoothed labels ask for."""
+    total = (t != ignore_index).cast(logs.dtype)
+    shares = total.unsqueeze(1).broadcast_to(logs.shape)
     if weight is not None:
-        weights = as_var(weight).cast(logs.dtype).reshape((1, -1) + (1,) * (logs.ndim - 2))
+        weights = _by_class(weight, logs)
         shares = shares * weights
-        total = sum(logs.zeros_like().where_not(is_class(t, logs.shape, ignore_index), weights), 1)
+        mine = is_class(t, logs.shape, ignore_index)
+        total = total * sum(logs.zeros_like().where_not(mine, weights), 1)
     even = sum(-logs * shares, 1) / float(logs.shape[1])
-    even = even if reduction == "none" else sum(even) / (sum(total) if reduction == "mean" else 1.0)
-    return loss * (1 - label_smoothing) + even * label_smoothing
+    return even if reduction == "none" else sum(even) / (sum(total) if reduction == "mean" else 1.0)

@@ -1,27 +1,30 @@
 """Views: the same numbers at other places. Each is one Reindex; none copies anything by itself.
 
-transpose, permute   exchange axes              flip, slices    walk along an axis differently
-reshape, flatten     other axes, same order     concat, stack   choose between several arrays
-unsqueeze, squeeze   axes of length 1           pad, repeat     read a smaller array more than once, or not at all
+reshape, flatten     other axes, same order     expand, broadcast     read a smaller array more than once
+unsqueeze, squeeze   axes of length 1           stride, contiguous    where the numbers lie
+
+A Var that is stored lies in row-major order, whatever views it came through; a view that is not stored lies nowhere,
+and is read through its index. So every shape of the right size is a view, `is_contiguous()` is always true, and the
+strides follow from the shape. What it costs shows in the kernel: an index, or a copy where a value must be stored.
 """
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from jt_edu import functions as f
-from jt_edu.build import flat_view
-from jt_edu.dtypes import int64, promote
-from jt_edu.errors import ArgumentError, RangeError, ShapeError
+from jt_edu.build import broadcast_shape, check_shape, flat_view
+from jt_edu.dtypes import DType, as_dtype
+from jt_edu.errors import ArgumentError, DtypeError, RangeError, ShapeError
 from jt_edu.graph import Node, Shape
-from jt_edu.index import Index, as_index, counter, size
-from jt_edu.meta import COUNTERS, Reindex, reindex
+from jt_edu.index import as_index, counter
+from jt_edu.meta import Reindex, reindex
+from jt_edu.ops.code import kernel
 from jt_edu.var import Var, as_var, method
 
 
@@ -53,11 +56,24 @@ def axes_of(name: str, axes: Any, ndim: int) -> tuple[int, ...]:
     """One axis, several, or None for all, as sorted numbers from 0 without repeats."""
     if axes is None or axes == ():
         return tuple(range(ndim))
+    return tuple(sorted(listed_axes(name, axes, ndim)))
+
+
+def listed_axes(name: str, axes: Any, ndim: int) -> tuple[int, ...]:
+    """One axis or several, as numbers from 0 in the order in which they were named, without repeats."""
     parts = axes if isinstance(axes, (tuple, list)) else (axes,)
-    found = [axis_of(name, a, ndim) for a in parts]
+    found = tuple(axis_of(name, a, ndim) for a in parts)
     if len(set(found)) != len(found):
         raise ArgumentError(f"{name} names each axis once", f"axes {tuple(parts)}")
-    return tuple(sorted(found))
+    return found
+
+
+def spelled(name: str, default: Any, **given: Any) -> Any:
+    """An argument that has several names (dim, dims, axis), by the one that was used."""
+    found = {word: value for word, value in given.items() if value is not None}
+    if len(found) > 1:
+        raise ArgumentError(f"{name} takes its axis once", ", ".join(f"{w}={v!r}" for w, v in found.items()))
+    return next(iter(found.values()), default)
 
 
 def varargs(arguments: Sequence[Any]) -> tuple[Any, ...]:
@@ -65,6 +81,16 @@ def varargs(arguments: Sequence[Any]) -> tuple[Any, ...]:
     if len(arguments) == 1 and isinstance(arguments[0], (tuple, list)):
         return tuple(arguments[0])
     return tuple(arguments)
+
+
+def listed(name: str, vars: Any) -> list[Var]:
+    """The Vars to put together, at least one."""
+    if not isinstance(vars, (list, tuple, Var, np.ndarray)) or len(vars) == 0:
+        raise ArgumentError(f"{name} takes a list of one Var or more", repr(vars), f"jt.{name}([x, y])")
+    return [as_var(v) for v in vars]
+
+
+# ---------------------------------------------------------------------------------------------------- another shape
 
 
 @lru_cache(maxsize=1 << 14)
@@ -80,320 +106,287 @@ def reshape_op(found: Shape, wanted: Shape) -> Reindex:
 
 
 @method
-def reshape(x: Var, *shape: Any) -> Var:
+def reshape(x: Any, *shape: Any) -> Var:
     """The same elements in the same order under another shape; one length may be -1, and is worked out.
 
     Example:
         >>> arange(6).reshape(2, -1).shape
         (2, 3)
     """
-    wanted = [whole("reshape", n) for n in varargs(shape)]
+    v, wanted = as_var(x), [whole("reshape", n) for n in varargs(shape)]
     if wanted.count(-1) > 1 or any(n < -1 for n in wanted):
         raise ShapeError("reshape takes lengths, at most one of them -1", f"shape {tuple(wanted)}")
-    total = math.prod(x.shape)
+    total = math.prod(v.shape)
     if -1 in wanted:
         others = math.prod(n for n in wanted if n != -1)
         wanted[wanted.index(-1)] = total // others if others and total % others == 0 else -1 if total or others else 0
     if -1 in wanted or math.prod(wanted) != total:
         raise ShapeError(
-            "reshape keeps the number of elements", f"{x.shape} ({total} elements) for {tuple(varargs(shape))}"
+            "reshape keeps the number of elements", f"{v.shape} ({total} elements) for {tuple(varargs(shape))}"
         )
-    return x if tuple(wanted) == x.shape else view(x, reshape_op(x.shape, tuple(wanted)))
+    return v if tuple(wanted) == v.shape else view(v, reshape_op(v.shape, check_shape(wanted)))
 
 
-method(reshape, "view")
+BITS = kernel("bits", """
+def kernel(lo, hi, x, out):
+    bits, answer = x.reshape(-1).view(out.dtype), out.reshape(-1)
+    for i in range(lo, hi):
+        answer[i] = bits[i]
+""")  # fmt: skip
+
+
+def view_as_shape(x: Any, *wanted: Any) -> Var:
+    """PyTorch's `view`: `x.view(2, -1)` is `x.reshape(2, -1)`; `x.view("int32")` are the same bits as another dtype.
+
+    Every shape of the right size will do, since no Var keeps strides of its own; whether the numbers are copied on the
+    way, `jt.explain` says. The view of a dtype has no gradient, and keeps the width of the elements.
+
+    Example:
+        >>> jt.view(arange(6), 2, 3).shape, hex(array(1.0).view("int32").item())
+        ((2, 3), '0x3f800000')
+    """
+    v = as_var(x)
+    if len(wanted) != 1 or not isinstance(wanted[0], (str, type, DType, np.dtype)):
+        return reshape(v, *wanted)
+    dtype = as_dtype(wanted[0])
+    if dtype.size != v.dtype.size or dtype.is_half != v.dtype.is_half or "b" in (dtype.kind, v.dtype.kind):
+        raise DtypeError("the bits of a view fill another dtype of the same width", f"{v.dtype} as {dtype}", "x.cast")
+    return v if dtype is v.dtype else BITS(v, shape=v.shape, dtype=dtype, span=v.size)
+
+
+view_as_shape.__name__ = view_as_shape.__qualname__ = "view"
+method(view_as_shape)
 
 
 @method
-def flatten(x: Var, start_dim: int = 0, end_dim: int = -1) -> Var:
+def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Var:
     """Axes start_dim to end_dim as one.
 
     Example:
         >>> ones((2, 3, 4)).flatten(1).shape
         (2, 12)
     """
-    if x.ndim == 0:
-        return x.reshape(1)
-    start, end = axis_of("flatten", start_dim, x.ndim), axis_of("flatten", end_dim, x.ndim)
+    v = as_var(x)
+    start, end = (axis_of("flatten", d, max(v.ndim, 1)) for d in (start_dim, end_dim))
     if start > end:
         raise ArgumentError("flatten joins the axes from start_dim to end_dim", f"start {start} after end {end}")
-    return x.reshape(*x.shape[:start], math.prod(x.shape[start : end + 1]), *x.shape[end + 1 :])
-
-
-@lru_cache(maxsize=1 << 14)
-def permute_op(found: Shape, axes: tuple[int, ...]) -> Reindex:
-    """Axis k of the result is axis axes[k] of the input."""
-    where = [as_index(0)] * len(axes)
-    for k, a in enumerate(axes):
-        where[a] = counter(k)
-    return reindex("permute", found, tuple(found[a] for a in axes), tuple(where))
+    return reshape(v, *v.shape[:start], math.prod(v.shape[start : end + 1]), *v.shape[end + 1 :])
 
 
 @method
-def permute(x: Var, *axes: Any) -> Var:
-    """Axes in another order; without arguments, in reverse.
+def ravel(x: Any) -> Var:
+    """All elements along one axis.
 
     Example:
-        >>> ones((2, 3, 4)).permute(2, 0, 1).shape
-        (4, 2, 3)
+        >>> ravel(ones((2, 3))).shape
+        (6,)
     """
-    order = [axis_of("permute", a, x.ndim) for a in varargs(axes)] or list(reversed(range(x.ndim)))
-    if sorted(order) != list(range(x.ndim)):
-        raise ShapeError(f"permute names each of the {x.ndim} axes once", f"axes {varargs(axes)}", "x.permute(1, 0)")
-    return view(x, permute_op(x.shape, tuple(order)))
+    return reshape(x, -1)
 
 
 @method
-def transpose(x: Var, *axes: Any) -> Var:
-    """Exchange two axes: `x.transpose(0, 1)`; with as many axes as x has (or none) it permutes, as NumPy and Jittor do.
+def unflatten(x: Any, dim: int, sizes: Sequence[int]) -> Var:
+    """Axis `dim` as several axes of these lengths, one of which may be -1.
 
     Example:
-        >>> ones((2, 3, 4)).transpose(0, 2).shape
-        (4, 3, 2)
+        >>> unflatten(ones((2, 12)), 1, (3, -1)).shape
+        (2, 3, 4)
     """
-    named = varargs(axes)
-    if len(named) == 2 and (x.ndim != 2 or len(axes) == 2):
-        p, q = (axis_of("transpose", a, x.ndim) for a in named)
-        order = list(range(x.ndim))
-        order[p], order[q] = order[q], order[p]
-        return permute(x, *order)
-    return permute(x, *named)
+    v = as_var(x)
+    at, parts = axis_of("unflatten", dim, v.ndim), [whole("unflatten", n) for n in varargs((sizes,))]
+    known = math.prod(n for n in parts if n != -1)
+    if parts.count(-1) == 1 and known > 0 and v.shape[at] % known == 0:
+        parts[parts.index(-1)] = v.shape[at] // known
+    if min(parts, default=-1) < 0 or math.prod(parts) != v.shape[at]:
+        raise ShapeError(f"unflatten divides an axis of length {v.shape[at]}", f"sizes {sizes} for shape {v.shape}")
+    return reshape(v, *v.shape[:at], *parts, *v.shape[at + 1 :])
 
 
 @method
-def unsqueeze(x: Var, dim: int) -> Var:
-    """A new axis of length 1 before axis `dim`.
+def unsqueeze(x: Any, dim: Any = None, *, axis: Any = None) -> Var:
+    """New axes of length 1: `dim` says where they are in the result (PyTorch's unsqueeze, NumPy's expand_dims).
 
     Example:
-        >>> ones((2, 3)).unsqueeze(-1).shape
-        (2, 3, 1)
+        >>> ones((2, 3)).unsqueeze(-1).shape, expand_dims(ones(2), (0, 2)).shape
+        ((2, 3, 1), (1, 2, 1))
     """
-    at = axis_of("unsqueeze", dim, x.ndim + 1)
-    return x.reshape(*x.shape[:at], 1, *x.shape[at:])
+    v, named = as_var(x), spelled("unsqueeze", None, dim=dim, axis=axis)
+    count = len(named) if isinstance(named, (tuple, list)) else 1
+    new, lengths = listed_axes("unsqueeze", named, v.ndim + count), iter(v.shape)
+    return reshape(v, tuple(1 if k in new else next(lengths) for k in range(v.ndim + count)))
 
 
 @method
-def squeeze(x: Var, dim: Any = None) -> Var:
+def squeeze(x: Any, dim: Any = None, *, axis: Any = None) -> Var:
     """Without axes of length 1: all of them, or those in `dim`.
 
     Example:
         >>> ones((1, 2, 1)).squeeze(0).shape
         (2, 1)
     """
-    named = axes_of("squeeze", dim, x.ndim)
-    gone = [k for k in named if x.shape[k] == 1]
-    if dim is not None and len(gone) != len(named):
-        raise ShapeError("squeeze removes axes of length 1", f"axis {dim} of shape {x.shape}", "x.reshape")
-    return x.reshape(tuple(n for k, n in enumerate(x.shape) if k not in gone))
+    v, dims = as_var(x), spelled("squeeze", None, dim=dim, axis=axis)
+    named = axes_of("squeeze", dims, v.ndim)
+    gone = [k for k in named if v.shape[k] == 1]
+    if dims is not None and len(gone) != len(named):
+        raise ShapeError("squeeze removes axes of length 1", f"axis {dims} of shape {v.shape}", "x.reshape")
+    return reshape(v, tuple(n for k, n in enumerate(v.shape) if k not in gone))
+
+
+# ------------------------------------------------------------------------------------------------------ a larger shape
 
 
 @method
-def expand(x: Var, *shape: Any) -> Var:
+def expand(x: Any, *shape: Any) -> Var:
     """Axes of length 1 repeated to `shape`, without copying; -1 keeps a length.
 
     Example:
         >>> ones((2, 1)).expand(-1, 3).shape
         (2, 3)
     """
-    wanted = varargs(shape)
-    shift = len(wanted) - x.ndim
-    return x.broadcast_to(tuple(x.shape[k - shift] if n == -1 and k >= shift else n for k, n in enumerate(wanted)))
+    v, wanted = as_var(x), varargs(shape)
+    shift = len(wanted) - v.ndim
+    return v.broadcast_to(tuple(v.shape[k - shift] if n == -1 and k >= shift else n for k, n in enumerate(wanted)))
 
 
 @method
-def broadcast(x: Var, shape: Any, dims: Any = ()) -> Var:
+def broadcast(x: Any, shape: Any, dims: Any = ()) -> Var:
     """Repeat x to `shape`; `dims` are the axes of `shape` that are new (Jittor's form).
 
     Example:
         >>> arange(3).broadcast((3, 2), [1]).numpy()[2]
         array([2, 2])
     """
-    wanted = tuple(shape.shape if isinstance(shape, Var) else shape)
+    v = as_var(x)
+    wanted = shape.shape if isinstance(shape, Var) else check_shape(shape)
     new = {axis_of("broadcast", d, len(wanted)) for d in (dims if isinstance(dims, (tuple, list)) else (dims,))}
     if not new:
-        return x.broadcast_to(wanted)
-    lengths = iter(x.shape)
-    if len(wanted) - len(new) != x.ndim:
-        raise ShapeError("broadcast adds the axes in dims", f"shape {x.shape} with dims {tuple(new)} for {wanted}")
-    return x.reshape(tuple(1 if k in new else next(lengths) for k in range(len(wanted)))).broadcast_to(wanted)
+        return v.broadcast_to(wanted)
+    lengths = iter(v.shape)
+    if len(wanted) - len(new) != v.ndim:
+        raise ShapeError("broadcast adds the axes in dims", f"shape {v.shape} with dims {tuple(new)} for {wanted}")
+    return reshape(v, tuple(1 if k in new else next(lengths) for k in range(len(wanted)))).broadcast_to(wanted)
+
+
+def broadcast_to(x: Any, shape: Sequence[int]) -> Var:
+    """Read x as if it had a larger shape: aligned at the last axis, axes of length 1 are repeated.
+
+    Example:
+        >>> broadcast_to(arange(2), (3, 2)).numpy()[2]
+        array([0, 1])
+    """
+    return as_var(x).broadcast_to(shape)
+
+
+def broadcast_tensors(*vars: Any) -> tuple[Var, ...]:
+    """Several Vars, read as if they had their common shape.
+
+    Example:
+        >>> [v.shape for v in broadcast_tensors(ones((3, 1)), ones(4))]
+        [(3, 4), (3, 4)]
+    """
+    parts = listed("broadcast_tensors", varargs(vars))
+    shape = broadcast_shape("broadcast_tensors", *(v.shape for v in parts))
+    return tuple(v.broadcast_to(shape) for v in parts)
+
+
+def broadcast_shapes(*shapes: Any) -> Shape:
+    """The shape that arrays of these shapes have together.
+
+    Example:
+        >>> broadcast_shapes((3, 1), 4, (1,))
+        (3, 4)
+    """
+    return broadcast_shape("broadcast_shapes", (), *(check_shape(s) for s in shapes))
 
 
 @method
-def flip(x: Var, dims: Any = None) -> Var:
-    """Backwards along the axes in `dims` (all by default).
+def atleast_1d(*vars: Any) -> Any:
+    """x with one axis or more; a tuple if there are several x.
 
     Example:
-        >>> arange(4).flip().numpy()
-        array([3, 2, 1, 0])
+        >>> atleast_1d(array(3)).shape
+        (1,)
     """
-    turned = axes_of("flip", dims, x.ndim)
-    return view(x, _flip_op(x.shape, turned))
-
-
-@lru_cache(maxsize=1 << 12)
-def _flip_op(shape: Shape, turned: tuple[int, ...]) -> Reindex:
-    where = tuple(size(n - 1) - counter(k) if k in turned else counter(k) for k, n in enumerate(shape))
-    return reindex("flip", shape, shape, where)
+    return _each(vars, lambda v: reshape(v, 1) if v.ndim == 0 else v)
 
 
 @method
-def repeat(x: Var, *times: Any) -> Var:
-    """The whole of x, so many times along each axis (NumPy's tile, PyTorch's repeat).
+def atleast_2d(*vars: Any) -> Any:
+    """x with two axes or more: new ones stand in front.
 
     Example:
-        >>> arange(2).repeat(2, 2).numpy()
-        array([[0, 1, 0, 1],
-               [0, 1, 0, 1]])
+        >>> atleast_2d(ones(3)).shape
+        (1, 3)
     """
-    counts = varargs(times)
-    rank = max(len(counts), x.ndim)
-    counts = (1,) * (rank - len(counts)) + tuple(whole("repeat", c) for c in counts)
-    if any(c < 0 for c in counts):
-        raise ArgumentError("repeat counts are not negative", f"{counts}")
-    wide = x.reshape((1,) * (rank - x.ndim) + x.shape)
-    where = tuple(
-        counter(k) % size(max(n, 1)) if c != 1 else counter(k)
-        for k, (n, c) in enumerate(zip(wide.shape, counts, strict=True))
-    )
-    return view(
-        wide, reindex("repeat", wide.shape, tuple(n * c for n, c in zip(wide.shape, counts, strict=True)), where)
-    )
+    return _each(vars, lambda v: reshape(v, (1,) * (2 - v.ndim) + v.shape) if v.ndim < 2 else v)
 
 
 @method
-def pad(x: Var, widths: Sequence[int], mode: str = "constant", value: float = 0) -> Var:
-    """Rows of `value` around x; `widths` are (before, after) pairs from the last axis on, and may be negative (crop).
+def atleast_3d(*vars: Any) -> Any:
+    """x with three axes or more: (n,) becomes (1, n, 1), and (n, m) becomes (n, m, 1).
 
     Example:
-        >>> ones((2,)).pad((1, 2), value=7).numpy()
-        array([7., 1., 1., 7., 7.], dtype=float32)
+        >>> atleast_3d(ones(3)).shape, atleast_3d(ones((3, 4))).shape
+        ((1, 3, 1), (3, 4, 1))
     """
-    if mode != "constant":
-        raise ArgumentError("pad fills with a constant", f"mode {mode!r}", "mode='constant'")
-    if len(widths) % 2 or len(widths) > 2 * x.ndim:
-        raise ShapeError(f"pad takes up to {x.ndim} pairs of widths for shape {x.shape}", f"{tuple(widths)}")
-    pairs = [(0, 0)] * x.ndim
-    for k in range(len(widths) // 2):
-        pairs[-1 - k] = (whole("pad", widths[2 * k]), whole("pad", widths[2 * k + 1]))
-    shape = tuple(n + a + b for n, (a, b) in zip(x.shape, pairs, strict=True))
-    if any(n < 0 for n in shape):
-        raise ShapeError("cropping leaves at least nothing", f"widths {tuple(widths)} for shape {x.shape}")
-    where = tuple(counter(k) - size(a) if a else counter(k) for k, (a, _) in enumerate(pairs))
-    return view(x, reindex("pad", x.shape, shape, where, value))
+    return _each(vars, lambda v: reshape(v, (*(1,) * (2 - v.ndim), *v.shape, 1)) if v.ndim < 3 else v)
 
 
-def listed(name: str, vars: Any) -> list[Var]:
-    """The Vars to put together, at least one."""
-    if not isinstance(vars, (list, tuple, Var, np.ndarray)) or len(vars) == 0:
-        raise ArgumentError(f"{name} takes a list of one Var or more", repr(vars), f"jt.{name}([x, y])")
-    return [as_var(v) for v in vars]
+def _each(vars: Sequence[Any], change: Callable[[Var], Var]) -> Any:
+    done = tuple(change(v) for v in listed("atleast", varargs(vars)))
+    return done[0] if len(vars) == 1 and not isinstance(vars[0], (tuple, list)) else done
 
 
-def concat(vars: Sequence[Any], dim: int = 0) -> Var:
-    """Arrays behind each other along axis `dim`.
-
-    Example:
-        >>> concat([arange(2), arange(3)]).numpy()
-        array([0, 1, 0, 1, 2])
-    """
-    parts = listed("concat", vars)
-    axis = axis_of("concat", dim, parts[0].ndim)
-    dtype = parts[0].dtype
-    for p in parts[1:]:
-        dtype = promote(dtype, p.dtype)
-        if p.shape[:axis] + p.shape[axis + 1 :] != parts[0].shape[:axis] + parts[0].shape[axis + 1 :]:
-            raise ShapeError(f"concat along axis {axis} needs equal other axes", f"{[p.shape for p in parts]}")
-    total = sum(p.shape[axis] for p in parts)
-    shape = (*parts[0].shape[:axis], total, *parts[0].shape[axis + 1 :])
-    return _side_by_side([p.cast(dtype) for p in parts], axis, shape)
-
-
-def _side_by_side(parts: list[Var], axis: int, shape: Shape) -> Var:
-    """Choose the array that the index falls into, halving the list so that the choice nests only log2 deep."""
-    starts = [0]
-    for p in parts:
-        starts.append(starts[-1] + p.shape[axis])
-    moved = [
-        view(p, reindex("slide", p.shape, shape, _slid(len(shape), axis, start), 0))
-        for p, start in zip(parts, starts[:-1], strict=True)
-    ]
-    return _choose(moved, starts, Var._of(Node(COUNTERS[axis], (), shape, int64)))
-
-
-def _choose(parts: list[Var], starts: list[int], position: Var) -> Var:
-    """The part that the position falls into; part k begins at starts[k]."""
-    if len(parts) == 1:
-        return parts[0]
-    middle = len(parts) // 2
-    first = _choose(parts[:middle], starts[:middle], position)
-    return (position < starts[middle]).apply(f.SELECT, first, _choose(parts[middle:], starts[middle:], position))
-
-
-def _slid(rank: int, axis: int, start: int) -> tuple[Index, ...]:
-    return tuple(counter(k) - size(start) if k == axis and start else counter(k) for k in range(rank))
-
-
-def stack(vars: Sequence[Any], dim: int = 0) -> Var:
-    """Arrays of equal shape along a new axis.
-
-    Example:
-        >>> stack([arange(2), arange(2)], 1).shape
-        (2, 2)
-    """
-    parts = listed("stack", vars)
-    if len({p.shape for p in parts}) != 1:
-        raise ShapeError("stack needs arrays of one shape", f"{[p.shape for p in parts]}", "jt.concat")
-    at = axis_of("stack", dim, parts[0].ndim + 1)
-    return concat([p.unsqueeze(at) for p in parts], at)
+# ----------------------------------------------------------------------------------------------- where the numbers lie
 
 
 @method
-def split(x: Var, sizes: Any, dim: int = 0) -> tuple[Var, ...]:
-    """Parts along an axis: of one size (the last may be shorter), or of the sizes listed.
+def stride(x: Var, dim: int | None = None) -> Any:
+    """How many elements lie between neighbours along each axis, when x is stored: always in row-major order.
 
     Example:
-        >>> [p.shape for p in arange(5).split(2)]
-        [(2,), (2,), (1,)]
+        >>> ones((2, 3, 4)).stride(), ones((2, 3, 4)).T.stride(0)
+        ((12, 4, 1), 6)
     """
-    axis = axis_of("split", dim, x.ndim)
-    length = x.shape[axis]
-    if not isinstance(sizes, (list, tuple)):
-        each = whole("split", sizes)
-        if each < 1:
-            raise ArgumentError("split takes a size of 1 or more", repr(each), "x.chunk(2)")
-        sizes = [min(each, length - k) for k in range(0, length, each)] or [0]
-    sizes = [whole("split", n) for n in sizes]
-    if sum(sizes) != length or any(n < 0 for n in sizes):
-        raise ShapeError(f"the parts of a split add up to the axis, {length}", f"{list(sizes)}")
-    parts, start = [], 0
-    for n in sizes:
-        shape = (*x.shape[:axis], n, *x.shape[axis + 1 :])
-        where = tuple(counter(k) + size(start) if k == axis else counter(k) for k in range(x.ndim))
-        parts.append(view(x, reindex("slice", x.shape, shape, where)))
-        start += n
-    return tuple(parts)
+    steps = tuple(math.prod(n or 1 for n in x.shape[k + 1 :]) for k in range(x.ndim))
+    return steps if dim is None else steps[axis_of("stride", dim, x.ndim)]
 
 
 @method
-def chunk(x: Var, chunks: int, dim: int = 0) -> tuple[Var, ...]:
-    """At most `chunks` parts of equal size along an axis; the last may be shorter.
+def is_contiguous(x: Var) -> bool:
+    """Whether the elements lie in row-major order without gaps: always, since every Var that is stored does.
 
     Example:
-        >>> [p.shape for p in arange(5).chunk(2)]
-        [(3,), (2,)]
+        >>> ones((2, 3)).T.is_contiguous()
+        True
     """
-    axis, chunks = axis_of("chunk", dim, x.ndim), whole("chunk", chunks)
-    if chunks < 1:
-        raise ArgumentError("chunk makes 1 part or more", repr(chunks), "x.chunk(2)")
-    return split(x, max(-(-x.shape[axis] // chunks), 1), axis)
+    return x.ndim >= 0
 
 
-def matrix_transpose(x: Var) -> Var:
-    """The last two axes exchanged."""
-    return permute(x, *range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
+@method
+def contiguous(x: Var) -> Var:
+    """x itself: see `is_contiguous`.
+
+    Example:
+        >>> x = ones((2, 3)); x.contiguous() is x
+        True
+    """
+    return x
 
 
-Var.T = property(permute)  # type: ignore[attr-defined]
-method(permute, "t")
-method(lambda x, other: x.reshape(other.shape), "view_as")
-method(lambda x, other: x.broadcast_to(other.shape), "expand_as")
+@method
+def storage_offset(x: Var) -> int:
+    """Where x begins in its memory: always at element 0, since no two Vars share a part of their memory.
+
+    Example:
+        >>> arange(5)[2:].storage_offset()
+        0
+    """
+    return 0 * x.ndim
+
+
+method(lambda x, other: reshape(x, as_var(other).shape), "view_as")
+method(lambda x, other: reshape(x, as_var(other).shape), "reshape_as")
+method(lambda x, other: x.broadcast_to(as_var(other).shape), "expand_as")
+expand_dims = method(unsqueeze, "expand_dims")
+broadcast_arrays = broadcast_tensors

@@ -23,8 +23,8 @@ import numpy as np
 from jt_edu.build import after_replay
 from jt_edu.compile import leaf_like, move
 from jt_edu.errors import ArgumentError, GradientError, ShapeError
+from jt_edu.ops.compare import maximum, minimum
 from jt_edu.ops.create import sync
-from jt_edu.ops.elementwise import maximum, minimum
 from jt_edu.ops.gradient import grad, why_no_grad
 from jt_edu.ops.reduce import norm
 from jt_edu.optim.factor import Factor, Group, kind_of

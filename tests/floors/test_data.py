@@ -84,7 +84,8 @@ def test_batches_may_stay_arrays_and_may_take_part_in_gradients():
     "attributes",
     [
         {"batch_size": 0}, {"batch_size": -1}, {"batch_size": 2.5}, {"batch_size": True}, {"shuffle": "yes"},
-        {"total_len": -5}, {"num_workers": 2}, {"bath_size": 3},
+        {"total_len": -5}, {"num_workers": -1}, {"bath_size": 3}, {"buffer_size": 0},
+        {"prefetch_factor": 0}, {"timeout": -1}, {"worker_init_fn": 3}, {"persistent_workers": "no"},
     ],
     ids=str,
 )  # fmt: skip
@@ -116,6 +117,14 @@ def test_an_error_in_an_example_says_which_one():
     with pytest.raises(ZeroDivisionError) as caught:
         list(Broken())
     assert caught.value.__notes__ == ["in Broken.__getitem__(5)"]
+
+
+def test_a_dataset_says_what_it_is():
+    assert repr(Squares(10, batch_size=4)) == "Squares(10 examples, 3 batches of 4)"
+    many = Squares(1, shuffle=True, drop_last=True, endless=True, num_workers=2)
+    assert repr(many) == "Squares(1 example, 0 batches of 16, shuffled, drop_last, endless, 2 workers)"
+    assert repr(data.Dataset()) == "Dataset(total_len is not set)"
+    assert repr(data.TensorDataset(np.zeros(3))) == "ArrayDataset(3 examples, 1 batch of 16)"
 
 
 # ----------------------------------------------------------------------------------------------------------- collating
@@ -338,6 +347,21 @@ def test_the_time_left_is_told():
 
     assert bar.text == "batch 1/3  1:01, 2:02 left"
     assert data.progress([], clock=iter([0.0, 7322.0]).__next__).text == "batch 0/0  2:02:02"
+
+
+def test_the_time_left_of_all_epochs_is_told_when_it_is_known():
+    def line(epoch, epochs):
+        ticks = iter([0.0, 0.0, *[10.0] * 9])
+        bar = data.progress([1, 2], epoch=epoch, epochs=epochs, out=Screen(tty=True), clock=lambda: next(ticks))
+        walk = iter(bar)
+        next(walk), next(walk)
+        middle = bar.text
+        next(walk, None)
+        return middle.split("  ")[-1], bar.text.split("  ")[-1]
+
+    assert line(2, 5) == ("0:10, 0:10 left, 1:10 left of all epochs", "0:10, 0:30 left of all epochs")
+    assert line(5, 5) == ("0:10, 0:10 left", "0:10")
+    assert line(2, None) == ("0:10, 0:10 left", "0:10")
 
 
 def test_a_line_that_is_left_early_is_ended_all_the_same():

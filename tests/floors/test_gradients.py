@@ -1,8 +1,5 @@
 """Gradients of first and second order: of every operator, against differences and against PyTorch; and who gets one.
 
-    first    d sum(y * v) / dx                for weights v that are all different
-    second   d sum(dx * u) / dx               and those again against central differences of dx
-
 The functions of one argument and of two are those of the parity table; the rest have a row here. A function is written
 once where PyTorch spells it as we do (`t` is the module: jt_edu, or torch).
 """
@@ -15,9 +12,17 @@ import pytest
 
 import jt_edu as jt
 from tests.parity.inputs import draw, seed_of
+from tests.parity.judges import (
+    expect_equal,
+    judge,
+    our_orders,
+    safe,
+    torch_orders,
+    total,
+    weighed,
+)
 from tests.parity.table import BINARY, CONV, LOSSES, MATMUL, POOL, SMOOTHING, UNARY, VIEWS
 
-STEP = 1e-6
 F64, C128 = "float64", "complex128"
 
 
@@ -27,129 +32,15 @@ def _python_backend():
         yield
 
 
-# ----------------------------------------------------------------------------------------------------------- the judges
-
-
-def weights(shape, turn):
-    """Numbers that are all different, so that no two mistakes cancel."""
-    return (np.cos(np.arange(math.prod(shape)) * 1.7 + turn) + 1.5).reshape(shape)
-
-
-def weighed(y, turn):
-    """One real number made of all of y, of ours or of PyTorch's."""
-    w = weights(tuple(y.shape), turn)
-    w = jt.array(w) if isinstance(y, jt.Var) else y.new_tensor(w, dtype=None if y.is_complex() else y.dtype)
-    total = (y * w).sum()
-    if "complex" in str(y.dtype):
-        real, imag = (total.real(), total.imag()) if isinstance(y, jt.Var) else (total.real, total.imag)
-        return real + imag * 0.5
-    return total
-
-
-def our_orders(function, arrays, orders=2):
-    """The gradients of first and second order of a function of ours, as arrays."""
-    xs = [jt.array(a) for a in arrays]
-    loss, found = weighed(function(*xs), 0.3), []
-    for order in range(orders):
-        grads = [
-            g if g is not None else x.zeros_like()
-            for x, g in zip(xs, jt.grad(loss, xs, allow_unused=True), strict=True)
-        ]
-        found.append([g.numpy() for g in grads])
-        if order + 1 < orders:
-            loss = total([weighed(g, 1.1 + k) for k, g in enumerate(grads)])
-    return found
-
-
-def total(numbers):
-    """Their sum, without a 0 to begin with."""
-    first, *rest = numbers
-    for n in rest:
-        first = first + n
-    return first
-
-
-def torch_orders(torch, function, arrays, orders=2):
-    """The same of a function of PyTorch's."""
-    xs = [torch.tensor(a, requires_grad=True) for a in arrays]
-    loss, found = weighed(function(*xs), 0.3), []
-    for order in range(orders):
-        if not loss.requires_grad:
-            found.append([np.zeros_like(a) for a in arrays])
-            continue
-        grads = torch.autograd.grad(loss, xs, create_graph=True, allow_unused=True, materialize_grads=True)
-        found.append([g.numpy(force=True) for g in grads])
-        if order + 1 < orders:
-            loss = total([weighed(g, 1.1 + k) for k, g in enumerate(grads)])
-    return found
-
-
-def differences(number, arrays):
-    """Central differences of a real number by each element; for complex ones d/dRe + 1j d/dIm."""
-    found = [np.zeros_like(a) for a in arrays]
-    for k, a in enumerate(arrays):
-        parts = (1.0, 1j) if np.iscomplexobj(a) else (1.0,)
-        for index in np.ndindex(a.shape):
-            for part in parts:
-                values = []
-                for sign in (1, -1):
-                    moved = a.copy()
-                    moved[index] += sign * STEP * part
-                    values.append(float(number(*arrays[:k], moved, *arrays[k + 1 :])))
-                found[k][index] += part * (values[0] - values[1]) / (2 * STEP)
-    return found
-
-
-def by_differences(function, arrays):
-    """First order from values, second order from our first."""
-
-    def value(*moved):
-        return weighed(function(*map(jt.array, moved)), 0.3).item()
-
-    def first(*moved):
-        xs = [jt.array(a) for a in moved]
-        grads = jt.grad(weighed(function(*xs), 0.3), xs, allow_unused=True)
-        return total(
-            [
-                weighed(x.zeros_like() if g is None else g, 1.1 + k)
-                for k, (x, g) in enumerate(zip(xs, grads, strict=True))
-            ]
-        ).item()
-
-    return [differences(value, arrays), differences(first, arrays)]
-
-
-def expect_equal(ours, theirs, rtol, what):
-    for order, (mine, yours) in enumerate(zip(ours, theirs, strict=True), 1):
-        for k, (a, b) in enumerate(zip(mine, yours, strict=True)):
-            assert a.shape == b.shape, f"{what}, order {order}, input {k}"
-            scale = max(1.0, np.abs(b[np.isfinite(b)]).max(initial=0))
-            np.testing.assert_allclose(a, b, rtol, rtol * scale, err_msg=f"{what}, order {order}, input {k}")
-
-
-def judge(torch, ours, theirs, arrays, what="", *, smooth=True):
-    """Compare with PyTorch and, where the function is smooth at these numbers, with differences."""
-    found = our_orders(ours, arrays)
-    if theirs is not None:
-        expect_equal(found, torch_orders(torch, theirs, arrays), 1e-9, f"{what}, PyTorch")
-    if smooth:
-        expect_equal(found, by_differences(ours, arrays), 2e-6, f"{what}, differences")
-
-
 # ------------------------------------------------------------------------------------------- the functions of the table
 
 NOT_DIFFERENTIABLE = {"isnan", "isinf", "isfinite", "logical_not", "invert"}
 SMOOTH_UNARY = [r for r in UNARY if r.name not in NOT_DIFFERENTIABLE and F64 in r.dtypes and r.domain != "odd"]
 
 
-def _safe(a):
-    """Numbers that stay clear of the corners of floor, abs and clamp."""
-    return np.asarray(a + 0.11 * (np.abs(a - np.round(a)) < 0.1))
-
-
 @pytest.mark.parametrize("row", SMOOTH_UNARY, ids=lambda r: r.name)
 def test_a_function_of_one_has_the_gradients_of_pytorch_and_of_differences(torch, row):
-    a = _safe(
+    a = safe(
         draw(seed_of(row.name), (4,), F64, row.domain if row.domain != "any" else "any")
         / (1 if row.domain != "any" else 2)
     )
@@ -177,7 +68,7 @@ BROADCASTS = (((), ()), ((3,), ()), ((), (2,)), ((2, 1), (1, 3)), ((2, 2), (2,))
 @pytest.mark.parametrize("row", SMOOTH_BINARY, ids=lambda r: r.name)
 def test_a_function_of_two_has_its_gradients_through_every_broadcast(torch, row):
     for shapes in BROADCASTS:
-        arrays = [_safe(draw(seed_of(row.name, k), s, F64, "positive")) for k, s in enumerate(shapes)]
+        arrays = [safe(draw(seed_of(row.name, k), s, F64, "positive")) for k, s in enumerate(shapes)]
         theirs = row.torch and (lambda *xs: row.torch(torch, *xs))
         judge(torch, row.ours, theirs, arrays, f"{row.name} {shapes}")
 

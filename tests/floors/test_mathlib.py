@@ -8,6 +8,7 @@ import math
 import platform
 import re
 
+import mpmath  # it comes with PyTorch
 import numba
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from jt_edu.backends import mathlib
 from jt_edu.backends.mathlib import halves
 from jt_edu.backends.mathlib.chance import mixed
 
-HOT = ("exp", "expm1", "exp2", "log", "log1p", "log2", "sin", "cos", "tan", "tanh", "sigmoid", "erf")
+HOT = ("exp", "expm1", "exp2", "log", "log10", "log1p", "log2", "sin", "cos", "tan", "tanh", "sigmoid", "erf")
 WARM = ("sinh", "cosh", "asinh", "acosh", "atanh", "asin", "acos", "atan", "sqrt", "rsqrt", "cbrt")
 TWINS = {"asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "asin": "arcsin", "acos": "arccos",
          "atan": "arctan", "atan2": "arctan2", "divide": "true_divide", "shift_left": "left_shift",
@@ -168,6 +169,139 @@ def test_known_limits_are_met_exactly():
         (got,) = run([f"{name}(a)"], [x], ["float32"])
 
         assert same(got, np.array([*table.values(), np.nan], np.float32)).all(), (name, x, got)
+
+
+def of_mpmath(name, x):
+    """A special function in 30 digits, as a long double; nan where it has no finite value."""
+    definition = {
+        "erfc": mpmath.erfc,
+        "erfcx": lambda v: mpmath.exp(v * v) * mpmath.erfc(v),
+        "bessel0": lambda v: mpmath.besseli(0, v),
+        "bessel1": lambda v: mpmath.besseli(1, v),
+        "bessel0e": lambda v: mpmath.besseli(0, v) * mpmath.exp(-abs(v)),
+        "bessel1e": lambda v: mpmath.besseli(1, v) * mpmath.exp(-abs(v)),
+        "gamma": mpmath.gamma,
+        "lgamma": lambda v: mpmath.log(abs(mpmath.gamma(v))),
+        "digamma": mpmath.digamma,
+        "polygamma": lambda v: mpmath.polygamma(2, v),
+        "zeta": lambda v: mpmath.zeta(2, v),
+    }[name]
+    found = []
+    with mpmath.workdps(40):
+        for v in x.tolist():
+            exact = definition(mpmath.mpf(v))
+            high = float(exact)
+            found.append(np.longdouble(high) + np.longdouble(float(exact - high) if math.isfinite(high) else 0))
+    return np.array(found)
+
+
+SPECIAL = {"erfc(a)": (-6, 26), "erfcx(a)": (-5, 300), "bessel0(a)": (-60, 60), "bessel1(a)": (-60, 60),
+           "bessel0e(a)": (-300, 300), "bessel1e(a)": (-300, 300), "gamma(a)": (-5, 30), "lgamma(a)": (-20, 200),
+           "digamma(a)": (-20, 200), "polygamma(b, a)": (0.01, 50), "zeta(b, a)": (0.01, 50)}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_special_functions_keep_to_their_bounds(dtype, rng):
+    for text, (low, high) in SPECIAL.items():
+        name = text.split("(")[0]
+        x = np.concatenate([rng.uniform(low, high, 60), rng.uniform(max(low, -2), 4, 60)]).astype(dtype)
+        expected, two = of_mpmath(name, x), np.full(x.shape, 2, dtype)
+
+        for plain in (False, True):
+            (got,) = run([text], [x, two], [dtype], plain=plain)
+
+            step = np.spacing(np.maximum(np.abs(expected), 1 if name in ("lgamma", "digamma") else 0).astype(dtype))
+            error = np.abs(got.astype(np.longdouble) - expected) / np.abs(step)
+            error[np.abs(expected) < np.finfo(dtype).tiny] = 0
+            worst = int(np.argmax(error))
+            print(f"{name:8} {dtype} {error[worst]:.2f} ulp at {x[worst]!r}")
+            assert error[worst] <= stated_error(name), (name, plain, x[worst], got[worst], expected[worst])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_special_functions_meet_scipys_at_the_edges(dtype):
+    x = np.array([*ODD_ONES, -0.25, -2.5, 100, -100, 171.5, 180, 1e5, -1e5, 713, -745], dtype)
+    twins = {"erfc": scipy.special.erfc, "erfcx": scipy.special.erfcx, "bessel0e": scipy.special.i0e,
+             "bessel1e": scipy.special.i1e, "gamma": scipy.special.gamma, "digamma": scipy.special.psi,
+             "lgamma": lambda x: np.where(x == -np.inf, np.inf, scipy.special.gammaln(x))}  # fmt: skip
+    texts = [f"{name}(a)" for name in twins]
+
+    for plain in (False, True):
+        for (name, theirs), got in zip(twins.items(), run(texts, [x], [dtype] * len(texts), plain=plain), strict=True):
+            np.testing.assert_allclose(got, theirs(x).astype(dtype), 1e-5, 0, err_msg=f"{name}, plain: {plain}")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_of_logarithms_keep_to_their_bounds(dtype, rng):
+    a = np.concatenate([np.repeat(ODD_ONES, len(ODD_ONES)), rng.normal(0, 100, 20_000)]).astype(dtype)
+    b = np.concatenate([np.tile(ODD_ONES, len(ODD_ONES)), rng.normal(0, 100, 10_000), a[-10_000:] + 1]).astype(dtype)
+    names = ("logaddexp", "logaddexp2")
+
+    for name, got in zip(names, run([f"{n}(a, b)" for n in names], [a, b], [dtype] * 2), strict=True):
+        expected = twin(name)(a.astype(np.longdouble), b.astype(np.longdouble))
+        size = np.maximum(np.maximum(np.abs(a), np.abs(b)), np.abs(expected).astype(dtype))
+        error = np.abs(got.astype(np.longdouble) - expected) / np.spacing(size)
+        assert np.where(same(got, expected.astype(dtype)), 0, error).max() <= stated_error(name)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_float_is_taken_apart_put_together_and_stepped_through_as_by_numpy(dtype, rng):
+    bits = np.dtype(f"i{np.dtype(dtype).itemsize}")
+    ends = np.iinfo(bits)
+    noise = rng.integers(ends.min, ends.max, 2000, dtype=bits).view(dtype)
+    noise[np.isnan(noise)] = np.nan  # C's fmax, which a single number meets in NumPy, hands some kinds of nan on
+    a = np.concatenate([np.repeat(ODD_ONES, len(ODD_ONES)).astype(dtype), noise])
+    b = np.concatenate([np.tile(ODD_ONES, len(ODD_ONES)).astype(dtype), noise[::-1]])
+    n = rng.integers(-2300, 2300, len(a)).astype(dtype)
+    n[::2] = rng.integers(-160, 160, len(n[::2]))
+    low = {"float32": -205, "float64": -1105}[dtype]  # to subnormal numbers by more than one step: rounded only once
+    a[-500:], n[-500:] = rng.uniform(1, 2, 500).astype(dtype) * 2.0**60, low
+    texts = ["mantissa(a)", "exponent(a)", "ldexp(a, c)", "fraction(a)", "nextafter(a, b)", "fmax(a, b)", "fmin(a, b)",
+             "fmod(a, b)"]  # fmt: skip
+    expected = [np.frexp(a)[0], np.frexp(a)[1], np.ldexp(a, n.astype(int)), np.modf(a)[0], np.nextafter(a, b),
+                np.fmax(a, b), np.fmin(a, b), np.fmod(a, b)]  # fmt: skip
+
+    for plain in (False, True):
+        results = run(texts, [a, b, n], [e.dtype.name for e in expected], plain=plain)
+        for text, got, want in zip(texts, results, expected, strict=True):
+            wrong = ~same(got, want)
+            if not text.startswith(("exponent", "fmax", "fmin")):
+                wrong |= (np.signbit(got) != np.signbit(want)) & ~np.isnan(want)
+            assert not wrong.any(), (
+                text,
+                plain,
+                a[wrong][:4],
+                b[wrong][:4],
+                n[wrong][:4],
+                got[wrong][:4],
+                want[wrong][:4],
+            )
+
+
+def test_every_step_between_halves_is_numpys(rng):
+    a = np.arange(65536, dtype=np.uint16)
+    a = a[~np.isnan(a.view(np.float16))]
+    b = rng.permutation(a)
+
+    (got,) = run(["next_half(a, b)"], [a, b], ["uint16"])
+    (plain,) = run(["next_half(a, b)"], [a[::16], b[::16]], ["uint16"], plain=True)
+
+    expected = np.nextafter(a.view(np.float16), b.view(np.float16))
+    np.testing.assert_array_equal(got.view(np.float16), expected)
+    np.testing.assert_array_equal(plain, got[::16])
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_divisors_rests_and_counted_bits_are_numpys(dtype, rng):
+    a, b = pairs(dtype, rng)
+    texts = ["fmod(a, b)", "gcd(a, b)", "bit_count(a)", "fmax(a, b)", "fmin(a, b)"]
+    expected = [np.fmod(a, b), np.gcd(a, b), np.bitwise_count(a), np.fmax(a, b), np.fmin(a, b)]
+
+    for plain in (False, True):
+        for text, got, want in zip(
+            texts, run(texts, [a, b], [e.dtype.name for e in expected], plain=plain), expected, strict=True
+        ):
+            np.testing.assert_array_equal(got, want, f"{text}, plain: {plain}")
 
 
 # ------------------------------------------------------------------------------------------------ NumPy's arithmetic

@@ -34,7 +34,7 @@ TYPING_ONLY = {
 CORE_LIBRARIES = {"numpy", "numba", "llvmlite"}
 LIBRARIES_OF: dict[str, set[str]] = {
     "backends": {"scipy", "threadpoolctl"},  # gives numba's np.dot its BLAS, and holds that to one thread
-    "data": {"sklearn"},  # its digits: a real data set that needs no download
+    "data": {"PIL", "sklearn"},  # Pillow reads photographs; the digits of sklearn need no download
     "draw": {"graphviz"},  # writes DOT for print
     "functions": {"scipy"},
     "linalg": {"scipy"},
@@ -44,6 +44,7 @@ LIBRARIES_OF: dict[str, set[str]] = {
 # Imports inside a function: (module, library), for a heavy library that may be absent.
 LATE_IMPORTS = {
     ("backends.numba_cuda", "numba"),
+    ("data.image", "PIL"),
     ("data.toy", "sklearn"),
     ("draw.dot", "graphviz"),
     ("mpi.mpi", "mpi4py"),
@@ -65,4 +66,6 @@ MAY_PRINT = {"__main__", "run"}  # modules that are programs
 RAISES_WITH_VALUE = 0.90
 
 IMPORT_SECONDS = 1.0
-IMPORTED_BY_NOBODY = ("IPython", "anywidget", "graphviz", "ipywidgets", "matplotlib", "mpi4py", "sklearn", "torch")
+IMPORTED_BY_NOBODY = (
+    "IPython", "PIL", "anywidget", "graphviz", "ipywidgets", "matplotlib", "mpi4py", "sklearn", "torch",
+)  # fmt: skip

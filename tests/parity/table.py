@@ -27,6 +27,8 @@ class Row(NamedTuple):
     dtypes: tuple[str, ...]
     domain: str = "any"
     loose: float = 1.0  # so many times the usual error
+    orders: int = 2  # how many orders of its gradients have a meaning
+    layouts: bool = True  # inputs may be transposed, sliced and flipped as well
 
 
 ONE = (((),), ((0,),), ((1,),), ((5,),), ((3, 4),), ((2, 0, 3),), ((2, 1, 3, 2),))

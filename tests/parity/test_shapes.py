@@ -141,7 +141,7 @@ MISTAKES = (
     ("unsqueezing too far", lambda x: x.unsqueeze(4)), ("expanding a long axis", lambda x: x.expand(4, 3)),
     ("a negative count", lambda x: x.repeat(-1)), ("half a pair of widths", lambda x: x.pad((1,))),
     ("too many widths", lambda x: x.pad((1,) * 6)), ("cropping more than there is", lambda x: x.pad((-2, -2))),
-    ("another kind of padding", lambda x: x.pad((1, 1), mode="reflect")),
+    ("another kind of padding", lambda x: x.pad((1, 1), mode="mirror")),
     ("concat of nothing", lambda x: jt.concat([])),
     ("concat of different shapes", lambda x: jt.concat([x, x.T])),
     ("concat of different ranks", lambda x: jt.concat([x, x[0]])),

@@ -16,9 +16,11 @@ import numpy as np
 
 from jt_edu.backends.mathlib.lane import Number, alike, instruction, kernel_function, series, types, where
 
-LN2, LOG2_E = 0.6931471805599453, 1.4426950408889634
+LN2, LOG2_E, LOG10_E = 0.6931471805599453, 1.4426950408889634, 0.4342944819032518
 LN2_HIGH = 355 / 512, float.fromhex("0x1.62e42feep-1")  # few bits, so that k * LN2_HIGH is exact
 LN2_LOW = LN2 - 355 / 512, 1.9082149292705877e-10
+LOG10_2_HIGH = 77 / 256, float.fromhex("0x1.34413508p-2")
+LOG10_2_LOW = 0.0002487456639811952, 1.1451100898021838e-10
 MANTISSA, BIAS = (23, 52), (127, 1023)
 EXP_SERIES = [[1 / factorial(n) for n in range(2, end)] for end in (8, 14)]
 LOG_SERIES = [[2 / (2 * n + 1) for n in range(1, end)] for end in (5, 11)]
@@ -114,6 +116,15 @@ def log2(x: Number) -> Number:
     return edges_of_log(x, k + ((f - rest) * low + (f - rest) * 1.4375))
 
 
+@kernel_function(np.log10, alike("fc"), {"c": lambda z: np.log(z) * LOG10_E})
+def log10(x: Number) -> Number:
+    """The logarithm to base 10. Error: 2 ulp."""
+    k, f, rest = octave(x)
+    high, low = x.either(*LOG10_2_HIGH), x.either(*LOG10_2_LOW)
+    near = (f - rest) * (LOG10_E - 0.4375) + (f - rest) * 0.4375  # log10(e) in two parts, the first with few bits
+    return edges_of_log(x, k * high + (k * low + near))
+
+
 @kernel_function(np.log1p, alike("fc"))
 def log1p(x: Number) -> Number:
     """The logarithm of 1 + x, without loss near 0. Error: 1 ulp."""
@@ -122,6 +133,20 @@ def log1p(x: Number) -> Number:
     k, f, rest = octave(u)
     value = k * x.either(*LN2_HIGH) - ((rest - (k * x.either(*LN2_LOW) + lost / u)) - f)
     return where(abs_of(x) < x.either(2.0**-25, 2.0**-54), x, edges_of_log(u, value))
+
+
+@kernel_function(np.logaddexp, alike("f"))
+def logaddexp(x: Number, y: Number) -> Number:
+    """log(e ** x + e ** y), without overflow. Error: 3 ulp of the larger of |x|, |y| and |the result|."""
+    apart = abs_of(x - y)
+    return instruction("llvm.maximum", x, y) + log1p(exp(-where(x == y, 0.0, apart)))
+
+
+@kernel_function(np.logaddexp2, alike("f"))
+def logaddexp2(x: Number, y: Number) -> Number:
+    """log2(2 ** x + 2 ** y), without overflow. Error: 3 ulp of the larger of |x|, |y| and |the result|."""
+    apart = abs_of(x - y)
+    return instruction("llvm.maximum", x, y) + log1p(exp2(-where(x == y, 0.0, apart))) * LOG2_E
 
 
 def abs_of(x: Number) -> Number:

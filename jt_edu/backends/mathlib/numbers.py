@@ -169,3 +169,21 @@ def imag(z: Number) -> Number:
 def angle(z: Number) -> Number:
     """The angle in radians, from -pi to pi: 0 or pi of a real number."""
     return where(z.is_nan(), z, where(z.bits() < 0, z.const(np.pi), 0.0))
+
+
+def _complex_kind(part: Number) -> Number:
+    return types.complex64 if part == types.float32 else types.complex128
+
+
+def _plain_complex(re: Number, im: Number) -> Number:
+    return (np.complex64 if np.result_type(re) == np.float32 else np.complex128)(complex(re, im))
+
+
+def _joined(re: Number, im: Number) -> Number:
+    return complex(re, im)
+
+
+@kernel_function(_plain_complex, alike("f", _complex_kind), {"f": _joined})
+def complex_of(re: Number, im: Number) -> Number:
+    """The complex number with these two parts."""
+    return complex(re, im)

@@ -1,14 +1,18 @@
 """Whole: which arithmetic means what NumPy says, and not what the machine does?
 
     maximum, minimum          hand nan on; one instruction, so that a reduction runs on 16 numbers at once
+    fmax, fmin                do not hand it on
     floor_divide, remainder   round down, as Python's; an integer by zero gives 0, the lowest by -1 does not trap
+    fmod                      rounds towards 0, as C's; gcd and bit_count know only integers
     shift_left, shift_right   a shift by the width or more leaves nothing (or only the sign)
     at, wrap                  how an array is indexed without, or with, counting from the end
 
-Nothing here rounds, and nothing asks the C library, except the remainder of floats.
+Nothing here rounds, and nothing asks the C library, except the remainders of floats.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -48,6 +52,18 @@ def maximum(a: Number, b: Number) -> Number:
 def minimum(a: Number, b: Number) -> Number:
     """The smaller of two; nan if one of them is."""
     return _extreme("llvm.minimum", a, b) if kind_of(a.type) == "f" else where(a < b, a, b)
+
+
+@kernel_function(np.fmax, alike("biuf"))
+def fmax(a: Number, b: Number) -> Number:
+    """The larger of two; the other one where one is nan."""
+    return where((a < b) | a.is_nan(), b, a)
+
+
+@kernel_function(np.fmin, alike("biuf"))
+def fmin(a: Number, b: Number) -> Number:
+    """The smaller of two; the other one where one is nan."""
+    return where((a > b) | a.is_nan(), b, a)
 
 
 def _extreme(name: str, a: Number, b: Number) -> Number:
@@ -92,6 +108,35 @@ def remainder(a: Number, b: Number) -> Number:
     safe = where((b == 0) | (b == -1), 1, b)
     rest = a % safe
     return where((rest != 0) & ((rest ^ b) < 0), rest + b, rest)
+
+
+@kernel_function(np.fmod, alike("iuf"))
+def fmod(a: Number, b: Number) -> Number:
+    """What is left of a after whole steps of b towards 0: it has the sign of a; an integer by zero gives 0."""
+    if kind_of(a.type) == "f":
+        return a % b
+    none = (b == 0) | (b == -1) if a.signed else b == 0
+    return where(none, 0, a % where(none, 1, b))
+
+
+def _gcd(a: Any, b: Any) -> Any:
+    while b != 0:
+        a, b = b, a % b
+    return -a if a < 0 else a
+
+
+@kernel_function(np.gcd, alike("iu"), {"i": _gcd, "u": _gcd})
+def gcd(a: Number, b: Number) -> Number:
+    """The greatest common divisor, not negative; Euclid's algorithm."""
+    return _gcd(a, b)
+
+
+@kernel_function(np.bitwise_count, alike("biu", lambda kind: types.uint8))
+def bit_count(a: Number) -> Number:
+    """How many bits of |a| are 1."""
+    if a.type == types.boolean:
+        return a.to(types.uint8)
+    return instruction("llvm.ctpop", where(a < 0, -a, a) if a.signed else a).to(types.uint8)
 
 
 @kernel_function(np.left_shift, alike("iu"))

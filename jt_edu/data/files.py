@@ -1,0 +1,85 @@
+"""Files: reading what somebody else wrote, with care. Whatever is wrong with a file, the error names it."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from jt_edu.errors import ArgumentError, JtError
+
+DEFLATE = 1040  # gzip makes a file at most so many times smaller: a header that promises more is lying
+
+
+class FileError(JtError, ValueError):
+    """A file that is not there, is damaged, or is not of the format that it should be.
+
+    Example:
+        >>> raise FileError("an idx file begins with two zeros", "bytes 50 4b in 'digits.zip'")
+        Traceback (most recent call last):
+        FileError: ...
+    """
+
+
+def folder(root: Any) -> Path:
+    """An existing folder."""
+    if not isinstance(root, (str, Path)):
+        raise ArgumentError("root is the path of a folder", repr(root))
+    if not Path(root).is_dir():
+        raise FileError("data sets are read from a folder", f"no folder {str(root)!r}", "the unpacked files")
+    return Path(root)
+
+
+def first_of(root: Path, *names: str) -> Path:
+    """The first of these files that is there."""
+    for name in names:
+        if (root / name).is_file():
+            return root / name
+    raise FileError(
+        f"the data set is a file {names[0]} in the folder", f"no such file in {str(root)!r}",
+        "fetch it from where it is published; nothing is downloaded",
+    )  # fmt: skip
+
+
+class Reader:
+    """A file read in pieces of a known size; one that ends in .gz is unpacked, never beyond what is asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, packed = path, path.suffix == ".gz"
+        self.limit = path.stat().st_size * (DEFLATE if packed else 1)
+        self.file: Any = gzip.open(path) if packed else path.open("rb")  # noqa: SIM115 - __exit__ closes it
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.file.close()
+
+    def take(self, count: int) -> bytes:
+        """The next `count` bytes."""
+        found = self._read(count) if count <= self.limit else b""
+        if len(found) < count:
+            have = f"{len(found)}" if count <= self.limit else f"at most {self.limit}"
+            raise FileError(f"{count} more bytes follow, as the header promises", f"{have} in {str(self.path)!r}")
+        return found
+
+    def end(self) -> None:
+        """Here the file must end."""
+        if self._read(1):
+            raise FileError("the file ends where its header says", f"more bytes in {str(self.path)!r}")
+
+    def _read(self, count: int) -> bytes:
+        try:
+            return bytes(self.file.read(count))
+        except (EOFError, OSError, zlib.error) as error:
+            raise FileError("the file can be read", f"{error} in {str(self.path)!r}", "fetch it again") from error
+
+
+def checked_labels(labels: np.ndarray[Any, Any], classes: int, path: Path) -> np.ndarray[Any, Any]:
+    """Labels as int64, each one of the classes."""
+    if labels.size and not 0 <= int(labels.min()) <= int(labels.max()) < classes:
+        raise FileError(f"labels are from 0 to {classes - 1}", f"{labels.min()} to {labels.max()} in {str(path)!r}")
+    return labels.astype(np.int64)

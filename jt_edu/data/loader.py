@@ -1,0 +1,213 @@
+"""DataLoader: batches from any dataset, as PyTorch spells it.
+
+    numbers with a sampler    dataset[k]             ->   collate   ->   Vars
+    a stream                  next(iter(dataset))    ->   collate   ->   Vars
+
+Picking and collating are the job of the workers, if there are any; Vars are made in this process.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jt_edu.data.checks import function, number, whole, yes_or_no
+from jt_edu.data.collate import collate, each_array
+from jt_edu.data.combine import IterableDataset
+from jt_edu.data.dataset import Dataset
+from jt_edu.data.jobs import Batches, Job, Stream, example
+from jt_edu.data.sampler import (
+    BatchSampler,
+    RandomSampler,
+    SequentialSampler,
+    as_generator,
+    count_examples,
+    fresh_seed,
+)
+from jt_edu.data.workers import Fetching
+from jt_edu.errors import ArgumentError, JtError
+from jt_edu.var import Var
+
+
+class LengthError(JtError, TypeError):
+    """Nobody knows how long it is; a TypeError, so that `list()` does without.
+
+    Example:
+        >>> class Words(IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter("abc")
+        >>> len(DataLoader(Words()))
+        Traceback (most recent call last):
+        LengthError: ...
+    """
+
+
+class DataLoader(Fetching):
+    """Batches of a dataset: iterate over it once for each epoch.
+
+    Args:
+        dataset: a Dataset, an IterableDataset, or anything with `len()` and `[k]`.
+        batch_size: how many examples make a batch; None: examples come alone, as they are.
+        shuffle: a new order for each epoch.
+        sampler: the numbers of the examples, in place of shuffle.
+        batch_sampler: lists of numbers, in place of batch_size, shuffle, sampler and drop_last.
+        num_workers: how many processes make batches; 0: this one does it itself.
+        collate_fn: makes a batch of a list of examples; `collate` by default, or the dataset's own `collate_batch`.
+            With batch_size=None it is given one example.
+        drop_last: leave out the last batch if it is not full. Of a stream, that is the last batch of each worker.
+        timeout: seconds to wait for a batch of a worker; 0: as long as it takes.
+        worker_init_fn: called in each worker with its number, before its first batch.
+        prefetch_factor: how many batches each worker makes ahead of time; 2 by default.
+        persistent_workers: workers stay for the next epoch, with the dataset as it was when they started.
+        generator: a `jt.Generator`, or a seed, for the order and for all that the dataset draws.
+        buffer_size: bytes that batches made ahead of time may take, more or less.
+        keep_numpy_array: batches are NumPy arrays, not Vars.
+        pin_memory: only False. Batches lie in ordinary memory, which jt_edu needs no copy from.
+
+    Raises:
+        ArgumentError: an argument makes no sense, or contradicts another.
+        WorkerError: a worker ended, or took longer than `timeout`. Errors of the dataset are raised as they are.
+
+    Example:
+        >>> [batch.tolist() for batch in DataLoader([1, 2, 3], batch_size=2)]
+        [[1, 2], [3]]
+    """
+
+    def __init__(
+        self, dataset: Any, batch_size: int | None = 1, shuffle: bool = False, sampler: Iterable[Any] | None = None,
+        batch_sampler: Iterable[Any] | None = None, num_workers: int = 0,
+        collate_fn: Callable[[list[Any]], Any] | None = None, pin_memory: bool = False, drop_last: bool = False,
+        timeout: float = 0, worker_init_fn: Callable[[int], Any] | None = None, *, prefetch_factor: int | None = None,
+        persistent_workers: bool = False, generator: Any = None, buffer_size: int = Fetching.buffer_size,
+        keep_numpy_array: bool = False,
+    ) -> None:  # fmt: skip
+        self.dataset, self.generator = dataset, as_generator(generator)
+        self.batch_size = None if batch_size is None else whole("batch_size", batch_size, 1)
+        self.shuffle, self.drop_last = yes_or_no("shuffle", shuffle), yes_or_no("drop_last", drop_last)
+        self.collate_fn = function("collate_fn", collate_fn)
+        self.num_workers, self.timeout = whole("num_workers", num_workers, 0), number("timeout", timeout)
+        self.prefetch_factor = 2 if prefetch_factor is None else whole("prefetch_factor", prefetch_factor, 1)
+        self.buffer_size = whole("buffer_size", buffer_size, 1)
+        self.persistent_workers = yes_or_no("persistent_workers", persistent_workers)
+        self.worker_init_fn = function("worker_init_fn", worker_init_fn)
+        self.keep_numpy_array = yes_or_no("keep_numpy_array", keep_numpy_array)
+        _check_pinning(pin_memory)
+        _check_workers(self, prefetch_factor)
+        self.sampler, self.batch_sampler = self._samplers(sampler, batch_sampler)
+
+    def __iter__(self) -> Iterator[Any]:
+        seed = fresh_seed(self.generator)
+        for batch in self._fetch(self._job(), self._requests(), seed):
+            yield batch if self.keep_numpy_array else each_array(batch, _as_data)
+
+    def __len__(self) -> int:
+        """How many batches an epoch has."""
+        if not isinstance(self.dataset, IterableDataset):
+            return count_examples(self.sampler if self.batch_sampler is None else self.batch_sampler)
+        if not hasattr(self.dataset, "__len__"):
+            raise LengthError("a DataLoader is as long as its dataset", f"{self.dataset!r} without __len__")
+        full, rest = divmod(len(self.dataset), self.batch_size or 1)
+        return full + (1 if rest and not self.drop_last else 0)
+
+    def __repr__(self) -> str:
+        size = "" if self.batch_size is None else f", batches of {self.batch_size}"
+        workers = f", {self.num_workers} worker{'s' * (self.num_workers != 1)}" if self.num_workers else ""
+        shuffled = ", shuffled" if self.shuffle else ""
+        return f"DataLoader({type(self.dataset).__name__}{size}{shuffled}{workers})"
+
+    def _samplers(self, sampler: Any, batch_sampler: Any) -> tuple[Any, Any]:
+        """Who says which examples come next: one by one, and in batches."""
+        given = {"shuffle": self.shuffle, "sampler": sampler is not None, "batch_sampler": batch_sampler is not None}
+        if isinstance(self.dataset, IterableDataset):
+            _none_of(given, "the examples of a stream have no numbers, and come in its own order")
+            _none_of({"drop_last": self.drop_last and self.batch_size is None}, "single examples make no last batch")
+            return None, None
+        if not hasattr(self.dataset, "__getitem__"):
+            found = f"{type(self.dataset).__name__} without __getitem__"
+            raise ArgumentError("a DataLoader reads examples by number, or an IterableDataset", found)
+        if batch_sampler is not None:
+            others = {**given, "batch_sampler": False, "drop_last": self.drop_last, "batch_size": self.batch_size != 1}
+            _none_of(others, "a batch_sampler says all about the batches")
+            self.batch_size = None
+            return None, _iterable("batch_sampler", batch_sampler)
+        if sampler is not None:
+            _none_of({"shuffle": self.shuffle}, "a sampler says all about the order")
+            numbers = _iterable("sampler", sampler)
+        elif self.shuffle:
+            numbers = RandomSampler(self.dataset, generator=self.generator)
+        else:
+            numbers = SequentialSampler(self.dataset)
+        if self.batch_size is None:
+            _none_of({"drop_last": self.drop_last}, "single examples make no last batch")
+            return numbers, None
+        return numbers, BatchSampler(numbers, self.batch_size, self.drop_last)
+
+    def _requests(self) -> Iterable[Any]:
+        if isinstance(self.dataset, IterableDataset):
+            return itertools.repeat(None)
+        return (numbers for numbers in (self.sampler if self.batch_sampler is None else self.batch_sampler))
+
+    def _job(self) -> Job:
+        alone = self.batch_size is None and self.batch_sampler is None
+        together = self.collate_fn or (_as_it_is if alone else collate)
+        if isinstance(self.dataset, IterableDataset):
+            return Stream(self.dataset, self.batch_size, self.drop_last, together)
+        return Batches(Picker(self.dataset, self.collate_fn, together, alone), self.dataset)
+
+
+@dataclass
+class Picker:
+    """Examples by number, collated: what a worker is given of a DataLoader."""
+
+    dataset: Any
+    own: Callable[[list[Any]], Any] | None
+    collate: Callable[[Any], Any]
+    alone: bool
+
+    def __call__(self, wanted: Any) -> Any:
+        """The batch of the examples with these numbers; the one example, if they come alone."""
+        if self.alone:
+            return self.collate(example(self.dataset, wanted))
+        if isinstance(self.dataset, Dataset) and self.own is None:
+            return self.dataset.batch(wanted)
+        return self.collate([example(self.dataset, k) for k in wanted])
+
+
+def _as_it_is(one: Any) -> Any:
+    return one
+
+
+def _as_data(array: np.ndarray[Any, Any]) -> Var:
+    return Var(array).stop_grad()
+
+
+def _iterable(name: str, value: Any) -> Any:
+    if not isinstance(value, Iterable):
+        raise ArgumentError(f"{name} gives numbers of examples by iteration", repr(value))
+    return value
+
+
+def _none_of(given: dict[str, bool], why: str) -> None:
+    extra = [name for name, yes in given.items() if yes]
+    if extra:
+        raise ArgumentError(why, f"{' and '.join(extra)} as well", f"leave {' and '.join(extra)} out")
+
+
+def _check_pinning(pin_memory: Any) -> None:
+    if yes_or_no("pin_memory", pin_memory):
+        raise ArgumentError(
+            "batches lie in ordinary memory, from where no copy to a device starts", "pin_memory=True", "leave it out"
+        )
+
+
+def _check_workers(loader: DataLoader, prefetch_factor: Any) -> None:
+    given = {
+        "prefetch_factor": prefetch_factor is not None, "persistent_workers": loader.persistent_workers,
+        "timeout": loader.timeout > 0, "worker_init_fn": loader.worker_init_fn is not None,
+    }  # fmt: skip
+    if not loader.num_workers:
+        _none_of(given, "without workers there is nobody to start or to wait for: num_workers is 0")

@@ -1,0 +1,114 @@
+"""MNIST: 70,000 handwritten digits of 28 x 28 pixels, and whatever else is written in its format, idx.
+
+0 0  type  axes      2 bytes of zero, the type of the numbers (8: uint8), how many axes there are
+n  rows  columns     the length of each axis, in 4 bytes, most significant first
+...                  the numbers
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jt_edu.data.checks import yes_or_no
+from jt_edu.data.files import FileError, Reader, checked_labels, first_of, folder
+from jt_edu.data.pictures import Pictures
+
+TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
+MOST_AXES = 8
+
+
+class MNIST(Pictures):
+    """Handwritten digits: pixels (28, 28) uint8 and the digit, from the four published files, packed (.gz) or not.
+
+    Args:
+        root: the folder of the files, or one with MNIST/raw in it.
+        train: the 60,000 images to train with, or the 10,000 to test with.
+        transform, target_transform: what is done to the pixels, and to the digit.
+        attributes: batch_size, shuffle, ... as for `Dataset`.
+
+    Raises:
+        FileError: a file is missing or damaged. Nothing is downloaded.
+
+    Source: LeCun et al. 1998, "Gradient-based learning applied to document recognition".
+
+    Example:
+        >>> MNIST("no/such/folder")
+        Traceback (most recent call last):
+        FileError: ...
+    """
+
+    CLASSES: tuple[str, ...] = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+    def __init__(
+        self, root: Any, train: bool = True, transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None, **attributes: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(folder(root), transform, target_transform, attributes)
+        part = "train" if yes_or_no("train", train) else "t10k"
+        images = self._file(f"{part}-images-idx3-ubyte")
+        labels = self._file(f"{part}-labels-idx1-ubyte")
+        pixels, numbers = read_idx(images), read_idx(labels)
+        for path, array, axes in ((images, pixels, 3), (labels, numbers, 1)):
+            if array.ndim != axes or array.dtype != np.uint8:
+                found = f"{array.dtype} {array.shape} in {str(path)!r}"
+                raise FileError(f"the file holds uint8 numbers with {axes} axes", found)
+        if len(pixels) != len(numbers):
+            raise FileError("each image has a label", f"{len(pixels)} images, {len(numbers)} labels in {str(labels)!r}")
+        self.hold(pixels, checked_labels(numbers, len(self.CLASSES), labels), self.CLASSES)
+
+    def _file(self, name: str) -> Path:
+        inside = f"{type(self).__name__}/raw/{name}"
+        return first_of(self.root, name, f"{name}.gz", inside, f"{inside}.gz")
+
+
+class FashionMNIST(MNIST):
+    """Clothes in the format of MNIST: pixels (28, 28) uint8 and one of ten kinds.
+
+    Args:
+        root, train, transform, target_transform, attributes: as for `MNIST`.
+
+    Raises:
+        FileError: a file is missing or damaged.
+
+    Source: Xiao et al. 2017, "Fashion-MNIST" (arXiv:1708.07747).
+
+    Example:
+        >>> FashionMNIST("no/such/folder")
+        Traceback (most recent call last):
+        FileError: ...
+    """
+
+    CLASSES = (
+        "T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot",
+    )  # fmt: skip
+
+
+def read_idx(path: Any) -> np.ndarray[Any, Any]:
+    """The array in an idx file, packed (.gz) or not.
+
+    Raises:
+        FileError: it is no such file, or holds less or more than its header promises.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as here:
+        ...     file = pathlib.Path(here, "three")
+        ...     count = file.write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 3, 7, 8, 9]))
+        ...     read_idx(file)
+        array([7, 8, 9], dtype=uint8)
+    """
+    with Reader(first_of(Path(path).parent, Path(path).name)) as file:
+        zero, kind, axes = file.take(2), *file.take(2)
+        if zero != b"\0\0" or kind not in TYPES or not 1 <= axes <= MOST_AXES:
+            found = f"bytes {zero.hex(' ')} {kind:02x} {axes:02x} in {str(path)!r}"
+            raise FileError("an idx file begins with two zeros, the type of its numbers and how many axes", found)
+        shape = [int(n) for n in np.frombuffer(file.take(4 * axes), ">u4")]
+        dtype = np.dtype(TYPES[kind])
+        numbers = file.take(math.prod(shape) * dtype.itemsize)
+        file.end()
+    return np.frombuffer(numbers, dtype).reshape(shape).astype(dtype.newbyteorder("="))

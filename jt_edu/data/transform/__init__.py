@@ -1,0 +1,54 @@
+"""transform: images changed on their way from file to batch. This file is a door: names only.
+
+What is an image? Two kinds, told apart by their dtype:
+
+    pixels    NumPy uint8, (h, w) or (h, w, c) with c from 1 to 4: as files hold them, and Pillow's images
+    planes    all else, Vars or NumPy arrays: (..., c, h, w)
+
+`ToTensor` makes planes of pixels. A transform gives back what it was given: pixels, an array, a Var. Arrays are changed
+by NumPy, which needs no compiler in a worker process; Vars by nodes of the graph. Numbers are drawn from NumPy's
+generator, which `jt.set_global_seed` seeds, and which a loader seeds for each batch.
+"""
+
+from jt_edu.data.transform.base import (
+    Compose,
+    Lambda,
+    Normalize,
+    RandomApply,
+    RandomChoice,
+    ToTensor,
+    Transform,
+)
+from jt_edu.data.transform.color import ColorJitter, Grayscale
+from jt_edu.data.transform.geometry import (
+    CenterCrop,
+    Pad,
+    RandomCrop,
+    RandomErasing,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    RandomRotation,
+    RandomVerticalFlip,
+    Resize,
+)
+
+__all__ = [
+    "CenterCrop",
+    "ColorJitter",
+    "Compose",
+    "Grayscale",
+    "Lambda",
+    "Normalize",
+    "Pad",
+    "RandomApply",
+    "RandomChoice",
+    "RandomCrop",
+    "RandomErasing",
+    "RandomHorizontalFlip",
+    "RandomResizedCrop",
+    "RandomRotation",
+    "RandomVerticalFlip",
+    "Resize",
+    "ToTensor",
+    "Transform",
+]

@@ -1,0 +1,307 @@
+"""Geometry: which pixel of the image stands where?
+
+    cut, flip, Pad    other rows and columns: planes[..., rows, :][..., columns]
+    Resize            between two rows, between two columns
+    RandomRotation    between four pixels
+
+Rows are counted from the top, columns from the left. Pixel k covers the stretch from k to k + 1: its centre is k + 1/2.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from jt_edu.data.checks import number, yes_or_no
+from jt_edu.data.transform.base import Transform, below, chance, filler, floats, is_float, settled, twin, uniform
+from jt_edu.data.transform.places import (
+    between,
+    border_of,
+    cut,
+    interpolation_of,
+    limits,
+    mode_of,
+    padded,
+    pair,
+    picked,
+    positive_limits,
+    random_box,
+    resized,
+)
+from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.var import Var
+
+TRIES = 10  # how often a random box is drawn before the middle of the image is taken
+
+
+class Resize(Transform):
+    """The image with another height and width.
+
+    "bilinear" looks at the two nearest pixels along each axis, as PyTorch does on tensors without antialias:
+
+        s = max(0, (k + 1/2) * old / new - 1/2)     f = s - floor s
+        new[k] = (1 - f) old[floor s] + f old[floor s + 1]
+
+    and "nearest" takes old[floor(k * old / new)].
+
+    Args:
+        size: (height, width), or the length of the shorter side.
+        interpolation: "bilinear" or "nearest".
+
+    Example:
+        >>> Resize((1, 4))(np.array([[[0.0, 1.0]]]))
+        array([[[0.  , 0.25, 0.75, 1.  ]]])
+    """
+
+    def __init__(self, size: Any, interpolation: str = "bilinear") -> None:
+        both = isinstance(size, (tuple, list)) and len(size) > 1
+        self.size = pair("size", size) if both else pair("size", size)[0]
+        self.interpolation = interpolation_of(interpolation)
+
+    def change(self, planes: Any) -> Any:
+        """Planes of the new size."""
+        h, w = planes.shape[-2:]
+        short = self.size
+        size = short if isinstance(short, tuple) else (int(short * h / min(h, w)), int(short * w / min(h, w)))
+        return resized(planes, size, self.interpolation)
+
+
+class CenterCrop(Transform):
+    """The middle of the image; a smaller image is padded with 0 first.
+
+    Example:
+        >>> CenterCrop(1)(np.arange(9.0).reshape(1, 3, 3))
+        array([[[4.]]])
+    """
+
+    def __init__(self, size: Any) -> None:
+        self.size = pair("size", size)
+
+    def change(self, planes: Any) -> Any:
+        """The middle of the planes."""
+        (h, w), (rows, columns) = planes.shape[-2:], self.size
+        high, wide = max(0, rows - h), max(0, columns - w)
+        if high or wide:
+            planes = padded(planes, (wide // 2, high // 2, (wide + 1) // 2, (high + 1) // 2), 0, "constant")
+            h, w = planes.shape[-2:]
+        return cut(planes, round((h - rows) / 2), round((w - columns) / 2), self.size)
+
+
+class Pad(Transform):
+    """A border around the image.
+
+    Args:
+        padding: how wide: one number; (left and right, top and bottom); or (left, top, right, bottom).
+        fill: its colour, a number or one for each channel; only for "constant".
+        padding_mode: "constant"; "edge" repeats the last pixel; "reflect" mirrors
+            without repeating it, "symmetric" with.
+
+    Raises:
+        ShapeError: a mirror image would be larger than the image.
+
+    Example:
+        >>> Pad((1, 0), padding_mode="reflect")(np.array([[[1.0, 2.0, 3.0]]]))
+        array([[[2., 1., 2., 3., 2.]]])
+    """
+
+    def __init__(self, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> None:
+        self.padding, self.fill, self.padding_mode = border_of(padding), fill, mode_of(padding_mode, fill)
+
+    def change(self, planes: Any) -> Any:
+        """Planes with a border."""
+        return padded(planes, self.padding, self.fill, self.padding_mode)
+
+
+class RandomCrop(Transform):
+    """A piece of the image, at a random place.
+
+    Args:
+        size: (height, width), or one number for both.
+        padding, fill, padding_mode: a border around the image, as for `Pad`, before the piece is cut.
+        pad_if_needed: an image that is too small gets a border of what it lacks, on both sides.
+
+    Raises:
+        ShapeError: the image is too small.
+
+    Example:
+        >>> RandomCrop(2)(np.ones((1, 5, 5))).shape
+        (1, 2, 2)
+    """
+
+    def __init__(
+        self, size: Any, padding: Any = None, pad_if_needed: bool = False, fill: Any = 0, padding_mode: str = "constant"
+    ) -> None:
+        self.size, self.padding = pair("size", size), None if padding is None else border_of(padding)
+        self.pad_if_needed = yes_or_no("pad_if_needed", pad_if_needed)
+        self.fill, self.padding_mode = fill, mode_of(padding_mode, fill)
+
+    def change(self, planes: Any) -> Any:
+        """A piece of the planes."""
+        if self.padding is not None:
+            planes = padded(planes, self.padding, self.fill, self.padding_mode)
+        (h, w), (rows, columns) = planes.shape[-2:], self.size
+        if self.pad_if_needed and (h < rows or w < columns):
+            wide, high = max(0, columns - w), max(0, rows - h)
+            planes = padded(planes, (wide, high, wide, high), self.fill, self.padding_mode)
+            h, w = planes.shape[-2:]
+        if h < rows or w < columns:
+            found = f"{h} by {w}"
+            raise ShapeError(f"a piece of {rows} by {columns} is cut of a larger image", found, "pad_if_needed=True")
+        return cut(planes, below(h - rows + 1), below(w - columns + 1), self.size)
+
+
+class RandomHorizontalFlip(Transform):
+    """Left and right exchanged, with probability p.
+
+    Example:
+        >>> RandomHorizontalFlip(p=1.0)(np.array([[[1.0, 2.0]]]))
+        array([[[2., 1.]]])
+    """
+
+    def __init__(self, p: float = 0.5) -> None:
+        self.p = chance(p)
+
+    def change(self, planes: Any) -> Any:
+        """Planes, mirrored or not."""
+        return planes[..., ::-1] if uniform(0, 1) < self.p else planes
+
+
+class RandomVerticalFlip(Transform):
+    """Top and bottom exchanged, with probability p.
+
+    Example:
+        >>> RandomVerticalFlip(p=1.0)(np.array([[[1.0], [2.0]]])).ravel()
+        array([2., 1.])
+    """
+
+    def __init__(self, p: float = 0.5) -> None:
+        self.p = chance(p)
+
+    def change(self, planes: Any) -> Any:
+        """Planes, mirrored or not."""
+        return planes[..., ::-1, :] if uniform(0, 1) < self.p else planes
+
+
+class RandomResizedCrop(Transform):
+    """A piece of random area and shape, at a random place, resized.
+
+    Args:
+        size: (height, width) of the result, or one number for both.
+        scale: limits of the area, as a part of the image.
+        ratio: limits of width / height, drawn so that r and 1 / r are equally likely.
+        interpolation: "bilinear" or "nearest".
+
+    Example:
+        >>> RandomResizedCrop(4)(np.ones((3, 9, 7))).shape
+        (3, 4, 4)
+
+    Source: Szegedy et al. 2015, "Going deeper with convolutions", section 6 (arXiv:1409.4842).
+    """
+
+    def __init__(
+        self, size: Any, scale: Any = (0.08, 1.0), ratio: Any = (3 / 4, 4 / 3), interpolation: str = "bilinear"
+    ) -> None:
+        self.size, self.interpolation = pair("size", size), interpolation_of(interpolation)
+        self.scale, self.ratio = positive_limits("scale", scale), positive_limits("ratio", ratio)
+
+    def change(self, planes: Any) -> Any:
+        """A piece of the planes in the new size."""
+        top, left, rows, columns = self.box(*planes.shape[-2:])
+        return resized(cut(planes, top, left, (rows, columns)), self.size, self.interpolation)
+
+    def box(self, h: int, w: int) -> tuple[int, int, int, int]:
+        """A random piece: top, left, height, width; if none fits, the largest in the middle whose shape is allowed."""
+        for _ in range(TRIES):
+            columns, rows = random_box(h * w, self.scale, self.ratio)
+            if 0 < columns <= w and 0 < rows <= h:
+                return below(h - rows + 1), below(w - columns + 1), rows, columns
+        low, high = self.ratio
+        rows, columns = (round(w / low), w) if w / h < low else (h, round(h * high)) if w / h > high else (h, w)
+        rows, columns = min(rows, h), min(columns, w)
+        return (h - rows) // 2, (w - columns) // 2, rows, columns
+
+
+class RandomRotation(Transform):
+    """The image turned around its centre, counter-clockwise, by a random angle.
+
+        output pixel (dx, dy) from the centre   <-   input pixel (cos a dx - sin a dy, sin a dx + cos a dy)
+
+    Args:
+        degrees: d, for an angle from -d to d; or the two limits.
+        interpolation: "nearest" or "bilinear".
+        fill: the colour of what was not in the image, a number or one for each channel.
+
+    Example:
+        >>> RandomRotation((90, 90))(np.array([[[1.0, 2.0], [3.0, 4.0]]])).tolist()
+        [[[2.0, 4.0], [1.0, 3.0]]]
+    """
+
+    def __init__(self, degrees: Any, interpolation: str = "nearest", fill: Any = 0) -> None:
+        two = isinstance(degrees, (tuple, list))
+        reach = 0.0 if two else number("degrees", degrees)
+        self.degrees = limits("degrees", degrees) if two else (-reach, reach)
+        self.interpolation, self.fill = interpolation_of(interpolation), fill
+
+    def change(self, planes: Any) -> Any:
+        """Planes, turned."""
+        h, w = planes.shape[-2:]
+        angle = math.radians(uniform(*self.degrees))
+        dy, dx = np.mgrid[:h, :w] - np.array([(h - 1) / 2, (w - 1) / 2])[:, None, None]
+        x = math.cos(angle) * dx - math.sin(angle) * dy + (w - 1) / 2
+        y = math.sin(angle) * dx + math.cos(angle) * dy + (h - 1) / 2
+        colour = filler(self.fill, planes)
+        if self.interpolation == "nearest":
+            pixels, inside = picked(planes, np.rint(np.round(y, 9)), np.rint(np.round(x, 9)))
+            return twin(planes).where(inside, pixels, colour)
+        light, covered = between(floats(planes), y, x)
+        # PyTorch's rule: pixels at the rim are weighted with what is covered a second time
+        return settled(light * covered + (1 - covered) * floats(colour), planes)
+
+
+class RandomErasing(Transform):
+    """A random box of the image filled with something else, with probability p.
+
+    Args:
+        p: how likely an image is changed.
+        scale: limits of the area of the box, as a part of the image.
+        ratio: limits of height / width of the box.
+        value: the colour, a number or one for each channel; or "random", normally distributed noise.
+
+    Example:
+        >>> RandomErasing(p=0.0)(np.ones((1, 4, 4))).min()
+        np.float64(1.0)
+
+    Source: Zhong et al. 2020, "Random erasing data augmentation" (arXiv:1708.04896).
+    """
+
+    def __init__(self, p: float = 0.5, scale: Any = (0.02, 0.33), ratio: Any = (0.3, 3.3), value: Any = 0) -> None:
+        self.p, self.value = chance(p), value
+        self.scale, self.ratio = positive_limits("scale", scale), positive_limits("ratio", ratio)
+        if self.scale[1] > 1:
+            raise ArgumentError("scale is a part of the image, at most 1", repr(scale))
+        if isinstance(value, str) and value != "random":
+            raise ArgumentError("value is a colour or 'random'", repr(value))
+
+    def change(self, planes: Any) -> Any:
+        """Planes with a hole."""
+        h, w = planes.shape[-2:]
+        if uniform(0, 1) >= self.p:
+            return planes
+        for _ in range(TRIES):
+            rows, columns = random_box(h * w, self.scale, self.ratio)
+            if 0 < rows < h and 0 < columns < w:
+                return self._erased(planes, below(h - rows + 1), below(w - columns + 1), rows, columns)
+        return planes
+
+    def _erased(self, planes: Any, top: int, left: int, rows: int, columns: int) -> Any:
+        hole = np.zeros(planes.shape[-2:], bool)
+        hole[top : top + rows, left : left + columns] = True
+        if not isinstance(self.value, str):
+            return twin(planes).where(hole, filler(self.value, planes), planes)
+        noise = np.random.standard_normal(planes.shape)  # noqa: NPY002 - seeded by jt.set_global_seed
+        if not is_float(planes):
+            noise = noise * 255
+        other = Var(noise, "float32") if isinstance(planes, Var) else noise.astype(np.float32)
+        return twin(planes).where(hole, settled(other, planes), planes)

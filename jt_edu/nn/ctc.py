@@ -1,0 +1,193 @@
+"""CTC: does a sequence say these words, whatever the moments at which it says them?
+
+A network that listens answers, at each moment, a distribution over letters and a blank. Many ways to read it spell the
+same word: letters may be held, and blanks may stand between them.
+
+    a a - b b      - a - - b      a - b - -      all say "ab"
+
+CTC adds up the probabilities of all those ways. Let the places be the letters with blanks around them, `- a - b -`;
+alpha[t, s] is the logarithm of the probability of all ways that stand at place s at moment t. A way stays where it is,
+moves on by one, or skips a blank between two letters that differ:
+
+    alpha[t, s] = log(e**alpha[t-1, s] + e**alpha[t-1, s-1] + e**alpha[t-1, s-2]) + log_probs[t, letter of s]
+
+The sum stops at the last letter or at the blank behind it. The gradient is the graph's own, to any order: by the chain
+rule, it is the probability of standing at each place at each moment.
+
+Source: Graves et al. 2006, "Connectionist temporal classification".
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from jt_edu import functions as f
+from jt_edu.dtypes import int64
+from jt_edu.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.graph import Node
+from jt_edu.index import load
+from jt_edu.meta import COUNTERS, in_range
+from jt_edu.nn.loss import Loss, check_reduction
+from jt_edu.ops.elementwise import clamp
+from jt_edu.ops.reduce import mean, sum
+from jt_edu.template import template
+from jt_edu.var import Var, as_var
+
+NEVER = -1e30  # a logarithm of no probability at all with which one can still calculate
+
+
+def ctc_loss(
+    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Var:  # fmt: skip
+    """-log(probability that a sequence spells its target), over all ways to spell it.
+
+    Args:
+        log_probs: (t, n, classes), or (t, classes) for one sequence: logarithms, as `log_softmax` answers them.
+        targets: (n, s) class numbers, whatever stands behind the length of each; or all of them behind each other, in
+            one axis; (s,) for one sequence. No class is the blank.
+        input_lengths, target_lengths: (n,) how many moments and letters of each count; a number for one sequence.
+        blank: the class that says nothing.
+        reduction: "mean" divides each loss by the length of its target, then averages; "sum" or "none".
+        zero_infinity: a target too long for its sequence costs 0, not infinity, and has gradient 0.
+
+    Raises:
+        ShapeError: shapes or lengths do not fit each other.
+        ArgumentError: blank is none of the classes.
+
+    Source: Graves et al. 2006, "Connectionist temporal classification".
+
+    Example:
+        >>> even = jt.log_softmax(jt.zeros(2, 1, 2), 2)  # two moments; blank and "a" are equally likely
+        >>> ctc_loss(even, jt.array([[1]]), [2], [1]).numpy().round(3)  # -log(3 / 4): all but "no letter"
+        np.float32(0.288)
+    """
+    check_reduction(reduction)
+    scores, letters, moments, counts = _arguments(log_probs, targets, input_lengths, target_lengths)
+    if not isinstance(blank, int) or not 0 <= blank < scores.shape[2]:
+        raise ArgumentError(f"blank is one of {scores.shape[2]} classes", repr(blank), "0")
+    total = _surprise(scores, letters, moments, counts, blank)
+    impossible = total > -NEVER / 2
+    total = (
+        total.where_not(impossible, 0) if zero_infinity else total * total.ones_like().where_not(impossible, math.inf)
+    )
+    if reduction == "mean":
+        return mean(total / clamp(counts, 1).cast(total.dtype))
+    if reduction == "sum":
+        return sum(total)
+    return total.reshape(()) if as_var(log_probs).ndim == 2 else total
+
+
+def _surprise(scores: Var, letters: Var, moments: Var, counts: Var, blank: int) -> Var:
+    """The loss of each sequence, about 1e30 where there is no way at all."""
+    t, n, classes = scores.shape
+    places = _places(letters, counts, blank, classes)  # (n, 2s + 1)
+    width = places.shape[1]
+    said = scores.reindex((t, n, width), lambda i, j, k: (i, j, load(0, (j, k))), extras=[places])
+    place = _counter(1, (n, width))
+    before = places.reindex((n, width), lambda j, k: (j, k - 2), fill=blank)
+    skips = said.zeros_like()[0].where_not((places == blank) | (places == before), NEVER)
+    alpha = said[0].where_not(place > 1, NEVER)
+    for now in range(1, t):
+        alpha = (_step(alpha, skips) + said[now]).where_not((moments <= now).unsqueeze(1), alpha)
+    ends = alpha.where_not((place != 2 * counts.unsqueeze(1)) & (place != 2 * counts.unsqueeze(1) - 1), NEVER)
+    top = ends.max(1, keepdims=True).detach()
+    return -(sum((ends - top).apply(f.EXP), 1).apply(f.LOG) + top.squeeze(1))
+
+
+@template
+def _step(alpha: Var, skips: Var) -> Var:
+    """One moment later, before anything is said: stay, move on by one, or skip a blank."""
+    one = alpha.reindex(alpha.shape, lambda j, k: (j, k - 1), fill=NEVER)
+    two = alpha.reindex(alpha.shape, lambda j, k: (j, k - 2), fill=NEVER) + skips
+    top = alpha.apply(f.MAXIMUM, one).apply(f.MAXIMUM, two).detach()
+    ways = (alpha - top).apply(f.EXP) + (one - top).apply(f.EXP) + (two - top).apply(f.EXP)
+    return ways.apply(f.LOG) + top
+
+
+def _places(letters: Var, counts: Var, blank: int, classes: int) -> Var:
+    """Letters with blanks around them: - a - b -; behind the length of each, only blanks."""
+    n, s = letters.shape
+    real = letters.where_not(_counter(1, (n, s)) >= counts.unsqueeze(1), blank)
+    checked = Var._of(Node(in_range((n, s), 0, classes, blank), (real.node,), (n, s), int64))
+    spread = checked.reindex((n, 2 * s + 1), lambda j, k: (j, k // 2), fill=blank)
+    return spread.where_not(_counter(1, spread.shape) % 2 == 0, blank)
+
+
+def _counter(axis: int, shape: tuple[int, ...]) -> Var:
+    return Var._of(Node(COUNTERS[axis], (), shape, int64))
+
+
+def _arguments(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> tuple[Var, Var, Var, Var]:
+    """log_probs (t, n, classes), targets (n, s), and both lengths (n,)."""
+    scores, letters = as_var(log_probs), as_var(targets)
+    if scores.dtype.kind != "f" or letters.dtype.kind not in "iu":
+        found = f"dtypes {scores.dtype} and {letters.dtype}"
+        raise DtypeError("ctc_loss takes log-probabilities, and class numbers", found, "targets.int64()")
+    if scores.ndim == 2:
+        scores, letters = scores.unsqueeze(1), letters.reshape(1, -1)
+    if scores.ndim != 3 or letters.ndim not in (1, 2) or not scores.shape[0]:
+        found = f"shapes {scores.shape} and {letters.shape}"
+        raise ShapeError("ctc_loss takes log_probs (t, n, classes) and targets (n, s)", found)
+    n = scores.shape[1]
+    moments, counts = _lengths("input", input_lengths, n), _lengths("target", target_lengths, n)
+    if letters.ndim == 1:
+        letters = _spread(letters, counts)
+    if letters.shape[0] != n:
+        raise ShapeError(f"ctc_loss takes a target for each of {n} sequences", f"targets of shape {letters.shape}")
+    moments, counts = _between("input", moments, 1, scores.shape[0]), _between("target", counts, 0, letters.shape[1])
+    return scores, letters.cast(int64), moments, counts
+
+
+def _between(name: str, lengths: Var, low: int, high: int) -> Var:
+    """Lengths that are looked at before a kernel runs."""
+    if high < low:
+        raise ShapeError(f"{name}_lengths are from {low} to {high}", "a sequence of no moments")
+    return Var._of(Node(in_range(lengths.shape, low, high + 1, low), (lengths.node,), lengths.shape, int64))
+
+
+def _spread(letters: Var, counts: Var) -> Var:
+    """Targets behind each other, (all letters,), one below the other: (n, s). The lengths are needed at once."""
+    lengths = counts.numpy()
+    if lengths.min(initial=0) < 0 or lengths.sum() != letters.size:
+        asked = "targets in one axis are as many letters as target_lengths add up to"
+        raise ShapeError(asked, f"{letters.size} letters, lengths {lengths.tolist()}")
+    starts = np.cumsum(lengths) - lengths
+    places = starts[:, None] + np.arange(lengths.max(initial=0))
+    return letters[as_var(np.minimum(places, max(letters.size - 1, 0)))]
+
+
+def _lengths(name: str, lengths: Any, n: int) -> Var:
+    found = as_var(np.asarray(lengths) if not isinstance(lengths, Var) else lengths)
+    if found.dtype.kind not in "iu" or found.size != n or found.ndim > 1:
+        asked = f"ctc_loss takes {n} {name}_lengths, whole numbers"
+        raise ShapeError(asked, f"shape {found.shape} of dtype {found.dtype}", f"one for each of {n} sequences")
+    return found.reshape(n).cast(int64)
+
+
+class CTCLoss(Loss):
+    """-log(probability that a sequence spells its target); see `ctc_loss`.
+
+    Args:
+        blank: the class that says nothing.
+        reduction: "mean", "sum" or "none".
+        zero_infinity: a target too long for its sequence costs 0, not infinity.
+
+    Example:
+        >>> even = jt.log_softmax(jt.zeros(2, 1, 2), 2)
+        >>> CTCLoss()(even, jt.array([[1]]), [2], [1]).numpy().round(3)
+        np.float32(0.288)
+    """
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__(reduction)
+        self.blank, self.zero_infinity = blank, bool(zero_infinity)
+
+    def execute(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Var:
+        """Log-probabilities (t, n, classes), targets and the lengths of both -> one number."""
+        return ctc_loss(
+            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
+        )

@@ -1,0 +1,229 @@
+"""Hooks: functions that see, and may replace, what goes through a module.
+
+    before      hook(module, args)                      the arguments
+    after       hook(module, args, output)              the output
+    backward    hook(module, grad_input, grad_output)   the gradients of a call, when the gradient graph is built
+
+Gradients are seen at two doors. Around a call with a backward hook stand two operators that change nothing: one that
+all inputs go through, one that all outputs come through. What flows back through them is shown to the hooks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jt_edu.errors import ArgumentError, GradientError
+from jt_edu.ops.gradient import Function
+from jt_edu.var import Var
+
+Hook = Callable[..., Any]
+
+
+class Entry:
+    """One hook of one module; a function that is registered twice has two of them."""
+
+    def __init__(self, hook: Hook, named: bool) -> None:
+        self.hook, self.named = hook, named
+
+
+class Hooked:
+    """The hooks of a module. Each registration answers a function that removes that hook again."""
+
+    _before: tuple[Entry, ...] = ()
+    _after: tuple[Entry, ...] = ()
+    _backward: tuple[Entry, ...] = ()
+    _backward_input: tuple[Entry, ...] = ()
+    _backward_output: tuple[Entry, ...] = ()
+    _before_load: tuple[Entry, ...] = ()
+    _after_load: tuple[Entry, ...] = ()
+
+    def register_forward_hook(self, hook: Hook, prepend: bool = False, with_kwargs: bool = False) -> Callable[[], None]:
+        """Call `hook(module, args, output)` after each call; what it returns (unless None) replaces the output.
+
+        Args:
+            hook: the function.
+            prepend: call it before the hooks that are there already.
+            with_kwargs: call `hook(module, args, kwargs, output)`.
+        """
+        return self._hook("_after", hook, prepend, with_kwargs)
+
+    def register_pre_forward_hook(
+        self, hook: Hook, prepend: bool = False, with_kwargs: bool = False
+    ) -> Callable[[], None]:
+        """Call `hook(module, args)` before each call; what it returns (unless None) replaces the arguments.
+
+        Args:
+            hook: the function.
+            prepend: call it before the hooks that are there already.
+            with_kwargs: call `hook(module, args, kwargs)`; what it returns is None, or both.
+        """
+        return self._hook("_before", hook, prepend, with_kwargs)
+
+    register_forward_pre_hook = register_pre_forward_hook
+
+    def register_backward_hook(self, hook: Hook, prepend: bool = False) -> Callable[[], None]:
+        """Call `hook(module, grad_input, grad_output)` for each call that a gradient flows through.
+
+        Both are tuples, one gradient for each positional argument (None for what is no float Var) and each output.
+        What it returns (unless None) replaces grad_input. It is called while the gradient is built; printing a
+        gradient runs what it needs. A call is passed over if no gradient is asked for of anything at or behind its
+        inputs or parameters.
+        """
+        return self._hook("_backward", hook, prepend)
+
+    register_full_backward_hook = register_backward_hook
+
+    def register_input_backward_hook(self, hook: Hook, prepend: bool = False) -> Callable[[], None]:
+        """Call `hook(module, grad_input)`; what it returns (unless None) replaces the gradients of the inputs."""
+        return self._hook("_backward_input", hook, prepend)
+
+    def register_output_backward_hook(self, hook: Hook, prepend: bool = False) -> Callable[[], None]:
+        """Call `hook(module, grad_output)` before the gradient goes through the module; what it returns replaces it."""
+        return self._hook("_backward_output", hook, prepend)
+
+    register_full_backward_pre_hook = register_output_backward_hook
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> Callable[[], None]:
+        """Call `hook(module, state, prefix)` before a state is loaded; it may change the dict `state`, which is a copy.
+
+        `prefix` stands in front of this module's own names there. Returns a function that removes the hook.
+        """
+        return self._hook("_before_load", hook)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> Callable[[], None]:
+        """Call `hook(module, loaded)` after a state was loaded; it may change the lists of `loaded`.
+
+        Returns a function that removes the hook.
+        """
+        return self._hook("_after_load", hook)
+
+    def remove_forward_hook(self) -> None:
+        """Remove all hooks of `register_forward_hook`."""
+        self._after = ()
+
+    def remove_pre_forward_hook(self) -> None:
+        """Remove all hooks of `register_pre_forward_hook`."""
+        self._before = ()
+
+    def remove_backward_hook(self) -> None:
+        """Remove all hooks of `register_backward_hook`."""
+        self._backward = ()
+
+    def remove_input_backward_hook(self) -> None:
+        """Remove all hooks of `register_input_backward_hook`."""
+        self._backward_input = ()
+
+    def remove_output_backward_hook(self) -> None:
+        """Remove all hooks of `register_output_backward_hook`."""
+        self._backward_output = ()
+
+    def _hook(self, when: str, hook: Hook, prepend: bool = False, named: bool = False) -> Callable[[], None]:
+        if not callable(hook):
+            raise ArgumentError("a hook is a function", repr(hook))
+        entry, others = Entry(hook, named), getattr(self, when)
+        setattr(self, when, (entry, *others) if prepend else (*others, entry))
+
+        def remove() -> None:
+            setattr(self, when, tuple(e for e in getattr(self, when) if e is not entry))
+
+        return remove
+
+    # what a call does with them
+
+    def _go_in(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        for entry in self._before:
+            changed = entry.hook(self, args, named) if entry.named else entry.hook(self, args)
+            if changed is not None and entry.named:
+                args, named = changed
+            elif changed is not None:
+                args = changed if isinstance(changed, tuple) else (changed,)
+        return args, named
+
+    def _come_out(self, args: tuple[Any, ...], named: dict[str, Any], out: Any) -> Any:
+        for entry in self._after:
+            changed = entry.hook(self, args, named, out) if entry.named else entry.hook(self, args, out)
+            out = out if changed is None else changed
+        return out
+
+    def _watches_gradients(self) -> bool:
+        return bool(self._backward or self._backward_input or self._backward_output)
+
+
+def watched(module: Any, args: tuple[Any, ...], compute: Callable[[tuple[Any, ...]], Any]) -> Any:
+    """`compute(args)`, with a door before and a door after it, where the hooks of the module see the gradients."""
+    seen: dict[str, tuple[Any, ...]] = {}
+
+    def leave(*douts: Var) -> tuple[Any, ...]:
+        return _replaced(module, module._backward_input, _shown(module, douts, seen["out"]))
+
+    def enter(*douts: Var) -> tuple[Any, ...]:
+        seen["out"] = _replaced(module, module._backward_output, douts)
+        if not inner:
+            _shown(module, (None,) * len(args), seen["out"])
+        return seen["out"]
+
+    inner = any(_is_float(a) for a in args)
+    out = compute(_through(args, leave, [p for p in module.parameters() if p.requires_grad]))
+    several = isinstance(out, (tuple, list))
+    doors = _through(tuple(out) if several else (out,), enter, [])
+    return type(out)(doors) if several else doors[0]
+
+
+def _shown(module: Any, grad_input: tuple[Any, ...], grad_output: tuple[Any, ...]) -> tuple[Any, ...]:
+    for entry in module._backward:
+        changed = entry.hook(module, grad_input, grad_output)
+        grad_input = grad_input if changed is None else _as_many(changed, grad_input)
+    return grad_input
+
+
+def _replaced(module: Any, entries: tuple[Entry, ...], gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+    for entry in entries:
+        changed = entry.hook(module, gradients)
+        gradients = gradients if changed is None else _as_many(changed, gradients)
+    return gradients
+
+
+def _as_many(changed: Any, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+    answer = tuple(changed) if isinstance(changed, (tuple, list)) else (changed,)
+    if len(answer) != len(gradients):
+        raise GradientError("a hook answers as many gradients as it was given", f"{len(answer)} for {len(gradients)}")
+    return answer
+
+
+class _Door(Function):
+    """The first Vars as they are; the others only lend their part in gradients. What flows back goes through `see`."""
+
+    def __init__(self, count: int, see: Callable[..., tuple[Any, ...]]) -> None:
+        self.count, self.see, self.rest = count, see, 0
+
+    def execute(self, *args: Var) -> tuple[Var, ...]:
+        self.rest = len(args) - self.count
+        return args[: self.count]
+
+    def grad(self, *douts: Var) -> tuple[Any, ...]:
+        return (*self.see(*douts), *(None,) * self.rest)
+
+
+def _through(values: tuple[Any, ...], see: Callable[..., tuple[Any, ...]], beside: list[Var]) -> tuple[Any, ...]:
+    """The float Vars among the values go through a door; `see` gets one gradient (or None) for each value."""
+    places = [k for k, value in enumerate(values) if _is_float(value)]
+    if not places:
+        return values
+
+    def all_seen(*douts: Var) -> tuple[Any, ...]:
+        spread: list[Any] = [None] * len(values)
+        for k, dout in zip(places, douts, strict=True):
+            spread[k] = dout
+        answer = see(*spread)
+        return tuple(answer[k] for k in places)
+
+    passed = _Door(len(places), all_seen)(*(values[k] for k in places), *beside)
+    doors = list(values)
+    for k, var in zip(places, passed, strict=True):
+        doors[k] = var
+    return tuple(doors)
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, Var) and value.dtype.is_float

@@ -1,0 +1,73 @@
+"""init: how parameters start. This file is a door: names only.
+
+Names that end in an underscore fill a Var that is there; the others make one of a shape.
+"""
+
+from jt_edu.nn.by_shape import (
+    constant,
+    eye,
+    gauss,
+    invariant_uniform,
+    kaiming_normal,
+    kaiming_uniform,
+    one,
+    relu_invariant_gauss,
+    uniform,
+    xavier_gauss,
+    xavier_uniform,
+    zero,
+)
+from jt_edu.nn.start import (
+    calculate_gain,
+    constant_,
+    fans,
+    gauss_,
+    kaiming_normal_,
+    kaiming_uniform_,
+    normal_,
+    one_,
+    ones_,
+    trunc_normal_,
+    uniform_,
+    xavier_gauss_,
+    xavier_normal_,
+    xavier_uniform_,
+    zero_,
+    zeros_,
+)
+from jt_edu.nn.structure import dirac_, eye_, orthogonal_, sparse_
+
+__all__ = [
+    "calculate_gain",
+    "constant",
+    "constant_",
+    "dirac_",
+    "eye",
+    "eye_",
+    "fans",
+    "gauss",
+    "gauss_",
+    "invariant_uniform",
+    "kaiming_normal",
+    "kaiming_normal_",
+    "kaiming_uniform",
+    "kaiming_uniform_",
+    "normal_",
+    "one",
+    "one_",
+    "ones_",
+    "orthogonal_",
+    "relu_invariant_gauss",
+    "sparse_",
+    "trunc_normal_",
+    "uniform",
+    "uniform_",
+    "xavier_gauss",
+    "xavier_gauss_",
+    "xavier_normal_",
+    "xavier_uniform",
+    "xavier_uniform_",
+    "zero",
+    "zero_",
+    "zeros_",
+]

@@ -1,0 +1,260 @@
+"""Norms without memory: the numbers of each example are divided by what they themselves are like.
+
+layer norm   all features of an example              group norm   some channels of an example
+rms norm     the same, the mean stays where it is    local response norm   neighbouring channels of a pixel
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jt_edu.build import check_shape
+from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.functions import RSQRT
+from jt_edu.nn.linear import count
+from jt_edu.nn.module import Module
+from jt_edu.nn.norm import check_float, positive, scaled
+from jt_edu.ops.compare import maximum
+from jt_edu.ops.create import ones, zeros
+from jt_edu.ops.reduce import mean, norm
+from jt_edu.var import Var, as_var
+
+
+class LayerNorm(Module):
+    """The last axes of each example are normalised: (..., *normalized_shape) -> the same shape.
+
+    Args:
+        normalized_shape: lengths of those axes; a number for the last one alone.
+        eps: added to the variance, so that nothing is divided by 0.
+        elementwise_affine: whether weight and bias are learned.
+        bias: whether there is a bias beside the weight.
+
+    Source: Ba, Kiros and Hinton 2016 (arXiv:1607.06450).
+
+    Example:
+        >>> LayerNorm(2)(jt.array([[1.0, 3.0]])).numpy().round(2)
+        array([[-1.,  1.]], dtype=float32)
+    """
+
+    def __init__(
+        self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True
+    ) -> None:
+        self.normalized_shape, self.eps = _last_axes("layer norm", normalized_shape), positive("eps", eps)
+        self.elementwise_affine = bool(elementwise_affine)
+        self.weight = ones(self.normalized_shape) if elementwise_affine else None
+        self.bias = zeros(self.normalized_shape) if elementwise_affine and bias else None
+
+    def execute(self, x: Any) -> Var:
+        """The same shape, example by example."""
+        return layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        """Its size and settings."""
+        text = f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        return text + (", bias=False" if self.elementwise_affine and self.bias is None else "")
+
+
+def layer_norm(x: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Var:
+    """(x - mean) / sqrt(var + eps) * weight + bias over the last axes, whose lengths are `normalized_shape`.
+
+    Example:
+        >>> layer_norm(jt.array([[1.0, 3.0]]), (2,)).numpy().round(2)
+        array([[-1.,  1.]], dtype=float32)
+    """
+    v, axes = _ends_in("layer norm", x, normalized_shape)
+    away: Var = v - mean(v, axes, True)
+    out: Var = away * (mean(away * away, axes, True) + eps).apply(RSQRT)
+    out = out if weight is None else out * as_var(weight)
+    return out if bias is None else out + as_var(bias)
+
+
+class RMSNorm(Module):
+    """The last axes of each example are divided by the root of their mean square: (..., *normalized_shape) -> the same.
+
+    Args:
+        normalized_shape: lengths of those axes; a number for the last one alone.
+        eps: added to the mean square; None takes the distance from 1 to the next number of x's dtype.
+        elementwise_affine: whether a weight is learned.
+
+    Source: Zhang and Sennrich 2019 (arXiv:1910.07467).
+
+    Example:
+        >>> RMSNorm(2)(jt.array([[3.0, 3.0]])).numpy()
+        array([[1., 1.]], dtype=float32)
+    """
+
+    def __init__(self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True) -> None:
+        self.normalized_shape = _last_axes("rms norm", normalized_shape)
+        self.eps = None if eps is None else positive("eps", eps)
+        self.elementwise_affine = bool(elementwise_affine)
+        self.weight = ones(self.normalized_shape) if elementwise_affine else None
+
+    def execute(self, x: Any) -> Var:
+        """The same shape, example by example."""
+        return rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        """Its size and settings."""
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+def rms_norm(x: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Var:
+    """x / sqrt(mean(x * x) + eps) * weight over the last axes, whose lengths are `normalized_shape`.
+
+    Example:
+        >>> rms_norm(jt.array([[3.0, -3.0]]), (2,)).numpy()
+        array([[ 1., -1.]], dtype=float32)
+    """
+    v, axes = _ends_in("rms norm", x, normalized_shape)
+    small = SMALL[str(v.dtype).removeprefix("jt.")] if eps is None else positive("eps", eps)
+    out: Var = v * (mean(v * v, axes, True) + small).apply(RSQRT)
+    return out if weight is None else out * as_var(weight)
+
+
+SMALL = {  # from 1 to the next number
+    **{name: float(np.finfo(name).eps) for name in ("float16", "float32", "float64")},
+    "bfloat16": 2.0**-7,
+}
+
+
+class GroupNorm(Module):
+    """Channels in groups; each group of each example is normalised: (n, c, ...) -> the same shape.
+
+    Args:
+        num_groups: how many groups; 1 makes it a layer norm, c an instance norm.
+        num_channels: c, a multiple of num_groups.
+        eps: added to the variance, so that nothing is divided by 0.
+        affine: whether a weight and a bias for each channel are learned.
+
+    Source: Wu and He 2018 (arXiv:1803.08494).
+
+    Example:
+        >>> GroupNorm(1, 2)(jt.array([[1.0, 3.0]])).numpy().round(2)
+        array([[-1.,  1.]], dtype=float32)
+    """
+
+    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True) -> None:
+        self.num_groups, self.num_channels = count("num_groups", num_groups), count("num_channels", num_channels)
+        if num_channels % num_groups:
+            raise ArgumentError("groups divide the channels", f"{num_groups} groups for {num_channels} channels")
+        self.eps, self.affine = positive("eps", eps), bool(affine)
+        self.weight = ones(num_channels) if affine else None
+        self.bias = zeros(num_channels) if affine else None
+
+    def execute(self, x: Any) -> Var:
+        """The same shape, group by group."""
+        v = as_var(x)
+        if v.ndim < 2 or v.shape[1] != self.num_channels:
+            raise ShapeError(f"GroupNorm takes (n, {self.num_channels}, ...)", f"shape {v.shape}")
+        return group_norm(v, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        """Its size and settings."""
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+
+
+def group_norm(x: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Var:
+    """(x - mean) / sqrt(var + eps) * weight + bias for each group of channels of each example.
+
+    Args:
+        x: (n, c, ...).
+        num_groups: a divisor of c.
+        weight, bias: (c,), or None.
+        eps: added to the variance.
+
+    Example:
+        >>> group_norm(jt.array([[1.0, 3.0, 7.0, 7.0]]), 2).numpy().round(2)
+        array([[-1.,  1.,  0.,  0.]], dtype=float32)
+    """
+    v = as_var(x)
+    if v.ndim < 2 or v.shape[1] % count("num_groups", num_groups):
+        raise ShapeError("group norm takes (n, c, ...) with groups that divide c", f"{num_groups} groups for {v.shape}")
+    n, c = v.shape[:2]
+    parts = v.reshape(n, num_groups, c // num_groups, *v.shape[2:])
+    out = layer_norm(parts, parts.shape[2:], None, None, positive("eps", eps)).reshape(v.shape)
+    return scaled(out, weight, bias)
+
+
+class LocalResponseNorm(Module):
+    """Each number is divided by how large its neighbours in the nearest channels are: (n, c, ...) -> the same shape.
+
+    Arguments as in `local_response_norm`.
+
+    Source: Krizhevsky, Sutskever and Hinton 2012, "ImageNet classification with deep convolutional neural networks".
+
+    Example:
+        >>> LocalResponseNorm(3, alpha=3.0, beta=1.0)(jt.ones(1, 3, 1)).numpy().round(2)
+        array([[[0.33],
+                [0.25],
+                [0.33]]], dtype=float32)
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        self.size, self.alpha, self.beta, self.k = count("size", size), float(alpha), float(beta), float(k)
+
+    def execute(self, x: Any) -> Var:
+        """The same shape."""
+        return local_response_norm(x, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        """Its settings."""
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+def local_response_norm(x: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Var:
+    """x / (k + alpha * mean of x * x over `size` neighbouring channels) ** beta.
+
+    Args:
+        x: (n, c, ...), at least 3 axes.
+        size: how many channels are neighbours; half of them before, half behind. Outside there is 0.
+        alpha, beta, k: as in the formula.
+
+    Example:
+        >>> local_response_norm(jt.ones(1, 1, 1), 2, alpha=2.0, beta=1.0).item()
+        0.5
+    """
+    v = as_var(x)
+    if v.ndim < 3:
+        raise ShapeError("local response norm takes (n, c, ...) of at least 3 axes", f"shape {v.shape}")
+    check_float("local response norm", v)
+    n, c, *rest = v.shape
+    before = count("size", size) // 2
+    near = (v * v).reindex((n, c, size, *rest), lambda i, j, tap, *at: (i, j + tap - before, *at))
+    return v / (near.mean(2) * alpha + k) ** beta
+
+
+def normalize(x: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Var:
+    """x / max(|x|, eps), with the norm taken along an axis: vectors of length 1.
+
+    Args:
+        x: any shape.
+        p: by which norm lengths are measured.
+        dim: along which axis, or axes.
+        eps: nothing is divided by less.
+
+    Example:
+        >>> normalize(jt.array([[3.0, 4.0]])).numpy().round(2)
+        array([[0.6, 0.8]], dtype=float32)
+    """
+    v = as_var(x)
+    check_float("normalize", v)
+    out: Var = v / maximum(norm(v, p, dim, True), positive("eps", eps))
+    return out
+
+
+def _last_axes(name: str, lengths: Any) -> tuple[int, ...]:
+    shape = check_shape(lengths)
+    if not shape or 0 in shape:
+        raise ArgumentError(f"{name} is told the lengths of the axes it works on", repr(lengths))
+    return shape
+
+
+def _ends_in(name: str, x: Any, lengths: Any) -> tuple[Var, tuple[int, ...]]:
+    """x, and the axes that `lengths` are the lengths of."""
+    v, shape = as_var(x), _last_axes(name, lengths)
+    if v.shape[-len(shape) :] != shape:
+        raise ShapeError(f"{name} over {shape} takes Vars that end in these axes", f"shape {v.shape}")
+    check_float(name, v)
+    return v, tuple(range(v.ndim - len(shape), v.ndim))

@@ -1,0 +1,217 @@
+"""Members: what a module is made of. A walk through attributes, lists, tuples, dicts and modules finds it.
+
+    a float Var               is a parameter
+    register_buffer("name")   makes it a buffer: saved, not trained; so are Vars of whole numbers
+    a leading underscore      makes an attribute private: no walk looks there
+
+Nothing is registered: what a module holds now is what it is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from jt_edu.errors import ArgumentError
+from jt_edu.var import Var, as_var
+
+if TYPE_CHECKING:
+    from jt_edu.nn.module import Module
+
+
+class Members:
+    """The walks of a module: over parameters, buffers and the modules inside."""
+
+    _buffers: Mapping[str, bool] = {}  # name -> whether it is saved
+    _derived: frozenset[str] = frozenset()  # attributes that a hook computes from parameters: no members themselves
+
+    def members(self) -> Iterator[tuple[str, Any]]:
+        """Vars and modules that are attributes, or stand in lists, tuples and dicts that are: (name, value)."""
+        for name, value in vars(self).items():
+            if not name.startswith("_") and name not in self._derived:
+                yield from _inside(name, value, ())
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        held = vars(self).get(name)
+        if isinstance(held, Var) and value is not None and not isinstance(value, Var):
+            raise ArgumentError(
+                f"{type(self).__name__}.{name} is a Var, which a Var or None can replace", type(value).__name__,
+                f"module.{name}.assign(value), to keep the Var and change its numbers",
+            )  # fmt: skip
+        object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        object.__delattr__(self, name)
+        self._buffers = {kept: saved for kept, saved in self._buffers.items() if kept != name}
+
+    # modules inside
+
+    def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
+        """This module under the name `prefix`, and every module inside, each once, outer ones first."""
+        return _once(_walk(self, prefix, ()))
+
+    def modules(self) -> list[Module]:
+        """This module, and every module inside, each once."""
+        return [module for _, module in self.named_modules()]
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The modules that this one holds itself."""
+        return ((name, value) for name, value in self.members() if isinstance(value, Members))  # type: ignore[misc]
+
+    def children(self) -> list[Module]:
+        """The modules that this one holds itself, without their names."""
+        return [module for _, module in self.named_children()]
+
+    def dfs(
+        self, parents: list[Module], key: Any, callback: Callable[..., Any], callback_leave: Any = None,
+        recurse: bool = True,
+    ) -> None:  # fmt: skip
+        """Walk depth first: `callback(parents, name, module, how many children)` on the way in, another on the way out.
+
+        Args:
+            parents: the modules around this one, outermost first; [] to begin with.
+            key: the name of this module.
+            callback: called before the children; when it answers False, they are passed over.
+            callback_leave: called after the children, with the same arguments.
+            recurse: whether to visit children at all.
+        """
+        children = list(self.named_children())
+        if callback(parents, key, self, len(children)) is False:
+            return
+        for name, child in children if recurse else ():
+            child.dfs([*parents, self], name, callback, callback_leave)  # type: ignore[list-item]
+        if callback_leave is not None:
+            callback_leave(parents, key, self, len(children))
+
+    # Vars inside
+
+    def _vars(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Var, str]]:
+        """Every Var under every name that it has: (name, Var, "parameter" or "buffer" or "passing")."""
+        for path, module in _walk(self, prefix, ()) if recurse else [(prefix, self)]:
+            own = [(name, value, module._kind(name, value)) for name, value in module.members() if _is_var(value)]
+            for parameters in (True, False):
+                for name, value, kind in own:
+                    if (kind == "parameter") is parameters:
+                        yield _join(path, name), value, kind
+
+    def _kind(self, name: str, value: Var) -> str:
+        if name in self._buffers:
+            return "buffer" if self._buffers[name] else "passing"
+        return "parameter" if value.dtype.is_float else "buffer"
+
+    def named_parameters(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Var]]:
+        """Every parameter once, under its first name; each Var learns its name, for messages and pictures.
+
+        `recurse=False` passes over the modules inside.
+        """
+        named = ((name, var) for name, var, kind in self._vars(prefix, recurse) if kind == "parameter")
+        return _named(_once(named))
+
+    def parameters(self, recurse: bool = True) -> list[Var]:
+        """Every parameter once: what an optimiser is given. `recurse=False` passes over the modules inside."""
+        return [var for _, var in self.named_parameters(recurse=recurse)]
+
+    def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Var]]:
+        """Every Var that belongs to this module and is no parameter."""
+        named = ((name, var) for name, var, kind in self._vars(prefix, recurse) if kind != "parameter")
+        return _named(_once(named))
+
+    def buffers(self, recurse: bool = True) -> list[Var]:
+        """Every Var that belongs to this module and is no parameter, without its name."""
+        return [var for _, var in self.named_buffers(recurse=recurse)]
+
+    # one of them, by name
+
+    def get_submodule(self, target: str) -> Module:
+        """The module that `named_modules` calls `target`; "" is this one."""
+        found: Module = _picked("module", target, dict(_walk(self, "", ())))
+        return found
+
+    def get_parameter(self, target: str) -> Var:
+        """The parameter of the name `target`, such as "0.weight"."""
+        found: Var = _picked("parameter", target, {n: v for n, v, kind in self._vars() if kind == "parameter"})
+        return found
+
+    def get_buffer(self, target: str) -> Var:
+        """The buffer of the name `target`."""
+        found: Var = _picked("buffer", target, {n: v for n, v, kind in self._vars() if kind != "parameter"})
+        return found
+
+    # new ones, by name
+
+    def add_module(self, name: str, module: Any) -> None:
+        """Hold a module (or None) as the attribute `name`."""
+        if module is not None and not isinstance(module, Members):
+            raise ArgumentError("add_module takes a module", repr(module))
+        self._add("module", name, module)
+
+    register_module = add_module
+
+    def register_parameter(self, name: str, param: Any) -> None:
+        """Hold a float Var (or None, for a parameter that is not there) as the attribute `name`."""
+        if param is not None and not (isinstance(param, Var) and param.dtype.is_float):
+            raise ArgumentError("register_parameter takes a float Var or None", repr(param), "nn.Parameter(...)")
+        self._add("parameter", name, param)
+
+    def register_buffer(self, name: str, value: Any, persistent: bool = True) -> Var | None:
+        """Keep a Var that is no parameter, such as a running mean. `persistent=False` leaves it out of `state_dict`."""
+        var = None if value is None else as_var(value).stop_grad()
+        self._add("buffer", name, var)
+        self._buffers = {**self._buffers, name: bool(persistent)}
+        return var
+
+    def _add(self, what: str, name: Any, value: Any) -> None:
+        if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
+            raise ArgumentError(f"a {what} has the name of an attribute, without a leading underscore", repr(name))
+        if name not in vars(self) and hasattr(self, name):
+            raise ArgumentError(f"a {what} has a name of its own", f"{name!r}, which every module has already")
+        setattr(self, name, value)
+
+
+def _inside(name: str, value: Any, around: tuple[int, ...]) -> Iterator[tuple[str, Any]]:
+    """Vars and modules in `value`; `around` are the containers it stands in, so that a list in itself is no trap."""
+    if isinstance(value, (Var, Members)):
+        yield name, value
+    elif isinstance(value, (list, tuple, dict)) and id(value) not in around:
+        parts: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, part in parts:
+            yield from _inside(f"{name}.{key}", part, (*around, id(value)))
+
+
+def _walk(module: Any, name: str, around: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
+    """This module and those inside, under each name; a module that holds one it stands in does not lead in circles."""
+    yield name, module
+    here = (*around, module)
+    for child_name, child in module.named_children():
+        if not any(child is m for m in here):
+            yield from _walk(child, _join(name, child_name), here)
+
+
+def _is_var(value: Any) -> bool:
+    return isinstance(value, Var)
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _once(named: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    seen: set[int] = set()
+    for name, value in named:
+        if id(value) not in seen:
+            seen.add(id(value))
+            yield name, value
+
+
+def _named(named: Iterable[tuple[str, Var]]) -> Iterator[tuple[str, Var]]:
+    for name, var in named:
+        if not var.name or name.endswith("." + var.name):
+            var.name = name
+        yield name, var
+
+
+def _picked(what: str, target: Any, known: Mapping[str, Any]) -> Any:
+    if target not in known:
+        names = ", ".join(repr(name) for name in list(known)[:8])
+        raise ArgumentError(f"this module has the {what}s {names or '(none)'}", repr(target))
+    return known[target]

@@ -1,0 +1,188 @@
+"""Sequences of different lengths in one array: padded to the longest, or packed without padding.
+
+    padded (t, n, ...)      a b c        packed      a d f b e c      what stands at moment 0, at moment 1, ...
+                            d e -        batch sizes 3 2 1            how many sequences are that long
+                            f - -
+
+A recurrent layer takes a `PackedSequence` and does not step over what is no longer there. The lengths are whole numbers
+of the host: they decide the shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.ops.index import getitem
+from jt_edu.ops.stacks import stack
+from jt_edu.var import Var, as_var
+
+Numbers = np.ndarray[Any, Any]
+
+
+class PackedSequence(NamedTuple):
+    """Sequences packed without padding, the longest first; make one with `pack_padded_sequence`.
+
+    data: (all moments of all sequences, ...); batch_sizes: how many sequences reach each moment; sorted_indices: where
+    each sequence stood before they were sorted, unsorted_indices the way back (None if they were sorted).
+
+    Example:
+        >>> packed = pack_padded_sequence(jt.array([[[1.0], [4.0]], [[2.0], [0.0]]]), [2, 1])
+        >>> packed.data.numpy().ravel(), packed.batch_sizes
+        (array([1., 4., 2.], dtype=float32), array([2, 1]))
+    """
+
+    data: Var
+    batch_sizes: Numbers
+    sorted_indices: Numbers | None = None
+    unsorted_indices: Numbers | None = None
+
+    @property
+    def lengths(self) -> Numbers:
+        """How long each sequence is, the longest first."""
+        many = int(self.batch_sizes[0])
+        counts: Numbers = (self.batch_sizes[:, None] > np.arange(many)).sum(0)
+        return counts
+
+
+def pack_padded_sequence(
+    x: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
+    """Leave out the padding of (t, n, ...).
+
+    Args:
+        x: (t, n, ...), or (n, t, ...) with batch_first.
+        lengths: (n,), each from 1 to t.
+        enforce_sorted: the longest sequence comes first, and no later one is longer; False: they are sorted here, and
+            `pad_packed_sequence` undoes that.
+
+    Raises:
+        ShapeError: the lengths do not fit x, or are not sorted.
+
+    Example:
+        >>> pack_padded_sequence(jt.ones(3, 2, 4), [1, 3], enforce_sorted=False).data.shape
+        (4, 4)
+    """
+    padded = as_var(x)
+    counts = _counts(lengths)
+    longest, many = _first_axes(padded, batch_first)
+    if len(counts) != many or counts.min(initial=1) < 1 or counts.max(initial=0) > longest:
+        asked = f"packing takes {many} lengths from 1 to {longest}"
+        raise ShapeError(asked, f"{counts.tolist()} for shape {padded.shape}", "one length for each sequence")
+    order = np.argsort(-counts, kind="stable")
+    if enforce_sorted and (order != np.arange(many)).any():
+        raise ShapeError(
+            "packing takes the longest sequence first", f"lengths {counts.tolist()}", "enforce_sorted=False"
+        )
+    ordered = counts[order]
+    sizes = (ordered[None, :] > np.arange(counts.max(initial=0))[:, None]).sum(1)
+    moments = np.repeat(np.arange(len(sizes)), sizes)
+    who = order[np.concatenate([np.arange(n) for n in sizes])]
+    data = getitem(padded, (who, moments) if batch_first else (moments, who))
+    return PackedSequence(data, sizes) if enforce_sorted else PackedSequence(data, sizes, order, np.argsort(order))
+
+
+def _counts(lengths: Any) -> Numbers:
+    found = np.asarray(lengths.numpy() if isinstance(lengths, Var) else lengths)
+    if found.ndim != 1 or found.dtype.kind not in "iu" or not found.size:
+        raise ArgumentError("lengths are whole numbers in one axis", f"{found.tolist()}", "[3, 2]")
+    return found.astype(np.int64)
+
+
+def _first_axes(x: Var, batch_first: bool) -> tuple[int, int]:
+    """How many moments, and how many sequences."""
+    if x.ndim < 2:
+        raise ShapeError("sequences lie in (t, n, ...)", f"shape {x.shape}")
+    return (x.shape[1], x.shape[0]) if batch_first else (x.shape[0], x.shape[1])
+
+
+def pad_packed_sequence(
+    packed: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
+) -> tuple[Var, Numbers]:
+    """Undo `pack_padded_sequence`: (t, n, ...), or (n, t, ...) with batch_first, and the lengths.
+
+    Args:
+        packed: what a recurrent layer answered.
+        batch_first: which axis comes first.
+        padding_value: stands behind the end of each sequence.
+        total_length: t; by default the longest length.
+
+    Raises:
+        ShapeError: total_length is shorter than a sequence.
+
+    Example:
+        >>> packed = pack_padded_sequence(jt.ones(3, 2), [3, 1])
+        >>> pad_packed_sequence(packed, batch_first=True)[0].numpy()
+        array([[1., 1., 1.],
+               [1., 0., 0.]], dtype=float32)
+    """
+    if not isinstance(packed, PackedSequence):
+        raise ArgumentError("pad_packed_sequence takes a PackedSequence", type(packed).__name__, "pack_padded_sequence")
+    counts = packed.lengths
+    longest = int(counts.max())
+    if total_length is not None and total_length < longest:
+        raise ShapeError(f"total_length is at least the longest length, {longest}", repr(total_length))
+    starts = np.cumsum(packed.batch_sizes) - packed.batch_sizes
+    moment = np.arange(longest if total_length is None else total_length)[:, None]
+    there = moment < counts[None, :]
+    place = np.where(there, starts[np.minimum(moment, longest - 1)] + np.arange(len(counts)), 0)
+    back = packed.unsorted_indices
+    if back is not None:
+        there, place, counts = there[:, back], place[:, back], counts[back]
+    if batch_first:
+        there, place = there.T, place.T
+    data = getitem(packed.data, place)
+    gone = as_var(~there).reshape(*there.shape, *([1] * (data.ndim - 2)))
+    return data.where_not(gone, padding_value), counts
+
+
+def pad_sequence(
+    sequences: Sequence[Any], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> Var:
+    """Sequences (length, ...) of different lengths beside each other: (t, n, ...), or (n, t, ...) with batch_first.
+
+    Args:
+        sequences: a list of Vars that agree in all but the first axis.
+        batch_first: which axis comes first.
+        padding_value: fills the shorter ones.
+        padding_side: "right" or "left".
+
+    Raises:
+        ShapeError: there is none, or they do not fit each other.
+        ArgumentError: there is no such side.
+
+    Example:
+        >>> pad_sequence([jt.array([1.0, 2.0]), jt.array([3.0])], batch_first=True).numpy()
+        array([[1., 2.],
+               [3., 0.]], dtype=float32)
+    """
+    parts = [as_var(s) for s in sequences]
+    if padding_side not in ("right", "left"):
+        raise ArgumentError("sequences are padded on the 'right' or the 'left'", repr(padding_side))
+    if not parts or any(p.ndim < 1 or p.shape[1:] != parts[0].shape[1:] for p in parts):
+        raise ShapeError("pad_sequence takes sequences that differ in length only", f"{[p.shape for p in parts]}")
+    longest = max(p.shape[0] for p in parts)
+    return stack([_padded(p, longest, padding_value, padding_side) for p in parts], 0 if batch_first else 1)
+
+
+def _padded(part: Var, longest: int, value: float, side: str) -> Var:
+    shift = longest - part.shape[0] if side == "left" else 0
+    rest = range(1, part.ndim)
+    return part.reindex((longest, *part.shape[1:]), lambda *at: (at[0] - shift, *(at[k] for k in rest)), fill=value)
+
+
+def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> PackedSequence:
+    """Pack sequences (length, ...) of different lengths.
+
+    Raises:
+        ShapeError: they do not fit each other, or are not sorted though `enforce_sorted` asks for it.
+
+    Example:
+        >>> pack_sequence([jt.array([1.0, 2.0]), jt.array([3.0])]).data.numpy()
+        array([1., 3., 2.], dtype=float32)
+    """
+    lengths = [as_var(s).shape[0] if as_var(s).ndim else 0 for s in sequences]
+    return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)

@@ -1,0 +1,207 @@
+"""Reparametrisation: a weight that is computed from other parameters before each call.
+
+    weight norm      weight = g * v / |v|        length and direction are learned apart
+    spectral norm    weight = w / sigma(w)       the largest factor by which the layer stretches anything is 1
+
+The module keeps the parameters; a hook before each call sets the attribute `weight`, which no walk sees.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jt_edu.errors import ArgumentError
+from jt_edu.functions import ABSOLUTE
+from jt_edu.nn.linear import count
+from jt_edu.nn.module import Module, Parameter
+from jt_edu.nn.norm import positive
+from jt_edu.ops.compare import maximum
+from jt_edu.ops.create import zeros
+from jt_edu.ops.reduce import norm
+from jt_edu.random import random
+from jt_edu.settings import no_grad
+from jt_edu.var import Var
+
+
+class _Computed:
+    """A hook before calls that computes the attribute `name`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, module: Module, args: Any) -> None:
+        setattr(module, self.name, self.compute(module))
+
+    def compute(self, module: Module) -> Var:
+        """The weight, from parameters of the module."""
+        raise NotImplementedError(self.name)
+
+    def install(self, module: Module, parts: dict[str, Var]) -> None:
+        """Put the parameters `parts` in the place of the one that is computed from now on."""
+        delattr(module, self.name)
+        module._derived = module._derived | {self.name}
+        for name, var in parts.items():
+            module.register_parameter(name, var)
+
+    def take_away(self, module: Module, parts: list[str]) -> None:
+        """The weight as it is becomes a parameter again."""
+        weight = self.compute(module)
+        for name in [*parts, self.name]:
+            delattr(module, name)
+        module._derived = module._derived - {self.name}
+        module._before = tuple(entry for entry in module._before if entry.hook is not self)
+        module.register_parameter(self.name, Parameter(weight))
+
+
+class _WeightNorm(_Computed):
+    def __init__(self, name: str, dim: int | None) -> None:
+        super().__init__(name)
+        self.dim = dim
+
+    def compute(self, module: Module) -> Var:
+        v: Var = getattr(module, self.name + "_v")
+        g: Var = getattr(module, self.name + "_g")
+        return v * (g / self.length(v))
+
+    def length(self, v: Var) -> Var:
+        """|v|, for each slice along `dim` by itself."""
+        if self.dim is None:
+            return norm(v, 2.0)
+        axes = tuple(k for k in range(v.ndim) if k != self.dim)
+        return norm(v, 2.0, axes, True) if axes else v.apply(ABSOLUTE)
+
+
+class _SpectralNorm(_Computed):
+    def __init__(self, name: str, steps: int, eps: float, dim: int) -> None:
+        super().__init__(name)
+        self.steps, self.eps, self.dim = steps, eps, dim
+
+    def compute(self, module: Module) -> Var:
+        weight: Var = getattr(module, self.name + "_orig")
+        u, v = getattr(module, self.name + "_u"), getattr(module, self.name + "_v")
+        matrix = self.matrix(weight)
+        sigma: Var = (u.detach() * (matrix @ v.detach().unsqueeze(1)).squeeze(1)).sum()
+        return weight / sigma
+
+    def __call__(self, module: Module, args: Any) -> None:
+        if module.is_train:
+            self.improve(module, self.steps)
+        super().__call__(module, args)
+
+    def matrix(self, weight: Var) -> Var:
+        """The weight as a matrix whose rows are the slices along `dim`."""
+        axes = (self.dim, *(k for k in range(weight.ndim) if k != self.dim))
+        return weight.permute(*axes).reshape(weight.shape[self.dim], -1)
+
+    def improve(self, module: Module, steps: int) -> None:
+        """Power iteration: u and v turn towards the directions that the matrix stretches most."""
+        with no_grad():
+            matrix = self.matrix(getattr(module, self.name + "_orig"))
+            u, v = getattr(module, self.name + "_u"), getattr(module, self.name + "_v")
+            for _ in range(steps):
+                v.update(_unit((matrix.transpose(0, 1) @ u.unsqueeze(1)).squeeze(1), self.eps))
+                u.update(_unit((matrix @ v.unsqueeze(1)).squeeze(1), self.eps))
+
+
+def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
+    """weight = g * v / |v|: length and direction of each slice of a weight are learned apart. Returns the module.
+
+    Args:
+        module: a layer with a parameter `name`; it gets `name_g` and `name_v` instead.
+        name: of the parameter.
+        dim: the axis whose slices have a length each; None for one length of all.
+
+    Source: Salimans and Kingma 2016 (arXiv:1602.07868).
+
+    Example:
+        >>> layer = weight_norm(jt.nn.Linear(3, 2))
+        >>> [(name, p.shape) for name, p in layer.named_parameters()]
+        [('bias', (2,)), ('weight_g', (2, 1)), ('weight_v', (2, 3))]
+    """
+    weight = _weight(module, name)
+    if dim is not None and dim not in range(weight.ndim):
+        raise ArgumentError(f"dim is an axis from 0 to {weight.ndim - 1}, or None for all of them", repr(dim))
+    hook = _WeightNorm(name, dim)
+    hook.install(module, {name + "_g": Parameter(hook.length(weight)), name + "_v": weight})
+    return _installed(module, hook)
+
+
+def remove_weight_norm(module: Module, name: str = "weight") -> Module:
+    """The weight becomes a parameter again. Returns the module.
+
+    Example:
+        >>> [name for name, p in remove_weight_norm(weight_norm(jt.nn.Linear(3, 2))).named_parameters()]
+        ['bias', 'weight']
+    """
+    _found(module, name, _WeightNorm).take_away(module, [name + "_g", name + "_v"])
+    return module
+
+
+def spectral_norm(
+    module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int = 0
+) -> Module:
+    """weight = w / sigma, sigma the largest singular value of w as a matrix. Returns the module.
+
+    sigma = u @ w @ v, where u and v are improved by power iteration at each call while training.
+
+    Args:
+        module: a layer with a parameter `name`; it gets `name_orig`, and the buffers `name_u` and `name_v`.
+        name: of the parameter.
+        n_power_iterations: how many steps of the power iteration at each call.
+        eps: no vector is divided by less.
+        dim: the axis of the outputs, 0 but for transposed convolutions (1).
+
+    Source: Miyato et al. 2018 (arXiv:1802.05957).
+
+    Example:
+        >>> layer = spectral_norm(jt.nn.Linear(3, 2))
+        >>> list(layer.state_dict())
+        ['bias', 'weight_orig', 'weight_u', 'weight_v']
+    """
+    weight = _weight(module, name)
+    if not -weight.ndim <= dim < weight.ndim:
+        raise ArgumentError(f"dim is one of {weight.ndim} axes", repr(dim))
+    hook = _SpectralNorm(name, count("n_power_iterations", n_power_iterations), positive("eps", eps), dim % weight.ndim)
+    rows, columns = hook.matrix(weight).shape
+    hook.install(module, {name + "_orig": weight})
+    for part, length in (("_u", rows), ("_v", columns)):
+        drawn = random((length,), "float32", "normal").detach().cast(weight.dtype)
+        module.register_buffer(name + part, zeros((length,), dtype=weight.dtype))
+        getattr(module, name + part).update(_unit(drawn, hook.eps))
+    hook.improve(module, 15)
+    return _installed(module, hook)
+
+
+def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
+    """The weight, divided by sigma, becomes a parameter again. Returns the module.
+
+    Example:
+        >>> [name for name, p in remove_spectral_norm(spectral_norm(jt.nn.Linear(3, 2))).named_parameters()]
+        ['bias', 'weight']
+    """
+    _found(module, name, _SpectralNorm).take_away(module, [name + "_orig", name + "_u", name + "_v"])
+    return module
+
+
+def _installed(module: Module, hook: _Computed) -> Module:
+    setattr(module, hook.name, hook.compute(module))
+    module.register_pre_forward_hook(hook)
+    return module
+
+
+def _weight(module: Any, name: str) -> Var:
+    weight = vars(module).get(name) if isinstance(module, Module) else None
+    if not isinstance(weight, Var) or name in module._derived:
+        raise ArgumentError(f"a parameter {name!r} of a module is normalised", f"{type(module).__name__}, {weight!r}")
+    return weight
+
+
+def _found(module: Any, name: str, kind: type[_Computed]) -> Any:
+    for entry in module._before if isinstance(module, Module) else ():
+        if isinstance(entry.hook, kind) and entry.hook.name == name:
+            return entry.hook
+    raise ArgumentError(f"this takes a norm of {name!r} away", f"a {type(module).__name__} without it")
+
+
+def _unit(v: Var, eps: float) -> Var:
+    return v / maximum(norm(v, 2.0), eps)

@@ -1,0 +1,108 @@
+"""State: what a module has learned, by name; taken out, put back, written to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.nn.hooks import Hooked
+from jt_edu.nn.members import Members, _join
+from jt_edu.nn.store import read_arrays, write_arrays
+from jt_edu.var import Var, as_var
+
+
+class Loaded(NamedTuple):
+    """What `load_state_dict(strict=False)` passed over: names it did not get, and names it has no place for."""
+
+    missing: list[str]
+    unexpected: list[str]
+
+    @property
+    def missing_keys(self) -> list[str]:
+        """PyTorch's name for `missing`."""
+        return self.missing
+
+    @property
+    def unexpected_keys(self) -> list[str]:
+        """PyTorch's name for `unexpected`."""
+        return self.unexpected
+
+
+class Stateful(Hooked, Members):
+    """`state_dict` and its way back."""
+
+    may_miss: tuple[str, ...] = ()  # names that the files of others lack, and that are then left as they are
+
+    def state_dict(self, prefix: str = "") -> dict[str, Var]:
+        """Parameters and buffers by name, as they are now: later training does not change what this returns.
+
+        Args:
+            prefix: is put in front of each name, as it is: "net." makes "net.weight".
+        """
+        state = {}
+        for name, var, kind in self._vars():
+            if kind != "passing":
+                state[prefix + name] = var.detach()
+                state[prefix + name].name = prefix + name
+        return state
+
+    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> Loaded:
+        """Take over what another module, or this one at another time, has learned; all of it, or nothing.
+
+        Args:
+            state: name -> Var or array, as from `state_dict`.
+            strict: every name must be in both; otherwise what is missing or unexpected is passed over and returned.
+
+        Raises:
+            ShapeError: names do not match (if strict), or shapes differ; the message lists all of them.
+        """
+        if not isinstance(state, Mapping):
+            raise ArgumentError("load_state_dict takes names and arrays", type(state).__name__, "model.load(path)")
+        given = self._prepared(state)
+        own = {name: var for name, var, kind in self._vars() if kind != "passing"}
+        values = {name: as_var(given[name]) for name in own if name in given}
+        spared = {_join(path, name) for path, module in self.named_modules() for name in module.may_miss}
+        missing = [name for name in own if name not in given and name not in spared]
+        unexpected = [name for name in given if name not in own]
+        wrong = [text for name, value in values.items() for text in _misfit(name, own[name], value)]
+        if strict:
+            wrong = [*(f"missing {name}" for name in missing), *(f"unexpected {name}" for name in unexpected), *wrong]
+        if wrong:
+            attempt = "strict=False, to load what fits" if strict and (missing or unexpected) else ""
+            asked = f"{type(self).__name__} loads a state of its own names and shapes"
+            raise ShapeError(asked, "; ".join(wrong), attempt)
+        for name, value in values.items():
+            own[name].update(value.detach())
+        return self._loaded(Loaded(missing, unexpected))
+
+    load_parameters = load_state_dict
+
+    def _prepared(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        given = dict(state)
+        for path, module in self.named_modules():
+            for entry in module._before_load:
+                entry.hook(module, given, path + "." if path else "")
+        return given
+
+    def _loaded(self, loaded: Loaded) -> Loaded:
+        for module in self.modules():
+            for entry in module._after_load:
+                entry.hook(module, loaded)
+        return loaded
+
+    def save(self, path: str | Path) -> None:
+        """Write parameters and buffers into a file of plain arrays (.npz, without pickle): all of it, or nothing."""
+        write_arrays(path, {name: var.numpy() for name, var in self.state_dict().items()})
+
+    def load(self, path: str | Path, strict: bool = True) -> Loaded:
+        """Read what `save` wrote (or any .npz file with these names). Runs no code from the file."""
+        return self.load_state_dict(read_arrays(path), strict)
+
+
+def _misfit(name: str, own: Var, value: Var) -> list[str]:
+    """What keeps `value` from taking the place of `own`."""
+    if value.shape != own.shape:
+        return [f"{name} of shape {value.shape} for {own.shape}"]
+    return [f"{name} of dtype {value.dtype} for {own.dtype}"] if value.dtype.kind == "c" != own.dtype.kind else []

@@ -1,0 +1,399 @@
+"""Activations as functions: what bends the line between two layers. The layers stand in `nn/activation.py`.
+
+    kinked     relu relu6 hardtanh leaky_relu prelu rrelu threshold hardshrink softshrink hardsigmoid hardswish
+    smooth     elu celu selu softplus logsigmoid silu mish gelu softsign tanhshrink
+    gated      glu
+
+Each is ordinary arithmetic on Vars, fuses with what stands around it, and takes nan to nan. At a kink the gradient is
+PyTorch's. Where one side of a kink would overflow, it is computed from a number that was cut off before: a gradient of
+0 times inf would be nan.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from jt_edu import functions as f
+from jt_edu.dtypes import float_of
+from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.ops.arguments import choice, number
+from jt_edu.ops.view import axis_of
+from jt_edu.random import uniform
+from jt_edu.template import template
+from jt_edu.var import Var, as_var, method
+
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
+
+
+def _floats(x: Any) -> Var:
+    v = as_var(x)
+    return v.cast(float_of(v.dtype))
+
+
+def _below_zero(v: Var) -> Var:
+    """min(v, 0): what the left side of a kink is computed from."""
+    return v.where_not(v > 0, 0)
+
+
+@method
+@template
+def relu(x: Any) -> Var:
+    """max(x, 0); the gradient at 0 is 0.
+
+    Example:
+        >>> relu(array([-1.0, 2.0])).numpy()
+        array([0., 2.], dtype=float32)
+    """
+    v = as_var(x)
+    return v.where_not(v <= 0, 0)
+
+
+@method
+def relu6(x: Any) -> Var:
+    """min(max(x, 0), 6); the gradient at 0 and at 6 is 0.
+
+    Source: Krizhevsky 2010, "Convolutional deep belief networks on CIFAR-10".
+
+    Example:
+        >>> relu6(array([-1.0, 2.0, 7.0])).numpy()
+        array([0., 2., 6.], dtype=float32)
+    """
+    v = as_var(x)
+    return v.where_not(v <= 0, 0).where_not(v >= 6, 6)
+
+
+@method
+def hardtanh(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Var:
+    """x between two walls: min(max(x, min_val), max_val); the gradient at both is 0.
+
+    Raises:
+        ArgumentError: min_val is larger than max_val.
+
+    Example:
+        >>> hardtanh(array([-3.0, 0.5, 3.0])).numpy()
+        array([-1. ,  0.5,  1. ], dtype=float32)
+    """
+    low, high = number("hardtanh", "min_val", min_val), number("hardtanh", "max_val", max_val)
+    if low > high:
+        raise ArgumentError("hardtanh needs min_val <= max_val", f"min_val={low}, max_val={high}")
+    v = _floats(x)
+    return v.where_not(v <= low, low).where_not(v >= high, high)
+
+
+@method
+def leaky_relu(x: Any, scale: float = 0.01, *, negative_slope: float | None = None) -> Var:
+    """x where it is positive, scale * x elsewhere; the gradient at 0 is `scale`.
+
+    Args:
+        x: any shape.
+        scale: the slope on the left.
+        negative_slope: PyTorch's name of the same number.
+
+    Example:
+        >>> leaky_relu(array([-100.0, 2.0])).numpy()
+        array([-1.,  2.], dtype=float32)
+
+    Source: Maas et al. 2013, "Rectifier nonlinearities improve neural network acoustic models".
+    """
+    slope = number("leaky_relu", "negative_slope", scale if negative_slope is None else negative_slope)
+    v = as_var(x)
+    return v.where_not(v <= 0, v * slope)
+
+
+@method
+def prelu(x: Any, weight: Any) -> Var:
+    """x where it is positive, weight * x elsewhere, with a slope that is learned.
+
+    Args:
+        x: (n, c, ...), or any shape where there is one slope.
+        weight: one slope, or (c,), one for each channel.
+
+    Raises:
+        ShapeError: as many slopes as there are no channels.
+
+    Example:
+        >>> prelu(array([[-1.0, -1.0]]), array([0.5, 0.25])).numpy()
+        array([[-0.5 , -0.25]], dtype=float32)
+
+    Source: He et al. 2015, "Delving deep into rectifiers" (arXiv:1502.01852).
+    """
+    v = _floats(x)
+    w = as_var(weight, v.dtype)
+    if w.ndim > 1 or (w.size != 1 and w.shape != v.shape[1:2]):
+        raise ShapeError("prelu needs one slope, or one for each channel of x", f"weight {w.shape} for x of {v.shape}")
+    slopes = w.reshape(()) if w.size == 1 else w.reshape((w.size,) + (1,) * (v.ndim - 2))
+    return v.where_not(v <= 0, slopes * _below_zero(v))
+
+
+@method
+def rrelu(x: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Var:
+    """leaky_relu with a slope drawn anew for each element while training, and their mean otherwise.
+
+    Raises:
+        ArgumentError: lower is larger than upper.
+
+    Example:
+        >>> rrelu(array([-8.0, 1.0]), 0.25, 0.75).numpy()
+        array([-4.,  1.], dtype=float32)
+
+    Source: Xu et al. 2015, "Empirical evaluation of rectified activations" (arXiv:1505.00853).
+    """
+    low, high = number("rrelu", "lower", lower), number("rrelu", "upper", upper)
+    if low > high:
+        raise ArgumentError("rrelu needs lower <= upper", f"lower={low}, upper={high}")
+    v = _floats(x)
+    if not choice("rrelu", "training", training, (False, True)):
+        return leaky_relu(v, (low + high) / 2)
+    return v.where_not(v <= 0, uniform(low, high, v.shape).cast(v.dtype) * _below_zero(v))
+
+
+@method
+def threshold(x: Any, threshold: float, value: float) -> Var:
+    """x where it is above the threshold, `value` elsewhere.
+
+    Example:
+        >>> threshold(array([0.5, 2.0]), 1.0, -3.0).numpy()
+        array([-3.,  2.], dtype=float32)
+    """
+    v = as_var(x)
+    edge = number("threshold", "threshold", threshold)
+    return v.where_not(v <= edge, number("threshold", "value", value))
+
+
+@method
+def hardshrink(x: Any, lambd: float = 0.5) -> Var:
+    """x, and 0 where |x| <= lambd.
+
+    Example:
+        >>> hardshrink(array([-1.0, 0.25, 1.0])).numpy()
+        array([-1.,  0.,  1.], dtype=float32)
+    """
+    v, edge = _floats(x), number("hardshrink", "lambd", lambd)
+    return v.where_not((v >= -edge) & (v <= edge), 0)
+
+
+@method
+def softshrink(x: Any, lambd: float = 0.5) -> Var:
+    """x moved towards 0 by lambd, and 0 where |x| <= lambd.
+
+    Raises:
+        ArgumentError: lambd is negative.
+
+    Example:
+        >>> softshrink(array([-1.0, 0.25, 1.0])).numpy()
+        array([-0.5,  0. ,  0.5], dtype=float32)
+    """
+    v, edge = _floats(x), number("softshrink", "lambd", lambd)
+    if edge < 0:
+        raise ArgumentError("softshrink moves x towards 0, by lambd >= 0", f"lambd={edge}")
+    return (v - edge).where_not(v < -edge, v + edge).where_not((v >= -edge) & (v <= edge), 0)
+
+
+@method
+def hardsigmoid(x: Any) -> Var:
+    """relu6(x + 3) / 6: a sigmoid of three straight lines.
+
+    Example:
+        >>> hardsigmoid(array([-4.0, 0.0, 4.0])).numpy()
+        array([0. , 0.5, 1. ], dtype=float32)
+    """
+    return relu6(_floats(x) + 3) / 6
+
+
+@method
+def hardswish(x: Any) -> Var:
+    """x * relu6(x + 3) / 6.
+
+    Example:
+        >>> hardswish(array([-4.0, 0.0, 4.0])).numpy()
+        array([-0.,  0.,  4.], dtype=float32)
+
+    Source: Howard et al. 2019, "Searching for MobileNetV3" (arXiv:1905.02244).
+    """
+    v = _floats(x)
+    return v * relu6(v + 3) / 6
+
+
+@method
+def elu(x: Any, alpha: float = 1.0) -> Var:
+    """x where it is positive, alpha * (exp(x) - 1) elsewhere.
+
+    Example:
+        >>> elu(array([-1000.0, 2.0]), alpha=0.5).numpy()
+        array([-0.5,  2. ], dtype=float32)
+
+    Source: Clevert et al. 2015 (arXiv:1511.07289).
+    """
+    v, scale = _floats(x), number("elu", "alpha", alpha)
+    return v.where_not(v <= 0, _below_zero(v).apply(f.EXPM1) * scale)
+
+
+@method
+def celu(x: Any, alpha: float = 1.0) -> Var:
+    """x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere: its slope has no step at 0.
+
+    Raises:
+        ArgumentError: alpha is 0.
+
+    Example:
+        >>> celu(array([-1000.0, 2.0]), alpha=0.5).numpy()
+        array([-0.5,  2. ], dtype=float32)
+
+    Source: Barron 2017 (arXiv:1704.07483).
+    """
+    v, scale = _floats(x), number("celu", "alpha", alpha)
+    if scale == 0:
+        raise ArgumentError("celu divides by alpha, which must not be 0", f"alpha={alpha}")
+    return v.where_not(v <= 0, (_below_zero(v) / scale).apply(f.EXPM1) * scale)
+
+
+@method
+def selu(x: Any) -> Var:
+    """1.0507 * elu(x, 1.6733): mean 0 and variance 1 stay what they are from layer to layer.
+
+    Example:
+        >>> selu(array([0.0, 1.0])).numpy()
+        array([0.      , 1.050701], dtype=float32)
+
+    Source: Klambauer et al. 2017 (arXiv:1706.02515).
+    """
+    return elu(x, SELU_ALPHA) * SELU_SCALE
+
+
+@method
+def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Var:
+    """log(1 + exp(beta * x)) / beta: a relu with a round corner.
+
+    Args:
+        x: any shape.
+        beta: how sharp the corner is.
+        threshold: where beta * x is larger, the answer is x itself.
+
+    Raises:
+        ArgumentError: beta is 0.
+
+    Example:
+        >>> softplus(array(1000.0)).item()
+        1000.0
+    """
+    v, sharp, end = _floats(x), number("softplus", "beta", beta), number("softplus", "threshold", threshold)
+    if sharp == 0:
+        raise ArgumentError("softplus divides by beta, which must not be 0", f"beta={beta}")
+    scaled = v if sharp == 1 else v * sharp
+    corner = _log1p_exp(scaled)
+    return (corner if sharp == 1 else corner / sharp).where_not(scaled > end, v)
+
+
+def _log1p_exp(v: Var) -> Var:
+    """log(1 + exp(v)), without overflow."""
+    return v.where_not(v < 0, 0) + v.where_not(v >= 0, -v).apply(f.EXP).apply(f.LOG1P)
+
+
+@method
+def logsigmoid(x: Any) -> Var:
+    """log(sigmoid(x)), which is still x where sigmoid(x) is too small for a float.
+
+    Example:
+        >>> logsigmoid(array([-1000.0, 1000.0])).numpy()
+        array([-1000.,    -0.], dtype=float32)
+    """
+    return -_log1p_exp(-_floats(x))
+
+
+@method
+def silu(x: Any) -> Var:
+    """x * sigmoid(x).
+
+    Example:
+        >>> silu(array(0.0)).item()
+        0.0
+
+    Source: Elfwing et al. 2017 (arXiv:1702.03118).
+    """
+    v = as_var(x)
+    return v * v.apply(f.SIGMOID)
+
+
+@method
+def mish(x: Any) -> Var:
+    """x * tanh(log(1 + exp(x))).
+
+    Example:
+        >>> mish(array([0.0, 100.0])).numpy()
+        array([  0., 100.], dtype=float32)
+
+    Source: Misra 2019 (arXiv:1908.08681).
+    """
+    v = _floats(x)
+    return v * _log1p_exp(v).apply(f.TANH)
+
+
+@method
+def gelu(x: Any, approximate: str = "none") -> Var:
+    """x * Phi(x), Phi the normal distribution function; approximate="tanh" takes its usual approximation.
+
+    Example:
+        >>> gelu(array(0.0)).item()
+        0.0
+
+    Source: Hendrycks and Gimpel 2016 (arXiv:1606.08415).
+    """
+    v = as_var(x)
+    if choice("gelu", "approximate", approximate, ("none", "tanh")) == "tanh":
+        inner = (v + v * v * v * 0.044715) * math.sqrt(2 / math.pi)
+        return v * (inner.apply(f.TANH) + 1) * 0.5
+    return v * ((v * math.sqrt(0.5)).apply(f.ERF) + 1) * 0.5
+
+
+@method
+def softsign(x: Any) -> Var:
+    """x / (1 + |x|).
+
+    Example:
+        >>> softsign(array([-1.0, 0.0, 3.0])).numpy()
+        array([-0.5 ,  0.  ,  0.75], dtype=float32)
+    """
+    v = _floats(x)
+    return v / (v.apply(f.ABSOLUTE) + 1)
+
+
+@method
+def tanhshrink(x: Any) -> Var:
+    """x - tanh(x).
+
+    Example:
+        >>> tanhshrink(array([0.0, 100.0])).numpy()
+        array([ 0., 99.], dtype=float32)
+    """
+    v = _floats(x)
+    return v - v.apply(f.TANH)
+
+
+@method
+def glu(x: Any, dim: int = -1, *, axis: int | None = None) -> Var:
+    """a * sigmoid(b), where a and b are the two halves of x along an axis.
+
+    Args:
+        x: its length along `dim` is even; `axis` means the same as `dim`.
+
+    Raises:
+        ShapeError: the axis has an odd length.
+
+    Example:
+        >>> glu(array([3.0, 0.0])).numpy()
+        array([1.5], dtype=float32)
+
+    Source: Dauphin et al. 2016 (arXiv:1612.08083).
+    """
+    v = _floats(x)
+    halved = axis_of("glu", dim if axis is None else axis, v.ndim)
+    half, odd = divmod(v.shape[halved], 2)
+    if odd:
+        raise ShapeError("glu halves an axis of even length", f"shape {v.shape}, axis {halved}")
+    left, right = v.split([half, half], halved)
+    return left * right.apply(f.SIGMOID)
+
+
+swish = silu
+method(silu, "swish")

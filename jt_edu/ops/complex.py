@@ -1,0 +1,117 @@
+"""Complex numbers: their parts, and how to put them together. The gradient of z is the conjugate one, as in PyTorch."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+from jt_edu import functions as f
+from jt_edu.dtypes import float_of, int64
+from jt_edu.errors import DtypeError, ShapeError
+from jt_edu.graph import Node
+from jt_edu.meta import COUNTERS
+from jt_edu.ops.arguments import beside, choice, function
+from jt_edu.var import Var, as_var, method
+
+_function = partial(function, __name__)
+
+real = _function(f.REAL, "Real part.", "real(array(1 + 2j)).item()", "1.0")
+imag = _function(f.IMAG, "Imaginary part; 0 of a real number.", "imag(array(1 + 2j)).item()", "2.0")
+absolute = _function(f.ABSOLUTE, "Magnitude.", "absolute(array(3 + 4j)).item()", "5.0", "abs")
+abs = absolute
+
+
+def conj(x: Any) -> Var:
+    """The complex conjugate: the imaginary part has the other sign. A real number is its own.
+
+    Example:
+        >>> conj(array(1 + 2j)).item()
+        (1-2j)
+    """
+    return as_var(x).conj()
+
+
+conjugate = conj_physical = conj
+method(conj, "conjugate")
+method(conj, "conj_physical")
+
+
+@method
+def angle(x: Any, deg: bool = False) -> Var:
+    """The angle of a complex number, from -pi to pi, or in degrees; of a real one 0 or pi.
+
+    Example:
+        >>> angle(array(2j), deg=True).item()
+        90.0
+    """
+    turn = as_var(x).apply(f.ANGLE)
+    return turn * (180 / math.pi) if choice("angle", "deg", deg, (False, True)) else turn
+
+
+arg = angle
+method(angle, "arg")
+
+
+def complex(real: Any, imag: Any) -> Var:
+    """The complex number with these two parts: complex64 from float32, complex128 from float64 and whole numbers.
+
+    Raises:
+        DtypeError: a part is complex itself.
+
+    Example:
+        >>> complex(array(1.0), array(-2.0)).item()
+        (1-2j)
+    """
+    return beside(real, imag).apply(f.COMPLEX, imag)
+
+
+def polar(abs: Any, angle: Any) -> Var:
+    """The complex number of this magnitude and angle: abs * (cos(angle) + 1j * sin(angle)).
+
+    Example:
+        >>> polar(array(2.0), array(0.0)).item()
+        (2+0j)
+    """
+    size = beside(abs, angle)
+    turn = size.beside(angle)
+    if size.dtype.kind == "c" or turn.dtype.kind == "c":
+        raise DtypeError("polar needs real numbers", f"dtypes {size.dtype} and {turn.dtype}", "abs(z) and angle(z)")
+    turn = turn.cast(float_of(turn.dtype))
+    return (size * turn.apply(f.COS)).apply(f.COMPLEX, size * turn.apply(f.SIN))
+
+
+@method
+def view_as_real(x: Any) -> Var:
+    """Complex numbers as pairs of real ones, on a new last axis: (...) -> (..., 2).
+
+    Raises:
+        DtypeError: x is real already.
+
+    Example:
+        >>> view_as_real(array([1 + 2j])).numpy()
+        array([[1., 2.]], dtype=float32)
+    """
+    v = as_var(x)
+    if v.dtype.kind != "c":
+        raise DtypeError("view_as_real takes complex numbers apart", f"dtype {v.dtype}", "x itself")
+    part = Var._of(Node(COUNTERS[0], (), (2,), int64))  # 0, 1
+    pairs = v.reshape((*v.shape, 1))
+    return pairs.apply(f.IMAG).where_not(part == 0, pairs.apply(f.REAL))
+
+
+@method
+def view_as_complex(x: Any) -> Var:
+    """Pairs of real numbers on the last axis as complex ones: (..., 2) -> (...).
+
+    Raises:
+        ShapeError: the last axis does not have length 2.
+
+    Example:
+        >>> view_as_complex(array([[1.0, 2.0]])).numpy()
+        array([1.+2.j], dtype=complex64)
+    """
+    v = as_var(x)
+    if v.ndim == 0 or v.shape[-1] != 2:
+        raise ShapeError("view_as_complex takes pairs, on a last axis of length 2", f"shape {v.shape}")
+    return complex(v[..., 0], v[..., 1])

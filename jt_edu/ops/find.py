@@ -1,0 +1,167 @@
+"""Find: where are the elements that are not 0?
+
+How many there are decides the shape of the answer, so the condition is computed at once: it is counted, and a kernel
+writes down the positions. Positions have no gradient; what is read at them has.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from jt_edu.build import check_shape
+from jt_edu.dtypes import bool_, int64
+from jt_edu.errors import ArgumentError, DtypeError, RangeError
+from jt_edu.graph import Node
+from jt_edu.meta import in_range
+from jt_edu.ops.code import kernel
+from jt_edu.ops.reduce import pick_axes, sum
+from jt_edu.ops.stacks import stack
+from jt_edu.ops.view import reshape
+from jt_edu.var import Var, as_var, method
+
+FOUND = kernel("found_positions", """
+def kernel(lo, hi, mask, out):
+    k = 0
+    for i in range(len(mask)):
+        if mask[i] and k < len(out):
+            out[k] = i
+            k += 1
+""")  # fmt: skip
+
+
+def positions(x: Var) -> Var:
+    """The row-major numbers of the elements that are not 0, computed at once."""
+    flat = reshape(x != 0 if x.dtype is not bool_ else x, -1).sync()
+    return FOUND(flat, shape=(int(sum(flat).item()),), dtype=int64).sync()
+
+
+@method
+def nonzero(x: Any, as_tuple: bool = False) -> Any:
+    """The indices of the elements that are not 0: one row each, (n, axes of x).
+
+    Args:
+        as_tuple: answer one array for each axis of x in place of rows, as NumPy's nonzero does; fit for brackets.
+
+    Example:
+        >>> nonzero(array([[0, 5], [6, 0]])).tolist()
+        [[0, 1], [1, 0]]
+    """
+    v = as_var(x)
+    if as_tuple and v.ndim == 0:
+        raise ArgumentError("nonzero answers one array for each axis", f"shape {v.shape}", "jt.atleast_1d(x)")
+    found = positions(v)
+    each = _along_axes(found, v.shape)
+    if as_tuple:
+        return each
+    return stack(each, 1) if each else reshape(found, found.size, 1)[:, :0]
+
+
+def _along_axes(flat: Var, shape: Sequence[int]) -> tuple[Var, ...]:
+    """Row-major numbers as one index for each axis."""
+    if len(shape) == 1:
+        return (flat,)
+    steps = [math.prod(shape[k + 1 :]) for k in range(len(shape))]
+    return tuple(flat // max(step, 1) % max(n, 1) for step, n in zip(steps, shape, strict=True))
+
+
+def argwhere(x: Any) -> Var:
+    """The indices of the elements that are not 0, one row each.
+
+    Example:
+        >>> argwhere(array([0, 5, 6])).tolist()
+        [[1], [2]]
+    """
+    found: Var = nonzero(x)
+    return found
+
+
+@method
+def flatnonzero(x: Any) -> Var:
+    """The row-major numbers of the elements that are not 0.
+
+    Example:
+        >>> flatnonzero(array([[0, 5], [6, 0]])).tolist()
+        [1, 2]
+    """
+    return positions(as_var(x))
+
+
+@method
+def count_nonzero(
+    x: Any, dims: Any = None, keepdims: bool = False, *, dim: Any = None, axis: Any = None, keepdim: bool = False
+) -> Var:
+    """How many elements are not 0, along axes or in all; nan is not 0.
+
+    Example:
+        >>> count_nonzero(array([[0, 5], [6, 7]]), 0).numpy()
+        array([1, 2])
+    """
+    axes, keep = pick_axes("count_nonzero", dims, dim, axis, keepdims, keepdim)
+    return sum(as_var(x) != 0, axes, keep)
+
+
+def unravel_index(indices: Any, shape: Any) -> tuple[Var, ...]:
+    """Row-major numbers as an index for each axis of an array of `shape`.
+
+    Raises:
+        RangeError: a number outside of the array, when it is computed.
+
+    Example:
+        >>> [i.tolist() for i in unravel_index(array([5, 2]), (2, 3))]
+        [[1, 0], [2, 2]]
+    """
+    lengths = check_shape(shape)
+    flat = _inside("unravel_index", indices, math.prod(lengths))
+    return _along_axes(flat, lengths)
+
+
+def ravel_multi_index(multi_index: Sequence[Any], dims: Any, mode: str = "raise") -> Var:
+    """The row-major number of the element at an index for each axis.
+
+        out = (i0 * n1 + i1) * n2 + i2 ...
+
+    Args:
+        multi_index: one array for each axis.
+        dims: the shape.
+        mode: what happens outside: "raise", "wrap" around, or "clip" to the border.
+
+    Example:
+        >>> ravel_multi_index((array([1, 0]), array([2, 2])), (2, 3)).tolist()
+        [5, 2]
+    """
+    lengths, parts = check_shape(dims), list(multi_index)
+    if len(parts) != len(lengths) or not parts:
+        raise ArgumentError("ravel_multi_index takes an index for each axis", f"{len(parts)} for dims {dims}")
+    number = as_var(0)
+    for part, n in zip(parts, lengths, strict=True):
+        number = number * n + within("ravel_multi_index", part, n, mode)
+    return number
+
+
+def within(name: str, index: Any, length: int, mode: str) -> Var:
+    """Positions along an axis: checked when they are computed ("raise"), or moved inside ("wrap", "clip")."""
+    if mode == "raise":
+        return _inside(name, index, length)
+    v = _whole_numbers(name, index)
+    if mode not in ("wrap", "clip"):
+        raise ArgumentError(f"{name} has the modes 'raise', 'wrap' and 'clip'", repr(mode))
+    if length == 0 and v.size:
+        raise RangeError(f"{name} finds nothing along an axis of length 0", f"{v.size} positions")
+    if mode == "wrap":
+        return v % max(length, 1)
+    return v.where_not(v < 0, 0).where_not(v > length - 1, length - 1)
+
+
+def _inside(name: str, index: Any, length: int) -> Var:
+    v = _whole_numbers(name, index)
+    op = in_range(v.shape, 0, length, 0 if length else -1)
+    return Var._of(Node(op, (v.node,), v.shape, int64))
+
+
+def _whole_numbers(name: str, index: Any) -> Var:
+    v = as_var(index)
+    if v.dtype.kind not in "iu" and v.size:
+        raise DtypeError(f"{name} takes positions as whole numbers", f"dtype {v.dtype}", "index.int64()")
+    return v.cast(int64)

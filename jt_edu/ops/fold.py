@@ -1,0 +1,76 @@
+"""Unfold and fold: the windows of an image as columns of a matrix, and the way back.
+
+    unfold    (n, c, h, w)            -> (n, c * kh * kw, places)      often called im2col
+    fold      (n, c * kh * kw, places) -> (n, c, h, w)                  col2im: where windows overlap they are added
+
+Each is the gradient of the other: a Reindex, and the ReindexReduce through the same index.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from jt_edu.errors import ShapeError
+from jt_edu.graph import Node
+from jt_edu.ops.pad import pad
+from jt_edu.ops.turn import permute
+from jt_edu.ops.view import view
+from jt_edu.ops.windows import each_way, paint_op, places, window_op
+from jt_edu.var import Var, as_var
+
+
+def unfold(x: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Var:
+    """All windows of an image, each as a column.
+
+    Args:
+        x: (n, c, h, w).
+        kernel_size, dilation, padding, stride: one number, or one for each direction.
+
+    Returns:
+        (n, c * kh * kw, places).
+
+    Example:
+        >>> unfold(arange(9).reshape(1, 1, 3, 3), 2).numpy()[0, :, 0]
+        array([0, 1, 3, 4])
+    """
+    image = as_var(x)
+    if image.ndim != 4:
+        raise ShapeError("unfold takes images (n, c, h, w)", f"shape {image.shape}", "x.unsqueeze(0)")
+    kernel, spread = each_way("kernel_size", kernel_size, 2, 1), each_way("dilation", dilation, 2, 1)
+    around, steps = each_way("padding", padding, 2, 0), each_way("stride", stride, 2, 1)
+    if any(around):
+        image = pad(image, (around[1], around[1], around[0], around[0]))
+    op = window_op(image.shape, kernel, steps, spread)
+    c, kh, kw, n, high, wide = op.shape
+    return permute(view(image, op), 3, 0, 1, 2, 4, 5).reshape(n, c * kh * kw, high * wide)
+
+
+def fold(x: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Var:
+    """An image from columns, each of which is one window; overlapping windows are added.
+
+    Args:
+        x: (n, c * kh * kw, places).
+        output_size: (h, w) of the image.
+        kernel_size, dilation, padding, stride: as `unfold` had them.
+
+    Example:
+        >>> fold(ones((1, 4, 4)), 3, 2).numpy()[0, 0]
+        array([[1., 2., 1.],
+               [2., 4., 2.],
+               [1., 2., 1.]], dtype=float32)
+    """
+    columns, sizes = as_var(x), each_way("output_size", output_size, 2, 1)
+    kernel, spread = each_way("kernel_size", kernel_size, 2, 1), each_way("dilation", dilation, 2, 1)
+    around, steps = each_way("padding", padding, 2, 0), each_way("stride", stride, 2, 1)
+    padded = tuple(n + 2 * p for n, p in zip(sizes, around, strict=True))
+    at = places(padded, kernel, steps, spread)
+    if columns.ndim != 3 or columns.shape[1] % math.prod(kernel) or columns.shape[2] != math.prod(at):
+        raise ShapeError(
+            f"fold takes (n, c * {math.prod(kernel)}, {math.prod(at)}) for windows of {kernel} at {at} places",
+            f"shape {columns.shape}",
+        )
+    n, c = columns.shape[0], columns.shape[1] // math.prod(kernel)
+    windows = permute(columns.reshape(n, c, *kernel, *at), 1, 2, 3, 0, 4, 5)
+    op = paint_op(windows.shape, sizes, steps, spread, tuple((p, p) for p in around))
+    return Var._of(Node(op, (windows.node,), op.shape, windows.dtype))

@@ -1,0 +1,108 @@
+"""Grids: every combination of several rows of numbers, and tables made of powers and positions."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from jt_edu.build import check_shape
+from jt_edu.dtypes import int64, promote
+from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.ops.create import index
+from jt_edu.ops.index import index_select
+from jt_edu.ops.stacks import stack
+from jt_edu.ops.view import listed, reshape, varargs, whole
+from jt_edu.var import Var, as_var
+
+
+def meshgrid(*vars: Any, indexing: str = "ij") -> tuple[Var, ...]:
+    """Rows of numbers as the coordinates of a grid: each becomes an array of the shape of the grid.
+
+    Args:
+        vars: each with one axis, or none.
+        indexing: "ij", the first row goes along the first axis (Jittor's and PyTorch's default); or "xy", the first
+            row goes along the second axis (NumPy's).
+
+    Example:
+        >>> y, x = meshgrid(arange(2), arange(3)); y.tolist(), x.tolist()
+        ([[0, 0, 0], [1, 1, 1]], [[0, 1, 2], [0, 1, 2]])
+    """
+    parts = [as_var(v) for v in varargs(vars)]
+    if indexing not in ("ij", "xy"):
+        raise ArgumentError("meshgrid counts by 'ij' or 'xy'", f"indexing {indexing!r}")
+    if any(p.ndim > 1 for p in parts):
+        raise ShapeError("meshgrid takes Vars with one axis", f"shapes {[p.shape for p in parts]}")
+    places = list(range(len(parts)))
+    if indexing == "xy":
+        places[:2] = places[:2][::-1]
+    shape = [parts[k].size for k in places]
+    return tuple(
+        reshape(p, tuple(p.size if k == at else 1 for k in places)).broadcast_to(shape) for at, p in enumerate(parts)
+    )
+
+
+def indices(dimensions: Sequence[int], dtype: Any = int64) -> Var:
+    """The loop counters of a shape, one below the other: out[k, i0, i1, ...] = i_k.
+
+    Example:
+        >>> indices((2, 2)).tolist()
+        [[[0, 0], [1, 1]], [[0, 1], [0, 1]]]
+    """
+    shape = check_shape(dimensions)
+    if not shape:
+        raise ShapeError("indices needs a shape with an axis", f"{dimensions}", "(2, 3)")
+    return stack([index(shape, k, dtype) for k in range(len(shape))])
+
+
+def cartesian_prod(*vars: Any) -> Var:
+    """Every combination of one element from each, a row each; with one Var, the Var.
+
+    Example:
+        >>> cartesian_prod(array([1, 2]), array([5, 6])).tolist()
+        [[1, 5], [1, 6], [2, 5], [2, 6]]
+    """
+    parts = listed("cartesian_prod", vars)
+    if any(p.ndim != 1 for p in parts):
+        raise ShapeError("cartesian_prod takes Vars with one axis", f"shapes {[p.shape for p in parts]}")
+    if len(parts) == 1:
+        return parts[0]
+    return stack([reshape(g, -1) for g in meshgrid(*parts)], 1)
+
+
+def combinations(x: Any, r: int = 2, with_replacement: bool = False) -> Var:
+    """Every choice of r elements of x, in the order of x, a row each.
+
+    Args:
+        with_replacement: whether an element may be chosen again.
+
+    Example:
+        >>> combinations(array([5, 6, 7])).tolist()
+        [[5, 6], [5, 7], [6, 7]]
+    """
+    v, count = as_var(x), whole("combinations", r)
+    if v.ndim != 1 or count < 0:
+        raise ShapeError("combinations chooses from one axis, 0 or more", f"shape {v.shape}, r {r}")
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = list(choose(range(v.size), count))
+    flat = index_select(v, 0, as_var([k for row in rows for k in row]))
+    return reshape(flat, len(rows) if count else 0, count)
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Var:
+    """Powers of x: each row is x**(N-1), ..., x, 1, or the other way round.
+
+    Args:
+        N: how many columns; by default as many as rows.
+
+    Example:
+        >>> vander(array([2, 3]), 3).tolist()
+        [[4, 2, 1], [9, 3, 1]]
+    """
+    v = as_var(x)
+    if v.ndim != 1:
+        raise ShapeError("vander takes a Var with one axis", f"shape {v.shape}", "x.flatten()")
+    columns = v.size if N is None else whole("vander", N)
+    power = index(check_shape((v.size, columns)), 1)
+    base = reshape(v.cast(promote(v.dtype, int64)), -1, 1)
+    return base ** (power if increasing else (columns - 1) - power).cast(base.dtype)

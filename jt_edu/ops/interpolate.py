@@ -1,0 +1,211 @@
+"""Interpolation: an image read at places between its pixels.
+
+    out[..., y, x] = sum over taps ty, tx of   input[..., place(y, ty), place(x, tx)] * weight(y, ty) * weight(x, tx)
+
+A Reindex whose index is loaded from small arrays, one per direction, times weights that are made of counters, summed
+over the taps. `nearest` has one tap, `linear` two, `cubic` four in each direction. Both `interpolate` and
+`grid_sample` are this sum; they differ in where they look.
+
+Where output pixel i looks, along an axis of n pixels that becomes one of o:
+
+    align_corners    i * (n - 1) / (o - 1)          the first and the last pixel stay where they are
+    otherwise        (i + 1/2) * n / o - 1/2        pixels are squares, and their edges stay where they are
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from jt_edu.build import broadcast_shape, short
+from jt_edu.dtypes import float32, float64, int64, real_of
+from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.graph import Node, Shape
+from jt_edu.index import Index, as_index, counter, load
+from jt_edu.meta import COUNTERS, reindex
+from jt_edu.ops.adaptive import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from jt_edu.ops.arguments import choice, number
+from jt_edu.ops.elementwise import clamp
+from jt_edu.ops.reduce import reduced
+from jt_edu.ops.rounding import floor
+from jt_edu.ops.windows import each_way
+from jt_edu.var import Var, as_var
+
+DIRECTIONS = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}  # the others take any number of them
+MODES = ("nearest", "nearest-exact", *DIRECTIONS, "area")
+AREA = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
+SHARPNESS = -0.75  # of the cubic, as in PyTorch and OpenCV
+
+
+def interpolate(
+    x: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
+    recompute_scale_factor: bool = False,
+) -> Var:  # fmt: skip
+    """An image in another size.
+
+    Args:
+        x: (n, c, l), (n, c, h, w) or (n, c, d, h, w).
+        size: of the answer: one number, or one per direction. Either this or scale_factor.
+        scale_factor: how much larger, one number or one per direction; o = floor(n * scale_factor).
+        mode: "nearest", "nearest-exact" (the same, for pixels that are squares), "linear", "bilinear", "trilinear",
+            "bicubic", or "area" (`adaptive_avg_pool2d`).
+        align_corners: for the four modes in the middle: whether the outermost pixels stay where they are.
+        recompute_scale_factor: take the scale from the sizes, n / o, where it would be 1 / scale_factor.
+
+    Returns:
+        (n, c, *size); whole numbers become float64, except for the nearest.
+
+    Raises:
+        ShapeError: x is no image, or not one that the mode takes. ArgumentError: any other setting.
+
+    Example:
+        >>> interpolate(array([[[0.0, 4.0]]]), scale_factor=2, mode="linear").numpy()
+        array([[[0., 1., 3., 4.]]], dtype=float32)
+
+    Source: the cubic is that of Keys 1981, "Cubic convolution interpolation for digital image processing".
+    """
+    image = _image(as_var(x), choice("interpolate", "mode", mode, MODES))
+    if align_corners is not None and mode not in DIRECTIONS:
+        raise ArgumentError(f"align_corners is for {', '.join(DIRECTIONS)}", f"align_corners={align_corners}, {mode}")
+    plane = image.shape[2:]
+    out, scales = _sizes(plane, size, scale_factor, recompute_scale_factor)
+    if mode == "area":
+        return AREA[len(plane) - 1](image, out)
+    if mode not in DIRECTIONS:
+        return _nearest(image, out, scales, 0.5 if mode == "nearest-exact" else 0)
+    return _weighted(image, out, scales, "cubic" if mode == "bicubic" else "linear", bool(align_corners))
+
+
+def _weighted(image: Var, out: Shape, scales: Sequence[float], kind: str, align: bool) -> Var:
+    """The sum over taps, with places and weights that are made of counters."""
+    floats = image if image.dtype.is_float else image.cast(float64)
+    wide = float32 if floats.dtype.is_half else floats.dtype
+    dims, places, weights = len(out), [], []
+    for k, (n, o, scale) in enumerate(zip(image.shape[2:], out, scales, strict=True)):
+        here = _source(n, o, scale, align, kind, along(2 + k, o, 2 + 2 * dims).cast(real_of(wide)))
+        tap = along(2 + dims + k, TAPS[kind], 2 + 2 * dims)
+        places.append(clamp(floor(here).cast(int64) + tap - before(kind), 0, n - 1))
+        weights.append(weigh(kind, here - floor(here), tap))
+    return blend(floats.cast(wide), places, weights, dims).cast(floats.dtype)
+
+
+def _image(x: Var, mode: str) -> Var:
+    wanted = DIRECTIONS.get(mode)
+    if not 3 <= x.ndim <= 5 or (wanted and x.ndim != wanted + 2):
+        shapes = ("(n, c, l)", "(n, c, h, w)", "(n, c, d, h, w)")
+        asked = shapes[wanted - 1] if wanted else " or ".join(shapes)
+        raise ShapeError(f"interpolate with mode={mode!r} takes {asked}", f"shape {x.shape}", "x.unsqueeze(0)")
+    if 0 in x.shape[2:]:
+        raise ShapeError("interpolate reads between pixels", f"none in shape {x.shape}")
+    return x
+
+
+def _sizes(plane: Shape, wanted: Any, factor: Any, recompute: bool) -> tuple[Shape, list[float]]:
+    """The size of the answer, and by how much a step in it moves along the input."""
+    dims = len(plane)
+    if (wanted is None) == (factor is None):
+        raise ArgumentError("interpolate takes either size or scale_factor", f"size={wanted}, scale_factor={factor}")
+    if wanted is not None:
+        if recompute:
+            raise ArgumentError("recompute_scale_factor is for a scale_factor", f"size={short(wanted)}")
+        out = each_way("size", wanted, dims, 1)
+        return out, [n / o for n, o in zip(plane, out, strict=True)]
+    parts = tuple(factor) if isinstance(factor, (tuple, list)) else (factor,) * dims
+    factors = [float(number("interpolate", "scale_factor", p)) for p in parts]
+    if len(factors) != dims or not all(0 < s < math.inf for s in factors):
+        raise ArgumentError(f"scale_factor is a number above 0, or {dims} of them", short(factor))
+    scaled = [math.floor(n * s) for n, s in zip(plane, factors, strict=True)]
+    out = each_way("the size that scale_factor leads to", scaled, dims, 1)
+    return out, [n / o if recompute else 1 / s for n, o, s in zip(plane, out, factors, strict=True)]
+
+
+def _nearest(x: Var, out: Shape, scales: Sequence[float], offset: float) -> Var:
+    """One tap, and no arithmetic: out[i] = x[floor((i + offset) * scale)].
+
+    PyTorch has a kernel of its own for images (n, c, h, w): it rounds the scale to float32 whatever the dtype, and
+    where the size stays or doubles it forgets the scale_factor. Both can be seen, so both are the same here.
+    """
+    flat = len(out) == 2
+    kind = float64 if x.dtype == float64 and not flat else float32
+    where: list[Index] = [counter(0), counter(1)]
+    arrays: list[Var] = []
+    for k, (n, o, scale) in enumerate(zip(x.shape[2:], out, scales, strict=True)):
+        step = n / o if flat and not offset and o in (n, 2 * n) else scale
+        exact = _ratio(counter(2 + k), n, o, step, offset)
+        if exact is None:
+            here = (along(0, o, 1).cast(kind) + offset) * float(kind.storage.type(step))
+            exact = load(len(arrays), [counter(2 + k)])
+            arrays.append(clamp(floor(here.cast(float32)).cast(int64), 0, n - 1))
+        where.append(exact)
+    shape = (*x.shape[:2], *out)
+    op = reindex("nearest", x.shape, shape, tuple(where))
+    return Var._of(Node(op, (x.node, *(a.node for a in arrays)), shape, x.dtype))._inherit(x)
+
+
+def _ratio(i: Index, n: int, o: int, scale: float, offset: float) -> Index | None:
+    """The same in whole numbers, where float32 rounds nothing: n / o has a power of two below the line."""
+    shared = math.gcd(n, o)
+    up, down = n // shared, o // shared
+    if scale != n / o or down & (down - 1) or max(n, o) >= 1 << 22:
+        return None
+    return (i * (2 * up) + up) // (2 * down) if offset else (i * up) // down
+
+
+def _source(n: int, o: int, scale: float, align: bool, kind: str, i: Var) -> Var:
+    """Where output pixel i looks."""
+    if align:
+        return i * ((n - 1) / (o - 1) if o > 1 else 0.0)
+    if n == o and kind == "linear":
+        return i
+    here = (i + 0.5) * scale - 0.5
+    return here if kind == "cubic" else clamp(here, 0)
+
+
+def along(axis: int, length: int, rank: int) -> Var:
+    """0, 1, 2, ... along one of `rank` axes; the others have length 1.
+
+    Example:
+        >>> along(1, 3, 2).numpy()
+        array([[0, 1, 2]])
+    """
+    return Var._of(Node(COUNTERS[axis], (), tuple(length if k == axis else 1 for k in range(rank)), int64))
+
+
+TAPS = {"linear": 2, "cubic": 4}
+
+
+def before(kind: str) -> int:
+    """How many taps lie in front of the pixel that one looks at."""
+    return TAPS[kind] // 2 - 1
+
+
+def weigh(kind: str, fraction: Var, tap: Var) -> Var:
+    """The weight of a tap, for a place `fraction` behind the pixel before it: of a line, or of Keys' cubic."""
+    if kind == "linear":
+        return fraction.where_not(tap == 0, 1 - fraction)
+    far = (tap - 1 - fraction).where_not(tap < 2, fraction + 1 - tap)  # the distance to the tap
+    a = SHARPNESS
+    inner = ((a + 2) * far - (a + 3)) * far * far + 1
+    outer = ((a * far - 5 * a) * far + 8 * a) * far - 4 * a
+    return outer.where_not((tap == 1) | (tap == 2), inner)
+
+
+def blend(x: Var, places: Sequence[Var], weights: Sequence[Var], dims: int) -> Var:
+    """x read at `places` in its last axes, times `weights`, summed over the taps.
+
+    Args:
+        x: (n, c, *plane).
+        places, weights: one for each axis of the plane, of shapes that broadcast to (n, c, *out, *taps).
+        dims: how many axes the plane has.
+    """
+    rest = x.shape[: x.ndim - dims]
+    loops = broadcast_shape("interpolate", (*rest, *(1,) * (2 * dims)), *(p.shape for p in places))
+    where = [counter(k) for k in range(len(rest))]
+    for k, p in enumerate(places):
+        where.append(load(k, [counter(j) if m > 1 else as_index(0) for j, m in enumerate(p.shape)]))
+    op = reindex("sample", x.shape, loops, tuple(where))
+    total = Var._of(Node(op, (x.node, *(p.node for p in places)), loops, x.dtype))._inherit(x)
+    for w in weights:
+        total = total * w
+    return reduced(total, "interpolate", "add", tuple(range(len(loops) - dims, len(loops))), False)

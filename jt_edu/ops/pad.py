@@ -1,0 +1,114 @@
+"""Pad: room around an array, and how it is filled. Each mode is one Reindex: which element does a place outside show?
+
+                x = a b c d          two places on either side
+constant        0 0 | a b c d | 0 0
+replicate       a a | a b c d | d d      (NumPy: edge)
+circular        c d | a b c d | a b      (NumPy: wrap)
+reflect         c b | a b c d | c b      the border is not said twice
+symmetric       b a | a b c d | d c      the border is said twice
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.index import Index, as_index, counter, size
+from jt_edu.lookup import check_fill
+from jt_edu.meta import reindex
+from jt_edu.ops.view import view, whole
+from jt_edu.var import Var, as_var, method
+
+Pairs = list[tuple[int, int]]
+
+
+@method
+def pad(x: Any, widths: Any, mode: str = "constant", value: float = 0) -> Var:
+    """More room around x; negative widths crop.
+
+    Args:
+        widths: PyTorch's form, a flat list of (before, after) pairs from the last axis on: `(1, 2)` is the last axis;
+            or NumPy's, a list of pairs for each axis: `((0, 0), (1, 2))`; one pair `((1, 2),)` or one number is for
+            all axes.
+        mode: "constant"; "replicate" or "edge"; "circular" or "wrap"; "reflect"; "symmetric". See the picture above.
+        value: what a constant border is made of.
+
+    Raises:
+        ShapeError: widths that do not fit, or that crop more than there is, or a border of nothing to be repeated.
+
+    Example:
+        >>> ones((2,)).pad((1, 2), value=7).numpy()
+        array([7., 1., 1., 7., 7.], dtype=float32)
+        >>> pad(arange(4), (2, 2), "reflect").tolist(), pad(arange(4), (2, 2), "symmetric").tolist()
+        ([2, 1, 0, 1, 2, 3, 2, 1], [1, 0, 0, 1, 2, 3, 3, 2])
+    """
+    v = as_var(x)
+    pairs, show = _pairs(v, widths), MODES.get(mode)
+    if mode not in MODES:
+        raise ArgumentError(f"pad fills by one of {', '.join(MODES)}", f"mode {mode!r}")
+    if show is not None and value != 0:
+        raise ArgumentError("only a constant border is made of a value", f"value {value} for mode {mode!r}")
+    shape = tuple(n + a + b for n, (a, b) in zip(v.shape, pairs, strict=True))
+    if any(n < 0 for n in shape):
+        raise ShapeError("cropping leaves at least nothing", f"widths {widths} for shape {v.shape}")
+    moved = [counter(k) - size(a) if a else counter(k) for k, (a, _) in enumerate(pairs)]
+    if show is None:
+        return view(v, reindex("pad", v.shape, shape, tuple(moved), check_fill("pad", value, v.dtype)))
+    if any(n == 0 < m for n, m in zip(v.shape, shape, strict=True)):
+        raise ShapeError(f"a border of {mode} repeats what there is", f"shape {v.shape} to {shape}", "mode='constant'")
+    where = (show(i, n) if p != (0, 0) else i for i, n, p in zip(moved, v.shape, pairs, strict=True))
+    return view(v, reindex("pad", v.shape, shape, tuple(where)))
+
+
+def _pairs(x: Var, widths: Any) -> Pairs:
+    """The widths before and after, for each axis from the first on."""
+    if not isinstance(widths, (tuple, list)):
+        each = whole("pad", widths)
+        return [(each, each)] * x.ndim
+    if any(isinstance(p, (tuple, list)) for p in widths):
+        return _pairs_of_numpy(x, widths)
+    if len(widths) % 2 or len(widths) > 2 * x.ndim:
+        raise ShapeError(f"pad takes up to {x.ndim} pairs of widths for shape {x.shape}", f"{tuple(widths)}")
+    pairs = [(0, 0)] * x.ndim
+    for k in range(len(widths) // 2):
+        pairs[-1 - k] = (whole("pad", widths[2 * k]), whole("pad", widths[2 * k + 1]))
+    return pairs
+
+
+def _pairs_of_numpy(x: Var, widths: Sequence[Any]) -> Pairs:
+    parts = list(widths) * (x.ndim if len(widths) == 1 else 1)
+    if len(parts) != x.ndim or any(not isinstance(p, (tuple, list)) or len(p) != 2 for p in parts):
+        raise ShapeError(f"pad takes a pair of widths for each of {x.ndim} axes", f"{widths}", "((1, 1), (0, 2))")
+    return [(whole("pad", a), whole("pad", b)) for a, b in parts]
+
+
+def _edge(i: Index, n: int) -> Index:
+    """The nearest position inside: 0 below, n - 1 above."""
+    above = size(n - 1) < i
+    return (as_index(-1) < i) * (i + above * (size(n - 1) - i))
+
+
+def _wrap(i: Index, n: int) -> Index:
+    return i % size(n)
+
+
+def _reflect(i: Index, n: int) -> Index:
+    """There and back, the borders once: 0 1 2 3 2 1 | 0 1 2 3 2 1."""
+    return _back(i % size(2 * n - 2), n, 2 * n - 2) if n > 1 else as_index(0)
+
+
+def _symmetric(i: Index, n: int) -> Index:
+    """There and back, the borders twice: 0 1 2 3 3 2 1 0 | 0 1 2 3."""
+    return _back(i % size(2 * n), n, 2 * n - 1)
+
+
+def _back(i: Index, n: int, top: int) -> Index:
+    """i on the way there, top - i on the way back."""
+    return i + (size(n - 1) < i) * (size(top) - i - i)
+
+
+MODES: dict[str, Any] = {
+    "constant": None, "replicate": _edge, "edge": _edge, "circular": _wrap, "wrap": _wrap, "reflect": _reflect,
+    "symmetric": _symmetric,
+}  # fmt: skip

@@ -1,0 +1,208 @@
+"""Products of vectors and of whole arrays: which axes are multiplied, and which of them are summed.
+
+    dot, vdot, vecdot, inner      sums of products          tensordot    sums over any axes
+    outer, kron, cross            products without a sum    trilinear    a sum weighted by a tensor
+
+Each is a contraction, or a broadcast product; none needs a gradient rule.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.graph import Shape
+from jt_edu.index import counter
+from jt_edu.meta import Reindex, reindex
+from jt_edu.ops.contract import contract
+from jt_edu.ops.einsum import einsum
+from jt_edu.ops.reduce import reduced
+from jt_edu.ops.view import axis_of, spelled, view, whole
+from jt_edu.var import Var, as_var, method
+
+
+@method
+def dot(x: Any, y: Any) -> Var:
+    """Sum over the last axis of x and the last but one (of a vector: the only) of y; a number multiplies everything.
+
+    For vectors it is the scalar product, for matrices `matmul`; of larger arrays it pairs every row with every column.
+
+    Example:
+        >>> dot(array([1, 2]), array([3, 4])).item()
+        11
+    """
+    a, b = as_var(x), as_var(y)
+    if a.ndim == 0 or b.ndim == 0:
+        return a * b
+    return tensordot(a, b, ([-1], [-2 if b.ndim > 1 else -1]))
+
+
+@method
+def inner(x: Any, y: Any) -> Var:
+    """Sum over the last axes of both; a number multiplies everything.
+
+    Example:
+        >>> inner(array([[1, 2], [3, 4]]), array([10, 1])).numpy()
+        array([12, 34])
+    """
+    a, b = as_var(x), as_var(y)
+    return a * b if a.ndim == 0 or b.ndim == 0 else tensordot(a, b, ([-1], [-1]))
+
+
+@method
+def vdot(x: Any, y: Any) -> Var:
+    """Scalar product of all elements: sum of conj(x) * y.
+
+    Example:
+        >>> vdot(array([1j, 2]), array([1j, 1])).item()
+        (3+0j)
+    """
+    a, b = as_var(x), as_var(y)
+    if a.size != b.size:
+        raise ShapeError("vdot needs as many elements on both sides", f"shapes {a.shape} and {b.shape}")
+    return contract("vdot", a.conj().reshape(-1), "i", b.reshape(-1), "i", ())
+
+
+@method
+def vecdot(x: Any, y: Any, dim: int | None = None, *, axis: int | None = None) -> Var:
+    """Scalar products along one axis: sum of conj(x) * y, after broadcasting.
+
+    Args:
+        dim: the axis (the last), counted in both arrays from the end if it is negative (`axis` is the same).
+
+    Example:
+        >>> vecdot(array([[1, 2], [3, 4]]), array([1, 1])).numpy()
+        array([3, 7])
+    """
+    a, b = as_var(x), as_var(y)
+    at = spelled("vecdot", -1, dim=dim, axis=axis)
+    k, m = axis_of("vecdot", at, a.ndim), axis_of("vecdot", at, b.ndim)
+    if a.shape[k] != b.shape[m]:
+        raise ShapeError(f"vecdot needs vectors of one length along axis {at}", f"shapes {a.shape} and {b.shape}")
+    product = a.conj() * b
+    return reduced(product, "vecdot", "add", axis_of("vecdot", at, product.ndim), False)
+
+
+@method
+def outer(x: Any, y: Any) -> Var:
+    """Every product of an element of x and one of y.
+
+    Example:
+        >>> outer(array([1, 2]), array([3, 4])).numpy()
+        array([[3, 4],
+               [6, 8]])
+    """
+    a, b = as_var(x), as_var(y)
+    return a.reshape(-1, 1) * b.reshape(1, -1)
+
+
+def tensordot(x: Any, y: Any, dims: Any = None, *, axes: Any = None) -> Var:
+    """Sum of products over pairs of axes; the axes that are left of x come first, then those of y.
+
+    Args:
+        dims: a number n (2) for the last n axes of x and the first n of y, or two lists of axes that belong together
+            (`axes` is the same).
+
+    Example:
+        >>> tensordot(ones((2, 3, 4)), ones((4, 3, 5)), ([1, 2], [1, 0])).shape
+        (2, 5)
+    """
+    a, b = as_var(x), as_var(y)
+    left, right = _paired(a, b, spelled("tensordot", 2, dims=dims, axes=axes))
+    pairs = list(zip(left, right, strict=True))
+    if any(a.shape[k] != b.shape[m] for k, m in pairs):
+        raise ShapeError(
+            "tensordot sums over axes of equal length", f"shapes {a.shape} and {b.shape}, axes {left} and {right}"
+        )
+    first = tuple(range(a.ndim))
+    second = tuple(left[right.index(m)] if m in right else a.ndim + m for m in range(b.ndim))
+    out = tuple(k for k in first if k not in left) + tuple(c for c in second if c >= a.ndim)
+    return contract("tensordot", a, first, b, second, out)
+
+
+def _paired(a: Var, b: Var, dims: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The axes of both that are summed, as numbers from 0."""
+    if not isinstance(dims, (tuple, list)):
+        n = whole("tensordot", dims)
+        if not 0 <= n <= min(a.ndim, b.ndim):
+            raise ArgumentError(
+                f"tensordot of shapes {a.shape} and {b.shape} sums over 0 or more of their axes", f"{n}"
+            )
+        return tuple(range(a.ndim - n, a.ndim)), tuple(range(n))
+    if len(dims) != 2:
+        raise ArgumentError("tensordot takes a number of axes, or two lists of them", repr(dims), "([0], [1])")
+    lists = [tuple(side) if isinstance(side, (tuple, list)) else (side,) for side in dims]
+    left = tuple(axis_of("tensordot", k, a.ndim) for k in lists[0])
+    right = tuple(axis_of("tensordot", k, b.ndim) for k in lists[1])
+    if len(left) != len(right) or len(set(left)) != len(left) or len(set(right)) != len(right):
+        raise ArgumentError("tensordot pairs as many axes of x as of y, each once", repr(dims))
+    return left, right
+
+
+@method
+def kron(x: Any, y: Any) -> Var:
+    """Kronecker product: every element of x times the whole of y.
+
+        out[i * len(y) + k, ...] = x[i, ...] * y[k, ...]
+
+    Example:
+        >>> kron(array([1, 10]), array([1, 2])).numpy()
+        array([ 1,  2, 10, 20])
+    """
+    a, b = as_var(x), as_var(y)
+    rank = max(a.ndim, b.ndim)
+    p, q = (1,) * (rank - a.ndim) + a.shape, (1,) * (rank - b.ndim) + b.shape
+    one = a.reshape(tuple(n for length in p for n in (length, 1)))
+    other = b.reshape(tuple(n for length in q for n in (1, length)))
+    return (one * other).reshape(tuple(n * m for n, m in zip(p, q, strict=True)))
+
+
+@method
+def cross(x: Any, y: Any, dim: int | None = None, *, axis: int | None = None) -> Var:
+    """Vector product of vectors of length 3: perpendicular to both, as long as the area between them.
+
+        out[k] = x[k + 1] * y[k + 2] - x[k + 2] * y[k + 1],   counting k in a circle of three
+
+    Args:
+        dim: the axis of length 3 (the last; `axis` is the same).
+
+    Example:
+        >>> cross(array([1, 0, 0]), array([0, 1, 0])).numpy()
+        array([0, 0, 1])
+    """
+    a, b = as_var(x), as_var(y)
+    at = spelled("cross", -1, dim=dim, axis=axis)
+    k, m = axis_of("cross", at, a.ndim), axis_of("cross", at, b.ndim)
+    if a.shape[k] != 3 or b.shape[m] != 3:
+        raise ShapeError(f"cross takes vectors of length 3 along axis {at}", f"shapes {a.shape} and {b.shape}")
+    one, two = (view(a, _turned(a.shape, k, by)) for by in (1, 2))
+    return one * view(b, _turned(b.shape, m, 2)) - two * view(b, _turned(b.shape, m, 1))
+
+
+@lru_cache(maxsize=1 << 10)
+def _turned(shape: Shape, axis: int, by: int) -> Reindex:
+    """Element k + by of a circle of three, in place of element k."""
+    where = tuple((counter(k) + by) % 3 if k == axis else counter(k) for k in range(len(shape)))
+    return reindex("turn", shape, shape, where)
+
+
+def trilinear(x: Any, y: Any, z: Any, weight: Any, bias: Any = None) -> Var:
+    """out[..., o] = sum over i, j, k of x[..., i] * y[..., j] * z[..., k] * weight[o, i, j, k] + bias[o].
+
+    Example:
+        >>> trilinear(ones((5, 2)), ones((5, 3)), ones((5, 1)), ones((4, 2, 3, 1))).numpy()[0]
+        array([6., 6., 6., 6.], dtype=float32)
+    """
+    parts, w = [as_var(v) for v in (x, y, z)], as_var(weight)
+    lengths = tuple(p.shape[-1] for p in parts if p.ndim)
+    if w.ndim != 4 or w.shape[1:] != lengths:
+        raise ShapeError(
+            "trilinear needs one weight for each choice of an element of each input",
+            f"inputs of shapes {', '.join(str(p.shape) for p in parts)}, weight of shape {w.shape}",
+            f"weight of shape {('o', *lengths)}",
+        )
+    if bias is not None and as_var(bias).shape != w.shape[:1]:
+        raise ShapeError(f"trilinear adds one number to each of {w.shape[0]} outputs", f"bias {as_var(bias).shape}")
+    out = einsum("...i,...j,...k,oijk->...o", *parts, w)
+    return out if bias is None else out + as_var(bias)

@@ -1,0 +1,246 @@
+"""Quantiles: the number below which a given share of the numbers lies.
+
+    median, nanmedian           the lower of the middle two, as in PyTorch; quantile(x, 0.5) is their mean, as in NumPy
+    quantile, nanquantile       share q from 0 to 1; percentile, nanpercentile: from 0 to 100
+    mode                        the number that is there most often
+
+All read sorted rows at positions that are computed, so gradients go to the numbers that were read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from jt_edu import functions as f
+from jt_edu.dtypes import float64, int64
+from jt_edu.errors import ArgumentError, RangeError, ShapeError
+from jt_edu.graph import Node
+from jt_edu.meta import COUNTERS
+from jt_edu.ops.reduce import as_floats, check_order, pick_axes, position, sum
+from jt_edu.ops.rows import as_rows, one_axis, one_each, picked
+from jt_edu.ops.scan import LARGEST, before, best_so_far
+from jt_edu.ops.sort import sorted_positions
+from jt_edu.ops.view import axes_of
+from jt_edu.var import Var, as_var, method
+
+# Where the quantile q of n numbers lies between them, counted from 0 (Hyndman and Fan 1996, "Sample quantiles in
+# statistical packages", types 4 to 9 as n * q + a + q * (1 - a - b) - 1).
+BETWEEN: dict[str, tuple[float, float]] = {
+    "interpolated_inverted_cdf": (0.0, 1.0),
+    "hazen": (0.5, 0.5),
+    "weibull": (0.0, 0.0),
+    "linear": (1.0, 1.0),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+}
+# The same, for those that answer with one of the numbers, or with the middle of two.
+AT: dict[str, Callable[[Var, Var], Var]] = {
+    "lower": lambda n, q: ((n - 1) * q).apply(f.FLOOR),
+    "higher": lambda n, q: ((n - 1) * q).apply(f.CEIL),
+    "nearest": lambda n, q: ((n - 1) * q).apply(f.ROUND),
+    "midpoint": lambda n, q: (((n - 1) * q).apply(f.FLOOR) + ((n - 1) * q).apply(f.CEIL)) / 2,
+    "inverted_cdf": lambda n, q: (n * q).apply(f.CEIL) - 1,
+    "averaged_inverted_cdf": lambda n, q: ((n * q).apply(f.CEIL) + (n * q).apply(f.FLOOR)) / 2 - 0.5,
+    "closest_observation": lambda n, q: (n * q).apply(f.ROUND) - 1,
+}
+
+
+@method
+def median(
+    x: Any, dim: Any = None, keepdim: bool = False, *, dims: Any = None, axis: Any = None, keepdims: bool = False
+) -> Any:
+    """The middle number; of an even count the lower of the middle two, as in PyTorch. nan if there is one.
+
+    `quantile(x, 0.5)` is the mean of the middle two, which is NumPy's median.
+
+    Returns:
+        A Var of all numbers; with an axis (median, its position), as in PyTorch.
+
+    Example:
+        >>> median(array([4, 1, 3, 2])).item()
+        2
+        >>> [v.item() for v in median(array([4, 1, 3, 2]), dim=0)]
+        [2, 3]
+    """
+    return _median("median", as_var(x), False, *pick_axes("median", dim, dims, axis, keepdims, keepdim))
+
+
+@method
+def nanmedian(
+    x: Any, dim: Any = None, keepdim: bool = False, *, dims: Any = None, axis: Any = None, keepdims: bool = False
+) -> Any:
+    """The median of what is not nan; nan if all is.
+
+    Example:
+        >>> nanmedian(array([4.0, math.nan, 3.0, 1.0])).item()
+        3.0
+    """
+    return _median("nanmedian", as_var(x), True, *pick_axes("nanmedian", dim, dims, axis, keepdims, keepdim))
+
+
+def _median(name: str, x: Var, skip: bool, dim: Any, keep: bool) -> Any:
+    check_order(name, x)
+    gone = tuple(range(x.ndim)) if dim is None else (one_axis(name, dim, x.ndim),)
+    rows = _rows(name, x, gone)
+    count = _count(rows)
+    n = rows.shape[1]
+    middle = (count - 1) // 2 if skip else ((count - 1) // 2).where_not(count < n, count)  # the first nan, if any
+    where = picked(sorted_positions(rows), middle.clamp(0, n - 1))
+    found = one_each(picked(rows, where), x.shape, gone, keep)
+    return found if dim is None else (found, one_each(where, x.shape, gone, keep))
+
+
+def _rows(name: str, x: Var, gone: tuple[int, ...]) -> Var:
+    rows = as_rows(x, gone)
+    if rows.shape[1] == 0:
+        raise ShapeError(f"{name} of nothing is not a number", f"shape {x.shape}", "a Var with elements")
+    return rows
+
+
+def _count(rows: Var) -> Var:
+    """How many numbers of each row are not nan: (rows, 1)."""
+    return sum((rows == rows).cast(int64), 1, True)  # noqa: PLR0124
+
+
+@method
+def quantile(
+    x: Any, q: Any, dims: Any = None, keepdims: bool = False, interpolation: str = "linear", *, dim: Any = None,
+    axis: Any = None, keepdim: bool = False, method: Any = None,
+) -> Var:  # fmt: skip
+    """The number below which the share q of the numbers lies; nan if there is one.
+
+    Args:
+        q: a share from 0 to 1, or several; they become the first axes of the answer.
+        interpolation, method: what to do between two numbers: "linear", "lower", "higher", "midpoint", "nearest", or
+            another one of NumPy's: "hazen", "weibull", "median_unbiased", "normal_unbiased", "inverted_cdf",
+            "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf".
+
+    Raises:
+        RangeError: q is not from 0 to 1. ArgumentError: no such interpolation.
+
+    Example:
+        >>> quantile(array([1.0, 2.0, 3.0, 4.0]), [0.5, 1.0]).numpy()
+        array([2.5, 4. ], dtype=float32)
+
+    Source: Hyndman and Fan 1996, "Sample quantiles in statistical packages".
+    """
+    axes, keep = pick_axes("quantile", dims, dim, axis, keepdims, keepdim)
+    return _quantile("quantile", x, _share(q, 1), axes, keep, _way(interpolation, method), False)
+
+
+@method
+def nanquantile(
+    x: Any, q: Any, dims: Any = None, keepdims: bool = False, interpolation: str = "linear", *, dim: Any = None,
+    axis: Any = None, keepdim: bool = False, method: Any = None,
+) -> Var:  # fmt: skip
+    """The quantile of what is not nan; nan if all is. The arguments are those of `quantile`.
+
+    Example:
+        >>> nanquantile(array([1.0, math.nan, 3.0]), 0.5).item()
+        2.0
+    """
+    axes, keep = pick_axes("nanquantile", dims, dim, axis, keepdims, keepdim)
+    return _quantile("nanquantile", x, _share(q, 1), axes, keep, _way(interpolation, method), True)
+
+
+@method
+def percentile(
+    x: Any, q: Any, dims: Any = None, keepdims: bool = False, interpolation: str = "linear", *, dim: Any = None,
+    axis: Any = None, keepdim: bool = False, method: Any = None,
+) -> Var:  # fmt: skip
+    """The quantile of q percent; the other arguments are those of `quantile`.
+
+    Example:
+        >>> percentile(array([1.0, 2.0, 3.0]), 50).item()
+        2.0
+    """
+    axes, keep = pick_axes("percentile", dims, dim, axis, keepdims, keepdim)
+    return _quantile("percentile", x, _share(q, 100), axes, keep, _way(interpolation, method), False)
+
+
+@method
+def nanpercentile(
+    x: Any, q: Any, dims: Any = None, keepdims: bool = False, interpolation: str = "linear", *, dim: Any = None,
+    axis: Any = None, keepdim: bool = False, method: Any = None,
+) -> Var:  # fmt: skip
+    """The percentile of what is not nan; nan if all is.
+
+    Example:
+        >>> nanpercentile(array([1.0, math.nan, 3.0]), 100).item()
+        3.0
+    """
+    axes, keep = pick_axes("nanpercentile", dims, dim, axis, keepdims, keepdim)
+    return _quantile("nanpercentile", x, _share(q, 100), axes, keep, _way(interpolation, method), True)
+
+
+def _way(interpolation: str, method: Any) -> str:
+    if method is not None and interpolation != "linear":
+        raise ArgumentError("interpolation and method are one argument", f"{interpolation!r} and {method!r}")
+    way = interpolation if method is None else method
+    if way not in BETWEEN and way not in AT:
+        raise ArgumentError(f"a quantile is one of {', '.join((*BETWEEN, *AT))}", repr(way), "'linear'")
+    return str(way)
+
+
+def _share(q: Any, whole: int) -> Var:
+    """Shares from 0 to 1 as float64; they are few, and looked at before they are used."""
+    given = q.detach().cast(float64) if isinstance(q, Var) else Var(q, float64).detach()
+    numbers = given.numpy()
+    if not ((numbers >= 0) & (numbers <= whole)).all():
+        raise RangeError(f"quantiles lie from 0 to {whole}", f"q={numbers.tolist()}")
+    return given / whole
+
+
+def _quantile(name: str, x: Any, q: Var, axes: Any, keep: bool, way: str, skip: bool) -> Var:
+    v = as_floats(as_var(x))
+    check_order(name, v)
+    gone = axes_of(name, axes, v.ndim)
+    rows = _rows(name, v, gone)
+    count = _count(rows)  # rows, 1
+    at = _virtual(way, count.cast(float64), q.reshape(1, -1))  # rows, quantiles
+    last = (count - 1).cast(float64)
+    at = at.where_not(at > last, last).where_not(at < 0, 0)
+    below = at.apply(f.FLOOR)
+    ordered = picked(rows, sorted_positions(rows))
+    low, high = (picked(ordered, p.cast(int64).clamp(0, rows.shape[1] - 1)) for p in (below, at.apply(f.CEIL)))
+    found = low + (high - low) * (at - below).cast(v.dtype)
+    found = found.where_not(low == high, low)  # inf - inf is nan
+    found = found.where_not(count == 0 if skip else count < rows.shape[1], math.nan)
+    parts = one_each(found.reindex((found.shape[1], found.shape[0]), lambda i, j: (j, i)).reshape(-1),
+                     (found.shape[1], *v.shape), tuple(k + 1 for k in gone), keep)  # fmt: skip
+    return parts.reshape(*q.shape, *parts.shape[1:])
+
+
+def _virtual(way: str, n: Var, q: Var) -> Var:
+    """Where quantile q of n sorted numbers lies, counted from 0."""
+    if way in AT:
+        return AT[way](n, q)
+    a, b = BETWEEN[way]
+    return n * q + (q * (1 - a - b) + (a - 1))
+
+
+@method
+def mode(
+    x: Any, dim: Any = None, keepdim: bool = False, *, dims: Any = None, axis: Any = None, keepdims: bool = False
+) -> tuple[Var, Var]:
+    """(the most frequent number along an axis, its last position); the smallest of several. The last axis by default.
+
+    Example:
+        >>> [v.item() for v in mode(array([3, 1, 3, 2, 1]))]
+        [1, 4]
+    """
+    v = as_var(x)
+    check_order("mode", v)
+    along, keep = pick_axes("mode", dim, dims, axis, keepdims, keepdim)
+    at = one_axis("mode", -1 if along is None else along, v.ndim)
+    rows = _rows("mode", v, (at,))
+    order = sorted_positions(rows)
+    ordered = picked(rows, order)
+    number = Var._of(Node(COUNTERS[1], (), rows.shape, int64))
+    begin = number.where_not(ordered == before(ordered, 0), 0)  # where a run of equal numbers begins; the first at 0
+    run = number - picked(begin, best_so_far(LARGEST, begin))  # how many equal numbers stand before this one
+    where = picked(order, position(run, "mode", "maximum", 1, True))
+    found, last = (one_each(r, v.shape, (at,), keep) for r in (picked(rows, where), where))
+    return found, last

@@ -1,0 +1,229 @@
+"""Rounding: whole numbers near a number, what is left over, and how a float is made of sign, digits and exponent.
+
+floor ceil trunc round rint fix      whole numbers
+floor_divide remainder fmod divmod   division with a rest
+frac modf frexp ldexp                a number in two parts
+sign signbit copysign heaviside      signs
+nextafter spacing nan_to_num         floats as steps on a ruler
+"""
+
+from __future__ import annotations
+
+import operator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jt_edu import functions as f
+from jt_edu.dtypes import DType, bfloat16, float_of
+from jt_edu.errors import ArgumentError, DtypeError
+from jt_edu.ops.arguments import beside, function, number
+from jt_edu.var import Var, as_var, method
+
+_function = partial(function, __name__)
+
+floor = _function(f.FLOOR, "Largest whole number not above x.", "floor(array(1.7)).item()", "1.0")
+ceil = _function(f.CEIL, "Smallest whole number not below x.", "ceil(array(1.2)).item()", "2.0")
+trunc = _function(f.TRUNC, "x without its fraction.", "trunc(array(-1.7)).item()", "-1.0", "fix")
+fix = trunc
+sign = _function(f.SIGN, "-1, 0 or 1; z / |z| of a complex number.", "sign(array(-3.0)).item()", "-1.0", "sgn")
+sgn = sign
+copysign = _function(f.COPYSIGN, "|x| with the sign of y.", "copysign(array(3.0), -0.0).item()", "-3.0")
+floor_divide = _function(
+    f.FLOOR_DIVIDE,
+    "x // y, rounded down; whole numbers by 0 give 0, as in NumPy.",
+    "floor_divide(array(-7), 2).item()",
+    "-4",
+)
+remainder = _function(f.REMAINDER, "x % y, with the sign of y.", "remainder(array(-7), 2).item()", "1", "mod")
+mod = remainder
+fmod = _function(
+    f.FMOD, "What x / y, rounded towards 0, leaves: it has the sign of x.", "fmod(array(-7), 2).item()", "-1"
+)
+frac = _function(f.FRACTION, "x - trunc(x), with the sign of x.", "frac(array(-1.75)).item()", "-0.75")
+
+
+@method
+def round(x: Any, decimals: int = 0) -> Var:
+    """The nearest number with so many decimals; halves go to the even digit.
+
+    Args:
+        x: any shape.
+        decimals: digits after the point; negative ones count before it, so that -2 rounds to hundreds.
+
+    Raises:
+        ArgumentError: decimals is not a whole number.
+
+    Example:
+        >>> round(array(2.5)).item(), round(array(1234.5), decimals=-2).item()
+        (2.0, 1200.0)
+    """
+    v = as_var(x)
+    try:
+        digits = operator.index(decimals)
+    except TypeError:
+        raise ArgumentError("round takes decimals as a whole number", f"decimals={decimals!r}", "decimals=2") from None
+    if digits == 0 or (digits > 0 and v.dtype.kind in "iu"):
+        return v.apply(f.ROUND)
+    if v.dtype.kind in "iu":
+        return _to_tens(v.cast("int64" if v.dtype.kind == "i" else "uint64"), digits).cast(v.dtype)
+    scale = 10.0 ** abs(digits)
+    return (v * scale).apply(f.ROUND) / scale if digits > 0 else (v / scale).apply(f.ROUND) * scale
+
+
+def _to_tens(v: Var, digits: int) -> Var:
+    """Whole numbers to the nearest multiple of a power of ten, without floats."""
+    if digits < -18:
+        return v * 0
+    ten: int = 10**-digits
+    low = v // ten
+    rest = v - low * ten
+    up = (rest > ten // 2) | ((rest == ten // 2) & (low % 2 != 0))
+    return (low + up) * ten
+
+
+@method
+def rint(x: Any) -> Var:
+    """The nearest whole number as a float, also of whole numbers; halves go to the even one.
+
+    Example:
+        >>> rint(array([0.5, 1.5])).numpy()
+        array([0., 2.], dtype=float32)
+    """
+    return _floats("rint", x).apply(f.ROUND)
+
+
+def _floats(name: str, x: Any) -> Var:
+    v = as_var(x)
+    if v.dtype.kind == "c":
+        raise DtypeError(f"{name} needs real numbers", f"dtype {v.dtype}", "x.real() or x.imag()")
+    return v.cast(float_of(v.dtype))
+
+
+@method
+def divmod(x: Any, y: Any) -> tuple[Var, Var]:
+    """x // y and x % y.
+
+    Example:
+        >>> [part.item() for part in divmod(array(-7), 2)]
+        [-4, 1]
+    """
+    v = beside(x, y)
+    return floor_divide(v, y), remainder(v, y)
+
+
+@method
+def modf(x: Any) -> tuple[Var, Var]:
+    """The fraction of x and x without it, both with the sign of x.
+
+    Example:
+        >>> [part.item() for part in modf(array(-1.75))]
+        [-0.75, -1.0]
+    """
+    v = _floats("modf", x)
+    return v.apply(f.FRACTION), v.apply(f.TRUNC)
+
+
+@method
+def frexp(x: Any) -> tuple[Var, Var]:
+    """x = m * 2**e: the m with 0.5 <= |m| < 1, and the e as int32. 0, inf and nan are themselves, with e = 0.
+
+    Example:
+        >>> [part.item() for part in frexp(array(6.0))]
+        [0.75, 3]
+    """
+    v = _floats("frexp", x)
+    return v.apply(f.MANTISSA), v.apply(f.EXPONENT)
+
+
+@method
+def ldexp(x: Any, other: Any) -> Var:
+    """x * 2**other, exactly where the result is a normal number; the dtype is that of x.
+
+    Args:
+        x: the number.
+        other: whole numbers.
+
+    Raises:
+        DtypeError: the exponent is a float.
+
+    Example:
+        >>> ldexp(array(0.75), 3).item()
+        6.0
+    """
+    v, n = _floats("ldexp", x), as_var(other)
+    if n.dtype.is_float:
+        raise DtypeError("ldexp takes whole exponents", f"dtype {n.dtype}", "x * exp2(n)")
+    return v.apply(f.LDEXP, n.cast(v.dtype))
+
+
+@method
+def heaviside(x: Any, values: Any) -> Var:
+    """The step: 0 where x is negative, 1 where it is positive, `values` where it is 0.
+
+    Example:
+        >>> heaviside(array([-1.0, 0.0, 1.0]), 0.5).numpy()
+        array([0. , 0.5, 1. ], dtype=float32)
+    """
+    first = beside(x, values)
+    v, y = _floats("heaviside", first), _floats("heaviside", first.beside(values))
+    return (v > 0).cast(v.dtype).where_not(v.apply(f.ISNAN), v).where_not(v == 0, y)
+
+
+@method
+def nextafter(x: Any, other: Any) -> Var:
+    """The next number of the dtype on the way from x to `other`.
+
+    Example:
+        >>> (nextafter(array(1.0), 2.0) - 1).item() == 2.0**-23
+        True
+    """
+    v = beside(x, other)
+    common, _ = f.meet(f.HYPOT, v.dtype, v.beside(other).dtype)
+    return v.apply(f.next_after(common), other)
+
+
+@method
+def spacing(x: Any) -> Var:
+    """How far the next number of the dtype is, away from 0, with the sign of x.
+
+    Example:
+        >>> spacing(array([1.0, 1024.0])).numpy()
+        array([1.1920929e-07, 1.2207031e-04], dtype=float32)
+    """
+    v = _floats("spacing", x)
+    outwards = v.ones_like().apply(f.COPYSIGN, v.detach()) * float("inf")
+    return v.apply(f.next_after(v.dtype), outwards) - v
+
+
+@method
+def nan_to_num(x: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Var:
+    """x with other numbers in place of nan and infinities, in both parts of a complex number.
+
+    Args:
+        x: any shape.
+        nan: in place of nan.
+        posinf: in place of inf; by default the largest number of the dtype.
+        neginf: in place of -inf; by default the lowest one.
+
+    Example:
+        >>> nan_to_num(array([float("nan"), float("inf"), 1.0]), nan=-1.0, posinf=9.0).numpy()
+        array([-1.,  9.,  1.], dtype=float32)
+    """
+    v = as_var(x)
+    if v.dtype.kind == "c":
+        parts = [nan_to_num(v.apply(part), nan, posinf, neginf) for part in (f.REAL, f.IMAG)]
+        return parts[0].apply(f.COMPLEX, parts[1])
+    other = number("nan_to_num", "nan", nan)
+    if v.dtype.kind != "f":
+        return v
+    high = _largest(v.dtype) if posinf is None else number("nan_to_num", "posinf", posinf)
+    low = -_largest(v.dtype) if neginf is None else number("nan_to_num", "neginf", neginf)
+    infinite = v.apply(f.ISINF)
+    return v.where_not(v.apply(f.ISNAN), other).where_not(infinite & (v > 0), high).where_not(infinite & (v < 0), low)
+
+
+def _largest(dtype: DType) -> float:
+    """The largest finite number."""
+    return (2 - 2.0**-7) * 2.0**127 if dtype is bfloat16 else float(np.finfo(dtype.storage).max)

@@ -1,0 +1,252 @@
+"""Scans: each number of the answer depends on all before it.
+
+    cumsum, cumprod, cummax, cummin, logcumsumexp, nancumsum, nancumprod, linear_recurrence
+
+All gradients are made of one scan, the linear recurrence
+
+    s[i] = a[i] * s[i - 1] + b[i]
+
+run backwards; and it is its own gradient, so that derivatives of any order exist. It divides by nothing: the gradient
+of a product is right where there are zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jt_edu import functions as f
+from jt_edu.dtypes import DType, as_dtype, complex128, float64, float_of, int64, promote, sum_of
+from jt_edu.errors import ShapeError
+from jt_edu.ops.code import kernel
+from jt_edu.ops.nanreduce import without_nan
+from jt_edu.ops.pad import pad
+from jt_edu.ops.reduce import as_floats, check_order, pick_axes
+from jt_edu.ops.rows import as_rows, from_rows, one_axis, picked
+from jt_edu.ops.turn import flip
+from jt_edu.var import Var, as_var, method
+
+LINEAR = kernel(
+    "linear_recurrence",
+    """
+    def kernel(lo, hi, a, b, zero, out):
+        for row in range(lo, hi):
+            s = zero[()]
+            for i in range(a.shape[1]):
+                s = a[row, i] * s + b[row, i]
+                out[row, i] = s
+    """,
+    (
+        lambda out, dout, a, b, zero: _backwards(a, dout) * before(out, 0).conj(),
+        lambda out, dout, a, b, zero: _backwards(a, dout),
+        None,
+    ),
+)
+CUMSUM: Callable[..., Var] = kernel(
+    "cumsum",
+    """
+    def kernel(lo, hi, x, zero, out):
+        for row in range(lo, hi):
+            total = zero[()]
+            for i in range(x.shape[1]):
+                total += x[row, i]
+                out[row, i] = total
+    """,
+    (lambda out, dout, x, zero: flip(_running(CUMSUM, flip(dout, -1), 0), -1), None),
+)
+CUMPROD = kernel(
+    "cumprod",
+    """
+    def kernel(lo, hi, x, one, out):
+        for row in range(lo, hi):
+            total = one[()]
+            for i in range(x.shape[1]):
+                total *= x[row, i]
+                out[row, i] = total
+    """,
+    (lambda out, dout, x, one: _backwards(x, dout) * before(out, 1).conj(), None),
+)
+LOGCUMSUMEXP = kernel(
+    "logcumsumexp",
+    """
+    def kernel(lo, hi, x, out):
+        for row in range(lo, hi):
+            top, total = -np.inf, 0.0  # the sum so far is total * exp(top)
+            for i in range(x.shape[1]):
+                if x[row, i] > top:
+                    total = total * math.exp(top - x[row, i]) + 1.0
+                    top = x[row, i] * 1.0
+                elif x[row, i] == top:
+                    total += 1.0
+                else:
+                    total += math.exp(x[row, i] - top)
+                out[row, i] = top + math.log(total)
+    """,
+    (lambda out, dout, x: _shrunk(x, out) * _backwards(_shrunk(before(out, 0), out), dout),),
+    weight=20,
+)
+BEST = """
+    def kernel(lo, hi, x, out):
+        for row in range(lo, hi):
+            best = 0
+            for i in range(x.shape[1]):
+                here = x[row, i]
+                if here != here or (x[row, best] == x[row, best] and here {} x[row, best]):
+                    best = i
+                out[row, i] = best
+    """
+LARGEST, SMALLEST = kernel("cummax", BEST.format(">=")), kernel("cummin", BEST.format("<="))
+
+
+def _running(scan: Callable[..., Var], x: Var, start: int) -> Var:
+    """A scan of rows that begins at `start`, in 64 bits: many small numbers add up."""
+    wide: dict[str, DType] = {"f": float64, "c": complex128}
+    return scan(x, Var(start, wide.get(x.dtype.kind, x.dtype)), shape=x.shape, dtype=x.dtype, span=len(x))
+
+
+def _recurrence(a: Var, b: Var) -> Var:
+    zero = Var(0, complex128 if a.dtype.kind == "c" else float64)
+    return LINEAR(a, b, zero, shape=a.shape, dtype=a.dtype, span=len(a))
+
+
+def before(x: Var, first: float) -> Var:
+    """Each number's neighbour before it along the last axis; `first` before the first."""
+    return pad(x, (1, -1), value=first)
+
+
+def _backwards(a: Var, d: Var) -> Var:
+    """s[i] = d[i] + conj(a[i + 1]) * s[i + 1]: what a change of the i-th state means for all later ones."""
+    after = flip(pad(a, (-1, 1)), -1).conj()
+    return flip(_recurrence(after, flip(d, -1)), -1)
+
+
+def _shrunk(x: Var, out: Var) -> Var:
+    """exp(x - out), at most 1; 1 where both are equal, so that inf - inf does not arise."""
+    return (x - out).where_not(x == out, 0).apply(f.EXP)
+
+
+@method
+def cumsum(x: Any, dim: Any = None, dtype: Any = None, *, dims: Any = None, axis: Any = None) -> Var:
+    """Running sum along an axis: out[i] = x[0] + ... + x[i], accumulated in 64 bits.
+
+    Args:
+        dim: the axis; it may be left out where there is but one.
+        dtype: of the result; by default that of x, and 64 bits for whole numbers and bools, as in NumPy.
+
+    Example:
+        >>> cumsum(array([1, 2, 3])).numpy()
+        array([1, 3, 6])
+    """
+    return _accumulated("cumsum", CUMSUM, 0, as_var(x), pick_axes("cumsum", dim, dims, axis, False, False)[0], dtype)
+
+
+@method
+def cumprod(x: Any, dim: Any = None, dtype: Any = None, *, dims: Any = None, axis: Any = None) -> Var:
+    """Running product along an axis: out[i] = x[0] * ... * x[i]; the arguments are those of `cumsum`.
+
+    Example:
+        >>> cumprod(array([1, 2, 3])).numpy()
+        array([1, 2, 6])
+    """
+    return _accumulated("cumprod", CUMPROD, 1, as_var(x), pick_axes("cumprod", dim, dims, axis, False, False)[0], dtype)
+
+
+def _accumulated(name: str, scan: Callable[..., Var], start: int, x: Var, dim: Any, dtype: Any) -> Var:
+    axis = one_axis(name, dim, x.ndim)
+    v = x.cast(sum_of(x.dtype) if dtype is None else as_dtype(dtype))
+    return from_rows(_running(scan, as_rows(v, (axis,)), start), x.shape, axis)
+
+
+@method
+def nancumsum(x: Any, dim: Any = None, dtype: Any = None, *, dims: Any = None, axis: Any = None) -> Var:
+    """Running sum in which nan counts as 0.
+
+    Example:
+        >>> nancumsum(array([1.0, np.nan, 3.0])).numpy()
+        array([1., 1., 4.], dtype=float32)
+    """
+    along = pick_axes("nancumsum", dim, dims, axis, False, False)[0]
+    return _accumulated("nancumsum", CUMSUM, 0, without_nan(as_var(x), 0), along, dtype)
+
+
+@method
+def nancumprod(x: Any, dim: Any = None, dtype: Any = None, *, dims: Any = None, axis: Any = None) -> Var:
+    """Running product in which nan counts as 1.
+
+    Example:
+        >>> nancumprod(array([2.0, np.nan, 3.0])).numpy()
+        array([2., 2., 6.], dtype=float32)
+    """
+    along = pick_axes("nancumprod", dim, dims, axis, False, False)[0]
+    return _accumulated("nancumprod", CUMPROD, 1, without_nan(as_var(x), 1), along, dtype)
+
+
+@method
+def logcumsumexp(x: Any, dim: Any = None, *, dims: Any = None, axis: Any = None) -> Var:
+    """log(exp(x[0]) + ... + exp(x[i])) along an axis, without overflow.
+
+    Example:
+        >>> logcumsumexp(array([1000.0, 0.0])).numpy()
+        array([1000., 1000.], dtype=float32)
+    """
+    v = as_var(x)
+    check_order("logcumsumexp", v)
+    at = one_axis("logcumsumexp", pick_axes("logcumsumexp", dim, dims, axis, False, False)[0], v.ndim)
+    rows = as_rows(v.cast(float_of(v.dtype)), (at,))
+    return from_rows(LOGCUMSUMEXP(rows, shape=rows.shape, dtype=rows.dtype, span=len(rows)), v.shape, at)
+
+
+@method
+def cummax(x: Any, dim: Any = None, *, dims: Any = None, axis: Any = None) -> tuple[Var, Var]:
+    """(values, positions) of the largest number so far along an axis, the last of equal ones; from a nan on, nan.
+
+    Example:
+        >>> [v.tolist() for v in cummax(array([1, 3, 2, 3]))]
+        [[1, 3, 3, 3], [0, 1, 1, 3]]
+    """
+    return _best("cummax", LARGEST, as_var(x), pick_axes("cummax", dim, dims, axis, False, False)[0])
+
+
+@method
+def cummin(x: Any, dim: Any = None, *, dims: Any = None, axis: Any = None) -> tuple[Var, Var]:
+    """(values, positions) of the smallest number so far along an axis, the last of equal ones; from a nan on, nan.
+
+    Example:
+        >>> [v.tolist() for v in cummin(array([2, 3, 1, 2]))]
+        [[2, 2, 1, 1], [0, 0, 2, 2]]
+    """
+    return _best("cummin", SMALLEST, as_var(x), pick_axes("cummin", dim, dims, axis, False, False)[0])
+
+
+def _best(name: str, scan: Callable[..., Var], x: Var, dim: Any) -> tuple[Var, Var]:
+    check_order(name, x)
+    axis = one_axis(name, dim, x.ndim)
+    rows = as_rows(x, (axis,))
+    where = best_so_far(scan, rows)
+    return from_rows(picked(rows, where), x.shape, axis), from_rows(where, x.shape, axis)
+
+
+def best_so_far(scan: Callable[..., Var], rows: Var) -> Var:
+    """Position of the best number of a row so far: `scan` is LARGEST or SMALLEST."""
+    return scan(rows, shape=rows.shape, dtype=int64, span=len(rows))
+
+
+def linear_recurrence(a: Any, b: Any, dim: int = -1) -> Var:
+    """s[i] = a[i] * s[i - 1] + b[i] along an axis, with s = 0 before the first.
+
+    A running mean (a = 0.9, b = 0.1 x), a filter, a discounted return (backwards), a state space model.
+
+    Raises:
+        ShapeError: a and b have different shapes.
+
+    Example:
+        >>> linear_recurrence(array([0.5, 0.5, 0.5]), array([1.0, 1.0, 1.0])).numpy()
+        array([1.  , 1.5 , 1.75], dtype=float32)
+    """
+    u, v = as_floats(as_var(a)), as_floats(as_var(b))
+    if u.shape != v.shape:
+        raise ShapeError("linear_recurrence takes a and b of one shape", f"{u.shape} and {v.shape}", "a.broadcast_to")
+    axis = one_axis("linear_recurrence", dim, u.ndim)
+    dtype = promote(u.dtype, v.dtype)
+    rows = _recurrence(as_rows(u.cast(dtype), (axis,)), as_rows(v.cast(dtype), (axis,)))
+    return from_rows(rows, u.shape, axis)

@@ -1,0 +1,174 @@
+"""Sets: each number once.
+
+    unique, unique_consecutive                          the numbers that are there
+    union1d, intersect1d, setdiff1d, setxor1d           two sets together
+
+How many there are is known only when the numbers are, so these compute at once, as a mask in brackets does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jt_edu.dtypes import bool_, int64, promote
+from jt_edu.index import load
+from jt_edu.ops.create import arange, ones, zeros
+from jt_edu.ops.index import getitem, index_select
+from jt_edu.ops.reduce import any, check_order
+from jt_edu.ops.rows import as_rows
+from jt_edu.ops.scan import cumsum
+from jt_edu.ops.search import isin
+from jt_edu.ops.sort import sorted_positions
+from jt_edu.ops.stacks import concat
+from jt_edu.ops.view import axis_of, spelled
+from jt_edu.var import Var, as_var, method
+
+
+@method
+def unique(
+    x: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None, *, return_index: bool = False,
+    equal_nan: bool = True, axis: Any = None,
+) -> Any:  # fmt: skip
+    """The numbers (or slices along `dim`) that are there, each once and in order.
+
+    Args:
+        return_inverse: also where each number of x is in the answer.
+        return_counts: also how often each is there.
+        return_index: also where each is first in x.
+        equal_nan: every nan is the same; otherwise each one is a number of its own.
+
+    Returns:
+        A Var, or a tuple (unique, index, inverse, counts) of it and of what was asked for.
+
+    Example:
+        >>> [v.tolist() for v in unique(array([3, 1, 3]), return_counts=True)]
+        [[1, 3], [1, 2]]
+    """
+    v = as_var(x)
+    check_order("unique", v)
+    axis = _axis("unique", v, dim, axis)
+    table = v.reshape(v.size, 1) if axis is None else as_rows(v, tuple(k for k in range(v.ndim) if k != axis))
+    order = _sorted_rows(table)
+    new = _begins(table[order], equal_nan)
+    index = order[new]  # sorting keeps the order of equal numbers, so the first of a group is the first in x
+    found = [v.reshape(-1)[index] if axis is None else index_select(v, axis, index)]
+    if return_index:
+        found.append(index)
+    if return_inverse:
+        found.append(_inverse(new, order).reshape(v.shape if axis is None else (-1,)))
+    if return_counts:
+        found.append(_lengths(new, found[0].shape[axis or 0]))
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+@method
+def unique_consecutive(
+    x: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None, *, axis: Any = None
+) -> Any:
+    """The numbers (or slices along `dim`) without those that repeat the one before; the arguments are `unique`'s.
+
+    Example:
+        >>> unique_consecutive(array([1, 1, 2, 1])).numpy()
+        array([1, 2, 1])
+    """
+    v = as_var(x)
+    axis = _axis("unique_consecutive", v, dim, axis)
+    table = v.reshape(v.size, 1) if axis is None else as_rows(v, tuple(k for k in range(v.ndim) if k != axis))
+    order = arange(len(table))
+    new = _begins(table, equal_nan=False)
+    found = [v.reshape(-1)[order[new]] if axis is None else index_select(v, axis, order[new])]
+    if return_inverse:
+        found.append(_inverse(new, order).reshape(v.shape if axis is None else (-1,)))
+    if return_counts:
+        found.append(_lengths(new, found[0].shape[axis or 0]))
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _axis(name: str, x: Var, dim: Any, axis: Any) -> int | None:
+    along = spelled(name, None, dim=dim, axis=axis)
+    return None if along is None else axis_of(name, along, x.ndim)
+
+
+def _sorted_rows(table: Var) -> Var:
+    """Positions that put the rows of a table in order: by the last column first, as keeping the order allows."""
+    order = arange(len(table))
+    for column in reversed(range(table.shape[1])):
+        order = order[sorted_positions(table[order, column].reshape(1, -1))[0]]
+    return order
+
+
+def _begins(table: Var, equal_nan: bool) -> Var:
+    """Whether each row differs from the one before; the first one always does."""
+    if len(table) == 0:
+        return zeros((0,), dtype=bool_)
+    after, here = table[1:], table[:-1]
+    differ = after != here
+    if equal_nan and table.dtype.is_float:
+        differ = differ & ((after == after) | (here == here))  # noqa: PLR0124
+    return concat([ones((1,), dtype=bool_), any(differ, 1)])
+
+
+def _inverse(new: Var, order: Var) -> Var:
+    """For each row the number of its group, at the place that the row had before it was sorted."""
+    group = cumsum(new) - 1
+    return group.reindex_reduce("last", group.shape, lambda i: (load(0, [i]),), extras=[order])
+
+
+def _lengths(new: Var, groups: int) -> Var:
+    """How many rows each group has."""
+    one = new.ones_like().cast(int64)
+    return one.reindex_reduce("add", (groups,), lambda i: (load(0, [i]),), extras=[cumsum(new) - 1])
+
+
+def union1d(x: Any, y: Any) -> Var:
+    """The numbers that are in x or in y.
+
+    Example:
+        >>> union1d([1, 2], [2, 3]).numpy()
+        array([1, 2, 3])
+    """
+    a, b = _alike(x, y)
+    found: Var = unique(concat([a, b]))
+    return found
+
+
+def intersect1d(x: Any, y: Any) -> Var:
+    """The numbers that are in x and in y.
+
+    Example:
+        >>> intersect1d([1, 2], [2, 3]).numpy()
+        array([2])
+    """
+    a, b = _alike(x, y)
+    found = unique(a)
+    return getitem(found, isin(found, b))
+
+
+def setdiff1d(x: Any, y: Any) -> Var:
+    """The numbers that are in x and not in y, in the dtype of x.
+
+    Example:
+        >>> setdiff1d([1, 2], [2, 3]).numpy()
+        array([1])
+    """
+    found = unique(x)
+    return getitem(found, isin(found, y, invert=True))
+
+
+def setxor1d(x: Any, y: Any) -> Var:
+    """The numbers that are in x or in y and not in both.
+
+    Example:
+        >>> setxor1d([1, 2], [2, 3]).numpy()
+        array([1, 3])
+    """
+    a, b = _alike(x, y)
+    found: Var = unique(concat([setdiff1d(a, b), setdiff1d(b, a)]), equal_nan=False)
+    return found
+
+
+def _alike(x: Any, y: Any) -> tuple[Var, Var]:
+    """Both in one row, and of the dtype that they have together."""
+    a, b = as_var(x).reshape(-1), as_var(y).reshape(-1)
+    dtype = promote(a.dtype, b.dtype)
+    return a.cast(dtype), b.cast(dtype)

@@ -1,0 +1,173 @@
+"""Special functions: areas under curves, factorials between whole numbers, and logarithms that do not blow up.
+
+    erf erfc erfcx erfinv ndtr log_ndtr       under the bell curve
+    gamma lgamma digamma polygamma zeta       factorials
+    i0 i0e i1 i1e sinc                        waves, standing and growing
+    logit xlogy xlog1py entr                  odds, and information
+
+How each is computed, and how exactly, stands in `backends/mathlib`.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from functools import partial
+from typing import Any
+
+from jt_edu import functions as f
+from jt_edu.dtypes import float64, float_of
+from jt_edu.errors import ArgumentError, DtypeError
+from jt_edu.ops.arguments import function, number
+from jt_edu.var import Var, as_var, method
+
+_function = partial(function, __name__)
+
+erf = _function(
+    f.ERF, "Error function, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x.", "erf(array(0.0)).item()", "0.0"
+)
+erfc = _function(f.ERFC, "1 - erf(x), exact also where that is nearly 0.", "erfc(array(0.0)).item()", "1.0")
+erfcx = _function(f.ERFCX, "exp(x**2) * erfc(x).", "erfcx(array(0.0)).item()", "1.0")
+erfinv = _function(f.ERFINV, "The x whose erf is given.", "erfinv(array(0.0)).item()", "0.0")
+gamma = _function(f.GAMMA, "(x - 1)!, also between whole numbers.", "gamma(array(5.0)).item()", "24.0")
+lgamma = _function(f.LGAMMA, "log |gamma(x)|.", "lgamma(array(1.0)).item()", "0.0", "gammaln")
+digamma = _function(f.DIGAMMA, "The derivative of lgamma.", "digamma(array(1.0)).item()", "-0.5772156715393066", "psi")
+zeta = _function(
+    f.ZETA, "Hurwitz' zeta function, the sum of 1 / (y + k)**x over k = 0, 1, 2, ...", "zeta(array(2.0), 1.0).item()",
+    "1.644934058189392",
+)  # fmt: skip
+i0 = _function(f.I0, "Modified Bessel function of order 0.", "i0(array(0.0)).item()", "1.0")
+i0e = _function(f.I0E, "exp(-|x|) * i0(x), which does not overflow.", "i0e(array(0.0)).item()", "1.0")
+i1 = _function(f.I1, "Modified Bessel function of order 1.", "i1(array(0.0)).item()", "0.0")
+i1e = _function(f.I1E, "exp(-|x|) * i1(x), which does not overflow.", "i1e(array(0.0)).item()", "0.0")
+xlogy = _function(f.XLOGY, "x * log(y), and 0 where x is 0.", "xlogy(array(0.0), 0.0).item()", "0.0")
+xlog1py = _function(f.XLOG1PY, "x * log(1 + y), and 0 where x is 0.", "xlog1py(array(0.0), -1.0).item()", "0.0")
+gammaln, psi = lgamma, digamma
+
+
+def _floats(name: str, x: Any) -> Var:
+    v = as_var(x)
+    if v.dtype.kind == "c":
+        raise DtypeError(f"{name} needs real numbers", f"dtype {v.dtype}", "x.real() or x.abs()")
+    return v.cast(float_of(v.dtype))
+
+
+@method
+def polygamma(n: int, x: Any) -> Var:
+    """The n-th derivative of digamma: (-1)**(n + 1) * n! * zeta(n + 1, x).
+
+    Args:
+        n: a whole number from 0 to 170, beyond which n! is too large for a float.
+        x: any shape.
+
+    Raises:
+        ArgumentError: n is no such number.
+
+    Example:
+        >>> polygamma(1, array(1.0)).item()
+        1.644934058189392
+    """
+    try:
+        order = operator.index(n)
+    except TypeError:
+        raise ArgumentError("polygamma takes its order as a whole number", f"n={n!r}", "polygamma(1, x)") from None
+    if not 0 <= order <= 170:
+        raise ArgumentError("the order of polygamma is a whole number from 0 to 170", f"n={order}")
+    return _floats("polygamma", x).apply(f.POLYGAMMA, float(order))
+
+
+@method
+def mvlgamma(x: Any, p: int) -> Var:
+    """log of the multivariate gamma function: p (p - 1) / 4 log(pi) + the sum of lgamma(x - k / 2), k = 0 ... p - 1.
+
+    Raises:
+        ArgumentError: p is not a whole number of 1 or more.
+
+    Example:
+        >>> mvlgamma(array(3.0), 1).item() == lgamma(array(3.0)).item()
+        True
+    """
+    if not isinstance(p, int) or p < 1:
+        raise ArgumentError("mvlgamma takes its dimension as a whole number of 1 or more", f"p={p!r}")
+    v = _floats("mvlgamma", x)
+    total = lgamma(v)
+    for k in range(1, p):
+        total = total + lgamma(v - k / 2)
+    return total + p * (p - 1) / 4 * math.log(math.pi)
+
+
+@method
+def ndtr(x: Any) -> Var:
+    """The area under the normal distribution up to x: erfc(-x / sqrt(2)) / 2.
+
+    Example:
+        >>> ndtr(array(0.0)).item()
+        0.5
+    """
+    return (_floats("ndtr", x) * -math.sqrt(0.5)).apply(f.ERFC) * 0.5
+
+
+@method
+def log_ndtr(x: Any) -> Var:
+    """log(ndtr(x)), which is still a number where ndtr(x) is too small for one.
+
+    Example:
+        >>> log_ndtr(array(-100.0)).item()
+        -5005.5244140625
+    """
+    v = _floats("log_ndtr", x)
+    left, right = v.where_not(v > -1, -1), v.where_not(v <= -1, -1)
+    tail = ((left * -math.sqrt(0.5)).apply(f.ERFCX) * 0.5).apply(f.LOG) - left * left * 0.5
+    return tail.where_not(v > -1, ((right * math.sqrt(0.5)).apply(f.ERFC) * -0.5).apply(f.LOG1P))
+
+
+@method
+def logit(x: Any, eps: float | None = None) -> Var:
+    """log(x / (1 - x)), the inverse of sigmoid.
+
+    Args:
+        x: probabilities.
+        eps: x is first brought into [eps, 1 - eps]; None leaves it as it is.
+
+    Example:
+        >>> logit(array([0.5, 0.0])).numpy()
+        array([  0., -inf], dtype=float32)
+    """
+    v = as_var(x).cast(float_of(as_var(x).dtype))
+    if eps is not None:
+        low = number("logit", "eps", eps)
+        v = v.where_not(v < low, low).where_not(v > 1 - low, 1 - low)
+    return (v / (1 - v)).apply(f.LOG)
+
+
+@method
+def entr(x: Any) -> Var:
+    """-x * log(x), the share of an outcome of probability x in the entropy; 0 at 0, and -inf below.
+
+    Example:
+        >>> entr(array([1.0, 0.0, -1.0])).numpy()
+        array([ -0.,   0., -inf], dtype=float32)
+    """
+    v = _floats("entr", x)
+    return v.apply(f.ENTR).where_not(v < 0, -math.inf)
+
+
+@method
+def sinc(x: Any) -> Var:
+    """sin(pi x) / (pi x), and 1 at 0.
+
+    Example:
+        >>> sinc(array([0.0, 0.5])).numpy()
+        array([1.        , 0.63661975], dtype=float32)
+    """
+    v = as_var(x)
+    v = v if v.dtype.is_float else v.cast(float64)
+    wave = (v * math.pi).apply(f.SIN) if v.dtype.kind == "c" else _wave(v)
+    return (wave / (v * math.pi).where_not(v == 0, 1)).where_not(v == 0, 1)
+
+
+def _wave(v: Var) -> Var:
+    """sin(pi v), exact near every whole v: the whole turns are taken off before pi comes in."""
+    whole = v.apply(f.ROUND)
+    wave = ((v - whole) * math.pi).apply(f.SIN)
+    return wave.where_not(whole % 2 != 0, -wave)

@@ -1,0 +1,144 @@
+"""Split: one array as several. Each part is a slice, a Reindex that reads from where the part begins.
+
+split           parts of a size, or of the sizes listed        unbind            slices without the axis
+chunk           so many parts, of one size but for the last    hsplit, vsplit    along the second, first axis
+tensor_split    so many parts, as even as can be; or cut at the positions listed
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.index import counter, size
+from jt_edu.meta import reindex
+from jt_edu.ops.view import axis_of, reshape, spelled, view, whole
+from jt_edu.var import Var, as_var, method
+
+
+@method
+def split(x: Any, sizes: Any, dim: Any = None, *, axis: Any = None) -> tuple[Var, ...]:
+    """Parts along an axis (0 by default): of one size (the last may be shorter), or of the sizes listed.
+
+    Example:
+        >>> [p.shape for p in arange(5).split(2)]
+        [(2,), (2,), (1,)]
+    """
+    v = as_var(x)
+    at = axis_of("split", spelled("split", 0, dim=dim, axis=axis), v.ndim)
+    length = v.shape[at]
+    if not isinstance(sizes, (list, tuple)):
+        each = whole("split", sizes)
+        if each < 1:
+            raise ArgumentError("split takes a size of 1 or more", repr(each), "x.chunk(2)")
+        sizes = [min(each, length - k) for k in range(0, length, each)] or [0]
+    sizes = [whole("split", n) for n in sizes]
+    if sum(sizes) != length or any(n < 0 for n in sizes):
+        raise ShapeError(f"the parts of a split add up to the axis, {length}", f"{list(sizes)}")
+    ends = [sum(sizes[: k + 1]) for k in range(len(sizes))]
+    return tuple(piece(v, at, end - n, end) for n, end in zip(sizes, ends, strict=True))
+
+
+def piece(x: Var, at: int, start: int, end: int) -> Var:
+    """The slice x[start:end] along axis `at`."""
+    shape = (*x.shape[:at], max(end - start, 0), *x.shape[at + 1 :])
+    where = tuple(counter(k) + size(start) if k == at and start else counter(k) for k in range(x.ndim))
+    return view(x, reindex("slice", x.shape, shape, where))
+
+
+@method
+def chunk(x: Any, chunks: int, dim: Any = None, *, axis: Any = None) -> tuple[Var, ...]:
+    """At most `chunks` parts of equal size along an axis (0 by default); the last may be shorter.
+
+    Example:
+        >>> [p.shape for p in arange(5).chunk(2)]
+        [(3,), (2,)]
+    """
+    v, parts = as_var(x), whole("chunk", chunks)
+    at = axis_of("chunk", spelled("chunk", 0, dim=dim, axis=axis), v.ndim)
+    if parts < 1:
+        raise ArgumentError("chunk makes 1 part or more", repr(chunks), "x.chunk(2)")
+    return split(v, max(-(-v.shape[at] // parts), 1), at)
+
+
+@method
+def tensor_split(x: Any, indices_or_sections: Any, dim: Any = None, *, axis: Any = None) -> tuple[Var, ...]:
+    """Parts along an axis (0 by default), as even as can be; or cut at the positions listed (NumPy's array_split).
+
+    Args:
+        indices_or_sections: how many parts; the first n % sections of them are longer by one. Or the positions where a
+            part ends and the next begins, as in brackets.
+
+    Example:
+        >>> [p.shape for p in tensor_split(arange(5), 3)], [p.tolist() for p in tensor_split(arange(5), [1, 3])]
+        ([(2,), (2,), (1,)], [[0], [1, 2], [3, 4]])
+    """
+    v = as_var(x)
+    at = axis_of("tensor_split", spelled("tensor_split", 0, dim=dim, axis=axis), v.ndim)
+    length, cuts = v.shape[at], indices_or_sections
+    if not isinstance(cuts, (list, tuple)):
+        parts = whole("tensor_split", cuts)
+        if parts < 1:
+            raise ArgumentError("tensor_split makes 1 part or more", repr(cuts), "2")
+        cuts = [k * (length // parts) + min(k, length % parts) for k in range(1, parts)]
+    inside = [slice(whole("tensor_split", c)).indices(length)[1] for c in cuts]
+    return tuple(piece(v, at, a, b) for a, b in zip([0, *inside], [*inside, length], strict=True))
+
+
+@method
+def hsplit(x: Any, indices_or_sections: Any) -> tuple[Var, ...]:
+    """Equal parts along the second axis, or the first if there is only one; or cut at the positions listed.
+
+    Example:
+        >>> [p.shape for p in hsplit(ones((2, 4)), 2)]
+        [(2, 2), (2, 2)]
+    """
+    v = as_var(x)
+    return _evenly("hsplit", v, indices_or_sections, 1, 0 if v.ndim == 1 else 1)
+
+
+@method
+def vsplit(x: Any, indices_or_sections: Any) -> tuple[Var, ...]:
+    """Equal parts along the first axis of two or more; or cut at the positions listed.
+
+    Example:
+        >>> [p.shape for p in vsplit(ones((4, 2)), [1])]
+        [(1, 2), (3, 2)]
+    """
+    return _evenly("vsplit", as_var(x), indices_or_sections, 2, 0)
+
+
+@method
+def dsplit(x: Any, indices_or_sections: Any) -> tuple[Var, ...]:
+    """Equal parts along the third axis; or cut at the positions listed.
+
+    Example:
+        >>> [p.shape for p in dsplit(ones((1, 1, 4)), 2)]
+        [(1, 1, 2), (1, 1, 2)]
+    """
+    return _evenly("dsplit", as_var(x), indices_or_sections, 3, 2)
+
+
+def _evenly(name: str, x: Var, parts: Any, rank: int, at: int) -> tuple[Var, ...]:
+    if x.ndim < rank:
+        raise ShapeError(f"{name} needs a Var with {rank} axes or more", f"shape {x.shape}", "x.tensor_split(...)")
+    if not isinstance(parts, (list, tuple)) and (whole(name, parts) < 1 or x.shape[at] % parts):
+        raise ShapeError(f"{name} makes equal parts of axis {at}", f"{parts} parts of {x.shape[at]}", "tensor_split")
+    return tensor_split(x, parts, at)
+
+
+@method
+def unbind(x: Any, dim: Any = None, *, axis: Any = None) -> tuple[Var, ...]:
+    """The slices along an axis (0 by default), each without that axis.
+
+    Example:
+        >>> [r.tolist() for r in unbind(array([[1, 2], [3, 4]]))]
+        [[1, 2], [3, 4]]
+    """
+    v = as_var(x)
+    at = axis_of("unbind", spelled("unbind", 0, dim=dim, axis=axis), v.ndim)
+    rest = v.shape[:at] + v.shape[at + 1 :]
+    return tuple(reshape(piece(v, at, k, k + 1), rest) for k in range(v.shape[at]))
+
+
+array_split = tensor_split

@@ -1,0 +1,191 @@
+"""Statistics: what numbers have in common, and what they have in common with others.
+
+    aminmax, ptp, var_mean, std_mean, average, cov, corrcoef
+
+Each is arithmetic on the sums of reduce.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jt_edu import functions as f
+from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.ops.matmul import matmul
+from jt_edu.ops.reduce import as_floats, max, mean, min, pick_axes, pick_correction, std, sum, var
+from jt_edu.ops.stacks import concat
+from jt_edu.ops.turn import permute
+from jt_edu.ops.view import axes_of
+from jt_edu.var import Var, as_var, method
+
+
+@method
+def aminmax(
+    x: Any, dims: Any = None, keepdims: bool = False, *, dim: Any = None, axis: Any = None, keepdim: bool = False
+) -> tuple[Var, Var]:
+    """(smallest, largest) number along axes.
+
+    Example:
+        >>> [m.item() for m in aminmax(array([3, 1, 2]))]
+        [1, 3]
+    """
+    axes, keep = pick_axes("aminmax", dims, dim, axis, keepdims, keepdim)
+    return min(x, axes, keep), max(x, axes, keep)
+
+
+@method
+def ptp(
+    x: Any, dims: Any = None, keepdims: bool = False, *, dim: Any = None, axis: Any = None, keepdim: bool = False
+) -> Var:
+    """Peak to peak: largest minus smallest number along axes.
+
+    Example:
+        >>> ptp(array([3, 1, 7])).item()
+        6
+    """
+    axes, keep = pick_axes("ptp", dims, dim, axis, keepdims, keepdim)
+    return max(x, axes, keep) - min(x, axes, keep)
+
+
+def var_mean(
+    x: Any, dims: Any = None, keepdims: bool = False, unbiased: bool = False, *, correction: Any = None,
+    ddof: Any = None, dim: Any = None, axis: Any = None, keepdim: bool = False,
+) -> tuple[Var, Var]:  # fmt: skip
+    """(variance, mean) over axes; the arguments are those of `var`.
+
+    Example:
+        >>> [v.item() for v in var_mean(array([1.0, 3.0]))]
+        [1.0, 2.0]
+    """
+    axes, keep = pick_axes("var_mean", dims, dim, axis, keepdims, keepdim)
+    return var(x, axes, keep, unbiased, correction=correction, ddof=ddof), mean(x, axes, keep)
+
+
+def std_mean(
+    x: Any, dims: Any = None, keepdims: bool = False, unbiased: bool = False, *, correction: Any = None,
+    ddof: Any = None, dim: Any = None, axis: Any = None, keepdim: bool = False,
+) -> tuple[Var, Var]:  # fmt: skip
+    """(standard deviation, mean) over axes; the arguments are those of `var`.
+
+    Example:
+        >>> [v.item() for v in std_mean(array([1.0, 3.0]))]
+        [1.0, 2.0]
+    """
+    axes, keep = pick_axes("std_mean", dims, dim, axis, keepdims, keepdim)
+    return std(x, axes, keep, unbiased, correction=correction, ddof=ddof), mean(x, axes, keep)
+
+
+def average(
+    x: Any, dims: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False, *, dim: Any = None,
+    axis: Any = None, keepdim: bool = False,
+) -> Any:  # fmt: skip
+    """Weighted mean: sum(x * weights) / sum(weights). Weights that add up to 0 give nan or inf.
+
+    Args:
+        weights: of the shape of x, or of the shape of its reduced axes; None counts each number once.
+        returned: answer (average, sum of the weights).
+
+    Raises:
+        ShapeError: the weights fit neither x nor its reduced axes.
+
+    Example:
+        >>> average(array([1.0, 4.0]), weights=array([3.0, 1.0])).item()
+        1.75
+    """
+    axes, keep = pick_axes("average", dims, dim, axis, keepdims, keepdim)
+    v = as_floats(as_var(x))
+    w = v.ones_like() if weights is None else _weights_for(v, as_var(weights), axes)
+    total = sum(w, axes, keep)
+    found = sum(v * w, axes, keep) / total if weights is not None else mean(v, axes, keep)
+    return (found, total.cast(found.dtype)) if returned else found
+
+
+def _weights_for(x: Var, weights: Var, axes: Any) -> Var:
+    """Weights as numbers beside each element of x."""
+    if weights.shape == x.shape:
+        return weights
+    gone = axes_of("average", axes, x.ndim)
+    if axes is None or weights.shape != tuple(x.shape[k] for k in gone):
+        raise ShapeError(
+            "average takes weights of the shape of x, or of its reduced axes",
+            f"weights {weights.shape} for x {x.shape} and axes {axes}",
+        )
+    return weights.reshape(tuple(n if k in gone else 1 for k, n in enumerate(x.shape))).broadcast_to(x.shape)
+
+
+@method
+def cov(
+    x: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None, fweights: Any = None,
+    aweights: Any = None, *, correction: Any = None,
+) -> Var:  # fmt: skip
+    """Covariance of variables that are observed together: sum(w (a - mean a) conj(b - mean b)) / norm.
+
+        norm = sum(w) - correction * sum(w * aweights) / sum(w),    w = fweights * aweights
+
+    Args:
+        x: (variables, observations), or (observations,) of one variable.
+        y: more variables, in rows like x.
+        rowvar: False when the variables are columns.
+        bias: a correction of 0; otherwise it is 1, or `correction` (PyTorch's name), or `ddof` (NumPy's).
+        fweights: how often each observation was made. aweights: how much each one counts.
+
+    Returns:
+        (variables, variables), or () for a single one. Floats keep their dtype, as in PyTorch.
+
+    Example:
+        >>> cov(array([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]])).numpy()
+        array([[ 1., -1.],
+               [-1.,  1.]], dtype=float32)
+    """
+    v = _variables(x, rowvar)  # variables, observations
+    if y is not None:
+        v = concat([v, _variables(y, rowvar)])
+    given = correction is not None or ddof is not None
+    less = pick_correction("cov", not bias and not given, correction, ddof)
+    f_weights, a_weights = _counts("fweights", fweights, v), _counts("aweights", aweights, v)
+    w = f_weights * a_weights
+    total = sum(w)
+    away = v - sum(v * w, 1, True) / total
+    norm = total - sum(w * a_weights) / total * less
+    return (matmul(away * w, permute(away.conj())) / norm.where_not(norm < 0, 0)).squeeze()
+
+
+def _variables(x: Any, rowvar: bool) -> Var:
+    v = as_floats(as_var(x))
+    if v.ndim > 2:
+        raise ShapeError("cov takes (variables, observations)", f"shape {v.shape}", "x.flatten(1)")
+    if v.ndim < 2:
+        return v.reshape(1, -1)
+    return v if rowvar else permute(v)
+
+
+def _counts(name: str, weights: Any, x: Var) -> Var:
+    """One weight an observation, in the real dtype of x."""
+    plain = x.apply(f.ABSOLUTE)
+    if weights is None:
+        return plain.ones_like()[0] if len(x) else Var([1] * x.shape[1], plain.dtype)
+    w = as_var(weights)
+    if w.shape != x.shape[1:]:
+        raise ShapeError(f"cov takes one of {name} for each of {x.shape[1]} observations", f"shape {w.shape}")
+    if w.dtype.kind == "c" or (name == "fweights" and w.dtype.kind not in "iu"):
+        raise ArgumentError(f"{name} are {'whole' if name == 'fweights' else 'real'} numbers", f"dtype {w.dtype}")
+    return w.cast(plain.dtype)
+
+
+@method
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Var:
+    """Correlation coefficients: cov(a, b) / sqrt(cov(a, a) cov(b, b)), from -1 to 1.
+
+    Example:
+        >>> corrcoef(array([[0.0, 1.0], [2.0, 0.0]])).numpy()
+        array([[ 1., -1.],
+               [-1.,  1.]], dtype=float32)
+    """
+    together = cov(x, y, rowvar)
+    if together.ndim == 0:
+        return together / together
+    n = len(together)
+    spread = together.reindex((n,), lambda i: (i, i))
+    spread = (spread.real() if spread.dtype.kind == "c" else spread).apply(f.SQRT)
+    found = together / spread.unsqueeze(1) / spread.unsqueeze(0)
+    return found if found.dtype.kind == "c" else found.clamp(-1, 1)

@@ -1,0 +1,202 @@
+"""Turn: axes exchanged, or walked along in another way. Each is one Reindex that copies nothing by itself.
+
+permute, transpose, moveaxis   the counters change places       flip, rot90   a counter runs backwards
+roll                           a counter starts elsewhere
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.graph import Shape
+from jt_edu.index import as_index, counter, size
+from jt_edu.meta import Reindex, reindex
+from jt_edu.ops.view import axes_of, axis_of, listed_axes, reshape, spelled, varargs, view, whole
+from jt_edu.var import Var, as_var, method
+
+
+@lru_cache(maxsize=1 << 14)
+def permute_op(found: Shape, axes: tuple[int, ...]) -> Reindex:
+    """Axis k of the result is axis axes[k] of the input."""
+    where = [as_index(0)] * len(axes)
+    for k, a in enumerate(axes):
+        where[a] = counter(k)
+    return reindex("permute", found, tuple(found[a] for a in axes), tuple(where))
+
+
+@method
+def permute(x: Any, *axes: Any) -> Var:
+    """Axes in another order; without arguments, in reverse.
+
+    Example:
+        >>> ones((2, 3, 4)).permute(2, 0, 1).shape
+        (4, 2, 3)
+    """
+    v, named = as_var(x), varargs(axes)
+    order = [axis_of("permute", a, v.ndim) for a in named] or list(reversed(range(v.ndim)))
+    if sorted(order) != list(range(v.ndim)):
+        raise ShapeError(f"permute names each of the {v.ndim} axes once", f"axes {named}", "x.permute(1, 0)")
+    return view(v, permute_op(v.shape, tuple(order)))
+
+
+@method
+def transpose(x: Any, *axes: Any) -> Var:
+    """Exchange two axes: `x.transpose(0, 1)`; with as many axes as x has (or none) it permutes, as NumPy and Jittor do.
+
+    Example:
+        >>> ones((2, 3, 4)).transpose(0, 2).shape
+        (4, 3, 2)
+    """
+    v, named = as_var(x), varargs(axes)
+    if len(named) == 2 and (v.ndim != 2 or len(axes) == 2):
+        return swapaxes(v, *named)
+    return permute(v, *named)
+
+
+@method
+def swapaxes(x: Any, axis1: int, axis2: int) -> Var:
+    """Two axes exchanged.
+
+    Example:
+        >>> swapaxes(ones((2, 3, 4)), 0, -1).shape
+        (4, 3, 2)
+    """
+    v = as_var(x)
+    p, q = axis_of("swapaxes", axis1, v.ndim), axis_of("swapaxes", axis2, v.ndim)
+    order = list(range(v.ndim))
+    order[p], order[q] = order[q], order[p]
+    return permute(v, order)
+
+
+@method
+def moveaxis(x: Any, source: Any, destination: Any) -> Var:
+    """The axes `source` become the axes `destination`; the others keep their order.
+
+    Example:
+        >>> moveaxis(ones((2, 3, 4)), 0, -1).shape
+        (3, 4, 2)
+    """
+    v = as_var(x)
+    before, after = (listed_axes("moveaxis", a, v.ndim) for a in (source, destination))
+    if len(before) != len(after):
+        raise ArgumentError("moveaxis takes as many places as axes", f"{source} to {destination}")
+    moved = dict(zip(after, before, strict=True))
+    others = (k for k in range(v.ndim) if k not in before)
+    return permute(v, [moved[k] if k in moved else next(others) for k in range(v.ndim)])
+
+
+@method
+def matrix_transpose(x: Any) -> Var:
+    """The last two axes exchanged; also `x.mT`.
+
+    Example:
+        >>> matrix_transpose(ones((2, 3, 4))).shape
+        (2, 4, 3)
+    """
+    v = as_var(x)
+    if v.ndim < 2:
+        raise ShapeError("a matrix has two axes or more", f"shape {v.shape}", "x.T")
+    return swapaxes(v, -1, -2)
+
+
+@method
+def flip(x: Any, dims: Any = None, *others: Any, dim: Any = None, axis: Any = None) -> Var:
+    """Backwards along the axes in `dims` (all by default); `x.flip(0, 1)` is `x.flip((0, 1))`.
+
+    Example:
+        >>> arange(4).flip().numpy()
+        array([3, 2, 1, 0])
+    """
+    v, named = as_var(x), spelled("flip", None, dims=(dims, *others) if others else dims, dim=dim, axis=axis)
+    return view(v, _flip_op(v.shape, axes_of("flip", named, v.ndim)))
+
+
+@lru_cache(maxsize=1 << 12)
+def _flip_op(shape: Shape, turned: tuple[int, ...]) -> Reindex:
+    where = tuple(size(n - 1) - counter(k) if k in turned else counter(k) for k, n in enumerate(shape))
+    return reindex("flip", shape, shape, where)
+
+
+@method
+def flipud(x: Any) -> Var:
+    """Upside down: the first axis backwards.
+
+    Example:
+        >>> flipud(array([[1, 2], [3, 4]])).tolist()
+        [[3, 4], [1, 2]]
+    """
+    return flip(x, 0)
+
+
+@method
+def fliplr(x: Any) -> Var:
+    """Left becomes right: the second axis backwards.
+
+    Example:
+        >>> fliplr(array([[1, 2], [3, 4]])).tolist()
+        [[2, 1], [4, 3]]
+    """
+    return flip(x, 1)
+
+
+@method
+def rot90(x: Any, k: int = 1, dims: Any = None, *, axes: Any = None) -> Var:
+    """Turned by k times 90 degrees, from the first axis of `dims` towards the second, (0, 1) by default.
+
+    Example:
+        >>> rot90(array([[1, 2], [3, 4]])).tolist()
+        [[2, 4], [1, 3]]
+    """
+    v, named = as_var(x), spelled("rot90", (0, 1), dims=dims, axes=axes)
+    plane = listed_axes("rot90", named, v.ndim)
+    if len(plane) != 2:
+        raise ArgumentError("rot90 turns in the plane of two axes", f"dims {named}", "(0, 1)")
+    turns, (p, q) = whole("rot90", k) % 4, plane
+    if turns % 2 == 0:
+        return flip(v, plane) if turns else v
+    return flip(swapaxes(v, p, q), p if turns == 1 else q)
+
+
+@method
+def roll(x: Any, shifts: Any, dims: Any = None, *, dim: Any = None, axis: Any = None) -> Var:
+    """Moved along axes by so many places; what falls off the end comes back at the beginning.
+
+        out[i] = x[(i - shift) % n]
+
+    Args:
+        shifts: a number, or one for each axis in `dims`.
+        dims: the axes; without them x is rolled as if it had one axis.
+
+    Example:
+        >>> roll(arange(5), 2).numpy()
+        array([3, 4, 0, 1, 2])
+    """
+    v, named = as_var(x), spelled("roll", None, dims=dims, dim=dim, axis=axis)
+    if named is None:
+        return reshape(roll(reshape(v, -1), shifts, 0), v.shape)
+    axes = [axis_of("roll", a, v.ndim) for a in (named if isinstance(named, (tuple, list)) else (named,))]
+    steps = [whole("roll", s) for s in (shifts if isinstance(shifts, (tuple, list)) else (shifts,))]
+    steps = steps * len(axes) if len(steps) == 1 else steps
+    if len(steps) != len(axes):
+        raise ArgumentError("roll takes one shift for each axis", f"shifts {shifts} for dims {named}")
+    start = [0] * v.ndim
+    for a, step in zip(axes, steps, strict=True):
+        start[a] -= step
+    return view(v, _roll_op(v.shape, tuple(s % max(n, 1) for s, n in zip(start, v.shape, strict=True))))
+
+
+@lru_cache(maxsize=1 << 12)
+def _roll_op(shape: Shape, start: tuple[int, ...]) -> Reindex:
+    where = tuple(
+        (counter(k) + size(s)) % size(n) if s else counter(k) for k, (s, n) in enumerate(zip(start, shape, strict=True))
+    )
+    return reindex("roll", shape, shape, where)
+
+
+Var.T = property(permute)  # type: ignore[attr-defined]
+Var.mT = property(matrix_transpose)  # type: ignore[attr-defined]
+method(permute, "t")
+movedim = method(moveaxis, "movedim")
+swapdims = method(swapaxes, "swapdims")

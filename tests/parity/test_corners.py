@@ -1,0 +1,148 @@
+"""Corners: kinks, poles and ends of domains, where a gradient is a matter of agreement: ours is PyTorch's."""
+
+import math
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+
+INF, NAN = math.inf, math.nan
+
+
+@pytest.fixture(autouse=True)
+def _python_backend():
+    with jt.flag_scope(backend="python"), np.errstate(all="ignore"):
+        yield
+
+
+def _f(name, *rest):
+    return lambda t, *xs: getattr(t.nn.functional, name)(*xs, *rest)
+
+
+def _t(name, *rest):
+    return lambda t, *xs: (getattr(t, name, None) or getattr(t.special, name))(*xs, *rest)
+
+
+CORNERS = [
+    # (sentence, ours, PyTorch's, numbers of each input)
+    ("relu6", jt.relu6, _f("relu6"), [[0.0, 6.0, -1.0, 7.0, 1000.0]]),
+    ("hardtanh", jt.hardtanh, _f("hardtanh"), [[-1.0, 1.0, 0.5, -INF, INF]]),
+    ("hardsigmoid", jt.hardsigmoid, _f("hardsigmoid"), [[-3.0, 3.0, 0.0]]),
+    ("hardswish", jt.hardswish, _f("hardswish"), [[-3.0, 3.0, 0.0, 5.0]]),
+    ("hardshrink", jt.hardshrink, _f("hardshrink"), [[-0.5, 0.5, 0.0, 2.0]]),
+    ("softshrink", jt.softshrink, _f("softshrink"), [[-0.5, 0.5, 0.0, 2.0]]),
+    ("threshold", lambda x: jt.threshold(x, 1.0, 5.0), _f("threshold", 1.0, 5.0), [[1.0, 1.5, 0.0]]),
+    ("leaky_relu", jt.leaky_relu, _f("leaky_relu"), [[0.0, -0.0, 1.0, -INF, INF]]),
+    ("elu", jt.elu, _f("elu"), [[0.0, 1000.0, -1000.0, INF]]),
+    ("celu", lambda x: jt.celu(x, 2.0), _f("celu", 2.0), [[0.0, 2000.0, -2000.0]]),
+    ("selu", jt.selu, _f("selu"), [[0.0, 1000.0, -1000.0]]),
+    ("prelu", jt.prelu, _f("prelu"), [[0.0, 2.0, -2.0, INF], [0.25]]),
+    ("softplus", jt.softplus, _f("softplus"), [[0.0, 1000.0, -1000.0, 20.0, 20.5]]),
+    ("logsigmoid", jt.logsigmoid, _f("logsigmoid"), [[0.0, 1000.0, -1000.0]]),
+    ("mish", jt.mish, _f("mish"), [[0.0, 100.0, -100.0]]),
+    ("softsign", jt.softsign, _f("softsign"), [[0.0, 1e9, -1e9]]),
+    ("asin", jt.asin, _t("asin"), [[-1.0, 1.0, 1.5, 0.0]]),
+    ("acos", jt.acos, _t("acos"), [[-1.0, 1.0, 1.5, 0.0]]),
+    ("acosh", jt.acosh, _t("acosh"), [[1.0, 0.5, -0.5]]),
+    ("atanh", jt.atanh, _t("atanh"), [[-1.0, 1.0, 0.0]]),
+    ("sinh", jt.sinh, _t("sinh"), [[1000.0, -1000.0]]),
+    ("atan2 at the origin", jt.atan2, _t("atan2"), [[0.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, -1.0]]),
+    ("abs and sign", lambda x: jt.abs(x) + jt.sign(x), lambda t, x: x.abs() + x.sign(), [[0.0, -0.0, -2.0]]),
+    ("clamp", lambda x: jt.clamp(x, 0.0, 1.0), _t("clamp", 0.0, 1.0), [[0.0, 1.0, -1.0, 2.0, 0.5]]),
+    ("clamp by Vars", jt.clamp, _t("clamp"), [[-1.0, 2.0, 0.5], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]),
+    ("fmax", jt.fmax, _t("fmax"), [[1.0, 1.0, NAN, 1.0, 2.0], [1.0, NAN, 1.0, 2.0, 1.0]]),
+    ("fmin", jt.fmin, _t("fmin"), [[1.0, 1.0, NAN, 1.0, 2.0], [1.0, NAN, 1.0, 2.0, 1.0]]),
+    ("maximum", jt.maximum, _t("maximum"), [[1.0, 2.0], [1.0, 1.0]]),
+    ("copysign", jt.copysign, _t("copysign"), [[0.0, -2.0, 2.0, -2.0], [-1.0, -1.0, -1.0, 1.0]]),
+    ("fmod", jt.fmod, _t("fmod"), [[5.5, -5.5], [2.0, 2.0]]),
+    ("div towards 0", lambda x, y: jt.div(x, y, rounding_mode="trunc"),
+     lambda t, x, y: t.div(x, y, rounding_mode="trunc"), [[5.5, -5.5], [2.0, 2.0]]),
+    ("div downwards", lambda x, y: jt.div(x, y, rounding_mode="floor"),
+     lambda t, x, y: t.div(x, y, rounding_mode="floor"), [[5.5, -5.5], [2.0, 2.0]]),
+    ("xlogy", jt.xlogy, _t("xlogy"), [[0.0, 0.0, 2.0], [0.0, 3.0, 3.0]]),
+    ("xlog1py", jt.xlog1py, _t("xlog1py"), [[0.0, 0.0, 2.0], [-1.0, 3.0, 3.0]]),
+    ("entr", jt.entr, _t("entr"), [[0.0, 1.0, 0.5]]),
+    ("logit with an eps", lambda x: jt.logit(x, 0.25), _t("logit", 0.25), [[0.125, 0.875, 0.5]]),
+    ("sinc", jt.sinc, _t("sinc"), [[0.0, 1.0, 2.0, -3.5]]),
+    ("i0", jt.i0, _t("i0"), [[0.0, 30.0, -30.0]]),
+    ("i1", jt.i1, _t("i1"), [[0.0, 30.0, -30.0]]),
+    ("i1e", jt.i1e, _t("i1e"), [[0.0, 30.0, -30.0]]),
+    ("erfc", jt.erfc, _t("erfc"), [[0.0, 30.0, -30.0]]),
+    ("log_ndtr", jt.log_ndtr, _t("log_ndtr"), [[-1.0, 0.0, 10.0, -100.0]]),
+    ("lgamma", jt.lgamma, _t("lgamma"), [[1.0, 2.0, 1e10]]),
+    ("frac", jt.frac, _t("frac"), [[1.0, -1.5]]),
+    ("frexp", lambda x: jt.frexp(x)[0], lambda t, x: t.frexp(x)[0], [[1.0, -6.0, 0.125]]),
+    ("nan_to_num", jt.nan_to_num, _t("nan_to_num"), [[NAN, INF, -INF, 2.0]]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sentence", "ours", "theirs", "numbers"), CORNERS, ids=[c[0] for c in CORNERS])
+def test_values_and_gradients_at_a_corner_are_pytorchs(torch, sentence, ours, theirs, numbers):
+    xs = [jt.array(np.array(n)) for n in numbers]
+    ts = [torch.tensor(n, dtype=torch.float64, requires_grad=True) for n in numbers]
+
+    y, t = ours(*xs), theirs(torch, *ts)
+    found = jt.grad(y.sum(), xs, allow_unused=True)
+    wanted = torch.autograd.grad(t.sum(), ts, allow_unused=True, materialize_grads=True)
+
+    np.testing.assert_allclose(y.numpy(), t.detach().numpy(), 1e-12, 1e-16)
+    for mine, yours in zip(found, wanted, strict=True):
+        np.testing.assert_allclose((mine if mine is not None else jt.zeros(3)).numpy(), yours.numpy(), 1e-7, 1e-14)
+
+
+def test_the_angle_of_real_and_complex_zero_has_no_slope():
+    x, z = jt.array([0.0, -2.0]), jt.array([0j, 1 + 1j])
+
+    dx, dz = jt.grad(jt.angle(x).sum(), x), jt.grad(jt.angle(z).sum(), z)
+
+    np.testing.assert_array_equal(dx.numpy(), [0, 0])
+    np.testing.assert_allclose(dz.numpy(), [0, -0.5 + 0.5j], 1e-6)
+
+
+def test_logaddexp_of_the_same_infinity_shares_its_gradient():
+    x, y = jt.array([-INF, 0.0]), jt.array([-INF, 0.0])
+
+    dx, dy = jt.grad(jt.logaddexp(x, y)[1:].sum() + jt.logaddexp(x, y)[:1].sum(), [x, y])
+
+    np.testing.assert_array_equal(dx.numpy(), [0.5, 0.5])
+    np.testing.assert_array_equal(dy.numpy(), [0.5, 0.5])
+
+
+@pytest.mark.parametrize("function", [jt.add, jt.maximum, jt.fmax, jt.hypot, jt.power, jt.copysign, jt.nextafter])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_a_bare_number_that_comes_first_gives_way_too(function, dtype):
+    assert function(2, jt.ones(3, dtype=dtype)).dtype == dtype
+
+
+def test_rrelu_draws_slopes_between_its_bounds_while_it_trains():
+    slopes = jt.rrelu(-jt.ones(1000), 0.25, 0.5, training=True).numpy()
+
+    assert -0.5 <= slopes.min() < -0.45
+    assert -0.3 < slopes.max() <= -0.25
+    np.testing.assert_array_equal(jt.rrelu(jt.ones(5), 0.25, 0.5, training=True).numpy(), np.ones(5))
+
+
+def test_where_with_one_argument_finds_positions():
+    rows, columns = jt.where(jt.array([[0, 5], [6, 0]]))
+
+    assert (rows.tolist(), columns.tolist()) == ([0, 1], [1, 0])
+
+
+def test_the_steps_of_bfloat16_are_its_own():
+    x = jt.array([1.0, -1.0, 0.0, 256.0], "bfloat16")
+
+    assert (jt.nextafter(x, INF) - x).numpy().tolist() == [2.0**-7, 2.0**-8, 2.0**-133, 2.0]
+    assert jt.spacing(x).numpy().tolist() == [2.0**-7, -(2.0**-7), 2.0**-133, 2.0]
+    assert jt.nan_to_num(x * INF).numpy()[0] == np.float32((2 - 2.0**-7) * 2.0**127)
+
+
+def test_an_alias_is_the_same_object():
+    pairs = (("arcsin", "asin"), ("mul", "multiply"), ("div", "divide"), ("true_divide", "divide"), ("sub", "subtract"),
+             ("neg", "negative"), ("sgn", "sign"), ("fix", "trunc"), ("mod", "remainder"), ("clip", "clamp"),
+             ("sqr", "square"), ("eq", "equal"), ("ge", "greater_equal"), ("arg", "angle"), ("psi", "digamma"),
+             ("invert", "bitwise_not"), ("swish", "silu"), ("degrees", "rad2deg"), ("abs", "absolute"))  # fmt: skip
+
+    for alias, name in pairs:
+        assert getattr(jt, alias) is getattr(jt, name)
+        assert getattr(jt.Var, alias) is getattr(jt.Var, name)

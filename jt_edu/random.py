@@ -23,7 +23,7 @@ from jt_edu.build import cast, check_shape, constant, elementwise
 from jt_edu.dtypes import DType, as_dtype, float32, float64, int64, uint64
 from jt_edu.errors import ArgumentError, DtypeError
 from jt_edu.graph import Node
-from jt_edu.meta import COUNTERS, HostCall
+from jt_edu.meta import COUNTERS
 from jt_edu.settings import Context, current
 from jt_edu.var import Var, as_var
 
@@ -205,17 +205,3 @@ def bernoulli(p: Any) -> Var:
     """
     chance = as_var(p)
     return (random(chance.shape, "float32") < chance).cast(chance.dtype).detach()
-
-
-ARGSORT = HostCall("argsort", lambda a: np.argsort(a, kind="stable"))
-
-
-def randperm(n: int, dtype: Any = "int64") -> Var:
-    """The numbers 0 to n - 1 in random order.
-
-    Example:
-        >>> sorted(randperm(3).tolist())
-        [0, 1, 2]
-    """
-    words = default_generator().bits(check_shape((n,))[0])
-    return Var._of(Node(ARGSORT, (words,), (n,), int64)).cast(dtype)

@@ -20,7 +20,7 @@ from jt_edu.graph import Node
 from jt_edu.meta import CONSTANT, Code, Rule
 from jt_edu.var import Var
 
-HEAD = "import math\nimport numpy as np\n\n\n"
+HEAD = {"math.": "import math", "np.": "import numpy as np"}  # what the text may use, where it does
 
 
 def kernel(name: str, text: str, gradient: Sequence[Rule | None] = (), weight: int = 8) -> Callable[..., Var]:
@@ -46,7 +46,9 @@ def kernel(name: str, text: str, gradient: Sequence[Rule | None] = (), weight: i
         >>> RUNNING(x, shape=x.shape, dtype=x.dtype).numpy()
         array([1., 3., 6.], dtype=float32)
     """
-    clean = HEAD + textwrap.dedent(text).strip() + "\n"
+    body = textwrap.dedent(text).strip() + "\n"
+    imports = [line for word, line in HEAD.items() if word in body]
+    clean = "\n".join([*imports, "", "", body]) if imports else body
     if "def kernel(lo, hi" not in clean:
         raise ArgumentError(f"{name} is made of a function kernel(lo, hi, *inputs, out)", repr(text.strip()[:40]))
     rules = tuple(gradient)

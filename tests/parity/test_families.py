@@ -28,7 +28,7 @@ def _twin(row, arrays, torch):
     if row.numpy is not None:
         answer = row.numpy(*arrays)
     else:
-        answer = row.torch(torch, *(torch.tensor(np.ascontiguousarray(a)) for a in arrays))
+        answer = row.torch(torch, *(torch.tensor(np.array(a, order="C")) for a in arrays))
     return [np.asarray(a) for a in (answer if isinstance(answer, (tuple, list)) else [answer])]
 
 

@@ -113,7 +113,9 @@ ENTROPY = (
     ),
     *_each(
         "bce_loss with weights",
-        lambda way, x: jt.nn.bce_loss(x.sigmoid(), jt.array(_shares(x.shape), x.dtype), jt.array(_weights(4), x.dtype), way),
+        lambda way, x: jt.nn.bce_loss(
+            x.sigmoid(), *(jt.array(a, x.dtype) for a in (_shares(x.shape), _weights(4))), way
+        ),
         lambda t, way, x: _f(t).binary_cross_entropy(
             x.sigmoid(), _like(t, _shares(x.shape), x), _like(t, _weights(4), x), reduction=way
         ),

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -69,14 +68,14 @@ def plan_for(order: list[Node], wanted: Sequence[Node], context: Context) -> Pla
         node.holders += 1  # what is asked for is kept
     try:
         key, _ = structure(order, context)
-        plans: OrderedDict[Any, Plan] = context.rank_state.setdefault("plans", OrderedDict())
-        plan = plans.pop(key, None)  # and put back behind all others, so that the oldest is the one that goes
+        plans: dict[Any, Plan] = context.rank_state.setdefault("plans", {})
+        plan = plans.get(key)
         if plan is None:
             held = {n for n in order if n.data is None and n.holders}
-            plan = make_plan(order, held, context.flags.fuse)
-        plans[key] = plan
-        while len(plans) > PLANS:
-            plans.popitem(last=False)
+            plan = plans[key] = make_plan(order, held, context.flags.fuse)
+            if len(plans) > PLANS:
+                del plans[min(plans, key=lambda k: plans[k].used)]
+        plan.used = next(context.ids)
         return plan
     finally:
         for node in wanted:
@@ -96,7 +95,8 @@ def structure(order: list[Node], context: Context) -> tuple[tuple[Any, ...], dic
         if node.data is None:
             op = node.op
             add(op)
-            add((node.holders > 0, node.tracked))
+            add(node.holders > 0)
+            add(node.tracked)
             for i in node.inputs:
                 add(slot[i])
             if not node.inputs or op.kind in ("code", "hostcall"):
@@ -104,24 +104,29 @@ def structure(order: list[Node], context: Context) -> tuple[tuple[Any, ...], dic
         elif node.op is CONSTANT:
             add(node.dtype)
         else:  # where an array came from does not matter any more
-            add((node.shape, node.dtype, node.tracked))
+            add(node.shape)
+            add(node.dtype)
+            add(node.tracked)
     return tuple(key), slot
 
 
 def run_plan(plan: Plan, order: list[Node], context: Context) -> list[Any]:
     """The array of each slot, after all steps have run; freed ones are None."""
     backend = backends.get(context.flags.backend)
-    fresh = compile_plan(plan, backend)
+    fresh = {} if plan.compiled else compile_plan(plan, backend)
     arrays: list[Any] = [n.data for n in order]
-    if context.traces:
-        _announce_plan(plan, order, context)
+    if not context.traces:
+        for step in plan.steps:
+            run_step(step, plan, arrays, backend, order)
+            free(step, arrays)
+        return arrays
+    _announce_plan(plan, order, context)
     alive = 0
     for number, step in enumerate(plan.steps):
         begin = time.perf_counter()
         run_step(step, plan, arrays, backend, order)
-        if context.traces:
-            elapsed = (time.perf_counter() - begin) * 1e3
-            alive = _announce_step(step, order, context, fresh.get(number), elapsed, arrays, alive)
+        elapsed = (time.perf_counter() - begin) * 1e3
+        alive = _announce_step(step, order, context, fresh.get(number), elapsed, arrays, alive)
         free(step, arrays)
     return arrays
 
@@ -160,14 +165,14 @@ def _run_step(step: Step, plan: Plan, arrays: list[Any], backend: Backend) -> No
         return
     program = step.program
     assert program is not None, "steps are compiled before they run"
-    arguments = step.arguments.copy()
-    for bind in step.binds:
-        array = arrays[bind.slot]
+    arguments: list[Any] = step.arguments.copy()
+    for position, slot, shape, halves in step.binds:
+        array = arrays[slot]
         if array is None:
-            array = read_slot(plan, arrays, bind.slot)
-        if bind.halves:
+            array = read_slot(plan, arrays, slot)
+        if halves:
             array = array.view(np.uint16)
-        arguments[bind.position] = array if bind.shape is None else array.reshape(bind.shape)
+        arguments[position] = array if shape is None else array.reshape(shape)
     for position, slot in step.numbers:
         arguments[position] = arrays[slot]
     if step.scratch:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from jt_edu.backends import Backend, Program
 from jt_edu.codegen.nest import Builder
@@ -32,8 +32,7 @@ NOWHERE = 1 << 62  # no index is that far
 ROW = 1 << 14  # cells of a scratch row that is worked on at once
 
 
-@dataclass(frozen=True)
-class Bind:
+class Bind(NamedTuple):
     """Argument `position` is the array in `slot`, seen under `shape` (None: its own)."""
 
     position: int
@@ -91,6 +90,8 @@ class Plan:
     shapes: dict[int, Shape] = field(default_factory=dict)
     dtypes: dict[int, Any] = field(default_factory=dict)
     hosts: dict[int, Op] = field(default_factory=dict)
+    compiled: bool = False
+    used: int = 0  # grows with time; the plan of the smallest number is forgotten first
 
 
 def make_plan(order: Sequence[Node], wanted: set[Node], enabled: bool) -> Plan:
@@ -308,4 +309,5 @@ def compile_plan(plan: Plan, backend: Backend) -> dict[int, Program]:
         if step.program is None and step.kind != "host":
             step.program = backend.compile(step.source)
             fresh[number] = step.program
+    plan.compiled = True
     return fresh

@@ -319,8 +319,9 @@ class Var(Reindexing):
 
     def apply(self, op: Elementwise, *others: Any) -> Var:
         """`op` at each index of this Var and the others, after broadcasting and promotion."""
-        first = self._node
-        nodes = [first, *(o._node if isinstance(o, Var) else operand_of(o, first.dtype) for o in others)]
+        nodes = [self._node]
+        for o in others:
+            nodes.append(o._node if isinstance(o, Var) else operand_of(o, nodes[0].dtype))
         if op.rule == "select":
             return _select(op, nodes)
         common, dtype = f.meet(op, *[n.dtype for n in nodes])

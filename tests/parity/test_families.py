@@ -28,7 +28,7 @@ def _twin(row, arrays, torch):
     if row.numpy is not None:
         answer = row.numpy(*arrays)
     else:
-        answer = row.torch(torch, *(torch.tensor(np.array(a, order="C")) for a in arrays))
+        answer = row.torch(torch, *(torch.tensor(a.copy()) for a in arrays))
     return [np.asarray(a) for a in (answer if isinstance(answer, (tuple, list)) else [answer])]
 
 
@@ -42,24 +42,26 @@ def _compare(row, dtype, shapes, layout, torch):
     for a, b in zip(ours, theirs, strict=True):
         if row.numpy is None and not shapes_agree(a, b):
             pytest.fail(f"{row.name} {shapes}: shape {a.shape} for {b.shape}")
-        expect_same(a, b, dtypes=(dtype,), loose=row.loose, what=f"{row.name} {shapes} {layout}, seed {seed}")
+        expect_same(a, b, dtypes=(dtype,), loose=row.loose, what=f"{row.name} {dtype} {shapes} {layout}, seed {seed}")
 
 
 def shapes_agree(ours, theirs):
     return tuple(ours.shape) == tuple(theirs.shape)
 
 
+NOT_TORCHS = (*HALVES, "uint32")  # dtypes that PyTorch lacks, or computes with in its own way
+
+
 def _dtypes(row):
-    return [d for d in row.dtypes if row.numpy is not None or d not in HALVES]
+    return [d for d in row.dtypes if row.numpy is not None or d not in NOT_TORCHS]
 
 
-@pytest.mark.parametrize(
-    ("row", "dtype"), [pytest.param(r, d, id=f"{family}-{r.name}-{d}") for family, r in ROWS for d in _dtypes(r)]
-)
-def test_numbers_and_dtypes_on_the_python_backend(torch, row, dtype):
+@pytest.mark.parametrize("row", [pytest.param(r, id=f"{family}-{r.name}") for family, r in ROWS])
+def test_numbers_and_dtypes_on_the_python_backend(torch, row):
     with jt.flag_scope(backend="python"), np.errstate(all="ignore"):
-        for shapes, layout in _cases(row):
-            _compare(row, dtype, shapes, layout, torch)
+        for dtype in _dtypes(row):
+            for shapes, layout in _cases(row):
+                _compare(row, dtype, shapes, layout, torch)
 
 
 @pytest.mark.parametrize("row", [pytest.param(r, id=f"{family}-{r.name}") for family, r in ROWS])
@@ -86,7 +88,12 @@ def test_gradients_against_pytorch_and_differences(torch, row):
             judge(torch, row.ours, theirs, arrays, f"{row.name} {shapes}", smooth=shapes == closest, orders=row.orders)
 
 
-CURVED = [(family, row) for family, row in SMOOTH if COMPLEX[1] in row.dtypes and row.torch is not None]
+UNKNOWN = {"slice_scatter", "select_scatter"}  # PyTorch has no complex gradients for them
+CURVED = [
+    (family, row)
+    for family, row in SMOOTH
+    if COMPLEX[1] in row.dtypes and row.torch is not None and row.name.split()[0] not in UNKNOWN
+]
 
 
 @pytest.mark.parametrize("row", [pytest.param(r, id=f"{family}-{r.name}") for family, r in CURVED])

@@ -60,7 +60,7 @@ def draw(seed, shape, dtype, domain="any"):
         low, high = {"few": (-1, 2), "small": (0, 4), "positive": (1, 9), "unit": (0, 1), "above": (1, 9)}.get(
             domain, (-9, 10)
         )
-        found = rng.integers(0 if dtype.startswith("uint") else low, high, shape)
+        found = rng.integers(max(low, 0) if dtype.startswith("uint") else low, high, shape)
         return round_to(found.astype(np.float64), dtype)
     if domain == "odd":
         found = rng.choice(ODD, shape)

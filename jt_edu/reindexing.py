@@ -20,6 +20,7 @@ from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, parse
 from jt_edu.lookup import check_fill, check_lookup
 from jt_edu.meta import Reindex, ReindexReduce, answers, reindex, reindex_reduce
+from jt_edu.relay import matrix_product
 
 if TYPE_CHECKING:
     from jt_edu.var import Var
@@ -140,12 +141,15 @@ class Reindexing(Arithmetic):
         return type(self)._of(Node(back, (self._node, *(a.node for a in arrays)), shape, self.dtype))._inherit(self)
 
     def _turned(self, op: ReindexReduce, turned: Reindex, shape: Shape) -> Var:
-        """A transposed sum is the sum into the transposed place: no copy."""
+        """A transposed sum is the sum into the transposed place: no copy, unless BLAS cannot write in that order."""
         back = {w.args[0]: axis for axis, w in enumerate(turned.where) if w.op == "counter"}
         where = tuple(op.where[back[k]] if k in back else as_index(0) for k in range(len(shape)))
         source = self._node.inputs[0]
-        again = reindex_reduce(op.name, op.reducer, source.shape, shape, where, bool(op.guards), op.valid)
-        return type(self)._of(Node(again, self._node.inputs, shape, self.dtype))
+        placed = reindex_reduce(op.name, op.reducer, source.shape, shape, where, bool(op.guards), op.valid)
+        again = Node(placed, self._node.inputs, shape, self.dtype)
+        if matrix_product(again) is None and matrix_product(self._node) is not None:
+            return type(self)._of(Node(turned, (self._node,), shape, self.dtype))
+        return type(self)._of(again)
 
     def reduce_as(self, op: ReindexReduce, arrays: Sequence[Var] = (), reducer: str = "") -> Var:
         """Accumulate this Var by the index of `op`, with its own or another reducer; extrema count by adding."""

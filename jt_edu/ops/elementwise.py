@@ -326,13 +326,14 @@ def where(cond: Any, x: Any = None, y: Any = None) -> Any:
 
 @method
 def masked_fill(x: Any, mask: Any, value: Any) -> Var:
-    """x, with `value` where mask is true.
+    """x, with `value` where mask is true; the dtype stays that of x.
 
     Example:
         >>> masked_fill(array([1.0, 2.0]), array([True, False]), 0).numpy()
         array([0., 2.], dtype=float32)
     """
-    return as_var(x).where_not(as_var(mask).cast(bool_), value)
+    v = as_var(x)
+    return v.where_not(as_var(mask).cast(bool_), as_var(value, v.dtype).cast(v.dtype))
 
 
 def cast(x: Any, dtype: Any) -> Var:

@@ -8,7 +8,7 @@ import math
 import platform
 import re
 
-import mpmath  # it comes with PyTorch
+import mpmath
 import numba
 import numpy as np
 import pytest

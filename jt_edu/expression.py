@@ -47,7 +47,7 @@ class Term:
                 waiting.extend(term.operands)
         return frozenset(found)
 
-    @property
+    @cached_property
     def loads(self) -> set[Term]:
         """The loads this term is made of."""
         return {t for t in self.parts if t.kind == "load"}

@@ -29,6 +29,7 @@ from jt_edu.trace import Decision
 
 FULL = 64  # operators inlined into one value; arrays in one kernel; half of the operators in one kernel
 GUARDED = 8  # multiplications that a guarded read costs, because loops with conditions are not vectorised
+RECENT = 32  # kernels that an anchor may still join: looking at all of them would take time with their square
 CHEAP = 4  # multiplications that are sooner done twice than stored
 
 
@@ -137,7 +138,8 @@ class Fuser:
             anchor = self._anchor(node)
             needs = {home[t.node] for t in anchor.loads if t.node in home} | self._array_needs(anchor, home)
             first = max(needs, default=0)
-            place = next((p for p in range(len(kernels) - 1, first - 1, -1) if self._join(kernels[p], anchor)), None)
+            latest = range(len(kernels) - 1, max(first, len(kernels) - RECENT) - 1, -1)
+            place = next((p for p in latest if self._join(kernels[p], anchor)), None)
             if place is None:
                 place = len(kernels)
                 kernels.append(self._new_kernel(anchor))

@@ -102,8 +102,9 @@ def make_plan(order: Sequence[Node], wanted: set[Node], enabled: bool) -> Plan:
     aliases = _aliases(pending, fused, slot)
     steps = [_step(kernel, fused, slot) for kernel in fused.kernels]
     seen: set[Check] = set()
-    for step in steps:  # what was checked once is not checked again
-        fresh = {Check(c.slot, c.low, c.high, c.also, 0): c for c in step.checks}
+    for kernel, step in zip(fused.kernels, steps, strict=True):  # what was checked once is not checked again
+        checks = _checks(kernel, slot, fused.stored)
+        fresh = {Check(c.slot, c.low, c.high, c.also, 0): c for c in checks}
         step.checks = tuple(c for key, c in fresh.items() if key not in seen)
         seen |= set(fresh)
     keep = tuple(slot[n] for n in order if n in wanted)
@@ -185,7 +186,7 @@ def _kernel_step(
     lines = tuple((line, slot[n]) for line, n in text.lines)
     return Step(
         kernel.kind, name, text.source, lines, arguments, tuple(binds), tuple(numbers), tuple(scratch), outs, inputs,
-        tuple(slot[n] for n in nodes), span, blocks, work, size, flops, tuple(_checks(kernel, slot)),
+        tuple(slot[n] for n in nodes), span, blocks, work, size, flops,
     )  # fmt: skip
 
 
@@ -215,14 +216,14 @@ def _name(nodes: list[Node]) -> str:
     return "_".join(words[:3] + ([f"and_{len(words) - 3}_more"] if len(words) > 3 else [])) or nodes[0].op.name
 
 
-def _checks(kernel: Kernel, slot: dict[Node, int]) -> list[Check]:
+def _checks(kernel: Kernel, slot: dict[Node, int], stored: set[Node]) -> list[Check]:
     """Which index arrays are looked into, and how long the axis is that they point into."""
     found: dict[Check, None] = {}
     for anchor in kernel.anchors:
         waiting, seen = [anchor.node], set()
         while waiting:
             n = waiting.pop()
-            if n in seen or n not in slot or n.data is not None:
+            if n in seen or n not in slot or n.data is not None or (n in stored and n is not anchor.node):
                 continue
             seen.add(n)
             if isinstance(n.op, (Reindex, ReindexReduce)) and len(n.inputs) > 1:
@@ -232,7 +233,7 @@ def _checks(kernel: Kernel, slot: dict[Node, int]) -> list[Check]:
                         found[Check(slot[n.inputs[1 + k]], -length, length, 0 if length else NOWHERE, slot[n])] = None
             if isinstance(n.op, Reindex) and n.op.within:
                 found[Check(slot[n.inputs[0]], *n.op.within, slot[n])] = None
-            if n is anchor.node or (n.data is None and not isinstance(n.op, ReindexReduce)):
+            if n is anchor.node or not isinstance(n.op, ReindexReduce):
                 waiting.extend(n.inputs)
     return list(found)
 

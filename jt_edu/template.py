@@ -7,7 +7,8 @@
     every other call                makes those nodes again, with these inputs: 0.5 µs a node
 
 The graph that comes out is the one that the function would have built. What cannot be copied (random numbers, a
-gradient of one's own, a Var from elsewhere) is seen at the first call, and then the function always runs.
+gradient of one's own, a Var from elsewhere) is seen at the first call, and then the function always runs. What cannot
+be seen is a function's own affair: it must not read flags, modules or what else may change between two calls.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from jt_edu.var import Var
 Function = TypeVar("Function", bound=Callable[..., Any])
 Row = tuple[Any, tuple[int, ...], Any, Any, Any, bool]  # op, places of the inputs, shape, dtype, data, tracked
 KINDS = 4096  # how many are remembered for each function
-NEW: Any = object()
+NEW: Any = object()  # no such call yet
+NEVER: Any = object()  # no copy: the function runs
 
 
 @dataclass(frozen=True)
@@ -50,21 +52,21 @@ def template(function: Function) -> Function:
         built
         (1.0, 2.0)
     """
-    known: dict[Any, Template | None] = {}
+    known: dict[Any, Any] = {}  # a Template, or NEVER
 
     @functools.wraps(function)
     def call(*args: Any, **named: Any) -> Any:
         context = current()
         if context.capture is not None or not context.flags.lazy_execution:
             return function(*args, **named)
-        inputs: list[Node] = []
-        key = [_kind(a, inputs) for a in (*args, *named.values())]
-        kind = (context.no_grad, *named, *key)
+        inputs = _nodes((*args, *named.values()))
+        place = {n: k for k, n in reversed(list(enumerate(inputs)))}
+        kind = (context.no_grad, *named, *[_kind(a, place) for a in (*args, *named.values())])
         try:
             found = known.get(kind, NEW)
         except TypeError:  # an argument that cannot be looked up, such as a list
-            found = None
-        if found is None:
+            found = NEVER
+        if found is NEVER:
             return function(*args, **named)
         if found is not NEW:
             return _copied(found, inputs, context)
@@ -77,29 +79,38 @@ def template(function: Function) -> Function:
     return call  # type: ignore[return-value]
 
 
-def _kind(a: Any, inputs: list[Node]) -> Any:
-    """What calls with the same nodes agree in. Vars are put on the list of inputs."""
+def _nodes(arguments: tuple[Any, ...]) -> list[Node]:
+    """The nodes of all Vars among the arguments, and in tuples there."""
+    found: list[Node] = []
+    for a in arguments:
+        if isinstance(a, Var):
+            found.append(a.node)
+        elif type(a) is tuple:
+            found += _nodes(a)
+    return found
+
+
+def _kind(a: Any, place: dict[Node, int]) -> Any:
+    """What arguments of copies of one graph agree in; the place tells one Var given twice from two Vars."""
     if isinstance(a, Var):
         node = a.node
-        again = inputs.index(node) if node in inputs else -1
-        inputs.append(node)
-        return (node.shape, node.dtype, node.tracked, node.op is CONSTANT, again)
+        return (node.shape, node.dtype, node.tracked, node.op is CONSTANT, place[node])
     if type(a) is tuple:
-        return tuple([_kind(part, inputs) for part in a])
+        return tuple([_kind(part, place) for part in a])
     return (type(a), a.hex() if isinstance(a, float) else a)  # 0.0 and -0.0 are equal, and not the same
 
 
-def _written_down(answer: Any, inputs: list[Node], begin: int) -> Template | None:
-    """The nodes between the inputs and the answer; None where they cannot be copied."""
+def _written_down(answer: Any, inputs: list[Node], begin: int) -> Any:
+    """The Template of the nodes between the inputs and the answer; NEVER where they cannot be copied."""
     results = [answer] if isinstance(answer, Var) else answer
     if not isinstance(results, (tuple, list)) or not all(isinstance(r, Var) for r in results):
-        return None
+        return NEVER
     place = {n: k for k, n in reversed(list(enumerate(inputs)))}
     between = [n for n in inputs_first([r.node for r in results], place) if n not in place]
     if any(n.id < begin or n.tape is not None or n.op is BITS or n.name for n in between):
-        return None
+        return NEVER
     if any(n.data is not None and n.op is not CONSTANT for n in between) or any(r.node in place for r in results):
-        return None
+        return NEVER
     for k, node in enumerate(between):
         place[node] = len(inputs) + k
     rows = [(n.op, tuple(place[i] for i in n.inputs), n.shape, n.dtype, n.data, n.tracked) for n in between]
@@ -108,7 +119,7 @@ def _written_down(answer: Any, inputs: list[Node], begin: int) -> Template | Non
 
 def _copied(found: Template, inputs: list[Node], context: Context) -> Any:
     """The same nodes behind these inputs."""
-    nodes = inputs
+    nodes = inputs.copy()
     where = context.where or callers_line()
     for op, places, shape, dtype, data, tracked in found.rows:
         nodes.append(made(context, where, op, tuple([nodes[k] for k in places]), shape, dtype, data, tracked))

@@ -35,17 +35,20 @@ Recipe = Callable[[], tuple[list[tuple[Var, Var]], Any]]  # -> (Var, its new val
 
 @dataclass
 class Added:
-    """A plan for a graph and what was added to it. Slots are places in the whole, places are those in the graph."""
+    """A plan for the whole: a graph that came by, and what the recipe added to it.
+
+    `slot` is a place in the whole, `spot` the place of the same node in the graph.
+    """
 
     plan: Plan
-    order: list[Node | None]
-    arrays: list[Any]  # of leaves that are always the same
-    shared: list[tuple[int, int]]  # (slot, place) of everything that the graph brings along
-    casts: list[tuple[int, int, DType]]  # (slot, place, dtype) of its numbers as another dtype
+    twins: list[Node | None]  # nodes that the recipe added, without their history: errors name their lines
+    fixed: list[Any]  # arrays of leaves that are always the same
+    shared: list[tuple[int, int]]  # (slot, spot) of everything that the graph brings along
+    casts: list[tuple[int, int, DType]]  # (slot, spot, dtype) of its numbers as another dtype
     reads: list[tuple[int, Callable[[], Any]]]  # (slot, where its array or number comes from)
-    kept: list[tuple[int, int]]  # (slot, place) of what the learner holds
+    kept: list[tuple[int, int]]  # (slot, spot) of what the learner holds
     before: list[Callable[[], None]]
-    moved: list[tuple[Var, int]]
+    moved: list[tuple[Var, int]]  # (Var, slot of its new value)
     answer: Any
 
 
@@ -71,81 +74,98 @@ class Replays:
         """
         context = current()
         run([p.node for p in params if p.node.data is None])
-        pending = list(dict.fromkeys(v.node for v in roots))
-        order = needed(pending)
-        if any((n.owner is not None and _hooked(n)) or (n.tape is not None and n.data is None) for n in order):
+        wanted = list(dict.fromkeys(v.node for v in roots))
+        graph = needed(wanted)
+        if any(_asks_python(n) for n in graph):
             return None
-        shape, slot = structure(order, context)
-        asked, moving = [slot[n] for n in pending], [(slot.get(p.node, -1), p.node.tracked) for p in params]
-        key = (shape, tuple(asked), tuple(moving), also)
-        known = self._known.pop(key, None)
+        key, spots = structure(graph, context)
+        roles = tuple([spots[n] for n in wanted]), tuple([(spots.get(p.node, -1), p.node.tracked) for p in params])
+        known = self._known.pop((key, roles, also), None)
         if known is None:
-            known, arrays = _add(slot, pending, recipe, context)
+            known, arrays = _add(spots, wanted, recipe, context)
         else:
-            arrays = _replay(known, order, context)
-        self._known[key] = known
+            arrays = _replay(known, graph, context)
+        self._known[key, roles, also] = known
         if len(self._known) > KNOWN:
             self._known.popitem(last=False)
         return [(var, read_slot(known.plan, arrays, slot)) for var, slot in known.moved], known.answer
 
 
-def _hooked(node: Node) -> bool:
-    owner = node.owner()
-    return owner is not None and bool(owner.hooks)
+def _asks_python(node: Node) -> bool:
+    """Whether a gradient through this node runs Python of the learner: a hook, or a Function."""
+    owner = node.owner() if node.owner is not None else None
+    return (owner is not None and bool(owner.hooks)) or (node.tape is not None and node.data is None)
 
 
-def _add(place: dict[Node, int], pending: list[Node], recipe: Recipe, context: Context) -> tuple[Added, list[Any]]:
+def _add(spots: dict[Node, int], roots: list[Node], recipe: Recipe, context: Context) -> tuple[Added, list[Any]]:
     """Run the recipe once; plan and run what it built, together with the graph it was built on."""
     begin = next(context.ids)
     with Capture(context) as capture:
         moves, answer = recipe()
-    wanted = [n for n in dict.fromkeys([*pending, *(new.node for _, new in moves)]) if n.data is None]
-    run([n for n in needed(wanted) if n.data is None and n not in place and n.id < begin])  # states, for one
+    wanted = [n for n in dict.fromkeys([*roots, *(new.node for _, new in moves)]) if n.data is None]
+    run([n for n in needed(wanted) if n.data is None and n not in spots and n.id < begin])  # states, for one
     whole = needed(wanted)
     plan = plan_for(whole, wanted, context)
-    slot = {n: k for k, n in enumerate(whole)}
-    asked = dict(capture.numbers)
-    shared, casts = [], []
-    reads: list[tuple[int, Callable[[], Any]]] = []
-    for k, node in enumerate(whole):
-        owner, origin = node.owner() if node.owner is not None else None, capture.origin(node)
-        if node in place:
-            shared.append((k, place[node]))
-        elif origin in place:
-            casts.append((k, place[origin], node.dtype))
-        elif origin in asked:
-            reads.append((k, _cast_of(asked[origin], node.dtype)))
-        elif node.data is not None and owner is not None and node.op is not CONSTANT:
-            reads.append((k, partial(_array, owner)))
-    read = {k for k, *_ in (*shared, *casts, *reads)}
-    fixed = [None if k in read else n.data for k, n in enumerate(whole)]
-    moved = [(var, slot[new.node]) for var, new in moves if new.node in slot]
+    slots = {n: k for k, n in enumerate(whole)}
+    shared = [(slot, spots[n]) for n, slot in slots.items() if n in spots]
+    casts, reads = _origins(slots, spots, capture)
+    elsewhere = {slot for slot, *_ in (*shared, *casts, *reads)}
+    keep = set(plan.keep)
+    added = Added(
+        plan=plan,
+        twins=[None if n in spots else _nameless(n) for n in whole],
+        fixed=[None if slot in elsewhere else n.data for n, slot in slots.items()],
+        shared=shared,
+        casts=casts,
+        reads=reads,
+        kept=[(slot, spot) for slot, spot in shared if slot in keep],
+        before=list(capture.before),
+        moved=[(var, slots[new.node]) for var, new in moves if new.node in slots],
+        answer=answer,
+    )
     arrays = run_plan(plan, whole, context)
-    settle(whole, [(whole[s], read_slot(plan, arrays, s)) for s in plan.keep])
-    names = [None if n in place else _nameless(n) for n in whole]
-    kept = [(s, p) for s, p in shared if s in set(plan.keep)]
-    return Added(plan, names, fixed, shared, casts, reads, kept, list(capture.before), moved, answer), arrays
+    settle(whole, [(whole[slot], read_slot(plan, arrays, slot)) for slot in plan.keep])
+    return added, arrays
 
 
-def _replay(known: Added, order: list[Node], context: Context) -> list[Any]:
+def _origins(
+    slots: dict[Node, int], spots: dict[Node, int], capture: Capture
+) -> tuple[list[tuple[int, int, DType]], list[tuple[int, Callable[[], Any]]]]:
+    """Where leaves that the recipe added come from: numbers of the graph, settings, and Vars such as a momentum."""
+    asked = dict(capture.numbers)
+    casts: list[tuple[int, int, DType]] = []
+    reads: list[tuple[int, Callable[[], Any]]] = []
+    for node, slot in slots.items():
+        owner, origin = node.owner() if node.owner is not None else None, capture.origin(node)
+        if node in spots:
+            continue
+        if origin in spots:
+            casts.append((slot, spots[origin], node.dtype))
+        elif origin in asked:
+            reads.append((slot, _cast_of(asked[origin], node.dtype)))
+        elif node.data is not None and owner is not None and node.op is not CONSTANT:
+            reads.append((slot, partial(_array, owner)))
+    return casts, reads
+
+
+def _replay(known: Added, graph: list[Node], context: Context) -> list[Any]:
     """The kernels of a remembered plan, on the arrays of this graph."""
     for look in known.before:
         look()
-    arrays: list[Any] = known.arrays.copy()
-    nodes: list[Any] = known.order.copy()
-    plan = known.plan
-    for slot, place in known.shared:
-        nodes[slot] = order[place]
-        arrays[slot] = order[place].data
-    for slot, place, dtype in known.casts:
-        arrays[slot] = cast_number(order[place].data, dtype)
+    arrays: list[Any] = known.fixed.copy()
+    nodes: list[Any] = known.twins.copy()
+    for slot, spot in known.shared:
+        nodes[slot] = graph[spot]
+        arrays[slot] = graph[spot].data
+    for slot, spot, dtype in known.casts:
+        arrays[slot] = cast_number(graph[spot].data, dtype)
     for slot, read in known.reads:
         arrays[slot] = read()
-    backend = backends.get(context.flags.backend)
+    plan, backend = known.plan, backends.get(context.flags.backend)
     for step in plan.steps:
         run_step(step, plan, arrays, backend, nodes)
         free(step, arrays)
-    settle(order, [(order[p], read_slot(plan, arrays, s)) for s, p in known.kept])
+    settle(graph, [(graph[spot], read_slot(plan, arrays, slot)) for slot, spot in known.kept])
     return arrays
 
 

@@ -11,7 +11,10 @@
 This file is a door: names only.
 """
 
+from typing import TYPE_CHECKING
+
 from jt_edu import data, nn, optim
+from jt_edu.anatomy import ops_table
 from jt_edu.build import at_replay, knob
 from jt_edu.compile import compile
 from jt_edu.document import document, graph
@@ -40,16 +43,19 @@ from jt_edu.errors import (
     KernelError,
     RangeError,
     ShapeError,
+    UnknownKeyError,
+    UnknownNameError,
 )
 from jt_edu.explain import explain, kernel_sources
-from jt_edu.memory import gc, memory_stats
+from jt_edu.memory import CachingAllocator, PlainAllocator, allocator, gc
+from jt_edu.names import door as _door
+from jt_edu.names import suggest as _suggest
 from jt_edu.nn.distance import cosine_similarity, pairwise_distance
 from jt_edu.nn.linear import bilinear
 from jt_edu.ops.activation import (
     celu,
     elu,
     gelu,
-    glu,
     hardshrink,
     hardsigmoid,
     hardswish,
@@ -57,10 +63,8 @@ from jt_edu.ops.activation import (
     leaky_relu,
     logsigmoid,
     mish,
-    prelu,
     relu,
     relu6,
-    rrelu,
     selu,
     silu,
     softplus,
@@ -252,6 +256,7 @@ from jt_edu.ops.elementwise import (
     where,
 )
 from jt_edu.ops.find import argwhere, count_nonzero, flatnonzero, nonzero, ravel_multi_index, unravel_index
+from jt_edu.ops.gates import glu, prelu, rrelu
 from jt_edu.ops.gradient import Function, grad, vjp, why_no_grad
 from jt_edu.ops.grids import cartesian_prod, combinations, indices, meshgrid, vander
 from jt_edu.ops.histogram import bincount, histc, histogram
@@ -271,6 +276,7 @@ from jt_edu.ops.matmul import (
     multi_dot,
     mv,
 )
+from jt_edu.ops.members import as_tensor, numel, tensor
 from jt_edu.ops.nanreduce import nanargmax, nanargmin, nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar
 from jt_edu.ops.pad import pad
 from jt_edu.ops.pixels import channel_shuffle, pixel_shuffle, pixel_unshuffle
@@ -415,6 +421,7 @@ from jt_edu.ops.view import (
 from jt_edu.ops.view import (
     view_as_shape as view,
 )
+from jt_edu.optim import lr_scheduler
 from jt_edu.random import (
     Generator,
     bernoulli,
@@ -428,20 +435,29 @@ from jt_edu.random import (
     uniform,
 )
 from jt_edu.settings import enable_grad, flag_scope, flags, no_grad, trace
+from jt_edu.storage import Storage, TracingAllocator
+from jt_edu.usage import MemoryStats, memory_stats
 from jt_edu.var import Var
 from jt_edu.walk import walk
 
 __all__ = [
     "ArgumentError",
     "BackendError",
+    "CachingAllocator",
     "DtypeError",
     "Function",
     "Generator",
     "GradientError",
     "JtError",
     "KernelError",
+    "MemoryStats",
+    "PlainAllocator",
     "RangeError",
     "ShapeError",
+    "Storage",
+    "TracingAllocator",
+    "UnknownKeyError",
+    "UnknownNameError",
     "Var",
     "abs",
     "absolute",
@@ -463,6 +479,7 @@ __all__ = [
     "affine_grid",
     "all",
     "allclose",
+    "allocator",
     "amax",
     "amin",
     "aminmax",
@@ -488,6 +505,7 @@ __all__ = [
     "array_equiv",
     "array_split",
     "as_strided",
+    "as_tensor",
     "asin",
     "asinh",
     "at_replay",
@@ -730,6 +748,7 @@ __all__ = [
     "lp_pool1d",
     "lp_pool2d",
     "lp_pool3d",
+    "lr_scheduler",
     "lt",
     "masked_fill",
     "masked_scatter",
@@ -793,9 +812,11 @@ __all__ = [
     "norm",
     "normal",
     "not_equal",
+    "numel",
     "one_hot",
     "ones",
     "ones_like",
+    "ops_table",
     "optim",
     "outer",
     "pad",
@@ -894,6 +915,7 @@ __all__ = [
     "tan",
     "tanh",
     "tanhshrink",
+    "tensor",
     "tensor_split",
     "tensordot",
     "ternary",
@@ -945,3 +967,8 @@ __all__ = [
     "zeros_like",
     "zeta",
 ]
+
+if not TYPE_CHECKING:  # a type checker that saw these would believe that any name is there
+    _others = {"jt.nn": nn.__all__, "jt.optim": optim.__all__, "jt.data": data.__all__}
+    __getattr__, __dir__ = _door("jt", __all__, _others)
+    _suggest(Var, "a Var", "x", {"jt": __all__})

@@ -136,7 +136,7 @@ class Capture:
 
     moved: (Var, node before) for each Var that was assigned; numbers: (node, how to read it at a replay) for numbers
     that change from step to step; casts: a number of the graph -> the one that it is a cast of; before, after: what to
-    do at the beginning and at the end of each replay.
+    do at the beginning and at the end of each replay; looks: functions whose answers a replay has to find as they were.
     """
 
     def __init__(self, context: Context) -> None:
@@ -146,6 +146,7 @@ class Capture:
         self.casts: dict[Node, Node] = {}
         self.before: list[Callable[[], None]] = []
         self.after: list[Callable[[], None]] = []
+        self.looks: list[Callable[[], Any]] = []
 
     def origin(self, number: Node) -> Node:
         """The number of the graph that `number` was cast from, directly or not."""
@@ -212,6 +213,13 @@ def after_replay(action: Callable[[], None]) -> None:
     capture = current().capture
     if capture is not None:
         capture.after.append(action)
+
+
+def watch(look: Callable[[], Any]) -> None:
+    """Tell the step that is being captured, if one is, what must answer alike at a replay: a module of its mode."""
+    capture = current().capture
+    if capture is not None:
+        capture.looks.append(look)
 
 
 def constant(number: Any, dtype: DType) -> Node:

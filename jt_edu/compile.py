@@ -16,6 +16,7 @@ import sys
 import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from jt_edu.plan import Plan
 from jt_edu.settings import current
 from jt_edu.var import Var
 
+REPLAYS = 4  # captures that are kept for each kind of arguments: of training and of evaluating, for one
 Read = Callable[[tuple[Any, ...]], Any]  # array arguments of this call -> what to put into a slot
 
 
@@ -42,11 +44,12 @@ class Replay:
     reads: list[tuple[int, Read]]
     before: list[Callable[[], None]]  # Python that runs at each replay: looking at settings, drawing numbers
     after: list[Callable[[], None]]  # and when everything has moved: counting steps
-    moved: list[tuple[Var, int]]  # Vars that the step assigned, and the slot of their new value
+    moved: list[tuple[Var | int, int]]  # Vars (or numbers of arguments) that the step assigned, slots of the new values
     outputs: Any  # the answer of the step, with `Out` in place of Vars
     order: list[Node] = field(default_factory=list)
     handed_out: tuple[int, ...] = ()  # leaves whose memory is part of the answer
     read_vars: list[tuple[Var, Any]] = field(default_factory=list)  # with the shape and dtype they were captured with
+    looks: list[tuple[Callable[[], Any], Any]] = field(default_factory=list)  # with their answers at the capture
 
 
 @dataclass(frozen=True)
@@ -89,13 +92,19 @@ class _Compiled:
     def __init__(self, step: Callable[..., Any]) -> None:
         functools.update_wrapper(self, step)
         self.step = step
-        self.replays: dict[Any, Replay] = {}
+        self.replays: dict[Any, list[Replay]] = {}
         self._lock = threading.RLock()
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """A compiled method: the object is its first argument."""
+        return self if instance is None else MethodType(self, instance)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         given = (*args, *named.values())
         backend = backends.get(current().flags.backend)
-        key = (tuple(_kind(a) for a in given), tuple(named), backend, current().flags.fuse)
+        nodes = [a.node for a in given if isinstance(a, Var)]
+        same = tuple([nodes.index(n) for n in nodes])  # one Var given twice is another step than two Vars
+        key = (tuple(_kind(a) for a in given), same, tuple(named), backend, current().flags.fuse)
         try:
             hash(key)
         except TypeError:
@@ -104,11 +113,13 @@ class _Compiled:
                 "a compiled step takes Vars, arrays, and arguments that can be hashed", type(unfit).__name__, "a tuple"
             ) from None
         with self._lock:
-            replay = self.replays.get(key)
-            if replay is None or current().traces or not _fits(replay):
-                answer, self.replays[key] = _capture(self.step, args, named)
-                return answer
-            return _replay(replay, tuple(_array(a) for a in given))
+            known = self.replays.setdefault(key, [])
+            replay = next((r for r in known if _fits(r)), None)
+            if replay is not None and not current().traces:
+                return _replay(replay, given)
+            answer, fresh = _capture(self.step, args, named)
+            known[:] = [fresh, *(r for r in known if r is not replay)][:REPLAYS]
+            return answer
 
 
 def _is_array(a: Any) -> bool:
@@ -119,7 +130,9 @@ def _kind(a: Any) -> Any:
     """What a replay has to agree in: shape and dtype of an array; of anything else its value and its type."""
     if _is_array(a):
         return (type(a), a.shape, a.dtype)
-    return (type(a), tuple(map(_kind, a))) if isinstance(a, tuple) else (type(a), a)
+    if isinstance(a, tuple):
+        return (type(a), tuple(map(_kind, a)))
+    return (type(a), a.hex() if isinstance(a, float) else a)  # 0.0 and -0.0 are equal, and not the same
 
 
 def _array(a: Any) -> Any:
@@ -131,17 +144,19 @@ def _array(a: Any) -> Any:
 
 
 def _fits(replay: Replay) -> bool:
-    """Whether the Vars that the step reads still have the shapes and dtypes that it was captured with."""
-    return all((v.node.shape, v.node.dtype) == kind for v, kind in replay.read_vars)
+    """Whether what the step reads is as it was: shapes and dtypes of Vars; modes and parameters of modules."""
+    return all((v.node.shape, v.node.dtype) == kind for v, kind in replay.read_vars) and all(
+        look() == seen for look, seen in replay.looks
+    )
 
 
 def _capture(step: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Replay]:
     """Run the Python of the step, without running its graph; then plan the graph and run it once."""
     context = current()
-    inputs = {k: Var(a) for k, a in enumerate((*args, *named.values())) if isinstance(a, np.ndarray)}
-    inputs |= {k: a for k, a in enumerate((*args, *named.values())) if isinstance(a, Var)}
-    run([v.node for v in inputs.values()])
-    call = [inputs.get(k, a) for k, a in enumerate((*args, *named.values()))]
+    given = (*args, *named.values())
+    inputs = _twins(given)
+    call = [inputs.get(k, a) for k, a in enumerate(given)]
+    leaves = {v.node: k for k, v in inputs.items()}
     begin = next(context.ids)
     with Capture(context) as capture:
         answer = step(*call[: len(args)], **dict(zip(named, call[len(args) :], strict=True)))
@@ -149,7 +164,7 @@ def _capture(step: Callable[..., Any], args: tuple[Any, ...], named: dict[str, A
     wanted = [v.node for v in (*_vars(answer), *moved)]
     _run_older(wanted, begin)
     order = needed(wanted)
-    reads, owners = _readers(order, inputs, capture)
+    reads, owners = _readers(order, leaves, capture)
     before = list(capture.before)
     pending = [n for n in dict.fromkeys(wanted) if n.data is None]
     plan = plan_for(order, pending, context)
@@ -159,15 +174,39 @@ def _capture(step: Callable[..., Any], args: tuple[Any, ...], named: dict[str, A
     fixed = [None if k in read else n.data for k, n in enumerate(order)]
     results = run_plan(plan, order, context)
     settle(order, [(order[k], read_slot(plan, results, k)) for k in plan.keep])
-    moves = [(v, slot[v.node]) for v in moved if v.node in slot]
+    mine = {v: k for k, v in inputs.items()}
+    moves = [(mine.get(v, v), slot[v.node]) for v in moved if v.node in slot]
     roots = {plan.aliases.get(k, k) for k in plan.keep}
     handed_out = tuple(k for k in sorted(roots & read) if order[k].op is SOURCE)
-    read_vars = [(v, (v.node.shape, v.node.dtype)) for v in dict.fromkeys([*owners, *moved])]
-    after = list(capture.after)
+    read_vars = [(v, (v.node.shape, v.node.dtype)) for v in dict.fromkeys([*owners, *moved]) if v not in mine]
     replay = Replay(
-        plan, fixed, reads, before, after, moves, outputs, [_nameless(n) for n in order], handed_out, read_vars
-    )
+        plan, fixed, reads, before, list(capture.after), moves, outputs, [_nameless(n) for n in order], handed_out,
+        read_vars, [(look, look()) for look in dict.fromkeys(capture.looks)],
+    )  # fmt: skip
+    _move_arguments(replay, given, results)
     return _map_out(outputs, plan, results), replay
+
+
+def _twins(given: tuple[Any, ...]) -> dict[int, Var]:
+    """Vars that stand for the arguments while the step is captured: what it reads elsewhere is not taken for them."""
+    known: dict[Node, Var] = {}
+    twins = {}
+    run([a.node for a in given if isinstance(a, Var)])
+    for k, a in enumerate(given):
+        if isinstance(a, np.ndarray):
+            twins[k] = Var(a)
+        elif isinstance(a, Var):
+            if a.node not in known:
+                known[a.node] = Var._of(leaf_like(a.node, a.node.data))
+            twins[k] = known[a.node]
+    return twins
+
+
+def _move_arguments(replay: Replay, given: tuple[Any, ...], arrays: list[Any]) -> None:
+    """Give arguments that the step assigned their new values."""
+    for target, slot in replay.moved:
+        if isinstance(target, int) and isinstance(given[target], Var):
+            move(given[target], read_slot(replay.plan, arrays, slot))
 
 
 def _nameless(node: Node) -> Node:
@@ -183,12 +222,12 @@ def _run_older(wanted: list[Node], begin: int) -> None:
     run(older)
 
 
-def _readers(order: list[Node], inputs: dict[int, Var], capture: Capture) -> tuple[list[tuple[int, Read]], list[Var]]:
+def _readers(order: list[Node], leaves: dict[Node, int], capture: Capture) -> tuple[list[tuple[int, Read]], list[Var]]:
     """How each leaf is read at a replay: from an argument, a Var, the generator, a knob; or it stays as it is.
 
     The second answer is the Vars that are read.
     """
-    arguments = {v.node: k for k, v in inputs.items()}
+    moved = {v for v, _ in capture.moved}
     numbers = dict(capture.numbers)
     reads: list[tuple[int, Read]] = []
     owners: list[Var] = []
@@ -196,11 +235,14 @@ def _readers(order: list[Node], inputs: dict[int, Var], capture: Capture) -> tup
         if node.data is None:
             continue
         owner = node.owner() if node.owner is not None else None
-        if node in arguments:
-            reads.append((slot, lambda given, k=arguments[node]: given[k]))  # type: ignore[misc]
+        if node in leaves:
+            reads.append((slot, lambda given, k=leaves[node]: given[k]))  # type: ignore[misc]
         elif capture.origin(node) in numbers:
             read = numbers[capture.origin(node)]
             reads.append((slot, lambda given, read=read, d=node.dtype: cast_number(read(), d)))  # type: ignore[misc]
+        elif owner is not None and owner in moved and node.op is CONSTANT:
+            owners.append(owner)
+            reads.append((slot, lambda given, v=owner: v.item()))  # type: ignore[misc]
         elif owner is not None and node.op is not CONSTANT:
             owners.append(owner)
             reads.append((slot, lambda given, v=owner: _array(v)))  # type: ignore[misc]
@@ -209,20 +251,22 @@ def _readers(order: list[Node], inputs: dict[int, Var], capture: Capture) -> tup
 
 def _replay(replay: Replay, given: tuple[Any, ...]) -> Any:
     """Bind, run, hand out."""
-    context = current()
+    context, inputs = current(), tuple([_array(a) for a in given])
     for advance in replay.before:
         advance()
     arrays = replay.arrays.copy()
     for slot, read in replay.reads:
-        arrays[slot] = read(given)
+        arrays[slot] = read(inputs)
     for slot in replay.handed_out:
         arrays[slot] = arrays[slot].copy()
     plan, backend = replay.plan, backends.get(context.flags.backend)
     for step in plan.steps:
         run_step(step, plan, arrays, backend, replay.order)
         free(step, arrays)
-    for var, slot in replay.moved:
-        move(var, read_slot(plan, arrays, slot))
+    _move_arguments(replay, given, arrays)
+    for target, slot in replay.moved:
+        if not isinstance(target, int):
+            move(target, read_slot(plan, arrays, slot))
     for count in replay.after:
         count()
     return _map_out(replay.outputs, plan, arrays)

@@ -7,7 +7,9 @@
     ├── ArgumentError    (ValueError)    any other argument that makes no sense
     ├── GradientError    (RuntimeError)  a derivative that does not exist, or is cut off
     ├── BackendError     (RuntimeError)  a backend that is missing, or cannot do this
-    └── KernelError      (RuntimeError)  generated code that does not compile or run
+    ├── KernelError      (RuntimeError)  generated code that does not compile or run
+    ├── UnknownKeyError  (KeyError)      a key that is not there, such as a part of a ModuleDict
+    └── UnknownNameError (AttributeError)  a name that is not there, such as jt.sofmax
 
 Each also is the Python error that a NumPy user expects, so `except ValueError` works as it always did. Nothing here
 knows anything of the rest.
@@ -103,4 +105,26 @@ class KernelError(JtError, RuntimeError):
         >>> raise KernelError("kernels are checked before they run", "one that loops forever")
         Traceback (most recent call last):
         KernelError: ...
+    """
+
+
+class UnknownKeyError(JtError, KeyError):
+    """A key that is not there.
+
+    Example:
+        >>> jt.nn.ModuleDict({"size": jt.nn.Linear(4, 1)})["kind"]
+        Traceback (most recent call last):
+        UnknownKeyError: a ModuleDict of size; found 'kind'.
+    """
+
+    __str__ = Exception.__str__  # a KeyError shows its message in quotes
+
+
+class UnknownNameError(JtError, AttributeError):
+    """A name that is not there; the names most like it are told.
+
+    Example:
+        >>> ones(3).smu()
+        Traceback (most recent call last):
+        UnknownNameError: ...
     """

@@ -227,6 +227,8 @@ def _check_indices(check: Check, indices: Any, node: Node) -> None:
     if indices.size == 0 or (check.low <= indices.min() and indices.max() < check.high):
         return
     bad = indices[((indices < check.low) | (indices >= check.high)) & (indices != check.also)]
+    if bad.size and indices.dtype.kind == "f":
+        raise ArgumentError(f"{node.op.name} takes numbers from {check.low} to {check.also}", f"{bad[0]}").at(node.line)
     if bad.size:
         raise RangeError(
             f"{node.op.name} reads whole numbers from {check.low} to {check.high - 1}", f"the index {bad[0]}",

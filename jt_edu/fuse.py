@@ -152,8 +152,8 @@ class Fuser:
         return [n for n in found if not self._is_alias(n)]
 
     def _is_alias(self, node: Node) -> bool:
-        """A reshape whose input is an array: the same memory under another shape."""
-        return isinstance(node.op, Reindex) and node.op.flat and self._is_array(node.inputs[0])
+        """A reshape whose input is an array: the same memory under another shape, unless its numbers are checked."""
+        return isinstance(node.op, Reindex) and node.op.flat and not node.op.within and self._is_array(node.inputs[0])
 
     def _is_array(self, node: Node) -> bool:
         return node.data is not None or node in self.why or isinstance(node.op, ReindexReduce)

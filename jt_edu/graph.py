@@ -131,7 +131,7 @@ def _is_ours(file: str) -> bool:
 def announce(context: Context, node: Node) -> None:
     """Tell the open traces that a node was built."""
     inputs = tuple(i.id for i in node.inputs)
-    event = Built(node.id, node.op.name, inputs, node.shape, str(node.dtype), node.line)
+    event = Built(node.id, node.op.name, inputs, node.shape, str(node.dtype), node.line, node.op.kind)
     for t in context.traces:
         t.built.append(event)
 

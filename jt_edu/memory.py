@@ -3,6 +3,11 @@
 Fresh memory is slow: the system hands it out page by page, which costs as much as a whole kernel. So large buffers are
 kept and lent again. Nobody has to give one back: a buffer is free when nothing refers to it any more, not even a view
 that the learner took of it, and Python counts that for us.
+
+    pool                whoever needs an array asks `pool.empty`, and the allocator in charge answers
+    CachingAllocator    lends buffers again: the usual one
+    PlainAllocator      takes fresh memory each time
+    TracingAllocator    notes down who asked (storage.py)
 """
 
 from __future__ import annotations
@@ -10,10 +15,14 @@ from __future__ import annotations
 import math
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+
+from jt_edu.errors import ArgumentError
 
 LARGE = 1 << 16  # bytes; smaller arrays are cheap to make
 GRAIN = 1 << 16  # buffers are multiples of this, so that similar shapes can share them
@@ -22,7 +31,7 @@ LINE = 64  # bytes: large buffers begin at a multiple, as the widest registers l
 
 
 @dataclass(frozen=True)
-class MemoryStats:
+class PoolStats:
     """Bytes in buffers that something refers to, and bytes kept for later."""
 
     in_use: int
@@ -31,8 +40,37 @@ class MemoryStats:
     made: int
 
 
-class BufferPool:
-    """Lends buffers, and finds out by itself which are free."""
+class Allocator(Protocol):
+    """Who makes room for arrays: one method."""
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+        """An array with arbitrary contents, in row-major order."""
+
+
+class PlainAllocator:
+    """Fresh memory for each array: what NumPy does. To see what lending again saves.
+
+    Example:
+        >>> with jt.allocator(PlainAllocator()):
+        ...     jt.zeros(100_000).sync().storage().reserved
+        400000
+    """
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+        """An array with arbitrary contents."""
+        return np.empty(shape, dtype)
+
+
+class CachingAllocator:
+    """Lends buffers of 64 KB and more, and finds out by itself which are free. Smaller arrays are NumPy's.
+
+    Example:
+        >>> with jt.allocator(CachingAllocator()) as mine:
+        ...     for _ in range(3):
+        ...         x = (jt.ones(100_000) * 2).sync()
+        >>> mine.stats().made + mine.stats().reused
+        3
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -79,25 +117,62 @@ class BufferPool:
         with self._lock:
             self._trim()
 
-    def stats(self) -> MemoryStats:
+    def stats(self) -> PoolStats:
         """What is lent, and what is kept."""
         with self._lock:
             sizes = self._sizes()
             in_use = sum(s for s, free in sizes if not free)
-            return MemoryStats(in_use, sum(s for s, _ in sizes) - in_use, self._reused, self._made)
+            return PoolStats(in_use, sum(s for s, _ in sizes) - in_use, self._reused, self._made)
 
 
-pool = BufferPool()
+class Pool:
+    """The allocator in charge: of the whole process, as memory is."""
+
+    def __init__(self) -> None:
+        self.buffers = CachingAllocator()
+        self.put_in_charge(self.buffers)
+
+    def put_in_charge(self, allocator: Allocator) -> None:
+        """Ask this one from now on."""
+        self.allocator = allocator
+        self.empty = allocator.empty if isinstance(allocator, CachingAllocator) else self._checked
+
+    def _checked(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+        """Kernels write where they are told to, so what a stranger hands out is looked at first."""
+        array = self.allocator.empty(shape, dtype)
+        fits = isinstance(array, np.ndarray) and (array.shape, array.dtype) == (shape, dtype)
+        if not fits or not (array.flags.c_contiguous and array.flags.writeable and array.flags.aligned):
+            raise ArgumentError(
+                f"an allocator makes room for shape {shape}, {dtype}, in row-major order", f"{type(array).__name__}"
+                + (f" of shape {array.shape}, {array.dtype}" if isinstance(array, np.ndarray) else ""),
+            )  # fmt: skip
+        return array
 
 
-def memory_stats() -> MemoryStats:
-    """How many bytes of large buffers are in use, and how many are kept to be lent again.
+pool = Pool()
+
+
+@contextmanager
+def allocator(chosen: Allocator) -> Iterator[Allocator]:
+    """Let another allocator make room for the arrays of the lines inside, on every backend and in every thread.
+
+    Args:
+        chosen: an object with a method `empty(shape, dtype)`, as `Allocator` describes it.
 
     Example:
-        >>> memory_stats().in_use >= 0
-        True
+        >>> with allocator(PlainAllocator()) as mine:
+        ...     x = jt.ones(3).sync()
+        >>> type(mine).__name__
+        'PlainAllocator'
     """
-    return pool.stats()
+    if not callable(getattr(chosen, "empty", None)):
+        raise ArgumentError("an allocator has a method empty(shape, dtype)", repr(chosen), "jt.PlainAllocator()")
+    before = pool.allocator
+    pool.put_in_charge(chosen)
+    try:
+        yield chosen
+    finally:
+        pool.put_in_charge(before)
 
 
 def gc() -> None:
@@ -105,7 +180,7 @@ def gc() -> None:
 
     Example:
         >>> gc()
-        >>> memory_stats().kept
+        >>> jt.memory_stats().kept
         0
     """
-    pool.clear()
+    pool.buffers.clear()

@@ -125,7 +125,7 @@ def _aliases(pending: list[Node], fused: Fused, slot: dict[Node, int]) -> dict[i
     arrays: dict[int, int] = {}
     for node in pending:
         source = node.inputs[0] if node.inputs else None
-        if source is not None and isinstance(node.op, Reindex) and node.op.flat:
+        if source is not None and isinstance(node.op, Reindex) and node.op.flat and not node.op.within:
             is_array = source.data is not None or source in fused.stored or slot[source] in arrays
             if is_array:
                 arrays[slot[node]] = arrays.get(slot[source], slot[source])
@@ -198,7 +198,7 @@ def _code_text(node: Node, op: Code) -> Text:
         parameters.append(Parameter("out" if out else f"in{k}", n.dtype.kernel, len(n.shape)))
         arguments.append(Argument("out" if out else "in", n, 0, n.shape))
     line = next((k for k, row in enumerate(op.text.split("\n"), 1) if row.startswith("def kernel(")), 1)
-    return Text(Source(op.text, tuple(parameters)), tuple(arguments), ((line, node),))
+    return Text(Source(op.text, tuple(parameters), apart=True), tuple(arguments), ((line, node),))
 
 
 def _host_step(node: Node, slot: dict[Node, int]) -> Step:

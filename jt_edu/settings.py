@@ -1,14 +1,16 @@
 """Settings: the flags, and the one place that knows what belongs to a rank.
 
 Everything that changes while a program runs (flags, the open trace, whether gradients are recorded, the random
-generator) lives in one `Context`. Each simulated rank runs in a context of its own; a plain script has just one, and
-all its threads share it. What belongs to the process stays with it: compiled kernels, threads, and buffers to lend.
+generator) lives in one `Context`. Each simulated rank runs in a context of its own; a plain script has just one. Its
+threads share it, but for what a thread does at the moment: `no_grad` in one stops no gradients in another. What belongs
+to the process stays with it: compiled kernels, threads, and buffers to lend.
 """
 
 from __future__ import annotations
 
 import difflib
 import itertools
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -45,26 +47,33 @@ class Flags:
 
 
 @dataclass
-class Context:
-    """The state of one rank."""
+class Shared:
+    """What all threads of a rank have in common."""
 
     flags: Flags = field(default_factory=Flags)
     traces: list[Trace] = field(default_factory=list)
-    no_grad: bool = False
     ids: Iterator[int] = field(default_factory=itertools.count)
-    where: Any = None  # while a gradient is built: the line of the operator whose gradient it is
-    capture: Any = None  # what jt.compile is capturing, if it is
     rank_state: dict[str, Any] = field(default_factory=dict)  # other floors: "generator", "communicator"
 
 
-_current: ContextVar[Context] = ContextVar("jt_edu", default=Context())  # noqa: B039 - shared by all threads, on purpose
+class Context(threading.local):
+    """The state of one rank: what its threads share, and three things that each of them has for itself."""
+
+    def __init__(self, shared: Shared) -> None:
+        self.flags, self.traces, self.ids, self.rank_state = shared.flags, shared.traces, shared.ids, shared.rank_state
+        self.no_grad = False
+        self.where: Any = None  # while a gradient is built: the line of the operator whose gradient it is
+        self.capture: Any = None  # what jt.compile is capturing, if it is
+
+
+_current: ContextVar[Context] = ContextVar("jt_edu", default=Context(Shared()))  # noqa: B039 - shared by all threads, on purpose
 current = _current.get  # the context of this rank
 
 
 @contextmanager
 def rank_context() -> Iterator[Context]:
     """Run what is inside as a rank of its own: flags, graph ids, trace and random numbers start afresh."""
-    context = Context()
+    context = Context(Shared())
     token = _current.set(context)
     try:
         yield context

@@ -28,6 +28,7 @@ class Built:
     shape: tuple[int, ...]
     dtype: str
     where: str
+    kind: str = ""  # "elementwise", "reindex", "reindex_reduce", "source", "index", "code" or "hostcall"
 
 
 @dataclass(frozen=True)

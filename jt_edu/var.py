@@ -33,12 +33,7 @@ from jt_edu.dtypes import DType, as_dtype, bfloat16, int64, promote
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.execute import run
 from jt_edu.graph import Node, Shape
-from jt_edu.meta import (
-    CONSTANT,
-    COUNTERS,
-    SOURCE,
-    Elementwise,
-)
+from jt_edu.meta import CONSTANT, COUNTERS, SOURCE, Elementwise
 from jt_edu.reindexing import Reindexing
 from jt_edu.settings import current
 
@@ -157,17 +152,19 @@ class Var(Reindexing):
         run((self._node,))
         return self
 
-    def numpy(self) -> np.ndarray[Any, Any]:
-        """Its numbers as a NumPy array that shares this Var's memory; bfloat16, which NumPy lacks, becomes float32."""
+    def numpy(self, copy: bool = False) -> np.ndarray[Any, Any]:
+        """Its numbers, as a read-only view of its memory or as a copy to write to; bfloat16 becomes float32."""
         run((self._node,), "numpy() or item()")
-        data, half = self._node.data, self.dtype == bfloat16
-        if self._node.op is CONSTANT:
-            return np.asarray(data, np.float32 if half else self.dtype.storage)
-        return (data.astype(np.uint32) << 16).view(np.float32) if half else np.asarray(data)
+        data, half, number = self._node.data, self.dtype == bfloat16, self._node.op is CONSTANT
+        if half and not number:
+            data = (data.astype(np.uint32) << 16).view(np.float32)
+        found = np.array(data, np.float32 if half else self.dtype.storage, copy=copy or None).view()
+        found.setflags(write=bool(copy))
+        return found
 
     @property
     def data(self) -> np.ndarray[Any, Any]:
-        """The same as `numpy()`."""
+        """The same as `numpy()`; `x.data = y` is `x.assign(y)`."""
         return self.numpy()
 
     @data.setter
@@ -231,20 +228,22 @@ class Var(Reindexing):
     # assignment: the handle moves
 
     def assign(self, value: Any) -> Var:
-        """Point this handle to another value of the same shape; it is cast to this Var's dtype."""
-        other = as_var(value)
+        """Point this handle to another value of the same shape; under `no_grad`, without history (as `update`)."""
+        return self.update(value) if current().no_grad and self._node.tracked else self._point_to(as_var(value))
+
+    def update(self, value: Any) -> Var:
+        """Assign without history, as optimisers and running statistics do; whether gradients are taken stays."""
+        tracked = self._node.tracked
+        self._point_to(as_var(value).detach())
+        self._node.tracked, self._node.tape = tracked, LEAF
+        return self
+
+    def _point_to(self, other: Var) -> Var:
         if other.shape != self.shape:
             raise ShapeError("assign keeps the shape", f"{other.shape} for a Var of shape {self.shape}", "a new Var")
         name = self.name
         self.node = other.cast(self.dtype).node
         self.name = self.name or name
-        return self
-
-    def update(self, value: Any) -> Var:
-        """Assign without history, as optimisers and running statistics do; whether gradients are taken stays."""
-        tracked = self._node.tracked
-        self.assign(as_var(value).detach())
-        self._node.tracked, self._node.tape = tracked, LEAF
         return self
 
     # gradients

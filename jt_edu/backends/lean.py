@@ -67,12 +67,26 @@ class _Pipeline(compiler.CompilerBase):
         return [compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)]
 
 
-def build(function: Callable[..., None], signature: Any) -> tuple[Callable[..., None], bytes | None]:
-    """Compile; what to call, and what `thaw` makes the same of in another process (None: it cannot)."""
+class _Apart(_Pipeline):
+    """The same, for arrays that do not overlap: without this LLVM takes every store for a change of every input."""
+
+    def define_pipelines(self) -> list[Any]:
+        """The one pipeline there is."""
+        self.state.flags.noalias = True
+        return super().define_pipelines()
+
+
+def build(
+    function: Callable[..., None], signature: Any, apart: bool = False
+) -> tuple[Callable[..., None], bytes | None]:
+    """Compile; what to call, and what `thaw` makes the same of in another process (None: it cannot).
+
+    `apart` promises that no array that is written overlaps another argument.
+    """
     collecting = gc.isenabled()
     gc.disable()  # compiling makes many objects and no cycles to speak of; looking for them takes a fifth of the time
     try:
-        made = _compile(function, signature)
+        made = _compile(function, signature, _Apart if apart else _Pipeline)
     finally:
         if collecting:
             gc.enable()
@@ -84,9 +98,9 @@ def build(function: Callable[..., None], signature: Any) -> tuple[Callable[..., 
     return result.entry_point, None
 
 
-def _compile(function: Callable[..., None], signature: Any) -> Any:
+def _compile(function: Callable[..., None], signature: Any, pipeline: type[_Pipeline]) -> Any:
     try:
-        return numba.njit(signature, pipeline_class=_Pipeline, _nrt=False, **FLAGS)(function)
+        return numba.njit(signature, pipeline_class=pipeline, _nrt=False, **FLAGS)(function)
     except Exception:  # noqa: BLE001 - it allocates, or is wrong, or numba has changed: numba's own way tells
         return numba.njit(signature, **FLAGS)(function)
 

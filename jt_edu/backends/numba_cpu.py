@@ -105,7 +105,7 @@ def _build(source: Source, name: str) -> tuple[Callable[..., None], bytes | None
     function = define(source, name)
     function.__qualname__ = f"kernel_{source.key}"  # the name of its machine code, which must be its own
     try:
-        return lean.build(function, _signature(source))
+        return lean.build(function, _signature(source), source.apart)
     except Exception as error:
         raise KernelError(f"numba compiles {name}", f"{type(error).__name__}: {error}") from error
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu import memory
 from jt_edu.backends import Program
 from jt_edu.backends.disk import Store
 from jt_edu.codegen.source import Parameter, Source
@@ -45,7 +46,7 @@ class PythonBackend:
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         """Memory for an array, filled with anything."""
-        return np.empty(shape, dtype)
+        return memory.pool.empty(shape, dtype)
 
     def launch(
         self, program: Program, arguments: Sequence[Any], span: int, scratch: Sequence[int] = (), align: int = 1

@@ -23,15 +23,17 @@ class Parameter:
 class Source:
     """Python text that defines `kernel(lo, hi, ...)`, and the types of its parameters.
 
-    `lo` and `hi` (int64) bound the outermost loop, so that threads can share the work. Arrays are C-contiguous.
+    `lo` and `hi` (int64) bound the outermost loop, so that threads can share the work. Arrays are C-contiguous. Where
+    they are `apart`, no memory that is written is that of another parameter too: what was read may stay in registers.
     """
 
     text: str
     parameters: tuple[Parameter, ...]  # without lo and hi
     entry: str = field(default="kernel")
+    apart: bool = False
 
     @cached_property
     def key(self) -> str:
         """Two kernels with the same key are the same program."""
-        spelled = self.text + repr([(p.name, p.dtype, p.rank) for p in self.parameters])
+        spelled = self.text + repr([(p.name, p.dtype, p.rank) for p in self.parameters] + [self.entry, self.apart])
         return hashlib.sha256(spelled.encode()).hexdigest()[:24]

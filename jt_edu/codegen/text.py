@@ -15,6 +15,7 @@ never negative, which numba cannot see for itself when a loop does not begin at 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 from jt_edu.codegen.source import Parameter, Source
@@ -71,7 +72,7 @@ class Printer:
         text = "\n".join([*top, f"def kernel({signature}):", body or "    pass", ""])
         shift = len(top) + 1
         return Text(
-            Source(text, tuple(p for p, _ in listed)),
+            Source(text, tuple(p for p, _ in listed), apart=_apart([a for _, a in listed])),
             tuple(a for _, a in listed),
             tuple((number + shift, node) for number, node in self.lines),
         )
@@ -271,6 +272,12 @@ class Printer:
             name = self._new(letter)
             self.parameters[key] = (Parameter(name, dtype.rstrip("_") if rank is not None else dtype, rank), argument)
         return self.parameters[key][0].name
+
+
+def _apart(arguments: list[Argument]) -> bool:
+    """Whether every array that is written is one parameter only: it may be looked at under several shapes."""
+    arrays = Counter(a.node for a in arguments if a.kind in ("in", "out", "scratch"))
+    return all(arrays[a.node] == 1 for a in arguments if a.kind in ("out", "scratch"))
 
 
 def _order(name: str) -> tuple[int, int]:

@@ -3,6 +3,8 @@
 This file is a door: names only.
 """
 
+from typing import TYPE_CHECKING
+
 from jt_edu.data import transform
 from jt_edu.data.cifar import CIFAR10, CIFAR100
 from jt_edu.data.collate import collate, default_collate, default_convert
@@ -26,6 +28,7 @@ from jt_edu.data.sampler import (
 )
 from jt_edu.data.toy import digits, moons, spirals
 from jt_edu.data.workers import WorkerError
+from jt_edu.names import door
 
 __all__ = [
     "ArrayDataset",
@@ -67,3 +70,6 @@ __all__ = [
     "spirals",
     "transform",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = door("jt.data", __all__)

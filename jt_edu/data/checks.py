@@ -1,4 +1,4 @@
-"""Checks: is an argument a whole number, a yes or no, a length of time? The error names the argument and its value."""
+"""Checks of what data is asked, in words of its own; what is the same everywhere stands in ops/arguments.py."""
 
 from __future__ import annotations
 
@@ -8,29 +8,25 @@ from typing import Any
 import numpy as np
 
 from jt_edu.errors import ArgumentError, RangeError
+from jt_edu.ops import arguments
 
 
 def whole(name: str, value: Any, least: int) -> int:
     """A whole number that is not smaller than `least`."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ArgumentError(f"{name} is a whole number from {least}", repr(value))
-    return int(value)
+    return arguments.whole("jt.data", name, value, least)
 
 
 def yes_or_no(name: str, value: Any) -> bool:
     """True or False; 1 and 0 will do."""
-    if not isinstance(value, (bool, int, np.bool_)) or value not in (0, 1):
-        raise ArgumentError(f"{name} is True or False", repr(value))
-    return bool(value)
+    return arguments.yes_or_no("jt.data", name, value)
 
 
 def number(name: str, value: Any, least: float = 0.0, most: float = math.inf) -> float:
     """A finite number from `least` to `most`."""
-    plain = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not plain or not math.isfinite(value) or not least <= value <= most:
-        limits = f"from {least:g}" + (f" to {most:g}" if most < math.inf else "")
-        raise ArgumentError(f"{name} is a number {limits}", repr(value))
-    return float(value)
+    found = float(arguments.number("jt.data", name, value, least, most))
+    if math.isinf(found):
+        raise ArgumentError(f"jt.data takes {name} as a finite number", repr(value))
+    return found
 
 
 def function(name: str, value: Any) -> Any:

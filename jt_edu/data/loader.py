@@ -66,7 +66,7 @@ class DataLoader(Fetching):
         generator: a `jt.Generator`, or a seed, for the order and for all that the dataset draws.
         buffer_size: bytes that batches made ahead of time may take, more or less.
         keep_numpy_array: batches are NumPy arrays, not Vars.
-        pin_memory: only False. Batches lie in ordinary memory, which jt_edu needs no copy from.
+        pin_memory: a wish that is heard and costs nothing: batches lie in ordinary memory, and no copy starts there.
 
     Raises:
         ArgumentError: an argument makes no sense, or contradicts another.
@@ -95,7 +95,7 @@ class DataLoader(Fetching):
         self.persistent_workers = yes_or_no("persistent_workers", persistent_workers)
         self.worker_init_fn = function("worker_init_fn", worker_init_fn)
         self.keep_numpy_array = yes_or_no("keep_numpy_array", keep_numpy_array)
-        _check_pinning(pin_memory)
+        yes_or_no("pin_memory", pin_memory)
         _check_workers(self, prefetch_factor)
         self.sampler, self.batch_sampler = self._samplers(sampler, batch_sampler)
 
@@ -195,13 +195,6 @@ def _none_of(given: dict[str, bool], why: str) -> None:
     extra = [name for name, yes in given.items() if yes]
     if extra:
         raise ArgumentError(why, f"{' and '.join(extra)} as well", f"leave {' and '.join(extra)} out")
-
-
-def _check_pinning(pin_memory: Any) -> None:
-    if yes_or_no("pin_memory", pin_memory):
-        raise ArgumentError(
-            "batches lie in ordinary memory, from where no copy to a device starts", "pin_memory=True", "leave it out"
-        )
 
 
 def _check_workers(loader: DataLoader, prefetch_factor: Any) -> None:

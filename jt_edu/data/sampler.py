@@ -32,7 +32,11 @@ def count_examples(dataset: Any) -> int:
         return int(total)
     if not hasattr(dataset, "__len__"):
         raise ArgumentError("a dataset knows how many examples it has", f"{type(dataset).__name__} without __len__")
-    return len(dataset)
+    try:
+        return len(dataset)
+    except (TypeError, ValueError) as error:  # Python's own words about what __len__ answered
+        asked = f"{type(dataset).__name__} has a length, a whole number from 0"
+        raise ArgumentError(asked, str(error)) from None
 
 
 def as_generator(generator: Any) -> Generator | None:

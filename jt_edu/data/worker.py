@@ -13,6 +13,7 @@ import pickle
 import signal
 import time
 import traceback
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from threading import Thread
@@ -32,7 +33,8 @@ def serve(inbox: Connection, outbox: Connection, number: int, count: int) -> Non
         job, info = _settle_in(inbox, number, count)
         outbox.send_bytes(pickle.dumps(("ready", None)))
     except Exception as error:  # noqa: BLE001 - it is raised again, on the other side
-        outbox.send_bytes(_failure(error))
+        with suppress(OSError):  # nobody may be listening any more
+            outbox.send_bytes(_failure(error))
         return
     orders: SimpleQueue[Any] = SimpleQueue()
     answers: SimpleQueue[bytes] = SimpleQueue()

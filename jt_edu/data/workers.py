@@ -183,9 +183,8 @@ class Crew:
 
     def _bury(self, member: Member) -> NoReturn:
         """This worker does not live any more: say why, as far as it is known."""
-        with suppress(EOFError, OSError):
-            while member.answers.poll():
-                self._read(member, member.answers.recv_bytes())
+        for last in _last_words(member.answers):
+            self._read(member, last)
         member.process.join(GRACE)
         code = member.process.exitcode
         how = "is not heard any more" if code is None else f"ended with exit code {code}"
@@ -240,6 +239,15 @@ def _end(members: list[Member]) -> None:
         for process in alive:
             process.join(max(0.0, deadline - time.monotonic()))
     members.clear()
+
+
+def _last_words(answers: Connection) -> list[bytes]:
+    """What a worker had sent before it ended: an error may be among it."""
+    words = []
+    with suppress(EOFError, OSError):
+        while answers.poll():
+            words.append(answers.recv_bytes())
+    return words
 
 
 def _raise(worker: str, packed: bytes | None, name: str, text: str) -> NoReturn:

@@ -1,5 +1,8 @@
 """nn: layers, losses, and how parameters start. This file is a door: names only."""
 
+from typing import TYPE_CHECKING
+
+from jt_edu.names import door
 from jt_edu.nn import functional, init, utils
 from jt_edu.nn.activation import (
     CELU,
@@ -17,6 +20,14 @@ from jt_edu.nn.activation import (
     Softplus,
     Swish,
     Threshold,
+)
+from jt_edu.nn.adaptive import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d,
+    AdaptiveAvgPool3d,
+    AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d,
 )
 from jt_edu.nn.attention import MultiheadAttention, causal_mask, scaled_dot_product_attention
 from jt_edu.nn.containers import ModuleDict, ParameterDict, ParameterList
@@ -121,8 +132,6 @@ from jt_edu.nn.norm import (
     InstanceNorm1d,
     InstanceNorm2d,
     InstanceNorm3d,
-    batch_norm,
-    instance_norm,
 )
 from jt_edu.nn.packed import PackedSequence, pack_padded_sequence, pack_sequence, pad_packed_sequence, pad_sequence
 from jt_edu.nn.padding import (
@@ -143,12 +152,6 @@ from jt_edu.nn.padding import (
     ZeroPad3d,
 )
 from jt_edu.nn.pool import (
-    AdaptiveAvgPool1d,
-    AdaptiveAvgPool2d,
-    AdaptiveAvgPool3d,
-    AdaptiveMaxPool1d,
-    AdaptiveMaxPool2d,
-    AdaptiveMaxPool3d,
     AvgPool1d,
     AvgPool2d,
     AvgPool3d,
@@ -158,9 +161,6 @@ from jt_edu.nn.pool import (
     MaxPool1d,
     MaxPool2d,
     MaxPool3d,
-    MaxUnpool1d,
-    MaxUnpool2d,
-    MaxUnpool3d,
     Pool,
 )
 from jt_edu.nn.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
@@ -180,8 +180,9 @@ from jt_edu.nn.squash import (
     Softsign,
     Tanh,
     Tanhshrink,
-    softmin,
+    gumbel_softmax,
 )
+from jt_edu.nn.statistics import batch_norm, instance_norm
 from jt_edu.nn.transformer import (
     Transformer,
     TransformerDecoder,
@@ -191,6 +192,7 @@ from jt_edu.nn.transformer import (
     generate_square_subsequent_mask,
     positional_encoding,
 )
+from jt_edu.nn.unpool import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
 from jt_edu.nn.vision import (
     ChannelShuffle,
     PixelShuffle,
@@ -230,7 +232,7 @@ from jt_edu.ops.pool import (
 )
 from jt_edu.ops.products import trilinear
 from jt_edu.ops.sample import affine_grid, grid_sample
-from jt_edu.ops.softmax import cross_entropy_loss, log_softmax, nll_loss, softmax
+from jt_edu.ops.softmax import cross_entropy_loss, log_softmax, nll_loss, softmax, softmin
 from jt_edu.ops.unpool import max_unpool1d, max_unpool2d, max_unpool3d
 
 __all__ = [
@@ -425,6 +427,7 @@ __all__ = [
     "generate_square_subsequent_mask",
     "grid_sample",
     "group_norm",
+    "gumbel_softmax",
     "hinge_embedding_loss",
     "huber_loss",
     "init",
@@ -482,3 +485,6 @@ __all__ = [
     "unfold",
     "utils",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = door("jt.nn", __all__, {"jt.nn.functional": functional.__all__})

@@ -19,17 +19,16 @@ from jt_edu.ops.activation import (
     hardswish,
     leaky_relu,
     mish,
-    prelu,
     relu,
     relu6,
-    rrelu,
     selu,
     silu,
     softplus,
     threshold,
 )
-from jt_edu.ops.arguments import choice, number
+from jt_edu.ops.arguments import choice, number, one_of, yes_or_no
 from jt_edu.ops.create import zeros
+from jt_edu.ops.gates import prelu, rrelu
 from jt_edu.var import Var
 
 
@@ -47,6 +46,18 @@ class Activation(Module):
         return ", ".join(f"{name}={value!r}" for name, value in shown if name != "is_train")
 
 
+class InPlace(Activation):
+    """An activation that PyTorch may compute in place. Here nothing is overwritten: the wish changes nothing.
+
+    Example:
+        >>> jt.nn.ReLU(inplace=True)
+        ReLU()
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        yes_or_no(type(self).__name__, "inplace", inplace)
+
+
 def setting(layer: Activation, name: str, value: Any) -> float:
     """A number that a layer is made with.
 
@@ -57,7 +68,7 @@ def setting(layer: Activation, name: str, value: Any) -> float:
     return float(number(type(layer).__name__, name, value))
 
 
-class ReLU(Activation):
+class ReLU(InPlace):
     """max(x, 0).
 
     Example:
@@ -70,7 +81,7 @@ class ReLU(Activation):
         return relu(x)
 
 
-class ReLU6(Activation):
+class ReLU6(InPlace):
     """min(max(x, 0), 6).
 
     Example:
@@ -83,20 +94,25 @@ class ReLU6(Activation):
         return relu6(x)
 
 
-class LeakyReLU(Activation):
+class LeakyReLU(InPlace):
     """x where it is positive, scale * x elsewhere.
 
     Args:
-        scale: the slope on the left.
-        negative_slope: PyTorch's name of the same number.
+        scale: the slope on the left, 0.01 by default.
+        inplace: costs nothing here, see `InPlace`.
+        negative_slope: PyTorch's name of `scale`.
 
     Example:
         >>> LeakyReLU(0.5)(jt.array([-1.0, 2.0])).numpy()
         array([-0.5,  2. ], dtype=float32)
     """
 
-    def __init__(self, scale: float = 0.01, *, negative_slope: float | None = None) -> None:
-        self.scale = setting(self, "scale", scale if negative_slope is None else negative_slope)
+    def __init__(
+        self, scale: float | None = None, inplace: bool = False, *, negative_slope: float | None = None
+    ) -> None:
+        super().__init__(inplace)
+        slope = one_of("LeakyReLU", 0.01, scale=scale, negative_slope=negative_slope)
+        self.scale = setting(self, "negative_slope", slope)
 
     def execute(self, x: Any) -> Var:
         """x or scale * x."""
@@ -108,7 +124,7 @@ class PReLU(Module):
 
     Args:
         num_parameters: 1, or as many as there are channels (axis 1).
-        init_: the slope to begin with.
+        init_: the slope to begin with, 0.25 by default.
         init: PyTorch's name of the same number.
 
     Source: He et al. 2015 (arXiv:1502.01852).
@@ -118,9 +134,10 @@ class PReLU(Module):
         array([-0.25,  2.  ], dtype=float32)
     """
 
-    def __init__(self, num_parameters: int = 1, init_: float = 0.25, *, init: float | None = None) -> None:
+    def __init__(self, num_parameters: int = 1, init_: float | None = None, *, init: float | None = None) -> None:
         self.num_parameters = count("num_parameters", num_parameters)
-        self.weight = constant_(zeros(num_parameters), number("PReLU", "init", init_ if init is None else init))
+        slope = number("PReLU", "init", one_of("PReLU", 0.25, init_=init_, init=init))
+        self.weight = constant_(zeros(self.num_parameters), slope)
 
     def execute(self, x: Any) -> Var:
         """x or weight * x."""
@@ -131,7 +148,7 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
-class RReLU(Activation):
+class RReLU(InPlace):
     """x where it is positive; elsewhere x times a slope that is drawn anew for each number while training.
 
     Outside of training the slope is (lower + upper) / 2.
@@ -146,7 +163,8 @@ class RReLU(Activation):
         array([-0.5], dtype=float32)
     """
 
-    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3) -> None:
+    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3, inplace: bool = False) -> None:
+        super().__init__(inplace)
         self.lower, self.upper = setting(self, "lower", lower), setting(self, "upper", upper)
         if not self.lower <= self.upper:
             raise ArgumentError("RReLU draws slopes from lower to upper", f"lower {lower}, upper {upper}")
@@ -156,7 +174,7 @@ class RReLU(Activation):
         return rrelu(x, self.lower, self.upper, self.is_train)
 
 
-class ELU(Activation):
+class ELU(InPlace):
     """x where it is positive, alpha * (exp(x) - 1) elsewhere.
 
     Source: Clevert et al. 2015 (arXiv:1511.07289).
@@ -166,7 +184,8 @@ class ELU(Activation):
         array([-1.,  2.], dtype=float32)
     """
 
-    def __init__(self, alpha: float = 1.0) -> None:
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__(inplace)
         self.alpha = setting(self, "alpha", alpha)
 
     def execute(self, x: Any) -> Var:
@@ -174,7 +193,7 @@ class ELU(Activation):
         return elu(x, self.alpha)
 
 
-class CELU(Activation):
+class CELU(InPlace):
     """x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere: without a corner for any alpha.
 
     Source: Barron 2017 (arXiv:1704.07483).
@@ -184,7 +203,8 @@ class CELU(Activation):
         array([-2.,  2.], dtype=float32)
     """
 
-    def __init__(self, alpha: float = 1.0) -> None:
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__(inplace)
         self.alpha = setting(self, "alpha", alpha)
         if self.alpha == 0:
             raise ArgumentError("CELU divides by alpha", repr(alpha))
@@ -194,7 +214,7 @@ class CELU(Activation):
         return celu(x, self.alpha)
 
 
-class SELU(Activation):
+class SELU(InPlace):
     """A scaled ELU that gives numbers mean 0 and variance 1 by itself, layer after layer.
 
     Source: Klambauer et al. 2017 (arXiv:1706.02515).
@@ -227,7 +247,7 @@ class GELU(Activation):
         return gelu(x, self.approximate)
 
 
-class SiLU(Activation):
+class SiLU(InPlace):
     """x * sigmoid(x).
 
     Source: Elfwing et al. 2017 (arXiv:1702.03118).
@@ -245,7 +265,7 @@ class SiLU(Activation):
 Swish = SiLU
 
 
-class Mish(Activation):
+class Mish(InPlace):
     """x * tanh(log(1 + exp(x))).
 
     Source: Misra 2019 (arXiv:1908.08681).
@@ -260,7 +280,7 @@ class Mish(Activation):
         return mish(x)
 
 
-class Hardswish(Activation):
+class Hardswish(InPlace):
     """x * min(max(x + 3, 0), 6) / 6: a SiLU of straight lines and one parabola.
 
     Source: Howard et al. 2019 (arXiv:1905.02244).
@@ -297,7 +317,7 @@ class Softplus(Activation):
         return softplus(x, self.beta, self.threshold)
 
 
-class Threshold(Activation):
+class Threshold(InPlace):
     """x where it is above the threshold, `value` elsewhere.
 
     Example:
@@ -305,7 +325,8 @@ class Threshold(Activation):
         array([-7.,  2.], dtype=float32)
     """
 
-    def __init__(self, threshold: float, value: float) -> None:
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
+        super().__init__(inplace)
         self.threshold, self.value = setting(self, "threshold", threshold), setting(self, "value", value)
 
     def execute(self, x: Any) -> Var:

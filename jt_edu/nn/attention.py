@@ -15,15 +15,14 @@ import math
 from typing import Any
 
 from jt_edu import functions as f
-from jt_edu.dtypes import bool_, int64
+from jt_edu.dtypes import bool_
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
-from jt_edu.graph import Node
-from jt_edu.meta import COUNTERS
 from jt_edu.nn.dropout import dropout
 from jt_edu.nn.linear import Linear, count, linear
 from jt_edu.nn.module import Module
 from jt_edu.nn.start import constant_, xavier_gauss_, xavier_uniform_
-from jt_edu.ops.create import zeros
+from jt_edu.ops.arguments import number, whole, yes_or_no
+from jt_edu.ops.create import index, zeros
 from jt_edu.ops.matmul import matmul
 from jt_edu.ops.reduce import finite, max, mean, sum
 from jt_edu.ops.stacks import concat
@@ -99,8 +98,8 @@ def causal_mask(queries: int, keys: int) -> Var:
         array([[ True, False, False],
                [ True,  True, False]])
     """
-    row, column = (Var._of(Node(COUNTERS[axis], (), (queries, keys), int64)) for axis in (0, 1))
-    return column <= row
+    shape = (whole("causal_mask", "queries", queries, 0), whole("causal_mask", "keys", keys, 0))
+    return index(shape, 1) <= index(shape, 0)
 
 
 def _mask(name: str, mask: Any, shape: tuple[int, ...]) -> Var:
@@ -120,8 +119,8 @@ def _weights(scores: Var, masks: list[Var]) -> Var:
     """Softmax over the keys that are not forbidden; 0 where all are."""
     for m in masks:
         scores = m.apply(f.SELECT, scores, as_var(-math.inf, scores.dtype)) if m.dtype is bool_ else scores + m
-    ahead = (scores - finite(max(scores, -1, keepdims=True).detach())).apply(f.EXP) if scores.shape[-1] else scores
-    total = sum(ahead, -1, keepdims=True)
+    ahead = (scores - finite(max(scores, -1, keepdim=True).detach())).apply(f.EXP) if scores.shape[-1] else scores
+    total = sum(ahead, -1, keepdim=True)
     return ahead * (1.0 / total.where_not(total == 0, 1))
 
 
@@ -152,9 +151,10 @@ class MultiheadAttention(Module):
         self.embed_dim, self.num_heads = count("embed_dim", embed_dim), count("num_heads", num_heads)
         if embed_dim % num_heads:
             raise ArgumentError(f"embed_dim is a multiple of num_heads, {num_heads}", repr(embed_dim))
-        if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
-            raise ArgumentError("dropout forgets with a probability from 0 to 1", repr(dropout))
-        self.dropout, self.add_zero_attn, self.batch_first = float(dropout), bool(add_zero_attn), bool(batch_first)
+        name = "MultiheadAttention"
+        self.dropout = float(number(name, "dropout", dropout, 0, 1))
+        self.add_zero_attn = yes_or_no(name, "add_zero_attn", add_zero_attn)
+        self.batch_first = yes_or_no(name, "batch_first", batch_first)
         self.kdim = embed_dim if kdim is None else count("kdim", kdim)
         self.vdim = embed_dim if vdim is None else count("vdim", vdim)
         if self.kdim == self.vdim == embed_dim:
@@ -185,6 +185,8 @@ class MultiheadAttention(Module):
             is_causal: query i looks at keys 0 to i only.
         """
         q, k, v = (as_var(x) for x in (query, key, value))
+        name = "MultiheadAttention"
+        need_weights, is_causal = yes_or_no(name, "need_weights", need_weights), yes_or_no(name, "is_causal", is_causal)
         single = q.ndim == 2
         q, k, v = (x.unsqueeze(1) if single else x.transpose(0, 1) if self.batch_first and x.ndim == 3 else x
                    for x in (q, k, v))  # fmt: skip

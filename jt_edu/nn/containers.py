@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from jt_edu.errors import ArgumentError
+from jt_edu.errors import ArgumentError, UnknownKeyError
 from jt_edu.nn.module import Module, Parameter
 from jt_edu.nn.sequential import Row, named
 from jt_edu.var import Var
@@ -35,8 +35,12 @@ class Names(Module):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._parts:
-            raise ArgumentError(f"a {type(self).__name__} of {', '.join(self._parts) or 'nothing'}", repr(name))
+            raise UnknownKeyError(f"a {type(self).__name__} of {', '.join(self._parts) or 'nothing'}", repr(name))
         return self._parts[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The part of this name, or the default."""
+        return self._parts.get(name, default)
 
     def __setitem__(self, name: str, part: Any) -> None:
         self._parts[named(name)] = self._checked(part)
@@ -59,8 +63,10 @@ class Names(Module):
         for name, part in pairs:
             self[name] = part
 
-    def pop(self, name: str) -> Any:
-        """Take one out. Returns it."""
+    def pop(self, name: str, *default: Any) -> Any:
+        """Take one out. Returns it, or the default if there is none of this name."""
+        if default and name not in self._parts:
+            return default[0]
         part = self[name]
         del self._parts[name]
         return part
@@ -91,6 +97,9 @@ class ModuleDict(Names):
         (2, 3)
     """
 
+    def __init__(self, modules: Any = None) -> None:
+        super().__init__(modules)
+
     def add_module(self, name: Any, module: Any) -> None:
         """The same as `heads[name] = module`."""
         self[name] = module
@@ -105,6 +114,9 @@ class ParameterDict(Names):
         >>> ParameterDict({"a": jt.ones(2)}).parameters()
         [jt.Var([1., 1.], dtype=float32)]
     """
+
+    def __init__(self, parameters: Any = None) -> None:
+        super().__init__(parameters)
 
     def _checked(self, part: Any) -> Var:
         return as_parameter(part)
@@ -123,8 +135,8 @@ class ParameterList(Row):
 
     what = "parameters"
 
-    def __init__(self, parameters: Iterable[Any] | None = None) -> None:
-        super().__init__([] if parameters is None else list(parameters))
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
+        super().__init__([] if values is None else list(values))
 
     def _checked(self, part: Any) -> Var:
         return as_parameter(part)

@@ -65,8 +65,31 @@ class Windowed(Module):
         return text if self.padding_mode == "zeros" else f"{text}, padding_mode={self.padding_mode}"
 
 
-class Conv(Windowed):
-    """Two-dimensional convolution: (n, c, h, w) -> (n, o, h', w').
+class _Convolution(Windowed):
+    """Convolution of so many directions as a subclass says."""
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
+        dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros",
+    ) -> None:  # fmt: skip
+        channels = (in_channels, out_channels)
+        self._begin(channels, kernel_size, stride, padding, dilation, groups, padding_mode, PADDING_MODES)
+        self._draw(out_channels, in_channels // groups, bias)
+
+    def execute(self, x: Any) -> Var:
+        """(n, c, lengths...) -> (n, o, lengths'...)."""
+        image: Var = as_var(x)
+        if image.ndim == self.ways + 1:  # a single image
+            return self.execute(image.unsqueeze(0)).squeeze(0)
+        padding: Any = self.padding
+        if self.padding_mode != "zeros" and image.ndim == self.ways + 2:
+            around = borders(padding, self.kernel_size, self.stride, self.dilation)
+            image, padding = pad(image, [n for sides in reversed(around) for n in sides], self.padding_mode), 0
+        return convolution(self.ways, image, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+
+class Conv2d(_Convolution):
+    """Two-dimensional convolution: (n, c, h, w) -> (n, o, h', w'); without n for a single image.
 
         h' = (h + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
 
@@ -81,33 +104,18 @@ class Conv(Windowed):
         padding_mode: what the border shows: "zeros", "reflect", "replicate" or "circular".
 
     Example:
-        >>> Conv(3, 8, 3, stride=2, padding=1)(jt.ones(2, 3, 8, 8)).shape
+        >>> Conv2d(3, 8, 3, stride=2, padding=1)(jt.ones(2, 3, 8, 8)).shape
         (2, 8, 4, 4)
     """
 
-    def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
-        dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros",
-    ) -> None:  # fmt: skip
-        channels = (in_channels, out_channels)
-        self._begin(channels, kernel_size, stride, padding, dilation, groups, padding_mode, PADDING_MODES)
-        self._draw(out_channels, in_channels // groups, bias)
-
-    def execute(self, x: Any) -> Var:
-        """(n, c, lengths...) -> (n, o, lengths'...)."""
-        image: Var = as_var(x)
-        padding: Any = self.padding
-        if self.padding_mode != "zeros" and image.ndim == self.ways + 2:
-            around = borders(padding, self.kernel_size, self.stride, self.dilation)
-            image, padding = pad(image, [n for sides in reversed(around) for n in sides], self.padding_mode), 0
-        return convolution(self.ways, image, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+    ways = 2
 
 
-Conv2d = Conv
+Conv = Conv2d  # Jittor's name
 
 
-class Conv1d(Conv):
-    """One-dimensional convolution: (n, c, w) -> (n, o, w'). Arguments as in `Conv`.
+class Conv1d(_Convolution):
+    """One-dimensional convolution: (n, c, w) -> (n, o, w'). Arguments as in `Conv2d`.
 
     Example:
         >>> Conv1d(2, 4, 3, padding="same")(jt.ones(1, 2, 5)).shape
@@ -117,8 +125,8 @@ class Conv1d(Conv):
     ways = 1
 
 
-class Conv3d(Conv):
-    """Three-dimensional convolution: (n, c, d, h, w) -> (n, o, d', h', w'). Arguments as in `Conv`.
+class Conv3d(_Convolution):
+    """Three-dimensional convolution: (n, c, d, h, w) -> (n, o, d', h', w'). Arguments as in `Conv2d`.
 
     Example:
         >>> Conv3d(1, 2, (1, 2, 3))(jt.ones(1, 1, 3, 3, 3)).shape
@@ -128,25 +136,8 @@ class Conv3d(Conv):
     ways = 3
 
 
-class ConvTranspose(Windowed):
-    """Transposed convolution: (n, c, h, w) -> (n, o, h', w'), larger where `Conv` makes smaller.
-
-        h' = (h - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1
-
-    Weight and bias are drawn from U(-1/sqrt(fan), 1/sqrt(fan)), fan = o / groups * kernel area.
-
-    Args:
-        in_channels, out_channels: c and o.
-        kernel_size, stride, padding, dilation: one number, or one for each direction.
-        output_padding: rows added at the end, less than stride or dilation.
-        groups: c and o are split into so many groups that do not see each other.
-        bias: whether a number is added to each output channel.
-        padding_mode: "zeros", and nothing else.
-
-    Example:
-        >>> ConvTranspose(8, 3, 2, stride=2)(jt.ones(1, 8, 4, 4)).shape
-        (1, 3, 8, 8)
-    """
+class _Transposed(Windowed):
+    """Transposed convolution of so many directions as a subclass says."""
 
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
@@ -160,6 +151,8 @@ class ConvTranspose(Windowed):
     def execute(self, x: Any, output_size: Any = None) -> Var:
         """(n, c, lengths...) -> (n, o, lengths'...); `output_size` says which lengths', in place of output_padding."""
         image, more = as_var(x), self.output_padding
+        if image.ndim == self.ways + 1:  # a single image
+            return self.execute(image.unsqueeze(0), output_size).squeeze(0)
         if output_size is not None:
             more = self._missing(image, each_way("output_size", output_size, self.ways, 1))
         return transposed(
@@ -180,11 +173,34 @@ class ConvTranspose(Windowed):
         return tuple(m - n for n, m in zip(least, wanted, strict=True))
 
 
-ConvTranspose2d = ConvTranspose
+class ConvTranspose2d(_Transposed):
+    """Transposed convolution: (n, c, h, w) -> (n, o, h', w'), larger where `Conv2d` makes smaller.
+
+        h' = (h - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1
+
+    Weight and bias are drawn from U(-1/sqrt(fan), 1/sqrt(fan)), fan = o / groups * kernel area.
+
+    Args:
+        in_channels, out_channels: c and o.
+        kernel_size, stride, padding, dilation: one number, or one for each direction.
+        output_padding: rows added at the end, less than stride or dilation.
+        groups: c and o are split into so many groups that do not see each other.
+        bias: whether a number is added to each output channel.
+        padding_mode: "zeros", and nothing else.
+
+    Example:
+        >>> ConvTranspose2d(8, 3, 2, stride=2)(jt.ones(1, 8, 4, 4)).shape
+        (1, 3, 8, 8)
+    """
+
+    ways = 2
 
 
-class ConvTranspose1d(ConvTranspose):
-    """Transposed convolution of one direction: (n, c, w) -> (n, o, w'). Arguments as in `ConvTranspose`.
+ConvTranspose = ConvTranspose2d  # Jittor's name
+
+
+class ConvTranspose1d(_Transposed):
+    """Transposed convolution of one direction: (n, c, w) -> (n, o, w'). Arguments as in `ConvTranspose2d`.
 
     Example:
         >>> ConvTranspose1d(2, 1, 3)(jt.ones(1, 2, 5)).shape
@@ -194,8 +210,8 @@ class ConvTranspose1d(ConvTranspose):
     ways = 1
 
 
-class ConvTranspose3d(ConvTranspose):
-    """Transposed convolution of three directions: (n, c, d, h, w) -> (n, o, d', h', w'). As `ConvTranspose`.
+class ConvTranspose3d(_Transposed):
+    """Transposed convolution of three directions: (n, c, d, h, w) -> (n, o, d', h', w'). As `ConvTranspose2d`.
 
     Example:
         >>> ConvTranspose3d(1, 2, 2, stride=2)(jt.ones(1, 1, 2, 2, 2)).shape

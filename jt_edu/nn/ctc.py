@@ -30,7 +30,8 @@ from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.graph import Node
 from jt_edu.index import load
 from jt_edu.meta import COUNTERS, in_range
-from jt_edu.nn.loss import Loss, check_reduction
+from jt_edu.nn.loss import REDUCTIONS, Loss
+from jt_edu.ops.arguments import choice
 from jt_edu.ops.elementwise import clamp
 from jt_edu.ops.reduce import mean, sum
 from jt_edu.template import template
@@ -65,7 +66,7 @@ def ctc_loss(
         >>> ctc_loss(even, jt.array([[1]]), [2], [1]).numpy().round(3)  # -log(3 / 4): all but "no letter"
         np.float32(0.288)
     """
-    check_reduction(reduction)
+    choice("ctc_loss", "reduction", reduction, REDUCTIONS)
     scores, letters, moments, counts = _arguments(log_probs, targets, input_lengths, target_lengths)
     if not isinstance(blank, int) or not 0 <= blank < scores.shape[2]:
         raise ArgumentError(f"blank is one of {scores.shape[2]} classes", repr(blank), "0")
@@ -94,7 +95,7 @@ def _surprise(scores: Var, letters: Var, moments: Var, counts: Var, blank: int) 
     for now in range(1, t):
         alpha = (_step(alpha, skips) + said[now]).where_not((moments <= now).unsqueeze(1), alpha)
     ends = alpha.where_not((place != 2 * counts.unsqueeze(1)) & (place != 2 * counts.unsqueeze(1) - 1), NEVER)
-    top = ends.max(1, keepdims=True).detach()
+    top = ends.max(1, keepdim=True).detach()
     return -(sum((ends - top).apply(f.EXP), 1).apply(f.LOG) + top.squeeze(1))
 
 

@@ -16,7 +16,9 @@ from jt_edu.build import broadcast_shape
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.nn.loss import Loss, reduce_loss
 from jt_edu.nn.module import Module
+from jt_edu.ops.arguments import number, whole, yes_or_no
 from jt_edu.ops.elementwise import clamp
+from jt_edu.ops.numbers import widened
 from jt_edu.ops.reduce import norm, sum
 from jt_edu.ops.view import axis_of
 from jt_edu.var import Var, as_var
@@ -44,8 +46,14 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Var:
     shape = broadcast_shape("cosine_similarity", a.shape, b.shape)
     a, b = a.broadcast_to(shape), b.broadcast_to(shape)
     axis = axis_of("cosine_similarity", dim, len(shape))
-    lengths = [clamp(norm(v, 2, axis), eps) for v in (a, b)]
-    return sum(a * b, axis) / (lengths[0] * lengths[1])
+    least = number("cosine_similarity", "eps", eps)
+    return sum(_shortened(a, axis, least) * _shortened(b, axis, least), axis).cast(a.dtype)
+
+
+def _shortened(v: Var, axis: int, least: float) -> Var:
+    """Vectors of length 1, but none is divided by less than `least`; no product overflows on the way."""
+    wide = widened(v)
+    return wide / clamp(norm(wide, 2, axis, True), least)
 
 
 def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Var:
@@ -66,7 +74,7 @@ def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepd
         array([5.], dtype=float32)
     """
     a, b = _floats("pairwise_distance", x1, x2)
-    away = a - b + eps
+    away = a - b + number("pairwise_distance", "eps", eps)
     if not away.ndim:
         raise ShapeError("pairwise_distance is taken over the last axis", f"shapes {a.shape} and {b.shape}")
     return norm(away, p, -1, keepdim)
@@ -105,7 +113,8 @@ def cosine_embedding_loss(x1: Any, x2: Any, target: Any, margin: float = 0.0, re
     tiny = 1e-12
     squares = (sum(a * a, -1) + tiny) * (sum(b * b, -1) + tiny)
     cos = sum(a * b, -1) / squares.apply(f.SQRT)
-    return reduce_loss((1 - cos).keep_where(y == 1) + clamp(cos - margin, 0).keep_where(y == -1), reduction)
+    apart = number("cosine_embedding_loss", "margin", margin)
+    return reduce_loss((1 - cos).keep_where(y == 1) + clamp(cos - apart, 0).keep_where(y == -1), reduction)
 
 
 def triplet_margin_loss(
@@ -149,17 +158,16 @@ def triplet_margin_with_distance_loss(
         >>> triplet_margin_with_distance_loss(x, y, z, distance_function=city).item()
         1.0
     """
-    if not margin > 0:
-        raise ArgumentError("a triplet is a margin apart, which is positive", repr(margin))
+    apart = number("triplet_margin_loss", "margin", margin, 0, above=True)
     a, near, far = _floats("triplet_margin_loss", anchor, positive, negative)
     if not a.ndim == near.ndim == far.ndim:
         found = f"shapes {a.shape}, {near.shape} and {far.shape}"
         raise ShapeError("a triplet is three Vars of equally many axes", found)
     distance = pairwise_distance if distance_function is None else distance_function
-    apart = distance(a, far)
-    if swap:
-        apart = apart.apply(f.MINIMUM, distance(near, far))
-    return reduce_loss(clamp(distance(a, near) - apart + margin, 0), reduction)
+    away = distance(a, far)
+    if yes_or_no("triplet_margin_loss", "swap", swap):
+        away = away.apply(f.MINIMUM, distance(near, far))
+    return reduce_loss(clamp(distance(a, near) - away + apart, 0), reduction)
 
 
 class CosineSimilarity(Module):
@@ -171,7 +179,8 @@ class CosineSimilarity(Module):
     """
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
-        self.dim, self.eps = dim, float(eps)
+        self.dim = whole("CosineSimilarity", "dim", dim)
+        self.eps = float(number("CosineSimilarity", "eps", eps))
 
     def execute(self, x1: Any, x2: Any) -> Var:
         """Two Vars -> one cosine for each pair of vectors."""
@@ -187,7 +196,9 @@ class PairwiseDistance(Module):
     """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
-        self.p, self.eps, self.keepdim = p, float(eps), bool(keepdim)
+        name = "PairwiseDistance"
+        self.p, self.eps = number(name, "p", p), float(number(name, "eps", eps))
+        self.keepdim = yes_or_no(name, "keepdim", keepdim)
 
     def execute(self, x1: Any, x2: Any) -> Var:
         """Two Vars -> one distance for each pair of vectors."""
@@ -204,7 +215,7 @@ class CosineEmbeddingLoss(Loss):
 
     def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
         super().__init__(reduction)
-        self.margin = float(margin)
+        self.margin = float(number("CosineEmbeddingLoss", "margin", margin))
 
     def execute(self, x1: Any, x2: Any, target: Any) -> Var:
         """Pairs of vectors, and whether they belong together -> one number."""
@@ -223,9 +234,9 @@ class TripletMarginLoss(Loss):
         self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False, reduction: str = "mean"
     ) -> None:
         super().__init__(reduction)
-        if not margin > 0:
-            raise ArgumentError("a triplet is a margin apart, which is positive", repr(margin))
-        self.margin, self.p, self.eps, self.swap = float(margin), p, float(eps), bool(swap)
+        name = "TripletMarginLoss"
+        self.margin = float(number(name, "margin", margin, 0, above=True))
+        self.p, self.eps, self.swap = p, float(number(name, "eps", eps)), yes_or_no(name, "swap", swap)
 
     def execute(self, anchor: Any, positive: Any, negative: Any) -> Var:
         """Three Vars of vectors -> one number."""
@@ -247,10 +258,12 @@ class TripletMarginWithDistanceLoss(Loss):
         reduction: str = "mean",
     ) -> None:  # fmt: skip
         super().__init__(reduction)
-        if not margin > 0:
-            raise ArgumentError("a triplet is a margin apart, which is positive", repr(margin))
+        name = "TripletMarginWithDistanceLoss"
+        if not (distance_function is None or callable(distance_function)):
+            raise ArgumentError(f"{name} takes distance_function as a function", repr(distance_function))
         self.distance_function = pairwise_distance if distance_function is None else distance_function
-        self.margin, self.swap = float(margin), bool(swap)
+        self.margin = float(number(name, "margin", margin, 0, above=True))
+        self.swap = yes_or_no(name, "swap", swap)
 
     def execute(self, anchor: Any, positive: Any, negative: Any) -> Var:
         """Three Vars of vectors -> one number."""

@@ -5,17 +5,19 @@ Source: Srivastava et al. 2014, "Dropout: a simple way to prevent neural network
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.errors import ShapeError
 from jt_edu.nn.module import Module
+from jt_edu.ops.arguments import number, one_of, yes_or_no
 from jt_edu.random import random
 from jt_edu.var import Var, as_var
 
 LOW = -1.7580993408473766  # what selu answers for the smallest numbers: -scale * alpha
 
 
-def dropout(x: Any, p: float = 0.5, is_train: bool = True, *, training: bool | None = None) -> Var:
+def dropout(x: Any, p: float = 0.5, is_train: bool | None = None, *, training: bool | None = None) -> Var:
     """Each number becomes 0 with probability p; the others are multiplied by 1 / (1 - p), so that the mean stays.
 
     Which ones is drawn anew at each call, from the generator of `jt.set_global_seed`. With `is_train=False`, x itself.
@@ -23,7 +25,7 @@ def dropout(x: Any, p: float = 0.5, is_train: bool = True, *, training: bool | N
     Args:
         x: any shape.
         p: how likely a number is forgotten.
-        is_train: False answers x itself.
+        is_train: False answers x itself; True by default.
         training: PyTorch's name of is_train.
 
     Raises:
@@ -34,20 +36,20 @@ def dropout(x: Any, p: float = 0.5, is_train: bool = True, *, training: bool | N
         (array([0., 0.], dtype=float32), array([1., 1.], dtype=float32))
     """
     v = as_var(x)
-    return _forget(v, p, v.shape) if _active(p, is_train, training) else v
+    return _forget(v, p, v.shape) if _active("dropout", p, is_train, training) else v
 
 
-def dropout1d(x: Any, p: float = 0.5, is_train: bool = True, *, training: bool | None = None) -> Var:
+def dropout1d(x: Any, p: float = 0.5, is_train: bool | None = None, *, training: bool | None = None) -> Var:
     """Whole channels of (n, c, l) or (c, l) become 0 with probability p; arguments as in `dropout`.
 
     Example:
         >>> dropout1d(jt.ones(1, 3, 2), p=1.0).numpy().max()
         np.float32(0.0)
     """
-    return _channels("dropout1d", x, p, _active(p, is_train, training), (2, 3), 2)
+    return _channels("dropout1d", x, p, _active("dropout1d", p, is_train, training), (2, 3), 2)
 
 
-def dropout2d(x: Any, p: float = 0.5, is_train: bool = True, *, training: bool | None = None) -> Var:
+def dropout2d(x: Any, p: float = 0.5, is_train: bool | None = None, *, training: bool | None = None) -> Var:
     """Whole channels of (n, c, h, w) become 0 with probability p; arguments as in `dropout`.
 
     Pixels that are neighbours are alike, so that forgetting one of them forgets nothing. (n, c, l) and (n, c) will do.
@@ -58,25 +60,25 @@ def dropout2d(x: Any, p: float = 0.5, is_train: bool = True, *, training: bool |
         >>> dropout2d(jt.ones(1, 3, 2, 2), p=1.0).numpy().max()
         np.float32(0.0)
     """
-    return _channels("dropout2d", x, p, _active(p, is_train, training), (2, 3, 4), 0)
+    return _channels("dropout2d", x, p, _active("dropout2d", p, is_train, training), (2, 3, 4), 0)
 
 
-def dropout3d(x: Any, p: float = 0.5, is_train: bool = True, *, training: bool | None = None) -> Var:
+def dropout3d(x: Any, p: float = 0.5, is_train: bool | None = None, *, training: bool | None = None) -> Var:
     """Whole channels of (n, c, d, h, w) or (c, d, h, w) become 0 with probability p; arguments as in `dropout`.
 
     Example:
         >>> dropout3d(jt.ones(1, 3, 2, 2, 2), p=1.0).numpy().max()
         np.float32(0.0)
     """
-    return _channels("dropout3d", x, p, _active(p, is_train, training), (4, 5), 4)
+    return _channels("dropout3d", x, p, _active("dropout3d", p, is_train, training), (4, 5), 4)
 
 
-def alpha_dropout(x: Any, p: float = 0.5, is_train: bool = True, *, training: bool | None = None) -> Var:
+def alpha_dropout(x: Any, p: float = 0.5, is_train: bool | None = None, *, training: bool | None = None) -> Var:
     """Dropout for networks of `selu`: mean 0 and variance 1 stay what they are.
 
         (x or low) * a + b,    low = -1.758...,    a = 1 / sqrt((1 - p) * (1 + p * low**2)),    b = -a * p * low
 
-    Arguments as in `dropout`.
+    Arguments as in `dropout`, but nothing is forgotten by default, as in PyTorch: say `training=True`.
 
     Source: Klambauer et al. 2017 (arXiv:1706.02515).
 
@@ -85,11 +87,11 @@ def alpha_dropout(x: Any, p: float = 0.5, is_train: bool = True, *, training: bo
         array([1., 1.], dtype=float32)
     """
     v = as_var(x)
-    return _to_low(v, p, v.shape) if _active(p, is_train, training) else v
+    return _to_low(v, p, v.shape) if _active("alpha_dropout", p, is_train, training, usual=False) else v
 
 
-def feature_alpha_dropout(x: Any, p: float = 0.5, is_train: bool = True, *, training: bool | None = None) -> Var:
-    """`alpha_dropout` of whole channels of (n, c, ...).
+def feature_alpha_dropout(x: Any, p: float = 0.5, is_train: bool | None = None, *, training: bool | None = None) -> Var:
+    """`alpha_dropout` of whole channels of (n, c, ...); arguments as there.
 
     Example:
         >>> feature_alpha_dropout(jt.ones(1, 2, 3), is_train=False).shape
@@ -98,18 +100,15 @@ def feature_alpha_dropout(x: Any, p: float = 0.5, is_train: bool = True, *, trai
     v = as_var(x)
     if v.ndim < 2:
         raise ShapeError("feature_alpha_dropout takes (n, c, ...)", f"shape {v.shape}")
-    return _to_low(v, p, v.shape[:2] + (1,) * (v.ndim - 2)) if _active(p, is_train, training) else v
+    active = _active("feature_alpha_dropout", p, is_train, training, usual=False)
+    return _to_low(v, p, v.shape[:2] + (1,) * (v.ndim - 2)) if active else v
 
 
-def _active(p: Any, is_train: bool, training: bool | None) -> bool:
+def _active(name: str, p: Any, is_train: Any, training: Any, usual: bool = True) -> bool:
     """Whether anything is forgotten at all."""
-    _check(p)
-    return bool(is_train if training is None else training) and p > 0
-
-
-def _check(p: Any) -> None:
-    if isinstance(p, bool) or not isinstance(p, (int, float)) or not 0 <= p <= 1:
-        raise ArgumentError("dropout forgets with a probability p from 0 to 1", repr(p))
+    number(name, "p", p, 0, 1)
+    wanted = one_of(name, usual, is_train=is_train, training=training)
+    return yes_or_no(name, "training", wanted) and p > 0
 
 
 def _gone(p: float, box: tuple[int, ...]) -> Var:
@@ -138,19 +137,14 @@ def _channels(name: str, x: Any, p: float, active: bool, ranks: tuple[int, ...],
     return _forget(v, p, v.shape[:kept] + (1,) * (v.ndim - kept)) if active else v
 
 
-class Dropout(Module):
-    """While training, each number becomes 0 with probability p and is multiplied by 1 / (1 - p) otherwise.
+class _Forgetful(Module):
+    """What all layers of dropout share: p, and when they forget. How, a subclass says."""
 
-    Example:
-        >>> Dropout(0.5).eval()(jt.ones(2)).numpy()
-        array([1., 1.], dtype=float32)
-    """
+    forget: Callable[..., Var]
 
-    forget = staticmethod(dropout)
-
-    def __init__(self, p: float = 0.5) -> None:
-        _check(p)
-        self.p = p
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        self.p = number(type(self).__name__, "p", p, 0, 1)
+        yes_or_no(type(self).__name__, "inplace", inplace)  # nothing is overwritten here: there is nothing to do
 
     def execute(self, x: Any) -> Var:
         """x with some zeros while training, x itself otherwise."""
@@ -161,7 +155,18 @@ class Dropout(Module):
         return f"p={self.p}"
 
 
-class Dropout1d(Dropout):
+class Dropout(_Forgetful):
+    """While training, each number becomes 0 with probability p and is multiplied by 1 / (1 - p) otherwise.
+
+    Example:
+        >>> Dropout(0.5).eval()(jt.ones(2)).numpy()
+        array([1., 1.], dtype=float32)
+    """
+
+    forget = staticmethod(dropout)
+
+
+class Dropout1d(_Forgetful):
     """While training, whole channels of (n, c, l) become 0; see `dropout1d`.
 
     Example:
@@ -172,7 +177,7 @@ class Dropout1d(Dropout):
     forget = staticmethod(dropout1d)
 
 
-class Dropout2d(Dropout):
+class Dropout2d(_Forgetful):
     """While training, whole channels of (n, c, h, w) become 0; see `dropout2d`.
 
     Example:
@@ -183,7 +188,7 @@ class Dropout2d(Dropout):
     forget = staticmethod(dropout2d)
 
 
-class Dropout3d(Dropout):
+class Dropout3d(_Forgetful):
     """While training, whole channels of (n, c, d, h, w) become 0; see `dropout3d`.
 
     Example:
@@ -194,7 +199,7 @@ class Dropout3d(Dropout):
     forget = staticmethod(dropout3d)
 
 
-class AlphaDropout(Dropout):
+class AlphaDropout(_Forgetful):
     """Dropout for networks of `selu`; see `alpha_dropout`.
 
     Example:
@@ -205,7 +210,7 @@ class AlphaDropout(Dropout):
     forget = staticmethod(alpha_dropout)
 
 
-class FeatureAlphaDropout(Dropout):
+class FeatureAlphaDropout(_Forgetful):
     """Dropout of whole channels for networks of `selu`; see `feature_alpha_dropout`.
 
     Example:

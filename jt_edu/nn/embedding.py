@@ -6,9 +6,11 @@ from typing import Any
 
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.functions import LOGICAL_OR
+from jt_edu.index import load
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
 from jt_edu.nn.start import gauss_
+from jt_edu.ops.arguments import number, whole, yes_or_no
 from jt_edu.ops.create import zeros
 from jt_edu.ops.gradient import Function
 from jt_edu.ops.index import getitem
@@ -40,15 +42,16 @@ def embedding(
                [1.]], dtype=float32)
     """
     positions, table = _checked(x, weight)
+    padding = _row("embedding", "padding_idx", padding_idx, len(table))
     if max_norm is not None:
         _shorten(table, positions, max_norm, norm_type)
     rows: Var = getitem(table, positions)
     if scale_grad_by_freq:
         shares = 1 / getitem(_occurrences(positions, table), positions).cast(table.dtype)
         rows = _ScaledGradient.apply(rows, shares.reshape(*positions.shape, 1))
-    if padding_idx is None:
+    if padding is None:
         return rows
-    is_padding = _is_row(positions, padding_idx, len(table)).reshape(*positions.shape, 1)
+    is_padding = _is_row(positions, padding, len(table)).reshape(*positions.shape, 1)
     return rows.where_not(is_padding, getitem(table.detach(), positions))
 
 
@@ -63,21 +66,25 @@ def _checked(x: Any, weight: Any) -> tuple[Var, Var]:
 
 def _is_row(positions: Var, row: int, rows: int) -> Var:
     """Where a row is meant, counted from the front or from the back."""
-    front = row % rows
-    return (positions == front).apply(LOGICAL_OR, positions == front - rows)
+    return (positions == row).apply(LOGICAL_OR, positions == row - rows)
 
 
 def _occurrences(positions: Var, table: Var) -> Var:
     """(rows,), how often each row is looked up."""
     rows = len(table)
     flat = positions.reshape(-1)
-    front = flat.cast("int64") + (flat < 0).cast("int64") * rows
-    return front.ones_like().reindex_reduce("add", (rows,), "@e0(i0)", extras=[front])
+    return _counted(flat.cast("int64") + (flat < 0).cast("int64") * rows, rows)
+
+
+def _counted(numbers: Var, length: int) -> Var:
+    """(length,), how often each number from 0 stands among (n,)."""
+    return numbers.ones_like().reindex_reduce("add", (length,), lambda i: (load(0, [i]),), extras=[numbers])
 
 
 def _shorten(table: Var, positions: Var, max_norm: float, norm_type: float) -> None:
     """Rows that are looked up become no longer than max_norm, without history."""
-    _length("max_norm", max_norm), _length("norm_type", norm_type)
+    number("embedding", "max_norm", max_norm, 0, above=True)
+    number("embedding", "norm_type", norm_type, 0, above=True)
     with no_grad():
         length = norm(table, norm_type, -1, True)  # (rows, 1)
         too_long = (length > max_norm) & (_occurrences(positions, table) > 0).unsqueeze(1)
@@ -117,10 +124,9 @@ class Embedding(Module):
     ) -> None:  # fmt: skip
         self.num_embeddings = count("num_embeddings", num_embeddings)
         self.embedding_dim = count("embedding_dim", embedding_dim)
-        self.padding_idx = _row("padding_idx", padding_idx, num_embeddings)
-        self.max_norm = None if max_norm is None else _length("max_norm", max_norm)
-        self.norm_type = _length("norm_type", norm_type)
-        self.scale_grad_by_freq = bool(scale_grad_by_freq)
+        self.padding_idx = _row(type(self).__name__, "padding_idx", padding_idx, num_embeddings)
+        settings = _settings(type(self).__name__, max_norm, norm_type, scale_grad_by_freq)
+        self.max_norm, self.norm_type, self.scale_grad_by_freq = settings
         self.weight = table(num_embeddings, embedding_dim, self.padding_idx)
 
     @classmethod
@@ -165,11 +171,11 @@ class EmbeddingBag(Module):
     ) -> None:  # fmt: skip
         self.num_embeddings = count("num_embeddings", num_embeddings)
         self.embedding_dim = count("embedding_dim", embedding_dim)
-        self.max_norm = None if max_norm is None else _length("max_norm", max_norm)
-        self.norm_type = _length("norm_type", norm_type)
-        self.scale_grad_by_freq, self.mode = bool(scale_grad_by_freq), _mode(mode, bool(scale_grad_by_freq), None)
-        self.include_last_offset = bool(include_last_offset)
-        self.padding_idx = _row("padding_idx", padding_idx, num_embeddings)
+        settings = _settings(type(self).__name__, max_norm, norm_type, scale_grad_by_freq)
+        self.max_norm, self.norm_type, self.scale_grad_by_freq = settings
+        self.mode = _mode(mode, self.scale_grad_by_freq, None)
+        self.include_last_offset = yes_or_no("EmbeddingBag", "include_last_offset", include_last_offset)
+        self.padding_idx = _row(type(self).__name__, "padding_idx", padding_idx, num_embeddings)
         self.weight = table(num_embeddings, embedding_dim, self.padding_idx)
 
     @classmethod
@@ -216,26 +222,30 @@ def embedding_bag(
         array([[3.],
                [2.]], dtype=float32)
     """
-    positions, tab = _checked(x, weight)
+    positions, words = _checked(x, weight)
     _mode(mode, scale_grad_by_freq, per_sample_weights)
     bag, bags = _bags(positions, offsets, include_last_offset)
     flat = positions.reshape(-1)
-    rows = embedding(flat, tab, padding_idx, max_norm, norm_type, scale_grad_by_freq)  # (words, width)
+    rows = embedding(flat, words, padding_idx, max_norm, norm_type, scale_grad_by_freq)  # (words, width)
     if per_sample_weights is not None:
         factors = as_var(per_sample_weights)
         if factors.shape != positions.shape:
             raise ShapeError("there is one weight for each word", f"{factors.shape} for words {positions.shape}")
         rows = rows * factors.reshape(-1, 1)
-    if padding_idx is not None:
-        bag = bag.where_not(_is_row(flat, padding_idx, len(tab)), bags)  # a bag of its own, that is thrown away
+    padding = _row("embedding_bag", "padding_idx", padding_idx, len(words))
+    if padding is not None:
+        bag = bag.where_not(_is_row(flat, padding, len(words)), bags)  # a bag of its own, that is thrown away
     return _of_bags(rows, bag, bags, mode)
 
 
 def _of_bags(rows: Var, bag: Var, bags: int, mode: str) -> Var:
     """Rows reduced into the bags that they belong to."""
     box = (bags + 1, rows.shape[1])
-    where = ["@e0(i0)", "i1"]
-    full = bag.ones_like().reindex_reduce("add", (bags + 1,), "@e0(i0)", extras=[bag])[:bags].unsqueeze(1)
+    full = _counted(bag, bags + 1)[:bags].unsqueeze(1)
+
+    def where(i: Any, j: Any) -> tuple[Any, Any]:
+        return load(0, [i]), j
+
     if mode == "max":
         largest = rows.reindex_reduce("maximum", box, where, extras=[bag])[:bags]
         return largest.where_not(full == 0, 0)
@@ -261,8 +271,8 @@ def _bags(positions: Var, offsets: Any, include_last: bool) -> tuple[Var, int]:
             f"{first.tolist()} of dtype {starts.dtype}",
         )
     bags = len(first) - include_last
-    number = positions.position_numbers().unsqueeze(1)  # (words, 1)
-    return (number >= starts[:bags].unsqueeze(0)).cast("int64").sum(1) - 1, bags
+    word = positions.position_numbers().unsqueeze(1)  # (words, 1)
+    return (word >= starts[:bags].unsqueeze(0)).cast("int64").sum(1) - 1, bags
 
 
 def _mode(mode: Any, scaled: bool, weights: Any) -> str:
@@ -289,17 +299,15 @@ def table(rows: int, width: int, padding_idx: int | None) -> Var:
     return weight
 
 
-def _row(name: str, row: Any, rows: int) -> int | None:
-    whole = isinstance(row, int) and not isinstance(row, bool)
-    if row is not None and not (whole and -rows <= row < rows):
-        raise ArgumentError(f"{name} is one of {rows} words", repr(row))
-    return None if row is None else row % rows
+def _row(asks: str, name: str, row: Any, rows: int) -> int | None:
+    """The number of a row, counted from the front."""
+    return None if row is None else whole(asks, name, row, -rows, rows - 1) % rows
 
 
-def _length(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-        raise ArgumentError(f"{name} is a number above 0", repr(value))
-    return float(value)
+def _settings(name: str, max_norm: Any, norm_type: Any, by_frequency: Any) -> tuple[float | None, float, bool]:
+    longest = None if max_norm is None else float(number(name, "max_norm", max_norm, 0, above=True))
+    p = float(number(name, "norm_type", norm_type, 0, above=True))
+    return longest, p, yes_or_no(name, "scale_grad_by_freq", by_frequency)
 
 
 def _pretrained(cls: Any, embeddings: Any, freeze: bool, settings: dict[str, Any]) -> Any:

@@ -12,8 +12,10 @@ import math
 from typing import Any
 
 from jt_edu import functions as f
-from jt_edu.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.errors import DtypeError, ShapeError
 from jt_edu.nn.loss import Loss, alike, reduce_loss
+from jt_edu.ops.arguments import choice, number, whole, yes_or_no
+from jt_edu.ops.numbers import checked, widened
 from jt_edu.ops.reduce import sum
 from jt_edu.ops.softmax import cross_entropy_loss, nll_loss
 from jt_edu.var import Var, as_var
@@ -41,7 +43,7 @@ def kl_div(output: Any, target: Any, reduction: str = "mean", log_target: bool =
     """
     logs, y = alike("kl_div", output, target)
     loss = y.apply(f.EXP) * (y - logs) if log_target else _times_its_log(y) - y * logs
-    if reduction != "batchmean":
+    if choice("kl_div", "reduction", reduction, KLDivLoss.reductions) != "batchmean":
         return reduce_loss(loss, reduction)
     if not loss.ndim:
         raise ShapeError("batchmean divides by the length of the first axis", f"shape {loss.shape}", "reduction='sum'")
@@ -76,6 +78,7 @@ def poisson_nll_loss(
         1.0
     """
     x, y = alike("poisson_nll_loss", output, target)
+    number("poisson_nll_loss", "eps", eps, 0)
     loss = x.apply(f.EXP) - y * x if log_input else x - y * (x + eps).apply(f.LOG)
     return reduce_loss(loss + _stirling(y) if full else loss, reduction)
 
@@ -103,7 +106,7 @@ def gaussian_nll_loss(
 
     Raises:
         ShapeError: the shapes differ, or the variance fits none.
-        ArgumentError: eps is not positive, or a variance that is a plain number is negative.
+        ArgumentError: eps is not positive, or a variance is negative; that of a Var is found when the loss is computed.
 
     Source: Nix and Weigend 1994, "Estimating the mean and variance of the target probability distribution".
 
@@ -112,12 +115,10 @@ def gaussian_nll_loss(
         2.0
     """
     x, y = alike("gaussian_nll_loss", output, target)
-    if not eps > 0:
-        raise ArgumentError("a variance is at least eps, which is positive", repr(eps), "1e-6")
-    if isinstance(var, (int, float)) and not var >= 0:
-        raise ArgumentError("a variance is not negative", repr(var))
-    v = _variance(x, as_var(var, x.dtype))
-    v = v.where_not(v < eps, v - v.detach() + eps)
+    least = number("gaussian_nll_loss", "eps", eps, 0, above=True)
+    plain = isinstance(var, (int, float))
+    v = as_var(number("gaussian_nll_loss", "var", var, 0), x.dtype) if plain else _variance(x, as_var(var, x.dtype))
+    v = v.where_not(v < least, v - v.detach() + least)  # the value of least, the gradient of v
     loss = (v.apply(f.LOG) + (x - y) * (x - y) / v) * 0.5
     return reduce_loss(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
@@ -130,7 +131,13 @@ def _variance(x: Var, v: Var) -> Var:
     pairs = zip(reversed(wide.shape), reversed(x.shape), strict=False)
     if wide.ndim > x.ndim or any(n not in (1, m) for n, m in pairs):
         raise ShapeError("gaussian_nll_loss needs a variance for each output", f"{v.shape} for {x.shape}")
-    return wide
+    endless: Any = math.inf
+    return checked("gaussian_nll_loss", widened(wide), 0, endless, endless).cast(v.dtype)
+
+
+def _ignored(name: str, ignore_index: Any) -> int:
+    """A class number that counts nothing; for None, Jittor's word, one that no target has."""
+    return -100 if ignore_index is None else whole(name, "ignore_index", ignore_index)
 
 
 class NLLLoss(Loss):
@@ -149,7 +156,7 @@ class NLLLoss(Loss):
     def __init__(self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean") -> None:
         super().__init__(reduction)
         self._keep("weight", weight)
-        self.ignore_index = ignore_index
+        self.ignore_index = _ignored("NLLLoss", ignore_index)
 
     def execute(self, output: Any, target: Any) -> Var:
         """Log-probabilities (n, classes, ...) and class numbers (n, ...) -> one number."""
@@ -174,10 +181,9 @@ class CrossEntropyLoss(Loss):
         self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0
     ) -> None:
         super().__init__(reduction)
-        if not 0 <= label_smoothing <= 1:
-            raise ArgumentError("label_smoothing is a share from 0 to 1", repr(label_smoothing))
         self._keep("weight", weight)
-        self.ignore_index, self.label_smoothing = ignore_index, float(label_smoothing)
+        self.ignore_index = _ignored("CrossEntropyLoss", ignore_index)
+        self.label_smoothing = float(number("CrossEntropyLoss", "label_smoothing", label_smoothing, 0, 1))
 
     def execute(self, output: Any, target: Any) -> Var:
         """Scores (n, classes, ...), and class numbers (n, ...) or probabilities like the scores -> one number."""
@@ -192,9 +198,11 @@ class KLDivLoss(Loss):
         1.0
     """
 
+    reductions = ("mean", "sum", "none", "batchmean")
+
     def __init__(self, reduction: str = "mean", log_target: bool = False) -> None:
-        super().__init__("sum" if reduction == "batchmean" else reduction)
-        self.reduction, self.log_target = reduction, bool(log_target)
+        super().__init__(reduction)
+        self.log_target = yes_or_no("KLDivLoss", "log_target", log_target)
 
     def execute(self, output: Any, target: Any) -> Var:
         """Two Vars of one shape -> one number."""
@@ -211,7 +219,9 @@ class PoissonNLLLoss(Loss):
 
     def __init__(self, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean") -> None:
         super().__init__(reduction)
-        self.log_input, self.full, self.eps = bool(log_input), bool(full), float(eps)
+        name = "PoissonNLLLoss"
+        self.log_input, self.full = yes_or_no(name, "log_input", log_input), yes_or_no(name, "full", full)
+        self.eps = float(number(name, "eps", eps, 0))
 
     def execute(self, output: Any, target: Any) -> Var:
         """Two Vars of one shape -> one number."""
@@ -228,9 +238,8 @@ class GaussianNLLLoss(Loss):
 
     def __init__(self, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction)
-        if not eps > 0:
-            raise ArgumentError("a variance is at least eps, which is positive", repr(eps), "1e-6")
-        self.full, self.eps = bool(full), float(eps)
+        self.full = yes_or_no("GaussianNLLLoss", "full", full)
+        self.eps = float(number("GaussianNLLLoss", "eps", eps, 0, above=True))
 
     def execute(self, output: Any, target: Any, var: Any) -> Var:
         """Means, measurements and variances -> one number."""

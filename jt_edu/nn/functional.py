@@ -1,5 +1,6 @@
 """functional: what PyTorch calls F. The same functions as in `jt` and `jt.nn`; this file is a door: names only."""
 
+from jt_edu.nn.attention import scaled_dot_product_attention
 from jt_edu.nn.ctc import ctc_loss
 from jt_edu.nn.distance import (
     cosine_embedding_loss,
@@ -29,13 +30,12 @@ from jt_edu.nn.margin import (
     multilabel_soft_margin_loss,
     soft_margin_loss,
 )
-from jt_edu.nn.norm import batch_norm, instance_norm
-from jt_edu.nn.squash import softmin
+from jt_edu.nn.squash import gumbel_softmax
+from jt_edu.nn.statistics import batch_norm, instance_norm
 from jt_edu.ops.activation import (
     celu,
     elu,
     gelu,
-    glu,
     hardshrink,
     hardsigmoid,
     hardswish,
@@ -43,10 +43,8 @@ from jt_edu.ops.activation import (
     leaky_relu,
     logsigmoid,
     mish,
-    prelu,
     relu,
     relu6,
-    rrelu,
     selu,
     silu,
     softplus,
@@ -67,6 +65,7 @@ from jt_edu.ops.conv import conv1d, conv2d, conv3d
 from jt_edu.ops.conv_transpose import conv_transpose1d, conv_transpose2d, conv_transpose3d
 from jt_edu.ops.elementwise import sigmoid, tanh
 from jt_edu.ops.fold import fold, unfold
+from jt_edu.ops.gates import glu, prelu, rrelu
 from jt_edu.ops.index import one_hot
 from jt_edu.ops.interpolate import interpolate
 from jt_edu.ops.pad import pad
@@ -84,7 +83,7 @@ from jt_edu.ops.pool import (
 )
 from jt_edu.ops.sample import affine_grid, grid_sample
 from jt_edu.ops.softmax import cross_entropy_loss as cross_entropy
-from jt_edu.ops.softmax import log_softmax, nll_loss, softmax
+from jt_edu.ops.softmax import log_softmax, nll_loss, softmax, softmin
 from jt_edu.ops.unpool import max_unpool1d, max_unpool2d, max_unpool3d
 
 __all__ = [
@@ -129,6 +128,7 @@ __all__ = [
     "glu",
     "grid_sample",
     "group_norm",
+    "gumbel_softmax",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
@@ -173,6 +173,7 @@ __all__ = [
     "relu6",
     "rms_norm",
     "rrelu",
+    "scaled_dot_product_attention",
     "selu",
     "sigmoid",
     "silu",

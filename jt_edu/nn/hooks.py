@@ -11,7 +11,7 @@ all inputs go through, one that all outputs come through. What flows back throug
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from jt_edu.errors import ArgumentError, GradientError
 from jt_edu.ops.gradient import Function
@@ -27,8 +27,36 @@ class Entry:
         self.hook, self.named = hook, named
 
 
+class Handle:
+    """What a registration answers: it takes the hook away again, when it is called, or at the end of a `with` block.
+
+    Example:
+        >>> layer, seen = jt.nn.ReLU(), []
+        >>> with layer.register_forward_hook(lambda module, args, out: seen.append(out.item())):
+        ...     out = layer(jt.array(2.0))
+        >>> out = layer(jt.array(3.0)); seen
+        [2.0]
+    """
+
+    def __init__(self, module: Hooked, when: str, entry: Entry) -> None:
+        self._module, self._when, self._entry = module, when, entry
+
+    def remove(self) -> None:
+        """Take the hook away; a second time does nothing."""
+        left = tuple(e for e in getattr(self._module, self._when) if e is not self._entry)
+        setattr(self._module, self._when, left)
+
+    __call__ = remove
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.remove()
+
+
 class Hooked:
-    """The hooks of a module. Each registration answers a function that removes that hook again."""
+    """The hooks of a module. Each registration answers a `Handle`, which takes that hook away again."""
 
     _before: tuple[Entry, ...] = ()
     _after: tuple[Entry, ...] = ()
@@ -38,7 +66,7 @@ class Hooked:
     _before_load: tuple[Entry, ...] = ()
     _after_load: tuple[Entry, ...] = ()
 
-    def register_forward_hook(self, hook: Hook, prepend: bool = False, with_kwargs: bool = False) -> Callable[[], None]:
+    def register_forward_hook(self, hook: Hook, prepend: bool = False, with_kwargs: bool = False) -> Handle:
         """Call `hook(module, args, output)` after each call; what it returns (unless None) replaces the output.
 
         Args:
@@ -48,9 +76,7 @@ class Hooked:
         """
         return self._hook("_after", hook, prepend, with_kwargs)
 
-    def register_pre_forward_hook(
-        self, hook: Hook, prepend: bool = False, with_kwargs: bool = False
-    ) -> Callable[[], None]:
+    def register_pre_forward_hook(self, hook: Hook, prepend: bool = False, with_kwargs: bool = False) -> Handle:
         """Call `hook(module, args)` before each call; what it returns (unless None) replaces the arguments.
 
         Args:
@@ -62,7 +88,7 @@ class Hooked:
 
     register_forward_pre_hook = register_pre_forward_hook
 
-    def register_backward_hook(self, hook: Hook, prepend: bool = False) -> Callable[[], None]:
+    def register_backward_hook(self, hook: Hook, prepend: bool = False) -> Handle:
         """Call `hook(module, grad_input, grad_output)` for each call that a gradient flows through.
 
         Both are tuples, one gradient for each positional argument (None for what is no float Var) and each output.
@@ -74,27 +100,27 @@ class Hooked:
 
     register_full_backward_hook = register_backward_hook
 
-    def register_input_backward_hook(self, hook: Hook, prepend: bool = False) -> Callable[[], None]:
+    def register_input_backward_hook(self, hook: Hook, prepend: bool = False) -> Handle:
         """Call `hook(module, grad_input)`; what it returns (unless None) replaces the gradients of the inputs."""
         return self._hook("_backward_input", hook, prepend)
 
-    def register_output_backward_hook(self, hook: Hook, prepend: bool = False) -> Callable[[], None]:
+    def register_output_backward_hook(self, hook: Hook, prepend: bool = False) -> Handle:
         """Call `hook(module, grad_output)` before the gradient goes through the module; what it returns replaces it."""
         return self._hook("_backward_output", hook, prepend)
 
     register_full_backward_pre_hook = register_output_backward_hook
 
-    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> Callable[[], None]:
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call `hook(module, state, prefix)` before a state is loaded; it may change the dict `state`, which is a copy.
 
-        `prefix` stands in front of this module's own names there. Returns a function that removes the hook.
+        `prefix` stands in front of this module's own names there. Returns a `Handle`.
         """
         return self._hook("_before_load", hook)
 
-    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> Callable[[], None]:
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call `hook(module, loaded)` after a state was loaded; it may change the lists of `loaded`.
 
-        Returns a function that removes the hook.
+        Returns a `Handle`.
         """
         return self._hook("_after_load", hook)
 
@@ -118,16 +144,12 @@ class Hooked:
         """Remove all hooks of `register_output_backward_hook`."""
         self._backward_output = ()
 
-    def _hook(self, when: str, hook: Hook, prepend: bool = False, named: bool = False) -> Callable[[], None]:
+    def _hook(self, when: str, hook: Hook, prepend: bool = False, named: bool = False) -> Handle:
         if not callable(hook):
             raise ArgumentError("a hook is a function", repr(hook))
         entry, others = Entry(hook, named), getattr(self, when)
         setattr(self, when, (entry, *others) if prepend else (*others, entry))
-
-        def remove() -> None:
-            setattr(self, when, tuple(e for e in getattr(self, when) if e is not entry))
-
-        return remove
+        return Handle(self, when, entry)
 
     # what a call does with them
 

@@ -15,10 +15,13 @@ from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.functions import RSQRT
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
-from jt_edu.nn.norm import check_float, positive, scaled
+from jt_edu.nn.statistics import check_channels, check_float
+from jt_edu.ops.arguments import number, yes_or_no
 from jt_edu.ops.compare import maximum
 from jt_edu.ops.create import ones, zeros
+from jt_edu.ops.numbers import widened
 from jt_edu.ops.reduce import mean, norm
+from jt_edu.template import template
 from jt_edu.var import Var, as_var
 
 
@@ -41,10 +44,12 @@ class LayerNorm(Module):
     def __init__(
         self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True
     ) -> None:
-        self.normalized_shape, self.eps = _last_axes("layer norm", normalized_shape), positive("eps", eps)
-        self.elementwise_affine = bool(elementwise_affine)
+        self.normalized_shape = _last_axes("layer norm", normalized_shape)
+        self.eps = float(number("LayerNorm", "eps", eps, 0))
+        self.elementwise_affine = yes_or_no("LayerNorm", "elementwise_affine", elementwise_affine)
         self.weight = ones(self.normalized_shape) if elementwise_affine else None
-        self.bias = zeros(self.normalized_shape) if elementwise_affine and bias else None
+        wanted = yes_or_no("LayerNorm", "bias", bias) and self.elementwise_affine
+        self.bias = zeros(self.normalized_shape) if wanted else None
 
     def execute(self, x: Any) -> Var:
         """The same shape, example by example."""
@@ -56,6 +61,7 @@ class LayerNorm(Module):
         return text + (", bias=False" if self.elementwise_affine and self.bias is None else "")
 
 
+@template
 def layer_norm(x: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Var:
     """(x - mean) / sqrt(var + eps) * weight + bias over the last axes, whose lengths are `normalized_shape`.
 
@@ -64,10 +70,10 @@ def layer_norm(x: Any, normalized_shape: Any, weight: Any = None, bias: Any = No
         array([[-1.,  1.]], dtype=float32)
     """
     v, axes = _ends_in("layer norm", x, normalized_shape)
-    away: Var = v - mean(v, axes, True)
-    out: Var = away * (mean(away * away, axes, True) + eps).apply(RSQRT)
-    out = out if weight is None else out * as_var(weight)
-    return out if bias is None else out + as_var(bias)
+    wide = widened(v)
+    away: Var = wide - mean(wide, axes, True)
+    out: Var = away * (mean(away * away, axes, True) + number("layer_norm", "eps", eps, 0)).apply(RSQRT)
+    return _weighted(out, weight, bias, v, axes)
 
 
 class RMSNorm(Module):
@@ -87,8 +93,8 @@ class RMSNorm(Module):
 
     def __init__(self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True) -> None:
         self.normalized_shape = _last_axes("rms norm", normalized_shape)
-        self.eps = None if eps is None else positive("eps", eps)
-        self.elementwise_affine = bool(elementwise_affine)
+        self.eps = None if eps is None else float(number("RMSNorm", "eps", eps, 0))
+        self.elementwise_affine = yes_or_no("RMSNorm", "elementwise_affine", elementwise_affine)
         self.weight = ones(self.normalized_shape) if elementwise_affine else None
 
     def execute(self, x: Any) -> Var:
@@ -108,9 +114,10 @@ def rms_norm(x: Any, normalized_shape: Any, weight: Any = None, eps: float | Non
         array([[ 1., -1.]], dtype=float32)
     """
     v, axes = _ends_in("rms norm", x, normalized_shape)
-    small = SMALL[str(v.dtype).removeprefix("jt.")] if eps is None else positive("eps", eps)
-    out: Var = v * (mean(v * v, axes, True) + small).apply(RSQRT)
-    return out if weight is None else out * as_var(weight)
+    small = SMALL[str(v.dtype).removeprefix("jt.")] if eps is None else number("rms_norm", "eps", eps, 0)
+    wide = widened(v)
+    out: Var = wide * (mean(wide * wide, axes, True) + small).apply(RSQRT)
+    return _weighted(out, weight, None, v, axes)
 
 
 SMALL = {  # from 1 to the next number
@@ -139,7 +146,7 @@ class GroupNorm(Module):
         self.num_groups, self.num_channels = count("num_groups", num_groups), count("num_channels", num_channels)
         if num_channels % num_groups:
             raise ArgumentError("groups divide the channels", f"{num_groups} groups for {num_channels} channels")
-        self.eps, self.affine = positive("eps", eps), bool(affine)
+        self.eps, self.affine = float(number("GroupNorm", "eps", eps, 0)), yes_or_no("GroupNorm", "affine", affine)
         self.weight = ones(num_channels) if affine else None
         self.bias = zeros(num_channels) if affine else None
 
@@ -155,6 +162,7 @@ class GroupNorm(Module):
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
 
 
+@template
 def group_norm(x: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Var:
     """(x - mean) / sqrt(var + eps) * weight + bias for each group of channels of each example.
 
@@ -168,13 +176,24 @@ def group_norm(x: Any, num_groups: int, weight: Any = None, bias: Any = None, ep
         >>> group_norm(jt.array([[1.0, 3.0, 7.0, 7.0]]), 2).numpy().round(2)
         array([[-1.,  1.,  0.,  0.]], dtype=float32)
     """
-    v = as_var(x)
-    if v.ndim < 2 or v.shape[1] % count("num_groups", num_groups):
+    v = check_channels("group_norm", as_var(x))
+    if v.shape[1] % count("num_groups", num_groups):
         raise ShapeError("group norm takes (n, c, ...) with groups that divide c", f"{num_groups} groups for {v.shape}")
     n, c = v.shape[:2]
-    parts = v.reshape(n, num_groups, c // num_groups, *v.shape[2:])
-    out = layer_norm(parts, parts.shape[2:], None, None, positive("eps", eps)).reshape(v.shape)
-    return scaled(out, weight, bias)
+    parts = widened(v).reshape(n, num_groups, c // num_groups, *v.shape[2:])
+    box = (*parts.shape[1:3], *(1,) * (v.ndim - 2))  # a number for each channel, beside the parts
+    own = [None if given is None else _of_channels(given, c).reshape(box) for given in (weight, bias)]
+    out: Var = layer_norm(parts, parts.shape[2:], None, None, eps)
+    out = out if own[0] is None else out * own[0]
+    out = (out if own[1] is None else out + own[1]).reshape(v.shape)
+    return out.cast(v.dtype) if v.dtype.is_half else out
+
+
+def _of_channels(given: Any, channels: int) -> Var:
+    v = as_var(given)
+    if v.shape != (channels,):
+        raise ShapeError("there is one number for each channel", f"shape {v.shape} for {channels} channels")
+    return v
 
 
 class LocalResponseNorm(Module):
@@ -192,7 +211,9 @@ class LocalResponseNorm(Module):
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
-        self.size, self.alpha, self.beta, self.k = count("size", size), float(alpha), float(beta), float(k)
+        self.size, name = count("size", size), "LocalResponseNorm"
+        self.alpha, self.beta = float(number(name, "alpha", alpha)), float(number(name, "beta", beta))
+        self.k = float(number(name, "k", k))
 
     def execute(self, x: Any) -> Var:
         """The same shape."""
@@ -221,8 +242,9 @@ def local_response_norm(x: Any, size: int, alpha: float = 1e-4, beta: float = 0.
     check_float("local response norm", v)
     n, c, *rest = v.shape
     before = count("size", size) // 2
-    near = (v * v).reindex((n, c, size, *rest), lambda i, j, tap, *at: (i, j + tap - before, *at))
-    return v / (near.mean(2) * alpha + k) ** beta
+    wide = widened(v)
+    near = (wide * wide).reindex((n, c, size, *rest), lambda i, j, tap, *at: (i, j + tap - before, *at))
+    return (wide / (near.mean(2) * alpha + k) ** beta).cast(v.dtype)
 
 
 def normalize(x: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Var:
@@ -240,8 +262,20 @@ def normalize(x: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Var:
     """
     v = as_var(x)
     check_float("normalize", v)
-    out: Var = v / maximum(norm(v, p, dim, True), positive("eps", eps))
-    return out
+    wide = widened(v)
+    out: Var = wide / maximum(norm(wide, p, dim, True), number("normalize", "eps", eps, 0))
+    return out.cast(v.dtype)
+
+
+def _weighted(out: Var, weight: Any, bias: Any, x: Var, axes: tuple[int, ...]) -> Var:
+    """out * weight + bias, which have the lengths of the axes that were normalised; as halves where x holds halves."""
+    lengths = tuple(x.shape[k] for k in axes)
+    for name, part in (("weight", weight), ("bias", bias)):
+        if part is not None and as_var(part).shape != lengths:
+            raise ShapeError(f"the {name} of a norm over {lengths} has that shape", f"shape {as_var(part).shape}")
+    out = out if weight is None else out * as_var(weight)
+    out = out if bias is None else out + as_var(bias)
+    return out.cast(x.dtype) if x.dtype.is_half else out
 
 
 def _last_axes(name: str, lengths: Any) -> tuple[int, ...]:

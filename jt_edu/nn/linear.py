@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.errors import ShapeError
 from jt_edu.nn.module import Module
 from jt_edu.nn.start import kaiming_uniform_, uniform_
+from jt_edu.ops.arguments import whole
 from jt_edu.ops.create import zeros
-from jt_edu.ops.view import axis_of, flatten
+from jt_edu.ops.view import flatten, unflatten
 from jt_edu.template import template
 from jt_edu.var import Var, as_var
 
@@ -75,9 +76,7 @@ def count(name: str, value: Any) -> int:
         >>> count("in_features", 3)
         3
     """
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ArgumentError(f"{name} is a whole number from 1", repr(value))
-    return value
+    return whole("a layer", name, value, 1)
 
 
 class Linear(Module):
@@ -187,21 +186,13 @@ class Unflatten(Module):
     """
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
-        sizes = unflattened_size if isinstance(unflattened_size, (tuple, list)) else ()
-        if not sizes or not all(isinstance(n, int) and n >= -1 for n in sizes):
-            raise ArgumentError("unflattened_size is a tuple of lengths", repr(unflattened_size), "(2, -1)")
-        self.dim, self.unflattened_size = dim, tuple(sizes)
+        name = "Unflatten"
+        sizes = unflattened_size if isinstance(unflattened_size, (tuple, list)) else (unflattened_size,)
+        self.dim, self.unflattened_size = whole(name, "dim", dim), tuple(whole(name, "sizes", n, -1) for n in sizes)
 
     def execute(self, x: Any) -> Var:
         """(n, a * b, ...) -> (n, a, b, ...)."""
-        v = as_var(x)
-        axis = axis_of("Unflatten", self.dim, v.ndim)
-        sizes = self.unflattened_size
-        known = -math.prod(sizes) if -1 in sizes else math.prod(sizes)
-        fits = sizes.count(-1) <= 1 and (v.shape[axis] % max(known, 1) == 0 if -1 in sizes else v.shape[axis] == known)
-        if not fits:
-            raise ShapeError(f"Unflatten makes {sizes} of axis {axis}", f"its length {v.shape[axis]}")
-        return v.reshape(*v.shape[:axis], *self.unflattened_size, *v.shape[axis + 1 :])
+        return unflatten(as_var(x), self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
         """Which axis, and what it becomes."""

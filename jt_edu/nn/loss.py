@@ -18,12 +18,17 @@ from jt_edu import functions as f
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.nn.module import Module
 from jt_edu.ops.activation import logsigmoid
+from jt_edu.ops.arguments import choice, number
+from jt_edu.ops.numbers import checked, widened
 from jt_edu.ops.reduce import mean, sum
+from jt_edu.template import template
 from jt_edu.var import Var, as_var
 
 FLOOR = math.exp(-100)  # logarithms are taken of no less than this
+TINY = 1e-12  # and have the slope of this below it
 
 
+@template
 def mse_loss(output: Any, target: Any, reduction: str = "mean") -> Var:
     """(output - target)**2, averaged (reduction="mean"), added up ("sum"), or one by one ("none").
 
@@ -69,11 +74,12 @@ def smooth_l1_loss(output: Any, target: Any, reduction: str = "mean", beta: floa
         >>> smooth_l1_loss(jt.array([0.5, 3.0]), jt.array([0.0, 0.0]), "none").numpy()
         array([0.125, 2.5  ], dtype=float32)
     """
-    if not beta >= 0:
-        raise ArgumentError("smooth_l1_loss is a square within beta, which is not negative", repr(beta))
+    corner = number("smooth_l1_loss", "beta", beta, 0)
     far = _difference("smooth_l1_loss", output, target).apply(f.ABSOLUTE)
-    loss = far if beta == 0 else (far - beta / 2).where_not(far < beta, far * far * (0.5 / beta))
-    return reduce_loss(loss, reduction)
+    if corner == 0:
+        return reduce_loss(far, reduction)
+    near = far.where_not(far > corner, corner)  # cut off first: the square of what is far may overflow
+    return reduce_loss((far - corner / 2).where_not(far < corner, near * near * (0.5 / corner)), reduction)
 
 
 def huber_loss(output: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Var:
@@ -94,41 +100,46 @@ def huber_loss(output: Any, target: Any, reduction: str = "mean", delta: float =
         >>> huber_loss(jt.array([1.0, 3.0]), jt.array([0.0, 0.0]), "none", delta=2).numpy()
         array([0.5, 4. ], dtype=float32)
     """
-    if not delta > 0:
-        raise ArgumentError("huber_loss is a line beyond delta, which is positive", repr(delta))
+    corner = number("huber_loss", "delta", delta, 0, above=True)
     far = _difference("huber_loss", output, target).apply(f.ABSOLUTE)
-    return reduce_loss(((far - delta / 2) * delta).where_not(far <= delta, far * far * 0.5), reduction)
+    near = far.where_not(far > corner, corner)
+    return reduce_loss(((far - corner / 2) * corner).where_not(far <= corner, near * near * 0.5), reduction)
 
 
 def bce_loss(output: Any, target: Any, weight: Any = None, reduction: str = "mean") -> Var:
     """Binary cross entropy of probabilities: -(target * log(output) + (1 - target) * log(1 - output)).
 
-    Logarithms are cut at -100, so that a certain but wrong answer costs 100, not infinity; there the gradient is 0.
+    Logarithms are cut at -100, so that a certain but wrong answer costs 100, not infinity; and their slope is at most
+    1e12, so that it is told to go back, but not infinitely far.
 
     Args:
-        output: probabilities, from 0 to 1.
+        output: probabilities, from 0 to 1; those of `sigmoid`, and not scores.
         target: the same shape, from 0 to 1.
         weight: how much each element counts; broadcast to that shape.
         reduction: "mean", "sum" or "none".
 
     Raises:
         ShapeError: the shapes differ.
+        ArgumentError: an output is below 0 or above 1; it is found when the loss is computed.
 
     Example:
         >>> bce_loss(jt.array([0.5, 0.0]), jt.array([1.0, 1.0]), reduction="none").numpy().round(3)
         array([  0.693, 100.   ], dtype=float32)
     """
-    p, y = alike("bce_loss", output, target)
+    x, y = alike("bce_loss", output, target)
+    p = checked("bce_loss", widened(x), 0, 1, 1)
     loss = -(y * _log(p) + (1 - y) * _log(1 - p))
-    return reduce_loss(weighted(loss, weight), reduction)
+    return reduce_loss(weighted(loss.cast(x.dtype), weight), reduction)
 
 
 def _log(p: Var) -> Var:
-    """log(p), no less than -100; the place where it is cut is never divided by."""
+    """log(p), no less than -100; below TINY with the slope that it has there, above with its own."""
     low = p <= FLOOR
-    return p.where_not(low, 1).apply(f.LOG).where_not(low, -100)
+    value = p.where_not(low, 1).apply(f.LOG).where_not(low, -100)
+    return value.where_not(p < TINY, value.detach() + (p - p.detach()) * (1 / TINY))
 
 
+@template
 def binary_cross_entropy_with_logits(
     output: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: str = "mean"
 ) -> Var:
@@ -187,27 +198,24 @@ def weighted(loss: Var, weight: Any) -> Var:
     return out
 
 
-def check_reduction(reduction: str) -> str:
-    """One of the three ways to make one number of many."""
-    if reduction not in ("mean", "sum", "none"):
-        raise ArgumentError("a loss is reduced by 'mean', 'sum' or 'none'", repr(reduction))
-    return reduction
+REDUCTIONS = ("mean", "sum", "none")  # the three ways to make one number of many
 
 
 def reduce_loss(loss: Var, reduction: str) -> Var:
     """The mean, the sum, or all of them."""
-    how = check_reduction(reduction)
+    how = choice("a loss", "reduction", reduction, REDUCTIONS)
     return loss if how == "none" else mean(loss) if how == "mean" else sum(loss)
 
 
 class Loss(Module):
     """What all losses share: how they are reduced."""
 
+    reductions: tuple[str, ...] = REDUCTIONS
     weight: Var | None
     pos_weight: Var | None
 
     def __init__(self, reduction: str = "mean") -> None:
-        self.reduction = check_reduction(reduction)
+        self.reduction = choice(type(self).__name__, "reduction", reduction, self.reductions)
 
     def extra_repr(self) -> str:
         """How it is reduced."""
@@ -217,6 +225,8 @@ class Loss(Module):
         """Weights of a loss are saved, but not trained."""
         if value is None:
             setattr(self, name, None)
+        elif isinstance(value, str):
+            raise ArgumentError(f"{type(self).__name__} takes {name} as numbers", repr(value), "reduction=...")
         else:
             self.register_buffer(name, as_var(value).detach())
 
@@ -292,9 +302,7 @@ class SmoothL1Loss(Loss):
 
     def __init__(self, reduction: str = "mean", beta: float = 1.0) -> None:
         super().__init__(reduction)
-        if not beta >= 0:
-            raise ArgumentError("smooth_l1_loss is a square within beta, which is not negative", repr(beta))
-        self.beta = float(beta)
+        self.beta = float(number("SmoothL1Loss", "beta", beta, 0))
 
     def execute(self, output: Any, target: Any) -> Var:
         """Two Vars of one shape -> one number."""
@@ -311,9 +319,7 @@ class HuberLoss(Loss):
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction)
-        if not delta > 0:
-            raise ArgumentError("huber_loss is a line beyond delta, which is positive", repr(delta))
-        self.delta = float(delta)
+        self.delta = float(number("HuberLoss", "delta", delta, 0, above=True))
 
     def execute(self, output: Any, target: Any) -> Var:
         """Two Vars of one shape -> one number."""

@@ -10,13 +10,14 @@ from typing import Any
 
 from jt_edu import functions as f
 from jt_edu.dtypes import int64
-from jt_edu.errors import ArgumentError, DtypeError, ShapeError
-from jt_edu.graph import Node
-from jt_edu.meta import COUNTERS, in_range
+from jt_edu.errors import DtypeError, ShapeError
 from jt_edu.nn.loss import Loss, alike, reduce_loss, weighted
 from jt_edu.ops.activation import logsigmoid
+from jt_edu.ops.arguments import choice, number
+from jt_edu.ops.create import index
 from jt_edu.ops.elementwise import clamp
 from jt_edu.ops.index import gather
+from jt_edu.ops.numbers import checked
 from jt_edu.ops.reduce import any, mean, min, sum
 from jt_edu.ops.softmax import is_class
 from jt_edu.var import Var, as_var
@@ -39,7 +40,8 @@ def hinge_embedding_loss(output: Any, target: Any, margin: float = 1.0, reductio
         array([0.5 , 0.75], dtype=float32)
     """
     x, y = alike("hinge_embedding_loss", output, target)
-    return reduce_loss(x.where_not(y == -1, 0) + clamp(margin - x, 0).where_not(y == 1, 0), reduction)
+    apart = number("hinge_embedding_loss", "margin", margin)
+    return reduce_loss(x.where_not(y == -1, 0) + clamp(apart - x, 0).where_not(y == 1, 0), reduction)
 
 
 def soft_margin_loss(output: Any, target: Any, reduction: str = "mean") -> Var:
@@ -73,11 +75,12 @@ def margin_ranking_loss(x1: Any, x2: Any, target: Any, margin: float = 0.0, redu
     if not a.ndim == b.ndim == y.ndim:
         found = f"shapes {a.shape}, {b.shape} and {y.shape}"
         raise ShapeError("margin_ranking_loss takes three Vars of equally many axes", found)
-    return reduce_loss(clamp((b - a) * y.cast(a.dtype) + margin, 0), reduction)
+    apart = number("margin_ranking_loss", "margin", margin)
+    return reduce_loss(clamp((b - a) * y.cast(a.dtype) + apart, 0), reduction)
 
 
 def multi_margin_loss(
-    output: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None, reduction: str = "mean"
+    output: Any, target: Any, p: float = 1, margin: float = 1.0, weight: Any = None, reduction: str = "mean"
 ) -> Var:
     """sum over wrong classes of max(0, margin - output[target] + output[wrong])**p, divided by the number of classes.
 
@@ -100,18 +103,22 @@ def multi_margin_loss(
         1.5
     """
     x, y = _scores("multi_margin_loss", output, target, per_class=False)
-    if p not in (1, 2):
-        raise ArgumentError("multi_margin_loss knows the powers 1 and 2", repr(p))
+    power, apart = _power("multi_margin_loss", p), number("multi_margin_loss", "margin", margin)
     mine = is_class(y, x.shape, 0)
-    hinge = clamp(x - sum(x.keep_where(mine), 1, keepdims=True) + margin, 0)
-    loss = hinge if p == 1 else hinge * hinge
+    hinge = clamp(x - sum(x.keep_where(mine), 1, keepdim=True) + apart, 0)
+    loss = hinge if power == 1 else hinge * hinge
     if weight is not None:
         weights = as_var(weight).cast(x.dtype)
         if weights.shape != x.shape[1:]:
             raise ShapeError("multi_margin_loss takes one weight for each class", f"{weights.shape} for {x.shape}")
-        loss = loss * sum(weights.broadcast_to(x.shape).keep_where(mine), 1, keepdims=True)
+        loss = loss * sum(weights.broadcast_to(x.shape).keep_where(mine), 1, keepdim=True)
     each = sum(loss.where_not(mine, 0), 1) / float(x.shape[1])
     return reduce_loss(each.reshape(as_var(target).shape), reduction)
+
+
+def _power(name: str, p: Any) -> float:
+    """1 or 2."""
+    return float(choice(name, "p", float(number(name, "p", p)), (1.0, 2.0)))
 
 
 def _scores(name: str, output: Any, target: Any, per_class: bool) -> tuple[Var, Var]:
@@ -143,12 +150,12 @@ def multilabel_margin_loss(output: Any, target: Any, reduction: str = "mean") ->
     """
     x, y = _scores("multilabel_margin_loss", output, target, per_class=True)
     classes = x.shape[1]
-    y = Var._of(Node(in_range(y.shape, -1, classes, -1), (y.node,), y.shape, int64))  # looked at before a kernel runs
-    place = Var._of(Node(COUNTERS[1], (), y.shape, int64))
-    named = place < min(place.where_not(y >= 0, classes), 1, keepdims=True)  # (n, names): before the first -1
+    y = checked("multilabel_margin_loss", y, -1, classes)  # looked at before a kernel runs
+    place = index(y.shape, 1)
+    named = place < min(place.where_not(y >= 0, classes), 1, keepdim=True)  # (n, names): before the first -1
     names = y.keep_where(named)
-    number = Var._of(Node(COUNTERS[2], (), (*y.shape, classes), int64))
-    right = any((number == names.unsqueeze(2)).apply(f.LOGICAL_AND, named.unsqueeze(2)), 1)  # (n, classes)
+    numbers = index((*y.shape, classes), 2)
+    right = any((numbers == names.unsqueeze(2)).apply(f.LOGICAL_AND, named.unsqueeze(2)), 1)  # (n, classes)
     hinge = clamp(1 - gather(x, 1, names).unsqueeze(2) + x.unsqueeze(1), 0)  # (n, names, classes)
     counts = named.unsqueeze(2).apply(f.LOGICAL_AND, right.apply(f.LOGICAL_NOT).unsqueeze(1))
     each = sum(hinge.keep_where(counts), (1, 2)) / float(classes)
@@ -190,7 +197,7 @@ class HingeEmbeddingLoss(Loss):
 
     def __init__(self, margin: float = 1.0, reduction: str = "mean") -> None:
         super().__init__(reduction)
-        self.margin = float(margin)
+        self.margin = float(number(type(self).__name__, "margin", margin))
 
     def execute(self, output: Any, target: Any) -> Var:
         """Two Vars of one shape -> one number."""
@@ -220,7 +227,7 @@ class MarginRankingLoss(Loss):
 
     def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
         super().__init__(reduction)
-        self.margin = float(margin)
+        self.margin = float(number(type(self).__name__, "margin", margin))
 
     def execute(self, x1: Any, x2: Any, target: Any) -> Var:
         """Two Vars of numbers, and which is larger -> one number."""
@@ -235,11 +242,10 @@ class MultiMarginLoss(Loss):
         4.5
     """
 
-    def __init__(self, p: int = 1, margin: float = 1.0, weight: Any = None, reduction: str = "mean") -> None:
+    def __init__(self, p: float = 1, margin: float = 1.0, weight: Any = None, reduction: str = "mean") -> None:
         super().__init__(reduction)
-        if p not in (1, 2):
-            raise ArgumentError("multi_margin_loss knows the powers 1 and 2", repr(p))
-        self.p, self.margin = p, float(margin)
+        self.p = _power("MultiMarginLoss", p)
+        self.margin = float(number("MultiMarginLoss", "margin", margin))
         self._keep("weight", weight)
 
     def execute(self, output: Any, target: Any) -> Var:

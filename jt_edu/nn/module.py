@@ -16,10 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from jt_edu.build import watch
 from jt_edu.dtypes import as_dtype
 from jt_edu.errors import ArgumentError, DtypeError
 from jt_edu.nn.hooks import watched
 from jt_edu.nn.state import Stateful
+from jt_edu.ops.arguments import yes_or_no
 from jt_edu.settings import no_grad
 from jt_edu.var import Var
 
@@ -58,12 +60,17 @@ class Module(Stateful):
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Hooks before, `execute`, hooks after."""
+        watch(self._makeup)
         args, named = self._go_in(args, named)
         if self._watches_gradients():
             out = watched(self, args, lambda inputs: self.execute(*inputs, **named))
         else:
             out = self.execute(*args, **named)
         return self._come_out(args, named, out)
+
+    def _makeup(self) -> tuple[Any, ...]:
+        """What a compiled step takes for granted: the mode, and which Vars and modules the attributes are."""
+        return (self.is_train, *[id(v) for v in vars(self).values() if isinstance(v, (Var, Module))])
 
     def apply(self, function: Callable[[Module], Any]) -> Module:
         """Call `function` with every module inside, inner ones first, and with this one last. Returns this module."""
@@ -102,10 +109,11 @@ class Module(Stateful):
             p.requires_grad = wanted
         return self
 
-    def zero_grad(self) -> None:
-        """Forget the gradients that `loss.backward()` left in `.grad`."""
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients that `loss.backward()` left in `.grad`; `set_to_none=False` leaves zeros there."""
+        forget = yes_or_no("zero_grad", "set_to_none", set_to_none)
         for p in self.parameters():
-            p.grad = None
+            p.grad = None if forget or p.grad is None else p.grad.zeros_like().detach()
 
     # numbers of another kind
 
@@ -137,6 +145,13 @@ class Module(Stateful):
     def bfloat16(self) -> Module:
         """All parameters and float buffers as bfloat16."""
         return self.cast("bfloat16")
+
+    def to(self, *wishes: Any) -> Module:
+        """PyTorch's word: a float dtype casts, and "cpu", where everything is already, changes nothing."""
+        for wish in wishes:
+            if wish != "cpu":
+                self.cast(wish)
+        return self
 
     float32 = float
     float16 = half

@@ -10,16 +10,15 @@ batch. Instance norm takes them over each image, and remembers only if it is tol
 from __future__ import annotations
 
 import math
-import weakref
 from typing import Any
 
-from jt_edu.errors import ArgumentError, DtypeError, ShapeError
-from jt_edu.functions import RSQRT
+from jt_edu.errors import ShapeError
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
+from jt_edu.nn.statistics import by_itself, check_channels, check_several, move, normalized, ride_along, unbiased
+from jt_edu.ops.arguments import number, yes_or_no
 from jt_edu.ops.create import ones, sync, zeros
 from jt_edu.ops.reduce import mean
-from jt_edu.settings import current, no_grad
 from jt_edu.var import Var, as_var
 
 PATIENCE = 8  # forward passes without a training step, after which running statistics are computed all the same
@@ -36,11 +35,11 @@ class _Remembers(Module):
     def __init__(
         self, num_features: int, eps: float, momentum: float | None, affine: bool, is_train: bool, remember: bool
     ) -> None:
-        self.num_features, self.eps = count("num_features", num_features), positive("eps", eps)
-        if momentum is not None and not 0 <= momentum <= 1:
-            raise ArgumentError("momentum is a share from 0 to 1, or None for the mean of all batches", repr(momentum))
-        self.momentum = None if momentum is None else float(momentum)
-        self.affine, self.is_train, self.track_running_stats = bool(affine), bool(is_train), bool(remember)
+        name = type(self).__name__
+        self.num_features, self.eps = count("num_features", num_features), float(number(name, "eps", eps, 0))
+        self.momentum = None if momentum is None else float(number(name, "momentum", momentum, 0, 1))
+        self.affine, self.is_train = yes_or_no(name, "affine", affine), yes_or_no(name, "is_train", is_train)
+        self.track_running_stats = yes_or_no(name, "track_running_stats", remember)
         self.weight = ones(num_features) if affine else None
         self.bias = zeros(num_features) if affine else None
         self.register_buffer("running_mean", zeros(num_features) if remember else None)
@@ -48,19 +47,22 @@ class _Remembers(Module):
         self.register_buffer("num_batches_tracked", zeros((), dtype="int64") if remember else None)
         self._waiting = 0
 
+    def _running(self) -> tuple[Var, Var] | None:
+        """The running mean and variance, if there are both."""
+        if self.running_mean is None or self.running_var is None:
+            return None
+        return self.running_mean, self.running_var
+
     def _remember(self, middle: Var, variance: Var, share: Any) -> None:
         """Move the running statistics towards the batch; the numbers come with the next optimiser step."""
-        if self.running_mean is None or self.running_var is None:
+        running = self._running()
+        if running is None:
             return
-        running = (self.running_mean, self.running_var)
         self._waiting = self._waiting + 1 if running[0].node.pending else 0
         if self._waiting > PATIENCE:
             sync(running)
             self._waiting = 0
-        with no_grad():
-            for old, new in zip(running, (middle, variance), strict=True):
-                old.update(old * (1 - share) + new.reshape(-1).cast(old.dtype) * share)
-        ride_along(running)
+        move(running, middle, variance, share)
 
     def extra_repr(self) -> str:
         """Its size and settings."""
@@ -82,8 +84,11 @@ class BatchNorm(_Remembers):
         eps: added to the variance, so that nothing is divided by 0.
         momentum: share of the newest batch in the running statistics; None makes them the mean of all batches.
         affine: whether weight and bias are learned.
-        is_train: whether it begins in training mode.
         track_running_stats: whether there are running statistics; without them every batch is normalised by itself.
+        is_train: whether it begins in training mode. It has to be named: Jittor has it in fifth place, where PyTorch
+            has track_running_stats.
+
+    `BatchNorm1d`, `BatchNorm2d` and `BatchNorm3d` are the same for so many axes behind the channels, and no others.
 
     Raises:
         ShapeError: other channels than num_features, or a single number per channel while training.
@@ -99,34 +104,33 @@ class BatchNorm(_Remembers):
         array([0.2, 0.7], dtype=float32)
     """
 
+    ranks: tuple[int, ...] = ()  # how many axes there may be; () for any
+
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
-        is_train: bool = True, *, track_running_stats: bool = True,
+        track_running_stats: bool = True, *, is_train: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(num_features, eps, momentum, affine, is_train, track_running_stats)
 
     def execute(self, x: Any) -> Var:
         """The same shape, channel by channel."""
-        v = _channels("BatchNorm", as_var(x), self.num_features)
-        if self.running_mean is not None and self.running_var is not None and not self.is_train:
-            out = normalized(v, _box(self.running_mean, v), _box(self.running_var, v), self.eps)
-        else:
-            out = self._of_the_batch(v)
-        return scaled(out, self.weight, self.bias)
-
-    def _of_the_batch(self, x: Var) -> Var:
-        n = x.shape[0] * math.prod(x.shape[2:])
-        if n < 2 and self.is_train:
-            raise ShapeError(
-                "batch norm needs several numbers for each channel while training", f"shape {x.shape}, {n} per channel",
-                "larger batches, or module.eval()",
-            )  # fmt: skip
-        out, middle, variance = _itself(x, (0, *range(2, x.ndim)), self.eps)
+        v, running = self._checked(as_var(x)), self._running()
+        if running is not None and not self.is_train:
+            return normalized(v, *running, self.weight, self.bias, self.eps)
+        if self.is_train:
+            check_several("batch norm", v, v.shape[0] * math.prod(v.shape[2:]), "larger batches, or module.eval()")
+        out, middle, variance = by_itself(v, (0, *range(2, v.ndim)), self.weight, self.bias, self.eps)
         if self.is_train and self.num_batches_tracked is not None:
             self.num_batches_tracked.update(self.num_batches_tracked + 1)
-            self._remember(middle, variance * (n / (n - 1)), self._share())
+            self._remember(middle, unbiased(variance, v.size // self.num_features), self._share())
             ride_along((self.num_batches_tracked,))
         return out
+
+    def _checked(self, x: Var) -> Var:
+        name = type(self).__name__
+        if self.ranks and x.ndim not in self.ranks:
+            raise ShapeError(f"{name} takes Vars of {' or '.join(map(str, self.ranks))} axes", f"shape {x.shape}")
+        return check_channels(f"{name}({self.num_features})", x, self.num_features)
 
     def _share(self) -> Any:
         """How much the newest batch counts."""
@@ -135,7 +139,37 @@ class BatchNorm(_Remembers):
         return 1 / self.num_batches_tracked.cast(self.running_mean.dtype)
 
 
-BatchNorm1d = BatchNorm2d = BatchNorm3d = BatchNorm
+class BatchNorm1d(BatchNorm):
+    """`BatchNorm` of features or signals: (n, c) or (n, c, l).
+
+    Example:
+        >>> BatchNorm1d(3)(jt.ones(2, 3, 4)).shape
+        (2, 3, 4)
+    """
+
+    ranks = (2, 3)
+
+
+class BatchNorm2d(BatchNorm):
+    """`BatchNorm` of images: (n, c, h, w).
+
+    Example:
+        >>> BatchNorm2d(3)(jt.ones(2, 3, 4, 4)).shape
+        (2, 3, 4, 4)
+    """
+
+    ranks = (4,)
+
+
+class BatchNorm3d(BatchNorm):
+    """`BatchNorm` of volumes: (n, c, d, h, w).
+
+    Example:
+        >>> BatchNorm3d(3)(jt.ones(2, 3, 2, 2, 2)).shape
+        (2, 3, 2, 2, 2)
+    """
+
+    ranks = (5,)
 
 
 class _InstanceNorm(_Remembers):
@@ -156,21 +190,14 @@ class _InstanceNorm(_Remembers):
             return self.execute(v.unsqueeze(0)).squeeze(0)
         if v.ndim != self.axes + 2:
             raise ShapeError(f"{type(self).__name__} takes n, c and {self.axes} more axes", f"shape {v.shape}")
-        v = _channels(type(self).__name__, v, self.num_features)
-        if self.running_mean is not None and self.running_var is not None and not self.is_train:
-            out = normalized(v, _box(self.running_mean, v), _box(self.running_var, v), self.eps)
-        else:
-            out = self._of_the_images(v)
-        return scaled(out, self.weight, self.bias)
-
-    def _of_the_images(self, x: Var) -> Var:
-        n = math.prod(x.shape[2:])
-        if n < 2:
-            raise ShapeError("instance norm needs several numbers per channel", f"shape {x.shape}", "larger images")
-        out, middle, variance = _itself(x, tuple(range(2, x.ndim)), self.eps)
-        if self.is_train and self.running_mean is not None:
-            share = 0.0 if self.momentum is None else self.momentum
-            self._remember(mean(middle, 0), mean(variance, 0) * (n / (n - 1)), share)
+        check_channels(f"{type(self).__name__}({self.num_features})", v, self.num_features)
+        running = self._running()
+        if running is not None and not self.is_train:
+            return normalized(v, *running, self.weight, self.bias, self.eps)
+        n = check_several("instance norm", v, math.prod(v.shape[2:]), "larger images")
+        out, middle, variance = by_itself(v, tuple(range(2, v.ndim)), self.weight, self.bias, self.eps)
+        if self.is_train and running is not None:
+            self._remember(mean(middle, 0), unbiased(mean(variance, 0), n), self.momentum or 0.0)
         return out
 
 
@@ -219,133 +246,3 @@ class InstanceNorm3d(_InstanceNorm):
 
 
 InstanceNorm = InstanceNorm2d
-
-
-def batch_norm(
-    x: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
-    training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
-) -> Var:  # fmt: skip
-    """Each channel of (n, c, ...) is normalised: by the batch while training, else by the running statistics.
-
-    Args:
-        x: (n, c, ...).
-        running_mean, running_var: (c,); while training they are moved towards the batch, if they are given.
-        weight, bias: (c,), or None.
-        training: by what is normalised.
-        momentum: share of the batch in the running statistics.
-        eps: added to the variance.
-
-    Example:
-        >>> batch_norm(jt.array([[1.0], [3.0]]), training=True).numpy().round(2)
-        array([[-1.],
-               [ 1.]], dtype=float32)
-    """
-    v = as_var(x)
-    layer = BatchNorm(v.shape[1] if v.ndim > 1 else 1, eps, momentum, False, bool(training))
-    if not training and (running_mean is None or running_var is None):
-        raise ArgumentError("batch norm without training uses running statistics", "none", "training=True")
-    layer.running_mean, layer.running_var = running_mean, running_var
-    return scaled(layer(v), weight, bias)
-
-
-def instance_norm(
-    x: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
-    use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
-) -> Var:  # fmt: skip
-    """Each channel of each example of (n, c, ...) is normalised by itself, or by the running statistics.
-
-    Args:
-        x: (n, c, ...).
-        running_mean, running_var: (c,); moved towards the mean over the batch, if they are given.
-        weight, bias: (c,), or None.
-        use_input_stats: False normalises by the running statistics.
-        momentum: share of the batch in the running statistics.
-        eps: added to the variance.
-
-    Example:
-        >>> instance_norm(jt.array([[[1.0, 3.0]]])).numpy().round(2)
-        array([[[-1.,  1.]]], dtype=float32)
-    """
-    v = as_var(x)
-    if not use_input_stats and (running_mean is None or running_var is None):
-        raise ArgumentError("instance norm without statistics of its own uses running ones", "none")
-    layer = _InstanceNorm(v.shape[1] if v.ndim > 1 else 1, eps, momentum)
-    layer.axes, layer.is_train = v.ndim - 2, bool(use_input_stats)
-    layer.running_mean, layer.running_var = running_mean, running_var
-    return scaled(layer(v), weight, bias)
-
-
-def normalized(x: Var, middle: Var, variance: Var, eps: float) -> Var:
-    """(x - mean) / sqrt(var + eps).
-
-    Example:
-        >>> normalized(jt.array([3.0]), jt.array([1.0]), jt.array([4.0]), 0.0).numpy()
-        array([1.], dtype=float32)
-    """
-    return (x - middle) * (variance + eps).apply(RSQRT)
-
-
-def scaled(x: Var, weight: Any, bias: Any) -> Var:
-    """x * weight + bias, channel by channel of (n, c, ...).
-
-    Example:
-        >>> scaled(jt.ones(1, 2), jt.array([2.0, 3.0]), None).numpy()
-        array([[2., 3.]], dtype=float32)
-    """
-    out = x if weight is None else x * _box(as_var(weight), x)
-    return out if bias is None else out + _box(as_var(bias), x)
-
-
-def ride_along(variables: tuple[Var, ...]) -> None:
-    """Let the next optimiser step compute these Vars too; until then they are only promised.
-
-    Example:
-        >>> ride_along((jt.ones(2),))
-    """
-    riders = current().rank_state.setdefault("riders", weakref.WeakValueDictionary())
-    for var in variables:
-        riders[id(var)] = var
-
-
-def check_float(name: str, x: Var) -> None:
-    """Normalising is division, so it is for floats.
-
-    Example:
-        >>> check_float("layer norm", jt.ones(2))
-    """
-    if x.dtype.kind != "f":
-        raise DtypeError(f"{name} works on real floats", f"dtype {x.dtype}", "x.float()")
-
-
-def positive(name: str, value: Any) -> float:
-    """A number that is not negative.
-
-    Example:
-        >>> positive("eps", 1e-5)
-        1e-05
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
-        raise ArgumentError(f"{name} is a number that is not negative", repr(value))
-    return float(value)
-
-
-def _itself(x: Var, axes: tuple[int, ...], eps: float) -> tuple[Var, Var, Var]:
-    """x, normalised by its own mean and variance over `axes`; and these."""
-    middle = mean(x, axes, True)
-    away: Var = x - middle
-    variance = mean(away * away, axes, True)
-    return away * (variance + eps).apply(RSQRT), middle, variance
-
-
-def _channels(name: str, x: Var, c: int) -> Var:
-    if x.ndim < 2 or x.shape[1] != c:
-        raise ShapeError(f"{name}({c}) takes (n, {c}, ...)", f"shape {x.shape}")
-    check_float("batch norm", x)
-    return x
-
-
-def _box(v: Var, x: Var) -> Var:
-    """(c,) as (1, c, 1, ...), to stand beside x."""
-    if v.shape != x.shape[1:2]:
-        raise ShapeError("there is one number for each channel", f"shape {v.shape} for {x.shape}")
-    return v.reshape((1, -1) + (1,) * (x.ndim - 2))

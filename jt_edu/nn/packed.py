@@ -10,7 +10,7 @@ of the host: they decide the shapes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,7 +86,7 @@ def pack_padded_sequence(
 
 
 def _counts(lengths: Any) -> Numbers:
-    found = np.asarray(lengths.numpy() if isinstance(lengths, Var) else lengths)
+    found = as_var(lengths).numpy()
     if found.ndim != 1 or found.dtype.kind not in "iu" or not found.size:
         raise ArgumentError("lengths are whole numbers in one axis", f"{found.tolist()}", "[3, 2]")
     return found.astype(np.int64)
@@ -159,7 +159,7 @@ def pad_sequence(
         array([[1., 2.],
                [3., 0.]], dtype=float32)
     """
-    parts = [as_var(s) for s in sequences]
+    parts = _listed("pad_sequence", sequences)
     if padding_side not in ("right", "left"):
         raise ArgumentError("sequences are padded on the 'right' or the 'left'", repr(padding_side))
     if not parts or any(p.ndim < 1 or p.shape[1:] != parts[0].shape[1:] for p in parts):
@@ -184,5 +184,12 @@ def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> Pack
         >>> pack_sequence([jt.array([1.0, 2.0]), jt.array([3.0])]).data.numpy()
         array([1., 3., 2.], dtype=float32)
     """
-    lengths = [as_var(s).shape[0] if as_var(s).ndim else 0 for s in sequences]
-    return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
+    parts = _listed("pack_sequence", sequences)
+    lengths = [p.shape[0] if p.ndim else 0 for p in parts]
+    return pack_padded_sequence(pad_sequence(parts), lengths, enforce_sorted=enforce_sorted)
+
+
+def _listed(name: str, sequences: Any) -> list[Var]:
+    if not isinstance(sequences, Iterable):
+        raise ArgumentError(f"{name} takes a list of sequences", repr(sequences))
+    return [as_var(s) for s in sequences]

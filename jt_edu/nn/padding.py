@@ -72,7 +72,7 @@ class ReflectionPad1d(_Pad):
 
 
 class ReflectionPad2d(_Pad):
-    """Room around a image, mirrored at the border, which is not said twice.
+    """Room around an image, mirrored at the border, which is not said twice.
 
     Args:
         padding: one number, or 4 of them: (before, after) for each direction, from the last axis on.
@@ -114,7 +114,7 @@ class ReplicationPad1d(_Pad):
 
 
 class ReplicationPad2d(_Pad):
-    """Room around a image, filled with the nearest number.
+    """Room around an image, filled with the nearest number.
 
     Args:
         padding: one number, or 4 of them: (before, after) for each direction, from the last axis on.
@@ -156,7 +156,7 @@ class CircularPad1d(_Pad):
 
 
 class CircularPad2d(_Pad):
-    """Room around a image, filled from the other end.
+    """Room around an image, filled from the other end.
 
     Args:
         padding: one number, or 4 of them: (before, after) for each direction, from the last axis on.
@@ -198,7 +198,7 @@ class ZeroPad1d(_Pad):
 
 
 class ZeroPad2d(_Pad):
-    """Room around a image, filled with zeros.
+    """Room around an image, filled with zeros.
 
     Args:
         padding: one number, or 4 of them: (before, after) for each direction, from the last axis on.
@@ -225,19 +225,10 @@ class ZeroPad3d(_Pad):
     dims, mode = 3, "constant"
 
 
-class ConstantPad1d(_Pad):
-    """Room around a signal, filled with a number.
+class _Constant(_Pad):
+    """Room that is filled with a number."""
 
-    Args:
-        padding: one number, or a pair of them: (before, after).
-        value: what the room is filled with.
-
-    Example:
-        >>> ConstantPad1d((0, 2), 7.0)(jt.array([[1.0, 2.0]])).tolist()
-        [[1.0, 2.0, 7.0, 7.0]]
-    """
-
-    dims, mode = 1, "constant"
+    mode = "constant"
 
     def __init__(self, padding: Any, value: float) -> None:
         super().__init__(padding)
@@ -255,7 +246,22 @@ class ConstantPad1d(_Pad):
         return f"padding={self.padding}, value={self.value}"
 
 
-class ConstantPad2d(ConstantPad1d):
+class ConstantPad1d(_Constant):
+    """Room around a signal, filled with a number.
+
+    Args:
+        padding: one number, or a pair of them: (before, after).
+        value: what the room is filled with.
+
+    Example:
+        >>> ConstantPad1d((0, 2), 7.0)(jt.array([[1.0, 2.0]])).tolist()
+        [[1.0, 2.0, 7.0, 7.0]]
+    """
+
+    dims = 1
+
+
+class ConstantPad2d(_Constant):
     """Room around an image, filled with a number.
 
     Example:
@@ -266,7 +272,7 @@ class ConstantPad2d(ConstantPad1d):
     dims = 2
 
 
-class ConstantPad3d(ConstantPad1d):
+class ConstantPad3d(_Constant):
     """Room around a volume, filled with a number.
 
     Example:

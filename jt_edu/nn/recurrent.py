@@ -27,6 +27,7 @@ from jt_edu.nn.linear import count, linear
 from jt_edu.nn.module import Module
 from jt_edu.nn.packed import PackedSequence, pack_padded_sequence, pad_packed_sequence
 from jt_edu.nn.start import uniform_
+from jt_edu.ops.arguments import number, yes_or_no
 from jt_edu.ops.create import zeros
 from jt_edu.ops.split import split
 from jt_edu.ops.stacks import concat, stack
@@ -184,11 +185,11 @@ class _Recurrent(Module):
         dropout: float = 0.0, bidirectional: bool = False,
     ) -> None:  # fmt: skip
         self.input_size, self.hidden_size = count("input_size", input_size), count("hidden_size", hidden_size)
-        self.num_layers, self.bias = count("num_layers", num_layers), bool(bias)
-        self.batch_first, self.bidirectional = bool(batch_first), bool(bidirectional)
-        if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
-            raise ArgumentError("dropout forgets with a probability from 0 to 1", repr(dropout))
-        self.dropout = float(dropout)
+        name = type(self).__name__
+        self.num_layers, self.bias = count("num_layers", num_layers), yes_or_no(name, "bias", bias)
+        self.batch_first = yes_or_no(name, "batch_first", batch_first)
+        self.bidirectional = yes_or_no(name, "bidirectional", bidirectional)
+        self.dropout = float(number(name, "dropout", dropout, 0, 1))
         for layer in range(num_layers):
             for end in self._ends:
                 self._make(f"l{layer}{end}", layer)

@@ -14,7 +14,7 @@ from jt_edu.errors import ArgumentError
 from jt_edu.functions import ABSOLUTE
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module, Parameter
-from jt_edu.nn.norm import positive
+from jt_edu.ops.arguments import number
 from jt_edu.ops.compare import maximum
 from jt_edu.ops.create import zeros
 from jt_edu.ops.reduce import norm
@@ -109,7 +109,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     Args:
         module: a layer with a parameter `name`; it gets `name_g` and `name_v` instead.
         name: of the parameter.
-        dim: the axis whose slices have a length each; None for one length of all.
+        dim: the axis whose slices have a length each; None (PyTorch's -1, too) for one length of all.
 
     Source: Salimans and Kingma 2016 (arXiv:1602.07868).
 
@@ -119,6 +119,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
         [('bias', (2,)), ('weight_g', (2, 1)), ('weight_v', (2, 3))]
     """
     weight = _weight(module, name)
+    dim = None if dim == -1 else dim
     if dim is not None and dim not in range(weight.ndim):
         raise ArgumentError(f"dim is an axis from 0 to {weight.ndim - 1}, or None for all of them", repr(dim))
     hook = _WeightNorm(name, dim)
@@ -161,7 +162,8 @@ def spectral_norm(
     weight = _weight(module, name)
     if not -weight.ndim <= dim < weight.ndim:
         raise ArgumentError(f"dim is one of {weight.ndim} axes", repr(dim))
-    hook = _SpectralNorm(name, count("n_power_iterations", n_power_iterations), positive("eps", eps), dim % weight.ndim)
+    steps, least = count("n_power_iterations", n_power_iterations), number("spectral_norm", "eps", eps, 0)
+    hook = _SpectralNorm(name, steps, least, dim % weight.ndim)
     rows, columns = hook.matrix(weight).shape
     hook.install(module, {name + "_orig": weight})
     for part, length in (("_u", rows), ("_v", columns)):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.nn.activation import Activation, setting
+from jt_edu.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.functions import LOG
+from jt_edu.nn.activation import Activation, InPlace, setting
 from jt_edu.ops.activation import (
-    glu,
     hardshrink,
     hardsigmoid,
     hardtanh,
@@ -16,8 +16,15 @@ from jt_edu.ops.activation import (
     softsign,
     tanhshrink,
 )
+from jt_edu.ops.arguments import number, whole, yes_or_no
+from jt_edu.ops.create import index
 from jt_edu.ops.elementwise import sigmoid, tanh
-from jt_edu.ops.softmax import log_softmax, softmax
+from jt_edu.ops.gates import glu
+from jt_edu.ops.numbers import widened
+from jt_edu.ops.reduce import argmax
+from jt_edu.ops.softmax import log_softmax, softmax, softmin
+from jt_edu.ops.view import axis_of
+from jt_edu.random import random
 from jt_edu.var import Var, as_var
 
 
@@ -47,7 +54,7 @@ class LogSigmoid(Activation):
         return logsigmoid(x)
 
 
-class Hardsigmoid(Activation):
+class Hardsigmoid(InPlace):
     """min(max(x + 3, 0), 6) / 6: a sigmoid of straight lines.
 
     Example:
@@ -73,7 +80,7 @@ class Tanh(Activation):
         return tanh(x)
 
 
-class Hardtanh(Activation):
+class Hardtanh(InPlace):
     """x, cut off below min_val and above max_val.
 
     Example:
@@ -81,10 +88,11 @@ class Hardtanh(Activation):
         array([-1. ,  0.5,  1. ], dtype=float32)
     """
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0) -> None:
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
+        super().__init__(inplace)
         self.min_val, self.max_val = setting(self, "min_val", min_val), setting(self, "max_val", max_val)
-        if not self.min_val < self.max_val:
-            raise ArgumentError("hardtanh needs min_val < max_val", f"min_val={min_val}, max_val={max_val}")
+        if self.min_val > self.max_val:
+            raise ArgumentError("hardtanh needs min_val <= max_val", f"min_val={min_val}, max_val={max_val}")
 
     def execute(self, x: Any) -> Var:
         """min(max(x, min_val), max_val)."""
@@ -162,7 +170,7 @@ class GLU(Activation):
     """
 
     def __init__(self, dim: int = -1) -> None:
-        self.dim = dim
+        self.dim = whole(type(self).__name__, "dim", dim)
 
     def execute(self, x: Any) -> Var:
         """Half as long along `dim`."""
@@ -178,7 +186,7 @@ class Softmax(Activation):
     """
 
     def __init__(self, dim: int = -1) -> None:
-        self.dim = dim
+        self.dim = whole(type(self).__name__, "dim", dim)
 
     def execute(self, x: Any) -> Var:
         """Positive, and 1 in all along `dim`."""
@@ -195,7 +203,7 @@ class LogSoftmax(Activation):
     """
 
     def __init__(self, dim: int = -1) -> None:
-        self.dim = dim
+        self.dim = whole(type(self).__name__, "dim", dim)
 
     def execute(self, x: Any) -> Var:
         """x - logsumexp(x)."""
@@ -212,22 +220,43 @@ class Softmin(Activation):
     """
 
     def __init__(self, dim: int = -1) -> None:
-        self.dim = dim
+        self.dim = whole(type(self).__name__, "dim", dim)
 
     def execute(self, x: Any) -> Var:
         """Positive, and 1 in all along `dim`."""
         return softmin(x, self.dim)
 
 
-def softmin(x: Any, dim: int = -1) -> Var:
-    """softmax(-x) along an axis.
+def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Var:
+    """softmax((logits + noise) / tau) along an axis: a draw from softmax(logits) that has a gradient.
+
+        noise = -log(-log(u)),    u equally likely from 0 to 1
+
+    Args:
+        logits: scores, of any shape.
+        tau: temperature; the smaller, the nearer to one class alone.
+        hard: answer with 1 for the largest and 0 for the others; the gradient stays that of the soft answer.
+        eps: PyTorch takes it, and no longer uses it; neither does jt_edu.
+        dim: the axis of the classes.
+
+    Source: Jang, Gu and Poole 2016 (arXiv:1611.01144).
 
     Example:
-        >>> softmin(jt.array([0.0, 0.0])).numpy()
-        array([0.5, 0.5], dtype=float32)
+        >>> gumbel_softmax(jt.array([0.0, 1000.0]), hard=True).numpy()
+        array([0., 1.], dtype=float32)
     """
-    out: Var = softmax(-as_var(x), dim)
-    return out
+    v, heat = as_var(logits), number("gumbel_softmax", "tau", tau, 0, above=True)
+    number("gumbel_softmax", "eps", eps)
+    if v.dtype.kind != "f":
+        raise DtypeError("gumbel_softmax draws by real scores", f"dtype {v.dtype}", "logits.float()")
+    drawn = random(v.shape, "float64" if v.dtype == "float64" else "float32").detach()
+    noise = -(-drawn.apply(LOG)).apply(LOG)
+    soft = softmax((widened(v) + noise) / heat, dim).cast(v.dtype)
+    if not yes_or_no("gumbel_softmax", "hard", hard):
+        return soft
+    largest = argmax(soft, dim, True)
+    one = (index(soft.shape, axis_of("gumbel_softmax", dim, soft.ndim)) == largest).cast(soft.dtype)
+    return one + (soft - soft.detach())  # the value of `one`, the gradient of `soft`
 
 
 class Softmax2d(Activation):

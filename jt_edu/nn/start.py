@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.functions import ERFINV
+from jt_edu.ops.arguments import one_of
 from jt_edu.ops.create import full
 from jt_edu.ops.elementwise import clamp
 from jt_edu.random import random
@@ -22,14 +23,15 @@ from jt_edu.settings import no_grad
 from jt_edu.var import Var
 
 
-def constant_(var: Var, value: float = 0.0) -> Var:
-    """The same number everywhere.
+def constant_(var: Var, value: float | None = None, *, val: float | None = None) -> Var:
+    """The same number everywhere: `value`, which PyTorch calls `val`; 0 by default.
 
     Example:
         >>> constant_(jt.zeros(2), 3).numpy()
         array([3., 3.], dtype=float32)
     """
-    return give(var, lambda: full(var.shape, value, var.dtype))
+    constant = one_of("constant_", 0.0, value=value, val=val)
+    return give(var, lambda: full(var.shape, constant, var.dtype))
 
 
 def zero_(var: Var) -> Var:
@@ -52,16 +54,19 @@ def one_(var: Var) -> Var:
     return constant_(var, 1)
 
 
-def uniform_(var: Var, low: float = 0.0, high: float = 1.0) -> Var:
-    """Equally likely numbers from low to high.
+def uniform_(
+    var: Var, low: float | None = None, high: float | None = None, *, a: float | None = None, b: float | None = None
+) -> Var:
+    """Equally likely numbers from low to high, 0 and 1 by default; PyTorch calls them a and b.
 
     Example:
         >>> bool((abs(uniform_(jt.zeros(9), -2, 2).numpy()) <= 2).all())
         True
     """
-    if not low <= high:
-        raise ArgumentError("uniform_ draws from low to high", f"low {low}, high {high}")
-    return give(var, lambda: random(var.shape, check_real(var)) * (high - low) + low)
+    least, most = one_of("uniform_", 0.0, low=low, a=a), one_of("uniform_", 1.0, high=high, b=b)
+    if not least <= most:
+        raise ArgumentError("uniform_ draws from low to high", f"low {least}, high {most}")
+    return give(var, lambda: random(var.shape, check_real(var)) * (most - least) + least)
 
 
 def gauss_(var: Var, mean: float = 0.0, std: float = 1.0) -> Var:
@@ -86,10 +91,14 @@ def trunc_normal_(var: Var, mean: float = 0.0, std: float = 1.0, a: float = -2.0
     if not a < b or not std > 0:
         raise ArgumentError("trunc_normal_ draws between a and b, with a positive std", f"a {a}, b {b}, std {std}")
     low, high = (math.erf((edge - mean) / (std * math.sqrt(2))) for edge in (a, b))
+    if low == high:
+        found = f"a {a}, b {b}, mean {mean}, std {std}"
+        raise ArgumentError("trunc_normal_ draws where normal numbers may fall, within 8 std of the mean", found)
+    check_real(var)
 
     def draw() -> Var:
-        spread = random(var.shape, check_real(var)) * (high - low) + low
-        return clamp(spread.apply(ERFINV) * (std * math.sqrt(2)) + mean, a, b)
+        spread = random(var.shape, "float64") * (high - low) + low  # in a tail low and high agree in many digits
+        return clamp(spread.apply(ERFINV) * (std * math.sqrt(2)) + mean, a, b).cast(var.dtype)
 
     return give(var, draw)
 

@@ -219,6 +219,9 @@ class TransformerEncoder(_Tower):
         (4, 2, 6)
     """
 
+    def __init__(self, encoder_layer: Any, num_layers: int, norm: Any = None) -> None:
+        super().__init__(encoder_layer, num_layers, norm)
+
     def execute(self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Var:
         """(l, n, d_model) -> (l, n, d_model); masks as in `MultiheadAttention`."""
         masks = {"src_mask": mask, "src_key_padding_mask": src_key_padding_mask, "is_causal": is_causal}
@@ -238,6 +241,9 @@ class TransformerDecoder(_Tower):
         >>> TransformerDecoder(layer, 3)(jt.ones(4, 2, 6), jt.ones(5, 2, 6)).shape
         (4, 2, 6)
     """
+
+    def __init__(self, decoder_layer: Any, num_layers: int, norm: Any = None) -> None:
+        super().__init__(decoder_layer, num_layers, norm)
 
     def execute(
         self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None,

@@ -80,8 +80,9 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, er
         >>> clip_grad_norm_([p], 1.0).item(), p.grad.numpy().round(2)
         (5.0, array([0.6, 0.8], dtype=float32))
     """
-    limit, p_norm = _above("max_norm", max_norm, 0, True), _above("norm_type", norm_type, 0, False)
-    graded = [(p, p.grad) for p in _listed(parameters) if p.grad is not None]
+    limit = float(number("clip_grad_norm_", "max_norm", max_norm, 0))
+    p_norm = float(number("clip_grad_norm_", "norm_type", norm_type, 0, above=True))
+    graded = [(p, p.grad) for p in _listed(parameters, least=0) if p.grad is not None]
     if not graded:
         return zeros(())
     with no_grad():
@@ -103,22 +104,15 @@ def clip_grad_value_(parameters: Any, clip_value: float) -> None:
         >>> clip_grad_value_([p], 1.0); p.grad.numpy()
         array([1. , 0.5], dtype=float32)
     """
-    limit = _above("clip_value", clip_value, 0, True)
+    limit = float(number("clip_grad_value_", "clip_value", clip_value, 0))
     with no_grad():
-        for p in _listed(parameters):
+        for p in _listed(parameters, least=0):
             if p.grad is not None:
                 p.grad = clamp(p.grad, -limit, limit)
 
 
-def _listed(parameters: Any) -> list[Var]:
+def _listed(parameters: Any, least: int = 1) -> list[Var]:
     listed = [parameters] if isinstance(parameters, Var) else list(parameters)
-    if not listed or not all(isinstance(p, Var) for p in listed):
+    if len(listed) < least or not all(isinstance(p, Var) for p in listed):
         raise ArgumentError("this takes parameters", repr([type(p).__name__ for p in listed]), "model.parameters()")
     return listed
-
-
-def _above(name: str, value: Any, low: float, allowed: bool) -> float:
-    found = float(number("clip_grad", name, value))
-    if found < low or (found == low and not allowed):
-        raise ArgumentError(f"{name} is a number {'from' if allowed else 'above'} {low}", repr(value))
-    return found

@@ -1,8 +1,8 @@
 """Activations as functions: what bends the line between two layers. The layers stand in `nn/activation.py`.
 
-    kinked     relu relu6 hardtanh leaky_relu prelu rrelu threshold hardshrink softshrink hardsigmoid hardswish
+    kinked     relu relu6 hardtanh leaky_relu threshold hardshrink softshrink hardsigmoid hardswish
     smooth     elu celu selu softplus logsigmoid silu mish gelu softsign tanhshrink
-    gated      glu
+    gates.py   prelu, rrelu and glu, which need more than x: a slope that is learned or drawn, a gate
 
 Each is ordinary arithmetic on Vars, fuses with what stands around it, and takes nan to nan. At a kink the gradient is
 PyTorch's. Where one side of a kink would overflow, it is computed from a number that was cut off before: a gradient of
@@ -15,25 +15,13 @@ import math
 from typing import Any
 
 from jt_edu import functions as f
-from jt_edu.dtypes import float_of
-from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.ops.arguments import choice, number
-from jt_edu.ops.view import axis_of
-from jt_edu.random import uniform
+from jt_edu.errors import ArgumentError
+from jt_edu.ops.arguments import choice, number, one_of
+from jt_edu.ops.numbers import floats
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
-
-
-def _floats(x: Any) -> Var:
-    v = as_var(x)
-    return v.cast(float_of(v.dtype))
-
-
-def _below_zero(v: Var) -> Var:
-    """min(v, 0): what the left side of a kink is computed from."""
-    return v.where_not(v > 0, 0)
 
 
 @method
@@ -50,6 +38,7 @@ def relu(x: Any) -> Var:
 
 
 @method
+@template
 def relu6(x: Any) -> Var:
     """min(max(x, 0), 6); the gradient at 0 and at 6 is 0.
 
@@ -64,6 +53,7 @@ def relu6(x: Any) -> Var:
 
 
 @method
+@template
 def hardtanh(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Var:
     """x between two walls: min(max(x, min_val), max_val); the gradient at both is 0.
 
@@ -77,17 +67,18 @@ def hardtanh(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Var:
     low, high = number("hardtanh", "min_val", min_val), number("hardtanh", "max_val", max_val)
     if low > high:
         raise ArgumentError("hardtanh needs min_val <= max_val", f"min_val={low}, max_val={high}")
-    v = _floats(x)
+    v = floats(x)
     return v.where_not(v <= low, low).where_not(v >= high, high)
 
 
 @method
-def leaky_relu(x: Any, scale: float = 0.01, *, negative_slope: float | None = None) -> Var:
+@template
+def leaky_relu(x: Any, scale: float | None = None, *, negative_slope: float | None = None) -> Var:
     """x where it is positive, scale * x elsewhere; the gradient at 0 is `scale`.
 
     Args:
         x: any shape.
-        scale: the slope on the left.
+        scale: the slope on the left, 0.01 by default.
         negative_slope: PyTorch's name of the same number.
 
     Example:
@@ -96,59 +87,13 @@ def leaky_relu(x: Any, scale: float = 0.01, *, negative_slope: float | None = No
 
     Source: Maas et al. 2013, "Rectifier nonlinearities improve neural network acoustic models".
     """
-    slope = number("leaky_relu", "negative_slope", scale if negative_slope is None else negative_slope)
+    slope = number("leaky_relu", "scale", one_of("leaky_relu", 0.01, scale=scale, negative_slope=negative_slope))
     v = as_var(x)
     return v.where_not(v <= 0, v * slope)
 
 
 @method
-def prelu(x: Any, weight: Any) -> Var:
-    """x where it is positive, weight * x elsewhere, with a slope that is learned.
-
-    Args:
-        x: (n, c, ...), or any shape where there is one slope.
-        weight: one slope, or (c,), one for each channel.
-
-    Raises:
-        ShapeError: as many slopes as there are no channels.
-
-    Example:
-        >>> prelu(array([[-1.0, -1.0]]), array([0.5, 0.25])).numpy()
-        array([[-0.5 , -0.25]], dtype=float32)
-
-    Source: He et al. 2015, "Delving deep into rectifiers" (arXiv:1502.01852).
-    """
-    v = _floats(x)
-    w = as_var(weight, v.dtype)
-    if w.ndim > 1 or (w.size != 1 and w.shape != v.shape[1:2]):
-        raise ShapeError("prelu needs one slope, or one for each channel of x", f"weight {w.shape} for x of {v.shape}")
-    slopes = w.reshape(()) if w.size == 1 else w.reshape((w.size,) + (1,) * (v.ndim - 2))
-    return v.where_not(v <= 0, slopes * _below_zero(v))
-
-
-@method
-def rrelu(x: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Var:
-    """leaky_relu with a slope drawn anew for each element while training, and their mean otherwise.
-
-    Raises:
-        ArgumentError: lower is larger than upper.
-
-    Example:
-        >>> rrelu(array([-8.0, 1.0]), 0.25, 0.75).numpy()
-        array([-4.,  1.], dtype=float32)
-
-    Source: Xu et al. 2015, "Empirical evaluation of rectified activations" (arXiv:1505.00853).
-    """
-    low, high = number("rrelu", "lower", lower), number("rrelu", "upper", upper)
-    if low > high:
-        raise ArgumentError("rrelu needs lower <= upper", f"lower={low}, upper={high}")
-    v = _floats(x)
-    if not choice("rrelu", "training", training, (False, True)):
-        return leaky_relu(v, (low + high) / 2)
-    return v.where_not(v <= 0, uniform(low, high, v.shape).cast(v.dtype) * _below_zero(v))
-
-
-@method
+@template
 def threshold(x: Any, threshold: float, value: float) -> Var:
     """x where it is above the threshold, `value` elsewhere.
 
@@ -162,6 +107,7 @@ def threshold(x: Any, threshold: float, value: float) -> Var:
 
 
 @method
+@template
 def hardshrink(x: Any, lambd: float = 0.5) -> Var:
     """x, and 0 where |x| <= lambd.
 
@@ -169,11 +115,12 @@ def hardshrink(x: Any, lambd: float = 0.5) -> Var:
         >>> hardshrink(array([-1.0, 0.25, 1.0])).numpy()
         array([-1.,  0.,  1.], dtype=float32)
     """
-    v, edge = _floats(x), number("hardshrink", "lambd", lambd)
+    v, edge = floats(x), number("hardshrink", "lambd", lambd)
     return v.where_not((v >= -edge) & (v <= edge), 0)
 
 
 @method
+@template
 def softshrink(x: Any, lambd: float = 0.5) -> Var:
     """x moved towards 0 by lambd, and 0 where |x| <= lambd.
 
@@ -184,13 +131,12 @@ def softshrink(x: Any, lambd: float = 0.5) -> Var:
         >>> softshrink(array([-1.0, 0.25, 1.0])).numpy()
         array([-0.5,  0. ,  0.5], dtype=float32)
     """
-    v, edge = _floats(x), number("softshrink", "lambd", lambd)
-    if edge < 0:
-        raise ArgumentError("softshrink moves x towards 0, by lambd >= 0", f"lambd={edge}")
+    v, edge = floats(x), number("softshrink", "lambd", lambd, 0)
     return (v - edge).where_not(v < -edge, v + edge).where_not((v >= -edge) & (v <= edge), 0)
 
 
 @method
+@template
 def hardsigmoid(x: Any) -> Var:
     """relu6(x + 3) / 6: a sigmoid of three straight lines.
 
@@ -198,10 +144,11 @@ def hardsigmoid(x: Any) -> Var:
         >>> hardsigmoid(array([-4.0, 0.0, 4.0])).numpy()
         array([0. , 0.5, 1. ], dtype=float32)
     """
-    return relu6(_floats(x) + 3) / 6
+    return relu6(floats(x) + 3) / 6
 
 
 @method
+@template
 def hardswish(x: Any) -> Var:
     """x * relu6(x + 3) / 6.
 
@@ -211,11 +158,12 @@ def hardswish(x: Any) -> Var:
 
     Source: Howard et al. 2019, "Searching for MobileNetV3" (arXiv:1905.02244).
     """
-    v = _floats(x)
+    v = floats(x)
     return v * relu6(v + 3) / 6
 
 
 @method
+@template
 def elu(x: Any, alpha: float = 1.0) -> Var:
     """x where it is positive, alpha * (exp(x) - 1) elsewhere.
 
@@ -225,11 +173,17 @@ def elu(x: Any, alpha: float = 1.0) -> Var:
 
     Source: Clevert et al. 2015 (arXiv:1511.07289).
     """
-    v, scale = _floats(x), number("elu", "alpha", alpha)
+    v, scale = floats(x), number("elu", "alpha", alpha)
     return v.where_not(v <= 0, _below_zero(v).apply(f.EXPM1) * scale)
 
 
+def _below_zero(v: Var) -> Var:
+    """min(v, 0): what the left side of a kink is computed from."""
+    return v.where_not(v > 0, 0)
+
+
 @method
+@template
 def celu(x: Any, alpha: float = 1.0) -> Var:
     """x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere: its slope has no step at 0.
 
@@ -242,13 +196,14 @@ def celu(x: Any, alpha: float = 1.0) -> Var:
 
     Source: Barron 2017 (arXiv:1704.07483).
     """
-    v, scale = _floats(x), number("celu", "alpha", alpha)
+    v, scale = floats(x), number("celu", "alpha", alpha)
     if scale == 0:
         raise ArgumentError("celu divides by alpha, which must not be 0", f"alpha={alpha}")
     return v.where_not(v <= 0, (_below_zero(v) / scale).apply(f.EXPM1) * scale)
 
 
 @method
+@template
 def selu(x: Any) -> Var:
     """1.0507 * elu(x, 1.6733): mean 0 and variance 1 stay what they are from layer to layer.
 
@@ -262,6 +217,7 @@ def selu(x: Any) -> Var:
 
 
 @method
+@template
 def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Var:
     """log(1 + exp(beta * x)) / beta: a relu with a round corner.
 
@@ -277,7 +233,7 @@ def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Var:
         >>> softplus(array(1000.0)).item()
         1000.0
     """
-    v, sharp, end = _floats(x), number("softplus", "beta", beta), number("softplus", "threshold", threshold)
+    v, sharp, end = floats(x), number("softplus", "beta", beta), number("softplus", "threshold", threshold)
     if sharp == 0:
         raise ArgumentError("softplus divides by beta, which must not be 0", f"beta={beta}")
     scaled = v if sharp == 1 else v * sharp
@@ -291,6 +247,7 @@ def _log1p_exp(v: Var) -> Var:
 
 
 @method
+@template
 def logsigmoid(x: Any) -> Var:
     """log(sigmoid(x)), which is still x where sigmoid(x) is too small for a float.
 
@@ -298,10 +255,11 @@ def logsigmoid(x: Any) -> Var:
         >>> logsigmoid(array([-1000.0, 1000.0])).numpy()
         array([-1000.,    -0.], dtype=float32)
     """
-    return -_log1p_exp(-_floats(x))
+    return -_log1p_exp(-floats(x))
 
 
 @method
+@template
 def silu(x: Any) -> Var:
     """x * sigmoid(x).
 
@@ -316,6 +274,7 @@ def silu(x: Any) -> Var:
 
 
 @method
+@template
 def mish(x: Any) -> Var:
     """x * tanh(log(1 + exp(x))).
 
@@ -325,11 +284,12 @@ def mish(x: Any) -> Var:
 
     Source: Misra 2019 (arXiv:1908.08681).
     """
-    v = _floats(x)
+    v = floats(x)
     return v * _log1p_exp(v).apply(f.TANH)
 
 
 @method
+@template
 def gelu(x: Any, approximate: str = "none") -> Var:
     """x * Phi(x), Phi the normal distribution function; approximate="tanh" takes its usual approximation.
 
@@ -343,10 +303,11 @@ def gelu(x: Any, approximate: str = "none") -> Var:
     if choice("gelu", "approximate", approximate, ("none", "tanh")) == "tanh":
         inner = (v + v * v * v * 0.044715) * math.sqrt(2 / math.pi)
         return v * (inner.apply(f.TANH) + 1) * 0.5
-    return v * ((v * math.sqrt(0.5)).apply(f.ERF) + 1) * 0.5
+    return v * (v * -math.sqrt(0.5)).apply(f.ERFC) * 0.5  # 1 + erf(v) would lose its digits for v far below 0
 
 
 @method
+@template
 def softsign(x: Any) -> Var:
     """x / (1 + |x|).
 
@@ -354,11 +315,12 @@ def softsign(x: Any) -> Var:
         >>> softsign(array([-1.0, 0.0, 3.0])).numpy()
         array([-0.5 ,  0.  ,  0.75], dtype=float32)
     """
-    v = _floats(x)
+    v = floats(x)
     return v / (v.apply(f.ABSOLUTE) + 1)
 
 
 @method
+@template
 def tanhshrink(x: Any) -> Var:
     """x - tanh(x).
 
@@ -366,33 +328,8 @@ def tanhshrink(x: Any) -> Var:
         >>> tanhshrink(array([0.0, 100.0])).numpy()
         array([ 0., 99.], dtype=float32)
     """
-    v = _floats(x)
+    v = floats(x)
     return v - v.apply(f.TANH)
-
-
-@method
-def glu(x: Any, dim: int = -1, *, axis: int | None = None) -> Var:
-    """a * sigmoid(b), where a and b are the two halves of x along an axis.
-
-    Args:
-        x: its length along `dim` is even; `axis` means the same as `dim`.
-
-    Raises:
-        ShapeError: the axis has an odd length.
-
-    Example:
-        >>> glu(array([3.0, 0.0])).numpy()
-        array([1.5], dtype=float32)
-
-    Source: Dauphin et al. 2016 (arXiv:1612.08083).
-    """
-    v = _floats(x)
-    halved = axis_of("glu", dim if axis is None else axis, v.ndim)
-    half, odd = divmod(v.shape[halved], 2)
-    if odd:
-        raise ShapeError("glu halves an axis of even length", f"shape {v.shape}, axis {halved}")
-    left, right = v.split([half, half], halved)
-    return left * right.apply(f.SIGMOID)
 
 
 swish = silu

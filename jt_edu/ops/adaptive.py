@@ -11,11 +11,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from jt_edu.dtypes import float64, int64
 from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.graph import Node, Shape
+from jt_edu.graph import Shape
 from jt_edu.index import Index, both, counter, counters, size
-from jt_edu.meta import COUNTERS, Reindex, reindex
+from jt_edu.meta import Reindex, reindex
+from jt_edu.ops.create import index
+from jt_edu.ops.numbers import as_floats, widened
 from jt_edu.ops.pool import extremum, images, lowest, reduce_taps
 from jt_edu.ops.view import view
 from jt_edu.ops.windows import each_way
@@ -98,11 +99,11 @@ def adaptive_max_pool3d(x: Any, output_size: Any, return_indices: bool = False) 
 
 def _mean(x: Any, dims: int, output_size: Any) -> Var:
     image, out = _asked(f"adaptive_avg_pool{dims}d", x, dims, output_size)
-    floats = image if image.dtype.is_float else image.cast(float64)
-    total = reduce_taps(view(floats, _look(image.shape, out, 0)), "add", dims)
+    floats = as_floats(image)
+    total = reduce_taps(view(widened(floats), _look(image.shape, out, 0)), "add", dims)
     for axis, (n, o) in enumerate(zip(image.shape[-dims:], out, strict=True)):
-        total = total / _length(n, o, dims - 1 - axis, floats)
-    return total
+        total = total / _length(n, o, dims - 1 - axis, total)
+    return total.cast(floats.dtype)
 
 
 def _maximum(x: Any, dims: int, output_size: Any, return_indices: bool) -> Any:
@@ -123,16 +124,6 @@ def _asked(name: str, x: Any, dims: int, output_size: Any) -> tuple[Var, Shape]:
     return image, each_way("output_size", [n if o is None else o for n, o in zip(plane, parts, strict=True)], dims, 1)
 
 
-def _start(i: Index, n: int, o: int) -> Index:
-    """floor(i * n / o)."""
-    return i * size(n // o) if n % o == 0 else (i * size(n)) // size(o)
-
-
-def _end(i: Index, n: int, o: int) -> Index:
-    """ceil((i + 1) * n / o)."""
-    return ((i + 1) * size(n) + size(o - 1)) // size(o)
-
-
 @lru_cache(maxsize=1 << 12)
 def _look(image: Shape, out: Shape, fill: float) -> Reindex:
     """Read through the windows: axes (..., *out, *taps), as many taps as the longest window has."""
@@ -148,14 +139,26 @@ def _look(image: Shape, out: Shape, fill: float) -> Reindex:
     return reindex("window", image, (*image[:rest], *out, *taps), tuple(where), fill, valid)
 
 
+def _end(i: Index, n: int, o: int) -> Index:
+    """ceil((i + 1) * n / o)."""
+    return ((i + 1) * size(n) + size(o - 1)) // size(o)
+
+
+def _start(i: Index, n: int, o: int) -> Index:
+    """floor(i * n / o)."""
+    return i * size(n // o) if n % o == 0 else (i * size(n)) // size(o)
+
+
 def _longest(n: int, o: int) -> int:
-    return n // o if n % o == 0 else max(-(-(i + 1) * n // o) - i * n // o for i in range(o))
+    """n = q o + r: a window holds q places, and those that a step of r / o touches: two, unless r divides o."""
+    q, r = divmod(n, o)
+    return q if r == 0 else q + (1 if o % r == 0 else 2)
 
 
 def _length(n: int, o: int, after: int, like: Var) -> Any:
     """How long each window along an axis is, with `after` axes behind it."""
     if n % o == 0:
         return float(n // o)
-    i = Var._of(Node(COUNTERS[0], (), (o,), int64))
+    i = index((o,), 0)
     length = -((i + 1) * -n // o) - i * n // o
     return length.cast(like.dtype).reshape(o, *(1,) * after)

@@ -1,33 +1,86 @@
-"""Arguments: what a learner may write where a function asks for a Var, a number or a word.
+"""Arguments: what a learner may write where a function asks for a number, a word, an axis or a Var.
 
-function    a row of the table in functions.py becomes a function of Vars
-beside      bare numbers give way to the Vars that stand beside them
-number, choice, one_of    what stands beside the Vars is checked where it was written
+whole, number, yes_or_no, choice    what stands beside the Vars is checked where it was written
+one_of                              an argument that has several names
+same_words                          dim, dims and axis mean the same, and so do keepdim and keepdims
+beside                              bare numbers give way to the Vars that stand beside them
+function                            a row of the table in functions.py becomes a function of Vars
+
+Every check is told who asks: `whole("topk", "k", k, 0)`. The error names the function, the argument and its value.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
+import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
+
+import numpy as np
 
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError
 from jt_edu.meta import Elementwise
 from jt_edu.var import Var, as_var, method
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 
-def number(function: str, name: str, value: Any) -> float:
-    """A bare Python number, such as a slope or a threshold; NumPy's numbers will do, nan will not.
+
+def whole(function: str, name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
+    """A whole number of any integer type (Python's, NumPy's, a Var with one element), from `least` to `most`.
 
     Example:
-        >>> number("elu", "alpha", 0.5)
+        >>> whole("topk", "k", np.int64(3), 1)
+        3
+    """
+    try:
+        plain = None if isinstance(value, bool) else int(operator.index(value))
+    except TypeError:
+        plain = None
+    if plain is None or (least is not None and plain < least) or (most is not None and plain > most):
+        limits = f" from {least}" * (least is not None) + f" to {most}" * (most is not None)
+        raise ArgumentError(f"{function} takes {name} as a whole number{limits}", f"{name}={short(value)}")
+    return plain
+
+
+def number(
+    function: str, name: str, value: Any, least: float = -math.inf, most: float = math.inf, above: bool = False
+) -> float:
+    """A bare number, such as a slope or a threshold; NumPy's numbers will do, nan will not.
+
+    Args:
+        function: who asks.
+        name: of the argument.
+        value: what was written.
+        least: the smallest number allowed.
+        most: the largest one.
+        above: `least` itself is not allowed.
+
+    Example:
+        >>> number("elu", "alpha", np.float32(0.5))
         0.5
     """
-    plain = value.item() if type(value).__module__ == "numpy" and getattr(value, "shape", None) == () else value
-    if isinstance(plain, (int, float)) and not math.isnan(plain):
-        return plain
-    raise ArgumentError(f"{function} takes {name} as a number", f"{name}={short(value)}", f"{name}=0.5")
+    plain = value.item() if isinstance(value, (np.generic, np.ndarray)) and value.shape == () else value
+    real = isinstance(plain, (int, float)) and not isinstance(plain, bool) and plain == plain  # noqa: PLR0124 - nan
+    if not real or not least <= plain <= most or (above and plain == least):
+        limits = f" {'above' if above else 'from'} {least:g}" if least > -math.inf else ""
+        limits += f" to {most:g}" if most < math.inf else ""
+        raise ArgumentError(f"{function} takes {name} as a number{limits}", f"{name}={short(value)}")
+    return plain  # type: ignore[no-any-return]
+
+
+def yes_or_no(function: str, name: str, value: Any) -> bool:
+    """True or False, also NumPy's; 1 and 0 will do.
+
+    Example:
+        >>> yes_or_no("sort", "descending", np.True_)
+        True
+    """
+    if isinstance(value, (int, np.bool_)) and value in (0, 1):
+        return bool(value)
+    raise ArgumentError(f"{function} takes {name} as True or False", f"{name}={short(value)}")
 
 
 def choice(function: str, name: str, value: Any, allowed: Sequence[Any]) -> Any:
@@ -42,17 +95,73 @@ def choice(function: str, name: str, value: Any, allowed: Sequence[Any]) -> Any:
     raise ArgumentError(f"{function} takes {name} as one of {', '.join(map(repr, allowed))}", f"{name}={short(value)}")
 
 
-def one_of(function: str, **given: Any) -> Any:
-    """The one that was given, of several names for the same argument; None if none was.
+def one_of(function: str, default: Any = None, **given: Any) -> Any:
+    """The one that was given, of several names for the same argument; the default if none was.
 
     Example:
-        >>> one_of("clamp", min_v=None, min=0)
-        0
+        >>> one_of("clamp", min_v=None, min=0), one_of("leaky_relu", 0.01, scale=None, negative_slope=None)
+        (0, 0.01)
     """
     found = {name: value for name, value in given.items() if value is not None}
     if len(found) > 1:
-        raise ArgumentError(f"{function} takes one of {', '.join(given)}", f"{' and '.join(found)} together")
-    return next(iter(found.values()), None)
+        said = ", ".join(f"{name}={short(value)}" for name, value in found.items())
+        raise ArgumentError(f"{function} takes one of {', '.join(given)}", said)
+    return next(iter(found.values()), default)
+
+
+SAME = (
+    ("dim", "dims", "axis", "axes"),
+    ("keepdim", "keepdims"),
+    ("x", "input"),
+    ("y", "other", "exponent"),
+    ("dim1", "axis1"),
+    ("dim2", "axis2"),
+)
+
+
+def same_words(function: Function) -> Function:
+    """Let a function that takes `dim` be called with `dims`, `axis` or `axes` as well, and so on: see SAME.
+
+    The signature shows the one word that the function was written with.
+
+    Example:
+        >>> @same_words
+        ... def total(x, dim=None):
+        ...     return sum(x) if dim is None else dim
+        >>> total([1, 2], axis=7)
+        7
+    """
+    own = list(inspect.signature(function).parameters)
+    meant: dict[str, str] = {}  # a word -> the parameter that it names
+    for words in SAME:
+        mine = [w for w in words if w in own]
+        meant |= {w: mine[0] for w in words if mine and w not in own}
+
+    @wraps(function)
+    def call(*args: Any, **named: Any) -> Any:
+        if named and not meant.keys().isdisjoint(named):
+            named = _translated(function.__name__, own[: len(args)], args, named, meant)
+        return function(*args, **named)
+
+    return call  # type: ignore[return-value]
+
+
+def _translated(
+    function: str, own: Sequence[str], args: Sequence[Any], named: dict[str, Any], meant: dict[str, str]
+) -> dict[str, Any]:
+    """The named arguments under the function's own words; each may be given once."""
+    before = dict(zip(own, args, strict=False))
+    after: dict[str, Any] = {}
+    said = {name: f"{name}={short(value)}" for name, value in before.items() if value is not None}
+    for word, value in named.items():
+        name = meant.get(word, word)
+        if name in said and value is not None:
+            raise ArgumentError(f"{function} takes {name} once", f"{said[name]}, {word}={short(value)}")
+        if name not in before and (value is not None or name not in after):
+            after[name] = value
+        if value is not None:
+            said[name] = f"{word}={short(value)}"
+    return after
 
 
 def beside(first: Any, *others: Any) -> Var:
@@ -67,21 +176,73 @@ def beside(first: Any, *others: Any) -> Var:
     return as_var(first, next((o.dtype for o in others if isinstance(o, Var)), None))
 
 
-def function(home: str, op: Elementwise, what: str, example: str, answer: str, *aliases: str) -> Callable[..., Var]:
-    """A row of the table as a function and a method, under its own name and others."""
-    arity = 1 + ("{1}" in op.body)
+RULES = {  # how dtypes meet, in words, for the rules of functions.py
+    "float": "whole numbers and bools become floats, as in NumPy",
+    "float_real": "whole numbers and bools become floats, complex numbers are refused",
+    "divide": "whole numbers become float64",
+    "compare": "the answer is bools",
+    "test": "the answer is bools",
+    "test_real": "complex numbers are refused; the answer is bools",
+    "logic": "what is not 0 is true; the answer is bools",
+    "real": "complex numbers are refused",
+    "ordered": "complex numbers are refused",
+    "bits": "floats are refused",
+    "whole": "floats are refused",
+    "integer": "floats and bools are refused",
+    "bit_count": "floats are refused; the answer is uint8",
+    "number": "bools are refused",
+}
 
-    def function(x: Any, *others: Any) -> Var:
-        if len(others) != arity - 1:
-            raise ArgumentError(f"{op.name} takes {arity} argument{'s' if arity > 1 else ''}", f"{1 + len(others)}")
-        return beside(x, *others).apply(op, *others)
 
-    function.__name__ = function.__qualname__ = op.name
-    function.__doc__ = (
-        f"{what}\n\n    Body: `{op.body}`, at each element.\n\n"
-        f"    Example:\n        >>> {example}\n        {answer}\n    "
+def function(
+    home: str, op: Elementwise, what: str, example: str, answer: str, *aliases: str, name: str = ""
+) -> Callable[..., Var]:
+    """A row of the table as a function and a method, under its own name and others.
+
+    Args:
+        home: the module that it belongs to.
+        op: the row.
+        what: what it computes, in a sentence or a formula.
+        example: a line of Python, and what it prints.
+        answer: what that is.
+        aliases: other names of the method.
+        name: of the function, where it is not that of the row.
+    """
+    words = ("x", "y") if "{1}" in op.body else ("x",)
+
+    def made(*args: Any, **named: Any) -> Var:
+        if named or len(args) != len(words):
+            args = _bound(made.__name__, words, args, named)
+        return beside(*args).apply(op, *args[1:])
+
+    made.__name__ = made.__qualname__ = name or op.name
+    made.__doc__ = _told(op, words, what, example, answer)
+    made.__module__ = home
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    made.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(w, kind, annotation=Any) for w in words], return_annotation=Var
     )
-    function.__module__ = home
-    for name in aliases:
-        method(function, name)
-    return method(function)
+    for alias in aliases:
+        method(made, alias)
+    return method(made)
+
+
+def _bound(function: str, words: Sequence[str], args: Sequence[Any], named: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments in order, when some were named, or too few or too many."""
+    given = dict(zip(words, args, strict=False))
+    given |= _translated(function, words[: len(args)], args, named, {"input": "x", "other": "y", "exponent": "y"})
+    if len(args) > len(words) or set(given) != set(words):
+        many = f"{len(words)} argument{'s' * (len(words) > 1)}: {' and '.join(words)}"
+        raise ArgumentError(f"{function} takes {many}", f"{len(args)}" + "".join(f", {w}=..." for w in named))
+    return tuple(given[w] for w in words)
+
+
+def _told(op: Elementwise, words: Sequence[str], what: str, example: str, answer: str) -> str:
+    """The docstring of a row: a sentence, the formula where the sentence is none, shapes, dtypes, an example."""
+    formula = op.body.format(*words)
+    known = formula in what or formula.replace(" ", "").endswith(f"{op.name}({','.join(words)})")
+    shown = "" if known else f"\n        {formula.replace('math.', '')}\n"
+    dtypes = f"; {RULES[op.rule]}" if op.rule in RULES else ""
+    shapes = f"{', '.join(words)}: " + ("two shapes that broadcast" if len(words) > 1 else "any shape")
+    example = f"Example:\n        >>> {example}\n        {answer}"
+    return f"{what}\n{shown}\n    Args:\n        {shapes}{dtypes}.\n\n    {example}\n    "

@@ -14,7 +14,10 @@ _function = partial(function, __name__)
 bitwise_and = _function(f.BITWISE_AND, "Bits that are 1 in both.", "bitwise_and(array(6), 3).item()", "2")
 bitwise_or = _function(f.BITWISE_OR, "Bits that are 1 in one of them.", "bitwise_or(array(6), 3).item()", "7")
 bitwise_xor = _function(f.BITWISE_XOR, "Bits that differ.", "bitwise_xor(array(6), 3).item()", "5")
-bitwise_not = _function(f.INVERT, "Bits turned round: -x - 1.", "bitwise_not(array(6)).item()", "-7", "bitwise_not")
+bitwise_not = _function(
+    f.INVERT, "Bits turned round: -x - 1.", "bitwise_not(array(6)).item()", "-7", "invert", "bitwise_invert",
+    name="bitwise_not",
+)  # fmt: skip
 left_shift = _function(
     f.LEFT_SHIFT, "x * 2**y, without the bits that fall off.", "left_shift(array(3), 2).item()", "12"
 )

@@ -15,6 +15,7 @@ from jt_edu import functions as f
 from jt_edu.build import check_shape
 from jt_edu.dtypes import as_dtype, float32, float64, int64
 from jt_edu.errors import ArgumentError, RangeError, ShapeError
+from jt_edu.ops.arguments import number, whole
 from jt_edu.ops.scan import cumsum
 from jt_edu.ops.search import searchsorted
 from jt_edu.ops.sort import sorted_positions
@@ -97,9 +98,8 @@ def _check_weights(rows: Var, count: int, replacement: bool) -> None:
 
 def exponential_like(x: Var, rate: float = 1.0) -> Var:
     """Times of waiting, of mean 1 / rate, in the shape and dtype of x."""
-    if not rate > 0:
-        raise ArgumentError("a rate is above 0", repr(rate))
-    return ((1.0 - random(x.shape, str(x.dtype))).apply(f.LOG) * (-1.0 / rate)).detach()
+    slow = number("exponential_like", "rate", rate, 0, above=True)
+    return ((1.0 - random(x.shape, str(x.dtype))).apply(f.LOG) * (-1.0 / slow)).detach()
 
 
 def exponential(rate: float = 1.0, size: Any = (), dtype: Any = "float32") -> Var:
@@ -109,9 +109,8 @@ def exponential(rate: float = 1.0, size: Any = (), dtype: Any = "float32") -> Va
         >>> exponential(2.0, (3,)).shape
         (3,)
     """
-    if not rate > 0:
-        raise ArgumentError("a rate is above 0", repr(rate))
-    return ((1.0 - random(size, dtype)).apply(f.LOG) * (-1.0 / rate)).detach()
+    slow = number("exponential", "rate", rate, 0, above=True)
+    return ((1.0 - random(size, dtype)).apply(f.LOG) * (-1.0 / slow)).detach()
 
 
 def rand_like(x: Any, dtype: Any = None) -> Var:
@@ -143,7 +142,8 @@ def randint_like(x: Any, low: int, high: int | None = None) -> Var:
         >>> randint_like(ones((2, 3)), 1).tolist()
         [[0, 0, 0], [0, 0, 0]]
     """
-    v, (first, last) = as_var(x), (0, low) if high is None else (low, high)
+    v, last = as_var(x), whole("randint_like", "low", low)
+    first, last = (0, last) if high is None else (last, whole("randint_like", "high", high))
     if last <= first:
         raise ArgumentError(
             "randint_like draws from low to high - 1", f"low {first}, high {last}", "randint_like(x, 10)"

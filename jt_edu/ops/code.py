@@ -46,12 +46,7 @@ def kernel(name: str, text: str, gradient: Sequence[Rule | None] = (), weight: i
         >>> RUNNING(x, shape=x.shape, dtype=x.dtype).numpy()
         array([1., 3., 6.], dtype=float32)
     """
-    body = textwrap.dedent(text).strip() + "\n"
-    imports = [line for word, line in HEAD.items() if word in body]
-    clean = "\n".join([*imports, "", "", body]) if imports else body
-    if "def kernel(lo, hi" not in clean:
-        raise ArgumentError(f"{name} is made of a function kernel(lo, hi, *inputs, out)", repr(text.strip()[:40]))
-    rules = tuple(gradient)
+    clean, rules = _cleaned(name, text), tuple(gradient)
 
     @lru_cache(maxsize=1 << 12)
     def operator(span: int) -> Code:
@@ -65,6 +60,15 @@ def kernel(name: str, text: str, gradient: Sequence[Rule | None] = (), weight: i
         return Var._of(node).cast(wanted)
 
     return op
+
+
+def _cleaned(name: str, text: str) -> str:
+    """The text without its indentation, and with the imports that it needs."""
+    body = textwrap.dedent(text).strip() + "\n"
+    if "def kernel(lo, hi" not in body:
+        raise ArgumentError(f"{name} is made of a function kernel(lo, hi, *inputs, out)", repr(text.strip()[:40]))
+    imports = [line for word, line in HEAD.items() if word in body]
+    return "\n".join([*imports, "", "", body]) if imports else body
 
 
 def _as_array(x: Var) -> Var:

@@ -16,7 +16,7 @@ from jt_edu import functions as f
 from jt_edu.build import broadcast_shape
 from jt_edu.dtypes import bool_, promote, real_of
 from jt_edu.errors import DtypeError, ShapeError
-from jt_edu.ops.arguments import beside, choice, function, number
+from jt_edu.ops.arguments import beside, function, number, yes_or_no
 from jt_edu.var import Var, as_var, method
 
 _function = partial(function, __name__)
@@ -53,7 +53,7 @@ def isposinf(x: Any) -> Var:
         >>> isposinf(array([float("inf"), float("-inf"), 1.0])).numpy()
         array([ True, False, False])
     """
-    v = _ordered("isposinf", x)
+    v = _real("isposinf", x)
     return v.apply(f.ISINF) & (v > 0)
 
 
@@ -65,11 +65,11 @@ def isneginf(x: Any) -> Var:
         >>> isneginf(array([float("inf"), float("-inf"), 1.0])).numpy()
         array([False,  True, False])
     """
-    v = _ordered("isneginf", x)
+    v = _real("isneginf", x)
     return v.apply(f.ISINF) & (v < 0)
 
 
-def _ordered(name: str, x: Any) -> Var:
+def _real(name: str, x: Any) -> Var:
     v = as_var(x)
     if v.dtype.kind == "c":
         raise DtypeError(f"{name} needs real numbers", f"dtype {v.dtype}", "x.real() or x.imag()")
@@ -120,7 +120,7 @@ def isclose(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
     slack = b.apply(f.ABSOLUTE) * number("isclose", "rtol", rtol) + number("isclose", "atol", atol)
     near = ((a - b).apply(f.ABSOLUTE) <= slack) & b.apply(f.ISFINITE) & a.apply(f.ISFINITE)
     close = near | (a == b)
-    if not choice("isclose", "equal_nan", equal_nan, (False, True)):
+    if not yes_or_no("isclose", "equal_nan", equal_nan):
         return close
     return close | (a.apply(f.ISNAN) & b.apply(f.ISNAN))
 
@@ -145,7 +145,7 @@ def array_equal(x: Any, y: Any, equal_nan: bool = False) -> bool:
         (True, False)
     """
     a, b = beside(x, y), beside(y, x)
-    same_nan = choice("array_equal", "equal_nan", equal_nan, (False, True))
+    same_nan = yes_or_no("array_equal", "equal_nan", equal_nan)
     if a.shape != b.shape:
         return False
     same = a == b

@@ -7,11 +7,10 @@ from functools import partial
 from typing import Any
 
 from jt_edu import functions as f
-from jt_edu.dtypes import float_of, int64
+from jt_edu.dtypes import float_of
 from jt_edu.errors import DtypeError, ShapeError
-from jt_edu.graph import Node
-from jt_edu.meta import COUNTERS
-from jt_edu.ops.arguments import beside, choice, function
+from jt_edu.ops.arguments import beside, function, yes_or_no
+from jt_edu.ops.create import index
 from jt_edu.var import Var, as_var, method
 
 _function = partial(function, __name__)
@@ -46,7 +45,7 @@ def angle(x: Any, deg: bool = False) -> Var:
         90.0
     """
     turn = as_var(x).apply(f.ANGLE)
-    return turn * (180 / math.pi) if choice("angle", "deg", deg, (False, True)) else turn
+    return turn * (180 / math.pi) if yes_or_no("angle", "deg", deg) else turn
 
 
 arg = angle
@@ -95,7 +94,7 @@ def view_as_real(x: Any) -> Var:
     v = as_var(x)
     if v.dtype.kind != "c":
         raise DtypeError("view_as_real takes complex numbers apart", f"dtype {v.dtype}", "x itself")
-    part = Var._of(Node(COUNTERS[0], (), (2,), int64))  # 0, 1
+    part = index((2,), 0)  # 0, 1
     pairs = v.reshape((*v.shape, 1))
     return pairs.apply(f.IMAG).where_not(part == 0, pairs.apply(f.REAL))
 

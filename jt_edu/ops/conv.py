@@ -24,10 +24,12 @@ from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import counter, size
 from jt_edu.meta import Reindex, ReindexReduce, reindex, reindex_reduce
+from jt_edu.ops.arguments import whole
 from jt_edu.ops.contract import contract
 from jt_edu.ops.pad import pad
-from jt_edu.ops.view import view, whole
+from jt_edu.ops.view import view
 from jt_edu.ops.windows import Numbers, borders, each_way, places, window, window_op
+from jt_edu.template import template
 from jt_edu.var import Var, as_var
 
 NARROW = 4  # channels in a group; for fewer, loops were faster on images (8, 64, 28, 28) than copies and BLAS
@@ -81,6 +83,7 @@ def conv3d(
     return convolution(3, x, weight, bias, stride, padding, dilation, groups)
 
 
+@template
 def convolution(
     ways: int, x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: Any
 ) -> Var:
@@ -168,7 +171,7 @@ def check_ranks(name: str, image: Var, weight: Var, ways: int) -> None:
 
 def check_groups(groups: Any, *channels: int) -> int:
     """How many groups; they divide the channels."""
-    parts = whole("groups", groups)
+    parts = whole("conv", "groups", groups)
     if parts < 1 or any(c % parts for c in channels):
         raise ArgumentError(
             "groups divide the channels of input and output", f"groups {groups} for {' and '.join(map(str, channels))}"

@@ -19,8 +19,8 @@ from jt_edu.execute import run
 from jt_edu.functions import COPY
 from jt_edu.graph import Node
 from jt_edu.meta import COUNTERS
-from jt_edu.ops.arguments import number
-from jt_edu.ops.view import varargs, whole
+from jt_edu.ops.arguments import number, whole
+from jt_edu.ops.view import varargs
 from jt_edu.settings import current
 from jt_edu.var import Var, as_var, method
 
@@ -32,7 +32,9 @@ def array(data: Any, dtype: Any = None) -> Var:
         >>> array([1.5, 2.5])
         jt.Var([1.5, 2.5], dtype=float32)
     """
-    return Var(data.numpy() if isinstance(data, Var) else data, dtype)
+    if isinstance(data, Var):
+        return Var(data.numpy(), data.dtype if dtype is None else dtype)
+    return Var(data, dtype)
 
 
 def array64(data: Any, dtype: Any = None) -> Var:
@@ -42,13 +44,24 @@ def array64(data: Any, dtype: Any = None) -> Var:
         >>> array64([0.5]).dtype
         jt.float64
     """
-    return Var(np.asarray(data), dtype)
+    if isinstance(data, Var):
+        return array(data, dtype)
+    wide = Var(data, dtype)  # refuses what is no box of numbers
+    return wide if dtype is not None or isinstance(data, np.ndarray) else Var(np.asarray(data))
 
 
 def from_numpy(data: np.ndarray[Any, Any]) -> Var:
     """A Var that shares the memory of a NumPy array: kernels that run later read what was written to it by then.
 
-    A graph that has not run yet therefore sees the new numbers; `jt.array` takes a copy instead.
+    A graph that has not run yet therefore sees the new numbers, and what has run stays what it is. `a += 1` writes to
+    the array; `a = a + 1` makes another one, which the Var does not know. Nothing is ever written to the array by us.
+
+    Args:
+        data: a NumPy array in row-major order without gaps; it may be read-only.
+
+    Raises:
+        ArgumentError: it is transposed, reversed or has gaps; `jt.array`, which copies, takes all of these.
+        DtypeError: it is no array, or of a dtype that Vars do not have.
 
     Example:
         >>> a = np.zeros(2); v = from_numpy(a); a += 1; v.numpy()
@@ -67,6 +80,8 @@ def full(shape: Any, value: Any, dtype: Any = None) -> Var:
     """
     if isinstance(value, Var):
         return (value if dtype is None else value.cast(dtype)).broadcast_to(check_shape(shape))
+    if not isinstance(value, (bool, int, float, complex, np.generic)):
+        raise ArgumentError("full takes a number or a Var", repr(value), "0.5")
     kind = as_dtype(PYTHON.get(type(value), type(value)) if dtype is None else dtype)
     var = Var._of(filled(check_shape(shape), value, kind))
     return leaf(var)
@@ -216,10 +231,9 @@ def linspace(start: float, end: float, steps: int = 50, dtype: Any = float32, *,
 def _evenly(name: str, start: Any, end: Any, steps: Any, endpoint: bool) -> Var:
     """Numbers at equal distances in float64; the last is `end` to the bit."""
     first, last = (float(number(name, n, _plain(v))) for n, v in (("start", start), ("end", end)))
-    if not isinstance(steps, (int, np.integer)) or steps < 0:
-        raise ArgumentError(f"{name} takes a number of steps", repr(steps), "100")
-    gaps = int(steps) - 1 if endpoint else int(steps)
-    position = index((int(steps),), 0)
+    count = whole(name, "steps", steps, 0)
+    gaps = count - 1 if endpoint else count
+    position = index((count,), 0)
     values = position.cast(float64) * ((last - first) / gaps if gaps > 0 else 0.0) + first
     return values.where_not(position == gaps, last) if gaps > 0 else values
 
@@ -260,7 +274,7 @@ def eye(n: int, m: int | None = None, dtype: Any = float32, *, k: int = 0) -> Va
         ([[1.0, 0.0], [0.0, 1.0]], [[0, 1, 0], [0, 0, 1]])
     """
     shape = check_shape((n, n if m is None else m))
-    return leaf((index(shape, 0) + whole("eye", k) == index(shape, 1)).cast(dtype).detach())
+    return leaf((index(shape, 0) + whole("eye", "k", k) == index(shape, 1)).cast(dtype).detach())
 
 
 def identity(n: int, dtype: Any = float32) -> Var:
@@ -281,7 +295,7 @@ def copy(x: Var) -> Var:
         >>> ones(2).copy().numpy()
         array([1., 1.], dtype=float32)
     """
-    return x.apply(COPY)
+    return as_var(x).apply(COPY)
 
 
 @method

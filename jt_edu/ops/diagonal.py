@@ -11,23 +11,25 @@ from functools import lru_cache
 from typing import Any
 
 from jt_edu.build import check_shape
-from jt_edu.dtypes import float32, int64
+from jt_edu.dtypes import float32
 from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.graph import Node, Shape
+from jt_edu.graph import Shape
 from jt_edu.index import Index, as_index, binary, counter, size
-from jt_edu.meta import COUNTERS, Reindex, reindex
+from jt_edu.meta import Reindex, reindex
+from jt_edu.ops.arguments import one_of, same_words, whole
+from jt_edu.ops.create import index
 from jt_edu.ops.find import nonzero
 from jt_edu.ops.reduce import sum
 from jt_edu.ops.turn import permute
-from jt_edu.ops.view import axis_of, reshape, spelled, view, whole
+from jt_edu.ops.view import axis_of, reshape, view
+from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
 
 @method
-def diagonal(
-    x: Any, offset: int = 0, dim1: Any = None, dim2: Any = None, *, axis1: Any = None, axis2: Any = None
-) -> Var:
-    """The diagonal of two axes (0 and 1 by default), as the last axis of the result.
+@same_words
+def diagonal(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Var:
+    """The diagonal of two axes, as the last axis of the result.
 
         out[..., k] = x[k, k + offset, ...]
 
@@ -35,9 +37,8 @@ def diagonal(
         >>> diagonal(arange(6).reshape(2, 3), 1).numpy()
         array([1, 5])
     """
-    v, shift = as_var(x), whole("diagonal", offset)
-    p, q = _plane("diagonal", v.ndim, spelled("diagonal", 0, dim1=dim1, axis1=axis1),
-                  spelled("diagonal", 1, dim2=dim2, axis2=axis2))  # fmt: skip
+    v, shift = as_var(x), whole("diagonal", "offset", offset)
+    p, q = _plane("diagonal", v.ndim, dim1, dim2)
     return view(v, _diagonal_op(v.shape, shift, p, q))
 
 
@@ -73,7 +74,7 @@ def diag_embed(x: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Var:
         >>> diag_embed(array([5, 6])).tolist()
         [[5, 0], [0, 6]]
     """
-    v, shift = as_var(x), whole("diag_embed", offset)
+    v, shift = as_var(x), whole("diag_embed", "offset", offset)
     if v.ndim == 0:
         raise ShapeError("diag_embed puts the last axis on a diagonal", f"shape {v.shape}", "x.reshape(1)")
     p, q = _plane("diag_embed", v.ndim + 1, dim1, dim2)
@@ -111,19 +112,26 @@ def diagflat(x: Any, offset: int = 0) -> Var:
 
 
 @method
-def trace(x: Any, offset: int = 0, dim1: Any = None, dim2: Any = None, *, axis1: Any = None, axis2: Any = None) -> Var:
-    """Sum of the diagonal of two axes (0 and 1 by default).
+@same_words
+def trace(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Var:
+    """Sum of the diagonal of two axes.
 
     Example:
         >>> array([[1, 2], [3, 4]]).trace().item()
         5
     """
-    return sum(diagonal(x, offset, dim1, dim2, axis1=axis1, axis2=axis2), -1)
+    return sum(diagonal(x, offset, dim1, dim2), -1)
 
 
 @method
-def triu(x: Any, diagonal: int = 0, *, k: Any = None) -> Var:
-    """The upper triangle of the last two axes, from this diagonal on; 0 below.
+@template
+def triu(x: Any, diagonal: int | None = None, *, k: int | None = None) -> Var:
+    """The upper triangle of the last two axes, from a diagonal on (the main one by default); 0 below.
+
+    Args:
+        x: (..., n, m).
+        diagonal: so many places to the right of the main one; NumPy calls it `k`.
+        k: the same.
 
     Example:
         >>> triu(array([[1, 2], [3, 4]])).tolist(), triu(array([[1, 2], [3, 4]]), 1).tolist()
@@ -134,8 +142,14 @@ def triu(x: Any, diagonal: int = 0, *, k: Any = None) -> Var:
 
 
 @method
-def tril(x: Any, diagonal: int = 0, *, k: Any = None) -> Var:
-    """The lower triangle of the last two axes, up to this diagonal; 0 above.
+@template
+def tril(x: Any, diagonal: int | None = None, *, k: int | None = None) -> Var:
+    """The lower triangle of the last two axes, up to a diagonal (the main one by default); 0 above.
+
+    Args:
+        x: (..., n, m).
+        diagonal: so many places to the right of the main one; NumPy calls it `k`.
+        k: the same.
 
     Example:
         >>> tril(array([[1, 2], [3, 4]])).tolist(), tril(array([[1, 2], [3, 4]]), -1).tolist()
@@ -149,8 +163,11 @@ def _across(name: str, x: Var, diagonal: Any, k: Any) -> Var:
     """How far each element is to the right of the diagonal."""
     if x.ndim < 2:
         raise ShapeError(f"{name} takes matrices", f"shape {x.shape}", "two axes or more")
-    row, column = (Var._of(Node(COUNTERS[a], (), x.shape, int64)) for a in (x.ndim - 2, x.ndim - 1))
-    return column - row - whole(name, spelled(name, 0, diagonal=diagonal or None, k=k))
+    return index(x.shape, x.ndim - 1) - index(x.shape, x.ndim - 2) - _shift(name, diagonal, k)
+
+
+def _shift(name: str, diagonal: Any, k: Any) -> int:
+    return whole(name, "diagonal", one_of(name, 0, diagonal=diagonal, k=k))
 
 
 def tri(n: int, m: int | None = None, k: int = 0, dtype: Any = float32) -> Var:
@@ -160,7 +177,7 @@ def tri(n: int, m: int | None = None, k: int = 0, dtype: Any = float32) -> Var:
         >>> tri(2, 3).tolist()
         [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]
     """
-    return _triangle(check_shape((n, n if m is None else m)), whole("tri", k), -1).cast(dtype)
+    return _triangle(check_shape((n, n if m is None else m)), whole("tri", "k", k), -1).cast(dtype)
 
 
 def triu_indices(row: int, col: int | None = None, offset: int = 0) -> Var:
@@ -185,10 +202,9 @@ def tril_indices(row: int, col: int | None = None, offset: int = 0) -> Var:
 
 def _places(name: str, row: int, col: int | None, offset: int, side: int) -> Var:
     shape = check_shape((row, row if col is None else col))
-    return permute(nonzero(_triangle(shape, whole(name, offset), side)))
+    return permute(nonzero(_triangle(shape, whole(name, "offset", offset), side)))
 
 
 def _triangle(shape: Shape, offset: int, side: int) -> Var:
     """Whether an element lies on the diagonal `offset`, or on this side of it: 1 above, -1 below."""
-    row, column = (Var._of(Node(COUNTERS[a], (), shape, int64)) for a in (0, 1))
-    return (column - row - offset) * side >= 0
+    return (index(shape, 1) - index(shape, 0) - offset) * side >= 0

@@ -10,17 +10,18 @@ from typing import Any
 
 from jt_edu.dtypes import bool_
 from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.ops.reduce import as_floats, pick_axes, sum
+from jt_edu.ops.arguments import same_words, whole
+from jt_edu.ops.numbers import as_floats
+from jt_edu.ops.reduce import sum
 from jt_edu.ops.scan import cumsum
 from jt_edu.ops.stacks import concat
-from jt_edu.ops.view import axes_of, axis_of, whole
+from jt_edu.ops.view import axes_of, axis_of
 from jt_edu.var import Var, as_var, method
 
 
 @method
-def diff(
-    x: Any, n: int = 1, dim: Any = None, prepend: Any = None, append: Any = None, *, dims: Any = None, axis: Any = None
-) -> Var:
+@same_words
+def diff(x: Any, n: int = 1, dim: Any = None, prepend: Any = None, append: Any = None) -> Var:
     """out[i] = x[i + 1] - x[i] along an axis (the last one by default), n times; for bools whether they differ.
 
     Args:
@@ -30,14 +31,11 @@ def diff(
         >>> diff(array([1, 4, 9, 16]), n=2).numpy()
         array([2, 2])
     """
-    v, times = as_var(x), whole("diff", n)
-    if times < 0:
-        raise ArgumentError("diff subtracts n times, n not negative", repr(n), "n=1")
-    given = pick_axes("diff", dim, dims, axis, False, False)[0]
-    at = axis_of("diff", -1 if given is None else given, v.ndim)
+    v, times = as_var(x), whole("diff", "n", n, 0)
+    at = axis_of("diff", -1 if dim is None else dim, v.ndim)
     parts = [_beside(v, prepend, at), v, _beside(v, append, at)]
     found = concat([p for p in parts if p is not None], at) if len(parts) > 1 else v
-    for _ in range(times):
+    for _ in range(min(times, found.shape[at])):  # then nothing is left
         after, here = _part(found, at, slice(1, None)), _part(found, at, slice(None, -1))
         found = after != here if found.dtype is bool_ else after - here
     return found
@@ -68,12 +66,13 @@ def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Var:
     return concat(parts)
 
 
-def gradient(x: Any, *spacing: Any, axis: Any = None, edge_order: int = 1, dim: Any = None, dims: Any = None) -> Any:
+@same_words
+def gradient(x: Any, *spacing: Any, dim: Any = None, edge_order: int = 1) -> Any:
     """Slopes at the points, by central differences inside and one-sided ones at both ends.
 
     Args:
         spacing: nothing (1), one distance for all axes, or for each axis a distance or the coordinates of its points.
-        axis: one axis or several; all by default.
+        dim: one axis or several; all by default.
         edge_order: 1 or 2, the accuracy at the ends.
 
     Returns:
@@ -84,13 +83,16 @@ def gradient(x: Any, *spacing: Any, axis: Any = None, edge_order: int = 1, dim: 
         array([1. , 1.5, 2.5, 3. ], dtype=float32)
     """
     v = as_floats(as_var(x))
-    axes = axes_of("gradient", pick_axes("gradient", axis, dim, dims, False, False)[0], v.ndim)
+    axes = axes_of("gradient", dim, v.ndim)
     if edge_order not in (1, 2):
         raise ArgumentError("gradient has an edge_order of 1 or 2", repr(edge_order))
     if len(spacing) not in (0, 1, len(axes)):
         raise ArgumentError(f"gradient takes the spacing of {len(axes)} axes", f"{len(spacing)} of them", "one for all")
     steps = list(spacing) if len(spacing) == len(axes) else list(spacing or (1.0,)) * len(axes)
-    slopes = [_slope(v, k, _distances(v, k, s), int(edge_order)) for k, s in zip(axes, steps, strict=True)]
+    slopes = [
+        _slope(v, k, _distances(v, k, s), as_var(s).ndim == 0, int(edge_order))
+        for k, s in zip(axes, steps, strict=True)
+    ]
     return slopes[0] if len(slopes) == 1 else slopes
 
 
@@ -107,7 +109,7 @@ def _distances(x: Var, axis: int, spacing: Any) -> Var:
     return s.reshape(tuple(n - 1 if k == axis else 1 for k in range(x.ndim)))
 
 
-def _slope(x: Var, axis: int, h: Var, edge: int) -> Var:
+def _slope(x: Var, axis: int, h: Var, even: bool, edge: int) -> Var:
     if x.shape[axis] < edge + 1:
         raise ShapeError(f"gradient needs {edge + 1} points along each axis", f"shape {x.shape}, axis {axis}")
     rise = (diff(x, dim=axis)) / h  # one slope between each two neighbours
@@ -115,6 +117,8 @@ def _slope(x: Var, axis: int, h: Var, edge: int) -> Var:
     p, q = _part(h, axis, slice(None, -1)), _part(h, axis, slice(1, None))
     left, right = _part(rise, axis, slice(None, -1)), _part(rise, axis, slice(1, None))
     inside = (left * q + right * p) / (p + q)
+    if even:  # the point itself does not count
+        inside = (_part(x, axis, slice(2, None)) - _part(x, axis, slice(None, -2))) / (p + q)
     if edge == 2:  # the parabola through the last three points
         first = first + (first - _part(rise, axis, slice(1, 2))) * _ratio(h, axis, 0, 1)
         last = last + (last - _part(rise, axis, slice(-2, -1))) * _ratio(h, axis, -1, -2)
@@ -126,7 +130,8 @@ def _ratio(h: Var, axis: int, outer: int, inner: int) -> Var:
     return a / (a + b)
 
 
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, dim: Any = None, *, dims: Any = None, axis: Any = None) -> Var:
+@same_words
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, dim: Any = None) -> Var:
     """Area below points that are joined by lines: sum((y[i] + y[i + 1]) / 2 * (x[i + 1] - x[i])). `trapz` is the same.
 
     Args:
@@ -137,16 +142,15 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, dim: Any = None, *, dims: An
         >>> trapezoid(array([1.0, 2.0, 3.0])).item()
         4.0
     """
-    strips, at = _strips("trapezoid", y, x, dx, pick_axes("trapezoid", dim, dims, axis, False, False)[0])
+    strips, at = _strips("trapezoid", y, x, dx, dim)
     return sum(strips, at)
 
 
 trapz = trapezoid
 
 
-def cumulative_trapezoid(
-    y: Any, x: Any = None, dx: Any = 1.0, dim: Any = None, initial: Any = None, *, dims: Any = None, axis: Any = None
-) -> Var:
+@same_words
+def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, dim: Any = None, initial: Any = None) -> Var:
     """The area of `trapezoid` up to each point but the first; or to the first as well, where it is `initial`.
 
     Example:
@@ -154,7 +158,7 @@ def cumulative_trapezoid(
         array([1.5, 4. ], dtype=float32)
     """
     name = "cumulative_trapezoid"
-    strips, at = _strips(name, y, x, dx, pick_axes(name, dim, dims, axis, False, False)[0])
+    strips, at = _strips(name, y, x, dx, dim)
     areas = cumsum(strips, at)
     start = _beside(areas, initial, at)
     return areas if start is None else concat([start, areas], at)

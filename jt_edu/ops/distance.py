@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.dtypes import float64
-from jt_edu.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.errors import DtypeError, ShapeError
+from jt_edu.ops.arguments import number
+from jt_edu.ops.numbers import as_floats
 from jt_edu.ops.reduce import norm
 from jt_edu.var import Var, as_var
 
@@ -28,17 +29,11 @@ def cdist(x: Any, y: Any, p: float = 2.0) -> Var:
         raise ShapeError(
             "cdist takes rows of one length, (..., n, k) and (..., m, k)", f"shapes {a.shape} and {b.shape}"
         )
-    return norm(a.unsqueeze(-2) - b.unsqueeze(-3), _order("cdist", p), -1)
+    return norm(a.unsqueeze(-2) - b.unsqueeze(-3), number("cdist", "p", p, 0), -1)
 
 
 def _floats(name: str, value: Any) -> Var:
     x = as_var(value)
     if x.dtype.kind == "c":
         raise DtypeError(f"{name} works on real numbers", f"dtype {x.dtype}", "x.real() and x.imag() as coordinates")
-    return x if x.dtype.is_float else x.cast(float64)
-
-
-def _order(name: str, p: Any) -> float:
-    if isinstance(p, bool) or not isinstance(p, (int, float)) or not p >= 0:
-        raise ArgumentError(f"the order of {name} is a number from 0 to inf", repr(p), "2")
-    return p
+    return as_floats(x)

@@ -9,15 +9,16 @@ Families of their own: activation.py, bits.py, compare.py, complex.py, rounding.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from jt_edu import functions as f
 from jt_edu.build import short
-from jt_edu.dtypes import DType, as_dtype, bool_, complex128, float64, float_of
+from jt_edu.dtypes import bool_, complex128, float64, promote
 from jt_edu.errors import ArgumentError, DtypeError
-from jt_edu.ops.arguments import beside, choice, function, number, one_of
+from jt_edu.ops.arguments import beside, choice, function, number, one_of, same_words
+from jt_edu.ops.numbers import real_floats
+from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
 _function = partial(function, __name__)
@@ -56,7 +57,6 @@ atan2 = _function(
 )
 hypot = _function(f.HYPOT, "sqrt(x**2 + y**2).", "hypot(array(3.0), array(4.0)).item()", "5.0")
 multiply = _function(f.MULTIPLY, "x * y.", "multiply(array(3), 2).item()", "6", "mul")
-power = _function(f.POWER, "x ** y.", "power(array(2.0), 3).item()", "8.0")
 
 arcsin, arccos, arctan, arctan2 = asin, acos, atan, atan2
 arcsinh, arccosh, arctanh = asinh, acosh, atanh
@@ -121,6 +121,22 @@ def divide(x: Any, y: Any, *, rounding_mode: str | None = None) -> Var:
 
 
 @method
+@same_words
+def power(x: Any, y: Any) -> Var:
+    """x ** y; squares are written as products, and powers of 1/2 as roots.
+
+    Raises:
+        DtypeError: a whole number to a negative power, which is a fraction.
+
+    Example:
+        >>> power(array(2.0), 3).item()
+        8.0
+    """
+    raised: Var = beside(x, y) ** y
+    return raised
+
+
+@method
 def float_power(x: Any, y: Any) -> Var:
     """x ** y in double precision: float64, or complex128 where one of them is complex.
 
@@ -181,7 +197,7 @@ def deg2rad(x: Any) -> Var:
         >>> deg2rad(array(180.0)).item()
         3.1415927410125732
     """
-    return _real_floats("deg2rad", x) * (math.pi / 180)
+    return real_floats("deg2rad", x) * (math.pi / 180)
 
 
 @method
@@ -192,26 +208,29 @@ def rad2deg(x: Any) -> Var:
         >>> rad2deg(array(1.0)).item()
         57.295780181884766
     """
-    return _real_floats("rad2deg", x) * (180 / math.pi)
-
-
-def _real_floats(name: str, x: Any) -> Var:
-    v = as_var(x)
-    if v.dtype.kind == "c":
-        raise DtypeError(f"{name} needs real numbers", f"dtype {v.dtype}", "x.real()")
-    return v.cast(float_of(v.dtype))
+    return real_floats("rad2deg", x) * (180 / math.pi)
 
 
 @method
 def lerp(start: Any, end: Any, weight: Any) -> Var:
-    """A place on the way from start to end: start + weight * (end - start).
+    """A place on the way from start to end: start + weight * (end - start), and exactly `end` where the weight is 1.
+
+        end - (1 - weight) * (end - start)               from weight 1/2 on, so that no end is missed by rounding
+        (1 - weight) * start + weight * end              where they have different signs: their distance may overflow
 
     Example:
-        >>> lerp(array(10.0), array(20.0), 0.25).item()
-        12.5
+        >>> lerp(array(10.0), array(20.0), 0.25).item(), lerp(array(1e8), 1.0, 1.0).item()
+        (12.5, 1.0)
     """
     first = beside(start, end, weight)
-    return first + first.beside(weight) * (first.beside(end) - first)
+    a, b, t = first, first.beside(end), first.beside(weight)
+    common = promote(promote(a.dtype, b.dtype), t.dtype)
+    a, b, t = a.cast(common), b.cast(common), t.cast(common)
+    real = common.kind != "c"
+    apart = (a < 0) != (b < 0) if real else t != t  # noqa: PLR0124 - never, but where the answer is nan anyway
+    way = (b - a).where_not(apart, 0)
+    near = (b - (1 - t) * way).where_not((t if real else t.apply(f.ABSOLUTE)) < 0.5, a + t * way)
+    return near.where_not(apart, (1 - t) * a + t * b)
 
 
 @method
@@ -239,6 +258,7 @@ def addcdiv(x: Any, first: Any, second: Any, *, value: float = 1) -> Var:
 
 
 @method
+@template
 def clamp(
     x: Any, min_v: Any = None, max_v: Any = None, *, min: Any = None, max: Any = None, a_min: Any = None,
     a_max: Any = None,
@@ -268,17 +288,22 @@ def clamp(
     v = beside(x, low, high)
     if low is not None:
         bound = _bound(v, low)
-        v = v.where_not((v < bound) | bound.apply(f.ISNAN), bound)
+        v = v.where_not(_or_nan(v < bound, bound, low), bound)
     if high is None:
         return v
     bound = _bound(v, high)
-    return v.where_not((v > bound) | bound.apply(f.ISNAN), bound)
+    return v.where_not(_or_nan(v > bound, bound, high), bound)
 
 
 def _bound(v: Var, bound: Any) -> Var:
     if isinstance(bound, float) and math.isnan(bound):
         raise ArgumentError("clamp needs bounds that have a size", short(bound), "x.clamp(0, 1)")
     return v.beside(bound)
+
+
+def _or_nan(beyond: Var, bound: Var, given: Any) -> Var:
+    """A bound of nan makes the answer nan; a number was looked at before, and is none."""
+    return beyond if isinstance(given, (int, float)) else beyond | bound.apply(f.ISNAN)
 
 
 @method
@@ -346,26 +371,8 @@ def cast(x: Any, dtype: Any) -> Var:
     return as_var(x).cast(dtype)
 
 
-def _casts() -> None:
-    """x.float(), x.half(), x.int8(), ...: a method for each dtype."""
-    names = ["float", "double", "half", "long", "int", "short", "bool", "int8", "int16", "int32", "int64", "uint8",
-             "uint16", "uint32", "uint64", "float16", "bfloat16", "float32", "float64", "complex64",
-             "complex128"]  # fmt: skip
-    for name in names:
-        method(_cast_to(as_dtype(name)), name)
-
-
-def _cast_to(wanted: DType) -> Callable[[Var], Var]:
-    return lambda x: x.cast(wanted)
-
-
-_casts()
-
 mul, sub, div, true_divide, pow, neg = multiply, subtract, divide, divide, power, negative
 sqr, clip, ternary, degrees, radians = square, clamp, where, rad2deg, deg2rad
 
 method(divide, "div"), method(divide, "true_divide"), method(subtract, "sub"), method(square, "sqr")
-method(clamp, "clip"), method(rad2deg, "degrees"), method(deg2rad, "radians")
-method(lambda x, y: x**y, "pow")
-method(Var.cast, "astype")
-method(lambda x, other: x.cast(other.dtype if isinstance(other, Var) else other), "type_as")
+method(clamp, "clip"), method(rad2deg, "degrees"), method(deg2rad, "radians"), method(power, "pow")

@@ -10,13 +10,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from jt_edu.build import check_shape
 from jt_edu.dtypes import bool_, int64
 from jt_edu.errors import ArgumentError, DtypeError, RangeError
-from jt_edu.graph import Node
-from jt_edu.meta import in_range
+from jt_edu.ops.arguments import same_words, yes_or_no
 from jt_edu.ops.code import kernel
-from jt_edu.ops.reduce import pick_axes, sum
+from jt_edu.ops.numbers import checked
+from jt_edu.ops.reduce import sum
 from jt_edu.ops.stacks import stack
 from jt_edu.ops.view import reshape
 from jt_edu.var import Var, as_var, method
@@ -89,17 +91,16 @@ def flatnonzero(x: Any) -> Var:
 
 
 @method
-def count_nonzero(
-    x: Any, dims: Any = None, keepdims: bool = False, *, dim: Any = None, axis: Any = None, keepdim: bool = False
-) -> Var:
+@same_words
+def count_nonzero(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """How many elements are not 0, along axes or in all; nan is not 0.
 
     Example:
         >>> count_nonzero(array([[0, 5], [6, 7]]), 0).numpy()
         array([1, 2])
     """
-    axes, keep = pick_axes("count_nonzero", dims, dim, axis, keepdims, keepdim)
-    return sum(as_var(x) != 0, axes, keep)
+    keep = yes_or_no("count_nonzero", "keepdim", keepdim)
+    return sum(as_var(x) != 0, dim, keep)
 
 
 def unravel_index(indices: Any, shape: Any) -> tuple[Var, ...]:
@@ -131,7 +132,8 @@ def ravel_multi_index(multi_index: Sequence[Any], dims: Any, mode: str = "raise"
         >>> ravel_multi_index((array([1, 0]), array([2, 2])), (2, 3)).tolist()
         [5, 2]
     """
-    lengths, parts = check_shape(dims), list(multi_index)
+    lengths = check_shape(dims)
+    parts = list(multi_index) if isinstance(multi_index, (tuple, list, Var, np.ndarray)) else [multi_index]
     if len(parts) != len(lengths) or not parts:
         raise ArgumentError("ravel_multi_index takes an index for each axis", f"{len(parts)} for dims {dims}")
     number = as_var(0)
@@ -156,8 +158,7 @@ def within(name: str, index: Any, length: int, mode: str) -> Var:
 
 def _inside(name: str, index: Any, length: int) -> Var:
     v = _whole_numbers(name, index)
-    op = in_range(v.shape, 0, length, 0 if length else -1)
-    return Var._of(Node(op, (v.node,), v.shape, int64))
+    return checked(name, v, 0, length)
 
 
 def _whole_numbers(name: str, index: Any) -> Var:

@@ -9,10 +9,11 @@ from typing import Any
 from jt_edu.build import check_shape
 from jt_edu.dtypes import int64, promote
 from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.ops.arguments import whole
 from jt_edu.ops.create import index
 from jt_edu.ops.index import index_select
 from jt_edu.ops.stacks import stack
-from jt_edu.ops.view import listed, reshape, varargs, whole
+from jt_edu.ops.view import listed, reshape, varargs
 from jt_edu.var import Var, as_var
 
 
@@ -80,7 +81,7 @@ def combinations(x: Any, r: int = 2, with_replacement: bool = False) -> Var:
         >>> combinations(array([5, 6, 7])).tolist()
         [[5, 6], [5, 7], [6, 7]]
     """
-    v, count = as_var(x), whole("combinations", r)
+    v, count = as_var(x), whole("combinations", "r", r)
     if v.ndim != 1 or count < 0:
         raise ShapeError("combinations chooses from one axis, 0 or more", f"shape {v.shape}, r {r}")
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
@@ -102,7 +103,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Var:
     v = as_var(x)
     if v.ndim != 1:
         raise ShapeError("vander takes a Var with one axis", f"shape {v.shape}", "x.flatten()")
-    columns = v.size if N is None else whole("vander", N)
+    columns = v.size if N is None else whole("vander", "N", N)
     power = index(check_shape((v.size, columns)), 1)
     base = reshape(v.cast(promote(v.dtype, int64)), -1, 1)
     return base ** (power if increasing else (columns - 1) - power).cast(base.dtype)

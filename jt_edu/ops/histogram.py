@@ -13,12 +13,13 @@ from typing import Any
 from jt_edu.dtypes import float64, int64, promote
 from jt_edu.errors import ArgumentError, DtypeError, RangeError, ShapeError
 from jt_edu.index import load
+from jt_edu.ops.arguments import whole
 from jt_edu.ops.create import arange
 from jt_edu.ops.difference import diff
-from jt_edu.ops.reduce import all, as_floats, check_order, max, min, sum
+from jt_edu.ops.numbers import as_floats, check_order
+from jt_edu.ops.reduce import all, max, min, sum
 from jt_edu.ops.search import searchsorted
 from jt_edu.ops.stacks import concat
-from jt_edu.ops.view import whole
 from jt_edu.var import Var, as_var, method
 
 
@@ -39,13 +40,11 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Var:
         >>> bincount(array([0, 2, 2])).numpy()
         array([1, 0, 2])
     """
-    v, least = as_var(x), whole("bincount", minlength)
+    v, least = as_var(x), whole("bincount", "minlength", minlength, 0)
     if v.ndim != 1 or v.dtype.kind not in "iu":
         raise DtypeError(
             "bincount takes a row of whole numbers", f"{v.dtype} of shape {v.shape}", "x.int64().flatten()"
         )
-    if least < 0:
-        raise ArgumentError("bincount answers with minlength numbers or more", f"minlength={least}")
     low, high = (int(m.item()) for m in (min(v), max(v))) if v.size else (0, -1)
     if low < 0:
         raise RangeError("bincount counts numbers from 0", f"{low}")
@@ -70,7 +69,7 @@ def histc(x: Any, bins: int = 100, min: float = 0, max: float = 0) -> Var:
         array([0., 2., 1., 0.], dtype=float32)
     """
     v = as_var(x)
-    found = histogram(v, bins, None if min == max == 0 else (min, max))[0]
+    found = histogram(v, bins, None if min == max else (min, max))[0]
     return found.cast(v.dtype)
 
 
@@ -110,9 +109,7 @@ def _edges(x: Var, bins: Any, limits: Any) -> Var:
         if edges.ndim != 1 or len(edges) < 2 or not bool(all(edges[1:] >= edges[:-1]).item()):
             raise ArgumentError("the edges of bins rise, and are two or more", f"{edges.tolist()}")
         return edges
-    n = whole("histogram", bins)
-    if n < 1:
-        raise ArgumentError("histogram counts in one bin or more", f"bins={n}", "bins=10")
+    n = whole("histogram", "bins", bins, 1)
     low, high = _limits(x, limits)
     dtype = promote(as_floats(x).dtype, low.dtype)
     wide = (low == high).cast(float64) * 0.5

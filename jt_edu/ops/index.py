@@ -14,15 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu import functions as f
-from jt_edu.build import broadcast_shape, check_shape, inverse
+from jt_edu.build import broadcast_shape, inverse
 from jt_edu.dtypes import bool_, int64
 from jt_edu.errors import ArgumentError, DtypeError, RangeError, ShapeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, counter, load, size
-from jt_edu.meta import COUNTERS, Reindex, reindex, reindex_reduce
+from jt_edu.meta import Reindex, reindex, reindex_reduce
+from jt_edu.ops.arguments import whole
+from jt_edu.ops.create import index as counting
 from jt_edu.ops.find import nonzero
+from jt_edu.ops.numbers import checked
 from jt_edu.ops.view import axis_of
+from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
 
@@ -53,7 +56,7 @@ def _expand(x: Var, key: tuple[Any, ...]) -> list[Any]:
     masks: dict[int, Shape] = {}
     for k in key:
         if isinstance(k, (list, np.ndarray, Var, bool, np.bool_)):
-            v = as_var(np.asarray(k) if isinstance(k, (list, bool, np.bool_)) and not _has_vars(k) else k)
+            v = as_var(k)
             if v.dtype == bool_ and v.ndim:
                 masks[len(parts)] = v.shape
             parts += _positions(v)
@@ -82,10 +85,6 @@ def _check_masks(x: Var, parts: list[Any], masks: dict[int, Shape]) -> None:
                 "a mask is as long as the axes that it stands for", f"a mask of shape {masks[k]} for {wanted}"
             )
         axis += p is not None and not isinstance(p, bool)
-
-
-def _has_vars(k: Any) -> bool:
-    return isinstance(k, list) and any(isinstance(e, Var) for e in k)
 
 
 def _whole_number(k: Any) -> int:
@@ -259,6 +258,7 @@ method(setitem, "__setitem__")
 
 
 @method
+@template
 def gather(x: Any, dim: int, index: Any) -> Var:
     """out[i, j] = x[index[i, j], j] for dim 0, and so on: one position along `dim` for each element of the answer.
 
@@ -347,16 +347,32 @@ def index_select(x: Any, dim: int, index: Any) -> Var:
     return getitem(v, (*([slice(None)] * axis_of("index_select", dim, v.ndim)), as_var(index)))
 
 
-def one_hot(x: Any, num_classes: int) -> Var:
+def one_hot(x: Any, num_classes: int = -1) -> Var:
     """A new last axis with 1 at position x, 0 elsewhere (int64).
+
+        out[..., k] = 1 where k = x[...], else 0
+
+    Args:
+        x: class numbers, any shape.
+        num_classes: length of the new axis; -1 for the largest number and one more, which computes x.
+
+    Raises:
+        RangeError: a number below 0, or num_classes and more, when the kernel is about to read it.
 
     Example:
         >>> one_hot(array([2, 0]), 3).numpy()
         array([[0, 0, 1],
                [1, 0, 0]])
     """
-    v = as_var(x)
+    v, classes = as_var(x), whole("one_hot", "num_classes", num_classes, -1)
     if v.dtype.kind not in "iu":
         raise DtypeError("one_hot takes whole numbers", f"dtype {v.dtype}", "x.int64()")
-    classes = Var._of(Node(COUNTERS[v.ndim], (), check_shape((*v.shape, num_classes)), int64))
-    return v.unsqueeze(-1).apply(f.EQUAL, classes).cast(int64)
+    if classes < 0:
+        classes = 1 + max((int(k) for k in v.numpy().flat), default=-1)
+    return _one_hot(v, classes)
+
+
+@template
+def _one_hot(x: Var, classes: int) -> Var:
+    there = checked("one_hot", x, 0, classes).unsqueeze(-1)
+    return (there == counting((*x.shape, classes), x.ndim)).cast(int64)

@@ -23,13 +23,16 @@ from jt_edu.dtypes import float32, float64, int64, real_of
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, counter, load
-from jt_edu.meta import COUNTERS, reindex
+from jt_edu.meta import reindex
 from jt_edu.ops.adaptive import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from jt_edu.ops.arguments import choice, number
+from jt_edu.ops.create import index
 from jt_edu.ops.elementwise import clamp
+from jt_edu.ops.numbers import as_floats, widened
 from jt_edu.ops.reduce import reduced
 from jt_edu.ops.rounding import floor
 from jt_edu.ops.windows import each_way
+from jt_edu.template import template
 from jt_edu.var import Var, as_var
 
 DIRECTIONS = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}  # the others take any number of them
@@ -74,18 +77,19 @@ def interpolate(
         return AREA[len(plane) - 1](image, out)
     if mode not in DIRECTIONS:
         return _nearest(image, out, scales, 0.5 if mode == "nearest-exact" else 0)
-    return _weighted(image, out, scales, "cubic" if mode == "bicubic" else "linear", bool(align_corners))
+    return _weighted(image, out, tuple(scales), "cubic" if mode == "bicubic" else "linear", bool(align_corners))
 
 
-def _weighted(image: Var, out: Shape, scales: Sequence[float], kind: str, align: bool) -> Var:
+@template
+def _weighted(image: Var, out: Shape, scales: tuple[float, ...], kind: str, align: bool) -> Var:
     """The sum over taps, with places and weights that are made of counters."""
-    floats = image if image.dtype.is_float else image.cast(float64)
-    wide = float32 if floats.dtype.is_half else floats.dtype
+    floats = as_floats(image)
+    wide = widened(floats).dtype
     dims, places, weights = len(out), [], []
     for k, (n, o, scale) in enumerate(zip(image.shape[2:], out, scales, strict=True)):
-        here = _source(n, o, scale, align, kind, along(2 + k, o, 2 + 2 * dims).cast(real_of(wide)))
-        tap = along(2 + dims + k, TAPS[kind], 2 + 2 * dims)
-        places.append(clamp(floor(here).cast(int64) + tap - before(kind), 0, n - 1))
+        here = _source(n, o, scale, align, kind, counts_along(2 + k, o, 2 + 2 * dims).cast(real_of(wide)))
+        tap = counts_along(2 + dims + k, TAPS[kind], 2 + 2 * dims)
+        places.append(clamp(floor(here).cast(int64) + tap - taps_before(kind), 0, n - 1))
         weights.append(weigh(kind, here - floor(here), tap))
     return blend(floats.cast(wide), places, weights, dims).cast(floats.dtype)
 
@@ -134,7 +138,7 @@ def _nearest(x: Var, out: Shape, scales: Sequence[float], offset: float) -> Var:
         step = n / o if flat and not offset and o in (n, 2 * n) else scale
         exact = _ratio(counter(2 + k), n, o, step, offset)
         if exact is None:
-            here = (along(0, o, 1).cast(kind) + offset) * float(kind.storage.type(step))
+            here = (counts_along(0, o, 1).cast(kind) + offset) * float(kind.storage.type(step))
             exact = load(len(arrays), [counter(2 + k)])
             arrays.append(clamp(floor(here.cast(float32)).cast(int64), 0, n - 1))
         where.append(exact)
@@ -162,20 +166,20 @@ def _source(n: int, o: int, scale: float, align: bool, kind: str, i: Var) -> Var
     return here if kind == "cubic" else clamp(here, 0)
 
 
-def along(axis: int, length: int, rank: int) -> Var:
+def counts_along(axis: int, length: int, rank: int) -> Var:
     """0, 1, 2, ... along one of `rank` axes; the others have length 1.
 
     Example:
-        >>> along(1, 3, 2).numpy()
+        >>> counts_along(1, 3, 2).numpy()
         array([[0, 1, 2]])
     """
-    return Var._of(Node(COUNTERS[axis], (), tuple(length if k == axis else 1 for k in range(rank)), int64))
+    return index(tuple(length if k == axis else 1 for k in range(rank)), axis)
 
 
 TAPS = {"linear": 2, "cubic": 4}
 
 
-def before(kind: str) -> int:
+def taps_before(kind: str) -> int:
     """How many taps lie in front of the pixel that one looks at."""
     return TAPS[kind] // 2 - 1
 

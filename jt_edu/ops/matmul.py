@@ -9,13 +9,13 @@ Whole numbers stay whole; what BLAS knows, BLAS multiplies.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 from jt_edu.build import broadcast_shape
 from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.ops.arguments import whole
 from jt_edu.ops.contract import contract
 from jt_edu.ops.create import eye
 from jt_edu.ops.products import outer
@@ -61,14 +61,6 @@ method(matmul, "__matmul__")
 method(lambda x, y: matmul(y, x), "__rmatmul__")
 
 
-def _ranks(name: str, sentence: str, *operands: tuple[Any, int]) -> list[Var]:
-    """Vars of fixed ranks, for those who want an error in place of a broadcast."""
-    found = [as_var(value) for value, _ in operands]
-    if any(v.ndim != rank for v, (_, rank) in zip(found, operands, strict=True)):
-        raise ShapeError(f"{name} takes {sentence}", f"shapes {' and '.join(str(v.shape) for v in found)}", "jt.matmul")
-    return found
-
-
 @method
 def mm(x: Any, y: Any) -> Var:
     """The product of two matrices, (i, k) and (k, j), and of nothing else.
@@ -78,6 +70,14 @@ def mm(x: Any, y: Any) -> Var:
         (2, 4)
     """
     return matmul(*_ranks("mm", "two matrices", (x, 2), (y, 2)))
+
+
+def _ranks(name: str, sentence: str, *operands: tuple[Any, int]) -> list[Var]:
+    """Vars of fixed ranks, for those who want an error in place of a broadcast."""
+    found = [as_var(value) for value, _ in operands]
+    if any(v.ndim != rank for v, (_, rank) in zip(found, operands, strict=True)):
+        raise ShapeError(f"{name} takes {sentence}", f"shapes {' and '.join(str(v.shape) for v in found)}", "jt.matmul")
+    return found
 
 
 @method
@@ -105,17 +105,6 @@ def bmm(x: Any, y: Any) -> Var:
     return matmul(a, b)
 
 
-def _added(name: str, start: Any, product: Var, beta: Any, alpha: Any) -> Var:
-    """beta * start + alpha * product; with beta 0 what is in `start`, even nan, does not count."""
-    base = as_var(start)
-    if broadcast_shape(name, base.shape, product.shape) != product.shape:
-        raise ShapeError(f"{name} adds to a product of shape {product.shape}", f"shape {base.shape}")
-    scaled = product if alpha == 1 else product * alpha
-    if beta == 0:
-        return scaled + base.where_not(True, 0)
-    return scaled + (base if beta == 1 else base * beta)
-
-
 @method
 def addmm(start: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Var:
     """beta * start + alpha * (x @ y), for matrices.
@@ -126,6 +115,17 @@ def addmm(start: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Var:
                [7., 7.]], dtype=float32)
     """
     return _added("addmm", start, mm(x, y), beta, alpha)
+
+
+def _added(name: str, start: Any, product: Var, beta: Any, alpha: Any) -> Var:
+    """beta * start + alpha * product; with beta 0 what is in `start`, even nan, does not count."""
+    base = as_var(start)
+    if broadcast_shape(name, base.shape, product.shape) != product.shape:
+        raise ShapeError(f"{name} adds to a product of shape {product.shape}", f"shape {base.shape}")
+    scaled = product if alpha == 1 else product * alpha
+    if beta == 0:
+        return scaled + base.where_not(True, 0)
+    return scaled + (base if beta == 1 else base * beta)
 
 
 @method
@@ -246,19 +246,15 @@ def matrix_power(x: Any, n: Any) -> Var:
     base = as_var(x)
     if base.ndim < 2 or base.shape[-1] != base.shape[-2]:
         raise ShapeError("matrix_power takes square matrices", f"shape {base.shape}")
-    try:
-        times = operator.index(n)
-    except TypeError:
-        raise ArgumentError("matrix_power takes a whole number", repr(n)) from None
+    times = whole("matrix_power", "n", n)
     if times < 0:
         raise ArgumentError("matrix_power multiplies, and a negative power needs an inverse", f"power {times}")
     if times == 0:
         return eye(base.shape[-1], dtype=base.dtype).broadcast_to(base.shape)
-    result: Var | None = None
-    while times:
-        if times % 2:
-            result = base if result is None else matmul(result, base)
-        times //= 2
-        base = matmul(base, base) if times else base
-    assert result is not None, "a positive number has a highest bit"
+    while times % 2 == 0:
+        base, times = matmul(base, base), times // 2
+    result = base
+    while times := times // 2:
+        base = matmul(base, base)
+        result = matmul(result, base) if times % 2 else result
     return result

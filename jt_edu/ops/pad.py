@@ -17,13 +17,16 @@ from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.index import Index, as_index, counter, size
 from jt_edu.lookup import check_fill
 from jt_edu.meta import reindex
-from jt_edu.ops.view import view, whole
+from jt_edu.ops.arguments import whole
+from jt_edu.ops.view import view
+from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
 Pairs = list[tuple[int, int]]
 
 
 @method
+@template
 def pad(x: Any, widths: Any, mode: str = "constant", value: float = 0) -> Var:
     """More room around x; negative widths crop.
 
@@ -64,7 +67,7 @@ def pad(x: Any, widths: Any, mode: str = "constant", value: float = 0) -> Var:
 def _pairs(x: Var, widths: Any) -> Pairs:
     """The widths before and after, for each axis from the first on."""
     if not isinstance(widths, (tuple, list)):
-        each = whole("pad", widths)
+        each = whole("pad", "widths", widths)
         return [(each, each)] * x.ndim
     if any(isinstance(p, (tuple, list)) for p in widths):
         return _pairs_of_numpy(x, widths)
@@ -72,7 +75,7 @@ def _pairs(x: Var, widths: Any) -> Pairs:
         raise ShapeError(f"pad takes up to {x.ndim} pairs of widths for shape {x.shape}", f"{tuple(widths)}")
     pairs = [(0, 0)] * x.ndim
     for k in range(len(widths) // 2):
-        pairs[-1 - k] = (whole("pad", widths[2 * k]), whole("pad", widths[2 * k + 1]))
+        pairs[-1 - k] = (whole("pad", "widths", widths[2 * k]), whole("pad", "widths", widths[2 * k + 1]))
     return pairs
 
 
@@ -80,7 +83,7 @@ def _pairs_of_numpy(x: Var, widths: Sequence[Any]) -> Pairs:
     parts = list(widths) * (x.ndim if len(widths) == 1 else 1)
     if len(parts) != x.ndim or any(not isinstance(p, (tuple, list)) or len(p) != 2 for p in parts):
         raise ShapeError(f"pad takes a pair of widths for each of {x.ndim} axes", f"{widths}", "((1, 1), (0, 2))")
-    return [(whole("pad", a), whole("pad", b)) for a, b in parts]
+    return [(whole("pad", "widths", a), whole("pad", "widths", b)) for a, b in parts]
 
 
 def _edge(i: Index, n: int) -> Index:

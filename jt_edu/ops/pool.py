@@ -14,16 +14,19 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from jt_edu import functions as f
-from jt_edu.dtypes import float64, int64, sum_of
+from jt_edu.dtypes import sum_of
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
-from jt_edu.graph import Node, Shape
+from jt_edu.graph import Shape
 from jt_edu.index import counter, counters
-from jt_edu.meta import COUNTERS, REDUCERS, Reindex, reindex
+from jt_edu.meta import REDUCERS, Reindex, reindex
 from jt_edu.ops.arguments import number
+from jt_edu.ops.create import index
 from jt_edu.ops.elementwise import clamp
+from jt_edu.ops.numbers import as_floats, widened
 from jt_edu.ops.reduce import reduced
 from jt_edu.ops.view import view
 from jt_edu.ops.windows import each_way, window
+from jt_edu.template import template
 from jt_edu.var import Var, as_var
 
 REDUCE_BY = ("maximum", "minimum", "mean", "add")
@@ -75,17 +78,6 @@ def _places(room: int, step: int, end: int, ceil_mode: bool) -> int:
     return count - ((count - 1) * step >= end)
 
 
-@lru_cache(maxsize=1 << 12)
-def _look(image: Shape, w: Windows, fill: float) -> Reindex:
-    """Read through the windows: axes (..., *out, *kernel)."""
-    dims = len(w.out)
-    rest, rank = len(image) - dims, len(image)
-    where = (
-        window(counter(rest + k), w.stride[k], counter(rank + k), w.dilation[k], w.padding[k]) for k in range(dims)
-    )
-    return reindex("window", image, (*image[:rest], *w.out, *w.kernel), (*counters(rest), *where), fill)
-
-
 def reduce_taps(seen: Var, reducer: str, dims: int) -> Var:
     """Reduce the last `dims` axes, in which a window sees what it sees."""
     return reduced(seen, "pool", reducer, tuple(range(seen.ndim - dims, seen.ndim)), False)
@@ -103,7 +95,7 @@ def extremum(x: Var, look: Reindex, reducer: str, dims: int, indices: bool) -> A
     plane = x.shape[-dims:]
     beyond = math.prod(plane)
     places = reindex(look.name, plane, look.shape, look.where[-dims:], beyond, look.valid)
-    counted = view(Var._of(Node(COUNTERS[0], (), (beyond,), int64)).reshape(plane), places)
+    counted = view(index((beyond,), 0).reshape(plane), places)
     here = seen == best.reshape(*best.shape, *(1,) * dims)
     if x.dtype.is_float:
         here = here.apply(f.BITWISE_OR, seen.apply(f.ISNAN))
@@ -117,6 +109,7 @@ def lowest(name: str, reducer: str, x: Var) -> float:
     return REDUCERS[reducer].start(x.dtype)
 
 
+@template
 def pool(
     x: Any, dims: int, kernel_size: Any, stride: Any = None, padding: Any = 0, op: str = "maximum",
     ceil_mode: bool = False, count_include_pad: bool = True, dilation: Any = 1, divisor_override: Any = None,
@@ -140,9 +133,21 @@ def pool(
     if op == "add":
         total = image.cast(sum_of(image.dtype))
         return reduce_taps(view(total, _look(image.shape, w, 0)), "add", dims)
-    floats = image if image.dtype.is_float else image.cast(float64)
-    total = reduce_taps(view(floats, _look(image.shape, w, 0)), "add", dims)
-    return total / _divisor(image.shape[-dims:], w, count_include_pad, divisor_override, total)
+    floats = as_floats(image)
+    total = reduce_taps(view(widened(floats), _look(image.shape, w, 0)), "add", dims)
+    mean = total / _divisor(image.shape[-dims:], w, count_include_pad, divisor_override, total)
+    return mean.cast(floats.dtype)
+
+
+@lru_cache(maxsize=1 << 12)
+def _look(image: Shape, w: Windows, fill: float) -> Reindex:
+    """Read through the windows: axes (..., *out, *kernel)."""
+    dims = len(w.out)
+    rest, rank = len(image) - dims, len(image)
+    where = (
+        window(counter(rest + k), w.stride[k], counter(rank + k), w.dilation[k], w.padding[k]) for k in range(dims)
+    )
+    return reindex("window", image, (*image[:rest], *w.out, *w.kernel), (*counters(rest), *where), fill)
 
 
 def _divisor(plane: Shape, w: Windows, include: bool, override: Any, total: Var) -> Any:
@@ -165,7 +170,7 @@ def _taps_inside(plane: Shape, w: Windows, axis: int, include: bool) -> Any:
     low, high = -border, plane[axis] + border
     if first >= low and last < high:
         return float(kernel)
-    start = Var._of(Node(COUNTERS[0], (), (out,), int64)) * step - around
+    start = index((out,), 0) * step - around
     before, upto = (clamp(-((start - end) // spread), 0, kernel) for end in (low, high))
     return (upto - before).reshape(out, *(1,) * (len(plane) - 1 - axis))
 
@@ -328,13 +333,13 @@ def lp_pool3d(x: Any, norm_type: float, kernel_size: Any, stride: Any = None, ce
 
 def _power_pool(x: Any, dims: int, norm_type: Any, kernel_size: Any, stride: Any, ceil_mode: bool) -> Var:
     """A window that stands partly outside counts as if it were full of what it sees inside, as in PyTorch."""
-    p = number(f"lp_pool{dims}d", "norm_type", norm_type)
-    if not 0 < p < math.inf:
+    p = number(f"lp_pool{dims}d", "norm_type", norm_type, 0, above=True)
+    if p == math.inf:
         raise ArgumentError("lp_pool takes a norm_type above 0", f"norm_type={p}", "max_pool of x.abs() for infinity")
     image = images(f"lp_pool{dims}d", x, dims)
-    floats = image if image.dtype.is_float else image.cast(float64)
-    mean = pool(floats**p, dims, kernel_size, stride, 0, "mean", ceil_mode)
+    floats = as_floats(image)
+    mean = pool(widened(floats) ** p, dims, kernel_size, stride, 0, "mean", ceil_mode)
     total = mean * float(math.prod(each_way("kernel_size", kernel_size, dims, 1)))
     nothing = total == 0  # a root has no slope there; PyTorch gives it 0
     out: Var = (total.where_not(nothing, 1) ** (1 / p)).where_not(nothing, 0)
-    return out
+    return out.cast(floats.dtype)

@@ -15,10 +15,12 @@ from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Shape
 from jt_edu.index import counter
 from jt_edu.meta import Reindex, reindex
+from jt_edu.ops.arguments import same_words, whole
 from jt_edu.ops.contract import contract
 from jt_edu.ops.einsum import einsum
 from jt_edu.ops.reduce import reduced
-from jt_edu.ops.view import axis_of, spelled, view, whole
+from jt_edu.ops.view import axis_of, view
+from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
 
@@ -65,7 +67,8 @@ def vdot(x: Any, y: Any) -> Var:
 
 
 @method
-def vecdot(x: Any, y: Any, dim: int | None = None, *, axis: int | None = None) -> Var:
+@same_words
+def vecdot(x: Any, y: Any, dim: int | None = -1) -> Var:
     """Scalar products along one axis: sum of conj(x) * y, after broadcasting.
 
     Args:
@@ -76,7 +79,7 @@ def vecdot(x: Any, y: Any, dim: int | None = None, *, axis: int | None = None) -
         array([3, 7])
     """
     a, b = as_var(x), as_var(y)
-    at = spelled("vecdot", -1, dim=dim, axis=axis)
+    at = dim
     k, m = axis_of("vecdot", at, a.ndim), axis_of("vecdot", at, b.ndim)
     if a.shape[k] != b.shape[m]:
         raise ShapeError(f"vecdot needs vectors of one length along axis {at}", f"shapes {a.shape} and {b.shape}")
@@ -85,6 +88,7 @@ def vecdot(x: Any, y: Any, dim: int | None = None, *, axis: int | None = None) -
 
 
 @method
+@template
 def outer(x: Any, y: Any) -> Var:
     """Every product of an element of x and one of y.
 
@@ -97,7 +101,8 @@ def outer(x: Any, y: Any) -> Var:
     return a.reshape(-1, 1) * b.reshape(1, -1)
 
 
-def tensordot(x: Any, y: Any, dims: Any = None, *, axes: Any = None) -> Var:
+@same_words
+def tensordot(x: Any, y: Any, dims: Any = 2) -> Var:
     """Sum of products over pairs of axes; the axes that are left of x come first, then those of y.
 
     Args:
@@ -109,7 +114,7 @@ def tensordot(x: Any, y: Any, dims: Any = None, *, axes: Any = None) -> Var:
         (2, 5)
     """
     a, b = as_var(x), as_var(y)
-    left, right = _paired(a, b, spelled("tensordot", 2, dims=dims, axes=axes))
+    left, right = _paired(a, b, dims)
     pairs = list(zip(left, right, strict=True))
     if any(a.shape[k] != b.shape[m] for k, m in pairs):
         raise ShapeError(
@@ -124,7 +129,7 @@ def tensordot(x: Any, y: Any, dims: Any = None, *, axes: Any = None) -> Var:
 def _paired(a: Var, b: Var, dims: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The axes of both that are summed, as numbers from 0."""
     if not isinstance(dims, (tuple, list)):
-        n = whole("tensordot", dims)
+        n = whole("tensordot", "dims", dims)
         if not 0 <= n <= min(a.ndim, b.ndim):
             raise ArgumentError(
                 f"tensordot of shapes {a.shape} and {b.shape} sums over 0 or more of their axes", f"{n}"
@@ -159,7 +164,8 @@ def kron(x: Any, y: Any) -> Var:
 
 
 @method
-def cross(x: Any, y: Any, dim: int | None = None, *, axis: int | None = None) -> Var:
+@same_words
+def cross(x: Any, y: Any, dim: int | None = -1) -> Var:
     """Vector product of vectors of length 3: perpendicular to both, as long as the area between them.
 
         out[k] = x[k + 1] * y[k + 2] - x[k + 2] * y[k + 1],   counting k in a circle of three
@@ -172,7 +178,7 @@ def cross(x: Any, y: Any, dim: int | None = None, *, axis: int | None = None) ->
         array([0, 0, 1])
     """
     a, b = as_var(x), as_var(y)
-    at = spelled("cross", -1, dim=dim, axis=axis)
+    at = dim
     k, m = axis_of("cross", at, a.ndim), axis_of("cross", at, b.ndim)
     if a.shape[k] != 3 or b.shape[m] != 3:
         raise ShapeError(f"cross takes vectors of length 3 along axis {at}", f"shapes {a.shape} and {b.shape}")

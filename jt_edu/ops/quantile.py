@@ -16,9 +16,11 @@ from typing import Any
 from jt_edu import functions as f
 from jt_edu.dtypes import float64, int64
 from jt_edu.errors import ArgumentError, RangeError, ShapeError
-from jt_edu.graph import Node
-from jt_edu.meta import COUNTERS
-from jt_edu.ops.reduce import as_floats, check_order, pick_axes, position, sum
+from jt_edu.ops.arguments import same_words, yes_or_no
+from jt_edu.ops.create import index
+from jt_edu.ops.elementwise import lerp
+from jt_edu.ops.numbers import as_floats, check_order
+from jt_edu.ops.reduce import position, sum
 from jt_edu.ops.rows import as_rows, one_axis, one_each, picked
 from jt_edu.ops.scan import LARGEST, before, best_so_far
 from jt_edu.ops.sort import sorted_positions
@@ -48,9 +50,8 @@ AT: dict[str, Callable[[Var, Var], Var]] = {
 
 
 @method
-def median(
-    x: Any, dim: Any = None, keepdim: bool = False, *, dims: Any = None, axis: Any = None, keepdims: bool = False
-) -> Any:
+@same_words
+def median(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """The middle number; of an even count the lower of the middle two, as in PyTorch. nan if there is one.
 
     `quantile(x, 0.5)` is the mean of the middle two, which is NumPy's median.
@@ -64,20 +65,19 @@ def median(
         >>> [v.item() for v in median(array([4, 1, 3, 2]), dim=0)]
         [2, 3]
     """
-    return _median("median", as_var(x), False, *pick_axes("median", dim, dims, axis, keepdims, keepdim))
+    return _median("median", as_var(x), False, dim, yes_or_no("median", "keepdim", keepdim))
 
 
 @method
-def nanmedian(
-    x: Any, dim: Any = None, keepdim: bool = False, *, dims: Any = None, axis: Any = None, keepdims: bool = False
-) -> Any:
+@same_words
+def nanmedian(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """The median of what is not nan; nan if all is.
 
     Example:
         >>> nanmedian(array([4.0, math.nan, 3.0, 1.0])).item()
         3.0
     """
-    return _median("nanmedian", as_var(x), True, *pick_axes("nanmedian", dim, dims, axis, keepdims, keepdim))
+    return _median("nanmedian", as_var(x), True, dim, yes_or_no("nanmedian", "keepdim", keepdim))
 
 
 def _median(name: str, x: Var, skip: bool, dim: Any, keep: bool) -> Any:
@@ -105,10 +105,10 @@ def _count(rows: Var) -> Var:
 
 
 @method
+@same_words
 def quantile(
-    x: Any, q: Any, dims: Any = None, keepdims: bool = False, interpolation: str = "linear", *, dim: Any = None,
-    axis: Any = None, keepdim: bool = False, method: Any = None,
-) -> Var:  # fmt: skip
+    x: Any, q: Any, dim: Any = None, keepdim: bool = False, interpolation: str = "linear", *, method: Any = None
+) -> Var:
     """The number below which the share q of the numbers lies; nan if there is one.
 
     Args:
@@ -126,53 +126,53 @@ def quantile(
 
     Source: Hyndman and Fan 1996, "Sample quantiles in statistical packages".
     """
-    axes, keep = pick_axes("quantile", dims, dim, axis, keepdims, keepdim)
-    return _quantile("quantile", x, _share(q, 1), axes, keep, _way(interpolation, method), False)
+    keep = yes_or_no("quantile", "keepdim", keepdim)
+    return _quantile("quantile", x, _share(q, 1), dim, keep, _way(interpolation, method), False)
 
 
 @method
+@same_words
 def nanquantile(
-    x: Any, q: Any, dims: Any = None, keepdims: bool = False, interpolation: str = "linear", *, dim: Any = None,
-    axis: Any = None, keepdim: bool = False, method: Any = None,
-) -> Var:  # fmt: skip
+    x: Any, q: Any, dim: Any = None, keepdim: bool = False, interpolation: str = "linear", *, method: Any = None
+) -> Var:
     """The quantile of what is not nan; nan if all is. The arguments are those of `quantile`.
 
     Example:
         >>> nanquantile(array([1.0, math.nan, 3.0]), 0.5).item()
         2.0
     """
-    axes, keep = pick_axes("nanquantile", dims, dim, axis, keepdims, keepdim)
-    return _quantile("nanquantile", x, _share(q, 1), axes, keep, _way(interpolation, method), True)
+    keep = yes_or_no("nanquantile", "keepdim", keepdim)
+    return _quantile("nanquantile", x, _share(q, 1), dim, keep, _way(interpolation, method), True)
 
 
 @method
+@same_words
 def percentile(
-    x: Any, q: Any, dims: Any = None, keepdims: bool = False, interpolation: str = "linear", *, dim: Any = None,
-    axis: Any = None, keepdim: bool = False, method: Any = None,
-) -> Var:  # fmt: skip
+    x: Any, q: Any, dim: Any = None, keepdim: bool = False, interpolation: str = "linear", *, method: Any = None
+) -> Var:
     """The quantile of q percent; the other arguments are those of `quantile`.
 
     Example:
         >>> percentile(array([1.0, 2.0, 3.0]), 50).item()
         2.0
     """
-    axes, keep = pick_axes("percentile", dims, dim, axis, keepdims, keepdim)
-    return _quantile("percentile", x, _share(q, 100), axes, keep, _way(interpolation, method), False)
+    keep = yes_or_no("percentile", "keepdim", keepdim)
+    return _quantile("percentile", x, _share(q, 100), dim, keep, _way(interpolation, method), False)
 
 
 @method
+@same_words
 def nanpercentile(
-    x: Any, q: Any, dims: Any = None, keepdims: bool = False, interpolation: str = "linear", *, dim: Any = None,
-    axis: Any = None, keepdim: bool = False, method: Any = None,
-) -> Var:  # fmt: skip
+    x: Any, q: Any, dim: Any = None, keepdim: bool = False, interpolation: str = "linear", *, method: Any = None
+) -> Var:
     """The percentile of what is not nan; nan if all is.
 
     Example:
         >>> nanpercentile(array([1.0, math.nan, 3.0]), 100).item()
         3.0
     """
-    axes, keep = pick_axes("nanpercentile", dims, dim, axis, keepdims, keepdim)
-    return _quantile("nanpercentile", x, _share(q, 100), axes, keep, _way(interpolation, method), True)
+    keep = yes_or_no("nanpercentile", "keepdim", keepdim)
+    return _quantile("nanpercentile", x, _share(q, 100), dim, keep, _way(interpolation, method), True)
 
 
 def _way(interpolation: str, method: Any) -> str:
@@ -194,7 +194,7 @@ def _share(q: Any, whole: int) -> Var:
 
 
 def _quantile(name: str, x: Any, q: Var, axes: Any, keep: bool, way: str, skip: bool) -> Var:
-    v = as_floats(as_var(x))
+    v = as_floats(x)
     check_order(name, v)
     gone = axes_of(name, axes, v.ndim)
     rows = _rows(name, v, gone)
@@ -205,8 +205,7 @@ def _quantile(name: str, x: Any, q: Var, axes: Any, keep: bool, way: str, skip: 
     below = at.apply(f.FLOOR)
     ordered = picked(rows, sorted_positions(rows))
     low, high = (picked(ordered, p.cast(int64).clamp(0, rows.shape[1] - 1)) for p in (below, at.apply(f.CEIL)))
-    found = low + (high - low) * (at - below).cast(v.dtype)
-    found = found.where_not(low == high, low)  # inf - inf is nan
+    found = lerp(low, high, (at - below).cast(v.dtype)).where_not(low == high, low)  # between infinities lies nan
     found = found.where_not(count == 0 if skip else count < rows.shape[1], math.nan)
     parts = one_each(found.reindex((found.shape[1], found.shape[0]), lambda i, j: (j, i)).reshape(-1),
                      (found.shape[1], *v.shape), tuple(k + 1 for k in gone), keep)  # fmt: skip
@@ -222,9 +221,8 @@ def _virtual(way: str, n: Var, q: Var) -> Var:
 
 
 @method
-def mode(
-    x: Any, dim: Any = None, keepdim: bool = False, *, dims: Any = None, axis: Any = None, keepdims: bool = False
-) -> tuple[Var, Var]:
+@same_words
+def mode(x: Any, dim: Any = None, keepdim: bool = False) -> tuple[Var, Var]:
     """(the most frequent number along an axis, its last position); the smallest of several. The last axis by default.
 
     Example:
@@ -233,14 +231,14 @@ def mode(
     """
     v = as_var(x)
     check_order("mode", v)
-    along, keep = pick_axes("mode", dim, dims, axis, keepdims, keepdim)
-    at = one_axis("mode", -1 if along is None else along, v.ndim)
+    keep = yes_or_no("mode", "keepdim", keepdim)
+    at = one_axis("mode", -1 if dim is None else dim, v.ndim)
     rows = _rows("mode", v, (at,))
     order = sorted_positions(rows)
     ordered = picked(rows, order)
-    number = Var._of(Node(COUNTERS[1], (), rows.shape, int64))
-    begin = number.where_not(ordered == before(ordered, 0), 0)  # where a run of equal numbers begins; the first at 0
-    run = number - picked(begin, best_so_far(LARGEST, begin))  # how many equal numbers stand before this one
+    place = index(rows.shape, 1)
+    begin = place.where_not(ordered == before(ordered, 0), 0)  # where a run of equal numbers begins; the first at 0
+    run = place - picked(begin, best_so_far(LARGEST, begin))  # how many equal numbers stand before this one
     where = picked(order, position(run, "mode", "maximum", 1, True))
     found, last = (one_each(r, v.shape, (at,), keep) for r in (picked(rows, where), where))
     return found, last

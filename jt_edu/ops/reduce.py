@@ -14,12 +14,16 @@ from functools import lru_cache
 from typing import Any
 
 from jt_edu import functions as f
-from jt_edu.dtypes import as_dtype, bool_, float32, float64, float_of, int64, real_of, sum_of
-from jt_edu.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.dtypes import as_dtype, bool_, float64, float_of, promote, real_of, sum_of
+from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import as_index, counter
-from jt_edu.meta import COUNTERS, ReindexReduce, reindex_reduce
+from jt_edu.meta import ReindexReduce, reindex_reduce
+from jt_edu.ops.arguments import choice, number, same_words, yes_or_no
+from jt_edu.ops.create import index
+from jt_edu.ops.numbers import as_floats, check_order, widened
 from jt_edu.ops.view import axes_of, axis_of
+from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
 
@@ -39,59 +43,43 @@ def reduced(x: Var, name: str, reducer: str, dims: Any, keepdims: bool) -> Var:
     return Var._of(Node(op, (x.node,), op.shape, x.node.dtype))
 
 
-def pick_axes(name: str, dims: Any, dim: Any, axis: Any, keepdims: bool, keepdim: bool) -> tuple[Any, bool]:
-    """The one of `dims`, `dim`, `axis` that was given."""
-    given = [d for d in (dims, dim, axis) if d is not None]
-    if len(given) > 1:
-        raise ArgumentError(f"{name} takes its axes once", f"{' and '.join(map(repr, given))} for dims, dim and axis")
-    for keep in (keepdims, keepdim):
-        if keep not in (True, False):
-            raise ArgumentError(f"{name} keeps the reduced axes, or does not", f"keepdims={keep!r}", "True or False")
-    return (given[0] if given else None), bool(keepdims or keepdim)
-
-
 @method
-def sum(
-    x: Any, dims: Any = None, keepdims: bool = False, dtype: Any = None, *, dim: Any = None, axis: Any = None,
-    keepdim: bool = False,
-) -> Var:  # fmt: skip
+@same_words
+def sum(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Var:
     """Sum over axes: out = x1 + x2 + ...; accumulated in float64, so that many small numbers add up.
 
     Args:
-        dims: an axis, several, or None for all.
-        keepdims: keep the summed axes, with length 1.
+        dim: an axis, several, or None for all.
+        keepdim: keep the summed axes, with length 1.
         dtype: of the result; by default that of x, and 64 bits for whole numbers and bools, as in NumPy.
 
     Example:
         >>> sum(array([[1, 2], [3, 4]]), dims=0).numpy()
         array([4, 6])
     """
-    axes, keep = pick_axes("sum", dims, dim, axis, keepdims, keepdim)
+    keep = yes_or_no("sum", "keepdim", keepdim)
     v = as_var(x)
-    return reduced(v.cast(sum_of(v.dtype) if dtype is None else as_dtype(dtype)), "sum", "add", axes, keep)
+    return reduced(v.cast(sum_of(v.dtype) if dtype is None else as_dtype(dtype)), "sum", "add", dim, keep)
 
 
 @method
-def prod(
-    x: Any, dims: Any = None, keepdims: bool = False, dtype: Any = None, *, dim: Any = None, axis: Any = None,
-    keepdim: bool = False,
-) -> Var:  # fmt: skip
+@same_words
+def prod(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Var:
     """Product over axes; the arguments are those of `sum`.
 
     Example:
         >>> prod(array([2, 3, 4])).item()
         24
     """
-    axes, keep = pick_axes("prod", dims, dim, axis, keepdims, keepdim)
+    keep = yes_or_no("prod", "keepdim", keepdim)
     v = as_var(x)
-    return reduced(v.cast(sum_of(v.dtype) if dtype is None else as_dtype(dtype)), "prod", "multiply", axes, keep)
+    return reduced(v.cast(sum_of(v.dtype) if dtype is None else as_dtype(dtype)), "prod", "multiply", dim, keep)
 
 
 @method
-def mean(
-    x: Any, dims: Any = None, keepdims: bool = False, dtype: Any = None, *, dim: Any = None, axis: Any = None,
-    keepdim: bool = False,
-) -> Var:  # fmt: skip
+@same_words
+@template
+def mean(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Var:
     """Arithmetic mean over axes: sum / count. Whole numbers give float64; the mean of nothing is nan, as in NumPy.
 
     Halves are added up as float32: the mean of numbers that float16 can hold is one, their sum need not be.
@@ -100,24 +88,28 @@ def mean(
         >>> mean(array([1.0, 2.0, 6.0])).item()
         3.0
     """
-    axes, keep = pick_axes("mean", dims, dim, axis, keepdims, keepdim)
-    floats = as_floats(as_var(x) if dtype is None else as_var(x).cast(dtype))
-    total = reduced(_unhalved(floats), "sum", "add", axes, keep)
-    return (total / float(count_of(floats, axes, "mean"))).cast(floats.dtype)
-
-
-def as_floats(x: Var) -> Var:
-    """x, or whole numbers and bools as float64: what means, variances and the like are taken of."""
-    return x if x.dtype.is_float else x.cast(float64)
-
-
-def _unhalved(x: Var) -> Var:
-    return x.cast(float32) if x.dtype.is_half else x
+    keep = yes_or_no("mean", "keepdim", keepdim)
+    floats = as_floats(x if dtype is None else as_var(x).cast(dtype))
+    total = reduced(widened(floats), "sum", "add", dim, keep)
+    return (total / float(count_of(floats, dim, "mean"))).cast(floats.dtype)
 
 
 def count_of(x: Var, axes: Any, name: str) -> int:
     """How many numbers are reduced to one."""
     return math.prod(x.shape[k] for k in axes_of(name, axes, x.ndim))
+
+
+@method
+@same_words
+def max(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
+    """Largest number along axes; nan if there is one. Equal largest numbers share the gradient. `amax` is the same.
+
+    Example:
+        >>> max(array([[1, 5], [7, 2]]), dims=1).numpy()
+        array([5, 7])
+    """
+    keep = yes_or_no("max", "keepdim", keepdim)
+    return _extremum(as_var(x), "max", "maximum", dim, keep)
 
 
 def _extremum(x: Var, name: str, reducer: str, axes: Any, keep: bool) -> Var:
@@ -127,76 +119,54 @@ def _extremum(x: Var, name: str, reducer: str, axes: Any, keep: bool) -> Var:
     return reduced(x, name, reducer, axes, keep)
 
 
-def check_order(name: str, x: Var) -> None:
-    """Complex numbers are neither smaller nor larger than each other."""
-    if x.dtype.kind == "c":
-        raise DtypeError(f"{name} needs numbers that have an order", f"dtype {x.dtype}", "x.abs()")
-
-
 @method
-def max(
-    x: Any, dims: Any = None, keepdims: bool = False, *, dim: Any = None, axis: Any = None, keepdim: bool = False
-) -> Var:
-    """Largest number along axes; nan if there is one. Equal largest numbers share the gradient. `amax` is the same.
-
-    Example:
-        >>> max(array([[1, 5], [7, 2]]), dims=1).numpy()
-        array([5, 7])
-    """
-    axes, keep = pick_axes("max", dims, dim, axis, keepdims, keepdim)
-    return _extremum(as_var(x), "max", "maximum", axes, keep)
-
-
-@method
-def min(
-    x: Any, dims: Any = None, keepdims: bool = False, *, dim: Any = None, axis: Any = None, keepdim: bool = False
-) -> Var:
+@same_words
+def min(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """Smallest number along axes; nan if there is one. Equal smallest numbers share the gradient. `amin` is the same.
 
     Example:
         >>> min(array([[1, 5], [7, 2]])).item()
         1
     """
-    axes, keep = pick_axes("min", dims, dim, axis, keepdims, keepdim)
-    return _extremum(as_var(x), "min", "minimum", axes, keep)
+    keep = yes_or_no("min", "keepdim", keepdim)
+    return _extremum(as_var(x), "min", "minimum", dim, keep)
 
 
 amax, amin = method(max, "amax"), method(min, "amin")
 
 
 @method
-def any(
-    x: Any, dims: Any = None, keepdims: bool = False, *, dim: Any = None, axis: Any = None, keepdim: bool = False
-) -> Var:
+@same_words
+def any(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """Whether any element is true (not 0).
 
     Example:
         >>> any(array([0, 2])).item()
         True
     """
-    axes, keep = pick_axes("any", dims, dim, axis, keepdims, keepdim)
-    return reduced(as_var(x).cast(bool_), "any", "maximum", axes, keep)
+    keep = yes_or_no("any", "keepdim", keepdim)
+    return reduced(as_var(x).cast(bool_), "any", "maximum", dim, keep)
 
 
 @method
-def all(
-    x: Any, dims: Any = None, keepdims: bool = False, *, dim: Any = None, axis: Any = None, keepdim: bool = False
-) -> Var:
+@same_words
+def all(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """Whether all elements are true (not 0).
 
     Example:
         >>> all(array([0, 2])).item()
         False
     """
-    axes, keep = pick_axes("all", dims, dim, axis, keepdims, keepdim)
-    return reduced(as_var(x).cast(bool_), "all", "minimum", axes, keep)
+    keep = yes_or_no("all", "keepdim", keepdim)
+    return reduced(as_var(x).cast(bool_), "all", "minimum", dim, keep)
 
 
 @method
+@same_words
+@template
 def var(
-    x: Any, dims: Any = None, keepdims: bool = False, unbiased: bool = False, *, correction: Any = None,
-    ddof: Any = None, dim: Any = None, axis: Any = None, keepdim: bool = False,
-) -> Var:  # fmt: skip
+    x: Any, dim: Any = None, keepdim: bool = False, unbiased: bool = False, *, correction: Any = None, ddof: Any = None
+) -> Var:
     """Mean squared distance from the mean, taken in two passes so that a large mean costs no digits.
 
         var = sum(|x - mean|**2) / (n - correction)
@@ -206,16 +176,19 @@ def var(
         correction, ddof: another correction; two names of the same, PyTorch's and NumPy's.
 
     Example:
-        >>> var(array([1.0, 2.0, 3.0])).item() == 2 / 3, var(array([1.0, 2.0, 3.0]), unbiased=True).item()
-        (False, 1.0)
+        >>> var(array([1.0, 3.0])).item(), var(array([1.0, 3.0]), unbiased=True).item()
+        (1.0, 2.0)
     """
-    axes, keep = pick_axes("var", dims, dim, axis, keepdims, keepdim)
-    floats = as_floats(as_var(x))
-    wide = _unhalved(floats)
-    away = wide - mean(wide, axes, True)
-    total = reduced(squared(away), "sum", "add", axes, keep)
-    left = count_of(floats, axes, "var") - pick_correction("var", unbiased, correction, ddof)
-    return (total / float(larger(left, 0))).cast(real_of(floats.dtype))
+    keep = yes_or_no("var", "keepdim", keepdim)
+    floats = as_floats(x)
+    spread = _variance("var", widened(floats), dim, keep, pick_correction("var", unbiased, correction, ddof))
+    return spread.cast(real_of(floats.dtype))
+
+
+def _variance(name: str, x: Var, dim: Any, keep: bool, correction: float) -> Var:
+    """The variance in the dtype of x, which is wide enough for squares."""
+    away = x - mean(x, dim, True)
+    return reduced(squared(away), "sum", "add", dim, keep) / float(larger(count_of(x, dim, name) - correction, 0))
 
 
 def squared(x: Var) -> Var:
@@ -225,48 +198,51 @@ def squared(x: Var) -> Var:
 
 def pick_correction(name: str, unbiased: bool, correction: Any, ddof: Any) -> float:
     """What is taken off the count: the one of `unbiased`, `correction` and `ddof` that was given."""
-    given = [c for c in (correction, ddof) if c is not None] + ([1] if unbiased else [])
+    one = [1] if yes_or_no(name, "unbiased", unbiased) else []
+    given = [c for c in (correction, ddof) if c is not None] + one
     if len(given) > 1:
         raise ArgumentError(f"{name} takes one of unbiased, correction and ddof", f"the corrections {given}")
-    if given and not isinstance(given[0], (int, float)):
-        raise ArgumentError(f"{name} corrects the count by a number", repr(given[0]), "correction=1")
-    return given[0] if given else 0
+    return number(name, "correction", given[0]) if given else 0
 
 
 @method
+@same_words
+@template
 def std(
-    x: Any, dims: Any = None, keepdims: bool = False, unbiased: bool = False, *, correction: Any = None,
-    ddof: Any = None, dim: Any = None, axis: Any = None, keepdim: bool = False,
-) -> Var:  # fmt: skip
+    x: Any, dim: Any = None, keepdim: bool = False, unbiased: bool = False, *, correction: Any = None, ddof: Any = None
+) -> Var:
     """Square root of the variance; the arguments are those of `var`. Where it is 0, its gradient is 0, as in PyTorch.
 
     Example:
         >>> std(array([1.0, 3.0])).item()
         1.0
     """
-    axes, keep = pick_axes("std", dims, dim, axis, keepdims, keepdim)
-    return root(var(x, axes, keep, unbiased, correction=correction, ddof=ddof), 2)
+    keep = yes_or_no("std", "keepdim", keepdim)
+    floats = as_floats(x)
+    wide = floats.cast(promote(floats.dtype, float64))  # the square of a float32 need not be one, its root is
+    spread = _variance("std", wide, dim, keep, pick_correction("std", unbiased, correction, ddof))
+    return root(spread, 2).cast(real_of(floats.dtype))
 
 
 @method
-def logsumexp(
-    x: Any, dims: Any = None, keepdims: bool = False, *, dim: Any = None, axis: Any = None, keepdim: bool = False
-) -> Var:
+@same_words
+@template
+def logsumexp(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """log(sum(exp(x))), shifted by the maximum so that nothing overflows; of nothing it is -inf.
 
     Example:
-        >>> logsumexp(array([1000.0, 1000.0])).item() == 1000 + 0.6931472
-        False
+        >>> logsumexp(array([1000.0, 1000.0])).numpy().round(3)
+        np.float32(1000.693)
     """
-    axes, keep = pick_axes("logsumexp", dims, dim, axis, keepdims, keepdim)
+    keep = yes_or_no("logsumexp", "keepdim", keepdim)
     v = as_var(x)
     check_order("logsumexp", v)
     floats = v.cast(float_of(v.dtype))
-    if count_of(v, axes, "logsumexp") == 0:
-        return reduced(floats, "sum", "add", axes, keep).apply(f.LOG)
-    top = finite(max(floats, axes, True).detach())
-    total = reduced((floats - top).apply(f.EXP), "sum", "add", axes, True).apply(f.LOG) + top
-    kept = reduce_op("sum", "add", v.shape, axes_of("logsumexp", axes, v.ndim), keep).shape
+    if count_of(v, dim, "logsumexp") == 0:
+        return reduced(floats, "sum", "add", dim, keep).apply(f.LOG)
+    top = finite(max(floats, dim, True).detach())
+    total = reduced((floats - top).apply(f.EXP), "sum", "add", dim, True).apply(f.LOG) + top
+    kept = reduce_op("sum", "add", v.shape, axes_of("logsumexp", dim, v.ndim), keep).shape
     return total if keep else total.reshape(kept)
 
 
@@ -276,25 +252,29 @@ def finite(x: Var) -> Var:
 
 
 @method
-def argmax(x: Any, dim: Any = None, keepdims: bool = False, *, axis: Any = None, keepdim: bool = False) -> Var:
+@same_words
+@template
+def argmax(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """Position (int64) of the largest number along an axis, the first if there are several; of all without an axis.
 
     Example:
         >>> argmax(array([[1, 5, 5], [7, 2, 0]]), dim=1).numpy()
         array([1, 0])
     """
-    return position(as_var(x), "argmax", "maximum", *pick_axes("argmax", dim, axis, None, keepdims, keepdim))
+    return position(as_var(x), "argmax", "maximum", dim, yes_or_no("argmax", "keepdim", keepdim))
 
 
 @method
-def argmin(x: Any, dim: Any = None, keepdims: bool = False, *, axis: Any = None, keepdim: bool = False) -> Var:
+@same_words
+@template
+def argmin(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """Position (int64) of the smallest number along an axis, the first if there are several.
 
     Example:
         >>> argmin(array([4, 1, 3])).item()
         1
     """
-    return position(as_var(x), "argmin", "minimum", *pick_axes("argmin", dim, axis, None, keepdims, keepdim))
+    return position(as_var(x), "argmin", "minimum", dim, yes_or_no("argmin", "keepdim", keepdim))
 
 
 def position(x: Var, name: str, reducer: str, dim: Any, keep: bool) -> Var:
@@ -309,15 +289,13 @@ def position(x: Var, name: str, reducer: str, dim: Any, keep: bool) -> Var:
 
 def first_where(here: Var, axis: int, keep: bool) -> Var:
     """The first position along an axis where `here` is true; the length of the axis if there is none."""
-    number = Var._of(Node(COUNTERS[axis], (), here.shape, int64))
-    return reduced(number.where_not(here == 0, here.shape[axis]), "first", "minimum", (axis,), keep)
+    return reduced(index(here.shape, axis).where_not(here == 0, here.shape[axis]), "first", "minimum", (axis,), keep)
 
 
 @method
-def norm(
-    x: Any, p: Any = 2, dims: Any = None, keepdims: bool = False, *, dim: Any = None, axis: Any = None,
-    keepdim: bool = False,
-) -> Var:  # fmt: skip
+@same_words
+@template
+def norm(x: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Var:
     """(sum |x|**p)**(1/p): length of vectors, or of all numbers as one vector.
 
     Args:
@@ -331,27 +309,34 @@ def norm(
         >>> norm(array([3.0, 4.0])).item()
         5.0
     """
-    axes, keep = pick_axes("norm", dims, dim, axis, keepdims, keepdim)
+    keep = yes_or_no("norm", "keepdim", keepdim)
     order = _order(p)
     floats = as_floats(as_var(x).apply(f.ABSOLUTE))
     if math.isinf(order):
-        return max(floats, axes, keep) if order > 0 else min(floats, axes, keep)
-    size = _unhalved(floats)
+        return max(floats, dim, keep) if order > 0 else min(floats, dim, keep)
+    size = widened(floats)
     if order == 0:
-        total = sum((size != 0).cast(size.dtype), axes, keep)
+        total = sum((size != 0).cast(size.dtype), dim, keep)
     elif order == 1:
-        total = sum(size, axes, keep)
+        total = sum(size, dim, keep)
     else:
-        total = root(sum(size * size if order == 2 else size**order, axes, keep), order)
+        total = root(sum(_power(size, order), dim, keep), order)
     return total.cast(floats.dtype)
 
 
 def _order(p: Any) -> float:
-    if isinstance(p, (int, float)) and not math.isnan(p):
-        return float(p)
-    if p == "fro":
-        return 2.0
-    raise ArgumentError("the order of a norm is a number, inf, -inf or 'fro'", repr(p), "jt.linalg for singular values")
+    if isinstance(p, str):
+        return {"fro": 2.0}[choice("norm", "p", p, ("fro",))]
+    return float(number("norm", "p", p))
+
+
+def _power(size: Var, order: float) -> Var:
+    """size ** order for lengths; below order 1 the slope at 0 is infinite, and 0 is left out of it, as in PyTorch."""
+    if order == 2:
+        return size * size
+    if order >= 1:
+        return size**order
+    return (size.where_not(size == 0, 1) ** order).where_not(size == 0, 0 if order > 0 else math.inf)
 
 
 def root(x: Var, p: float) -> Var:

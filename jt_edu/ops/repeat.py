@@ -1,6 +1,6 @@
-"""Repeat: the same numbers several times, as a whole or one by one. A Reindex that divides, or takes the remainder.
+"""Repeat: the same numbers several times, as a whole or one by one: a Reindex.
 
-repeat, tile         the whole again:      0 1 2 0 1 2      out[i] = x[i % n]
+repeat, tile         the whole again:      0 1 2 0 1 2      out[t, i] = x[i], and both axes as one
 repeat_interleave    each one again:       0 0 1 1 2 2      out[i] = x[i // times]
 """
 
@@ -11,10 +11,12 @@ from typing import Any
 from jt_edu.dtypes import int64
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.graph import Node
-from jt_edu.index import counter, load, size
+from jt_edu.index import Index, counter, load, size
 from jt_edu.meta import reindex
+from jt_edu.ops.arguments import same_words, whole
 from jt_edu.ops.code import kernel
-from jt_edu.ops.view import axis_of, reshape, spelled, varargs, view, whole
+from jt_edu.ops.view import axis_of, reshape, varargs, view
+from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
 
@@ -27,22 +29,28 @@ def repeat(x: Any, *times: Any) -> Var:
         array([[0, 1, 0, 1],
                [0, 1, 0, 1]])
     """
-    v, counts = as_var(x), tuple(whole("repeat", c) for c in varargs(times))
+    v, counts = as_var(x), tuple(whole("repeat", "times", c) for c in varargs(times))
     if any(c < 0 for c in counts):
         raise ArgumentError("repeat counts are not negative", f"{counts}")
     rank = max(len(counts), v.ndim)
-    counts = (1,) * (rank - len(counts)) + counts
-    wide = reshape(v, (1,) * (rank - v.ndim) + v.shape)
-    where = tuple(
-        counter(k) % size(max(n, 1)) if c != 1 else counter(k)
-        for k, (n, c) in enumerate(zip(wide.shape, counts, strict=True))
-    )
-    shape = tuple(n * c for n, c in zip(wide.shape, counts, strict=True))
-    return view(wide, reindex("repeat", wide.shape, shape, where))
+    return _repeated(reshape(v, (1,) * (rank - v.ndim) + v.shape), (1,) * (rank - len(counts)) + counts)
+
+
+@template
+def _repeated(x: Var, counts: tuple[int, ...]) -> Var:
+    """An axis for the times in front of each axis that is repeated: no remainder is taken for every element."""
+    box: list[int] = []
+    where: list[Index] = []
+    for n, times in zip(x.shape, counts, strict=True):
+        box += [n] if times == 1 else [times, n]
+        where.append(counter(len(box) - 1))
+    again = view(x, reindex("repeat", x.shape, tuple(box), tuple(where)))
+    return reshape(again, tuple(n * times for n, times in zip(x.shape, counts, strict=True)))
 
 
 @method
-def repeat_interleave(x: Any, repeats: Any, dim: Any = None, *, axis: Any = None) -> Var:
+@same_words
+def repeat_interleave(x: Any, repeats: Any, dim: Any = None) -> Var:
     """Each element (each slice along `dim`) so many times, one after the other (NumPy's repeat).
 
     Args:
@@ -54,7 +62,7 @@ def repeat_interleave(x: Any, repeats: Any, dim: Any = None, *, axis: Any = None
         >>> repeat_interleave(array([5, 6]), 2).tolist(), repeat_interleave(array([5, 6]), [1, 3]).tolist()
         ([5, 5, 6, 6], [5, 6, 6, 6])
     """
-    v, named = as_var(x), spelled("repeat_interleave", None, dim=dim, axis=axis)
+    v, named = as_var(x), dim
     if named is None:
         v, named = reshape(v, -1), 0
     at, counts = axis_of("repeat_interleave", named, v.ndim), as_var(repeats)

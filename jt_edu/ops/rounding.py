@@ -9,18 +9,19 @@ nextafter spacing nan_to_num         floats as steps on a ruler
 
 from __future__ import annotations
 
-import operator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from jt_edu import functions as f
-from jt_edu.dtypes import DType, bfloat16, float_of
-from jt_edu.errors import ArgumentError, DtypeError
-from jt_edu.ops.arguments import beside, function, number
+from jt_edu.dtypes import DType, bfloat16, float64
+from jt_edu.errors import DtypeError
+from jt_edu.ops.arguments import beside, function, number, whole
+from jt_edu.ops.numbers import real_floats
 from jt_edu.var import Var, as_var, method
 
+MOST_DIGITS, LEAST_DIGITS = 308, 38  # 10 to more than this is infinite as float64, as float32
 _function = partial(function, __name__)
 
 floor = _function(f.FLOOR, "Largest whole number not above x.", "floor(array(1.7)).item()", "1.0")
@@ -41,7 +42,7 @@ mod = remainder
 fmod = _function(
     f.FMOD, "What x / y, rounded towards 0, leaves: it has the sign of x.", "fmod(array(-7), 2).item()", "-1"
 )
-frac = _function(f.FRACTION, "x - trunc(x), with the sign of x.", "frac(array(-1.75)).item()", "-0.75")
+frac = _function(f.FRACTION, "x - trunc(x), with the sign of x.", "frac(array(-1.75)).item()", "-0.75", name="frac")
 
 
 @method
@@ -60,16 +61,20 @@ def round(x: Any, decimals: int = 0) -> Var:
         (2.0, 1200.0)
     """
     v = as_var(x)
-    try:
-        digits = operator.index(decimals)
-    except TypeError:
-        raise ArgumentError("round takes decimals as a whole number", f"decimals={decimals!r}", "decimals=2") from None
+    digits = whole("round", "decimals", decimals)
     if digits == 0 or (digits > 0 and v.dtype.kind in "iu"):
         return v.apply(f.ROUND)
     if v.dtype.kind in "iu":
         return _to_tens(v.cast("int64" if v.dtype.kind == "i" else "uint64"), digits).cast(v.dtype)
+    if abs(digits) > MOST_DIGITS:
+        return v if digits > 0 else v * 0
+    wide = v if abs(digits) <= LEAST_DIGITS or v.dtype.kind == "c" else v.cast(float64)
     scale = 10.0 ** abs(digits)
-    return (v * scale).apply(f.ROUND) / scale if digits > 0 else (v / scale).apply(f.ROUND) * scale
+    if digits < 0:
+        return ((wide / scale).apply(f.ROUND) * scale).cast(v.dtype)
+    moved = wide * scale
+    near = (moved.apply(f.ROUND) / scale).cast(v.dtype)
+    return near.where_not(moved.apply(f.ISINF), v)  # so large a number has no digits behind the point
 
 
 def _to_tens(v: Var, digits: int) -> Var:
@@ -91,14 +96,7 @@ def rint(x: Any) -> Var:
         >>> rint(array([0.5, 1.5])).numpy()
         array([0., 2.], dtype=float32)
     """
-    return _floats("rint", x).apply(f.ROUND)
-
-
-def _floats(name: str, x: Any) -> Var:
-    v = as_var(x)
-    if v.dtype.kind == "c":
-        raise DtypeError(f"{name} needs real numbers", f"dtype {v.dtype}", "x.real() or x.imag()")
-    return v.cast(float_of(v.dtype))
+    return real_floats("rint", x).apply(f.ROUND)
 
 
 @method
@@ -121,7 +119,7 @@ def modf(x: Any) -> tuple[Var, Var]:
         >>> [part.item() for part in modf(array(-1.75))]
         [-0.75, -1.0]
     """
-    v = _floats("modf", x)
+    v = real_floats("modf", x)
     return v.apply(f.FRACTION), v.apply(f.TRUNC)
 
 
@@ -133,7 +131,7 @@ def frexp(x: Any) -> tuple[Var, Var]:
         >>> [part.item() for part in frexp(array(6.0))]
         [0.75, 3]
     """
-    v = _floats("frexp", x)
+    v = real_floats("frexp", x)
     return v.apply(f.MANTISSA), v.apply(f.EXPONENT)
 
 
@@ -152,7 +150,7 @@ def ldexp(x: Any, other: Any) -> Var:
         >>> ldexp(array(0.75), 3).item()
         6.0
     """
-    v, n = _floats("ldexp", x), as_var(other)
+    v, n = real_floats("ldexp", x), as_var(other)
     if n.dtype.is_float:
         raise DtypeError("ldexp takes whole exponents", f"dtype {n.dtype}", "x * exp2(n)")
     return v.apply(f.LDEXP, n.cast(v.dtype))
@@ -167,7 +165,7 @@ def heaviside(x: Any, values: Any) -> Var:
         array([0. , 0.5, 1. ], dtype=float32)
     """
     first = beside(x, values)
-    v, y = _floats("heaviside", first), _floats("heaviside", first.beside(values))
+    v, y = real_floats("heaviside", first), real_floats("heaviside", first.beside(values))
     return (v > 0).cast(v.dtype).where_not(v.apply(f.ISNAN), v).where_not(v == 0, y)
 
 
@@ -192,7 +190,7 @@ def spacing(x: Any) -> Var:
         >>> spacing(array([1.0, 1024.0])).numpy()
         array([1.1920929e-07, 1.2207031e-04], dtype=float32)
     """
-    v = _floats("spacing", x)
+    v = real_floats("spacing", x)
     outwards = v.ones_like().apply(f.COPYSIGN, v.detach()) * float("inf")
     return v.apply(f.next_after(v.dtype), outwards) - v
 

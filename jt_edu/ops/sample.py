@@ -11,10 +11,10 @@ from typing import Any
 
 from jt_edu.dtypes import float32, int64, promote
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
-from jt_edu.ops.arguments import choice
+from jt_edu.ops.arguments import choice, yes_or_no
 from jt_edu.ops.complex import absolute
 from jt_edu.ops.create import zeros
-from jt_edu.ops.interpolate import TAPS, along, before, blend, weigh
+from jt_edu.ops.interpolate import TAPS, blend, counts_along, taps_before, weigh
 from jt_edu.ops.rounding import floor, round
 from jt_edu.ops.windows import each_way
 from jt_edu.var import Var, as_var
@@ -53,15 +53,15 @@ def grid_sample(
     image, coordinates, dims = _asked(as_var(x), as_var(grid), mode)
     kind = KINDS[choice("grid_sample", "mode", mode, tuple(KINDS))]
     outside = choice("grid_sample", "padding_mode", padding_mode, OUTSIDE)
+    aligned = yes_or_no("grid_sample", "align_corners", align_corners)
     dtype = promote(image.dtype, coordinates.dtype)
     wide = float32 if dtype.is_half else dtype
-    places, weights, loops = [], [], (image.shape[0], 1, *coordinates.shape[1:-1], *(1,) * dims)
+    taps, loops = [], (image.shape[0], 1, *coordinates.shape[1:-1], *(1,) * dims)
     for k, n in enumerate(image.shape[2:]):
         g = coordinates[..., dims - 1 - k].cast(wide).reshape(loops)
-        here = (g + 1) * ((n - 1) / 2) if align_corners else ((g + 1) * n - 1) / 2
-        place, weight = _taps(here, n, kind, outside, bool(align_corners), 2 + dims + k)
-        places.append(place)
-        weights.append(weight)
+        here = (g + 1) * ((n - 1) / 2) if aligned else ((g + 1) * n - 1) / 2
+        taps.append(_taps(here, n, kind, outside, aligned, 2 + dims + k))
+    places, weights = ([t[part] for t in taps] for part in (0, 1))
     return blend(image.cast(wide), places, weights, dims).cast(dtype)
 
 
@@ -72,10 +72,10 @@ def _taps(here: Var, n: int, kind: str, outside: str, align: bool, axis: int) ->
     if kind == "nearest":
         pixel, weight = round(here), here.detach() * 0 + 1
     else:
-        tap = along(axis, TAPS[kind], here.ndim)
+        tap = counts_along(axis, TAPS[kind], here.ndim)
         first = floor(here)
         weight = weigh(kind, here - first, tap)
-        pixel = first.detach() + (tap - before(kind)).cast(here.dtype)
+        pixel = first.detach() + (tap - taps_before(kind)).cast(here.dtype)
     if kind == "cubic":
         pixel = _brought_inside(pixel, n, outside, align)
     inside = (pixel >= 0) & (pixel <= n - 1)
@@ -149,7 +149,7 @@ def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Var:
     columns = [maps[..., k].reshape(n, *(1,) * dims, dims) for k in range(dims + 1)]
     total = columns[dims] + zeros((*plane, 1), maps.dtype).detach()
     for k, m in enumerate(plane):
-        i = along(k, m, dims + 1).cast(maps.dtype)
+        i = counts_along(k, m, dims + 1).cast(maps.dtype)
         own = (i * 2 + 1) / m - 1 if not align_corners else i * (2 / (m - 1)) - 1 if m > 1 else i * 0
         total = total + columns[dims - 1 - k] * own
     return total

@@ -18,10 +18,11 @@ from typing import Any
 from jt_edu import functions as f
 from jt_edu.dtypes import DType, as_dtype, complex128, float64, float_of, int64, promote, sum_of
 from jt_edu.errors import ShapeError
+from jt_edu.ops.arguments import same_words
 from jt_edu.ops.code import kernel
 from jt_edu.ops.nanreduce import without_nan
+from jt_edu.ops.numbers import as_floats, check_order
 from jt_edu.ops.pad import pad
-from jt_edu.ops.reduce import as_floats, check_order, pick_axes
 from jt_edu.ops.rows import as_rows, from_rows, one_axis, picked
 from jt_edu.ops.turn import flip
 from jt_edu.var import Var, as_var, method
@@ -126,7 +127,8 @@ def _shrunk(x: Var, out: Var) -> Var:
 
 
 @method
-def cumsum(x: Any, dim: Any = None, dtype: Any = None, *, dims: Any = None, axis: Any = None) -> Var:
+@same_words
+def cumsum(x: Any, dim: Any = None, dtype: Any = None) -> Var:
     """Running sum along an axis: out[i] = x[0] + ... + x[i], accumulated in 64 bits.
 
     Args:
@@ -137,18 +139,19 @@ def cumsum(x: Any, dim: Any = None, dtype: Any = None, *, dims: Any = None, axis
         >>> cumsum(array([1, 2, 3])).numpy()
         array([1, 3, 6])
     """
-    return _accumulated("cumsum", CUMSUM, 0, as_var(x), pick_axes("cumsum", dim, dims, axis, False, False)[0], dtype)
+    return _accumulated("cumsum", CUMSUM, 0, as_var(x), dim, dtype)
 
 
 @method
-def cumprod(x: Any, dim: Any = None, dtype: Any = None, *, dims: Any = None, axis: Any = None) -> Var:
+@same_words
+def cumprod(x: Any, dim: Any = None, dtype: Any = None) -> Var:
     """Running product along an axis: out[i] = x[0] * ... * x[i]; the arguments are those of `cumsum`.
 
     Example:
         >>> cumprod(array([1, 2, 3])).numpy()
         array([1, 2, 6])
     """
-    return _accumulated("cumprod", CUMPROD, 1, as_var(x), pick_axes("cumprod", dim, dims, axis, False, False)[0], dtype)
+    return _accumulated("cumprod", CUMPROD, 1, as_var(x), dim, dtype)
 
 
 def _accumulated(name: str, scan: Callable[..., Var], start: int, x: Var, dim: Any, dtype: Any) -> Var:
@@ -158,31 +161,34 @@ def _accumulated(name: str, scan: Callable[..., Var], start: int, x: Var, dim: A
 
 
 @method
-def nancumsum(x: Any, dim: Any = None, dtype: Any = None, *, dims: Any = None, axis: Any = None) -> Var:
+@same_words
+def nancumsum(x: Any, dim: Any = None, dtype: Any = None) -> Var:
     """Running sum in which nan counts as 0.
 
     Example:
         >>> nancumsum(array([1.0, np.nan, 3.0])).numpy()
         array([1., 1., 4.], dtype=float32)
     """
-    along = pick_axes("nancumsum", dim, dims, axis, False, False)[0]
+    along = dim
     return _accumulated("nancumsum", CUMSUM, 0, without_nan(as_var(x), 0), along, dtype)
 
 
 @method
-def nancumprod(x: Any, dim: Any = None, dtype: Any = None, *, dims: Any = None, axis: Any = None) -> Var:
+@same_words
+def nancumprod(x: Any, dim: Any = None, dtype: Any = None) -> Var:
     """Running product in which nan counts as 1.
 
     Example:
         >>> nancumprod(array([2.0, np.nan, 3.0])).numpy()
         array([2., 2., 6.], dtype=float32)
     """
-    along = pick_axes("nancumprod", dim, dims, axis, False, False)[0]
+    along = dim
     return _accumulated("nancumprod", CUMPROD, 1, without_nan(as_var(x), 1), along, dtype)
 
 
 @method
-def logcumsumexp(x: Any, dim: Any = None, *, dims: Any = None, axis: Any = None) -> Var:
+@same_words
+def logcumsumexp(x: Any, dim: Any = None) -> Var:
     """log(exp(x[0]) + ... + exp(x[i])) along an axis, without overflow.
 
     Example:
@@ -191,31 +197,33 @@ def logcumsumexp(x: Any, dim: Any = None, *, dims: Any = None, axis: Any = None)
     """
     v = as_var(x)
     check_order("logcumsumexp", v)
-    at = one_axis("logcumsumexp", pick_axes("logcumsumexp", dim, dims, axis, False, False)[0], v.ndim)
+    at = one_axis("logcumsumexp", dim, v.ndim)
     rows = as_rows(v.cast(float_of(v.dtype)), (at,))
     return from_rows(LOGCUMSUMEXP(rows, shape=rows.shape, dtype=rows.dtype, span=len(rows)), v.shape, at)
 
 
 @method
-def cummax(x: Any, dim: Any = None, *, dims: Any = None, axis: Any = None) -> tuple[Var, Var]:
+@same_words
+def cummax(x: Any, dim: Any = None) -> tuple[Var, Var]:
     """(values, positions) of the largest number so far along an axis, the last of equal ones; from a nan on, nan.
 
     Example:
         >>> [v.tolist() for v in cummax(array([1, 3, 2, 3]))]
         [[1, 3, 3, 3], [0, 1, 1, 3]]
     """
-    return _best("cummax", LARGEST, as_var(x), pick_axes("cummax", dim, dims, axis, False, False)[0])
+    return _best("cummax", LARGEST, as_var(x), dim)
 
 
 @method
-def cummin(x: Any, dim: Any = None, *, dims: Any = None, axis: Any = None) -> tuple[Var, Var]:
+@same_words
+def cummin(x: Any, dim: Any = None) -> tuple[Var, Var]:
     """(values, positions) of the smallest number so far along an axis, the last of equal ones; from a nan on, nan.
 
     Example:
         >>> [v.tolist() for v in cummin(array([2, 3, 1, 2]))]
         [[2, 2, 1, 1], [0, 0, 2, 2]]
     """
-    return _best("cummin", SMALLEST, as_var(x), pick_axes("cummin", dim, dims, axis, False, False)[0])
+    return _best("cummin", SMALLEST, as_var(x), dim)
 
 
 def _best(name: str, scan: Callable[..., Var], x: Var, dim: Any) -> tuple[Var, Var]:

@@ -12,16 +12,18 @@ from typing import Any
 from jt_edu.build import broadcast_shape
 from jt_edu.dtypes import bool_, int64
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
-from jt_edu.graph import Node
-from jt_edu.meta import COUNTERS
+from jt_edu.ops.arguments import same_words
+from jt_edu.ops.create import index as counting
 from jt_edu.ops.index import along, gather, scatter, scatter_into, scatter_parts
 from jt_edu.ops.stacks import concat
-from jt_edu.ops.view import axis_of, reshape, spelled
+from jt_edu.ops.view import axis_of, reshape
+from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
 
 @method
-def take_along_dim(x: Any, indices: Any, dim: Any = None, *, axis: Any = None) -> Var:
+@same_words
+def take_along_dim(x: Any, indices: Any, dim: Any = None) -> Var:
     """One position along an axis for each element of the answer; the other axes of x and indices broadcast.
 
     Without an axis x is taken as if it had one.
@@ -30,7 +32,7 @@ def take_along_dim(x: Any, indices: Any, dim: Any = None, *, axis: Any = None) -
         >>> take_along_dim(array([[1, 2, 3], [4, 5, 6]]), array([[2], [0]]), 1).tolist()
         [[3], [4]]
     """
-    v, named, index = as_var(x), spelled("take_along_dim", None, dim=dim, axis=axis), as_var(indices)
+    v, named, index = as_var(x), dim, as_var(indices)
     if named is None:
         return gather(reshape(v, -1), 0, reshape(index, -1))
     at = axis_of("take_along_dim", named, v.ndim)
@@ -50,7 +52,8 @@ def _with(shape: tuple[int, ...], at: int, n: int) -> tuple[int, ...]:
     return (*shape[:at], n, *shape[at + 1 :])
 
 
-def put_along_axis(x: Any, indices: Any, values: Any, axis: Any = None, *, dim: Any = None) -> Var:
+@same_words
+def put_along_axis(x: Any, indices: Any, values: Any, dim: Any = None) -> Var:
     """x with `values` at one position along an axis for each element; x itself stays (NumPy's changes it).
 
     Without an axis x is taken as if it had one. Values broadcast to the indices, and indices to x.
@@ -59,7 +62,7 @@ def put_along_axis(x: Any, indices: Any, values: Any, axis: Any = None, *, dim: 
         >>> put_along_axis(zeros((2, 3)), array([[2], [0]]), 7, 1).tolist()
         [[0.0, 0.0, 7.0], [7.0, 0.0, 0.0]]
     """
-    v, named, index = as_var(x), spelled("put_along_axis", None, dim=dim, axis=axis), as_var(indices)
+    v, named, index = as_var(x), dim, as_var(indices)
     if named is None:
         flat, places = reshape(v, -1), reshape(index, -1)
         return reshape(scatter(flat, 0, places, as_var(values, v.dtype).broadcast_to(places.shape)), v.shape)
@@ -72,6 +75,7 @@ def put_along_axis(x: Any, indices: Any, values: Any, axis: Any = None, *, dim: 
 
 
 @method
+@template
 def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Var:
     """x, with src added at x[index[i, j], j] for dim 0, as often as a position is named.
 
@@ -123,8 +127,7 @@ def scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, include_
 def _with_self(x: Var, axis: int, positions: Var, new: Var) -> tuple[Var, Var]:
     """The numbers of x are what is put together as well, each at its own position."""
     mine = x[tuple(slice(None) if k == axis else slice(n) for k, n in enumerate(new.shape))]
-    own = Var._of(Node(COUNTERS[axis], (), mine.shape, int64))
-    return concat([own, positions], axis), concat([mine, new], axis)
+    return concat([counting(mine.shape, axis), positions], axis), concat([mine, new], axis)
 
 
 take_along_axis = method(take_along_dim, "take_along_axis")

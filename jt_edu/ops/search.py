@@ -13,7 +13,7 @@ from jt_edu.dtypes import bool_, int32, int64, promote, uint8
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.ops.code import kernel
 from jt_edu.ops.index import gather
-from jt_edu.ops.reduce import check_order
+from jt_edu.ops.numbers import check_order
 from jt_edu.ops.rows import picked
 from jt_edu.ops.sort import sorted_positions
 from jt_edu.ops.turn import flip

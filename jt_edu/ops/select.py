@@ -15,19 +15,15 @@ from typing import Any
 from jt_edu.build import broadcast_shape
 from jt_edu.dtypes import bool_
 from jt_edu.errors import ArgumentError, DtypeError, RangeError, ShapeError
+from jt_edu.ops.arguments import same_words, whole
 from jt_edu.ops.create import index as counting
 from jt_edu.ops.diagonal import diagonal
 from jt_edu.ops.find import flatnonzero, positions, within
 from jt_edu.ops.index import added, getitem, index_select, replaced
 from jt_edu.ops.stacks import concat
 from jt_edu.ops.turn import moveaxis
-from jt_edu.ops.view import axis_of, reshape, spelled, whole
+from jt_edu.ops.view import axis_of, reshape
 from jt_edu.var import Var, as_var, method
-
-
-def _at(name: str, x: Var, dim: Any, key: Any) -> tuple[Any, ...]:
-    """The brackets that hold `key` for one axis."""
-    return (*([slice(None)] * axis_of(name, dim, x.ndim)), key)
 
 
 @method
@@ -39,7 +35,12 @@ def select(x: Any, dim: int, index: int) -> Var:
         [2, 4]
     """
     v = as_var(x)
-    return getitem(v, _at("select", v, dim, whole("select", index)))
+    return getitem(v, _at("select", v, dim, whole("select", "index", index)))
+
+
+def _at(name: str, x: Var, dim: Any, key: Any) -> tuple[Any, ...]:
+    """The brackets that hold `key` for one axis."""
+    return (*([slice(None)] * axis_of(name, dim, x.ndim)), key)
 
 
 @method
@@ -51,7 +52,7 @@ def narrow(x: Any, dim: int, start: int, length: int) -> Var:
         [1, 2, 3]
     """
     v = as_var(x)
-    at, n, count = axis_of("narrow", dim, v.ndim), whole("narrow", start), whole("narrow", length)
+    at, n, count = axis_of("narrow", dim, v.ndim), whole("narrow", "start", start), whole("narrow", "length", length)
     first = n + v.shape[at] if n < 0 else n
     if not 0 <= first <= first + count <= v.shape[at]:
         raise RangeError(
@@ -61,7 +62,8 @@ def narrow(x: Any, dim: int, start: int, length: int) -> Var:
 
 
 @method
-def take(x: Any, index: Any, dim: Any = None, mode: str = "raise", *, axis: Any = None) -> Var:
+@same_words
+def take(x: Any, index: Any, dim: Any = None, mode: str = "raise") -> Var:
     """The slices at the positions `index` along an axis; without an axis x is taken as if it had one.
 
     Args:
@@ -72,7 +74,7 @@ def take(x: Any, index: Any, dim: Any = None, mode: str = "raise", *, axis: Any 
         >>> take(array([[1, 2], [3, 4]]), array([3, 0])).tolist(), take(arange(3), array([7]), mode="wrap").tolist()
         ([4, 1], [1])
     """
-    v, named, i = as_var(x), spelled("take", None, dim=dim, axis=axis), as_var(index)
+    v, named, i = as_var(x), dim, as_var(index)
     if named is None:
         v, named = reshape(v, -1), 0
     if mode != "raise":
@@ -82,7 +84,8 @@ def take(x: Any, index: Any, dim: Any = None, mode: str = "raise", *, axis: Any 
     return getitem(v, _at("take", v, named, i))
 
 
-def compress(condition: Any, x: Any, dim: Any = None, *, axis: Any = None) -> Var:
+@same_words
+def compress(condition: Any, x: Any, dim: Any = None) -> Var:
     """The slices where `condition` is not 0, along an axis; without an axis x is taken as if it had one.
 
     Example:
@@ -92,7 +95,7 @@ def compress(condition: Any, x: Any, dim: Any = None, *, axis: Any = None) -> Va
     mask = as_var(condition)
     if mask.ndim != 1:
         raise ShapeError("compress takes a condition for each slice", f"shape {mask.shape}", "x[mask]")
-    return take(x, flatnonzero(mask), spelled("compress", None, dim=dim, axis=axis))
+    return take(x, flatnonzero(mask), dim)
 
 
 # ----------------------------------------------------------------------------------------------------- write to slices
@@ -171,7 +174,7 @@ def select_scatter(x: Any, src: Any, dim: int, index: int) -> Var:
         [[5.0, 0.0], [6.0, 0.0]]
     """
     v = as_var(x)
-    return replaced(v, _at("select_scatter", v, dim, whole("select_scatter", index)), src)
+    return replaced(v, _at("select_scatter", v, dim, whole("select_scatter", "index", index)), src)
 
 
 @method
@@ -231,7 +234,8 @@ def masked_scatter(x: Any, mask: Any, source: Any) -> Var:
 # ----------------------------------------------------------------------------------------------- fewer slices, or more
 
 
-def delete(x: Any, obj: Any, dim: Any = None, *, axis: Any = None) -> Var:
+@same_words
+def delete(x: Any, obj: Any, dim: Any = None) -> Var:
     """x without the slices at the positions `obj` (a number, several, a slice or a mask), which are computed at once.
 
     Without an axis x is taken as if it had one.
@@ -240,7 +244,7 @@ def delete(x: Any, obj: Any, dim: Any = None, *, axis: Any = None) -> Var:
         >>> delete(arange(5), [1, 3]).tolist(), delete(arange(5), slice(3)).tolist()
         ([0, 2, 4], [3, 4])
     """
-    v, named = as_var(x), spelled("delete", None, dim=dim, axis=axis)
+    v, named = as_var(x), dim
     if named is None:
         v, named = reshape(v, -1), 0
     n = v.shape[axis_of("delete", named, v.ndim)]
@@ -266,7 +270,8 @@ def _listed(name: str, obj: Any, length: int, last: int) -> list[int]:
     return [int(k) + length if k < 0 else int(k) for k in found]
 
 
-def insert(x: Any, obj: Any, values: Any, dim: Any = None, *, axis: Any = None) -> Var:
+@same_words
+def insert(x: Any, obj: Any, values: Any, dim: Any = None) -> Var:
     """x with `values` before the slices at the positions `obj` (a number, several, a slice or a mask).
 
     Without an axis x is taken as if it had one. Values broadcast to the slices, and are cast to the dtype of x.
@@ -275,7 +280,7 @@ def insert(x: Any, obj: Any, values: Any, dim: Any = None, *, axis: Any = None) 
         >>> insert(arange(4), 1, [7, 8]).tolist(), insert(arange(4), [1, 4], [7, 8]).tolist()
         ([0, 7, 8, 1, 2, 3], [0, 7, 1, 2, 3, 8])
     """
-    v, named = as_var(x), spelled("insert", None, dim=dim, axis=axis)
+    v, named = as_var(x), dim
     if named is None:
         v, named = reshape(v, -1), 0
     at = axis_of("insert", named, v.ndim)

@@ -12,23 +12,31 @@ from typing import Any
 
 from jt_edu.dtypes import bool_, int64, promote
 from jt_edu.index import load
+from jt_edu.ops.arguments import same_words
 from jt_edu.ops.create import arange, ones, zeros
 from jt_edu.ops.index import getitem, index_select
-from jt_edu.ops.reduce import any, check_order
+from jt_edu.ops.numbers import check_order
+from jt_edu.ops.reduce import any
 from jt_edu.ops.rows import as_rows
 from jt_edu.ops.scan import cumsum
 from jt_edu.ops.search import isin
 from jt_edu.ops.sort import sorted_positions
 from jt_edu.ops.stacks import concat
-from jt_edu.ops.view import axis_of, spelled
+from jt_edu.ops.view import axis_of
 from jt_edu.var import Var, as_var, method
 
 
 @method
+@same_words
 def unique(
-    x: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None, *, return_index: bool = False,
-    equal_nan: bool = True, axis: Any = None,
-) -> Any:  # fmt: skip
+    x: Any,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: Any = None,
+    *,
+    return_index: bool = False,
+    equal_nan: bool = True,
+) -> Any:
     """The numbers (or slices along `dim`) that are there, each once and in order.
 
     Args:
@@ -46,10 +54,11 @@ def unique(
     """
     v = as_var(x)
     check_order("unique", v)
-    axis = _axis("unique", v, dim, axis)
+    axis = None if dim is None else axis_of("unique", dim, v.ndim)
     table = v.reshape(v.size, 1) if axis is None else as_rows(v, tuple(k for k in range(v.ndim) if k != axis))
     order = _sorted_rows(table)
-    new = _begins(table[order], equal_nan)
+    rows = table[order]  # held, so that it is stored: the two sides of a comparison need not look it up twice
+    new = _begins(rows, equal_nan)
     index = order[new]  # sorting keeps the order of equal numbers, so the first of a group is the first in x
     found = [v.reshape(-1)[index] if axis is None else index_select(v, axis, index)]
     if return_index:
@@ -62,9 +71,8 @@ def unique(
 
 
 @method
-def unique_consecutive(
-    x: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None, *, axis: Any = None
-) -> Any:
+@same_words
+def unique_consecutive(x: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> Any:
     """The numbers (or slices along `dim`) without those that repeat the one before; the arguments are `unique`'s.
 
     Example:
@@ -72,7 +80,7 @@ def unique_consecutive(
         array([1, 2, 1])
     """
     v = as_var(x)
-    axis = _axis("unique_consecutive", v, dim, axis)
+    axis = None if dim is None else axis_of("unique_consecutive", dim, v.ndim)
     table = v.reshape(v.size, 1) if axis is None else as_rows(v, tuple(k for k in range(v.ndim) if k != axis))
     order = arange(len(table))
     new = _begins(table, equal_nan=False)
@@ -84,13 +92,10 @@ def unique_consecutive(
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def _axis(name: str, x: Var, dim: Any, axis: Any) -> int | None:
-    along = spelled(name, None, dim=dim, axis=axis)
-    return None if along is None else axis_of(name, along, x.ndim)
-
-
 def _sorted_rows(table: Var) -> Var:
     """Positions that put the rows of a table in order: by the last column first, as keeping the order allows."""
+    if table.shape[1] == 1:
+        return sorted_positions(table.reshape(1, -1))[0]
     order = arange(len(table))
     for column in reversed(range(table.shape[1])):
         order = order[sorted_positions(table[order, column].reshape(1, -1))[0]]

@@ -8,27 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from jt_edu import functions as f
-from jt_edu.dtypes import float64, int64
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
-from jt_edu.graph import Node
-from jt_edu.meta import COUNTERS, in_range
-from jt_edu.ops.reduce import check_order, max, reduced, sum
+from jt_edu.ops.create import index
+from jt_edu.ops.numbers import as_floats, check_order, checked
+from jt_edu.ops.reduce import max, reduced, sum
 from jt_edu.ops.view import axis_of
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
-
-
-def _shifted(x: Any, dim: int, name: str, dtype: Any) -> tuple[Var, int]:
-    """x minus its largest number along the axis: exp of it does not overflow, and the answer is the same."""
-    v = as_var(x)
-    check_order(name, v)
-    floats = v.cast(dtype) if dtype is not None else v if v.dtype.is_float else v.cast(float64)
-    if not floats.dtype.is_float:
-        raise DtypeError(f"{name} answers with floats", f"dtype {floats.dtype}", "dtype='float32'")
-    axis = axis_of(name, dim, v.ndim)
-    if v.shape[axis] == 0:
-        return floats, axis
-    return floats - max(floats, (axis,), True).detach(), axis
 
 
 @method
@@ -49,6 +35,19 @@ def softmax(x: Any, dim: int = -1, dtype: Any = None) -> Var:
     return weights * (1.0 / reduced(weights, "sum", "add", (axis,), True))  # one division a row
 
 
+def _shifted(x: Any, dim: int, name: str, dtype: Any) -> tuple[Var, int]:
+    """x minus its largest number along the axis: exp of it does not overflow, and the answer is the same."""
+    v = as_var(x)
+    check_order(name, v)
+    floats = as_floats(v) if dtype is None else v.cast(dtype)
+    if not floats.dtype.is_float:
+        raise DtypeError(f"{name} answers with floats", f"dtype {floats.dtype}", "dtype='float32'")
+    axis = axis_of(name, dim, v.ndim)
+    if v.shape[axis] == 0:
+        return floats, axis
+    return floats - max(floats, (axis,), True).detach(), axis
+
+
 @method
 def softmin(x: Any, dim: int = -1, dtype: Any = None) -> Var:
     """softmax(-x): the smallest number gets the most; the arguments are those of `softmax`.
@@ -57,8 +56,7 @@ def softmin(x: Any, dim: int = -1, dtype: Any = None) -> Var:
         >>> softmin(array([0.0, 1000.0])).numpy()
         array([1., 0.], dtype=float32)
     """
-    v = as_var(x)
-    return softmax(-(v if v.dtype.is_float else v.cast(float64)), dim, dtype)
+    return softmax(-as_floats(x), dim, dtype)
 
 
 @method
@@ -112,15 +110,7 @@ def is_class(target: Var, shape: tuple[int, ...], ignore_index: int) -> Var:
 
     Class numbers outside of the scores raise when the kernel runs, unless they are `ignore_index`.
     """
-    op = in_range(target.shape, 0, shape[1], ignore_index)
-    checked = Var._of(Node(op, (target.node,), target.shape, target.dtype))
-    classes = Var._of(Node(COUNTERS[1], (), shape, int64))
-    return classes == checked.unsqueeze(1)
-
-
-def _check_reduction(reduction: str) -> None:
-    if reduction not in ("mean", "sum", "none"):
-        raise ArgumentError("a loss is reduced by 'mean', 'sum' or 'none'", repr(reduction))
+    return index(shape, 1) == checked("a loss", target, 0, shape[1], ignore_index).unsqueeze(1)
 
 
 def _check(scores: Var, target: Var, reduction: str) -> None:
@@ -131,6 +121,11 @@ def _check(scores: Var, target: Var, reduction: str) -> None:
         raise ShapeError(
             "a loss takes scores (n, classes, ...) and targets (n, ...)", f"shapes {scores.shape} and {target.shape}"
         )
+
+
+def _check_reduction(reduction: str) -> None:
+    if reduction not in ("mean", "sum", "none"):
+        raise ArgumentError("a loss is reduced by 'mean', 'sum' or 'none'", repr(reduction))
 
 
 def _by_class(weight: Any, scores: Var) -> Var:
@@ -194,11 +189,10 @@ def _against(logs: Var, probabilities: Var, weight: Any, reduction: str) -> Var:
 def _even(logs: Var, t: Var, weight: Any, ignore_index: int, reduction: str) -> Var:
     """Cross entropy with all classes alike: what smoothed labels ask for."""
     total = (t != ignore_index).cast(logs.dtype)
-    shares = total.unsqueeze(1).broadcast_to(logs.shape)
+    shares: Any = 1.0
     if weight is not None:
-        weights = _by_class(weight, logs)
-        shares = shares * weights
+        shares = _by_class(weight, logs)
         mine = is_class(t, logs.shape, ignore_index)
-        total = total * sum(logs.zeros_like().where_not(mine, weights), 1)
-    even = sum(-logs * shares, 1) / float(logs.shape[1])
+        total = total * sum(logs.zeros_like().where_not(mine, shares), 1)
+    even = -sum(logs * shares, 1).where_not(t == ignore_index, 0) / float(logs.shape[1])
     return even if reduction == "none" else sum(even) / (sum(total) if reduction == "mean" else 1.0)

@@ -1,6 +1,8 @@
 """Sorting: which number belongs where.
 
-    argsort     the positions, by a merge sort        sort, msort, topk, kthvalue     the numbers there
+    argsort     the positions: of short rows by a merge sort, of long ones digit by digit, from the last one on
+    topk        of a few, by keeping the best so far
+    sort, msort, kthvalue, topk       the numbers there
 
 Only positions are computed by a kernel of its own; the numbers are read there, so gradients go to where they came from.
 Equal numbers keep their order, and nan counts as larger than every number, as in NumPy and PyTorch.
@@ -8,14 +10,16 @@ Equal numbers keep their order, and nan counts as larger than every number, as i
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
-from jt_edu.dtypes import bool_, int64, uint8
-from jt_edu.errors import ArgumentError, RangeError
+from jt_edu.dtypes import DType, bool_, float32, int64, uint8
+from jt_edu.errors import RangeError
+from jt_edu.ops.arguments import same_words, whole, yes_or_no
 from jt_edu.ops.code import kernel
-from jt_edu.ops.reduce import check_order, pick_axes
+from jt_edu.ops.numbers import check_order
 from jt_edu.ops.rows import as_rows, from_rows, one_axis, one_each, picked
-from jt_edu.ops.view import whole
 from jt_edu.var import Var, as_var, method
 
 ARGSORT = kernel(
@@ -62,16 +66,111 @@ ARGSORT = kernel(
 )
 
 
+DIGITS = """
+    def kernel(lo, hi, x, down, out):
+        n, last, digit, top = x.shape[1], {word}({width} - 1), {word}({digit}), {word}(1 << ({width} - 1))
+        bits, falling = x.view({word}), down[()]
+        mine, other = np.empty(n, {word}), np.empty(n, {word})
+        room = np.empty(n, np.int64)
+        begin = np.empty(1 << {step}, np.int64)  # where the numbers with this digit go
+        for row in range(lo, hi):
+            for i in range(n):  # whole numbers that stand in the same order
+                b = bits[row, i]
+                {key}
+                mine[i] = ~b if falling else b
+                out[row, i] = i
+            key, spare, here, there, moves = mine, other, out[row], room, 0
+            for first in range(0, {width}, {step}):
+                shift = {word}(first)
+                begin[:] = 0
+                for i in range(n):
+                    begin[(key[i] >> shift) & digit] += 1
+                if begin[(key[0] >> shift) & digit] == n:
+                    continue  # all have the same digit
+                total = 0
+                for d in range(1 << {step}):
+                    total, begin[d] = total + begin[d], total
+                for i in range(n):
+                    d = (key[i] >> shift) & digit
+                    k = begin[d]
+                    begin[d] = k + 1
+                    spare[k], there[k] = key[i], here[i]
+                key, spare, here, there, moves = spare, key, there, here, moves + 1
+            if moves % 2:
+                out[row, :] = room
+"""
+KEYS = {  # of a number, from its bits
+    "u": "b = b",
+    "i": "b = b ^ top",
+    "f": "b = ~(b & ~b) if x[row, i] != x[row, i] else b if b == top else ~b if b >> last else b | top",
+}
+LONG = 256  # numbers in a row that are sooner sorted by digits
+
+
+@lru_cache
+def _by_digits(dtype: DType) -> Callable[..., Var]:
+    """The sort for rows of a dtype."""
+    width = 8 * dtype.size
+    step = min(width, 11)
+    text = DIGITS.format(
+        word=f"np.uint{width}", width=width, step=step, digit=(1 << step) - 1, key=KEYS[dtype.kind],
+    )  # fmt: skip
+    return kernel("argsort", text, weight=50)
+
+
+TOPK = kernel(
+    "topk",
+    """
+    def kernel(lo, hi, x, down, out):
+        n, many = x.shape[1], out.shape[1]
+        falling = down[()]
+        for row in range(lo, hi):
+            key, here = x[row], out[row]
+            last = key[0]  # the number in the last place
+            for i in range(n):
+                a = key[i]
+                if i >= many and not ((a > last or (a != a and last == last)) if falling
+                                      else (a < last or (last != last and a == a))):
+                    continue
+                k = min(i, many - 1)
+                while k > 0:
+                    b = key[here[k - 1]]
+                    if (a > b or (a != a and b == b)) if falling else (a < b or (b != b and a == a)):
+                        here[k] = here[k - 1]
+                        k -= 1
+                    else:
+                        break
+                here[k] = i
+                last = key[here[min(i, many - 1)]]
+    """,
+    weight=4,
+)
+FEW = 32  # numbers that are sooner kept in order one by one than found by sorting all
+
+
 def sorted_positions(rows: Var, descending: bool = False) -> Var:
     """For each row its positions, so that the numbers there rise (or fall)."""
-    keys = rows.cast(uint8) if rows.dtype is bool_ else rows.detach()
-    return ARGSORT(keys, Var(bool(descending)), shape=rows.shape, dtype=int64, span=len(rows))
+    keys = _keys(rows)
+    op = _by_digits(keys.dtype) if rows.shape[1] >= LONG else ARGSORT
+    return op(keys, Var(bool(descending)), shape=rows.shape, dtype=int64, span=len(rows))
+
+
+def _keys(rows: Var) -> Var:
+    """What a kernel compares: bools as whole numbers, halves as float32."""
+    plain = rows.cast(uint8) if rows.dtype is bool_ else rows.detach()
+    return plain.cast(float32) if plain.dtype.is_half else plain
+
+
+def first_positions(rows: Var, many: int, descending: bool) -> Var:
+    """The first `many` of these positions."""
+    if not 0 < many <= FEW:
+        return sorted_positions(rows, descending)[:, :many]
+    return TOPK(_keys(rows), Var(bool(descending)), shape=(len(rows), many), dtype=int64, span=len(rows))
 
 
 @method
-def argsort(
-    x: Any, dim: Any = None, descending: bool = False, stable: bool = True, *, dims: Any = None, axis: Any = None
-) -> Var:
+@same_words
+def argsort(x: Any, dim: Any = None, descending: bool = False, stable: bool = True) -> Var:
     """Positions (int64) that put the numbers along an axis (the last one by default) in order; equal ones keep theirs.
 
     Args:
@@ -83,15 +182,14 @@ def argsort(
         array([1, 2, 0])
     """
     v = as_var(x)
-    axis = _axis("argsort", v, pick_axes("argsort", dim, dims, axis, False, False)[0])
-    _yes_or_no("argsort", descending=descending, stable=stable)
-    return from_rows(sorted_positions(as_rows(v, (axis,)), descending), v.shape, axis)
+    axis = _axis("argsort", v, dim)
+    falling, _ = yes_or_no("argsort", "descending", descending), yes_or_no("argsort", "stable", stable)
+    return from_rows(sorted_positions(as_rows(v, (axis,)), falling), v.shape, axis)
 
 
 @method
-def sort(
-    x: Any, dim: Any = None, descending: bool = False, stable: bool = True, *, dims: Any = None, axis: Any = None
-) -> tuple[Var, Var]:
+@same_words
+def sort(x: Any, dim: Any = None, descending: bool = False, stable: bool = True) -> tuple[Var, Var]:
     """(numbers in order, their old positions) along an axis, the last one by default; the arguments are `argsort`'s.
 
     Example:
@@ -99,10 +197,10 @@ def sort(
         [[3, 2, 1], [0, 2, 1]]
     """
     v = as_var(x)
-    axis = _axis("sort", v, pick_axes("sort", dim, dims, axis, False, False)[0])
-    _yes_or_no("sort", descending=descending, stable=stable)
+    axis = _axis("sort", v, dim)
+    falling, _ = yes_or_no("sort", "descending", descending), yes_or_no("sort", "stable", stable)
     rows = as_rows(v, (axis,))
-    order = sorted_positions(rows, descending)
+    order = sorted_positions(rows, falling)
     return from_rows(picked(rows, order), v.shape, axis), from_rows(order, v.shape, axis)
 
 
@@ -118,9 +216,9 @@ def msort(x: Any) -> Var:
 
 
 @method
+@same_words
 def topk(
-    x: Any, k: int, dim: Any = None, largest: bool = True, sorted: bool = True,  # noqa: A002 - PyTorch's word
-    *, dims: Any = None, axis: Any = None,
+    x: Any, k: int, dim: Any = None, largest: bool = True, sorted: bool = True  # noqa: A002 - PyTorch's word
 ) -> tuple[Var, Var]:  # fmt: skip
     """(the k largest numbers along an axis, their positions); the last axis by default.
 
@@ -136,20 +234,18 @@ def topk(
         [[5, 4], [1, 3]]
     """
     v = as_var(x)
-    axis = _axis("topk", v, pick_axes("topk", dim, dims, axis, False, False)[0])
-    _yes_or_no("topk", largest=largest, sorted=sorted)
+    axis = _axis("topk", v, dim)
+    falling, in_order = yes_or_no("topk", "largest", largest), yes_or_no("topk", "sorted", sorted)
     many = _rank("topk", k, 0, v.shape[axis])
     rows = as_rows(v, (axis,))
-    best = sorted_positions(rows, largest)[:, :many]
-    best = best if sorted else picked(best, sorted_positions(best))
+    best = first_positions(rows, many, falling)
+    best = best if in_order else picked(best, sorted_positions(best))
     return from_rows(picked(rows, best), v.shape, axis), from_rows(best, v.shape, axis)
 
 
 @method
-def kthvalue(
-    x: Any, k: int, dim: Any = None, keepdim: bool = False, *, dims: Any = None, axis: Any = None,
-    keepdims: bool = False,
-) -> tuple[Var, Var]:  # fmt: skip
+@same_words
+def kthvalue(x: Any, k: int, dim: Any = None, keepdim: bool = False) -> tuple[Var, Var]:
     """(the k-th smallest number along an axis, its position), counted from 1; the last axis by default.
 
     Example:
@@ -157,8 +253,8 @@ def kthvalue(
         [20, 2]
     """
     v = as_var(x)
-    along, keep = pick_axes("kthvalue", dim, dims, axis, keepdims, keepdim)
-    axis = _axis("kthvalue", v, along)
+    keep = yes_or_no("kthvalue", "keepdim", keepdim)
+    axis = _axis("kthvalue", v, dim)
     rank = _rank("kthvalue", k, 1, v.shape[axis])
     rows = as_rows(v, (axis,))
     where = sorted_positions(rows)[:, rank - 1 : rank]
@@ -172,13 +268,7 @@ def _axis(name: str, x: Var, dim: Any) -> int:
 
 
 def _rank(name: str, k: Any, low: int, high: int) -> int:
-    rank = whole(name, k)
+    rank = whole(name, "k", k)
     if not low <= rank <= high:
         raise RangeError(f"{name} of {high} numbers takes k from {low} to {high}", f"k={rank}")
     return rank
-
-
-def _yes_or_no(name: str, **given: Any) -> None:
-    for word, value in given.items():
-        if value not in (True, False):
-            raise ArgumentError(f"{name} takes {word}=True or {word}=False", repr(value))

@@ -11,15 +11,13 @@ How each is computed, and how exactly, stands in `backends/mathlib`.
 from __future__ import annotations
 
 import math
-import operator
 from functools import partial
 from typing import Any
 
 from jt_edu import functions as f
-from jt_edu.dtypes import float64, float_of
-from jt_edu.errors import ArgumentError, DtypeError
-from jt_edu.ops.arguments import function, number
-from jt_edu.var import Var, as_var, method
+from jt_edu.ops.arguments import function, number, whole
+from jt_edu.ops.numbers import as_floats, floats, real_floats
+from jt_edu.var import Var, method
 
 _function = partial(function, __name__)
 
@@ -45,13 +43,6 @@ xlog1py = _function(f.XLOG1PY, "x * log(1 + y), and 0 where x is 0.", "xlog1py(a
 gammaln, psi = lgamma, digamma
 
 
-def _floats(name: str, x: Any) -> Var:
-    v = as_var(x)
-    if v.dtype.kind == "c":
-        raise DtypeError(f"{name} needs real numbers", f"dtype {v.dtype}", "x.real() or x.abs()")
-    return v.cast(float_of(v.dtype))
-
-
 @method
 def polygamma(n: int, x: Any) -> Var:
     """The n-th derivative of digamma: (-1)**(n + 1) * n! * zeta(n + 1, x).
@@ -67,13 +58,7 @@ def polygamma(n: int, x: Any) -> Var:
         >>> polygamma(1, array(1.0)).item()
         1.644934058189392
     """
-    try:
-        order = operator.index(n)
-    except TypeError:
-        raise ArgumentError("polygamma takes its order as a whole number", f"n={n!r}", "polygamma(1, x)") from None
-    if not 0 <= order <= 170:
-        raise ArgumentError("the order of polygamma is a whole number from 0 to 170", f"n={order}")
-    return _floats("polygamma", x).apply(f.POLYGAMMA, float(order))
+    return real_floats("polygamma", x).apply(f.POLYGAMMA, float(whole("polygamma", "n", n, 0, 170)))
 
 
 @method
@@ -87,13 +72,11 @@ def mvlgamma(x: Any, p: int) -> Var:
         >>> mvlgamma(array(3.0), 1).item() == lgamma(array(3.0)).item()
         True
     """
-    if not isinstance(p, int) or p < 1:
-        raise ArgumentError("mvlgamma takes its dimension as a whole number of 1 or more", f"p={p!r}")
-    v = _floats("mvlgamma", x)
+    v, n = real_floats("mvlgamma", x), whole("mvlgamma", "p", p, 1, 10_000)
     total = lgamma(v)
-    for k in range(1, p):
+    for k in range(1, n):
         total = total + lgamma(v - k / 2)
-    return total + p * (p - 1) / 4 * math.log(math.pi)
+    return total + n * (n - 1) / 4 * math.log(math.pi)
 
 
 @method
@@ -104,7 +87,7 @@ def ndtr(x: Any) -> Var:
         >>> ndtr(array(0.0)).item()
         0.5
     """
-    return (_floats("ndtr", x) * -math.sqrt(0.5)).apply(f.ERFC) * 0.5
+    return (real_floats("ndtr", x) * -math.sqrt(0.5)).apply(f.ERFC) * 0.5
 
 
 @method
@@ -115,7 +98,7 @@ def log_ndtr(x: Any) -> Var:
         >>> log_ndtr(array(-100.0)).item()
         -5005.5244140625
     """
-    v = _floats("log_ndtr", x)
+    v = real_floats("log_ndtr", x)
     left, right = v.where_not(v > -1, -1), v.where_not(v <= -1, -1)
     tail = ((left * -math.sqrt(0.5)).apply(f.ERFCX) * 0.5).apply(f.LOG) - left * left * 0.5
     return tail.where_not(v > -1, ((right * math.sqrt(0.5)).apply(f.ERFC) * -0.5).apply(f.LOG1P))
@@ -127,13 +110,13 @@ def logit(x: Any, eps: float | None = None) -> Var:
 
     Args:
         x: probabilities.
-        eps: x is first brought into [eps, 1 - eps]; None leaves it as it is.
+        eps: x is first brought into [eps, 1 - eps]; None leaves it as it is, and outside of 0 to 1 the answer is nan.
 
     Example:
         >>> logit(array([0.5, 0.0])).numpy()
         array([  0., -inf], dtype=float32)
     """
-    v = as_var(x).cast(float_of(as_var(x).dtype))
+    v = floats(x)
     if eps is not None:
         low = number("logit", "eps", eps)
         v = v.where_not(v < low, low).where_not(v > 1 - low, 1 - low)
@@ -148,7 +131,7 @@ def entr(x: Any) -> Var:
         >>> entr(array([1.0, 0.0, -1.0])).numpy()
         array([ -0.,   0., -inf], dtype=float32)
     """
-    v = _floats("entr", x)
+    v = real_floats("entr", x)
     return v.apply(f.ENTR).where_not(v < 0, -math.inf)
 
 
@@ -160,8 +143,7 @@ def sinc(x: Any) -> Var:
         >>> sinc(array([0.0, 0.5])).numpy()
         array([1.        , 0.63661975], dtype=float32)
     """
-    v = as_var(x)
-    v = v if v.dtype.is_float else v.cast(float64)
+    v = as_floats(x)
     wave = (v * math.pi).apply(f.SIN) if v.dtype.kind == "c" else _wave(v)
     return (wave / (v * math.pi).where_not(v == 0, 1)).where_not(v == 0, 1)
 

@@ -12,12 +12,16 @@ from typing import Any
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.index import counter, size
 from jt_edu.meta import reindex
-from jt_edu.ops.view import axis_of, reshape, spelled, view, whole
+from jt_edu.ops.arguments import same_words, whole
+from jt_edu.ops.view import axis_of, reshape, view
 from jt_edu.var import Var, as_var, method
+
+MOST = 1_000_000  # parts; empty ones are parts as well
 
 
 @method
-def split(x: Any, sizes: Any, dim: Any = None, *, axis: Any = None) -> tuple[Var, ...]:
+@same_words
+def split(x: Any, sizes: Any, dim: Any = 0) -> tuple[Var, ...]:
     """Parts along an axis (0 by default): of one size (the last may be shorter), or of the sizes listed.
 
     Example:
@@ -25,14 +29,14 @@ def split(x: Any, sizes: Any, dim: Any = None, *, axis: Any = None) -> tuple[Var
         [(2,), (2,), (1,)]
     """
     v = as_var(x)
-    at = axis_of("split", spelled("split", 0, dim=dim, axis=axis), v.ndim)
+    at = axis_of("split", dim, v.ndim)
     length = v.shape[at]
     if not isinstance(sizes, (list, tuple)):
-        each = whole("split", sizes)
+        each = whole("split", "sizes", sizes)
         if each < 1:
             raise ArgumentError("split takes a size of 1 or more", repr(each), "x.chunk(2)")
         sizes = [min(each, length - k) for k in range(0, length, each)] or [0]
-    sizes = [whole("split", n) for n in sizes]
+    sizes = [whole("split", "sizes", n) for n in sizes]
     if sum(sizes) != length or any(n < 0 for n in sizes):
         raise ShapeError(f"the parts of a split add up to the axis, {length}", f"{list(sizes)}")
     ends = [sum(sizes[: k + 1]) for k in range(len(sizes))]
@@ -47,22 +51,22 @@ def piece(x: Var, at: int, start: int, end: int) -> Var:
 
 
 @method
-def chunk(x: Any, chunks: int, dim: Any = None, *, axis: Any = None) -> tuple[Var, ...]:
+@same_words
+def chunk(x: Any, chunks: int, dim: Any = 0) -> tuple[Var, ...]:
     """At most `chunks` parts of equal size along an axis (0 by default); the last may be shorter.
 
     Example:
         >>> [p.shape for p in arange(5).chunk(2)]
         [(3,), (2,)]
     """
-    v, parts = as_var(x), whole("chunk", chunks)
-    at = axis_of("chunk", spelled("chunk", 0, dim=dim, axis=axis), v.ndim)
-    if parts < 1:
-        raise ArgumentError("chunk makes 1 part or more", repr(chunks), "x.chunk(2)")
+    v, parts = as_var(x), whole("chunk", "chunks", chunks, 1)
+    at = axis_of("chunk", dim, v.ndim)
     return split(v, max(-(-v.shape[at] // parts), 1), at)
 
 
 @method
-def tensor_split(x: Any, indices_or_sections: Any, dim: Any = None, *, axis: Any = None) -> tuple[Var, ...]:
+@same_words
+def tensor_split(x: Any, indices_or_sections: Any, dim: Any = 0) -> tuple[Var, ...]:
     """Parts along an axis (0 by default), as even as can be; or cut at the positions listed (NumPy's array_split).
 
     Args:
@@ -74,14 +78,12 @@ def tensor_split(x: Any, indices_or_sections: Any, dim: Any = None, *, axis: Any
         ([(2,), (2,), (1,)], [[0], [1, 2], [3, 4]])
     """
     v = as_var(x)
-    at = axis_of("tensor_split", spelled("tensor_split", 0, dim=dim, axis=axis), v.ndim)
+    at = axis_of("tensor_split", dim, v.ndim)
     length, cuts = v.shape[at], indices_or_sections
     if not isinstance(cuts, (list, tuple)):
-        parts = whole("tensor_split", cuts)
-        if parts < 1:
-            raise ArgumentError("tensor_split makes 1 part or more", repr(cuts), "2")
+        parts = whole("tensor_split", "indices_or_sections", cuts, 1, MOST)
         cuts = [k * (length // parts) + min(k, length % parts) for k in range(1, parts)]
-    inside = [slice(whole("tensor_split", c)).indices(length)[1] for c in cuts]
+    inside = [slice(whole("tensor_split", "indices_or_sections", c)).indices(length)[1] for c in cuts]
     return tuple(piece(v, at, a, b) for a, b in zip([0, *inside], [*inside, length], strict=True))
 
 
@@ -122,13 +124,14 @@ def dsplit(x: Any, indices_or_sections: Any) -> tuple[Var, ...]:
 def _evenly(name: str, x: Var, parts: Any, rank: int, at: int) -> tuple[Var, ...]:
     if x.ndim < rank:
         raise ShapeError(f"{name} needs a Var with {rank} axes or more", f"shape {x.shape}", "x.tensor_split(...)")
-    if not isinstance(parts, (list, tuple)) and (whole(name, parts) < 1 or x.shape[at] % parts):
+    if not isinstance(parts, (list, tuple)) and (whole(name, "parts", parts) < 1 or x.shape[at] % parts):
         raise ShapeError(f"{name} makes equal parts of axis {at}", f"{parts} parts of {x.shape[at]}", "tensor_split")
     return tensor_split(x, parts, at)
 
 
 @method
-def unbind(x: Any, dim: Any = None, *, axis: Any = None) -> tuple[Var, ...]:
+@same_words
+def unbind(x: Any, dim: Any = 0) -> tuple[Var, ...]:
     """The slices along an axis (0 by default), each without that axis.
 
     Example:
@@ -136,7 +139,7 @@ def unbind(x: Any, dim: Any = None, *, axis: Any = None) -> tuple[Var, ...]:
         [[1, 2], [3, 4]]
     """
     v = as_var(x)
-    at = axis_of("unbind", spelled("unbind", 0, dim=dim, axis=axis), v.ndim)
+    at = axis_of("unbind", dim, v.ndim)
     rest = v.shape[:at] + v.shape[at + 1 :]
     return tuple(reshape(piece(v, at, k, k + 1), rest) for k in range(v.shape[at]))
 

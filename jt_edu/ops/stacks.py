@@ -11,17 +11,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from jt_edu import functions as f
-from jt_edu.dtypes import int64, promote
+from jt_edu.dtypes import promote
 from jt_edu.errors import ShapeError
-from jt_edu.graph import Node, Shape
+from jt_edu.graph import Shape
 from jt_edu.index import Index, counter, size
-from jt_edu.meta import COUNTERS, reindex
+from jt_edu.meta import reindex
+from jt_edu.ops.arguments import same_words
+from jt_edu.ops.create import index
 from jt_edu.ops.pad import pad
-from jt_edu.ops.view import atleast_1d, atleast_2d, atleast_3d, axis_of, listed, reshape, spelled, unsqueeze, view
+from jt_edu.ops.slabs import slabs
+from jt_edu.ops.view import atleast_1d, atleast_2d, atleast_3d, axis_of, listed, reshape, unsqueeze, view
+from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
+CHOICES = 8  # arrays up to which a choice is cheaper than copying: it fuses with what makes them
 
-def concat(vars: Sequence[Any], dim: Any = None, *, axis: Any = None) -> Var:
+
+@same_words
+def concat(vars: Sequence[Any], dim: Any = 0) -> Var:
     """Arrays behind each other along axis `dim` (0 by default).
 
     Example:
@@ -29,7 +36,7 @@ def concat(vars: Sequence[Any], dim: Any = None, *, axis: Any = None) -> Var:
         array([0, 1, 0, 1, 2])
     """
     parts = listed("concat", vars)
-    axis = axis_of("concat", spelled("concat", 0, dim=dim, axis=axis), parts[0].ndim)
+    axis = axis_of("concat", dim, parts[0].ndim)
     dtype = parts[0].dtype
     for p in parts[1:]:
         dtype = promote(dtype, p.dtype)
@@ -37,10 +44,12 @@ def concat(vars: Sequence[Any], dim: Any = None, *, axis: Any = None) -> Var:
             raise ShapeError(f"concat along axis {axis} needs equal other axes", f"{[p.shape for p in parts]}")
     total = sum(p.shape[axis] for p in parts)
     shape = (*parts[0].shape[:axis], total, *parts[0].shape[axis + 1 :])
-    return _side_by_side([p.cast(dtype) for p in parts], axis, shape)
+    cast = tuple(p.cast(dtype) for p in parts)
+    return slabs(cast, axis, shape) if len(cast) > CHOICES else _side_by_side(cast, axis, shape)
 
 
-def _side_by_side(parts: list[Var], axis: int, shape: Shape) -> Var:
+@template
+def _side_by_side(parts: tuple[Var, ...], axis: int, shape: Shape) -> Var:
     """Choose the array that the index falls into, halving the list so that the choice nests only log2 deep."""
     starts = [0]
     for p in parts:
@@ -49,7 +58,7 @@ def _side_by_side(parts: list[Var], axis: int, shape: Shape) -> Var:
         view(p, reindex("slide", p.shape, shape, _slid(len(shape), axis, start), 0))
         for p, start in zip(parts, starts[:-1], strict=True)
     ]
-    return _choose(moved, starts, Var._of(Node(COUNTERS[axis], (), shape, int64)))
+    return _choose(moved, starts, index(shape, axis))
 
 
 def _choose(parts: list[Var], starts: list[int], position: Var) -> Var:
@@ -65,7 +74,8 @@ def _slid(rank: int, axis: int, start: int) -> tuple[Index, ...]:
     return tuple(counter(k) - size(start) if k == axis and start else counter(k) for k in range(rank))
 
 
-def stack(vars: Sequence[Any], dim: Any = None, *, axis: Any = None) -> Var:
+@same_words
+def stack(vars: Sequence[Any], dim: Any = 0) -> Var:
     """Arrays of equal shape along a new axis, which is number `dim` of the result (0 by default).
 
     Example:
@@ -75,7 +85,11 @@ def stack(vars: Sequence[Any], dim: Any = None, *, axis: Any = None) -> Var:
     parts = listed("stack", vars)
     if len({p.shape for p in parts}) != 1:
         raise ShapeError("stack needs arrays of one shape", f"{[p.shape for p in parts]}", "jt.concat")
-    at = axis_of("stack", spelled("stack", 0, dim=dim, axis=axis), parts[0].ndim + 1)
+    return _stacked(tuple(parts), axis_of("stack", dim, parts[0].ndim + 1))
+
+
+@template
+def _stacked(parts: tuple[Var, ...], at: int) -> Var:
     return concat([unsqueeze(p, at) for p in parts], at)
 
 
@@ -121,7 +135,8 @@ def column_stack(vars: Sequence[Any]) -> Var:
 
 
 @method
-def append(x: Any, values: Any, dim: Any = None, *, axis: Any = None) -> Var:
+@same_words
+def append(x: Any, values: Any, dim: Any = None) -> Var:
     """x with `values` behind it along an axis; without an axis both are taken as if they had one.
 
     Example:
@@ -129,7 +144,7 @@ def append(x: Any, values: Any, dim: Any = None, *, axis: Any = None) -> Var:
         array([0, 1, 7])
     """
     v = as_var(x)
-    named, more = spelled("append", None, dim=dim, axis=axis), as_var(values, v.dtype)
+    named, more = dim, as_var(values, v.dtype)
     if named is None:
         return concat([reshape(v, -1), reshape(more, -1)])
     return concat([v, more], named)

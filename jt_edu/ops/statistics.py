@@ -10,9 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 from jt_edu import functions as f
+from jt_edu.dtypes import promote
 from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.ops.arguments import same_words, yes_or_no
 from jt_edu.ops.matmul import matmul
-from jt_edu.ops.reduce import as_floats, max, mean, min, pick_axes, pick_correction, std, sum, var
+from jt_edu.ops.numbers import as_floats, widened
+from jt_edu.ops.reduce import max, mean, min, pick_correction, std, sum, var
 from jt_edu.ops.stacks import concat
 from jt_edu.ops.turn import permute
 from jt_edu.ops.view import axes_of
@@ -20,65 +23,61 @@ from jt_edu.var import Var, as_var, method
 
 
 @method
-def aminmax(
-    x: Any, dims: Any = None, keepdims: bool = False, *, dim: Any = None, axis: Any = None, keepdim: bool = False
-) -> tuple[Var, Var]:
+@same_words
+def aminmax(x: Any, dim: Any = None, keepdim: bool = False) -> tuple[Var, Var]:
     """(smallest, largest) number along axes.
 
     Example:
         >>> [m.item() for m in aminmax(array([3, 1, 2]))]
         [1, 3]
     """
-    axes, keep = pick_axes("aminmax", dims, dim, axis, keepdims, keepdim)
-    return min(x, axes, keep), max(x, axes, keep)
+    keep = yes_or_no("aminmax", "keepdim", keepdim)
+    return min(x, dim, keep), max(x, dim, keep)
 
 
 @method
-def ptp(
-    x: Any, dims: Any = None, keepdims: bool = False, *, dim: Any = None, axis: Any = None, keepdim: bool = False
-) -> Var:
+@same_words
+def ptp(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """Peak to peak: largest minus smallest number along axes.
 
     Example:
         >>> ptp(array([3, 1, 7])).item()
         6
     """
-    axes, keep = pick_axes("ptp", dims, dim, axis, keepdims, keepdim)
-    return max(x, axes, keep) - min(x, axes, keep)
+    keep = yes_or_no("ptp", "keepdim", keepdim)
+    return max(x, dim, keep) - min(x, dim, keep)
 
 
+@same_words
 def var_mean(
-    x: Any, dims: Any = None, keepdims: bool = False, unbiased: bool = False, *, correction: Any = None,
-    ddof: Any = None, dim: Any = None, axis: Any = None, keepdim: bool = False,
-) -> tuple[Var, Var]:  # fmt: skip
+    x: Any, dim: Any = None, keepdim: bool = False, unbiased: bool = False, *, correction: Any = None, ddof: Any = None
+) -> tuple[Var, Var]:
     """(variance, mean) over axes; the arguments are those of `var`.
 
     Example:
         >>> [v.item() for v in var_mean(array([1.0, 3.0]))]
         [1.0, 2.0]
     """
-    axes, keep = pick_axes("var_mean", dims, dim, axis, keepdims, keepdim)
-    return var(x, axes, keep, unbiased, correction=correction, ddof=ddof), mean(x, axes, keep)
+    keep = yes_or_no("var_mean", "keepdim", keepdim)
+    return var(x, dim, keep, unbiased, correction=correction, ddof=ddof), mean(x, dim, keep)
 
 
+@same_words
 def std_mean(
-    x: Any, dims: Any = None, keepdims: bool = False, unbiased: bool = False, *, correction: Any = None,
-    ddof: Any = None, dim: Any = None, axis: Any = None, keepdim: bool = False,
-) -> tuple[Var, Var]:  # fmt: skip
+    x: Any, dim: Any = None, keepdim: bool = False, unbiased: bool = False, *, correction: Any = None, ddof: Any = None
+) -> tuple[Var, Var]:
     """(standard deviation, mean) over axes; the arguments are those of `var`.
 
     Example:
         >>> [v.item() for v in std_mean(array([1.0, 3.0]))]
         [1.0, 2.0]
     """
-    axes, keep = pick_axes("std_mean", dims, dim, axis, keepdims, keepdim)
-    return std(x, axes, keep, unbiased, correction=correction, ddof=ddof), mean(x, axes, keep)
+    keep = yes_or_no("std_mean", "keepdim", keepdim)
+    return std(x, dim, keep, unbiased, correction=correction, ddof=ddof), mean(x, dim, keep)
 
 
-def average(
-    x: Any, dims: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False, *, dim: Any = None,
-    axis: Any = None, keepdim: bool = False,
-) -> Any:  # fmt: skip
+@same_words
+def average(x: Any, dim: Any = None, weights: Any = None, returned: bool = False, keepdim: bool = False) -> Any:
     """Weighted mean: sum(x * weights) / sum(weights). Weights that add up to 0 give nan or inf.
 
     Args:
@@ -92,11 +91,13 @@ def average(
         >>> average(array([1.0, 4.0]), weights=array([3.0, 1.0])).item()
         1.75
     """
-    axes, keep = pick_axes("average", dims, dim, axis, keepdims, keepdim)
-    v = as_floats(as_var(x))
-    w = v.ones_like() if weights is None else _weights_for(v, as_var(weights), axes)
-    total = sum(w, axes, keep)
-    found = sum(v * w, axes, keep) / total if weights is not None else mean(v, axes, keep)
+    keep = yes_or_no("average", "keepdim", keepdim)
+    v = as_floats(x)
+    wide = widened(v)
+    w = wide.ones_like() if weights is None else _weights_for(v, as_var(weights), dim)
+    total = sum(widened(w), dim, keep)
+    found = sum(wide * w, dim, keep) / total if weights is not None else mean(wide, dim, keep)
+    found = found.cast(promote(v.dtype, w.dtype) if weights is not None else v.dtype)
     return (found, total.cast(found.dtype)) if returned else found
 
 

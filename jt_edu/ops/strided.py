@@ -15,7 +15,8 @@ from jt_edu.errors import ArgumentError, RangeError, ShapeError
 from jt_edu.index import Index, as_index, counter
 from jt_edu.index import size as length_of
 from jt_edu.meta import reindex
-from jt_edu.ops.view import axis_of, reshape, spelled, view, whole
+from jt_edu.ops.arguments import same_words, whole
+from jt_edu.ops.view import axis_of, reshape, view
 from jt_edu.var import Var, as_var, method
 
 
@@ -28,7 +29,7 @@ def unfold(x: Any, dimension: int, size: int, step: int) -> Var:
         [[0, 1, 2], [2, 3, 4]]
     """
     v = reshape(x, 1) if as_var(x).ndim == 0 else as_var(x)
-    at, n, pace = axis_of("unfold", dimension, v.ndim), whole("unfold", size), whole("unfold", step)
+    at, n, pace = axis_of("unfold", dimension, v.ndim), whole("unfold", "size", size), whole("unfold", "step", step)
     if pace < 1 or not 0 <= n <= v.shape[at]:
         raise ShapeError(
             f"unfold needs windows of at most {v.shape[at]}, the length of axis {at}, and a step of 1 or more",
@@ -39,7 +40,8 @@ def unfold(x: Any, dimension: int, size: int, step: int) -> Var:
     return view(v, reindex("unfold", v.shape, shape, tuple(inside if k == at else counter(k) for k in range(v.ndim))))
 
 
-def sliding_window_view(x: Any, window_shape: Any, dim: Any = None, *, axis: Any = None) -> Var:
+@same_words
+def sliding_window_view(x: Any, window_shape: Any, dim: Any = None) -> Var:
     """Every window of a shape; inside of a window one walks along new last axes.
 
     Args:
@@ -50,7 +52,7 @@ def sliding_window_view(x: Any, window_shape: Any, dim: Any = None, *, axis: Any
         [[0, 1], [1, 2], [2, 3]]
     """
     v, lengths = as_var(x), check_shape(window_shape)
-    named = spelled("sliding_window_view", tuple(range(v.ndim)), dim=dim, axis=axis)
+    named = tuple(range(v.ndim)) if dim is None else dim
     axes = named if isinstance(named, (tuple, list)) else (named,)
     if len(axes) != len(lengths):
         raise ShapeError("sliding_window_view takes a length for each axis", f"{window_shape} for axes {axes}")
@@ -70,8 +72,8 @@ def as_strided(x: Any, size: Sequence[int], stride: Sequence[int], storage_offse
         [[1, 2], [4, 5]]
     """
     v = reshape(x, -1)
-    shape, start = check_shape(size), whole("as_strided", storage_offset)
-    steps = [whole("as_strided", s) for s in (stride if isinstance(stride, (tuple, list)) else (stride,))]
+    shape, start = check_shape(size), whole("as_strided", "storage_offset", storage_offset)
+    steps = [whole("as_strided", "stride", s) for s in (stride if isinstance(stride, (tuple, list)) else (stride,))]
     if len(steps) != len(shape):
         raise ArgumentError("as_strided takes a stride for each length", f"size {size}, stride {stride}")
     ends = [s * (n - 1) for s, n in zip(steps, shape, strict=True)]

@@ -13,7 +13,8 @@ from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Shape
 from jt_edu.index import as_index, counter, size
 from jt_edu.meta import Reindex, reindex
-from jt_edu.ops.view import axes_of, axis_of, listed_axes, reshape, spelled, varargs, view, whole
+from jt_edu.ops.arguments import same_words, whole
+from jt_edu.ops.view import axes_of, axis_of, listed_axes, reshape, varargs, view
 from jt_edu.var import Var, as_var, method
 
 
@@ -56,7 +57,8 @@ def transpose(x: Any, *axes: Any) -> Var:
 
 
 @method
-def swapaxes(x: Any, axis1: int, axis2: int) -> Var:
+@same_words
+def swapaxes(x: Any, dim1: int, dim2: int) -> Var:
     """Two axes exchanged.
 
     Example:
@@ -64,7 +66,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Var:
         (4, 3, 2)
     """
     v = as_var(x)
-    p, q = axis_of("swapaxes", axis1, v.ndim), axis_of("swapaxes", axis2, v.ndim)
+    p, q = axis_of("swapaxes", dim1, v.ndim), axis_of("swapaxes", dim2, v.ndim)
     order = list(range(v.ndim))
     order[p], order[q] = order[q], order[p]
     return permute(v, order)
@@ -102,14 +104,15 @@ def matrix_transpose(x: Any) -> Var:
 
 
 @method
-def flip(x: Any, dims: Any = None, *others: Any, dim: Any = None, axis: Any = None) -> Var:
+@same_words
+def flip(x: Any, dims: Any = None, *others: Any) -> Var:
     """Backwards along the axes in `dims` (all by default); `x.flip(0, 1)` is `x.flip((0, 1))`.
 
     Example:
         >>> arange(4).flip().numpy()
         array([3, 2, 1, 0])
     """
-    v, named = as_var(x), spelled("flip", None, dims=(dims, *others) if others else dims, dim=dim, axis=axis)
+    v, named = as_var(x), (dims, *others) if others else dims
     return view(v, _flip_op(v.shape, axes_of("flip", named, v.ndim)))
 
 
@@ -142,25 +145,27 @@ def fliplr(x: Any) -> Var:
 
 
 @method
-def rot90(x: Any, k: int = 1, dims: Any = None, *, axes: Any = None) -> Var:
+@same_words
+def rot90(x: Any, k: int = 1, dims: Any = (0, 1)) -> Var:
     """Turned by k times 90 degrees, from the first axis of `dims` towards the second, (0, 1) by default.
 
     Example:
         >>> rot90(array([[1, 2], [3, 4]])).tolist()
         [[2, 4], [1, 3]]
     """
-    v, named = as_var(x), spelled("rot90", (0, 1), dims=dims, axes=axes)
+    v, named = as_var(x), dims
     plane = listed_axes("rot90", named, v.ndim)
     if len(plane) != 2:
         raise ArgumentError("rot90 turns in the plane of two axes", f"dims {named}", "(0, 1)")
-    turns, (p, q) = whole("rot90", k) % 4, plane
+    turns, (p, q) = whole("rot90", "k", k) % 4, plane
     if turns % 2 == 0:
         return flip(v, plane) if turns else v
     return flip(swapaxes(v, p, q), p if turns == 1 else q)
 
 
 @method
-def roll(x: Any, shifts: Any, dims: Any = None, *, dim: Any = None, axis: Any = None) -> Var:
+@same_words
+def roll(x: Any, shifts: Any, dims: Any = None) -> Var:
     """Moved along axes by so many places; what falls off the end comes back at the beginning.
 
         out[i] = x[(i - shift) % n]
@@ -173,11 +178,11 @@ def roll(x: Any, shifts: Any, dims: Any = None, *, dim: Any = None, axis: Any = 
         >>> roll(arange(5), 2).numpy()
         array([3, 4, 0, 1, 2])
     """
-    v, named = as_var(x), spelled("roll", None, dims=dims, dim=dim, axis=axis)
+    v, named = as_var(x), dims
     if named is None:
         return reshape(roll(reshape(v, -1), shifts, 0), v.shape)
     axes = [axis_of("roll", a, v.ndim) for a in (named if isinstance(named, (tuple, list)) else (named,))]
-    steps = [whole("roll", s) for s in (shifts if isinstance(shifts, (tuple, list)) else (shifts,))]
+    steps = [whole("roll", "shifts", s) for s in (shifts if isinstance(shifts, (tuple, list)) else (shifts,))]
     steps = steps * len(axes) if len(steps) == 1 else steps
     if len(steps) != len(axes):
         raise ArgumentError("roll takes one shift for each axis", f"shifts {shifts} for dims {named}")

@@ -13,11 +13,10 @@ from typing import Any
 from jt_edu.dtypes import int64
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.graph import Shape
-from jt_edu.meta import in_range
 from jt_edu.ops.create import zeros
 from jt_edu.ops.index import scatter
+from jt_edu.ops.numbers import checked
 from jt_edu.ops.pool import images
-from jt_edu.ops.view import view
 from jt_edu.ops.windows import each_way
 from jt_edu.var import Var, as_var
 
@@ -82,9 +81,9 @@ def _unpool(x: Any, indices: Any, dims: int, kernel: Any, stride: Any, padding: 
     rest = pooled.shape[:-dims]
     plane = _plane(name, pooled.shape, dims, kernel, stride, padding, wanted)
     rows, cells = math.prod(rest), math.prod(pooled.shape[-dims:])
-    checked = view(places.cast(int64), in_range(places.shape, 0, math.prod(plane), 0)).reshape(rows, cells)
+    inside = checked(name, places.cast(int64), 0, math.prod(plane)).reshape(rows, cells)
     empty = zeros((rows, math.prod(plane)), pooled.dtype).detach()
-    return scatter(empty, 1, checked, pooled.reshape(rows, cells)).reshape(*rest, *plane)
+    return scatter(empty, 1, inside, pooled.reshape(rows, cells)).reshape(*rest, *plane)
 
 
 def _plane(name: str, shape: Shape, dims: int, kernel_size: Any, stride: Any, padding: Any, wanted: Any) -> Shape:

@@ -24,6 +24,7 @@ from jt_edu.errors import ArgumentError, DtypeError, RangeError, ShapeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import as_index, counter
 from jt_edu.meta import Reindex, reindex
+from jt_edu.ops.arguments import same_words, whole
 from jt_edu.ops.code import kernel
 from jt_edu.var import Var, as_var, method
 
@@ -31,14 +32,6 @@ from jt_edu.var import Var, as_var, method
 def view(x: Var, op: Reindex) -> Var:
     """`x` looked at through a Reindex."""
     return Var._of(Node(op, (x.node,), op.shape, x.node.dtype))
-
-
-def whole(name: str, value: Any) -> int:
-    """A whole number, of any integer type."""
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise ArgumentError(f"{name} takes whole numbers", repr(value), "int(...)") from None
 
 
 def axis_of(name: str, axis: Any, ndim: int) -> int:
@@ -54,26 +47,19 @@ def axis_of(name: str, axis: Any, ndim: int) -> int:
 
 def axes_of(name: str, axes: Any, ndim: int) -> tuple[int, ...]:
     """One axis, several, or None for all, as sorted numbers from 0 without repeats."""
-    if axes is None or axes == ():
+    if axes is None or (isinstance(axes, tuple) and not axes):
         return tuple(range(ndim))
     return tuple(sorted(listed_axes(name, axes, ndim)))
 
 
 def listed_axes(name: str, axes: Any, ndim: int) -> tuple[int, ...]:
     """One axis or several, as numbers from 0 in the order in which they were named, without repeats."""
-    parts = axes if isinstance(axes, (tuple, list)) else (axes,)
+    array = isinstance(axes, np.ndarray) and axes.ndim == 1
+    parts = axes if isinstance(axes, (tuple, list)) or array else (axes,)
     found = tuple(axis_of(name, a, ndim) for a in parts)
     if len(set(found)) != len(found):
         raise ArgumentError(f"{name} names each axis once", f"axes {tuple(parts)}")
     return found
-
-
-def spelled(name: str, default: Any, **given: Any) -> Any:
-    """An argument that has several names (dim, dims, axis), by the one that was used."""
-    found = {word: value for word, value in given.items() if value is not None}
-    if len(found) > 1:
-        raise ArgumentError(f"{name} takes its axis once", ", ".join(f"{w}={v!r}" for w, v in found.items()))
-    return next(iter(found.values()), default)
 
 
 def varargs(arguments: Sequence[Any]) -> tuple[Any, ...]:
@@ -113,7 +99,7 @@ def reshape(x: Any, *shape: Any) -> Var:
         >>> arange(6).reshape(2, -1).shape
         (2, 3)
     """
-    v, wanted = as_var(x), [whole("reshape", n) for n in varargs(shape)]
+    v, wanted = as_var(x), [whole("reshape", "shape", n) for n in varargs(shape)]
     if wanted.count(-1) > 1 or any(n < -1 for n in wanted):
         raise ShapeError("reshape takes lengths, at most one of them -1", f"shape {tuple(wanted)}")
     total = math.prod(v.shape)
@@ -193,7 +179,7 @@ def unflatten(x: Any, dim: int, sizes: Sequence[int]) -> Var:
         (2, 3, 4)
     """
     v = as_var(x)
-    at, parts = axis_of("unflatten", dim, v.ndim), [whole("unflatten", n) for n in varargs((sizes,))]
+    at, parts = axis_of("unflatten", dim, v.ndim), [whole("unflatten", "sizes", n) for n in varargs((sizes,))]
     known = math.prod(n for n in parts if n != -1)
     if parts.count(-1) == 1 and known > 0 and v.shape[at] % known == 0:
         parts[parts.index(-1)] = v.shape[at] // known
@@ -203,28 +189,30 @@ def unflatten(x: Any, dim: int, sizes: Sequence[int]) -> Var:
 
 
 @method
-def unsqueeze(x: Any, dim: Any = None, *, axis: Any = None) -> Var:
+@same_words
+def unsqueeze(x: Any, dim: Any = None) -> Var:
     """New axes of length 1: `dim` says where they are in the result (PyTorch's unsqueeze, NumPy's expand_dims).
 
     Example:
         >>> ones((2, 3)).unsqueeze(-1).shape, expand_dims(ones(2), (0, 2)).shape
         ((2, 3, 1), (1, 2, 1))
     """
-    v, named = as_var(x), spelled("unsqueeze", None, dim=dim, axis=axis)
+    v, named = as_var(x), dim
     count = len(named) if isinstance(named, (tuple, list)) else 1
     new, lengths = listed_axes("unsqueeze", named, v.ndim + count), iter(v.shape)
     return reshape(v, tuple(1 if k in new else next(lengths) for k in range(v.ndim + count)))
 
 
 @method
-def squeeze(x: Any, dim: Any = None, *, axis: Any = None) -> Var:
+@same_words
+def squeeze(x: Any, dim: Any = None) -> Var:
     """Without axes of length 1: all of them, or those in `dim`.
 
     Example:
         >>> ones((1, 2, 1)).squeeze(0).shape
         (2, 1)
     """
-    v, dims = as_var(x), spelled("squeeze", None, dim=dim, axis=axis)
+    v, dims = as_var(x), dim
     named = axes_of("squeeze", dims, v.ndim)
     gone = [k for k in named if v.shape[k] == 1]
     if dims is not None and len(gone) != len(named):
@@ -353,14 +341,14 @@ def stride(x: Var, dim: int | None = None) -> Any:
 
 
 @method
-def is_contiguous(x: Var) -> bool:
+def is_contiguous(x: Var) -> bool:  # noqa: ARG001 - a method
     """Whether the elements lie in row-major order without gaps: always, since every Var that is stored does.
 
     Example:
         >>> ones((2, 3)).T.is_contiguous()
         True
     """
-    return x.ndim >= 0
+    return True
 
 
 @method
@@ -375,18 +363,15 @@ def contiguous(x: Var) -> Var:
 
 
 @method
-def storage_offset(x: Var) -> int:
+def storage_offset(x: Var) -> int:  # noqa: ARG001 - a method
     """Where x begins in its memory: always at element 0, since no two Vars share a part of their memory.
 
     Example:
         >>> arange(5)[2:].storage_offset()
         0
     """
-    return 0 * x.ndim
+    return 0
 
 
-method(lambda x, other: reshape(x, as_var(other).shape), "view_as")
-method(lambda x, other: reshape(x, as_var(other).shape), "reshape_as")
-method(lambda x, other: x.broadcast_to(as_var(other).shape), "expand_as")
 expand_dims = method(unsqueeze, "expand_dims")
 broadcast_arrays = broadcast_tensors

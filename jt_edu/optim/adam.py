@@ -1,20 +1,24 @@
-"""Adam: every parameter gets a step size of its own, from the recent mean and size of its gradient."""
+"""Adam: every number of a parameter gets a step size of its own, from the recent mean and size of its gradient.
+
+Adam        the two means, corrected for their start at 0
+AdamW       with the weight decay apart from the gradient
+Adamax      with the largest recent gradient in place of the root of the mean square
+
+Nothing here knows what a step costs: each rule becomes one kernel per parameter.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from jt_edu.errors import ArgumentError
-from jt_edu.functions import SQRT
-from jt_edu.optim.base import Optimizer
+from jt_edu.ops.compare import maximum
 from jt_edu.optim.factor import Factor, Group
-from jt_edu.optim.params import check_number
+from jt_edu.optim.means import Means, corrected_root, first_mean, second_mean
 from jt_edu.var import Var
 
 
-class Adam(Optimizer):
+class Adam(Means):
     """Adam, with the weight decay added to the gradient.
 
         g = dp + weight_decay * p
@@ -28,8 +32,11 @@ class Adam(Optimizer):
         betas: how much of the old mean and of the old size is kept.
         eps: keeps the division finite.
         weight_decay: pulls every parameter towards 0.
+        amsgrad: divide by the largest sqrt(v / ...) there has been, so that steps never become longer again.
+        maximize: make the loss larger instead.
+        decoupled_weight_decay: shrink the parameter itself, as AdamW does.
 
-    Source: Kingma and Ba 2014 (arXiv:1412.6980).
+    Source: Kingma and Ba 2014 (arXiv:1412.6980); amsgrad: Reddi et al. 2018 (arXiv:1904.09237).
 
     Example:
         >>> w = jt.array([1.0])
@@ -38,41 +45,31 @@ class Adam(Optimizer):
         array([0.9], dtype=float32)
     """
 
-    states = ("mean", "square")
+    states = ("mean", "square", "largest")
     replays = True
 
     def __init__(
         self, params: Iterable[Any], lr: float = 1e-3, *, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-        weight_decay: float = 0.0,
+        weight_decay: float = 0.0, amsgrad: bool = False, maximize: bool = False, decoupled_weight_decay: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
+        super().__init__(
+            params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize,
+            decoupled_weight_decay=decoupled_weight_decay,
+        )  # fmt: skip
 
-    def check(self, group: Group) -> None:
-        """Numbers in their ranges."""
-        super().check(group)
-        check_number("eps", group["eps"], 0.0, math.inf)
-        check_number("weight_decay", group["weight_decay"], 0.0, math.inf)
-        betas = group["betas"]
-        if not isinstance(betas, (tuple, list)) or len(betas) != 2 or not all(0 <= b < 1 for b in betas):
-            raise ArgumentError("betas are two numbers from 0 to below 1", repr(betas), "(0.9, 0.999)")
+    def kept(self, group: Group) -> tuple[str, ...]:
+        """The two means; the largest second one for amsgrad."""
+        return self.states if group["amsgrad"] else self.states[:2]
 
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """One step of the formula."""
         p, g = self.decay(p, g, factor)
-        keep_m, new_m = factor(lambda now, t: now["betas"][0]), factor(lambda now, t: 1 - now["betas"][0])
-        keep_v, new_v = factor(lambda now, t: now["betas"][1]), factor(lambda now, t: 1 - now["betas"][1])
-        m = state["mean"] * keep_m + g * new_m
-        v = state["square"] * keep_v + g * g * new_v
-        unbiased = factor(lambda now, t: 1 / math.sqrt(1 - now["betas"][1] ** t))
+        m, v = first_mean(g, state, factor), second_mean(g, state, factor)
+        new = {"mean": m, "square": v}
+        if factor.group["amsgrad"]:
+            v = new["largest"] = maximum(state["largest"], v)
         speed = factor(lambda now, t: now["lr"] / (1 - now["betas"][0] ** t))
-        way = m / (v.apply(SQRT) * unbiased + factor(lambda now, t: now["eps"]))
-        return p - way * speed, {"mean": m, "square": v}
-
-    def decay(self, p: Var, g: Var, factor: Factor) -> tuple[Var, Var]:
-        """Parameter and gradient after weight decay."""
-        if factor.group["weight_decay"]:
-            g = g + p * factor(lambda now, t: now["weight_decay"])
-        return p, g
+        return p - m / corrected_root(v, factor) * speed, new
 
 
 class AdamW(Adam):
@@ -81,7 +78,7 @@ class AdamW(Adam):
         p = p * (1 - lr * weight_decay), then Adam's step with g = dp
 
     Args:
-        params, lr, betas, eps: as for Adam.
+        params, lr, betas, eps, amsgrad, maximize: as for Adam.
         weight_decay: 0.01, unless told otherwise.
 
     Source: Loshchilov and Hutter 2017 (arXiv:1711.05101).
@@ -95,12 +92,46 @@ class AdamW(Adam):
 
     def __init__(
         self, params: Iterable[Any], lr: float = 1e-3, *, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-        weight_decay: float = 1e-2,
+        weight_decay: float = 1e-2, amsgrad: bool = False, maximize: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__(params, lr, betas=betas, eps=eps, weight_decay=weight_decay)
+        super().__init__(
+            params, lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize,
+            decoupled_weight_decay=True,
+        )  # fmt: skip
 
-    def decay(self, p: Var, g: Var, factor: Factor) -> tuple[Var, Var]:
-        """The parameter shrinks; its gradient stays."""
-        if factor.group["weight_decay"]:
-            p = p * factor(lambda now, t: 1 - now["lr"] * now["weight_decay"])
-        return p, g
+
+class Adamax(Means):
+    """Adam with the largest recent gradient in place of the root of the mean square.
+
+        g = dp + weight_decay * p
+        m = beta1 * m + (1 - beta1) * g
+        u = max(beta2 * u, |g| + eps)
+        p = p - lr / (1 - beta1**t) * m / u
+
+    Args:
+        params, lr, betas, eps, weight_decay, maximize: as for Adam.
+
+    Source: Kingma and Ba 2014 (arXiv:1412.6980), section 7.1.
+
+    Example:
+        >>> w = jt.array([1.0])
+        >>> Adamax([w], lr=0.1).step((w * w).sum())
+        >>> w.numpy().round(4)
+        array([0.9], dtype=float32)
+    """
+
+    states = ("mean", "peak")
+    replays = True
+
+    def __init__(
+        self, params: Iterable[Any], lr: float = 2e-3, *, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+        weight_decay: float = 0.0, maximize: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize)
+
+    def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
+        """One step of the formula."""
+        p, g = self.decay(p, g, factor)
+        m = first_mean(g, state, factor)
+        u = maximum(state["peak"] * factor(lambda now, t: now["betas"][1]), abs(g) + factor(lambda now, t: now["eps"]))
+        return p - m / u * factor(lambda now, t: now["lr"] / (1 - now["betas"][0] ** t)), {"mean": m, "peak": u}

@@ -16,25 +16,25 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
-
-import numpy as np
 
 from jt_edu.build import after_replay
 from jt_edu.compile import leaf_like, move
-from jt_edu.errors import ArgumentError, GradientError, ShapeError
-from jt_edu.ops.compare import maximum, minimum
-from jt_edu.ops.create import sync
+from jt_edu.errors import ArgumentError, GradientError
+from jt_edu.nn.utils import clip_grad_norm_, clip_grad_value_
+from jt_edu.ops.create import sync, zeros
 from jt_edu.ops.gradient import grad, why_no_grad
-from jt_edu.ops.reduce import norm
-from jt_edu.optim.factor import Factor, Group, kind_of
-from jt_edu.optim.params import as_groups, as_leaves, as_vars, check_number, label, levels_up, zeros
+from jt_edu.optim.factor import Factor, Group, State, kind_of
+from jt_edu.optim.params import as_groups, as_leaves, as_vars, check_flag, check_number, label, levels_up, state_of
 from jt_edu.optim.replay import Replays
+from jt_edu.optim.saving import check_saved, saved_of, take_over
 from jt_edu.settings import current, no_grad
 from jt_edu.var import Var
 
 Move = tuple[Var, Var]  # (a parameter or state, its new value)
-Count = tuple[dict[str, Any], int]  # (the states of a parameter, how often it will have moved)
+Count = tuple[State, Callable[[], dict[str, Any]]]  # (the states of a parameter, its numbers after one more step)
+Closure = Callable[[], Var]
 
 
 class Optimizer:
@@ -57,13 +57,17 @@ class Optimizer:
         array([ 2.5, -2.5], dtype=float32)
     """
 
-    states: tuple[str, ...] = ()  # names of the Vars that a rule keeps for each parameter; they start as zeros
+    states: tuple[str, ...] = ()  # names of the Vars that a rule may keep for each parameter
+    counts: tuple[tuple[str, float], ...] = (("step", 0),)  # numbers that are kept for each, and what they start with
+    from_0: tuple[str, ...] = ("lr",)  # settings that are numbers from 0
+    shares: tuple[str, ...] = ()  # settings that are numbers from 0 to 1
+    flags = ("maximize", "nesterov", "amsgrad", "centered", "decoupled_weight_decay")  # settings that are True or False
     replays = False  # the rule takes numbers that change from `factor` only, and asks settings just whether they are 0
 
     def __init__(self, params: Iterable[Any], **settings: Any) -> None:
         self.defaults = settings
         self.param_groups: list[Group] = []
-        self.state: list[dict[str, Any]] = []
+        self.state: list[State] = []
         self._told: set[int] = set()  # ids of parameters that a warning was about
         self._mine = False  # gradients in .grad were put there by `backward` of this optimizer
         self._known = Replays()
@@ -79,9 +83,33 @@ class Optimizer:
         """The new value of `p`, and those of its states, given its gradient; `factor` makes numbers of settings."""
         raise ArgumentError(f"{type(self).__name__} must say how a parameter moves", "no rule method")
 
+    def decay(self, p: Var, g: Var, factor: Factor) -> tuple[Var, Var]:
+        """Parameter and gradient after weight decay: added to the gradient, or decoupled, taken off the parameter."""
+        if not factor.group.get("weight_decay"):
+            return p, g
+        if factor.group.get("decoupled_weight_decay"):
+            return p * factor(lambda now, t: 1 - now["lr"] * now["weight_decay"]), g
+        return p, g + p * factor(lambda now, t: now["weight_decay"])
+
+    def kept(self, group: Group) -> tuple[str, ...]:
+        """Which of the states parameters with these settings need."""
+        return self.states
+
+    def first(self, name: str, p: Var, group: Group) -> Any:
+        """What a state starts with: a number, or a Var."""
+        return 0.0
+
+    def count(self, group: Group, state: State) -> dict[str, Any]:
+        """The numbers of a state after one more step."""
+        return {"step": state["step"] + 1}
+
     def check(self, group: Group) -> None:
         """Refuse settings that make no sense; a subclass adds its own."""
-        check_number("lr", group["lr"], 0.0, math.inf)
+        for name in self.defaults:
+            if name in self.from_0 or name in self.shares:
+                check_number(name, group[name], 0.0, math.inf if name in self.from_0 else 1.0)
+            elif name in self.flags:
+                check_flag(name, group[name])
 
     # parameters and settings
 
@@ -102,7 +130,15 @@ class Optimizer:
             known.add(id(p))
         as_leaves(fresh["params"])
         self.param_groups.append(fresh)
-        self.state += [{"step": 0, **{name: zeros(p) for name in self.states}} for p in fresh["params"]]
+        self.state += [dict(self.counts) for _ in fresh["params"]]
+        for p, state in zip(fresh["params"], self.state[-len(fresh["params"]) :], strict=True):
+            self._complete(fresh, p, state)
+
+    def _complete(self, group: Group, p: Var, state: State) -> None:
+        """Begin the states that are needed and not there; a setting that changes may need more of them."""
+        for name in self.kept(group):
+            if name not in state:
+                state[name] = state_of(p, self.first(name, p, group))
 
     def _params(self) -> list[Var]:
         return [p for group in self.param_groups for p in group["params"]]
@@ -123,11 +159,13 @@ class Optimizer:
 
     # gradients
 
-    def zero_grad(self) -> None:
-        """Forget the gradients in `.grad` of all parameters."""
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients in `.grad` of all parameters, or set those that are there to 0."""
+        check_flag("set_to_none", set_to_none)
         self._mine = False
         for p in self._params():
-            p.grad = None
+            if p.grad is not None:
+                p.grad = None if set_to_none else zeros(p.shape, dtype=p.grad.dtype)
 
     def backward(self, loss: Var, retain_graph: bool = False) -> None:
         """Add d loss / d parameter to `.grad` of each parameter, and compute it now: for losses in several parts.
@@ -159,20 +197,18 @@ class Optimizer:
 
         Source: Pascanu et al. 2013 (arXiv:1211.5063).
         """
-        check_number("max_norm", max_norm, 0.0, math.inf)
-        check_number("norm_type", norm_type, 0.0, math.inf)
-        graded = [(p, p.grad) for p in self._params() if p.grad is not None]
-        if not graded or norm_type == 0:
-            raise GradientError(
-                "clip_grad_norm shortens gradients by a p-norm, p > 0", f"{len(graded)} gradients, p = {norm_type}",
-                "optimizer.backward(loss) first",
-            )  # fmt: skip
-        with no_grad():
-            total = _together([norm(g, norm_type) for _, g in graded], norm_type)
-            factor = minimum(max_norm / (total + 1e-6), 1.0)
-            for p, g in graded:
-                p.grad = g * factor.cast(g.dtype)
-        return total
+        length = clip_grad_norm_(self._params(), max_norm, norm_type)
+        self._graded("clip_grad_norm")
+        return length
+
+    def clip_grad_value(self, clip_value: float) -> None:
+        """Cut off the gradients in `.grad` below -clip_value and above clip_value."""
+        clip_grad_value_(self._params(), clip_value)
+        self._graded("clip_grad_value")
+
+    def _graded(self, name: str) -> None:
+        if all(p.grad is None for p in self._params()):
+            raise GradientError(f"{name} changes gradients", "0 gradients", "optimizer.backward(loss) first")
 
     def _gradients_of(self, loss: Var) -> list[Var | None]:
         """Gradients of the loss for all parameters that take part; None for those it does not reach."""
@@ -202,7 +238,7 @@ class Optimizer:
 
     # moving
 
-    def step(self, loss: Var | None = None, retain_graph: bool = False) -> None:
+    def step(self, loss: Var | Closure | None = None, retain_graph: bool = False) -> Var | None:
         """Move all parameters once.
 
         With a loss: its gradients are added to what `backward` collected, the parameters move, and the collected
@@ -211,14 +247,21 @@ class Optimizer:
         `loss.backward()` stay until `zero_grad()`, as in PyTorch).
 
         Args:
-            loss: one real number, or None.
+            loss: one real number; a function that computes it (and may call `backward` itself); or None.
             retain_graph: keep what the loss was computed from, for a second step with it.
+
+        Returns:
+            What the function computed, if one was given.
 
         Raises:
             GradientError: the loss does not depend on any parameter, or there is no gradient at all.
         """
+        if loss is not None and not isinstance(loss, Var) and callable(loss):
+            value, graded = evaluated(loss, self._params())
+            self.step(None if graded else value, retain_graph)
+            return value
         if loss is not None and not retain_graph and self._replayed(loss):
-            return
+            return None
         moves, counts = self._moves(loss)
         sync([new for _, new in moves] + ([] if loss is None else [loss]) + _riders())
         _take_effect(Var.update, moves, counts)
@@ -228,6 +271,7 @@ class Optimizer:
             self._cut_gradients()
         if loss is not None:
             _forget_history(loss, retain_graph)
+        return None
 
     def _replayed(self, loss: Var) -> bool:
         """The step as it was planned for an earlier loss of the same structure; False if this one has to be built."""
@@ -239,16 +283,12 @@ class Optimizer:
             self.check(group)
         kind = tuple(tuple(kind_of(v) for k, v in group.items() if k != "params") for group in self.param_groups)
 
-        def recipe() -> tuple[list[tuple[Var, Var]], list[dict[str, Any]]]:
-            moves, counts = self._moves(loss)
-            return moves, [state for state, _ in counts]
-
-        found = self._known.run([loss, *_riders()], params, kind, recipe)
+        found = self._known.run([loss, *_riders()], params, kind, partial(self._moves, loss))
         if found is None:
             return False
-        moved, states = found
+        moved, counts = found
         _forget_history(loss, retain_graph=False)
-        _take_effect(move, moved, [(state, state["step"] + 1) for state in states])
+        _take_effect(move, moved, counts)
         return True
 
     def _moves(self, loss: Var | None) -> tuple[list[Move], list[Count]]:
@@ -260,9 +300,11 @@ class Optimizer:
             for (group, p), g, state in zip(self._grouped(), gradients, self.state, strict=True):
                 if g is not None:
                     self.check(group)
-                    new, states = self.rule(p, g, state, Factor(group, state))
+                    self._complete(group, p, state)
+                    uphill = -g if group.get("maximize") else g
+                    new, states = self.rule(p, uphill, state, Factor(group, state, self.count))
                     moves += [(p, new), *((state[name], value) for name, value in states.items())]
-                    counts.append((state, state["step"] + 1))
+                    counts.append((state, partial(self.count, group, state)))
         return [(var, new.cast(var.dtype)) for var, new in moves], counts
 
     def _added(self, gradients: list[Var | None]) -> list[Var | None]:
@@ -292,10 +334,7 @@ class Optimizer:
 
     def state_dict(self) -> dict[str, Any]:
         """Settings and states as they are now: {"state": {number of parameter: {...}}, "param_groups": [...]}."""
-        numbers = {id(p): k for k, p in enumerate(self._params())}
-        state = {k: {name: _snapshot(v) for name, v in one.items()} for k, one in enumerate(self.state)}
-        groups = [{**group, "params": [numbers[id(p)] for p in group["params"]]} for group in self.param_groups]
-        return {"state": state, "param_groups": groups}
+        return saved_of(self.param_groups, self.state)
 
     def load_state_dict(self, saved: Any) -> None:
         """Go on where the optimizer that wrote `saved` stopped: bit by bit the same steps. All of it, or nothing.
@@ -303,53 +342,23 @@ class Optimizer:
         Raises:
             ShapeError: it was saved for other parameters or by another rule; the message says what differs.
         """
-        if not isinstance(saved, Mapping) or set(saved) != {"state", "param_groups"}:
-            raise ArgumentError("load_state_dict takes what state_dict returned", type(saved).__name__)
-        wrong = list(self._misfits(saved))
-        if wrong:
-            raise ShapeError(f"{type(self).__name__} goes on from a state of its own parameters", "; ".join(wrong))
+        check_saved(type(self).__name__, self.param_groups, self.state, self.kept, saved)
         for group, other in zip(self.param_groups, saved["param_groups"], strict=True):
-            group.update({name: value for name, value in other.items() if name != "params"})
-        for k, state in enumerate(self.state):
-            for name, value in saved["state"][k].items():
-                if isinstance(state[name], Var):
-                    state[name].update(value)
-                else:
-                    state[name] = value
-
-    def _misfits(self, saved: Mapping[str, Any]) -> Iterable[str]:
-        here, there = ([len(g["params"]) for g in groups] for groups in (self.param_groups, saved["param_groups"]))
-        if here != there:
-            yield f"groups of {there} parameters for groups of {here}"
-        for k, state in enumerate(self.state):
-            other = saved["state"].get(k, {})
-            if set(other) != set(state):
-                yield f"parameter {k} with {sorted(other)} for {sorted(state)}"
-                continue
-            for name, value in state.items():
-                if isinstance(value, Var) and np.shape(other[name]) != value.shape:
-                    yield f"{name} of parameter {k}, of shape {np.shape(other[name])} for {value.shape}"
+            self.check({**group, **other})
+        take_over(self.param_groups, self.state, saved)
 
     def __repr__(self) -> str:
         settings = ", ".join(f"{name}={self.param_groups[0][name]}" for name in self.defaults)
         return f"{type(self).__name__}({len(self._params())} parameters, {settings})"
 
 
-def _snapshot(value: Any) -> Any:
-    return value.detach() if isinstance(value, Var) else value
-
-
-def _together(lengths: list[Var], p: float) -> Var:
-    """The p-norm of everything, from the p-norms of its parts."""
-    total = lengths[0] * 1.0
-    if p == math.inf:
-        for length in lengths[1:]:
-            total = maximum(total, length)
-        return total
-    total = total**p
-    for length in lengths[1:]:
-        total = total + length**p
-    return total ** (1 / p)
+def evaluated(closure: Closure, params: Sequence[Var]) -> tuple[Var, bool]:
+    """The loss that a function computes, and whether it put new gradients into `.grad` itself."""
+    before = [p.grad for p in params]
+    loss = closure()
+    if not isinstance(loss, Var):
+        raise ArgumentError("the function given to step returns the loss, a Var", type(loss).__name__, "return loss")
+    return loss, any(p.grad is not None and p.grad is not g for p, g in zip(params, before, strict=True))
 
 
 def _riders() -> list[Var]:
@@ -359,16 +368,17 @@ def _riders() -> list[Var]:
 
 def _take_effect(put: Callable[[Var, Any], Any], moves: Sequence[tuple[Var, Any]], counts: list[Count]) -> None:
     """Give all parameters and states their new values; an interrupt in the middle is let through at the end."""
+    after = [(state, count()) for state, count in counts]
 
     def go() -> None:
         for var, new in moves:
             put(var, new)
-        for state, number in counts:
-            state["step"] = number
+        for state, numbers in after:
+            state.update(numbers)
 
     def count() -> None:
-        for state, _ in counts:
-            state["step"] += 1
+        for state, numbers in counts:
+            state.update(numbers())
 
     after_replay(count)
 

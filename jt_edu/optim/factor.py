@@ -11,6 +11,7 @@ from typing import Any
 from jt_edu.build import at_replay, knob
 
 Group = dict[str, Any]
+State = dict[str, Any]
 
 
 class Factor:
@@ -19,18 +20,24 @@ class Factor:
         lr = factor(lambda group, step: group["lr"])
 
     In a compiled step they are made anew at each replay, after one more step was counted.
+
+    Args:
+        group: the settings.
+        state: what is kept for the parameter.
+        count: the numbers in a state after one more step.
     """
 
-    def __init__(self, group: Group, state: dict[str, Any]) -> None:
-        self.group, self._state, self._step = group, state, state["step"] + 1
+    def __init__(self, group: Group, state: State, count: Callable[[Group, State], dict[str, Any]]) -> None:
+        self.group, self._state, self._count = group, state, count
+        self._look()
         at_replay(self._look)
 
     def __call__(self, formula: Callable[[Group, int], float]) -> float:
         """The number as it is now."""
-        return knob(lambda: formula(self.group, self._step))
+        return knob(lambda: formula(self.group, self.counted["step"]))
 
     def _look(self) -> None:
-        self._step = self._state["step"] + 1
+        self.counted = self._count(self.group, self._state)
 
 
 def kind_of(setting: Any) -> Any:

@@ -28,6 +28,40 @@ def check_number(name: str, value: Any, low: float, high: float) -> None:
         raise ArgumentError(f"{name} is a number from {low:g} to {high:g}", repr(value))
 
 
+def check_flag(name: str, value: Any) -> None:
+    """True or False.
+
+    Example:
+        >>> check_flag("nesterov", True)
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise ArgumentError(f"{name} is True or False", repr(value))
+
+
+def check_pair(name: str, value: Any, low: float, high: float, example: tuple[float, float]) -> None:
+    """Two real numbers from low to below high.
+
+    Example:
+        >>> check_pair("betas", (0.9, 0.999), 0.0, 1.0, (0.9, 0.999))
+    """
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise ArgumentError(f"{name} are two numbers", repr(value), repr(example))
+    for number in value:
+        check_number(f"each of {name}", number, low, high)
+        if number == high:
+            raise ArgumentError(f"{name} are two numbers from {low:g} to below {high:g}", repr(value), repr(example))
+
+
+def check_whole(name: str, value: Any, low: int) -> None:
+    """A whole number from low on.
+
+    Example:
+        >>> check_whole("step_size", 3, 1)
+    """
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < low:
+        raise ArgumentError(f"{name} is a whole number from {low}", repr(value))
+
+
 def as_groups(params: Any) -> list[Mapping[str, Any]]:
     """Groups from groups, or from one list of parameters."""
     if isinstance(params, Var | str | Mapping) or not isinstance(params, Iterable):
@@ -63,9 +97,10 @@ def as_leaves(params: list[Var]) -> None:
         p.update(p)
 
 
-def zeros(p: Var) -> Var:
-    """A state that starts at 0."""
-    return Var(np.zeros(p.shape), p.dtype).stop_grad()
+def state_of(p: Var, start: Any) -> Var:
+    """A state of a parameter that starts with a number, or with a copy of a Var."""
+    filled = start.numpy() if isinstance(start, Var) else np.broadcast_to(np.float64(start), p.shape)
+    return Var(filled, p.dtype).stop_grad()
 
 
 def levels_up() -> int:

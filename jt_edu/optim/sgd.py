@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jt_edu.errors import ArgumentError
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.factor import Factor, Group
-from jt_edu.optim.params import check_number
 from jt_edu.var import Var
 
 
@@ -28,6 +26,8 @@ class SGD(Optimizer):
         dampening: how much less the gradient counts in v.
         nesterov: look ahead along v.
 
+        maximize: make the loss larger instead.
+
     Raises:
         ArgumentError: nesterov without momentum, or with dampening.
 
@@ -41,36 +41,91 @@ class SGD(Optimizer):
     """
 
     states = ("velocity",)
+    from_0 = ("lr", "momentum", "weight_decay")
+    shares = ("dampening",)
     replays = True
 
     def __init__(
-        self, params: Iterable[Any], lr: float, momentum: float = 0.0, *, weight_decay: float = 0.0,
-        dampening: float = 0.0, nesterov: bool = False,
+        self, params: Iterable[Any], lr: float = 1e-3, momentum: float = 0.0, *, weight_decay: float = 0.0,
+        dampening: float = 0.0, nesterov: bool = False, maximize: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(
-            params, lr=lr, momentum=momentum, weight_decay=weight_decay, dampening=dampening, nesterov=nesterov
-        )
+            params, lr=lr, momentum=momentum, weight_decay=weight_decay, dampening=dampening, nesterov=nesterov,
+            maximize=maximize,
+        )  # fmt: skip
 
     def check(self, group: Group) -> None:
         """Numbers in their ranges; Nesterov's momentum needs momentum, and no dampening."""
         super().check(group)
-        check_number("momentum", group["momentum"], 0.0, math.inf)
-        check_number("weight_decay", group["weight_decay"], 0.0, math.inf)
-        check_number("dampening", group["dampening"], 0.0, 1.0)
         if group["nesterov"] and (group["momentum"] == 0 or group["dampening"] != 0):
             raise ArgumentError(
                 "nesterov looks ahead along the momentum",
                 f"momentum {group['momentum']}, dampening {group['dampening']}", "momentum=0.9, dampening=0",
             )  # fmt: skip
 
+    def kept(self, group: Group) -> tuple[str, ...]:
+        """A velocity, where there is momentum."""
+        return self.states if group["momentum"] else ()
+
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """One step of the formula."""
         group = factor.group
-        if group["weight_decay"]:
-            g = g + p * factor(lambda now, step: now["weight_decay"])
+        p, g = self.decay(p, g, factor)
         if not group["momentum"]:
-            return p - g * factor(lambda now, step: now["lr"]), {}
-        momentum = factor(lambda now, step: now["momentum"])
-        v = state["velocity"] * momentum + g * factor(lambda now, step: 1.0 if step == 1 else 1 - now["dampening"])
+            return p - g * factor(lambda now, t: now["lr"]), {}
+        momentum = factor(lambda now, t: now["momentum"])
+        v = state["velocity"] * momentum + g * factor(lambda now, t: 1.0 if t == 1 else 1 - now["dampening"])
         way = g + v * momentum if group["nesterov"] else v
-        return p - way * factor(lambda now, step: now["lr"]), {"velocity": v}
+        return p - way * factor(lambda now, t: now["lr"]), {"velocity": v}
+
+
+class ASGD(Optimizer):
+    """Averaged stochastic gradient descent: the steps become shorter, and the average of the places is kept.
+
+        g = dp + weight_decay * p
+        eta = lr / (1 + lambd * lr * (t - 1))**alpha
+        p = (1 - lambd * eta) * p - eta * g
+        average = average + (p - average) / max(1, t - 1 - t0)
+
+    Args:
+        params: Vars, or groups of them with settings of their own.
+        lr: length of the first step.
+        lambd: how strongly p decays, and how soon the steps become shorter.
+        alpha: how fast they become shorter.
+        t0: the step from which on places are averaged; before, the average is the place itself.
+        weight_decay: pulls every parameter towards 0.
+        maximize: make the loss larger instead.
+
+    The average of a parameter is `optimizer.state[number of the parameter]["average"]`.
+
+    Source: Polyak and Juditsky 1992, "Acceleration of stochastic approximation by averaging".
+
+    Example:
+        >>> w = jt.array([1.0])
+        >>> ASGD([w], lr=0.1).step((w * w).sum())
+        >>> w.numpy().round(4)
+        array([0.8], dtype=float32)
+    """
+
+    states = ("average",)
+    from_0 = ("lr", "lambd", "alpha", "t0", "weight_decay")
+    replays = True
+
+    def __init__(
+        self, params: Iterable[Any], lr: float = 1e-2, *, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,
+        weight_decay: float = 0.0, maximize: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(params, lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, maximize=maximize)
+
+    def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
+        """One step of the formula."""
+        p, g = self.decay(p, g, factor)
+        new = p * factor(lambda now, t: 1 - now["lambd"] * _shorter(now, t)) - g * factor(_shorter)
+        part = factor(lambda now, t: 1 / max(1, t - 1 - now["t0"]))
+        rest = factor(lambda now, t: 1 - 1 / max(1, t - 1 - now["t0"]))
+        return new, {"average": state["average"] * rest + new * part}
+
+
+def _shorter(group: Group, t: int) -> float:
+    """The length of step t of ASGD."""
+    return float(group["lr"] / (1 + group["lambd"] * group["lr"] * (t - 1)) ** group["alpha"])

@@ -2,7 +2,8 @@
 
     --only NAME       rows whose name contains NAME; may be given several times
     --quick           few repetitions: does it run at all?
-    --out FOLDER      where the page and the picture go (docs, when all rows run in full; else nowhere)
+    --out FOLDER      where the page and the picture go (docs, when all rows run in full; else nowhere); what other
+                      suites wrote on the page stays
     --profile NAME    where the Python of our side of a row spends its time
     --source NAME     the kernels of a row
     --asm NAME        whether the inner loops of these kernels use packed instructions
@@ -19,9 +20,9 @@ from pathlib import Path
 
 from tests.bench.surroundings import quiet
 
-SUITES = ("core",)
+SUITES = ("core", "ops")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-ROUNDS, FEW = 25, 3
+FEW = 3  # rounds of a quick run
 
 
 def main(arguments=None):
@@ -30,13 +31,13 @@ def main(arguments=None):
         import torch  # noqa: PLC0415  the environment comes first
 
         torch.set_num_threads(1)
-        rows = importlib.import_module(f"tests.bench.{options.suite}").ROWS
+        suite = importlib.import_module(f"tests.bench.{options.suite}")
         looks = {name: value for name in ("profile", "source", "asm") if (value := getattr(options, name))}
         for name in gone:
             print(f"{name} was set, and is not any more: each library chooses for itself.")
         if looks:
-            return _look(rows, looks)
-        return _bench(rows, options)
+            return _look(suite.ROWS, looks)
+        return _bench(suite, options)
 
 
 def _options(arguments):
@@ -59,12 +60,12 @@ def _look(rows, looks):
     return 0
 
 
-def _bench(rows, options):
-    from tests.bench import chart, machine, report  # noqa: PLC0415
+def _bench(suite, options):
+    from tests.bench import machine, report  # noqa: PLC0415
     from tests.bench.rows import Run, fill  # noqa: PLC0415
 
-    wanted = [row for row in rows if not options.only or any(name in row.name for name in options.only)]
-    run = Run(FEW if options.quick else ROUNDS, options.quick)
+    wanted = [row for row in suite.ROWS if not options.only or any(name in row.name for name in options.only)]
+    run = Run(FEW if options.quick else suite.ROUNDS, options.quick)
     begin, loads = time.monotonic(), [machine.load()]
     print(report.line(report.HEADS), flush=True)
     for number, row in enumerate(wanted):
@@ -74,12 +75,21 @@ def _bench(rows, options):
     print(f"\n{report.summary(run.results)} {time.monotonic() - begin:.0f} s, load {loads}")
     out = options.out or (None if options.quick or options.only else DOCS)
     if out:
-        out.mkdir(parents=True, exist_ok=True)
-        name = "performance.md" if options.suite == "core" else f"performance_{options.suite}.md"
-        (out / name).write_text(report.page(options.suite, run.results, run.rounds, machine.describe(), loads), "utf-8")
-        (out / f"performance_{options.suite}.svg").write_text(chart.draw(run.results), "utf-8")
-        print(f"written: {out / name}, {out / f'performance_{options.suite}.svg'}")
+        _write(out, options.suite, suite, run, loads)
     return 0
+
+
+def _write(folder, name, suite, run, loads):
+    """The part of the page that belongs to this suite, and its picture."""
+    from tests.bench import chart, machine, report  # noqa: PLC0415
+
+    folder.mkdir(parents=True, exist_ok=True)
+    page, picture = folder / "performance.md", folder / f"performance_{name}.svg"
+    text = report.section(name, suite.TITLE, suite.NOTES, run.results, run.rounds, machine.describe(), loads)
+    before = page.read_text("utf-8") if page.exists() else ""
+    page.write_text(report.page(before, name, text), "utf-8")
+    picture.write_text(chart.draw(run.results), "utf-8")
+    print(f"written: {page}, {picture}")
 
 
 def _progress(done, count, name, seconds):

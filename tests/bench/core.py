@@ -16,6 +16,17 @@ from tests.bench import cold, limits, mlp, mlp_ours, mlp_peer
 from tests.bench.measure import geometric_mean
 from tests.bench.rows import Case, Figures, Goal, Row, Run, vars_and_tensors
 
+ROUNDS = 25
+TITLE = "The operators that everything else is made of, a step of training, and the start."
+NOTES = """
+* **of the limit**: of what the machine does at best in the same run. For matrix products: float operations per second
+  of NumPy's BLAS with n = 1024. For the training step: its five matrix products, alone, in NumPy's BLAS. Else: bytes
+  per second of a plain copy, bytes read and bytes written both counted, that moves as many as the row has to read and
+  write. A row that hardly writes can pass 100 %.
+* **error**: the largest difference between the two answers, as a share of the largest number.
+* `first step` and `import` are processes of their own, from the start of the interpreter to its end.
+* `a*b+c, peer: addcmul(out=)` is PyTorch at its best: one pass, into memory that is there already. It has no goal.
+"""
 N = 4 << 20
 
 

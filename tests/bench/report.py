@@ -1,46 +1,57 @@
-"""Report: the results as lines of a terminal, and as a page."""
+"""Report: the results as lines of a terminal, and as a part of a page that each suite writes for itself.
 
+    # Performance
+    <!-- core -->  ...  <!-- end of core -->      `bench core` replaces what stands between these two,
+    <!-- ops -->   ...  <!-- end of ops -->       `bench ops` what stands between those
+
+Nothing here measures.
+"""
+
+import re
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 from tests.bench.machine import QUIET
 from tests.bench.rows import Goal, Result
 
 HEADS = ("row", "jt_edu", "PyTorch", "ratio", "quartiles", "of the limit", "goal", "", "error")
 LEFT = (True, False, False, False, False, False, True, True, True)
-WIDTHS = (31, 10, 10, 7, 13, 12, 27, 6, 8)
+WIDTHS = (34, 10, 10, 7, 13, 12, 27, 6, 8)
 SIGNS = {"ratio": "ratio ≥ {:g}", "limit": "limit ≥ {:.0%}", "ms": "≤ {:g} ms"}
 
-PAGE = """# Performance: {suite}
+HEAD = """# Performance
 
-How fast is jt_edu, beside PyTorch and beside what the machine can do? `python3 lab.py bench {suite}` measures it anew
-and writes this page.
+How fast is jt_edu, beside PyTorch and beside what the machine can do? `python3 lab.py bench core` measures the
+operators that everything else is made of, `python3 lab.py bench ops` the operators that people use most. Each writes
+its own part of this page.
+"""
+
+SECTION = """<!-- {suite} -->
+## {suite}
+
+{title}
 
 ![PyTorch's time / jt_edu's time, row by row](performance_{suite}.svg)
 
-{table}
+{tables}
 
 {summary}
 
-## How to read it
+### How to read it: {suite}
 
 * **jt_edu, PyTorch**: CPU time of one call, all threads together. One thread on each side. The best of {rounds} samples
   of at least 2 ms each, both sides by turns; compiling and warming up do not count, and malloc
   keeps what was freed.
 * **ratio**: PyTorch / jt_edu, best against best; above 1, jt_edu is faster. **quartiles**: of the ratio round by round,
   which on a busy machine may lie beside it.
-* **of the limit**: of what the machine does at best in the same run. For matrix products: float operations per second
-  of NumPy's BLAS with n = 1024. For the training step: its five matrix products, alone, in NumPy's BLAS. Else: bytes
-  per second of a plain copy, bytes read and bytes written both counted, that moves as many as the row has to read and
-  write. A row that hardly writes can pass 100 %.
-* **error**: the largest difference between the two answers, as a share of the largest number.
-* `first step` and `import` are processes of their own, from the start of the interpreter to its end.
-* `a*b+c, peer: addcmul(out=)` is PyTorch at its best: one pass, into memory that is there already. It has no goal.
+{notes}
 
-## The machine
+### The machine: {suite}
 
 {machine}
 
 {load}
+<!-- end of {suite} -->
 """
 
 
@@ -80,8 +91,38 @@ def line(texts: Sequence[str]) -> str:
     return "  ".join(text.ljust(width) if left else text.rjust(width) for left, width, text in columns).rstrip()
 
 
+def tables(results: Sequence[Result]) -> str:
+    """A table with a line for each row; rows with columns first, several in a line."""
+    wide, plain = [r for r in results if r.row.column], [r for r in results if not r.row.column]
+    return "\n\n".join([*([by_size(wide)] if wide else []), *([markdown(plain)] if plain else [])])
+
+
 def markdown(results: Sequence[Result]) -> str:
-    rows = [HEADS, tuple(":--" if left else "--:" for left in LEFT), *map(cells, results)]
+    """A line for each row."""
+    return _table([HEADS, tuple(":--" if left else "--:" for left in LEFT), *map(cells, results)])
+
+
+def by_size(results: Sequence[Result]) -> str:
+    """A line for each group: times and ratio at each size, in bold where a goal was missed."""
+    columns = list(dict.fromkeys(r.row.column for r in results))
+    heads = ["operator", *(text for c in columns for text in (f"{c}: jt_edu", "PyTorch", "ratio"))]
+    lines = [[name, *_by_column(list(group), columns)] for name, group in groupby(results, lambda r: r.row.group)]
+    return _table([heads, [":--", *["--:"] * (len(heads) - 1)], *lines])
+
+
+def _by_column(group: list[Result], columns: list[str]) -> list[str]:
+    found = {r.row.column: r for r in group}
+    return [text for c in columns for text in (_three(found[c]) if c in found else [""] * 3)]
+
+
+def _three(result: Result) -> list[str]:
+    f = result.figures
+    if result.failed or f.ratio is None:
+        return ["", "", "FAILED"]
+    return [_time(f.ours), _time(f.peer), f"**{f.ratio:.2f}**" if result.missed else f"{f.ratio:.2f}"]
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(text.replace("|", "\\|") for text in row) + " |" for row in rows)
 
 
@@ -95,13 +136,24 @@ def summary(results: Sequence[Result]) -> str:
     return text + (f"; failed: {', '.join(failed)}." if failed else ".")
 
 
-def page(
-    suite: str, results: Sequence[Result], rounds: int, facts: Mapping[str, str], loads: Sequence[float | None]
-) -> str:
-    """The whole page, without a date."""
-    parts = {"table": markdown(results), "summary": summary(results), "load": _load(loads)}
-    machine = "\n".join(f"* {name}: {fact}" for name, fact in facts.items())
-    return PAGE.format(suite=suite, rounds=rounds, machine=machine, **parts)
+def section(
+    suite: str, title: str, notes: str, results: Sequence[Result], rounds: int, facts: Mapping[str, str],
+    loads: Sequence[float | None],
+) -> str:  # fmt: skip
+    """What a suite has to say, without a date. `title` says what it measures, `notes` how to read its rows."""
+    return SECTION.format(
+        suite=suite, title=title, tables=tables(results), summary=summary(results), rounds=rounds, notes=notes.strip(),
+        machine="\n".join(f"* {name}: {fact}" for name, fact in facts.items()), load=_load(loads),
+    )  # fmt: skip
+
+
+def page(before: str, suite: str, text: str) -> str:
+    """The page `before` with another text for this suite; what the other suites wrote stays."""
+    head = before if before.startswith(HEAD.splitlines()[0] + "\n") else HEAD
+    own = re.compile(rf"<!-- {suite} -->.*?<!-- end of {suite} -->\n", re.DOTALL)
+    if own.search(head):
+        return own.sub(lambda _: text, head, count=1)
+    return f"{head.rstrip()}\n\n{text}"
 
 
 def _load(loads: Sequence[float | None]) -> str:

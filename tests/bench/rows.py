@@ -43,6 +43,7 @@ class Case:
     limit: Callable[[], Any] | None = None
     limit_share: float = 1.0
     steps: int = 1  # how many calls one after the other are compared: training has a memory
+    told: Callable[[np.ndarray], np.ndarray] | None = None  # what is compared of an array, if not all of it
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ class Row:
     tiny: tuple[int, ...] = ()
     work: "Callable[[Run], Figures] | None" = None
     group: str = ""
+    column: str = ""  # rows of one group with columns share a line of a wide table
     tolerance: float = 2e-5
 
 
@@ -131,17 +133,18 @@ def compare(case: Case) -> tuple[float, list[float]]:
     worst, seconds = 0.0, []
     for _ in range(case.steps):
         with jt.trace() as t:
-            ours = numbers(case.ours())
+            ours = numbers(case.ours(), case.told)
         seconds += [k.compile_seconds for k in t.kernels if k.compiled]
-        worst = max(worst, largest_error(ours, numbers(case.peer())))
+        worst = max(worst, largest_error(ours, numbers(case.peer(), case.told)))
     return worst, seconds
 
 
-def numbers(answer: Any) -> list[np.ndarray]:
+def numbers(answer: Any, told: Callable[[np.ndarray], np.ndarray] | None = None) -> list[np.ndarray]:
     """The arrays in an answer: a Var, a tensor, or several."""
     if isinstance(answer, (tuple, list)):
-        return [n for part in answer for n in numbers(part)]
-    return [np.array((answer if isinstance(answer, jt.Var) else answer.detach()).numpy())]
+        return [n for part in answer for n in numbers(part, told)]
+    array = np.array((answer if isinstance(answer, jt.Var) else answer.detach()).numpy())
+    return [told(array) if told else array]
 
 
 def vars_and_tensors(*arrays: np.ndarray) -> tuple[list[Any], list[Any]]:

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from tests.bench import look
-from tests.bench.report import cells, markdown, page, summary
+from tests.bench.report import by_size, cells, markdown, page, section, summary, tables
 from tests.bench.rows import Figures, Goal, Result, Row
 
 
@@ -36,15 +36,71 @@ def test_the_summary_counts_and_names_what_was_missed():
     assert summary(results()) == "1 of 2 rows with a goal met it; missed: 1 (gelu); failed: sum | all."
 
 
+def sized():
+    """An operator at three sizes, one of them too slow, and another that failed at its only one."""
+    row = Row("exp, small", (Goal("ratio", 0.4),), group="exp", column="small")
+    found = [
+        Result(
+            dataclasses.replace(row, name=f"exp, {column}", column=column), Figures(1.0, ratio, ratio, (ratio, ratio))
+        )
+        for column, ratio in (("small", 0.25), ("middle", 0.5), ("large", 2.0))
+    ]
+    return [*found, Result(dataclasses.replace(row, name="sort, small", group="sort"), failed="ShapeError: no")]
+
+
+def test_sizes_of_an_operator_share_a_line_and_what_was_missed_is_bold():
+    heads, _, exp, sort = (line.split(" | ") for line in by_size(sized()).splitlines())
+
+    assert heads[1:4] == ["small: jt_edu", "PyTorch", "ratio"]
+    assert exp[0] == "| exp"
+    assert [exp[3], exp[6], exp[9]] == ["**0.25**", "0.50", "2.00 |"]
+    assert sort[3] == "FAILED"
+    assert len(heads) == len(exp) == len(sort)
+
+
+def test_rows_without_sizes_have_a_table_of_their_own():
+    wide, plain = tables([*sized(), *results()]).split("\n\n")
+
+    assert "exp" in wide
+    assert "softmax" not in wide
+    assert "softmax" in plain
+    assert "exp" not in plain
+
+
+def written(suite, loads=(0.1, 1.1), title="What it is."):
+    return section(suite, title, "* a note", results(), 15, {"cores": "2"}, loads)
+
+
 @pytest.mark.parametrize(
     ("loads", "words"),
     [([0.1, 1.1], "Load when it began 0.1"), ([3.0, 4.0], "busy"), ([None, None], "does not tell")],
 )
 def test_the_page_says_whether_the_machine_was_quiet(loads, words):
-    text = page("core", results(), 15, {"cores": "2"}, loads)
+    text = written("core", loads)
 
-    assert words in text.splitlines()[-1]
+    assert words in text.splitlines()[-2]
     assert "* cores: 2" in text
+    assert "* a note" in text
+
+
+def test_each_suite_replaces_its_own_part_of_the_page_only():
+    both = page(page("", "core", written("core")), "ops", written("ops"))
+
+    again = page(both, "core", written("core", title="Something else."))
+
+    assert both.count("What it is.") == 2
+    assert again == both.replace("What it is.", "Something else.", 1)
+    assert page(both, "ops", written("ops")) == both
+    assert both.startswith("# Performance\n")
+
+
+def test_words_by_hand_between_the_parts_stay():
+    before = page("", "core", written("core")) + "\nBy hand.\n"
+
+    after = page(page(before, "ops", written("ops")), "core", written("core"))
+
+    assert after.count("By hand.") == 1
+    assert after.index("end of core") < after.index("By hand.") < after.index("<!-- ops -->")
 
 
 def test_the_chart_is_small_and_the_same_each_time():
@@ -56,6 +112,17 @@ def test_the_chart_is_small_and_the_same_each_time():
     assert len(text) < 100_000
     assert "prefers-color-scheme:dark" in text
     assert text == chart.draw(results())
+
+
+def test_sizes_of_an_operator_share_a_line_of_the_chart():
+    chart = pytest.importorskip("tests.bench.chart", reason="the picture needs matplotlib")
+
+    text = chart.draw([*sized(), *results()])
+
+    assert text.count(">exp<") == 1
+    assert "0.25 0.50 2.00" in text
+    assert ">middle<" in text
+    assert ">middle<" not in chart.draw(results())
 
 
 # ----------------------------------------------------------------------------------------------------- a closer look

@@ -5,10 +5,11 @@ import importlib
 import numpy as np
 import pytest
 
+import jt_edu as jt
 from tests.bench import measure
 from tests.bench.measure import Times, enough, geometric_mean, largest_error, spread, take_turns
 from tests.bench.mlp import numbers, products_of_a_step
-from tests.bench.rows import Case, Figures, Goal, Row, Run, compare, fill
+from tests.bench.rows import Case, Figures, Goal, Result, Row, Run, compare, fill
 
 
 class Clock:
@@ -185,3 +186,57 @@ def test_names_of_rows_are_different(torch):
     names = [row.name for row in core_rows()]
 
     assert len(set(names)) == len(names)
+
+
+# --------------------------------------------------------------------------------------------------- operators
+
+
+def ops_rows():
+    """One row for each operator, and the steps of training; all at the size that is for tests."""
+    ops = importlib.import_module("tests.bench.ops")
+    return [row for row in ops.ROWS if row.build and row.column in ("", "small")]
+
+
+def test_both_sides_of_every_operator_compute_the_same(torch):
+    with jt.flag_scope(backend="python"):
+        cases = {row.name: (row.build(*row.tiny), row.tolerance) for row in ops_rows()}
+
+        wrong = {name: error for name, (case, bar) in cases.items() if not (error := compare(case)[0]) <= bar}
+
+    assert wrong == {}
+
+
+def test_there_are_60_operators_or_more_at_three_sizes_each(torch):
+    ops = importlib.import_module("tests.bench.ops")
+    names = [row.name for row in ops.ROWS]
+
+    sizes = {}
+    for row in ops.OPERATORS:
+        sizes.setdefault(row.group, []).append((row.column, row.size))
+
+    assert len(sizes) >= 60
+    assert all([column for column, _ in found] == ["small", "middle", "large"] for found in sizes.values())
+    assert all(len({size for _, size in found}) == 3 for found in sizes.values())
+    assert len(set(names)) == len(names)
+
+
+def test_a_sum_of_sizes_is_the_geometric_mean_of_these_sizes(torch):
+    ops = importlib.import_module("tests.bench.ops")
+    ratios = {"small": 0.25, "middle": 1.0, "large": 16.0}
+    run = Run(15)
+    run.results += [Result(row, Figures(ratio=ratios[row.column])) for row in ops.OPERATORS]
+
+    assert ops.mean_of(("large",), run).ratio == pytest.approx(16)
+    assert ops.mean_of(("small", "middle", "large"), run).ratio == pytest.approx(4 ** (1 / 3))
+
+    run.results.pop()
+
+    with pytest.raises(LookupError, match="it needs all"):
+        ops.mean_of(("large",), run)
+
+
+def test_a_row_may_say_what_its_sides_have_to_agree_in(torch):
+    ours, peer = Tensor(2.0, 0.0, 2.0), Tensor(0.0, 2.0, 0.0)
+
+    assert compare(Case(lambda: ours, lambda: peer, told=np.unique))[0] == 0
+    assert compare(Case(lambda: ours, lambda: peer))[0] == 1

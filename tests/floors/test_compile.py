@@ -217,3 +217,88 @@ def test_a_parameter_of_another_dtype_is_captured_anew():
 def test_an_argument_that_cannot_be_hashed_is_named():
     with pytest.raises(jt.ArgumentError, match="found list"):
         jt.compile(lambda x, k: x)(np.ones(1), [1])
+
+
+# ----------------------------------------------------------------------- what a replay must not take for granted
+
+
+def test_one_var_given_twice_is_not_taken_for_two():
+    f = jt.compile(lambda a, b: a * 2 + b)
+    a, b = jt.array([1.0]), jt.array([10.0])
+
+    assert [f(a, a).item(), f(a, b).item(), f(b, a).item()] == [3, 12, 21]
+
+
+def test_an_argument_that_the_step_also_reads_from_elsewhere_is_only_the_argument():
+    w = jt.array([2.0])
+    f = jt.compile(lambda x: x * w)
+
+    assert [f(w).item(), f(jt.array([10.0])).item(), f(w).item()] == [4, 20, 4]
+
+
+def test_train_and_eval_are_two_captures_and_both_stay():
+    bn = jt.nn.BatchNorm1d(1)
+    f = jt.compile(lambda x: bn(x))
+    x = np.array([[1.0], [3.0]], "float32")
+    trained = f(x).numpy()
+    bn.eval()
+    used = bn(jt.array(x)).numpy()
+
+    np.testing.assert_allclose(f(x).numpy(), used)
+    bn.train()
+    np.testing.assert_allclose(f(x).numpy(), trained)
+
+
+def test_a_counter_that_starts_as_a_number_counts_at_every_replay():
+    bn = jt.nn.BatchNorm1d(1, momentum=None)
+    f = jt.compile(lambda x: bn(x))
+
+    for k in range(5):
+        f(np.array([[0.0], [2.0]], "float32") + k)
+
+    assert (bn.running_mean.item(), bn.num_batches_tracked.item()) == (3.0, 5)
+
+
+def test_an_argument_that_the_step_changes_is_changed_by_every_call():
+    @jt.compile
+    def f(x):
+        x[0] = 9
+        return x.sum()
+
+    for _ in range(3):
+        x = jt.array([1.0, 2.0])
+        assert f(x).item() == 11
+        assert x.tolist() == [9, 2]
+
+
+def test_a_parameter_in_the_place_of_another_is_read():
+    m = jt.nn.Linear(1, 1, bias=False)
+    f = jt.compile(m)
+    x = np.ones((1, 1), "float32")
+    for value in (2.0, 7.0):
+        m.weight = jt.nn.Parameter(jt.array([[value]]))
+        assert f(x).item() == value
+
+
+def test_minus_zero_is_not_zero_and_nan_is_captured_once():
+    f = jt.compile(lambda x, k: x / k)
+    x = np.ones(1, "float32")
+
+    assert [f(x, -0.0).item(), f(x, 0.0).item()] == [-np.inf, np.inf]
+    for _ in range(3):
+        assert np.isnan(f(x, float("nan")).item())
+    assert len(f.replays) == 3
+
+
+def test_a_method_can_be_compiled():
+    class Scale:
+        def __init__(self, k):
+            self.k = k
+
+        @jt.compile
+        def apply(self, x):
+            return x * self.k
+
+    x = np.ones(1, "float32")
+    two, three = Scale(2), Scale(3)
+    assert [two.apply(x).item(), three.apply(x).item(), two.apply(x).item()] == [2, 3, 2]

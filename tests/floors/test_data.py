@@ -182,8 +182,12 @@ def test_arrays_become_tuples_of_batches():
 def test_what_is_done_to_a_batch_does_not_reach_the_dataset():
     x = np.zeros((4, 2))
     dataset = data.ArrayDataset(x, batch_size=4)
-    next(iter(dataset))[0].numpy()[:] = 7
+    (batch,) = next(iter(dataset))
 
+    batch[:] = 7
+
+    with pytest.raises(ValueError, match="read-only"):
+        batch.numpy()[:] = 7
     assert (x == 0).all()
 
 

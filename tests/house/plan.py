@@ -10,13 +10,14 @@ ROOT = Path(__file__).resolve().parents[2]
 # A module imports from floors before its own and, on its own floor, from modules to its left.
 # A package stands here once, for all of its files. Inside a package only circles are forbidden.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("errors", "dtypes", "index", "trace", "settings", "memory"),  # 0 ground
+    ("errors", "names", "dtypes", "index", "trace", "settings", "memory"),  # 0 ground
     ("graph", "meta", "functions", "lookup"),  # 1 meaning
     ("expression", "build", "relay", "join", "fuse", "codegen"),  # 2 planning
     ("backends", "plan", "execute", "autograd"),  # 3 running
     ("arithmetic", "reindexing", "var", "template", "random"),  # 4 the learner's handle
-    ("ops", "linalg", "fft", "compile"),  # 5 operators
+    ("ops", "storage", "linalg", "fft", "compile"),  # 5 operators
     ("draw", "explain", "document", "walk", "nn", "optim", "data", "amp", "fx", "quant", "mpi"),  # 6 looking, learning
+    ("usage", "anatomy"),  # looking at all of it
     ("models",),  # 7 people
 )
 CORE_FLOORS = 5  # the operators of floor 5 are a library on top of it (docs/decisions/020)
@@ -57,7 +58,7 @@ MEDIAN_FUNCTION_LINES = 8
 
 # What (a * b + c).sum() and its gradient enter, on the python backend: the goal, and where it stands.
 WALK_FILES, WALK_FUNCTIONS = 12, 80
-WALK_TODAY = (30, 195)
+WALK_TODAY = (31, 200)
 
 # Rooms for people who extend jt_edu: their public names have docstrings, but need no example.
 WORKSHOPS = ("jt_edu.backends", "jt_edu.codegen")

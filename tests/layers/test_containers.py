@@ -81,7 +81,8 @@ def test_a_dict_of_modules_acts_like_a_dict():
     assert (parts.keys(), parts.values()) == (["c", "d"], [c, b])
     parts.clear()
     assert len(parts) == 0
-    with pytest.raises(ArgumentError, match=r"of nothing.*'c'"):
+    assert (parts.get("c"), parts.get("c", 7), parts.pop("c", 8)) == (None, 7, 8)
+    with pytest.raises(KeyError, match=r"of nothing.*'c'"):
         parts["c"]
 
 

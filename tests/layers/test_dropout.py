@@ -7,7 +7,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn
-from jt_edu.errors import ShapeError
+from jt_edu.errors import ArgumentError, ShapeError
 
 CHANNELS = [
     (nn.Dropout1d, (40, 50, 3), 2), (nn.Dropout1d, (2000, 3), 1), (nn.Dropout2d, (40, 50, 2, 2), 2),
@@ -49,9 +49,9 @@ def test_what_is_left_of_channels_makes_up_for_what_is_gone():
 @pytest.mark.parametrize("p", [0.2, 0.7])
 def test_alpha_dropout_keeps_mean_and_variance_and_has_pytorchs_two_answers(torch, rng, function, p):
     x = jt.array(rng.normal(size=(200, 100)))
-    y = getattr(nn, function)(x, p).numpy()
+    y = getattr(nn, function)(x, p, training=True).numpy()
     theirs = getattr(torch.nn.functional, function)(torch.ones(50, 50, 1), p, True).numpy()
-    ours = getattr(nn, function)(jt.ones(50, 50, 1), p).numpy()
+    ours = getattr(nn, function)(jt.ones(50, 50, 1), p, training=True).numpy()
 
     assert y.mean() == pytest.approx(0, abs=0.05)
     assert y.std() == pytest.approx(1, abs=0.05)
@@ -66,7 +66,16 @@ def test_functions_know_training_by_two_names(name):
 
     assert drop(x, 0.5, is_train=False) is drop(x, 0.5, training=False) is drop(x, 0.5, False) is x
     assert drop(x, 0.5, training=True) is not x
-    assert drop(x, 0.5, is_train=False, training=True) is not x
+    with pytest.raises(ArgumentError, match="is_train=False, training=True"):
+        drop(x, 0.5, False, training=True)
+
+
+@pytest.mark.parametrize("name", ["dropout", "alpha_dropout", "feature_alpha_dropout"])
+def test_functions_forget_by_default_where_pytorchs_do(torch, name):
+    torch.manual_seed(0)
+    ours, theirs = getattr(nn, name)(jt.ones(9, 9, 9)), getattr(torch.nn.functional, name)(torch.ones(9, 9, 9))
+
+    assert bool((ours.numpy() == 1).all()) == bool((theirs == 1).all())
 
 
 def test_slopes_of_rrelu_are_drawn_between_their_bounds_while_training():

@@ -90,4 +90,8 @@ CALLS = [
     ("ravel_multi_index knows its modes", lambda: jt.ravel_multi_index(([0], [0]), (2, 3), "fold"), jt.ArgumentError,
      "'fold'"),
     ("one_hot takes whole numbers", lambda: jt.one_hot(V, 4), jt.DtypeError, "float32"),
+    ("one_hot of a class that is not there", lambda: jt.one_hot(jt.array([0, 7]), 3), jt.RangeError, "7"),
+    ("one_hot of a class below 0", lambda: jt.one_hot(jt.array([-1]), 3), jt.RangeError, "-1"),
+    ("brackets with a ragged list", lambda: jt.array(X)[[[1, 2], [0]]], jt.ShapeError, r"\[\[1, 2\], \[0\]\]"),
+    ("one number for two axes", lambda: jt.ravel_multi_index(3, (2, 2)), jt.ArgumentError, "1 for dims"),
 ]  # fmt: skip

@@ -1,5 +1,7 @@
 """Wrong calls of reductions, scans, sorting and searching: each is refused, and the message names what was wrong."""
 
+import numpy as np
+
 import jt_edu as jt
 
 
@@ -19,10 +21,10 @@ CALLS = [
     ("an axis that is not there", lambda: jt.sum(_x(), 2), jt.RangeError, r"axis 2"),
     ("an axis far below", lambda: jt.mean(_x(), -3), jt.RangeError, r"axis -3"),
     ("an axis named twice", lambda: jt.prod(_x(), (0, -2)), jt.ArgumentError, r"\(0, -2\)"),
-    ("two spellings of the axis", lambda: jt.sum(_x(), dim=0, axis=1), jt.ArgumentError, r"0 and 1"),
+    ("two spellings of the axis", lambda: jt.sum(_x(), dim=0, axis=1), jt.ArgumentError, r"dim=0, axis=1"),
     ("an axis that is a word", lambda: jt.max(_x(), "rows"), jt.ArgumentError, r"'rows'"),
     ("an axis that is a fraction", lambda: jt.sum(_x(), 0.5), jt.ArgumentError, r"0\.5"),
-    ("keepdims that is a word", lambda: jt.sum(_x(), 0, "yes"), jt.ArgumentError, r"keepdims='yes'"),
+    ("keepdims that is a word", lambda: jt.sum(_x(), 0, "yes"), jt.ArgumentError, r"keepdim='yes'"),
     ("a dtype that is none", lambda: jt.sum(_x(), dtype="number"), jt.DtypeError, r"'number'"),
     ("the largest of nothing", lambda: jt.max(_none(), 0), jt.ShapeError, r"\(0, 3\)"),
     ("the smallest of nothing", lambda: jt.amin(_none()), jt.ShapeError, r"\(0, 3\)"),
@@ -106,4 +108,10 @@ CALLS = [
     ("a range of three numbers", lambda: jt.histogram(_x(), 3, (0, 1, 2)), jt.ArgumentError, r"\(0, 1, 2\)"),
     ("half a bin", lambda: jt.histc(_x(), 2.5), jt.ArgumentError, r"2\.5"),
     ("weights for half of the numbers", lambda: jt.histogram(_x(), 3, weights=[1.0]), jt.ShapeError, r"\(1,\)"),
+    ("keepdim that is an array", lambda: jt.argmax(_x(), 0, np.ones(2)), jt.ArgumentError, r"keepdim=array"),
+    ("axes as an array, one too far", lambda: jt.sum(_x(), np.array([0, 2])), jt.RangeError, r"axis 2"),
+    ("a place and a name for keepdim", lambda: jt.sum(_x(), 0, True, keepdims=False), jt.ArgumentError,
+     r"keepdim=True, keepdims=False"),
+    ("an order that is a yes", lambda: jt.norm(_x(), True), jt.ArgumentError, r"p=True"),
+    ("unbiased by a word", lambda: jt.var(_x(), unbiased="no"), jt.ArgumentError, r"unbiased='no'"),
 ]  # fmt: skip

@@ -121,4 +121,7 @@ CALLS = [
     ("strides stay above 0", lambda: jt.as_strided(V, (3,), (-1,), 1), jt.RangeError, "-1 to 1"),
     ("a stride for each length", lambda: jt.as_strided(V, (2, 2), (1,)), jt.ArgumentError, r"\(1,\)"),
     ("a Var has at most so many axes", lambda: jt.array(1.0).reshape((1,) * 33), jt.ShapeError, "33"),
+    ("a diagonal named twice", lambda: jt.triu(X, 0, k=1), jt.ArgumentError, "diagonal=0, k=1"),
+    ("an axis of the diagonal named twice", lambda: jt.diagonal(X, 0, 0, 1, axis2=0), jt.ArgumentError, "axis2=0"),
+    ("more parts than anybody wants", lambda: jt.array_split(X, 10**30), jt.ArgumentError, "100000"),
 ]

@@ -1,5 +1,6 @@
 """Corners: kinks, poles and ends of domains, where a gradient is a matter of agreement: ours is PyTorch's."""
 
+import inspect
 import math
 
 import numpy as np
@@ -146,3 +147,62 @@ def test_an_alias_is_the_same_object():
     for alias, name in pairs:
         assert getattr(jt, alias) is getattr(jt, name)
         assert getattr(jt.Var, alias) is getattr(jt.Var, name)
+
+
+F16 = np.float16
+AGAIN = [  # (sentence, what we say, what is right): each was wrong once
+    ("the spread of halves whose squares are none", lambda: jt.std(jt.array(np.array([300, -300], F16))), 300.0),
+    ("of such numbers beside nan", lambda: jt.nanstd(jt.array(np.array([300, -300, np.nan], F16))), 300.0),
+    ("the spread of floats whose squares are none", lambda: jt.std(jt.array([1e30, -1e30])), 1e30),
+    ("the mean of a window of large halves", lambda: jt.avg_pool2d(jt.full((1, 1, 2, 2), 6e4).half(), 2), 60000.0),
+    ("the weighted mean of large halves", lambda: jt.average(jt.full((4,), 6e4).half(), weights=jt.ones(4)), 60000.0),
+    ("lerp meets its end", lambda: jt.lerp(jt.array(1e8), 1.0, 1.0), 1.0),
+    ("lerp goes between numbers that are far apart", lambda: jt.lerp(jt.array(3e38), -3e38, 0.5), 0.0),
+    (
+        "lerp goes down in whole numbers without a sign",
+        lambda: jt.lerp(jt.array([10], "uint8"), jt.array([4], "uint8"), 0.5),
+        7.0,
+    ),
+    ("a quantile beside an infinity", lambda: jt.quantile(jt.array([-math.inf, 1.0]), 0.5), -math.inf),
+    ("a quantile of numbers that are far apart", lambda: jt.quantile(jt.array([-3e38, 3e38]), 0.5), 0.0),
+    (
+        "an ignored row with a forbidden class",
+        lambda: jt.cross_entropy_loss(
+            jt.array([[0.0, -math.inf], [1.0, 1.0]]), jt.array([-100, 0]), label_smoothing=0.1
+        ),
+        math.log(2),
+    ),
+    ("equal limits of a histogram", lambda: jt.histc(jt.array([0.0, 1.0, 2.0, 3.0]), 2, 1, 1), [2.0, 2.0]),
+    ("the slope of a half norm at 0", lambda: _slope(lambda x: jt.norm(x, 0.5), [0.0, 4.0]), [0.0, 1.0]),
+    ("a norm of order -1 with a 0", lambda: jt.norm(jt.array([0.0, 4.0]), -1), 0.0),
+    ("gelu far below 0", lambda: jt.gelu(jt.array64(-6.0)), -5.9195258702e-09),
+    ("round keeps numbers without digits", lambda: jt.round(jt.array([1e38, 1.234]), 2), [1e38, 1.23]),
+    ("round to more digits than there are", lambda: jt.round(jt.array([1.5, 0.0]), 400), [1.5, 0.0]),
+    ("round to a power of ten beyond floats", lambda: jt.round(jt.array([1.5, 0.0]), -400), [0.0, 0.0]),
+    (
+        "a slope that does not depend on the point",
+        lambda: jt.gradient(jt.array([0.0, math.nan, 4.0])),
+        [math.nan, 2.0, math.nan],
+    ),
+    ("one_hot finds out how many", lambda: jt.one_hot(jt.array([0, 2])), [[1, 0, 0], [0, 0, 1]]),
+]
+
+
+def _slope(function, at):
+    x = jt.array(at)
+    return jt.grad(function(x), x)
+
+
+@pytest.mark.parametrize(("ours", "right"), [pytest.param(*c[1:], id=c[0]) for c in AGAIN])
+def test_what_was_wrong_once_is_right(ours, right):
+    np.testing.assert_allclose(ours().numpy().squeeze(), right, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", jt.__all__)
+def test_functions_and_methods_have_their_own_names_and_arguments(name):
+    function = getattr(jt, name)
+    if not inspect.isfunction(function) or not function.__module__.startswith("jt_edu.ops"):
+        return
+    words = list(inspect.signature(function).parameters)
+    assert "others" not in words or name == "flip"
+    assert getattr(jt, function.__name__, function) is function or function.__name__ in ("view", "where")

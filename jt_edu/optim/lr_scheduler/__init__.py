@@ -1,0 +1,42 @@
+"""lr_scheduler: how learning rates change while one trains. This file is a door: names only."""
+
+from jt_edu.optim.lr_scheduler.chain import ChainedScheduler, SequentialLR
+from jt_edu.optim.lr_scheduler.cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts, CosineLR
+from jt_edu.optim.lr_scheduler.cycles import CyclicLR, Cycling, OneCycleLR
+from jt_edu.optim.lr_scheduler.plateau import ReduceLROnPlateau
+from jt_edu.optim.lr_scheduler.schedule import Scaled, Schedule
+from jt_edu.optim.lr_scheduler.steps import (
+    ConstantLR,
+    ExponentialLR,
+    LambdaLR,
+    LinearLR,
+    MultiplicativeLR,
+    MultiStepLR,
+    PolynomialLR,
+    StepLR,
+)
+
+LRScheduler = Schedule
+
+__all__ = [
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CosineLR",
+    "CyclicLR",
+    "Cycling",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "ReduceLROnPlateau",
+    "Scaled",
+    "Schedule",
+    "SequentialLR",
+    "StepLR",
+]

@@ -1,0 +1,146 @@
+"""Schedules made of schedules: one after another, or all at once."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jt_edu.errors import ArgumentError
+from jt_edu.optim.base import Optimizer
+from jt_edu.optim.lr_scheduler.schedule import Schedule, check_optimizer, check_saved
+from jt_edu.optim.lr_scheduler.steps import list_of
+from jt_edu.optim.params import check_whole
+
+
+class SequentialLR(Schedule):
+    """One schedule after another: the next one begins, with its epoch 0, at each milestone.
+
+    Args:
+        optimizer: whose learning rates are set.
+        schedulers: schedules of this optimizer.
+        milestones: the epochs at which the second, third, ... begin.
+        last_epoch: as for every schedule.
+
+    Example:
+        >>> optimizer = jt.optim.SGD([jt.ones(1)], lr=1.0)
+        >>> from jt_edu.optim import ExponentialLR, LinearLR
+        >>> warmup = LinearLR(optimizer, start_factor=0.5, total_iters=2)
+        >>> schedule = SequentialLR(optimizer, [warmup, ExponentialLR(optimizer, gamma=0.5)], milestones=[2])
+        >>> for epoch in range(3): schedule.step()
+        >>> optimizer.lr
+        0.5
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, schedulers: Sequence[Any], milestones: Sequence[int], last_epoch: int = -1
+    ) -> None:
+        self.schedulers = _all_of(schedulers, check_optimizer(optimizer))
+        self.optimizer, self.milestones = optimizer, list_of(milestones)
+        for milestone in self.milestones:
+            check_whole("a milestone", milestone, 1)
+        changes = len(self.schedulers) - 1
+        if len(self.milestones) != changes or sorted(set(self.milestones)) != self.milestones:
+            raise ArgumentError(f"{changes + 1} schedules change at {changes} milestones, each later", repr(milestones))
+        for group in optimizer.param_groups:
+            group["lr"] = group["initial_lr"]
+        self.begin()
+        if last_epoch >= 0:
+            self.step(last_epoch + 1)
+
+    def begin(self) -> None:
+        """Epoch 0 of the first schedule, as if the others had not begun."""
+        self.last_epoch = 0
+        self.schedulers[0].begin()
+
+    def step(self, epoch: float | None = None) -> None:
+        """An epoch is over: the schedule whose time it is sets the rates of the next one."""
+        if epoch is not None:
+            self._jump(epoch)
+            return
+        self.last_epoch += 1
+        turn = bisect_right(self.milestones, self.last_epoch)
+        begins = turn > 0 and self.milestones[turn - 1] == self.last_epoch
+        self.schedulers[turn].step(*([0] if begins else []))
+
+    def _jump(self, epoch: float) -> None:
+        self.last_epoch = epoch
+        turn = bisect_right(self.milestones, epoch)
+        self.schedulers[turn].step(epoch - (self.milestones[turn - 1] if turn else 0))
+
+    def state_dict(self) -> dict[str, Any]:
+        """The numbers of this schedule, and those of its parts."""
+        return _saved(self)
+
+    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
+        """Go on where the schedule that wrote `saved` stopped."""
+        _load(self, saved)
+
+
+class ChainedScheduler(Schedule):
+    """Several schedules at once: each of them steps, one after another, from the rate that the one before left.
+
+    Args:
+        schedulers: schedules of one optimizer.
+        optimizer: whose learning rates are set; None takes that of the first.
+
+    Example:
+        >>> optimizer = jt.optim.SGD([jt.ones(1)], lr=1.0)
+        >>> from jt_edu.optim import ConstantLR, ExponentialLR
+        >>> parts = [ConstantLR(optimizer, factor=0.5, total_iters=2), ExponentialLR(optimizer, gamma=0.5)]
+        >>> schedule = ChainedScheduler(parts)
+        >>> for epoch in range(2): schedule.step()
+        >>> optimizer.lr
+        0.25
+    """
+
+    def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
+        self.schedulers = _all_of(schedulers, optimizer)
+        self.optimizer, self.last_epoch = self.schedulers[0].optimizer, 0
+
+    def begin(self) -> None:
+        """Epoch 0 for all of them."""
+        self.last_epoch = 0
+        for schedule in self.schedulers:
+            schedule.begin()
+
+    def step(self, epoch: float | None = None) -> None:
+        """An epoch is over for all of them."""
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        for schedule in self.schedulers:
+            schedule.step(epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The numbers of this schedule, and those of its parts."""
+        return _saved(self)
+
+    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
+        """Go on where the schedule that wrote `saved` stopped."""
+        _load(self, saved)
+
+
+def _all_of(schedulers: Any, optimizer: Optimizer | None) -> list[Schedule]:
+    """Schedules of one optimizer; None takes that of the first."""
+    listed = list(schedulers) if isinstance(schedulers, (list, tuple)) else []
+    if not listed:
+        raise ArgumentError("this is made of schedules", repr(schedulers), "[LinearLR(optimizer)]")
+    for schedule in listed:
+        if not isinstance(schedule, Schedule):
+            raise ArgumentError("its parts are schedules that need nothing but epochs", type(schedule).__name__)
+        if schedule.optimizer is not (optimizer or listed[0].optimizer):
+            raise ArgumentError("all schedules set the rates of one optimizer", f"{type(schedule).__name__} of another")
+    return listed
+
+
+def _saved(schedule: Any) -> dict[str, Any]:
+    saved = Schedule.state_dict(schedule)
+    return {**saved, "schedulers": [part.state_dict() for part in schedule.schedulers]}
+
+
+def _load(schedule: Any, saved: Mapping[str, Any]) -> None:
+    check_saved(schedule, saved)
+    if len(saved["schedulers"]) != len(schedule.schedulers):
+        raise ArgumentError(f"there are {len(schedule.schedulers)} schedules", f"states of {len(saved['schedulers'])}")
+    for part, state in zip(schedule.schedulers, saved["schedulers"], strict=True):
+        part.load_state_dict(state)
+    vars(schedule).update({name: value for name, value in saved.items() if name != "schedulers"})

@@ -1,0 +1,242 @@
+"""Schedules that go up and down between two rates, with the momentum going the other way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from jt_edu.errors import ArgumentError, RangeError
+from jt_edu.optim.base import Optimizer
+from jt_edu.optim.lr_scheduler.schedule import Schedule, check_optimizer, per_group
+from jt_edu.optim.params import check_flag, check_number, check_whole
+
+
+class Cycling(Schedule):
+    """A schedule with a momentum for every epoch as well; a subclass writes `rates` and `momenta`.
+
+    Example:
+        >>> class Swing(Cycling):
+        ...     cycle_momentum = True
+        ...     def rates(self):
+        ...         return [0.1 + 0.1 * (self.last_epoch % 2)]
+        ...     def momenta(self):
+        ...         return [0.9 - 0.4 * (self.last_epoch % 2)]
+        >>> optimizer = jt.optim.SGD([jt.ones(1)], lr=0.1, momentum=0.9)
+        >>> Swing(optimizer).step()
+        >>> optimizer.lr, optimizer.param_groups[0]["momentum"]
+        (0.2, 0.5)
+    """
+
+    cycle_momentum = False
+
+    def momenta(self) -> list[float]:
+        """The momentum of each group in this epoch."""
+        raise ArgumentError(f"{type(self).__name__} must say what the momentum is", "no momenta method")
+
+    def step(self, epoch: float | None = None) -> None:
+        """A batch is over: set rates and momenta of the next one."""
+        super().step(epoch)
+        if self.cycle_momentum:
+            for group, momentum in zip(self.optimizer.param_groups, self.momenta(), strict=False):
+                if "betas" in group:
+                    group["betas"] = (momentum, *group["betas"][1:])
+                else:
+                    group["momentum"] = momentum
+
+
+class OneCycleLR(Cycling):
+    """Up from max_lr / div_factor to max_lr, and down to far below it, once in a whole training.
+
+    The momentum goes from max_momentum down to base_momentum, and up again (`betas[0]`, for rules with betas).
+
+    Args:
+        optimizer: whose rates it sets.
+        max_lr: the highest rate; one for all groups, or one for each.
+        total_steps: how many steps there are; or instead of it:
+        epochs, steps_per_epoch: whose product that is.
+        pct_start: the part of the steps that goes up.
+        anneal_strategy: "cos" or "linear".
+        cycle_momentum: whether the momentum is set.
+        base_momentum, max_momentum: the lowest and the highest.
+        div_factor: max_lr / first rate.
+        final_div_factor: first rate / last rate.
+        three_phase: down to the first rate, in as many steps as up, before it goes further down.
+        last_epoch: as for every schedule.
+
+    Raises:
+        RangeError: more steps are taken than there are.
+
+    Source: Smith and Topin 2017 (arXiv:1708.07120).
+
+    Example:
+        >>> optimizer = jt.optim.SGD([jt.ones(1)], momentum=0.9)
+        >>> schedule = OneCycleLR(optimizer, max_lr=1.0, total_steps=5, pct_start=0.6, anneal_strategy="linear")
+        >>> for step in range(4): schedule.step()
+        >>> schedule.get_last_lr(), optimizer.param_groups[0]["momentum"]
+        ([4e-06], 0.95)
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, max_lr: Any, total_steps: int | None = None, epochs: int | None = None,
+        steps_per_epoch: int | None = None, pct_start: float = 0.3, anneal_strategy: str = "cos",
+        cycle_momentum: bool = True, base_momentum: Any = 0.85, max_momentum: Any = 0.95, div_factor: float = 25.0,
+        final_div_factor: float = 1e4, three_phase: bool = False, last_epoch: int = -1,
+    ) -> None:  # fmt: skip
+        groups = len(check_optimizer(optimizer).param_groups)
+        if anneal_strategy not in ("cos", "linear"):
+            raise ArgumentError("anneal_strategy is 'cos' or 'linear'", repr(anneal_strategy))
+        check_number("pct_start", pct_start, 0.0, 1.0)
+        check_number("div_factor", div_factor, 1e-300, math.inf)
+        check_number("final_div_factor", final_div_factor, 1e-300, math.inf)
+        check_flag("three_phase", three_phase)
+        self.total_steps = _total(total_steps, epochs, steps_per_epoch)
+        self.anneal_strategy, self.cycle_momentum = anneal_strategy, cycle_momentum
+        self.max_lrs = _numbers("max_lr", max_lr, groups)
+        self.momentum_range = _momenta(optimizer, cycle_momentum, base_momentum, max_momentum)
+        first, last = 1 / div_factor, 1 / div_factor / final_div_factor
+        self.corners = _corners(self.total_steps, pct_start, first, last, three_phase)
+        if last_epoch < 0:
+            for group, most in zip(optimizer.param_groups, self.max_lrs, strict=True):
+                group["initial_lr"] = most * first
+        super().__init__(optimizer, last_epoch)
+
+    def rates(self) -> list[float]:
+        """The highest rate, times what this step has of it."""
+        if self.last_epoch > self.total_steps:
+            raise RangeError(f"OneCycleLR was made for {self.total_steps} steps", f"step {self.last_epoch:g}")
+        return [most * self._between(1) for most in self.max_lrs]
+
+    def momenta(self) -> list[float]:
+        """The highest momentum where the rate is low."""
+        return [high - (high - low) * self._between(2) for low, high in self.momentum_range]
+
+    def _between(self, what: int) -> float:
+        """What a phase is at now, on the way from its first corner to its second."""
+        right = next((k for k, c in enumerate(self.corners) if k and self.last_epoch <= c[0]), len(self.corners) - 1)
+        a, b = self.corners[right - 1], self.corners[right]
+        way = min(1.0, (self.last_epoch - a[0]) / (b[0] - a[0])) if b[0] != a[0] else 1.0
+        if self.anneal_strategy == "linear":
+            return a[what] * (1 - way) + b[what] * way
+        return b[what] + (a[what] - b[what]) * (1 + math.cos(math.pi * way)) / 2
+
+
+def _corners(steps: int, part: float, first: float, last: float, three: bool) -> list[tuple[float, float, float]]:
+    """(step, part of the highest rate, 1 where the momentum is lowest) where phases meet."""
+    start, top, end = (0.0, first, 0.0), (part * steps - 1, 1.0, 1.0), (steps - 1.0, last, 0.0)
+    return [start, top, (2 * part * steps - 2, first, 0.0), end] if three else [start, top, end]
+
+
+def _total(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
+    if total_steps is None and (epochs is None or steps_per_epoch is None):
+        raise ArgumentError(
+            "OneCycleLR needs total_steps, or epochs and steps_per_epoch",
+            f"epochs={epochs}, steps_per_epoch={steps_per_epoch}", "total_steps=1000",
+        )  # fmt: skip
+    given = (
+        {"total_steps": total_steps}
+        if total_steps is not None
+        else {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
+    )
+    for name, value in given.items():
+        check_whole(name, value, 1)
+    return math.prod(given.values())
+
+
+def _numbers(name: str, value: Any, groups: int) -> list[float]:
+    listed = per_group(name, value, groups)
+    for number in listed:
+        check_number(name, number, 0.0, math.inf)
+    return listed
+
+
+def _momenta(optimizer: Optimizer, cycled: Any, base: Any, most: Any) -> list[tuple[float, float]]:
+    """(lowest, highest) momentum of each group, if the momentum is cycled."""
+    check_flag("cycle_momentum", cycled)
+    if not cycled:
+        return []
+    if not {"momentum", "betas"} & set(optimizer.defaults):
+        raise ArgumentError(
+            "cycle_momentum needs an optimizer with momentum or betas", type(optimizer).__name__, "cycle_momentum=False"
+        )
+    low, high = (per_group("momentum", given, len(optimizer.param_groups)) for given in (base, most))
+    for number in (*low, *high):
+        check_number("momentum", number, 0.0, 1.0)
+    return list(zip(low, high, strict=True))
+
+
+class CyclicLR(Cycling):
+    """Up from base_lr to max_lr along a line and down again, over and over.
+
+    The momentum goes from max_momentum down to base_momentum, and up again (`betas[0]`, for rules with betas).
+
+    Args:
+        optimizer: whose rates it sets.
+        base_lr, max_lr: lowest and highest rate; one for all groups, or one for each.
+        step_size_up, step_size_down: how many steps it goes up, and down (None: as many).
+        mode: "triangular"; "triangular2", where each cycle is half as high as the last; "exp_range", where the height
+            is multiplied by gamma in each step.
+        gamma: for "exp_range".
+        scale_fn: a function that says how high it goes, in place of `mode`.
+        scale_mode: what scale_fn is given: the number of the "cycle", from 1, or of "iterations", from 0.
+        cycle_momentum: whether the momentum is set.
+        base_momentum, max_momentum: the lowest and the highest.
+        last_epoch: as for every schedule.
+
+    Source: Smith 2015 (arXiv:1506.01186).
+
+    Example:
+        >>> optimizer = jt.optim.SGD([jt.ones(1)], momentum=0.9)
+        >>> schedule = CyclicLR(optimizer, 0.0, 1.0, step_size_up=2)
+        >>> schedule.step()
+        >>> schedule.get_last_lr(), round(optimizer.param_groups[0]["momentum"], 2)
+        ([0.5], 0.85)
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, base_lr: Any, max_lr: Any, step_size_up: float = 2000,
+        step_size_down: float | None = None, mode: str = "triangular", gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None, scale_mode: str = "cycle", cycle_momentum: bool = True,
+        base_momentum: Any = 0.8, max_momentum: Any = 0.9, last_epoch: int = -1,
+    ) -> None:  # fmt: skip
+        groups = len(check_optimizer(optimizer).param_groups)
+        self.step_size_down = step_size_up if step_size_down is None else step_size_down
+        self.step_size_up, self.cycle_momentum = step_size_up, cycle_momentum
+        for name in ("step_size_up", "step_size_down"):
+            check_whole(name, getattr(self, name), 1)
+        check_number("gamma", gamma, 0.0, math.inf)
+        self.by_cycle, self.scale_fn = _scale(mode, gamma, scale_fn, scale_mode)
+        self.low_lrs, self.max_lrs = _numbers("base_lr", base_lr, groups), _numbers("max_lr", max_lr, groups)
+        self.momentum_range = _momenta(optimizer, cycle_momentum, base_momentum, max_momentum)
+        super().__init__(optimizer, last_epoch)
+
+    def rates(self) -> list[float]:
+        """As high above the lowest rate as this step is."""
+        return [low + (high - low) * self._height() for low, high in zip(self.low_lrs, self.max_lrs, strict=True)]
+
+    def momenta(self) -> list[float]:
+        """As far below the highest momentum."""
+        return [high - (high - low) * self._height() for low, high in self.momentum_range]
+
+    def _height(self) -> float:
+        """0 at the bottom of a cycle, 1 (times its scale) at the top."""
+        cycle, step = divmod(self.last_epoch, self.step_size_up + self.step_size_down)
+        up = step <= self.step_size_up
+        height = step / self.step_size_up if up else 1 - (step - self.step_size_up) / self.step_size_down
+        return height * self.scale_fn(cycle + 1 if self.by_cycle else self.last_epoch)
+
+
+def _scale(mode: Any, gamma: float, own: Any, scale_mode: Any) -> tuple[bool, Callable[[float], float]]:
+    """Whether heights go by cycles, and the function that gives them."""
+    if own is not None:
+        if not callable(own) or scale_mode not in ("cycle", "iterations"):
+            raise ArgumentError("scale_fn is a function of the 'cycle' or of 'iterations'", f"{own!r}, {scale_mode!r}")
+        return scale_mode == "cycle", own
+    modes: dict[Any, tuple[bool, Callable[[float], float]]] = {
+        "triangular": (True, lambda cycle: 1.0),
+        "triangular2": (True, lambda cycle: 0.5 ** (cycle - 1)),
+        "exp_range": (False, lambda step: gamma**step),
+    }
+    if mode not in modes:
+        raise ArgumentError(f"mode is one of {', '.join(map(repr, modes))}", repr(mode))
+    return modes[mode]

@@ -1,0 +1,100 @@
+"""A schedule that waits until the loss stops falling."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from jt_edu.errors import ArgumentError
+from jt_edu.optim.base import Optimizer
+from jt_edu.optim.lr_scheduler.schedule import Schedule, check_optimizer, check_saved, per_group
+from jt_edu.optim.params import check_number, check_whole
+
+
+class ReduceLROnPlateau:
+    """lr = max(lr * factor, min_lr) when a metric has not improved for more than `patience` epochs.
+
+    Better is, for mode "min": metric < best * (1 - threshold) with threshold_mode "rel", < best - threshold with "abs";
+    for mode "max": > best * (1 + threshold), > best + threshold.
+
+    Args:
+        optimizer: whose learning rates it sets.
+        mode: "min" for a loss, "max" for an accuracy.
+        factor: what the rate is multiplied by, below 1.
+        patience: how many epochs without improvement are borne.
+        threshold, threshold_mode: what counts as better.
+        cooldown: how many epochs after a reduction are not counted.
+        min_lr: no rate falls below it; one number, or one for each group.
+        eps: a smaller change of the rate is not made.
+
+    Example:
+        >>> optimizer = jt.optim.SGD([jt.ones(1)], lr=0.5)
+        >>> schedule = ReduceLROnPlateau(optimizer, patience=1, factor=0.5)
+        >>> for loss in [3.0, 3.0, 3.0]: schedule.step(loss)
+        >>> optimizer.lr
+        0.25
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10, threshold: float = 1e-4,
+        threshold_mode: str = "rel", cooldown: int = 0, min_lr: Any = 0.0, eps: float = 1e-8,
+    ) -> None:  # fmt: skip
+        groups = len(check_optimizer(optimizer).param_groups)
+        if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
+            found = f"{mode!r} and {threshold_mode!r}"
+            raise ArgumentError("mode is 'min' or 'max', threshold_mode 'rel' or 'abs'", found)
+        check_number("factor", factor, 0.0, 1.0)
+        if factor == 1:
+            raise ArgumentError("factor makes the rate smaller: it is below 1", repr(factor))
+        check_whole("patience", patience, 0)
+        check_whole("cooldown", cooldown, 0)
+        self.min_lrs = per_group("min_lr", min_lr, groups)
+        for name, value in [("threshold", threshold), ("eps", eps), *(("min_lr", least) for least in self.min_lrs)]:
+            check_number(name, value, 0.0, math.inf)
+        self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
+        self.threshold, self.threshold_mode, self.cooldown, self.eps = threshold, threshold_mode, cooldown, eps
+        self.best = math.inf if mode == "min" else -math.inf
+        self.num_bad_epochs = self.cooldown_counter = 0
+        self.last_epoch = 0
+
+    def step(self, metrics: Any) -> None:
+        """An epoch is over, with this loss or accuracy (a number, or a Var of one)."""
+        metric = _number(metrics)
+        self.last_epoch += 1
+        if self.is_better(metric):
+            self.best, self.num_bad_epochs = metric, 0
+        else:
+            self.num_bad_epochs += 1
+        if self.cooldown_counter > 0:
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown_counter - 1, 0
+        if self.num_bad_epochs > self.patience:
+            self._reduce()
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+
+    def is_better(self, metric: float) -> bool:
+        """Whether a metric counts as an improvement."""
+        margin = self.threshold if self.mode == "max" else -self.threshold
+        bound = self.best * (1 + margin) if self.threshold_mode == "rel" else self.best + margin
+        return metric > bound if self.mode == "max" else metric < bound
+
+    def _reduce(self) -> None:
+        for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+            rate = max(group["lr"] * self.factor, least)
+            if group["lr"] - rate > self.eps:
+                group["lr"] = rate
+
+    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
+        """Go on where the schedule that wrote `saved` stopped."""
+        check_saved(self, saved)
+        vars(self).update(saved)
+
+    get_last_lr = Schedule.get_last_lr
+    state_dict = Schedule.state_dict
+
+
+def _number(metrics: Any) -> float:
+    try:
+        return float(metrics)
+    except (TypeError, ValueError):
+        raise ArgumentError("a plateau is seen in one number per epoch", repr(metrics), "loss.item()") from None

@@ -1,0 +1,161 @@
+"""Schedule: how the learning rate changes from epoch to epoch (or from batch to batch).
+
+    for epoch in range(90):
+        train(model, optimizer)
+        schedule.step()
+
+Schedule    states the rate of an epoch, so that going on from a saved state needs only the number of the epoch
+Scaled      states by how much the rate differs from where it began, so that others may change it too
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from jt_edu.errors import ArgumentError
+from jt_edu.optim.base import Optimizer
+from jt_edu.optim.params import check_number
+
+
+class Schedule:
+    """Sets lr = rate(base rate, epoch) of every group; a subclass writes `rate`.
+
+    Args:
+        optimizer: whose learning rates it sets. Its base rates are those that the first schedule found.
+        last_epoch: the number of the last epoch that is over, -1 to start; from 0 on, the base rates are `initial_lr`
+            of the groups, where there is one.
+
+    Example:
+        >>> class Halve(Schedule):
+        ...     def rate(self, base, epoch):
+        ...         return base / 2**epoch
+        >>> optimizer = jt.optim.SGD([jt.ones(1)], lr=0.8)
+        >>> schedule = Halve(optimizer)
+        >>> schedule.step()
+        >>> optimizer.lr
+        0.4
+    """
+
+    last_epoch: float
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
+        self.optimizer = check_optimizer(optimizer)
+        if isinstance(last_epoch, bool) or not isinstance(last_epoch, int) or last_epoch < -1:
+            raise ArgumentError("last_epoch is the number of an epoch, or -1 to start", repr(last_epoch))
+        for group in optimizer.param_groups:
+            group.setdefault("initial_lr", group["lr"])
+        self.base_lrs = [float(group["initial_lr"]) for group in optimizer.param_groups]
+        self.last_epoch = last_epoch
+        self.step(None if last_epoch < 0 else last_epoch + 1)
+
+    def rate(self, base: float, epoch: float) -> float:
+        """The learning rate in an epoch, counted from 0."""
+        raise ArgumentError(f"{type(self).__name__} must say what the learning rate is", "no rate method")
+
+    def rates(self) -> list[float]:
+        """The learning rate of each group in this epoch."""
+        return [self.rate(base, self.last_epoch) for base in self.base_lrs]
+
+    def next_rates(self) -> list[float]:
+        """The same, if the epoch before was the last one."""
+        return self.rates()
+
+    def step(self, epoch: float | None = None) -> None:
+        """An epoch is over: set the learning rates of the next one, or of the one with this number."""
+        if epoch is not None:
+            check_number("epoch", epoch, 0, float("inf"))
+        self.last_epoch = int(self.last_epoch) + 1 if epoch is None else epoch
+        rates = self.next_rates() if epoch is None else self.rates()
+        for group, rate in zip(self.optimizer.param_groups, rates, strict=False):
+            group["lr"] = rate
+
+    def begin(self) -> None:
+        """Epoch 0."""
+        self.last_epoch = -1
+        self.step()
+
+    def get_last_lr(self) -> list[float]:
+        """The learning rate of each group, as it is now."""
+        return [float(group["lr"]) for group in self.optimizer.param_groups]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything needed to go on, as plain numbers; functions are code, and stay out."""
+        return {name: value for name, value in vars(self).items() if name != "optimizer" and not _is_code(value)}
+
+    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
+        """Go on where the schedule that wrote `saved` stopped; the rates themselves are a state of the optimizer."""
+        check_saved(self, saved)
+        vars(self).update(saved)
+
+
+class Scaled(Schedule):
+    """A schedule that multiplies: rate = floor + (base - floor) * share(epoch); a subclass writes `share`.
+
+    A step multiplies the rate as it is by share(epoch) / share(epoch - 1). What others did to it, another schedule or
+    the learner, stays.
+
+    Example:
+        >>> class Halve(Scaled):
+        ...     def share(self, epoch):
+        ...         return 0.5**epoch
+        >>> optimizer = jt.optim.SGD([jt.ones(1)], lr=0.8)
+        >>> schedule = Halve(optimizer)
+        >>> optimizer.lr = 0.2
+        >>> schedule.step()
+        >>> optimizer.lr
+        0.1
+    """
+
+    floor = 0.0
+
+    def share(self, epoch: float) -> float:
+        """What is left of the base rate, above the floor."""
+        raise ArgumentError(f"{type(self).__name__} must say what is left of the learning rate", "no share method")
+
+    def rate(self, base: float, epoch: float) -> float:
+        """The learning rate in an epoch, if nobody else changes it."""
+        return self.floor + (base - self.floor) * self.share(epoch)
+
+    def next_rates(self) -> list[float]:
+        """The rates as they are, changed as the share changes."""
+        now = self.share(self.last_epoch)
+        before = self.share(self.last_epoch - 1) if self.last_epoch > 0 else 1.0
+        rates = []
+        for group, base in zip(self.optimizer.param_groups, self.base_lrs, strict=False):
+            if now == before:
+                rates.append(group["lr"])
+            elif before == 0:
+                rates.append(group["lr"] + (base - self.floor) * now)
+            else:
+                rates.append(self.floor + (group["lr"] - self.floor) * (now / before))
+        return rates
+
+
+def check_optimizer(optimizer: Any) -> Optimizer:
+    """An optimizer, and nothing else."""
+    if not isinstance(optimizer, Optimizer):
+        raise ArgumentError("a schedule sets the learning rate of an optimizer", type(optimizer).__name__)
+    return optimizer
+
+
+def check_saved(schedule: Any, saved: Any) -> None:
+    """What a schedule of this class would save."""
+    name = type(schedule).__name__
+    if not isinstance(saved, Mapping):
+        raise ArgumentError(f"{name} goes on from what state_dict returned", type(saved).__name__)
+    wrong = sorted(set(saved) ^ set(schedule.state_dict()))
+    if wrong:
+        raise ArgumentError(f"{name} goes on from its own state", ", ".join(wrong))
+
+
+def per_group(name: str, value: Any, groups: int) -> list[Any]:
+    """One value for each group, from one for all or a list."""
+    listed = list(value) if isinstance(value, (list, tuple)) else [value] * groups
+    if len(listed) != groups:
+        raise ArgumentError(f"{name} is one for all, or one for each of {groups} groups", repr(value))
+    return listed
+
+
+def _is_code(value: Any) -> bool:
+    return callable(value) or (isinstance(value, list) and bool(value) and all(map(callable, value)))

@@ -1,0 +1,74 @@
+"""Rprop: only the sign of the gradient counts; every number of a parameter learns its own step length from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from jt_edu.errors import ArgumentError
+from jt_edu.ops.compare import maximum, minimum
+from jt_edu.ops.elementwise import where
+from jt_edu.optim.base import Optimizer
+from jt_edu.optim.factor import Factor, Group
+from jt_edu.optim.params import check_pair
+from jt_edu.var import Var
+
+
+class Rprop(Optimizer):
+    """Resilient backpropagation, for gradients of the whole data set.
+
+        same sign as before:  length = min(length * etas[1], step_sizes[1])
+        other sign:           length = max(length * etas[0], step_sizes[0]),  and g = 0: stay this time
+        p = p - sign(g) * length
+
+    Args:
+        params: Vars, or groups of them with settings of their own.
+        lr: the first length.
+        etas: what a length is multiplied by, after a turn and without one; the first below 1, the second above.
+        step_sizes: the shortest and the longest.
+        maximize: make the loss larger instead.
+
+    Source: Riedmiller and Braun 1993, "A direct adaptive method for faster backpropagation learning".
+
+    Example:
+        >>> w = jt.array([1.0])
+        >>> optimizer = Rprop([w], lr=0.5)
+        >>> for _ in range(2): optimizer.step((w * w).sum())
+        >>> w.numpy().round(4)
+        array([-0.1], dtype=float32)
+    """
+
+    states = ("before", "length")
+    replays = True
+
+    def __init__(
+        self, params: Iterable[Any], lr: float = 1e-2, *, etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50.0), maximize: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(params, lr=lr, etas=etas, step_sizes=step_sizes, maximize=maximize)
+
+    def check(self, group: Group) -> None:
+        """Lengths shrink and grow, between the shortest and the longest."""
+        super().check(group)
+        check_pair("etas", group["etas"], 0.0, math.inf, (0.5, 1.2))
+        check_pair("step_sizes", group["step_sizes"], 0.0, math.inf, (1e-6, 50.0))
+        if not 0 < group["etas"][0] < 1 < group["etas"][1]:
+            raise ArgumentError("etas are a number below 1 and one above", repr(group["etas"]), "(0.5, 1.2)")
+        if group["step_sizes"][0] > group["step_sizes"][1]:
+            raise ArgumentError("step_sizes are the shortest and the longest", repr(group["step_sizes"]))
+
+    def first(self, name: str, p: Var, group: Group) -> Any:
+        """Every length starts with the learning rate."""
+        return group["lr"] if name == "length" else 0.0
+
+    def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
+        """One step of the formula."""
+        agree = g * state["before"]
+        shrink, grow = factor(lambda now, t: now["etas"][0]), factor(lambda now, t: now["etas"][1])
+        low, high = factor(lambda now, t: now["step_sizes"][0]), factor(lambda now, t: now["step_sizes"][1])
+        length = state["length"]
+        length = where(agree > 0, length * grow, where(agree < 0, length * shrink, length))
+        length = minimum(maximum(length, low), high)
+        g = where(agree < 0, 0.0, g)
+        return p - g.sign() * length, {"before": g, "length": length}

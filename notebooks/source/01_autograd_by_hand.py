@@ -1,0 +1,395 @@
+# %% [markdown]
+# # 01 Autograd by hand
+#
+# A network learns by asking one question about each of its numbers: if this one grows a little, how much does the loss
+# grow? That is what a *gradient* answers. In this notebook you write a machine that answers it, in 30 lines of plain
+# Python, you make it wrong in the way in which most people make it wrong, and then you find its parts in the framework.
+#
+# **Predict**, **run**, **look**, as always. It takes an hour or a little more. In the exercises, replace each `None` by
+# your answer and run the cell again: it tells you whether you were right, and where you were not, what it asked.
+
+# %%
+import inspect
+import math
+import time
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import jt_edu as jt
+from jt_edu import autograd
+
+
+def tell(what, yours, right):
+    """Compare an answer of yours with the right one, in one line."""
+    if yours is None:
+        print(f"not done yet   {what}")
+    elif np.shape(yours) != np.shape(right):
+        print(f"another shape  {what}: yours is {np.shape(yours)}, expected is {np.shape(right)}")
+    elif np.allclose(yours, right, 1e-4, 1e-6):
+        print(f"right          {what}")
+    else:
+        print(f"not right      {what}: yours is {np.round(yours, 4)}, expected is {np.round(right, 4)}")
+
+
+# %% [markdown]
+# ## 1. A slope can be measured
+#
+# Move `x` by a hair to both sides, see how far `y` moves, and divide. That is a *central difference*, the judge in all
+# of this notebook. It needs no calculus, only two more runs for each number you ask about.
+#
+# **Predict.** What is the slope of `x * x` at 3, and of `exp(x)` at 0? And will the judge agree to the last digit?
+
+
+# %%
+def slope(function, x, step=1e-3):
+    """How much `function` grows there, for each unit that x grows."""
+    return (function(x + step) - function(x - step)) / (2 * step)
+
+
+for name, function, at in [("x * x", lambda x: x * x, 3.0), ("exp(x)", math.exp, 0.0), ("1 / x", lambda x: 1 / x, 2.0)]:
+    print(f"{name:<7} at {at}: {slope(function, at):.9f}")
+
+# %% [markdown]
+# **Look.** Nearly. A difference has an error that shrinks with the square of the step, until rounding takes over. So we
+# will compare with a tolerance, never for equality.
+#
+# Networks have millions of numbers, and two more runs for each of them is too much. But one walk back through what was
+# computed finds the gradients of *all* inputs: each operator knows how its own output moves with its own inputs, and
+# those small answers are multiplied along the way.
+#
+# ## 2. Your own machine
+#
+# A `Number` below remembers its value, what it was made from, and the *local slope* to each of those: for a product the
+# slope to `a` is `b`, and the other way round. `push` walks back and hands each input its share. It looks right.
+#
+# **Predict.** `y = b + b` with `b = a * 1`. What is the slope of `y` by `a`, and what will `push` say?
+
+
+# %%
+class Number:
+    """A value that knows where it came from."""
+
+    def __init__(self, value, came_from=()):
+        self.value, self.came_from, self.grad = value, came_from, 0.0
+
+    def __add__(self, other):
+        return Number(self.value + other.value, ((self, 1.0), (other, 1.0)))
+
+    def __mul__(self, other):
+        return Number(self.value * other.value, ((self, other.value), (other, self.value)))
+
+
+def push(node, dout=1.0, level=0, told=True):
+    """Walk back from `node`, which receives `dout`; and on, from each input."""
+    node.grad += dout
+    if told:
+        print("  " * level + f"value {node.value:g} receives {dout:g}, has {node.grad:g} now")
+    for before, local in node.came_from:
+        push(before, node.grad * local, level + 1, told)
+
+
+a = Number(5.0)
+b = a * Number(1.0)
+y = b + b
+push(y)
+print(f"\npush says {a.grad:g}; the judge says {slope(lambda v: v * 1 + v * 1, 5.0):.6f}")
+
+# %% [markdown]
+# **Look** at the lines: the wave passes through `b` twice, since `y` reads it twice. The first time it carries 1. The
+# second time `b` has 2, and hands on *all* of it, the first 1 for the second time. 1 + 2 = 3, where 2 is right.
+#
+# Where paths join, gradients **add**. But nobody may pass a sum on before it is complete. One could pass on `dout`
+# alone instead of `node.grad`: then the sums are right, and the walk takes every path on its own.
+#
+# **Predict.** `x = x + x`, 16 times in a row. How many numbers are there, and how many paths from the last to the
+# first?
+
+
+# %%
+def push_each_path(node, dout=1.0):
+    """As `push`, but each path carries only what it brought itself. Answers how many steps it took."""
+    node.grad += dout
+    return 1 + sum(push_each_path(before, dout * local) for before, local in node.came_from)
+
+
+for times in (4, 8, 12, 16):
+    first = x = Number(1.0)
+    for _ in range(times):
+        x = x + x
+    begin = time.perf_counter()
+    steps = push_each_path(x)
+    took = (time.perf_counter() - begin) * 1e3
+    print(f"{times + 1:>3} numbers: slope {first.grad:>7g}, {steps:>7,} steps, {took:8.2f} ms")
+
+# %% [markdown]
+# **Look.** Right, and hopeless: four more lines make it sixteen times longer. The way out is an **order**: visit each
+# number once, and only after everything that was made *from* it. The next part is yours.
+#
+# ## 3. Exercise: backward, in order
+#
+# Fill in `backward`. It gets all numbers behind `y` in the order in which they were made, so the *last* one is `y`
+# itself. (`made_before` uses a list of what waits and no recursion: a chain of 10,000 operators would be too deep for
+# Python.)
+#
+# <details><summary>A hint</summary> Walk through the list from its end. When a number's turn comes, its `grad` is
+# complete: hand `grad * local` to each number it came from. </details>
+# <details><summary>A second hint</summary> Two loops inside of each other: `for node in reversed(order)` and
+# `for before, local in node.came_from`. What does the inner one change? Set `y.grad` to 1 first. </details>
+
+
+# %%
+def made_before(y):
+    """Every number behind `y`, each after those it came from."""
+    order, seen, waiting = [], set(), [(y, False)]
+    while waiting:
+        node, done = waiting.pop()
+        if done:
+            order.append(node)
+        elif id(node) not in seen:
+            seen.add(id(node))
+            waiting.append((node, True))
+            waiting += [(before, False) for before, _ in node.came_from]
+    return order
+
+
+def backward(y, order):
+    """Give each number in `order` its gradient; that of y is 1."""
+
+
+a, b = Number(3.0), Number(-2.0)
+c = a * b
+y = c * c + a * c + c
+backward(y, made_before(y))
+tell("dy/da", a.grad if y.grad else None, slope(lambda v: (v * -2) ** 2 + v * (v * -2) + v * -2, 3.0))
+tell("dy/db", b.grad if y.grad else None, slope(lambda v: (3 * v) ** 2 + 3 * (3 * v) + 3 * v, -2.0))
+
+first = x = Number(1.0)
+for _ in range(1000):
+    x = x * Number(1.001) + first * Number(0.001)
+backward(x, made_before(x))
+tell("a thousand steps", first.grad if x.grad else None, slope(lambda v: v * (2 * 1.001**1000 - 1), 1.0))
+
+# %% [markdown]
+# ## 4. The same, in the framework
+#
+# The next cell prints the lines of `jt.grad` that do what you have just done. `order` is what you know; `grads` is a
+# table instead of an attribute. One thing is new: a gradient is not a number here, it is more **graph**.
+#
+# **Predict.** The cell ends with a picture of such a graph. `c` is used four times. How many gradients arrive at it,
+# and what stands where they meet? And which numbers will `da` and `db` be?
+
+# %%
+source = inspect.getsource(autograd.grad)
+print(source[source.index("    grads:") :])
+print(inspect.getsource(autograd._spread))
+
+a, b = jt.array(3.0), jt.array(-2.0)
+jt.sync([a, b])
+c = a * b
+y = c * c + a * c + c
+da, db = jt.grad(y, [a, b])
+picture = jt.graph(y, da, db)
+print("dy/da", da.item(), "  dy/db", db.item())
+picture
+
+# %% [markdown]
+# **Look** at the nodes with dashed outlines: wherever paths join there is an `add`. The numbers are those of your
+# machine.
+#
+# ## 5. Exercise: one rule for each operator
+#
+# A rule gets the output `out`, the gradient `dout` that arrives there, and the inputs; it answers with the gradient of
+# each input. Multiplication is done. The judge asks at places where the answers differ from each other, and `relu` at
+# a negative number too.
+#
+# <details><summary>A hint</summary> d(x/y)/dy is -x/y², and `out` is x/y already. The slope of `exp` is `out` itself.
+# `relu` lets `dout` through where x > 0; comparing arrays gives True and False, which count as 1 and 0. </details>
+
+
+# %%
+def mul_rule(out, dout, x, y):
+    return dout * y, dout * x
+
+
+def div_rule(out, dout, x, y):
+    return None, None
+
+
+def exp_rule(out, dout, x):
+    return (None,)
+
+
+def relu_rule(out, dout, x):
+    return (None,)
+
+
+def judge(name, function, rule, *inputs):
+    """Compare each answer of a rule with differences, where `dout` is 2, 3, 4, ..."""
+    out = function(*inputs)
+    dout = np.arange(2.0, 2 + out.size)
+    for k, answer in enumerate(rule(out, dout, *inputs)):
+        others = [(lambda v, k=k: function(*inputs[:k], v, *inputs[k + 1 :]))]
+        tell(f"{name}, input {k}", answer, dout * slope(others[0], inputs[k]))
+
+
+p, q = np.array([-1.5, 0.5, 2.0]), np.array([0.7, -1.2, 3.0])
+judge("mul", np.multiply, mul_rule, p, q)
+judge("div", np.divide, div_rule, p, q)
+judge("exp", np.exp, exp_rule, p)
+judge("relu", lambda x: np.maximum(x, 0), relu_rule, p)
+
+# %% [markdown]
+# ## 6. Exercise: a broadcast is undone by a sum
+#
+# `bias` of shape (3,) is added to `x` of shape (4, 3): each number of `bias` is *used four times*, so its gradient is a
+# sum of four. **Predict**: which shape has the gradient of `bias`, and of a `scale` of shape (4, 1)?
+#
+# Then write `unbroadcast`: it gets a gradient of the large shape, and sums it down to the small one. New axes stand on
+# the left; axes of length 1 were repeated.
+#
+# <details><summary>A hint</summary> First `dout.sum(0)` as long as there are more axes than wanted, then
+# `dout.sum(axis, keepdims=True)` for each axis whose wanted length is 1. </details>
+
+
+# %%
+def unbroadcast(dout, shape):
+    return None
+
+
+large = np.arange(24.0).reshape(2, 4, 3)
+for shape in [(3,), (4, 1), (1, 4, 1), (2, 4, 3), ()]:
+    small = jt.array(np.ones(shape))
+    wanted = jt.grad((small.broadcast_to(large.shape) * jt.array(large)).sum(), small).numpy()
+    tell(f"a gradient of shape (2, 4, 3) for an input of shape {shape}", unbroadcast(large, shape), wanted)
+
+# %% [markdown]
+# ## 7. Exercise: a checker is as good as its inputs
+#
+# Five rules follow, and four of them are wrong. `caught` compares each with differences at the places in `places`. With
+# `places = [1.0]` not one is caught.
+#
+# **Your turn**: find a list of at most four places that catches all four, without blaming the right one. Say for each
+# place what it is good for. (0 is no good place for most of them. Why?)
+
+# %%
+rules = {
+    "log": (math.log, lambda x: float(x == 1)),
+    "abs": (abs, lambda x: 1.0),
+    "x ** 3": (lambda x: x**3, lambda x: 3 * x),
+    "sqrt(x * x + 3)": (lambda x: math.sqrt(x * x + 3), lambda x: 0.5),
+    "tanh": (math.tanh, lambda x: 1 - math.tanh(x) ** 2),
+}
+
+
+def caught(places):
+    """The rules that some place shows to be wrong."""
+    found = []
+    for name, (function, rule) in rules.items():
+        usable = [x for x in places if x > 0.01 or name != "log"]
+        if any(abs(slope(function, x) - rule(x)) > 1e-3 for x in usable):
+            found.append(name)
+    return found
+
+
+places = [1.0]
+found = caught(places)
+print(f"{len(found)} of 4 are caught at {places}: {', '.join(found) or 'none'}")
+print("right" if len(found) == 4 and len(places) <= 4 and "tanh" not in found else "not done yet")
+
+# %% [markdown]
+# ## 8. A gradient has a gradient
+#
+# What `jt.grad` answers is graph, so it can be differentiated again. **Predict** the second derivative of x³ at 2, and
+# how the three curves lie to each other: where the first derivative is 0, what does the function do?
+
+# %%
+x = jt.array(np.linspace(-2, 2, 201))
+y = x**3 - 2 * x
+first = jt.grad(y.sum(), x)
+second = jt.grad(first.sum(), x)
+
+figure, axis = plt.subplots(figsize=(7, 3.2))
+for values, label, colour in [(y, "x³ - 2x", "#0072b2"), (first, "slope", "#d55e00"), (second, "its slope", "#009e73")]:
+    axis.plot(x.numpy(), values.numpy(), label=label, color=colour)
+axis.axhline(0, color="#8a8f98", linewidth=0.6)
+axis.legend()
+plt.show()
+
+at_two = jt.array(2.0)
+curved = jt.grad(jt.grad(at_two**3, at_two), at_two)
+print(f"the second derivative of x³ at 2 is {curved.item():g}")
+
+# %% [markdown]
+# ## 9. Exercise: backwards through batch norm, name by name
+#
+# Batch norm takes each column of `x` to mean 0 and variance 1. Forward, every step has a name. Backward, each name gets
+# a gradient, from the last to the first, and the framework checks each on a line of its own: whether it is *exact*, to
+# the last bit, and else the greatest difference. Two are done. `dcentred` and `dx` have **two** readers each.
+#
+# <details><summary>A hint</summary> `centred` is read by `normal` and twice by `square`; `x` is read by `centred` and
+# by `mean`. `mean`, `variance` and `scale` have one number for each column: section 6 tells what that means on the way
+# back. </details>
+
+# %%
+random = np.random.default_rng(0)
+x = jt.array(random.normal(2, 3, (6, 4)))
+n = x.shape[0]
+mean = x.sum(0) / n
+centred = x - mean
+square = centred * centred
+variance = square.sum(0) / n
+scale = (variance + 1e-5) ** -0.5
+normal = centred * scale
+dnormal = jt.array(random.normal(size=(6, 4)))
+
+yours = {"normal": dnormal, "scale": (dnormal * centred).sum(0)}
+yours["variance"] = None
+yours["square"] = None
+yours["centred"] = None
+yours["mean"] = None
+yours["x"] = None
+
+named = {
+    "normal": normal,
+    "scale": scale,
+    "variance": variance,
+    "square": square,
+    "centred": centred,
+    "mean": mean,
+    "x": x,
+}
+for name, right in zip(named, jt.grad((normal * dnormal).sum(), list(named.values())), strict=True):
+    mine = yours[name]
+    if mine is None or mine.shape != right.shape:
+        print(f"d{name:<9} not done yet   shape {right.shape}" + ("" if mine is None else f", yours is {mine.shape}"))
+    else:
+        apart = abs(mine.numpy() - right.numpy()).max()
+        print(
+            f"d{name:<9} {'right' if apart < 1e-9 else 'not right'}   exact: {apart == 0!s:<5}  difference: {apart:.1e}"
+        )
+
+# %% [markdown]
+# ## 10. Break it
+#
+# Somebody wanted to watch the hidden values and wrote `hidden.numpy()` in the wrong place. **Predict** what happens,
+# then run. Repair the line marked with an arrow, so that a gradient arrives at `weight`.
+
+# %%
+weight = jt.array([[0.5, -1.0], [2.0, 0.1]])
+inputs = jt.array([[1.0, 2.0]])
+hidden = (inputs @ weight).relu()
+watched = jt.array(hidden.numpy())  # <--
+loss = (watched * watched).sum()
+
+try:
+    print("a gradient arrives:", jt.grad(loss, weight).tolist())
+except jt.GradientError as error:
+    print(f"{type(error).__name__}: {error}")
+
+# %% [markdown]
+# <details><summary>The answer</summary> `numpy()` leaves the graph: numbers have no history. Look at `hidden` without
+# putting the numbers back in: `watched = hidden`. </details>
+#
+# **Before you close this page**: why must a gradient wait before it is passed on? Which line of your `backward` makes
+# sure that it does?

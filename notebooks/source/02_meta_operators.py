@@ -1,0 +1,349 @@
+# %% [markdown]
+# # 02 Meta-operators: everything is made of three things
+#
+# How many operators does a deep-learning framework need? PyTorch has some two thousand, if every variant is counted. In
+# this notebook you build transposes, matrix products, convolutions and pooling from **three**, and get their gradients
+# for nothing.
+#
+# | | in words | as a loop |
+# |---|---|---|
+# | **Elementwise** | compute at each index | `out[i, j] = f(x[i, j], y[i, j])` |
+# | **Reindex** | read from another index | `out[i, j] = x[where(i, j)]` |
+# | **ReindexReduce** | accumulate into another index | `out[where(i, j)] += x[i, j]` |
+#
+# **Predict**, **run**, **look**. In the exercises, replace each `None` by your answer and run the cell again.
+
+# %%
+import time
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import jt_edu as jt
+from jt_edu.index import load
+
+jt.set_global_seed(0)
+
+
+def tell(what, yours, right):
+    """Compare an answer of yours with the right one, in one line."""
+    right = np.asarray(right)
+    if yours is None:
+        print(f"not done yet   {what}")
+        return
+    yours = np.asarray(yours)
+    if yours.shape != right.shape:
+        print(f"another shape  {what}: yours is {yours.shape}, expected is {right.shape}")
+    elif np.allclose(yours, right, 1e-4, 1e-5):
+        print(f"right          {what}")
+    else:
+        print(f"not right      {what}:\nyours is\n{yours.round(3)}\nexpected is\n{right.round(3)}")
+
+
+# %% [markdown]
+# ## 1. Reindex: where does each cell read from?
+#
+# `x.reindex(shape, where)` makes a Var of that shape. `where` is asked once, with loop counters, and answers which
+# element of `x` belongs there: one index for each axis of `x`.
+#
+# **Predict** the shape and the first row of each of the three. What may `i + k` do, that no transpose can?
+
+# %%
+x = jt.array([[10, 11, 12, 13], [20, 21, 22, 23], [30, 31, 32, 33]])
+
+looks = {
+    "lambda i, j: (j, i)": x.reindex((4, 3), lambda i, j: (j, i)),
+    "lambda i, j: (i, 3 - j)": x.reindex((3, 4), lambda i, j: (i, 3 - j)),
+    "lambda i, k: (0, i + k)": x.reindex((2, 3), lambda i, k: (0, i + k)),
+}
+for text, y in looks.items():
+    print(f"{text}\n{y.numpy()}\n")
+
+with jt.trace() as t:
+    (x.reindex((4, 3), lambda i, j: (j, i)) * 2).sync()
+print(t.kernels[0].source)
+
+# %% [markdown]
+# **Look** at the kernel. Nothing was moved: the index stands where the element is read. `i` and `j` were not numbers
+# when your lambda was called. They are small values that remember arithmetic, so `3 - j` becomes a piece of the loop.
+#
+# A picture says more. Below, the cells of the input have colours, and each cell of the output has the colour of the
+# cell it reads from. White: outside of the input, where a Reindex reads `fill`, 0 if you do not say otherwise.
+
+
+# %%
+def show(shape, *views):
+    """Pictures of views: (title, shape of the output, where)."""
+    numbers = jt.arange(int(np.prod(shape))).reshape(shape)
+    pictures = [("input", numbers.numpy())]
+    pictures += [(title, numbers.reindex(size, where, fill=-1).numpy()) for title, size, where in views]
+    figure, axes = plt.subplots(1, len(pictures), figsize=(3 * len(pictures), 2.6))
+    for axis, (title, cells) in zip(axes, pictures, strict=True):
+        axis.imshow(np.ma.masked_less(cells, 0), cmap="viridis", vmin=0, vmax=numbers.size - 1)
+        for (row, column), number in np.ndenumerate(cells):
+            light = number < numbers.size / 2
+            axis.text(column, row, number if number >= 0 else "", ha="center", va="center", color="w" if light else "k")
+        axis.set(title=title, xticks=[], yticks=[])
+    figure.tight_layout()
+    plt.show()
+
+
+show(
+    (3, 4),
+    ("(j, i)", (4, 3), lambda i, j: (j, i)),
+    ("(i // 2, j // 2)", (6, 8), lambda i, j: (i // 2, j // 2)),
+    ("(i, j - 1)", (3, 6), lambda i, j: (i, j - 1)),
+    ("(i + k, 0): windows", (2, 2), lambda i, k: (i + k, 0)),
+)
+
+# %% [markdown]
+# ## 2. Exercise: views
+#
+# Write each as one `reindex`. (The second reads an image upside down, the last one draws every row twice as wide.)
+#
+# <details><summary>A hint</summary> Ask for one cell: which element of `x` stands at row 0, column 0 of the result?
+# Then for its right neighbour. The diagonal has one counter only: `lambda i: (?, ?)`. </details>
+
+# %%
+x = jt.array(np.arange(20).reshape(4, 5))
+transposed = None
+upside_down = None
+every_second_column = None  # 0, 2 and 4
+diagonal = None  # shape (4,)
+padded = None  # one row and one column of 0 on every side: shape (6, 7)
+twice_as_wide = None  # 0 0 1 1 2 2 ...
+
+a = np.arange(20).reshape(4, 5)
+tell("transposed", transposed, a.T)
+tell("upside_down", upside_down, a[::-1])
+tell("every_second_column", every_second_column, a[:, ::2])
+tell("diagonal", diagonal, np.diagonal(a))
+tell("padded", padded, np.pad(a, 1))
+tell("twice_as_wide", twice_as_wide, a.repeat(2, axis=1))
+
+# %% [markdown]
+# ## 3. ReindexReduce: where does each cell go?
+#
+# The other way round: `x.reindex_reduce("add", shape, where)` walks through `x`, and `where` says into which cell of
+# the result each element is added. "maximum", "minimum" and "multiply" put together in other ways.
+#
+# **Predict** all four results for `x = [[1, 2, 3], [4, 5, 6]]`. Which element of the last one is 0, and why?
+
+# %%
+x = jt.array([[1, 2, 3], [4, 5, 6]])
+print("rows summed     ", x.reindex_reduce("add", (2,), lambda i, j: (i,)).numpy())
+print("columns: maximum", x.reindex_reduce("maximum", (3,), lambda i, j: (j,)).numpy())
+print("all multiplied  ", x.reindex_reduce("multiply", (), lambda i, j: ()).numpy())
+print("anti-diagonals  ", x.reindex_reduce("add", (5,), lambda i, j: (i + j,)).numpy())
+
+# %% [markdown]
+# ## 4. Exercise: a matrix product
+#
+# `c[i, j] = sum over k of a[i, k] * b[k, j]`. Say it with three operators: read `a` as if it had the shape (i, k, j),
+# read `b` so, multiply, and add up along k. Use nothing but `reindex`, `*` and `reindex_reduce`.
+#
+# <details><summary>A hint</summary> `a.reindex((n, m, p), lambda i, k, j: (i, k))` repeats each element of `a` p
+# times. </details>
+# <details><summary>Nearly all of it</summary> `(A * B).reindex_reduce("add", (n, p), lambda i, k, j: ?)`. </details>
+
+
+# %%
+def my_matmul(a, b):
+    """(n, m) times (m, p)."""
+    return None
+
+
+a, b = jt.rand(4, 3), jt.rand(3, 5)
+tell("my_matmul", my_matmul(a, b), a.numpy() @ b.numpy())
+
+
+def spelled_out(a, b):
+    """The same, as the framework writes it."""
+    (n, m), p = a.shape, b.shape[1]
+    product = a.broadcast((n, m, p), [2]) * b.broadcast((n, m, p), [0])
+    return product.sum(1)
+
+
+# %% [markdown]
+# That must be slow, and full of memory: `a * b` above has n · m · p numbers. **Predict**: for matrices of 500 by 500,
+# how many bytes of memory does it take, and how many times slower than `a @ b` is it?
+
+# %%
+a, b = jt.rand(500, 500), jt.rand(500, 500)
+jt.sync([a, b])
+for name, product in {"spelled out": spelled_out, "a @ b": lambda a, b: a @ b}.items():
+    product(a, b).sync()  # compiled now, if it has to be
+    best = np.inf
+    for _ in range(5):
+        with jt.trace() as t:
+            begin = time.perf_counter()
+            product(a, b).sync()
+            best = min(best, time.perf_counter() - begin)
+    calls = ", ".join(c for k in t.kernels for c in k.calls) or "a loop of ours"
+    print(f"{name:<12} {t.peak / 1e6:6.1f} MB at most   {best * 1e3:7.2f} ms   {len(t.kernels)} kernel: {calls}")
+print(f"{'the product':<12} {500**3 * 4 / 1e6:6.1f} MB it would take to store a * b")
+
+# %% [markdown]
+# **Look.** Neither: the framework saw a sum over a product of two reads, knew it for a matrix product by its *indices*,
+# and gave it to BLAS. `a @ b` is written with the same three operators. Nothing in it says "matrix product".
+#
+# ## 5. Exercise: a convolution, and pooling
+#
+# A convolution slides a small window over an image: `out[y, x] = sum over i, j of image[y + i, x + j] * window[i, j]`.
+# With a stride s and a padding p it reads `image[y * s + i - p, x * s + j - p]`, and 0 outside of the image. Pooling
+# reads the same way, and takes the maximum.
+#
+# <details><summary>A hint</summary> Four counters: `lambda y, x, i, j: ...` over the shape (rows, columns, h, w). Then
+# `*` with the window, read as `(i, j)` in the same shape, and `reindex_reduce` into `(y, x)`. </details>
+# <details><summary>A second hint</summary> How many rows? `(H + 2 * p - h) // s + 1`. For the maximum, what lies
+# outside must never win: `fill=-np.inf`. </details>
+
+
+# %%
+def my_conv2d(image, window, stride=1, padding=0):
+    """An image (H, W) and a window (h, w)."""
+    return None
+
+
+def my_max_pool(image, size, stride, padding=0):
+    return None
+
+
+image, window = jt.randn(7, 8), jt.randn(3, 2)
+for stride, padding in [(1, 0), (2, 0), (1, 1), (3, 1)]:
+    right = jt.conv2d(image.reshape(1, 1, 7, 8), window.reshape(1, 1, 3, 2), stride=stride, padding=padding)[
+        0, 0
+    ].numpy()
+    tell(f"my_conv2d, stride {stride}, padding {padding}", my_conv2d(image, window, stride, padding), right)
+for size, stride, padding in [(2, 2, 0), (3, 1, 1)]:
+    right = jt.max_pool2d(image[None, None], size, stride, padding)[0, 0].numpy()
+    tell(f"my_max_pool, size {size}, stride {stride}", my_max_pool(image, size, stride, padding), right)
+
+# %% [markdown]
+# ## 6. Their gradients
+#
+# `y = x.reindex(shape, where)` reads `x[where(i)]` for `y[i]`. When `y[i]` grows by 1, what grows with it is read from
+# `x[where(i)]`. So the gradient that arrives at `y[i]` has to be *added* to `dx[where(i)]`, and that is the loop of a
+# **ReindexReduce with the same `where`**. And a sum hands its gradient to whatever went into it: that is a **Reindex**.
+# Each of the two is the other one's gradient, and so matmul, convolution and pooling need no rule of their own.
+#
+# **Predict.** A window slides over `x = [x0 ... x5]`: `y[i, k] = x[i + k]`, 4 windows of 3. How often is each `x` read?
+# That is the gradient of `y.sum()`.
+
+# ## 7. Exercise: write these gradients yourself
+#
+# The next cell first shows what `jt.grad` builds for the windows; "scatter" is a ReindexReduce. Then it is your turn:
+# `dout` arrives; use one `reindex_reduce` in the first two functions, and one `reindex` in the third.
+#
+# <details><summary>A hint</summary> The lambda is, word for word, that of the function. </details>
+
+
+# %%
+def windows(x):
+    return x.reindex((4, 3), lambda i, k: (i + k,))
+
+
+x = jt.rand(6)
+with jt.trace() as t:
+    dx = jt.grad(windows(x).sum(), x)
+print("built:", [(node.op, node.kind) for node in t.built if node.kind.startswith("reindex")])
+print("how often each is read:", dx.numpy(), end="\n\n")
+
+
+def windows_gradient(dout):
+    """dout has shape (4, 3), the answer (6,)."""
+    return None
+
+
+def backwards_twice(x):
+    return x.reindex((2, 6), lambda r, i: (5 - i,))
+
+
+def backwards_twice_gradient(dout):
+    """dout has shape (2, 6), the answer (6,)."""
+    return None
+
+
+def pairs_summed(x):
+    return x.reindex_reduce("add", (3,), lambda i: (i // 2,))
+
+
+def pairs_summed_gradient(dout):
+    """dout has shape (3,), the answer (6,)."""
+    return None
+
+
+for function, gradient in [
+    (windows, windows_gradient),
+    (backwards_twice, backwards_twice_gradient),
+    (pairs_summed, pairs_summed_gradient),
+]:
+    out = function(x)
+    dout = jt.array(np.arange(1.0, out.size + 1, dtype=np.float32).reshape(out.shape))
+    tell(f"the gradient of {function.__name__}", gradient(dout), jt.grad((out * dout).sum(), x).numpy())
+
+# %% [markdown]
+# ## 8. Exercise: gather and scatter-add
+#
+# The index may also come from an array: `load(0, (i,))` in `where` is element i of the first of `extras`. A table of
+# word vectors reads like that; its gradient adds up like that.
+#
+# <details><summary>A hint</summary> `table.reindex((n, width), lambda i, j: (load(0, (i,)), j), extras=[words])`.
+# </details>
+
+
+# %%
+letters = jt.array([10, 11, 12, 13, 14])
+print("letters 4, 0 and 0:", letters.reindex((3,), lambda i: (load(0, (i,)),), extras=[jt.array([4, 0, 0])]).numpy())
+
+
+def gather_rows(table, words):
+    """Row words[i] of the table, for each i."""
+    return None
+
+
+def add_rows(rows, words, count):
+    """A table of `count` rows: row i is added to row words[i] of it."""
+    return None
+
+
+table, words = jt.rand(5, 2), jt.array([3, 0, 3, 3])
+tell("gather_rows", gather_rows(table, words), table.numpy()[words.numpy()])
+rows = jt.rand(4, 2)
+right = np.zeros((5, 2), np.float32)
+np.add.at(right, words.numpy(), rows.numpy())
+tell("add_rows", add_rows(rows, words, 5), right)
+tell("add_rows of the gradient", add_rows(rows, words, 5), jt.grad((table[words] * rows).sum(), table).numpy())
+
+# %% [markdown]
+# ## 9. All of it
+#
+# Which of the three is each function of the framework made of? Nobody wrote the table down: `jt.ops_table` runs the
+# example of each function and notes what is built. **Predict**: what will `softmax` need? And what will *not* be made
+# of the three?
+
+# %%
+print(jt.ops_table("matmul", "softmax", "conv2d", "max_pool2d", "cumsum", "sort", "where", "one_hot"))
+
+# %% [markdown]
+# **Look** at the column `Code`. A running sum needs the sum before it, a sort moves what it compares: both depend on
+# values or on an order that no `where` can say. These are kernels written by hand, with a gradient of their own beside
+# them. `jt.ops_table()` alone lists every function.
+#
+# ## 10. Break it
+#
+# Somebody wrote a blur: the mean of three neighbours. The picture below should be symmetric, and it is not. **Find**
+# the index that is wrong; there is one.
+
+# %%
+signal = jt.array([0.0, 0.0, 0.0, 6.0, 0.0, 0.0, 0.0])
+blurred = signal.reindex((7, 3), lambda i, k: (i + k,)).reindex_reduce("add", (7,), lambda i, k: (i,)) / 3
+print(blurred.numpy())
+print("right" if np.allclose(blurred.numpy(), [0, 0, 2, 2, 2, 0, 0]) else "not symmetric about the 6")
+
+# %% [markdown]
+# <details><summary>The answer</summary> Window i begins at i instead of i - 1: read `(i + k - 1,)`. What is read
+# outside of the signal is 0, so the borders become darker. How would you mend that? </details>
+#
+# **Before you close this page**, in one sentence each: what does a Reindex do that an Elementwise cannot? Why does the
+# gradient of a read have to *add*?

@@ -1,0 +1,232 @@
+"""Help for whoever looks around: names that are nearly right, and what each function is made of."""
+
+import ast
+import copy
+import doctest
+import inspect
+import pickle
+import subprocess
+import sys
+import time
+
+import pytest
+
+import jt_edu as jt
+from jt_edu.anatomy import OpsTable, Part, operators
+from jt_edu.names import nearest
+from tests.house.plan import ROOT
+from tests.house.tree import modules
+
+X = jt.array([1.0, 2.0])
+
+# functions that NumPy does on whole arrays, each with its reason
+HOST_CALLS: dict[str, str] = {}
+
+
+# ------------------------------------------------------------------------------------------------------------- names
+
+
+@pytest.mark.parametrize(
+    ("ask", "name", "hint"),
+    [
+        (lambda: jt.sofmax, "jt offers no sofmax", "jt.softmax"),
+        (lambda: jt.reshpae, "jt offers no reshpae", "jt.reshape"),
+        (lambda: jt.Linear, "jt offers no Linear", "jt.nn.Linear"),
+        (lambda: jt.adam, "jt offers no adam", "jt.optim.Adam"),
+        (lambda: jt.DataLoder, "jt offers no DataLoder", "jt.data.DataLoader"),
+        (lambda: X.smu(), "a Var offers no smu", "x.sum"),
+        (lambda: X.dtpye, "a Var offers no dtpye", "x.dtype"),
+        (lambda: X.linspace, "a Var offers no linspace", "jt.linspace"),
+        (lambda: jt.nn.Relu, "jt.nn offers no Relu", "jt.nn.ReLU"),
+        (lambda: jt.nn.batch_norm2d, "jt.nn offers no batch_norm2d", "jt.nn.BatchNorm2d"),
+        (lambda: jt.optim.Adm, "jt.optim offers no Adm", "jt.optim.Adam"),
+        (lambda: jt.data.Dataloader, "jt.data offers no Dataloader", "jt.data.DataLoader"),
+    ],
+    ids=lambda value: value.split()[-1] if isinstance(value, str) else "",
+)
+def test_a_name_that_is_not_there_brings_the_nearest_ones(ask, name, hint):
+    with pytest.raises(jt.UnknownNameError) as caught:
+        ask()
+
+    text = str(caught.value)
+    assert text.startswith(name)
+    assert hint in text.split("Try: ")[1].rstrip(".").split(" or ")
+    assert 1 <= len(text.split(" or ")) <= 3
+    assert isinstance(caught.value, AttributeError) and isinstance(caught.value, jt.JtError)
+
+
+def test_a_name_that_is_like_none_points_to_the_list():
+    with pytest.raises(AttributeError, match=r"jt offers no xyzzy. Try: dir\(jt\)"):
+        _ = jt.xyzzy
+    with pytest.raises(AttributeError, match=r"a Var offers no xyzzy. Try: dir\(x\)"):
+        _ = X.xyzzy
+
+
+def test_the_right_letters_in_another_order_come_first():
+    assert nearest("smu", {"x": ["mul", "cumsum", "sum"]})[0] == "x.sum"
+
+
+def test_asking_whether_a_name_is_there_still_works():
+    assert not hasattr(jt, "sofmax") and not hasattr(X, "smu") and not hasattr(jt.nn, "Relu")
+    assert getattr(X, "smu", 3) == 3
+    assert hasattr(jt, "softmax") and hasattr(X, "sum")
+
+
+def test_machines_that_look_around_are_not_disturbed():
+    for twin in (copy.copy(X), copy.deepcopy(X), pickle.loads(pickle.dumps(X))):  # noqa: S301 - our own bytes
+        assert twin.tolist() == [1, 2]
+    assert inspect.unwrap(jt.softmax) is not None
+    assert dict(inspect.getmembers(jt))["softmax"] is jt.softmax
+    assert doctest.DocTestFinder().find(jt, extraglobs={})
+    with pytest.raises(AttributeError) as caught:
+        X.__sofmax__()
+    assert str(caught.value) == "a Var offers no __sofmax__."
+
+
+def test_a_wrong_name_costs_less_than_twenty_milliseconds():
+    begin = time.thread_time()
+    for _ in range(5):
+        hasattr(jt, "sofmax")
+    assert (time.thread_time() - begin) / 5 < 0.02
+
+
+@pytest.mark.parametrize("door", [jt, jt.nn, jt.optim, jt.data], ids=lambda d: d.__name__)
+def test_dir_lists_public_names_and_nothing_else(door):
+    assert dir(door) == sorted(door.__all__)
+
+
+def test_a_part_that_nobody_asked_for_yet_can_still_be_imported():
+    code = "from jt_edu.backends import disk; from jt_edu import backends; import jt_edu.codegen.tree"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_python_does_not_guess_a_second_time():
+    for code, hint in (("jt.sofmax", "Try: jt.softmax"), ("jt.ones(3).sofmax()", "Try: x.softmax")):
+        command = [sys.executable, "-c", f"import jt_edu as jt\n{code}"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert hint in done.stderr
+        assert "Did you mean" not in done.stderr
+    with pytest.raises(AttributeError) as caught:
+        X.sofmax()
+    assert (caught.value.name, caught.value.obj) == ("sofmax", None), "it guesses from these two"
+
+
+# --------------------------------------------------------------------------------------------------------- ops_table
+
+
+@pytest.fixture(scope="module")
+def everything():
+    return jt.ops_table()
+
+
+def test_the_table_has_a_row_for_every_public_function_of_vars(everything):
+    names = {name for part in everything.parts for name in part.names}
+
+    assert names >= {"softmax", "conv2d", "sort", "where", "randn", "nn.functional.linear", "absolute", "abs"}
+    assert len(everything.parts) >= 300
+    assert all(part.called for part in everything.parts), [p.names for p in everything.parts if not p.called]
+
+
+def test_numpy_does_nothing_that_is_not_on_the_list(everything):
+    assert everything.using("hostcall") == sorted(HOST_CALLS)
+    assert all(HOST_CALLS.values())
+
+
+def test_no_file_makes_a_host_call_that_the_table_might_not_see():
+    places = [m.at(n) for m in modules(ROOT) for n in m.nodes(ast.Call) if _called(n) == "HostCall"]
+
+    assert len(places) == len(HOST_CALLS), places
+
+
+def _called(node):
+    return getattr(node.func, "id", getattr(node.func, "attr", ""))
+
+
+@pytest.mark.parametrize(
+    ("name", "made_of"),
+    [
+        ("transpose", {"reindex": ("permute",)}),
+        ("sum", {"reindex_reduce": ("sum",)}),
+        ("exp", {"elementwise": ("exp",)}),
+        ("cumsum", {"code": ("cumsum",)}),
+    ],
+)
+def test_what_a_function_is_made_of(name, made_of):
+    (part,) = jt.ops_table(name).parts
+
+    assert {k: v for k, v in part.made_of.items() if k in made_of} == made_of
+
+
+def test_a_matrix_product_is_the_three_and_nothing_else():
+    (part,) = jt.ops_table("matmul").parts
+
+    assert set(part.made_of) == {"elementwise", "reindex", "reindex_reduce"}
+    assert part.made_of["elementwise"] == ("multiply",)
+
+
+def test_what_is_written_around_a_call_is_not_counted():
+    def outer(x):
+        return jt.exp(x * 2) + 1
+
+    outer(X)
+    (part,) = jt.ops_table(jt.exp).parts
+    assert part.made_of == {"elementwise": ("exp",)}
+
+
+def test_a_function_that_copies_its_graph_is_seen_the_second_time_too():
+    first, second = (jt.ops_table("softmax").parts[0] for _ in range(2))
+
+    assert first == second and first.called and first.made_of["reindex_reduce"] == ("max", "sum")
+
+
+def test_the_table_leaves_flags_random_numbers_and_the_profiler_alone():
+    jt.set_global_seed(5)
+    wanted = jt.rand(3).tolist()
+    jt.set_global_seed(5)
+    seen = []
+    sys.setprofile(lambda *event: seen.append(event))
+    try:
+        jt.ops_table("set_global_seed", "randn")
+        assert sys.getprofile() is not None
+    finally:
+        sys.setprofile(None)
+
+    assert jt.rand(3).tolist() == wanted
+    assert jt.flags.backend == "numba"
+
+
+def test_the_examples_are_run_in_silence(capsys, monkeypatch):
+    shown = []
+    monkeypatch.setattr(sys, "displayhook", shown.append)
+
+    jt.ops_table("exp", "softmax")
+
+    assert shown == [] and capsys.readouterr().out == ""
+    sys.displayhook(3)
+    assert shown == [3]
+
+
+def test_a_name_that_is_no_function_is_refused():
+    with pytest.raises(jt.ArgumentError, match="'sofmax'"):
+        jt.ops_table("sofmax")
+    with pytest.raises(jt.ArgumentError, match="'loops'"):
+        jt.ops_table("exp").using("loops")
+
+
+def test_the_table_as_text_and_as_a_page():
+    table = OpsTable(
+        [Part(("f", "g"), {"code": ("a<b",)}, called=True), Part(("h",), {"code": ("c " * 40,)}, called=True)]
+    )
+
+    assert str(table).splitlines()[:2] == ["function   Code", "f, g       a<b"]
+    assert str(table).splitlines()[2].endswith("...")
+    assert "<th>Code</th>" in table._repr_html_() and "a&lt;b" in table._repr_html_()
+    assert table.summary.startswith("2 functions: 0 use Elementwise")
+    assert "2 use Code" in table.summary
+
+
+def test_every_operator_of_the_door_is_an_operator():
+    names = {n for names in operators().values() for n in names}
+
+    assert "grad" in names and "Linear" not in names and "flag_scope" not in names and "explain" not in names

@@ -1,0 +1,323 @@
+"""Steps that are replayed, compiled, or taken after loading a saved state are the same to the last bit."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+from jt_edu import optim
+from jt_edu.errors import ArgumentError, GradientError, ShapeError
+from jt_edu.optim.replay import Replays
+from tests.optim.rules import MAKERS, Problem
+
+
+@pytest.fixture(autouse=True)
+def _plain():
+    with jt.flag_scope(backend="python"):
+        yield
+
+
+def numbers(params, optimizer):
+    states = [{k: v.tolist() if isinstance(v, jt.Var) else v for k, v in s.items()} for s in optimizer.state]
+    return [p.tolist() for p in params], states
+
+
+def begin(name):
+    params = [jt.array(a.astype("float32")) for a in Problem().start]
+    return params, MAKERS[name](params)
+
+
+def go(params, optimizer, steps, rate=None):
+    for k in range(steps):
+        if rate is not None:
+            optimizer.lr = rate / (k + 1)
+        optimizer.step(Problem().loss(*params))
+    return numbers(params, optimizer)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_replayed_steps_are_those_that_are_built_anew(monkeypatch, name):
+    replayed = go(*begin(name), 7, rate=0.02)
+    monkeypatch.setattr(Replays, "run", lambda *_: None)
+
+    assert go(*begin(name), 7, rate=0.02) == replayed
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_python_of_a_rule_runs_once(monkeypatch, name):
+    params, optimizer = begin(name)
+    runs = []
+    rule = type(optimizer).rule
+    monkeypatch.setattr(type(optimizer), "rule", lambda *given: runs.append(1) or rule(*given))
+
+    go(params, optimizer, 4)
+
+    assert len(runs) == len(params)
+
+
+def test_rates_and_momenta_of_a_schedule_reach_steps_that_are_replayed(monkeypatch):
+    def told():
+        params, optimizer = begin("Adam {}")
+        schedule, places = optim.OneCycleLR(optimizer, 0.1, total_steps=8), []
+        for _ in range(7):
+            optimizer.step(Problem().loss(*params))
+            schedule.step()
+            places.append([p.tolist() for p in params])
+        return places
+
+    runs, rule = [], optim.Adam.rule
+    monkeypatch.setattr(optim.Adam, "rule", lambda *given: runs.append(1) or rule(*given))
+    replayed = told()
+    assert len(runs) == 2
+    monkeypatch.setattr(Replays, "run", lambda *_: None)
+
+    assert told() == replayed
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_going_on_from_a_saved_state_is_bit_by_bit_the_same(name):
+    params, optimizer = begin(name)
+    go(params, optimizer, 4)
+    saved, there = optimizer.state_dict(), [p.numpy().copy() for p in params]
+    straight = go(params, optimizer, 6)
+    _, again = begin(name)
+    fresh = [p for group in again.param_groups for p in group["params"]]
+    for p, a in zip(fresh, there, strict=True):
+        p.update(a)
+    again.lr = 99
+    again.load_state_dict(saved)
+
+    assert go(fresh, again, 6) == straight
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_compiled_step_takes_the_same_steps(name):
+    params, optimizer = begin(name)
+    step = jt.compile(lambda: optimizer.step(Problem().loss(*params)))
+    for _ in range(5):
+        step()
+
+    assert numbers(params, optimizer)[1][0]["step"] == 5
+    plain = go(*begin(name), 5)
+    for a, b in zip(params, plain[0], strict=True):
+        np.testing.assert_allclose(a.numpy(), b, rtol=2e-6)
+
+
+def test_a_saved_state_stays_as_it_was():
+    params, optimizer = begin("Adam {}")
+    go(params, optimizer, 2)
+    saved = optimizer.state_dict()
+    before = saved["state"][0]["mean"].tolist()
+
+    go(params, optimizer, 2)
+
+    assert saved["state"][0]["mean"].tolist() == before
+    assert saved["state"][0]["step"] == 2
+    assert optimizer.state[0]["step"] == 4
+
+
+def test_a_state_brings_its_settings_and_the_states_they_need():
+    w, v = jt.array([1.0, 2.0]), jt.array([1.0, 2.0])
+    first, second = optim.Adam([w], lr=0.1, amsgrad=True), optim.Adam([v], lr=0.3)
+    first.step((w * w).sum())
+    v.update(w.numpy())
+    second.load_state_dict(first.state_dict())
+    for optimizer, p in ((first, w), (second, v)):
+        optimizer.step((p * p).sum())
+
+    assert second.param_groups[0]["amsgrad"]
+    assert (w.tolist(), second.lr) == (v.tolist(), 0.1)
+
+
+# ----------------------------------------------------------------------------------------------- gradients and closures
+
+
+def test_zero_grad_forgets_or_sets_to_0():
+    w, idle = jt.array([1.0, 2.0]), jt.array([1.0])
+    optimizer = optim.SGD([w, idle])
+    (w * w).sum().backward()
+    optimizer.zero_grad(set_to_none=False)
+    assert (w.grad.tolist(), idle.grad) == ([0, 0], None)
+
+    optimizer.zero_grad()
+    assert w.grad is None
+
+
+def test_gradients_are_cut_off_at_a_value():
+    w = jt.array([1.0, -4.0, 0.25])
+    optimizer = optim.SGD([w], lr=1.0)
+    optimizer.backward((w * w).sum())
+
+    optimizer.clip_grad_value(1.5)
+
+    assert w.grad.tolist() == [1.5, -1.5, 0.5]
+    optimizer.zero_grad()
+    with pytest.raises(GradientError, match="0 gradients"):
+        optimizer.clip_grad_value(1.0)
+
+
+@pytest.mark.parametrize("backward", [True, False])
+def test_a_function_may_compute_the_loss(backward):
+    w, other = jt.array([1.0]), jt.array([1.0])
+    ours, plain = optim.Adam([w], lr=0.1), optim.Adam([other], lr=0.1)
+
+    def closure():
+        loss = ((w - 3) ** 2).sum()
+        if backward:
+            ours.zero_grad()
+            loss.backward()
+        return loss
+
+    for _ in range(4):
+        plain.step(((other - 3) ** 2).sum())
+        expected = ((w - 3) ** 2).sum().item()
+        assert ours.step(closure).item() == pytest.approx(expected)
+
+    assert w.item() == pytest.approx(other.item(), rel=1e-6)
+
+
+def test_a_function_must_return_the_loss():
+    with pytest.raises(ArgumentError, match="NoneType"):
+        optim.SGD([jt.ones(1)]).step(lambda: None)
+
+
+# ------------------------------------------------------------------------------------------------------------- L-BFGS
+
+
+def rosenbrock(w):
+    return (100 * (w[1:] - w[:-1] ** 2) ** 2 + (1 - w[:-1]) ** 2).sum()
+
+
+def valley(w):
+    return ((w - 1) ** 2).sum() + (w**4).sum() * 0.3 + (w[1:] * w[:-1]).sum()
+
+
+LBFGS = [
+    (rosenbrock, {"line_search_fn": "strong_wolfe"}),
+    (rosenbrock, {"line_search_fn": "strong_wolfe", "max_iter": 4}),
+    (rosenbrock, {"line_search_fn": "strong_wolfe", "history_size": 2}),
+    (rosenbrock, {"line_search_fn": "strong_wolfe", "lr": 0.1}),
+    (rosenbrock, {"line_search_fn": "strong_wolfe", "max_eval": 7}),
+    (rosenbrock, {"line_search_fn": "strong_wolfe", "tolerance_grad": 5.0}),
+    (rosenbrock, {"line_search_fn": "strong_wolfe", "tolerance_change": 0.05}),
+    (rosenbrock, {"lr": 1e-3, "max_iter": 5}),
+    (valley, {"lr": 0.5, "max_iter": 5}),
+    (valley, {"lr": 0.5, "max_iter": 3, "history_size": 1}),
+    (valley, {"lr": 0.7, "tolerance_change": 1e-2}),
+    (valley, {"lr": 0.3, "max_eval": 3}),
+]
+
+
+def lbfgs_trace(f, given, steps):
+    w, calls = jt.array(np.array([-1.2, 1.0, 0.3])), []
+    optimizer = optim.LBFGS([w], **given)
+    for _ in range(steps):
+        loss = optimizer.step(lambda: calls.append(1) or f(w))
+        yield w.numpy().copy(), loss.item(), len(calls)
+
+
+@pytest.mark.parametrize(("f", "given"), LBFGS, ids=[f"{f.__name__} {given}" for f, given in LBFGS])
+def test_lbfgs_takes_the_steps_of_pytorch_and_as_many_losses(torch, f, given):
+    x, calls = torch.tensor([-1.2, 1.0, 0.3], dtype=torch.float64, requires_grad=True), []
+    peer = torch.optim.LBFGS([x], **given)
+
+    def closure():
+        calls.append(1)
+        peer.zero_grad()
+        loss = f(x)
+        loss.backward()
+        return loss
+
+    for place, loss, count in lbfgs_trace(f, given, 10):
+        expected = peer.step(closure)
+        np.testing.assert_allclose(place, x.detach().numpy(), rtol=1e-6, atol=1e-9)
+        assert loss == pytest.approx(float(expected.detach()), rel=1e-6, abs=1e-12)
+        assert count == len(calls)
+
+
+def test_every_setting_of_lbfgs_changes_its_way():
+    for f in (rosenbrock, valley):
+        given = [case for g, case in LBFGS if g is f]
+        ends = {(*place, count) for case in given for place, _, count in list(lbfgs_trace(f, case, 3))[-1:]}
+        assert len(ends) == len(given)
+
+
+@pytest.mark.parametrize("search", [None, "strong_wolfe"])
+def test_lbfgs_goes_on_from_its_state_bit_by_bit(search):
+    def fresh(start):
+        w = [jt.array(np.array(start[:2])), jt.array(np.array(start[2:]))]
+        return w, optim.LBFGS(w, lr=0.5, max_iter=3, history_size=4, line_search_fn=search)
+
+    def go(w, optimizer):
+        for _ in range(3):
+            optimizer.step(lambda: valley(jt.concat(w, 0)))
+        return [p.tolist() for p in w]
+
+    w, optimizer = fresh([-1.2, 1.0, 0.3])
+    go(w, optimizer)
+    saved, there = optimizer.state_dict(), [*w[0].tolist(), *w[1].tolist()]
+    straight = go(w, optimizer)
+    again, resumed = fresh(there)
+    resumed.load_state_dict(saved)
+
+    assert go(again, resumed) == straight
+    assert resumed.state[0]["step"] == optimizer.state[0]["step"]
+    with pytest.raises(ShapeError, match="4 numbers"):
+        optim.LBFGS([jt.zeros(4)]).load_state_dict(saved)
+
+
+def test_an_error_in_the_loss_leaves_lbfgs_where_it_was():
+    w = jt.array([1.0, 2.0])
+    optimizer, calls = optim.LBFGS([w], line_search_fn="strong_wolfe"), []
+
+    def loss():
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return rosenbrock(w)
+
+    with pytest.raises(KeyboardInterrupt):
+        optimizer.step(loss)
+
+    assert w.tolist() == [1.0, 2.0]
+    assert optimizer.state[0]["step"] == 0
+    optimizer.step(loss)
+    assert w.tolist() != [1.0, 2.0]
+
+
+def test_lbfgs_finds_the_bottom_of_a_curved_valley_by_the_gradients_of_the_learner():
+    w = jt.array(np.array([-1.2, 1.0]))
+    optimizer = optim.LBFGS([w], line_search_fn="strong_wolfe", max_iter=60)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = rosenbrock(w)
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+
+    np.testing.assert_allclose(w.numpy(), [1, 1], atol=1e-4)
+
+
+def test_a_loss_that_is_nan_far_away_does_not_lead_lbfgs_there():
+    w = jt.array(np.array([1.0]))
+    optimizer = optim.LBFGS([w], lr=100.0, line_search_fn="strong_wolfe")
+    optimizer.step(lambda: (w - jt.log(w)).sum() + (w * w).sum())
+
+    assert math.isfinite(w.item())
+    assert w.item() == pytest.approx(0.5, abs=1e-4)
+
+
+def test_a_state_dict_survives_pickle():
+    params, optimizer = begin("RMSprop {}")
+    go(params, optimizer, 2)
+    plain = {
+        k: {n: v.numpy() if isinstance(v, jt.Var) else v for n, v in s.items()} for k, s in enumerate(optimizer.state)
+    }
+
+    back = pickle.loads(pickle.dumps(plain))  # noqa: S301  our own bytes
+
+    np.testing.assert_array_equal(back[0]["square"], optimizer.state[0]["square"].numpy())

@@ -1,0 +1,196 @@
+"""The exercises inside of the notebooks: right answers are called right, wrong ones are not, empty ones neither."""
+
+import contextlib
+import io
+
+import matplotlib as mpl
+import pytest
+
+import jt_edu as jt
+from tests.house.test_notebooks import FOLDER, build
+
+mpl.use("Agg")
+pytestmark = pytest.mark.slow
+
+AUTOGRAD = {
+    '''    """Give each number in `order` its gradient; that of y is 1."""
+''': """    y.grad = 1.0
+    for node in reversed(order):
+        for before, local in node.came_from:
+            before.grad += node.grad * local
+""",
+    "    return None, None\n": "    return dout / y, -dout * out / y\n",
+    "def exp_rule(out, dout, x):\n    return (None,)": "def exp_rule(out, dout, x):\n    return (dout * out,)",
+    "def relu_rule(out, dout, x):\n    return (None,)": "def relu_rule(out, dout, x):\n    return (dout * (x > 0),)",
+    "def unbroadcast(dout, shape):\n    return None\n": """def unbroadcast(dout, shape):
+    while dout.ndim > len(shape):
+        dout = dout.sum(0)
+    for axis, length in enumerate(shape):
+        if length == 1:
+            dout = dout.sum(axis, keepdims=True)
+    return dout
+""",
+    "\nplaces = [1.0]\n": "\nplaces = [-1.5, 2.0]\n",
+    'yours["variance"] = None': 'yours["variance"] = yours["scale"] * -0.5 * (variance + 1e-5) ** -1.5',
+    'yours["square"] = None': 'yours["square"] = (yours["variance"] / n).broadcast_to(square.shape)',
+    'yours["centred"] = None': 'yours["centred"] = dnormal * scale + yours["square"] * centred * 2',
+    'yours["mean"] = None': 'yours["mean"] = -yours["centred"].sum(0)',
+    'yours["x"] = None': 'yours["x"] = yours["centred"] + yours["mean"] / n',
+    "watched = jt.array(hidden.numpy())": "watched = hidden",
+}
+WRONG_AUTOGRAD = {
+    **AUTOGRAD,
+    '''    """Give each number in `order` its gradient; that of y is 1."""
+''': """    y.grad = 1.0
+    for node in order:
+        for before, local in node.came_from:
+            before.grad += node.grad * local
+""",
+    "    return None, None\n": "    return dout / y, dout * out / y\n",
+    "\nplaces = [1.0]\n": "\nplaces = [-1.5]\n",
+    'yours["x"] = None': 'yours["x"] = yours["centred"]',
+    "watched = jt.array(hidden.numpy())": "watched = jt.array(hidden)",
+}
+
+META = {
+    "transposed = None": "transposed = x.reindex((5, 4), lambda i, j: (j, i))",
+    "upside_down = None": "upside_down = x.reindex((4, 5), lambda i, j: (3 - i, j))",
+    "every_second_column = None": "every_second_column = x.reindex((4, 3), lambda i, j: (i, j * 2))",
+    "diagonal = None": "diagonal = x.reindex((4,), lambda i: (i, i))",
+    "padded = None": "padded = x.reindex((6, 7), lambda i, j: (i - 1, j - 1))",
+    "twice_as_wide = None": "twice_as_wide = x.reindex((4, 10), lambda i, j: (i, j // 2))",
+    '''    """(n, m) times (m, p)."""
+    return None
+''': """    (n, m), p = a.shape, b.shape[1]
+    A = a.reindex((n, m, p), lambda i, k, j: (i, k))
+    B = b.reindex((n, m, p), lambda i, k, j: (k, j))
+    return (A * B).reindex_reduce("add", (n, p), lambda i, k, j: (i, j))
+""",
+    '''    """An image (H, W) and a window (h, w)."""
+    return None
+''': """    (H, W), (h, w), s, p = image.shape, window.shape, stride, padding
+    box = ((H + 2 * p - h) // s + 1, (W + 2 * p - w) // s + 1, h, w)
+    seen = image.reindex(box, lambda y, x, i, j: (y * s + i - p, x * s + j - p))
+    product = seen * window.reindex(box, lambda y, x, i, j: (i, j))
+    return product.reindex_reduce("add", box[:2], lambda y, x, i, j: (y, x))
+""",
+    "def my_max_pool(image, size, stride, padding=0):\n    return None\n": """
+def my_max_pool(image, size, stride, padding=0):
+    (H, W), s, p = image.shape, stride, padding
+    box = ((H + 2 * p - size) // s + 1, (W + 2 * p - size) // s + 1, size, size)
+    seen = image.reindex(box, lambda y, x, i, j: (y * s + i - p, x * s + j - p), fill=-np.inf)
+    return seen.reindex_reduce("maximum", box[:2], lambda y, x, i, j: (y, x))
+""",
+    '''    """dout has shape (4, 3), the answer (6,)."""
+    return None
+''': """    return dout.reindex_reduce("add", (6,), lambda i, k: (i + k,))
+""",
+    '''    """dout has shape (2, 6), the answer (6,)."""
+    return None
+''': """    return dout.reindex_reduce("add", (6,), lambda r, i: (5 - i,))
+""",
+    '''    """dout has shape (3,), the answer (6,)."""
+    return None
+''': """    return dout.reindex((6,), lambda i: (i // 2,))
+""",
+    '''    """Row words[i] of the table, for each i."""
+    return None
+''': """    shape = (words.shape[0], table.shape[1])
+    return table.reindex(shape, lambda i, j: (load(0, (i,)), j), extras=[words])
+""",
+    '''    """A table of `count` rows: row i is added to row words[i] of it."""
+    return None
+''': """    where = lambda i, j: (load(0, (i,)), j)
+    return rows.reindex_reduce("add", (count, rows.shape[1]), where, extras=[words])
+""",
+    "signal.reindex((7, 3), lambda i, k: (i + k,))": "signal.reindex((7, 3), lambda i, k: (i + k - 1,))",
+}
+WRONG_META = {
+    **META,
+    "transposed = None": "transposed = x.reindex((4, 5), lambda i, j: (i, j))",
+    "diagonal = None": "diagonal = x.reindex((4,), lambda i: (i, 0))",
+    "padded = None": "padded = x.reindex((6, 7), lambda i, j: (i, j))",
+    '''    """dout has shape (2, 6), the answer (6,)."""
+    return None
+''': """    return dout.reindex_reduce("last", (6,), lambda r, i: (5 - i,))
+""",
+}
+
+
+def run(name, answers):
+    """What the cells of a notebook print when its gaps are filled."""
+    text = (FOLDER / "source" / f"{name}.py").read_text(encoding="utf-8")
+    for gap, answer in answers.items():
+        assert text.count(gap) == 1, f"{gap!r} is there {text.count(gap)} times"
+        text = text.replace(gap, answer)
+    space, said = {"__name__": "a notebook", "display": lambda *_: None}, io.StringIO()
+    with contextlib.redirect_stdout(said):
+        for number, (kind, body) in enumerate(build.cells(text), 1):
+            if kind == "code":
+                exec(compile(body, f"cell {number}", "exec"), space)  # noqa: S102 - cells of our own
+    return said.getvalue()
+
+
+def verdicts(said):
+    """How often each verdict stands at the beginning of a line, or after the name of a gradient."""
+    lines = said.splitlines()
+    return {
+        word: sum(line.startswith(word) or f" {word} " in f"{line} "[:26] for line in lines)
+        for word in ("right", "not right", "not done yet", "another shape")
+    }
+
+
+@pytest.fixture(autouse=True)
+def _seeded():
+    jt.set_global_seed(0)
+
+
+def test_autograd_by_hand_says_right_to_right_answers():
+    found = verdicts(said := run("01_autograd_by_hand", AUTOGRAD))
+
+    assert found == {"right": 3 + 6 + 5 + 1 + 7, "not right": 0, "not done yet": 0, "another shape": 0}, said
+    assert "a gradient arrives: [[" in said
+
+
+def test_autograd_by_hand_says_nothing_of_the_kind_to_an_empty_page():
+    found = verdicts(said := run("01_autograd_by_hand", {}))
+
+    assert (found["right"], found["not done yet"]) == (2 + 2, 3 + 4 + 5 + 1 + 5), said
+    assert "GradientError" in said
+
+
+def test_autograd_by_hand_says_what_is_wrong_with_wrong_answers():
+    found = verdicts(said := run("01_autograd_by_hand", WRONG_AUTOGRAD))
+
+    assert found["not right"] == 3 + 1 + 1, said
+    assert "3 of 4 are caught" in said
+    assert "GradientError" in said
+
+
+def test_meta_operators_says_right_to_right_answers():
+    found = verdicts(said := run("02_meta_operators", META))
+
+    assert found == {"right": 6 + 1 + 4 + 2 + 3 + 3 + 1, "not right": 0, "not done yet": 0, "another shape": 0}, said
+
+
+def test_meta_operators_says_nothing_of_the_kind_to_an_empty_page():
+    found = verdicts(said := run("02_meta_operators", {}))
+
+    assert found == {"right": 0, "not right": 0, "not done yet": 6 + 1 + 4 + 2 + 3 + 3, "another shape": 0}, said
+    assert "not symmetric about the 6" in said
+
+
+def test_meta_operators_says_what_is_wrong_with_wrong_answers():
+    found = verdicts(said := run("02_meta_operators", WRONG_META))
+
+    assert (found["not right"], found["another shape"]) == (3, 1), said
+
+
+def test_meta_operators_measures_that_a_product_spelled_out_is_a_product():
+    said = run("02_meta_operators", {})
+
+    assert said.count("1 kernel: BLAS") == 2
+    assert said.count(" 1.0 MB at most") == 2
+    assert "500.0 MB it would take" in said
+    assert "built: [" in said and "('scatter', 'reindex_reduce')" in said
+    assert "how often each is read: [1. 2. 3. 3. 2. 1.]" in said

@@ -74,7 +74,8 @@ def plan_for(order: list[Node], wanted: Sequence[Node], context: Context) -> Pla
             held = {n for n in order if n.data is None and n.holders}
             plan = plans[key] = make_plan(order, held, context.flags.fuse)
             if len(plans) > PLANS:
-                del plans[min(plans, key=lambda k: plans[k].used)]
+                oldest = min(list(plans.items()), key=lambda entry: entry[1].used)  # a copy: other threads add plans
+                plans.pop(oldest[0], None)
         plan.used = next(context.ids)
         return plan
     finally:

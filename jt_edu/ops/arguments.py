@@ -131,7 +131,9 @@ def same_words(function: Function) -> Function:
         >>> total([1, 2], axis=7)
         7
     """
-    own = list(inspect.signature(function).parameters)
+    parameters = inspect.signature(function).parameters
+    own = list(parameters)
+    by_place = [name for name, p in parameters.items() if p.kind == p.POSITIONAL_OR_KEYWORD]
     meant: dict[str, str] = {}  # a word -> the parameter that it names
     for words in SAME:
         mine = [w for w in words if w in own]
@@ -140,7 +142,7 @@ def same_words(function: Function) -> Function:
     @wraps(function)
     def call(*args: Any, **named: Any) -> Any:
         if named and not meant.keys().isdisjoint(named):
-            named = _translated(function.__name__, own[: len(args)], args, named, meant)
+            named = _translated(function.__name__, by_place[: len(args)], args, named, meant)
         return function(*args, **named)
 
     return call  # type: ignore[return-value]
@@ -152,15 +154,16 @@ def _translated(
     """The named arguments under the function's own words; each may be given once."""
     before = dict(zip(own, args, strict=False))
     after: dict[str, Any] = {}
-    said = {name: f"{name}={short(value)}" for name, value in before.items() if value is not None}
+    said = {name: (name, value) for name, value in before.items() if value is not None}
     for word, value in named.items():
         name = meant.get(word, word)
         if name in said and value is not None:
-            raise ArgumentError(f"{function} takes {name} once", f"{said[name]}, {word}={short(value)}")
+            first, other = said[name]
+            raise ArgumentError(f"{function} takes {name} once", f"{first}={short(other)}, {word}={short(value)}")
         if name not in before and (value is not None or name not in after):
             after[name] = value
         if value is not None:
-            said[name] = f"{word}={short(value)}"
+            said[name] = (word, value)
     return after
 
 

@@ -186,8 +186,8 @@ TERNARY = tuple(
     for name, ours, numpy, torch, dtypes, domain in (
         ("where", lambda c, x, y: jt.where(c != 0, x, y), lambda c, x, y: np.where(c != 0, x, y), None, EVERY, "few"),
         ("ternary", jt.ternary, np.where, None, EVERY, "odd"),
-        ("masked_fill", lambda c, x, y: jt.masked_fill(x * y, c != 0, 1), lambda c, x, y: np.where(c != 0, 1, x * y),
-         None, EVERY, "few"),
+        ("masked_fill", lambda c, x, y: jt.masked_fill(x * y, c != 0, 1),
+         lambda c, x, y: np.where(c != 0, 1, x * y).astype((x * y).dtype), None, EVERY, "few"),
     )
 )  # fmt: skip
 ELEMENTWISE = UNARY + ODD + BINARY + TERNARY

@@ -216,7 +216,7 @@ def test_uniform_numbers_stay_below_1():
 
 # asked about under another name, or with gradients, or under a name that is put together
 ELSEWHERE = {
-    "Function", "adaptive_avg_pool3d", "cast", "expand", "getitem", "grad",
+    "Function", "adaptive_avg_pool3d", "as_tensor", "cast", "expand", "getitem", "grad",
     "norm", "setitem", "sync", "view", "vjp", "why_no_grad",
 }  # fmt: skip
 

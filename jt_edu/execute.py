@@ -73,6 +73,7 @@ def plan_for(order: list[Node], wanted: Sequence[Node], context: Context) -> Pla
         if plan is None:
             held = {n for n in order if n.data is None and n.holders}
             plan = plans[key] = make_plan(order, held, context.flags.fuse)
+            plan.used = next(context.ids)
             if len(plans) > PLANS:
                 oldest = min(list(plans.items()), key=lambda entry: entry[1].used)  # a copy: other threads add plans
                 plans.pop(oldest[0], None)

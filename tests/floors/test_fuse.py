@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
+from jt_edu.settings import rank_context
 
 
 @pytest.fixture(autouse=True)
@@ -330,3 +331,15 @@ def test_an_index_array_is_looked_into_only_where_the_guard_around_it_lets_it(ba
         c = jt.concat([jt.arange(4)[jt.array([0, 1, 3])], jt.array([9])])
 
         np.testing.assert_array_equal((c[1:] - c[:-1]).numpy(), [1, 2, 6])
+
+
+def test_when_too_many_plans_are_known_the_one_unused_for_longest_goes(monkeypatch):
+    made, make = [], jt.execute.make_plan
+    monkeypatch.setattr(jt.execute, "PLANS", 3)
+    monkeypatch.setattr(jt.execute, "make_plan", lambda *args: made.append(1) or make(*args))
+    with rank_context() as context, jt.flag_scope(backend="python"):
+        for n in (1, 2, 3, 1, 4, 5, 1, 4, 5, 2):
+            (jt.ones(n) * 2).numpy()
+
+        assert len(context.rank_state["plans"]) == 3
+        assert len(made) == 6  # 1, 2, 3, 4, 5, and 2 once more: it had gone when 4 came

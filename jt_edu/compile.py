@@ -24,7 +24,7 @@ import numpy as np
 from jt_edu import backends
 from jt_edu.build import Capture, cast_number
 from jt_edu.errors import ArgumentError
-from jt_edu.execute import free, needed, plan_for, read_slot, run, run_plan, run_step, settle
+from jt_edu.execute import needed, plan_for, read_slot, run, run_plan, run_steps, settle
 from jt_edu.graph import Node
 from jt_edu.meta import CONSTANT, SOURCE
 from jt_edu.plan import Plan
@@ -135,7 +135,8 @@ def _kind(a: Any) -> Any:
     return (type(a), a.hex() if isinstance(a, float) else a)  # 0.0 and -0.0 are equal, and not the same
 
 
-def _array(a: Any) -> Any:
+def array_of(a: Any) -> Any:
+    """The array of a Var, computed if need be; an array in row-major order; anything else as it is."""
     if isinstance(a, Var):
         if a.node.data is None:
             run((a.node,))
@@ -180,7 +181,7 @@ def _capture(step: Callable[..., Any], args: tuple[Any, ...], named: dict[str, A
     handed_out = tuple(k for k in sorted(roots & read) if order[k].op is SOURCE)
     read_vars = [(v, (v.node.shape, v.node.dtype)) for v in dict.fromkeys([*owners, *moved]) if v not in mine]
     replay = Replay(
-        plan, fixed, reads, before, list(capture.after), moves, outputs, [_nameless(n) for n in order], handed_out,
+        plan, fixed, reads, before, list(capture.after), moves, outputs, [nameless(n) for n in order], handed_out,
         read_vars, [(look, look()) for look in dict.fromkeys(capture.looks)],
     )  # fmt: skip
     _move_arguments(replay, given, results)
@@ -209,7 +210,7 @@ def _move_arguments(replay: Replay, given: tuple[Any, ...], arrays: list[Any]) -
             move(given[target], read_slot(replay.plan, arrays, slot))
 
 
-def _nameless(node: Node) -> Node:
+def nameless(node: Node) -> Node:
     """What errors need to know of a node, without its history."""
     twin = Node(node.op, (), node.shape, node.dtype)
     twin.where = node.where
@@ -245,13 +246,13 @@ def _readers(order: list[Node], leaves: dict[Node, int], capture: Capture) -> tu
             reads.append((slot, lambda given, v=owner: v.item()))  # type: ignore[misc]
         elif owner is not None and node.op is not CONSTANT:
             owners.append(owner)
-            reads.append((slot, lambda given, v=owner: _array(v)))  # type: ignore[misc]
+            reads.append((slot, lambda given, v=owner: array_of(v)))  # type: ignore[misc]
     return reads, owners
 
 
 def _replay(replay: Replay, given: tuple[Any, ...]) -> Any:
     """Bind, run, hand out."""
-    context, inputs = current(), tuple([_array(a) for a in given])
+    context, inputs = current(), tuple([array_of(a) for a in given])
     for advance in replay.before:
         advance()
     arrays = replay.arrays.copy()
@@ -260,9 +261,7 @@ def _replay(replay: Replay, given: tuple[Any, ...]) -> Any:
     for slot in replay.handed_out:
         arrays[slot] = arrays[slot].copy()
     plan, backend = replay.plan, backends.get(context.flags.backend)
-    for step in plan.steps:
-        run_step(step, plan, arrays, backend, replay.order)
-        free(step, arrays)
+    run_steps(plan, arrays, backend, replay.order)
     _move_arguments(replay, given, arrays)
     for target, slot in replay.moved:
         if not isinstance(target, int):

@@ -118,9 +118,7 @@ def run_plan(plan: Plan, order: list[Node], context: Context) -> list[Any]:
     fresh = {} if plan.compiled else compile_plan(plan, backend)
     arrays: list[Any] = [n.data for n in order]
     if not context.traces:
-        for step in plan.steps:
-            run_step(step, plan, arrays, backend, order)
-            free(step, arrays)
+        run_steps(plan, arrays, backend, order)
         return arrays
     _announce_plan(plan, order, context)
     alive = 0
@@ -131,6 +129,13 @@ def run_plan(plan: Plan, order: list[Node], context: Context) -> list[Any]:
         alive = _announce_step(step, order, context, fresh.get(number), elapsed, arrays, alive)
         free(step, arrays)
     return arrays
+
+
+def run_steps(plan: Plan, arrays: list[Any], backend: Backend, order: list[Node]) -> None:
+    """All steps of a compiled plan, one after the other."""
+    for step in plan.steps:
+        run_step(step, plan, arrays, backend, order)
+        free(step, arrays)
 
 
 def free(step: Step, arrays: list[Any]) -> None:

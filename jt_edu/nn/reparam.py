@@ -34,7 +34,7 @@ class _Computed:
 
     def compute(self, module: Module) -> Var:
         """The weight, from parameters of the module."""
-        raise NotImplementedError(self.name)
+        raise ArgumentError(f"{type(self).__name__} must say how {self.name} is computed", "no compute method")
 
     def install(self, module: Module, parts: dict[str, Var]) -> None:
         """Put the parameters `parts` in the place of the one that is computed from now on."""

@@ -1,8 +1,8 @@
 """Slabs: many arrays behind each other, each copied to its place.
 
 A choice between arrays (`stacks.py`) fuses with what makes them, and asks for every element which array it is in. From
-some ten arrays on, the asking costs more than the copying that it saves: fifty arrays of 4,000 numbers take 10 ms by
-choice and 0.1 ms by copy. So this one is written by hand: a loop for each array.
+some ten arrays on, the asking costs more than the copying that it saves: stacking fifty arrays of 4,096 numbers takes
+2.2 ms by choice and 0.75 ms by copy. So this one is written by hand: a loop for each array.
 
     x0 (rows, n0)   x1 (rows, n1)   ...   ->   out (rows, n0 + n1 + ...)
 """

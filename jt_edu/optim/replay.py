@@ -21,8 +21,9 @@ from typing import Any
 
 from jt_edu import backends
 from jt_edu.build import Capture, cast_number
+from jt_edu.compile import array_of, nameless
 from jt_edu.dtypes import DType
-from jt_edu.execute import free, needed, plan_for, read_slot, run, run_plan, run_step, settle, structure
+from jt_edu.execute import needed, plan_for, read_slot, run, run_plan, run_steps, settle, structure
 from jt_edu.graph import Node
 from jt_edu.meta import CONSTANT
 from jt_edu.plan import Plan
@@ -113,7 +114,7 @@ def _add(spots: dict[Node, int], roots: list[Node], recipe: Recipe, context: Con
     keep = set(plan.keep)
     added = Added(
         plan=plan,
-        twins=[None if n in spots else _nameless(n) for n in whole],
+        twins=[None if n in spots else nameless(n) for n in whole],
         fixed=[None if slot in elsewhere else n.data for n, slot in slots.items()],
         shared=shared,
         casts=casts,
@@ -144,7 +145,7 @@ def _origins(
         elif origin in asked:
             reads.append((slot, _cast_of(asked[origin], node.dtype)))
         elif node.data is not None and owner is not None and node.op is not CONSTANT:
-            reads.append((slot, partial(_array, owner)))
+            reads.append((slot, partial(array_of, owner)))
     return casts, reads
 
 
@@ -162,25 +163,10 @@ def _replay(known: Added, graph: list[Node], context: Context) -> list[Any]:
     for slot, read in known.reads:
         arrays[slot] = read()
     plan, backend = known.plan, backends.get(context.flags.backend)
-    for step in plan.steps:
-        run_step(step, plan, arrays, backend, nodes)
-        free(step, arrays)
+    run_steps(plan, arrays, backend, nodes)
     settle(graph, [(graph[spot], read_slot(plan, arrays, slot)) for slot, spot in known.kept])
     return arrays
 
 
 def _cast_of(read: Callable[[], Any], dtype: DType) -> Callable[[], Any]:
     return lambda: cast_number(read(), dtype)
-
-
-def _array(var: Var) -> Any:
-    if var.node.data is None:
-        run((var.node,))
-    return var.node.data
-
-
-def _nameless(node: Node) -> Node:
-    """What errors need to know of a node, without its history."""
-    twin = Node(node.op, (), node.shape, node.dtype)
-    twin.where = node.where
-    return twin

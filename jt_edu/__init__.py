@@ -434,6 +434,7 @@ from jt_edu.random import (
     set_global_seed,
     uniform,
 )
+from jt_edu.recording import recording
 from jt_edu.settings import enable_grad, flag_scope, flags, no_grad, trace
 from jt_edu.storage import Storage, TracingAllocator
 from jt_edu.usage import MemoryStats, memory_stats
@@ -852,6 +853,7 @@ __all__ = [
     "ravel_multi_index",
     "real",
     "reciprocal",
+    "recording",
     "relu",
     "relu6",
     "remainder",

@@ -57,16 +57,19 @@ def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unuse
     for node in order:
         if node in wanted or any(i in reach for i in behind(node)):
             reach.add(node)
-    grads: dict[Node, Var] = {loss.node: loss.ones_like() if seed is None else seed} if loss.node in reach else {}
+    grads: dict[Node, Var] = {}
     context = current()
+    outer, context.twin = context.twin, loss.node
     try:
+        if loss.node in reach:
+            grads[loss.node] = loss.ones_like() if seed is None else seed
         for node in reversed(order):
             if node in grads:
-                context.where = node.where  # a gradient belongs to the line that it is the gradient of
+                context.twin = node  # a gradient belongs to the line, and to the module, that it is the gradient of
                 grads[node] = _hooked(node, grads[node])
                 _spread(node, grads, reach, wrap)
     finally:
-        context.where = None
+        context.twin = outer
     return [_found(t, grads, loss, allow_unused) for t in targets]
 
 

@@ -213,7 +213,7 @@ def _move_arguments(replay: Replay, given: tuple[Any, ...], arrays: list[Any]) -
 def nameless(node: Node) -> Node:
     """What errors need to know of a node, without its history."""
     twin = Node(node.op, (), node.shape, node.dtype)
-    twin.where = node.where
+    twin.where, twin.scope, twin.twin = node.where, node.scope, node.twin
     return twin
 
 

@@ -12,15 +12,15 @@ as gradients, and bear the line whose gradient they are. Nothing runs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from jt_edu.caller import names_of_caller, nodes_of
 from jt_edu.draw import Picture
-from jt_edu.explain import Explanation, homes, names_of_caller, nodes_of
+from jt_edu.explain import Explanation, homes, is_view
 from jt_edu.graph import Node
-from jt_edu.meta import CONSTANT
+from jt_edu.meta import CONSTANT, ReindexReduce
 from jt_edu.var import Var, method
 
 FORMAT, VERSION = "jt_edu.graph", 1
@@ -41,7 +41,7 @@ def graph(*wanted: Var) -> Picture:
         >>> print((a * b).sum().graph().summary)
         A graph of 4 nodes in 1 kernel: a and b go in, sum () float32 comes out.
     """
-    return Picture(_document(nodes_of("jt.graph", wanted), names_of_caller()))
+    return Picture(document_of(Explanation(nodes_of("jt.graph", wanted), names_of_caller())))
 
 
 def document(*wanted: Var) -> dict[str, Any]:
@@ -52,16 +52,16 @@ def document(*wanted: Var) -> dict[str, Any]:
         >>> [(node["op"], node["kernel"]) for node in d["nodes"]], len(d["edges"])
         ([('array', None), ('number', None), ('multiply', 0)], 2)
     """
-    return _document(nodes_of("jt.document", wanted), names_of_caller())
+    return document_of(Explanation(nodes_of("jt.document", wanted), names_of_caller()))
 
 
-def _document(wanted: Sequence[Node], names: dict[int, str]) -> dict[str, Any]:
-    e = Explanation(wanted, names)
+def document_of(e: Explanation) -> dict[str, Any]:
+    """The document of what was explained."""
     home = homes(e.plan)
     stored = {s for step in e.plan.steps for s in step.outputs}
     rows = []
     for slot, node in enumerate(e.order):
-        rows.append(_row(node, names) | {"kernel": home.get(slot), "stored": slot in stored})
+        rows.append(_row(node, e.names) | {"kernel": home.get(slot), "stored": slot in stored})
     kernels = [{"id": k, "name": kernel.name, "nodes": []} for k, kernel in enumerate(e.kernels)]
     for row in rows:
         if row["kernel"] is not None:
@@ -92,6 +92,11 @@ def _row(node: Node, names: dict[int, str]) -> dict[str, Any]:
         "value": _value(node),
         "label": "" if pending else "number" if node.op is CONSTANT else "array",
         "gradient": node.gradient and pending,
+        "view": is_view(node),
+        "reducer": node.op.reducer if pending and isinstance(node.op, ReindexReduce) else "",
+        "module": node.scope.path if node.scope is not None and pending else "",
+        "modules": list(node.scope.classes) if node.scope is not None and pending else [],
+        "twin": node.twin if pending else None,
     }
 
 

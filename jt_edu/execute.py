@@ -21,13 +21,16 @@ from jt_edu.backends import Backend, Program
 from jt_edu.backends.pool import threads
 from jt_edu.errors import ArgumentError, JtError, KernelError, RangeError
 from jt_edu.graph import Node, age
-from jt_edu.meta import CONSTANT, HostCall
+from jt_edu.meta import CONSTANT, HostCall, Reindex, ReindexReduce
 from jt_edu.plan import ROW, Check, Plan, Step, compile_plan, make_plan
+from jt_edu.relay import matrix_product
 from jt_edu.settings import Context, current
+from jt_edu.thumbnail import value_of
 from jt_edu.trace import Decision, KernelRun, Line, Memory
 
 PLANS = 1024  # how many structures are remembered
 PARALLEL = 200_000.0  # weighted operations from which on a second thread is worth waking
+SEEN = 1 << 20  # elements of the largest value that a trace is told
 
 
 def run(wanted: Sequence[Node], numbers_for: str = "") -> None:
@@ -44,9 +47,45 @@ def run(wanted: Sequence[Node], numbers_for: str = "") -> None:
             ).at(pending[0].line)  # fmt: skip
         return
     order = needed(pending)
-    plan = plan_for(order, pending, context)
+    watched = seen_by_traces(order, context) if context.traces else set()
+    plan, arrays = compute(order, pending, watched, context)
+    kept = [slot for slot in plan.keep if order[slot] not in watched]
+    settle(order, [(order[slot], read_slot(plan, arrays, slot)) for slot in kept])
+
+
+def compute(order: list[Node], wanted: Sequence[Node], watched: set[Node], context: Context) -> tuple[Plan, list[Any]]:
+    """The plan for the nodes `order`, and the arrays of `wanted`; traces are told what the nodes `watched` were."""
+    plan = plan_for(order, [*wanted, *sorted(watched, key=age)], context)
     arrays = run_plan(plan, order, context)
-    settle(order, [(order[slot], read_slot(plan, arrays, slot)) for slot in plan.keep])
+    looking = [t for t in context.traces if t.wants_values]
+    for slot, node in enumerate(order if looking else ()):
+        if node in watched or slot in plan.keep or (node.data is not None and node.op is not CONSTANT):
+            value = value_of(node.id, np.asarray(read_slot(plan, arrays, slot)), str(node.dtype))
+            for t in looking:
+                t.values.append(value)
+    return plan, arrays
+
+
+def seen_by_traces(order: list[Node], context: Context) -> set[Node]:
+    """The pending nodes whose values an open trace wants, and that nobody holds; not what is far larger than it means.
+
+    The products inside of a contraction have no array in any run, and a repeated array says nothing new.
+    """
+    if not any(t.wants_values for t in context.traces):
+        return set()
+    inside = {i for n in order if isinstance(n.op, ReindexReduce) and matrix_product(n) for i in _product_parts(n)}
+    found = {n for n in order if n.data is None and not n.holders and n not in inside}
+    return {n for n in found if math.prod(n.shape) <= SEEN and not _repeats(n)}
+
+
+def _product_parts(node: Node) -> tuple[Node, ...]:
+    product = node.inputs[0]
+    return (product, *(i for i in product.inputs if isinstance(i.op, Reindex)))
+
+
+def _repeats(node: Node) -> bool:
+    """Whether a view is larger than what it looks at."""
+    return isinstance(node.op, Reindex) and math.prod(node.shape) > math.prod(node.inputs[0].shape)
 
 
 def needed(wanted: Sequence[Node]) -> list[Node]:
@@ -289,14 +328,15 @@ def _announce_step(
         context.flags.backend, bool(fresh and fresh.compiled), fresh.seconds if fresh else 0.0, elapsed,
         step.bytes, step.flops,
         {"product": ("BLAS",), "host": ("NumPy",)}.get(step.kind, ()), str(program.path or "") if program else "",
+        step.kind, tuple(order[s].id for s in step.inputs),
     )  # fmt: skip
     moves = []
     for sign, word, slots in ((1, "allocate", step.outputs), (-1, "free", step.frees)):
         for s in slots:
             size = arrays[s].nbytes
             alive += sign * size
-            moves.append(Memory(word, order[s].id, size, alive))
+            moves.append((word, order[s].id, size, alive))
     for t in context.traces:
+        t.memory += [Memory(*move, kernel=len(t.kernels)) for move in moves]
         t.kernels.append(record)
-        t.memory += moves
     return alive

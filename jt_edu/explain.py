@@ -12,18 +12,16 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
 from xml.sax.saxutils import escape
 
-from jt_edu.errors import ArgumentError
+from jt_edu.caller import names_of_caller, nodes_of
 from jt_edu.execute import needed, plan_for
 from jt_edu.functions import MULTIPLY
-from jt_edu.graph import HOME, Node
+from jt_edu.graph import Node
 from jt_edu.meta import CONSTANT, Reindex, ReindexReduce
 from jt_edu.plan import Plan, Step
 from jt_edu.settings import current
@@ -49,6 +47,7 @@ class KernelPlan:
     bytes: int  # read and written, each array once
     flops: int
     calls: tuple[str, ...] = ()
+    kind: str = "loops"  # "loops", "product", "code" or "host"
 
     @property
     def annotated(self) -> str:
@@ -89,6 +88,7 @@ class Explanation:
             bytes=step.bytes,
             flops=step.flops,
             calls=calls,
+            kind=step.kind,
         )
 
     @property
@@ -144,22 +144,6 @@ def kernel_sources(*wanted: Var) -> list[str]:
         True
     """
     return [k.annotated for k in Explanation(nodes_of("jt.kernel_sources", wanted), {}).kernels]
-
-
-def nodes_of(asker: str, wanted: Sequence[Any]) -> list[Node]:
-    """The nodes of some Vars, each once."""
-    if not wanted or not all(isinstance(v, Var) for v in wanted):
-        raise ArgumentError(f"{asker} takes one or more Vars", ", ".join(type(v).__name__ for v in wanted) or "nothing")
-    return list(dict.fromkeys(v.node for v in wanted))
-
-
-def names_of_caller() -> dict[int, str]:
-    """What the learner calls their Vars: node id -> name of a variable that the frame calling jt_edu sees."""
-    frame = sys._getframe(1)
-    while frame.f_code.co_filename.startswith(HOME) and frame.f_back is not None:
-        frame = frame.f_back
-    seen = {**frame.f_globals, **frame.f_locals}
-    return {v.node.id: name for name, v in reversed(seen.items()) if isinstance(v, Var) and name[:1].isalpha()}
 
 
 def planned(wanted: Sequence[Node]) -> tuple[list[Node], Plan]:
@@ -232,7 +216,7 @@ def without_fusion(order: Sequence[Node]) -> tuple[int, int]:
     pending = [n for n in order if n.data is None]
     readers = Counter(i for n in pending for i in set(n.inputs))
     inside = {i for n in pending for i in n.inputs[:1] if _is_contraction(n) and readers[i] == 1}
-    operators = [n for n in pending if n not in inside and not _is_view(n)]
+    operators = [n for n in pending if n not in inside and not is_view(n)]
     total = 0
     for node in operators:
         inputs = node.inputs[0].inputs if node.inputs and node.inputs[0] in inside else node.inputs
@@ -240,7 +224,8 @@ def without_fusion(order: Sequence[Node]) -> tuple[int, int]:
     return len(operators), total
 
 
-def _is_view(node: Node) -> bool:
+def is_view(node: Node) -> bool:
+    """Whether a pending node only says where to read: nothing is looked up, nothing filled in."""
     op = node.op
     return (
         node.data is None and isinstance(op, Reindex) and not op.guards and op.valid is None and len(node.inputs) == 1
@@ -251,13 +236,13 @@ def _is_contraction(node: Node) -> bool:
     if not isinstance(node.op, ReindexReduce) or node.op.reducer != "add" or node.inputs[0].op is not MULTIPLY:
         return False
     product = node.inputs[0]
-    return product.data is None and all(_is_view(i) and _read(i) < size(product) for i in product.inputs)
+    return product.data is None and all(is_view(i) and _read(i) < size(product) for i in product.inputs)
 
 
 def _read(node: Node) -> int:
     """Bytes that are read where `node` is: of the array behind the views."""
     least = size(node)
-    while _is_view(node):
+    while is_view(node):
         node = node.inputs[0]
         least = min(least, size(node))
     return 0 if node.op is CONSTANT else least

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from jt_edu.meta import Op
 
 Shape = tuple[int, ...]
+Line = tuple[CodeType, int]  # the learner's code, and the instruction in it
+Origin = tuple[Line | None, Any, int | None]  # line, module, twin
 HOME = str(Path(__file__).parent)
 OURS: set[str] = set()  # files of jt_edu that have built nodes
 age = attrgetter("id")  # nodes are numbered as they are made
@@ -41,8 +43,8 @@ age = attrgetter("id")  # nodes are numbered as they are made
 class Node:
     """One value of the graph: the operator that makes it, its inputs, its shape and dtype, and, once run, its data."""
 
-    __slots__ = ("__weakref__", "data", "dtype", "gradient", "holders", "id", "inputs", "name", "op", "owner",
-                 "shape", "tape", "tracked", "where")  # fmt: skip
+    __slots__ = ("__weakref__", "data", "dtype", "holders", "id", "inputs", "name", "op", "owner", "scope",
+                 "shape", "tape", "tracked", "twin", "where")  # fmt: skip
 
     op: Op
     inputs: tuple[Node, ...]
@@ -52,8 +54,9 @@ class Node:
     id: int  # grows with time, so that inputs always have smaller ids
     holders: int  # how many Vars of the learner point here
     tracked: bool  # takes part in gradients
-    where: tuple[CodeType, int] | None  # the learner's code, and the instruction in it
-    gradient: bool  # built by jt.grad
+    where: Line | None
+    twin: int | None  # the id of the node whose gradient this is a part of; None: it is part of no gradient
+    scope: Any  # the module that built it: an object with a `path` and its `classes`, or None
     name: str
     owner: Any  # weak reference to the Var that hooks and `.grad` belong to, or None
     tape: Any  # a Function's own gradient, which replaces the operator's, or None
@@ -71,10 +74,14 @@ class Node:
                 if i.tracked:
                     self.tracked = True
                     break
-        self.where = context.where or callers_line()
-        self.gradient = context.where is not None
+        self.where, self.scope, self.twin = origin(context)
         if context.traces:
             announce(context, self)
+
+    @property
+    def gradient(self) -> bool:
+        """Built by jt.grad."""
+        return self.twin is not None
 
     @property
     def pending(self) -> bool:
@@ -91,9 +98,17 @@ class Node:
         return f"#{self.id} {self.op.name}({inputs}) {self.shape} {self.dtype}"
 
 
+def origin(context: Context) -> Origin:
+    """The line, the module and the twin of a node built now: a gradient has those of what it is a gradient of."""
+    twin = context.twin
+    if twin is None:
+        return callers_line(), context.scope, None
+    return twin.where, twin.scope, twin.id
+
+
 def made(
-    context: Context, where: tuple[CodeType, int], op: Op, inputs: tuple[Node, ...], shape: Shape, dtype: DType,
-    data: Any, tracked: bool,
+    context: Context, origin: Origin, op: Op, inputs: tuple[Node, ...], shape: Shape, dtype: DType, data: Any,
+    tracked: bool,
 ) -> Node:  # fmt: skip
     """A node of which everything is known already: what `Node(...)` would find out by looking."""
     node = object.__new__(Node)
@@ -102,13 +117,13 @@ def made(
     node.data, node.tracked = data, tracked
     node.id, node.holders = next(context.ids), 0
     node.name, node.owner, node.tape = "", None, None
-    node.where, node.gradient = where, context.where is not None
+    node.where, node.scope, node.twin = origin
     if context.traces:
         announce(context, node)
     return node
 
 
-def callers_line() -> tuple[CodeType, int]:
+def callers_line() -> Line:
     """The innermost place outside of jt_edu that led here: the learner's line."""
     frame = sys._getframe(2)
     code = frame.f_code
@@ -131,12 +146,15 @@ def _is_ours(file: str) -> bool:
 def announce(context: Context, node: Node) -> None:
     """Tell the open traces that a node was built."""
     inputs = tuple(i.id for i in node.inputs)
-    event = Built(node.id, node.op.name, inputs, node.shape, str(node.dtype), node.line, node.op.kind)
+    module = node.scope.path if node.scope is not None else ""
+    event = Built(
+        node.id, node.op.name, inputs, node.shape, str(node.dtype), node.line, node.op.kind, module, node.twin
+    )
     for t in context.traces:
         t.built.append(event)
 
 
-def describe_line(where: tuple[CodeType, int] | None) -> str:
+def describe_line(where: Line | None) -> str:
     """A place in the learner's code as `file:line: text`; notebook cells are named by IPython's cell number."""
     if where is None:
         return ""

@@ -57,12 +57,13 @@ class Shared:
 
 
 class Context(threading.local):
-    """The state of one rank: what its threads share, and three things that each of them has for itself."""
+    """The state of one rank: what its threads share, and four things that each of them has for itself."""
 
     def __init__(self, shared: Shared) -> None:
         self.flags, self.traces, self.ids, self.rank_state = shared.flags, shared.traces, shared.ids, shared.rank_state
         self.no_grad = False
-        self.where: Any = None  # while a gradient is built: the line of the operator whose gradient it is
+        self.twin: Any = None  # while a gradient is built: the node whose gradient it is
+        self.scope: Any = None  # while a module computes: where in the model it stands
         self.capture: Any = None  # what jt.compile is capturing, if it is
 
 
@@ -163,8 +164,12 @@ def enable_grad() -> Iterator[None]:
 
 
 @contextmanager
-def trace() -> Iterator[Trace]:
+def trace(values: bool = False) -> Iterator[Trace]:
     """Record what is built, fused, compiled, run and stored inside; see `jt_edu/trace.py` for the records.
+
+    Args:
+        values: also record what each node was. Then kernels store what they would keep in registers, so the trace of
+            such a run tells values, and not what a run costs.
 
     Example:
         >>> import jt_edu as jt
@@ -172,8 +177,12 @@ def trace() -> Iterator[Trace]:
         ...     y = (jt.ones(3) * 2).sum()
         >>> len(t.kernels)  # nothing ran yet
         0
+        >>> with jt.trace(values=True) as t:
+        ...     total = y.item()
+        >>> [(v.shape, v.max) for v in t.values][-2:]
+        [((3,), 2.0), ((), 6.0)]
     """
-    opened = Trace()
+    opened = Trace(wants_values=bool(values))
     mine = current().traces
     mine.append(opened)
     try:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from jt_edu.functions import BITS
-from jt_edu.graph import Node, callers_line, inputs_first, made
+from jt_edu.graph import Node, inputs_first, made, origin
 from jt_edu.meta import CONSTANT
 from jt_edu.settings import Context, current
 from jt_edu.var import Var
@@ -120,9 +120,9 @@ def _written_down(answer: Any, inputs: list[Node], begin: int) -> Any:
 def _copied(found: Template, inputs: list[Node], context: Context) -> Any:
     """The same nodes behind these inputs."""
     nodes = inputs.copy()
-    where = context.where or callers_line()
+    here = origin(context)
     for op, places, shape, dtype, data, tracked in found.rows:
-        nodes.append(made(context, where, op, tuple([nodes[k] for k in places]), shape, dtype, data, tracked))
+        nodes.append(made(context, here, op, tuple([nodes[k] for k in places]), shape, dtype, data, tracked))
     if found.one:
         return Var._of(nodes[found.answers[0]])
     return tuple([Var._of(nodes[k]) for k in found.answers])

@@ -4,6 +4,7 @@
         y.numpy()                    t.decisions   which edge was fused or cut, by which rule
                                      t.kernels     what was compiled and run: source, ms, bytes, flops
                                      t.memory      what was allocated and freed, and how much was alive
+    with jt.trace(values=True) as t: t.values      what each node was, in a few numbers and cells
 
 The trace is the only door: pictures, reports and tests read these records and nothing else. This file imports nothing
 of ours, so that every floor can announce what it does.
@@ -12,7 +13,8 @@ of ours, so that every floor can announce what it does.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+import math
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 VERSION = 1
@@ -29,6 +31,8 @@ class Built:
     dtype: str
     where: str
     kind: str = ""  # "elementwise", "reindex", "reindex_reduce", "source", "index", "code" or "hostcall"
+    module: str = ""  # the module that built it, such as "ResNet/layer1/0/conv1"
+    twin: int | None = None  # the node whose gradient it is a part of
 
 
 @dataclass(frozen=True)
@@ -69,11 +73,18 @@ class KernelRun:
     flops: int
     calls: tuple[str, ...] = ()  # what it calls beside arithmetic: "BLAS", "NumPy"
     path: str = ""
+    kind: str = "loops"  # "loops", "product", "code" or "host"
+    reads: tuple[int, ...] = ()
 
     @property
     def annotated(self) -> str:
         """The source with the op and the learner's line behind each line that computes something."""
         return annotate(self.source, self.lines)
+
+
+def plain(number: float) -> float | str:
+    """A number as JSON can hold it: "nan" and "inf" are texts there."""
+    return number if math.isfinite(number) else str(number)
 
 
 def annotate(source: str, lines: tuple[Line, ...]) -> str:
@@ -92,6 +103,41 @@ class Memory:
     node: int
     bytes: int
     alive: int
+    kernel: int = 0  # the number of the kernel that needed it, or read it last
+
+
+@dataclass(frozen=True)
+class Value:
+    """What a node was: statistics of its finite elements, how many were not, and some cells of it in row order."""
+
+    node: int
+    shape: tuple[int, ...]
+    dtype: str
+    min: float  # nan where no element is finite
+    mean: float
+    max: float
+    nan: int
+    inf: int
+    zero: int
+    rows: int
+    columns: int
+    exact: bool  # the cells are all elements
+    cells: bytes = field(repr=False)  # float32, little-endian
+
+    @property
+    def count(self) -> int:
+        """How many elements there are."""
+        return math.prod(self.shape)
+
+    def shrunk(self, size: int) -> Value:
+        """The same with at most `size` rows and columns, evenly spaced."""
+        rows, columns = min(self.rows, size), min(self.columns, size)
+        if (rows, columns) == (self.rows, self.columns):
+            return self
+        places = [(r * self.rows // rows) * self.columns + c * self.columns // columns
+                  for r in range(rows) for c in range(columns)]  # fmt: skip
+        cells = b"".join(self.cells[4 * k : 4 * k + 4] for k in places)
+        return replace(self, rows=rows, columns=columns, exact=False, cells=cells)
 
 
 @dataclass
@@ -103,6 +149,8 @@ class Trace:
     kernels: list[KernelRun] = field(default_factory=list)
     memory: list[Memory] = field(default_factory=list)
     predicted_peak: int = 0  # bytes, the largest of the runs in this trace
+    values: list[Value] = field(default_factory=list)
+    wants_values: bool = False
 
     @property
     def peak(self) -> int:
@@ -115,8 +163,19 @@ class Trace:
         return sum(k.compiled for k in self.kernels)
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as one JSON document: plain numbers, texts and lists."""
-        return {"format": "jt_edu.trace", "version": VERSION, **asdict(self), "peak": self.peak}
+        """Everything as one JSON document: plain numbers, texts and lists. Cells of values lie in `blocks`."""
+        told = {"format": "jt_edu.trace", "version": VERSION, **asdict(self), "peak": self.peak}
+        at = 0
+        for value in told["values"]:
+            count = len(value.pop("cells")) // 4
+            value.update({name: plain(value[name]) for name in ("min", "mean", "max")}, block=[at, count])
+            at += count
+        return told
+
+    @property
+    def blocks(self) -> bytes:
+        """The cells of all values, one behind the other, as float32."""
+        return b"".join(value.cells for value in self.values)
 
     def to_json(self) -> str:
         """The document of `as_dict` as text."""

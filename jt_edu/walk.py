@@ -19,8 +19,9 @@ from types import ModuleType
 from typing import Any
 
 from jt_edu import autograd, execute, functions
+from jt_edu.caller import names_of_caller, nodes_of
 from jt_edu.codegen.text import Printer
-from jt_edu.explain import Explanation, names_of_caller, nodes_of, scrolling
+from jt_edu.explain import Explanation, scrolling
 from jt_edu.fuse import Fuser
 from jt_edu.graph import HOME, Node
 from jt_edu.meta import CONSTANT, REDUCERS, Elementwise, Reindex, ReindexReduce

@@ -20,9 +20,10 @@ from jt_edu.build import watch
 from jt_edu.dtypes import as_dtype
 from jt_edu.errors import ArgumentError, DtypeError
 from jt_edu.nn.hooks import watched
+from jt_edu.nn.scope import scope_of
 from jt_edu.nn.state import Stateful
 from jt_edu.ops.arguments import yes_or_no
-from jt_edu.settings import no_grad
+from jt_edu.settings import current, no_grad
 from jt_edu.var import Var
 
 
@@ -61,12 +62,17 @@ class Module(Stateful):
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Hooks before, `execute`, hooks after."""
         watch(self._makeup)
-        args, named = self._go_in(args, named)
-        if self._watches_gradients():
-            out = watched(self, args, lambda inputs: self.execute(*inputs, **named))
-        else:
-            out = self.execute(*args, **named)
-        return self._come_out(args, named, out)
+        context = current()
+        outer, context.scope = context.scope, scope_of(self, context.scope)
+        try:
+            args, named = self._go_in(args, named)
+            if self._watches_gradients():
+                out = watched(self, args, lambda inputs: self.execute(*inputs, **named))
+            else:
+                out = self.execute(*args, **named)
+            return self._come_out(args, named, out)
+        finally:
+            context.scope = outer
 
     def _makeup(self) -> tuple[Any, ...]:
         """What a compiled step takes for granted: the mode, and which Vars and modules the attributes are."""

@@ -10,13 +10,14 @@ ROOT = Path(__file__).resolve().parents[2]
 # A module imports from floors before its own and, on its own floor, from modules to its left.
 # A package stands here once, for all of its files. Inside a package only circles are forbidden.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("errors", "names", "dtypes", "index", "trace", "settings", "memory"),  # 0 ground
+    ("errors", "names", "dtypes", "index", "trace", "thumbnail", "settings", "memory"),  # 0 ground
     ("graph", "meta", "functions", "lookup"),  # 1 meaning
     ("expression", "build", "relay", "join", "fuse", "codegen"),  # 2 planning
     ("backends", "plan", "execute", "autograd"),  # 3 running
     ("arithmetic", "reindexing", "var", "template", "random"),  # 4 the learner's handle
     ("ops", "storage", "linalg", "fft", "compile"),  # 5 operators
-    ("draw", "explain", "document", "walk", "nn", "optim", "data", "amp", "fx", "quant", "mpi"),  # 6 looking, learning
+    ("caller", "draw", "explain", "document", "passes", "recording", "walk"),  # 6 looking
+    ("nn", "optim", "data", "amp", "fx", "quant", "mpi"),  # 6 learning
     ("usage", "anatomy"),  # looking at all of it
     ("models",),  # 7 people
 )

@@ -1,0 +1,215 @@
+"""What traces and recordings tell about values, modules and twins."""
+
+import contextlib
+import json
+
+import numpy as np
+
+import jt_edu as jt
+from jt_edu import nn
+from jt_edu.execute import SEEN
+from jt_edu.recording import classes
+from jt_edu.thumbnail import value_of
+
+
+def cells(value):
+    return np.frombuffer(value.cells, "<f4").reshape(value.rows, value.columns)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        self.body = nn.Sequential(nn.Linear(4, 3), nn.ReLU())
+        self.head = nn.Linear(3, 2)
+
+    def execute(self, x):
+        return self.head(self.body(x))
+
+
+def test_a_trace_with_values_tells_every_value_that_a_kernel_would_keep_in_a_register():
+    a, b = jt.array([[1.0, 2.0], [3.0, 4.0]]), jt.array([[5.0, 6.0], [7.0, 8.0]])
+    product = a.node.id
+
+    with jt.trace(values=True) as t:
+        y = (a * b + 1).sum()
+        y.numpy()
+
+    seen = {v.node: v for v in t.values}
+    (multiply,) = [n.id for n in t.built if n.op == "multiply"]
+    np.testing.assert_array_equal(cells(seen[multiply]), [[5, 12], [21, 32]])
+    np.testing.assert_array_equal(cells(seen[product]), a.numpy())
+    assert (seen[y.node.id].min, seen[y.node.id].count) == (74.0, 1)
+
+
+def test_a_trace_without_values_tells_none_and_fuses_as_ever():
+    a = jt.array([1.0, 2.0])
+
+    with jt.trace() as t:
+        (a * 2 + 1).sum().numpy()
+
+    assert t.values == []
+    assert t.peak == 4
+
+
+def test_what_was_only_looked_at_is_not_kept():
+    a = jt.array([1.0, 2.0])
+    inner = (a * 2).node
+    y = (jt.Var._of(inner) + 1).sum()
+    inner_before = inner.data
+
+    with jt.trace(values=True):
+        y.numpy()
+
+    assert inner_before is None
+    assert y.node.data is not None
+    assert all(n.data is None for n in y.node.inputs)
+
+
+def test_the_products_inside_of_a_matrix_product_are_not_stored_to_be_seen():
+    a, b = jt.ones((8, 16)), jt.ones((16, 4))
+
+    with jt.trace(values=True) as t:
+        (a @ b).numpy()
+
+    assert all(np.prod(v.shape) < 8 * 16 * 4 for v in t.values)
+    assert ("BLAS",) in [k.calls for k in t.kernels]
+
+
+def test_a_value_that_is_too_large_is_left_out():
+    with jt.flag_scope(backend="python"):
+        large = jt.zeros(SEEN + 1)
+        with jt.trace(values=True) as t:
+            (large[:2] * 2).numpy()
+        assert max(np.prod(v.shape) for v in t.values if v.node != large.node.id) <= SEEN
+
+
+def test_a_thumbnail_counts_what_is_not_finite_and_leaves_it_out_of_the_mean():
+    value = value_of(0, np.array([1.0, np.nan, np.inf, -np.inf, 0.0, 5.0]), "float64")
+
+    assert (value.min, value.mean, value.max) == (0.0, 2.0, 5.0)
+    assert (value.nan, value.inf, value.zero, value.count) == (1, 2, 1, 6)
+
+
+def test_a_large_array_is_sampled_evenly_and_a_small_one_is_exact():
+    large = value_of(0, np.arange(64 * 64.0).reshape(64, 64), "float64")
+    small = value_of(0, np.arange(6.0).reshape(1, 2, 3), "float64")
+
+    assert not large.exact
+    np.testing.assert_array_equal(cells(large), np.arange(64 * 64.0).reshape(64, 64)[::2, ::2])
+    assert (small.exact, small.rows, small.columns) == (True, 2, 3)
+    np.testing.assert_array_equal(cells(large.shrunk(4)), np.arange(64 * 64.0).reshape(64, 64)[::16, ::16])
+
+
+def test_values_of_every_dtype_have_a_thumbnail():
+    for dtype in ("bool", "int8", "uint8", "int64", "float16", "bfloat16", "float32", "float64", "complex64"):
+        x = jt.array([0, 1, 1]).cast(dtype)
+        with jt.trace(values=True) as t:
+            (x + x).numpy()
+        assert max(v.max for v in t.values) == (1.0 if dtype == "bool" else 2.0), dtype
+
+
+def test_an_empty_array_has_a_thumbnail_without_cells():
+    value = value_of(0, np.zeros((0, 3)), "float32")
+
+    assert (value.count, value.cells, str(value.min)) == (0, b"", "nan")
+
+
+def test_a_node_knows_the_module_that_built_it_and_a_gradient_that_of_its_twin():
+    net = Net()
+    loss = net(jt.ones((5, 4))).sum()
+    dw = jt.grad(loss, net.body[0].weight)
+
+    nodes = {n["id"]: n for n in jt.document(loss, dw)["nodes"]}
+
+    paths = {n["module"] for n in nodes.values() if n["op"] == "matmul" and not n["gradient"]}
+    assert paths == {"Net/body/0", "Net/head"}
+    twins = [(n, nodes[n["twin"]]) for n in nodes.values() if n["twin"] in nodes]
+    assert twins
+    assert all(n["module"] == twin["module"] for n, twin in twins)
+    assert all(n["gradient"] for n, _ in twins)
+
+
+def test_a_module_that_is_not_held_by_its_caller_is_called_by_its_class():
+    class Odd(nn.Module):
+        def execute(self, x):
+            return nn.ReLU()(x)
+
+    document = jt.document(Odd()(jt.ones(3)))
+
+    assert document["nodes"][-1]["module"] == "Odd/ReLU"
+    assert document["nodes"][-1]["modules"] == ["Odd", "ReLU"]
+
+
+def test_after_an_error_in_a_module_what_is_built_belongs_to_no_module():
+    class Bad(nn.Module):
+        def execute(self, x):
+            raise ValueError("no")
+
+    with contextlib.suppress(ValueError):
+        Bad()(jt.ones(3))
+
+    assert jt.document(jt.ones(3) * 2)["nodes"][-1]["module"] == ""
+
+
+def test_a_recording_leaves_lazy_what_was_lazy_and_tells_values_and_costs():
+    net = Net()
+    loss = net(jt.ones((5, 4))).sum()
+
+    r = jt.recording(loss, *jt.grad(loss, net.parameters()))
+
+    assert loss.node.data is None
+    assert r.page["values"][str(loss.node.id)]["mean"] == loss.item()
+    assert [k["ms"] for k in r.page["kernels"]] == [k.milliseconds for k in r.trace.kernels]
+    assert [k["source"] for k in r.page["kernels"]] == [k.source for k in r.trace.kernels]
+    assert r.page["peak"] == r.page["predicted_peak"] == r.trace.peak > 0
+    assert {m["kernel"] for m in r.page["memory"]} <= set(range(len(r.page["kernels"])))
+    json.dumps(r.page, allow_nan=False)
+
+
+def test_cells_of_a_recording_are_where_the_page_says():
+    x = jt.array([[1.0, 2.0], [3.0, 4.0]])
+
+    r = jt.recording(x * 2)
+
+    value = r.page["values"][str(r.wanted[0].id)]
+    at, count = value["block"]
+    np.testing.assert_array_equal(np.frombuffer(r.blocks, "<f4")[at : at + count], [2, 4, 6, 8])
+
+
+def test_a_recording_of_what_is_computed_already_shows_how_it_would_be_computed_again():
+    x = jt.array([1.0, 2.0])
+    x.requires_grad = True
+    y = (x * 3).sum()
+    y.numpy()
+
+    r = jt.recording(y)
+
+    assert len(r.page["kernels"]) == 1
+    assert r.page["values"][str(y.node.id)]["mean"] == 9.0
+
+
+def test_a_heavy_graph_is_not_run_unless_it_is_asked_for():
+    r = jt.recording((jt.ones(8) * 2).sum(), run=False)
+
+    assert r.page["kernels"][0]["ms"] is None
+    assert r.page["values"] == {}
+    assert "Nothing ran" in r.page["notes"][0]
+
+
+def test_a_graph_that_cannot_run_is_shown_with_the_reason():
+    x = jt.array([1.0, 2.0])
+
+    r = jt.recording(x[jt.array([5])])
+
+    assert any("index 5" in note for note in r.page["notes"])
+    assert r.page["kernels"]
+
+
+def test_nan_and_infinity_stay_valid_json():
+    r = jt.recording(jt.log(jt.array([-1.0, 0.0])))
+
+    json.dumps(r.page, allow_nan=False)
+    assert r.page["values"][str(r.wanted[0].id)]["nan"] == 1
+
+
+def test_an_unfinished_source_has_colours_as_far_as_it_can_be_read():
+    assert (1, 0, 3, "k") in classes("def kernel(lo, hi:\n    x = (")

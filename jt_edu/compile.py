@@ -24,10 +24,11 @@ import numpy as np
 from jt_edu import backends
 from jt_edu.build import Capture, cast_number
 from jt_edu.errors import ArgumentError
-from jt_edu.execute import needed, plan_for, read_slot, run, run_plan, run_steps, settle
+from jt_edu.execute import needed, plan_for, read_slot, run, run_plan, settle
 from jt_edu.graph import Node
 from jt_edu.meta import CONSTANT, SOURCE
 from jt_edu.plan import Plan
+from jt_edu.script import Script
 from jt_edu.settings import current
 from jt_edu.var import Var
 
@@ -48,8 +49,9 @@ class Replay:
     outputs: Any  # the answer of the step, with `Out` in place of Vars
     order: list[Node] = field(default_factory=list)
     handed_out: tuple[int, ...] = ()  # leaves whose memory is part of the answer
-    read_vars: list[tuple[Var, Any]] = field(default_factory=list)  # with the shape and dtype they were captured with
-    looks: list[tuple[Callable[[], Any], Any]] = field(default_factory=list)  # with their answers at the capture
+    read_vars: list[tuple[Var, Any, Any]] = field(default_factory=list)  # shapes and dtypes at the capture
+    looks: list[tuple[Callable[[], Any], Any]] = field(default_factory=list)  # answers at the capture
+    script: Script | None = None  # written when the step is replayed for the first time
 
 
 @dataclass(frozen=True)
@@ -101,10 +103,11 @@ class _Compiled:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         given = (*args, *named.values())
-        backend = backends.get(current().flags.backend)
-        nodes = [a.node for a in given if isinstance(a, Var)]
+        context = current()
+        backend = backends.get(context.flags.backend)
+        nodes = [a._node for a in given if isinstance(a, Var)]
         same = tuple([nodes.index(n) for n in nodes])  # one Var given twice is another step than two Vars
-        key = (tuple(_kind(a) for a in given), same, tuple(named), backend, current().flags.fuse)
+        key = (tuple([_kind(a) for a in given]), same, tuple(named), backend, context.flags.fuse)
         try:
             hash(key)
         except TypeError:
@@ -115,7 +118,7 @@ class _Compiled:
         with self._lock:
             known = self.replays.setdefault(key, [])
             replay = next((r for r in known if _fits(r)), None)
-            if replay is not None and not current().traces:
+            if replay is not None and not context.traces:
                 return _replay(replay, given)
             answer, fresh = _capture(self.step, args, named)
             known[:] = [fresh, *(r for r in known if r is not replay)][:REPLAYS]
@@ -138,17 +141,23 @@ def _kind(a: Any) -> Any:
 def array_of(a: Any) -> Any:
     """The array of a Var, computed if need be; an array in row-major order; anything else as it is."""
     if isinstance(a, Var):
-        if a.node.data is None:
-            run((a.node,))
-        return a.node.data
+        node = a._node
+        if node.data is None:
+            run((node,))
+        return node.data
     return a if not isinstance(a, np.ndarray) or a.flags.c_contiguous else np.ascontiguousarray(a)
 
 
 def _fits(replay: Replay) -> bool:
     """Whether what the step reads is as it was: shapes and dtypes of Vars; modes and parameters of modules."""
-    return all((v.node.shape, v.node.dtype) == kind for v, kind in replay.read_vars) and all(
-        look() == seen for look, seen in replay.looks
-    )
+    for var, shape, dtype in replay.read_vars:
+        node = var._node
+        if node.shape != shape or node.dtype is not dtype:
+            return False
+    for look, seen in replay.looks:  # noqa: SIM110 - all() and any() take twice as long for a few
+        if look() != seen:
+            return False
+    return True
 
 
 def _capture(step: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Replay]:
@@ -179,7 +188,7 @@ def _capture(step: Callable[..., Any], args: tuple[Any, ...], named: dict[str, A
     moves = [(mine.get(v, v), slot[v.node]) for v in moved if v.node in slot]
     roots = {plan.aliases.get(k, k) for k in plan.keep}
     handed_out = tuple(k for k in sorted(roots & read) if order[k].op is SOURCE)
-    read_vars = [(v, (v.node.shape, v.node.dtype)) for v in dict.fromkeys([*owners, *moved]) if v not in mine]
+    read_vars = [(v, v.node.shape, v.node.dtype) for v in dict.fromkeys([*owners, *moved]) if v not in mine]
     replay = Replay(
         plan, fixed, reads, before, list(capture.after), moves, outputs, [nameless(n) for n in order], handed_out,
         read_vars, [(look, look()) for look in dict.fromkeys(capture.looks)],
@@ -260,8 +269,10 @@ def _replay(replay: Replay, given: tuple[Any, ...]) -> Any:
         arrays[slot] = read(inputs)
     for slot in replay.handed_out:
         arrays[slot] = arrays[slot].copy()
-    plan, backend = replay.plan, backends.get(context.flags.backend)
-    run_steps(plan, arrays, backend, replay.order)
+    plan = replay.plan
+    if replay.script is None:
+        replay.script = Script(plan, backends.get(context.flags.backend))
+    replay.script(arrays, replay.order)
     _move_arguments(replay, given, arrays)
     for target, slot in replay.moved:
         if not isinstance(target, int):

@@ -35,11 +35,21 @@ class Term:
     operands: tuple[Term, ...] = ()
     outer: Index | None = None  # of a fill: the guard under which it is asked for
 
-    @cached_property
+    @property
     def parts(self) -> frozenset[Term]:
         """This term, and all terms that it is made of."""
+        return self._behind | {self}
+
+    @property
+    def loads(self) -> set[Term]:
+        """The loads this term is made of."""
+        return {self} if self.kind == "load" else self._loads_behind
+
+    @cached_property
+    def _behind(self) -> frozenset[Term]:
+        """What it is made of, without itself: a term that kept itself would never be free, nor would its arrays."""
         found: set[Term] = set()
-        waiting = [self]
+        waiting = [*self.operands]
         while waiting:
             term = waiting.pop()
             if term not in found:
@@ -48,9 +58,8 @@ class Term:
         return frozenset(found)
 
     @cached_property
-    def loads(self) -> set[Term]:
-        """The loads this term is made of."""
-        return {t for t in self.parts if t.kind == "load"}
+    def _loads_behind(self) -> set[Term]:
+        return {t for t in self._behind if t.kind == "load"}
 
 
 class Expression:

@@ -131,7 +131,7 @@ class Fuser:
 
     def _group(self) -> tuple[list[Kernel], dict[Node, int]]:
         """Kernels in order, and the place in that order of each anchor."""
-        self.expression = Expression(lambda n: n in self.why)
+        self.expression = Expression(self.why.__contains__)
         kernels: list[Kernel] = []
         home: dict[Node, int] = {}
         for node in self._anchors():

@@ -213,7 +213,7 @@ def render(
         return str(index.args[0])
     if index.op == "size":
         return length(index)
-    if index.op in ("load", "wrapped"):
+    if index.op in ("load", "wrapped", "value"):
         return element(index)
     level = PRECEDENCE[index.op]
     left = render(index.args[0], name, length, element, level)

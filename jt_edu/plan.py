@@ -10,13 +10,14 @@ knows which buffer is free after which step, and from that the peak of memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 from jt_edu.backends import Backend, Program
 from jt_edu.codegen.nest import Builder
-from jt_edu.codegen.passes import choose_span, collapse
+from jt_edu.codegen.passes import choose_span, collapse, cut
 from jt_edu.codegen.source import Parameter, Source
 from jt_edu.codegen.text import Argument, Printer, Text
 from jt_edu.fuse import Fused, fuse
@@ -76,6 +77,7 @@ class Step:
     frees: tuple[int, ...] = ()  # slots whose array nobody reads afterwards
     drops: tuple[int, ...] = ()  # slots that are views of those
     program: Program | None = None
+    written: tuple[Source, tuple[tuple[int, int], ...]] | None = None  # source and lines, where a learner's text runs
 
 
 @dataclass
@@ -91,7 +93,12 @@ class Plan:
     dtypes: dict[int, Any] = field(default_factory=dict)
     hosts: dict[int, Op] = field(default_factory=dict)
     compiled: bool = False
+    backend: Backend | None = None  # that compiled it
     used: int = 0  # grows with time; the plan of the smallest number is forgotten first
+
+
+living: WeakValueDictionary[int, Plan] = WeakValueDictionary()  # every plan that somebody may still run
+edits: dict[str, Callable[[Plan, Step], None]] = {}  # key of a source -> puts a learner's text in its place
 
 
 def make_plan(order: Sequence[Node], wanted: set[Node], enabled: bool) -> Plan:
@@ -117,7 +124,10 @@ def make_plan(order: Sequence[Node], wanted: set[Node], enabled: bool) -> Plan:
     shapes = {k: n.shape for n, k in slot.items()}
     dtypes = {k: n.dtype.storage for n, k in slot.items()}
     hosts = {slot[n]: n.op for n in pending if n.op.kind == "hostcall"}
-    return Plan(steps, aliases, keep, peak, decisions, shapes, dtypes, hosts)
+    plan = living[id(steps)] = Plan(steps, aliases, keep, peak, decisions, shapes, dtypes, hosts)
+    for step in [s for s in steps if s.source.key in edits]:
+        edits[step.source.key](plan, step)
+    return plan
 
 
 def _aliases(pending: list[Node], fused: Fused, slot: dict[Node, int]) -> dict[int, int]:
@@ -150,11 +160,12 @@ def _step(kernel: Kernel, fused: Fused, slot: dict[Node, int]) -> Step:
         nodes = [p.node for p in products]
         flops = sum(p.flops for p in products)
     else:
-        nest = choose_span(collapse(Builder(kernel, fused.stored).build()))
+        nest = cut(choose_span(collapse(Builder(kernel, fused.stored).build())))
         text, work = Printer(nest).print(), nest.work
         span = 1 if nest.span is None else nest.extents[nest.span]
         blocks = any("acc" in p.name for p in text.source.parameters) and " - lo)]" in text.source.text
-        nodes = sorted({n for _, n in text.lines if n.data is None}, key=slot.__getitem__)
+        loaded = {a.node for a in text.arguments if a.kind == "in"}
+        nodes = sorted({n for _, n in text.lines if n.data is None and n not in loaded}, key=slot.__getitem__)
         flops = sum(
             math.prod(n.inputs[0].shape if isinstance(n.op, ReindexReduce) else n.shape)
             for n in nodes
@@ -289,26 +300,24 @@ def _free_early(steps: list[Step], aliases: dict[int, int], keep: tuple[int, ...
         for slot in (*step.inputs, *step.outputs, *(c.slot for c in step.checks)):
             last[aliases.get(slot, slot)] = number
     made = {s for step in steps for s in step.outputs}
+    size = [math.prod(n.shape) * n.dtype.size for n in order]
     alive = peak = 0
     for number, step in enumerate(steps):
-        alive += sum(_bytes(order[s]) for s in step.outputs)
+        alive += sum(size[s] for s in step.outputs)
         peak = max(peak, alive)
         step.frees = tuple(s for s, at in last.items() if at == number and s in made and s not in kept)
         step.drops = tuple(a for a, root in aliases.items() if root in step.frees)
-        alive -= sum(_bytes(order[s]) for s in step.frees)
+        alive -= sum(size[s] for s in step.frees)
     return peak
-
-
-def _bytes(node: Node) -> int:
-    return math.prod(node.shape) * node.dtype.size
 
 
 def compile_plan(plan: Plan, backend: Backend) -> dict[int, Program]:
     """Programs for all steps that have none yet; the answer tells which were new: step number -> program."""
-    fresh = {}
+    fresh, plan.backend = {}, backend
     for number, step in enumerate(plan.steps):
-        if step.program is None and step.kind != "host":
-            step.program = backend.compile(step.source)
-            fresh[number] = step.program
+        source = None if step.program is None and step.kind != "host" else step.source
+        while source is not step.source:  # once, and again if it was edited meanwhile
+            source = step.source
+            fresh[number] = step.program = backend.compile(source)
     plan.compiled = True
     return fresh

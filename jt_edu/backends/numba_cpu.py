@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from pathlib import Path
 from pkgutil import resolve_name
@@ -61,7 +62,7 @@ class NumbaBackend:
         with self._lock:
             if source.key in self._programs:
                 return self._programs[source.key]
-            program = self._make(source)
+            program = _apart(lambda: self._make(source))
             self._programs[source.key] = program._replace(compiled=False, seconds=0.0)
             return program
 
@@ -76,6 +77,9 @@ class NumbaBackend:
         count, call = pool.threads(), program.call
         if scratch:
             count = min(count, *(len(arguments[p]) for p in scratch))
+        if count == 1 and not scratch:
+            call(0, span, *arguments)
+            return
         blocks = pool.borders(span, count, align)
         if len(blocks) > 1 and not self._spins:
             pool.lend_spin(self.compile(SPIN).call)
@@ -99,6 +103,29 @@ class NumbaBackend:
         if frozen is not None:
             self._store.save(source.key, frozen)
         return Program(call, compiled=True, seconds=time.thread_time() - begin, path=path)
+
+
+def _apart(work: Callable[[], Program]) -> Program:
+    """What `work` answers, in a thread of its own.
+
+    Ctrl-C reaches the main thread only. LLVM calls back into Python while it compiles: an
+    interrupt in such a call would be lost, or end the process. And numba keeps errors with the frames that led to them,
+    which here are none of the learner's: those would keep all their arrays.
+    """
+    answer: Future[Program] = Future()
+
+    def do() -> None:
+        try:
+            answer.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - whoever waits is told
+            answer.set_exception(error)
+
+    threading.Thread(target=do, name="jt_edu compiles").start()
+    try:
+        return answer.result()
+    except KeyboardInterrupt:
+        wait([answer])  # who forks now must not find numba at work
+        raise
 
 
 def _build(source: Source, name: str) -> tuple[Callable[..., None], bytes | None]:

@@ -2,12 +2,32 @@
 
 collapse     two loops that walk through memory in order become one     for i: for j: a[i, j]  ->  for k: a[k]
 choose_span  which loop may be split among threads
+cut          a long innermost loop ends where one of its conditions changes, and goes on from there
+
+    for i0 in range(n0):                                b0 = 0
+        g0 = i0 < k0                                    while b0 < n0:
+        t0 = a0[i0] if g0 else 0                            e0 = until(b0, k0, n0)
+        out0[i0] = t0                                       g0 = b0 < k0
+                                                            for i0 in range(b0, e0):
+                                                                t0 = a0[at(i0)] if g0 else 0
+                                                                out0[at(i0)] = t0
+                                                            b0 = e0
+
+Within a piece the condition stays what it is at its begin, so the compiler writes one loop for each answer, without a
+branch and with packed instructions. A remainder is cut where it starts again: within a piece it is the counter, moved.
+Sums are left alone, since cut in pieces they are added up in another order.
 """
 
 from __future__ import annotations
 
-from jt_edu.codegen.tree import Access, Block, Loop, Nest, accesses, arithmetic
-from jt_edu.index import counter, counters_of
+from jt_edu.codegen.tree import Access, Block, Loop, Nest, Store, Update, Value, accesses, arithmetic
+from jt_edu.graph import Node
+from jt_edu.index import Index, as_index, binary, counter, counters_of
+from jt_edu.meta import Elementwise
+
+LONG = 32  # iterations: shorter loops are over before a second one pays
+CUTS = 16  # in one loop at most: the compiler may write a loop for each combination of answers
+COMPARE = {"{0} < {1}": ("<", 0), "{0} <= {1}": ("<=", 0), "{0} > {1}": ("<", 1), "{0} >= {1}": ("<=", 1)}
 
 
 def collapse(nest: Nest) -> Nest:
@@ -110,3 +130,118 @@ def _loops_in_order(block: Block) -> list[int]:
         if isinstance(item, Loop):
             found += [a for a in (item.axis, *_loops_in_order(item.body)) if a not in found]
     return found
+
+
+def cut(nest: Nest) -> Nest:
+    """Cut the long innermost loops of a nest, if a few cuts free them of their conditions."""
+    blocks = [nest.top]
+    for block in blocks:
+        for loop in [i for i in block.items if isinstance(i, Loop)]:
+            blocks.append(loop.body)
+            if nest.extents[loop.axis] >= LONG and not any(isinstance(i, (Loop, Update)) for i in loop.body.items):
+                _Pieces(loop).cut()
+    return nest
+
+
+class _Pieces:
+    """Where one loop is cut, and what is known at the begin of a piece. The counter stands for that begin there."""
+
+    def __init__(self, loop: Loop) -> None:
+        self.loop, self.here = loop, counter(loop.axis)
+        self.head: list[Value | Index] = []
+        self.known: dict[Index, Index] = {}
+
+    def cut(self) -> None:
+        """Find all cuts; unless they are too many, give the loop its head, and let the body use it."""
+        items = self.loop.body.items
+        cells = [(i.access, i.node) for i in items if isinstance(i, (Value, Store)) and i.access is not None]
+        places = [tuple(self._known(w, node) for w in cell.where) for cell, node in cells]
+        moved = [i for i in items if isinstance(i, Value) and self._is_cut(_condition(i))]
+        if not 0 < sum(isinstance(h, Index) for h in self.head) <= CUTS:
+            return
+        for (cell, _), place in zip(cells, places, strict=True):
+            cell.where = place
+        self.loop.head = [*self.head, *moved]
+        self.loop.body.items = [i for i in items if i not in moved]
+
+    def _known(self, index: Index, node: Node) -> Index:
+        """The same index, with what does not change within a piece taken from the head."""
+        if index == self.here or not self._varies(index) or index.op in ("load", "wrapped"):
+            return index
+        if index not in self.known:
+            self.known[index] = self._found(Index(index.op, *(self._known(a, node) for a in index.args)), node)
+        return self.known[index]
+
+    def _found(self, index: Index, node: Node) -> Index:
+        a, b = index.args
+        if index.op == "%" and b.op in ("int", "size") and b.args[0] >= LONG and (self._line(a) or [0])[0] == 1:
+            self._cut_at(self.here + (b - index))
+            return self.here + self._put(Value("counter", node, 0, index=index - self.here))
+        return self._put(Value("guard", node, 0, index=index)) if self._is_cut(index) else index
+
+    def _put(self, value: Value) -> Index:
+        self.head.append(value)
+        return Index("value", value)
+
+    def _cut_at(self, end: Index) -> None:
+        if end not in self.head:
+            self.head.append(end)
+
+    def _is_cut(self, condition: Index | None) -> bool:
+        """Whether a condition stays the same between cuts; if so, they are made."""
+        ends = None if condition is None else self._ends(condition)
+        for end in ends or ():
+            self._cut_at(end)
+        return bool(ends)
+
+    def _ends(self, condition: Index) -> list[Index] | None:
+        """The iterations from which on a condition may have another answer; None if they cannot be told."""
+        if not self._varies(condition):
+            return []
+        if condition.op in ("and", "or"):
+            parts = [self._ends(part) for part in condition.args]
+            return None if None in parts else [end for part in parts for end in part or ()]
+        line = self._line(Index("-", *condition.args)) if condition.op in ("<", "<=") else None
+        if line is None or abs(line[0]) != 1:
+            return None
+        slope, plus, minus = line
+        end, minus = (sum(plus, as_index(0)), minus) if slope < 0 else (sum(minus, as_index(0)), plus)
+        for part in minus:
+            end = end - part
+        return [end + int((condition.op == "<=") == (slope > 0))]
+
+    def _line(self, index: Index) -> tuple[int, list[Index], list[Index]] | None:
+        """(slope, what is added, what is taken away) of an index that moves with the counter; None of any other."""
+        if index == self.here:
+            return 1, [], []
+        if not self._varies(index):
+            return 0, [index] if index != as_index(0) else [], []
+        a, b = (self._line(part) for part in index.args) if index.op in ("+", "-") else (None, None)
+        if a is None or b is None:
+            return None
+        if index.op == "+":
+            return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+        return a[0] - b[0], a[1] + b[2], a[2] + b[1]
+
+    def _varies(self, index: Index) -> bool:
+        return self.loop.axis in counters_of(index)
+
+
+def _condition(value: Value) -> Index | None:
+    """What a value asks of the counters, if that is all that it does."""
+    if value.kind == "guard":
+        return value.index
+    op = value.node.op
+    word = COMPARE.get(op.body) if value.kind == "compute" and isinstance(op, Elementwise) else None
+    parts = [_number(o) for o in value.operands]
+    if word is None or None in parts:
+        return None
+    a, b = (p for p in parts if p is not None)
+    return binary(word[0], b, a) if word[1] else binary(word[0], a, b)
+
+
+def _number(value: Value) -> Index | None:
+    """A counter, or a whole number of the graph."""
+    if value.kind == "counter" and value.guard is None:
+        return value.index
+    return Index("value", value) if value.kind == "number" and value.node.dtype.kind == "i" else None

@@ -105,19 +105,38 @@ class Printer:
 
     def _loop(self, loop: Loop, depth: int) -> None:
         name = self.axes.setdefault(loop.axis, f"i{len(self.axes)}")
-        if loop.axis == self.nest.span:
-            self._write(depth, f"for {name} in range(lo, hi):")
-            self._block(loop.body, depth + 1)
+        span, key = loop.axis == self.nest.span, ("n", loop.axis)
+        extent = Argument("length", length=self.nest.extents[loop.axis])
+        length = "hi" if span else self._parameter(key, "n", "int64", extent)
+        if loop.head:
+            self._loop_in_pieces(loop, "lo" if span else "0", length, depth)
             return
-        length = self._parameter(
-            ("n", loop.axis), "n", "int64", Argument("length", length=self.nest.extents[loop.axis])
-        )
         sums = [i for i in loop.body.items if isinstance(i, Update) and i.blocked and i in self.names]
         if sums:
             self._loop_in_blocks(loop, sums, length, depth)
             return
-        self._write(depth, f"for {name} in range({length}):")
+        self._write(depth, f"for {name} in range({'lo, hi' if span else length}):")
         self._block(loop.body, depth + 1)
+
+    def _loop_in_pieces(self, loop: Loop, first: str, last: str, depth: int) -> None:
+        """Find out how far the conditions stay as they are, and go that far."""
+        counter, begin, end = self.axes[loop.axis], self._new("b"), self._new("e")
+        node = next(item.node for item in loop.head if isinstance(item, Value))
+        self._write(depth, f"{begin} = {first}", node)
+        self._write(depth, f"while {begin} < {last}:")
+        self.axes[loop.axis] = begin
+        for item in loop.head:
+            if isinstance(item, Value):
+                self._value(item, depth + 1)
+            else:
+                self._write(depth + 1, f"{end} = until({begin}, {self._index(item)}, {last})", node)
+                last = end
+        self.axes[loop.axis] = counter
+        self._write(depth + 1, f"for {counter} in range({begin}, {end}):")
+        self.shifted.add(loop.axis)
+        self._block(loop.body, depth + 2)
+        self.shifted.discard(loop.axis)
+        self._write(depth + 1, f"{begin} = {end}", node)
 
     def _loop_in_blocks(self, loop: Loop, sums: list[Update], length: str, depth: int) -> None:
         """Sum a block in the narrow dtype of its values, then add it to the wide accumulator."""
@@ -250,6 +269,8 @@ class Printer:
 
     def _index(self, index: Index) -> str:
         """An index expression; index arrays inside it become parameters."""
+        if index.op == "value":
+            return self._use(index.args[0])
         if index.op == "wrapped":
             return f"wrap({self._index(index.args[0])}, {self._index(index.args[1])})"
         if index.op == "load":

@@ -88,10 +88,11 @@ class Store:
 
 @dataclass(eq=False)
 class Loop:
-    """Repeat `body` for each value of the counter `axis`."""
+    """Repeat `body` for each value of the counter `axis`; piece by piece, if `head` says where pieces end."""
 
     axis: int
     body: Block
+    head: list[Value | Index] = field(default_factory=list)  # ends, and what is known at the begin of a piece
 
 
 Item = Value | Update | Start | Store | Loop

@@ -23,10 +23,11 @@ from jt_edu import backends
 from jt_edu.build import Capture, cast_number
 from jt_edu.compile import array_of, nameless
 from jt_edu.dtypes import DType
-from jt_edu.execute import needed, plan_for, read_slot, run, run_plan, run_steps, settle, structure
+from jt_edu.execute import needed, plan_for, read_slot, run, run_plan, settle, structure
 from jt_edu.graph import Node
 from jt_edu.meta import CONSTANT
 from jt_edu.plan import Plan
+from jt_edu.script import Script
 from jt_edu.settings import Context, current
 from jt_edu.var import Var
 
@@ -51,6 +52,7 @@ class Added:
     before: list[Callable[[], None]]
     moved: list[tuple[Var, int]]  # (Var, slot of its new value)
     answer: Any
+    script: Script | None = None  # written when the whole is replayed for the first time
 
 
 class Replays:
@@ -162,8 +164,10 @@ def _replay(known: Added, graph: list[Node], context: Context) -> list[Any]:
         arrays[slot] = cast_number(graph[spot].data, dtype)
     for slot, read in known.reads:
         arrays[slot] = read()
-    plan, backend = known.plan, backends.get(context.flags.backend)
-    run_steps(plan, arrays, backend, nodes)
+    plan = known.plan
+    if known.script is None:
+        known.script = Script(plan, backends.get(context.flags.backend))
+    known.script(arrays, nodes)
     settle(graph, [(graph[spot], read_slot(plan, arrays, slot)) for slot, spot in known.kept])
     return arrays
 

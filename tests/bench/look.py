@@ -66,7 +66,9 @@ def asm(row: Row) -> str:
 
 def _of_kernel(name, kernel) -> str:
     """Compiles the same text in the same way once more: the machine code that runs is not kept as text."""
-    made = lean._compile(define(kernel, f"<{name}>"), _signature(kernel))
+    made = lean._compile(
+        define(kernel, f"<{name}>"), _signature(kernel), lean._Apart if kernel.apart else lean._Pipeline
+    )
     text = next(iter(made.inspect_asm().values()))
     told = filter(None, map(describe, inner_loops(text.splitlines())))
     return f"# {name}: inner loops that do float arithmetic\n" + "\n".join(told) + "\n"

@@ -214,6 +214,17 @@ def test_a_parameter_of_another_dtype_is_captured_anew():
     assert step(x).dtype == "float64"
 
 
+def test_a_parameter_of_another_shape_is_captured_anew():
+    weight = jt.array([1.0, 2.0])
+    step = jt.compile(lambda x: x * weight)
+    x = np.ones(1, "float32")
+    step(x)
+
+    weight.node = jt.array([1.0, 2.0, 3.0]).node
+
+    assert step(x).tolist() == [1, 2, 3]
+
+
 def test_an_argument_that_cannot_be_hashed_is_named():
     with pytest.raises(jt.ArgumentError, match="found list"):
         jt.compile(lambda x, k: x)(np.ones(1), [1])

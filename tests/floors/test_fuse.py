@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
+from jt_edu.codegen import passes
 from jt_edu.settings import rank_context
 
 
@@ -267,12 +268,16 @@ def _gradient(function, x):
     return jt.grad(function(x), x)
 
 
+@pytest.mark.parametrize("long", [1, 1 << 60], ids=["in pieces", "whole"])
 @pytest.mark.parametrize(("graph", "build"), GENERIC, ids=[r[0] for r in GENERIC])
-def test_another_shape_compiles_nothing(graph, build):
+def test_another_shape_compiles_nothing(graph, build, long, monkeypatch):
+    """But once: where a row with conditions becomes so long that its loop is cut."""
+    monkeypatch.setattr(passes, "LONG", long)
     for first, second in LENGTHS:
-        held(build(*first))
+        with rank_context():
+            held(build(*first))
 
-        t = held(build(*second))
+            t = held(build(*second))
 
         assert t.compiled == 0, f"{first} then {second}\n{told(t)}"
 

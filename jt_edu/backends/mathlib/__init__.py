@@ -26,7 +26,7 @@ from jt_edu.backends.mathlib.tail import erfc, erfcx
 from jt_edu.backends.mathlib.wave import acos, asin, atan, atan2, cos, sin, tan
 from jt_edu.backends.mathlib.whole import (
     at, bit_count, divide, floor_divide, fmax, fmin, fmod, gcd, maximum, minimum, remainder, select, shift_left,
-    shift_right, wrap,
+    shift_right, until, wrap,
 )  # fmt: skip
 
 __all__ = [
@@ -39,6 +39,6 @@ __all__ = [
     "log10", "log1p", "log2", "logaddexp", "logaddexp2", "mantissa", "maximum", "minimum", "nan", "next_half",
     "nextafter", "normal32", "normal64", "philox", "pi", "polygamma", "power", "real", "remainder",
     "round_even", "rsqrt", "select", "shift_left", "shift_right", "sigmoid", "sign", "signbit", "sin", "sinh",
-    "sqrt", "tan", "tanh", "trunc", "uint16", "uint32", "uint64", "uint8", "uniform32", "uniform64", "wrap",
-    "zeta",
+    "sqrt", "tan", "tanh", "trunc", "uint16", "uint32", "uint64", "uint8", "uniform32", "uniform64", "until",
+    "wrap", "zeta",
 ]  # fmt: skip

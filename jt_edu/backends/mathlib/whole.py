@@ -6,6 +6,7 @@
     fmod                      rounds towards 0, as C's; gcd and bit_count know only integers
     shift_left, shift_right   a shift by the width or more leaves nothing (or only the sign)
     at, wrap                  how an array is indexed without, or with, counting from the end
+    until                     how far a loop goes in one piece
 
 Nothing here rounds, and nothing asks the C library, except the remainders of floats.
 """
@@ -29,6 +30,12 @@ def at(i: Number) -> Number:
 def wrap(i: Number, n: Number) -> Number:
     """The index i of n, where negative ones count from the end."""
     return where(i < 0, i + n, i)
+
+
+@kernel_function(lambda begin, end, last: end if begin < end < last else last, alike("i"))
+def until(begin: Number, end: Number, last: Number) -> Number:
+    """Where a piece ends that begins at `begin`: at `end`, if that is ahead, but at `last` at the latest."""
+    return where((begin < end) & (end < last), end, last)
 
 
 def _select_rule(condition: Number, x: Number, y: Number) -> Number:

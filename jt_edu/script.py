@@ -1,0 +1,164 @@
+"""Script: a plan as a page of Python, for plans that run again and again.
+
+    def run(a, nodes):                                  the array in each slot; the nodes, whose lines errors name
+        k0(0, 64, a[0], a[1], t5)                       # matmul
+        a[7] = room((64,), float32)                     memory for what outlives the run
+        k1(0, 64, 128, t5, a[7])                        # exp_sum: lengths that never change are written down
+
+`execute.py` asks every step what it needs: how many arrays, seen under which shapes, with scratch or without. In each
+run the answers are the same. So a replay asks once, writes down what is left to do, and runs that: the same things in
+the same order, and a third of the Python. Small temporaries (t5) are made once, as well; two share their memory if one
+is read for the last time before the other is written.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jt_edu import execute
+from jt_edu.backends import Backend
+from jt_edu.errors import JtError
+from jt_edu.graph import Shape
+from jt_edu.memory import LARGE
+from jt_edu.plan import ROW, Plan, Step
+
+
+class Script:
+    """The page for a plan whose steps are compiled, and what its names mean."""
+
+    def __init__(self, plan: Plan, backend: Backend) -> None:
+        self._plan, self._backend, self._busy = plan, backend, threading.Lock()
+        self._rows = ["def run(a, nodes):"]
+        self._steps: dict[int, Step] = {}  # line -> step, where the script has to explain errors
+        self._space: dict[str, Any] = {
+            "room": backend.empty,
+            "launch": backend.launch,
+            "bits": np.uint16,
+            "check": execute._check_indices,
+            "do": self._do,
+        }
+        self._viewed: set[int] = set()  # slots of reshapes that have an array in each run
+        self._own: dict[int, Any] = {}  # slot -> memory of a small temporary
+        self._shelf: dict[int, list[Any]] = {}  # bytes -> memory that is free again
+        self._temporary = {s for step in plan.steps for s in step.frees if _bytes(plan, s) < LARGE}
+        for step in plan.steps:
+            if not _is_plain(step):
+                self._temporary -= {plan.aliases.get(s, s) for s in (*step.inputs, *step.outputs)}
+        for number, step in enumerate(plan.steps):
+            self._step(number, step)
+        self.text = "\n".join([*self._rows, "    return", ""])
+        exec(compile(self.text, f"{__file__} (a plan)", "exec"), self._space)  # noqa: S102 - text that was written here
+        self._run = self._space["run"]
+        self._programs: list[Any] = []
+
+    def __call__(self, arrays: list[Any], nodes: Sequence[Any]) -> None:
+        """Run all steps on the arrays of the leaves; then those that the plan keeps are there as well."""
+        if not self._busy.acquire(blocking=False):  # another thread has the temporaries
+            execute.run_steps(self._plan, arrays, self._backend, list(nodes))
+            return
+        try:
+            self._bind_programs()
+            self._run(arrays, nodes)
+        except Exception as error:
+            trace = error.__traceback__
+            step = self._steps.get(trace.tb_next.tb_lineno) if trace and trace.tb_next else None
+            if step is None:
+                raise
+            if isinstance(error, JtError):
+                raise error.at(nodes[step.slots[-1]].line) from None
+            raise execute._explain(error, step, list(nodes)) from error
+        finally:
+            self._busy.release()
+
+    def _bind_programs(self) -> None:
+        """Give the names in the text their kernels: a learner may have put another in the place of one."""
+        programs = [step.program for step in self._plan.steps]
+        if programs != self._programs:
+            self._programs = programs
+            for number, (step, program) in enumerate(zip(self._plan.steps, programs, strict=True)):
+                if program is not None:
+                    self._space[f"k{number}"] = program.call if step.work < execute.PARALLEL else program
+
+    def _do(self, number: int, arrays: list[Any], nodes: list[Any]) -> None:
+        """What is not worth writing down: NumPy's work, and scratch that comes once for each thread."""
+        execute.run_step(self._plan.steps[number], self._plan, arrays, self._backend, nodes)
+
+    # writing
+
+    def _write(self, text: str, step: Step | None = None) -> None:
+        self._rows.append("    " + text)
+        if step is not None:
+            self._steps[len(self._rows)] = step
+
+    def _step(self, number: int, step: Step) -> None:
+        if _is_plain(step):
+            for k, check in enumerate(step.checks):
+                self._space[f"c{number}_{k}"] = check
+                self._write(f"check(c{number}_{k}, {self._seen(check.slot)}, nodes[{check.node}])")
+            for slot in step.outputs:
+                self._room(slot, step)
+            self._call(number, step)
+        else:
+            self._write(f"do({number}, a, nodes)  # {step.name}")
+        for slot in step.frees:
+            if slot in self._own:
+                self._shelf.setdefault(_bytes(self._plan, slot), []).append(self._own[slot])
+        gone = [s for s in step.frees if s not in self._own] + [s for s in step.drops if s in self._viewed]
+        if gone:
+            self._write("".join(f"a[{slot}] = " for slot in gone) + "None")
+
+    def _room(self, slot: int, step: Step) -> None:
+        """Memory for what a step stores: the script's own, or fresh in each run."""
+        shape, dtype = self._plan.shapes[slot], self._plan.dtypes[slot]
+        if slot in self._temporary:
+            size = _bytes(self._plan, slot)
+            shelf = self._shelf.get(size)
+            self._own[slot] = shelf.pop() if shelf else np.empty(size, np.uint8)
+        else:
+            self._space[dtype.name] = dtype
+            self._write(f"a[{slot}] = room({shape}, {dtype.name})", step)
+
+    def _call(self, number: int, step: Step) -> None:
+        """The call of a kernel, with all its arguments."""
+        given = [repr(a) for a in step.arguments]
+        for position, slot, shape, halves in step.binds:
+            given[position] = self._seen(slot, shape, halves)
+        for position, slot in step.numbers:
+            given[position] = f"a[{slot}]"
+        cells = {slot: np.empty(math.prod(shape), dtype) for _, shape, dtype, slot in step.scratch[::-1]}
+        for position, shape, _, slot in step.scratch:
+            given[position] = f"s{number}_{position}"
+            self._space[given[position]] = cells[slot] if step.blocks else cells[slot].reshape(shape)
+        listed, small = ", ".join(given), step.work < execute.PARALLEL
+        call = f"k{number}(0, {step.span}, {listed})" if small else f"launch(k{number}, [{listed}], {step.span})"
+        self._write(f"{call}  # {step.name}", step)
+
+    def _seen(self, slot: int, shape: Shape | None = None, halves: bool = False) -> str:
+        """The array in a slot, under the shape and as the bits that a kernel reads."""
+        own, root = self._plan.shapes[slot], self._plan.aliases.get(slot, slot)
+        if root in self._own:
+            kind = np.uint16 if halves else self._plan.dtypes[slot]
+            seen = own if shape is None else shape
+            name = f"t{root}" + "".join(f"_{n}" for n in seen) + "_bits" * halves
+            self._space[name] = self._own[root].view(kind).reshape(seen)
+            return name
+        if shape is not None:
+            return f"a[{root}]" + ".view(bits)" * halves + f".reshape({shape})"
+        if root != slot and slot not in self._viewed:
+            self._viewed.add(slot)
+            self._write(f"a[{slot}] = a[{root}].reshape({own})")
+        return f"a[{slot}]" + ".view(bits)" * halves
+
+
+def _is_plain(step: Step) -> bool:
+    """Whether a step is a call that can be written down: no work of NumPy, no scratch that depends on the threads."""
+    return step.kind != "host" and not (step.scratch and (step.work >= execute.PARALLEL or step.span > ROW))
+
+
+def _bytes(plan: Plan, slot: int) -> int:
+    return math.prod(plan.shapes[slot]) * int(plan.dtypes[slot].itemsize)

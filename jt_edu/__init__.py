@@ -41,12 +41,16 @@ from jt_edu.errors import (
     GradientError,
     JtError,
     KernelError,
+    OutOfMemoryError,
     RangeError,
     ShapeError,
     UnknownKeyError,
     UnknownNameError,
 )
 from jt_edu.explain import explain, kernel_sources
+from jt_edu.lens.edits import Edit, edit_kernel, edited_kernels, revert_kernels
+from jt_edu.lens.machine import machine
+from jt_edu.lens.recording import recording
 from jt_edu.memory import CachingAllocator, PlainAllocator, allocator, gc
 from jt_edu.names import door as _door
 from jt_edu.names import suggest as _suggest
@@ -166,6 +170,7 @@ from jt_edu.ops.create import (
     array64,
     clone,
     copy,
+    e,
     empty,
     empty_like,
     eye,
@@ -175,10 +180,14 @@ from jt_edu.ops.create import (
     geomspace,
     identity,
     index,
+    inf,
     linspace,
     logspace,
+    nan,
+    newaxis,
     ones,
     ones_like,
+    pi,
     sync,
     zeros,
     zeros_like,
@@ -260,6 +269,7 @@ from jt_edu.ops.gates import glu, prelu, rrelu
 from jt_edu.ops.gradient import Function, grad, vjp, why_no_grad
 from jt_edu.ops.grids import cartesian_prod, combinations, indices, meshgrid, vander
 from jt_edu.ops.histogram import bincount, histc, histogram
+from jt_edu.ops.host import numpy_code
 from jt_edu.ops.index import gather, getitem, index_select, one_hot, scatter, setitem
 from jt_edu.ops.interpolate import interpolate
 from jt_edu.ops.matmul import (
@@ -342,7 +352,7 @@ from jt_edu.ops.select import (
     take,
 )
 from jt_edu.ops.sets import intersect1d, setdiff1d, setxor1d, union1d, unique, unique_consecutive
-from jt_edu.ops.softmax import cross_entropy_loss, log_softmax, nll_loss, softmax, softmin
+from jt_edu.ops.softmax import cross_entropy, cross_entropy_loss, log_softmax, nll_loss, softmax, softmin
 from jt_edu.ops.sort import argsort, kthvalue, msort, sort, topk
 from jt_edu.ops.special import (
     digamma,
@@ -426,6 +436,7 @@ from jt_edu.random import (
     Generator,
     bernoulli,
     get_seed,
+    manual_seed,
     normal,
     rand,
     randint,
@@ -434,7 +445,6 @@ from jt_edu.random import (
     set_global_seed,
     uniform,
 )
-from jt_edu.recording import recording
 from jt_edu.settings import enable_grad, flag_scope, flags, no_grad, trace
 from jt_edu.storage import Storage, TracingAllocator
 from jt_edu.usage import MemoryStats, memory_stats
@@ -446,12 +456,14 @@ __all__ = [
     "BackendError",
     "CachingAllocator",
     "DtypeError",
+    "Edit",
     "Function",
     "Generator",
     "GradientError",
     "JtError",
     "KernelError",
     "MemoryStats",
+    "OutOfMemoryError",
     "PlainAllocator",
     "RangeError",
     "ShapeError",
@@ -584,6 +596,7 @@ __all__ = [
     "count_nonzero",
     "cov",
     "cross",
+    "cross_entropy",
     "cross_entropy_loss",
     "cummax",
     "cummin",
@@ -609,7 +622,10 @@ __all__ = [
     "dot",
     "dsplit",
     "dstack",
+    "e",
     "ediff1d",
+    "edit_kernel",
+    "edited_kernels",
     "einsum",
     "elu",
     "empty",
@@ -693,6 +709,7 @@ __all__ = [
     "index_put",
     "index_select",
     "indices",
+    "inf",
     "inner",
     "insert",
     "int16",
@@ -751,6 +768,8 @@ __all__ = [
     "lp_pool3d",
     "lr_scheduler",
     "lt",
+    "machine",
+    "manual_seed",
     "masked_fill",
     "masked_scatter",
     "masked_select",
@@ -785,6 +804,7 @@ __all__ = [
     "multiply",
     "mv",
     "mvlgamma",
+    "nan",
     "nan_to_num",
     "nanargmax",
     "nanargmin",
@@ -805,6 +825,7 @@ __all__ = [
     "ne",
     "neg",
     "negative",
+    "newaxis",
     "nextafter",
     "nll_loss",
     "nn",
@@ -814,6 +835,7 @@ __all__ = [
     "normal",
     "not_equal",
     "numel",
+    "numpy_code",
     "one_hot",
     "ones",
     "ones_like",
@@ -825,6 +847,7 @@ __all__ = [
     "percentile",
     "permutation",
     "permute",
+    "pi",
     "pixel_shuffle",
     "pixel_unshuffle",
     "polar",
@@ -860,6 +883,7 @@ __all__ = [
     "repeat",
     "repeat_interleave",
     "reshape",
+    "revert_kernels",
     "right_shift",
     "rint",
     "roll",

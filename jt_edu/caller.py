@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from jt_edu.errors import ArgumentError
@@ -19,9 +20,9 @@ def nodes_of(asker: str, wanted: Sequence[Any]) -> list[Node]:
 
 
 def names_of_caller() -> dict[int, str]:
-    """What the learner calls their Vars: node id -> name of a variable that the frame calling jt_edu sees."""
+    """What the learner calls their Vars: node id -> name of a variable that the frame calling us sees."""
     frame = sys._getframe(1)
-    while frame.f_code.co_filename.startswith(HOME) and frame.f_back is not None:
+    while _is_ours(Path(frame.f_code.co_filename)) and frame.f_back is not None:
         frame = frame.f_back
     seen = {name: v for name, v in {**frame.f_globals, **frame.f_locals}.items() if name[:1].isalpha()}
     found = {v.node.id: name for name, v in reversed(seen.items()) if isinstance(v, Var)}
@@ -30,3 +31,8 @@ def names_of_caller() -> dict[int, str]:
         for path, parameter in model.named_parameters():
             found.setdefault(parameter.node.id, f"{name}.{path}")
     return found
+
+
+def _is_ours(file: Path) -> bool:
+    """Whether a file belongs to jt_edu or to its widgets."""
+    return file.is_relative_to(HOME) or file.parent.name == "jt_widgets"

@@ -21,12 +21,13 @@ from jt_edu.backends import Backend, Program
 from jt_edu.backends.pool import threads
 from jt_edu.errors import ArgumentError, JtError, KernelError, RangeError
 from jt_edu.graph import Node, age
+from jt_edu.memory import no_room
 from jt_edu.meta import CONSTANT, HostCall, Reindex, ReindexReduce
 from jt_edu.plan import ROW, Check, Plan, Step, compile_plan, make_plan
 from jt_edu.relay import matrix_product
 from jt_edu.settings import Context, current
 from jt_edu.thumbnail import value_of
-from jt_edu.trace import Decision, KernelRun, Line, Memory
+from jt_edu.trace import Decision, KernelRun, Line, Memory, Trace
 
 PLANS = 1024  # how many structures are remembered
 PARALLEL = 200_000.0  # weighted operations from which on a second thread is worth waking
@@ -48,22 +49,22 @@ def run(wanted: Sequence[Node], numbers_for: str = "") -> None:
         return
     order = needed(pending)
     watched = seen_by_traces(order, context) if context.traces else set()
-    plan, arrays = compute(order, pending, watched, context)
+    plan = plan_for(order, [*pending, *sorted(watched, key=age)] if watched else pending, context)
+    arrays = run_plan(plan, order, context)
+    if context.traces:
+        tell_values(order, plan, arrays, watched, context.traces)
     kept = [slot for slot in plan.keep if order[slot] not in watched]
     settle(order, [(order[slot], read_slot(plan, arrays, slot)) for slot in kept])
 
 
-def compute(order: list[Node], wanted: Sequence[Node], watched: set[Node], context: Context) -> tuple[Plan, list[Any]]:
-    """The plan for the nodes `order`, and the arrays of `wanted`; traces are told what the nodes `watched` were."""
-    plan = plan_for(order, [*wanted, *sorted(watched, key=age)], context)
-    arrays = run_plan(plan, order, context)
-    looking = [t for t in context.traces if t.wants_values]
-    for slot, node in enumerate(order if looking else ()):
+def tell_values(order: list[Node], plan: Plan, arrays: list[Any], watched: set[Node], traces: Sequence[Trace]) -> None:
+    """Tell those of the traces that want it what the nodes are: those `watched`, what is kept, and the leaves."""
+    traces = [t for t in traces if t.wants_values]
+    for slot, node in enumerate(order if traces else ()):
         if node in watched or slot in plan.keep or (node.data is not None and node.op is not CONSTANT):
             value = value_of(node.id, np.asarray(read_slot(plan, arrays, slot)), str(node.dtype))
-            for t in looking:
+            for t in traces:
                 t.values.append(value)
-    return plan, arrays
 
 
 def seen_by_traces(order: list[Node], context: Context) -> set[Node]:
@@ -73,8 +74,9 @@ def seen_by_traces(order: list[Node], context: Context) -> set[Node]:
     """
     if not any(t.wants_values for t in context.traces):
         return set()
-    inside = {i for n in order if isinstance(n.op, ReindexReduce) and matrix_product(n) for i in _product_parts(n)}
-    found = {n for n in order if n.data is None and not n.holders and n not in inside}
+    pending = [n for n in order if n.data is None]
+    inside = {i for n in pending if isinstance(n.op, ReindexReduce) and matrix_product(n) for i in _product_parts(n)}
+    found = {n for n in pending if not n.holders and n not in inside}
     return {n for n in found if math.prod(n.shape) <= SEEN and not _repeats(n)}
 
 
@@ -185,19 +187,11 @@ def free(step: Step, arrays: list[Any]) -> None:
         arrays[slot] = None
 
 
-def _make_room(step: Step, plan: Plan, arrays: list[Any], backend: Backend) -> None:
-    """Memory for what a step stores."""
-    if step.kind != "host":
-        for slot in step.outputs:
-            arrays[slot] = backend.empty(plan.shapes[slot], plan.dtypes[slot])
-
-
 def run_step(step: Step, plan: Plan, arrays: list[Any], backend: Backend, order: list[Node]) -> None:
     """Check index arrays, make room, run one step; errors name the learner's line."""
     for check in step.checks:
         _check_indices(check, read_slot(plan, arrays, check.slot), order[check.node])
     try:
-        _make_room(step, plan, arrays, backend)
         _run_step(step, plan, arrays, backend)
     except JtError as error:
         raise error.at(order[step.slots[-1]].line) from None
@@ -211,6 +205,8 @@ def _run_step(step: Step, plan: Plan, arrays: list[Any], backend: Backend) -> No
         return
     program = step.program
     assert program is not None, "steps are compiled before they run"
+    for slot in step.outputs:
+        arrays[slot] = backend.empty(plan.shapes[slot], plan.dtypes[slot])
     arguments: list[Any] = step.arguments.copy()
     for position, slot, shape, halves in step.binds:
         array = arrays[slot]
@@ -285,7 +281,8 @@ def _check_indices(check: Check, indices: Any, node: Node) -> None:
 def _explain(error: Exception, step: Step, order: list[Node]) -> Exception:
     node = order[step.slots[-1]]
     if isinstance(error, MemoryError):
-        return MemoryError(f"{step.name} needs an array of shape {node.shape}: {error}\n  at {node.line}")
+        large = max((order[s] for s in step.outputs), key=lambda n: math.prod(n.shape) * n.dtype.size)
+        return no_room(step.name, large.shape, math.prod(large.shape) * large.dtype.size).at(node.line)
     return KernelError(f"the kernel {step.name} could not run", f"{type(error).__name__}: {error}").at(node.line)
 
 
@@ -328,7 +325,7 @@ def _announce_step(
         context.flags.backend, bool(fresh and fresh.compiled), fresh.seconds if fresh else 0.0, elapsed,
         step.bytes, step.flops,
         {"product": ("BLAS",), "host": ("NumPy",)}.get(step.kind, ()), str(program.path or "") if program else "",
-        step.kind, tuple(order[s].id for s in step.inputs),
+        step.kind, tuple(order[s].id for s in step.inputs), step.written is not None,
     )  # fmt: skip
     moves = []
     for sign, word, slots in ((1, "allocate", step.outputs), (-1, "free", step.frees)):

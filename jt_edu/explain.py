@@ -48,6 +48,8 @@ class KernelPlan:
     flops: int
     calls: tuple[str, ...] = ()
     kind: str = "loops"  # "loops", "product", "code" or "host"
+    edited: bool = False  # the source is a learner's, in place of what was generated
+    key: str = ""  # what an edit keeps: names the source that was generated
 
     @property
     def annotated(self) -> str:
@@ -89,6 +91,8 @@ class Explanation:
             flops=step.flops,
             calls=calls,
             kind=step.kind,
+            edited=step.written is not None,
+            key=(step.written[0] if step.written else step.source).key[:10],
         )
 
     @property
@@ -151,12 +155,12 @@ def planned(wanted: Sequence[Node]) -> tuple[list[Node], Plan]:
     order = needed(wanted)
     again = {n for n in wanted if n.data is not None and n.inputs}
     if again:
-        order = _as_if_pending(order, again)
+        order = as_if_pending(order, again)
     ids = {n.id for n in wanted}
     return order, plan_for(order, [n for n in order if n.id in ids and n.data is None], current())
 
 
-def _as_if_pending(order: list[Node], again: set[Node]) -> list[Node]:
+def as_if_pending(order: list[Node], again: set[Node]) -> list[Node]:
     """Twins of the nodes, in which those of `again` have no data; leaves stay themselves."""
     twins: dict[Node, Node] = {}
     for node in order:

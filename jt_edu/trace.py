@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 VERSION = 1
@@ -75,6 +75,7 @@ class KernelRun:
     path: str = ""
     kind: str = "loops"  # "loops", "product", "code" or "host"
     reads: tuple[int, ...] = ()
+    edited: bool = False  # the source is a learner's, in place of what was generated
 
     @property
     def annotated(self) -> str:
@@ -128,16 +129,6 @@ class Value:
     def count(self) -> int:
         """How many elements there are."""
         return math.prod(self.shape)
-
-    def shrunk(self, size: int) -> Value:
-        """The same with at most `size` rows and columns, evenly spaced."""
-        rows, columns = min(self.rows, size), min(self.columns, size)
-        if (rows, columns) == (self.rows, self.columns):
-            return self
-        places = [(r * self.rows // rows) * self.columns + c * self.columns // columns
-                  for r in range(rows) for c in range(columns)]  # fmt: skip
-        cells = b"".join(self.cells[4 * k : 4 * k + 4] for k in places)
-        return replace(self, rows=rows, columns=columns, exact=False, cells=cells)
 
 
 @dataclass

@@ -23,12 +23,15 @@ import hypothesis  # noqa: E402  the environment above comes first
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
+from tests.chromium import chromium  # noqa: E402, F401  a fixture for the folders browser and widgets
+
 hypothesis.settings.register_profile("laptop", deadline=None)  # the first call of a kernel compiles it
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "laptop")
 
 _SEED = pytest.StashKey[int]()
 MARKS_BY_FOLDER = ("browser", "mpi", "gpu")
+MARKS_BY_FIXTURE = {"chromium": "browser", "frontend": "node", "torch": "torch"}
 REQUIRED = frozenset(filter(None, os.environ.get("JT_EDU_REQUIRE", "").replace(",", " ").split()))
 
 
@@ -38,15 +41,19 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(items):
-    """A test in tests/browser is marked browser, and all of those run on one worker: they share a server."""
+    """A test in tests/browser is marked browser, and all of those run on one worker: they share a server.
+
+    What asks for Chromium, for Node or for PyTorch elsewhere gets its mark from the fixture.
+    """
     for item in items:
         for name in MARKS_BY_FOLDER:
             if ROOT / "tests" / name in item.path.parents:
                 item.add_marker(name)
-        if "torch" in getattr(item, "fixturenames", ()):
-            item.add_marker("torch")
-        if item.get_closest_marker("browser"):
+        if ROOT / "tests" / "browser" in item.path.parents:
             item.add_marker(pytest.mark.xdist_group("browser"))
+        for fixture, name in MARKS_BY_FIXTURE.items():
+            if fixture in getattr(item, "fixturenames", ()):
+                item.add_marker(name)
 
 
 # ------------------------------------------------------------------------------------------------------------ seeds

@@ -28,9 +28,11 @@ class Box:
     height: float
     half: float = 0.0  # lines may end this far from the axis
     inset: float = 0.0  # lines end this far inside its top, and begin this far inside its bottom
+    foot: float = 0.0  # words stand this high below it, beside the lines that begin there
     rank: int = 0
     low: bool = False  # stands at the bottom of its rank
     first: bool = False  # stands before all others of its rank
+    side: float = 0.0  # how many places further to the right than its neighbours it wants to stand
     lane: bool = False
     place: int = 0
     x: float = 0.0
@@ -52,11 +54,20 @@ def across(rows: Rows) -> None:
             wishes, weights = [], []
             for box in row:
                 near = box.above + box.below if sweep >= SWEEPS - 2 else box.above if sweep % 2 == 0 else box.below
-                weight = sum(w for *_, w in near)
-                wishes.append(sum((o.x + there - here) * w for o, there, here, w in near) / weight if weight else box.x)
-                weights.append(weight or 1e-6)
+                wish, weight = _wish(box, near)
+                wishes.append(wish)
+                weights.append(weight)
             for box, x in zip(row, isotonic(wishes, weights, _gaps(row)), strict=True):
                 box.x = x
+
+
+def _wish(box: Box, near: list[Near]) -> tuple[float, float]:
+    """The mean of where the neighbours would like it, and how much they pull. Summed one by one, as browsers do."""
+    total, weight = 0.0, 0.0
+    for other, there, here, pull in near:
+        total += (other.x + there - here) * pull
+        weight += pull
+    return (total / weight, weight) if weight else (box.x, 1e-6)
 
 
 def straighten(rows: Rows) -> None:
@@ -70,8 +81,10 @@ def straighten(rows: Rows) -> None:
     for _ in range(SWEEPS):
         wish: dict[Box, tuple[float, float]] = {}
         for column in columns:
-            middle = sum(box.x - shift for box, shift in column.items()) / len(column)
-            weight = len(column) ** 2 if len(column) > 1 else 1e-4
+            total = 0.0
+            for box, shift in column.items():
+                total += box.x - shift
+            middle, weight = total / len(column), len(column) ** 2 if len(column) > 1 else 1e-4
             wish.update((box, (middle + shift, weight)) for box, shift in column.items())
         moved = 0.0
         for row in rows:

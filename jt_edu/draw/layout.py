@@ -13,7 +13,7 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_right, insort
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import TypeVar
@@ -25,6 +25,8 @@ Point = tuple[float, float]
 
 SWEEPS = 8
 LANE = 7.0  # half the width of a lane
+GUTTER = 12.0  # the same at the side
+SIDE = 0.6  # places: to the right of what it passes, to the left of the next
 ENTRY = 14.0  # pixels between two lines that end at one box
 
 
@@ -36,11 +38,12 @@ class Link:
     target: Box
     out: float = 0.0  # where it begins, from the axis of its source
     into: float | None = None  # where it ends, from the axis of its target; None: wherever there is room
+    gutter: bool = False  # it passes what stands between at the right side
     points: list[Point] = field(default_factory=list)
 
 
-def ranks(keys: Sequence[Key], pairs: Iterable[tuple[Key, Key]]) -> dict[Key, int]:
-    """Length of the longest path to each key; what has no inputs is pulled down to its first user.
+def ranks(keys: Sequence[Key], pairs: Iterable[tuple[Key, Key]], fed: Collection[Key] = ()) -> dict[Key, int]:
+    """Length of the longest path to each key; what has no inputs, here or elsewhere, is pulled down to its first user.
 
     Where the pairs form a circle, the pairs that close it point upwards: the caller sees that in the ranks.
     """
@@ -65,6 +68,8 @@ def ranks(keys: Sequence[Key], pairs: Iterable[tuple[Key, Key]]) -> dict[Key, in
                 if not waiting[user]:
                     heapq.heappush(ready, number[user])
     for key in sources:
+        if key in fed:
+            continue
         rank[key] = min((rank[user] for user in users[key]), default=1) - 1
     return rank
 
@@ -98,7 +103,8 @@ def _chain(link: Link, pull: float) -> list[Box]:
     Lanes want to be straight most of all, then the ways from box to box; what only begins or only ends gives way.
     """
     between = range(link.source.rank + 1, link.target.rank)
-    chain = [link.source, *(Box(LANE, LANE, 0.0, rank=k, lane=True) for k in between), link.target]
+    left, side = (GUTTER, SIDE) if link.gutter else (LANE, 0.0)
+    chain = [link.source, *(Box(left, LANE, 0.0, rank=k, lane=True, side=side) for k in between), link.target]
     for upper, lower in pairwise(chain):
         out, into = link.out if upper is link.source else 0.0, (link.into or 0.0) if lower is link.target else 0.0
         weight = 8.0 if upper.lane and lower.lane else pull * (0.002 if upper.lane or lower.lane else 1.0)
@@ -142,7 +148,10 @@ def _mean(box: Box, neighbours: list[Near]) -> float:
     """The mean place of the neighbours; how far from their axis a line begins decides between equals."""
     if box.first or not neighbours:
         return -1.0 if box.first else float(box.place)
-    return sum(other.place + there * 1e-4 for other, there, _, _ in neighbours) / len(neighbours)
+    total = 0.0
+    for other, there, _, _ in neighbours:
+        total += other.place + there * 1e-4
+    return total / len(neighbours) + box.side
 
 
 def _crossings(rows: Rows) -> int:
@@ -193,7 +202,7 @@ def _down(rows: Rows, chains: Sequence[list[Box]], gap: float) -> tuple[list[flo
 def _points(link: Link, chain: list[Box], tops: list[float], bottoms: list[float]) -> list[Point]:
     source, target = link.source, link.target
     x = source.x + link.out
-    points = [(x, source.y + source.height - source.inset), (x, bottoms[source.rank])]
+    points = [(x, source.y + source.height - source.inset - source.foot), (x, bottoms[source.rank])]
     for lane in chain[1:-1]:
         points += [(lane.x, tops[lane.rank]), (lane.x, bottoms[lane.rank])]
     x = target.x + (link.into or 0.0)

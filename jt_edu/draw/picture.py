@@ -39,6 +39,10 @@ PAGE = """<!doctype html>
 class Picture:
     """A graph as a picture. `svg` is its picture, `text` its table; a notebook shows it by itself.
 
+    Args:
+        document: a graph as plain data.
+        options: `group`, `opened`, `fold`, `shapes` and `most` of `jt_edu.draw.view.view`: which boxes are drawn.
+
     Example:
         >>> nodes = [
         ...     {"id": 0, "op": "source", "kind": "source", "shape": [3], "dtype": "float32", "name": "x"},
@@ -51,14 +55,14 @@ class Picture:
         1         exp     (3,)   float32  0       output
     """
 
-    def __init__(self, document: Mapping[str, Any]) -> None:
+    def __init__(self, document: Mapping[str, Any], **options: Any) -> None:
         found = document.get("format"), document.get("version")
         if found != (FORMAT, VERSION):
             raise ArgumentError(
                 f"Picture draws documents of the format {FORMAT!r}, version {VERSION}",
                 f"{found[0]!r}, version {found[1]!r}",
             )
-        self.document = document
+        self.document, self.options = document, options
 
     @property
     def summary(self) -> str:
@@ -82,12 +86,13 @@ class Picture:
     @cached_property
     def svg(self) -> str:
         """The picture. It follows the theme of the page that it is in; alone, that of the reader's system."""
-        digest = hashlib.sha256(json.dumps(self.document, sort_keys=True, default=str).encode()).hexdigest()
+        said = [json.dumps(part, sort_keys=True, default=_plain) for part in (self.document, self.options) if part]
+        digest = hashlib.sha256("".join(said).encode()).hexdigest()
         return draw(self._scene, f"jt{digest[:10]}", self.summary, self._view.notes)
 
     @cached_property
     def _view(self) -> View:
-        return view(self.document)
+        return view(self.document, **self.options)
 
     @cached_property
     def _scene(self) -> Scene:
@@ -123,6 +128,11 @@ class Picture:
         return (
             self.text if rest <= 0 else "\n".join([*rows[: SHORT + 2], f"… and {count(rest, 'node')} more: see .text"])
         )
+
+
+def _plain(value: object) -> object:
+    """What JSON does not know: a set of keys, always in the same order."""
+    return sorted(value) if isinstance(value, (set, frozenset)) else str(value)
 
 
 def _name(node: Mapping[str, Any]) -> str:

@@ -1,8 +1,8 @@
-"""Scene: where does everything stand, inside of each kernel and between the kernels?
+"""Scene: where does everything stand, inside of each frame and between the frames?
 
     ┌ kernel 0 ──┴───┐     a line enters a frame through a port at its top, and leaves through one at its bottom,
-    │  [ mul ]   │   │     so the lane that it takes inside is kept free as any other
-    │    [ add ]─┘   │
+    │  [ mul ]   │   │     so the lane that it takes inside is kept free as any other; a frame in a frame is one box
+    │    [ add ]─┘   │     to it
     └─────┬──────────┘
 
 Nothing here knows colours or XML.
@@ -11,19 +11,23 @@ Nothing here knows colours or XML.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
+from jt_edu.draw.cards import Card, Chip
 from jt_edu.draw.columns import Box
+from jt_edu.draw.groups import Group, Id
 from jt_edu.draw.layout import LANE, Link, Point, place
 from jt_edu.draw.text import KINDS, clean, count, cut, width
-from jt_edu.draw.view import Card, Chip, Id, Line, View, group
+from jt_edu.draw.view import Line, View, meet, way
 
 CAPITALS = ("output", "alone")  # chips in small capitals
 CARD = 46.0  # height
 CHIP, CHIP_APART, CHIP_PAD, STALK = 20.0, 5.0, 8.0, 10.0
 PAD = {"source": 20.0, "reindex": 22.0, "reindex_reduce": 22.0, "index": 22.0, "constant": 22.0, "hostcall": 20.0}
 BETWEEN = 18.0  # words on the left and on the right of a card
-FRAME, HEAD, FOOT = 16.0, 36.0, 18.0
+FRAME, HEAD, FOOT, TAIL = 16.0, 36.0, 18.0, 2.0
 GAP, INNER_GAP = 36.0, 26.0
+BESIDE = 10.0  # from a line to the words beside it
 
 
 @dataclass
@@ -36,22 +40,35 @@ class Placed:
     width: float
 
 
+@dataclass(frozen=True)
+class Way:
+    """One stretch of a line, within a frame: from a card or a frame in it to another; None: its edge."""
+
+    line: Line
+    source: Id | None
+    target: Id | None
+
+
 @dataclass
 class Frame:
-    """The frame of one kernel: what is inside, placed from (0, 0)."""
+    """An open box: what is inside, placed from (0, 0). The outermost one is the whole picture."""
 
-    kernel: int
-    name: str
-    cards: list[Card]
+    group: Group
+    name: str = ""
+    items: list[Id] = field(default_factory=list)  # cards, and the keys of frames
+    nodes: int = 0
     entries: dict[Id, Box] = field(default_factory=dict)
     exits: dict[Id, Box] = field(default_factory=dict)
-    links: list[tuple[Link, Line]] = field(default_factory=list)
+    told: dict[Id, None] = field(default_factory=dict)  # exits with words beside them
+    ways: dict[tuple[object, ...], Way] = field(default_factory=dict)
+    links: list[Link] = field(default_factory=list)
     outside: Box = field(default_factory=lambda: Box(0.0, 0.0, 0.0))
 
     @property
     def caption(self) -> str:
         """Its first line."""
-        return f"kernel {cut(clean(self.kernel), 12)} · {count(len(self.cards), 'op')}"
+        kind = f"kernel {cut(clean(self.group.number), 12)}" if self.group.kind == "kernel" else self.group.kind
+        return f"{'∂ ' if self.group.gradient else ''}{kind} · {count(self.nodes, 'op')}"
 
     @property
     def corner(self) -> Point:
@@ -79,7 +96,9 @@ def title(card: Card) -> tuple[str, str]:
     """First line of a card: what is set in bold, and the rest."""
     if not card.name:
         return cut(card.op, 32), ""
-    return cut(card.name, 20), "" if card.kind == "source" else f"= {cut(card.op, 28)}"
+    if card.kind == "source":
+        return cut(card.name, 20), ""
+    return cut(card.name, 20), cut(card.op, 28) if card.box else f"= {cut(card.op, 28)}"
 
 
 def kind(card: Card) -> str:
@@ -91,13 +110,8 @@ def card_width(card: Card) -> float:
     """As wide as its two lines and the slant of its outline need."""
     bold, rest = title(card)
     first = width(bold, 13, "bold") + width(f" {rest}", 13) + BETWEEN + width(kind(card), 11, "caps")
-    second = width(cut(card.facts, 40), 11.5, "mono") + BETWEEN + width(number(card), 11, "mono")
+    second = width(cut(card.facts, 40), 11.5, "mono") + BETWEEN + width(card.number, 11, "mono")
     return round(max(first, second) + 2 * PAD.get(card.kind, 15.0))
-
-
-def number(card: Card) -> str:
-    """How other cards call it, when they are far."""
-    return cut(clean(card.id), 12)
 
 
 def chip_width(chip: Chip) -> float:
@@ -106,99 +120,147 @@ def chip_width(chip: Chip) -> float:
     return round(width(chip.text, 11, style) + 2 * CHIP_PAD)
 
 
-def compose(seen: View) -> Scene:
-    """Place what is inside of each kernel, then the kernels and the cards that are in none."""
-    boxes = {card.id: _box(card) for card in seen.cards.values()}
-    frames: dict[Id, Frame] = {f"k{k}": _frame(seen, k, cards, boxes) for k, cards in seen.frames.items()}
-    tops: dict[Id, Box] = {}
-    arrived = {line.target for line in seen.lines}
-    for card in seen.cards.values():
-        key = group(card)
-        tops[key] = frames[key].outside if key in frames else boxes[card.id]
-        tops[key].rank, tops[key].low = seen.outer[key], key not in frames and card.id not in arrived
-    links = _outer_links(seen, frames, tops)
-    across, down = place(list(tops.values()), [link for link, _ in links], GAP)
-    scene = Scene([], list(frames.values()), [], [], across, down)
-    for link, line in links:
-        head = group(seen.cards[line.target]) not in frames
-        scene.lines.append((_style(seen, line, head=head), line, link.points))
-    for frame in frames.values():
-        _unpack(scene, seen, frame, boxes)
-    for card in seen.cards.values():
-        box, half = boxes[card.id], card_width(card) / 2
-        scene.cards.append(Placed(card, box.x - half, box.y + box.inset, 2 * half))
-    return scene
-
-
-def _box(card: Card) -> Box:
-    half = card_width(card) / 2
-    sides = [STALK + max(map(chip_width, chips)) if chips else 0.0 for chips in (card.left, card.right)]
-    stack = max(len(card.left), len(card.right)) * (CHIP + CHIP_APART) - CHIP_APART
-    height = max(CARD, stack)
-    return Box(half + sides[0], half + sides[1], height, half - 22, (height - CARD) / 2)
-
-
-def _frame(seen: View, kernel: int, cards: list[Card], boxes: dict[Id, Box]) -> Frame:
-    """The inside of a kernel, with ports for what comes and goes."""
-    frame = Frame(kernel, cut(seen.kernels.get(kernel, ""), 32), cards)
-    inside = {card.id for card in cards}
-    foot = max(seen.inner[i] for i in inside) + 2
-    for i in inside:
-        boxes[i].rank = seen.inner[i] + 1
-    for line in seen.lines:
-        if line.target in inside:
-            if line.source not in inside:
-                frame.entries.setdefault(line.source, Box(2 * LANE, 2 * LANE, HEAD, lane=True))
-            source = boxes[line.source] if line.source in inside else frame.entries[line.source]
-            frame.links.append((Link(source, boxes[line.target]), line))
-        elif line.source in inside and line.source not in frame.exits:
-            words = width(label(seen.cards[line.source]), 11, "mono")
-            frame.exits[line.source] = Box(LANE, 22 + words, FOOT, rank=foot, lane=True)
-            frame.links.append((Link(boxes[line.source], frame.exits[line.source]), line))
-    words = max(width(frame.caption, 11, "caps"), width(frame.name, 12, "mono"))
-    head = Box(0.0, words, HEAD, first=True)
-    members = [head, *frame.entries.values(), *(boxes[card.id] for card in cards), *frame.exits.values()]
-    across, down = place(members, [link for link, _ in frame.links], INNER_GAP)
-    frame.outside = Box(across / 2 + FRAME, across / 2 + FRAME, down + 2 * FRAME - (4 if frame.exits else 0))
-    return frame
-
-
 def label(card: Card) -> str:
-    """What is written beside a line that leaves a kernel."""
+    """What is written beside a line that leaves a frame or a closed box."""
+    if card.box:
+        return card.words
     return f"{cut(card.facts, 40)} · {card.bytes}" if card.bytes else cut(card.facts, 40)
 
 
-def _outer_links(seen: View, frames: dict[Id, Frame], tops: dict[Id, Box]) -> list[tuple[Link, Line]]:
-    """Lines between frames and lone cards; one for each value and frame, since it branches inside."""
-    links, known = [], set()
-    for line in seen.lines:
-        a, b = group(seen.cards[line.source]), group(seen.cards[line.target])
-        if a == b or (b in frames and (line.source, b) in known):
-            continue
-        known.add((line.source, b))
-        out = frames[a].port(frames[a].exits[line.source]) if a in frames else 0.0
-        into = frames[b].port(frames[b].entries[line.source]) if b in frames else None
-        links.append((Link(tops[a], tops[b], out, into), line))
-    return links
+def compose(seen: View) -> Scene:
+    """Place what is inside of each frame, inner ones first, then everything."""
+    return _Composer(seen).scene()
 
 
-def _style(seen: View, line: Line, *, head: bool) -> str:
-    fused = not seen.kernels or (line.fused and group(seen.cards[line.source]) == group(seen.cards[line.target]))
-    return ("thin" if fused else "thick") + (" head" if head else "")
+class _Composer:
+    """Boxes and frames by their keys, while they are placed."""
+
+    def __init__(self, seen: View) -> None:
+        self.seen = seen
+        leaving, self.arrived = {line.source for line in seen.lines}, {line.target for line in seen.lines}
+        self.told = {i for i in leaving if seen.shapes or seen.cards[i].box}
+        self.boxes = {i: _box(card, label(card) if i in self.told else "") for i, card in seen.cards.items()}
+        self.frames: dict[Id, Frame] = {"": Frame(seen.root)}  # outer ones first
+        for card in seen.cards.values():
+            self._enter(card)
+        for line in seen.lines:
+            self._lead(line)
+
+    def scene(self) -> Scene:
+        """Place what is in each frame, inner ones first; then move it to where its frame stands, outer ones first."""
+        size = (0.0, 0.0)
+        for key in reversed(self.frames):
+            size = self._place(key)
+        scene = Scene([], list(self.frames.values())[1:], [], [], *size)
+        for key, frame in self.frames.items():
+            self._unpack(scene, frame, frame.corner if key else (0.0, 0.0))
+        for i, card in self.seen.cards.items():
+            box, half = self.boxes[i], card_width(card) / 2
+            scene.cards.append(Placed(card, box.x - half, box.y + box.inset, 2 * half))
+            if box.foot:
+                scene.labels.append((box.x + BESIDE, box.y + box.height - 4, label(card)))
+        return scene
+
+    def _enter(self, card: Card) -> None:
+        """Note in which frames a card stands."""
+        outer = self.frames[""]
+        for key in card.path:
+            if key not in self.frames:
+                group = self.seen.groups[key]
+                self.frames[key] = Frame(group, cut(self._name(group), 32))
+                outer.items.append(key)
+            outer = self.frames[key]
+            outer.nodes += len(card.nodes)
+        outer.items.append(card.id)
+
+    def _name(self, group: Group) -> str:
+        if group.kind == "kernel":
+            return self.seen.kernels.get(group.number, "")
+        return group.name if group.made in ("", group.name) else f"{group.name} · {group.made}"
+
+    def _lead(self, line: Line) -> None:
+        """Lead a line out of the frames around its source, across, and into those around its target.
+
+        It branches inside of a frame, so a value enters each frame once, and leaves it once.
+        """
+        a, b = self.seen.cards[line.source], self.seen.cards[line.target]
+        k, above, under = meet(a, b), way(a), way(b)
+        self._add(("", *a.path)[k], line, above[k], under[k])
+        for frame, item in pairwise(above[k:]):
+            self._add(frame, line, item, None)
+            if frame == above[k] and line.source not in self.told:
+                self.frames[frame].told[line.source] = None
+        for frame, item in pairwise(under[k:]):
+            self._add(frame, line, None, item)
+
+    def _add(self, frame: Id, line: Line, source: Id | None, target: Id | None) -> None:
+        ways = self.frames[frame].ways
+        once = target is None or target in self.frames
+        ways.setdefault((line.source, target) if once else (len(ways),), Way(line, source, target))
+
+    def _place(self, key: Id) -> tuple[float, float]:
+        """Give a place to all that is in a frame, and to its ports."""
+        frame, seen = self.frames[key], self.seen
+        for item in frame.items:
+            box = self._stands(item)
+            box.rank = seen.ranks[item] + (1 if key else 0)
+            box.low = not key and item not in self.frames and item not in self.arrived
+        foot = max((self._stands(item).rank for item in frame.items), default=0) + 1
+        for step in frame.ways.values():
+            i = step.line.source
+            if step.source is None:
+                frame.entries.setdefault(i, Box(2 * LANE, 2 * LANE, HEAD, lane=True))
+            if step.target is None:
+                words = 22 + width(label(seen.cards[i]), 11, "mono") if i in frame.told else LANE
+                frame.exits[i] = Box(LANE, words, FOOT if i in frame.told else TAIL, rank=foot, lane=True)
+            frame.links.append(self._link(frame, step))
+        members = [*frame.entries.values(), *map(self._stands, frame.items), *frame.exits.values()]
+        if not key:
+            return place(members, frame.links, GAP)
+        words = max(width(frame.caption, 11, "caps"), width(frame.name, 12, "mono"))
+        across, down = place([Box(0.0, words, HEAD, first=True), *members], frame.links, INNER_GAP)
+        frame.outside = Box(across / 2 + FRAME, across / 2 + FRAME, down + 2 * FRAME - (4 if frame.exits else 0))
+        return across, down
+
+    def _stands(self, item: Id) -> Box:
+        """What stands for a card or a frame where it is."""
+        return self.frames[item].outside if item in self.frames else self.boxes[item]
+
+    def _link(self, frame: Frame, step: Way) -> Link:
+        i, out, into = step.line.source, 0.0, None
+        if step.source in self.frames:
+            inner = self.frames[step.source]
+            out = inner.port(inner.exits[i])
+        if step.target in self.frames:
+            inner = self.frames[step.target]
+            into = inner.port(inner.entries[i])
+        source = frame.entries[i] if step.source is None else self._stands(step.source)
+        target = frame.exits[i] if step.target is None else self._stands(step.target)
+        return Link(source, target, out, into, gutter=self.seen.how != "kernel")
+
+    def _unpack(self, scene: Scene, frame: Frame, corner: Point) -> None:
+        """Move what is inside of a frame to where the frame stands."""
+        (x, y), outside = corner, frame.outside
+        for box in (*map(self._stands, frame.items), *frame.exits.values()):
+            box.x, box.y = box.x + x, box.y + y
+        for step, link in zip(frame.ways.values(), frame.links, strict=True):
+            points = [(px + x, py + y) for px, py in link.points]
+            if step.target is None:
+                points[-1] = (points[-1][0], outside.y + outside.height)
+            elif step.source is None:
+                points[0] = (points[0][0], outside.y)
+            head = step.target is not None and step.target not in self.frames
+            scene.lines.append((("thin" if step.line.thin else "thick") + (" head" if head else ""), step.line, points))
+        for i in frame.told:
+            box = frame.exits[i]
+            scene.labels.append((box.x + BESIDE, box.y + FOOT - 5, label(self.seen.cards[i])))
 
 
-def _unpack(scene: Scene, seen: View, frame: Frame, boxes: dict[Id, Box]) -> None:
-    """Move what is inside of a frame to where the frame stands."""
-    x, y = frame.corner
-    for box in (*(boxes[card.id] for card in frame.cards), *frame.exits.values()):
-        box.x, box.y = box.x + x, box.y + y
-    leaving = set(frame.exits.values())
-    for link, line in frame.links:
-        points = [(px + x, py + y) for px, py in link.points]
-        if link.target in leaving:
-            points[-1] = (points[-1][0], frame.outside.y + frame.outside.height)
-        elif link.source.height == HEAD:
-            points[0] = (points[0][0], frame.outside.y)
-        scene.lines.append((_style(seen, line, head=link.target not in leaving), line, points))
-    for i, box in frame.exits.items():
-        scene.labels.append((box.x + 10, box.y + FOOT - 5, label(seen.cards[i])))
+def _box(card: Card, words: str) -> Box:
+    """The room that a card takes, with its chips, and what stands below it."""
+    half = card_width(card) / 2
+    sides = [STALK + max(map(chip_width, chips)) if chips else 0.0 for chips in (card.left, card.right)]
+    stack = max(len(card.left), len(card.right)) * (CHIP + CHIP_APART) - CHIP_APART
+    height, foot = max(CARD, stack), FOOT if words else 0.0
+    right = max(half + sides[1], BESIDE + width(words, 11, "mono") if words else 0.0)
+    return Box(half + sides[0], right, height + foot, half - 22, (height - CARD) / 2, foot)

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from xml.sax import saxutils
 
 from jt_edu.draw import scene as place
+from jt_edu.draw.cards import Card, Chip
 from jt_edu.draw.layout import Point
-from jt_edu.draw.scene import CARD, CHIP, CHIP_APART, FRAME, STALK, Frame, Placed, Scene, kind, number, title
+from jt_edu.draw.scene import CARD, CHIP, CHIP_APART, FRAME, STALK, Frame, Placed, Scene, kind, title
 from jt_edu.draw.text import clean, cut, width
 from jt_edu.draw.theme import rules
-from jt_edu.draw.view import Card, Chip
 
 MARGIN = 20.0
 
@@ -125,7 +125,7 @@ def _card(placed: Placed, identity: str) -> str:
         f'<text x="{_n(x + pad)}" y="{_n(y + 20)}"><tspan class="v">{escape(bold)}</tspan> {escape(rest)}</text>',
         f'<text class="c" x="{_n(x + w - pad)}" y="{_n(y + 20)}" text-anchor="end">{escape(kind(card).upper())}</text>',
         f'<text class="f" x="{_n(x + pad)}" y="{_n(y + 36)}">{escape(cut(card.facts, 40))}</text>',
-        f'<text class="i" x="{_n(x + w - pad)}" y="{_n(y + 36)}" text-anchor="end">{escape(number(card))}</text>',
+        f'<text class="i" x="{_n(x + w - pad)}" y="{_n(y + 36)}" text-anchor="end">{escape(card.number)}</text>',
         "</g>",
         *_chips(card.left, x, y, -1),
         *_chips(card.right, x + w, y, 1),
@@ -165,7 +165,7 @@ def _outline(kind: str, x: float, y: float, w: float, h: float) -> str:
     match kind:
         case "source" | "elementwise":
             return _rect(x, y, w, h, h / 2 if kind == "source" else 9.0)
-        case "kernel":
+        case "kernel" | "module" | "line" | "repeat" | "part":
             return _rect(x + 4, y + 4, w - 4, h - 4, 9.0) + _rect(x, y, w - 4, h - 4, 9.0)
         case "hostcall":
             bars = f'<path class="b" d="M{_n(x + 8)} {_n(y)}v{_n(h)}M{_n(x + w - 8)} {_n(y)}v{_n(h)}"/>'

@@ -11,14 +11,18 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-MONO = 0.605
+MONO, PLAIN = 605, 620  # widths in thousandths of the size of a letter: whole numbers, so that every machine sums alike
 WIDTHS = {
-    **dict.fromkeys("'ijlI.,:;|! ", 0.34),
-    **dict.fromkeys("ftr-()[]/\\{}·", 0.42),
-    **dict.fromkeys("mwMW@%", 0.99),
-    **dict.fromkeys("ABCDEFGHJKLNOPQRSTUVXYZ", 0.75),
-    **dict.fromkeys("#+<=>~^&↑↓→×", 0.84),
+    **dict.fromkeys("'ijlI.,:;|! ", 340),
+    **dict.fromkeys("ftr-()[]/\\{}·", 420),
+    **dict.fromkeys("mwMW@%", 990),
+    **dict.fromkeys("ABCDEFGHJKLNOPQRSTUVXYZ", 750),
+    **dict.fromkeys("#+<=>~^&↑↓→×", 840),
 }
+WIDE = re.compile(  # two cells of a terminal: the writing of China, Japan and Korea, and pictures
+    r"[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\U0001f000-\U0003ffff]"
+)
+LARGEST = 10**30  # no axis is longer
 KINDS = {
     "elementwise": "elementwise",
     "reindex": "reindex",
@@ -29,28 +33,38 @@ KINDS = {
     "code": "code",
     "hostcall": "host call",
     "kernel": "kernel",
+    "module": "module",
+    "line": "line",
+    "repeat": "repeat",
+    "part": "part",
 }
 
 
 def width(text: str, size: float, style: str = "plain") -> float:
     """How wide `text` is, in pixels. Styles: plain, bold, mono, caps (which is written in capitals, spaced)."""
     if style == "mono":
-        return size * sum(MONO * _cells(c) for c in text)
-    if style == "caps":
-        return size * sum(WIDTHS.get(c, 0.62 * _cells(c)) + 0.07 for c in text.upper())
-    return size * (1.06 if style == "bold" else 1.0) * sum(WIDTHS.get(c, 0.62 * _cells(c)) for c in text)
+        total = sum(MONO * _cells(c) for c in text)
+    elif style == "caps":
+        total = sum(_plain(c) + 700 for c in text.upper())
+    else:
+        total = sum(map(_plain, text))
+    return size * (1.06 if style == "bold" else 1.0) * total / 10_000
 
 
-def _cells(character: str) -> float:
-    """1 for a letter, 0 for an accent that stands on it, 2 for what fills two cells of a terminal."""
+def _plain(character: str) -> int:
+    return 10 * WIDTHS[character] if character in WIDTHS else PLAIN * _cells(character)
+
+
+def _cells(character: str) -> int:
+    """Tenths of a letter: 10, 0 for an accent that stands on one, 17 for what fills two cells of a terminal."""
     if character < "\u0300":
-        return 1.0
-    return 0.0 if unicodedata.combining(character) else 1.7 if unicodedata.east_asian_width(character) in "WF" else 1.2
+        return 10
+    return 0 if unicodedata.category(character) in ("Mn", "Me") else 17 if WIDE.match(character) else 12
 
 
 def clean(value: object) -> str:
     """Any value as one line that every reader of XML accepts, and that cannot turn the direction of writing."""
-    text = " ".join(str(value).split())
+    text = " ".join(("" if value is None else str(value)).split())
     return "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Cn") else c for c in text)
 
 
@@ -61,7 +75,7 @@ def cut(text: str, limit: int) -> str:
 
 def shape_text(node: Mapping[str, Any]) -> str:
     """What NumPy's users read: (2, 3) float32."""
-    return f"{tuple_text(node.get('shape', ()))} {clean(node.get('dtype', ''))}".rstrip()
+    return f"{tuple_text(node.get('shape') or ())} {clean(node.get('dtype'))}".rstrip()
 
 
 def tuple_text(shape: Iterable[object]) -> str:
@@ -72,10 +86,21 @@ def tuple_text(shape: Iterable[object]) -> str:
 
 def bytes_text(node: Mapping[str, Any]) -> str:
     """Size in memory: 24 B, 1.5 kB, 3.2 MB; nothing where the dtype does not say how long a number is."""
-    bits = re.search(r"(\d+)_?$", clean(node.get("dtype", "")))
-    size = float(int(bits[1]) // 8) if bits else 1.0 if str(node.get("dtype", "")).startswith("bool") else 0.0
-    for length in node.get("shape", ()):
-        size *= length if isinstance(length, int) else 0
+    return size_text(bytes_of(node))
+
+
+def bytes_of(node: Mapping[str, Any]) -> float:
+    """How many bytes a value takes; 0 where that is not known."""
+    dtype = clean(node.get("dtype"))
+    bits = re.search(r"(\d{1,4})_?$", dtype)
+    size = float(int(bits[1]) // 8) if bits else 1.0 if dtype.startswith("bool") else 0.0
+    for length in node.get("shape") or ():
+        size *= min(length, LARGEST) if isinstance(length, int) else 0
+    return size if size < LARGEST**9 else 0.0
+
+
+def size_text(size: float) -> str:
+    """A number of bytes in words; nothing for none."""
     if not size:
         return ""
     for unit in ("B", "kB", "MB", "GB"):

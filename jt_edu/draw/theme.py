@@ -12,7 +12,8 @@ INK, PAPER = ("#1d2026", "#e9eaec"), ("#ffffff", "#15171b")  # light and dark, w
 COLOURS = {
     "source": "#009e73", "elementwise": "#56b4e9", "reindex": "#e6c700", "reindex_reduce": "#e69f00",
     "constant": "#8a8f98", "index": "#8a8f98", "code": "#cc79a7", "hostcall": "#d55e00",
-    "kernel": "#0072b2", "output": "#0072b2", "alone": "#8a8f98",
+    "kernel": "#0072b2", "module": "#0072b2", "line": "#0072b2", "repeat": "#0072b2", "part": "#0072b2",
+    "output": "#0072b2", "alone": "#8a8f98",
 }  # fmt: skip
 SANS = '"Helvetica Neue","Segoe UI",Roboto,Arial,"Liberation Sans",system-ui,sans-serif'
 MONO = 'ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono","Liberation Mono",monospace'

@@ -233,9 +233,9 @@ def _loop_words(graph: _Graph) -> str:
     same, outer = rules.count("same loops"), rules.count("outer loops")
     said = [f"{_are(same, 'value')} read in the loop that makes it"] if same else []
     said += [f"{_are(outer, 'reduction')} used in the same row"] if outer else []
-    kernels = count(len(graph.document["kernels"]), "kernel")
+    kernels = len(graph.document["kernels"])
     shared = f"{'; '.join(said)}. " if said else ""
-    return f"{shared}What reads the same arrays shares their loops: {kernels} remain."
+    return f"{shared}What reads the same arrays shares their loops: {_are(kernels, 'kernel')} left."
 
 
 def _are(number: int, noun: str) -> str:

@@ -10,23 +10,24 @@ parameters that were not drawn yet are drawn now. The numbers on the page are th
 
 from __future__ import annotations
 
-import hashlib
 import io
 import keyword
 import tokenize
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from jt_edu.caller import names_of_caller, nodes_of
 from jt_edu.document import document_of
 from jt_edu.draw import Picture
 from jt_edu.errors import JtError
-from jt_edu.execute import compute, run, seen_by_traces
+from jt_edu.execute import plan_for, read_slot, run, run_plan, seen_by_traces, tell_values
 from jt_edu.explain import Explanation, KernelPlan
-from jt_edu.graph import Node
-from jt_edu.passes import passes
+from jt_edu.graph import Node, age
+from jt_edu.lens.passes import passes
 from jt_edu.settings import current, trace
 from jt_edu.trace import KernelRun, Trace, Value, plain
 from jt_edu.var import Var
@@ -101,6 +102,14 @@ def recording(*wanted: Var, run: bool | None = None) -> Recording:
     return Recording(page, blocks, ran, seen, tuple(nodes))
 
 
+def computed(order: list[Node], wanted: Sequence[Node]) -> dict[Node, Any]:
+    """The arrays of `wanted`, behind which stands `order`; all stay as lazy as they are."""
+    context = current()
+    plan = plan_for(order, wanted, context)
+    arrays = run_plan(plan, order, context)
+    return {node: read_slot(plan, arrays, slot) for slot, node in enumerate(order) if node in wanted}
+
+
 def draw_parameters(nodes: Sequence[Node]) -> None:
     """Run the parameters behind `nodes` that are pending: how they were drawn is not part of their use."""
     modules = {n.scope.module() for n in _behind(nodes) if n.scope is not None}
@@ -124,9 +133,11 @@ def _run(e: Explanation, notes: list[str]) -> tuple[Trace, Trace]:
     ran, seen = Trace(), Trace()
     try:
         with trace() as ran:
-            compute(e.order, wanted, set(), context)
+            run_plan(e.plan, e.order, context)
         with trace(values=True) as seen:
-            compute(e.order, wanted, seen_by_traces(e.order, context), context)
+            watched = seen_by_traces(e.order, context)
+            plan = plan_for(e.order, [*wanted, *sorted(watched, key=age)], context)
+            tell_values(e.order, plan, run_plan(plan, e.order, context), watched, [seen])
     except JtError as error:
         notes.append(f"It does not run: {error}")
     return ran, seen
@@ -139,7 +150,7 @@ def _values(seen: Trace, notes: list[str]) -> tuple[dict[str, Any], bytes]:
     size = next(sizes, SIZES[-1])
     found, parts, at = {}, [], 0
     for value in latest.values():
-        small = value.shrunk(size)
+        small = shrunk(value, size)
         count = small.rows * small.columns
         found[str(value.node)] = {
             "shape": [small.rows, small.columns], "block": [at, count], "exact": small.exact, "dtype": value.dtype,
@@ -157,12 +168,22 @@ def _cells(value: Value, size: int) -> int:
     return min(value.rows, size) * min(value.columns, size)
 
 
+def shrunk(value: Value, size: int) -> Value:
+    """The same with at most `size` rows and columns, evenly spaced."""
+    rows, columns = min(value.rows, size), min(value.columns, size)
+    if (rows, columns) == (value.rows, value.columns):
+        return value
+    table = np.frombuffer(value.cells, "<f4").reshape(value.rows, value.columns)
+    seen = table[np.arange(rows) * value.rows // rows][:, np.arange(columns) * value.columns // columns]
+    return replace(value, rows=rows, columns=columns, exact=False, cells=seen.tobytes())
+
+
 def _kernel(number: int, kernel: KernelPlan, ran: Sequence[KernelRun]) -> dict[str, Any]:
     """One kernel: what is planned, and what was measured if it ran."""
     run_of_it = ran[number] if number < len(ran) else None
     return {
         "id": number,
-        "key": hashlib.sha256(kernel.source.encode()).hexdigest()[:10],
+        "key": kernel.key,
         "name": kernel.name,
         "kind": kernel.kind,
         "loops": kernel.loops,
@@ -180,7 +201,7 @@ def _kernel(number: int, kernel: KernelPlan, ran: Sequence[KernelRun]) -> dict[s
         "compiled": run_of_it.compiled if run_of_it else None,
         "compile_ms": run_of_it.compile_seconds * 1e3 if run_of_it else None,
         "ms": run_of_it.milliseconds if run_of_it else None,
-        "edited": False,
+        "edited": kernel.edited,
     }
 
 

@@ -15,6 +15,7 @@ import time
 import numpy as np
 
 import jt_edu as jt
+import jt_widgets as see
 
 a = jt.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 b = jt.array([[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]])
@@ -62,6 +63,8 @@ print(f"arrays that were allocated: {[(m.node, m.bytes) for m in t.memory]} (nod
 print()
 print(t.kernels[0].annotated)
 
+see.step_kernel(a * b + 1)
+
 # %% [markdown]
 # **Look.** One array was allocated, for `y`: 6 numbers of 4 bytes. The product lives in the variable `t0` for the
 # time of one turn of the loop. Two operators became one loop; that is called *fusion*.
@@ -69,6 +72,9 @@ print(t.kernels[0].annotated)
 # The text above is the real source of the kernel: Python, written by the framework, compiled by numba, and kept in a
 # file on your disk. Behind each line stands the operator it computes and the line of yours that asked for it.
 # (`at(i0)` only says that a counter is never negative; compiled code gets faster by knowing that.)
+#
+# Below it you can run the same kernel one line at a time: click into it, then go on with `]` and back with `[`. The
+# cells that are read and written light up.
 #
 # ## 3. Why not always one loop?
 #
@@ -147,16 +153,19 @@ with jt.trace() as t:
     da = jt.grad(loss, a)
 print(f"{len(t.built)} nodes were built, {len(t.kernels)} kernels ran")
 
-jt.graph(loss, da)
+see.graph(loss, da)
 
 # %% [markdown]
 # **Look.** Nothing ran. Walking back from the loss, each operator added the nodes of its own derivative: dashed
 # outlines, marked ∂. They are nodes like any other: they are fused, run, and can be differentiated again. The
-# derivative of `a * b + 1` by `a` is `b`:
+# derivative of `a * b + 1` by `a` is `b`. Below the numbers you can go down to the loss and back up to the gradients,
+# with every value on the way (drag the slider, or press `[` and `]`):
 
 # %%
 print(da.numpy())
 assert (da.numpy() == b.numpy()).all()
+
+see.tape(loss)
 
 # %% [markdown]
 # ## 6. Break it

@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import jt_edu as jt
+import jt_widgets as see
 from jt_edu import nn, optim
 from jt_edu.data import ArrayDataset, digits, progress
 
@@ -110,6 +111,21 @@ print(f"\n-log(1/10) is {np.log(10):.4f}")
 # %% [markdown]
 # **Look.** It starts where a network that knows nothing must start, and goes to nearly 0: this code can learn.
 #
+# The same once more, watched: a panel that shows each layer while it learns. *Pause* it, take single steps, and look
+# at the ratio of update to weight: near 0.001 to 0.01 a layer learns; far below it stands still, far above it forgets.
+
+# %%
+watched = Reader()
+panel = see.train_panel(
+    watched,
+    optim.Adam(watched.parameters(), lr=4e-3),
+    lambda net, x, y: jt.cross_entropy_loss(net(x), y),
+    [(x, y)],
+)
+display(panel)  # noqa: F821 - IPython's
+await panel.train(steps=41)
+
+# %% [markdown]
 # ## 4. Training
 #
 # An epoch shows every image once, in a new order. The learning rate goes down along half a cosine: large steps first,
@@ -199,6 +215,10 @@ for axis, (name, share) in zip(axes, shares.items(), strict=True):
 #
 # **Predict.** One training step is the network, the loss, the gradients and Adam's formula for six parameters: more
 # than 200 operators. How many kernels?
+#
+# Below the list a smaller step can be looked into: one layer, the mean of squared differences as its loss, and its
+# gradients. Select an operator in the graph, and its lines in the kernel and its moment on the tape light up; dashed
+# outlines are gradients.
 
 # %%
 reader.train()
@@ -208,17 +228,11 @@ with jt.trace() as t:
 print(f"{len(t.built)} nodes were built, {len(t.kernels)} kernels ran, {t.compiled} of them were compiled now\n")
 print(t)
 
-# %% [markdown]
-# Such a step can be drawn, too. A smaller one is easier on the eye: one layer, the mean of squared differences as its
-# loss, and its two gradients, as they would run. Dashed outlines are gradients, frames are kernels; put the mouse on
-# a line to read why it was fused or cut.
-
-# %%
 layer = nn.Linear(64, 10)
 pixels, wanted = jt.array(images[:128].reshape(128, 64)), jt.array(np.eye(10, dtype=np.float32)[labels[:128]])
 jt.sync(layer.parameters())
 loss = ((layer(pixels) - wanted) ** 2).mean()
-jt.graph(loss, *jt.grad(loss, layer.parameters()))
+see.explore(loss)
 
 # %% [markdown]
 # ## 8. Find the bug

@@ -1,7 +1,6 @@
-"""One browser and one JupyterLab for all tests of this folder; each test gets a fresh profile."""
+"""One JupyterLab for all tests of this folder; each test gets a fresh profile of the browser."""
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -13,31 +12,6 @@ ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = Path(os.environ.get("JT_EDU_NOTEBOOKS", ROOT / "notebooks"))
 ARTEFACTS = Path(os.environ.get("JT_EDU_ARTEFACTS", ROOT / ".pytest_cache" / "artefacts"))
 
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FLAGS = [
-    "--no-sandbox",  # a container's superuser cannot have one; only our own pages are opened
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # whoever asks for a stranger gets no answer
-]
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    """The system's Chromium, driven by Playwright."""
-    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
-    if program is None:
-        pytest.skip(f"no Chromium on this machine: none of {', '.join(PROGRAMS)} is on PATH")
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: python3 lab.py test")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, headless=True, args=FLAGS)
-        yield browser
-        browser.close()
-
 
 @pytest.fixture(scope="session")
 def lab(chromium, tmp_path_factory):
@@ -48,13 +22,16 @@ def lab(chromium, tmp_path_factory):
 
 @pytest.fixture
 def open_page(chromium, lab):
-    """A function: the name of a notebook -> the notebook, open and with a kernel that answers."""
+    """A function: the name of a notebook -> the notebook, open and with a kernel that answers.
+
+    `classic` opens it in Notebook 7.
+    """
     contexts = []
 
-    def open_it(name, **options):
+    def open_it(name, *, classic=False, **options):
         context = chromium.new_context(viewport={"width": 1280, "height": 1600}, **options)
         contexts.append(context)
-        return open_notebook(context, lab, name)
+        return open_notebook(context, lab, name, classic=classic)
 
     yield open_it
     for context in contexts:

@@ -38,15 +38,20 @@ PICTURES = """() => {
     const drawn = document.querySelectorAll(".jp-OutputArea-output :is(svg, img[src^='data:image/svg+xml'])");
     return [...drawn].map(one => one.getBoundingClientRect()).filter(box => box.width * box.height > 0).length;
 }"""
+COMMAND = "async ([name, given]) => { await window.jupyterapp.commands.execute(name, given); }"
 CELLS = "() => window.jupyterapp.shell.currentWidget.content.model.toJSON().cells"
 
 
 @dataclass
 class NotebookPage:
-    """One notebook, open in JupyterLab. `strangers` are the addresses outside of this machine that were asked for."""
+    """One notebook, open in JupyterLab or in Notebook 7.
+
+    `strangers` are the addresses outside of this machine that were asked for, `complaints` the errors of the console.
+    """
 
     page: Page
     strangers: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
 
     def run_all(self, seconds: float = 180) -> None:
         """Run every cell and wait for the last one. JupyterLab stops at an error, which `errors` then tells."""
@@ -76,13 +81,17 @@ class NotebookPage:
             self.page.wait_for_timeout(100)
         return count
 
+    def execute(self, command: str, arguments: dict | None = None) -> None:
+        """Run one of JupyterLab's own commands."""
+        self.page.evaluate(COMMAND, [command, arguments or {}])
+
     def screenshot(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.page.screenshot(path=path)
 
 
-def open_notebook(context: BrowserContext, lab: Lab, name: str) -> NotebookPage:
-    """Open notebooks/NAME and wait until its kernel answers."""
+def open_notebook(context: BrowserContext, lab: Lab, name: str, *, classic: bool = False) -> NotebookPage:
+    """Open notebooks/NAME, in Notebook 7 if it is `classic`, and wait until its kernel answers."""
     if not (lab.folder / "notebooks" / name).exists():
         raise FileNotFoundError(f"notebooks/{name} does not exist; a page for it would wait for ever")
     notebook = NotebookPage(context.new_page())
@@ -93,8 +102,10 @@ def open_notebook(context: BrowserContext, lab: Lab, name: str) -> NotebookPage:
 
     context.on("request", lambda request: listen(request.url))
     notebook.page.on("websocket", lambda socket: listen(socket.url))
+    notebook.page.on("pageerror", lambda error: notebook.complaints.append(str(error)))
+    notebook.page.on("console", lambda said: said.type == "error" and notebook.complaints.append(said.text))
     notebook.page.set_default_timeout(60 * 1000)
-    notebook.page.goto(lab.address(f"notebooks/{name}"))
+    notebook.page.goto(lab.address(f"notebooks/{name}", classic=classic))
     notebook.page.wait_for_function("() => window.jupyterapp !== undefined")
     notebook.page.evaluate(WITHIN % OPEN, 60)
     return notebook

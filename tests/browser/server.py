@@ -28,8 +28,10 @@ class Lab:
     port: int
     token: str
 
-    def address(self, notebook: str) -> str:
-        """The page of one notebook; `reset` forgets what was open before."""
+    def address(self, notebook: str, *, classic: bool = False) -> str:
+        """The page of one notebook; `reset` forgets what was open before. The same server serves Notebook 7."""
+        if classic:
+            return f"http://127.0.0.1:{self.port}/notebooks/{notebook}?token={self.token}"
         return f"http://127.0.0.1:{self.port}/lab/tree/{notebook}?token={self.token}&reset"
 
 
@@ -60,6 +62,7 @@ def _command(lab: Lab) -> list[str]:
         *(sys.executable, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", f"--port={lab.port}"),
         *(f"--IdentityProvider.token={lab.token}", f"--ServerApp.root_dir={lab.folder}", "--ServerApp.port_retries=0"),
         *("--LabApp.expose_app_in_browser=True", "--LabApp.extension_manager=readonly"),
+        "--JupyterNotebookApp.expose_app_in_browser=True",
         *["--allow-root"] * superuser,
     ]
 

@@ -215,3 +215,67 @@ def scattered(rng, count, kernels):
         more = {"stored": rng.random() < 0.3, "name": rng.choice(NAMES), "value": rng.choice(["", "3.5"])}
         n(op, *inputs, kind=kind, shape=shape, **more)
     return n.document(count - 1, rng.randrange(count))
+
+
+def network(blocks=4, width=64, called_again=False):
+    """A training step of a residual network, made of modules: forward, loss, gradients, new weights."""
+    n, weights = Maker(), {}
+    modules = Modules(n)
+    n.source("x", shape=(8, width))
+    n.source("target", shape=(8, width))
+    h = modules.linear(0, "Net/start", ["Net", "Linear"], weights)
+    for k in range(blocks):
+        path, classes = f"Net/body/{k}", ["Net", "Sequential", "Block"]
+        low = modules.linear(h, f"{path}/a", [*classes, "Linear"], weights)
+        low = modules(path, classes, "relu", low, stored=True)
+        low = modules.linear(low, f"{path}/b", [*classes, "Linear"], weights)
+        h = modules(path, classes, "add", h, low, stored=True)
+    if called_again:
+        h = modules("", [], "normalize", h, where="step.py:4: h = normalize(net.start(h))", stored=True)
+        h = modules.linear(h, "Net/start", ["Net", "Linear"], weights)
+    line = "step.py:5: loss = ((net(x) - target) ** 2).mean()"
+    error = modules("", [], "subtract", h, 1, where=line)
+    square = modules("", [], "square", error, where=line)
+    loss = modules("", [], "mean", square, kind="reindex_reduce", shape=(), where=line, name="loss", stored=True)
+    gradients, new = modules.backward(loss, n.nodes[:]), []
+    line = "step.py:7: optimizer.step()"
+    for w in weights.values():
+        step = modules("", [], "multiply", n.constant("0.1"), gradients[w], shape=n.nodes[w]["shape"], where=line)
+        shape = n.nodes[w]["shape"]
+        new.append(modules("", [], "subtract", w, step, shape=shape, where=line, stored=True))
+    return n.document(loss, *new)
+
+
+class Modules:
+    """Nodes that modules built; what is stored ends its kernel."""
+
+    def __init__(self, maker):
+        self.maker, self.open = maker, False
+
+    def __call__(self, module, modules, op, *inputs, **more):
+        if not self.open:
+            self.maker.open()
+        shape = more.pop("shape", self.maker.nodes[inputs[0]]["shape"])
+        self.open = not more.get("stored")
+        return self.maker(op, *inputs, shape=shape, module=module, modules=modules, **more)
+
+    def linear(self, x, path, classes, weights):
+        name, shape = path.removeprefix("Net/").replace("/", "."), self.maker.nodes[x]["shape"]
+        for part, size in (("weight", (shape[1], shape[1])), ("bias", shape[1:])):
+            if (name, part) not in weights:
+                weights[name, part] = self.maker.source(f"{name}.{part}", shape=size)
+        w, b = weights[name, "weight"], weights[name, "bias"]
+        y = self(path, classes, "matmul", x, w, kind="reindex_reduce", shape=shape, stored=True)
+        return self(path, classes, "add", y, self(path, classes, "broadcast", b, kind="reindex", shape=shape))
+
+    def backward(self, loss, forward):
+        self.maker.gradient = True
+        found = {loss: self(forward[loss]["module"], forward[loss]["modules"], "ones_like", loss, shape=())}
+        for node in reversed(forward):
+            for k, i in enumerate(node["inputs"] if node["id"] in found else ()):
+                where, saved = (node["module"], node["modules"]), [j for j in node["inputs"] if j != i][:1]
+                more = {"shape": forward[i]["shape"], "twin": node["id"], "where": node["where"]}
+                d = self(*where, f"{node['op']}_gradient", found[node["id"]], *saved, stored=k == 0, **more)
+                found[i] = self(*where, "add", found[i], d, **more) if i in found else d
+        self.maker.gradient = False
+        return found

@@ -5,7 +5,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn
-from jt_edu.passes import passes
+from jt_edu.lens.passes import passes
 
 
 def numbers(*shape):
@@ -198,7 +198,7 @@ def test_every_pass_says_why():
         "as written", "matrix products", "views", "elementwise chains", "shared loops",
     ]  # fmt: skip
     assert all(s["why"].endswith(".") and len(s["why"]) < 160 for s in steps)
-    assert "16 kernels remain" in steps[-1]["why"]
+    assert "16 kernels are left" in steps[-1]["why"]
 
 
 def test_a_large_graph_is_counted_in_time():

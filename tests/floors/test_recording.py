@@ -8,7 +8,7 @@ import numpy as np
 import jt_edu as jt
 from jt_edu import nn
 from jt_edu.execute import SEEN
-from jt_edu.recording import classes
+from jt_edu.lens.recording import classes, shrunk
 from jt_edu.thumbnail import value_of
 
 
@@ -96,7 +96,7 @@ def test_a_large_array_is_sampled_evenly_and_a_small_one_is_exact():
     assert not large.exact
     np.testing.assert_array_equal(cells(large), np.arange(64 * 64.0).reshape(64, 64)[::2, ::2])
     assert (small.exact, small.rows, small.columns) == (True, 2, 3)
-    np.testing.assert_array_equal(cells(large.shrunk(4)), np.arange(64 * 64.0).reshape(64, 64)[::16, ::16])
+    np.testing.assert_array_equal(cells(shrunk(large, 4)), np.arange(64 * 64.0).reshape(64, 64)[::16, ::16])
 
 
 def test_values_of_every_dtype_have_a_thumbnail():

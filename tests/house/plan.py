@@ -15,10 +15,10 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("expression", "build", "relay", "join", "fuse", "codegen"),  # 2 planning
     ("backends", "plan", "execute", "autograd"),  # 3 running
     ("arithmetic", "reindexing", "var", "template", "random"),  # 4 the learner's handle
-    ("ops", "storage", "linalg", "fft", "compile"),  # 5 operators
-    ("caller", "draw", "explain", "document", "passes", "recording", "walk"),  # 6 looking
+    ("ops", "storage", "linalg", "fft", "script", "compile"),  # 5 operators
+    ("caller", "draw", "explain", "document", "walk"),  # 6 looking
     ("nn", "optim", "data", "amp", "fx", "quant", "mpi"),  # 6 learning
-    ("usage", "anatomy"),  # looking at all of it
+    ("usage", "anatomy", "lens"),  # looking at all of it
     ("models",),  # 7 people
 )
 CORE_FLOORS = 5  # the operators of floor 5 are a library on top of it (docs/decisions/020)

@@ -4,11 +4,13 @@ import re
 
 import pytest
 
+import jt_widgets
 from tests.headless import ROOT, execute
 
 pytestmark = pytest.mark.slow
 
 FOLDER = ROOT / "notebooks"
+VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +61,8 @@ def test_start_here_shows_what_its_words_say(finished):
     assert len(re.findall(r"kernels run: 1 +compiled: 0", text)) == 5
     assert "ShapeError: multiply needs shapes that fit" in text
     assert re.findall(r"it was (\d)", text) == ["1", "2", "0"]
-    assert len(shown(notebook, "image/svg+xml")) == 2
+    assert len(shown(notebook, "image/svg+xml")) == 1
+    assert len(shown(notebook, VIEW)) == 3
     assert "kernel 0  sum_divide_subtract" in explained
     assert "cut    " in explained
     assert "whole array; BLAS multiplies stored matrices" in explained
@@ -88,7 +91,7 @@ def test_training_shows_its_progress_and_what_a_step_runs(finished):
     text = printed(notebook)
     assert re.search(r"epoch 8/8  batch \d+/\d+  loss 0\.\d+  accuracy 0\.9\d+", text)
     assert len(shown(notebook, "image/png")) == 4
-    assert len(shown(notebook, "image/svg+xml")) == 1
+    assert len(shown(notebook, VIEW)) == 2
     assert re.search(r"\d{3} nodes were built, \d{2} kernels ran", text)
 
 
@@ -99,3 +102,12 @@ def test_a_batch_is_learnt_by_heart_where_nothing_is_missing_and_not_where_a_lin
     assert 2.2 < good[0] < 2.4
     assert good[-1] < 0.05
     assert bad[-1] > 0.5
+
+
+def test_the_gallery_shows_every_view(finished):
+    notebook = finished("90_gallery")
+
+    used = set(re.findall(r"\bsee\.(\w+)\(", "\n".join(cell.source for cell in notebook.cells)))
+    views = {name for name in jt_widgets.__all__ if name[0].islower()}
+    assert used == views
+    assert len(shown(notebook, VIEW)) == len(views)

@@ -1,1 +1,27 @@
 """The Python half of the widgets: turns what jt_edu's trace recorded into JSON, and draws nothing itself."""
+
+from jt_widgets.explore import explore
+from jt_widgets.fusion import FusionLens, fusion
+from jt_widgets.graph import GraphView, graph
+from jt_widgets.kernel import kernel
+from jt_widgets.loops import step_kernel
+from jt_widgets.memory import memory
+from jt_widgets.roofline import roofline
+from jt_widgets.tape import tape
+from jt_widgets.train import train_panel
+from jt_widgets.view import View
+
+__all__ = [
+    "FusionLens",
+    "GraphView",
+    "View",
+    "explore",
+    "fusion",
+    "graph",
+    "kernel",
+    "memory",
+    "roofline",
+    "step_kernel",
+    "tape",
+    "train_panel",
+]

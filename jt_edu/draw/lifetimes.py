@@ -1,0 +1,107 @@
+"""The picture of lifetimes: a rectangle for each array, bytes over kernels, and the same as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jt_edu.draw.svg import escape
+from jt_edu.draw.text import cut, size_text, tuple_text, width
+from jt_edu.draw.theme import SANS, _page, mix
+
+WIDE, HIGH, LEFT, BELOW, MARGIN = 640.0, 240.0, 62.0, 44.0, 16.0  # pixels: the plot, and around it
+KEEPERS = {
+    "wanted": "#0072b2", "held": "#009e73", "stays": "#009e73",
+    "saved": "#cc79a7", "read": "#56b4e9", "unread": "#8a8f98",
+}  # fmt: skip
+SAID = {"wanted": "you asked for it", "held": "your Vars hold it", "saved": "saved for backward", "read": "read soon"}
+MOST = 400  # rectangles
+
+Row = Mapping[str, Any]
+
+
+def lifetimes_text(found: Row, nodes: Mapping[int, Row], kernels: Sequence[Row]) -> str:
+    """One line for each array."""
+    rows = [("array", "shape", "bytes", "made by", "until", "kept alive by")]
+    for one in found["arrays"]:
+        node = nodes.get(one["node"], {})
+        until = "the end" if one["stays"] else f"kernel {one['to']}"
+        shape = tuple_text(node.get("shape", ())) if node.get("dtype", "?") else ""
+        made = f"kernel {one['from']} {kernels[one['from']]['name']}"
+        keepers = "; ".join(keeper["text"] for keeper in one["keepers"])
+        rows.append((called(node, one["node"]), shape, f"{one['bytes']:,}", cut(made, 40), until, keepers))
+    widths = [max(len(row[c]) for row in rows) for c in range(6)]
+    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+
+def called(node: Row, identity: int) -> str:
+    """#7 h, or #7 matmul."""
+    return f"#{identity} {node.get('name') or node.get('op', '')}".rstrip()
+
+
+def lifetimes_svg(found: Row, nodes: Mapping[int, Row], summary: str) -> str:
+    """The rectangles, the bytes that are alive, and the peak."""
+    kernels, top = max(1, len(found["alive"])), max(1, found["height"], found["peak"])
+    step, unit = WIDE / kernels, HIGH / top
+    arrays = sorted(found["arrays"], key=lambda a: -a["bytes"])[:MOST]
+    boxes = [_array(one, nodes, step, unit) for one in arrays]
+    peak_x = LEFT + (found["peak_kernel"] + 0.5) * step
+    mark = f'<path class="peak" d="M{peak_x:.1f} {MARGIN:.1f}V{MARGIN + HIGH:.1f}"/>'
+    wide, high = LEFT + WIDE + MARGIN, MARGIN + HIGH + BELOW
+    below = MARGIN + HIGH + 15
+    peak = f"peak {size_text(found['peak'])} in kernel {found['peak_kernel']}"
+    words = [
+        _text(LEFT - 6, MARGIN + HIGH, "0", "end"),
+        _text(LEFT - 6, MARGIN + 10, size_text(top), "end"),
+        _text(LEFT, below, "kernel 0"),
+        _text(LEFT + WIDE, below, f"kernel {kernels - 1}", "end"),
+        _text(min(max(peak_x, LEFT + 160), LEFT + WIDE - 160), below, peak, "middle"),
+    ]
+    size = f'width="{wide:.0f}" height="{high:.0f}" viewBox="0 0 {wide:.0f} {high:.0f}"'
+    return "".join([
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" class="jt-lifetimes">',
+        f"<title>{escape(summary)}</title><style>{_style()}</style>",
+        f'<rect class="paper" width="{wide:.0f}" height="{high:.0f}" rx="12"/>',
+        *boxes, mark, *words, _legend(arrays), "</svg>",
+    ])  # fmt: skip
+
+
+def _array(one: Row, nodes: Mapping[int, Row], step: float, unit: float) -> str:
+    x, y = LEFT + one["from"] * step, MARGIN + HIGH - (one["offset"] + one["bytes"]) * unit
+    wide, high = (one["to"] - one["from"] + 1) * step, one["bytes"] * unit
+    name = called(nodes.get(one["node"], {}), one["node"])
+    fits = high >= 15 and width(name, 11) + 8 <= wide
+    words = _text(x + 5, y + min(high / 2 + 4, 15), name) if fits else ""
+    tip = f"{name}: {size_text(one['bytes'])}; {'; '.join(k['text'] for k in one['keepers'])}"
+    return (
+        f'<g class="{one["why"]}"><title>{escape(tip)}</title>'
+        f'<rect x="{x:.1f}" y="{y:.2f}" width="{wide:.1f}" height="{high:.2f}"/>{words}</g>'
+    )
+
+
+def _legend(arrays: Sequence[Row]) -> str:
+    there = {one["why"] for one in arrays}
+    parts, x, y = [], LEFT, MARGIN + HIGH + 26
+    for why, words in SAID.items():
+        if why in there:
+            parts.append(f'<g class="{why}"><rect x="{x:.1f}" y="{y:.1f}" width="12" height="12"/></g>')
+            parts.append(_text(x + 17, y + 10, words))
+            x += 34 + width(words, 11)
+    return "".join(parts)
+
+
+def _text(x: float, y: float, words: str, anchor: str = "start") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
+
+
+def _style() -> str:
+    rules = [
+        ("", f"font:11px {SANS}"),
+        (" text", mix("fill", "ink", 100, "paper")),
+        (" .paper", mix("fill", "ink", 0, "paper")),
+        (" .peak", f"fill:none;stroke-width:1.5;stroke-dasharray:2 3;{mix('stroke', 'ink', 90, 'paper')}"),
+    ]
+    for why, colour in KEEPERS.items():
+        rules.append((f" .{why} rect", mix("fill", colour, 26, "paper") + mix("stroke", colour, 75, "ink")))
+    page = f".jt-lifetimes{{{_page(0)}}}@media(prefers-color-scheme:dark){{.jt-lifetimes{{{_page(1)}}}}}"
+    return page + "".join(f".jt-lifetimes{part}{{{rule}}}" for part, rule in rules)

@@ -1,0 +1,145 @@
+"""Roofline: does a kernel wait for memory or for arithmetic, and how far is it from what this machine can do?
+
+    both_ways(nodes)     the kernels that compute some nodes, timed; and the same with each operator a kernel of its own
+    of_trace(trace)      the kernels that ran while a trace was open, as they were timed then
+
+The place of a kernel: operations per byte moved, and operations per second. Both are counted as a trace counts them,
+one operation for each element of each operator, so an exp counts as much as a plus. The best of several runs counts.
+Everything here is plain data, for a page; nothing here draws.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from jt_edu.explain import Explanation, in_words
+from jt_edu.graph import Node
+from jt_edu.lens.machine import Machine, machine
+from jt_edu.lens.recording import computed
+from jt_edu.ops.create import ones, sync
+from jt_edu.settings import flag_scope, rank_context, trace
+from jt_edu.trace import KernelRun, Trace
+
+BUDGET, FEWEST, MOST = 0.4, 2, 30  # seconds for each way of running, and how many runs
+LARGE = 512 << 20  # bytes: without fusion a graph may need far more memory, and is not run then
+CLEAR = 4  # times that an empty kernel takes: what is shorter says nothing about a kernel
+NEAR = 0.2  # of a roof: below that something else holds the kernel up
+Kernel = dict[str, Any]
+
+
+def both_ways(nodes: Sequence[Node]) -> dict[str, Any]:
+    """The kernels that compute `nodes`, fused and not, with their places under the roofs of this machine."""
+    ways, notes = {"fused": _timed(nodes), "unfused": None}, []
+    with flag_scope(fuse=False):
+        need = Explanation(nodes, {}).predicted_peak
+        if need <= LARGE:
+            ways["unfused"] = _timed(nodes)
+        else:
+            notes.append(f"With each operator a kernel it would need {in_words(need, 'B')} of arrays: it was not run.")
+    return _section(ways, notes)
+
+
+def of_trace(ran: Trace) -> dict[str, Any]:
+    """The kernels of a trace, with their places under the roofs of this machine."""
+    return _section({"fused": _grouped(ran.kernels), "unfused": None}, [])
+
+
+def _section(ways: dict[str, list[Kernel] | None], notes: list[str]) -> dict[str, Any]:
+    m, call = machine(), empty_call()
+    for kernel in [k for way in ways.values() for k in way or ()]:
+        kernel.update(judged(kernel, m, call))
+    fused = ways["fused"] or []
+    told = [*_notes(fused, m), *notes]
+    return {"machine": m.as_dict(), "ways": ways, "call_ms": call, "summary": _summary(fused), "notes": told}
+
+
+def judged(kernel: Kernel, m: Machine, call: float) -> Kernel:
+    """Where a kernel stands and what that means; `drawn` is False where its place would be made up."""
+    ms, moved, done = kernel["ms"], kernel["bytes"], kernel["flops"]
+    found = {"drawn": False, "intensity": None, "speed": None, "bound": "", "share": None}
+    if ms < CLEAR * call:
+        return {**found, "sentence": f"too short to say, since calling any kernel takes about {call * 1e3:.1f} µs"}
+    if not done or not moved:
+        speed = f": it moves {in_words(moved / ms * 1e3, 'B')}/s" if moved else ""
+        return {**found, "sentence": f"its {'operations' if not done else 'bytes'} are not counted{speed}"}
+    intensity, speed, ridge = done / moved, done / ms * 1e3, m.flops_per_second / m.bytes_per_second
+    bound = "memory" if intensity < ridge else "arithmetic"
+    share = speed / min(m.flops_per_second, intensity * m.bytes_per_second)
+    sentence = _sentence(bound, share, moved, m)
+    return {"drawn": True, "intensity": intensity, "speed": speed, "bound": bound, "share": share, "sentence": sentence}
+
+
+def _sentence(bound: str, share: float, moved: int, m: Machine) -> str:
+    name, roof = ("memory-bound", "bandwidth") if bound == "memory" else ("compute-bound", "peak")
+    said = f"at {round(share * 100)} % of the {roof}"
+    if bound == "memory" and share > 1.05 and moved <= m.cache_bytes:
+        return f"faster than memory: {said}, since its {in_words(moved, 'B')} fit in the cache"
+    return f"{name}: {said}" + ("" if share >= NEAR else "; something else holds it up")
+
+
+# timing
+
+
+def _timed(nodes: Sequence[Node]) -> list[Kernel]:
+    """Run what these nodes need several times; the best time of each kernel."""
+    e = Explanation(nodes, {})
+    wanted = [n for n in e.order if n.id in e.wanted and n.data is None]
+    rounds: list[list[KernelRun]] = []
+    end = time.perf_counter() + BUDGET
+    while len(rounds) < FEWEST or (len(rounds) < MOST and time.perf_counter() < end):
+        with trace() as t:
+            computed(e.order, wanted)
+        rounds.append(t.kernels)
+    return [_kernel(same, times=1) for same in zip(*rounds, strict=True)]
+
+
+def _grouped(runs: Iterable[KernelRun]) -> list[Kernel]:
+    """Kernels of a trace; those that ran again and again, on arrays as large, are one."""
+    groups: dict[Any, list[KernelRun]] = {}
+    for run in runs:
+        groups.setdefault((run.source, run.bytes, run.flops), []).append(run)
+    return [_kernel(same, times=len(same)) for same in groups.values()]
+
+
+def _kernel(runs: Sequence[KernelRun], times: int) -> Kernel:
+    first = runs[0]
+    return {
+        "key": hashlib.sha256(first.source.encode()).hexdigest()[:10], "name": first.name, "nodes": list(first.nodes),
+        "ms": min(r.milliseconds for r in runs), "times": times, "bytes": first.bytes, "flops": first.flops,
+    }  # fmt: skip
+
+
+def empty_call() -> float:
+    """Milliseconds of a kernel that has one element to compute."""
+    with rank_context():
+        one = ones(1)
+        sync([one])
+        with trace() as t:
+            for _ in range(30):
+                sync([one * 2])
+    return min(k.milliseconds for k in t.kernels)
+
+
+# words
+
+
+def _summary(kernels: Sequence[Kernel]) -> str:
+    drawn = [k for k in kernels if k["drawn"]]
+    count = f"{len(kernels)} kernel{'s' * (len(kernels) != 1)}"
+    if not drawn:
+        return f"{count}, none of which runs long enough to be placed."
+    memory = sum(k["bound"] == "memory" for k in drawn)
+    longest = max(drawn, key=lambda k: k["ms"] * k["times"])
+    sides = f"{memory} memory-bound, {len(drawn) - memory} compute-bound"
+    return f"{count}: {sides}. The longest, {longest['name']}, is {longest['sentence']}."
+
+
+def _notes(kernels: Sequence[Kernel], m: Machine) -> list[str]:
+    notes = ["An operation is one element of one operator: an exp counts as much as a plus."]
+    left = sum(not k["drawn"] for k in kernels)
+    notes += [f"{left} of {len(kernels)} kernels have no place on the plot, and are listed below it."] if left else []
+    notes += ["This machine was busy while it was measured: its roofs are lower bounds."] if m.disturbed else []
+    return notes

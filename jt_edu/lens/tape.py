@@ -1,0 +1,173 @@
+"""Tape: the steps of a gradient, forward and backward, each beside the other.
+
+    forward              backward            A row for each forward step; time goes down the left and up the right.
+    1  matmul      <->   9  scatter          A gradient step stands in the row of the operator that it is the
+    2  relu        <->   7, 8                gradient of: its twin.
+    3  loss        <->   5, 6
+
+A step is an operator whose value would be stored if each had a kernel of its own. Views (broadcasts, slices,
+transposes) and the products inside of a matrix product are read through: they belong to the steps that read them.
+
+`tape_of` works on a graph document alone. `record_tape` makes one from a loss: it builds the gradient of every value
+behind the loss once, to learn which node is whose gradient, and keeps only those that were asked for.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from jt_edu import autograd
+from jt_edu.errors import ArgumentError, GradientError
+from jt_edu.execute import run
+from jt_edu.graph import Node
+from jt_edu.lens.lifetimes import lifetimes_of_page
+from jt_edu.lens.localrules import rules_of
+from jt_edu.lens.recording import Recording, draw_parameters, recording
+from jt_edu.lens.tapesteps import Flows, tape_of
+from jt_edu.meta import CONSTANT
+from jt_edu.settings import flag_scope
+from jt_edu.var import Var
+
+Row = dict[str, Any]
+
+
+def record_tape(loss: Var, wrt: Var | Sequence[Var] | None = None, may_run: bool | None = None) -> Recording:
+    """Record the gradient of a loss step by step; the page of the answer has the key "tape".
+
+    Nothing that the learner has changes: no `.grad` is filled, and what is pending stays so. What was computed already
+    is recorded as it would be computed again. (Hooks on gradients are called, as by any gradient that is built.)
+
+    Args:
+        loss: one real number, shape ().
+        wrt: the Vars to take gradients with respect to; None: all that have `requires_grad` and nothing behind them.
+        may_run: whether to run it, as `run` of `jt.recording`.
+
+    Raises:
+        GradientError: there is nothing to take a gradient with respect to, or no path to it.
+
+    Example:
+        >>> w = jt.array([1.0, 2.0])
+        >>> tape = record_tape((w * w).sum()).page["tape"]
+        >>> [step["op"] for step in tape["steps"] if step["phase"] == "backward"]
+        ['multiply', 'multiply', 'add']
+    """
+    leaves = leaves_of(loss, wrt)
+    with as_if_pending(loss.node), flag_scope(lazy_execution=True):
+        found = Found.build(loss, leaves)
+        told = recording(loss, *found.gradients, run=may_run)
+        graph = told.page["graph"]
+        tape = tape_of(graph, loss.node.id, found.flows)
+        names = {row["id"]: row["name"] for row in graph["nodes"]}
+        tape["leaves"] = [
+            {"node": leaf.node.id, "gradient": g.node.id, "name": leaf.name or names.get(leaf.node.id, "")}
+            for leaf, g in zip(leaves, found.gradients, strict=True)
+        ]
+        tape["kernel_alive"] = lifetimes_of_page(told.page)["alive"] if told.page["memory"] else []
+        tape["rules"] = rules_of(found.forward, {row["twin"] for row in graph["nodes"] if row["twin"] is not None})
+    return told.with_page(tape=tape, summary=_sentence(tape))
+
+
+def _sentence(tape: Row) -> str:
+    leaves = tape["leaves"]
+    names = ", ".join(leaf["name"] or f"#{leaf['node']}" for leaf in leaves[:4])
+    more = f" and {len(leaves) - 4} more" if len(leaves) > 4 else ""
+    back = len(tape["steps"]) - tape["rows"]
+    return f"{tape['rows']} steps forward to the loss, {back} back to the gradients of {names}{more}."
+
+
+@dataclass
+class Found:
+    """The gradients that were asked for, and how the gradient flows."""
+
+    gradients: list[Var]
+    flows: Flows
+    forward: list[Node] = field(default_factory=list)
+
+    @classmethod
+    def build(cls, loss: Var, leaves: Sequence[Var]) -> Found:
+        """Build the gradient of every value on the way from `leaves` to the loss; keep those of the leaves alone."""
+        order = autograd.history(loss.node)
+        reach = _reach(order, {leaf.node for leaf in leaves})
+        nodes = [n for n in order if n in reach]
+        built = autograd.grad(loss, [*leaves, *map(type(loss)._of, nodes)], allow_unused=True)
+        for leaf, gradient in zip(leaves, built, strict=False):
+            if gradient is None:
+                raise GradientError(autograd.why_no_path(leaf.node, loss.node), "").at(leaf.node.line)
+        gradients = [g for g in built[: len(leaves)] if g is not None]
+        gradient_of = {n.id: g.node.id for n, g in zip(nodes, built[len(leaves) :], strict=True) if g is not None}
+        return cls(gradients, Flows(gradient_of, _readers(order, reach)), order)
+
+
+def leaves_of(loss: Var, wrt: Var | Sequence[Var] | None = None) -> list[Var]:
+    """The Vars that gradients are taken with respect to: `wrt`, or all that take part and have nothing behind them.
+
+    Example:
+        >>> w = jt.array([1.0])
+        >>> leaves_of((w * 2).sum())[0] is w
+        True
+    """
+    if not isinstance(loss, Var):
+        raise ArgumentError("a tape is recorded of a loss, which is a Var", type(loss).__name__)
+    draw_parameters([loss.node])
+    ends = _ends(loss)
+    run([v.node for v in ends])  # how a leaf came about is not part of what is computed from it
+    if wrt is None:
+        return ends
+    wanted = [wrt] if isinstance(wrt, Var) else list(wrt)
+    if not wanted or not all(isinstance(w, Var) for w in wanted):
+        raise ArgumentError("gradients are taken with respect to Vars", repr(wrt), "tape(loss, [w, b])")
+    return wanted
+
+
+def _ends(loss: Var) -> list[Var]:
+    """What takes part in gradients and has nothing behind it that does."""
+    order = autograd.history(loss.node)
+    ends = [n for n in order if not any(i.tracked for i in autograd.behind(n)) and n.op is not CONSTANT]
+    if not ends:
+        raise GradientError(
+            "a tape needs something to take a gradient with respect to",
+            "nothing behind the loss has requires_grad",
+            "w.requires_grad = True, before the loss is computed from w",
+        ).at(loss.node.line)
+    owners = [None if n.owner is None else n.owner() for n in ends]
+    return [v if v is not None and v.node is n else type(loss)._of(n) for v, n in zip(owners, ends, strict=True)]
+
+
+def _reach(order: Sequence[Node], wanted: set[Node]) -> set[Node]:
+    """The nodes that a gradient passes on its way to `wanted`."""
+    reach: set[Node] = set()
+    for node in order:
+        if node in wanted or any(i in reach for i in autograd.behind(node)):
+            reach.add(node)
+    return reach
+
+
+def _readers(order: Sequence[Node], reach: set[Node]) -> dict[int, list[int]]:
+    """For each value: who hands a gradient to it, in the order in which that happens; some do so twice."""
+    readers: dict[int, list[int]] = defaultdict(list)
+    for node in reversed(order):
+        if node not in reach:
+            continue
+        rules = node.op.gradients() if node.tape is None else [True] * len(node.tape.sources)
+        for source, rule in zip(autograd.behind(node), rules, strict=False):
+            if source in reach and rule is not None:
+                readers[source.id].append(node.id)
+    return dict(readers)
+
+
+@contextmanager
+def as_if_pending(loss: Node) -> Iterator[None]:
+    """Inside, what was computed on the way to the loss counts as pending, as far back as its history goes."""
+    before = {n: (n.data, n.inputs) for n in autograd.history(loss) if n.data is not None and n.inputs}
+    before |= {n: (n.data, n.inputs) for n in [loss] if n.data is not None and n.inputs}
+    try:
+        for node in before:
+            node.data = None
+        yield
+    finally:
+        for node, (data, inputs) in before.items():
+            node.data, node.inputs = data, inputs

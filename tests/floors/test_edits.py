@@ -1,0 +1,319 @@
+"""Edits: a learner's text in place of a kernel's own, tried elsewhere, run until it is reverted."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+from jt_edu import nn, optim
+from jt_edu.lens.edits import Edit, find, renumbered
+from jt_edu.lens.trial import steps_of
+from jt_edu.plan import living
+
+FOREVER = "                while t0 == t0:\n                    t1 = t1 + t0"
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays_edited():
+    yield
+    jt.revert_kernels()
+
+
+@pytest.fixture
+def numbers(rng):
+    a, b = (jt.array(rng.standard_normal((60, 40)).astype("float32")) for _ in range(2))
+    return lambda: ((a * 2).tanh() * b).sum(1)
+
+
+def kernel_of(*wanted):
+    """The one kernel of a graph, which may be computed already."""
+    (kernel,) = jt.explain(*wanted).kernels
+    return kernel
+
+
+def doubled(kernel):
+    """A text that computes something else: every input is taken twice."""
+    return kernel.source.replace("tanh(", "float32(2) * tanh(")
+
+
+def test_an_edit_that_says_the_same_agrees_and_is_timed(numbers):
+    kernel = kernel_of(numbers())
+
+    edit = jt.edit_kernel(
+        kernel, kernel.source.replace("= t0 * c0", "= c0 * t0").replace("tanh(t0)", "tanh(t0 + 0 * t0)")
+    )
+
+    assert edit.error == ""
+    assert edit.agrees
+    assert not edit.installed
+    (out,) = edit.record["outputs"]
+    assert (out["name"], out["count"]) == ("out0", 60)
+    assert edit.record["samples"] >= 15
+    assert edit.speed == edit.record["original_ms"] / edit.record["edited_ms"] > 0
+    assert "out0 agrees" in repr(edit)
+
+
+def test_an_edit_that_says_something_else_is_told_by_how_much(numbers):
+    kernel = kernel_of(numbers())
+
+    edit = jt.edit_kernel(kernel, doubled(kernel))
+
+    assert not edit.agrees
+    (out,) = edit.record["outputs"]
+    assert out["differ"] == 60
+    assert out["absolute"] == pytest.approx(out["largest"], rel=1e-4)  # twice as much is off by as much again
+    assert "60 of 60 elements are not the same" in repr(edit)
+
+
+def test_the_graph_runs_an_installed_edit_until_it_is_reverted(numbers):
+    before = numbers().numpy()
+    kernel = kernel_of(numbers())
+    edit = jt.edit_kernel(kernel, doubled(kernel)).install()
+
+    with jt.trace() as t:
+        edited = numbers().numpy()
+    assert jt.edited_kernels() == [edit]
+    edit.revert()
+    after = numbers().numpy()
+
+    np.testing.assert_allclose(edited, 2 * before, rtol=1e-5)
+    np.testing.assert_array_equal(after, before)
+    assert t.kernels[0].source == edit.source.text
+    assert not edit.installed
+
+
+def test_plans_that_are_made_later_run_the_edit_too(rng):
+    one = jt.array(rng.random(50).astype("float32"))
+    kernel = kernel_of(one.sin() * 3)
+    jt.edit_kernel(kernel, kernel.source.replace("= sin(", "= 2 * sin(")).install()
+
+    two = jt.array(rng.random(70).astype("float32"))  # another shape, another plan
+    found = (two.sin() * 3).numpy()
+
+    np.testing.assert_allclose(found, 6 * np.sin(two.numpy()), rtol=1e-5)
+
+
+def test_compiled_steps_and_optimizers_run_the_edit(rng):
+    w = jt.array(np.ones(30, "float32"))
+    step = jt.compile(lambda x: (x.cos() + 1).sum())
+    x = rng.random(30).astype("float32")
+    first = step(x).item()
+    kernel = kernel_of((jt.array(x).cos() + 1).sum())
+    edit = jt.edit_kernel(kernel, kernel.source.replace("cos(", "float32(0) * cos(")).install()
+
+    replayed = step(x).item()
+    edit.revert()
+
+    assert replayed == pytest.approx(30)
+    assert step(x).item() == first
+    assert w.numpy().sum() == 30
+
+
+def test_an_optimizer_that_replays_runs_the_edit():
+    w = jt.array(np.full(8, 1.0, "float32"))
+    opt = optim.SGD([w], 0.5)
+    for _ in range(3):
+        opt.step((w * w).sum())
+    with jt.trace() as t:
+        opt.step((w * w).sum())
+    kernel = next(k for k in t.kernels if "subtract" in k.source or " - " in k.source)
+    before = w.numpy().copy()
+    edit = jt.edit_kernel(kernel, kernel.source.replace(" - ", " + ")).install()
+
+    opt.step((w * w).sum())
+    grown = w.numpy().copy()
+    edit.revert()
+    opt.step((w * w).sum())
+
+    assert (grown >= before).all()
+    assert (w.numpy() <= grown).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "words"),
+    [
+        (lambda s: s.replace("float32(s0)", "float32(s0"), None, "SyntaxError"),
+        (lambda s: s.replace("tanh(t0)", "tanh(t00)"), "tanh(t00)", "name 't00' is not defined"),
+        (lambda s: s.replace("a0[at(i0), at(i1)]", "a0[at(i0), at(i1) + 1]"), "+ 1]", "out of bounds"),
+        (lambda s: s.replace("def kernel(lo, hi, ", "def kernel(hi, lo, "), "def kernel", "its parameters must stay"),
+        (lambda s: s.replace("def kernel(", "def colonel("), None, "`def kernel"),
+        (lambda s: "import os\n" + s, "import os", "imports from jt_edu.backends.mathlib, math, numpy"),
+        (lambda s: "print(1)\n" + s, "print(1)", "constants and `def kernel`"),
+        (lambda s: s.replace("tanh(t0)", "tanh(t0).real()"), "real()", "Invalid use of float32"),
+        (lambda s: s.replace("= tanh(t0)", "= tanh(t0)\n" + FOREVER), "while", "does this one end"),
+    ],
+)
+def test_an_edit_that_does_not_work_says_where(numbers, change, line, words):
+    kernel = kernel_of(numbers())
+    text = change(kernel.source)
+    if line is not None and line not in text:
+        pytest.fail(f"{line} is not in\n{text}")
+
+    edit = jt.edit_kernel(kernel, text)
+
+    assert words in edit.error
+    if line is not None:
+        expected = [k for k, row in enumerate(text.splitlines(), 1) if line in row]
+        assert edit.line in (expected[0], expected[0] + 1)
+    with pytest.raises(jt.KernelError, match="is installed when it ran"):
+        edit.install()
+    assert repr(edit).startswith("The edited kernel does not run")
+
+
+def test_what_never_ends_is_stopped_by_the_limit(numbers):
+    kernel = kernel_of(numbers())
+    text = kernel.source.replace("= tanh(t0)", "= tanh(t0)\n                [0 for _ in range(10**15)]")
+
+    edit = jt.edit_kernel(kernel, text, seconds=2.0)
+
+    assert "stopped after 2 seconds, the limit, while running it" in edit.error
+    np.testing.assert_array_equal(numbers().numpy(), numbers().numpy())  # and all is as it was
+
+
+def test_threads_share_an_edit_as_they_share_the_original(numbers):
+    """A text that starts from 0 whatever `lo` says, and adds, does its work twice when two threads do it."""
+    kernel = kernel_of(numbers())
+    text = kernel.source.replace("out0[at(i0)] = t", "out0[at(i0)] = float32(hi - lo) + t")
+
+    edit = jt.edit_kernel(kernel, text)
+
+    assert not edit.agrees
+
+
+def test_kernels_with_scratch_and_index_arrays_can_be_tried(rng):
+    x = jt.array(rng.random((30, 7)).astype("float32"))
+    index = jt.array(rng.integers(0, 30, 50))
+    wanted = [x.softmax(1).sum(0), x[index].sum(1), x.half() * 2, jt.cumsum(x, 1), (x @ x.transpose(1, 0)).exp()]
+
+    for y in wanted:
+        for kernel in jt.explain(y).kernels:
+            row = next(r for r in reversed(kernel.source.splitlines()) if r.strip())
+            edit = jt.edit_kernel(kernel, kernel.source + " " * (len(row) - len(row.lstrip())) + "unused = 1\n")
+            assert edit.agrees, f"{kernel.name}: {edit.error}\n{edit}\n{kernel.source}"
+
+
+def test_shapes_that_were_not_tried_run_with_checked_indices(rng):
+    """A text with a length in it must not write behind a shorter array."""
+    long = jt.array(rng.random((4, 64)).astype("float32"))
+    kernel = kernel_of(long.sin().sum(1))
+    edit = jt.edit_kernel(kernel, kernel.source.replace("n0", "64").replace("hi, 64,", "hi, n0,"))
+    assert edit.agrees, edit
+    edit.install()
+
+    np.testing.assert_allclose(long.sin().sum(1).numpy(), np.sin(long.numpy()).sum(1), rtol=1e-5)
+    short = jt.array(rng.random((4, 9)).astype("float32"))
+    with pytest.raises(jt.KernelError, match="out of bounds"):
+        short.sin().sum(1).numpy()
+
+
+def test_the_python_backend_runs_edits_too(rng):
+    with jt.flag_scope(backend="python"):
+        x = jt.array(rng.random(6).astype("float32"))
+        kernel = kernel_of(x * 4)
+        edit = jt.edit_kernel(kernel, kernel.source.replace(" * ", " + ")).install()
+
+        np.testing.assert_allclose((x * 4).numpy(), x.numpy() + 4)
+        edit.revert()
+        np.testing.assert_allclose((x * 4).numpy(), x.numpy() * 4)
+
+
+def test_a_second_edit_takes_the_place_of_the_first(numbers):
+    before = numbers().numpy()
+    kernel = kernel_of(numbers())
+    first = jt.edit_kernel(kernel, doubled(kernel)).install()
+
+    second = jt.edit_kernel(first.source, doubled(kernel).replace("float32(2)", "float32(3)"))
+    second = jt.edit_kernel(kernel_of(numbers()), second.source.text).install()
+
+    assert jt.edited_kernels() == [second]
+    np.testing.assert_allclose(numbers().numpy(), 3 * before, rtol=1e-5)
+    assert jt.revert_kernels() == 1
+    np.testing.assert_array_equal(numbers().numpy(), before)
+
+
+def test_an_edit_never_takes_the_key_of_the_original(numbers):
+    kernel = kernel_of(numbers())
+    edit = jt.edit_kernel(kernel, doubled(kernel)).install()
+
+    assert edit.source.key != edit.original.key
+    assert {step.source.key for _, step in steps_of(edit.original.key)} == {edit.source.key}
+
+
+def test_lines_are_found_again_in_an_edited_text():
+    lines = ((2, 10), (3, 11), (4, 12))
+    old = "def k():\n    a\n    b\n    c\n"
+
+    assert renumbered(old, old, lines) == lines
+    assert renumbered(old, old.replace("    b", "    x\n    b"), lines) == ((2, 10), (4, 11), (5, 12))
+    assert renumbered(old, old.replace("    b\n", "    y\n    z\n"), lines) == ((2, 10), (3, 11), (4, 11), (5, 12))
+    assert renumbered(old, old.replace("    b\n", ""), lines) == ((2, 10), (3, 11), (3, 12))
+
+
+def test_a_kernel_is_found_by_text_key_and_annotated_text(numbers):
+    y = numbers()
+    kernel = kernel_of(y)
+    source = find(kernel)
+
+    assert find(kernel.source) is find(source.key[:10]) is find(kernel.annotated) is find(source) is source
+
+
+@pytest.mark.parametrize(
+    ("kernel", "text", "message"),
+    [
+        ("def kernel(lo, hi):\n    pass\n", "", "a kernel of a graph that was planned"),
+        (3, "", "a kernel is given by its source"),
+    ],
+)
+def test_kernels_that_nobody_runs_are_refused(kernel, text, message):
+    with pytest.raises(jt.ArgumentError, match=message):
+        jt.edit_kernel(kernel, text)
+
+
+def test_the_same_text_is_no_edit(numbers):
+    kernel = kernel_of(numbers())
+
+    with pytest.raises(jt.ArgumentError, match="the same text"):
+        jt.edit_kernel(kernel, "# a comment\n" + kernel.source)
+
+
+def test_the_same_text_for_two_dtypes_is_asked_for_by_key(rng):
+    x = rng.random(5)
+    single, double = jt.array(x.astype("float32")) + 1.0, jt.array(x) + 1.0
+    kernels = [kernel_of(single), kernel_of(double)]
+    assert kernels[0].source == kernels[1].source
+
+    with pytest.raises(jt.ArgumentError, match="several dtypes"):
+        jt.edit_kernel(kernels[0], "def kernel():\n    pass\n")
+
+
+def test_plans_are_forgotten_as_before():
+    gc.collect()
+    count = len(living)
+
+    with jt.flag_scope(backend="python"):
+        for n in range(3):
+            jt.ones(n + 2).numpy()
+
+    assert len(living) <= count + 3
+
+
+def test_a_training_step_runs_with_an_edited_kernel(rng):
+    model = nn.Sequential(nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 3))
+    opt = optim.Adam(model.parameters(), 1e-2)
+    x = jt.array(rng.standard_normal((8, 6)).astype("float32"))
+    c = jt.array(rng.integers(0, 3, 8))
+    opt.step(nn.cross_entropy_loss(model(x), c))
+    with jt.trace() as t:
+        opt.step(nn.cross_entropy_loss(model(x), c))
+    kernel = next(k for k in t.kernels if "tanh(" in k.source)
+    edit = Edit(find(kernel), kernel.source.replace("tanh(", "1 * tanh("))
+    assert edit.agrees, edit
+    edit.install()
+
+    with jt.trace() as t:
+        loss = nn.cross_entropy_loss(model(x), c)
+        opt.step(loss)
+
+    assert any("1 * tanh(" in k.source for k in t.kernels)
+    assert np.isfinite(loss.item())

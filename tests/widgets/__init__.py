@@ -1,0 +1,1 @@
+"""The views: their Python half without a browser, their pages in real Chromium."""

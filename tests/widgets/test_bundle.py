@@ -1,0 +1,105 @@
+"""The committed bundle is what its sources give, is small, and travels in the wheel; the frontend's own checks pass."""
+
+import base64
+import json
+import subprocess
+import tomllib
+import zlib
+
+import pytest
+
+from jt_widgets.bundle import MODULE, _packed_module
+from tests.frontend import FOLDER, node, npm
+from tests.house.plan import ROOT
+from tests.house.tree import hold
+
+MOST_BYTES, MOST_UNPACKED = 120_000, 220_000
+MARKUP = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "srcdoc=")
+
+
+def test_the_bundle_is_small(record_property):
+    size, unpacked = MODULE.stat().st_size, len(zlib.decompress(base64.b64decode(_packed_module()), -15))
+    said = f"all views in one module: {size:,} bytes, {unpacked:,} unpacked; {MOST_BYTES:,} are allowed"
+    record_property("house", said)
+
+    assert size <= MOST_BYTES
+    assert unpacked <= MOST_UNPACKED
+
+
+def test_a_rebuild_gives_the_same_bytes(frontend, tmp_path):
+    built = tmp_path / "jt.js"
+
+    done = node("build.mjs", str(built))
+
+    assert done.returncode == 0, done.stdout
+    assert built.read_bytes() == MODULE.read_bytes(), "the sources changed: node widgets/frontend/build.mjs"
+
+
+def test_the_types_fit(frontend):
+    done = npm("run", "--silent", "check")
+
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_tests_of_the_frontend_pass(frontend):
+    done = npm("run", "--silent", "test")
+
+    assert done.returncode == 0, done.stdout[-6000:]
+    assert "# pass 0" not in done.stdout
+
+
+def test_git_takes_the_bundle_and_leaves_the_tools():
+    ignored = ["git", "-C", str(ROOT), "check-ignore", str(MODULE), str(FOLDER / "node_modules" / "x")]
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is no checkout")
+
+    done = subprocess.run(ignored, capture_output=True, text=True, check=False)
+
+    assert done.stdout.split() == [str(FOLDER / "node_modules" / "x")]
+
+
+def test_the_wheel_holds_the_package_of_the_bundle():
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
+
+    assert "widgets/jt_widgets" in table["wheel"]["packages"]
+    assert MODULE.relative_to(ROOT / "widgets" / "jt_widgets").as_posix() == "static/jt.js"
+
+
+def test_versions_of_the_tools_are_exact_and_the_lock_names_no_host():
+    package = json.loads((FOLDER / "package.json").read_text(encoding="utf-8"))
+    locked = json.loads((FOLDER / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+
+    assert "dependencies" not in package
+    assert all(version[0].isdigit() for version in package["devDependencies"].values())
+    assert not any("resolved" in entry for entry in locked.values())
+    assert all("integrity" in entry for place, entry in locked.items() if place)
+
+
+def test_sources_never_make_markup_from_words():
+    files = list((FOLDER / "src").rglob("*.js"))
+    hold(
+        [
+            f"{path.relative_to(FOLDER)}:{number}: {word}"
+            for path in files
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+            for word in MARKUP
+            if word in line
+        ]
+    )
+
+
+def test_sources_are_short_and_say_what_they_answer():
+    files = list((FOLDER / "src").rglob("*.js"))
+    texts = {path.relative_to(FOLDER): path.read_text(encoding="utf-8").splitlines() for path in files}
+    hold(
+        [
+            *(f"{path}: {len(lines)} lines; 400 are allowed" for path, lines in texts.items() if len(lines) > 400),
+            *(f"{path}: no header says which question it answers" for path, t in texts.items() if t[0][:3] != "// "),
+            *(
+                f"{path}:{k}: {len(line)} letters"
+                for path, t in texts.items()
+                for k, line in enumerate(t, 1)
+                if len(line) > 120
+            ),
+        ]
+    )

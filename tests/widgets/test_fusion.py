@@ -1,0 +1,217 @@
+"""FusionLens: the numbers of the passes, travelling between them, why an edge is fused, predicting; by hand, by key."""
+
+import pytest
+
+import jt_edu as jt
+from jt_edu import nn
+from jt_edu.errors import ArgumentError
+from jt_widgets import fusion
+
+CARD = ".jt-card:has([data-id='{}'])"
+
+
+def softmax():
+    x = jt.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    return jt.softmax(x, dim=1)
+
+
+def training_step():
+    net = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3))
+    loss = nn.cross_entropy_loss(net(jt.ones(5, 6)), jt.array([0, 1, 2, 1, 0]))
+    return [loss, *jt.grad(loss, net.parameters())]
+
+
+def figures(page):
+    """What the counters say: the numbers in bold."""
+    return page.locator(".jt-figure strong").all_inner_texts()
+
+
+# without a browser
+
+
+def test_the_text_says_what_every_pass_costs_and_why():
+    lens = fusion(softmax())
+
+    text = repr(lens)
+
+    for step in lens.recording.page["passes"]:
+        assert step["name"] in text
+        assert step["why"] in text
+    assert "subtract" in text  # and the table of the nodes
+
+
+def test_nothing_runs():
+    y = softmax()
+
+    with jt.trace() as t:
+        fusion(y)
+
+    assert t.kernels == []
+
+
+def test_something_other_than_a_var_is_refused():
+    with pytest.raises(ArgumentError, match="int"):
+        fusion(3)
+
+
+# in a browser
+
+
+@pytest.mark.parametrize("build", [lambda: [softmax()], training_step])
+def test_the_counters_are_those_of_explain_at_the_last_pass(page_of, build):
+    wanted = build()
+    e = jt.explain(*wanted)
+
+    page = page_of(fusion(*wanted, **{"pass": 4}))
+
+    kernels, moved, _ = figures(page)
+    assert kernels == str(len(e.kernels))
+    number, unit = moved.split()
+    assert float(number) * {"B": 1, "kB": 1000}[unit] == pytest.approx(e.bytes, rel=0.01)
+
+
+def test_keys_walk_through_the_passes_and_every_node_arrives(page_of):
+    page = page_of(fusion(softmax()), reduced_motion="reduce")
+    page.locator(".jt-body").focus()
+
+    seen = [figures(page)[0]]
+    for _ in range(4):
+        page.keyboard.press("]")
+        seen.append(figures(page)[0])
+    assert seen == ["6", "6", "6", "3", "1"]
+    assert page.locator(".jt-frame:visible").count() == 1
+    frame = page.locator(".jt-frame:visible rect").bounding_box()
+    for face in page.locator(".jt-face:not(.jt-k-source)").all():
+        box = face.bounding_box()
+        assert frame["x"] <= box["x"]
+        assert box["y"] + box["height"] <= frame["y"] + frame["height"]
+    page.keyboard.press("[")
+    assert figures(page)[0] == "3"
+
+
+def test_nodes_travel_and_can_be_stopped_anywhere(page_of):
+    page = page_of(fusion(softmax()))
+    at = "() => [...document.querySelectorAll('.jt-card')].map(one => one.getAttribute('transform'))"
+    slide = """t => {const slider = document.querySelector(".jt-passes input");
+        slider.value = t; slider.dispatchEvent(new Event("input"));}"""
+
+    places = []
+    for point in (2, 2.5, 3):
+        page.evaluate(slide, point)
+        places.append(page.evaluate(at))
+
+    assert places[0] != places[1] != places[2]
+    page.evaluate(slide, 2)
+    assert page.evaluate(at) == places[0]
+
+
+def test_scrubbing_is_quick_with_three_hundred_boxes(page_of):
+    x = jt.ones(4, 4)
+    for _ in range(100):
+        x = (x.sin() * jt.array([1.0, 2.0, 3.0, 4.0])).exp()
+    page = page_of(fusion(x))
+    assert page.locator(".jt-face").count() >= 300
+
+    spent = page.evaluate("""async () => {
+        const slider = document.querySelector(".jt-passes input"), spent = [];
+        for (let k = 0; k <= 160; k++) {
+            slider.value = (k % 81) / 20;
+            const begin = performance.now();
+            slider.dispatchEvent(new Event("input"));
+            document.querySelector(".jt-sheet").getBoundingClientRect();
+            if (k > 80) spent.push(performance.now() - begin);  // the first time, what stands still is made
+            await new Promise(requestAnimationFrame);
+        }
+        return spent.sort((a, b) => a - b);
+    }""")
+
+    assert spent[len(spent) // 2] < 1000 / 30
+
+
+def test_an_edge_says_its_rule_and_its_reason(page_of):
+    y = softmax()
+    lens = fusion(y, **{"pass": 4})
+    edge = next(e for e in lens.recording.page["graph"]["edges"] if e["rule"] == "outer loops")
+    page = page_of(lens)
+
+    page.locator(CARD.format(edge["source"])).locator(".jt-face").dispatch_event("click")
+
+    panel = page.locator(".jt-panel").inner_text()
+    assert "outer loops" in panel
+    assert edge["reason"] in panel
+
+
+def test_without_a_choice_the_rules_are_listed_with_how_often_they_decide(page_of):
+    lens = fusion(softmax())
+    edges = lens.recording.page["graph"]["edges"]
+
+    panel = page_of(lens).locator(".jt-panel").inner_text()
+
+    for rule in {e["rule"] for e in edges}:
+        assert f"{rule} {sum(e['rule'] == rule for e in edges)} edge" in panel
+
+
+def test_predicting_by_keyboard_is_scored(page_of):
+    lens = fusion(softmax())
+    page = page_of(lens, reduced_motion="reduce")
+    page.locator(".jt-body").focus()
+
+    page.keyboard.press("p")
+    page.keyboard.press("r")
+
+    assert page.locator(".jt-panel .jt-name:visible").inner_text() == "0 of 8 pairs right"
+    assert page.locator(".jt-panel li:visible").count() == 8
+    assert "outer loops" in page.locator(".jt-panel").inner_text()
+
+
+def test_a_loop_around_everything_is_right_for_one_kernel(page_of):
+    page = page_of(fusion(softmax()), reduced_motion="reduce", viewport={"width": 1000, "height": 1400})
+    page.locator(".jt-body").focus()
+    page.keyboard.press("p")
+    page.evaluate("document.querySelector('.jt-sheet').style.height = '1000px'")
+    box = page.locator(".jt-sheet").bounding_box()
+    left, top, right, low = box["x"] + 5, box["y"] + 5, box["x"] + box["width"] - 20, box["y"] + box["height"] - 20
+
+    page.mouse.move(left, top)
+    page.mouse.down()
+    for x, y in [(right, top), (right, low), (left, low), (left, top + 8)]:
+        page.mouse.move(x, y, steps=3)
+    page.mouse.up()
+    assert set(page.locator(".jt-badge text").all_text_contents()) == {"A"}
+    page.get_by_role("button", name="Reveal").click()
+
+    assert page.locator(".jt-panel .jt-name:visible").inner_text() == "8 of 8 pairs right"
+
+
+def test_what_is_chosen_elsewhere_is_lit_here(page_of):
+    lens = fusion(softmax())
+    node = lens.recording.page["graph"]["nodes"][4]["id"]
+    page = page_of(lens)
+
+    page.evaluate(
+        """id => globalThis[Symbol.for("jt_edu.bus")].dispatchEvent(new CustomEvent("select:",
+        {detail: {nodes: [id], kernel: null, line: null, time: null, rank: null, from: "other"}}))""",
+        node,
+    )
+
+    assert page.locator(".jt-card.jt-on [data-id]").get_attribute("data-id") == str(node)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_can_be_read_by_everyone(page_of, axe, geometry, scheme):
+    page = page_of(fusion(*training_step()), color_scheme=scheme, reduced_motion="reduce")
+    for number in range(5):
+        page.locator(".jt-stop").nth(number).click()
+        assert geometry(page) == []
+    assert axe(page) == []
+
+
+def test_the_table_says_the_same(page_of):
+    lens = fusion(softmax())
+    page = page_of(lens)
+    page.locator(".jt-body").focus()
+
+    page.keyboard.press("t")
+
+    rows = page.locator(".jt-table tbody tr").all_inner_texts()
+    assert [row.split("\t")[1] for row in rows] == [str(step["kernels"]) for step in lens.recording.page["passes"]]

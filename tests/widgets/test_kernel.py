@@ -1,0 +1,358 @@
+"""KernelView: every line leads to its operators and to the learner's line, and back; edits are tried and installed."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+from jt_edu import nn, optim
+from jt_edu.lens.edits import edited_kernels
+from jt_widgets.kernel import MANY
+from jt_widgets.kernel import kernel as kernel_view
+from tests.widgets.live import draw_live
+
+HEADER = re.compile(r"\s*(for|while|if|else|elif)\b")
+
+
+class Net(nn.Module):
+    """Two layers."""
+
+    def __init__(self):
+        self.first, self.second = nn.Linear(12, 9), nn.Linear(9, 4)
+
+    def execute(self, x):
+        """(n, 12) -> (n, 4)."""
+        return self.second(jt.relu(self.first(x)))
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays_edited():
+    yield
+    jt.revert_kernels()
+
+
+@pytest.fixture
+def y(rng):
+    a, b = (jt.array(rng.standard_normal((30, 20)).astype("float32")) for _ in range(2))
+    return ((a * 2).tanh() * b).sum(1)
+
+
+@pytest.fixture
+def view(y):
+    return kernel_view(y)
+
+
+def source_of(view, number=0):
+    return view.recording.page["kernels"][number]["source"]
+
+
+def twice(view):
+    return source_of(view).replace("= tanh(", "= 2 * tanh(")
+
+
+def ask(view, **message):
+    return view._reply({"kernel": 0, **message})
+
+
+# every line of every kernel
+
+
+def complaints(source, lines, nodes, feeds):
+    """Lines that lead to no operator or no line of the learner's, and nodes that no line leads to.
+
+    `lines` are (number, node, where); `feeds` gives, for a node, those that are computed with it in one kernel.
+    """
+    at, found = {}, []
+    for number, node, where in lines:
+        at.setdefault(number, []).append((node, where))
+    rows = source.splitlines()
+    hand_written = [entry for number, entries in at.items() if rows[number - 1].startswith("def ") for entry in entries]
+    for number, row in enumerate(rows, 1):
+        below = [k for k in range(number + 1, len(rows) + 1) if HEADER.match(row) and _deeper(rows, number, k)]
+        own = [entry for k in (number, *below) for entry in at.get(k, [])] or hand_written
+        if row.strip() and not row.startswith(("from ", "import ", "def ")) and row.strip() != "pass":
+            found += [f"{number}: {row} leads nowhere"] if not own else []
+            found += [f"{number}: {row} has an operator that nobody asked for" for _, where in own if not where]
+    lined = {node for _, node, _ in lines}
+    return found + [f"node {n} has no line" for n in nodes if not _leads_to(n, lined, feeds)]
+
+
+def _deeper(rows, number, k):
+    depth = len(rows[number - 1]) - len(rows[number - 1].lstrip())
+    between = [row for row in rows[number:k] if row.strip()]
+    return all(len(row) - len(row.lstrip()) > depth for row in between)
+
+
+def _leads_to(node, lined, feeds):
+    waiting, seen = [node], set()
+    while waiting:
+        n = waiting.pop()
+        if n in lined:
+            return True
+        waiting += [m for m in feeds.get(n, []) if m not in seen]
+        seen.update(feeds.get(n, []))
+    return False
+
+
+def test_every_line_of_a_training_step_leads_to_operators_and_back(rng):
+    model = Net()
+    opt = optim.Adam(model.parameters(), 1e-2)
+    x = jt.array(rng.standard_normal((16, 12)).astype("float32"))
+    c = jt.array(rng.integers(0, 4, 16))
+
+    with jt.trace() as t:
+        opt.step(nn.cross_entropy_loss(model(x), c))
+
+    feeds = {}
+    for d in t.decisions:
+        feeds.setdefault(d.source, []).append(d.target)
+    assert len(t.kernels) > 8
+    for k in t.kernels:
+        lines = [(line.number, line.node, line.where) for line in k.lines]
+        assert complaints(k.source, lines, k.nodes, feeds) == [], k.name
+        assert all(line.op for line in k.lines)
+        assert any("test_kernel.py" in line.where for line in k.lines)
+
+
+def test_every_line_of_a_page_leads_to_its_nodes_and_back(rng):
+    model = Net()
+    x = jt.array(rng.standard_normal((16, 12)).astype("float32"))
+    c = jt.array(rng.integers(0, 4, 16))
+    loss = nn.cross_entropy_loss(model(x), c)
+
+    page = kernel_view(loss, *jt.grad(loss, model.parameters())).recording.page
+
+    ids = {node["id"] for node in page["graph"]["nodes"]}
+    feeds = {}
+    for edge in page["graph"]["edges"]:
+        feeds.setdefault(edge["source"], []).extend([edge["target"]] * edge["fused"])
+    for k in page["kernels"]:
+        nodes = [n["id"] for n in page["graph"]["nodes"] if n["kernel"] == k["id"]]
+        lines = [(line["number"], line["node"], line["where"]) for line in k["lines"]]
+        assert complaints(k["source"], lines, nodes, feeds) == [], k["name"]
+        assert {node for _, node, _ in lines} <= ids
+
+
+def test_the_walk_notices_a_line_that_leads_nowhere():
+    source = "def kernel(lo, hi):\n    for i in range(3):\n        a = 1\n    b = 2\n"
+
+    assert complaints(source, [(3, 7, "x"), (4, 8, "")], [7, 8, 9], {}) == [
+        "4:     b = 2 has an operator that nobody asked for", "node 9 has no line",
+    ]  # fmt: skip
+    assert complaints(source, [(4, 8, "x")], [], {})[0] == "2:     for i in range(3): leads nowhere"
+    assert complaints(source, [(3, 7, "x"), (4, 8, "x")], [9], {9: [7]}) == []
+
+
+# Python's half
+
+
+def test_the_numbers_are_those_of_the_recording(view):
+    (row,) = view.recording.page["kernels"]
+    (ran,) = view.recording.trace.kernels
+
+    assert (row["ms"], row["bytes"], row["source"]) == (ran.milliseconds, ran.bytes, ran.source)
+    assert not row["edited"]
+
+
+def test_the_text_form_lists_every_kernel(view):
+    assert repr(view).startswith("# kernel 0 multiply_tanh_")
+    assert "# tanh: test_kernel.py" in repr(view)
+
+
+def test_machine_code_is_told(view):
+    reply = ask(view, do="machine")["reply"]
+
+    assert reply["asm"].startswith("kernel:")
+    assert reply["llvm"].startswith("define")
+    assert all({"line", "width", "arithmetic"} == set(v) for v in reply["vectors"])
+    assert bool(reply["ptx"]) != bool(reply["no_ptx"])
+
+
+def test_an_edit_that_agrees_is_put_into_the_graph(view, y):
+    document, before = view.document, y.numpy()
+    text = source_of(view).replace("= tanh(t0)", "= tanh(t0 + 0 * t0)")
+
+    reply = ask(view, do="try", text=text)["reply"]
+
+    assert reply["agrees"]
+    assert reply["installed"]
+    assert view.document != document
+    assert source_of(view) == text
+    assert view.recording.page["kernels"][0]["edited"]
+    assert view.recording.page["code"]["edits"]["0"]["record"]["outputs"][0]["agrees"]
+    np.testing.assert_allclose(y.numpy(), before, rtol=1e-5)
+
+    ask(view, do="revert")
+    assert source_of(view) != text
+    assert edited_kernels() == []
+
+
+def test_an_edit_that_differs_waits_until_it_is_wanted_all_the_same(view):
+    tried = ask(view, do="try", text=twice(view))["reply"]
+    assert not tried["agrees"]
+    assert not tried["installed"]
+    assert edited_kernels() == []
+
+    again = ask(view, do="try", text=twice(view), anyway=True)["reply"]
+
+    assert again["installed"]
+    assert again["record"] == tried["record"]  # it was not tried a second time
+
+
+def test_an_edit_that_fails_changes_nothing(view):
+    document = view.document
+
+    reply = ask(view, do="try", text=source_of(view).replace("tanh(t0)", "tanh(t9)"))["reply"]
+
+    assert reply["record"] is None
+    assert source_of(view).splitlines()[reply["line"] - 1].strip() == "t1 = tanh(t0)"
+    assert "t9" in reply["error"]
+    assert view.document == document
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ({"do": "machine", "kernel": 7}, "a kernel from 0 to 0; found 7"),
+        ({"do": "machine", "kernel": "0"}, "found '0'"),
+        ({"do": "dance"}, "machine, try or revert; found 'dance'"),
+        ({"do": "try", "text": 7}, "does not run"),
+    ],
+)
+def test_questions_that_make_no_sense_are_answered(view, message, words):
+    reply = ask(view, **message)
+
+    assert words in json.dumps(reply) or reply["reply"]["record"] is None
+
+
+def test_a_saved_page_has_the_machine_code_of_some_kernels(rng):
+    x = jt.array(rng.random((6, 6)).astype("float32"))
+    y = x
+    for _ in range(MANY + 2):
+        y = (y @ x).tanh()
+
+    view = kernel_view(y)
+
+    assert len(view._page()) < 400_000
+    assert len(view.recording.page["kernels"]) > MANY
+
+
+# in Chromium
+
+ROWS = ".jt-code .jt-row"
+
+
+@pytest.mark.browser
+def test_a_line_its_operators_and_the_learners_line_light_up_together(page_of, view):
+    page = page_of(view)
+    line = next(k for k, row in enumerate(source_of(view).splitlines(), 1) if "tanh(" in row and "=" in row)
+
+    page.hover(f"{ROWS}[data-line='{line}']")
+    assert _lit(page) == [line]
+    told = page.locator(".jt-told").inner_text()
+    assert told.startswith(f"Line {line}: tanh ← test_kernel.py:")
+
+    page.hover(f"{ROWS}[data-line='{line}'] .jt-where")
+    lines = {entry["number"] for entry in view.recording.page["kernels"][0]["lines"]}
+    assert lines <= set(_lit(page))
+
+
+def _lit(page):
+    return page.eval_on_selector_all(f"{ROWS}.jt-on", "rows => rows.map(row => Number(row.dataset.line))")
+
+
+@pytest.mark.browser
+def test_a_node_that_is_selected_elsewhere_lights_up_its_lines(page_of, view):
+    page = page_of(view)
+    node = next(n for n in view.recording.page["graph"]["nodes"] if n["op"] == "tanh")
+
+    page.evaluate(
+        """id => {
+            const hub = globalThis[Symbol.for("jt_edu.bus")];
+            const detail = {nodes: [id], kernel: null, line: null, time: null, rank: null, from: "test"};
+            hub.dispatchEvent(new CustomEvent("select:", {detail}));
+        }""",
+        node["id"],
+    )
+
+    lines = view.recording.page["kernels"][0]["lines"]
+    assert _lit(page) == sorted({entry["number"] for entry in lines if entry["node"] == node["id"]})
+
+
+@pytest.mark.browser
+def test_keys_and_tabs(page_of, rng):
+    x = jt.array(rng.random((20, 20)).astype("float32"))
+    view = kernel_view((x @ x).tanh().sum())
+    page = page_of(view)
+    page.keyboard.press("Tab")
+
+    page.keyboard.press("]")
+    assert page.locator(".jt-item.jt-now").inner_text().startswith("1 ")
+    page.keyboard.press("3")
+    page.wait_for_selector(".jt-wide")
+    assert "bits at once" in page.locator(".jt-wide").first.inner_text()
+    page.keyboard.press("2")
+    assert "define" in page.locator(ROWS).first.inner_text()
+    page.keyboard.press("4")
+    page.wait_for_selector(".jt-pane p")
+    assert re.search("GPU|PTX", page.locator(".jt-pane").inner_text())
+    page.keyboard.press("1")
+    page.keyboard.press("ArrowDown")
+    assert _lit(page) == [1]
+    page.keyboard.press("t")
+    assert page.locator(".jt-table tbody tr").count() > 5
+
+
+@pytest.mark.browser
+def test_a_page_says_that_editing_needs_python(page_of, view):
+    page = page_of(view)
+
+    assert page.get_by_role("button", name="Edit").is_disabled()
+    assert "it needs a running notebook" in page.locator(".jt-foot").inner_text()
+    page.keyboard.press("Tab")
+    page.keyboard.press("e")
+    assert page.locator("textarea").count() == 0
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("tab", ["source", "asm"])
+def test_anyone_can_use_it(page_of, axe, geometry, y, scheme, tab):
+    page = page_of(kernel_view(y, tab=tab), color_scheme=scheme)
+
+    assert axe(page) == []
+    assert geometry(page) == []
+
+
+@pytest.mark.browser
+def test_edit_run_and_revert_by_keyboard(chromium, axe, view):
+    page = draw_live(chromium.new_page(), view)
+    page.focus(".jt-body")
+
+    page.keyboard.press("e")
+    page.wait_for_selector("textarea:focus")
+    page.fill("textarea", twice(view).replace("tanh(", "tan(("))
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".jt-foot .jt-trouble")
+    assert "SyntaxError" in page.locator(".jt-trouble").inner_text()
+    assert page.locator(".jt-wrong").count() == 1
+    assert axe(page) == []
+
+    page.fill("textarea", twice(view))
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".jt-result")
+    assert "It computes something else." in page.locator(".jt-result").inner_text()
+    assert edited_kernels() == []
+    page.get_by_role("button", name="Run it in the graph all the same").click()
+    page.wait_for_selector("text=Runs in the graph, and computes something else.")
+    assert len(edited_kernels()) == 1
+    page.wait_for_selector(ROWS)
+    assert "2 * tanh(" in page.locator(".jt-code").inner_text()
+
+    page.focus(".jt-body")
+    page.keyboard.press("r")
+    page.wait_for_function("() => !document.querySelector('.jt-code')?.innerText.includes('2 * tanh(')")
+    assert edited_kernels() == []
+    page.close()

@@ -1,0 +1,156 @@
+"""LoopStepper: what the page shows at a step is what the kernel did at that step."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+from jt_widgets.loops import step_kernel
+
+NOW = ".jt-code .jt-row.jt-now"
+
+
+@pytest.fixture
+def y(rng):
+    a = jt.array(rng.random((6, 40)).astype("float32"))
+    b = jt.array(rng.random(40).astype("float32"))
+    return (a * b).sum(1)
+
+
+@pytest.fixture
+def view(y):
+    return step_kernel(y)
+
+
+def test_the_document_stays_small(rng):
+    x = jt.array(rng.random((500, 600)).astype("float32"))
+    view = step_kernel(x @ x.transpose(1, 0))
+
+    assert len(view.document) + len(view.blocks) < 200_000
+    assert "the first 2,000 steps of about" in view.summary
+
+
+def test_the_page_and_the_recording_agree(view):
+    page = json.loads(gzip.decompress(view.document))
+    loops = page["loops"]
+    numbers = np.frombuffer(gzip.decompress(view.blocks), "<f4")
+
+    assert loops["steps"] == len(view.steps.rows)
+    for array, watch in zip(loops["arrays"], view.steps.arrays, strict=True):
+        at, count = array["block"]
+        shown = numbers[at : at + count]
+        assert count == (watch.first.size if watch.role == "in" else 0)
+        np.testing.assert_array_equal(shown, watch.first.ravel()[:count])
+
+
+def test_the_text_form_tells_the_first_steps(view):
+    text = repr(view)
+
+    assert text.startswith("Kernel multiply_sum: all ")
+    assert "reads a0[0, 0] = " in text
+    assert "step 1, line 5: i0 = 0" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"kernel": 5}, "found 5"), ({"steps": 0}, "one step or more; found 0"), ({"kernel": -1}, "found -1")],
+)
+def test_what_cannot_be_stepped_through_is_refused(y, options, message):
+    with pytest.raises(jt.ArgumentError, match=message):
+        step_kernel(y, **options)
+
+
+@pytest.mark.browser
+def test_stepping_forward_and_back_shows_each_step(page_of, view):
+    page = page_of(view)
+    page.keyboard.press("Tab")
+
+    for number in (1, 2, 3, 4, 5, 6, 5, 4, 3):
+        step = view.steps.rows[number]
+        page.keyboard.press("]" if int(page.locator("input[type=range]").input_value()) < number else "[")
+        assert page.locator(NOW).get_attribute("data-line") == str(step.line)
+        assert page.locator(".jt-place").inner_text() == f"step {number + 1} of {len(view.steps.rows):,}"
+        marks = page.locator(".jt-grids .jt-read, .jt-grids .jt-written").count()
+        assert marks == len(step.touches)
+        assert page.locator(".jt-changed").count() == len(step.changes)
+
+
+@pytest.mark.browser
+def test_accumulators_and_cells_are_those_of_the_kernel(page_of, view, y):
+    page = page_of(view, hash=f"step={len(view.steps.rows) - 1}")
+
+    cells = page.eval_on_selector_all(
+        ".jt-values tbody tr", "rows => rows.map(r => [...r.cells].map(c => c.innerText))"
+    )
+    values = {name: value for name, value, _ in cells}
+    last = dict(change for row in view.steps.rows for change in row.changes)
+    assert float(values["s0"]) == pytest.approx(last["s0"], rel=1e-3)
+    grids = page.locator(".jt-grid")
+    out = [k for k, a in enumerate(view.steps.arrays) if a.role == "out"]
+    shown = [float(t) for t in grids.nth(out[0]).locator("tbody td").all_inner_texts()]
+    np.testing.assert_allclose(shown, y.numpy(), rtol=5e-3)
+
+
+@pytest.mark.browser
+def test_a_large_array_shows_the_part_that_is_touched(page_of, view):
+    page = page_of(view, hash="step=150")
+    reads = [t for t in view.steps.rows[150].touches or view.steps.rows[149].touches if not t.write]
+    place = (reads or [t for row in view.steps.rows[:150] for t in row.touches if t.array == 0])[-1].place
+
+    heads = page.locator(".jt-grid").first.locator("thead th").all_inner_texts()
+
+    assert len(heads) == 10
+    assert str(place % 40) in heads
+
+
+@pytest.mark.browser
+def test_up_and_down_stay_at_a_line_and_home_and_end_go_far(page_of, view):
+    page = page_of(view)
+    page.keyboard.press("Tab")
+    for _ in range(6):
+        page.keyboard.press("]")
+    line = page.locator(NOW).get_attribute("data-line")
+
+    page.keyboard.press("ArrowDown")
+    assert page.locator(NOW).get_attribute("data-line") == line
+    page.keyboard.press("End")
+    assert page.locator("input[type=range]").input_value() == str(len(view.steps.rows) - 1)
+    page.keyboard.press("Home")
+    assert page.locator("input[type=range]").input_value() == "0"
+
+
+@pytest.mark.browser
+def test_play_plays_and_with_reduced_motion_makes_one_step(page_of, view):
+    page = page_of(view)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    page.wait_for_function("() => Number(document.querySelector('input[type=range]').value) >= 2")
+    page.keyboard.press("Space")
+    assert "Play" in page.locator(".jt-actions").inner_text()
+
+    calm = page_of(view, reduced_motion="reduce")
+    calm.keyboard.press("Tab")
+    calm.keyboard.press("Space")
+    calm.wait_for_timeout(600)
+    assert calm.locator("input[type=range]").input_value() == "1"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_anyone_can_use_it(page_of, axe, geometry, view, scheme):
+    page = page_of(view, color_scheme=scheme, hash="step=9")
+
+    assert axe(page) == []
+    assert geometry(page) == []
+
+
+@pytest.mark.browser
+def test_a_page_without_steps_says_so(page_of, y):
+    view = step_kernel(y)
+    view.show_again(jt.recording(y))
+
+    page = page_of(view)
+
+    assert "use jt_widgets.step_kernel" in page.locator(".jt-trouble").inner_text()

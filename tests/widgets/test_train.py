@@ -1,0 +1,553 @@
+"""TrainPanel: the numbers are those of a plain loop; it can be stopped, stepped, interrupted and looked back into."""
+
+import asyncio
+import json
+import math
+import threading
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+from jt_edu import nn
+from jt_edu.lens.training import MOST, dead_share, is_spike
+from jt_widgets.train import train_panel
+from tests.widgets.live import draw_live
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.standard_normal((4, 16, 6)).astype(np.float32), RNG.integers(0, 3, (4, 16))
+
+
+def batches():
+    return [(jt.array(x), jt.array(y)) for x, y in zip(X, Y, strict=True)]
+
+
+def network():
+    jt.set_global_seed(3)
+    return nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3))
+
+
+def cross_entropy(net, x, y):
+    return nn.cross_entropy_loss(net(x), y)
+
+
+def panel_of(rule=jt.optim.Adam, loss=cross_entropy, given=None, **settings):
+    net = network()
+    options = {name: settings.pop(name) for name in ("lr", "momentum") if name in settings}
+    return train_panel(net, rule(net.parameters(), **{"lr": 0.01, **options}), loss, given or batches(), **settings)
+
+
+def plain_loop(rule, steps, **options):
+    """What a loop written by hand finds out: loss, gradient norms, update / weight, by layer."""
+    net = network()
+    optimizer = rule(net.parameters(), **{"lr": 0.01, **options})
+    rows = []
+    for x, y in (batches() * steps)[:steps]:
+        params = net.parameters()
+        before = [p.numpy().copy() for p in params]
+        loss = cross_entropy(net, x, y)
+        optimizer.zero_grad()
+        loss.backward()
+        gradients = [p.grad.numpy().copy() for p in params]
+        optimizer.step()
+        moved = [p.numpy() - old for p, old in zip(params, before, strict=True)]
+        ratio = [norm(moved[k : k + 2]) / norm(before[k : k + 2]) for k in (0, 2)]
+        rows.append((loss.item(), [norm(gradients[k : k + 2]) for k in (0, 2)], ratio))
+    return rows, [p.numpy() for p in net.parameters()]
+
+
+def norm(arrays):
+    return math.sqrt(sum(float((a.astype(np.float64) ** 2).sum()) for a in arrays))
+
+
+def sent_by(panel):
+    sent = []
+    panel.send = sent.append
+    return sent
+
+
+# numbers
+
+
+@pytest.mark.parametrize(
+    ("rule", "options"),
+    [(jt.optim.SGD, {"lr": 0.1}), (jt.optim.SGD, {"lr": 0.1, "momentum": 0.9}), (jt.optim.Adam, {})],
+    ids=["SGD", "momentum", "Adam"],
+)
+def test_the_numbers_are_those_of_a_loop_written_by_hand(rule, options):
+    panel = panel_of(rule, **options)
+
+    rows = [panel.step() for _ in range(6)]
+
+    wanted, params = plain_loop(rule, 6, **options)
+    for row, (loss, gradient, ratio) in zip(rows, wanted, strict=True):
+        np.testing.assert_allclose(row["loss"], loss, rtol=1e-5)
+        np.testing.assert_allclose(row["gradient"], gradient, rtol=1e-4)
+        np.testing.assert_allclose(row["ratio"], ratio, rtol=1e-3)
+    for mine, other in zip(panel.training.params, params, strict=True):
+        np.testing.assert_allclose(mine.numpy(), other, rtol=1e-4, atol=1e-6)
+    assert panel.training.modules == ["0 Linear", "2 Linear"]
+
+
+def test_dead_units_are_those_whose_output_is_zero_for_the_whole_batch():
+    panel = panel_of()
+    seen = []
+    relu = panel.training.model[1]
+    relu.register_forward_hook(lambda module, args, out: seen.append(out.numpy().copy()))
+
+    row = panel.step()
+
+    assert row["dead"] == [np.float32((seen[0].max(0) <= 0).mean())]
+    assert panel.training.units == ["1 ReLU"]
+
+
+def test_a_unit_of_a_picture_is_a_channel():
+    out = np.zeros((2, 4, 3, 3), np.float32)
+    out[1, 0, 2, 2] = out[0, 3, 0, 0] = 1.0
+
+    assert dead_share(jt.array(out)).item() == 0.5
+
+
+def test_a_parameter_that_no_gradient_reaches_counts_for_nothing():
+    net = network()
+    net[2].requires_grad_(False)
+    panel = train_panel(net, jt.optim.SGD(net.parameters(), lr=0.1), cross_entropy, batches())
+
+    row = panel.step()
+
+    assert row["gradient"][1] == 0.0
+    assert row["gradient"][0] > 0.0
+    assert row["ratio"][1] is None
+
+
+def test_the_optimizer_is_left_as_it_was():
+    panel = panel_of()
+    optimizer = panel.training.optimizer
+    panel.step()
+
+    assert "rule" not in vars(optimizer)
+    assert all(set(state) == {"step", "mean", "square"} for state in optimizer.state)
+    assert all("watched" not in group for group in optimizer.param_groups)
+    optimizer.step(cross_entropy(panel.training.model, *batches()[0]))  # a step without the panel, planned apart
+    assert panel.step()["gradient"][0] > 0.0
+
+
+def test_an_optimizer_with_a_step_of_its_own_tells_only_the_loss():
+    panel = panel_of(jt.optim.LBFGS, lr=0.1)
+
+    row = panel.step()
+
+    assert row["loss"] > 0.0
+    assert (row["gradient"], row["ratio"]) == ([], [])
+    assert "LBFGS moves parameters by itself" in " ".join(panel._now().page["notes"])
+
+
+def test_the_scheduler_moves_the_learning_rate_that_is_shown():
+    net = network()
+    optimizer = jt.optim.SGD(net.parameters(), lr=0.4)
+    panel = train_panel(
+        net, optimizer, cross_entropy, batches(), scheduler=jt.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+    )
+
+    assert [panel.step()["lr"] for _ in range(3)] == [0.4, 0.2, 0.1]
+
+
+# spikes
+
+
+@pytest.mark.parametrize(
+    ("loss", "before", "spike"),
+    [
+        (1.5, [1.0] * 20, True),
+        (1.05, [1.0] * 20, False),  # 5 %
+        (1.5, [1.0] * 7, False),  # too little is known
+        (2.0, [1.0, 2.0, 0.5, 1.5] * 5, False),  # it jumps about anyway
+        (0.1, [1.0] * 20, False),  # down is good
+        (float("inf"), [], True),
+    ],
+)
+def test_what_a_spike_is(loss, before, spike):
+    assert is_spike(loss, before) is spike
+
+
+def test_a_loss_that_is_no_number_is_a_spike_and_travels():
+    panel = panel_of(loss=lambda net, x, y: cross_entropy(net, x, y) * float("nan"))
+    sent = sent_by(panel)
+
+    row = panel.step()
+
+    assert (row["loss"], row["spike"]) == ("nan", True)
+    json.dumps(sent, allow_nan=False)
+    assert "nan" in repr(panel)
+    panel.picture_svg()
+
+
+# the loop
+
+
+def test_training_runs_in_an_async_cell_and_others_have_their_turn():
+    panel, turns = panel_of(), []
+
+    async def cell():
+        other = asyncio.ensure_future(clicks())
+        await panel.train(steps=40)
+        other.cancel()
+
+    async def clicks():
+        while True:
+            turns.append(panel.training.done)
+            await asyncio.sleep(0)
+
+    asyncio.run(cell())
+
+    assert panel.training.done == 40
+    assert len(set(turns)) > 30
+    assert not panel.loop.running
+
+
+def test_a_click_pauses_a_step_makes_one_and_resume_goes_on():
+    panel, seen = panel_of(), []
+
+    async def cell():
+        training = asyncio.ensure_future(panel.train(steps=30))
+        await until(lambda: panel.training.done >= 5)
+        panel.answer({"do": "pause"})
+        await asyncio.sleep(0.06)
+        stood = panel.training.done
+        await asyncio.sleep(0.06)
+        assert panel.training.done == stood
+        seen.append(panel.answer({"do": "step"})["status"]["paused"])
+        await until(lambda: panel.training.done == stood + 1)
+        await asyncio.sleep(0.06)
+        assert panel.training.done == stood + 1
+        panel.answer({"do": "resume"})
+        await training
+
+    asyncio.run(cell())
+
+    assert seen == [True]
+    assert panel.training.done == 30
+
+
+async def until(true, seconds=10.0):
+    for _ in range(int(seconds / 0.005)):
+        if true():
+            return
+        await asyncio.sleep(0.005)
+    pytest.fail("it did not happen")
+
+
+def test_a_click_from_another_thread_is_answered_while_training_runs():
+    panel = panel_of()
+
+    async def cell():
+        training = asyncio.ensure_future(panel.train(steps=1000))
+        await until(lambda: panel.training.done >= 3)
+        clicks = threading.Thread(target=panel.answer, args=({"do": "pause"},))
+        clicks.start()
+        clicks.join()
+        await asyncio.sleep(0.1)
+        stood = panel.training.done
+        await asyncio.sleep(0.05)
+        assert panel.training.done == stood < 1000
+        training.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await training
+
+    asyncio.run(cell())
+
+    assert not panel.loop.running
+
+
+def test_an_interrupt_leaves_a_panel_that_can_go_on():
+    calls = []
+
+    def loss(net, x, y):
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return cross_entropy(net, x, y)
+
+    panel = panel_of(loss=loss)
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(panel.train(steps=10))
+
+    assert (panel.training.done, len(panel.training.rows), list(panel.training.kept)) == (3, 3, [1, 2, 3])
+    assert panel.training.model[1]._after == ()  # no hook is left behind
+    assert not panel.loop.running
+    asyncio.run(panel.train(steps=2))
+    assert [row["step"] for row in panel.training.rows] == [1, 2, 3, 4, 5]
+
+
+def test_epochs_are_counted_by_the_batches():
+    panel = panel_of()
+
+    asyncio.run(panel.train(epochs=2))
+
+    assert panel.training.done == 8
+    assert [row["epoch"] for row in panel.training.rows] == [1] * 4 + [2] * 4
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (lambda p: asyncio.run(p.train()), "steps=None, epochs=None"),
+        (lambda p: asyncio.run(p.train(steps=0)), "steps=0"),
+        (lambda p: asyncio.run(p.train(steps=1, epochs=1)), "steps=1, epochs=1"),
+        (lambda p: p.answer({"do": "dance"}), "dance"),
+        (lambda p: p.tape_at(99), "step 99"),
+        (lambda p: train_panel(3, p.training.optimizer, cross_entropy, batches()), "int"),
+        (lambda p: train_panel(p.training.model, None, cross_entropy, batches()), "NoneType"),
+        (lambda p: train_panel(p.training.model, p.training.optimizer, 7, batches()), "int"),
+        (lambda p: train_panel(p.training.model, p.training.optimizer, cross_entropy, 7), "int"),
+        (
+            lambda p: train_panel(p.training.model, p.training.optimizer, cross_entropy, []).step(),
+            "no batch in epoch 1",
+        ),
+        (
+            lambda p: train_panel(p.training.model, p.training.optimizer, lambda net, x, y: net(x), batches()).step(),
+            "16",
+        ),
+        (lambda p: train_panel(p.training.model, p.training.optimizer, cross_entropy, batches(), keep=0), "keep=0"),
+    ],
+)
+def test_a_wrong_call_is_told_what_is_wrong(wrong, words):
+    with pytest.raises(jt.ArgumentError, match=words):
+        wrong(panel_of())
+
+
+def test_a_generator_that_ends_is_told():
+    panel = panel_of(given=(batch for batch in batches()))
+
+    for _ in range(4):
+        panel.step()
+    with pytest.raises(jt.ArgumentError, match="no batch in epoch 2"):
+        panel.step()
+
+
+# looking back
+
+
+def test_a_kept_step_can_be_computed_again_and_nothing_else_changes():
+    panel = panel_of()
+    rows = [panel.step() for _ in range(5)]
+    now = [p.numpy().copy() for p in panel.training.params]
+
+    with panel.training.at(2) as loss:
+        again = loss.item()
+
+    assert math.isclose(again, rows[1]["loss"], rel_tol=1e-6)
+    for p, value in zip(panel.training.params, now, strict=True):
+        np.testing.assert_array_equal(p.numpy(), value)
+
+
+def test_dropout_and_running_statistics_are_as_they_were():
+    jt.set_global_seed(5)
+    net = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 3))
+    panel = train_panel(net, jt.optim.SGD(net.parameters(), lr=0.1), cross_entropy, batches())
+    rows = [panel.step() for _ in range(4)]
+    running = [b.numpy().copy() for b in net.buffers()]
+
+    with panel.training.at(3) as loss:
+        assert math.isclose(loss.item(), rows[2]["loss"], rel_tol=1e-5)
+
+    for b, value in zip(net.buffers(), running, strict=True):
+        np.testing.assert_array_equal(b.numpy(), value)
+    assert panel.step()["step"] == 5
+
+
+def test_the_tape_of_a_step_has_its_loss():
+    panel = panel_of()
+    rows = [panel.step() for _ in range(3)]
+
+    view = panel.tape_at(2)
+
+    page = view.recording.page
+    assert math.isclose(page["values"][str(page["tape"]["loss"])]["mean"], rows[1]["loss"], rel_tol=1e-5)
+    assert {leaf["name"] for leaf in page["tape"]["leaves"]} >= {"0.weight", "2.bias"}
+
+
+def test_kept_steps_are_bounded_and_spikes_stay():
+    panel = panel_of(keep=3)
+    for step in range(1, 8):
+        panel.step()
+        if step == 2:
+            panel.training.rows[-1]["spike"] = True
+
+    assert list(panel.training.kept) == [2, 6, 7]
+
+
+def test_kept_steps_are_bounded_by_their_bytes():
+    one = panel_of()
+    one.step()
+    size = one.training.kept_bytes
+
+    panel = panel_of(keep_bytes=2 * size + 10)
+    for _ in range(5):
+        panel.step()
+
+    assert list(panel.training.kept) == [4, 5]
+    assert panel.training.kept_bytes == 2 * size
+
+
+def test_old_rows_are_thinned_and_it_is_said():
+    panel = panel_of()
+    first = panel.step()
+    panel.training.rows = [{**first, "spike": k == 5} for k in range(MOST)]
+
+    panel.step()
+
+    rows = panel.training.rows
+    assert len(rows) == MOST + 1 - (MOST // 2 // 2) + 1  # the spike in an odd place stays
+    assert "left out" in repr(panel)
+    assert panel.loop.status()["thinned"] == 1
+
+
+# what is sent
+
+
+def test_only_new_rows_are_sent():
+    panel = panel_of()
+    sent = sent_by(panel)
+
+    for _ in range(3):
+        panel.step()
+
+    assert [[row["step"] for row in message["rows"]] for message in sent] == [[1], [2], [3]]
+    assert sent[-1]["rows"][0] == panel.training.rows[-1]
+    assert sent[-1]["status"]["done"] == 3
+
+
+def test_in_an_async_cell_rows_are_gathered_and_none_is_lost():
+    panel = panel_of()
+    sent = sent_by(panel)
+
+    asyncio.run(panel.train(steps=50))
+
+    assert [row["step"] for message in sent if "rows" in message for row in message["rows"]] == list(range(1, 51))
+    assert len(sent) < 40
+
+
+def test_the_document_holds_the_whole_history_when_it_is_saved(tmp_path):
+    panel = panel_of()
+    before = panel.document
+    for _ in range(3):
+        panel.step()
+    assert panel.document == before
+
+    panel.save(tmp_path / "page.html")
+
+    assert [row["step"] for row in panel.recording.page["train"]["rows"]] == [1, 2, 3]
+    assert "3 steps of training" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_the_text_has_the_last_numbers():
+    panel = panel_of()
+    assert repr(panel) == "No step of training yet."
+
+    panel.step()
+
+    assert "1 step of training, loss" in repr(panel)
+    assert "0 Linear" in repr(panel)
+    assert "of its units are dead" in repr(panel)
+
+
+# pages
+
+
+@pytest.fixture
+def trained():
+    """Thirty steps, with a spike that is kept."""
+    panel = panel_of(keep=12)
+    for _ in range(30):
+        if panel.training.done == 22:
+            weight = panel.training.model[0].weight
+            weight.update(weight * 20)
+        panel.step()
+    return panel
+
+
+def test_the_page_shows_the_rows(page_of, trained):
+    page = page_of(trained)
+    rows = trained.training.rows
+    assert sum(row["spike"] for row in rows) >= 1
+
+    page.keyboard.press("Tab")
+    page.keyboard.press("End")
+    assert page.locator(".jt-plot-detail").inner_text().startswith("Step 30 loss ")
+    page.keyboard.press("[")
+    spike = next(row for row in reversed(rows[:-1]) if row["spike"])
+    assert page.locator(".jt-plot-detail strong").inner_text() == f"Step {spike['step']}"
+    assert "A spike is a loss that" in page.locator(".jt-plot-detail").inner_text()
+    cells = [cell.inner_text() for cell in page.locator(".jt-plot-layers td").all()]
+    assert [float(cells[1]), float(cells[4])] == [pytest.approx(value, rel=1e-3) for value in spike["gradient"]]
+    assert page.locator(".jt-plot-spike").count() == sum(row["spike"] for row in rows)
+    assert page.locator(".jt-plot-kept").count() == 12
+
+    page.keyboard.press("t")
+    table = [row.locator("td").all_inner_texts() for row in page.locator(".jt-table tbody tr").all()]
+    assert [int(row[0]) for row in table] == list(range(1, 31))
+    assert [float(row[2].replace(",", "")) for row in table] == [row["loss"] for row in rows]
+    assert [float(row[6].replace(",", "")) for row in table] == [row["gradient"][0] for row in rows]
+
+
+def test_a_saved_page_cannot_train(page_of, trained):
+    page = page_of(trained)
+
+    assert page.get_by_role("button", name="Step one batch").is_disabled()
+    assert page.get_by_role("button", name="Pause").is_disabled()
+
+
+def test_a_click_on_the_curve_goes_to_the_nearest_step(page_of, trained):
+    page = page_of(trained)
+    axis = page.locator(".jt-plot .jt-plot-axis").first.bounding_box()
+
+    page.mouse.click(axis["x"] + axis["width"] * 15 / 30, axis["y"] + 20)
+
+    assert page.locator(".jt-plot-detail strong").inner_text() == "Step 15"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_is_legible_and_accessible(page_of, axe, geometry, trained, scheme):
+    page = page_of(trained, color_scheme=scheme)
+
+    assert axe(page) == []
+    assert geometry(page) == []
+
+
+def test_a_page_of_a_training_that_has_not_begun_says_how_to_begin(page_of, axe):
+    page = page_of(panel_of())
+
+    assert "No step yet" in page.locator(".jt-body").inner_text()
+    assert axe(page) == []
+
+
+def test_a_live_panel_steps_shows_the_row_and_opens_a_tape(chromium, trained):
+    context = chromium.new_context(viewport={"width": 1000, "height": 1400})
+    try:
+        page = draw_live(context.new_page(), trained)
+        assert "step 30 of 30" in page.locator(".jt-plot-bar").inner_text()
+
+        page.get_by_role("button", name="Step one batch").click()
+        page.get_by_text("step 31 of 31").wait_for()
+        assert page.locator(".jt-plot-detail strong").inner_text() == "Step 31"
+
+        page.locator(".jt-plot-spike").last.click()
+        page.locator(".jt-plot-inner .jt-tape").wait_for()
+        spike = next(row["step"] for row in reversed(trained.training.rows) if row["spike"])
+        assert page.locator(".jt-plot-inner p").first.inner_text() == f"Step {spike}: forward and backward Close"
+        page.get_by_role("button", name="Close").click()
+        assert not page.locator(".jt-plot-inner").is_visible()
+    finally:
+        context.close()
+
+
+def test_what_python_refuses_is_said_in_the_view(chromium, trained):
+    trained.training.batches, trained.training._left = [], iter(())
+    context = chromium.new_context()
+    try:
+        page = draw_live(context.new_page(), trained)
+        page.get_by_role("button", name="Step one batch").click()
+        page.get_by_text("no batch in epoch").wait_for()
+    finally:
+        context.close()

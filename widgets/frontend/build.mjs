@@ -1,0 +1,59 @@
+// Build: src/ -> ../jt_widgets/static/jt.js, one module for all views.
+//
+//     node build.mjs               writes the committed module
+//     node build.mjs OTHER.js      writes another file (a test compares the bytes)
+//     node build.mjs --sizes       says how large it is, and what each file adds
+//
+// esbuild makes one minified module; a style sheet travels inside of it as text. Every live view carries the module along,
+// so it is packed (deflate, in base64) behind three lines that unpack it in the browser. fflate packs, because it gives
+// the same bytes under every version of Node.
+
+import { readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import * as esbuild from "esbuild";
+import { deflateSync } from "fflate";
+
+const HERE = fileURLToPath(new URL(".", import.meta.url));
+
+const styleAsText = {
+    name: "style as text",
+    setup(build) {
+        build.onLoad({ filter: /\.css$/ }, async ({ path }) => {
+            const { code } = await esbuild.transform(await readFile(path, "utf8"), { loader: "css", minify: true });
+            return { contents: code.trim(), loader: "text" };
+        });
+    },
+};
+
+const { outputFiles, metafile } = await esbuild.build({
+    absWorkingDir: HERE,
+    entryPoints: ["src/index.js"],
+    bundle: true,
+    minify: true,
+    format: "esm",
+    charset: "utf8",
+    target: "es2022",
+    legalComments: "none",
+    metafile: true,
+    write: false,
+    plugins: [styleAsText],
+});
+
+// The first line is what jt_widgets/bundle.py takes for a saved page, which unpacks it in its own way.
+const pack = (bytes) => `const packed = "${Buffer.from(deflateSync(bytes, { level: 9, mem: 12 })).toString("base64")}";
+const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+const address = URL.createObjectURL(new Blob([await new Response(stream).text()], { type: "text/javascript" }));
+export default (await import(address).finally(() => URL.revokeObjectURL(address))).default;
+`;
+
+const [{ contents }] = outputFiles;
+const packed = pack(contents);
+if (process.argv[2] === "--sizes") {
+    const [{ inputs }] = Object.values(metafile.outputs);
+    const rows = Object.entries(inputs).sort((a, b) => b[1].bytesInOutput - a[1].bytesInOutput);
+    for (const [path, { bytesInOutput }] of rows) console.log(`${bytesInOutput}`.padStart(8), path);
+    console.log(`${contents.length} bytes, ${packed.length} packed`);
+} else {
+    await writeFile(process.argv[2] ?? new URL("../jt_widgets/static/jt.js", import.meta.url), packed);
+}

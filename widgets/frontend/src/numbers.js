@@ -1,0 +1,84 @@
+// Numbers: how do bytes, times and figures read? As jt_edu/draw/text.py writes them: 24 B, 1.5 kB, 3.2 MB.
+
+const UNITS = ["B", "kB", "MB", "GB", "TB"];
+
+/**
+ * Bytes in three digits, as "1.5 kB".
+ * @param {number} size
+ * @returns {string}
+ */
+export function bytesText(size) {
+    let unit = 0;
+    while (size >= 999.5 && unit < UNITS.length - 1) {
+        size /= 1000;
+        unit += 1;
+    }
+    return `${digits(size, 3)} ${UNITS[unit]}`;
+}
+
+/**
+ * A time that is given in milliseconds, as "12.3 µs", "4.56 ms" or "1.2 s".
+ * @param {number} milliseconds
+ * @returns {string}
+ */
+export function millisText(milliseconds) {
+    if (milliseconds >= 999.5) return `${digits(milliseconds / 1000, 3)} s`;
+    if (milliseconds >= 0.9995 || milliseconds === 0) return `${digits(milliseconds, 3)} ms`;
+    return `${digits(milliseconds * 1000, 3)} µs`;
+}
+
+/**
+ * How many of something: "1 node", "5,000 nodes".
+ * @param {number} number
+ * @param {string} noun
+ * @param {string} [plural]
+ * @returns {string}
+ */
+export function count(number, noun, plural = `${noun}s`) {
+    return `${grouped(number)} ${number === 1 ? noun : plural}`;
+}
+
+/**
+ * A number in four significant digits; "nan", "inf" and "-inf" as Python writes them; null as a dash.
+ * @param {number | string | null | undefined} value
+ * @returns {string}
+ */
+export function numberText(value) {
+    if (value === null || value === undefined) return "–";
+    const number = typeof value === "number" ? value : Number(value.replace(/inf$/, "Infinity"));
+    if (Number.isNaN(number)) return "nan";
+    if (!Number.isFinite(number)) return number > 0 ? "inf" : "-inf";
+    return digits(number, 4);
+}
+
+/**
+ * A shape as Python writes it: (), (3,), (2, 3).
+ * @param {readonly number[]} shape
+ * @returns {string}
+ */
+export function shapeText(shape) {
+    return shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(", ")})`;
+}
+
+/**
+ * Thousands apart: 5,000.
+ * @param {number} number
+ * @returns {string}
+ */
+export function grouped(number) {
+    const [whole, part] = `${number}`.split(".");
+    const apart = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+    return part === undefined ? apart : `${apart}.${part}`;
+}
+
+/**
+ * @param {number} value
+ * @param {number} significant
+ * @returns {string}
+ */
+function digits(value, significant) {
+    if (value === 0) return "0";
+    const size = Math.floor(Math.log10(Math.abs(value)));
+    if (size < -4 || size >= 15) return value.toExponential(significant - 1).replace(/\.?0*e\+?/, "e");
+    return grouped(Number(value.toPrecision(significant)));
+}

@@ -1,0 +1,226 @@
+// Shell: what do all views have in common?
+//
+//     decode       the document, once; what is wrong with it is said in the view, and nothing else breaks
+//     draw         with a context; again after a new document, or a state that came from elsewhere
+//     keys         the view's own first, then t table, ? help, Esc back; none goes on to the notebook
+//     close        listeners, timers, the bus
+//
+// It does not know what any view draws.
+
+/** @import { Context, Drawn, Model, Page, Selection } from "./types.js" */
+
+import { makeAsk } from "./ask.js";
+import { makeBus, newUid } from "./bus.js";
+import { decode } from "./document.js";
+import { clear } from "./dom.js";
+import { Frame } from "./frame.js";
+import { makeState, part } from "./state.js";
+import { dress } from "./style.js";
+
+/** @typedef {import("./types.js").ViewKind} ViewKind */
+/** @typedef {{kinds: ViewKind[], live: boolean, level: number}} Surroundings `level` is that of the heading */
+
+const WHAT_IS_SHOWN = ["change:document", "change:blocks"];
+const EDITABLE = "input, textarea, select, [contenteditable]";
+
+/**
+ * Draw a model into an element, and again whenever its document changes.
+ * @param {Model} model
+ * @param {HTMLElement} element
+ * @param {Surroundings} around
+ * @returns {() => void} the end of it
+ */
+export function mount(model, element, around) {
+    const shell = new Shell(model, around);
+    dress(element, around.kinds);
+    clear(element).append(shell.frame.root);
+    void shell.load();
+    return () => shell.close();
+}
+
+class Shell {
+    /** @type {Drawn | null} */
+    drawn = null;
+    /** @type {Page | null} */
+    page = null;
+    loads = 0;
+    /** Ends of the subscriptions of what is drawn now. @type {(() => void)[]} */
+    offs = [];
+
+    /**
+     * @param {Model} model
+     * @param {Surroundings} around
+     */
+    constructor(model, around) {
+        this.model = model;
+        this.around = around;
+        this.uid = newUid();
+        this.kind = around.kinds.find((kind) => kind.name === model.get("view"));
+        this.frame = new Frame(this.kind, around.level, () => this.drawn?.table() ?? null);
+        this.state = makeState(model, () => this.elsewhere());
+        this.asking = makeAsk(model, around.live);
+        this.again = () => void this.load();
+        for (const name of WHAT_IS_SHOWN) model.on(name, this.again);
+        this.frame.root.addEventListener("focusin", keepKeys);
+        this.frame.root.addEventListener("keydown", (event) => this.key(event));
+    }
+
+    /** Decode what the model holds now, and draw it. */
+    async load() {
+        const turn = (this.loads += 1);
+        this.frame.root.setAttribute("aria-busy", "true");
+        try {
+            const page = await decode(bytesOf(this.model.get("document")), bytesOf(this.model.get("blocks")));
+            if (turn === this.loads) this.show(page);
+        } catch (error) {
+            if (turn === this.loads) this.trouble(error);
+        }
+        if (turn === this.loads) this.frame.root.removeAttribute("aria-busy");
+    }
+
+    /** @param {Page} page */
+    show(page) {
+        this.page = page;
+        this.frame.describe(page.summary, page.notes);
+        this.draw();
+    }
+
+    /** Somebody else changed the state: what this view selected before is out of date. */
+    elsewhere() {
+        const bus = this.bus();
+        if (bus.current().from === this.uid) bus.select({});
+        this.draw();
+    }
+
+    /** What was drawn goes, and the view draws anew. */
+    draw() {
+        if (!this.page) return;
+        const focused = this.frame.root.contains(document.activeElement);
+        this.endView();
+        try {
+            if (!this.kind) throw new Error(`There is no view "${this.model.get("view")}" in this jt_edu.`);
+            this.drawn = this.kind.draw(this.context(this.page));
+            this.frame.fillTable(this.frame.asTable);
+            if (focused) this.frame.focus();
+        } catch (error) {
+            this.trouble(error);
+        }
+    }
+
+    /**
+     * @param {Page} page
+     * @returns {Context}
+     */
+    context(page) {
+        return {
+            page,
+            root: this.frame.body,
+            bus: this.bus(),
+            state: this.state,
+            live: this.around.live,
+            ask: this.asking.ask,
+            hear: this.asking.hear,
+            say: (words) => this.frame.say(words),
+            reduced: () => window.matchMedia("(prefers-reduced-motion: reduce)").matches,
+            uid: this.uid,
+            embed: (name, element) => this.embed(page, name, element),
+        };
+    }
+
+    /** A bus whose subscriptions end with the drawing, also where a view forgets to. */
+    bus() {
+        const bus = makeBus(this.uid, this.around.live ? `${this.model.get("session") ?? ""}` : "");
+        return {
+            ...bus,
+            on: (/** @type {(selection: Selection) => void} */ listener) => {
+                const off = bus.on(listener);
+                this.offs.push(off);
+                return off;
+            },
+        };
+    }
+
+    /**
+     * @param {Page} page
+     * @param {string} name
+     * @param {HTMLElement} element
+     * @returns {Drawn}
+     */
+    embed(page, name, element) {
+        const kind = this.around.kinds.find((one) => one.name === name);
+        if (!kind) throw new Error(`There is no view "${name}" in this jt_edu.`);
+        return kind.draw({ ...this.context(page), root: element, uid: newUid(), state: part(this.state, name) });
+    }
+
+    /** @param {KeyboardEvent} event */
+    key(event) {
+        if (event.defaultPrevented || event.key === "Tab") return;
+        if (this.viewKey(event) || this.commonKey(event)) event.preventDefault();
+        event.stopPropagation();
+    }
+
+    /** @param {KeyboardEvent} event */
+    viewKey(event) {
+        if (this.frame.asTable || !this.frame.help.hidden) return false;
+        return this.drawn?.key?.(event) ?? false;
+    }
+
+    /** @param {KeyboardEvent} event */
+    commonKey(event) {
+        if (event.ctrlKey || event.metaKey || event.altKey) return false;
+        const writing = event.target instanceof Element && event.target.matches(EDITABLE);
+        if (event.key === "Escape") this.frame.back();
+        else if (event.key === "t" && !writing) this.frame.showTable(!this.frame.asTable);
+        else if (event.key === "?" && !writing) this.frame.showHelp(Boolean(this.frame.help.hidden));
+        else return false;
+        return true;
+    }
+
+    /** @param {unknown} error */
+    trouble(error) {
+        this.endView();
+        this.frame.trouble(error instanceof Error ? error.message : `${error}`);
+    }
+
+    endView() {
+        for (const off of this.offs.splice(0)) off();
+        try {
+            this.drawn?.close?.();
+        } catch (error) {
+            console.warn("A view did not close:", error);
+        }
+        this.drawn = null;
+        clear(this.frame.body);
+        this.frame.body.tabIndex = 0; // a view may have moved the Tab stop into itself
+    }
+
+    close() {
+        this.loads += 1;
+        this.endView();
+        this.frame.close();
+        this.state.close();
+        this.asking.close();
+        for (const name of WHAT_IS_SHOWN) this.model.off(name, this.again);
+    }
+}
+
+/**
+ * Jupyter looks for this mark from the focused element upwards, but some shortcuts of Notebook 7 ask for no more than
+ * ":focus", and hear keys before they reach us: the mark has to be on the very element.
+ * @param {Event} event
+ */
+function keepKeys(event) {
+    if (event.target instanceof Element) event.target.setAttribute("data-lm-suppress-shortcuts", "true");
+}
+
+/**
+ * What a trait of bytes looks like on this side.
+ * @param {unknown} given
+ * @returns {Uint8Array}
+ */
+function bytesOf(given) {
+    if (given instanceof DataView) return new Uint8Array(given.buffer, given.byteOffset, given.byteLength);
+    if (given instanceof Uint8Array) return given;
+    if (given instanceof ArrayBuffer) return new Uint8Array(given);
+    return new Uint8Array();
+}

@@ -1,0 +1,56 @@
+// Explore: graph, kernels and tape of one computation side by side.
+//
+//     ┌ op graph ┐ ┌ kernels ┐
+//     └──────────┘ └─────────┘      whatever is selected in one lights up in the others: they share the page's bus
+//     ┌ tape ───────────────┐
+//     └─────────────────────┘
+//
+// Each pane is a view that knows nothing of the others, and a Tab stop of its own.
+
+/** @import { Context, Drawn, Page, ViewKind } from "../types.js" */
+
+import { h } from "../dom.js";
+import style from "./explore.css";
+
+/** @typedef {{element: HTMLElement, drawn: Drawn}} Pane */
+
+/** View, heading, and whether the page has something for it. @type {[string, string, (page: Page) => boolean][]} */
+const PANES = [
+    ["graph", "Op graph", () => true],
+    ["kernel", "Kernels", (page) => page.kernels.length > 0],
+    ["tape", "Forward and backward", (page) => Boolean(page.tape)],
+];
+
+/** @type {ViewKind} */
+export const explore = {
+    name: "explore",
+    title: "Explore",
+    keys: [["Tab", "to the next pane; each has keys of its own"]],
+    style,
+    draw(context) {
+        const shown = PANES.filter(([, , has]) => has(context.page));
+        const grid = h("div", { class: "jt-explore" });
+        context.root.append(grid);
+        context.root.tabIndex = -1;
+        const panes = shown.map(([name, title]) => pane(context, grid, name, title));
+        const here = () => panes.find(({ element }) => element.contains(document.activeElement)) ?? panes[0];
+        return {
+            key: (event) => here().drawn.key?.(event) ?? false,
+            table: () => here().drawn.table(),
+            close: () => panes.forEach(({ drawn }) => drawn.close?.()),
+        };
+    },
+};
+
+/**
+ * @param {Context} context
+ * @param {HTMLElement} grid
+ * @param {string} name
+ * @param {string} title
+ * @returns {Pane}
+ */
+function pane(context, grid, name, title) {
+    const element = h("div", { class: "jt-body", role: "group", tabindex: 0, "aria-label": title });
+    grid.append(h("section", { class: `jt-pane jt-pane-${name}` }, h("p", { class: "jt-pane-title" }, title), element));
+    return { element, drawn: context.embed(name, element) };
+}

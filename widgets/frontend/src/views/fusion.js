@@ -1,0 +1,304 @@
+// FusionLens: how do the operators of a graph become its kernels, and why?
+//
+//     slider              one stop for each pass; nodes travel into the kernel that absorbs them
+//     counters            kernels, bytes moved, temporaries, at the pass that is nearest
+//     beside              the rules by name, or the edges of the node that is chosen: why, or why not
+//     predict             mark what will share a kernel, then compare with the plan
+//
+// The passes were made in Python (jt_edu/passes.py); nothing here decides what is fused.
+
+/** @import { Context, ViewKind } from "../types.js" */
+
+import { clear, h, s } from "../dom.js";
+import { bytesText, count } from "../numbers.js";
+import { Camera } from "./graph/camera.js";
+import { Flight } from "./graph/flight.js";
+import { Guess } from "./graph/guess.js";
+import { Ledger } from "./graph/ledger.js";
+import { wordsOf } from "./graph/parts.js";
+import { heads } from "./graph/pieces.js";
+import { next, waysOf } from "./graph/walk.js";
+import { levelOf } from "./graph/words.js";
+
+const TWEEN = 700; // milliseconds from pass to pass
+const NAMES = /** @type {const} */ (["kernels", "bytes", "temporaries"]);
+
+/** @type {ViewKind} */
+export const fusion = {
+    name: "fusion",
+    title: "Fusion",
+    keys: [
+        ["[ ]", "the pass before, the next pass"],
+        ["← ↑ ↓ →", "along edges and to the boxes beside"],
+        ["p", "predict what will share a kernel"],
+        ["Space", "while predicting: mark the box; n begins a new group, r reveals"],
+        ["f + −", "fit the width, larger, smaller"],
+    ],
+    draw: (context) => {
+        if (!context.page.passes.length) return empty(context);
+        const lens = new Lens(context);
+        return { key: (event) => lens.key(event), table: () => lens.table(), close: () => lens.close() };
+    },
+};
+
+/** @param {Context} context */
+function empty({ root }) {
+    clear(root).append(h("p", { class: "jt-soft" }, "This page says nothing about passes."));
+    return { table: () => ({ columns: ["pass"], rows: [] }) };
+}
+
+/** The view, and what `Guess` needs of it. */
+export class Lens {
+    running = 0;
+    point = 0;
+    /** @type {string | null} */
+    chosen = null;
+
+    /** @param {Context} context */
+    constructor(context) {
+        this.context = context;
+        const { page, uid } = context;
+        this.passes = page.passes;
+        this.flight = new Flight(page.graph, this.passes, uid);
+        const boxes = new Map([...this.flight.cards.keys()].map((id) => [Number(id), id]));
+        this.ways = waysOf(page.graph.edges.map((edge) => /** @type {const} */ ([edge.source, edge.target])), boxes);
+        this.ledger = new Ledger(page, (holds) => this.flight.markLines(holds), (id) => this.choose(`${id}`));
+        this.guess = new Guess(this);
+        this.lasso = s("path", { class: "jt-lasso" });
+        this.world = s("g", {}, this.flight.back, this.flight.middle, this.flight.front, this.lasso);
+        this.window = h("div", { class: "jt-sheet jt-graph jt-flying" });
+        this.camera = new Camera(this.window, this.world, (zoom) => this.detail(levelOf(zoom)));
+        this.build();
+        this.listen();
+        this.move(Math.min(this.passes.length - 1, Math.max(0, context.state.get("pass", 0))));
+        if (context.state.get("predict", false)) this.guess.start();
+    }
+
+    build() {
+        const { uid, root } = this.context;
+        this.svg = s("svg", { role: "group", "aria-label": "passes" }, heads(uid), this.world);
+        this.window.append(this.svg);
+        this.why = h("p", { class: "jt-why" });
+        this.panel = h("div", { class: "jt-panel" }, this.ledger.element, this.guess.element);
+        const both = h("div", { class: "jt-beside" }, this.window, this.panel);
+        clear(root).append(this.bar(), this.counters(), this.why, both);
+        this.camera.size = this.flight.size;
+        this.camera.fit();
+        this.detail(levelOf(this.camera.zoom));
+    }
+
+    /** @param {number} level of detail */
+    detail(level) {
+        this.window.dataset.level = `${level}`;
+        this.flight.detail(level);
+    }
+
+    bar() {
+        const last = this.passes.length - 1;
+        this.slider = h("input", {
+            type: "range", min: 0, max: last, step: "any", tabindex: -1, "aria-label": "pass",
+            oninput: () => this.move(Number(this.slider?.value), false),
+            onchange: () => this.fly(Math.round(Number(this.slider?.value))),
+        }); // prettier-ignore
+        this.stops = this.passes.map(({ name }, k) => {
+            return h("button", { class: "jt-stop", type: "button", tabindex: -1, onclick: () => this.fly(k) }, name);
+        });
+        return h("div", { class: "jt-passes" }, this.slider, h("div", { class: "jt-stops" }, this.stops));
+    }
+
+    counters() {
+        this.figures = NAMES.map((name) => ({
+            name,
+            number: h("strong"),
+            words: h("span", { class: "jt-soft" }),
+            bar: h("i"),
+        }));
+        const boxes = this.figures.map(({ number, words, bar }) => {
+            return h("div", { class: "jt-figure" }, number, " ", words, h("div", { class: "jt-part" }, bar));
+        });
+        return h("div", { class: "jt-figures" }, boxes, this.guess.button);
+    }
+
+    listen() {
+        const svg = /** @type {SVGSVGElement} */ (this.svg);
+        svg.addEventListener("click", (event) => {
+            const { id, line } = this.pointed(event);
+            if (id) this.choose(id, true);
+            else if (line) this.ledger.edge(...line);
+        });
+        svg.addEventListener("pointerover", (event) => {
+            const { id, line } = this.pointed(event);
+            if (id || line) this.ledger.over(id ? Number(id) : null, line);
+        });
+        svg.addEventListener("pointerleave", () => this.ledger.over(null, null));
+        this.context.bus.on((selection) => {
+            const on = new Set(selection.nodes);
+            for (const [id, { root }] of this.flight.cards) root.classList.toggle("jt-on", on.has(Number(id)));
+            if (selection.from !== this.context.uid && selection.nodes.length) this.ledger.node(selection.nodes[0]);
+        });
+    }
+
+    /**
+     * The card that an event is at, or source and target of the line.
+     * @param {Event} event
+     * @returns {{id: string | null, line: [number, number] | null}}
+     */
+    pointed(event) {
+        const target = /** @type {Element} */ (event.target);
+        const id = target.closest(".jt-card")?.querySelector("[data-id]")?.getAttribute("data-id") ?? null;
+        const place = target.closest("[data-line]")?.getAttribute("data-line");
+        const drawn = place ? this.stage.scene.lines[Number(place)]?.line : undefined;
+        return { id, line: drawn ? [Number(drawn.source), Number(drawn.target)] : null };
+    }
+
+    /** @returns {import("./graph/stages.js").Stage} the stage of the nearest pass */
+    get stage() {
+        return this.flight.stages[Math.round(this.point)];
+    }
+
+    /**
+     * Go to a point between the passes at once.
+     * @param {number} point
+     * @param {boolean} [slide] whether the slider follows
+     */
+    move(point, slide = true) {
+        if (slide) cancelAnimationFrame(this.running);
+        this.show(point);
+        if (slide && this.slider) this.slider.value = `${point}`;
+    }
+
+    /** @param {number} point */
+    show(point) {
+        const [before, now] = [Math.round(this.point), Math.round(point)];
+        this.point = point;
+        this.flight.at(point);
+        if (before !== now || !this.why?.textContent) this.tell(now);
+    }
+
+    /** @param {number} pass what its counters and its sentence say */
+    tell(pass) {
+        const [step, first] = [this.passes[pass], this.passes[0]];
+        for (const { name, number, words, bar } of this.figures ?? []) {
+            number.textContent = name === "bytes" ? bytesText(step.bytes) : `${step[name]}`;
+            words.textContent = wordsFor(name, step);
+            const most = Math.max(...this.passes.map((one) => one[name]), 1);
+            bar.style.width = `${(100 * step[name]) / most}%`;
+        }
+        if (this.why) this.why.textContent = `${step.name[0].toUpperCase()}${step.name.slice(1)}: ${step.why}`;
+        this.stops?.forEach((stop, k) => stop.setAttribute("aria-pressed", `${k === pass}`));
+        this.slider?.setAttribute("aria-valuetext", step.name);
+        const left = first.kernels === step.kernels ? "" : ` of ${first.kernels}`;
+        this.context.say(`${step.name}: ${step.kernels}${left} kernels, ${bytesText(step.bytes)} moved.`);
+    }
+
+    /**
+     * Travel to a pass.
+     * @param {number} pass
+     */
+    fly(pass) {
+        const to = Math.min(this.passes.length - 1, Math.max(0, pass));
+        this.context.state.set("pass", to);
+        cancelAnimationFrame(this.running);
+        const from = this.point;
+        if (this.context.reduced() || from === to) return this.move(to);
+        const begin = performance.now();
+        const time = Math.min(1600, TWEEN * Math.max(0.4, Math.abs(to - from)));
+        const step = (/** @type {number} */ now) => {
+            const part = Math.min(1, Math.max(0, now - begin) / time);
+            this.show(from + (to - from) * part);
+            if (this.slider) this.slider.value = `${this.point}`;
+            if (part < 1) this.running = requestAnimationFrame(step);
+        };
+        this.running = requestAnimationFrame(step);
+    }
+
+    /**
+     * Choose a node: its edges are told, and all views hear of it.
+     * @param {string} id
+     * @param {boolean} [pointed] not walked to
+     */
+    choose(id, pointed = false) {
+        this.chosen = id;
+        const node = this.context.page.nodes.get(Number(id));
+        const card = this.flight.cards.get(id);
+        if (!node || !card) return;
+        card.face.focus({ preventScroll: true });
+        const place = this.flight.rectangle(id);
+        if (place) this.camera.reveal(place);
+        if (this.guess.on && pointed) return this.guess.toggle(node.id);
+        const kernel = node.kernel === null ? null : (this.context.page.kernels[node.kernel]?.key ?? null);
+        this.context.bus.select({ nodes: [node.id], kernel });
+        this.ledger.node(node.id);
+    }
+
+    /** @param {KeyboardEvent} event */
+    key(event) {
+        if (event.ctrlKey || event.metaKey || event.altKey) return false;
+        const sliding = event.target === this.slider && /^(Arrow(Left|Right)|Home|End)$/.test(event.key);
+        if (sliding) return this.slide(event.key);
+        const act = this.guess.key(event.key) ?? this.keys()[event.key];
+        if (act) act();
+        else if (/^(Arrow|Home$|End$)/.test(event.key)) this.walk(event.key);
+        else return false;
+        return true;
+    }
+
+    /** @returns {Record<string, () => void>} */
+    keys() {
+        const here = Math.round(this.point);
+        return {
+            "[": () => this.fly(here - 1),
+            "]": () => this.fly(here + 1),
+            f: () => this.camera.fit(),
+            "+": () => this.camera.by(1.25),
+            "-": () => this.camera.by(0.8),
+            p: () => this.guess.start(),
+        };
+    }
+
+    /** @param {string} key */
+    slide(key) {
+        const here = Math.round(this.point);
+        const to = { ArrowLeft: here - 1, ArrowRight: here + 1, Home: 0, End: this.passes.length - 1 }[key];
+        this.fly(to ?? here);
+        return true;
+    }
+
+    /** @param {string} key */
+    walk(key) {
+        const spots = [...this.flight.cards.keys()].flatMap((id) => {
+            const place = this.flight.rectangle(id);
+            return place ? [{ id, ...place }] : [];
+        });
+        const to = next(key, this.chosen, spots, this.ways);
+        if (to) this.choose(to);
+        const node = to && this.context.page.nodes.get(Number(to));
+        if (node) this.context.say(wordsOf(node));
+    }
+
+    table() {
+        const columns = ["pass", "kernels", "bytes moved", "temporaries", "why"];
+        const rows = this.passes.map((one) => {
+            return [one.name, one.kernels, bytesText(one.bytes), temporaries(one), one.why];
+        });
+        return { columns, rows };
+    }
+
+    close() {
+        cancelAnimationFrame(this.running);
+        this.camera.close();
+    }
+}
+
+/** @param {typeof NAMES[number]} name @param {import("../types.js").Pass} step */
+function wordsFor(name, step) {
+    if (name === "kernels") return step.kernels === 1 ? "kernel" : "kernels";
+    if (name === "bytes") return "read and written";
+    const size = step.temporaries ? `, ${bytesText(step.temporary_bytes)}` : "";
+    return `${step.temporaries === 1 ? "temporary" : "temporaries"}${size}`;
+}
+
+/** @param {import("../types.js").Pass} step */
+function temporaries(step) {
+    return step.temporaries ? `${count(step.temporaries, "array")}, ${bytesText(step.temporary_bytes)}` : "none";
+}

@@ -1,0 +1,379 @@
+// GraphView: what did the lines build, and what does each of them hold?
+//
+//     modules | kernels | operators      what shares a box; boxes open and close where they stand
+//     search                             lights up what it finds, or hides the rest
+//     hover, focus                       a box in detail, with its value; a click selects it in all views
+//
+// Which boxes there are and where they stand is decided in src/graph; this file opens, searches, walks and selects.
+
+/** @import { Context, Node, Selection, ViewKind } from "../types.js" */
+/** @import { Card, View } from "../graph/view.js" */
+
+import { clear, h } from "../dom.js";
+import { count } from "../numbers.js";
+import { compose } from "../graph/scene.js";
+import { pathTo, view } from "../graph/view.js";
+import { WAYS, barOf } from "./graph/bar.js";
+import { labelOf } from "./graph/card.js";
+import { legend, ofBox, ofEdges, ofNode } from "./graph/details.js";
+import style from "./graph/graph.css";
+import { Portals } from "./graph/portals.js";
+import { Search } from "./graph/search.js";
+import { Sheet } from "./graph/sheet.js";
+import { next, waysOf } from "./graph/walk.js";
+
+const MOST = 1500; // boxes, lines and chips that are drawn at once
+
+/** @type {ViewKind} */
+export const graph = {
+    name: "graph",
+    style,
+    title: "Graph",
+    keys: [
+        ["← ↑ ↓ →", "inputs above, users below, boxes beside"],
+        ["Enter", "open the box, as a double click does; Backspace closes what it stands in"],
+        ["/", "search; Enter goes through what it finds"],
+        ["g", "modules, kernels, operators"],
+        ["x s", "fold repeats; shapes on lines"],
+        ["o c", "open all; close all"],
+        ["f + −", "fit the width, larger, smaller"],
+    ],
+    draw: (context) => {
+        const drawn = new GraphView(context);
+        return { key: (event) => drawn.key(event), table: () => table(context), close: () => drawn.sheet.close() };
+    },
+};
+
+/** The view, and what its parts need of it. */
+export class GraphView {
+    /** @type {View} */
+    seen;
+    /** @type {Set<string> | null} */
+    opened = null;
+    /** @type {string | null} */
+    chosen = null;
+
+    /** @param {Context} context */
+    constructor(context) {
+        const { page, state } = context;
+        this.context = context;
+        const usual = page.graph.nodes.some((node) => node.module) ? "module" : "kernel";
+        const asked = state.get("group", usual);
+        this.group = WAYS.includes(asked) ? asked : usual;
+        this.fold = state.get("fold", true);
+        this.shapes = state.get("shapes", false);
+        const opened = state.get("opened", /** @type {string[] | null} */ (null));
+        this.opened = Array.isArray(opened) ? new Set(opened.map(String)) : null;
+        this.seen = this.look();
+        if (this.weight(this.seen) > MOST) this.seen = this.first();
+        this.sheet = new Sheet(context.uid, this, context.reduced);
+        this.portals = new Portals(this);
+        this.search = new Search(this);
+        this.panel = h("div", { class: "jt-panel" });
+        this.note = h("p", { class: "jt-soft" });
+        this.build();
+        this.show();
+        context.bus.on((selection) => this.hear(selection));
+    }
+
+    build() {
+        this.bar = barOf(this);
+        const both = h("div", { class: "jt-beside" }, this.sheet.window, this.panel);
+        clear(this.context.root).append(this.bar.element, both, this.note);
+    }
+
+    /**
+     * What would be drawn with these boxes open.
+     * @param {Set<string> | null} [open]
+     * @param {number} [most] boxes
+     * @returns {View}
+     */
+    look(open = this.opened, most = MOST) {
+        const { group, fold, shapes } = this;
+        return view(this.context.page.graph, { group, open, fold, shapes, most });
+    }
+
+    /** What is drawn to begin with: as much as one can look at, and what comes first of a graph without boxes. */
+    first() {
+        this.opened = null;
+        const seen = this.look();
+        return this.weight(seen) > MOST ? this.look(null, MOST / 3) : seen;
+    }
+
+    /** @param {View} seen how many elements it takes */
+    weight(seen) {
+        const chips = [...seen.cards.values()].reduce((total, card) => total + card.left.length + card.right.length, 0);
+        return seen.cards.size + seen.lines.length + chips;
+    }
+
+    /**
+     * Show what is open now; the anchor stays where it is.
+     * @param {string} [anchor]
+     */
+    show(anchor) {
+        const { edges } = this.context.page.graph;
+        const boxes = new Map([...this.seen.shows].map(([id, box]) => [Number(id), `${box}`]));
+        this.edges = waysOf(edges.map((edge) => /** @type {const} */ ([edge.source, edge.target])), boxes);
+        this.sheet.show(compose(this.seen), anchor);
+        this.bar?.tell();
+        this.tell(this.seen.notes.join(" "));
+        this.search.again();
+        this.hear(this.context.bus.current());
+        this.detail(null);
+    }
+
+    /** @param {string} words below the sheet */
+    tell = (words) => {
+        this.note.textContent = words;
+    };
+
+    // opening and closing
+
+    /** @param {string} way what shares a box */
+    regroup(way) {
+        this.group = way;
+        this.seen = this.first();
+        this.keep();
+        this.show();
+        this.context.say(`${count(this.seen.cards.size, "box", "boxes")}.`);
+    }
+
+    /** @param {"fold" | "shapes"} what is turned on or off */
+    turn(what) {
+        this[what] = !this[what];
+        const old = this.seen;
+        this.seen = this.look();
+        if (this.refused(this.seen, old)) this[what] = !this[what];
+        else {
+            this.keep();
+            this.show(this.chosen ?? undefined);
+        }
+    }
+
+    keep() {
+        const { state } = this.context;
+        state.set("group", this.group);
+        state.set("fold", this.fold);
+        state.set("shapes", this.shapes);
+        state.set("opened", this.opened && [...this.opened]);
+    }
+
+    /**
+     * Whether a drawing would be too large; then it says so, and everything stays as it is.
+     * @param {View} seen
+     * @param {View} old
+     */
+    refused(seen, old) {
+        const weight = this.weight(seen);
+        if (weight <= MOST) return false;
+        this.seen = old;
+        const { nodes } = this.context.page.graph;
+        const shown = `Showing ${count(old.cards.size, "box", "boxes")} for ${count(nodes.length, "node")}.`;
+        const words = `That would draw ${count(weight, "element")}; ${count(MOST, "element")} is the most. ${shown}`;
+        this.tell(words);
+        this.context.say(words);
+        return true;
+    }
+
+    /**
+     * Open or close boxes.
+     * @param {Set<string>} opened
+     * @param {string} [anchor]
+     * @returns {boolean} whether that was possible
+     */
+    change(opened, anchor) {
+        const old = this.seen;
+        const seen = this.look(opened);
+        if (this.refused(seen, old)) return false;
+        [this.opened, this.seen] = [opened, seen];
+        this.keep();
+        this.show(anchor);
+        return true;
+    }
+
+    /** @param {string} id open a closed box in its place */
+    open(id) {
+        const card = this.card(id);
+        if (!card?.box || !this.change(new Set([...this.seen.opened, id]), id)) return;
+        this.context.say(`Opened ${card.label}: ${count(this.seen.cards.size, "box", "boxes")} now.`);
+        const first = [...this.seen.cards.values()].find((one) => one.path.includes(id));
+        if (first) this.choose(`${first.id}`, true);
+    }
+
+    /** @param {string} key close a frame, and stand on its box */
+    close(key) {
+        const opened = new Set(this.seen.opened);
+        opened.delete(key);
+        if (this.change(opened, key)) this.choose(key, true);
+    }
+
+    openAll() {
+        this.change(new Set(this.seen.groups.keys()));
+    }
+
+    closeAll() {
+        this.regroup(this.group);
+    }
+
+    // choosing
+
+    /** @param {string} id @returns {Card | undefined} */
+    card(id) {
+        return this.sheet.cards.get(id)?.placed.card;
+    }
+
+    /**
+     * A card gets the focus, and is selected in all views.
+     * @param {string} id
+     * @param {boolean} [still] without moving the sheet
+     */
+    choose(id, still = false) {
+        const card = this.card(id);
+        if (!card) return;
+        this.chosen = id;
+        this.sheet.focus(id, still);
+        const nodes = card.nodes.map(Number);
+        const kernels = new Set(nodes.map((node) => this.context.page.nodes.get(node)?.kernel ?? null));
+        const [kernel] = kernels;
+        this.select(nodes, kernels.size === 1 && kernel !== null ? kernel : null);
+        this.detail(null);
+    }
+
+    /** @param {number[]} nodes @param {number | null} kernel its number */
+    select(nodes, kernel) {
+        const key = kernel === null ? null : (this.context.page.kernels[kernel]?.key ?? null);
+        this.context.bus.select({ nodes, kernel: key });
+    }
+
+    /** @param {number} id show a node, opening what it stands in */
+    reach(id) {
+        if (!this.seen.shows.has(id)) return;
+        const opened = new Set([...this.seen.opened, ...pathTo(this.seen, id)]);
+        if (`${this.seen.shows.get(id)}` !== `${id}` && !this.change(opened)) return;
+        this.choose(`${this.seen.shows.get(id)}`);
+    }
+
+    /** @param {Selection} selection */
+    hear({ nodes, kernel }) {
+        const inKernel = kernel === null ? [] : (this.context.page.byKey.get(kernel)?.nodes ?? []);
+        const on = new Set((nodes.length ? nodes : inKernel).map((id) => `${this.seen.shows.get(id)}`));
+        this.sheet.mark({ "jt-on": (id) => on.has(id) });
+    }
+
+    // what the sheet tells
+
+    /** @param {string} id */
+    pick(id) {
+        this.choose(id);
+    }
+
+    /** @param {string} id @param {string} chip */
+    chip(id, chip) {
+        this.portals.jump(id, chip);
+    }
+
+    /** @param {{id?: string, line?: number, chip?: string} | null} what */
+    over(what) {
+        this.portals.haunt(what?.id, what?.chip);
+        this.detail(what);
+    }
+
+    /** @param {{id?: string, line?: number} | null} what is under the pointer; null: what is chosen */
+    detail(what) {
+        const id = what?.id ?? (what?.line === undefined ? this.chosen : null);
+        const card = id === null ? undefined : this.card(id);
+        const line = what?.line === undefined ? undefined : this.sheet.scene?.lines[what.line]?.line;
+        clear(this.panel).append(...(card ? this.ofCard(card) : line ? this.ofLine(line) : legend(this.kinds())));
+    }
+
+    kinds() {
+        return [...this.seen.cards.values()].map((card) => card.kind);
+    }
+
+    /** @param {Card} card */
+    ofCard(card) {
+        const { page } = this.context;
+        const node = card.box ? undefined : page.nodes.get(Number(card.id));
+        return node ? ofNode(page, node, this.hears) : ofBox(page, card, this.hears);
+    }
+
+    /** @param {import("../graph/view.js").Line} line */
+    ofLine({ source, target }) {
+        const { page } = this.context;
+        const at = (/** @type {number} */ id) => `${this.seen.shows.get(id)}`;
+        const [from, to] = [`${source}`, `${target}`];
+        const edges = page.graph.edges.filter((edge) => at(edge.source) === from && at(edge.target) === to);
+        return ofEdges(page, edges, this.hears);
+    }
+
+    /** @returns {import("./graph/details.js").Hear} */
+    get hears() {
+        const { page } = this.context;
+        return {
+            go: (id) => this.reach(id),
+            kernel: (index) => this.select(page.kernels[index]?.nodes ?? page.graph.kernels[index]?.nodes ?? [], index),
+        };
+    }
+
+    // keys
+
+    /** @param {KeyboardEvent} event */
+    key(event) {
+        if (event.ctrlKey || event.metaKey || event.altKey) return false;
+        if (this.search.owns(event)) return this.search.key(event.key);
+        const { camera } = this.sheet;
+        /** @type {Record<string, () => void>} */
+        const keys = {
+            "/": () => this.search.begin(),
+            f: () => camera.fit(),
+            "+": () => camera.by(1.25),
+            "-": () => camera.by(0.8),
+            g: () => this.regroup(WAYS[(WAYS.indexOf(this.group) + 1) % WAYS.length]),
+            x: () => this.turn("fold"),
+            s: () => this.turn("shapes"),
+            o: () => this.openAll(),
+            c: () => this.closeAll(),
+        };
+        if (keys[event.key]) keys[event.key]();
+        else return this.walk(event.key);
+        return true;
+    }
+
+    /** @param {string} key */
+    walk(key) {
+        const here = this.sheet.focused ?? this.chosen;
+        if (key === "Escape" || key === "Backspace") return this.back();
+        if (key === "Enter" || key === " ") {
+            if (here) this.open(here);
+            return here !== null;
+        }
+        if (!/^(Arrow|Home$|End$)/.test(key) || !this.edges) return false;
+        const spots = [...this.sheet.cards].map(([id, { placed: { x, y, width } }]) => ({ id, x, y, width }));
+        const to = next(key, here, spots, this.edges);
+        if (to) this.choose(to);
+        const card = to && this.card(to);
+        if (card) this.context.say(labelOf(card));
+        return true;
+    }
+
+    /** Out of a search, or out of the innermost frame. */
+    back() {
+        if (this.search.end()) return true;
+        const inner = this.chosen ? this.card(this.chosen)?.path.at(-1) : undefined;
+        if (inner !== undefined) this.close(inner);
+        return inner !== undefined;
+    }
+}
+
+/**
+ * The nodes as a table.
+ * @param {Context} context
+ */
+function table({ page }) {
+    const kernel = (/** @type {Node} */ { kernel: k }) => (k === null ? "" : (page.graph.kernels[k]?.name ?? `${k}`));
+    const rows = page.graph.nodes.map((node) => {
+        const named = [node.id, node.name, node.label || node.op, `(${node.shape.join(", ")})`, node.dtype];
+        return [...named, kernel(node), node.module, node.inputs.join(" "), node.where];
+    });
+    return { columns: ["id", "name", "op", "shape", "dtype", "kernel", "module", "inputs", "line"], rows };
+}

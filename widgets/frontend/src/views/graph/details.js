@@ -1,0 +1,157 @@
+// Details: what is known of the box under the pointer, or of the one that is chosen?
+//
+//     a node       its value as a picture, its figures, its kernel, the learner's line
+//     a box        what is in it
+//     an edge      what it carries, and why it is fused or cut
+//     nothing      what the outlines mean
+//
+// It fills the panel beside the sheet. Nothing here knows where anything stands.
+
+/** @import { Edge, Node, Page, Value } from "../../types.js" */
+/** @import { Card } from "../../graph/view.js" */
+
+import { h } from "../../dom.js";
+import { heat } from "../../heat.js";
+import { bytesText, count, numberText, shapeText } from "../../numbers.js";
+import { KINDS, bytesOf as bytes } from "../../graph/text.js";
+import { swatch } from "./card.js";
+import { button, link, listOf, named, soft, wordsOf } from "./parts.js";
+
+const FEW = 12; // names in a list
+
+/** @typedef {{go: (id: number) => void, kernel: (index: number) => void}} Hear */
+
+/**
+ * What the outlines mean.
+ * @param {Iterable<string>} kinds that are drawn
+ * @returns {Part[]}
+ */
+export function legend(kinds) {
+    const known = [...new Set(kinds)].filter((kind) => kind in KINDS);
+    const rows = known.map((kind) => h("li", {}, swatch(kind), KINDS[kind]));
+    const stored = h("li", {}, swatch("elementwise", true), "stored in memory");
+    const gradient = h("li", {}, swatch("gradient"), "part of a gradient");
+    return [named("Outlines"), h("ul", { class: "jt-kinds" }, rows, stored, gradient)];
+}
+
+/** @typedef {globalThis.Node | string} Part what can be put into an element */
+
+/**
+ * A node, with its value.
+ * @param {Page} page
+ * @param {Node} node
+ * @param {Hear} hear
+ * @returns {Part[]}
+ */
+export function ofNode(page, node, hear) {
+    const value = page.values[node.id];
+    const size = bytes(node);
+    return [
+        named(wordsOf(node)),
+        value ? thumbnail(value, page) : soft(node.value ? `value ${node.value}` : "not computed"),
+        facts([
+            ["value", value ? `${numberText(value.min)} … ${numberText(value.max)}` : ""],
+            ["mean", value ? numberText(value.mean) : ""],
+            ["NaN", value ? `${count(value.nan, "NaN", "NaN")}${value.inf ? `, ${value.inf} inf` : ""}` : ""],
+            ["shape", shapeText(node.shape)],
+            ["dtype", node.dtype],
+            ["bytes", size ? bytesText(size) : ""],
+            ["array", node.stored ? "stored" : node.kernel === null ? "" : "stays in a register"],
+            ["kernel", kernelLink(page, node, hear)],
+            ["module", node.module],
+        ]),
+        ...lineOf(node),
+    ];
+}
+
+/** @param {Value} value @param {Page} page */
+function thumbnail(value, page) {
+    const note = !value.exact && soft(`${value.shape.join(" × ")} of ${count(value.count, "cell")}`);
+    return h("div", {}, heat(value, page, 128), note);
+}
+
+/** @param {Node} node */
+function lineOf(node) {
+    if (!node.where) return [];
+    const words = node.gradient ? "Gradient of your line" : "Your line";
+    return [soft(words), h("code", { class: "jt-line" }, node.where)];
+}
+
+/** @param {Page} page @param {Node} node @param {Hear} hear */
+function kernelLink(page, node, hear) {
+    const { kernel } = node;
+    if (kernel === null) return "";
+    const name = page.graph.kernels[kernel]?.name ?? `${kernel}`;
+    return link(name, () => hear.kernel(kernel));
+}
+
+/** @param {[string, Part][]} rows */
+function facts(rows) {
+    const known = rows.filter(([, value]) => value);
+    return h("dl", {}, known.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+}
+
+/**
+ * A closed box: what is in it.
+ * @param {Page} page
+ * @param {Card} card
+ * @param {Hear} hear
+ * @returns {Part[]}
+ */
+export function ofBox(page, card, hear) {
+    const nodes = card.nodes.map((id) => page.nodes.get(Number(id))).filter((node) => node !== undefined);
+    const stored = nodes.filter((node) => node.stored);
+    const kernels = [...new Set(nodes.map((node) => node.kernel).filter((kernel) => kernel !== null))];
+    const ops = tally(nodes.map((node) => node.label || node.op));
+    return [
+        named(card.name && card.op ? `${card.name} = ${card.op}` : card.label),
+        facts([
+            ["holds", count(nodes.length, "node")],
+            ["stores", stored.length ? `${count(stored.length, "array")}, ${bytesText(sum(stored))}` : "nothing"],
+            ["kernels", kernels.length ? together(kernels.map((k) => page.graph.kernels[k]?.name ?? `${k}`)) : ""],
+            ["operators", together(ops)],
+        ]),
+        ...oneLine(nodes),
+        soft("Enter or a double click opens it."),
+    ].concat(kernels.length === 1 ? [openKernel(kernels[0], hear)] : []);
+}
+
+/** @param {number} kernel @param {Hear} hear */
+function openKernel(kernel, hear) {
+    return button("Select its kernel", () => hear.kernel(kernel));
+}
+
+/** @param {Node[]} nodes the line that made them all, if it is one */
+function oneLine(nodes) {
+    return new Set(nodes.map((node) => node.where)).size === 1 ? lineOf(nodes[0]) : [];
+}
+
+/** @param {Node[]} nodes */
+function sum(nodes) {
+    return nodes.reduce((total, node) => total + bytes(node), 0);
+}
+
+/** @param {string[]} words each with how often it occurs */
+function tally(words) {
+    /** @type {Map<string, number>} */
+    const found = new Map();
+    for (const word of words) found.set(word, (found.get(word) ?? 0) + 1);
+    return [...found].sort((a, b) => b[1] - a[1]).map(([word, times]) => (times > 1 ? `${word} × ${times}` : word));
+}
+
+/** @param {string[]} words */
+function together(words) {
+    const rest = words.length - FEW;
+    return words.slice(0, FEW).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
+}
+
+/**
+ * The edges of the graph behind a line: what each carries, and why it is fused or cut.
+ * @param {Page} page
+ * @param {Edge[]} edges
+ * @param {Hear} hear
+ * @returns {Part[]}
+ */
+export function ofEdges(page, edges, hear) {
+    return [named(count(edges.length, "edge")), listOf(page, edges, hear.go)];
+}

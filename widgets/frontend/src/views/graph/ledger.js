@@ -1,0 +1,98 @@
+// Ledger: why is this edge fused, and why is that one cut?
+//
+//     nothing chosen     the rules by name, how many edges each decided, and one of them as an example
+//     a node             its edges, in and out
+//     an edge            that edge, with the reason that was recorded for it
+//
+// Rules and reasons come from the document. Nothing here knows where anything is drawn.
+
+/** @import { Edge, Page } from "../../types.js" */
+
+import { clear, h } from "../../dom.js";
+import { count } from "../../numbers.js";
+import { button, isFused, listOf, named, row, wordsOf } from "./parts.js";
+
+/** @typedef {(source: number, target: number) => boolean} Holds */
+
+export class Ledger {
+    /** @type {number | null} */
+    chosen = null;
+
+    /**
+     * @param {Page} page
+     * @param {(holds: Holds) => void} light up the lines for which it holds
+     * @param {(id: number) => void} go to a node
+     */
+    constructor(page, light, go) {
+        this.page = page;
+        this.light = light;
+        this.go = go;
+        this.element = h("div");
+        this.rules();
+    }
+
+    /** The rules; those that fuse come first. */
+    rules() {
+        this.chosen = null;
+        /** @type {Map<string, Edge[]>} */
+        const found = new Map();
+        for (const edge of this.page.graph.edges) {
+            const key = `${isFused(edge)} ${edge.rule}`;
+            found.set(key, [...(found.get(key) ?? []), edge]);
+        }
+        const groups = [...found].sort(([a], [b]) => (a < b ? 1 : -1)).map(([, edges]) => this.rule(edges));
+        clear(this.element).append(named("Rules"), h("ul", {}, groups));
+        this.light(() => false);
+    }
+
+    /** @param {Edge[]} edges of one rule */
+    rule(edges) {
+        const [{ rule, reason }] = edges;
+        const pairs = new Set(edges.map((edge) => `${edge.source} ${edge.target}`));
+        const one = row(isFused(edges[0]), h("b", {}, rule), ` ${count(edges.length, "edge")}`, h("p", {}, reason));
+        one.addEventListener("pointerenter", () => this.light((a, b) => pairs.has(`${a} ${b}`)));
+        one.addEventListener("pointerleave", () => this.light(() => false));
+        return one;
+    }
+
+    /**
+     * The edges of a node.
+     * @param {number} id
+     */
+    node(id) {
+        const node = this.page.nodes.get(id);
+        this.chosen = id;
+        this.show(node ? wordsOf(node) : `${id}`, (a, b) => a === id || b === id);
+    }
+
+    /**
+     * One edge, by its ends.
+     * @param {number} source
+     * @param {number} target
+     */
+    edge(source, target) {
+        this.show("Edge", (a, b) => a === source && b === target);
+    }
+
+    /** @param {string} title @param {Holds} holds */
+    show(title, holds) {
+        const edges = this.page.graph.edges.filter((edge) => holds(edge.source, edge.target));
+        const head = h("div", { class: "jt-ledger-head" }, named(title), button("All rules", () => this.rules()));
+        clear(this.element).append(head, listOf(this.page, edges, this.go));
+        this.light(holds);
+    }
+
+    /**
+     * What the pointer is at; nothing: what is chosen.
+     * @param {number | null} id
+     * @param {[number, number] | null} line
+     */
+    over(id, line) {
+        const { chosen } = this;
+        if (line) this.edge(...line);
+        else if (id !== null) this.node(id);
+        else if (chosen === null) this.rules();
+        else this.node(chosen);
+        this.chosen = chosen;
+    }
+}

@@ -1,0 +1,116 @@
+// Search: which nodes have all of these words, and where are they?
+//
+//     /            begin        Enter, Shift+Enter    the next box, the one before
+//     hide         only what was found is drawn, else the rest is dimmed
+//
+// What is inside of a closed box lights up the box. Which text is known of a node is said here, nothing else is.
+
+/** @import { Node } from "../../types.js" */
+
+import { h } from "../../dom.js";
+import { count, shapeText } from "../../numbers.js";
+import { button } from "./parts.js";
+import { find } from "./walk.js";
+
+export class Search {
+    /** @type {Set<number>} */
+    found = new Set();
+    at = -1;
+    hidden = false;
+
+    /** @param {import("../graph.js").GraphView} graph */
+    constructor(graph) {
+        this.graph = graph;
+        this.texts = graph.context.page.graph.nodes.map((node) => /** @type {const} */ ([node.id, this.known(node)]));
+        this.field = h("input", {
+            class: "jt-field", type: "search", placeholder: "Search ( / )", "aria-label": "search", tabindex: -1,
+            oninput: () => this.again(),
+        }); // prettier-ignore
+        this.result = h("span", { class: "jt-soft" });
+        this.hide = button("Hide others", () => this.turn());
+        this.element = h("div", { class: "jt-search" }, this.field, this.result, this.hide);
+    }
+
+    /** @param {Node} node what is known of it, as text */
+    known(node) {
+        const kernel = node.kernel === null ? "" : (this.graph.context.page.graph.kernels[node.kernel]?.name ?? "");
+        const { id, name, label, op, kind, shape, dtype, module, where } = node;
+        return [id, name, label, op, kind, shapeText(shape), dtype, kernel, module, where].join(" ");
+    }
+
+    begin() {
+        this.field.focus({ preventScroll: true });
+        this.field.select();
+    }
+
+    /** @param {KeyboardEvent} event whether a key is written into the field */
+    owns(event) {
+        return event.target === this.field;
+    }
+
+    /** @param {string} key @returns {boolean} */
+    key(key) {
+        if (key === "Enter") this.step(1);
+        else if (key === "ArrowDown" || key === "ArrowUp") this.step(key === "ArrowDown" ? 1 : -1);
+        else if (key === "Escape") this.end();
+        else return false;
+        return true;
+    }
+
+    /** Look again, as the words or the boxes have changed. */
+    again() {
+        this.found = find(this.field.value, this.texts);
+        this.at = -1;
+        this.mark();
+    }
+
+    turn() {
+        this.hidden = !this.hidden;
+        this.mark();
+    }
+
+    /** @returns {string[]} the boxes that hold what was found, in the order of the graph */
+    boxes() {
+        const { shows } = this.graph.seen;
+        return [...new Set([...this.found].map((id) => shows.get(id)).filter((id) => id !== undefined))].map(String);
+    }
+
+    mark() {
+        const asked = this.field.value.trim() !== "";
+        const boxes = this.boxes();
+        const hit = new Set(boxes);
+        const { sheet } = this.graph;
+        const rest = (/** @type {string} */ id) => asked && !hit.has(id);
+        sheet.mark({
+            "jt-hit": (id) => asked && hit.has(id),
+            "jt-dim": (id) => rest(id) && !this.hidden,
+            "jt-gone": (id) => rest(id) && this.hidden,
+        });
+        sheet.window.classList.toggle("jt-quiet", asked);
+        this.hide.hidden = !asked;
+        this.hide.setAttribute("aria-pressed", `${this.hidden}`);
+        const inBoxes = boxes.length < this.found.size ? ` in ${count(boxes.length, "box", "boxes")}` : "";
+        this.result.textContent = asked ? `${count(this.found.size, "match", "matches")}${inBoxes}` : "";
+        if (asked) this.graph.context.say(this.result.textContent);
+    }
+
+    /** @param {number} way on to the next box, or back */
+    step(way) {
+        const boxes = this.boxes();
+        if (!boxes.length) return;
+        this.at = (this.at + way + boxes.length) % boxes.length;
+        this.graph.choose(boxes[this.at]);
+        this.field.focus({ preventScroll: true });
+        this.result.textContent = `${this.at + 1} of ${boxes.length}`;
+    }
+
+    /** @returns {boolean} whether there was a search to end */
+    end() {
+        const going = this.field.value !== "" || document.activeElement === this.field;
+        this.field.value = "";
+        this.again();
+        if (going) this.graph.context.root.focus({ preventScroll: true });
+        if (going && this.graph.chosen) this.graph.sheet.focus(this.graph.chosen);
+        return going;
+    }
+}

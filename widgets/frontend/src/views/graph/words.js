@@ -1,0 +1,81 @@
+// Words: how large is a text at each zoom, and how much of it fits?
+//
+//     level   zoom          what a box shows
+//     0       100 % on      both lines, its kind, its number, chips
+//     1       75 % on       both lines, and chips
+//     2       60 % on       both lines
+//     3, 4    45 %, 30 %    its title
+//
+// No text is ever smaller than 11 pixels on the screen: at smaller zooms letters grow, and what has no room is cut or
+// left out. Nothing here knows graphs.
+
+import { width } from "../../graph/text.js";
+
+/** @typedef {"plain" | "bold" | "mono" | "caps"} Style */
+/**
+ * A text that adapts to the zoom.
+ * @typedef {object} Words
+ * @property {SVGTextElement} element
+ * @property {string} text
+ * @property {Style} style
+ * @property {number} room how wide it may become, in pixels of the sheet
+ * @property {number[]} sizes of its letters at each level; 0 or nothing: not shown
+ * @property {number[]} [at] y at each level
+ */
+
+export const LEAST = 11;
+export const ZOOMS = [1, 0.75, 0.6, 0.45, 0.3]; // the smallest zoom of each level
+const [, ...FAR] = ZOOMS.map((zoom) => Math.ceil((10 * LEAST) / zoom) / 10);
+
+/**
+ * Sizes at each level for a text that is shown up to level `until`.
+ * @param {number} near its size at level 0
+ * @param {number} until
+ * @returns {number[]}
+ */
+export function sizes(near, until) {
+    return [near, ...FAR.map((size) => Math.max(near, size))].slice(0, until + 1);
+}
+
+/**
+ * The level of detail of a zoom.
+ * @param {number} zoom
+ * @returns {number}
+ */
+export function levelOf(zoom) {
+    const level = ZOOMS.findIndex((least) => zoom >= least - 1e-6);
+    return level < 0 ? ZOOMS.length - 1 : level;
+}
+
+/**
+ * The text, or as much of its beginning as has room.
+ * @param {string} text
+ * @param {number} size
+ * @param {Style} style
+ * @param {number} room
+ * @returns {string}
+ */
+export function fitting(text, size, style, room) {
+    if (width(text, size, style) <= room) return text;
+    const letters = [...text];
+    let fits = 0;
+    for (let low = 1, high = letters.length; low <= high; ) {
+        const middle = (low + high) >> 1;
+        if (width(`${letters.slice(0, middle).join("")}…`, size, style) <= room) [fits, low] = [middle, middle + 1];
+        else high = middle - 1;
+    }
+    return fits ? `${letters.slice(0, fits).join("")}…` : "";
+}
+
+/**
+ * Show a text as it is at this level.
+ * @param {Words} words
+ * @param {number} level
+ */
+export function adapt({ element, text, style, room, sizes: known, at }, level) {
+    const size = known[level] ?? 0;
+    element.textContent = size ? fitting(text, size, style, room) : "";
+    if (!size) return;
+    element.style.fontSize = `${size}px`;
+    if (at) element.setAttribute("y", `${at[level]}`);
+}

@@ -1,0 +1,36 @@
+// Machine: what did the compiler make of a kernel? LLVM IR, assembly with its vector instructions marked, PTX.
+//
+// Nothing here asks Python: the tabs do, once for each kernel.
+
+import { source } from "../../code.js";
+import { h } from "../../dom.js";
+
+/** @typedef {{cpu: string, llvm: string, asm: string, ptx: string, no_ptx: string, summary: string, widest: number,
+ *     vectors: {line: number, width: number, arithmetic: boolean}[]}} Machine */
+
+const TITLES = { llvm: "LLVM IR after optimization", asm: "Machine instructions", ptx: "PTX, for an NVIDIA GPU" };
+
+/**
+ * One of the three texts.
+ * @param {Machine} made
+ * @param {"llvm" | "asm" | "ptx"} which
+ * @returns {HTMLElement}
+ */
+export function machineText(made, which) {
+    if (!made[which]) return h("p", { class: "jt-soft" }, made.no_ptx);
+    const words = which === "asm" ? made.summary : `${TITLES[which]}: the kernel's function only.`;
+    const vectors = new Map(which === "asm" ? made.vectors.map((vector) => [vector.line, vector]) : []);
+    const beside = which === "asm" ? (/** @type {number} */ line) => mark(vectors.get(line)) : undefined;
+    const code = source({ source: made[which], classes: [] }, { beside });
+    for (const [line, one] of vectors) code.rows[line - 1]?.classList.add(one.arithmetic ? "jt-wide" : "jt-moved");
+    const first = made.vectors.find(({ arithmetic, width }) => which === "asm" && arithmetic && width === made.widest);
+    const place = /** @type {const} */ ({ block: "center", inline: "nearest" });
+    requestAnimationFrame(() => first && code.rows[first.line - 1]?.scrollIntoView(place));
+    return h("div", {}, h("p", { class: "jt-soft" }, words), code.element);
+}
+
+/** @param {{width: number, arithmetic: boolean} | undefined} vector */
+function mark(vector) {
+    if (!vector) return null;
+    return vector.arithmetic ? `\u25c6 computes ${vector.width} bits at once` : `\u25c7 moves ${vector.width} bits`;
+}

@@ -1,0 +1,237 @@
+// LoopStepper: what does a kernel do, line by line and cell by cell?
+//
+//     source       the line that was just done
+//     variables    loop counters, accumulators and the rest, with what they were before
+//     arrays       as small grids: cells read are framed, cells written are filled
+//
+// Python ran the text once and sent what happened; stepping, forward and back, happens here.
+
+/** @import { Context, ViewKind } from "../types.js" */
+/** @import { Figure, Step } from "./loops/model.js" */
+
+import { source } from "../code.js";
+import { clear, h } from "../dom.js";
+import { grouped, numberText } from "../numbers.js";
+import { grid, shortText } from "./loops/grid.js";
+import style from "./loops/loops.css";
+import { elementText, Loops } from "./loops/model.js";
+
+const PACE = 350; // milliseconds a step
+const REMEMBERED = 5; // values of a variable
+
+/** @type {ViewKind} */
+export const loops = {
+    name: "loops",
+    title: "Kernel, step by step",
+    style,
+    keys: [
+        ["[ ]  ← →", "one step back, on"], ["Space", "play, stop"],
+        ["↑ ↓", "the last time, the next time at this line"], ["Home End", "the first step, the last"],
+    ], // prettier-ignore
+    draw: (context) => new Stepper(context).drawn(),
+};
+
+class Stepper {
+    timer = 0;
+
+    /** @param {Context} context */
+    constructor(context) {
+        this.context = context;
+        this.loops = new Loops(context.page);
+        this.last = this.loops.steps.length - 1;
+        this.now = Math.min(Math.max(context.state.get("step", 0), 0), this.last);
+        const { told } = this.loops;
+        this.code = source(told, { click: (line) => this.select(line) });
+        const look = { type: "range", min: 0, max: Math.max(this.last, 0), tabindex: -1, "aria-label": "Step" };
+        this.slider = h("input", { ...look, oninput: () => this.go(Number(this.slider.value)) });
+        this.play = this.button("\u25b6 Play", "Key: Space", () => this.toggle());
+        this.place = h("span", { class: "jt-soft jt-place" });
+        this.sentence = h("p", { class: "jt-sentence" });
+        this.values = h("div", { class: "jt-values" });
+        this.grids = h("div", { class: "jt-grids" });
+        this.build();
+        context.bus.on((selection) => this.hear(selection));
+        if (this.last >= 0) this.paint();
+    }
+
+    build() {
+        const { told } = this.loops;
+        const back = this.button("\u2039 Back", "Key: [", () => this.go(this.now - 1));
+        const on = this.button("Step \u203a", "Key: ]", () => this.go(this.now + 1));
+        const bar = h("div", { class: "jt-actions" }, back, on, this.play, this.slider, this.place);
+        const notes = [told.note, this.extent(), told.error && `It ends with an error in ${told.error}`];
+        const keys = ["read", "written"].map((word) => [h("span", { class: `jt-key jt-${word}` }, word), " "]);
+        const legend = h("p", { class: "jt-soft" }, keys, "in this step; \u00b7 is not known yet.");
+        const look = { class: "jt-stepped", tabindex: 0, role: "group", "aria-label": "Source" };
+        const left = h("div", look, this.code.element);
+        this.context.root.tabIndex = -1; // what scrolls is the one Tab stop
+        clear(this.context.root).append(
+            bar, this.sentence, h("div", { class: "jt-loops" }, left, this.values), legend, this.grids,
+            h("p", { class: "jt-soft" }, notes.filter(Boolean).join(" ")),
+        ); // prettier-ignore
+    }
+
+    extent() {
+        const { complete, steps, about } = this.loops.told;
+        return complete ? "" : `These are the first ${grouped(steps)} steps of about ${grouped(about)}.`;
+    }
+
+    /**
+     * @param {string} words
+     * @param {string} title
+     * @param {() => void} act
+     */
+    button(words, title, act) {
+        const look = { class: "jt-button", type: "button", title, tabindex: -1 };
+        return h("button", { ...look, onclick: act }, words);
+    }
+
+    /** @returns {import("../types.js").Drawn} */
+    drawn() {
+        return { key: (event) => this.key(event), table: () => this.table(), close: () => this.stop() };
+    }
+
+    /** @param {number} step */
+    go(step) {
+        if (this.last < 0) return;
+        this.now = Math.min(Math.max(step, 0), this.last);
+        this.context.state.set("step", this.now);
+        this.paint();
+        this.select(this.step.line);
+        this.context.say(`Step ${this.now + 1}, line ${this.step.line}: ${this.words()}`);
+    }
+
+    get step() {
+        return this.loops.steps[this.now];
+    }
+
+    paint() {
+        const { line } = this.step;
+        this.code.rows.forEach((row, place) => row.classList.toggle("jt-now", place + 1 === line));
+        this.code.rows[line - 1]?.scrollIntoView({ block: "nearest" });
+        this.slider.value = `${this.now}`;
+        this.place.replaceChildren(`step ${grouped(this.now + 1)} of ${grouped(this.last + 1)}`);
+        const asked = h("span", { class: "jt-soft" }, this.asked(line));
+        this.sentence.replaceChildren(h("strong", {}, `Line ${line}`), ` ${this.words()}`, h("br"), asked);
+        clear(this.values).append(this.variables());
+        clear(this.grids).append(...this.loops.told.arrays.map((_, number) => grid(this.loops, number, this.now)));
+    }
+
+    /**
+     * The operator that a line computes, and the learner's line that asked for it.
+     * @param {number} line
+     */
+    asked(line) {
+        const found = this.loops.told.lines.find(([number]) => number === line);
+        const node = this.context.page.nodes.get(found?.[1] ?? -1);
+        return node ? `${node.op} \u2190 ${node.where}` : "";
+    }
+
+    /**
+     * What a step did.
+     * @param {Step} step
+     */
+    words({ touches, changes } = this.step) {
+        const { arrays } = this.loops.told;
+        const told = touches.map(({ array, place, write, value }) =>
+            `${write ? "writes" : "reads"} ${elementText(arrays[array], place)} = ${figureText(value)}`,
+        );
+        const changed = changes.map(([name, value]) => `${name} = ${figureText(value)}`);
+        return [...told, ...changed].join("; ") || "changes nothing";
+    }
+
+    variables() {
+        const { counters, told } = this.loops;
+        const rest = told.names.filter((name) => !counters.includes(name));
+        const counting = counters.map((name) => this.variable(name, "counts"));
+        const rows = [...counting, ...rest.map((name) => this.variable(name, ""))];
+        const head = h("tr", {}, ["variable", "value", "before"].map((word) => h("th", { scope: "col" }, word)));
+        return h("table", {}, h("thead", {}, head), h("tbody", {}, rows));
+    }
+
+    /**
+     * @param {string} name
+     * @param {string} kind
+     */
+    variable(name, kind) {
+        const past = this.loops.past(name, this.now).map(([, value]) => value);
+        const before = past.slice(-1 - REMEMBERED, -1).map(shortText);
+        const more = past.length > REMEMBERED + 1 ? "\u2026 " : "";
+        const fresh = this.step.changes.some(([one]) => one === name);
+        const value = past.length ? figureText(/** @type {Figure} */ (past.at(-1))) : "\u2013";
+        const cells = [kind ? `${name} (${kind})` : name, value, kind ? "" : more + before.join(" \u2192 ")];
+        return h("tr", { class: fresh ? "jt-changed" : null }, cells.map((cell) => h("td", {}, cell)));
+    }
+
+    /** @param {number} line */
+    select(line) {
+        const { told } = this.loops;
+        const nodes = told.lines.filter(([number]) => number === line).map(([, node]) => node);
+        this.context.bus.select({ nodes, kernel: told.key, line });
+    }
+
+    /** @param {import("../types.js").Selection} selection */
+    hear({ nodes, kernel, line }) {
+        const { told } = this.loops;
+        const lit = new Set(told.lines.filter(([, node]) => nodes.includes(node)).map(([number]) => number));
+        this.code.light((row) => (kernel === told.key && line !== null ? row === line : lit.has(row)));
+    }
+
+    toggle() {
+        if (this.timer) this.stop();
+        else if (this.context.reduced()) this.go(this.now + 1);
+        else this.start();
+    }
+
+    start() {
+        this.timer = window.setInterval(() => {
+            this.go(this.now + 1);
+            if (this.now === this.last) this.stop();
+        }, PACE);
+        this.play.replaceChildren("\u25a0 Stop");
+    }
+
+    stop() {
+        clearInterval(this.timer);
+        this.timer = 0;
+        this.play.replaceChildren("\u25b6 Play");
+    }
+
+    /** @param {KeyboardEvent} event */
+    key({ key, ctrlKey, metaKey, altKey }) {
+        if (ctrlKey || metaKey || altKey) return false;
+        if (key === " ") {
+            this.toggle();
+            return true;
+        }
+        const [back, on] = [this.now - 1, this.now + 1];
+        const places = { "[": back, ArrowLeft: back, "]": on, ArrowRight: on, Home: 0, End: this.last };
+        const to = new Map(Object.entries(places)).get(key) ?? this.vertical(key);
+        if (to === null) return false;
+        this.stop();
+        this.go(to);
+        return true;
+    }
+
+    /** @param {string} key */
+    vertical(key) {
+        if (key === "ArrowDown") return this.loops.sameLine(this.now, 1);
+        return key === "ArrowUp" ? this.loops.sameLine(this.now, -1) : null;
+    }
+
+    table() {
+        const { steps } = this.loops;
+        const rows = steps.map((step, k) => [k + 1, step.line, this.lineText(step), this.words(step)]);
+        return { columns: ["step", "line", "source", "what it does"], rows };
+    }
+
+    /** @param {Step} step */
+    lineText({ line }) {
+        return this.loops.told.source.split("\n")[line - 1]?.trim() ?? "";
+    }
+}
+
+/** @param {Figure} value */
+function figureText(value) {
+    return typeof value === "string" && !/^-?(inf|nan)$/.test(value) ? value : numberText(value);
+}

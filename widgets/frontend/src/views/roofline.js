@@ -1,0 +1,292 @@
+// Roofline: which kernels wait for memory, which for arithmetic, and how far are they from this machine's best?
+//
+//     a dot         operations per byte moved (across), operations per second (up); its area is the time it takes
+//     the roofs     what the machine was measured to do; the slope is memory, the flat part arithmetic
+//     the switch    the same with each operator a kernel of its own: dots split and move
+//
+// Python counted, timed and judged; here that is drawn. Kernels without a place stand in a list below the plot.
+
+/** @import { Context, Drawn, Selection, ViewKind } from "../types.js" */
+/** @import { Axis, Plot } from "../chart.js" */
+/** @import { Kernel, Machine, Place } from "./roofline/model.js" */
+
+import style from "../chart.css";
+import { LETTER, along, areaOf, captions, letters, line, mark, plot } from "../chart.js";
+import { clear, h, s } from "../dom.js";
+import { bytesText, grouped, millisText } from "../numbers.js";
+import {
+    COLUMNS, axes, backwards, between, journey, lesserRoofs, placesOf, row, sectionOf, shortened,
+} from "./roofline/model.js"; // prettier-ignore
+
+const HEIGHT = 380;
+const TRAVEL = 600; // milliseconds
+const WAYS = /** @type {const} */ (["fused", "unfused"]);
+
+/** @type {ViewKind} */
+export const roofline = {
+    name: "roofline",
+    title: "Roofline",
+    keys: [["← →", "the kernel with fewer, more operations per byte"], ["↑ ↓", "the kernel that takes longer, shorter"],
+        ["Enter", "select it in all views"], ["u", "fused, or each operator alone"]],
+    style,
+    draw: (context) => new Roofline(context).drawn(),
+};
+
+class Roofline {
+    /** @param {Context} context */
+    constructor(context) {
+        this.context = context;
+        this.section = sectionOf(context.page);
+        this.way = this.section.ways.unfused && context.state.get("way", "fused") === "unfused" ? WAYS[1] : WAYS[0];
+        this.at = -1;
+        this.frame = 0;
+        this.detail = h("p", { class: "jt-plot-detail" });
+        this.stage = h("div", { class: "jt-plot-stage" });
+        this.rest = h("div");
+        this.switches = WAYS.map((way) => this.switch(way));
+        clear(context.root).append(h("div", { class: "jt-plot-bar" }, this.switches), this.stage, this.detail, legend(), this.rest);
+        this.watch = new ResizeObserver(() => this.resize());
+        this.watch.observe(this.stage);
+        context.bus.on((selection) => this.light(selection));
+        this.redraw();
+    }
+
+    /** @returns {Drawn} */
+    drawn() {
+        return {
+            key: (event) => this.key(event),
+            table: () => ({ columns: COLUMNS, rows: this.kernels().map(row) }),
+            close: () => {
+                this.watch.disconnect();
+                cancelAnimationFrame(this.frame);
+            },
+        };
+    }
+
+    /** @param {"fused" | "unfused"} way */
+    switch(way) {
+        const words = way === "fused" ? "Fused" : "Each operator alone";
+        const none = way === "unfused" && !this.section.ways.unfused;
+        return h("button", {
+            class: "jt-button", type: "button", tabindex: -1, "aria-pressed": `${way === this.way}`, disabled: none,
+            title: none ? "Not recorded: a trace holds one way only, or it would need too much memory" : `${words} (u)`,
+            onclick: () => this.go(way),
+        }, words);
+    }
+
+    kernels() {
+        return this.section.ways[this.way] ?? [];
+    }
+
+    resize() {
+        if (Math.abs(this.stage.clientWidth - (this.plane?.root.clientWidth ?? 0)) > 1) this.redraw();
+    }
+
+    redraw() {
+        cancelAnimationFrame(this.frame);
+        const width = Math.max(360, this.stage.clientWidth || 720);
+        const [x, y] = axes(this.section);
+        this.plane = plot({ width, height: HEIGHT, x, y, label: this.context.page.summary });
+        this.layer = s("g");
+        this.plane.over.append(this.layer); // below the words
+        this.taken = drawRoofs(this.plane, this.section.machine, x, y);
+        clear(this.stage).append(this.plane.root);
+        this.places = placesOf(this.kernels(), this.plane);
+        this.put(this.places, true);
+        this.fillRest();
+        this.tell(this.places[this.at]?.kernel);
+    }
+
+    /**
+     * @param {Place[]} places
+     * @param {boolean} named whether names stand beside the dots
+     */
+    put(places, named) {
+        const layer = clear(/** @type {SVGGElement} */ (this.layer));
+        this.dots = places.map((place, number) => this.dot(place, number));
+        layer.append(...this.dots, ...(named ? this.names(places) : []));
+        this.light(this.context.bus.current());
+    }
+
+    /**
+     * Names beside those dots where there is room.
+     * @param {Place[]} places
+     */
+    names(places) {
+        const marks = places.map(({ kernel, x, y, r }) => ({ x, y, r: r * 1.2, words: shortened(kernel.name) }));
+        const found = captions(marks, /** @type {Plot} */ (this.plane).box, this.taken);
+        return found.flatMap((where, number) => {
+            if (!where) return [];
+            return [s("text", { class: "jt-plot-caption", x: where.x, y: where.y, "text-anchor": where.anchor }, marks[number].words)];
+        });
+    }
+
+    /**
+     * @param {Place} place
+     * @param {number} number
+     */
+    dot({ kernel, x, y, r }, number) {
+        const shape = kernel.bound === "memory" ? "circle" : "diamond";
+        return s("path", {
+            class: `jt-plot-dot jt-plot-${kernel.bound}`, d: mark(shape, r, x, y), "data-key": kernel.key, "data-name": kernel.name,
+            onpointerenter: () => this.tell(kernel), onpointerleave: () => this.tell(this.places?.[this.at]?.kernel),
+            onclick: () => this.choose(number),
+        });
+    }
+
+    /** @param {Kernel | undefined} kernel */
+    tell(kernel) {
+        if (!kernel) {
+            clear(this.detail).append(h("span", { class: "jt-soft" }, "Point at a dot, or press ← and →."));
+            return;
+        }
+        const facts = `${millisText(kernel.ms)}${kernel.times > 1 ? `, ran ${grouped(kernel.times)} times` : ""} · ` +
+            `${bytesText(kernel.bytes)} moved · ${grouped(kernel.flops)} operations`;
+        clear(this.detail).append(h("strong", {}, kernel.name), ` ${kernel.sentence}`, h("br"), h("span", { class: "jt-soft" }, facts));
+    }
+
+    /** @param {number} number */
+    choose(number) {
+        const kernel = this.places?.[number]?.kernel;
+        if (!kernel) return;
+        this.at = number;
+        this.tell(kernel);
+        this.context.bus.select({ nodes: kernel.nodes, kernel: this.way === "fused" ? kernel.key : null });
+        this.context.say(`${kernel.name}: ${kernel.sentence}`);
+    }
+
+    /** @param {Selection} selection */
+    light({ nodes, kernel }) {
+        const on = new Set(nodes);
+        this.dots?.forEach((dot, number) => {
+            const one = this.places?.[number]?.kernel;
+            const named = one && (one.key === kernel || (kernel === null && one.nodes.some((id) => on.has(id))));
+            dot.classList.toggle("jt-on", Boolean(named));
+        });
+    }
+
+    /** @param {KeyboardEvent} event */
+    key(event) {
+        if (event.ctrlKey || event.metaKey || event.altKey) return false;
+        const count = this.places?.length ?? 0;
+        const beside = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+        if (event.key === "u" && this.section.ways.unfused) this.go(this.way === "fused" ? "unfused" : "fused");
+        else if (event.key === "ArrowDown") this.look(Math.min(this.at + 1, count - 1));
+        else if (event.key === "ArrowUp") this.look(Math.max(this.at - 1, 0));
+        else if (beside !== undefined) this.look(this.beside(beside));
+        else if (event.key === "Enter" && this.at >= 0) this.choose(this.at);
+        else return false;
+        return true;
+    }
+
+    /**
+     * The kernel that is next in operations per byte.
+     * @param {number} step
+     */
+    beside(step) {
+        const order = (this.places ?? []).map((place, number) => ({ x: place.x, number })).sort((a, b) => a.x - b.x);
+        const now = order.findIndex(({ number }) => number === this.at);
+        return order[Math.min(Math.max(now + step, 0), order.length - 1)]?.number ?? -1;
+    }
+
+    /** @param {number} number */
+    look(number) {
+        this.at = number;
+        this.dots?.forEach((dot, place) => dot.classList.toggle("jt-plot-here", place === number));
+        const kernel = this.places?.[number]?.kernel;
+        this.tell(kernel);
+        if (kernel) this.context.say(`${kernel.name}: ${kernel.sentence}`);
+    }
+
+    /** @param {"fused" | "unfused"} way */
+    go(way) {
+        if (way === this.way || !this.section.ways[way]) return;
+        cancelAnimationFrame(this.frame);
+        const [from, before] = [this.places ?? [], this.way];
+        this.way = way;
+        this.at = -1;
+        this.context.state.set("way", way);
+        this.switches.forEach((button, number) => button.setAttribute("aria-pressed", `${WAYS[number] === way}`));
+        this.places = placesOf(this.kernels(), /** @type {Plot} */ (this.plane));
+        this.fillRest();
+        this.tell(undefined);
+        this.context.say(`${this.kernels().length} kernels`);
+        if (this.context.reduced()) this.put(this.places, true);
+        else this.travel(before === "fused" ? journey(from, this.places) : journey(this.places, from).map(backwards));
+    }
+
+    /** @param {{place: Place, from: Place}[]} moves */
+    travel(moves) {
+        const begin = performance.now();
+        const step = () => {
+            const part = Math.min(1, (performance.now() - begin) / TRAVEL);
+            const done = part * part * (3 - 2 * part);
+            if (part === 1) return this.put(this.places ?? [], true);
+            this.put(moves.map(({ place, from }) => between(from, place, done)), false);
+            this.frame = requestAnimationFrame(step);
+        };
+        step();
+    }
+
+    fillRest() {
+        const left = this.kernels().filter((kernel) => !kernel.drawn);
+        const words = new Set(left.map((one) => one.sentence));
+        const rows = [...words].map((sentence) => {
+            const names = left.filter((one) => one.sentence === sentence).map((one) => `${one.name} ${millisText(one.ms)}`);
+            return h("li", {}, `${sentence}: `, h("span", { class: "jt-mono" }, names.join(", ")));
+        });
+        clear(this.rest).append(rows.length ? h("p", { class: "jt-plot-note" }, "Without a place on the plot:") : "",
+            rows.length ? h("ul", { class: "jt-plot-left-out" }, rows) : ""); // prettier-ignore
+    }
+}
+
+/**
+ * @param {Plot} plane
+ * @param {Machine} machine
+ * @param {Axis} x
+ * @param {Axis} y
+ * @returns {number[][]} the areas that are taken now
+ */
+function drawRoofs(plane, machine, x, y) {
+    const { flops, bandwidth } = machine;
+    const begin = Math.max(x.from, y.from / bandwidth);
+    const taken = roof(plane, [[begin, begin * bandwidth], [flops / bandwidth, flops], [x.to, flops]], "jt-plot-roof");
+    const words = `memory ${letters(bandwidth)}B/s`;
+    const [long, fromX, fromY] = [words.length * LETTER + 14, plane.x(begin), plane.y(begin * bandwidth)];
+    const rise = (plane.y(flops) - fromY) / (plane.x(flops / bandwidth) - fromX);
+    taken.push(roofName(plane, [fromX + long - 8, fromY + rise * long - 6, "end"], words));
+    taken.push(roofName(plane, [plane.x(x.to) - 2, plane.y(flops) - 6, "end"], `peak ${letters(flops)}flop/s`));
+    for (const [name, speed] of lesserRoofs(machine)) {
+        taken.push(...roof(plane, [[speed / bandwidth, speed], [x.to, speed]], "jt-plot-roof jt-plot-faint"));
+        const begun = plane.x(speed / bandwidth) + 14;
+        taken.push(roofName(plane, [begun, plane.y(speed) + 14, "start"], `${name} ${letters(speed)}flop/s`));
+    }
+    return taken;
+}
+
+/**
+ * @param {Plot} plane
+ * @param {[number, number][]} corners
+ * @param {string} style
+ */
+function roof(plane, corners, style) {
+    line(plane, corners, { class: style });
+    return along(corners.map(([x, y]) => /** @type {[number, number]} */ ([plane.x(x), plane.y(y)])));
+}
+
+/**
+ * @param {Plot} plane
+ * @param {[number, number, "start" | "end"]} place
+ * @param {string} words
+ * @returns {number[]} the area that the words take
+ */
+function roofName(plane, [x, y, anchor], words) {
+    plane.over.append(s("text", { class: "jt-plot-tick", x, y, "text-anchor": anchor }, words));
+    return areaOf({ x, y, anchor }, words);
+}
+
+function legend() {
+    const sample = (/** @type {string} */ bound, /** @type {"circle" | "diamond"} */ shape) =>
+        s("svg", { class: "jt-plot-sample", width: 14, height: 14, "aria-hidden": "true" }, s("path", { class: `jt-plot-dot jt-plot-${bound}`, d: mark(shape, 5, 7, 7) }));
+    return h("p", { class: "jt-plot-legend" }, sample("memory", "circle"), "memory-bound", sample("arithmetic", "diamond"), "compute-bound", h("span", {}, "area: time"));
+}

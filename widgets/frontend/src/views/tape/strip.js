@@ -1,0 +1,160 @@
+// Strip: the bytes that are alive after each step, which is also what one scrubs on, and the buttons beside it.
+
+/** @import { Page } from "../../types.js" */
+/** @import { Tape } from "./model.js" */
+
+import { h, s } from "../../dom.js";
+import { bytesText, count } from "../../numbers.js";
+
+const [WIDE, HIGH] = [1000, 48]; // of the drawing; the page stretches it
+const BEAT = 550; // milliseconds of a step while it plays
+
+/** The strip, its slider and its buttons. */
+export class Strip {
+    playing = 0;
+
+    /**
+     * @param {Tape} tape
+     * @param {Page} page
+     * @param {{go: (k: number) => void, freeze: () => void, reduced: () => boolean}} hear
+     */
+    constructor(tape, page, hear) {
+        this.tape = tape;
+        this.page = page;
+        this.hear = hear;
+        this.now = 0;
+        const last = tape.steps.length - 1;
+        this.slider = h(
+            "input",
+            {
+                type: "range",
+                min: 0,
+                max: last,
+                step: 1,
+                tabindex: -1,
+                "aria-label": "step",
+                oninput: () => this.slide(),
+            },
+        );
+        this.words = h("span", { class: "jt-tape-words" });
+        this.bytes = h("p", { class: "jt-tape-bytes" });
+        this.head = h("span", { class: "jt-tape-playhead" });
+        this.mark = h("span", { class: "jt-tape-mark", hidden: true });
+        this.play = this.button("▶", "play or stop (Space)", () => this.toggle());
+        this.freeze = this.button("Freeze", "freeze this moment to compare with another (z)", () => hear.freeze());
+        this.root = h(
+            "div",
+            { class: "jt-tape-strip" },
+            this.buttons(),
+            h("div", { class: "jt-tape-track" }, this.area(), this.peak(), this.mark, this.head, this.slider),
+            this.bytes,
+        );
+    }
+
+    buttons() {
+        return h("div", { class: "jt-tape-buttons" },
+            this.button("◀", "one step back ([)", () => this.hear.go(this.now - 1)), this.play,
+            this.button("▶|", "one step on (])", () => this.hear.go(this.now + 1)), this.words, this.freeze,
+        ); // prettier-ignore
+    }
+
+    /**
+     * @param {string} words
+     * @param {string} title
+     * @param {() => void} act
+     */
+    button(words, title, act) {
+        const label = /^\w/.test(words) ? null : title;
+        return h(
+            "button",
+            { class: "jt-button", type: "button", tabindex: -1, title, "aria-label": label, onclick: act },
+            words,
+        );
+    }
+
+    area() {
+        const { steps, rows, peak } = this.tape;
+        const [wide, high] = [WIDE / Math.max(1, steps.length), HIGH / Math.max(1, peak.bytes)];
+        const top = (/** @type {number} */ k) => (HIGH - steps[k].alive * high).toFixed(1);
+        const path = steps.map((_, k) => `H${(k * wide).toFixed(1)}V${top(k)}`).join("");
+        const backward = { x: rows * wide, y: 0, width: WIDE - rows * wide, height: HIGH };
+        const view = { viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: "none", "aria-hidden": "true" };
+        const shape = s("path", { d: `M0 ${HIGH}${path}H${WIDE}V${HIGH}Z` });
+        const half = s("rect", { class: "jt-tape-half", ...backward });
+        return h("div", { class: "jt-tape-area" }, s("svg", view, half, shape));
+    }
+
+    peak() {
+        const { step, bytes } = this.tape.peak;
+        const at = this.place(step);
+        const side = at > 50 ? "jt-tape-left" : "";
+        return h(
+            "span", { class: `jt-tape-peak ${side}`, style: `left:${at}%` }, h("small", {}, `peak ${bytesText(bytes)}`),
+        );
+    }
+
+    /** @param {number} k */
+    place(k) {
+        return ((k + 0.5) / this.tape.steps.length) * 100;
+    }
+
+    slide() {
+        this.stop();
+        this.hear.go(Number(this.slider.value));
+    }
+
+    /**
+     * Show a moment.
+     * @param {number} now
+     * @param {number} frozen the frozen moment, or -1
+     * @param {string} words
+     */
+    show(now, frozen, words) {
+        this.now = now;
+        this.slider.value = `${now}`;
+        this.slider.setAttribute("aria-valuetext", words);
+        this.head.style.left = `${this.place(now)}%`;
+        this.mark.hidden = frozen < 0;
+        this.mark.style.left = `${this.place(Math.max(frozen, 0))}%`;
+        this.freeze.textContent = frozen < 0 ? "Freeze" : "Unfreeze";
+        this.words.textContent = words;
+        this.bytes.replaceChildren(...this.memory(now));
+    }
+
+    /** @param {number} now */
+    memory(now) {
+        const { steps, peak, kernel_alive: alive } = this.tape;
+        const kernel = steps[now].kernel;
+        const [here, most] = [steps[now].alive, peak.bytes];
+        const ideal = [
+            "Alive if each step stored its value: ",
+            h("b", { "data-alive": here }, bytesText(here)),
+            ` (peak ${bytesText(most)}). `,
+        ];
+        if (kernel === null || !alive?.length) return ideal;
+        const [name, used] = [this.page.kernels[kernel]?.name, bytesText(alive[kernel])];
+        const where = `this step is part of kernel ${kernel}, ${name}, with `;
+        const there = h("b", { "data-kernel-alive": alive[kernel] }, used);
+        const ran = `As it ran, in ${count(alive.length, "kernel")}: ${where}`;
+        return [...ideal, ran, there, ` alive (peak ${bytesText(this.page.peak)}).`];
+    }
+
+    toggle() {
+        if (this.playing) return this.stop();
+        if (this.hear.reduced()) return this.hear.go(this.now + 1);
+        if (this.now >= this.tape.steps.length - 1) this.hear.go(0);
+        this.playing = window.setInterval(() => this.beat(), BEAT);
+        this.play.textContent = "❚❚";
+    }
+
+    beat() {
+        if (this.now >= this.tape.steps.length - 1) return this.stop();
+        this.hear.go(this.now + 1);
+    }
+
+    stop() {
+        clearInterval(this.playing);
+        this.playing = 0;
+        this.play.textContent = "▶";
+    }
+}

@@ -1,0 +1,81 @@
+// Model: what is known of a training, and how does it read?
+//
+// Nothing here draws.
+
+/** @import { Page, Table } from "../../types.js" */
+
+import { millisText, numberText } from "../../numbers.js";
+
+/**
+ * @typedef {number | string | null} Figure
+ * @typedef {{step: number, epoch: number, loss: Figure, lr: Figure, ms: number, gradient: Figure[], ratio: Figure[],
+ *     dead: (number | null)[], spike: boolean}} Row
+ * @typedef {{done: number, planned: number, running: boolean, paused: boolean, left_ms: number | null, kept: number[],
+ *     kept_bytes: number, thinned: number}} Status
+ * @typedef {{modules: string[], units: string[], rows: Row[], status: Status, spike: string, dead: string}} Section
+ */
+
+export const LINES = 6; // in one chart
+
+/**
+ * @param {Page} page
+ * @returns {Section}
+ */
+export function sectionOf(page) {
+    const train = /** @type {Section | undefined} */ (page.train);
+    if (!Array.isArray(train?.rows) || !train.status) throw new Error("This page holds no training. Make it with jt_widgets.train_panel(...).");
+    return train;
+}
+
+/**
+ * What is known after a message with new rows; a row that came before is not taken twice.
+ * @param {Section} train
+ * @param {{rows: Row[], status: Status, units: string[]}} message
+ * @returns {Section}
+ */
+export function joined(train, { rows, status, units }) {
+    const last = train.rows.at(-1)?.step ?? 0;
+    return { ...train, status, units, rows: [...train.rows, ...rows.filter((row) => row.step > last)] };
+}
+
+/**
+ * At most six of so many places, from the first to the last; as jt_edu/draw/figures.py chooses them.
+ * @param {number} number
+ * @returns {number[]}
+ */
+export function evenly(number) {
+    const some = Math.min(number, LINES);
+    return Array.from({ length: some }, (_, k) => Math.round((k * (number - 1)) / Math.max(1, some - 1)));
+}
+
+/**
+ * A step in words.
+ * @param {Row} row
+ */
+export function said(row) {
+    const spike = row.spike ? ", a spike" : "";
+    return `step ${row.step}, loss ${numberText(row.loss)}${spike}, learning rate ${numberText(row.lr)}, ${millisText(row.ms)}`;
+}
+
+/**
+ * All steps as a table.
+ * @param {Section} train
+ * @returns {Table}
+ */
+export function tableOf({ modules, units, rows }) {
+    const value = (/** @type {Figure} */ figure) => figure ?? "";
+    return {
+        columns: ["step", "epoch", "loss", "spike", "learning rate", "ms", ...modules.map((name) => `gradient ${name}`),
+            ...modules.map((name) => `update / weight ${name}`), ...units.map((name) => `dead ${name}`)],
+        rows: rows.map((row) => [row.step, row.epoch, value(row.loss), row.spike ? "spike" : "", value(row.lr), row.ms,
+            ...row.gradient.map(value), ...row.ratio.map(value), ...row.dead.map(value)]),
+    }; // prettier-ignore
+}
+
+/**
+ * The bytes of a text in base64.
+ * @param {unknown} text
+ */
+export function unpacked(text) {
+    return Uint8Array.from(atob(`${text}`), (letter) => letter.charCodeAt(0));
+}

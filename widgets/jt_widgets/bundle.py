@@ -1,0 +1,91 @@
+"""Bundle: how does one file hold a view, its document and everything that draws it?
+
+page_html(...)    a page that works from a disk, with no network and no Jupyter, also in a sandboxed iframe
+snapshot_html     the same inside of a notebook: the page in a frame, on top of a picture and a table that always remain
+
+The module of all views lies beside this file as static/jt.js; widgets/frontend/build.mjs makes and packs it. A page may
+fetch nothing: its own Content-Security-Policy says so.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Mapping
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+MODULE = Path(__file__).parent / "static" / "jt.js"
+
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; \
+style-src 'unsafe-inline'; img-src data: blob:"><meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,"><title>{title}</title>
+<style>body{{margin:0;background:#fff}}main{{padding:16px}}@media(prefers-color-scheme:dark){{body{{background:#15171b}}\
+}}</style></head>
+<body class="jt-page"><main id="jt-standalone" data-view="{view}" data-state="{state}"><noscript>{static}</noscript>
+</main>
+<script type="application/octet-stream" id="jt-document">{document}</script>
+<script type="application/octet-stream" id="jt-blocks">{blocks}</script>
+<script type="application/octet-stream" id="jt-code">{code}</script>
+<script>
+(async () => {{
+    const packed = Uint8Array.from(atob(document.getElementById("jt-code").textContent), c => c.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+    const script = Object.assign(document.createElement("script"), {{type: "module"}});
+    script.textContent = await new Response(stream).text();
+    document.head.append(script);
+}})().catch(error => document.querySelector("main").append(`This page needs a newer browser (${{error}}).`));
+</script></body></html>
+"""
+
+# The frame covers what is below it. Where a notebook is not trusted, the frame and `inert` are taken out, and the
+# picture and the table remain.
+SNAPSHOT = """<div style="display:grid">
+<div inert style="grid-area:1/1;max-height:{height}px;overflow:auto">{static}</div>
+<iframe title="{title}" sandbox="allow-scripts" style="grid-area:1/1;width:100%;height:{height}px;border:0" \
+srcdoc="{page}"></iframe></div>"""
+
+
+def pack(data: bytes) -> bytes:
+    """Gzip that gives the same bytes every time."""
+    return gzip.compress(data, compresslevel=9, mtime=0)
+
+
+def pack_json(document: Mapping[str, Any]) -> bytes:
+    """A document as packed UTF-8 JSON."""
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return pack(text.encode("utf-8", "replace"))
+
+
+def page_html(view: str, title: str, document: bytes, blocks: bytes, state: Mapping[str, Any], static: str = "") -> str:
+    """A whole page. `document` and `blocks` are packed; `static` is HTML for a browser that runs no scripts."""
+    return PAGE.format(
+        title=escape(title), view=escape(view), state=escape(json.dumps(dict(state))), static=static,
+        document=_text(document), blocks=_text(blocks), code=_packed_module(),
+    )  # fmt: skip
+
+
+def snapshot_html(title: str, page: str, static: str, height: int = 640) -> str:
+    """A page in a frame, on top of the static form of the same."""
+    return SNAPSHOT.format(title=escape(title), page=escape(page), static=static, height=height)
+
+
+def static_html(summary: str, svg: str, text: str) -> str:
+    """A picture and a table that need no scripts and survive a notebook's sanitiser."""
+    image = f'<img alt="{escape(summary)}" src="data:image/svg+xml;base64,{_text(svg.encode())}">' if svg else ""
+    return f'<div style="overflow-x:auto">{image}</div><pre>{escape(text)}</pre>'
+
+
+@cache
+def _packed_module() -> str:
+    """What stands between the first two quotes of the module; a page must not import it from a blob, as widgets do."""
+    return MODULE.read_text(encoding="utf-8").split('"', 2)[1]
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")

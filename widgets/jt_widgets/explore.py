@@ -1,0 +1,70 @@
+"""Explore: graph, kernels and tape of one computation side by side, linked.
+
+explore(loss)      with its gradients, if it has some
+explore(y, z)      graph and kernels of any Vars
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jt_edu.errors import GradientError
+from jt_edu.lens.recording import Recording
+from jt_edu.lens.tape import leaves_of, record_tape
+from jt_edu.var import Var
+from jt_widgets.kernel import KernelView
+from jt_widgets.tape import checked
+
+
+class Explore(KernelView):
+    """Three views of one page; see `explore`."""
+
+    kind = "explore"
+
+    def __init__(self, *wanted: Var, run: bool | None = None, **state: Any) -> None:
+        self._loss, self._leaves = wanted[0] if wanted else None, _leaves_of(wanted)
+        told = record_tape(wanted[0], list(self._leaves.values()), run) if self._leaves else None
+        self._tape = told.page["tape"] if told else None
+        super().__init__(*(map(Var._of, told.wanted) if told else wanted), run=run, **state)
+
+    def answer(self, message: dict[str, Any]) -> dict[str, Any]:
+        """What one of the three asks: see the views `graph`, `kernel` and `tape`."""
+        if message.get("do") == "check" and self._loss is not None and message.get("leaf") in self._leaves:
+            return checked(self._loss, self._leaves[message["leaf"]])
+        if message.get("do") == "values":
+            self.run = True
+            self.show_again(self._record())
+            return {"values": len(self.recording.page["values"])}
+        return super().answer(message)
+
+    def _record(self) -> Recording:
+        recorded = super()._record()
+        return recorded.with_page(tape=self._tape) if self._tape else recorded
+
+
+def explore(*wanted: Var, run: bool | None = None, **state: Any) -> Explore:
+    """Show graph, kernels and, for a loss, its tape side by side; what is selected in one lights up in the others.
+
+    Args:
+        wanted: a loss, whose gradients are shown too; or any Vars, without a tape.
+        run: whether to run them for times and values; None: if they do less than 2 billion operations.
+        state: what the panes show at first.
+
+    Example:
+        >>> import jt_edu as jt
+        >>> w = jt.array([1.0, 2.0])
+        >>> view = explore((w * w).sum())
+        >>> sorted(key for key in view.recording.page if key in ("graph", "kernels", "tape"))
+        ['graph', 'kernels', 'tape']
+    """
+    return Explore(*wanted, run=run, **state)
+
+
+def _leaves_of(wanted: tuple[Var, ...]) -> dict[int, Var]:
+    """What a loss has gradients with respect to, by node; nothing where there is no loss, or no gradient."""
+    if len(wanted) != 1 or not isinstance(wanted[0], Var) or wanted[0].shape != () or not wanted[0].requires_grad:
+        return {}
+    try:
+        return {leaf.node.id: Var._of(leaf.node) for leaf in leaves_of(wanted[0], None)}
+    except GradientError:
+        return {}

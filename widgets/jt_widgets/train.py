@@ -1,0 +1,119 @@
+"""TrainPanel: watch a training loop, stop it between two steps, and look into any of the last ones.
+
+New rows are sent as they come. The document, of which a saved page is made, is written anew when training ends.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from typing import Any
+
+import jt_edu as jt
+from jt_edu.draw import figures
+from jt_edu.errors import ArgumentError
+from jt_edu.lens.loop import Loop
+from jt_edu.lens.recording import Recording
+from jt_edu.lens.training import Loss, Row, Training, page_part, text
+from jt_edu.trace import Trace
+from jt_widgets.roofline import EMPTY
+from jt_widgets.tape import TapeView, tape
+from jt_widgets.view import View
+
+
+class TrainPanel(View):
+    """A training loop; see `train_panel`."""
+
+    kind = "train"
+
+    def __init__(self, training: Training, **state: Any) -> None:
+        self.training, self.loop = training, Loop(training, self._say)
+        self.tapes: dict[int, TapeView] = {}
+        super().__init__(self._now(), **state)
+
+    def step(self) -> Row:
+        """Train on one batch; its row: loss, gradient norms, update / weight, dead units. The view shows it."""
+        return self.loop.step()
+
+    async def train(self, steps: int | None = None, epochs: int | None = None) -> None:
+        """Train for so many batches, or so often over all; buttons are answered. After an interrupt, call it again."""
+        try:
+            await self.loop.train(steps, epochs)
+        finally:
+            self.show_again(self._now())
+
+    def pause(self, wanted: bool = True) -> None:
+        """Stop before the next step; `pause(False)` goes on."""
+        self.loop.pause(wanted)
+
+    def tape_at(self, step: int) -> TapeView:
+        """Forward and backward of one of the last steps, with the parameters that it began with."""
+        with self.loop.at(step) as loss:
+            return tape(loss, [p for p in self.training.params if p.requires_grad])
+
+    def answer(self, message: dict[str, Any]) -> dict[str, Any]:
+        """What the buttons ask: pause, resume, step, rows, tape; and what an open tape asks in turn."""
+        match message:
+            case {"do": "pause" | "resume" as wanted}:
+                self.loop.pause(wanted == "pause")
+            case {"do": "step"}:
+                self.loop.ask_step()
+            case {"do": "rows"}:
+                return {"train": page_part(self.training, self.loop.status())["train"]}
+            case {"do": "tape", "step": int(step)}:
+                found = self.tapes[step] = self.tape_at(step)
+                return {part: base64.b64encode(getattr(found, part)).decode() for part in ("document", "blocks")}
+            case {"do": "of tape", "step": int(step), "ask": dict(question)} if step in self.tapes:
+                return dict(self.tapes[step].answer(question))
+            case _:
+                raise ArgumentError("a training panel is asked to pause, resume, step, or open a tape", repr(message))
+        return {"status": self.loop.status()}
+
+    def _say(self, news: dict[str, Any]) -> None:
+        self.send(news)
+
+    def _now(self) -> Recording:
+        return Recording({**EMPTY, **page_part(self.training, self.loop.status())}, b"", Trace(), Trace(), ())
+
+    @property
+    def summary(self) -> str:
+        """One sentence; the document is up to date afterwards."""
+        if self.recording.page["train"]["status"] != self.loop.status():
+            self.show_again(self._now())
+        return super().summary
+
+    def picture_svg(self) -> str:
+        """The curves."""
+        return figures.training(self.summary, self.recording.page["train"])
+
+    def __repr__(self) -> str:
+        return text(self.training)
+
+
+def train_panel(
+    model: jt.nn.Module, optimizer: jt.optim.Optimizer, loss: Loss, batches: Iterable[Any], *,
+    scheduler: Any = None, keep: int = 16, keep_bytes: int = 256 << 20, **state: Any,
+) -> TrainPanel:  # fmt: skip
+    """Watch a training loop live: loss, gradient norms and update / weight by module, dead units, learning rate.
+
+    `loss(model, *batch)` is the one line of a loop that differs from task to task, with the batch unpacked as in
+    `for x, y in loader`. `optimizer.step(loss)` is the panel's part: the kernels that move parameters compute norms.
+    With 6 parameters and 2 ReLUs a step took 0.57 ms of CPU time with the panel, 0.35 ms without.
+
+    Args:
+        model: a module; its ReLU modules are watched for dead units.
+        optimizer: one that moves its parameters. Of an LBFGS only the loss is known.
+        loss: called for each batch, such as `lambda net, x, y: cross_entropy_loss(net(x), y)`; returns one number.
+        batches: a DataLoader or a list.
+        scheduler: its `step()` is called after each step.
+        keep, keep_bytes: how many of the last steps can be opened as a tape, and what they may take together.
+
+    Example:
+        >>> import jt_edu as jt
+        >>> net = jt.nn.Sequential(jt.nn.Linear(2, 4), jt.nn.ReLU(), jt.nn.Linear(4, 1))
+        >>> optimizer, batches = jt.optim.SGD(net.parameters(), lr=0.1), [(jt.ones(8, 2), jt.zeros(8, 1))]
+        >>> panel = train_panel(net, optimizer, lambda net, x, y: ((net(x) - y) ** 2).mean(), batches)
+        >>> panel.step()["step"], list(panel.training.kept)
+        (1, [1])
+    """
+    return TrainPanel(Training(model, optimizer, loss, batches, scheduler, keep, keep_bytes), **state)

@@ -22,7 +22,7 @@ from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.expression import ravel, unravel
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, counter, counters
-from jt_edu.memory import pool
+from jt_edu.memory import no_room, pool
 from jt_edu.meta import CONSTANT, COUNTERS, SOURCE, Elementwise, Reindex, reindex
 from jt_edu.settings import Context, current
 
@@ -45,7 +45,11 @@ def check_shape(shape: Any) -> Shape:
 
 def source(data: Any, dtype: Any = None) -> Node:
     """A leaf with a copy of `data`. Floats in lists become float32; NumPy arrays keep their dtype."""
-    array, wanted = _array_of(data, None if dtype is None else as_dtype(dtype))
+    try:
+        array, wanted = _array_of(data, None if dtype is None else as_dtype(dtype))
+    except MemoryError:
+        shape = getattr(data, "shape", None) or (len(data),)
+        raise no_room("a copy of what is given", shape, getattr(data, "nbytes", 8 * len(data))) from None
     node = Node(SOURCE, (), array.shape, wanted, array)
     node.tracked = wanted.is_float and not current().no_grad
     return node
@@ -183,6 +187,8 @@ def knob(read: Callable[[], float]) -> Knob:
         >>> knob(lambda: rate["now"]) * 2
         1.0
     """
+    if not callable(read):
+        raise ArgumentError("a knob is a function that answers a number", short(read), "jt.knob(lambda: rate)")
     number = Knob(read())
     number.read = read
     return number

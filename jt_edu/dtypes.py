@@ -99,7 +99,7 @@ def _named(wanted: Any) -> DType:
         return ALIASES.get(name) or DTYPES[name]
     try:
         return DTYPES["" if wanted is None else np.dtype(wanted).name]  # NumPy reads None as float64
-    except (TypeError, KeyError):
+    except (TypeError, KeyError, ValueError, SyntaxError):
         raise DtypeError(
             "a dtype is one of " + ", ".join(DTYPES), repr(wanted), "jt.float32, 'int64' or a NumPy dtype"
         ) from None

@@ -8,6 +8,7 @@
     ├── GradientError    (RuntimeError)  a derivative that does not exist, or is cut off
     ├── BackendError     (RuntimeError)  a backend that is missing, or cannot do this
     ├── KernelError      (RuntimeError)  generated code that does not compile or run
+    ├── OutOfMemoryError (MemoryError)   an array that the memory has no room for
     ├── UnknownKeyError  (KeyError)      a key that is not there, such as a part of a ModuleDict
     └── UnknownNameError (AttributeError)  a name that is not there, such as jt.sofmax
 
@@ -105,6 +106,16 @@ class KernelError(JtError, RuntimeError):
         >>> raise KernelError("kernels are checked before they run", "one that loops forever")
         Traceback (most recent call last):
         KernelError: ...
+    """
+
+
+class OutOfMemoryError(JtError, MemoryError):
+    """An array that the memory has no room for. What was computed before is still there.
+
+    Example:
+        >>> zeros(10**9, 10**9).sync()
+        Traceback (most recent call last):
+        OutOfMemoryError: ...
     """
 
 

@@ -40,8 +40,8 @@ def _unary(name: str, gradient: Rule | None, weight: int = 8, rule: str = "float
 
 
 def _flat(o: Any, d: Any, *inputs: Any) -> Any:
-    """The gradient of a staircase: 0."""
-    return d * 0
+    """The gradient of a staircase: 0, whatever comes in; nan * 0 would be nan."""
+    return d.zeros_like()
 
 
 # arithmetic
@@ -74,7 +74,7 @@ POWER = Elementwise(
 NEGATIVE = Elementwise("negative", "-{0}", "number", (lambda o, d, x: -d,))
 ABSOLUTE = Elementwise("absolute", "absolute({0})", "magnitude", (lambda o, d, x: d * SIGN(x),))
 SIGN: Elementwise = Elementwise(
-    "sign", "sign({0})", "number", (lambda o, d, x: _turned(o, d, x) if x.dtype.kind == "c" else d * 0,)
+    "sign", "sign({0})", "number", (lambda o, d, x: _turned(o, d, x) if x.dtype.kind == "c" else _flat(o, d),)
 )
 MAXIMUM = Elementwise(
     "maximum", "maximum({0}, {1})", "ordered",
@@ -214,16 +214,18 @@ ACOSH = _unary("acosh", lambda o, d, x: d * (RSQRT(x - 1) * RSQRT(x + 1)).conj()
 ATANH = _unary("atanh", lambda o, d, x: d / (1 - x * x).conj(), 20)
 ATAN2 = Elementwise(
     "atan2", "atan2({0}, {1})", "float_real",
-    (lambda o, d, y, x: d * x / _square(x, y), lambda o, d, y, x: -d * y / _square(x, y)), 30,
+    (lambda o, d, y, x: d * _slope(x, y), lambda o, d, y, x: -d * _slope(y, x)), 30,
 )  # fmt: skip
 HYPOT = Elementwise(
-    "hypot", "hypot({0}, {1})", "float_real", (lambda o, d, x, y: d * x / o, lambda o, d, x, y: d * y / o), 8
+    "hypot", "hypot({0}, {1})", "float_real", (lambda o, d, x, y: d * (x / o), lambda o, d, x, y: d * (y / o)), 8
 )
 
 
-def _square(x: Any, y: Any) -> Any:
-    """|(x, y)| ** 2; 1 at the origin, where the angle has no slope: 0 / 1 is PyTorch's answer."""
-    return (x * x + y * y).where_not((x == 0) & (y == 0), 1)
+def _slope(x: Any, y: Any) -> Any:
+    """x / |(x, y)| ** 2, without squares, which overflow; 0 at the origin, where the angle has no slope."""
+    origin = (x == 0) & (y == 0)
+    size = HYPOT(x.where_not(origin, 1), y)
+    return (x / size / size).where_not(origin, 0)
 
 
 # rounding, and parts of numbers
@@ -241,7 +243,7 @@ REAL = _unary("real", lambda o, d, x: d.cast(x.dtype), 1, "part")
 IMAG = _unary("imag", lambda o, d, x: d.cast(x.dtype) * 1j, 1, "part")
 ANGLE = _unary(
     "angle",
-    lambda o, d, z: d * (z / (z * z.conj()).where_not(z == 0, 1)) * 1j if z.dtype.kind == "c" else d * 0,
+    lambda o, d, z: d * (z / (z * z.conj()).where_not(z == 0, 1)) * 1j if z.dtype.kind == "c" else _flat(o, d),
     30,
     "angle",
 )

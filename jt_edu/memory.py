@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from jt_edu.errors import ArgumentError
+from jt_edu.errors import ArgumentError, OutOfMemoryError
 
 LARGE = 1 << 16  # bytes; smaller arrays are cheap to make
 GRAIN = 1 << 16  # buffers are multiples of this, so that similar shapes can share them
@@ -173,6 +173,14 @@ def allocator(chosen: Allocator) -> Iterator[Allocator]:
         yield chosen
     finally:
         pool.put_in_charge(before)
+
+
+def no_room(who: str, shape: tuple[int, ...], size: int) -> OutOfMemoryError:
+    """The error of an array of `size` bytes that could not be made."""
+    return OutOfMemoryError(
+        f"{who} is stored in an array of shape {shape}, {size:,} bytes", "too little memory for that",
+        "fewer elements at once, or a narrower dtype",
+    )  # fmt: skip
 
 
 def gc() -> None:

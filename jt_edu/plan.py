@@ -164,7 +164,9 @@ def _step(kernel: Kernel, fused: Fused, slot: dict[Node, int]) -> Step:
         text, work = Printer(nest).print(), nest.work
         span = 1 if nest.span is None else nest.extents[nest.span]
         blocks = any("acc" in p.name for p in text.source.parameters) and " - lo)]" in text.source.text
-        loaded = {a.node for a in text.arguments if a.kind == "in"}
+        loaded = {a.node for a in text.arguments if a.kind == "in"} - {
+            a.node for a in text.arguments if a.kind == "out"
+        }
         nodes = sorted({n for _, n in text.lines if n.data is None and n not in loaded}, key=slot.__getitem__)
         flops = sum(
             math.prod(n.inputs[0].shape if isinstance(n.op, ReindexReduce) else n.shape)

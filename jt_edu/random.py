@@ -12,6 +12,7 @@ Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3".
 from __future__ import annotations
 
 import math
+import operator
 import random as import_random
 import secrets
 from typing import Any
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu import functions as f
-from jt_edu.build import cast, check_shape, constant, elementwise
+from jt_edu.build import cast, check_shape, constant, elementwise, short
 from jt_edu.dtypes import DType, as_dtype, float32, float64, int64, uint64
 from jt_edu.errors import ArgumentError, DtypeError
 from jt_edu.graph import Node
@@ -84,6 +85,9 @@ def set_global_seed(seed: int) -> None:
     np.random.seed(seed % (1 << 32))  # noqa: NPY002 - Jittor's users expect it
 
 
+manual_seed = set_global_seed  # PyTorch's name
+
+
 def get_seed() -> int:
     """The seed that the numbers of this rank come from.
 
@@ -115,8 +119,12 @@ def random(shape: Any = (), dtype: Any = "float32", type: str = "uniform", gener
         (2, 3)
     """
     wanted, size = _float(dtype), check_shape(shape)
-    draw = (generator or default_generator()).bits
+    if generator is not None and not isinstance(generator, Generator):
+        raise ArgumentError("random draws from a Generator", short(generator), "jt.Generator(7)")
+    draw = (default_generator() if generator is None else generator).bits
     count = math.prod(size)
+    if not isinstance(type, str):
+        raise ArgumentError("random numbers are 'uniform' or 'normal'", short(type))
     if type == "uniform":
         node = elementwise(f.UNIFORM64, [draw(count)], float64) if wanted is float64 else None
         node = node or _fewer_digits(elementwise(f.UNIFORM32, [draw(count)], float32), wanted)
@@ -169,7 +177,8 @@ def normal(mean: Var | float = 0.0, std: Var | float = 1.0, size: Any = None, dt
         array([5., 5.], dtype=float32)
     """
     box = size if size is not None else next((v.shape for v in (mean, std) if isinstance(v, Var)), ())
-    return random(box, dtype, "normal") * std + mean
+    drawn: Var = random(box, dtype, "normal") * _term("normal", "std", std) + _term("normal", "mean", mean)
+    return drawn
 
 
 def uniform(low: Var | float = 0.0, high: Var | float = 1.0, size: Any = (), dtype: Any = "float32") -> Var:
@@ -179,7 +188,18 @@ def uniform(low: Var | float = 0.0, high: Var | float = 1.0, size: Any = (), dty
         >>> uniform(3.0, 3.0, (1,)).item()
         3.0
     """
-    return random(size, dtype) * (high - low) + low
+    first, last = _term("uniform", "low", low), _term("uniform", "high", high)
+    drawn: Var = random(size, dtype) * (last - first) + first
+    return drawn
+
+
+def _term(function: str, name: str, value: Any) -> Any:
+    """What draws are moved or stretched by: a number, or an array of them."""
+    if isinstance(value, (int, float)):
+        return value
+    if isinstance(value, (Var, np.ndarray, np.generic, list, tuple)):
+        return as_var(value)
+    raise ArgumentError(f"{function} takes {name} as a number or a Var", f"{name}={short(value)}")
 
 
 def randint(low: int, high: int | None = None, shape: Any = (1,), dtype: Any = "int64") -> Var:
@@ -189,11 +209,21 @@ def randint(low: int, high: int | None = None, shape: Any = (1,), dtype: Any = "
         >>> randint(3, 4, (2,)).numpy()
         array([3, 3])
     """
-    first, last = (0, low) if high is None else (low, high)
+    first, last = (0, _whole("low", low)) if high is None else (_whole("low", low), _whole("high", high))
     if last <= first:
         raise ArgumentError("randint draws from low to high - 1", f"low {first}, high {last}", "randint(10)")
     draw = random(shape, "float64").apply(f.MULTIPLY, float(last - first)).apply(f.FLOOR)
     return (draw.cast(int64) + first).cast(dtype).detach()
+
+
+def _whole(name: str, value: Any) -> int:
+    try:
+        plain = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        plain = None
+    if plain is None or not -(1 << 63) <= plain <= 1 << 63:
+        raise ArgumentError(f"randint takes {name} as a whole number of at most 64 bits", f"{name}={short(value)}")
+    return plain
 
 
 def bernoulli(p: Any) -> Var:

@@ -11,6 +11,7 @@ from typing import Any
 from jt_edu.errors import ArgumentError
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
+from jt_edu.nn.placement import placed
 from jt_edu.nn.start import constant_
 from jt_edu.ops.activation import (
     celu,
@@ -134,6 +135,7 @@ class PReLU(Module):
         array([-0.25,  2.  ], dtype=float32)
     """
 
+    @placed
     def __init__(self, num_parameters: int = 1, init_: float | None = None, *, init: float | None = None) -> None:
         self.num_parameters = count("num_parameters", num_parameters)
         slope = number("PReLU", "init", one_of("PReLU", 0.25, init_=init_, init=init))

@@ -20,6 +20,7 @@ from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.nn.dropout import dropout
 from jt_edu.nn.linear import Linear, count, linear
 from jt_edu.nn.module import Module
+from jt_edu.nn.placement import placed
 from jt_edu.nn.start import constant_, xavier_gauss_, xavier_uniform_
 from jt_edu.ops.arguments import number, whole, yes_or_no
 from jt_edu.ops.create import index, zeros
@@ -56,13 +57,15 @@ def scaled_dot_product_attention(
                [0.33, 0.67]], dtype=float32)
     """
     q, k, v = (as_var(x) for x in (query, key, value))
-    if enable_gqa:
+    if yes_or_no("scaled_dot_product_attention", "enable_gqa", enable_gqa):
         k, v = _repeated(k, q), _repeated(v, q)
     _check_looks(q, k, v)
     factor = 1 / math.sqrt(q.shape[-1] or 1) if scale is None else scale
     scores = matmul(q * factor, _turned(k))  # (..., l, s)
     masks = [] if attn_mask is None else [_mask("attn_mask", attn_mask, scores.shape)]
-    weights = _weights(scores, [*masks, causal_mask(*scores.shape[-2:])] if is_causal else masks)
+    if yes_or_no("scaled_dot_product_attention", "is_causal", is_causal):
+        masks.append(causal_mask(*scores.shape[-2:]))
+    weights = _weights(scores, masks)
     return matmul(dropout(weights, dropout_p), v)
 
 
@@ -144,6 +147,7 @@ class MultiheadAttention(Module):
         ((4, 2, 6), (2, 4, 4))
     """
 
+    @placed
     def __init__(
         self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, add_bias_kv: bool = False,
         add_zero_attn: bool = False, kdim: int | None = None, vdim: int | None = None, batch_first: bool = False,

@@ -8,6 +8,7 @@ from typing import Any
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
+from jt_edu.nn.placement import placed
 from jt_edu.nn.start import kaiming_uniform_, uniform_
 from jt_edu.ops.conv import convolution
 from jt_edu.ops.conv_transpose import transposed
@@ -68,6 +69,7 @@ class Windowed(Module):
 class _Convolution(Windowed):
     """Convolution of so many directions as a subclass says."""
 
+    @placed
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
         dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros",
@@ -139,6 +141,7 @@ class Conv3d(_Convolution):
 class _Transposed(Windowed):
     """Transposed convolution of so many directions as a subclass says."""
 
+    @placed
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
         output_padding: Any = 0, groups: int = 1, bias: bool = True, dilation: Any = 1, padding_mode: str = "zeros",

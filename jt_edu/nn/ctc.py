@@ -31,7 +31,7 @@ from jt_edu.graph import Node
 from jt_edu.index import load
 from jt_edu.meta import COUNTERS, in_range
 from jt_edu.nn.loss import REDUCTIONS, Loss
-from jt_edu.ops.arguments import choice
+from jt_edu.ops.arguments import choice, yes_or_no
 from jt_edu.ops.elementwise import clamp
 from jt_edu.ops.reduce import mean, sum
 from jt_edu.template import template
@@ -72,9 +72,8 @@ def ctc_loss(
         raise ArgumentError(f"blank is one of {scores.shape[2]} classes", repr(blank), "0")
     total = _surprise(scores, letters, moments, counts, blank)
     impossible = total > -NEVER / 2
-    total = (
-        total.where_not(impossible, 0) if zero_infinity else total * total.ones_like().where_not(impossible, math.inf)
-    )
+    free = yes_or_no("ctc_loss", "zero_infinity", zero_infinity)
+    total = total.where_not(impossible, 0) if free else total * total.ones_like().where_not(impossible, math.inf)
     if reduction == "mean":
         return mean(total / clamp(counts, 1).cast(total.dtype))
     if reduction == "sum":
@@ -162,7 +161,7 @@ def _spread(letters: Var, counts: Var) -> Var:
 
 
 def _lengths(name: str, lengths: Any, n: int) -> Var:
-    found = as_var(np.asarray(lengths) if not isinstance(lengths, Var) else lengths)
+    found = as_var(lengths)
     if found.dtype.kind not in "iu" or found.size != n or found.ndim > 1:
         asked = f"ctc_loss takes {n} {name}_lengths, whole numbers"
         raise ShapeError(asked, f"shape {found.shape} of dtype {found.dtype}", f"one for each of {n} sequences")

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 from jt_edu import functions as f
-from jt_edu.build import broadcast_shape
+from jt_edu.build import broadcast_shape, short
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.nn.loss import Loss, reduce_loss
 from jt_edu.nn.module import Module
-from jt_edu.ops.arguments import number, whole, yes_or_no
+from jt_edu.ops.arguments import number, same_words, whole, yes_or_no
 from jt_edu.ops.elementwise import clamp
 from jt_edu.ops.numbers import widened
 from jt_edu.ops.reduce import norm, sum
@@ -26,6 +26,7 @@ from jt_edu.var import Var, as_var
 Distance = Callable[[Any, Any], Var]
 
 
+@same_words
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Var:
     """sum(x1 * x2) / (max(|x1|, eps) * max(|x2|, eps)) along an axis: 1 for the same direction, -1 for the opposite.
 
@@ -56,6 +57,7 @@ def _shortened(v: Var, axis: int, least: float) -> Var:
     return wide / clamp(norm(wide, 2, axis, True), least)
 
 
+@same_words
 def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Var:
     """(sum |x1 - x2 + eps|**p)**(1/p) over the last axis.
 
@@ -89,6 +91,7 @@ def _floats(name: str, *values: Any) -> list[Var]:
     return found
 
 
+@same_words
 def cosine_embedding_loss(x1: Any, x2: Any, target: Any, margin: float = 0.0, reduction: str = "mean") -> Var:
     """1 - cos for pairs that belong together (target 1), max(0, cos - margin) for those that do not (target -1).
 
@@ -158,6 +161,8 @@ def triplet_margin_with_distance_loss(
         >>> triplet_margin_with_distance_loss(x, y, z, distance_function=city).item()
         1.0
     """
+    if not callable(distance_function) and distance_function is not None:
+        raise ArgumentError("a distance is a function of two Vars", short(distance_function), "jt.pairwise_distance")
     apart = number("triplet_margin_loss", "margin", margin, 0, above=True)
     a, near, far = _floats("triplet_margin_loss", anchor, positive, negative)
     if not a.ndim == near.ndim == far.ndim:
@@ -217,6 +222,7 @@ class CosineEmbeddingLoss(Loss):
         super().__init__(reduction)
         self.margin = float(number("CosineEmbeddingLoss", "margin", margin))
 
+    @same_words
     def execute(self, x1: Any, x2: Any, target: Any) -> Var:
         """Pairs of vectors, and whether they belong together -> one number."""
         return cosine_embedding_loss(x1, x2, target, self.margin, self.reduction)

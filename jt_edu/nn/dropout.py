@@ -10,13 +10,14 @@ from typing import Any
 
 from jt_edu.errors import ShapeError
 from jt_edu.nn.module import Module
-from jt_edu.ops.arguments import number, one_of, yes_or_no
+from jt_edu.ops.arguments import number, one_of, same_words, yes_or_no
 from jt_edu.random import random
 from jt_edu.var import Var, as_var
 
 LOW = -1.7580993408473766  # what selu answers for the smallest numbers: -scale * alpha
 
 
+@same_words
 def dropout(x: Any, p: float = 0.5, is_train: bool | None = None, *, training: bool | None = None) -> Var:
     """Each number becomes 0 with probability p; the others are multiplied by 1 / (1 - p), so that the mean stays.
 
@@ -39,6 +40,7 @@ def dropout(x: Any, p: float = 0.5, is_train: bool | None = None, *, training: b
     return _forget(v, p, v.shape) if _active("dropout", p, is_train, training) else v
 
 
+@same_words
 def dropout1d(x: Any, p: float = 0.5, is_train: bool | None = None, *, training: bool | None = None) -> Var:
     """Whole channels of (n, c, l) or (c, l) become 0 with probability p; arguments as in `dropout`.
 
@@ -49,6 +51,7 @@ def dropout1d(x: Any, p: float = 0.5, is_train: bool | None = None, *, training:
     return _channels("dropout1d", x, p, _active("dropout1d", p, is_train, training), (2, 3), 2)
 
 
+@same_words
 def dropout2d(x: Any, p: float = 0.5, is_train: bool | None = None, *, training: bool | None = None) -> Var:
     """Whole channels of (n, c, h, w) become 0 with probability p; arguments as in `dropout`.
 
@@ -63,6 +66,7 @@ def dropout2d(x: Any, p: float = 0.5, is_train: bool | None = None, *, training:
     return _channels("dropout2d", x, p, _active("dropout2d", p, is_train, training), (2, 3, 4), 0)
 
 
+@same_words
 def dropout3d(x: Any, p: float = 0.5, is_train: bool | None = None, *, training: bool | None = None) -> Var:
     """Whole channels of (n, c, d, h, w) or (c, d, h, w) become 0 with probability p; arguments as in `dropout`.
 
@@ -73,6 +77,7 @@ def dropout3d(x: Any, p: float = 0.5, is_train: bool | None = None, *, training:
     return _channels("dropout3d", x, p, _active("dropout3d", p, is_train, training), (4, 5), 4)
 
 
+@same_words
 def alpha_dropout(x: Any, p: float = 0.5, is_train: bool | None = None, *, training: bool | None = None) -> Var:
     """Dropout for networks of `selu`: mean 0 and variance 1 stay what they are.
 
@@ -90,6 +95,7 @@ def alpha_dropout(x: Any, p: float = 0.5, is_train: bool | None = None, *, train
     return _to_low(v, p, v.shape) if _active("alpha_dropout", p, is_train, training, usual=False) else v
 
 
+@same_words
 def feature_alpha_dropout(x: Any, p: float = 0.5, is_train: bool | None = None, *, training: bool | None = None) -> Var:
     """`alpha_dropout` of whole channels of (n, c, ...); arguments as there.
 

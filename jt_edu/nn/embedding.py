@@ -9,8 +9,9 @@ from jt_edu.functions import LOGICAL_OR
 from jt_edu.index import load
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
+from jt_edu.nn.placement import placed
 from jt_edu.nn.start import gauss_
-from jt_edu.ops.arguments import number, whole, yes_or_no
+from jt_edu.ops.arguments import choice, number, same_words, whole, yes_or_no
 from jt_edu.ops.create import zeros
 from jt_edu.ops.gradient import Function
 from jt_edu.ops.index import getitem
@@ -19,6 +20,7 @@ from jt_edu.settings import no_grad
 from jt_edu.var import Var, as_var
 
 
+@same_words
 def embedding(
     x: Any, weight: Any, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
     scale_grad_by_freq: bool = False,
@@ -46,7 +48,7 @@ def embedding(
     if max_norm is not None:
         _shorten(table, positions, max_norm, norm_type)
     rows: Var = getitem(table, positions)
-    if scale_grad_by_freq:
+    if yes_or_no("embedding", "scale_grad_by_freq", scale_grad_by_freq):
         shares = 1 / getitem(_occurrences(positions, table), positions).cast(table.dtype)
         rows = _ScaledGradient.apply(rows, shares.reshape(*positions.shape, 1))
     if padding is None:
@@ -118,6 +120,7 @@ class Embedding(Module):
         (1, 3, 4)
     """
 
+    @placed
     def __init__(
         self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, max_norm: float | None = None,
         norm_type: float = 2.0, scale_grad_by_freq: bool = False,
@@ -164,6 +167,7 @@ class EmbeddingBag(Module):
         (2, 4)
     """
 
+    @placed
     def __init__(
         self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0,
         scale_grad_by_freq: bool = False, mode: str = "mean", *, include_last_offset: bool = False,
@@ -197,6 +201,7 @@ class EmbeddingBag(Module):
         return _described(self, usual)
 
 
+@same_words
 def embedding_bag(
     x: Any, weight: Any, offsets: Any = None, max_norm: float | None = None, norm_type: float = 2.0,
     scale_grad_by_freq: bool = False, mode: str = "mean", per_sample_weights: Any = None,
@@ -224,7 +229,7 @@ def embedding_bag(
     """
     positions, words = _checked(x, weight)
     _mode(mode, scale_grad_by_freq, per_sample_weights)
-    bag, bags = _bags(positions, offsets, include_last_offset)
+    bag, bags = _bags(positions, offsets, yes_or_no("embedding_bag", "include_last_offset", include_last_offset))
     flat = positions.reshape(-1)
     rows = embedding(flat, words, padding_idx, max_norm, norm_type, scale_grad_by_freq)  # (words, width)
     if per_sample_weights is not None:
@@ -276,11 +281,10 @@ def _bags(positions: Var, offsets: Any, include_last: bool) -> tuple[Var, int]:
 
 
 def _mode(mode: Any, scaled: bool, weights: Any) -> str:
-    if mode not in ("mean", "sum", "max"):
-        raise ArgumentError("a bag is reduced by 'mean', 'sum' or 'max'", repr(mode))
+    choice("a bag", "mode", mode, ("mean", "sum", "max"))
     if weights is not None and mode != "sum":
         raise ArgumentError("per_sample_weights belong to mode='sum'", f"mode={mode!r}")
-    if scaled and mode == "max":
+    if yes_or_no("a bag", "scale_grad_by_freq", scaled) and mode == "max":
         raise ArgumentError("scale_grad_by_freq belongs to 'sum' and 'mean'", f"mode={mode!r}")
     return str(mode)
 

@@ -14,13 +14,14 @@ from typing import Any
 from jt_edu import functions as f
 from jt_edu.errors import DtypeError, ShapeError
 from jt_edu.nn.loss import Loss, alike, reduce_loss
-from jt_edu.ops.arguments import choice, number, whole, yes_or_no
+from jt_edu.ops.arguments import choice, number, same_words, whole, yes_or_no
 from jt_edu.ops.numbers import checked, widened
 from jt_edu.ops.reduce import sum
 from jt_edu.ops.softmax import cross_entropy_loss, nll_loss
 from jt_edu.var import Var, as_var
 
 
+@same_words
 def kl_div(output: Any, target: Any, reduction: str = "mean", log_target: bool = False) -> Var:
     """Kullback-Leibler divergence: how much more than necessary log-probabilities are surprised by a distribution.
 
@@ -42,7 +43,8 @@ def kl_div(output: Any, target: Any, reduction: str = "mean", log_target: bool =
         1.0
     """
     logs, y = alike("kl_div", output, target)
-    loss = y.apply(f.EXP) * (y - logs) if log_target else _times_its_log(y) - y * logs
+    in_logs = yes_or_no("kl_div", "log_target", log_target)
+    loss = y.apply(f.EXP) * (y - logs) if in_logs else _times_its_log(y) - y * logs
     if choice("kl_div", "reduction", reduction, KLDivLoss.reductions) != "batchmean":
         return reduce_loss(loss, reduction)
     if not loss.ndim:
@@ -55,6 +57,7 @@ def _times_its_log(y: Var) -> Var:
     return y * y.where_not(y == 0, 1).apply(f.LOG)
 
 
+@same_words
 def poisson_nll_loss(
     output: Any, target: Any, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"
 ) -> Var:
@@ -79,8 +82,9 @@ def poisson_nll_loss(
     """
     x, y = alike("poisson_nll_loss", output, target)
     number("poisson_nll_loss", "eps", eps, 0)
-    loss = x.apply(f.EXP) - y * x if log_input else x - y * (x + eps).apply(f.LOG)
-    return reduce_loss(loss + _stirling(y) if full else loss, reduction)
+    in_logs = yes_or_no("poisson_nll_loss", "log_input", log_input)
+    loss = x.apply(f.EXP) - y * x if in_logs else x - y * (x + eps).apply(f.LOG)
+    return reduce_loss(loss + _stirling(y) if yes_or_no("poisson_nll_loss", "full", full) else loss, reduction)
 
 
 def _stirling(y: Var) -> Var:
@@ -90,6 +94,7 @@ def _stirling(y: Var) -> Var:
     return (safe * safe.apply(f.LOG) - safe + (safe * (2 * math.pi)).apply(f.LOG) * 0.5).where_not(small, 0)
 
 
+@same_words
 def gaussian_nll_loss(
     output: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Var:
@@ -120,7 +125,9 @@ def gaussian_nll_loss(
     v = as_var(number("gaussian_nll_loss", "var", var, 0), x.dtype) if plain else _variance(x, as_var(var, x.dtype))
     v = v.where_not(v < least, v - v.detach() + least)  # the value of least, the gradient of v
     loss = (v.apply(f.LOG) + (x - y) * (x - y) / v) * 0.5
-    return reduce_loss(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+    if yes_or_no("gaussian_nll_loss", "full", full):
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return reduce_loss(loss, reduction)
 
 
 def _variance(x: Var, v: Var) -> Var:
@@ -158,6 +165,7 @@ class NLLLoss(Loss):
         self._keep("weight", weight)
         self.ignore_index = _ignored("NLLLoss", ignore_index)
 
+    @same_words
     def execute(self, output: Any, target: Any) -> Var:
         """Log-probabilities (n, classes, ...) and class numbers (n, ...) -> one number."""
         return nll_loss(output, target, self.weight, self.ignore_index, self.reduction)
@@ -185,6 +193,7 @@ class CrossEntropyLoss(Loss):
         self.ignore_index = _ignored("CrossEntropyLoss", ignore_index)
         self.label_smoothing = float(number("CrossEntropyLoss", "label_smoothing", label_smoothing, 0, 1))
 
+    @same_words
     def execute(self, output: Any, target: Any) -> Var:
         """Scores (n, classes, ...), and class numbers (n, ...) or probabilities like the scores -> one number."""
         return cross_entropy_loss(output, target, self.weight, self.ignore_index, self.reduction, self.label_smoothing)
@@ -204,6 +213,7 @@ class KLDivLoss(Loss):
         super().__init__(reduction)
         self.log_target = yes_or_no("KLDivLoss", "log_target", log_target)
 
+    @same_words
     def execute(self, output: Any, target: Any) -> Var:
         """Two Vars of one shape -> one number."""
         return kl_div(output, target, self.reduction, self.log_target)
@@ -223,6 +233,7 @@ class PoissonNLLLoss(Loss):
         self.log_input, self.full = yes_or_no(name, "log_input", log_input), yes_or_no(name, "full", full)
         self.eps = float(number(name, "eps", eps, 0))
 
+    @same_words
     def execute(self, output: Any, target: Any) -> Var:
         """Two Vars of one shape -> one number."""
         return poisson_nll_loss(output, target, self.log_input, self.full, self.eps, self.reduction)
@@ -241,6 +252,7 @@ class GaussianNLLLoss(Loss):
         self.full = yes_or_no("GaussianNLLLoss", "full", full)
         self.eps = float(number("GaussianNLLLoss", "eps", eps, 0, above=True))
 
+    @same_words
     def execute(self, output: Any, target: Any, var: Any) -> Var:
         """Means, measurements and variances -> one number."""
         return gaussian_nll_loss(output, target, var, self.full, self.eps, self.reduction)

@@ -15,8 +15,9 @@ from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.functions import RSQRT
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
+from jt_edu.nn.placement import placed
 from jt_edu.nn.statistics import check_channels, check_float
-from jt_edu.ops.arguments import number, yes_or_no
+from jt_edu.ops.arguments import number, same_words, yes_or_no
 from jt_edu.ops.compare import maximum
 from jt_edu.ops.create import ones, zeros
 from jt_edu.ops.numbers import widened
@@ -41,6 +42,7 @@ class LayerNorm(Module):
         array([[-1.,  1.]], dtype=float32)
     """
 
+    @placed
     def __init__(
         self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True
     ) -> None:
@@ -62,6 +64,7 @@ class LayerNorm(Module):
 
 
 @template
+@same_words
 def layer_norm(x: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Var:
     """(x - mean) / sqrt(var + eps) * weight + bias over the last axes, whose lengths are `normalized_shape`.
 
@@ -91,6 +94,7 @@ class RMSNorm(Module):
         array([[1., 1.]], dtype=float32)
     """
 
+    @placed
     def __init__(self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True) -> None:
         self.normalized_shape = _last_axes("rms norm", normalized_shape)
         self.eps = None if eps is None else float(number("RMSNorm", "eps", eps, 0))
@@ -106,6 +110,7 @@ class RMSNorm(Module):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
+@same_words
 def rms_norm(x: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Var:
     """x / sqrt(mean(x * x) + eps) * weight over the last axes, whose lengths are `normalized_shape`.
 
@@ -142,6 +147,7 @@ class GroupNorm(Module):
         array([[-1.,  1.]], dtype=float32)
     """
 
+    @placed
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True) -> None:
         self.num_groups, self.num_channels = count("num_groups", num_groups), count("num_channels", num_channels)
         if num_channels % num_groups:
@@ -163,6 +169,7 @@ class GroupNorm(Module):
 
 
 @template
+@same_words
 def group_norm(x: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Var:
     """(x - mean) / sqrt(var + eps) * weight + bias for each group of channels of each example.
 
@@ -224,6 +231,7 @@ class LocalResponseNorm(Module):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
+@same_words
 def local_response_norm(x: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Var:
     """x / (k + alpha * mean of x * x over `size` neighbouring channels) ** beta.
 
@@ -247,6 +255,7 @@ def local_response_norm(x: Any, size: int, alpha: float = 1e-4, beta: float = 0.
     return (wide / (near.mean(2) * alpha + k) ** beta).cast(v.dtype)
 
 
+@same_words
 def normalize(x: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Var:
     """x / max(|x|, eps), with the norm taken along an axis: vectors of length 1.
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from jt_edu.errors import ShapeError
 from jt_edu.nn.module import Module
+from jt_edu.nn.placement import placed
 from jt_edu.nn.start import kaiming_uniform_, uniform_
-from jt_edu.ops.arguments import whole
+from jt_edu.ops.arguments import same_words, whole
 from jt_edu.ops.create import zeros
 from jt_edu.ops.view import flatten, unflatten
 from jt_edu.template import template
@@ -16,6 +17,7 @@ from jt_edu.var import Var, as_var
 
 
 @template
+@same_words
 def linear(x: Any, weight: Any, bias: Any = None) -> Var:
     """x @ weight.T + bias.
 
@@ -41,12 +43,13 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Var:
     return out if bias is None else out + as_var(bias)
 
 
-def bilinear(x: Any, y: Any, weight: Any, bias: Any = None) -> Var:
-    """out[..., o] = sum over i and j of x[..., i] * weight[o, i, j] * y[..., j], plus bias[o].
+@same_words
+def bilinear(x1: Any, x2: Any, weight: Any, bias: Any = None) -> Var:
+    """out[..., o] = sum over i and j of x1[..., i] * weight[o, i, j] * x2[..., j], plus bias[o].
 
     Args:
-        x: (..., in1).
-        y: (..., in2), alike in all axes but the last.
+        x1: (..., in1).
+        x2: (..., in2), alike in all axes but the last.
         weight: (out, in1, in2).
         bias: (out,), or None.
 
@@ -57,10 +60,10 @@ def bilinear(x: Any, y: Any, weight: Any, bias: Any = None) -> Var:
         >>> bilinear(jt.array([1.0, 2.0]), jt.array([3.0]), jt.ones(1, 2, 1)).numpy()
         array([9.], dtype=float32)
     """
-    a, b, w = as_var(x), as_var(y), as_var(weight)
+    a, b, w = as_var(x1), as_var(x2), as_var(weight)
     if w.ndim != 3 or a.shape[-1:] + b.shape[-1:] != w.shape[1:] or a.shape[:-1] != b.shape[:-1]:
         raise ShapeError(
-            "bilinear takes x (..., in1), y (..., in2) and weight (out, in1, in2)",
+            "bilinear takes x1 (..., in1), x2 (..., in2) and weight (out, in1, in2)",
             f"shapes {a.shape}, {b.shape} and {w.shape}",
         )
     o, i, j = w.shape
@@ -92,6 +95,7 @@ class Linear(Module):
         (5, 2)
     """
 
+    @placed
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
         self.in_features, self.out_features = count("in_features", in_features), count("out_features", out_features)
         self.weight = kaiming_uniform_(zeros(out_features, in_features), a=math.sqrt(5))
@@ -121,6 +125,7 @@ class Bilinear(Module):
         (5, 2)
     """
 
+    @placed
     def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True) -> None:
         self.in1_features, self.in2_features = count("in1_features", in1_features), count("in2_features", in2_features)
         self.out_features, bound = count("out_features", out_features), 1 / math.sqrt(in1_features)

@@ -18,7 +18,7 @@ from jt_edu import functions as f
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.nn.module import Module
 from jt_edu.ops.activation import logsigmoid
-from jt_edu.ops.arguments import choice, number
+from jt_edu.ops.arguments import choice, number, same_words
 from jt_edu.ops.numbers import checked, widened
 from jt_edu.ops.reduce import mean, sum
 from jt_edu.template import template
@@ -29,6 +29,7 @@ TINY = 1e-12  # and have the slope of this below it
 
 
 @template
+@same_words
 def mse_loss(output: Any, target: Any, reduction: str = "mean") -> Var:
     """(output - target)**2, averaged (reduction="mean"), added up ("sum"), or one by one ("none").
 
@@ -43,6 +44,7 @@ def mse_loss(output: Any, target: Any, reduction: str = "mean") -> Var:
     return reduce_loss(away * away, reduction)
 
 
+@same_words
 def l1_loss(output: Any, target: Any, reduction: str = "mean") -> Var:
     """|output - target|, averaged (reduction="mean"), added up ("sum"), or one by one ("none").
 
@@ -56,6 +58,7 @@ def l1_loss(output: Any, target: Any, reduction: str = "mean") -> Var:
     return reduce_loss(_difference("l1_loss", output, target).apply(f.ABSOLUTE), reduction)
 
 
+@same_words
 def smooth_l1_loss(output: Any, target: Any, reduction: str = "mean", beta: float = 1.0) -> Var:
     """|d| - beta / 2 for d = output - target, but d**2 / (2 * beta) within beta of the target: no corner there.
 
@@ -82,6 +85,7 @@ def smooth_l1_loss(output: Any, target: Any, reduction: str = "mean", beta: floa
     return reduce_loss((far - corner / 2).where_not(far < corner, near * near * (0.5 / corner)), reduction)
 
 
+@same_words
 def huber_loss(output: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Var:
     """d**2 / 2 for d = output - target, but delta * (|d| - delta / 2) further away: outliers pull no harder.
 
@@ -106,6 +110,7 @@ def huber_loss(output: Any, target: Any, reduction: str = "mean", delta: float =
     return reduce_loss(((far - corner / 2) * corner).where_not(far <= corner, near * near * 0.5), reduction)
 
 
+@same_words
 def bce_loss(output: Any, target: Any, weight: Any = None, reduction: str = "mean") -> Var:
     """Binary cross entropy of probabilities: -(target * log(output) + (1 - target) * log(1 - output)).
 
@@ -140,6 +145,7 @@ def _log(p: Var) -> Var:
 
 
 @template
+@same_words
 def binary_cross_entropy_with_logits(
     output: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: str = "mean"
 ) -> Var:
@@ -239,6 +245,7 @@ class MSELoss(Loss):
         2.0
     """
 
+    @same_words
     def execute(self, output: Any, target: Any) -> Var:
         """Two Vars of one shape -> one number."""
         return mse_loss(output, target, self.reduction)
@@ -252,6 +259,7 @@ class L1Loss(Loss):
         1.0
     """
 
+    @same_words
     def execute(self, output: Any, target: Any) -> Var:
         """Two Vars of one shape -> one number."""
         return l1_loss(output, target, self.reduction)
@@ -269,6 +277,7 @@ class BCELoss(Loss):
         super().__init__(reduction)
         self._keep("weight", weight)
 
+    @same_words
     def execute(self, output: Any, target: Any) -> Var:
         """Two Vars of one shape -> one number."""
         return bce_loss(output, target, self.weight, self.reduction)
@@ -287,6 +296,7 @@ class BCEWithLogitsLoss(Loss):
         self._keep("weight", weight)
         self._keep("pos_weight", pos_weight)
 
+    @same_words
     def execute(self, output: Any, target: Any) -> Var:
         """Two Vars of one shape -> one number."""
         return binary_cross_entropy_with_logits(output, target, self.weight, self.pos_weight, self.reduction)
@@ -304,6 +314,7 @@ class SmoothL1Loss(Loss):
         super().__init__(reduction)
         self.beta = float(number("SmoothL1Loss", "beta", beta, 0))
 
+    @same_words
     def execute(self, output: Any, target: Any) -> Var:
         """Two Vars of one shape -> one number."""
         return smooth_l1_loss(output, target, self.reduction, self.beta)
@@ -321,6 +332,7 @@ class HuberLoss(Loss):
         super().__init__(reduction)
         self.delta = float(number("HuberLoss", "delta", delta, 0, above=True))
 
+    @same_words
     def execute(self, output: Any, target: Any) -> Var:
         """Two Vars of one shape -> one number."""
         return huber_loss(output, target, self.reduction, self.delta)

@@ -13,7 +13,7 @@ from jt_edu.dtypes import int64
 from jt_edu.errors import DtypeError, ShapeError
 from jt_edu.nn.loss import Loss, alike, reduce_loss, weighted
 from jt_edu.ops.activation import logsigmoid
-from jt_edu.ops.arguments import choice, number
+from jt_edu.ops.arguments import choice, number, same_words
 from jt_edu.ops.create import index
 from jt_edu.ops.elementwise import clamp
 from jt_edu.ops.index import gather
@@ -23,6 +23,7 @@ from jt_edu.ops.softmax import is_class
 from jt_edu.var import Var, as_var
 
 
+@same_words
 def hinge_embedding_loss(output: Any, target: Any, margin: float = 1.0, reduction: str = "mean") -> Var:
     """The distance itself where target is 1, max(0, margin - distance) where it is -1.
 
@@ -44,6 +45,7 @@ def hinge_embedding_loss(output: Any, target: Any, margin: float = 1.0, reductio
     return reduce_loss(x.where_not(y == -1, 0) + clamp(apart - x, 0).where_not(y == 1, 0), reduction)
 
 
+@same_words
 def soft_margin_loss(output: Any, target: Any, reduction: str = "mean") -> Var:
     """log(1 + exp(-target * output)): the score has the sign of the target, 1 or -1.
 
@@ -58,6 +60,7 @@ def soft_margin_loss(output: Any, target: Any, reduction: str = "mean") -> Var:
     return reduce_loss(-logsigmoid(y * x), reduction)
 
 
+@same_words
 def margin_ranking_loss(x1: Any, x2: Any, target: Any, margin: float = 0.0, reduction: str = "mean") -> Var:
     """max(0, -target * (x1 - x2) + margin): x1 is larger where target is 1, x2 where it is -1.
 
@@ -79,6 +82,7 @@ def margin_ranking_loss(x1: Any, x2: Any, target: Any, margin: float = 0.0, redu
     return reduce_loss(clamp((b - a) * y.cast(a.dtype) + apart, 0), reduction)
 
 
+@same_words
 def multi_margin_loss(
     output: Any, target: Any, p: float = 1, margin: float = 1.0, weight: Any = None, reduction: str = "mean"
 ) -> Var:
@@ -133,6 +137,7 @@ def _scores(name: str, output: Any, target: Any, per_class: bool) -> tuple[Var, 
     return (x, y.cast(int64)) if x.ndim == 2 else (x.unsqueeze(0), y.cast(int64).unsqueeze(0))
 
 
+@same_words
 def multilabel_margin_loss(output: Any, target: Any, reduction: str = "mean") -> Var:
     """sum over right and wrong classes of max(0, 1 - output[right] + output[wrong]), divided by the number of classes.
 
@@ -162,6 +167,7 @@ def multilabel_margin_loss(output: Any, target: Any, reduction: str = "mean") ->
     return reduce_loss(each.reshape(as_var(target).shape[:-1]), reduction)
 
 
+@same_words
 def multilabel_soft_margin_loss(output: Any, target: Any, weight: Any = None, reduction: str = "mean") -> Var:
     """Binary cross entropy of each class, averaged over the last axis: several classes may be right.
 
@@ -199,6 +205,7 @@ class HingeEmbeddingLoss(Loss):
         super().__init__(reduction)
         self.margin = float(number(type(self).__name__, "margin", margin))
 
+    @same_words
     def execute(self, output: Any, target: Any) -> Var:
         """Two Vars of one shape -> one number."""
         return hinge_embedding_loss(output, target, self.margin, self.reduction)
@@ -212,6 +219,7 @@ class SoftMarginLoss(Loss):
         np.float32(0.693)
     """
 
+    @same_words
     def execute(self, output: Any, target: Any) -> Var:
         """Two Vars of one shape -> one number."""
         return soft_margin_loss(output, target, self.reduction)
@@ -229,6 +237,7 @@ class MarginRankingLoss(Loss):
         super().__init__(reduction)
         self.margin = float(number(type(self).__name__, "margin", margin))
 
+    @same_words
     def execute(self, x1: Any, x2: Any, target: Any) -> Var:
         """Two Vars of numbers, and which is larger -> one number."""
         return margin_ranking_loss(x1, x2, target, self.margin, self.reduction)
@@ -248,6 +257,7 @@ class MultiMarginLoss(Loss):
         self.margin = float(number("MultiMarginLoss", "margin", margin))
         self._keep("weight", weight)
 
+    @same_words
     def execute(self, output: Any, target: Any) -> Var:
         """Scores (n, classes) and class numbers (n,) -> one number."""
         return multi_margin_loss(output, target, self.p, self.margin, self.weight, self.reduction)
@@ -261,6 +271,7 @@ class MultiLabelMarginLoss(Loss):
         0.25
     """
 
+    @same_words
     def execute(self, output: Any, target: Any) -> Var:
         """Scores (n, classes), and lists of class numbers that end with -1 -> one number."""
         return multilabel_margin_loss(output, target, self.reduction)
@@ -278,6 +289,7 @@ class MultiLabelSoftMarginLoss(Loss):
         super().__init__(reduction)
         self._keep("weight", weight)
 
+    @same_words
     def execute(self, output: Any, target: Any) -> Var:
         """Two Vars of one shape -> one number."""
         return multilabel_soft_margin_loss(output, target, self.weight, self.reduction)

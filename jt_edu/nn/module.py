@@ -22,7 +22,7 @@ from jt_edu.errors import ArgumentError, DtypeError
 from jt_edu.nn.hooks import watched
 from jt_edu.nn.scope import scope_of
 from jt_edu.nn.state import Stateful
-from jt_edu.ops.arguments import yes_or_no
+from jt_edu.ops.arguments import DEVICES, on_cpu, yes_or_no
 from jt_edu.settings import current, no_grad
 from jt_edu.var import Var
 
@@ -155,7 +155,9 @@ class Module(Stateful):
     def to(self, *wishes: Any) -> Module:
         """PyTorch's word: a float dtype casts, and "cpu", where everything is already, changes nothing."""
         for wish in wishes:
-            if wish != "cpu":
+            if isinstance(wish, str) and wish.partition(":")[0] in DEVICES:
+                on_cpu("to", wish)
+            else:
                 self.cast(wish)
         return self
 

@@ -15,6 +15,7 @@ from typing import Any
 from jt_edu.errors import ShapeError
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
+from jt_edu.nn.placement import placed
 from jt_edu.nn.statistics import by_itself, check_channels, check_several, move, normalized, ride_along, unbiased
 from jt_edu.ops.arguments import number, yes_or_no
 from jt_edu.ops.create import ones, sync, zeros
@@ -106,6 +107,7 @@ class BatchNorm(_Remembers):
 
     ranks: tuple[int, ...] = ()  # how many axes there may be; () for any
 
+    @placed
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
         track_running_stats: bool = True, *, is_train: bool = True,
@@ -177,6 +179,7 @@ class _InstanceNorm(_Remembers):
 
     axes = 1  # that an image has
 
+    @placed
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = False,
         track_running_stats: bool = False,

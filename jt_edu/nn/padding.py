@@ -13,6 +13,7 @@ The Reindex behind each stands in `ops/pad.py`. A negative number of places crop
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from jt_edu.build import short
@@ -57,172 +58,34 @@ class _Pad(Module):
         return f"{self.padding}"
 
 
-class ReflectionPad1d(_Pad):
-    """Room around a signal, mirrored at the border, which is not said twice.
+def _three(name: str, mode: str, filled: str, shown: str) -> Iterator[type[_Pad]]:
+    """The layers of one mode for signals, images and volumes; `shown` is 1 2 3 with one place more on either side."""
+    examples = (f"1)(jt.array([[1.0, 2.0, 3.0]])).tolist()\n        {shown}",
+                "(1, 0, 2, -1))(jt.ones(1, 1, 4, 3)).shape\n        (1, 1, 5, 4)",
+                "1)(jt.ones(1, 1, 2, 3, 4)).shape\n        (1, 1, 4, 5, 6)")  # fmt: skip
+    for dims, (what, example) in enumerate(zip(("a signal", "an image", "a volume"), examples, strict=True), 1):
+        text = f"""Room around {what}, {filled}.
 
     Args:
-        padding: one number, or 2 of them: (before, after) for each direction, from the last axis on.
+        padding: one number, or {2 * dims} of them: (before, after) for each direction, from the last axis on.
 
     Example:
-        >>> ReflectionPad1d(1)(jt.array([[1.0, 2.0, 3.0]])).tolist()
-        [[2.0, 1.0, 2.0, 3.0, 2.0]]
+        >>> {name}{dims}d({example}
     """
-
-    dims, mode = 1, "reflect"
-
-
-class ReflectionPad2d(_Pad):
-    """Room around an image, mirrored at the border, which is not said twice.
-
-    Args:
-        padding: one number, or 4 of them: (before, after) for each direction, from the last axis on.
-
-    Example:
-        >>> ReflectionPad2d((1, 0, 2, -1))(jt.ones(1, 1, 4, 3)).shape
-        (1, 1, 5, 4)
-    """
-
-    dims, mode = 2, "reflect"
+        space = {"dims": dims, "mode": mode, "__doc__": text, "__module__": __name__}
+        yield type(f"{name}{dims}d", (_Pad,), space)
 
 
-class ReflectionPad3d(_Pad):
-    """Room around a volume, mirrored at the border, which is not said twice.
-
-    Args:
-        padding: one number, or 6 of them: (before, after) for each direction, from the last axis on.
-
-    Example:
-        >>> ReflectionPad3d(1)(jt.ones(1, 1, 2, 3, 4)).shape
-        (1, 1, 4, 5, 6)
-    """
-
-    dims, mode = 3, "reflect"
-
-
-class ReplicationPad1d(_Pad):
-    """Room around a signal, filled with the nearest number.
-
-    Args:
-        padding: one number, or 2 of them: (before, after) for each direction, from the last axis on.
-
-    Example:
-        >>> ReplicationPad1d(1)(jt.array([[1.0, 2.0, 3.0]])).tolist()
-        [[1.0, 1.0, 2.0, 3.0, 3.0]]
-    """
-
-    dims, mode = 1, "replicate"
-
-
-class ReplicationPad2d(_Pad):
-    """Room around an image, filled with the nearest number.
-
-    Args:
-        padding: one number, or 4 of them: (before, after) for each direction, from the last axis on.
-
-    Example:
-        >>> ReplicationPad2d((1, 0, 2, -1))(jt.ones(1, 1, 4, 3)).shape
-        (1, 1, 5, 4)
-    """
-
-    dims, mode = 2, "replicate"
-
-
-class ReplicationPad3d(_Pad):
-    """Room around a volume, filled with the nearest number.
-
-    Args:
-        padding: one number, or 6 of them: (before, after) for each direction, from the last axis on.
-
-    Example:
-        >>> ReplicationPad3d(1)(jt.ones(1, 1, 2, 3, 4)).shape
-        (1, 1, 4, 5, 6)
-    """
-
-    dims, mode = 3, "replicate"
-
-
-class CircularPad1d(_Pad):
-    """Room around a signal, filled from the other end.
-
-    Args:
-        padding: one number, or 2 of them: (before, after) for each direction, from the last axis on.
-
-    Example:
-        >>> CircularPad1d(1)(jt.array([[1.0, 2.0, 3.0]])).tolist()
-        [[3.0, 1.0, 2.0, 3.0, 1.0]]
-    """
-
-    dims, mode = 1, "circular"
-
-
-class CircularPad2d(_Pad):
-    """Room around an image, filled from the other end.
-
-    Args:
-        padding: one number, or 4 of them: (before, after) for each direction, from the last axis on.
-
-    Example:
-        >>> CircularPad2d((1, 0, 2, -1))(jt.ones(1, 1, 4, 3)).shape
-        (1, 1, 5, 4)
-    """
-
-    dims, mode = 2, "circular"
-
-
-class CircularPad3d(_Pad):
-    """Room around a volume, filled from the other end.
-
-    Args:
-        padding: one number, or 6 of them: (before, after) for each direction, from the last axis on.
-
-    Example:
-        >>> CircularPad3d(1)(jt.ones(1, 1, 2, 3, 4)).shape
-        (1, 1, 4, 5, 6)
-    """
-
-    dims, mode = 3, "circular"
-
-
-class ZeroPad1d(_Pad):
-    """Room around a signal, filled with zeros.
-
-    Args:
-        padding: one number, or 2 of them: (before, after) for each direction, from the last axis on.
-
-    Example:
-        >>> ZeroPad1d(1)(jt.array([[1.0, 2.0, 3.0]])).tolist()
-        [[0.0, 1.0, 2.0, 3.0, 0.0]]
-    """
-
-    dims, mode = 1, "constant"
-
-
-class ZeroPad2d(_Pad):
-    """Room around an image, filled with zeros.
-
-    Args:
-        padding: one number, or 4 of them: (before, after) for each direction, from the last axis on.
-
-    Example:
-        >>> ZeroPad2d((1, 0, 2, -1))(jt.ones(1, 1, 4, 3)).shape
-        (1, 1, 5, 4)
-    """
-
-    dims, mode = 2, "constant"
-
-
-class ZeroPad3d(_Pad):
-    """Room around a volume, filled with zeros.
-
-    Args:
-        padding: one number, or 6 of them: (before, after) for each direction, from the last axis on.
-
-    Example:
-        >>> ZeroPad3d(1)(jt.ones(1, 1, 2, 3, 4)).shape
-        (1, 1, 4, 5, 6)
-    """
-
-    dims, mode = 3, "constant"
+ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = _three(
+    "ReflectionPad", "reflect", "mirrored at the border, which is not said twice", "[[2.0, 1.0, 2.0, 3.0, 2.0]]"
+)
+ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = _three(
+    "ReplicationPad", "replicate", "filled with the nearest number", "[[1.0, 1.0, 2.0, 3.0, 3.0]]"
+)
+CircularPad1d, CircularPad2d, CircularPad3d = _three(
+    "CircularPad", "circular", "filled from the other end", "[[3.0, 1.0, 2.0, 3.0, 1.0]]"
+)
+ZeroPad1d, ZeroPad2d, ZeroPad3d = _three("ZeroPad", "constant", "filled with zeros", "[[0.0, 1.0, 2.0, 3.0, 0.0]]")
 
 
 class _Constant(_Pad):

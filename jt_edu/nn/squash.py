@@ -16,7 +16,7 @@ from jt_edu.ops.activation import (
     softsign,
     tanhshrink,
 )
-from jt_edu.ops.arguments import number, whole, yes_or_no
+from jt_edu.ops.arguments import number, same_words, whole, yes_or_no
 from jt_edu.ops.create import index
 from jt_edu.ops.elementwise import sigmoid, tanh
 from jt_edu.ops.gates import glu
@@ -227,6 +227,7 @@ class Softmin(Activation):
         return softmin(x, self.dim)
 
 
+@same_words
 def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Var:
     """softmax((logits + noise) / tau) along an axis: a draw from softmax(logits) that has a gradient.
 

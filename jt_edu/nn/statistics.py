@@ -14,7 +14,7 @@ from typing import Any
 
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.functions import RSQRT
-from jt_edu.ops.arguments import number, yes_or_no
+from jt_edu.ops.arguments import number, same_words, yes_or_no
 from jt_edu.ops.numbers import widened
 from jt_edu.ops.reduce import mean
 from jt_edu.settings import current, no_grad
@@ -22,6 +22,7 @@ from jt_edu.template import template
 from jt_edu.var import Var, as_var
 
 
+@same_words
 def batch_norm(
     x: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
     training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
@@ -53,6 +54,7 @@ def batch_norm(
     return out
 
 
+@same_words
 def instance_norm(
     x: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
     use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,

@@ -28,6 +28,7 @@ from jt_edu.nn.dropout import Dropout
 from jt_edu.nn.layer_norm import LayerNorm
 from jt_edu.nn.linear import Linear, count
 from jt_edu.nn.module import Module
+from jt_edu.nn.placement import placed
 from jt_edu.nn.sequential import ModuleList
 from jt_edu.nn.start import xavier_uniform_
 from jt_edu.ops.activation import gelu, relu
@@ -129,6 +130,7 @@ class TransformerEncoderLayer(_Layer):
         (4, 2, 6)
     """
 
+    @placed
     def __init__(
         self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1, activation: Any = "relu",
         layer_norm_eps: float = 1e-5, batch_first: bool = False, norm_first: bool = False, bias: bool = True,
@@ -159,6 +161,7 @@ class TransformerDecoderLayer(_Layer):
         (4, 2, 6)
     """
 
+    @placed
     def __init__(
         self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1, activation: Any = "relu",
         layer_norm_eps: float = 1e-5, batch_first: bool = False, norm_first: bool = False, bias: bool = True,
@@ -272,6 +275,7 @@ class Transformer(Module):
 
     generate_square_subsequent_mask = staticmethod(generate_square_subsequent_mask)
 
+    @placed
     def __init__(
         self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
         dim_feedforward: int = 2048, dropout: float = 0.1, activation: Any = "relu", custom_encoder: Any = None,

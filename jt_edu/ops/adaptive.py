@@ -15,6 +15,7 @@ from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Shape
 from jt_edu.index import Index, both, counter, counters, size
 from jt_edu.meta import Reindex, reindex
+from jt_edu.ops.arguments import same_words
 from jt_edu.ops.create import index
 from jt_edu.ops.numbers import as_floats, widened
 from jt_edu.ops.pool import extremum, images, lowest, reduce_taps
@@ -23,6 +24,7 @@ from jt_edu.ops.windows import each_way
 from jt_edu.var import Var
 
 
+@same_words
 def adaptive_avg_pool1d(x: Any, output_size: Any) -> Var:
     """Mean of `output_size` windows that cover a signal; see `adaptive_avg_pool2d`.
 
@@ -33,6 +35,7 @@ def adaptive_avg_pool1d(x: Any, output_size: Any) -> Var:
     return _mean(x, 1, output_size)
 
 
+@same_words
 def adaptive_avg_pool2d(x: Any, output_size: Any) -> Var:
     """Means of windows that cover an image, as many as are asked for, whatever the size of the image.
 
@@ -52,6 +55,7 @@ def adaptive_avg_pool2d(x: Any, output_size: Any) -> Var:
     return _mean(x, 2, output_size)
 
 
+@same_words
 def adaptive_avg_pool3d(x: Any, output_size: Any) -> Var:
     """Means of windows that cover a volume; see `adaptive_avg_pool2d`.
 
@@ -62,6 +66,7 @@ def adaptive_avg_pool3d(x: Any, output_size: Any) -> Var:
     return _mean(x, 3, output_size)
 
 
+@same_words
 def adaptive_max_pool1d(x: Any, output_size: Any, return_indices: bool = False) -> Any:
     """Largest numbers of `output_size` windows that cover a signal; see `adaptive_max_pool2d`.
 
@@ -72,6 +77,7 @@ def adaptive_max_pool1d(x: Any, output_size: Any, return_indices: bool = False) 
     return _maximum(x, 1, output_size, return_indices)
 
 
+@same_words
 def adaptive_max_pool2d(x: Any, output_size: Any, return_indices: bool = False) -> Any:
     """Largest numbers of windows that cover an image, as many as are asked for; windows as in `adaptive_avg_pool2d`.
 
@@ -87,6 +93,7 @@ def adaptive_max_pool2d(x: Any, output_size: Any, return_indices: bool = False) 
     return _maximum(x, 2, output_size, return_indices)
 
 
+@same_words
 def adaptive_max_pool3d(x: Any, output_size: Any, return_indices: bool = False) -> Any:
     """Largest numbers of windows that cover a volume; see `adaptive_max_pool2d`.
 

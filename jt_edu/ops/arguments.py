@@ -1,6 +1,6 @@
 """Arguments: what a learner may write where a function asks for a number, a word, an axis or a Var.
 
-whole, number, yes_or_no, choice    what stands beside the Vars is checked where it was written
+whole, number, factor, yes_or_no, choice    what stands beside the Vars is checked where it was written
 one_of                              an argument that has several names
 same_words                          dim, dims and axis mean the same, and so do keepdim and keepdims
 beside                              bare numbers give way to the Vars that stand beside them
@@ -71,6 +71,16 @@ def number(
     return plain  # type: ignore[no-any-return]
 
 
+def factor(function: str, name: str, value: Any) -> Any:
+    """What an array is multiplied by: a number, also a complex one, or a Var.
+
+    Example:
+        >>> factor("addmm", "alpha", 2)
+        2
+    """
+    return value if isinstance(value, (complex, Var)) else number(function, name, value)
+
+
 def yes_or_no(function: str, name: str, value: Any) -> bool:
     """True or False, also NumPy's; 1 and 0 will do.
 
@@ -95,6 +105,16 @@ def choice(function: str, name: str, value: Any, allowed: Sequence[Any]) -> Any:
     raise ArgumentError(f"{function} takes {name} as one of {', '.join(map(repr, allowed))}", f"{name}={short(value)}")
 
 
+def on_cpu(function: str, device: Any) -> None:
+    """Everything lies in main memory: the device "cpu", or none named.
+
+    Example:
+        >>> on_cpu("Linear", "cpu")
+    """
+    if device is not None and str(device).partition(":")[0] != "cpu":
+        raise ArgumentError(f"{function} works in main memory", f"device={short(device)}", "device='cpu'")
+
+
 def one_of(function: str, default: Any = None, **given: Any) -> Any:
     """The one that was given, of several names for the same argument; the default if none was.
 
@@ -109,10 +129,16 @@ def one_of(function: str, default: Any = None, **given: Any) -> Any:
     return next(iter(found.values()), default)
 
 
+DEVICES = ("cpu", "cuda", "gpu", "mps", "xpu")  # words that name one, anywhere
 SAME = (
     ("dim", "dims", "axis", "axes"),
     ("keepdim", "keepdims"),
     ("x", "input"),
+    ("output", "input"),
+    ("log_probabilities", "input"),
+    ("x1", "input1"),
+    ("x2", "input2"),
+    ("widths", "pad"),
     ("y", "other", "exponent"),
     ("dim1", "axis1"),
     ("dim2", "axis2"),

@@ -15,7 +15,7 @@ from jt_edu import functions as f
 from jt_edu.build import check_shape
 from jt_edu.dtypes import as_dtype, float32, float64, int64
 from jt_edu.errors import ArgumentError, RangeError, ShapeError
-from jt_edu.ops.arguments import number, whole
+from jt_edu.ops.arguments import number, whole, yes_or_no
 from jt_edu.ops.scan import cumsum
 from jt_edu.ops.search import searchsorted
 from jt_edu.ops.sort import sorted_positions
@@ -71,6 +71,7 @@ def multinomial(weights: Any, num_samples: int, replacement: bool = False) -> Va
         [1, 1, 1, 1]
     """
     w, (count,) = as_var(weights), check_shape((num_samples,))
+    replacement = yes_or_no("multinomial", "replacement", replacement)
     if w.ndim not in (1, 2) or w.dtype.kind != "f" or count == 0:
         asked = "multinomial draws one or more numbers by real weights (outcomes,) or (rows, outcomes)"
         raise ArgumentError(asked, f"{count} by weights of shape {w.shape} and dtype {w.dtype}")

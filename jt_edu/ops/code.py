@@ -53,7 +53,7 @@ def kernel(name: str, text: str, gradient: Sequence[Rule | None] = (), weight: i
         return Code(name, clean, span, weight, rules)
 
     def op(*inputs: Var, shape: Any, dtype: Any, span: int = 1) -> Var:
-        given = [_as_array(x.cast(float32) if x.dtype.is_half else x) for x in inputs]
+        given = [as_array(x.cast(float32) if x.dtype.is_half else x) for x in inputs]
         wanted = as_dtype(dtype)
         computed = float32 if wanted.is_half else wanted
         node = Node(operator(span), tuple(x.node for x in given), check_shape(shape), computed)
@@ -71,6 +71,11 @@ def _cleaned(name: str, text: str) -> str:
     return "\n".join([*imports, "", "", body]) if imports else body
 
 
-def _as_array(x: Var) -> Var:
-    """A number of the graph as an array of shape ()."""
+def as_array(x: Var) -> Var:
+    """A number of the graph as an array of shape (); everything else is one already.
+
+    Example:
+        >>> as_array(array([1.0])).shape
+        (1,)
+    """
     return x.apply(COPY) if x.node.op is CONSTANT else x

@@ -24,7 +24,7 @@ from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import counter, size
 from jt_edu.meta import Reindex, ReindexReduce, reindex, reindex_reduce
-from jt_edu.ops.arguments import whole
+from jt_edu.ops.arguments import same_words, whole
 from jt_edu.ops.contract import contract
 from jt_edu.ops.pad import pad
 from jt_edu.ops.view import view
@@ -35,6 +35,7 @@ from jt_edu.var import Var, as_var
 NARROW = 4  # channels in a group; for fewer, loops were faster on images (8, 64, 28, 28) than copies and BLAS
 
 
+@same_words
 def conv1d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
 ) -> Var:
@@ -47,13 +48,14 @@ def conv1d(
     return convolution(1, x, weight, bias, stride, padding, dilation, groups)
 
 
+@same_words
 def conv2d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
 ) -> Var:
     """Two-dimensional convolution (cross-correlation, as everywhere in this field).
 
     Args:
-        x: (n, c, h, w).
+        x: (n, c, h, w), or (c, h, w) for a single image.
         weight: (o, c / groups, kh, kw).
         bias: (o,), added to each output channel.
         stride, dilation: one number, or one for each direction.
@@ -61,7 +63,7 @@ def conv2d(
         groups: c and o are split into so many groups that do not see each other.
 
     Returns:
-        (n, o, (h + 2p - d(kh - 1) - 1) // s + 1, and so for w).
+        (n, o, (h + 2p - d(kh - 1) - 1) // s + 1, and so for w); without n for a single image.
 
     Example:
         >>> conv2d(ones((1, 1, 3, 3)), ones((1, 1, 2, 2))).numpy()[0, 0]
@@ -71,6 +73,7 @@ def conv2d(
     return convolution(2, x, weight, bias, stride, padding, dilation, groups)
 
 
+@same_words
 def conv3d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
 ) -> Var:
@@ -89,6 +92,9 @@ def convolution(
 ) -> Var:
     """The convolution of any number of directions, `ways`."""
     name, image, w = f"conv{ways}d", as_var(x), as_var(weight)
+    if image.ndim == ways + 1 == w.ndim - 1:  # a single image
+        rest = (weight, bias, stride, padding, dilation, groups)
+        return convolution(ways, image.unsqueeze(0), *rest).squeeze(0)
     check_ranks(name, image, w, ways)
     steps, spread = each_way("stride", stride, ways, 1), each_way("dilation", dilation, ways, 1)
     around = borders(padding, w.shape[2:], steps, spread)
@@ -162,10 +168,10 @@ def letters(ways: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def check_ranks(name: str, image: Var, weight: Var, ways: int) -> None:
     """Images and weights have two axes more than there are directions."""
     if image.ndim != ways + 2 or weight.ndim != ways + 2:
-        there = " ".join("dhw"[3 - ways :])
+        there = ", ".join("dhw"[3 - ways :])
         raise ShapeError(
-            f"{name} takes images (n, c, {', '.join(there.split())}) and weights of as many axes",
-            f"shapes {image.shape} and {weight.shape}", "x.unsqueeze(0) for a single image",
+            f"{name} takes images (n, c, {there}), or (c, {there}), and weights of {ways + 2} axes",
+            f"shapes {image.shape} and {weight.shape}", "x.unsqueeze(1) for images without channels",
         )  # fmt: skip
 
 

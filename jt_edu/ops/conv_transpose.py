@@ -12,12 +12,14 @@ from typing import Any
 
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Node
+from jt_edu.ops.arguments import same_words
 from jt_edu.ops.contract import contract
 from jt_edu.ops.conv import add_bias, check_groups, check_ranks, letters
 from jt_edu.ops.windows import each_way, paint_op
 from jt_edu.var import Var, as_var
 
 
+@same_words
 def conv_transpose1d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1,
     dilation: Any = 1,
@@ -31,6 +33,7 @@ def conv_transpose1d(
     return transposed(1, x, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
+@same_words
 def conv_transpose2d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1,
     dilation: Any = 1,
@@ -38,7 +41,7 @@ def conv_transpose2d(
     """Transposed convolution: makes images larger where a convolution of the same numbers makes them smaller.
 
     Args:
-        x: (n, c, h, w).
+        x: (n, c, h, w), or (c, h, w) for a single image.
         weight: (c, o / groups, kh, kw).
         bias: (o,), added to each output channel.
         stride: steps between the windows that are painted.
@@ -59,6 +62,7 @@ def conv_transpose2d(
     return transposed(2, x, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
+@same_words
 def conv_transpose3d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1,
     dilation: Any = 1,
@@ -81,6 +85,9 @@ def transposed(
 ) -> Var:  # fmt: skip
     """The transposed convolution of any number of directions, `ways`."""
     name, image, w = f"conv_transpose{ways}d", as_var(x), as_var(weight)
+    if image.ndim == ways + 1 == w.ndim - 1:  # a single image
+        rest = (weight, bias, stride, padding, output_padding, groups, dilation)
+        return transposed(ways, image.unsqueeze(0), *rest).squeeze(0)
     check_ranks(name, image, w, ways)
     steps, spread = each_way("stride", stride, ways, 1), each_way("dilation", dilation, ways, 1)
     around, more = each_way("padding", padding, ways, 0), each_way("output_padding", output_padding, ways, 0)

@@ -12,17 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.build import check_shape, filled, shared_source
+from jt_edu.build import check_shape, filled, shared_source, short
 from jt_edu.dtypes import PYTHON, as_dtype, float32, float64, int64
 from jt_edu.errors import ArgumentError
 from jt_edu.execute import run
 from jt_edu.functions import COPY
 from jt_edu.graph import Node
 from jt_edu.meta import COUNTERS
-from jt_edu.ops.arguments import number, whole
+from jt_edu.ops.arguments import number, whole, yes_or_no
 from jt_edu.ops.view import varargs
 from jt_edu.settings import current
 from jt_edu.var import Var, as_var, method
+
+pi, e, inf, nan = math.pi, math.e, math.inf, math.nan  # numbers that NumPy and PyTorch have names for
+newaxis = None  # x[:, newaxis]
 
 
 def array(data: Any, dtype: Any = None) -> Var:
@@ -186,9 +189,8 @@ def index(shape: Any, dim: int, dtype: Any = int64) -> Var:
                [0, 1, 2]])
     """
     wanted = check_shape(shape)
-    if not 0 <= dim < len(wanted):
-        raise ArgumentError(f"index counts along one of {len(wanted)} axes", f"dim {dim}", "jt.index((2, 3), 0)")
-    return Var._of(Node(COUNTERS[dim], (), wanted, int64)).cast(dtype)
+    axis = whole("index", "dim", dim, 0, len(wanted) - 1)
+    return Var._of(Node(COUNTERS[axis], (), wanted, int64)).cast(dtype)
 
 
 def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Var:
@@ -232,7 +234,7 @@ def _evenly(name: str, start: Any, end: Any, steps: Any, endpoint: bool) -> Var:
     """Numbers at equal distances in float64; the last is `end` to the bit."""
     first, last = (float(number(name, n, _plain(v))) for n, v in (("start", start), ("end", end)))
     count = whole(name, "steps", steps, 0)
-    gaps = count - 1 if endpoint else count
+    gaps = count - 1 if yes_or_no(name, "endpoint", endpoint) else count
     position = index((count,), 0)
     values = position.cast(float64) * ((last - first) / gaps if gaps > 0 else 0.0) + first
     return values.where_not(position == gaps, last) if gaps > 0 else values
@@ -316,4 +318,7 @@ def sync(vars: Any) -> None:
         >>> a = ones(3); b, c = a + 1, a * 2
         >>> sync([b, c])
     """
-    run([v.node for v in vars])
+    asked: list[Any] = [vars] if isinstance(vars, Var) else list(vars) if isinstance(vars, (list, tuple)) else [None]
+    if not all(isinstance(v, Var) for v in asked):
+        raise ArgumentError("sync computes a Var, or a list of Vars", short(vars), "jt.sync([a, b])")
+    run([v.node for v in asked])

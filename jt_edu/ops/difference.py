@@ -84,15 +84,11 @@ def gradient(x: Any, *spacing: Any, dim: Any = None, edge_order: int = 1) -> Any
     """
     v = as_floats(as_var(x))
     axes = axes_of("gradient", dim, v.ndim)
-    if edge_order not in (1, 2):
-        raise ArgumentError("gradient has an edge_order of 1 or 2", repr(edge_order))
+    order = whole("gradient", "edge_order", edge_order, 1, 2)
     if len(spacing) not in (0, 1, len(axes)):
         raise ArgumentError(f"gradient takes the spacing of {len(axes)} axes", f"{len(spacing)} of them", "one for all")
     steps = list(spacing) if len(spacing) == len(axes) else list(spacing or (1.0,)) * len(axes)
-    slopes = [
-        _slope(v, k, _distances(v, k, s), as_var(s).ndim == 0, int(edge_order))
-        for k, s in zip(axes, steps, strict=True)
-    ]
+    slopes = [_slope(v, k, _distances(v, k, s), as_var(s).ndim == 0, order) for k, s in zip(axes, steps, strict=True)]
     return slopes[0] if len(slopes) == 1 else slopes
 
 

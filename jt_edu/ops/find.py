@@ -15,7 +15,7 @@ import numpy as np
 from jt_edu.build import check_shape
 from jt_edu.dtypes import bool_, int64
 from jt_edu.errors import ArgumentError, DtypeError, RangeError
-from jt_edu.ops.arguments import same_words, yes_or_no
+from jt_edu.ops.arguments import choice, same_words, yes_or_no
 from jt_edu.ops.code import kernel
 from jt_edu.ops.numbers import checked
 from jt_edu.ops.reduce import sum
@@ -50,12 +50,12 @@ def nonzero(x: Any, as_tuple: bool = False) -> Any:
         >>> nonzero(array([[0, 5], [6, 0]])).tolist()
         [[0, 1], [1, 0]]
     """
-    v = as_var(x)
-    if as_tuple and v.ndim == 0:
+    v, apart = as_var(x), yes_or_no("nonzero", "as_tuple", as_tuple)
+    if apart and v.ndim == 0:
         raise ArgumentError("nonzero answers one array for each axis", f"shape {v.shape}", "jt.atleast_1d(x)")
     found = positions(v)
     each = _along_axes(found, v.shape)
-    if as_tuple:
+    if apart:
         return each
     return stack(each, 1) if each else reshape(found, found.size, 1)[:, :0]
 
@@ -144,11 +144,9 @@ def ravel_multi_index(multi_index: Sequence[Any], dims: Any, mode: str = "raise"
 
 def within(name: str, index: Any, length: int, mode: str) -> Var:
     """Positions along an axis: checked when they are computed ("raise"), or moved inside ("wrap", "clip")."""
-    if mode == "raise":
+    if choice(name, "mode", mode, ("raise", "wrap", "clip")) == "raise":
         return _inside(name, index, length)
     v = _whole_numbers(name, index)
-    if mode not in ("wrap", "clip"):
-        raise ArgumentError(f"{name} has the modes 'raise', 'wrap' and 'clip'", repr(mode))
     if length == 0 and v.size:
         raise RangeError(f"{name} finds nothing along an axis of length 0", f"{v.size} positions")
     if mode == "wrap":

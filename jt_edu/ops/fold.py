@@ -13,6 +13,7 @@ from typing import Any
 
 from jt_edu.errors import ShapeError
 from jt_edu.graph import Node
+from jt_edu.ops.arguments import same_words
 from jt_edu.ops.pad import pad
 from jt_edu.ops.turn import permute
 from jt_edu.ops.view import view
@@ -20,6 +21,7 @@ from jt_edu.ops.windows import each_way, paint_op, places, window_op
 from jt_edu.var import Var, as_var
 
 
+@same_words
 def unfold(x: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Var:
     """All windows of an image, each as a column.
 
@@ -46,6 +48,7 @@ def unfold(x: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride
     return permute(view(image, op), 3, 0, 1, 2, 4, 5).reshape(n, c * kh * kw, high * wide)
 
 
+@same_words
 def fold(x: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Var:
     """An image from columns, each of which is one window; overlapping windows are added.
 

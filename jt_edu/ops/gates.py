@@ -20,6 +20,7 @@ from jt_edu.var import Var, as_var, method
 
 @method
 @template
+@same_words
 def prelu(x: Any, weight: Any) -> Var:
     """x where it is positive, weight * x elsewhere, with a slope that is learned.
 
@@ -45,6 +46,7 @@ def prelu(x: Any, weight: Any) -> Var:
 
 
 @method
+@same_words
 def rrelu(x: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Var:
     """leaky_relu with a slope drawn anew for each element while training, and their mean otherwise.
 

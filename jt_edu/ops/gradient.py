@@ -10,6 +10,7 @@ from jt_edu.build import flat_view
 from jt_edu.errors import ArgumentError, GradientError
 from jt_edu.execute import run
 from jt_edu.graph import Node
+from jt_edu.ops.arguments import yes_or_no
 from jt_edu.settings import current, no_grad
 from jt_edu.var import Var, as_var, method
 
@@ -30,13 +31,17 @@ def grad(loss: Var, targets: Any, allow_unused: bool = False) -> Any:
         >>> grad((x * x).sum(), x).numpy()
         array([2., 4.], dtype=float32)
     """
-    one = isinstance(targets, Var)
+    found = autograd.grad(loss, _asked("grad", loss, targets), None, yes_or_no("grad", "allow_unused", allow_unused))
+    return found[0] if isinstance(targets, Var) else found
+
+
+def _asked(name: str, loss: Any, targets: Any) -> list[Var]:
+    """The Vars that gradients are asked for, as a list."""
     asked = list(targets) if isinstance(targets, (list, tuple)) else [targets]
     if not isinstance(loss, Var) or not all(isinstance(t, Var) for t in asked):
         kinds = f"{type(loss).__name__}, {[type(t).__name__ for t in asked]}"
-        raise ArgumentError("jt.grad takes a Var, and a Var or a list of them", kinds, "jt.grad(loss, [w, b])")
-    found = autograd.grad(loss, asked, None, allow_unused)
-    return found[0] if one else found
+        raise ArgumentError(f"jt.{name} takes a Var, and a Var or a list of them", kinds, "jt.grad(loss, [w, b])")
+    return asked
 
 
 def vjp(y: Var, targets: Sequence[Var], v: Any) -> list[Var]:
@@ -47,12 +52,9 @@ def vjp(y: Var, targets: Sequence[Var], v: Any) -> list[Var]:
         >>> vjp(x * x, [x], array([1.0, 10.0]))[0].numpy()
         array([ 2., 40.], dtype=float32)
     """
-    targets = [targets] if isinstance(targets, Var) else targets
-    seed = _seed("vjp", y, v)
-    return [
-        g if g is not None else t.zeros_like()
-        for g, t in zip(autograd.grad(y, targets, seed, True), targets, strict=True)
-    ]
+    asked = _asked("vjp", y, targets)
+    found = autograd.grad(y, asked, _seed("vjp", y, v), True)
+    return [t.zeros_like() if g is None else g for g, t in zip(found, asked, strict=True)]
 
 
 def _seed(name: str, y: Var, v: Any) -> Var:
@@ -70,7 +72,7 @@ def backward(loss: Var, gradient: Any = None) -> None:
         >>> x = array([3.0]); (x * x).sum().backward(); x.grad.numpy()
         array([6.], dtype=float32)
     """
-    held = _leaves(loss)
+    held = leaves(loss)
     if not held:
         raise GradientError(
             "backward() fills .grad of the Vars that the loss was computed from",
@@ -84,19 +86,25 @@ def backward(loss: Var, gradient: Any = None) -> None:
     run([v.node for v in wanted if v is not None])  # in one go, so that values are shared
 
 
-def _leaves(loss: Var) -> list[Var]:
-    """The Vars that are held, take part, and have no such Var behind them: parameters, and inputs that may change."""
+def leaves(loss: Var) -> list[Var]:
+    """The Vars that are held, take part, and have no such Var behind them: parameters, and inputs that may change.
+
+    Example:
+        >>> w = array([1.0])
+        >>> [v is w for v in leaves(w * 2 + 1)]
+        [True]
+    """
     reached: set[Node] = set()
-    leaves = []
+    found = []
     for node in autograd.history(loss.node):
         owner = None if node.owner is None else node.owner()
         later = bool(reached & set(autograd.behind(node)))
         if owner is not None and owner.node is node and node is not loss.node and not later:
-            leaves.append(owner)
+            found.append(owner)
             reached.add(node)
         elif later:
             reached.add(node)
-    return leaves or ([loss] if loss.requires_grad and not any(i.tracked for i in autograd.behind(loss.node)) else [])
+    return found or ([loss] if loss.requires_grad and not any(i.tracked for i in autograd.behind(loss.node)) else [])
 
 
 def why_no_grad(target: Var, loss: Var) -> str:
@@ -107,7 +115,7 @@ def why_no_grad(target: Var, loss: Var) -> str:
         >>> why_no_grad(x, (y * 2).sum())
         'the loss was not computed from the Var of shape (1,), or only by way of detach or numpy'
     """
-    if autograd.grad(loss, [target], None, True)[0] is not None:
+    if autograd.grad(loss, _asked("why_no_grad", loss, target), None, True)[0] is not None:
         return "there is a gradient: the loss depends on it"
     return autograd.why_no_path(target.node, loss.node)
 

@@ -8,13 +8,15 @@ from typing import Any
 
 from jt_edu.build import check_shape
 from jt_edu.dtypes import int64, promote
-from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.ops.arguments import whole
+from jt_edu.errors import ShapeError
+from jt_edu.ops.arguments import choice, whole, yes_or_no
 from jt_edu.ops.create import index
 from jt_edu.ops.index import index_select
 from jt_edu.ops.stacks import stack
 from jt_edu.ops.view import listed, reshape, varargs
 from jt_edu.var import Var, as_var
+
+MOST_CHOSEN = 1 << 16  # of one combination
 
 
 def meshgrid(*vars: Any, indexing: str = "ij") -> tuple[Var, ...]:
@@ -30,8 +32,7 @@ def meshgrid(*vars: Any, indexing: str = "ij") -> tuple[Var, ...]:
         ([[0, 0, 0], [1, 1, 1]], [[0, 1, 2], [0, 1, 2]])
     """
     parts = [as_var(v) for v in varargs(vars)]
-    if indexing not in ("ij", "xy"):
-        raise ArgumentError("meshgrid counts by 'ij' or 'xy'", f"indexing {indexing!r}")
+    choice("meshgrid", "indexing", indexing, ("ij", "xy"))
     if any(p.ndim > 1 for p in parts):
         raise ShapeError("meshgrid takes Vars with one axis", f"shapes {[p.shape for p in parts]}")
     places = list(range(len(parts)))
@@ -81,10 +82,11 @@ def combinations(x: Any, r: int = 2, with_replacement: bool = False) -> Var:
         >>> combinations(array([5, 6, 7])).tolist()
         [[5, 6], [5, 7], [6, 7]]
     """
-    v, count = as_var(x), whole("combinations", "r", r)
-    if v.ndim != 1 or count < 0:
-        raise ShapeError("combinations chooses from one axis, 0 or more", f"shape {v.shape}, r {r}")
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    v, count = as_var(x), whole("combinations", "r", r, 0, MOST_CHOSEN)
+    if v.ndim != 1:
+        raise ShapeError("combinations chooses from one axis", f"shape {v.shape}")
+    again = yes_or_no("combinations", "with_replacement", with_replacement)
+    choose = itertools.combinations_with_replacement if again else itertools.combinations
     rows = list(choose(range(v.size), count))
     flat = index_select(v, 0, as_var([k for row in rows for k in row]))
     return reshape(flat, len(rows) if count else 0, count)
@@ -106,4 +108,4 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Var:
     columns = v.size if N is None else whole("vander", "N", N)
     power = index(check_shape((v.size, columns)), 1)
     base = reshape(v.cast(promote(v.dtype, int64)), -1, 1)
-    return base ** (power if increasing else (columns - 1) - power).cast(base.dtype)
+    return base ** (power if yes_or_no("vander", "increasing", increasing) else (columns - 1) - power).cast(base.dtype)

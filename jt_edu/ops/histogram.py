@@ -13,7 +13,7 @@ from typing import Any
 from jt_edu.dtypes import float64, int64, promote
 from jt_edu.errors import ArgumentError, DtypeError, RangeError, ShapeError
 from jt_edu.index import load
-from jt_edu.ops.arguments import whole
+from jt_edu.ops.arguments import number, whole, yes_or_no
 from jt_edu.ops.create import arange
 from jt_edu.ops.difference import diff
 from jt_edu.ops.numbers import as_floats, check_order
@@ -69,7 +69,8 @@ def histc(x: Any, bins: int = 100, min: float = 0, max: float = 0) -> Var:
         array([0., 2., 1., 0.], dtype=float32)
     """
     v = as_var(x)
-    found = histogram(v, bins, None if min == max else (min, max))[0]
+    low, high = number("histc", "min", min), number("histc", "max", max)
+    found = histogram(v, bins, None if low == high else (low, high))[0]
     return found.cast(v.dtype)
 
 
@@ -98,7 +99,7 @@ def histogram(
     at_end = (v == edges[-1:]).cast(int64)  # the last bin holds its end as well
     place = searchsorted(edges, v, right=True) - at_end  # bin k is at k + 1, what lies outside at 0 or n + 1
     counts = _counted(place.where_not(v != v, 0), w, n + 2)[1:-1]  # noqa: PLR0124 - nan
-    if density:
+    if yes_or_no("histogram", "density", density):
         counts = counts / diff(edges).cast(float64) / sum(counts)
     return counts, edges
 

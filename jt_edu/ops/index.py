@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.build import broadcast_shape, inverse
+from jt_edu.build import broadcast_shape, inverse, short
 from jt_edu.dtypes import bool_, int64
 from jt_edu.errors import ArgumentError, DtypeError, RangeError, ShapeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, counter, load, size
 from jt_edu.meta import Reindex, reindex, reindex_reduce
-from jt_edu.ops.arguments import whole
+from jt_edu.ops.arguments import same_words, whole
 from jt_edu.ops.create import index as counting
 from jt_edu.ops.find import nonzero
 from jt_edu.ops.numbers import checked
@@ -192,9 +192,10 @@ def getitem(x: Var, key: Any) -> Var:
         array([[2, 0],
                [5, 3]])
     """
-    b = read_brackets(x, key)
-    plain = b.where == tuple(counter(k) for k in range(x.ndim))
-    return x.reshape(b.shape) if plain and b.shape == x.shape else gathered(x, b)
+    v = as_var(x)
+    b = read_brackets(v, key)
+    plain = b.where == tuple(counter(k) for k in range(v.ndim))
+    return v.reshape(b.shape) if plain and b.shape == v.shape else gathered(v, b)
 
 
 def setitem(x: Var, key: Any, value: Any) -> None:
@@ -204,6 +205,8 @@ def setitem(x: Var, key: Any, value: Any) -> None:
         >>> x = zeros(4); x[1:3] = 5; x.numpy()
         array([0., 5., 5., 0.], dtype=float32)
     """
+    if not isinstance(x, Var):
+        raise ArgumentError("setitem changes a Var", short(x), "x = jt.array(x)")
     x.assign(replaced(x, key, value))
 
 
@@ -304,7 +307,7 @@ def scatter(x: Any, dim: int, index: Any, src: Any, reduce: str = "void") -> Var
         array([[6., 0., 5.]], dtype=float32)
     """
     v = as_var(x)
-    if reduce not in ("void", "add", "multiply"):
+    if not isinstance(reduce, str) or reduce not in ("void", "add", "multiply"):
         raise ArgumentError("scatter reduces by 'void', 'add' or 'multiply'", repr(reduce), "jt.scatter_reduce")
     axis = axis_of("scatter", dim, v.ndim)
     positions, new = scatter_parts("scatter", v, axis, index, src)
@@ -347,6 +350,7 @@ def index_select(x: Any, dim: int, index: Any) -> Var:
     return getitem(v, (*([slice(None)] * axis_of("index_select", dim, v.ndim)), as_var(index)))
 
 
+@same_words
 def one_hot(x: Any, num_classes: int = -1) -> Var:
     """A new last axis with 1 at position x, 0 elsewhere (int64).
 

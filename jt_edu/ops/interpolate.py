@@ -25,7 +25,7 @@ from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, counter, load
 from jt_edu.meta import reindex
 from jt_edu.ops.adaptive import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
-from jt_edu.ops.arguments import choice, number
+from jt_edu.ops.arguments import choice, number, same_words, yes_or_no
 from jt_edu.ops.create import index
 from jt_edu.ops.elementwise import clamp
 from jt_edu.ops.numbers import as_floats, widened
@@ -41,6 +41,7 @@ AREA = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
 SHARPNESS = -0.75  # of the cubic, as in PyTorch and OpenCV
 
 
+@same_words
 def interpolate(
     x: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
     recompute_scale_factor: bool = False,
@@ -108,10 +109,11 @@ def _image(x: Var, mode: str) -> Var:
 def _sizes(plane: Shape, wanted: Any, factor: Any, recompute: bool) -> tuple[Shape, list[float]]:
     """The size of the answer, and by how much a step in it moves along the input."""
     dims = len(plane)
+    again = recompute is not None and yes_or_no("interpolate", "recompute_scale_factor", recompute)
     if (wanted is None) == (factor is None):
         raise ArgumentError("interpolate takes either size or scale_factor", f"size={wanted}, scale_factor={factor}")
     if wanted is not None:
-        if recompute:
+        if again:
             raise ArgumentError("recompute_scale_factor is for a scale_factor", f"size={short(wanted)}")
         out = each_way("size", wanted, dims, 1)
         return out, [n / o for n, o in zip(plane, out, strict=True)]
@@ -121,7 +123,7 @@ def _sizes(plane: Shape, wanted: Any, factor: Any, recompute: bool) -> tuple[Sha
         raise ArgumentError(f"scale_factor is a number above 0, or {dims} of them", short(factor))
     scaled = [math.floor(n * s) for n, s in zip(plane, factors, strict=True)]
     out = each_way("the size that scale_factor leads to", scaled, dims, 1)
-    return out, [n / o if recompute else 1 / s for n, o, s in zip(plane, out, factors, strict=True)]
+    return out, [n / o if again else 1 / s for n, o, s in zip(plane, out, factors, strict=True)]
 
 
 def _nearest(x: Var, out: Shape, scales: Sequence[float], offset: float) -> Var:

@@ -15,7 +15,7 @@ from typing import Any
 
 from jt_edu.build import broadcast_shape
 from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.ops.arguments import whole
+from jt_edu.ops.arguments import factor, whole
 from jt_edu.ops.contract import contract
 from jt_edu.ops.create import eye
 from jt_edu.ops.products import outer
@@ -122,6 +122,7 @@ def _added(name: str, start: Any, product: Var, beta: Any, alpha: Any) -> Var:
     base = as_var(start)
     if broadcast_shape(name, base.shape, product.shape) != product.shape:
         raise ShapeError(f"{name} adds to a product of shape {product.shape}", f"shape {base.shape}")
+    alpha, beta = factor(name, "alpha", alpha), factor(name, "beta", beta)
     scaled = product if alpha == 1 else product * alpha
     if beta == 0:
         return scaled + base.where_not(True, 0)

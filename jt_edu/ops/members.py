@@ -15,8 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jt_edu.dtypes import DType, as_dtype
-from jt_edu.errors import ArgumentError
-from jt_edu.ops.arguments import same_words
+from jt_edu.ops.arguments import DEVICES, on_cpu, same_words
 from jt_edu.ops.create import array, full, ones, zeros
 from jt_edu.ops.elementwise import where
 from jt_edu.ops.view import axis_of, reshape
@@ -127,9 +126,8 @@ def to(x: Any, *wanted: Any, dtype: Any = None, device: Any = None) -> Var:
     """
     v, asked = as_var(x), [w for w in (*wanted, dtype, device) if w is not None]
     for w in asked:
-        if isinstance(w, str) and w.split(":")[0] in ("cpu", "cuda", "gpu", "mps"):
-            if w != "cpu":
-                raise ArgumentError("a Var lies in main memory", f"device {w!r}", "x.to('cpu')")
+        if isinstance(w, str) and w.partition(":")[0] in DEVICES:
+            on_cpu("to", w)
         else:
             v = v.cast(w.dtype if isinstance(w, Var) else w)
     return v

@@ -17,7 +17,7 @@ from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.index import Index, as_index, counter, size
 from jt_edu.lookup import check_fill
 from jt_edu.meta import reindex
-from jt_edu.ops.arguments import whole
+from jt_edu.ops.arguments import choice, same_words, whole
 from jt_edu.ops.view import view
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
@@ -27,6 +27,7 @@ Pairs = list[tuple[int, int]]
 
 @method
 @template
+@same_words
 def pad(x: Any, widths: Any, mode: str = "constant", value: float = 0) -> Var:
     """More room around x; negative widths crop.
 
@@ -47,9 +48,7 @@ def pad(x: Any, widths: Any, mode: str = "constant", value: float = 0) -> Var:
         ([2, 1, 0, 1, 2, 3, 2, 1], [1, 0, 0, 1, 2, 3, 3, 2])
     """
     v = as_var(x)
-    pairs, show = _pairs(v, widths), MODES.get(mode)
-    if mode not in MODES:
-        raise ArgumentError(f"pad fills by one of {', '.join(MODES)}", f"mode {mode!r}")
+    pairs, show = _pairs(v, widths), MODES[choice("pad", "mode", mode, tuple(MODES))]
     if show is not None and value != 0:
         raise ArgumentError("only a constant border is made of a value", f"value {value} for mode {mode!r}")
     shape = tuple(n + a + b for n, (a, b) in zip(v.shape, pairs, strict=True))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from jt_edu.errors import ShapeError
+from jt_edu.ops.arguments import same_words
 from jt_edu.ops.windows import each_way
 from jt_edu.var import Var, as_var
 
 
+@same_words
 def pixel_shuffle(x: Any, upscale_factor: int) -> Var:
     """Channels become pixels: (..., c * r * r, h, w) -> (..., c, h * r, w * r), r = upscale_factor.
 
@@ -32,6 +34,7 @@ def pixel_shuffle(x: Any, upscale_factor: int) -> Var:
     return blocks.permute(*range(k + 1), k + 3, k + 1, k + 4, k + 2).reshape(*rest, c // (r * r), h * r, w * r)
 
 
+@same_words
 def pixel_unshuffle(x: Any, downscale_factor: int) -> Var:
     """Pixels become channels: (..., c, h * r, w * r) -> (..., c * r * r, h, w), r = downscale_factor.
 
@@ -51,6 +54,7 @@ def pixel_unshuffle(x: Any, downscale_factor: int) -> Var:
     return blocks.permute(*range(k + 1), k + 2, k + 4, k + 1, k + 3).reshape(*rest, c * r * r, h // r, w // r)
 
 
+@same_words
 def channel_shuffle(x: Any, groups: int) -> Var:
     """The channels (axis 1) of several groups taken in turn: 0 1 2 3 4 5 in two groups becomes 0 3 1 4 2 5.
 

@@ -19,7 +19,7 @@ from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.graph import Shape
 from jt_edu.index import counter, counters
 from jt_edu.meta import REDUCERS, Reindex, reindex
-from jt_edu.ops.arguments import number
+from jt_edu.ops.arguments import choice, number, same_words, yes_or_no
 from jt_edu.ops.create import index
 from jt_edu.ops.elementwise import clamp
 from jt_edu.ops.numbers import as_floats, widened
@@ -72,7 +72,7 @@ def windows(
 
 def _places(room: int, step: int, end: int, ceil_mode: bool) -> int:
     """How many windows; with ceil_mode the last may reach over the end, but must begin before it."""
-    if not ceil_mode:
+    if not yes_or_no("pooling", "ceil_mode", ceil_mode):
         return room // step + 1
     count = -(-room // step) + 1
     return count - ((count - 1) * step >= end)
@@ -90,7 +90,7 @@ def extremum(x: Var, look: Reindex, reducer: str, dims: int, indices: bool) -> A
     """
     seen = view(x, look)
     best = reduce_taps(seen, reducer, dims)
-    if not indices:
+    if not yes_or_no("pooling", "return_indices", indices):
         return best
     plane = x.shape[-dims:]
     beyond = math.prod(plane)
@@ -123,8 +123,7 @@ def pool(
     """
     image = images(f"pool{dims}d", x, dims)
     w = windows(image.shape[-dims:], kernel_size, stride, padding, dilation, ceil_mode)
-    if op not in REDUCE_BY:
-        raise ArgumentError(f"pooling reduces by one of {', '.join(map(repr, REDUCE_BY))}", repr(op))
+    choice("pooling", "op", op, REDUCE_BY)
     if op in ("maximum", "minimum"):
         look = _look(image.shape, w, lowest("pooling", op, image))
         return extremum(image, look, op, dims, return_indices)
@@ -165,7 +164,7 @@ def _divisor(plane: Shape, w: Windows, include: bool, override: Any, total: Var)
 def _taps_inside(plane: Shape, w: Windows, axis: int, include: bool) -> Any:
     """How many taps along an axis count; padding does if `include`, what lies beyond it never does."""
     kernel, step, around, spread, out = (part[axis] for part in w)
-    border = around if include else 0
+    border = around if yes_or_no("pooling", "count_include_pad", include) else 0
     first, last = -around, (out - 1) * step - around + (kernel - 1) * spread
     low, high = -border, plane[axis] + border
     if first >= low and last < high:
@@ -205,6 +204,7 @@ def pool2d(
     )
 
 
+@same_words
 def max_pool1d(
     x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
     return_indices: bool = False,
@@ -221,6 +221,7 @@ def max_pool1d(
     return pool(x, 1, kernel_size, stride, padding, "maximum", ceil_mode, True, dilation, None, return_indices)
 
 
+@same_words
 def max_pool2d(
     x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
     return_indices: bool = False,
@@ -237,6 +238,7 @@ def max_pool2d(
     return pool(x, 2, kernel_size, stride, padding, "maximum", ceil_mode, True, dilation, None, return_indices)
 
 
+@same_words
 def max_pool3d(
     x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
     return_indices: bool = False,
@@ -253,6 +255,7 @@ def max_pool3d(
     return pool(x, 3, kernel_size, stride, padding, "maximum", ceil_mode, True, dilation, None, return_indices)
 
 
+@same_words
 def avg_pool1d(
     x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: Any = None,
@@ -267,6 +270,7 @@ def avg_pool1d(
     return out
 
 
+@same_words
 def avg_pool2d(
     x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: Any = None,
@@ -281,6 +285,7 @@ def avg_pool2d(
     return out
 
 
+@same_words
 def avg_pool3d(
     x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: Any = None,
@@ -295,6 +300,7 @@ def avg_pool3d(
     return out
 
 
+@same_words
 def lp_pool1d(x: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Var:
     """p-norm of each window of a signal (n, c, l) or (c, l).
 
@@ -307,6 +313,7 @@ def lp_pool1d(x: Any, norm_type: float, kernel_size: Any, stride: Any = None, ce
     return _power_pool(x, 1, norm_type, kernel_size, stride, ceil_mode)
 
 
+@same_words
 def lp_pool2d(x: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Var:
     """p-norm of each window of an image (n, c, h, w) or (c, h, w).
 
@@ -319,6 +326,7 @@ def lp_pool2d(x: Any, norm_type: float, kernel_size: Any, stride: Any = None, ce
     return _power_pool(x, 2, norm_type, kernel_size, stride, ceil_mode)
 
 
+@same_words
 def lp_pool3d(x: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Var:
     """p-norm of each window of a volume (n, c, d, h, w) or (c, d, h, w).
 

@@ -16,7 +16,7 @@ from typing import Any
 from jt_edu import functions as f
 from jt_edu.dtypes import float64, int64
 from jt_edu.errors import ArgumentError, RangeError, ShapeError
-from jt_edu.ops.arguments import same_words, yes_or_no
+from jt_edu.ops.arguments import choice, same_words, yes_or_no
 from jt_edu.ops.create import index
 from jt_edu.ops.elementwise import lerp
 from jt_edu.ops.numbers import as_floats, check_order
@@ -126,62 +126,46 @@ def quantile(
 
     Source: Hyndman and Fan 1996, "Sample quantiles in statistical packages".
     """
-    keep = yes_or_no("quantile", "keepdim", keepdim)
-    return _quantile("quantile", x, _share(q, 1), dim, keep, _way(interpolation, method), False)
+    return _quantile("quantile", x, q, dim, keepdim, _way(interpolation, method))
 
 
-@method
-@same_words
-def nanquantile(
-    x: Any, q: Any, dim: Any = None, keepdim: bool = False, interpolation: str = "linear", *, method: Any = None
-) -> Var:
-    """The quantile of what is not nan; nan if all is. The arguments are those of `quantile`.
+def _variant(name: str, what: str, example: str, answer: str) -> Callable[..., Var]:
+    """A function with the arguments of `quantile`, under its own name."""
 
-    Example:
-        >>> nanquantile(array([1.0, math.nan, 3.0]), 0.5).item()
-        2.0
-    """
-    keep = yes_or_no("nanquantile", "keepdim", keepdim)
-    return _quantile("nanquantile", x, _share(q, 1), dim, keep, _way(interpolation, method), True)
+    def made(
+        x: Any, q: Any, dim: Any = None, keepdim: bool = False, interpolation: str = "linear", *, method: Any = None
+    ) -> Var:
+        return _quantile(name, x, q, dim, keepdim, _way(interpolation, method))
 
-
-@method
-@same_words
-def percentile(
-    x: Any, q: Any, dim: Any = None, keepdim: bool = False, interpolation: str = "linear", *, method: Any = None
-) -> Var:
-    """The quantile of q percent; the other arguments are those of `quantile`.
+    made.__name__ = made.__qualname__ = name
+    made.__doc__ = f"""{what} The other arguments are those of `quantile`.
 
     Example:
-        >>> percentile(array([1.0, 2.0, 3.0]), 50).item()
-        2.0
+        >>> {example}
+        {answer}
     """
-    keep = yes_or_no("percentile", "keepdim", keepdim)
-    return _quantile("percentile", x, _share(q, 100), dim, keep, _way(interpolation, method), False)
+    return method(same_words(made))
 
 
-@method
-@same_words
-def nanpercentile(
-    x: Any, q: Any, dim: Any = None, keepdim: bool = False, interpolation: str = "linear", *, method: Any = None
-) -> Var:
-    """The percentile of what is not nan; nan if all is.
-
-    Example:
-        >>> nanpercentile(array([1.0, math.nan, 3.0]), 100).item()
-        3.0
-    """
-    keep = yes_or_no("nanpercentile", "keepdim", keepdim)
-    return _quantile("nanpercentile", x, _share(q, 100), dim, keep, _way(interpolation, method), True)
+nanquantile = _variant(
+    "nanquantile", "The quantile of what is not nan; nan if all is.",
+    "nanquantile(array([1.0, math.nan, 3.0]), 0.5).item()", "2.0",
+)  # fmt: skip
+percentile = _variant(
+    "percentile", "The quantile of q percent.", "percentile(array([1.0, 2.0, 3.0]), 50).item()", "2.0"
+)
+nanpercentile = _variant(
+    "nanpercentile", "The percentile of what is not nan; nan if all is.",
+    "nanpercentile(array([1.0, math.nan, 3.0]), 100).item()", "3.0",
+)  # fmt: skip
 
 
 def _way(interpolation: str, method: Any) -> str:
-    if method is not None and interpolation != "linear":
+    ways = (*BETWEEN, *AT)
+    way = choice("a quantile", "interpolation", interpolation, ways)
+    if method is not None and way != "linear":
         raise ArgumentError("interpolation and method are one argument", f"{interpolation!r} and {method!r}")
-    way = interpolation if method is None else method
-    if way not in BETWEEN and way not in AT:
-        raise ArgumentError(f"a quantile is one of {', '.join((*BETWEEN, *AT))}", repr(way), "'linear'")
-    return str(way)
+    return str(way if method is None else choice("a quantile", "method", method, ways))
 
 
 def _share(q: Any, whole: int) -> Var:
@@ -193,8 +177,10 @@ def _share(q: Any, whole: int) -> Var:
     return given / whole
 
 
-def _quantile(name: str, x: Any, q: Var, axes: Any, keep: bool, way: str, skip: bool) -> Var:
-    v = as_floats(x)
+def _quantile(name: str, x: Any, wanted: Any, axes: Any, keepdim: Any, way: str) -> Var:
+    """The name tells whether nan counts, and whether `wanted` is in percent."""
+    v, keep, skip = as_floats(x), yes_or_no(name, "keepdim", keepdim), name.startswith("nan")
+    q = _share(wanted, 100 if name.endswith("percentile") else 1)
     check_order(name, v)
     gone = axes_of(name, axes, v.ndim)
     rows = _rows(name, v, gone)

@@ -11,7 +11,7 @@ from typing import Any
 
 from jt_edu.dtypes import float32, int64, promote
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
-from jt_edu.ops.arguments import choice, yes_or_no
+from jt_edu.ops.arguments import choice, same_words, yes_or_no
 from jt_edu.ops.complex import absolute
 from jt_edu.ops.create import zeros
 from jt_edu.ops.interpolate import TAPS, blend, counts_along, taps_before, weigh
@@ -23,6 +23,7 @@ KINDS = {"bilinear": "linear", "nearest": "nearest", "bicubic": "cubic"}
 OUTSIDE = ("zeros", "border", "reflection")
 
 
+@same_words
 def grid_sample(
     x: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool = False
 ) -> Var:
@@ -33,7 +34,7 @@ def grid_sample(
     Args:
         x: (n, c, h, w) or (n, c, d, h, w).
         grid: (n, h', w', 2) of pairs (x', y'), or (n, d', h', w', 3) of triples (x', y', z'), from -1 to 1 inside.
-        mode: "bilinear", "nearest", or "bicubic" (images only). The nearest pixel has no gradient for the grid.
+        mode: "bilinear", "nearest", or "bicubic" (images only). The nearest pixel gives the grid a gradient of 0.
         padding_mode: what lies outside: "zeros", "border" (the outermost pixels), or "reflection" at the edges.
         align_corners: whether -1 and 1 are the centres of the outermost pixels, or their edges.
 
@@ -51,7 +52,7 @@ def grid_sample(
     Source: Jaderberg et al. 2015, "Spatial transformer networks" (arXiv:1506.02025).
     """
     image, coordinates, dims = _asked(as_var(x), as_var(grid), mode)
-    kind = KINDS[choice("grid_sample", "mode", mode, tuple(KINDS))]
+    kind = KINDS[mode]
     outside = choice("grid_sample", "padding_mode", padding_mode, OUTSIDE)
     aligned = yes_or_no("grid_sample", "align_corners", align_corners)
     dtype = promote(image.dtype, coordinates.dtype)
@@ -70,7 +71,7 @@ def _taps(here: Var, n: int, kind: str, outside: str, align: bool, axis: int) ->
     if kind != "cubic":  # the cubic looks at four pixels first, and asks for each of them what lies outside
         here = _brought_inside(here, n, outside, align)
     if kind == "nearest":
-        pixel, weight = round(here), here.detach() * 0 + 1
+        pixel, weight = round(here), here.where_not(True, 1)  # 1, and a gradient of 0
     else:
         tap = counts_along(axis, TAPS[kind], here.ndim)
         first = floor(here)
@@ -114,7 +115,7 @@ def _asked(image: Var, grid: Var, mode: Any) -> tuple[Var, Var, int]:
         raise DtypeError("a grid is made of real floats", f"dtype {grid.dtype}", "grid.float()")
     if image.dtype.kind == "c":
         raise DtypeError("grid_sample reads real images", f"dtype {image.dtype}", "x.real() and x.imag()")
-    if mode == "bicubic" and dims == 3:
+    if choice("grid_sample", "mode", mode, tuple(KINDS)) == "bicubic" and dims == 3:
         raise ArgumentError("bicubic sampling is for images (n, c, h, w)", f"shape {image.shape}", "mode='bilinear'")
     return image, grid, dims
 
@@ -146,10 +147,11 @@ def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Var:
         raise DtypeError("affine_grid takes maps of real floats", f"dtype {maps.dtype}", "theta.float()")
     if maps.shape != (n, dims, dims + 1):
         raise ShapeError(f"affine_grid needs maps of shape {(n, dims, dims + 1)}", f"shape {maps.shape}")
+    aligned = yes_or_no("affine_grid", "align_corners", align_corners)
     columns = [maps[..., k].reshape(n, *(1,) * dims, dims) for k in range(dims + 1)]
     total = columns[dims] + zeros((*plane, 1), maps.dtype).detach()
     for k, m in enumerate(plane):
         i = counts_along(k, m, dims + 1).cast(maps.dtype)
-        own = (i * 2 + 1) / m - 1 if not align_corners else i * (2 / (m - 1)) - 1 if m > 1 else i * 0
+        own = (i * 2 + 1) / m - 1 if not aligned else i * (2 / (m - 1)) - 1 if m > 1 else i * 0
         total = total + columns[dims - 1 - k] * own
     return total

@@ -12,7 +12,7 @@ from typing import Any
 from jt_edu.build import broadcast_shape
 from jt_edu.dtypes import bool_, int64
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
-from jt_edu.ops.arguments import same_words
+from jt_edu.ops.arguments import same_words, yes_or_no
 from jt_edu.ops.create import index as counting
 from jt_edu.ops.index import along, gather, scatter, scatter_into, scatter_parts
 from jt_edu.ops.stacks import concat
@@ -112,7 +112,7 @@ def scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, include_
         raise DtypeError(f"{reduce} needs numbers that have an order", f"dtype {v.dtype}", "x.abs()")
     axis = axis_of("scatter_reduce", dim, v.ndim)
     positions, new = scatter_parts("scatter_reduce", v, axis, index, src)
-    if include_self:
+    if yes_or_no("scatter_reduce", "include_self", include_self):
         positions, new = _with_self(v, axis, positions, new)
     where = along(v.ndim, axis)
     there = scatter_into(v, new, positions, where, how)

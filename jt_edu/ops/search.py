@@ -11,6 +11,7 @@ from typing import Any
 
 from jt_edu.dtypes import bool_, int32, int64, promote, uint8
 from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.ops.arguments import choice, yes_or_no
 from jt_edu.ops.code import kernel
 from jt_edu.ops.index import gather
 from jt_edu.ops.numbers import check_order
@@ -59,7 +60,8 @@ def searchsorted(
         (array([1, 2]), 2)
     """
     edges, v = as_var(sorted_sequence), as_var(values)
-    if side not in (None, "left", "right") or (side == "left" and right):
+    after = yes_or_no("searchsorted", "right", right)
+    if choice("searchsorted", "side", side, (None, "left", "right")) == "left" and after:
         raise ArgumentError("searchsorted has the sides 'left' and 'right'", f"side={side!r}, right={right!r}")
     alone = edges.ndim == 1
     if edges.ndim == 0 or (not alone and edges.shape[:-1] != v.shape[:-1]):
@@ -70,9 +72,10 @@ def searchsorted(
         edges = _in_order(edges, as_var(sorter))
     rows = math.prod(edges.shape[:-1])
     found = _positions(
-        edges.reshape(rows, edges.shape[-1]), v.reshape(rows, v.size // max(rows, 1)), bool(right) or side == "right"
+        edges.reshape(rows, edges.shape[-1]), v.reshape(rows, v.size // max(rows, 1)), after or side == "right"
     )
-    return found.reshape(v.shape).cast(int32 if out_int32 else int64)
+    narrow = yes_or_no("searchsorted", "out_int32", out_int32)
+    return found.reshape(v.shape).cast(int32 if narrow else int64)
 
 
 def _in_order(edges: Var, sorter: Var) -> Var:
@@ -123,12 +126,12 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Var:
     edges = as_var(bins).detach()
     if edges.ndim != 1:
         raise ShapeError("digitize takes bins in one row", f"shape {edges.shape}")
-    numbers = edges.numpy()
+    numbers, before = edges.numpy(), not yes_or_no("digitize", "right", right)
     if (numbers[1:] >= numbers[:-1]).all():
-        return searchsorted(edges, as_var(x), not right)
+        return searchsorted(edges, as_var(x), before)
     if not (numbers[1:] <= numbers[:-1]).all():
         raise ArgumentError("bins rise, or fall", f"{numbers.tolist()}", "jt.sort(bins)[0]")
-    return len(edges) - searchsorted(flip(edges), as_var(x), not right)
+    return len(edges) - searchsorted(flip(edges), as_var(x), before)
 
 
 @method
@@ -144,13 +147,13 @@ def isin(x: Any, test_elements: Any, *, assume_unique: bool = False, invert: boo
         array([False,  True, False])
     """
     v, among = as_var(x), as_var(test_elements).reshape(1, -1)
-    if {assume_unique, invert} - {True, False}:
-        raise ArgumentError("isin takes True or False", f"assume_unique={assume_unique!r}, invert={invert!r}")
+    yes_or_no("isin", "assume_unique", assume_unique)
+    other = yes_or_no("isin", "invert", invert)
     dtype = promote(v.dtype, among.dtype)
     values, among = v.cast(dtype).detach(), among.cast(dtype).detach()
     if among.size == 0:
-        return (values != values) | bool(invert)  # noqa: PLR0124
+        return (values != values) | other  # noqa: PLR0124
     ordered = picked(among, sorted_positions(among))
     place = _positions(ordered, values.reshape(1, -1), right=False)
     found = picked(ordered, place.clamp(0, among.size - 1)).reshape(v.shape) == values
-    return found == 0 if invert else found
+    return found == 0 if other else found

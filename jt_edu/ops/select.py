@@ -15,7 +15,7 @@ from typing import Any
 from jt_edu.build import broadcast_shape
 from jt_edu.dtypes import bool_
 from jt_edu.errors import ArgumentError, DtypeError, RangeError, ShapeError
-from jt_edu.ops.arguments import same_words, whole
+from jt_edu.ops.arguments import choice, factor, same_words, whole, yes_or_no
 from jt_edu.ops.create import index as counting
 from jt_edu.ops.diagonal import diagonal
 from jt_edu.ops.find import flatnonzero, positions, within
@@ -77,7 +77,7 @@ def take(x: Any, index: Any, dim: Any = None, mode: str = "raise") -> Var:
     v, named, i = as_var(x), dim, as_var(index)
     if named is None:
         v, named = reshape(v, -1), 0
-    if mode != "raise":
+    if choice("take", "mode", mode, ("raise", "wrap", "clip")) != "raise":
         i = within("take", i, v.shape[axis_of("take", named, v.ndim)], mode)
     if i.dtype is bool_:
         raise DtypeError("take takes positions as whole numbers", f"dtype {i.dtype}", "jt.compress(mask, x)")
@@ -110,8 +110,8 @@ def index_add(x: Any, dim: int, index: Any, source: Any, alpha: float = 1) -> Va
         [0.0, 22.0, 0.0]
     """
     v = as_var(x)
-    more = as_var(source, v.dtype)
-    return added(v, _at("index_add", v, dim, as_var(index)), more if alpha == 1 else more * alpha)
+    more, times = as_var(source, v.dtype), factor("index_add", "alpha", alpha)
+    return added(v, _at("index_add", v, dim, as_var(index)), more if times == 1 else more * times)
 
 
 @method
@@ -150,7 +150,8 @@ def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = Fa
     """
     if not isinstance(indices, (tuple, list)):
         raise ArgumentError("index_put takes a tuple of index arrays", repr(indices), "(rows, columns)")
-    return (added if accumulate else replaced)(as_var(x), tuple(indices), values)
+    more = yes_or_no("index_put", "accumulate", accumulate)
+    return (added if more else replaced)(as_var(x), tuple(indices), values)
 
 
 @method

@@ -12,7 +12,7 @@ from typing import Any
 
 from jt_edu.dtypes import bool_, int64, promote
 from jt_edu.index import load
-from jt_edu.ops.arguments import same_words
+from jt_edu.ops.arguments import same_words, yes_or_no
 from jt_edu.ops.create import arange, ones, zeros
 from jt_edu.ops.index import getitem, index_select
 from jt_edu.ops.numbers import check_order
@@ -58,14 +58,14 @@ def unique(
     table = v.reshape(v.size, 1) if axis is None else as_rows(v, tuple(k for k in range(v.ndim) if k != axis))
     order = _sorted_rows(table)
     rows = table[order]  # held, so that it is stored: the two sides of a comparison need not look it up twice
-    new = _begins(rows, equal_nan)
+    new = _begins(rows, yes_or_no("unique", "equal_nan", equal_nan))
     index = order[new]  # sorting keeps the order of equal numbers, so the first of a group is the first in x
     found = [v.reshape(-1)[index] if axis is None else index_select(v, axis, index)]
-    if return_index:
+    if yes_or_no("unique", "return_index", return_index):
         found.append(index)
-    if return_inverse:
+    if yes_or_no("unique", "return_inverse", return_inverse):
         found.append(_inverse(new, order).reshape(v.shape if axis is None else (-1,)))
-    if return_counts:
+    if yes_or_no("unique", "return_counts", return_counts):
         found.append(_lengths(new, found[0].shape[axis or 0]))
     return found[0] if len(found) == 1 else tuple(found)
 
@@ -85,9 +85,9 @@ def unique_consecutive(x: Any, return_inverse: bool = False, return_counts: bool
     order = arange(len(table))
     new = _begins(table, equal_nan=False)
     found = [v.reshape(-1)[order[new]] if axis is None else index_select(v, axis, order[new])]
-    if return_inverse:
+    if yes_or_no("unique", "return_inverse", return_inverse):
         found.append(_inverse(new, order).reshape(v.shape if axis is None else (-1,)))
-    if return_counts:
+    if yes_or_no("unique", "return_counts", return_counts):
         found.append(_lengths(new, found[0].shape[axis or 0]))
     return found[0] if len(found) == 1 else tuple(found)
 

@@ -5,12 +5,14 @@ Over the last axis each is one kernel: for each row, a loop for the maximum, one
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from jt_edu import functions as f
-from jt_edu.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.errors import DtypeError, ShapeError
+from jt_edu.ops.arguments import choice, number, same_words, whole
 from jt_edu.ops.create import index
-from jt_edu.ops.numbers import as_floats, check_order, checked
+from jt_edu.ops.numbers import as_floats, check_order, checked, widened
 from jt_edu.ops.reduce import max, reduced, sum
 from jt_edu.ops.view import axis_of
 from jt_edu.template import template
@@ -19,6 +21,7 @@ from jt_edu.var import Var, as_var, method
 
 @method
 @template
+@same_words
 def softmax(x: Any, dim: int = -1, dtype: Any = None) -> Var:
     """exp(x) / sum(exp(x)) along an axis: positive numbers that add up to 1.
 
@@ -49,6 +52,7 @@ def _shifted(x: Any, dim: int, name: str, dtype: Any) -> tuple[Var, int]:
 
 
 @method
+@same_words
 def softmin(x: Any, dim: int = -1, dtype: Any = None) -> Var:
     """softmax(-x): the smallest number gets the most; the arguments are those of `softmax`.
 
@@ -61,6 +65,7 @@ def softmin(x: Any, dim: int = -1, dtype: Any = None) -> Var:
 
 @method
 @template
+@same_words
 def log_softmax(x: Any, dim: int = -1, dtype: Any = None) -> Var:
     """log(softmax(x)), without the loss of digits that taking the logarithm afterwards would cost.
 
@@ -73,6 +78,7 @@ def log_softmax(x: Any, dim: int = -1, dtype: Any = None) -> Var:
 
 
 @template
+@same_words
 def nll_loss(
     log_probabilities: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"
 ) -> Var:
@@ -90,6 +96,7 @@ def nll_loss(
         2.0
     """
     scores, t = as_var(log_probabilities), as_var(target)
+    ignore_index = whole("a loss", "ignore_index", ignore_index)
     _check(scores, t, reduction)
     if scores.ndim == 1:
         alone = nll_loss(scores.unsqueeze(0), t.unsqueeze(0), weight, ignore_index, reduction)
@@ -99,10 +106,15 @@ def nll_loss(
     share = (t != ignore_index).cast(scores.dtype)
     if weight is not None:
         share = share * sum(scores.zeros_like().where_not(mine, _by_class(weight, scores)), 1)
-    loss = -picked * share
+    return _reduced(-picked * share, reduction, lambda: sum(widened(share)))
+
+
+def _reduced(loss: Var, reduction: str, count: Callable[[], Any]) -> Var:
+    """A loss for each place as one number, or as it is; halves are added up as float32: 65,520 ones are infinite."""
     if reduction == "none":
         return loss
-    return sum(loss) if reduction == "sum" else sum(loss) / sum(share)
+    total = sum(widened(loss))
+    return (total if reduction == "sum" else total / count()).cast(loss.dtype)
 
 
 def is_class(target: Var, shape: tuple[int, ...], ignore_index: int) -> Var:
@@ -124,8 +136,7 @@ def _check(scores: Var, target: Var, reduction: str) -> None:
 
 
 def _check_reduction(reduction: str) -> None:
-    if reduction not in ("mean", "sum", "none"):
-        raise ArgumentError("a loss is reduced by 'mean', 'sum' or 'none'", repr(reduction))
+    choice("a loss", "reduction", reduction, ("mean", "sum", "none"))
 
 
 def _by_class(weight: Any, scores: Var) -> Var:
@@ -137,6 +148,7 @@ def _by_class(weight: Any, scores: Var) -> Var:
 
 
 @template
+@same_words
 def cross_entropy_loss(
     output: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean",
     label_smoothing: float = 0.0,
@@ -159,8 +171,7 @@ def cross_entropy_loss(
         True
     """
     scores, t = as_var(output), as_var(target)
-    if not 0 <= label_smoothing <= 1:
-        raise ArgumentError("label_smoothing is a share from 0 to 1", repr(label_smoothing), "0.1")
+    label_smoothing = number("cross_entropy_loss", "label_smoothing", label_smoothing, 0, 1)
     likely = t.dtype.kind == "f" and t.shape == scores.shape and scores.ndim > 0
     if likely:
         _check_reduction(reduction)
@@ -179,11 +190,14 @@ def cross_entropy_loss(
     return loss * (1 - label_smoothing) + _even(logs, t, weight, ignore_index, reduction) * label_smoothing
 
 
+cross_entropy = cross_entropy_loss  # PyTorch's name
+
+
 def _against(logs: Var, probabilities: Var, weight: Any, reduction: str) -> Var:
     """Cross entropy with a distribution for each place."""
     shares = probabilities if weight is None else probabilities * _by_class(weight, logs)
     loss = -sum(logs * shares, 1)
-    return loss if reduction == "none" else sum(loss) / (float(loss.size) if reduction == "mean" else 1.0)
+    return _reduced(loss, reduction, lambda: float(loss.size))
 
 
 def _even(logs: Var, t: Var, weight: Any, ignore_index: int, reduction: str) -> Var:
@@ -194,5 +208,5 @@ def _even(logs: Var, t: Var, weight: Any, ignore_index: int, reduction: str) -> 
         shares = _by_class(weight, logs)
         mine = is_class(t, logs.shape, ignore_index)
         total = total * sum(logs.zeros_like().where_not(mine, shares), 1)
-    even = -sum(logs * shares, 1).where_not(t == ignore_index, 0) / float(logs.shape[1])
-    return even if reduction == "none" else sum(even) / (sum(total) if reduction == "mean" else 1.0)
+    even = (-sum(widened(logs * shares), 1).where_not(t == ignore_index, 0) / float(logs.shape[1])).cast(logs.dtype)
+    return _reduced(even, reduction, lambda: sum(widened(total)))

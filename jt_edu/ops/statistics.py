@@ -98,7 +98,7 @@ def average(x: Any, dim: Any = None, weights: Any = None, returned: bool = False
     total = sum(widened(w), dim, keep)
     found = sum(wide * w, dim, keep) / total if weights is not None else mean(wide, dim, keep)
     found = found.cast(promote(v.dtype, w.dtype) if weights is not None else v.dtype)
-    return (found, total.cast(found.dtype)) if returned else found
+    return (found, total.cast(found.dtype)) if yes_or_no("average", "returned", returned) else found
 
 
 def _weights_for(x: Var, weights: Var, axes: Any) -> Var:
@@ -142,7 +142,7 @@ def cov(
     if y is not None:
         v = concat([v, _variables(y, rowvar)])
     given = correction is not None or ddof is not None
-    less = pick_correction("cov", not bias and not given, correction, ddof)
+    less = pick_correction("cov", not yes_or_no("cov", "bias", bias) and not given, correction, ddof)
     f_weights, a_weights = _counts("fweights", fweights, v), _counts("aweights", aweights, v)
     w = f_weights * a_weights
     total = sum(w)
@@ -157,7 +157,7 @@ def _variables(x: Any, rowvar: bool) -> Var:
         raise ShapeError("cov takes (variables, observations)", f"shape {v.shape}", "x.flatten(1)")
     if v.ndim < 2:
         return v.reshape(1, -1)
-    return v if rowvar else permute(v)
+    return v if yes_or_no("cov", "rowvar", rowvar) else permute(v)
 
 
 def _counts(name: str, weights: Any, x: Var) -> Var:

@@ -13,6 +13,7 @@ from typing import Any
 from jt_edu.dtypes import int64
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.graph import Shape
+from jt_edu.ops.arguments import same_words
 from jt_edu.ops.create import zeros
 from jt_edu.ops.index import scatter
 from jt_edu.ops.numbers import checked
@@ -21,6 +22,7 @@ from jt_edu.ops.windows import each_way
 from jt_edu.var import Var, as_var
 
 
+@same_words
 def max_unpool1d(
     x: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Var:
@@ -34,6 +36,7 @@ def max_unpool1d(
     return _unpool(x, indices, 1, kernel_size, stride, padding, output_size)
 
 
+@same_words
 def max_unpool2d(
     x: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Var:
@@ -59,6 +62,7 @@ def max_unpool2d(
     return _unpool(x, indices, 2, kernel_size, stride, padding, output_size)
 
 
+@same_words
 def max_unpool3d(
     x: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Var:

@@ -231,7 +231,7 @@ def expand(x: Any, *shape: Any) -> Var:
         >>> ones((2, 1)).expand(-1, 3).shape
         (2, 3)
     """
-    v, wanted = as_var(x), varargs(shape)
+    v, wanted = as_var(x), [whole("expand", "a length", n, -1) for n in varargs(shape)]
     shift = len(wanted) - v.ndim
     return v.broadcast_to(tuple(v.shape[k - shift] if n == -1 and k >= shift else n for k, n in enumerate(wanted)))
 

@@ -14,6 +14,7 @@ import numpy as np
 from jt_edu.errors import ArgumentError, DtypeError
 from jt_edu.graph import HOME
 from jt_edu.ops.create import sync
+from jt_edu.ops.gradient import leaves
 from jt_edu.var import Var
 
 
@@ -92,6 +93,14 @@ def as_vars(params: Any) -> list[Var]:
 def as_leaves(params: list[Var]) -> None:
     """Compute what is only promised yet, and forget how: training starts from numbers."""
     derived = [p for p in params if p.node.inputs]
+    for p in derived:
+        others = [v for v in leaves(p) if v is not p]
+        if others:
+            raise ArgumentError(
+                "an optimizer moves Vars that were not computed from others",
+                f"{label(p)}, which is {p.node.op.name} of a Var of shape {others[0].shape}",
+                "that Var, or a copy that is cut off: p.detach().start_grad()",
+            ).at(p.node.line)  # fmt: skip
     sync(derived)
     for p in derived:
         p.update(p)

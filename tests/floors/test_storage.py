@@ -480,3 +480,85 @@ def test_a_thousand_steps_leave_no_memory_behind(backend):
         return jt.memory_stats().total
 
     assert steps(10) == steps(1000)
+
+
+# ------------------------------------------------------------------------------------------------- too little memory
+
+
+class Full:
+    """An allocator that has room for nothing of `most` bytes or more."""
+
+    def __init__(self, most):
+        self.most = most
+
+    def empty(self, shape, dtype):
+        if np.prod(shape) * dtype.itemsize >= self.most:
+            raise MemoryError("told to be full")
+        return np.empty(shape, dtype)
+
+
+def test_too_little_memory_is_an_error_of_ours_and_the_graph_goes_on():
+    x = jt.array(np.arange(6.0))
+    small, large = x + 1, x.reshape(2, 3).broadcast_to((500, 2, 3)) * 2
+
+    with jt.allocator(Full(1000)), pytest.raises(jt.OutOfMemoryError) as caught:
+        jt.sync([small, large])
+
+    assert isinstance(caught.value, jt.JtError) and isinstance(caught.value, MemoryError)
+    for word in (r"(500, 2, 3)", "24,000 bytes", "test_storage.py", "small, large = x + 1"):
+        assert word in str(caught.value)
+    np.testing.assert_array_equal(small.numpy(), np.arange(6) + 1)
+    np.testing.assert_array_equal(large.numpy()[77], np.arange(6).reshape(2, 3) * 2)
+
+
+def test_a_step_that_finds_no_memory_leaves_the_parameters_and_can_be_repeated():
+    layer = nn.Linear(3, 2)
+    rule = optim.SGD(layer.parameters(), lr=0.1)
+    x, before = jt.ones(400, 3), layer.weight.numpy(copy=True)
+
+    with jt.allocator(Full(2000)), pytest.raises(jt.OutOfMemoryError, match=r"bytes; found too little memory"):
+        rule.step((layer(x).sort(0)[0] ** 2).sum())
+    np.testing.assert_array_equal(layer.weight.numpy(), before)
+
+    rule.step((layer(x).sort(0)[0] ** 2).sum())
+    assert not np.array_equal(layer.weight.numpy(), before)
+
+
+def test_an_array_that_is_too_large_to_copy_is_told_with_its_size():
+    huge = np.broadcast_to(np.float32(0), (1 << 20, 1 << 20, 16))
+
+    with pytest.raises(jt.OutOfMemoryError, match=r"\(1048576, 1048576, 16\), 70,368,744,177,664 bytes"):
+        jt.array(huge)
+
+
+# ---------------------------------------------------------------------------------------- free as soon as nobody asks
+
+
+@pytest.fixture
+def no_collector():
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+RUNS = {
+    "a chain of operators": lambda x: ((x + 1) * 2).sum(),
+    "a product and a softmax": lambda x: (x @ x).softmax(1),
+    "a gradient": lambda x: jt.grad((x @ x).exp().sum(), x),
+    "index arrays": lambda x: x[jt.array([0, 2])].sum(0),
+    "kernels by hand": lambda x: x.sort(0)[0].cumsum(0),
+    "a convolution": lambda x: jt.conv2d(x.reshape(1, 1, 4, 4), x[:2, :2].reshape(1, 1, 2, 2)),
+}
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+def test_the_arrays_of_a_first_run_are_free_without_the_collector(run, no_collector):
+    x = jt.array(np.eye(4, dtype=np.float32) + 0.125)
+    y = run(x).sync()
+    arrays = [weakref.ref(x.node.data), weakref.ref(y.node.data)]
+    nodes = [weakref.ref(x.node), weakref.ref(y.node)]
+
+    del x, y
+
+    assert [r() for r in arrays + nodes] == [None] * 4

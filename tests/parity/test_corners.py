@@ -78,6 +78,51 @@ CORNERS = [
 ]  # fmt: skip
 
 
+STAIRCASES = {
+    "floor": (jt.floor, _t("floor")),
+    "ceil": (jt.ceil, _t("ceil")),
+    "trunc": (jt.trunc, _t("trunc")),
+    "round": (jt.round, _t("round")),
+    "sign": (jt.sign, _t("sign")),
+    "divide, rounded down": (
+        lambda x: jt.div(x, 2.0, rounding_mode="floor"),
+        lambda t, x: t.div(x, 2.0, rounding_mode="floor"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("ours", "theirs"), STAIRCASES.values(), ids=STAIRCASES)
+def test_the_gradient_of_a_staircase_is_zero_whatever_comes_in(torch, ours, theirs):
+    numbers = np.array([0.5, 1.5, -2.5])
+    x, peer = jt.array(numbers), torch.tensor(numbers, requires_grad=True)
+    weights = np.array([NAN, INF, -INF])
+
+    dx = jt.grad((ours(x) * jt.array(weights)).sum(), x)
+    (theirs(torch, peer) * torch.tensor(weights)).sum().backward()
+
+    np.testing.assert_array_equal(dx.numpy(), peer.grad.numpy())
+    np.testing.assert_array_equal(dx.numpy(), [0, 0, 0])
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e-25, 1.0, 1e25, 1e30])
+def test_the_gradients_of_atan2_and_hypot_neither_overflow_nor_vanish(size):
+    y, x = jt.array(np.float32([3 * size])), jt.array(np.float32([4 * size]))
+
+    dy, dx = jt.grad(jt.atan2(y, x).sum(), [y, x])
+    hy, hx = jt.grad((jt.hypot(y, x) * 1e20).sum(), [y, x])
+
+    np.testing.assert_allclose([dy.item() * size, dx.item() * size], [4 / 25, -3 / 25], rtol=1e-6)
+    np.testing.assert_allclose([hy.item(), hx.item()], [0.6e20, 0.8e20], rtol=1e-6)
+
+
+def test_atan2_has_second_derivatives_at_the_origin_too():
+    y, x = jt.array([0.0, 1.0]), jt.array([0.0, 2.0])
+
+    (dy,) = jt.grad(jt.atan2(y, x).sum(), [y])
+
+    np.testing.assert_allclose(jt.grad(dy.sum(), x).numpy(), [0, (1 - 4) / 25], rtol=1e-6)
+
+
 @pytest.mark.parametrize(("sentence", "ours", "theirs", "numbers"), CORNERS, ids=[c[0] for c in CORNERS])
 def test_values_and_gradients_at_a_corner_are_pytorchs(torch, sentence, ours, theirs, numbers):
     xs = [jt.array(np.array(n)) for n in numbers]

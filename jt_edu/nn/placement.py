@@ -1,0 +1,41 @@
+"""Placement: the `device` and the `dtype` that PyTorch's layers are made with.
+
+    Linear(3, 2, dtype="float64")      the layer, and then `.cast("float64")`
+    Linear(3, 2, device="cpu")         where everything is; there is no other place
+
+`placed` gives both words to a layer's `__init__`, so that no layer has to know them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+from jt_edu.nn.module import Module
+from jt_edu.ops.arguments import on_cpu
+
+Init = TypeVar("Init", bound=Callable[..., None])
+
+
+def placed(init: Init) -> Init:
+    """Let a layer be made on a device (there is one) and with parameters of a float dtype.
+
+    Example:
+        >>> from jt_edu.nn import Linear
+        >>> Linear(3, 2, dtype="float64", device="cpu").weight.dtype
+        jt.float64
+    """
+
+    @wraps(init)
+    def made(self: Module, *args: Any, device: Any = None, dtype: Any = None, **named: Any) -> None:
+        on_cpu(type(self).__name__, device)
+        init(self, *args, **named)
+        if dtype is not None:
+            self.cast(dtype)
+
+    words = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=None) for n in ("device", "dtype")]
+    own = inspect.signature(init)
+    made.__signature__ = own.replace(parameters=[*own.parameters.values(), *words])  # type: ignore[attr-defined]
+    return made  # type: ignore[return-value]

@@ -1,0 +1,189 @@
+"""What users of PyTorch write without looking: its names, its keywords, its arguments of layers and optimisers."""
+
+import inspect
+import math
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+from jt_edu import nn, optim
+from jt_edu.nn import functional
+from tests.misuse.test_odd_values import GOOD
+
+
+@pytest.fixture(autouse=True)
+def on_python():
+    with jt.flag_scope(backend="python"):
+        yield
+
+
+def test_numbers_have_their_names():
+    assert (jt.pi, jt.e, jt.inf, jt.newaxis) == (math.pi, math.e, math.inf, None)
+    assert math.isnan(jt.nan)
+    assert jt.arange(3)[:, jt.newaxis].shape == (3, 1)
+
+
+def test_other_names_are_the_same_functions():
+    assert jt.manual_seed is jt.set_global_seed
+    assert jt.cross_entropy is jt.cross_entropy_loss is functional.cross_entropy
+
+
+WORDS = {"x": "input", "output": "input", "log_probabilities": "input", "x1": "input1"}
+ACTIVATIONS = ("hardtanh",)  # of ops/activation.py: those know `x` only
+NAMED = {
+    name: (call, WORDS[first])
+    for name, call in GOOD[functional].items()
+    for first in [next(iter(inspect.signature(getattr(functional, name)).parameters))]
+    if first in WORDS and name not in ("dropout", *ACTIVATIONS)
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_functions_take_what_goes_in_as_input(name):
+    function, (call, word) = getattr(functional, name), NAMED[name]
+    others = dict(zip(list(inspect.signature(function).parameters)[1:], call[1:], strict=False))
+
+    found, wanted = function(**{word: call[0]}, **others), function(*call)
+
+    np.testing.assert_array_equal(found.numpy(), wanted.numpy())
+
+
+def test_pad_takes_its_widths_as_pad():
+    x = jt.ones(2, 3)
+
+    assert functional.pad(input=x, pad=(1, 2)).shape == functional.pad(x, (1, 2)).shape == (2, 6)
+
+
+def test_an_argument_under_two_names_is_refused():
+    with pytest.raises(jt.ArgumentError, match=r"output=.*, input="):
+        functional.mse_loss(jt.ones(2), jt.ones(2), input=jt.ones(2))
+
+
+def test_losses_take_input_and_target():
+    x, y = jt.array([1.0, 2.0]), jt.array([1.0, 4.0])
+
+    assert nn.MSELoss()(input=x, target=y).item() == 2.0
+    assert (
+        nn.CosineEmbeddingLoss()(input1=x.reshape(1, 2), input2=x.reshape(1, 2), target=jt.array([1.0])).item() < 1e-6
+    )
+
+
+# ----------------------------------------------------------------------------------------------------- device, dtype
+
+LAYERS = {
+    "Linear": lambda **w: nn.Linear(2, 3, **w),
+    "Bilinear": lambda **w: nn.Bilinear(2, 3, 4, **w),
+    "Conv1d": lambda **w: nn.Conv1d(2, 3, 1, **w),
+    "Conv2d": lambda **w: nn.Conv2d(2, 3, 1, **w),
+    "ConvTranspose2d": lambda **w: nn.ConvTranspose2d(2, 3, 1, **w),
+    "BatchNorm2d": lambda **w: nn.BatchNorm2d(2, **w),
+    "InstanceNorm2d": lambda **w: nn.InstanceNorm2d(2, affine=True, **w),
+    "LayerNorm": lambda **w: nn.LayerNorm(2, **w),
+    "RMSNorm": lambda **w: nn.RMSNorm(2, **w),
+    "GroupNorm": lambda **w: nn.GroupNorm(1, 2, **w),
+    "Embedding": lambda **w: nn.Embedding(2, 3, **w),
+    "EmbeddingBag": lambda **w: nn.EmbeddingBag(2, 3, **w),
+    "PReLU": lambda **w: nn.PReLU(2, **w),
+    "MultiheadAttention": lambda **w: nn.MultiheadAttention(4, 2, **w),
+    "TransformerEncoderLayer": lambda **w: nn.TransformerEncoderLayer(4, 2, 8, **w),
+    "TransformerDecoderLayer": lambda **w: nn.TransformerDecoderLayer(4, 2, 8, **w),
+    "Transformer": lambda **w: nn.Transformer(4, 2, 1, 1, 8, **w),
+}
+
+
+@pytest.mark.parametrize("make", LAYERS.values(), ids=LAYERS)
+def test_layers_are_made_with_a_dtype_and_a_device(make):
+    plain, double = make(), make(dtype=jt.float64, device="cpu")
+
+    assert {p.dtype for p in plain.parameters()} == {"float32"}
+    assert {p.dtype for p in double.parameters()} == {"float64"}
+    assert {b.dtype for b in double.buffers()} <= {"float64", "int64"}
+    assert all(p.requires_grad for p in double.parameters())
+    assert {"device", "dtype"} <= set(inspect.signature(type(double)).parameters)
+
+
+@pytest.mark.parametrize("make", LAYERS.values(), ids=LAYERS)
+def test_a_layer_elsewhere_or_of_whole_numbers_is_refused(make):
+    with pytest.raises(jt.ArgumentError, match="device='cuda:1'"):
+        make(device="cuda:1")
+    with pytest.raises(jt.DtypeError, match="int32"):
+        make(dtype="int32")
+
+
+def test_modules_and_vars_stay_where_they_are():
+    layer = nn.Linear(2, 3).to("cpu").to("float64")
+
+    assert layer.weight.dtype == "float64"
+    for elsewhere in (layer.to, jt.ones(2).to):
+        with pytest.raises(jt.ArgumentError, match="device='cuda'"):
+            elsewhere("cuda")
+
+
+# ------------------------------------------------------------------------------------------------------- optimisers
+
+
+def test_an_optimiser_refuses_what_was_computed_from_another_var():
+    w = jt.array([1.0, 2.0])
+
+    with pytest.raises(jt.ArgumentError, match=r"multiply of a Var of shape \(2,\)[\s\S]*test_torch_words.py"):
+        optim.SGD([w * 2], lr=0.1)
+    with pytest.raises(jt.ArgumentError, match="is add"):
+        optim.SGD([w], lr=0.1).add_param_group({"params": [w + 1]})
+
+
+def test_an_optimiser_takes_what_was_computed_from_nothing_that_is_held():
+    for p in (jt.randn(3) * 0.1, jt.array([1.0, 2.0]) * 2, (jt.array([1.0]) * 2).detach().start_grad()):
+        optim.SGD([p], lr=0.1).step((p * p).sum())
+
+
+def test_a_parameter_that_was_assigned_stays_one():
+    layer = nn.Linear(2, 3)
+    layer.weight *= 0.5
+    layer.bias.assign(layer.bias * 0)
+
+    optim.SGD(layer.parameters(), lr=0.1).step((layer(jt.ones(1, 2)) ** 2).sum())
+
+    assert (layer.bias.numpy() != 0).any()
+
+
+# --------------------------------------------------------------------------------------------------- single images
+
+
+@pytest.mark.parametrize("ways", [1, 2, 3])
+def test_convolutions_take_a_single_image(torch, ways, rng):
+    image, weight = rng.normal(size=(4, *(5,) * ways)), rng.normal(size=(6, 2, *(2,) * ways))
+    back = rng.normal(size=(4, 3, *(2,) * ways))
+    settings = {"stride": 2, "padding": 1, "groups": 2}
+    for name, w in ((f"conv{ways}d", weight), (f"conv_transpose{ways}d", back)):
+        ours = getattr(functional, name)(jt.array(image), jt.array(w), jt.ones(6, dtype="float64"), **settings)
+        theirs = getattr(torch.nn.functional, name)(
+            torch.tensor(image), torch.tensor(w), torch.ones(6, dtype=torch.float64), **settings
+        )
+
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), 1e-12, 1e-12)
+
+
+def test_a_convolution_of_a_plane_without_channels_is_refused():
+    for convolve in (functional.conv2d, functional.conv_transpose2d):
+        with pytest.raises(jt.ShapeError, match=r"\(c, h, w\).*\(5, 5\)"):
+            convolve(jt.ones(5, 5), jt.ones(1, 1, 2, 2))
+
+
+def test_the_grid_of_nearest_pixels_has_a_gradient_of_zero(torch, rng):
+    image, grid = rng.normal(size=(1, 1, 4, 4)), rng.uniform(-1.2, 1.2, (1, 3, 3, 2))
+    x, g = jt.array(image), jt.array(grid)
+    tx, tg = (torch.tensor(a, requires_grad=True) for a in (image, grid))
+
+    dx, dg = jt.grad(functional.grid_sample(x, g, "nearest").sum(), [x, g])
+    torch.nn.functional.grid_sample(tx, tg, "nearest", align_corners=False).sum().backward()
+
+    np.testing.assert_array_equal(dg.numpy(), tg.grad.numpy())
+    np.testing.assert_array_equal(dg.numpy(), np.zeros_like(grid))
+    np.testing.assert_allclose(dx.numpy(), tx.grad.numpy())
+
+
+def test_nearest_pixels_at_no_place_have_no_gradient_either():
+    x, g = jt.ones(1, 1, 2, 2), jt.array(np.full((1, 1, 1, 2), np.nan))
+
+    np.testing.assert_array_equal(jt.grad(functional.grid_sample(x, g, "nearest").sum(), g).numpy(), np.zeros(g.shape))

@@ -26,6 +26,7 @@ from jt_edu.nn.dropout import dropout
 from jt_edu.nn.linear import count, linear
 from jt_edu.nn.module import Module
 from jt_edu.nn.packed import PackedSequence, pack_padded_sequence, pad_packed_sequence
+from jt_edu.nn.placement import placed
 from jt_edu.nn.start import uniform_
 from jt_edu.ops.arguments import number, yes_or_no
 from jt_edu.ops.create import zeros
@@ -68,6 +69,7 @@ class _Cell(Module):
 
     gates, states = 1, 1
 
+    @placed
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
         self.input_size, self.hidden_size = count("input_size", input_size), count("hidden_size", hidden_size)
         self.bias = bool(bias)
@@ -123,6 +125,7 @@ class RNNCell(_Cell):
         (5, 2)
     """
 
+    @placed
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh") -> None:
         super().__init__(input_size, hidden_size, bias)
         self.nonlinearity = _bend(nonlinearity)
@@ -180,6 +183,7 @@ class _Recurrent(Module):
     merged = True  # both biases may be added at once, ahead of the steps
     proj_size = 0
 
+    @placed
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
         dropout: float = 0.0, bidirectional: bool = False,
@@ -318,6 +322,7 @@ class RNN(_Recurrent):
         ((7, 5, 2), (1, 5, 2))
     """
 
+    @placed
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", bias: bool = True,
         batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
@@ -365,6 +370,7 @@ class LSTM(_Recurrent):
 
     gates, states = 4, 2
 
+    @placed
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
         dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,

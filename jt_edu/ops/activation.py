@@ -16,7 +16,7 @@ from typing import Any
 
 from jt_edu import functions as f
 from jt_edu.errors import ArgumentError
-from jt_edu.ops.arguments import choice, number, one_of
+from jt_edu.ops.arguments import choice, number, one_of, same_words
 from jt_edu.ops.numbers import floats
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
@@ -26,6 +26,7 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 @method
 @template
+@same_words
 def relu(x: Any) -> Var:
     """max(x, 0); the gradient at 0 is 0.
 
@@ -39,6 +40,7 @@ def relu(x: Any) -> Var:
 
 @method
 @template
+@same_words
 def relu6(x: Any) -> Var:
     """min(max(x, 0), 6); the gradient at 0 and at 6 is 0.
 
@@ -54,6 +56,7 @@ def relu6(x: Any) -> Var:
 
 @method
 @template
+@same_words
 def hardtanh(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Var:
     """x between two walls: min(max(x, min_val), max_val); the gradient at both is 0.
 
@@ -73,6 +76,7 @@ def hardtanh(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Var:
 
 @method
 @template
+@same_words
 def leaky_relu(x: Any, scale: float | None = None, *, negative_slope: float | None = None) -> Var:
     """x where it is positive, scale * x elsewhere; the gradient at 0 is `scale`.
 
@@ -94,6 +98,7 @@ def leaky_relu(x: Any, scale: float | None = None, *, negative_slope: float | No
 
 @method
 @template
+@same_words
 def threshold(x: Any, threshold: float, value: float) -> Var:
     """x where it is above the threshold, `value` elsewhere.
 
@@ -108,6 +113,7 @@ def threshold(x: Any, threshold: float, value: float) -> Var:
 
 @method
 @template
+@same_words
 def hardshrink(x: Any, lambd: float = 0.5) -> Var:
     """x, and 0 where |x| <= lambd.
 
@@ -121,6 +127,7 @@ def hardshrink(x: Any, lambd: float = 0.5) -> Var:
 
 @method
 @template
+@same_words
 def softshrink(x: Any, lambd: float = 0.5) -> Var:
     """x moved towards 0 by lambd, and 0 where |x| <= lambd.
 
@@ -137,6 +144,7 @@ def softshrink(x: Any, lambd: float = 0.5) -> Var:
 
 @method
 @template
+@same_words
 def hardsigmoid(x: Any) -> Var:
     """relu6(x + 3) / 6: a sigmoid of three straight lines.
 
@@ -149,6 +157,7 @@ def hardsigmoid(x: Any) -> Var:
 
 @method
 @template
+@same_words
 def hardswish(x: Any) -> Var:
     """x * relu6(x + 3) / 6.
 
@@ -164,6 +173,7 @@ def hardswish(x: Any) -> Var:
 
 @method
 @template
+@same_words
 def elu(x: Any, alpha: float = 1.0) -> Var:
     """x where it is positive, alpha * (exp(x) - 1) elsewhere.
 
@@ -184,6 +194,7 @@ def _below_zero(v: Var) -> Var:
 
 @method
 @template
+@same_words
 def celu(x: Any, alpha: float = 1.0) -> Var:
     """x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere: its slope has no step at 0.
 
@@ -204,6 +215,7 @@ def celu(x: Any, alpha: float = 1.0) -> Var:
 
 @method
 @template
+@same_words
 def selu(x: Any) -> Var:
     """1.0507 * elu(x, 1.6733): mean 0 and variance 1 stay what they are from layer to layer.
 
@@ -218,6 +230,7 @@ def selu(x: Any) -> Var:
 
 @method
 @template
+@same_words
 def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Var:
     """log(1 + exp(beta * x)) / beta: a relu with a round corner.
 
@@ -248,6 +261,7 @@ def _log1p_exp(v: Var) -> Var:
 
 @method
 @template
+@same_words
 def logsigmoid(x: Any) -> Var:
     """log(sigmoid(x)), which is still x where sigmoid(x) is too small for a float.
 
@@ -260,6 +274,7 @@ def logsigmoid(x: Any) -> Var:
 
 @method
 @template
+@same_words
 def silu(x: Any) -> Var:
     """x * sigmoid(x).
 
@@ -275,6 +290,7 @@ def silu(x: Any) -> Var:
 
 @method
 @template
+@same_words
 def mish(x: Any) -> Var:
     """x * tanh(log(1 + exp(x))).
 
@@ -290,6 +306,7 @@ def mish(x: Any) -> Var:
 
 @method
 @template
+@same_words
 def gelu(x: Any, approximate: str = "none") -> Var:
     """x * Phi(x), Phi the normal distribution function; approximate="tanh" takes its usual approximation.
 
@@ -308,6 +325,7 @@ def gelu(x: Any, approximate: str = "none") -> Var:
 
 @method
 @template
+@same_words
 def softsign(x: Any) -> Var:
     """x / (1 + |x|).
 
@@ -321,6 +339,7 @@ def softsign(x: Any) -> Var:
 
 @method
 @template
+@same_words
 def tanhshrink(x: Any) -> Var:
     """x - tanh(x).
 

@@ -30,12 +30,11 @@ def test_other_names_are_the_same_functions():
 
 
 WORDS = {"x": "input", "output": "input", "log_probabilities": "input", "x1": "input1"}
-ACTIVATIONS = ("hardtanh",)  # of ops/activation.py: those know `x` only
 NAMED = {
     name: (call, WORDS[first])
     for name, call in GOOD[functional].items()
     for first in [next(iter(inspect.signature(getattr(functional, name)).parameters))]
-    if first in WORDS and name not in ("dropout", *ACTIVATIONS)
+    if first in WORDS and name != "dropout"
 }
 
 
@@ -73,6 +72,8 @@ def test_losses_take_input_and_target():
 
 LAYERS = {
     "Linear": lambda **w: nn.Linear(2, 3, **w),
+    "LSTM": lambda **w: nn.LSTM(2, 3, **w),
+    "GRUCell": lambda **w: nn.GRUCell(2, 3, **w),
     "Bilinear": lambda **w: nn.Bilinear(2, 3, 4, **w),
     "Conv1d": lambda **w: nn.Conv1d(2, 3, 1, **w),
     "Conv2d": lambda **w: nn.Conv2d(2, 3, 1, **w),

@@ -136,16 +136,16 @@ def make_environment(title):
 def pip(title, name, what):
     command = [str(PYTHON), "-m", "pip", "install", "--progress-bar=off", "--no-input", "--disable-pip-version-check"]
     watch([*command, "--constraint", "constraints.txt", *what], title)
-    keep_jupyterlab_quiet()
+    settle_jupyterlab()
     write_notes(**{name: state()})
 
 
-def keep_jupyterlab_quiet():
-    """No question about news and no look for updates on the first page."""
+def settle_jupyterlab():
+    """No question about news, no look for updates; and a saved notebook shows its views again without a kernel."""
     path = VENV / "share" / "jupyter" / "lab" / "settings" / "overrides.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    quiet = {"fetchNews": "false", "checkForUpdates": False}
-    path.write_text(json.dumps({"@jupyterlab/apputils-extension:notification": quiet}), encoding="utf-8")
+    news, views = "@jupyterlab/apputils-extension:notification", "@jupyter-widgets/jupyterlab-manager:plugin"
+    path.write_text(json.dumps({news: {"fetchNews": "false", "checkForUpdates": False}, views: {"saveState": True}}))
 
 
 def state():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from jt_edu.errors import ArgumentError
@@ -20,19 +21,27 @@ def nodes_of(asker: str, wanted: Sequence[Any]) -> list[Node]:
 
 
 def names_of_caller() -> dict[int, str]:
-    """What the learner calls their Vars: node id -> name of a variable that the frame calling us sees."""
+    """What the learner calls their Vars: node id -> name of a variable that the frame calling us sees.
+
+    A package that asks for somebody else says so by `ASKS_FOR_ITS_CALLER = True`: its frames are passed over, as ours.
+    """
     frame = sys._getframe(1)
-    while _is_ours(Path(frame.f_code.co_filename)) and frame.f_back is not None:
+    while _asks_for_its_caller(frame) and frame.f_back is not None:
         frame = frame.f_back
     seen = {name: v for name, v in {**frame.f_globals, **frame.f_locals}.items() if name[:1].isalpha()}
     found = {v.node.id: name for name, v in reversed(seen.items()) if isinstance(v, Var)}
     models = {name: v for name, v in seen.items() if hasattr(type(v), "named_parameters")}
-    for name, model in models.items():  # a module within one that has a name, too, is called by the longer name
+    for name, model in models.items():  # a parameter of several is called by the name that was given first
         for path, parameter in model.named_parameters():
             found.setdefault(parameter.node.id, f"{name}.{path}")
     return found
 
 
-def _is_ours(file: Path) -> bool:
-    """Whether a file belongs to jt_edu or to its widgets."""
-    return file.is_relative_to(HOME) or file.parent.name == "jt_widgets"
+def _asks_for_its_caller(frame: FrameType) -> bool:
+    file = Path(frame.f_code.co_filename)
+    if file.is_relative_to(HOME):
+        return True
+    package = sys.modules.get(str(frame.f_globals.get("__name__")).partition(".")[0])
+    if not getattr(package, "ASKS_FOR_ITS_CALLER", False):
+        return False
+    return any(map(file.is_relative_to, getattr(package, "__path__", ())))  # what a doctest runs is the learner's

@@ -5,6 +5,8 @@ key        the structure of that graph, without its arrays
 plan       fused, written and compiled; or found under the key
 run        step by step: bind arrays, launch the kernel, free what nobody reads any more
 settle     give the learner's nodes their arrays, and forget the history that nobody can ask for
+
+Open traces are told of every step; if they want values, what would stay in registers is stored, to be looked at.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from jt_edu.trace import Decision, KernelRun, Line, Memory, Trace
 
 PLANS = 1024  # how many structures are remembered
 PARALLEL = 200_000.0  # weighted operations from which on a second thread is worth waking
-SEEN = 1 << 20  # elements of the largest value that a trace is told
+SEEN = 1 << 20  # elements of the largest value that is stored only to be looked at
 
 
 def run(wanted: Sequence[Node], numbers_for: str = "") -> None:
@@ -68,7 +70,7 @@ def tell_values(order: list[Node], plan: Plan, arrays: list[Any], watched: set[N
 
 
 def seen_by_traces(order: list[Node], context: Context) -> set[Node]:
-    """The pending nodes whose values an open trace wants, and that nobody holds; not what is far larger than it means.
+    """The pending nodes whose values an open trace wants, and that nobody holds; none of more than SEEN elements.
 
     The products inside of a contraction have no array in any run, and a repeated array says nothing new.
     """
@@ -325,7 +327,7 @@ def _announce_step(
         context.flags.backend, bool(fresh and fresh.compiled), fresh.seconds if fresh else 0.0, elapsed,
         step.bytes, step.flops,
         {"product": ("BLAS",), "host": ("NumPy",)}.get(step.kind, ()), str(program.path or "") if program else "",
-        step.kind, tuple(order[s].id for s in step.inputs), step.written is not None,
+        step.kind, tuple(order[s].id for s in step.inputs), step.written is not None, step.key,
     )  # fmt: skip
     moves = []
     for sign, word, slots in ((1, "allocate", step.outputs), (-1, "free", step.frees)):

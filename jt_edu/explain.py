@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
@@ -92,7 +92,7 @@ class Explanation:
             calls=calls,
             kind=step.kind,
             edited=step.written is not None,
-            key=(step.written[0] if step.written else step.source).key[:10],
+            key=step.key,
         )
 
     @property
@@ -155,20 +155,20 @@ def planned(wanted: Sequence[Node]) -> tuple[list[Node], Plan]:
     order = needed(wanted)
     again = {n for n in wanted if n.data is not None and n.inputs}
     if again:
-        order = as_if_pending(order, again)
+        order = pending_copies(order, again)
     ids = {n.id for n in wanted}
     return order, plan_for(order, [n for n in order if n.id in ids and n.data is None], current())
 
 
-def as_if_pending(order: list[Node], again: set[Node]) -> list[Node]:
-    """Twins of the nodes, in which those of `again` have no data; leaves stay themselves."""
-    twins: dict[Node, Node] = {}
+def pending_copies(order: list[Node], again: Collection[Node] = ()) -> list[Node]:
+    """Copies of what is pending and of those in `again`: they have no data, and get none. Leaves stay themselves."""
+    copies: dict[Node, Node] = {}
     for node in order:
-        twins[node] = node
+        copies[node] = node
         if node in again or node.data is None:
-            twin = twins[node] = copy(node)
-            twin.inputs, twin.data = tuple(twins[i] for i in node.inputs), None
-    return list(twins.values())
+            fresh = copies[node] = copy(node)
+            fresh.inputs, fresh.data = tuple(copies[i] for i in node.inputs), None
+    return list(copies.values())
 
 
 def homes(plan: Plan) -> dict[int, int]:

@@ -79,6 +79,11 @@ class Step:
     program: Program | None = None
     written: tuple[Source, tuple[tuple[int, int], ...]] | None = None  # source and lines, where a learner's text runs
 
+    @property
+    def key(self) -> str:
+        """Names the source that was generated, in traces and on pages."""
+        return (self.written[0] if self.written else self.source).key[:10]
+
 
 @dataclass
 class Plan:

@@ -28,20 +28,11 @@ def value_of(node: int, array: np.ndarray, dtype: str, cells: int = CELLS) -> Va
         (float(finite.min()), float(finite.mean()), float(finite.max())) if finite.size else (math.nan,) * 3
     )
     return Value(
-        node=node,
-        shape=array.shape,
-        dtype=dtype,
-        min=low,
-        mean=mean,
-        max=high,
-        nan=int(np.isnan(numbers).sum()),
-        inf=int(np.isinf(numbers).sum()),
-        zero=int((numbers == 0).sum()),
-        rows=seen.shape[0],
-        columns=seen.shape[1],
-        exact=seen.size == numbers.size,
-        cells=seen.astype("<f4").tobytes(),
-    )
+        node=node, shape=array.shape, dtype=dtype, min=low, mean=mean, max=high,
+        nan=int(np.isnan(numbers).sum()), inf=int(np.isinf(numbers).sum()), zero=int((numbers == 0).sum()),
+        rows=seen.shape[0], columns=seen.shape[1],
+        exact=seen.size == numbers.size, cells=seen.astype("<f4").tobytes(),
+    )  # fmt: skip
 
 
 def _as_floats(array: np.ndarray, dtype: str) -> np.ndarray:

@@ -6,8 +6,8 @@
                                      t.memory      what was allocated and freed, and how much was alive
     with jt.trace(values=True) as t: t.values      what each node was, in a few numbers and cells
 
-The trace is the only door: pictures, reports and tests read these records and nothing else. This file imports nothing
-of ours, so that every floor can announce what it does.
+What happened is told here; what would happen, by `explain`. This file imports nothing of ours, so that every floor can
+announce what it does.
 """
 
 from __future__ import annotations
@@ -76,6 +76,7 @@ class KernelRun:
     kind: str = "loops"  # "loops", "product", "code" or "host"
     reads: tuple[int, ...] = ()
     edited: bool = False  # the source is a learner's, in place of what was generated
+    key: str = ""  # names the source that was generated, and so the kernel on every page
 
     @property
     def annotated(self) -> str:

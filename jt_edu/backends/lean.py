@@ -86,7 +86,7 @@ def build(
     collecting = gc.isenabled()
     gc.disable()  # compiling makes many objects and no cycles to speak of; looking for them takes a fifth of the time
     try:
-        made = _compile(function, signature, _Apart if apart else _Pipeline)
+        made = compiled(function, signature, apart)
     finally:
         if collecting:
             gc.enable()
@@ -98,7 +98,9 @@ def build(
     return result.entry_point, None
 
 
-def _compile(function: Callable[..., None], signature: Any, pipeline: type[_Pipeline]) -> Any:
+def compiled(function: Callable[..., None], signature: Any, apart: bool = False) -> Any:
+    """What numba makes of a function, with its machine code as text; the function itself under NUMBA_DISABLE_JIT."""
+    pipeline = _Apart if apart else _Pipeline
     try:
         return numba.njit(signature, pipeline_class=pipeline, _nrt=False, **FLAGS)(function)
     except Exception:  # noqa: BLE001 - it allocates, or is wrong, or numba has changed: numba's own way tells

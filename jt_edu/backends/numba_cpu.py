@@ -66,6 +66,10 @@ class NumbaBackend:
             self._programs[source.key] = program._replace(compiled=False, seconds=0.0)
             return program
 
+    def has(self, source: Source) -> bool:
+        """Whether it was compiled before, and need not be compiled now."""
+        return source.key in self._programs or self._store.load(source.key) is not None
+
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         """Memory for an array, filled with anything; large arrays begin at a cache line."""
         return memory.pool.empty(shape, dtype)
@@ -132,12 +136,13 @@ def _build(source: Source, name: str) -> tuple[Callable[..., None], bytes | None
     function = define(source, name)
     function.__qualname__ = f"kernel_{source.key}"  # the name of its machine code, which must be its own
     try:
-        return lean.build(function, _signature(source), source.apart)
+        return lean.build(function, signature(source), source.apart)
     except Exception as error:
         raise KernelError(f"numba compiles {name}", f"{type(error).__name__}: {error}") from error
 
 
-def _signature(source: Source) -> Any:
+def signature(source: Source) -> Any:
+    """The types of a kernel's arguments, as numba names them."""
     types: list[Any] = [numba.int64, numba.int64]
     for p in source.parameters:
         scalar = numba.from_dtype(np.dtype(p.dtype))

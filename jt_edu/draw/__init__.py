@@ -1,15 +1,25 @@
 """Drawing: what does a graph look like, as a picture and as text?
 
-    picture   what the learner holds
-    text      widths of words, how shapes and bytes read, the table
-    layout    boxes and links to coordinates
-    groups    which nodes share a box that opens and closes: a module, a kernel, Block × 12
-    cards     what one box says
-    view      which part of a document is drawn, and as what
-    scene     where everything stands, inside of each frame and between the frames
-    svg, dot  the same as SVG, and for Graphviz
+A graph, from its document (`jt_edu.document`):
 
-Everything is made from one graph document, a plain dict that can be kept as JSON; nothing here looks at a graph itself.
+    picture           what the learner holds
+    text              widths of words, how shapes and bytes read, the table
+    groups            which nodes share a box that opens and closes: a module, a kernel, Block × 12
+    cards             what one box says
+    view              which part of a document is drawn, and as what
+    columns, layout   boxes and links to coordinates
+    scene             where everything stands, inside of each frame and between the frames
+    svg, dot          the same as SVG, and for Graphviz
+    theme             colours, lines and letters, in light and in dark
+
+And what else a page holds (`jt_edu.lens`):
+
+    chart, plot       numbers to places on axes, and those as SVG
+    figures           the roofline, and how a training goes
+    lifetimes         arrays as rectangles: bytes over kernels
+    tape              forward down the left, backward up the right
+
+Everything is made from plain data that can be kept as JSON; nothing here looks at a Var or a node.
 """
 
 from jt_edu.draw.picture import Picture

@@ -1,4 +1,4 @@
-"""Figures: which charts say what the roofline and the training panel say?
+"""Figures: which charts show kernels under the roofs of a machine, and how a training goes?
 
     roofline(words, page["roofline"])    dots under the two roofs, as SVG
     training(words, page["train"])       loss, gradients, update / weight and dead units over the steps, as SVG
@@ -22,7 +22,7 @@ BOUNDS = {"memory": ("d4", "circle"), "arithmetic": ("d0", "diamond")}
 
 def roofline(summary: str, section: Mapping[str, Any], way: str = "fused") -> str:
     """The kernels of one way, each as a dot whose area is its time, under the roofs of the machine."""
-    machine, kernels = section["machine"], [k for k in section["ways"][way] if k["drawn"]]
+    machine, kernels = section["machine"], [k for k in section["ways"][way] if k["has_place"]]
     x, y = roofline_axes(section)
     longest = max((k["ms"] * k["times"] for k in kernels), default=1.0)
     dots = [
@@ -53,7 +53,7 @@ def _roofs(machine: Mapping[str, Any], x: Axis, y: Axis) -> tuple[list[Line], li
 def roofline_axes(section: Mapping[str, Any]) -> tuple[Axis, Axis]:
     """The same axes for all ways, so that dots can move between them."""
     machine, ways = section["machine"], [way for way in section["ways"].values() if way]
-    kernels = [k for way in ways for k in way if k["drawn"]]
+    kernels = [k for way in ways for k in way if k["has_place"]]
     ridge = machine["flops"] / machine["bandwidth"]
     xs = [ridge / 10, ridge * 4, *(k["intensity"] for k in kernels)]
     ys = [machine["flops"] * 1.5, min(xs) * machine["bandwidth"], *(k["speed"] for k in kernels)]

@@ -1,4 +1,7 @@
-"""The picture of lifetimes: a rectangle for each array, bytes over kernels, and the same as a table."""
+"""The picture of lifetimes: a rectangle for each array, bytes over kernels, and the same as a table.
+
+Who keeps an array alive is said by its outline, and repeated by its colour: the legend shows both.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,17 @@ from typing import Any
 
 from jt_edu.draw.svg import escape
 from jt_edu.draw.text import cut, size_text, tuple_text, width
-from jt_edu.draw.theme import SANS, _page, mix
+from jt_edu.draw.theme import SANS, mix, page_rules
 
-WIDE, HIGH, LEFT, BELOW, MARGIN = 640.0, 240.0, 62.0, 44.0, 16.0  # pixels: the plot, and around it
-KEEPERS = {
-    "wanted": "#0072b2", "held": "#009e73", "stays": "#009e73",
-    "saved": "#cc79a7", "read": "#56b4e9", "unread": "#8a8f98",
-}  # fmt: skip
-SAID = {"wanted": "you asked for it", "held": "your Vars hold it", "saved": "saved for backward", "read": "read soon"}
+WIDE, HIGH, LEFT, BELOW, MARGIN = 640.0, 240.0, 62.0, 62.0, 16.0  # pixels: the plot, and around it
+KEEPERS = {  # who keeps an array alive: in words, colour, outline
+    "wanted": ("you asked for it", "#0072b2", "stroke-width:2.6"),
+    "held": ("a Var of yours holds it", "#009e73", "stroke-width:1.2"),
+    "stays": ("held when its run ends", "#009e73", "stroke-width:1.6;stroke-dasharray:12 2"),
+    "saved": ("saved for backward", "#cc79a7", "stroke-width:1.6;stroke-dasharray:5 3"),
+    "read": ("read by a later kernel", "#56b4e9", "stroke-width:1.6;stroke-dasharray:2 2"),
+    "unread": ("read by nobody", "#8a8f98", "stroke-width:1.6;stroke-dasharray:1 5"),
+}
 MOST = 400  # rectangles
 
 Row = Mapping[str, Any]
@@ -82,11 +88,13 @@ def _array(one: Row, nodes: Mapping[int, Row], step: float, unit: float) -> str:
 def _legend(arrays: Sequence[Row]) -> str:
     there = {one["why"] for one in arrays}
     parts, x, y = [], LEFT, MARGIN + HIGH + 26
-    for why, words in SAID.items():
+    for why, (words, _, _) in KEEPERS.items():
         if why in there:
-            parts.append(f'<g class="{why}"><rect x="{x:.1f}" y="{y:.1f}" width="12" height="12"/></g>')
-            parts.append(_text(x + 17, y + 10, words))
-            x += 34 + width(words, 11)
+            if x + 29 + width(words, 11) > LEFT + WIDE:
+                x, y = LEFT, y + 18
+            parts.append(f'<g class="{why}"><rect x="{x:.1f}" y="{y:.1f}" width="24" height="12"/></g>')
+            parts.append(_text(x + 29, y + 10, words))
+            x += 42 + width(words, 11)
     return "".join(parts)
 
 
@@ -101,7 +109,6 @@ def _style() -> str:
         (" .paper", mix("fill", "ink", 0, "paper")),
         (" .peak", f"fill:none;stroke-width:1.5;stroke-dasharray:2 3;{mix('stroke', 'ink', 90, 'paper')}"),
     ]
-    for why, colour in KEEPERS.items():
-        rules.append((f" .{why} rect", mix("fill", colour, 26, "paper") + mix("stroke", colour, 75, "ink")))
-    page = f".jt-lifetimes{{{_page(0)}}}@media(prefers-color-scheme:dark){{.jt-lifetimes{{{_page(1)}}}}}"
-    return page + "".join(f".jt-lifetimes{part}{{{rule}}}" for part, rule in rules)
+    for why, (_, colour, line) in KEEPERS.items():
+        rules.append((f" .{why} rect", mix("fill", colour, 26, "paper") + mix("stroke", colour, 75, "ink") + line))
+    return page_rules(".jt-lifetimes") + "".join(f".jt-lifetimes{part}{{{rule}}}" for part, rule in rules)

@@ -8,7 +8,7 @@ from typing import Any
 
 from jt_edu.draw.svg import escape
 from jt_edu.draw.text import cut, tuple_text, width
-from jt_edu.draw.theme import MONO, SANS, _page, mix
+from jt_edu.draw.theme import MONO, SANS, mix, page_rules
 
 MOST = 60  # rows of the picture; the table has all
 LEFT, GAP, HIGH, MARGIN = 250.0, 36.0, 34.0, 20.0  # pixels: left column, between both, height of a row, around all
@@ -18,27 +18,28 @@ Row = Mapping[str, Any]
 
 def tape_text(page: Row) -> str:
     """One line for each row: the forward step, and the gradient steps beside it, the last one first."""
-    rows = [("step", "forward", "mean", "steps", "backward")]
+    rows, nodes = [("step", "forward", "mean", "steps", "backward")], _nodes(page)
+    leaves = _leaves(page)
     for k, (left, right) in enumerate(_sides(page), start=1):
         value = page["values"].get(str(left["node"]))
         numbers = [str(n) for n, _ in right]
-        words = [_name(page, step) for _, step in right]
-        rows.append((str(k), _label(page, left), _mean(value), " ".join(numbers), ", ".join(words)))
+        words = [_name(leaves, step) for _, step in right]
+        rows.append((str(k), _label(nodes[left["node"]]), _mean(value), " ".join(numbers), ", ".join(words)))
     widths = [max(len(row[c]) for row in rows) for c in range(5)]
     return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
 def tape_svg(page: Row, summary: str) -> str:
     """The U as a picture."""
-    sides = _sides(page)
+    sides, nodes, leaves = _sides(page), _nodes(page), _leaves(page)
     shown = sides[:MOST]
     boxes, widest = [], 0.0
     for k, (left, right) in enumerate(shown):
-        y = MARGIN + 24 + k * HIGH
-        boxes.append(_box(MARGIN, y, LEFT, _label(page, left), _mean(page["values"].get(str(left["node"]))), "forward"))
+        y, mean = MARGIN + 24 + k * HIGH, _mean(page["values"].get(str(left["node"])))
+        boxes.append(_box(MARGIN, y, LEFT, _label(nodes[left["node"]]), mean, "forward"))
         x = MARGIN + LEFT + GAP
         for _, step in right:
-            name = _name(page, step)
+            name = _name(leaves, step)
             wide = width(name, 12) + 22
             boxes.append(_box(x, y, wide, name, "", "backward"))
             x += wide + 6
@@ -64,20 +65,22 @@ def _sides(page: Row) -> list[tuple[Row, list[tuple[int, Row]]]]:
     return [(step, back[k]) for k, step in enumerate(steps[:rows])]
 
 
-def _node(page: Row, step: Row) -> Row:
-    found: Row = next(row for row in page["graph"]["nodes"] if row["id"] == step["node"])
-    return found
+def _nodes(page: Row) -> dict[int, Row]:
+    return {row["id"]: row for row in page["graph"]["nodes"]}
 
 
-def _label(page: Row, step: Row) -> str:
-    node = _node(page, step)
+def _label(node: Row) -> str:
     name = f"{node['name']} = {node['op']}" if node["name"] else node["op"]
     return f"{cut(name, 22)} {tuple_text(node['shape'])}"
 
 
-def _name(page: Row, step: Row) -> str:
+def _leaves(page: Row) -> dict[int, str]:
+    """The gradients that were asked for, and what each is the gradient of."""
+    return {leaf["gradient"]: leaf["name"] or f"#{leaf['node']}" for leaf in page["tape"]["leaves"]}
+
+
+def _name(leaves: Mapping[int, str], step: Row) -> str:
     """A gradient by whose it is."""
-    leaves = {leaf["gradient"]: leaf["name"] or f"#{leaf['node']}" for leaf in page["tape"]["leaves"]}
     if step["node"] in leaves:
         return f"d{leaves[step['node']]}"
     return f"{step['op']} (+=)" if "adds" in step else str(step["op"])
@@ -113,5 +116,4 @@ def _style() -> str:
         (" .forward rect", mix("fill", "#56b4e9", 18, "paper") + mix("stroke", "#56b4e9", 70, "ink")),
         (" .backward rect", mix("fill", "#e69f00", 16, "paper") + mix("stroke", "#e69f00", 75, "ink") + dashed),
     )  # fmt: skip
-    page = f".jt-tape-picture{{{_page(0)}}}@media(prefers-color-scheme:dark){{.jt-tape-picture{{{_page(1)}}}}}"
-    return page + "".join(f".jt-tape-picture{part}{{{rule}}}" for part, rule in rules)
+    return page_rules(".jt-tape-picture") + "".join(f".jt-tape-picture{part}{{{rule}}}" for part, rule in rules)

@@ -21,7 +21,7 @@ MONO = 'ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono","Liberation Mon
 
 def rules(identity: str, kinds: Iterable[str]) -> Iterator[str]:
     """The style sheet. Every rule begins with the id of its picture, since a page may hold several."""
-    yield f"#{identity}{{{_page(0)};font:13px {SANS}}}@media(prefers-color-scheme:dark){{#{identity}{{{_page(1)}}}}}"
+    yield page_rules(f"#{identity}") + f"#{identity}{{font:13px {SANS}}}"
     found = dict(_lines())
     found.update(_words())
     for kind in sorted(set(kinds) & set(COLOURS)):
@@ -30,6 +30,11 @@ def rules(identity: str, kinds: Iterable[str]) -> Iterator[str]:
         found[f".{kind} .c"] = mix("fill", colour, 45, "ink")
     for selector, rule in found.items():
         yield ",".join(f"#{identity} {part}" for part in selector.split(",")) + f"{{{rule}}}"
+
+
+def page_rules(selector: str) -> str:
+    """Ink and paper of a picture, in light and in dark."""
+    return f"{selector}{{{_page(0)}}}@media(prefers-color-scheme:dark){{{selector}{{{_page(1)}}}}}"
 
 
 def _page(dark: int) -> str:

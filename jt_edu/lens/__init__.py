@@ -1,14 +1,20 @@
 """Lens: what can be seen of a computation, as plain data that a view draws?
 
+Read `recording` first: it makes the page that the other files add to, or look at.
+
     recording     graph, kernels, values, memory and times of some Vars: one page
+                  with page, thumbnails and colours: what is on it; and aside: runs that leave no trace
     passes        how the operators become kernels, step by step
-    edits         a kernel written otherwise; trial and examine run it first, in a process of its own
-    assembly      what the compiler made of a kernel
     stepping      what a kernel does, line by line and cell by cell
-    tape          the steps of a gradient; tapesteps and localrules say what each is, differences checks one
-    lifetimes     which arrays are in memory, and who keeps them; footprint asks it of Vars, recordings and traces
-    machine       how fast this computer is at best; roofline compares kernels with it
-    training      what is worth knowing of each step of a training; loop pauses and resumes it
+    edits         a kernel written otherwise, with trial and examine, which run it first, in a process of its own
+    assembly      what the compiler made of a kernel
+    tape          the steps of a gradient, with tapesteps and localrules, which say what each is
+    differences   is a gradient right?
+    lifetimes     which arrays are in memory, and who keeps them
+    footprint     the same, asked of Vars, recordings and traces
+    roofline      which kernels wait for memory, with machine: how fast this computer is at best
+    training      what is worth knowing of each step of a training
+    loop          a training that can be paused and resumed
 
 Nothing here draws, and nothing here knows a notebook. What only a run can tell comes from the trace.
 """

@@ -25,6 +25,7 @@ from numba import cuda
 from jt_edu.backends import lean, numba_cpu
 from jt_edu.backends.python import define
 from jt_edu.codegen.source import Source
+from jt_edu.errors import KernelError
 
 X86 = re.compile(r"%([xyz])mm(\d+)")
 ARM = re.compile(r"\bv\d+\.(\d+)([bhsd])\b|\b[qz]\d+\b")
@@ -33,7 +34,7 @@ VARIANT = re.compile(r"(231|213|132)")  # of a multiplication with addition: whi
 MOVES = re.compile(
     r".*(mov|broadcast|insert|extr|perm|shuf|unpck|zero|gather|scatter|blend|mask)|(ld|st|dup|ins|zip|uzp)"
 )
-DIRECTIVE = re.compile(r"\s*\.(?!L|LBB|LCPI)\w+")
+DIRECTIVE = re.compile(r"\s*\.(?!L)\w+")
 
 
 @dataclass(frozen=True)
@@ -81,16 +82,26 @@ def assembly(source: Source) -> Assembly:
     """LLVM IR, assembly and PTX of a kernel.
 
     Raises:
-        KernelError: it does not compile.
+        KernelError: it does not compile, or numba is switched off.
     """
-    function = define(source, f"<jt_edu k_{source.key}>")
-    function.__qualname__ = f"kernel_{source.key}"
-    made = lean._compile(function, numba_cpu._signature(source), lean._Apart if source.apart else lean._Pipeline)
+    made = _compiled(source)
     signature = made.signatures[0]
     name = made.overloads[signature].fndesc.llvm_func_name
     asm = trimmed_asm(made.inspect_asm(signature), name)
     ptx, why = _ptx(source)
     return Assembly(str(lean.cpu()[1]), trimmed_llvm(made.inspect_llvm(signature), name), asm, vectors(asm), ptx, why)
+
+
+def _compiled(source: Source) -> Any:
+    function = define(source, f"<jt_edu k_{source.key}>")
+    function.__qualname__ = f"kernel_{source.key}"
+    try:
+        made = lean.compiled(function, numba_cpu.signature(source), source.apart)
+    except Exception as error:
+        raise KernelError(f"numba compiles kernel {source.key[:10]}", f"{type(error).__name__}: {error}") from error
+    if made is function:
+        raise KernelError("machine code comes from numba", "NUMBA_DISABLE_JIT", "unset it, and start again")
+    return made
 
 
 def trimmed_llvm(text: str, name: str) -> str:
@@ -151,7 +162,7 @@ def _ptx(source: Source) -> tuple[str, str]:
     try:
         if not cuda.is_available():
             return "", "numba finds no NVIDIA GPU on this machine, so there is no PTX to show."
-        types = numba_cpu._signature(source).args
+        types = numba_cpu.signature(source).args
         text, _ = cuda.compile_ptx(define(source, "<ptx>"), numba.void(*types), device=True)
     except Exception as error:  # noqa: BLE001 - whatever is missing, the tab says so
         return "", f"There is a GPU, but this kernel has no PTX: {type(error).__name__}: {str(error).splitlines()[0]}"

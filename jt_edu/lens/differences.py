@@ -23,7 +23,7 @@ from jt_edu.errors import ArgumentError
 from jt_edu.execute import needed
 from jt_edu.functions import cast_to
 from jt_edu.graph import Node, inputs_first
-from jt_edu.lens.recording import computed
+from jt_edu.lens.aside import computed
 from jt_edu.meta import CONSTANT, SOURCE, Elementwise
 from jt_edu.var import Var
 

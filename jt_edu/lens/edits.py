@@ -21,7 +21,7 @@ from jt_edu import backends
 from jt_edu.backends import Program
 from jt_edu.codegen.source import Source
 from jt_edu.errors import ArgumentError, KernelError
-from jt_edu.lens.trial import Fault, original, shape_key, steps_of, try_text
+from jt_edu.lens.trial import Fault, cases_of, original, shape_key, steps_of, try_text
 from jt_edu.plan import Plan, Step, edits, living
 from jt_edu.settings import current
 
@@ -47,9 +47,10 @@ class Edit:
         self.original = source
         self.source = Source(text, source.parameters, source.entry, source.apart)
         self.error, self.line, self.record = "", None, None  # type: str, int | None, dict[str, Any] | None
-        self._tried = {shape_key(plan, step) for plan, step in steps_of(source.key)}
+        cases = cases_of(source)
+        self._tried = set(cases)
         try:
-            self.record = try_text(source, text, current().flags.backend, seconds)
+            self.record = try_text(source, text, list(cases.values()), current().flags.backend, seconds)
         except Fault as fault:
             self.error, self.line = fault.words, fault.line
 
@@ -158,7 +159,7 @@ def edit_kernel(kernel: Any, text: str, seconds: float = 10.0) -> Edit:
     if not isinstance(text, str):
         raise ArgumentError("edit_kernel takes the text of a kernel", type(text).__name__)
     if _meaning(text) == _meaning(source.text):
-        raise ArgumentError("an edited kernel differs from the original", "the same text", "edited.revert()")
+        raise ArgumentError("an edited kernel differs from the original", "the same text", "jt.revert_kernels()")
     return Edit(source, text, seconds)
 
 
@@ -183,11 +184,13 @@ def revert_kernels() -> int:
 
 
 def find(kernel: Any) -> Source:
-    """The source that we wrote for a kernel of a living plan: by its text, the start of its key, or the source itself.
+    """The source that we wrote for a kernel of a living plan, which is named by itself, its source, text or key.
 
     ArgumentError unless there is just one.
     """
-    asked = getattr(kernel, "source", kernel)
+    asked = (
+        kernel if isinstance(kernel, str | Source) else getattr(kernel, "key", "") or getattr(kernel, "source", None)
+    )
     if isinstance(asked, Source):
         return asked
     if not isinstance(asked, str):

@@ -4,7 +4,10 @@
 
 `trial` starts a process that runs `serve`, and ends it when its time is over: whatever the text does, it does it here,
 and not to the notebook. First both texts are compiled with every index checked, the rounds of every loop counted, and
-the line noted before it is done; then as they would really run. Nothing here knows plans or graphs.
+the line noted before it is done (`guard`); then without all that, to compare and to time them.
+
+What counts is the CPU time that the texts take: compiling is free. When half of it is over no more arrays are compared,
+and measuring ends before all of it is. Memory is limited too. Nothing here knows plans or graphs.
 """
 
 # mypy: disable-error-code="no-untyped-call"
@@ -12,17 +15,16 @@ the line noted before it is done; then as they would really run. Nothing here kn
 
 from __future__ import annotations
 
-import ast
 import json
 import math
 import os
-import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 
 try:
@@ -31,26 +33,23 @@ except ImportError:  # Windows: there whoever started us looks at the clock alon
     resource = None  # type: ignore[assignment]
 
 from jt_edu import backends
-from jt_edu.backends import Program, numba_cpu
-from jt_edu.backends.python import define
 from jt_edu.codegen.source import Parameter, Source
+from jt_edu.lens.guard import Call, Checked, Refused
 
 FILLS = ("numbers around 0", "numbers from 0 to 1", "zeros and ones")
 ROUNDS = 50_000_000  # of loops, that are done with checked indices
-MORE = 50  # times as many rounds as the original are taken for an endless loop
+MORE = 50  # times as many rounds as the original are taken for an endless loop,
+FEWEST = ROUNDS // MORE  # and so many besides, which even a slow kernel does in no time
 SAMPLES, SECONDS = 15, 3.0  # of timing
+LAST = 0.3  # of the time is left for it
 SHORTEST = 2e-4  # seconds: a kernel that takes less is timed several times at once
 LOOSE = {"float16": 5e-3, "bfloat16": 3e-2, "float32": 1e-4, "complex64": 1e-4, "float64": 1e-9, "complex128": 1e-9}
+TICK = 1e-9  # seconds: no call takes less, whatever the clock says
+ROOM = 2 << 30  # bytes that a text may need, beside
+NO_ROOM = f"it needs more than {ROOM >> 30} GB of memory beside its arrays"
+COPIES = 12  # of its arrays, while they are compared
+STATM = Path("/proc/self/statm")  # how much memory this process has, in pages
 Tell = Callable[..., None]
-Call = Callable[..., None]
-
-
-class Refused(Exception):  # noqa: N818 - it is an answer
-    """What is wrong with the text, and in which of its lines."""
-
-    def __init__(self, words: str, line: int | None = None) -> None:
-        super().__init__(words)
-        self.line = line
 
 
 def serve() -> None:
@@ -64,46 +63,105 @@ def serve() -> None:
 
         tell(stage="ready")
         job = json.loads(sys.stdin.readline())
-        if resource is not None:  # the system ends us when we have computed for that long
-            end = math.ceil(time.process_time() + job["seconds"])
-            resource.setrlimit(resource.RLIMIT_CPU, (end, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+        _limit_memory(job["cases"])
         try:
-            tell(record=examine(job, tell))
+            tell(record=examine(job, tell, Budget(job["seconds"])))
         except Refused as refused:
             tell(error={"message": str(refused), "line": refused.line})
+        except MemoryError:
+            tell(error={"message": NO_ROOM, "line": None})
 
 
-def examine(job: dict[str, Any], tell: Tell) -> dict[str, Any]:
+def _limit_memory(cases: list[dict[str, Any]]) -> None:
+    """More than we have, the arrays need and ROOM is an error here, before the machine has none left."""
+    if resource is not None and STATM.exists():
+        have = int(STATM.read_text().split()[0]) * resource.getpagesize()
+        arrays = max(sum(slot["count"] * 8 for slot in case["slots"].values()) for case in cases)
+        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+        most = have + ROOM + COPIES * arrays
+        with suppress(ValueError):  # there is a lower limit already
+            resource.setrlimit(resource.RLIMIT_AS, (most if hard < 0 else min(most, hard), hard))
+
+
+class Budget:
+    """CPU seconds; the system ends us when we have computed for that long."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self.end = seconds, time.process_time() + seconds
+        self._tell_the_system(self.end)
+
+    @property
+    def left(self) -> float:
+        """Seconds that it may compute yet."""
+        return self.end - time.process_time()
+
+    @contextmanager
+    def free(self) -> Iterator[None]:
+        """What is done within costs nothing."""
+        begin = time.process_time()
+        self._tell_the_system(math.inf)
+        yield
+        self.end += time.process_time() - begin
+        self._tell_the_system(self.end)
+
+    def _tell_the_system(self, end: float) -> None:
+        if resource is not None:
+            soft, hard = resource.RLIM_INFINITY if math.isinf(end) else math.ceil(end), _hard_cpu()
+            resource.setrlimit(resource.RLIMIT_CPU, (hard if soft < 0 or 0 <= hard < soft else soft, hard))
+
+
+def _hard_cpu() -> int:
+    return int(resource.getrlimit(resource.RLIMIT_CPU)[1])
+
+
+def examine(job: dict[str, Any], tell: Tell, budget: Budget) -> dict[str, Any]:
     """Check, compare and time; Refused says what is wrong."""
     old, new = (_source(job, text) for text in (job["original"], job["text"]))
     fills = FILLS if job["backend"] == "numba" else FILLS[:1]  # Python takes its time
+    pairs = [(k, case, fill) for fill in fills for k, case in enumerate(job["cases"])]
     tell(stage="compiling it with checked indices")
-    checked_old, checked_new = Checked(old), Checked(new)
-    for k, case in enumerate(job["cases"]):
-        for fill in fills:
-            tell(stage=f"running it with checked indices on {_shapes(case)}, {fill}")
-            seed = [k, FILLS.index(fill)]
-            rounds = checked_old.run(case, Numbers(case, fill, seed), ROUNDS)
-            limit = 1 << 60 if rounds >= ROUNDS else ROUNDS // MORE + MORE * rounds
-            checked_new.run(case, Numbers(case, fill, seed), limit, strict=True)
+    with budget.free():
+        reads = [p for p, a in enumerate(job["cases"][0]["arguments"]) if _is_input(job["cases"][0], a)]
+        checked_old, checked_new = Checked(old, reads), Checked(new, reads)
+    done = _check(job["cases"], pairs, (checked_old, checked_new), tell, budget)
     tell(stage="compiling it")
-    backend = backends.get(job["backend"])
-    begin = time.process_time()
-    calls = backend.compile(old).call, backend.compile(new).call
+    backend, begin = backends.get(job["backend"]), time.process_time()
+    with budget.free():
+        calls = backend.compile(old).call, backend.compile(new).call
     compile_ms = (time.process_time() - begin) * 1e3
     worst: dict[str, dict[str, Any]] = {}
-    for k, case in enumerate(job["cases"]):
-        for fill in fills:
-            tell(stage=f"comparing on {_shapes(case)}, {fill}")
-            for name, found in _compare(case, calls, fill, [k, FILLS.index(fill)]).items():
-                worst[name] = _worse(worst.get(name), found)
+    for done, (k, case, fill) in enumerate(pairs[:done], 1):
+        tell(stage=f"comparing on {_shapes(case)}, {fill}")
+        for name, found in _compare(case, calls, fill, [k, FILLS.index(fill)]).items():
+            worst[name] = _worse(worst.get(name), found)
+        if budget.left < LAST * budget.seconds and done >= len(job["cases"]):
+            break
     tell(stage="measuring its time")
     first = Numbers(job["cases"][0], FILLS[0], [0, 0])
     return {
-        "outputs": list(worst.values()), "sets": len(fills) * len(job["cases"]),
-        "shapes": [_shapes(case) for case in job["cases"]],
-        "compile_ms": compile_ms, **_race(job["cases"][0], calls, first),
+        "outputs": list(worst.values()), "sets": done, "shapes": [_shapes(case) for case in job["cases"]],
+        "compile_ms": compile_ms, **_race(job["cases"][0], calls, first, budget),
     }  # fmt: skip
+
+
+def _check(
+    cases: list[dict[str, Any]], pairs: list[tuple[int, dict[str, Any], str]], texts: tuple[Checked, Checked],
+    tell: Tell, budget: Budget,
+) -> int:  # fmt: skip
+    """Run both with notes on as many of the pairs as half the time allows, but on each case; how many those were."""
+    for done, (k, case, fill) in enumerate(pairs):
+        if budget.left < budget.seconds / 2 and done >= len(cases):
+            return done
+        tell(stage=f"running it with checked indices on {_shapes(case)}, {fill}")
+        seed = [k, FILLS.index(fill)]
+        rounds = _rounds(texts[0], case, Numbers(case, fill, seed), ROUNDS)
+        limit = 1 << 60 if rounds >= ROUNDS else FEWEST + MORE * rounds
+        _rounds(texts[1], case, Numbers(case, fill, seed), limit, rounds)
+    return len(pairs)
+
+
+def _is_input(case: dict[str, Any], argument: dict[str, Any]) -> bool:
+    return "slot" in argument and not case["slots"][argument["slot"]]["out"]
 
 
 def _source(job: dict[str, Any], text: str) -> Source:
@@ -169,116 +227,24 @@ def _whole(case: dict[str, Any], call: Call, arguments: list[Any]) -> None:
         call(low, min(low + step, case["span"]), *arguments)
 
 
-def checked_program(source: Source) -> Program:
-    """The text compiled so that a wrong index is an error: for shapes that were not tried."""
-    function = define(source, f"<edited kernel {source.key}>")
-    signature = numba_cpu._signature(source)
-    return Program(numba.njit(signature, boundscheck=True, nogil=True, error_model="numpy")(function), True, 0.0, None)
-
-
-class Checked:
-    """A text that is compiled so that a wrong index is an error, and an endless loop ends."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        tree = ast.parse(source.text)
-        marker = _Marker()
-        (kernel,) = (s for s in tree.body if isinstance(s, ast.FunctionDef) and s.name == source.entry)
-        marker.mark(kernel)
-        self.counters = marker.counters
-        space: dict[str, Any] = {"__name__": "edited"}
-        try:
-            exec(compile(ast.fix_missing_locations(tree), "kernel", "exec"), space)  # noqa: S102 - what it is for
-        except Exception as error:
-            raise Refused(f"{type(error).__name__}: {error}", _line_of(error)) from error
-        types = [*numba_cpu._signature(source).args, numba.int64[::1]]
-        try:
-            self.call = numba.njit(numba.void(*types), boundscheck=True, error_model="numpy")(space[source.entry])
-        except Exception as error:
-            raise Refused(*_in_words(error)) from error
-
-    def run(self, case: dict[str, Any], numbers: Numbers, limit: int, strict: bool = False) -> int:
-        """How many rounds its loops went; not more than `limit`, which is an error if we are strict."""
-        mark = np.zeros(3 + len(self.counters), np.int64)
-        mark[2] = limit
-        try:
-            _whole(case, self.call, [*numbers.arguments, mark])
-        except Exception as error:
-            if mark[1] > limit and not strict:
-                return int(mark[1])
-            raise Refused(self._complaint(error, mark, limit, strict), int(mark[0])) from error
-        return int(mark[1])
-
-    def _complaint(self, error: Exception, mark: Any, limit: int, strict: bool) -> str:
-        line = int(mark[0])
-        known = {n: int(mark[3 + k]) for k, (n, first, last) in enumerate(self.counters) if first <= line <= last}
-        where = ", ".join(f"{name} = {number}" for name, number in known.items())
-        where = f" (with {where})" if where else ""
+def _rounds(
+    checked: Checked, case: dict[str, Any], numbers: Numbers, limit: int, original: int | None = None
+) -> int:
+    """How many rounds its loops go; more than `limit` is an error in a text whose original goes `original`."""
+    mark = checked.notes(limit)
+    try:
+        _whole(case, checked.call, [*numbers.arguments, mark])
+    except Exception as error:
+        if mark[1] > limit and original is None:
+            return int(mark[1])
+        words = checked.complaint(error, mark)
         if mark[1] > limit:
-            return f"its loops went {limit:,} rounds, {MORE} times as many as the original's: does this one end?{where}"
-        words = f"{type(error).__name__}: {error}{where}"
-        return words if strict else f"the original cannot be tried on random numbers; {words}"
-
-
-class _Marker:
-    """Notes in an array: [line, rounds, most rounds, counters ...]."""
-
-    def __init__(self) -> None:
-        self.counters: list[tuple[str, int, int]] = []  # name, first and last line of its loop
-
-    def mark(self, kernel: ast.FunctionDef) -> None:
-        """Add the array to the parameters, and notes to the body."""
-        kernel.args.args.append(ast.arg("mark_"))
-        kernel.body = self._block(kernel.body)
-
-    def _block(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        rows: list[ast.stmt] = []
-        for statement in body:
-            rows += [*_code(f"mark_[0] = {statement.lineno}", statement), statement]
-            if isinstance(statement, (ast.For, ast.While)):
-                statement.body = [*self._round(statement), *self._block(statement.body)]
-            elif isinstance(statement, ast.If):
-                statement.body = self._block(statement.body)
-            if isinstance(statement, (ast.For, ast.While, ast.If)) and statement.orelse:
-                statement.orelse = self._block(statement.orelse)
-        return rows
-
-    def _round(self, loop: ast.For | ast.While) -> list[ast.stmt]:
-        note = ""
-        if isinstance(loop, ast.For) and isinstance(loop.target, ast.Name) and "range(" in ast.unparse(loop.iter):
-            note = f"mark_[{3 + len(self.counters)}] = {loop.target.id}\n"
-            self.counters.append((loop.target.id, loop.lineno, loop.end_lineno or loop.lineno))
-        return _code(
-            note + f"mark_[1] += 1\nif mark_[1] > mark_[2]:\n    mark_[0] = {loop.lineno}\n    raise RuntimeError", loop
-        )
-
-
-def _code(text: str, at: ast.stmt) -> list[ast.stmt]:
-    rows = ast.parse(text).body
-    for row in rows:
-        for node in ast.walk(row):
-            ast.copy_location(node, at)
-    return rows
-
-
-def _line_of(error: Exception) -> int | None:
-    """The last line of the text that a traceback passes."""
-    found, trace = None, error.__traceback__
-    while trace is not None:
-        found = trace.tb_lineno if trace.tb_frame.f_code.co_filename == "kernel" else found
-        trace = trace.tb_next
-    return found
-
-
-def _in_words(error: Exception) -> tuple[str, int | None]:
-    """What the compiler says, without what it says about itself, and in which line."""
-    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
-    lines = [int(n) for n in re.findall(r'File "[^"]*kernel[^"]*", line (\d+)', text)]
-    place = getattr(error, "loc", None)
-    line = lines[-1] if lines else getattr(place, "line", None)
-    noise = re.compile(r"Failed in |File \"|\s*$|During: |<source |This error |There are \d|>>>|- Resolution|\^|Use ")
-    told = [re.sub(r", defined at .*|(?<=\w)\.\d+(?=')", "", r.strip()) for r in text.splitlines()]
-    return next((row.rstrip(":") for row in told if not noise.match(row)), type(error).__name__), line
+            words = f"its loops went {limit:,} rounds, the original's {original:,}: does this one end?"
+            words += checked.where(mark)
+        elif original is None:
+            words = f"the original cannot be tried on random numbers; {words}"
+        raise Refused(words, int(mark[0]) or None) from error
+    return int(mark[1])
 
 
 def _compare(case: dict[str, Any], calls: tuple[Call, Call], fill: str, seed: list[int]) -> dict[str, dict[str, Any]]:
@@ -295,6 +261,8 @@ def _compare(case: dict[str, Any], calls: tuple[Call, Call], fill: str, seed: li
             calls[1](0, middle, *trial.arguments)
             calls[1](middle, case["span"], *trial.arguments)
         for slot, spec in case["slots"].items():
+            if not spec["out"] and trial.flat[slot].tobytes() != reference.flat[slot].tobytes():
+                raise Refused(f"it changes {spec['name']}, which is an input: a kernel writes its outputs alone")
             if spec["out"]:
                 difference = _difference(reference.flat[slot], trial.flat[slot], spec)
                 found[slot] = _worse(found.get(slot), {**difference, "parts": parts})
@@ -343,16 +311,18 @@ def _worse(a: dict[str, Any] | None, b: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _race(case: dict[str, Any], calls: tuple[Call, Call], numbers: Numbers) -> dict[str, Any]:
-    """CPU milliseconds of both on one thread: the least of several, taken in turn."""
+def _race(case: dict[str, Any], calls: tuple[Call, Call], numbers: Numbers, budget: Budget) -> dict[str, Any]:
+    """CPU milliseconds of both on one thread: the least of several, taken in turn, as long as there is time."""
     begin = _seconds(case, calls[0], numbers.arguments, 1)
     repeat = max(1, min(10_000, int(SHORTEST / max(begin, 1e-8))))
-    best, samples, deadline = [np.inf, np.inf], 0, time.process_time() + SECONDS
-    while samples < SAMPLES and (samples < 3 or time.process_time() < deadline):
+    best, samples, round_took = [math.inf, math.inf], 0, 0.0
+    end = time.process_time() + min(SECONDS, budget.left)
+    while samples < SAMPLES and (samples < 1 or time.process_time() + round_took < end):
+        before = time.process_time()
         for which in (0, 1) if samples % 2 else (1, 0):
             best[which] = min(best[which], _seconds(case, calls[which], numbers.arguments, repeat) / repeat)
-        samples += 1
-    return {"original_ms": best[0] * 1e3, "edited_ms": best[1] * 1e3, "samples": samples}
+        samples, round_took = samples + 1, time.process_time() - before
+    return {"original_ms": max(best[0], TICK) * 1e3, "edited_ms": max(best[1], TICK) * 1e3, "samples": samples}
 
 
 def _seconds(case: dict[str, Any], call: Call, arguments: list[Any], repeat: int) -> float:

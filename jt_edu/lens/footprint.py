@@ -14,15 +14,14 @@ from dataclasses import asdict
 from typing import Any
 
 from jt_edu.caller import names_of_caller
-from jt_edu.explain import Explanation, in_words
+from jt_edu.explain import Explanation, in_words, size
 from jt_edu.graph import Node
 from jt_edu.lens.lifetimes import lifetimes, lifetimes_of_page
-from jt_edu.lens.recording import FORMAT, VERSION, Recording, recording
+from jt_edu.lens.page import empty, kernel_row
+from jt_edu.lens.recording import Recording, recording
 from jt_edu.settings import flag_scope
-from jt_edu.trace import KernelRun, Line, Trace
+from jt_edu.trace import Line, Trace
 from jt_edu.var import Var
-
-GRAPH = {"format": "jt_edu.graph", "version": 1, "edges": [], "outputs": []}
 
 Row = dict[str, Any]
 
@@ -56,18 +55,14 @@ def footprint_of(trace: Trace) -> Recording:
     """
     names = names_of_caller()
     nodes = {row["id"]: row for row in _nodes(trace, names)}
-    kernels = [_kernel(number, run) for number, run in enumerate(trace.kernels)]
+    kernels = [kernel_row(number, run, run) for number, run in enumerate(trace.kernels)]
     memory = [asdict(move) for move in trace.memory]
     told = lifetimes(memory, kernels, nodes, set()) | {"predicted_peak": trace.predicted_peak}
-    words = _sentence(told)
-    brief = [{key: kernel[key] for key in ("id", "name", "nodes")} for kernel in kernels]
-    graph = GRAPH | {"nodes": list(nodes.values()), "kernels": brief}
-    page = {
-        "format": FORMAT, "version": VERSION, "summary": words, "notes": [], "graph": graph, "kernels": kernels,
-        "passes": [], "values": {}, "memory": memory, "peak": trace.peak, "predicted_peak": trace.predicted_peak,
-        "lifetimes": told,
-    }  # fmt: skip
-    return Recording(page, b"", trace, Trace(), ())
+    page = empty(_sentence(told))
+    page["graph"]["nodes"] = list(nodes.values())
+    page["graph"]["kernels"] = [{key: kernel[key] for key in ("id", "name", "nodes")} for kernel in kernels]
+    page |= {"kernels": kernels, "memory": memory, "peak": trace.peak, "predicted_peak": trace.predicted_peak}
+    return Recording(page | {"lifetimes": told}, trace=trace)
 
 
 def _planned(wanted: Sequence[Node]) -> Row:
@@ -93,11 +88,9 @@ def _moves(e: Explanation) -> Iterator[Row]:
     for number, step in enumerate(e.plan.steps):
         for sign, action, slots in ((1, "allocate", step.outputs), (-1, "free", step.frees)):
             for slot in slots:
-                size = e.order[slot].dtype.size
-                for length in e.order[slot].shape:
-                    size *= length
-                alive += sign * size
-                yield {"action": action, "node": e.order[slot].id, "bytes": size, "alive": alive, "kernel": number}
+                moved = size(e.order[slot])
+                alive += sign * moved
+                yield {"action": action, "node": e.order[slot].id, "bytes": moved, "alive": alive, "kernel": number}
 
 
 def _nodes(trace: Trace, names: Mapping[int, str]) -> Iterator[Row]:
@@ -123,12 +116,6 @@ def _stranger(identity: int, line: Line | None) -> Row:
         "id": identity, "op": op, "inputs": [], "shape": [], "dtype": "", "where": where, "kind": "source",
         "module": "", "twin": None,
     }  # fmt: skip
-
-
-def _kernel(number: int, run: KernelRun) -> Row:
-    row = asdict(run)
-    row["ms"], row["compile_ms"] = row.pop("milliseconds"), row.pop("compile_seconds") * 1e3
-    return row | {"id": number, "key": f"run{number}", "loops": "", "classes": [], "ran": True, "edited": False}
 
 
 def _sentence(told: Row) -> str:

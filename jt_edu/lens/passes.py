@@ -13,14 +13,13 @@ nothing), the others as it counts kernels (each array once per kernel). Nothing 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from jt_edu.draw.text import count
-from jt_edu.dtypes import as_dtype
+from jt_edu.lens.page import row_size
 
 Groups = dict[int, int | None]  # node -> the kernel it is computed in
 
@@ -112,7 +111,7 @@ class _Graph:
     def size(self, i: int) -> int:
         """Bytes of the value as an array; a number is none."""
         node = self.nodes[i]
-        return 0 if node["kind"] == "constant" else math.prod(node["shape"]) * as_dtype(node["dtype"]).size
+        return 0 if node["kind"] == "constant" else row_size(node)
 
     def read(self, i: int) -> int:
         """Bytes that are read where a view is: of the array behind it, and no more than the view shows."""
@@ -231,7 +230,7 @@ def _loop_words(graph: _Graph) -> str:
     """By which rules loops are shared, and how many kernels that leaves."""
     rules = [e["rule"] for e in graph.edges if e["fused"]]
     same, outer = rules.count("same loops"), rules.count("outer loops")
-    said = [f"{_are(same, 'value')} read in the loop that makes it"] if same else []
+    said = [f"{_are(same, 'value')} read in the loop that makes {'it' if same == 1 else 'them'}"] if same else []
     said += [f"{_are(outer, 'reduction')} used in the same row"] if outer else []
     kernels = len(graph.document["kernels"])
     shared = f"{'; '.join(said)}. " if said else ""

@@ -10,15 +10,14 @@ Everything here is plain data, for a page; nothing here draws.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jt_edu.explain import Explanation, in_words
 from jt_edu.graph import Node
+from jt_edu.lens.aside import computed
 from jt_edu.lens.machine import Machine, machine
-from jt_edu.lens.recording import computed
 from jt_edu.ops.create import ones, sync
 from jt_edu.settings import flag_scope, rank_context, trace
 from jt_edu.trace import KernelRun, Trace
@@ -57,9 +56,9 @@ def _section(ways: dict[str, list[Kernel] | None], notes: list[str]) -> dict[str
 
 
 def judged(kernel: Kernel, m: Machine, call: float) -> Kernel:
-    """Where a kernel stands and what that means; `drawn` is False where its place would be made up."""
+    """Where a kernel stands and what that means; `has_place` is False where its place would be made up."""
     ms, moved, done = kernel["ms"], kernel["bytes"], kernel["flops"]
-    found = {"drawn": False, "intensity": None, "speed": None, "bound": "", "share": None}
+    found = {"has_place": False, "intensity": None, "speed": None, "bound": "", "share": None}
     if ms < CLEAR * call:
         return {**found, "sentence": f"too short to say, since calling any kernel takes about {call * 1e3:.1f} µs"}
     if not done or not moved:
@@ -69,7 +68,8 @@ def judged(kernel: Kernel, m: Machine, call: float) -> Kernel:
     bound = "memory" if intensity < ridge else "arithmetic"
     share = speed / min(m.flops_per_second, intensity * m.bytes_per_second)
     sentence = _sentence(bound, share, moved, m)
-    return {"drawn": True, "intensity": intensity, "speed": speed, "bound": bound, "share": share, "sentence": sentence}
+    place = {"intensity": intensity, "speed": speed, "bound": bound, "share": share}
+    return {"has_place": True, **place, "sentence": sentence}
 
 
 def _sentence(bound: str, share: float, moved: int, m: Machine) -> str:
@@ -107,7 +107,7 @@ def _grouped(runs: Iterable[KernelRun]) -> list[Kernel]:
 def _kernel(runs: Sequence[KernelRun], times: int) -> Kernel:
     first = runs[0]
     return {
-        "key": hashlib.sha256(first.source.encode()).hexdigest()[:10], "name": first.name, "nodes": list(first.nodes),
+        "key": first.key, "name": first.name, "nodes": list(first.nodes),
         "ms": min(r.milliseconds for r in runs), "times": times, "bytes": first.bytes, "flops": first.flops,
     }  # fmt: skip
 
@@ -127,19 +127,19 @@ def empty_call() -> float:
 
 
 def _summary(kernels: Sequence[Kernel]) -> str:
-    drawn = [k for k in kernels if k["drawn"]]
+    placed = [k for k in kernels if k["has_place"]]
     count = f"{len(kernels)} kernel{'s' * (len(kernels) != 1)}"
-    if not drawn:
+    if not placed:
         return f"{count}, none of which runs long enough to be placed."
-    memory = sum(k["bound"] == "memory" for k in drawn)
-    longest = max(drawn, key=lambda k: k["ms"] * k["times"])
-    sides = f"{memory} memory-bound, {len(drawn) - memory} compute-bound"
+    memory = sum(k["bound"] == "memory" for k in placed)
+    longest = max(placed, key=lambda k: k["ms"] * k["times"])
+    sides = f"{memory} memory-bound, {len(placed) - memory} compute-bound"
     return f"{count}: {sides}. The longest, {longest['name']}, is {longest['sentence']}."
 
 
 def _notes(kernels: Sequence[Kernel], m: Machine) -> list[str]:
     notes = ["An operation is one element of one operator: an exp counts as much as a plus."]
-    left = sum(not k["drawn"] for k in kernels)
+    left = sum(not k["has_place"] for k in kernels)
     notes += [f"{left} of {len(kernels)} kernels have no place on the plot, and are listed below it."] if left else []
     notes += ["This machine was busy while it was measured: its roofs are lower bounds."] if m.disturbed else []
     return notes

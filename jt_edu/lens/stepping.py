@@ -1,7 +1,7 @@
 """Stepping: what does a kernel do, line by line and cell by cell?
 
     steps = step_through(plan, order, number)     the text runs as plain Python, on the real arrays
-    steps.rows[7]        Moment(line=9, reads and writes, the variables that changed)
+    steps.moments[7]     Moment(line=9, reads and writes, the variables that changed)
 
 Kernels are short and loop for long, so only the first steps are recorded: an endless loop ends there too. What BLAS
 computes is machine code of another library; a matrix product is stepped through as the three loops that it stands for.
@@ -68,7 +68,7 @@ class Watch:
     first: Any = field(repr=False)  # a copy
 
     @property
-    def rows(self) -> tuple[int, int]:
+    def grid(self) -> tuple[int, int]:
         """Rows and columns, as it is drawn: the last axis lies across."""
         columns = self.first.shape[-1] if self.first.ndim else 1
         return (self.first.size // columns if columns else 0, columns)
@@ -81,26 +81,26 @@ class Steps:
     source: str
     lines: tuple[tuple[int, int], ...]  # (line, node id)
     arrays: list[Watch]
-    rows: list[Moment]
-    about: int  # how many steps there are in all
+    moments: list[Moment]
+    estimated_steps: int  # how many there are in all
     note: str = ""
     error: str = ""
 
     @property
     def complete(self) -> bool:
         """Whether the kernel came to its end."""
-        return not self.error and self.about == len(self.rows)
+        return not self.error and self.estimated_steps == len(self.moments)
 
     def as_dict(self, at: int = 0) -> tuple[dict[str, Any], bytes]:
         """Plain data for a page, and the numbers that the arrays held at first, to be put `at` a place of its block."""
-        names = sorted({name for row in self.rows for name, _ in row.changes})
+        names = sorted({name for moment in self.moments for name, _ in moment.changes})
         number = {name: k for k, name in enumerate(names)}
         codes: list[int] = []
         numbers: list[float | str] = []
-        for row in self.rows:
-            codes += [row.line, len(row.touches), *(x for t in row.touches for x in (2 * t.array + t.write, t.place))]
-            codes += [len(row.changes), *(number[name] for name, _ in row.changes)]
-            numbers += [_short(x) for x in (*(t.value for t in row.touches), *(value for _, value in row.changes))]
+        for m in self.moments:
+            codes += [m.line, len(m.touches), *(x for t in m.touches for x in (2 * t.array + t.write, t.place))]
+            codes += [len(m.changes), *(number[name] for name, _ in m.changes)]
+            numbers += [_short(x) for x in (*(t.value for t in m.touches), *(value for _, value in m.changes))]
         arrays, cells = [], b""
         for k, watch in enumerate(self.arrays):
             picture = self._picture(k, watch)
@@ -112,14 +112,14 @@ class Steps:
             })  # fmt: skip
         return {
             "source": self.source, "lines": [list(x) for x in self.lines], "arrays": arrays, "names": names,
-            "steps": len(self.rows), "about": self.about, "complete": self.complete, "note": self.note,
+            "steps": len(self.moments), "about": self.estimated_steps, "complete": self.complete, "note": self.note,
             "error": self.error, "codes": codes, "numbers": numbers,
         }, cells  # fmt: skip
 
     def _picture(self, number: int, watch: Watch) -> dict[str, Any]:
         """The part of an array that is shown: where it is touched, as far as there is room."""
-        rows, columns = watch.rows
-        places = [t.place for row in self.rows for t in row.touches if t.array == number] or [0]
+        rows, columns = watch.grid
+        places = [t.place for moment in self.moments for t in moment.touches if t.array == number] or [0]
         down, across = [p // max(columns, 1) for p in places], [p % max(columns, 1) for p in places]
         left, right = (0, columns) if columns <= 64 else (min(across), max(across) + 1)
         wide = min(right - left, PICTURE)
@@ -131,16 +131,14 @@ def step_through(plan: Plan, order: Sequence[Node], number: int, most: int = MOS
     """Run the kernels before kernel `number`, and that one in plain Python, step by step.
 
     Raises:
-        ArgumentError: there is no such kernel, or it is a call of NumPy, which has no lines.
+        ArgumentError: there is no such kernel, it is a call of NumPy, which has no lines, or a product of another form.
     """
-    if not 0 <= number < len(plan.steps):
-        raise ArgumentError(f"a kernel from 0 to {len(plan.steps) - 1}", f"{number}")
-    step = plan.steps[number]
+    step = step_at(plan, number)
     if step.kind == "host":
         raise ArgumentError("a kernel with lines to step through", f"{step.name}, which NumPy does on whole arrays")
     arrays = _arrays_before(plan, list(order), number)
     source, note = step.source, ""
-    if step.kind == "product":
+    if step.kind == "product" and "np.dot(" in source.text:  # unless it was edited to loops
         text = product_as_loops(source.text)
         note = "BLAS computes this product, in an order of its own; here are the three loops that it stands for."
         source = Source(text, source.parameters)
@@ -148,10 +146,19 @@ def step_through(plan: Plan, order: Sequence[Node], number: int, most: int = MOS
     names = kernel.__code__.co_varnames[2:]  # those that the text uses
     arguments = _arguments(plan, step, arrays, order, recorder, names)
     recorder.run(kernel, min(step.span, ROW) if step.blocks else step.span, arguments)
-    done = recorder.ended and not recorder.error
-    about = len(recorder.rows) if done else max(len(recorder.rows) + 1, _estimate(source, step, arguments))
+    done, count = recorder.ended and not recorder.error, len(recorder.moments)
+    steps = count if done else max(count + 1, _estimate(source, step, arguments))
     lines = tuple((line, order[slot].id) for line, slot in (step.lines if step.kind == "loops" else _all(source, step)))
-    return Steps(source.text, lines, recorder.arrays, recorder.rows, about, note, recorder.error)
+    return Steps(source.text, lines, recorder.arrays, recorder.moments, steps, note, recorder.error)
+
+
+def step_at(plan: Plan, number: object) -> Step:
+    """The step that is kernel `number`; ArgumentError if there is none."""
+    if isinstance(number, int) and 0 <= number < len(plan.steps):
+        return plan.steps[number]
+    if not plan.steps:
+        raise ArgumentError("nothing would run, so there is no kernel", f"a question about kernel {number!r}")
+    raise ArgumentError(f"a kernel from 0 to {len(plan.steps) - 1}", repr(number))
 
 
 def _all(source: Source, step: Step) -> list[tuple[int, int]]:
@@ -162,10 +169,12 @@ def _all(source: Source, step: Step) -> list[tuple[int, int]]:
 
 
 def product_as_loops(text: str) -> str:
-    """The text of a matrix product, with loops in place of each call of BLAS."""
+    """The text of a matrix product, with loops in place of each call of BLAS; ArgumentError if one is written oddly."""
     rows = []
     for row in text.splitlines():
         match = PRODUCT.fullmatch(row)
+        if match is None and "np.dot(" in row:
+            raise ArgumentError("a product that can be stepped through is np.dot(a, b, out)", repr(row.strip()))
         if match is None:
             rows += [row] if row != "import numpy as np" else []
             continue
@@ -259,7 +268,7 @@ class _Recorder:
     def __init__(self, most: int) -> None:
         self.most, self.ended, self.error = most, False, ""
         self.arrays: list[Watch] = []
-        self.rows: list[Moment] = []
+        self.moments: list[Moment] = []
         self._touches: list[Touch] = []
         self._known: dict[str, Any] = {}
         self._line = 0
@@ -310,9 +319,9 @@ class _Recorder:
         fresh = {name: v for name, v in now.items() if name not in known or not _same(known[name], v)}
         known.update(fresh)
         changes = tuple((name, _number(value)) for name, value in fresh.items())
-        self.rows.append(Moment(self._line, tuple(self._touches), changes))
+        self.moments.append(Moment(self._line, tuple(self._touches), changes))
         self._touches.clear()
-        if len(self.rows) >= self.most:
+        if len(self.moments) >= self.most:
             raise _Enough
 
 
@@ -346,7 +355,7 @@ def _short(value: float | str) -> float | str:
 def _cut(watch: Watch, picture: dict[str, Any]) -> bytes:
     """The cells that are shown, as little-endian float32."""
     (top, left), (down, across) = picture["corner"], picture["size"]
-    grid = watch.first.reshape(watch.rows)[top : top + down, left : left + across]
+    grid = watch.first.reshape(watch.grid)[top : top + down, left : left + across]
     with np.errstate(all="ignore"):
         return bytes(np.ascontiguousarray(np.real(grid), "<f4").tobytes())
 

@@ -20,13 +20,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from jt_edu import autograd
+from jt_edu import autograd, execute
 from jt_edu.errors import ArgumentError, GradientError
-from jt_edu.execute import run
 from jt_edu.graph import Node
+from jt_edu.lens.aside import initialize_parameters
 from jt_edu.lens.lifetimes import lifetimes_of_page
 from jt_edu.lens.localrules import rules_of
-from jt_edu.lens.recording import Recording, draw_parameters, recording
+from jt_edu.lens.recording import Recording, recording
 from jt_edu.lens.tapesteps import Flows, tape_of
 from jt_edu.meta import CONSTANT
 from jt_edu.settings import flag_scope
@@ -35,7 +35,7 @@ from jt_edu.var import Var
 Row = dict[str, Any]
 
 
-def record_tape(loss: Var, wrt: Var | Sequence[Var] | None = None, may_run: bool | None = None) -> Recording:
+def record_tape(loss: Var, wrt: Var | Sequence[Var] | None = None, run: bool | None = None) -> Recording:
     """Record the gradient of a loss step by step; the page of the answer has the key "tape".
 
     Nothing that the learner has changes: no `.grad` is filled, and what is pending stays so. What was computed already
@@ -44,7 +44,7 @@ def record_tape(loss: Var, wrt: Var | Sequence[Var] | None = None, may_run: bool
     Args:
         loss: one real number, shape ().
         wrt: the Vars to take gradients with respect to; None: all that have `requires_grad` and nothing behind them.
-        may_run: whether to run it, as `run` of `jt.recording`.
+        run: whether to run it, as in `jt.recording`.
 
     Raises:
         GradientError: there is nothing to take a gradient with respect to, or no path to it.
@@ -56,9 +56,9 @@ def record_tape(loss: Var, wrt: Var | Sequence[Var] | None = None, may_run: bool
         ['multiply', 'multiply', 'add']
     """
     leaves = leaves_of(loss, wrt)
-    with as_if_pending(loss.node), flag_scope(lazy_execution=True):
+    with forgotten(loss.node), flag_scope(lazy_execution=True):
         found = Found.build(loss, leaves)
-        told = recording(loss, *found.gradients, run=may_run)
+        told = recording(loss, *found.gradients, run=run)
         graph = told.page["graph"]
         tape = tape_of(graph, loss.node.id, found.flows)
         names = {row["id"]: row["name"] for row in graph["nodes"]}
@@ -112,14 +112,14 @@ def leaves_of(loss: Var, wrt: Var | Sequence[Var] | None = None) -> list[Var]:
     """
     if not isinstance(loss, Var):
         raise ArgumentError("a tape is recorded of a loss, which is a Var", type(loss).__name__)
-    draw_parameters([loss.node])
+    initialize_parameters([loss.node])
     ends = _ends(loss)
-    run([v.node for v in ends])  # how a leaf came about is not part of what is computed from it
+    execute.run([v.node for v in ends])  # how a leaf came about is not part of what is computed from it
     if wrt is None:
         return ends
     wanted = [wrt] if isinstance(wrt, Var) else list(wrt)
     if not wanted or not all(isinstance(w, Var) for w in wanted):
-        raise ArgumentError("gradients are taken with respect to Vars", repr(wrt), "tape(loss, [w, b])")
+        raise ArgumentError("gradients are taken with respect to Vars", repr(wrt), "one Var, or a list of them: [w, b]")
     return wanted
 
 
@@ -160,8 +160,8 @@ def _readers(order: Sequence[Node], reach: set[Node]) -> dict[int, list[int]]:
 
 
 @contextmanager
-def as_if_pending(loss: Node) -> Iterator[None]:
-    """Inside, what was computed on the way to the loss counts as pending, as far back as its history goes."""
+def forgotten(loss: Node) -> Iterator[None]:
+    """Inside, what was computed on the way to the loss is forgotten, as far back as its history goes."""
     before = {n: (n.data, n.inputs) for n in autograd.history(loss) if n.data is not None and n.inputs}
     before |= {n: (n.data, n.inputs) for n in [loss] if n.data is not None and n.inputs}
     try:

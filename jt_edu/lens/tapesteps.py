@@ -17,10 +17,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from math import prod
 from typing import Any
 
-from jt_edu.dtypes import as_dtype
+from jt_edu.lens.page import row_size
 
 Row = dict[str, Any]
 VIEWS = ("reindex", "index")
@@ -137,7 +136,7 @@ def _step(g: _Graph, node: int) -> Row:
         "inputs": inputs,
         "through": through,
         "kernel": row.get("kernel"),
-        "bytes": _bytes(row),
+        "bytes": row_size(row),
     }
 
 
@@ -280,7 +279,3 @@ def _split(groups: Sequence[Row]) -> list[Row]:
         starts = range(group["from"], group["to"], size)
         found += [{"label": group["label"], "from": at, "to": min(at + size, group["to"])} for at in starts]
     return found
-
-
-def _bytes(row: Row) -> int:
-    return prod(row["shape"]) * as_dtype(row["dtype"]).size

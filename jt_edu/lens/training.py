@@ -36,6 +36,7 @@ from jt_edu.ops.create import zeros
 from jt_edu.optim.base import Optimizer
 from jt_edu.random import default_generator
 from jt_edu.settings import no_grad
+from jt_edu.trace import plain
 from jt_edu.var import Var
 
 Loss = Callable[..., Var]
@@ -228,8 +229,8 @@ class Training:
         """Keep no more steps and bytes than agreed; spikes go last."""
         spikes = {row["step"] for row in self.rows if row["spike"]}
         while len(self.kept) > 1 and (len(self.kept) > self.keep or self.kept_bytes > self.keep_bytes):
-            plain = [step for step in self.kept if step not in spikes and step != self.done]
-            del self.kept[plain[0] if plain else next(iter(self.kept))]
+            ordinary = [step for step in self.kept if step not in spikes and step != self.done]
+            del self.kept[ordinary[0] if ordinary else next(iter(self.kept))]
         if len(self.rows) > MOST:
             half = len(self.rows) // 2
             self.rows[:half] = [row for k, row in enumerate(self.rows[:half]) if k % 2 == 0 or row["spike"]]
@@ -315,12 +316,12 @@ def _zero(p: Var) -> Var:
 
 def _short(number: float) -> float | str:
     """Seven digits, which is what a 32-bit float has; a number that is not finite as text."""
-    return float(f"{number:.7g}") if math.isfinite(number) else str(number)
+    return plain(float(f"{number:.7g}"))
 
 
 def _check(t: Training) -> None:
     if not isinstance(t.model, Module):
-        raise ArgumentError("train_panel(model, optimizer, loss, batches) trains a Module", type(t.model).__name__)
+        raise ArgumentError("Training(model, optimizer, loss, batches) trains a Module", type(t.model).__name__)
     if not isinstance(t.optimizer, Optimizer):
         raise ArgumentError("the second argument is an optimizer", type(t.optimizer).__name__, "jt.optim.SGD(...)")
     if not callable(t.loss):

@@ -17,20 +17,39 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 from jt_edu.codegen.source import Source
+from jt_edu.errors import ArgumentError
+from jt_edu.graph import HOME
 from jt_edu.plan import ROW, Plan, Step, living
 
-START = 120.0  # seconds until a fresh process must have read its libraries
-PATIENCE = 6  # times the limit, which counts what is computed: other processes may want the machine, too
-STOPPED = -int(getattr(signal, "SIGXCPU", 0)) or None  # how a process ends that computed for too long
+QUIET = 120.0  # seconds without a word, and
+PATIENCE = 6  # times the limit: on a busy machine what takes seconds to compute takes longer
+STOPPED = -int(getattr(signal, "SIGXCPU", 0)) or None  # how a process ends that computed for too long; not on Windows
+LONGEST = 100_000  # seconds of a trial
 CASES = 3  # different shapes that are tried
+LAST = 1000  # bytes of what a process said before it crashed
 LARGEST = 1 << 30  # bytes of the arrays of one case
-MAY_IMPORT = ("jt_edu.backends.mathlib", "math", "numpy")
+MAY_IMPORT = "jt_edu.backends.mathlib"  # and what the original imports
+BARRED = frozenset(
+    "breakpoint compile delattr dir eval exec exit getattr globals help input locals memoryview object open quit "
+    "setattr super type vars".split()
+)  # names that lead out of a kernel
+NOT_IN_KERNELS: dict[type[ast.AST], str] = {
+    ast.Yield: "yield", ast.YieldFrom: "yield from", ast.Await: "await", ast.AsyncFor: "async for",
+    ast.AsyncWith: "async with", ast.Lambda: "lambda", ast.FunctionDef: "a function in a function",
+    ast.AsyncFunctionDef: "async def", ast.ClassDef: "class", ast.Global: "global", ast.Nonlocal: "nonlocal",
+    ast.Try: "try", ast.With: "with", ast.Import: "an import in a function", ast.ImportFrom: "an import in a function",
+    ast.ListComp: "a comprehension", ast.SetComp: "a comprehension", ast.DictComp: "a comprehension",
+    ast.GeneratorExp: "a comprehension", ast.NamedExpr: ":=",
+}  # fmt: skip
 SERVE = "from jt_edu.lens.examine import serve; serve()"
+RESERVED = ("mark_", "most_", "rounds_")  # names that `guard` adds to a text
 
 
 class Fault(Exception):  # noqa: N818 - it is an answer
@@ -59,21 +78,40 @@ def _alive(reference: Any) -> Plan | None:
 
 
 def check_text(text: str, source: Source) -> None:
-    """Fault, unless the text is Python that defines the kernel with its parameters, and imports what a kernel may."""
-    try:
-        tree = ast.parse(text)
-    except SyntaxError as error:
-        raise Fault(f"SyntaxError: {error.msg}", error.lineno) from None
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise Fault(f"{type(error).__name__}: {error}", 1) from None
+    """Fault, unless the text is Python that defines the kernel with its parameters, and does nothing else.
+
+    Beside the kernel stand imports from modules that the original imports from, and constants: what stands there runs
+    in the notebook. No name in it leads out of a kernel.
+    """
+    tree = _parse(text)
     kernels = [s for s in tree.body if isinstance(s, ast.FunctionDef) and s.name == source.entry]
+    modules = {MAY_IMPORT} | {name for s in ast.parse(source.text).body for name in _imported(s)}
     for statement in tree.body:
-        _check_statement(statement, source.entry)
+        _check_statement(statement, source.entry, modules)
     if len(kernels) != 1:
         raise Fault(f"one function `def {source.entry}(...)` is expected; found {len(kernels)}", 1)
-    given, wanted = ast.unparse(kernels[0].args), ", ".join(_names(source))
-    if given != wanted or kernels[0].decorator_list:
-        raise Fault(f"its parameters must stay ({wanted}); found ({given})", kernels[0].lineno)
+    (kernel,) = kernels
+    given, wanted = ast.unparse(kernel.args), ", ".join(_names(source))
+    if given != wanted or kernel.decorator_list or kernel.returns:
+        raise Fault(f"its parameters must stay ({wanted}); found ({given})", kernel.lineno)
+    for node in ast.walk(tree):
+        _check_name(node)
+        if type(node) in NOT_IN_KERNELS and node not in tree.body:
+            words = f"a kernel is made of loops, conditions and assignments; found {NOT_IN_KERNELS[type(node)]}"
+            raise Fault(words, getattr(node, "lineno", None))
+
+
+def _parse(text: str) -> ast.Module:
+    try:
+        tree = ast.parse(text)
+        ast.unparse(tree)  # what is nested too deeply is found here
+    except SyntaxError as error:
+        raise Fault(f"SyntaxError: {error.msg}", error.lineno or 1) from None
+    except (MemoryError, RecursionError):
+        raise Fault("it is nested too deeply to be read", 1) from None
+    except ValueError as error:
+        raise Fault(f"it cannot be read: {error}", 1) from None
+    return tree
 
 
 def _names(source: Source) -> list[str]:
@@ -82,25 +120,54 @@ def _names(source: Source) -> list[str]:
     return [a.arg for a in next(found).args.args]
 
 
-def _check_statement(statement: ast.stmt, entry: str) -> None:
+def _imported(statement: ast.stmt) -> list[str]:
+    """The modules that a statement imports, or imports from."""
     match statement:
-        case ast.ImportFrom(module=name) if name in MAY_IMPORT:
-            return
-        case ast.Import(names=names) if all(n.name in MAY_IMPORT for n in names):
-            return
+        case ast.ImportFrom(module=str(name), level=0) if all(n.name != "*" for n in statement.names):
+            return [name]
+        case ast.Import(names=names):
+            return [n.name for n in names]
+    return []
+
+
+def _check_statement(statement: ast.stmt, entry: str, modules: set[str]) -> None:
+    imports = isinstance(statement, (ast.Import, ast.ImportFrom))
+    found = _imported(statement)
+    if found and modules.issuperset(found):
+        return
+    match statement:
         case ast.FunctionDef() if statement.name == entry:
             return
-        case ast.Assign() | ast.Expr(value=ast.Constant()):
+        case ast.Assign(targets=[ast.Name()], value=value) | ast.Expr(value=value) if _is_literal(value):
             return
-    what = "imports from" if isinstance(statement, (ast.Import, ast.ImportFrom)) else "has, beside its imports,"
-    allowed = ", ".join(MAY_IMPORT) if what == "imports from" else f"constants and `def {entry}`"
+    what = "imports from" if imports else "has, beside its imports,"
+    allowed = ", ".join(sorted(modules)) if imports else f"constants and `def {entry}`"
     raise Fault(f"a kernel {what} {allowed}; found {ast.unparse(statement).splitlines()[0]}", statement.lineno)
 
 
-def try_text(source: Source, text: str, backend: str, seconds: float) -> dict[str, Any]:
-    """What the trial found; Fault if the text cannot be a kernel, fails, or takes too long."""
+def _is_literal(value: ast.expr) -> bool:
+    with suppress(ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        ast.literal_eval(value)
+        return True
+    return False
+
+
+def _check_name(node: ast.AST) -> None:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
+            names = [name]
+        case ast.alias(name=name, asname=other):
+            names = [*name.split("."), other or ""]
+        case _:
+            return
+    for name in names:
+        if name in BARRED or name.startswith("__") or name in RESERVED:
+            raise Fault(f"a kernel computes, and leaves Python alone; found {name}", getattr(node, "lineno", None))
+
+
+def try_text(source: Source, text: str, cases: list[dict[str, Any]], backend: str, seconds: float) -> dict[str, Any]:
+    """What the trial on the `cases` found; Fault if the text cannot be a kernel, fails, or takes too long."""
     check_text(text, source)
-    cases = cases_of(source)
     if not cases:
         raise Fault(f"no plan that runs this kernel has arrays below {LARGEST >> 20} MB to try it on")
     job = {
@@ -115,75 +182,111 @@ class _Process:
     """A fresh Python that answers one job; it ends with the `with`, whatever it is doing."""
 
     def __enter__(self) -> Self:
-        home = str(Path(__file__).parents[2])
-        path = os.pathsep.join([home, *filter(None, [os.environ.get("PYTHONPATH")])])
+        path = os.pathsep.join([str(Path(HOME).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
         self.child = subprocess.Popen(  # noqa: S603 - this Python, and words of ours
             [sys.executable, "-P", "-c", SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": path}, text=True, encoding="utf-8",
+            stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": path},
         )  # fmt: skip
-        self.answers: queue.Queue[str] = queue.Queue()
-        self.reader = threading.Thread(target=self._read, daemon=True)
-        self.reader.start()
+        self.answers: queue.Queue[bytes] = queue.Queue()
+        self.said = b""  # the end of what went to the other output
+        self.readers = [threading.Thread(target=read, daemon=True) for read in (self._read, self._overhear)]
+        for reader in self.readers:
+            reader.start()
         return self
 
     def __exit__(self, *why: object) -> None:
         self.child.kill()
         self.child.wait()
-        self.reader.join()
-        for pipe in (self.child.stdin, self.child.stdout):
+        for reader in self.readers:
+            reader.join()
+        for pipe in (self.child.stdin, self.child.stdout, self.child.stderr):
             if pipe is not None:
-                pipe.close()
+                with suppress(BrokenPipeError):
+                    pipe.close()
 
     def do(self, job: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """The record, if it comes in time."""
-        stage = self._next(time.monotonic() + START, START, "reading its libraries")["stage"]
+        """The record. The process counts what it computes; the clock is looked at if it says nothing for long."""
+        stage = self._next("reading its libraries", QUIET)["stage"]
         assert self.child.stdin is not None, "it was opened with a pipe"
-        self.child.stdin.write(json.dumps(job) + "\n")
-        self.child.stdin.flush()
-        deadline = time.monotonic() + (seconds if sys.platform == "win32" else PATIENCE * seconds)
+        with suppress(BrokenPipeError):  # it crashed already, which is told below
+            self.child.stdin.write(json.dumps(job).encode() + b"\n")
+            self.child.stdin.flush()
+        begun = time.monotonic()
+        end = begun + seconds
         while True:
-            answer = self._next(deadline, seconds, stage)
+            free = STOPPED or stage.startswith("compiling")
+            wait = max(QUIET, PATIENCE * seconds) if free else end - time.monotonic()
+            answer = self._next(stage, wait, seconds)
             if "record" in answer:
                 return dict(answer["record"])
             if "error" in answer:
                 raise Fault(answer["error"]["message"], answer["error"]["line"])
-            stage = answer["stage"]
+            if stage.startswith("compiling"):
+                end += time.monotonic() - begun  # that is free
+            stage, begun = answer["stage"], time.monotonic()
 
-    def _next(self, deadline: float, seconds: float, stage: str) -> dict[str, Any]:
+    def _next(self, stage: str, wait: float, limit: float | None = None) -> dict[str, Any]:
         try:
-            row = self.answers.get(timeout=max(0.0, deadline - time.monotonic()))
+            row = self.answers.get(timeout=max(0.0, wait))
         except queue.Empty:
-            row = ""
             self.child.kill()
-            status = STOPPED
-        else:
-            status = 0 if row else self.child.wait()
-        if status == STOPPED:
-            words = f"stopped after {seconds:g} seconds, the limit, while {stage}"
-            raise Fault(f"{words}. An endless loop? Nothing has changed.")
-        if not row:
-            raise Fault(f"the process that tried it crashed (status {status}) while {stage}. Nothing has changed.")
-        return dict(json.loads(row))
+            if limit is not None and STOPPED is None:
+                raise _too_long(limit, stage) from None
+            words = f"stopped after {wait:g} seconds without an answer while {stage}"
+            raise Fault(f"{words}. Nothing has changed. Try it when the machine has less to do.") from None
+        if row:
+            return dict(json.loads(row))
+        status = self.child.wait()
+        if limit is not None and status == STOPPED:
+            raise _too_long(limit, stage)
+        self.readers[-1].join()
+        last = self.said.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        words = f"the process that tried it crashed (status {status}) while {stage}{': ' * bool(last)}{last}"
+        raise Fault(f"{words}. Nothing has changed.")
 
     def _read(self) -> None:
         assert self.child.stdout is not None, "it was opened with a pipe"
         for row in self.child.stdout:
             self.answers.put(row)
-        self.answers.put("")
+        self.answers.put(b"")
+
+    def _overhear(self) -> None:
+        assert self.child.stderr is not None, "it was opened with a pipe"
+        for part in iter(partial(os.read, self.child.stderr.fileno(), 4096), b""):
+            self.said = (self.said + part)[-LAST:]
+
+
+def _too_long(limit: float, stage: str) -> Fault:
+    words = f"stopped after {limit:g} seconds, the limit, while {stage}"
+    attempt = "end the loop" if stage.startswith("running") else "make the arrays smaller"
+    return Fault(f"{words}. Nothing has changed. Try a larger seconds=, or {attempt}.")
+
+
+def check_seconds(seconds: object) -> float:
+    """Seconds that a trial may take; ArgumentError unless they are a number, and more than 0."""
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not number or not 0 < seconds <= LONGEST:  # type: ignore[operator]
+        raise ArgumentError(f"a trial takes more than 0 and at most {LONGEST:,} seconds", repr(seconds), "seconds=10")
+    return float(seconds)  # type: ignore[arg-type]
 
 
 def cases_of(source: Source) -> list[dict[str, Any]]:
-    """The kernel's arguments, as plain data, for the shapes of the plans that run it."""
+    """The kernel's arguments, as plain data, for different shapes of the plans that run it."""
     known: dict[object, dict[str, Any]] = {}
     for plan, step in steps_of(source.key):
         case = _case(plan, step)
         small = sum(s["count"] * 8 for s in case["slots"].values()) <= LARGEST
         if small and len(known) < CASES:
-            known.setdefault(shape_key(plan, step), case)
+            known.setdefault(_shape_key(plan, step), case)
     return list(known.values())
 
 
-def shape_key(plan: Plan, step: Step) -> object:
+def reads_of(step: Step) -> list[int]:
+    """The positions of the arguments that are inputs."""
+    return [b.position for b in step.binds if b.slot not in step.outputs]
+
+
+def _shape_key(plan: Plan, step: Step) -> object:
     """What two steps with the same kernel agree in, if it has the same loops and arrays in both."""
     shapes = tuple(plan.shapes[b.slot] if b.shape is None else b.shape for b in step.binds)
     return (tuple(map(repr, step.arguments)), shapes, step.span, step.blocks)

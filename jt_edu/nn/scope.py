@@ -5,13 +5,16 @@
         layer 2 of a list   Net/body/2
 
 Every node remembers the scope in which it was built, so that a picture can fold a layer into one box. A scope holds its
-module weakly: a graph keeps no model alive.
+module weakly: a graph keeps no model alive. Of one that is gone it still knows which nodes were its own parameters.
 """
 
 from __future__ import annotations
 
 import weakref
 from typing import TYPE_CHECKING
+
+from jt_edu.graph import Node
+from jt_edu.var import Var
 
 if TYPE_CHECKING:
     from jt_edu.nn.module import Module
@@ -20,13 +23,20 @@ if TYPE_CHECKING:
 class Scope:
     """One module on its way from the outermost call inwards."""
 
-    __slots__ = ("__weakref__", "classes", "inner", "module", "path")
+    __slots__ = ("__weakref__", "_own", "classes", "inner", "module", "path")
 
     def __init__(self, module: Module, path: str, classes: tuple[str, ...]) -> None:
         self.module = weakref.ref(module)
         self.path = path  # "Net/body/2"
         self.classes = (*classes, type(module).__name__)  # of the modules on the way
         self.inner: dict[int, Scope] = {}  # by the id of the module
+        own = (value for _, value in module.members() if isinstance(value, Var) and value.dtype.is_float)
+        self._own = weakref.WeakSet(value.node for value in own)  # parameters, when it was first called
+
+    def parameters(self) -> list[Node]:
+        """The nodes of all its parameters; once the module is gone, of those that it held itself."""
+        module = self.module()
+        return list(self._own) if module is None else [p.node for p in module.parameters()]
 
     def inside(self, module: Module) -> Scope:
         """The scope of a module that this one calls."""

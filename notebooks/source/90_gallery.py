@@ -9,6 +9,8 @@
 # `view.save("page.html")` writes one file that does the same without Jupyter, kernel or network.
 
 # %%
+import tempfile
+
 import numpy as np
 
 import jt_edu as jt
@@ -55,35 +57,38 @@ see.graph(loss, *gradients)
 # %% [markdown]
 # ## 3. How it fuses
 #
-# Move the slider from left to right. On the left each operator has a kernel of its own, as you wrote it. In each
-# step the boxes travel into the kernel that absorbs them, and the three figures say what that is worth. Choose an
-# edge to read why it was fused, or why not. *Predict* hides the answer: mark what you think will fuse, and see
-# how many of the pairs you got right.
+# Move the slider from left to right. On the left each operator has a kernel of its own, as you wrote it. In each step
+# the boxes travel into the kernel that absorbs them, and the three figures say what that is worth. Choose an edge to
+# read why it was fused, or why not: here a matrix product wants whole arrays, so some values are stored after all.
+# *Predict* hides the answer: mark what you think will fuse, and see how many of the pairs you got right.
 
 # %%
 x = jt.array(np.random.default_rng(0).normal(size=(64, 32)).astype(np.float32))
+w = jt.array(np.random.default_rng(1).normal(size=(32, 16)).astype(np.float32))
 normal = (x - x.mean(1, keepdims=True)) / (x.std(1, keepdims=True) + 1e-5)
-see.fusion((normal * 2).relu())
+hidden = (normal @ w + 1).relu()
+result = (hidden * hidden).sum(1)
+see.fusion(result)
 
 # %% [markdown]
 # ## 4. The kernels
 #
-# On the left stand the kernels that run, with their time and the bytes they move; in the middle their source,
-# which the framework wrote. Behind each line stand the operator that it computes, and the line of yours that
-# asked for it. The other tabs show what numba made of it; lines with vector instructions are marked.
+# On the left stand the kernels that run, with their time and the bytes they move; beside them the source of one, which
+# the framework wrote. Behind each line stand the operator that it computes, and the line of yours that asked for it.
+# The other tabs show what the compiler made of it; lines with vector instructions are marked.
 #
 # **Edit** changes the source. It is compiled and run in a process of its own on random arrays, compared with the
-# original and timed against it. Only then the graph runs your kernel, until you revert it. Try it: a kernel that
-# never ends is stopped, and your notebook lives.
+# original and timed against it. Only then the graph runs your kernel, until you revert it. Try it: a kernel that never
+# ends is stopped, and your notebook lives.
 
 # %%
-see.kernel((normal * 2).relu())
+see.kernel(result)
 
 # %% [markdown]
 # ## 5. One kernel, step by step
 #
-# The same source, run as plain Python. Step with `[` and `]`, or drag the slider: the line that is next, the loop
-# counters, the cells that it reads and writes, and the accumulators with what they held before.
+# The same source, run as plain Python. Step with `[` and `]`, or drag the slider: the line that was just done, the loop
+# counters, the cells that it read and wrote, and the accumulators with what they held before.
 
 # %%
 a, b = jt.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), jt.array([[6.0, 5.0, 4.0], [3.0, 2.0, 1.0]])
@@ -120,7 +125,7 @@ see.memory(loss, *gradients)
 
 # %%
 large = jt.array(np.random.default_rng(1).normal(size=(2000, 2000)).astype(np.float32))
-see.roofline(((large * 2 + 1) * large - 3).relu() @ large)
+see.roofline((((large * 2 + 1) * large - 3).relu() * large).sum(1))
 
 # %% [markdown]
 # ## 9. Training
@@ -140,7 +145,7 @@ panel = see.train_panel(
 panel
 
 # %%
-await panel.train(steps=60)
+await panel.train(steps=1500)
 
 # %% [markdown]
 # ## 10. All at once
@@ -157,6 +162,6 @@ see.explore(jt.cross_entropy_loss(reader(images), labels))
 # A saved notebook keeps a *snapshot* readable when it is opened again without a kernel; a page opens anywhere.
 
 # %%
-path = see.graph(loss).save("graph.html")
+path = see.graph(loss).save(tempfile.mkdtemp() + "/graph.html")
 print(f"{path}: {path.stat().st_size / 1000:.0f} kB, everything included")
 see.graph(loss).snapshot()

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 import jt_edu as jt
 from jt_edu.backends import lean
-from jt_edu.backends.numba_cpu import _signature
+from jt_edu.backends.numba_cpu import signature
 from jt_edu.backends.python import define
 from jt_edu.settings import current
 from tests.bench.measure import enough
@@ -66,9 +66,7 @@ def asm(row: Row) -> str:
 
 def _of_kernel(name, kernel) -> str:
     """Compiles the same text in the same way once more: the machine code that runs is not kept as text."""
-    made = lean._compile(
-        define(kernel, f"<{name}>"), _signature(kernel), lean._Apart if kernel.apart else lean._Pipeline
-    )
+    made = lean.compiled(define(kernel, f"<{name}>"), signature(kernel), kernel.apart)
     text = next(iter(made.inspect_asm().values()))
     told = filter(None, map(describe, inner_loops(text.splitlines())))
     return f"# {name}: inner loops that do float arithmetic\n" + "\n".join(told) + "\n"

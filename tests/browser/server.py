@@ -77,9 +77,14 @@ def _environment(folder: Path) -> dict[str, str]:
         "JUPYTER_DATA_DIR": "data",
         "JUPYTER_RUNTIME_DIR": "runtime",
     }
-    quiet = folder / "settings" / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
-    quiet.parent.mkdir(parents=True)
-    quiet.write_text(json.dumps({"fetchNews": "false", "checkForUpdates": False}))
+    settings = {  # as lab.py has them
+        "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+        "@jupyter-widgets/jupyterlab-manager/plugin": {"saveState": True},
+    }
+    for place, values in settings.items():
+        path = folder / "settings" / f"{place}.jupyterlab-settings"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(values))
     kernel = folder / "data" / "kernels" / "python3" / "kernel.json"
     kernel.parent.mkdir(parents=True)
     argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]

@@ -110,3 +110,21 @@ def test_a_notebook_from_a_stranger_shows_picture_and_table(open_page, notebook_
     assert "multiply" in shown.inner_text()
     assert stranger.page.locator("iframe").count() == 0
     assert stranger.strangers == []
+
+
+def test_a_saved_notebook_shows_its_views_again_without_a_kernel(open_page, notebook_of, lab, artefacts):
+    name = notebook_of(CELLS, "kept.ipynb")
+    notebook = open_page(name)
+    notebook.run_all()
+    notebook.page.wait_for_selector(LINE)
+    notebook.execute("docmanager:save")
+    notebook.execute("kernelmenu:shutdown")
+
+    again = open_page(name)  # a new kernel, which knows nothing
+    said = len(again.complaints)
+    again.page.wait_for_selector(LINE)
+    again.screenshot(artefacts / "view_without_kernel.png")
+
+    assert again.page.locator(VIEW).get_by_role("tab", name="Assembly").count() == 1
+    assert again.complaints[said:] == []
+    assert (lab.folder / "notebooks" / name).stat().st_size < 2 * 200_000  # a view with its state, and a snapshot

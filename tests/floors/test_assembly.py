@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.lens.assembly import assembly, trimmed_asm, trimmed_llvm, vectors
+from jt_edu import backends
+from jt_edu.codegen.source import Source
+from jt_edu.lens.assembly import assembly, cuda, trimmed_asm, trimmed_llvm, vectors
 from jt_edu.lens.edits import find
 
 
@@ -33,16 +35,44 @@ def test_a_sum_of_exponentials_computes_several_numbers_at_once(made):
     assert f"of {made.widest} bits" in made.summary
 
 
-def test_a_machine_without_a_gpu_says_why_there_is_no_ptx(made):
-    assert bool(made.ptx) != bool(made.no_ptx)
+def test_a_machine_without_a_gpu_says_why_there_is_no_ptx(monkeypatch):
+    x = jt.array(np.ones(4, "float32"))
+    monkeypatch.setattr(cuda, "is_available", lambda: False)
+    assembly.cache_clear()
+
+    made = assembly(find(jt.explain(x * 11).kernels[0]))
+
+    assert (made.ptx, made.no_ptx) == ("", "numba finds no NVIDIA GPU on this machine, so there is no PTX to show.")
+    assembly.cache_clear()
 
 
 def test_what_came_from_disk_can_be_looked_at(made):
     x = jt.array(np.ones((40, 60), "float32"))
-    y = (x.exp() * 2).sum(1)
-    y.numpy()  # from memory, or from disk
+    source = find(jt.explain((x.exp() * 2).sum(1)).kernels[0])
+    backend = backends.get("numba")
+    backend.compile(source)
+    backend._programs.pop(source.key)
+    assembly.cache_clear()
 
-    assert assembly(find(jt.explain(y).kernels[0])).asm == made.asm
+    assert not backend.compile(source).compiled  # it was on disk, which holds no text of it
+    again = assembly(source)
+
+    assert again is not made
+    assert again.asm == made.asm
+
+
+def test_a_text_that_does_not_compile_is_an_error_of_ours():
+    source = Source("def kernel(lo, hi):\n    return nobody(lo)\n", ())
+
+    with pytest.raises(jt.KernelError, match=rf"numba compiles kernel {source.key[:10]}; found TypingError: .*"):
+        assembly(source)
+
+
+def test_without_numbas_compiler_there_is_no_machine_code(monkeypatch):
+    monkeypatch.setattr("numba.config.DISABLE_JIT", True)
+
+    with pytest.raises(jt.KernelError, match="found NUMBA_DISABLE_JIT"):
+        assembly(Source("def kernel(lo, hi):\n    pass\n", ()))
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,16 @@ import contextlib
 import json
 
 import numpy as np
+import pytest
 
 import jt_edu as jt
-from jt_edu import nn
+from jt_edu import backends, nn
 from jt_edu.execute import SEEN
-from jt_edu.lens.recording import classes, shrunk
+from jt_edu.lens import recording as recordings
+from jt_edu.lens.colours import classes
+from jt_edu.lens.footprint import footprint_of
+from jt_edu.lens.roofline import both_ways
+from jt_edu.lens.thumbnails import shrunk
 from jt_edu.thumbnail import value_of
 
 
@@ -74,12 +79,14 @@ def test_the_products_inside_of_a_matrix_product_are_not_stored_to_be_seen():
     assert ("BLAS",) in [k.calls for k in t.kernels]
 
 
-def test_a_value_that_is_too_large_is_left_out():
-    with jt.flag_scope(backend="python"):
-        large = jt.zeros(SEEN + 1)
-        with jt.trace(values=True) as t:
-            (large[:2] * 2).numpy()
-        assert max(np.prod(v.shape) for v in t.values if v.node != large.node.id) <= SEEN
+def test_what_is_too_large_is_not_stored_to_be_seen_but_a_large_array_that_is_there_is_told():
+    large = jt.array(np.zeros(SEEN + 1, "float32"))
+
+    with jt.trace(values=True) as t:
+        (large * 2).sum().numpy()
+
+    assert {np.prod(v.shape) for v in t.values} == {SEEN + 1, 1}
+    assert {v.node for v in t.values if np.prod(v.shape) > SEEN} == {large.node.id}
 
 
 def test_a_thumbnail_counts_what_is_not_finite_and_leaves_it_out_of_the_mean():
@@ -187,12 +194,112 @@ def test_a_recording_of_what_is_computed_already_shows_how_it_would_be_computed_
     assert r.page["values"][str(y.node.id)]["mean"] == 9.0
 
 
-def test_a_heavy_graph_is_not_run_unless_it_is_asked_for():
-    r = jt.recording((jt.ones(8) * 2).sum(), run=False)
+def heavy(monkeypatch):
+    """Multiplying and adding up 8 numbers is too much."""
+    monkeypatch.setattr(recordings, "HEAVY", 15)
+    return 8, "Nothing ran, since it does 16 operations: "
+
+
+def new(monkeypatch):
+    """Nothing was compiled before, and not even one kernel may be compiled now."""
+    monkeypatch.setattr(backends.get("numba"), "has", lambda source: False)
+    monkeypatch.setattr(recordings, "NEW", 0)
+    return 9, "Nothing ran, since 2 kernels would have to be compiled: "
+
+
+@pytest.mark.parametrize("limit", [heavy, new])
+def test_what_takes_long_is_not_run_unless_it_is_asked_for(monkeypatch, limit):
+    length, reason = limit(monkeypatch)
+    y = (jt.array(np.ones(length, "float32")) * 2).sum()
+
+    r, asked = jt.recording(y), jt.recording(y, run=True)
 
     assert r.page["kernels"][0]["ms"] is None
     assert r.page["values"] == {}
-    assert "Nothing ran" in r.page["notes"][0]
+    assert r.page["notes"] == [f"{reason}times, memory and values are not known. With run=True it runs."]
+    assert asked.page["kernels"][0]["ms"] > 0
+    assert asked.page["notes"] == []
+
+
+def test_what_was_compiled_before_is_not_counted_as_new(monkeypatch):
+    monkeypatch.setattr(recordings, "NEW", 0)
+    monkeypatch.setattr(backends.get("numba"), "has", lambda source: True)
+
+    r = jt.recording((jt.array(np.ones(7, "float32")) * 2).sum())
+
+    assert r.page["values"]
+
+
+def test_without_a_run_nothing_is_measured():
+    r = jt.recording((jt.ones(8) * 2).sum(), run=False)
+
+    assert r.page["kernels"][0]["ms"] is None
+    assert r.page["notes"] == ["Nothing ran: times, memory and values are not known."]
+
+
+def test_a_recording_can_be_made_again_after_its_vars_were_computed():
+    x = jt.array([1.0, 2.0]).stop_grad()
+    answer = (x * 3).sum()
+    before = jt.recording(answer, run=False)
+    answer.item()  # and nothing is known of its history any more
+
+    r = before.again(run=True)
+
+    assert r.page["summary"] == before.page["summary"]
+    assert [n["id"] for n in r.page["graph"]["nodes"]] == [n["id"] for n in before.page["graph"]["nodes"]]
+    assert "answer" in [n["name"] for n in r.page["graph"]["nodes"]]
+    assert r.page["values"][str(answer.node.id)]["mean"] == 9.0
+
+
+@pytest.mark.parametrize("run", [True, False])
+def test_what_ran_runs_again_and_what_did_not_does_not(run):
+    again = jt.recording(jt.array([1.0, 2.0]) * 3, run=run).again()
+
+    assert bool(again.page["values"]) is run
+
+
+def test_a_kernel_has_the_same_key_on_every_page():
+    x = jt.array(np.ones((6, 5), "float32"))
+    y = (x * 2 + 1).sum(1)
+    explained, page, roofs = jt.explain(y), jt.recording(y).page, both_ways([y.node])
+    with jt.trace() as t:
+        y.numpy()
+
+    keys = [k["key"] for k in page["kernels"]]
+
+    assert len(keys) == 1
+    assert len(keys[0]) == 10
+    assert [k.key for k in explained.kernels] == keys
+    assert [k["key"] for k in roofs["ways"]["fused"]] == keys
+    assert [k.key for k in t.kernels] == keys
+    assert [k["key"] for k in footprint_of(t).page["kernels"]] == keys
+
+
+def test_a_page_of_a_trace_says_nothing_of_files_and_says_what_was_edited():
+    x = jt.array(np.ones((3, 5), "float32"))
+    (source,) = [k.source for k in jt.explain(x * 4 - 2).kernels]
+    edit = jt.edit_kernel(source, source.replace("t0 = ", "t0 = +"))
+    edit.install()
+    try:
+        with jt.trace() as t:
+            (x * 4 - 2).numpy()
+        page = footprint_of(t).page
+    finally:
+        jt.revert_kernels()
+
+    assert [k["edited"] for k in page["kernels"]] == [True]
+    assert page["kernels"][0].keys() == jt.recording(x * 4 - 2, run=False).page["kernels"][0].keys()
+    assert t.kernels[0].path not in json.dumps(page)
+
+
+def test_parameters_are_arrays_even_if_their_module_is_gone():
+    def loss():
+        return Net()(jt.ones((5, 4))).sum()
+
+    page = jt.recording(loss(), run=False).page
+
+    assert {(2, 3), (3,), (3, 4), (2,)} <= {tuple(n["shape"]) for n in page["graph"]["nodes"] if n["kind"] == "source"}
+    assert not [n["op"] for n in page["graph"]["nodes"] if "random" in n["op"] or n["kind"] == "index"]
 
 
 def test_a_graph_that_cannot_run_is_shown_with_the_reason():

@@ -43,8 +43,13 @@ LIBRARIES_OF: dict[str, set[str]] = {
     "mpi": {"mpi4py"},
 }
 
-# Imports inside a function: (module, library), for a heavy library that may be absent.
+# Imports inside a function, resolve_name's too: (module, library), for a heavy library that may be absent, or that
+# takes too long to load for everybody: numba some 0.5 s, BLAS 0.2 s.
 LATE_IMPORTS = {
+    ("backends", "backends"),  # the one that was asked for, from its table
+    ("backends.numba_cpu", "backends.blas"),
+    ("jt_widgets.kernel", "jt_edu.lens.assembly"),
+    ("lens.edits", "lens.examine"),
     ("backends.numba_cuda", "numba"),
     ("data.image", "PIL"),
     ("data.toy", "sklearn"),
@@ -54,6 +59,8 @@ LATE_IMPORTS = {
 
 CORE_LINES = 5_000  # of code: docstrings, comments and blank lines are free (docs/decisions/010)
 FILE_LINES = 400
+VIEW_LINES = 120  # of a view's file in widgets/jt_widgets
+SHARED_BY_VIEWS = ("bundle", "view")
 FUNCTION_LINES = 40
 MEDIAN_FUNCTION_LINES = 8
 

@@ -35,18 +35,26 @@ def imports(module: Module, names: set[str]) -> Iterator[Import]:
 
 def _imports(module: Module, names: set[str], node: ast.AST, *, late: bool, typing: bool) -> Iterator[Import]:
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Import | ast.ImportFrom):
+        if isinstance(child, ast.Import | ast.ImportFrom) or _is_in_disguise(child):
             for full in _targets(module, child):
                 target, library = _split(module.package, full, names)
                 yield Import(module, child, target, library, late, typing)
-        else:
+        if not isinstance(child, ast.Import | ast.ImportFrom):
             inside = late or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
             checking = typing or (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test))
             yield from _imports(module, names, child, late=inside, typing=checking)
 
 
-def _targets(module: Module, node: ast.Import | ast.ImportFrom) -> list[str]:
+def _is_in_disguise(node: ast.AST) -> bool:
+    """Whether a call imports: `resolve_name("jt_edu.graph:Node")`, `importlib.import_module("jt_edu.graph")`."""
+    return isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in {"resolve_name", "import_module"}
+
+
+def _targets(module: Module, node: ast.Import | ast.ImportFrom | ast.Call) -> list[str]:
     """Full dotted names: `from jt_edu.graph import Node` is "jt_edu.graph.Node"."""
+    if isinstance(node, ast.Call):
+        name = node.args[0]
+        return [name.value.replace(":", ".") if isinstance(name, ast.Constant) else module.dotted]
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     base = node.module or ""
@@ -135,6 +143,17 @@ def test_imports_point_downstairs():
     hold(complaints())
 
 
+def test_widgets_import_inside_a_function_only_what_is_listed():
+    every = [entry for m in modules(ROOT / "widgets", "jt_widgets") for entry in imports(m, set())]
+    late = [entry for entry in every if entry.late]
+
+    hold([f"{e} inside a function" for e in late if not any(_names_it(e, *listed) for listed in LATE_IMPORTS)])
+
+
+def _names_it(entry: Import, module: str, name: str) -> bool:
+    return entry.module.dotted == module and any(full.startswith(name) for full in _targets(entry.module, entry.node))
+
+
 @pytest.mark.parametrize(
     ("files", "complaint"),
     [
@@ -144,6 +163,14 @@ def test_imports_point_downstairs():
         (
             {"var.py": "def f():\n    from jt_edu.graph import Node", "graph.py": ""},
             "var imports graph inside a function",
+        ),
+        (
+            {"var.py": "def f():\n    return resolve_name('jt_edu.graph:Node')()", "graph.py": ""},
+            "var imports graph inside a function",
+        ),
+        (
+            {"var.py": "def f(name):\n    return importlib.import_module(name)"},
+            "var imports var inside a function",
         ),
         ({"graph.py": "import torch"}, "graph imports torch, a library that is not its own"),
         ({"cellar.py": ""}, "cellar has no place in FLOORS"),

@@ -42,6 +42,12 @@ def complaints(root=plan.ROOT) -> list[str]:
     ]
 
 
+def long_views(root=plan.ROOT / "widgets") -> list[str]:
+    """A view's Python half turns events into JSON; what is longer does something else."""
+    views = [m for m in modules(root, "jt_widgets") if not m.is_door and m.name not in plan.SHARED_BY_VIEWS]
+    return [text for m in views for text in _too_many(f"jt_widgets.{m.name}:", _lines(m), plan.VIEW_LINES)]
+
+
 def _too_many(what: str, lines: float, limit: int) -> list[str]:
     return [f"{what} {lines:g} lines; {limit} are allowed"] if lines > limit else []
 
@@ -72,6 +78,18 @@ def test_the_core_is_short(record_property):
     record_property("house", figures())
 
     hold(complaints())
+
+
+def test_the_python_half_of_a_view_is_short():
+    hold(long_views())
+
+
+def test_a_long_view_is_noticed(tmp_path):
+    (tmp_path / "jt_widgets").mkdir()
+    for name in ("ring", "view"):
+        (tmp_path / "jt_widgets" / f"{name}.py").write_text("x = 1\n" * 121)
+
+    assert long_views(tmp_path) == ["jt_widgets.ring: 121 lines; 120 are allowed"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import subprocess
 import tomllib
 import zlib
@@ -13,7 +14,10 @@ from tests.frontend import FOLDER, node, npm
 from tests.house.plan import ROOT
 from tests.house.tree import hold
 
-MOST_BYTES, MOST_UNPACKED = 120_000, 220_000
+MOST_BYTES, MOST_UNPACKED = 120_000, 195_000
+MOST_LINES, MOST_LETTERS, LONGEST = 400, 120, 40  # of a file, of a line, of a function
+VIEWS = ("kernel", "loops", "tape", "memory", "train", "roofline")  # whose classes begin with their names
+CLASS = re.compile(r"(?<![\w-])jt-[a-z][a-z0-9-]*")
 MARKUP = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "srcdoc=")
 
 
@@ -89,17 +93,61 @@ def test_sources_never_make_markup_from_words():
 
 
 def test_sources_are_short_and_say_what_they_answer():
-    files = list((FOLDER / "src").rglob("*.js"))
-    texts = {path.relative_to(FOLDER): path.read_text(encoding="utf-8").splitlines() for path in files}
+    texts = {path.relative_to(FOLDER): path.read_text(encoding="utf-8").splitlines() for path in sources()}
     hold(
         [
-            *(f"{path}: {len(lines)} lines; 400 are allowed" for path, lines in texts.items() if len(lines) > 400),
-            *(f"{path}: no header says which question it answers" for path, t in texts.items() if t[0][:3] != "// "),
+            *(f"{p}: {len(t)} lines; {MOST_LINES} are allowed" for p, t in texts.items() if len(t) > MOST_LINES),
+            *(
+                f"{p}: no header says which question it answers"
+                for p, t in texts.items()
+                if t[0][:2] not in ("//", "/*")
+            ),
             *(
                 f"{path}:{k}: {len(line)} letters"
                 for path, t in texts.items()
                 for k, line in enumerate(t, 1)
-                if len(line) > 120
+                if len(line) > MOST_LETTERS
             ),
         ]
     )
+
+
+def test_functions_are_short(frontend, record_property):
+    done = node("test/functions.mjs", str(LONGEST), "src", "test", "build.mjs")
+    assert done.returncode == 0, done.stdout
+    *long, said = done.stdout.splitlines()
+    record_property("house", f"JavaScript: {said}; {LONGEST} are allowed")
+
+    assert int(said.split()[0]) > 1000  # it does find them
+    hold(long)
+
+
+def test_each_class_of_a_view_begins_with_its_name():
+    shared = {word for path in (FOLDER / "src").glob("*.css") for word in CLASS.findall(text_of(path))} | {"jt-now"}
+
+    hold([f"{path.relative_to(FOLDER)}: {word}" for path, word in strange_classes(shared)])
+
+
+def strange_classes(shared):
+    """Classes in the files of `VIEWS` that neither begin with the view's name nor are of the sheets for all. Charts are jt-plot."""
+    for name in VIEWS:
+        views = FOLDER / "src" / "views"
+        for path in (views / f"{name}.js", *(views / name).iterdir()):
+            words = sorted(set(CLASS.findall(text_of(path))) - shared)
+            yield from ((path, word) for word in words if not word.startswith((f"jt-{name}", "jt-plot")))
+
+
+def text_of(path):
+    """Without colours and other variables, which begin with two dashes."""
+    return re.sub(r"--jt-[a-z-]+", "", path.read_text(encoding="utf-8"))
+
+
+def is_header(line):
+    return line.startswith(("// ", "/* ", "/** "))
+
+
+def sources():
+    """All text that was written by hand: code, types and style sheets."""
+    folders = [FOLDER / "src", FOLDER / "test"]
+    files = [path for folder in folders for path in folder.rglob("*") if path.suffix in {".js", ".mjs", ".ts", ".css"}]
+    return [FOLDER / "build.mjs", *sorted(files)]

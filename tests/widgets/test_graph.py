@@ -74,6 +74,19 @@ def test_it_computes_the_values_when_it_is_asked_to():
     assert "answer" in [node["name"] for node in view.recording.page["graph"]["nodes"]]
 
 
+def test_it_computes_the_values_of_what_was_computed_and_has_no_history_any_more():
+    a = jt.array([1.0, 2.0]).stop_grad()
+    answer = (a * 3).sum()
+    view = graph(answer, run=False)
+    summary = view.summary
+    answer.item()
+
+    reply = view.answer({"do": "values"})
+
+    assert reply == {"values": 3}
+    assert view.summary == summary
+
+
 def test_it_answers_nothing_else():
     with pytest.raises(ArgumentError, match="paint"):
         graph(jt.array([1.0]) + 1).answer({"do": "paint"})

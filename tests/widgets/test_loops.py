@@ -1,5 +1,6 @@
 """LoopStepper: what the page shows at a step is what the kernel did at that step."""
 
+import doctest
 import gzip
 import json
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
+from jt_widgets import loops as module
 from jt_widgets.loops import step_kernel
 
 NOW = ".jt-code .jt-row.jt-now"
@@ -37,7 +39,7 @@ def test_the_page_and_the_recording_agree(view):
     loops = page["loops"]
     numbers = np.frombuffer(gzip.decompress(view.blocks), "<f4")
 
-    assert loops["steps"] == len(view.steps.rows)
+    assert loops["steps"] == len(view.steps.moments)
     for array, watch in zip(loops["arrays"], view.steps.arrays, strict=True):
         at, count = array["block"]
         shown = numbers[at : at + count]
@@ -51,6 +53,10 @@ def test_the_text_form_tells_the_first_steps(view):
     assert text.startswith("Kernel multiply_sum: all ")
     assert "reads a0[0, 0] = " in text
     assert "step 1, line 5: i0 = 0" in text
+
+
+def test_the_example_runs():
+    assert doctest.testmod(module).failed == 0
 
 
 @pytest.mark.parametrize(
@@ -68,26 +74,26 @@ def test_stepping_forward_and_back_shows_each_step(page_of, view):
     page.keyboard.press("Tab")
 
     for number in (1, 2, 3, 4, 5, 6, 5, 4, 3):
-        step = view.steps.rows[number]
+        step = view.steps.moments[number]
         page.keyboard.press("]" if int(page.locator("input[type=range]").input_value()) < number else "[")
         assert page.locator(NOW).get_attribute("data-line") == str(step.line)
-        assert page.locator(".jt-place").inner_text() == f"step {number + 1} of {len(view.steps.rows):,}"
-        marks = page.locator(".jt-grids .jt-read, .jt-grids .jt-written").count()
+        assert page.locator(".jt-loops-place").inner_text() == f"step {number + 1} of {len(view.steps.moments):,}"
+        marks = page.locator(".jt-loops-grids .jt-loops-read, .jt-loops-grids .jt-loops-written").count()
         assert marks == len(step.touches)
-        assert page.locator(".jt-changed").count() == len(step.changes)
+        assert page.locator(".jt-loops-changed").count() == len(step.changes)
 
 
 @pytest.mark.browser
 def test_accumulators_and_cells_are_those_of_the_kernel(page_of, view, y):
-    page = page_of(view, hash=f"step={len(view.steps.rows) - 1}")
+    page = page_of(view, hash=f"step={len(view.steps.moments) - 1}")
 
     cells = page.eval_on_selector_all(
-        ".jt-values tbody tr", "rows => rows.map(r => [...r.cells].map(c => c.innerText))"
+        ".jt-loops-values tbody tr", "rows => rows.map(r => [...r.cells].map(c => c.innerText))"
     )
     values = {name: value for name, value, _ in cells}
-    last = dict(change for row in view.steps.rows for change in row.changes)
+    last = dict(change for row in view.steps.moments for change in row.changes)
     assert float(values["s0"]) == pytest.approx(last["s0"], rel=1e-3)
-    grids = page.locator(".jt-grid")
+    grids = page.locator(".jt-loops-grid")
     out = [k for k, a in enumerate(view.steps.arrays) if a.role == "out"]
     shown = [float(t) for t in grids.nth(out[0]).locator("tbody td").all_inner_texts()]
     np.testing.assert_allclose(shown, y.numpy(), rtol=5e-3)
@@ -96,10 +102,10 @@ def test_accumulators_and_cells_are_those_of_the_kernel(page_of, view, y):
 @pytest.mark.browser
 def test_a_large_array_shows_the_part_that_is_touched(page_of, view):
     page = page_of(view, hash="step=150")
-    reads = [t for t in view.steps.rows[150].touches or view.steps.rows[149].touches if not t.write]
-    place = (reads or [t for row in view.steps.rows[:150] for t in row.touches if t.array == 0])[-1].place
+    reads = [t for t in view.steps.moments[150].touches or view.steps.moments[149].touches if not t.write]
+    place = (reads or [t for row in view.steps.moments[:150] for t in row.touches if t.array == 0])[-1].place
 
-    heads = page.locator(".jt-grid").first.locator("thead th").all_inner_texts()
+    heads = page.locator(".jt-loops-grid").first.locator("thead th").all_inner_texts()
 
     assert len(heads) == 10
     assert str(place % 40) in heads
@@ -116,7 +122,7 @@ def test_up_and_down_stay_at_a_line_and_home_and_end_go_far(page_of, view):
     page.keyboard.press("ArrowDown")
     assert page.locator(NOW).get_attribute("data-line") == line
     page.keyboard.press("End")
-    assert page.locator("input[type=range]").input_value() == str(len(view.steps.rows) - 1)
+    assert page.locator("input[type=range]").input_value() == str(len(view.steps.moments) - 1)
     page.keyboard.press("Home")
     assert page.locator("input[type=range]").input_value() == "0"
 
@@ -128,7 +134,7 @@ def test_play_plays_and_with_reduced_motion_makes_one_step(page_of, view):
     page.keyboard.press("Space")
     page.wait_for_function("() => Number(document.querySelector('input[type=range]').value) >= 2")
     page.keyboard.press("Space")
-    assert "Play" in page.locator(".jt-actions").inner_text()
+    assert "Play" in page.locator(".jt-loops-actions").inner_text()
 
     calm = page_of(view, reduced_motion="reduce")
     calm.keyboard.press("Tab")

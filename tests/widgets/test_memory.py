@@ -1,9 +1,12 @@
 """MemoryView: lifetimes of arrays against the trace, who keeps them alive, and the view in Chromium."""
 
+import re
+
 import numpy as np
 import pytest
 
 import jt_edu as jt
+from jt_edu.draw.lifetimes import lifetimes_svg
 from jt_edu.lens.lifetimes import lifetimes
 from jt_widgets import memory
 from tests.widgets.records import html_of
@@ -168,6 +171,21 @@ def test_the_picture_has_a_box_for_each_array(step):
 
     assert svg.count("<g class=") >= len(arrays(view))
     assert f"in kernel {view.recording.page['lifetimes']['peak_kernel']}" in svg
+
+
+def test_the_picture_tells_without_colours_who_keeps_an_array():
+    keepers = ("wanted", "held", "stays", "saved", "read", "unread")
+    boxes = [
+        {"node": k, "bytes": 4, "from": k, "to": k, "offset": 0, "stays": False, "why": why, "keepers": []}
+        for k, why in enumerate(keepers)
+    ]
+    found = {"arrays": boxes, "alive": [4] * 6, "peak": 4, "peak_kernel": 0, "height": 4}
+
+    svg = lifetimes_svg(found, {}, "six arrays")
+
+    outlines = {why: re.search(rf" \.{why} rect{{[^}}]*(stroke-width:[^}}]*)}}", svg)[1] for why in keepers}
+    assert len(set(outlines.values())) == 6, outlines
+    assert [svg.count(f'<g class="{why}">') for why in keepers] == [2] * 6  # its box, and its entry in the legend
 
 
 # in a browser

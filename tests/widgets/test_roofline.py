@@ -121,7 +121,7 @@ def test_the_verdict(ms, moved, flops, sentence):
     told = roofline_of.judged({"ms": ms, "bytes": moved, "flops": flops}, machines.made(), call=0.001)
 
     assert told["sentence"] == sentence
-    assert told["drawn"]
+    assert told["has_place"]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_the_verdict(ms, moved, flops, sentence):
 def test_what_has_no_place_is_said_and_not_drawn(ms, moved, flops, words):
     told = roofline_of.judged({"ms": ms, "bytes": moved, "flops": flops}, machines.made(), call=0.001)
 
-    assert (told["sentence"], told["drawn"], told["intensity"]) == (words, False, None)
+    assert (told["sentence"], told["has_place"], told["intensity"]) == (words, False, None)
 
 
 def test_a_graph_that_would_need_too_much_memory_is_not_run_without_fusion(wanted, monkeypatch):
@@ -241,18 +241,18 @@ def test_the_switch_shows_each_operator_alone_and_comes_back(page_of, wanted, mo
     view = roofline(wanted)
     ways = section_of(view)["ways"]
     page = page_of(view, reduced_motion=motion)
-    assert page.locator(DOT).count() == sum(k["drawn"] for k in ways["fused"])
+    assert page.locator(DOT).count() == sum(k["has_place"] for k in ways["fused"])
 
     page.get_by_role("button", name="Each operator alone").click()
     if motion == "reduce":
         assert page.locator(".jt-plot-caption").count() > 0  # no journey: names are there at once
     page.wait_for_selector(".jt-plot-caption")
-    assert page.locator(DOT).count() == sum(k["drawn"] for k in ways["unfused"])
+    assert page.locator(DOT).count() == sum(k["has_place"] for k in ways["unfused"])
 
     page.locator(".jt-body").focus()
     page.keyboard.press("u")
     page.wait_for_selector(".jt-plot-caption")
-    assert page.locator(DOT).count() == sum(k["drawn"] for k in ways["fused"])
+    assert page.locator(DOT).count() == sum(k["has_place"] for k in ways["fused"])
     assert page.locator("[aria-pressed=true]").inner_text() == "Fused"
 
 

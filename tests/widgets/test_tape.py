@@ -433,7 +433,7 @@ def test_each_step_shows_what_it_computed(opened):
             name: pytest.approx(value[name], rel=6e-4) for name in shown
         }
         assert page.locator("[data-alive]").get_attribute("data-alive") == str(step["alive"])
-        assert page.locator(f"{CELLS}.jt-done").count() == k + 1
+        assert page.locator(f"{CELLS}.jt-tape-done").count() == k + 1
 
 
 def test_a_gradient_step_shows_its_saved_activations_and_what_is_added(opened):
@@ -467,7 +467,7 @@ def test_keys_lead_through_the_tape(opened):
     assert now() == loss - 2
     press(page, "End")
     assert now() == page.locator(CELLS).count() - 1
-    assert page.locator(f"{CELLS}.jt-done").count() == page.locator(CELLS).count()
+    assert page.locator(f"{CELLS}.jt-tape-done").count() == page.locator(CELLS).count()
 
 
 def test_the_slider_scrubs_and_the_address_remembers(opened, page_of):

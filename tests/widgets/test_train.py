@@ -1,6 +1,7 @@
 """TrainPanel: the numbers are those of a plain loop; it can be stopped, stepped, interrupted and looked back into."""
 
 import asyncio
+import base64
 import json
 import math
 import threading
@@ -439,6 +440,27 @@ def test_the_document_holds_the_whole_history_when_it_is_saved(tmp_path):
 
     assert [row["step"] for row in panel.recording.page["train"]["rows"]] == [1, 2, 3]
     assert "3 steps of training" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_the_document_is_brought_up_to_date_by_what_shows_it_and_by_nothing_else(tmp_path):
+    panel = panel_of()
+    panel.step()
+    first = panel.document
+
+    told = panel.summary
+    untouched = panel.document
+    panel.refresh()
+    refreshed = panel.document
+    panel.step()
+    panel.save(tmp_path / "panel.html")
+    saved = panel.document
+    panel.step()
+    shown = panel.snapshot().html
+
+    assert base64.b64encode(panel.document).decode() in shown
+    assert told == "Sequential, trained by Adam."
+    assert untouched is first
+    assert len({first, refreshed, saved, panel.document}) == 4
 
 
 def test_the_text_has_the_last_numbers():

@@ -11,6 +11,8 @@ from jt_widgets.tape import tape
 from jt_widgets.train import train_panel
 from jt_widgets.view import View
 
+ASKS_FOR_ITS_CALLER = True  # our frames are none of the learner's: jt_edu.caller passes over them
+
 __all__ = [
     "FusionLens",
     "GraphView",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from jt_edu.errors import GradientError
-from jt_edu.lens.recording import Recording
+from jt_edu.lens.recording import Recording, recording
 from jt_edu.lens.tape import leaves_of, record_tape
 from jt_edu.var import Var
 from jt_widgets.kernel import KernelView
@@ -23,23 +23,22 @@ class Explore(KernelView):
 
     def __init__(self, *wanted: Var, run: bool | None = None, **state: Any) -> None:
         self._loss, self._leaves = wanted[0] if wanted else None, _leaves_of(wanted)
-        told = record_tape(wanted[0], list(self._leaves.values()), run) if self._leaves else None
-        self._tape = told.page["tape"] if told else None
-        super().__init__(*(map(Var._of, told.wanted) if told else wanted), run=run, **state)
+        told = record_tape(wanted[0], list(self._leaves.values()), run) if self._leaves else recording(*wanted, run=run)
+        self._tape = told.page.get("tape")
+        super().__init__(told, **state)
+
+    def show_again(self, recording: Recording) -> None:
+        """Show another recording of the same graph, with the tape, which stays the same."""
+        super().show_again(recording.with_page(tape=self._tape) if self._tape else recording)
 
     def answer(self, message: dict[str, Any]) -> dict[str, Any]:
         """What one of the three asks: see the views `graph`, `kernel` and `tape`."""
         if message.get("do") == "check" and self._loss is not None and message.get("leaf") in self._leaves:
             return checked(self._loss, self._leaves[message["leaf"]])
         if message.get("do") == "values":
-            self.run = True
-            self.show_again(self._record())
+            self.show_again(self.recording.again(run=True))
             return {"values": len(self.recording.page["values"])}
         return super().answer(message)
-
-    def _record(self) -> Recording:
-        recorded = super()._record()
-        return recorded.with_page(tape=self._tape) if self._tape else recorded
 
 
 def explore(*wanted: Var, run: bool | None = None, **state: Any) -> Explore:
@@ -47,7 +46,7 @@ def explore(*wanted: Var, run: bool | None = None, **state: Any) -> Explore:
 
     Args:
         wanted: a loss, whose gradients are shown too; or any Vars, without a tape.
-        run: whether to run them for times and values; None: if they do less than 2 billion operations.
+        run: whether to run them for times and values; None: unless it takes long (see `jt.recording`).
         state: what the panes show at first.
 
     Example:

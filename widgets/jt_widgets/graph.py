@@ -10,7 +10,6 @@ from typing import Any
 
 import jt_edu as jt
 from jt_edu.errors import ArgumentError
-from jt_edu.lens.recording import Recording
 from jt_edu.var import Var
 from jt_widgets.view import View
 
@@ -26,16 +25,8 @@ class GraphView(View):
         """{"do": "values"}: run the graph, and show it again with the value of every node."""
         if message.get("do") != "values":
             raise ArgumentError("a graph is asked for its values", repr(message), '{"do": "values"}')
-        self.show_again(_named_as(self.recording, jt.recording(*map(Var._of, self.recording.wanted), run=True)))
+        self.show_again(self.recording.again(run=True))
         return {"values": len(self.recording.page["values"])}
-
-
-def _named_as(old: Recording, new: Recording) -> Recording:
-    """The new recording with the names of the old one: the learner's variables are known only where they asked."""
-    names = {node["id"]: node["name"] for node in old.page["graph"]["nodes"]}
-    for node in new.page["graph"]["nodes"]:
-        node["name"] = node["name"] or names.get(node["id"], "")
-    return new
 
 
 def graph(*wanted: Var, group: str | None = None, run: bool | None = None, **state: Any) -> GraphView:
@@ -44,7 +35,7 @@ def graph(*wanted: Var, group: str | None = None, run: bool | None = None, **sta
     Args:
         wanted: one or more Vars of any shape; they stay as lazy as they are.
         group: what shares a box: "module", "kernel" or "none"; None: modules where there are some, else kernels.
-        run: whether to run it for the values; None: if it does less than 2 billion operations.
+        run: whether to run it for the values; None: unless it takes long (see `jt.recording`).
         state: what the view would remember, such as `opened=["m:Net"]` or `fold=False`.
 
     Raises:

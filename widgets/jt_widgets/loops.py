@@ -15,7 +15,9 @@ import jt_edu as jt
 from jt_edu.caller import nodes_of
 from jt_edu.errors import ArgumentError
 from jt_edu.explain import planned
-from jt_edu.lens.recording import Recording, classes, draw_parameters
+from jt_edu.lens.aside import initialize_parameters
+from jt_edu.lens.colours import classes
+from jt_edu.lens.recording import Recording
 from jt_edu.lens.stepping import MOST, Steps, step_through
 from jt_widgets.view import View
 
@@ -31,7 +33,7 @@ class LoopStepper(View):
         nodes = nodes_of("jt_widgets.step_kernel", wanted)
         if not isinstance(steps, int) or steps < 1:
             raise ArgumentError("step_kernel records one step or more", repr(steps))
-        draw_parameters(nodes)
+        initialize_parameters(nodes)
         recorded = jt.recording(*wanted, run=False)
         order, plan = planned(nodes)
         self.steps: Steps = step_through(plan, order, kernel, steps)
@@ -51,18 +53,18 @@ class LoopStepper(View):
     def __repr__(self) -> str:
         rows = self.steps.source.splitlines()
         told = [f"{self.summary}", *([self.steps.note] if self.steps.note else []), *rows, ""]
-        for number, step in enumerate(self.steps.rows[:SHOWN], 1):
+        for number, step in enumerate(self.steps.moments[:SHOWN], 1):
             touched = [
                 f"{'writes' if t.write else 'reads'} {self._element(t.array, t.place)} = {t.value}"
                 for t in step.touches
             ]
             changed = [f"{name} = {value}" for name, value in step.changes]
             told.append(f"step {number}, line {step.line}: {'; '.join(touched + changed)}")
-        return "\n".join([*told, "..."] if len(self.steps.rows) > SHOWN else told)
+        return "\n".join([*told, "..."] if len(self.steps.moments) > SHOWN else told)
 
     def _element(self, array: int, place: int) -> str:
         watch = self.steps.arrays[array]
-        index = []
+        index: list[int] = []
         for length in reversed(watch.first.shape):
             index.insert(0, place % length)
             place //= length
@@ -82,13 +84,13 @@ def step_kernel(*wanted: jt.Var, kernel: int = 0, steps: int = MOST, **state: An
 
     Example:
         >>> view = step_kernel(jt.array([1.0, 2.0]) * 3)
-        >>> len(view.steps.rows), view.steps.complete
-        (8, True)
+        >>> len(view.steps.moments), view.steps.complete
+        (7, True)
     """
     return LoopStepper(*wanted, kernel=kernel, steps=steps, **state)
 
 
 def _extent(steps: Steps) -> str:
     if steps.complete:
-        return f"all {len(steps.rows):,} steps"
-    return f"the first {len(steps.rows):,} steps of about {steps.about:,}"
+        return f"all {len(steps.moments):,} steps"
+    return f"the first {len(steps.moments):,} steps of about {steps.estimated_steps:,}"

@@ -40,7 +40,7 @@ def memory(*what: Var | Trace | Recording, run: bool | None = None, **state: Any
 
     Args:
         what: one trace that was open during a run, one recording, or Vars, which are recorded now.
-        run: for Vars, whether to run them; None: if they do less than 2 billion operations.
+        run: for Vars, whether to run them; None: unless it takes long (see `jt.recording`).
         state: how the view begins, such as `unfused=True`.
 
     Example:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jt_edu as jt
 from jt_edu.caller import nodes_of
 from jt_edu.draw import figures
 from jt_edu.errors import ArgumentError
-from jt_edu.lens.recording import FORMAT, VERSION, Recording, draw_parameters
+from jt_edu.lens.aside import initialize_parameters
+from jt_edu.lens.page import empty
+from jt_edu.lens.recording import Recording
 from jt_edu.lens.roofline import both_ways, of_trace
 from jt_edu.trace import Trace
 from jt_widgets.view import View
-
-EMPTY: dict[str, Any] = {
-    "format": FORMAT, "version": VERSION, "graph": {"nodes": [], "kernels": [], "edges": [], "outputs": []},
-    "kernels": [], "passes": [], "values": {}, "memory": [], "peak": 0, "predicted_peak": 0,
-}  # fmt: skip
 
 
 class Roofline(View):
@@ -50,11 +45,12 @@ def roofline(*wanted: jt.Var | Trace) -> Roofline:
         ['multiply_add_sum']
     """
     if len(wanted) == 1 and isinstance(wanted[0], Trace):
-        recorded, section = Recording(EMPTY, b"", wanted[0], Trace(), ()), of_trace(wanted[0])
+        recorded, section = Recording(empty(), trace=wanted[0]), of_trace(wanted[0])
     else:
         nodes = nodes_of("jt_widgets.roofline", wanted)
-        draw_parameters(nodes)
-        recorded, section = jt.recording(*wanted, run=False), both_ways(nodes)
+        initialize_parameters(nodes)
+        recorded = jt.recording(*(v for v in wanted if isinstance(v, jt.Var)), run=False)
+        section = both_ways(nodes)
     if not section["ways"]["fused"]:
         raise ArgumentError("a roofline shows kernels", "none that ran", "Vars that are not computed yet")
     words = {name: section.pop(name) for name in ("summary", "notes")}

@@ -36,7 +36,7 @@ class TapeView(View):
         """{"do": "check", "leaf": id}: what finite differences say about the gradient of a leaf."""
         tape = self.recording.page["tape"]
         leaf = message.get("leaf")
-        if message.get("do") != "check" or leaf not in {one["node"] for one in tape["leaves"]}:
+        if message.get("do") != "check" or leaf is None or leaf not in {one["node"] for one in tape["leaves"]}:
             raise ArgumentError("a tape is asked to check the gradient of one of its leaves", repr(message))
         return checked(self.vars[tape["loss"]], self.vars[leaf])
 
@@ -63,7 +63,7 @@ def tape(loss: Var, wrt: Var | Sequence[Var] | None = None, run: bool | None = N
     Args:
         loss: one real number, shape ().
         wrt: the Vars to take gradients with respect to; None: all with `requires_grad` and nothing behind them.
-        run: whether to run it; None: if it does less than 2 billion operations.
+        run: whether to run it; None: unless it takes long (see `jt.recording`).
         state: how it begins, such as `time=4`.
 
     Raises:

@@ -13,10 +13,9 @@ import jt_edu as jt
 from jt_edu.draw import figures
 from jt_edu.errors import ArgumentError
 from jt_edu.lens.loop import Loop
+from jt_edu.lens.page import empty
 from jt_edu.lens.recording import Recording
 from jt_edu.lens.training import Loss, Row, Training, page_part, text
-from jt_edu.trace import Trace
-from jt_widgets.roofline import EMPTY
 from jt_widgets.tape import TapeView, tape
 from jt_widgets.view import View
 
@@ -73,14 +72,12 @@ class TrainPanel(View):
         self.send(news)
 
     def _now(self) -> Recording:
-        return Recording({**EMPTY, **page_part(self.training, self.loop.status())}, b"", Trace(), Trace(), ())
+        return Recording(empty() | page_part(self.training, self.loop.status()))
 
-    @property
-    def summary(self) -> str:
-        """One sentence; the document is up to date afterwards."""
+    def refresh(self) -> None:
+        """Bring the document up to date; it is written anew only if a step was made since."""
         if self.recording.page["train"]["status"] != self.loop.status():
             self.show_again(self._now())
-        return super().summary
 
     def picture_svg(self) -> str:
         """The curves."""

@@ -42,7 +42,7 @@ class View(anywidget.AnyWidget):
     """
 
     kind = "table"  # which of the views in widgets/frontend/src/views
-    _esm = MODULE
+    _esm = MODULE.read_text(encoding="utf-8")  # the text: a path would be watched, which keeps every view alive
 
     view = traitlets.Unicode().tag(sync=True)
     document = traitlets.Bytes().tag(sync=True)
@@ -66,8 +66,12 @@ class View(anywidget.AnyWidget):
         """What the browser asked; what is raised here is shown in the view. Subclasses that answer override this."""
         raise ArgumentError(f"the view {self.kind!r} answers no questions", repr(message))
 
+    def refresh(self) -> None:
+        """Bring the document up to date before it is shown or saved. Subclasses whose document grows override this."""
+
     def static(self) -> str:
         """The view as HTML without scripts: a picture, and a table."""
+        self.refresh()
         svg = self.picture_svg()
         return static_html(self.summary, svg if len(svg) <= LONGEST_SVG else "", _beginning(repr(self)))
 
@@ -85,11 +89,13 @@ class View(anywidget.AnyWidget):
         path = Path(path)
         if path.suffix.lower() != ".html":
             raise ArgumentError("a view is saved as .html", repr(path.suffix), f"{path.stem}.html")
+        self.refresh()
         path.write_text(self._page(self.static()), encoding="utf-8")
         return path
 
     def snapshot(self) -> Snapshot:
         """The view as plain HTML, for a notebook that is opened again without a kernel."""
+        self.refresh()
         return Snapshot(snapshot_html(self.summary, self._page(), self.static()), repr(self))
 
     def _page(self, static: str = "") -> str:

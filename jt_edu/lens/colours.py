@@ -1,0 +1,33 @@
+"""Colours: which letters of a source does an editor colour, and as what?"""
+
+from __future__ import annotations
+
+import io
+import keyword
+import tokenize
+
+CLASSES = {tokenize.STRING: "s", tokenize.COMMENT: "c", tokenize.NUMBER: "m", tokenize.OP: "o"}
+
+
+def classes(source: str) -> list[tuple[int, int, int, str]]:
+    """What an editor colours: (line, from, to, class).
+
+    The classes are k for keywords, s strings, c comments, m numbers, d what is defined, and o operators.
+
+    Example:
+        >>> classes("def f(x):")[:2]
+        [(1, 0, 3, 'k'), (1, 4, 5, 'd')]
+    """
+    found: list[tuple[int, int, int, str]] = []
+    before = ""
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            kind = CLASSES.get(token.type, "")
+            if token.type == tokenize.NAME:
+                kind = "k" if keyword.iskeyword(token.string) else "d" if before == "def" else ""
+            if kind and token.start[0] == token.end[0]:
+                found.append((token.start[0], token.start[1], token.end[1], kind))
+            before = token.string
+    except (tokenize.TokenError, IndentationError):
+        pass  # an unfinished edit has colours as far as it can be read
+    return found

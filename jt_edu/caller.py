@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from inspect import CO_OPTIMIZED
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -28,13 +29,32 @@ def names_of_caller() -> dict[int, str]:
     frame = sys._getframe(1)
     while _asks_for_its_caller(frame) and frame.f_back is not None:
         frame = frame.f_back
-    seen = {name: v for name, v in {**frame.f_globals, **frame.f_locals}.items() if name[:1].isalpha()}
-    found = {v.node.id: name for name, v in reversed(seen.items()) if isinstance(v, Var)}
+    seen = {name: v for name, v in {**frame.f_globals, **_locals_of(frame)}.items() if name[:1].isalpha()}
+    found = {v.node.id: name for name, v in reversed(seen.items()) if issubclass(type(v), Var)}
     models = {name: v for name, v in seen.items() if hasattr(type(v), "named_parameters")}
     for name, model in models.items():  # a parameter of several is called by the name that was given first
-        for path, parameter in model.named_parameters():
+        for path, parameter in _parameters(model):
             found.setdefault(parameter.node.id, f"{name}.{path}")
     return found
+
+
+def _locals_of(frame: FrameType) -> dict[str, Any]:
+    """The variables of a frame. Before Python 3.13 a function's are a copy that stays with it, and would keep what the
+    learner deletes; it is emptied, unless the learner holds it too: the frame, `there` and the question make three.
+    """
+    there = frame.f_locals
+    found = dict(there)
+    if type(there) is dict and frame.f_code.co_flags & CO_OPTIMIZED and sys.getrefcount(there) <= 3:
+        there.clear()
+    return found
+
+
+def _parameters(model: Any) -> list[tuple[str, Var]]:
+    """The parameters of a model by name; other libraries have models too, with parameters of their own."""
+    try:
+        return [(path, p) for path, p in model.named_parameters() if isinstance(p, Var)]
+    except Exception:  # noqa: BLE001  what a stranger's method raises is no concern of who asks for a name
+        return []
 
 
 def _asks_for_its_caller(frame: FrameType) -> bool:

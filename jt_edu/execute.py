@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from jt_edu.trace import Decision, KernelRun, Line, Memory, Trace
 PLANS = 1024  # how many structures are remembered
 PARALLEL = 200_000.0  # weighted operations from which on a second thread is worth waking
 SEEN = 1 << 20  # elements of the largest value that is stored only to be looked at
+SEEN_BYTES = 256 << 20  # of all of them together
 
 
 def run(wanted: Sequence[Node], numbers_for: str = "") -> None:
@@ -70,16 +72,26 @@ def tell_values(order: list[Node], plan: Plan, arrays: list[Any], watched: set[N
 
 
 def seen_by_traces(order: list[Node], context: Context) -> set[Node]:
-    """The pending nodes whose values an open trace wants, and that nobody holds; none of more than SEEN elements.
+    """The pending nodes whose values an open trace wants, and that nobody holds.
 
-    The products inside of a contraction have no array in any run, and a repeated array says nothing new.
+    None has more than SEEN elements, and together they have at most SEEN_BYTES: the largest are left out.
     """
     if not any(t.wants_values for t in context.traces):
         return set()
+    sizes = sorted((math.prod(n.shape) * n.dtype.size, n.id, n) for n in worth_seeing(order) if not n.holders)
+    total = accumulate(size for size, _, _ in sizes)
+    fit = [n for (_, _, n), so_far in zip(sizes, total, strict=True) if so_far <= SEEN_BYTES]
+    return {n for n in fit if math.prod(n.shape) <= SEEN}
+
+
+def worth_seeing(order: list[Node]) -> list[Node]:
+    """The pending nodes that have a value of their own.
+
+    The products inside of a contraction have no array in any run, and a repeated array says nothing new.
+    """
     pending = [n for n in order if n.data is None]
     inside = {i for n in pending if isinstance(n.op, ReindexReduce) and matrix_product(n) for i in _product_parts(n)}
-    found = {n for n in pending if not n.holders and n not in inside}
-    return {n for n in found if math.prod(n.shape) <= SEEN and not _repeats(n)}
+    return [n for n in pending if n not in inside and not _repeats(n)]
 
 
 def _product_parts(node: Node) -> tuple[Node, ...]:

@@ -284,6 +284,10 @@ class _Writer:
         self.facts = {(d.source, d.target): d for d in e.plan.decisions}
         self.freed = {s: k for k, step in enumerate(e.plan.steps) for s in step.frees}
         self.told: set[int] = set()
+        self.cuts: dict[int, Decision] = {}  # array -> why it is one
+        for d in e.plan.decisions:
+            if not d.fused:
+                self.cuts.setdefault(e.plan.aliases.get(d.source, d.source), d)
 
     def rows(self) -> Iterator[str]:
         """The whole text."""
@@ -349,8 +353,7 @@ class _Writer:
             return (
                 f"you still hold it, as {self.e.names[node.id]}" if node.id in self.e.names else "a Var still holds it"
             )
-        same = {slot, *(a for a, root in self.plan.aliases.items() if root == slot)}
-        cut = next((d for d in self.plan.decisions if d.source in same and not d.fused), None)
+        cut = self.cuts.get(slot)
         end = f" (freed after kernel {self.freed[slot]})" if slot in self.freed else ""
         return (f"{cut.rule}: {cut.reason}" if cut else "what reads it needs a whole array") + end
 

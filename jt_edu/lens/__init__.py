@@ -6,7 +6,8 @@ Read `recording` first: it makes the page that the other files add to, or look a
                   with page, thumbnails and colours: what is on it; and aside: runs that leave no trace
     passes        how the operators become kernels, step by step
     stepping      what a kernel does, line by line and cell by cell
-    edits         a kernel written otherwise, with trial and examine, which run it first, in a process of its own
+    edits         a kernel written otherwise, with trial and examine, which run it first, in a process of its own,
+                  and guard, with which it cannot harm the notebook
     assembly      what the compiler made of a kernel
     tape          the steps of a gradient, with tapesteps and localrules, which say what each is
     differences   is a gradient right?

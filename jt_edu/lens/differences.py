@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,7 @@ class Difference:
     kink: bool  # there: going up and going down give different slopes
     agrees: bool
     seconds: float
+    hooks: tuple[str, ...] = ()  # values on the way whose gradients a hook may change
 
     @property
     def words(self) -> str:
@@ -55,6 +56,8 @@ class Difference:
         part = f"all {self.elements:,}" if self.checked == self.elements else f"{self.checked:,} of {self.elements:,}"
         verdict = "agrees" if self.agrees else "does not agree"
         why = "; the function has a kink there" if self.kink and not self.agrees else ""
+        if self.hooks and not self.agrees:
+            why += f"; a hook on the gradient of {', '.join(self.hooks)} may change it"
         return (
             f"The gradient {verdict} with finite differences of {part} elements: largest difference {self.error:.3g}, "
             f"{where}: {self.gradient:.6g} here, {self.difference:.6g} by difference{why}."
@@ -92,7 +95,13 @@ def difference(loss: Var, leaf: Var, gradient: Any = None, most: int = ENOUGH, s
         rows.append((k, float(slopes[k]), *again.sides(k)))
         if time.perf_counter() - begin > seconds:
             break
-    return _worst(rows, leaf, time.perf_counter() - begin)
+    return replace(_worst(rows, leaf, time.perf_counter() - begin), hooks=_hooked(loss.node))
+
+
+def _hooked(loss: Node) -> tuple[str, ...]:
+    """The values behind a loss whose owners have hooks on their gradients."""
+    owners = [(n, n.owner()) for n in autograd.history(loss) if n.owner is not None]
+    return tuple(n.name or f"#{n.id} {n.op.name}" for n, owner in owners if owner is not None and owner.hooks)
 
 
 def _elements(size: int, most: int) -> Sequence[int]:

@@ -10,7 +10,7 @@ The price of `guarded`, measured in CPU time against the plain text on arrays in
 times as long, softmax and a matrix product in three loops 3 times. Nothing here knows plans, graphs or trials.
 """
 
-# mypy: disable-error-code="no-untyped-call"
+# mypy: disable-error-code="no-untyped-call, call-overload"
 # numba is typed in part
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from jt_edu.backends import lean, numba_cpu
 from jt_edu.codegen.source import Source
 from jt_edu.errors import KernelError
 
-RESERVED = ("mark_", "most_", "rounds_")  # names that are added to a text
 WRITES = "Cannot modify readonly array"  # what numba says
 Call = Callable[..., None]
 
@@ -49,7 +48,10 @@ def guarded(source: Source, reads: Sequence[int]) -> Callable[..., None]:
     tree, kernel = _parsed(source)
     _count_rounds(kernel)
     with ThreadPoolExecutor(1) as apart:  # Ctrl-C reaches the main thread only, and is lost while LLVM compiles
-        compiled = apart.submit(_compiled, source, tree, reads, [numba.int64]).result()
+        try:
+            compiled = apart.submit(_compiled, source, tree, reads, [numba.int64]).result()
+        except Refused as refused:
+            raise KernelError("an edited kernel compiles with checks", f"line {refused.line or 1}: {refused}") from None
 
     def call(lo: int, hi: int, *arguments: Any) -> None:
         try:

@@ -64,7 +64,7 @@ class Loop:
     async def train(self, steps: int | None = None, epochs: int | None = None) -> None:
         """Train for so many batches, or so often over all of them; an interrupt ends it between two steps."""
         self.planned = self.training.done + self._count(steps, epochs)
-        self.running, self.singles = True, 0
+        self.running, self.paused, self.singles = True, False, 0  # who asks for training wants it to go on
         self._tell(now=True)
         try:
             await self._run()

@@ -21,10 +21,10 @@ from jt_edu.caller import names_of_caller, nodes_of
 from jt_edu.document import document_of
 from jt_edu.draw import Picture
 from jt_edu.errors import JtError
-from jt_edu.execute import plan_for, run_plan, seen_by_traces, tell_values
+from jt_edu.execute import SEEN, SEEN_BYTES, plan_for, run_plan, seen_by_traces, tell_values, worth_seeing
 from jt_edu.explain import Explanation, in_words, pending_copies
 from jt_edu.graph import Node, age
-from jt_edu.lens.aside import initialize_parameters, to_compile
+from jt_edu.lens.aside import check_size, initialize_parameters, to_compile
 from jt_edu.lens.page import Page, empty, kernel_row
 from jt_edu.lens.passes import passes
 from jt_edu.lens.thumbnails import thumbnails
@@ -35,6 +35,8 @@ from jt_edu.var import Var
 
 HEAVY = 2_000_000_000  # operations; a graph that does more runs only when it is asked to
 NEW = 30  # kernels to compile, some tenths of a second each; the same
+MANY = 5_000  # nodes; of larger graphs no values are recorded
+ROUNDED = ("float32", "float16", "bfloat16", "complex64")
 
 
 @dataclass
@@ -83,6 +85,7 @@ def recording(*wanted: Var, run: bool | None = None) -> Recording:
         ('A graph of 4 nodes in 1 kernel: a goes in, sum () float32 comes out.', 1, 3)
     """
     nodes, names = nodes_of("jt.recording", wanted), names_of_caller()
+    check_size(nodes)
     initialize_parameters(nodes)
     return record(nodes, names, run)
 
@@ -116,7 +119,7 @@ def _refused(e: Explanation, run: bool | None) -> str:
         return "" if run else f"Nothing ran: {unknown}."
     if e.flops > HEAVY:
         return f"Nothing ran, since it does {in_words(e.flops, 'operations')}: {unknown}. With run=True it runs."
-    new = to_compile([e.plan, _plan_of_values(e)[0]])
+    new = to_compile([e.plan, *([] if len(e.order) > MANY else [_plan_of_values(e)[0]])])
     if new > NEW:
         return f"Nothing ran, since {new} kernels would have to be compiled: {unknown}. With run=True it runs."
     return ""
@@ -129,9 +132,13 @@ def _run(e: Explanation, notes: list[str]) -> tuple[Trace, Trace]:
     try:
         with trace() as ran:
             run_plan(e.plan, e.order, context)
+        if len(e.order) > MANY:
+            notes.append(f"The graph has {len(e.order):,} nodes: above {MANY:,} no values are recorded.")
+            return ran, seen
         plan, watched = _plan_of_values(e)
         with trace(values=True) as seen:
             tell_values(e.order, plan, run_plan(plan, e.order, context), watched, [seen])
+        notes += _of_values(e, plan, seen)
     except JtError as error:
         notes.append(f"It does not run: {error}")
     return ran, seen
@@ -143,3 +150,21 @@ def _plan_of_values(e: Explanation) -> tuple[Plan, set[Node]]:
         watched = seen_by_traces(e.order, current())
     wanted = [n for n in e.order if n.id in e.wanted and n.data is None]
     return plan_for(e.order, [*wanted, *sorted(watched, key=age)], current()), watched
+
+
+def _of_values(e: Explanation, plan: Plan, seen: Trace) -> list[str]:
+    """What is to be said of the values: which are missing, and how they were computed."""
+    told = {value.node for value in seen.values}
+    missing = sum(n.id not in told for n in worth_seeing(e.order))
+    notes = []
+    if missing:
+        are = "1 value is" if missing == 1 else f"{missing:,} values are"
+        notes.append(
+            f"{are} not shown: above {SEEN:,} elements, or more than {in_words(SEEN_BYTES, 'B')} with the others."
+        )
+    stores_more = {step.key for step in plan.steps} != {kernel.key for kernel in e.kernels}
+    if stores_more and any(value.dtype in ROUNDED for value in seen.values):
+        notes.append(
+            "Values are those of a run that stores each of them: the last digits of float32 and smaller may differ."
+        )
+    return notes

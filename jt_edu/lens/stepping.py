@@ -157,7 +157,10 @@ def step_at(plan: Plan, number: object) -> Step:
     if isinstance(number, int) and 0 <= number < len(plan.steps):
         return plan.steps[number]
     if not plan.steps:
-        raise ArgumentError("nothing would run, so there is no kernel", f"a question about kernel {number!r}")
+        raise ArgumentError(
+            "nothing would run, so there is no kernel: it is an array by now", f"a question about kernel {number!r}",
+            "build it again, or ask before the optimizer's step",
+        )  # fmt: skip
     raise ArgumentError(f"a kernel from 0 to {len(plan.steps) - 1}", repr(number))
 
 

@@ -14,8 +14,9 @@ behind the loss once, to learn which node is whose gradient, and keeps only thos
 
 from __future__ import annotations
 
+import threading
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,16 +24,19 @@ from typing import Any
 from jt_edu import autograd, execute
 from jt_edu.errors import ArgumentError, GradientError
 from jt_edu.graph import Node
-from jt_edu.lens.aside import initialize_parameters
+from jt_edu.lens.aside import check_size, initialize_parameters
 from jt_edu.lens.lifetimes import lifetimes_of_page
 from jt_edu.lens.localrules import rules_of
 from jt_edu.lens.recording import Recording, recording
 from jt_edu.lens.tapesteps import Flows, tape_of
-from jt_edu.meta import CONSTANT
+from jt_edu.meta import CONSTANT, SOURCE
 from jt_edu.settings import flag_scope
 from jt_edu.var import Var
 
 Row = dict[str, Any]
+HISTORY_GONE = "a tape needs the history of a loss: what was given as an array has none, and a step forgets it"
+SHOW_IT_EARLIER = "build the loss again from the model, or show it before the optimizer's step"
+_one_at_a_time = threading.RLock()  # a graph is marked as not computed while its tape is made
 
 
 def record_tape(loss: Var, wrt: Var | Sequence[Var] | None = None, run: bool | None = None) -> Recording:
@@ -55,7 +59,12 @@ def record_tape(loss: Var, wrt: Var | Sequence[Var] | None = None, run: bool | N
         >>> [step["op"] for step in tape["steps"] if step["phase"] == "backward"]
         ['multiply', 'multiply', 'add']
     """
-    leaves = leaves_of(loss, wrt)
+    with _one_at_a_time:
+        leaves = leaves_of(loss, wrt)
+        return _recorded(loss, leaves, run)
+
+
+def _recorded(loss: Var, leaves: Sequence[Var], run: bool | None) -> Recording:
     with forgotten(loss.node), flag_scope(lazy_execution=True):
         found = Found.build(loss, leaves)
         told = recording(loss, *found.gradients, run=run)
@@ -112,12 +121,16 @@ def leaves_of(loss: Var, wrt: Var | Sequence[Var] | None = None) -> list[Var]:
     """
     if not isinstance(loss, Var):
         raise ArgumentError("a tape is recorded of a loss, which is a Var", type(loss).__name__)
-    initialize_parameters([loss.node])
-    ends = _ends(loss)
-    execute.run([v.node for v in ends])  # how a leaf came about is not part of what is computed from it
+    check_size([loss.node])
+    if loss.node.op is SOURCE:
+        raise GradientError(HISTORY_GONE, "a loss that is an array by now", SHOW_IT_EARLIER).at(loss.node.line)
+    with _one_at_a_time:
+        initialize_parameters([loss.node])
+        ends = _ends(loss)
+        execute.run([v.node for v in ends])  # how a leaf came about is not part of what is computed from it
     if wrt is None:
         return ends
-    wanted = [wrt] if isinstance(wrt, Var) else list(wrt)
+    wanted = [wrt] if isinstance(wrt, Var) else list(wrt) if isinstance(wrt, Iterable) else []
     if not wanted or not all(isinstance(w, Var) for w in wanted):
         raise ArgumentError("gradients are taken with respect to Vars", repr(wrt), "one Var, or a list of them: [w, b]")
     return wanted

@@ -328,8 +328,10 @@ def _check(t: Training) -> None:
         raise ArgumentError("the third argument is a function loss(model, *batch)", type(t.loss).__name__)
     if not isinstance(t.batches, Iterable):
         raise ArgumentError("the fourth argument goes over batches", type(t.batches).__name__, "a DataLoader or a list")
-    if t.keep < 1 or t.keep_bytes < 1:
-        raise ArgumentError("at least one step is kept", f"keep={t.keep}, keep_bytes={t.keep_bytes}")
+    if t.scheduler is not None and not callable(getattr(t.scheduler, "step", None)):
+        raise ArgumentError("a scheduler has a method step()", repr(t.scheduler), "jt.optim.StepLR(optimizer, ...)")
+    if not all(isinstance(most, int) and most >= 1 for most in (t.keep, t.keep_bytes)):
+        raise ArgumentError("at least one step is kept", f"keep={t.keep!r}, keep_bytes={t.keep_bytes!r}")
 
 
 # as plain data

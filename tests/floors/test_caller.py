@@ -1,6 +1,8 @@
 """What the learner calls their Vars: found in the frame that asked, or in that of whom it asked for."""
 
+import gc
 import sys
+import weakref
 
 import pytest
 
@@ -58,3 +60,45 @@ def test_a_parameter_of_two_models_is_called_by_the_name_that_was_given_first():
     names = jt.explain(outer(jt.ones((1, 2)))).names
 
     assert names[inner.weight.node.id] == "outer.0.weight"
+
+
+class OfAnotherLibrary:
+    def __init__(self, answer):
+        self.answer = answer
+
+    def named_parameters(self):
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+@pytest.mark.parametrize("answer", [[("weight", object())], [("weight",)], None, RuntimeError("no")])
+def test_models_of_other_libraries_do_not_matter(answer):
+    stranger = OfAnotherLibrary(answer)
+    mine = jt.array([1.0, 2.0])
+
+    names = jt.explain(mine * 2).names
+
+    assert names[mine.node.id] == "mine"
+    assert not any(name.startswith("stranger") for name in names.values())
+    assert stranger.answer is answer
+
+
+def test_who_asked_for_names_does_not_keep_what_is_deleted_then():
+    inner = jt.array([1.0, 2.0]) * 2
+    jt.explain(inner + 1)
+    alive = weakref.ref(inner)
+
+    del inner
+    gc.collect()
+
+    assert alive() is None
+
+
+def test_local_names_that_the_learner_holds_stay():
+    mine = jt.array([1.0, 2.0])
+    scope = locals()
+
+    jt.explain(mine * 2)
+
+    assert scope["mine"] is mine

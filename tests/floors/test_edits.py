@@ -1,6 +1,7 @@
 """Edits: a learner's text in place of a kernel's own, tried elsewhere, run until it is reverted."""
 
 import gc
+import re
 import sys
 import types
 import weakref
@@ -10,8 +11,10 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn, optim
-from jt_edu.lens import trial
+from jt_edu.lens import examine, trial
 from jt_edu.lens.edits import Edit, find, renumbered
+from jt_edu.lens.examine import FILLS, STATM, _compare
+from jt_edu.lens.guard import Refused
 from jt_edu.lens.trial import CASES, steps_of
 from jt_edu.settings import current
 
@@ -140,7 +143,17 @@ def test_an_optimizer_that_replays_runs_the_edit():
         (lambda s: s.replace("a0[at(i0), at(i1)]", "a0[at(i0), at(i1) + 1]"), "+ 1]", "out of bounds"),
         (lambda s: s.replace("def kernel(lo, hi, ", "def kernel(hi, lo, "), "def kernel", "its parameters must stay"),
         (lambda s: s.replace("def kernel(", "def colonel("), None, "`def kernel"),
-        (lambda s: "import os\n" + s, "import os", "imports from jt_edu.backends.mathlib, math, numpy"),
+        (lambda s: "import os\n" + s, "import os", "a kernel imports from jt_edu.backends.mathlib; found import os"),
+        (lambda s: "import numpy\n" + s, "import numpy", "found import numpy"),
+        (lambda s: "x = [].append(1)\n" + s, "x = []", "found x = [].append(1)"),
+        (lambda s: "x = __import__('os')\n" + s, "x = ", "found x = __import__('os')"),
+        (lambda s: s.replace("tanh(t0)", "tanh(t0).__class__()"), "__class__", "leaves Python alone; found __class__"),
+        (lambda s: s.replace("tanh(t0)", "getattr(t0, 'real')"), "getattr", "found getattr"),
+        (lambda s: s.replace("tanh(t0)", "eval('t0')"), "eval", "found eval"),
+        (lambda s: s.replace("tanh(t0)", "(yield t0)"), "yield", "conditions and assignments; found yield"),
+        (lambda s: s.replace("tanh(t0)", "tanh(most_)"), "most_", "found most_"),
+        (lambda s: s.replace("):\n", ") -> open('x'):\n", 1), "def kernel", "its parameters must stay"),
+        (lambda s: s.replace("tanh(t0)", "-" * 100_000 + "t0"), None, "nested too deeply"),
         (lambda s: "print(1)\n" + s, "print(1)", "constants and `def kernel`"),
         (lambda s: s.replace("tanh(t0)", "tanh(t0).real()"), "real()", "Invalid use of float32"),
         (lambda s: s.replace("= tanh(t0)", "= tanh(t0)\n" + FOREVER), "while", "does this one end"),
@@ -163,16 +176,21 @@ def test_an_edit_that_does_not_work_says_where(numbers, change, line, words):
     assert repr(edit).startswith("The edited kernel does not run")
 
 
-def test_what_never_ends_is_stopped_by_the_limit(numbers):
-    before = numbers().numpy()
-    kernel = kernel_of(numbers())
-    text = kernel.source.replace("= tanh(t0)", "= tanh(t0)\n                [0 for _ in range(10**15)]")
+def test_what_never_ends_is_stopped_by_the_limit(rng):
+    """The original goes round so often that nobody can say how often is too often."""
+    a, b = (jt.array(rng.random(n).astype("float32")) for n in (9000, 8000))
+    wanted = lambda: (a.unsqueeze(1) - b).sinh().sum()  # noqa: E731
+    before = wanted().numpy()
+    kernel = kernel_of(wanted())
+    row = next(r for r in kernel.source.splitlines() if "sinh(" in r and "=" in r)
+    indent = row[: len(row) - len(row.lstrip())]
+    text = kernel.source.replace(row, f"{row}\n{indent}w = 1.0\n{indent}while w == w:\n{indent}    w = sinh(w)")
 
     edit = jt.edit_kernel(kernel, text, seconds=2.0)
 
     assert "stopped after 2 seconds, the limit, while running it" in edit.error
     assert edit.error.endswith("Nothing has changed. Try a larger seconds=, or end the loop.")
-    np.testing.assert_array_equal(numbers().numpy(), before)
+    np.testing.assert_array_equal(wanted().numpy(), before)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there the clock is the only limit")
@@ -271,6 +289,153 @@ def test_shapes_of_too_many_plans_are_not_taken_for_tried(rng):
     assert edit.record["sets"] == 3 * CASES
     with pytest.raises(jt.KernelError, match="out of bounds"):
         inputs[0].cosh().sum(1).numpy()
+
+
+@pytest.mark.parametrize("write", ["a0[at(i0), at(i1)] = t0", "a0[at(i0), at(i1)] += t0", "row = a0[i0]; row[0] = t0"])
+def test_an_edit_that_writes_its_input_is_refused(numbers, write):
+    kernel = kernel_of(numbers())
+    row = next(r for r in kernel.source.splitlines() if "tanh(" in r and "=" in r)
+    text = kernel.source.replace(row, f"{row}\n{row[: len(row) - len(row.lstrip())]}{write}")
+
+    edit = jt.edit_kernel(kernel, text)
+
+    assert re.match("it changes (a0, which is an|an) input: a kernel writes its outputs alone", edit.error)
+    assert write in text.splitlines()[edit.line - 1]
+
+
+def test_an_edit_that_writes_its_input_is_refused_in_python(rng):
+    with jt.flag_scope(backend="python"):
+        x = jt.array(rng.random(6).astype("float32"))
+        kernel = kernel_of(x * 4)
+        edit = jt.edit_kernel(kernel, kernel.source + "        if hi > 1000:\n            a0[at(i0)] = 0\n")
+
+    assert edit.error == "it changes a0, which is an input: a kernel writes its outputs alone"
+
+
+def test_what_the_two_of_a_comparison_left_of_their_inputs_must_be_the_same():
+    spec = {"name": "x", "dtype": "float32", "real": "float32", "count": 3, "out": False, "low": 0, "high": 1}
+    case = {"span": 1, "blocks": False, "row": 1, "slots": {"0": spec}, "arguments": [{"slot": "0", "shape": [3]}]}
+
+    with pytest.raises(Refused, match="it changes x, which is an input"):
+        _compare(case, (lambda lo, hi, x: None, lambda lo, hi, x: x.fill(0)), FILLS[0], [0, 0])
+
+
+def installed_on_numbers_above_0(rng, change):
+    """An edit of exp(x) that was tried on numbers around 0, and a Var of numbers that nobody tries."""
+    x = jt.array(rng.random((4, 30)).astype("float32"))
+    kernel = kernel_of(x.exp().sum(1))
+    row = next(r for r in kernel.source.splitlines() if "exp(" in r and "=" in r)
+    indent = row[: len(row) - len(row.lstrip())]
+    text = kernel.source.replace(row, row + "".join(f"\n{indent}{more}" for more in change))
+    edit = jt.edit_kernel(kernel, text)
+    assert edit.agrees, edit
+    edit.install()
+    return edit, jt.array(np.full((4, 30), 50.0, "float32"))
+
+
+def test_an_installed_edit_that_never_ends_on_other_numbers_is_stopped(rng):
+    edit, x = installed_on_numbers_above_0(rng, ["k = 0", "while a0[at(i0), at(i1)] > 40:", "    k = k + 1"])
+
+    with pytest.raises(jt.KernelError, match=r"an edited kernel ends; found more than [\d,]+ rounds") as told:
+        x.exp().sum(1).numpy()
+
+    line = int(re.search(r"at line (\d+)", str(told.value))[1])
+    assert edit.source.text.splitlines()[line - 1].strip().startswith("while")
+
+
+def test_an_installed_edit_that_leaves_its_arrays_on_other_numbers_is_stopped(rng):
+    more = ["if a0[at(i0), at(i1)] > 40:", "    s0 = s0 + a0[at(i0), at(i1) + 1_000_000]"]
+    edit, x = installed_on_numbers_above_0(rng, more)
+
+    with pytest.raises(jt.KernelError, match="stays inside of its arrays; found line") as told:
+        x.exp().sum(1).numpy()
+
+    line = int(re.search(r"found line (\d+)", str(told.value))[1])
+    assert "1_000_000" in edit.source.text.splitlines()[line - 1]
+    assert "i1 = 0" in str(told.value)
+
+
+def test_an_edit_that_cannot_be_compiled_is_not_installed(numbers, monkeypatch):
+    before = numbers().numpy()
+    kernel = kernel_of(numbers())
+    edit = jt.edit_kernel(kernel, doubled(kernel))
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("jt_edu.lens.guard._compiled", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        edit.install()
+
+    assert not edit.installed
+    np.testing.assert_array_equal(numbers().numpy(), before)
+
+
+def test_an_interrupt_while_it_is_put_into_plans_takes_it_out_again(numbers, monkeypatch):
+    before = numbers().numpy()
+    kernel = kernel_of(numbers())
+    edit = jt.edit_kernel(kernel, doubled(kernel))
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(edit, "_put", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        edit.install()
+
+    assert not edit.installed
+    np.testing.assert_array_equal(numbers().numpy(), before)
+
+
+@pytest.mark.skipif(not STATM.exists(), reason="the system does not tell how much memory a process has")
+def test_an_edit_that_wants_all_memory_is_refused(rng):
+    x = jt.array(rng.random(50).astype("float32"))
+    y = jt.sort(x)[0]
+    kernel = next(k for k in jt.explain(y).kernels if "np.empty" in k.source)
+    text = kernel.source.replace("np.empty(n, np.int64)", "np.ones(n + 2_000_000_000, np.int64)")
+    assert text != kernel.source
+
+    edit = jt.edit_kernel(kernel, text)
+
+    assert "it needs more than 2 GB of memory beside its arrays" in edit.error
+
+
+def test_large_arrays_can_be_edited(rng):
+    x = jt.array(rng.random(2_000_000).astype("float32"))
+    kernel = kernel_of(x.expm1() * 3)
+    text = kernel.source.replace("expm1(", "1 * expm1(")
+
+    edits = [jt.edit_kernel(kernel, text, seconds) for seconds in (10, 2)]
+
+    assert [e.error for e in edits] == ["", ""]
+    assert edits[1].record["sets"] <= edits[0].record["sets"]
+
+
+def test_compiling_costs_nothing(monkeypatch):
+    clock = iter([0.0, 1.0, 8.0, 9.0, 9.0])
+    monkeypatch.setattr(examine, "resource", None)
+    monkeypatch.setattr(examine, "time", types.SimpleNamespace(process_time=lambda: next(clock)))
+
+    budget = examine.Budget(5.0)
+    with budget.free():
+        pass
+
+    assert budget.end == 12.0
+
+
+def test_what_takes_no_time_has_a_speed():
+    edit = object.__new__(Edit)
+    edit.record = {"original_ms": 1e-6, "edited_ms": 0.0}
+
+    assert edit.speed == 1.0
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf"), "3", True])
+def test_seconds_that_make_no_sense_are_refused(numbers, seconds):
+    kernel = kernel_of(numbers())
+
+    with pytest.raises(jt.ArgumentError, match=f"more than 0 and at most 100,000 seconds; found {seconds!r}"):
+        jt.edit_kernel(kernel, doubled(kernel), seconds)
 
 
 def test_the_python_backend_runs_edits_too(rng):

@@ -218,7 +218,7 @@ def test_what_takes_long_is_not_run_unless_it_is_asked_for(monkeypatch, limit):
     assert r.page["values"] == {}
     assert r.page["notes"] == [f"{reason}times, memory and values are not known. With run=True it runs."]
     assert asked.page["kernels"][0]["ms"] > 0
-    assert asked.page["notes"] == []
+    assert not any("Nothing ran" in note for note in asked.page["notes"])
 
 
 def test_what_was_compiled_before_is_not_counted_as_new(monkeypatch):

@@ -49,7 +49,7 @@ LATE_IMPORTS = {
     ("backends", "backends"),  # the one that was asked for, from its table
     ("backends.numba_cpu", "backends.blas"),
     ("jt_widgets.kernel", "jt_edu.lens.assembly"),
-    ("lens.edits", "lens.examine"),
+    ("lens.edits", "lens.guard"),
     ("backends.numba_cuda", "numba"),
     ("data.image", "PIL"),
     ("data.toy", "sklearn"),

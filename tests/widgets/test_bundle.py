@@ -14,7 +14,7 @@ from tests.frontend import FOLDER, node, npm
 from tests.house.plan import ROOT
 from tests.house.tree import hold
 
-MOST_BYTES, MOST_UNPACKED = 120_000, 195_000
+MOST_BYTES, MOST_UNPACKED = 120_000, 210_000
 MOST_LINES, MOST_LETTERS, LONGEST = 400, 120, 40  # of a file, of a line, of a function
 VIEWS = ("kernel", "loops", "tape", "memory", "train", "roofline")  # whose classes begin with their names
 CLASS = re.compile(r"(?<![\w-])jt-[a-z][a-z0-9-]*")
@@ -129,7 +129,7 @@ def test_each_class_of_a_view_begins_with_its_name():
 
 
 def strange_classes(shared):
-    """Classes in the files of `VIEWS` that neither begin with the view's name nor are of the sheets for all. Charts are jt-plot."""
+    """Classes in the files of `VIEWS` that neither begin with its name nor are of the sheets for all, as jt-plot is."""
     for name in VIEWS:
         views = FOLDER / "src" / "views"
         for path in (views / f"{name}.js", *(views / name).iterdir()):

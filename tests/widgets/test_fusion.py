@@ -60,9 +60,8 @@ def test_something_other_than_a_var_is_refused():
 @pytest.mark.parametrize("build", [lambda: [softmax()], training_step])
 def test_the_counters_are_those_of_explain_at_the_last_pass(page_of, build):
     wanted = build()
-    e = jt.explain(*wanted)
-
     page = page_of(fusion(*wanted, **{"pass": 4}))
+    e = jt.explain(*wanted)  # after the view has drawn the parameters, which are kernels before
 
     kernels, moved, _ = figures(page)
     assert kernels == str(len(e.kernels))
@@ -215,3 +214,52 @@ def test_the_table_says_the_same(page_of):
 
     rows = page.locator(".jt-table tbody tr").all_inner_texts()
     assert [row.split("\t")[1] for row in rows] == [str(step["kernels"]) for step in lens.recording.page["passes"]]
+
+
+def test_a_node_of_another_page_leaves_the_rules_alone(page_of):
+    page = page_of(fusion(softmax()))
+
+    page.evaluate("""globalThis[Symbol.for("jt_edu.bus")].dispatchEvent(new CustomEvent("select:",
+        {detail: {nodes: [123456], kernel: null, line: null, time: null, from: "other"}}))""")
+
+    assert page.locator(".jt-panel").inner_text().startswith("Rules")
+
+
+def test_while_predicting_the_summary_does_not_tell_the_answer(page_of):
+    page = page_of(fusion(softmax()))
+    page.locator(".jt-body").focus()
+
+    page.keyboard.press("p")
+    assert not page.locator(".jt-summary").is_visible()
+    page.keyboard.press("Escape")
+
+    assert page.locator(".jt-summary").is_visible()
+
+
+def test_a_pass_that_changes_nothing_says_so(page_of):
+    view = fusion(softmax())
+    view.recording.page["passes"][1]["groups"] = view.recording.page["passes"][0]["groups"]
+    view.show_again(view.recording)
+    page = page_of(view, hash="pass=1")
+
+    assert page.locator(".jt-why").inner_text().endswith("Here it changes nothing.")
+
+
+def test_every_button_has_a_key_in_its_title_or_is_in_the_panel(page_of):
+    page = page_of(fusion(softmax()))
+    page.locator(".jt-body").focus()
+    page.keyboard.press("p")
+
+    loose = ".jt-view .jt-button:not(.jt-link)"
+    titles = {one.inner_text(): one.get_attribute("title") for one in page.locator(loose).all()}
+    assert [words for words, title in titles.items() if not (title or "").endswith(")")] == []
+
+
+def test_the_panel_is_walked_by_key(page_of):
+    page = page_of(fusion(softmax()))
+    page.locator(".jt-body").focus()
+
+    page.keyboard.press("e")
+
+    assert "edge" in page.evaluate("document.activeElement.textContent")
+    assert page.locator("[data-line].jt-on").count() > 0

@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import re
+import threading
 
 import numpy as np
 import pytest
@@ -214,6 +215,44 @@ def test_an_edit_that_fails_changes_nothing(view):
     assert view.document == document
 
 
+def test_other_views_are_answered_during_a_trial(view, monkeypatch):
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(*_):
+        begun.set()
+        go_on.wait(30)
+        raise jt.ArgumentError("a trial", "that took long")
+
+    monkeypatch.setattr(jt, "edit_kernel", slow)
+    other = kernel_view(jt.array([1.0, 2.0]) * 3)
+    replies = []
+    trial = threading.Thread(target=lambda: replies.append(ask(view, do="try", text="x")))
+    trial.start()
+    assert begun.wait(30)
+    answers = []
+    asking = threading.Thread(target=lambda: answers.append(ask(other, do="dance")))
+    asking.start()
+    asking.join(10)
+    answered = len(answers)
+    go_on.set()
+    trial.join()
+    asking.join()
+
+    assert answered == 1
+    assert "that took long" in replies[0]["error"]
+
+
+def test_the_page_says_how_long_a_trial_may_take(y):
+    assert kernel_view(y, seconds=3).recording.page["code"]["seconds"] == 3
+
+    with pytest.raises(jt.ArgumentError, match="found 0"):
+        kernel_view(y, seconds=0)
+
+
+def test_machine_code_is_asked_for_under_either_name(view):
+    assert ask(view, do="assembly") == ask(view, do="machine")
+
+
 @pytest.mark.parametrize(
     ("message", "words"),
     [
@@ -281,17 +320,87 @@ def test_a_node_that_is_selected_elsewhere_lights_up_its_lines(page_of, view):
     page = page_of(view)
     node = next(n for n in view.recording.page["graph"]["nodes"] if n["op"] == "tanh")
 
-    page.evaluate(
-        """id => {
-            const hub = globalThis[Symbol.for("jt_edu.bus")];
-            const detail = {nodes: [id], kernel: null, line: null, time: null, rank: null, from: "test"};
-            hub.dispatchEvent(new CustomEvent("select:", {detail}));
-        }""",
-        node["id"],
-    )
+    select_elsewhere(page, node["id"])
 
     lines = view.recording.page["kernels"][0]["lines"]
     assert _lit(page) == sorted({entry["number"] for entry in lines if entry["node"] == node["id"]})
+
+
+def select_elsewhere(page, node, key=None):
+    page.evaluate(
+        """([id, kernel]) => {
+            const hub = globalThis[Symbol.for("jt_edu.bus")];
+            const detail = {nodes: [id], kernel, line: null, time: null, rank: null, from: "test"};
+            hub.dispatchEvent(new CustomEvent("select:", {detail}));
+        }""",
+        [node, key],
+    )
+
+
+@pytest.fixture
+def twins(rng):
+    """Kernels, some of them with the same source."""
+    x = jt.array(rng.random((6, 6)).astype("float32"))
+    return kernel_view((((x @ x).tanh() @ x).tanh() @ x).tanh())
+
+
+@pytest.mark.browser
+def test_of_two_kernels_with_one_source_the_one_that_computes_the_node_is_gone_to(page_of, twins):
+    kernels = twins.recording.page["kernels"]
+    keys = [kernel["key"] for kernel in kernels]
+    last = max(k for k, key in enumerate(keys) if keys.count(key) > 1)
+    page = page_of(twins)
+
+    select_elsewhere(page, kernels[last]["lines"][-1]["node"], keys[last])
+
+    assert page.locator(".jt-kernel-item.jt-now").inner_text().startswith(f"{last} ")
+    assert page.locator(".jt-kernel-item.jt-on").count() == 1
+    first = _lit(page)[0]
+    assert page.locator(f"{ROWS}[data-line='{first}']").is_visible()
+    page.locator(".jt-kernel-item").first.click()  # who chooses another one is not taken back
+    assert page.locator(".jt-kernel-item.jt-now").inner_text().startswith("0 ")
+
+
+@pytest.mark.browser
+def test_a_selection_scrolls_the_listing_and_never_the_notebook(chromium, twins):
+    page = draw_live(chromium.new_page(viewport={"width": 1000, "height": 500}), twins)
+    page.evaluate("() => document.querySelector('main').prepend(document.createElement('hr'))")
+    page.evaluate("() => { document.querySelector('hr').style.marginBottom = '2000px' }")
+    kernels = twins.recording.page["kernels"]
+
+    select_elsewhere(page, kernels[-1]["lines"][-1]["node"])
+    page.wait_for_selector(f"{ROWS}.jt-on")
+
+    assert page.evaluate("scrollY") == 0
+    body = page.locator(".jt-kernel-pane").bounding_box()
+    row = page.locator(f"{ROWS}.jt-on").first.bounding_box()
+    assert body["y"] <= row["y"] <= body["y"] + body["height"] - row["height"]
+    page.close()
+
+
+@pytest.mark.browser
+def test_where_nothing_runs_keys_do_nothing(page_of):
+    page = page_of(kernel_view(jt.array([1.0, 2.0])))
+    page.keyboard.press("Tab")
+
+    for key in ("3", "]", "e", "r", "w", "ArrowDown"):
+        page.keyboard.press(key)
+
+    assert "there is no kernel" in page.locator(".jt-kernel-pane").inner_text()
+
+
+@pytest.mark.browser
+def test_a_key_selects_all_that_your_line_asked_for(page_of, view):
+    page = page_of(view)
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowDown")
+    for _ in source_of(view).splitlines():
+        page.keyboard.press("ArrowDown")
+
+    page.keyboard.press("w")
+
+    lines = {entry["number"] for entry in view.recording.page["kernels"][0]["lines"]}
+    assert lines <= set(_lit(page))
 
 
 @pytest.mark.browser

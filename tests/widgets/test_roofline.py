@@ -226,7 +226,8 @@ def test_a_dot_stands_where_its_numbers_say(page_of, wanted):
     )
     (_, (ridge_x, ridge_y), _), dots = found
     ticks = {t.text_content(): t.bounding_box() for t in page.locator(".jt-plot-tick").all()}
-    decade = abs(ticks["10"]["x"] - ticks["1"]["x"])
+    middle = {words: box["x"] + box["width"] / 2 for words, box in ticks.items()}
+    decade = abs(middle["10"] - middle["1"])
     kernels = {k["name"]: k for k in section_of(view)["ways"]["fused"]}
 
     for name, x, y in dots:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 
 import pytest
 
@@ -26,7 +27,9 @@ def test_a_page_shows_what_was_recorded(page_of, view):
     assert page.locator(".jt-summary").inner_text() == view.summary
     shown = [row.locator("td").all_inner_texts() for row in page.locator(ROW).all()]
     nodes = view.recording.page["graph"]["nodes"]
-    assert [(int(row[0]), row[4], row[7]) for row in shown] == [(n["id"], n["dtype"], n["where"]) for n in nodes]
+    assert [(int(row[0]), row[4]) for row in shown] == [(n["id"], n["dtype"]) for n in nodes]
+    places = [re.sub(r"^(.+?):(\d+): ", r"line \2 of \1: ", n["where"]) for n in nodes]
+    assert [row[7] for row in shown] == places
 
 
 def test_a_page_has_one_tab_stop(page_of, view):
@@ -84,6 +87,36 @@ def test_keys_go_no_farther_than_the_view(page_of, view):
 
     assert page.evaluate("() => window.heard") == ["Tab"]
     assert page.locator("[data-lm-suppress-shortcuts=true] .jt-body").count() == 1
+
+
+@pytest.mark.parametrize("part", [".jt-title", ".jt-head", ".jt-summary", ".jt-body"])
+def test_a_click_anywhere_gives_the_keys_to_the_view(page_of, view, part):
+    page = page_of(view)
+    page.evaluate("() => { window.heard = []; document.addEventListener('keydown', e => window.heard.push(e.key)); }")
+
+    page.locator(part).first.click(position={"x": 2, "y": 2})
+    for key in ("b", "x", "t"):
+        page.keyboard.press(key)
+
+    assert page.evaluate("() => window.heard") == []
+    assert page.evaluate("() => document.activeElement.dataset.lmSuppressShortcuts") == "true"
+    assert page.locator(".jt-table").is_visible()
+
+
+def test_the_focus_stays_when_what_had_it_goes(page_of, view):
+    page = page_of(view)
+
+    page.get_by_role("button", name="?").click()
+    page.get_by_role("button", name="Close").click()
+    page.evaluate("""() => {
+        const button = document.querySelector(".jt-tools button");
+        button.addEventListener("click", () => button.remove());
+        button.click();
+        button.focus();
+    }""")
+    page.keyboard.press("t")
+
+    assert page.evaluate("() => document.activeElement.closest('.jt-view') !== null")
 
 
 def test_a_selection_is_said_and_shown(page_of, view):
@@ -184,6 +217,7 @@ WRONG = {
     "a shape as a text": (node0(shape="(2,)"), 'graph.nodes[0].shape should be a list, and is "(2,)"'),
     "an input that is not there": (node0(inputs=[123456]), "it names node #123456, which it does not hold"),
     "numbers that are not there": (lambda page: None, "the numbers of node #"),
+    "many kernels": (lambda p: p.update(kernels=p["kernels"] * 5_001), "has 5,001 kernels; a view draws at most 5,000"),
     "too many nodes": (lambda p: p["graph"].update(nodes=p["graph"]["nodes"] * 15_000), "This graph has 105,000 nodes"),
     "a view of tomorrow": (lambda page: None, 'There is no view "hologram" in this jt_edu.'),
 }

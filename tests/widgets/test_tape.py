@@ -513,6 +513,8 @@ def test_who_asked_for_less_motion_gets_single_steps(opened):
 
 def test_without_a_kernel_the_check_says_so(opened):
     _, page = opened()
+    assert page.get_by_role("button", name="Check").is_disabled()
+    assert "it needs a running notebook" in page.locator(".jt-tape-check").inner_text()
 
     press(page, "g")
 
@@ -531,6 +533,8 @@ def test_a_selection_from_elsewhere_lights_up_its_step(opened):
     )
 
     assert page.locator(f"{CELLS}.jt-on").evaluate_all("all => all.map(one => one.dataset.node)") == [str(node)]
+    assert page.locator(NOW).get_attribute("data-node") == str(node)
+    assert page.locator(NOW).is_visible()
 
 
 def test_the_table_has_a_row_for_each_step(opened):

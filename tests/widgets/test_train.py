@@ -5,6 +5,7 @@ import base64
 import json
 import math
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -21,6 +22,12 @@ X, Y = RNG.standard_normal((4, 16, 6)).astype(np.float32), RNG.integers(0, 3, (4
 
 def batches():
     return [(jt.array(x), jt.array(y)) for x, y in zip(X, Y, strict=True)]
+
+
+def finish(training):
+    """Run a coroutine to its end, in a thread of its own: in this one a browser that is driven may have a loop."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, training).result()
 
 
 def network():
@@ -199,7 +206,7 @@ def test_training_runs_in_an_async_cell_and_others_have_their_turn():
             turns.append(panel.training.done)
             await asyncio.sleep(0)
 
-    asyncio.run(cell())
+    finish(cell())
 
     assert panel.training.done == 40
     assert len(set(turns)) > 30
@@ -224,7 +231,7 @@ def test_a_click_pauses_a_step_makes_one_and_resume_goes_on():
         panel.answer({"do": "resume"})
         await training
 
-    asyncio.run(cell())
+    finish(cell())
 
     assert seen == [True]
     assert panel.training.done == 30
@@ -255,7 +262,7 @@ def test_a_click_from_another_thread_is_answered_while_training_runs():
         with pytest.raises(asyncio.CancelledError):
             await training
 
-    asyncio.run(cell())
+    finish(cell())
 
     assert not panel.loop.running
 
@@ -271,19 +278,19 @@ def test_an_interrupt_leaves_a_panel_that_can_go_on():
 
     panel = panel_of(loss=loss)
     with pytest.raises(KeyboardInterrupt):
-        asyncio.run(panel.train(steps=10))
+        finish(panel.train(steps=10))
 
     assert (panel.training.done, len(panel.training.rows), list(panel.training.kept)) == (3, 3, [1, 2, 3])
     assert panel.training.model[1]._after == ()  # no hook is left behind
     assert not panel.loop.running
-    asyncio.run(panel.train(steps=2))
+    finish(panel.train(steps=2))
     assert [row["step"] for row in panel.training.rows] == [1, 2, 3, 4, 5]
 
 
 def test_epochs_are_counted_by_the_batches():
     panel = panel_of()
 
-    asyncio.run(panel.train(epochs=2))
+    finish(panel.train(epochs=2))
 
     assert panel.training.done == 8
     assert [row["epoch"] for row in panel.training.rows] == [1] * 4 + [2] * 4
@@ -292,9 +299,9 @@ def test_epochs_are_counted_by_the_batches():
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        (lambda p: asyncio.run(p.train()), "steps=None, epochs=None"),
-        (lambda p: asyncio.run(p.train(steps=0)), "steps=0"),
-        (lambda p: asyncio.run(p.train(steps=1, epochs=1)), "steps=1, epochs=1"),
+        (lambda p: finish(p.train()), "steps=None, epochs=None"),
+        (lambda p: finish(p.train(steps=0)), "steps=0"),
+        (lambda p: finish(p.train(steps=1, epochs=1)), "steps=1, epochs=1"),
         (lambda p: p.answer({"do": "dance"}), "dance"),
         (lambda p: p.tape_at(99), "step 99"),
         (lambda p: train_panel(3, p.training.optimizer, cross_entropy, batches()), "int"),
@@ -423,7 +430,7 @@ def test_in_an_async_cell_rows_are_gathered_and_none_is_lost():
     panel = panel_of()
     sent = sent_by(panel)
 
-    asyncio.run(panel.train(steps=50))
+    finish(panel.train(steps=50))
 
     assert [row["step"] for message in sent if "rows" in message for row in message["rows"]] == list(range(1, 51))
     assert len(sent) < 40
@@ -552,9 +559,9 @@ def test_a_live_panel_steps_shows_the_row_and_opens_a_tape(chromium, trained):
 
         page.get_by_role("button", name="Step one batch").click()
         page.get_by_text("step 31 of 31").wait_for()
-        assert page.locator(".jt-plot-detail strong").inner_text() == "Step 31"
+        page.locator(".jt-plot-detail strong", has_text="Step 31").wait_for()  # drawn with the next frame
 
-        page.locator(".jt-plot-spike").last.click()
+        page.locator(".jt-plot-spike:not(.jt-plot-gone)").last.click()
         page.locator(".jt-plot-inner .jt-tape").wait_for()
         spike = next(row["step"] for row in reversed(trained.training.rows) if row["spike"])
         assert page.locator(".jt-plot-inner p").first.inner_text() == f"Step {spike}: forward and backward Close"
@@ -562,6 +569,54 @@ def test_a_live_panel_steps_shows_the_row_and_opens_a_tape(chromium, trained):
         assert not page.locator(".jt-plot-inner").is_visible()
     finally:
         context.close()
+
+
+def test_one_click_makes_one_step_and_a_held_key_no_more(chromium, trained):
+    context = chromium.new_context()
+    try:
+        page = draw_live(context.new_page(), trained)
+        one = page.get_by_role("button", name="Step one batch")
+        for number in (31, 32, 33):
+            one.click()
+            page.get_by_text(f"step {number} of {number}").wait_for()
+        page.locator(".jt-body").focus()
+        for _ in range(3):
+            page.keyboard.down("s")  # the first one counts, the others are repeats
+        page.keyboard.up("s")
+        page.get_by_text("step 34 of 34").wait_for()
+        page.wait_for_timeout(400)
+        assert trained.training.done == 34
+    finally:
+        context.close()
+
+
+def test_what_a_pointer_is_on_stays_until_it_is_up(chromium, trained):
+    context = chromium.new_context(viewport={"width": 1000, "height": 1400})
+    try:
+        page = draw_live(context.new_page(), trained)
+        page.wait_for_timeout(300)
+        spike = page.locator(".jt-plot-spike:not(.jt-plot-gone)").last.bounding_box()
+        page.mouse.move(spike["x"] + spike["width"] / 2, spike["y"] + spike["height"] / 2)
+        page.mouse.down()
+        page.keyboard.press("s")
+        page.wait_for_timeout(600)  # a new row has come, and all is drawn again but for the pointer
+        assert trained.training.done == 31
+        page.mouse.up()
+        page.locator(".jt-plot-inner .jt-tape").wait_for()
+    finally:
+        context.close()
+
+
+def test_a_module_is_chosen_by_keys(page_of, trained):
+    page = page_of(trained)
+    page.keyboard.press("Tab")
+    shown = page.locator("tr.jt-plot-shown").count()
+
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("m")
+
+    assert page.locator("tr.jt-plot-shown").count() == shown - 1
+    assert page.locator("tr.jt-plot-here").count() == 1
 
 
 def test_what_python_refuses_is_said_in_the_view(chromium, trained):

@@ -4,9 +4,9 @@
 //     node build.mjs OTHER.js      writes another file (a test compares the bytes)
 //     node build.mjs --sizes       says how large it is, and what each file adds
 //
-// esbuild makes one minified module; a style sheet travels inside of it as text. Every live view carries the module along,
-// so it is packed (deflate, in base64) behind three lines that unpack it in the browser. fflate packs, because it gives
-// the same bytes under every version of Node.
+// esbuild makes one minified module; a style sheet travels inside of it as text. Every live view carries the module
+// along, so it is packed (deflate, in base64) behind three lines that unpack it in the browser. fflate packs, because
+// it gives the same bytes under every version of Node.
 
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";

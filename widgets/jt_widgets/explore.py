@@ -10,7 +10,8 @@ from typing import Any
 
 from jt_edu.errors import GradientError
 from jt_edu.lens.recording import Recording, recording
-from jt_edu.lens.tape import leaves_of, record_tape
+from jt_edu.lens.tape import HISTORY_GONE, SHOW_IT_EARLIER, leaves_of, record_tape
+from jt_edu.meta import SOURCE
 from jt_edu.var import Var
 from jt_widgets.kernel import KernelView
 from jt_widgets.tape import checked
@@ -25,6 +26,9 @@ class Explore(KernelView):
         self._loss, self._leaves = wanted[0] if wanted else None, _leaves_of(wanted)
         told = record_tape(wanted[0], list(self._leaves.values()), run) if self._leaves else recording(*wanted, run=run)
         self._tape = told.page.get("tape")
+        if self._loss is not None and self._loss.shape == () and self._loss.node.op is SOURCE:
+            notes = [*told.page["notes"], f"There is no tape: {HISTORY_GONE}. Try: {SHOW_IT_EARLIER}."]
+            told = told.with_page(notes=notes)
         super().__init__(told, **state)
 
     def show_again(self, recording: Recording) -> None:

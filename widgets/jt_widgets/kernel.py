@@ -7,6 +7,8 @@ If an edit computes the same, the graph runs it until it is reverted; the view t
 
 from __future__ import annotations
 
+import threading
+from collections import defaultdict
 from pkgutil import resolve_name
 from typing import Any
 
@@ -16,11 +18,11 @@ from jt_edu.explain import planned
 from jt_edu.lens.edits import Edit, edited_kernels
 from jt_edu.lens.recording import Recording
 from jt_edu.lens.stepping import step_at
-from jt_edu.lens.trial import original
+from jt_edu.lens.trial import check_seconds, original
 from jt_edu.plan import Step
 from jt_edu.trace import Line, annotate
 from jt_widgets.bundle import pack_json, page_html
-from jt_widgets.view import View
+from jt_widgets.view import View, one_at_a_time
 
 MANY = 6  # kernels whose machine code goes into a saved page
 SECONDS = 10.0  # that an edit may take
@@ -32,15 +34,16 @@ class KernelView(View):
     kind = "kernel"
 
     def __init__(self, recording: Recording, seconds: float = SECONDS, **state: Any) -> None:
-        self.seconds = seconds
+        self.seconds = check_seconds(seconds)
         self._edits: dict[int, Edit] = {}
+        self._trials: defaultdict[str, Any] = defaultdict(threading.Lock)  # one for each kernel
         super().__init__(recording, **state)
 
     def show_again(self, recording: Recording) -> None:
         """Show another recording of the same graph, with what was tried."""
         self._plan = planned(recording.wanted)[1]
         edits = {str(k): edit.as_dict() for k, edit in self._edits.items()}
-        super().show_again(recording.with_page(code={"edits": edits, "machine": {}}))
+        super().show_again(recording.with_page(code={"edits": edits, "machine": {}, "seconds": self.seconds}))
 
     def answer(self, message: dict[str, Any]) -> dict[str, Any]:
         """Machine code of a kernel, the trial of an edit, or back to the original."""
@@ -48,17 +51,22 @@ class KernelView(View):
         step = step_at(self._plan, number)
         if do == "try":
             return self._try(number, str(message.get("text")), bool(message.get("anyway")))
-        if do in ("machine", "revert"):
-            return _machine(step) if do == "machine" else self._revert(number)
+        if do in ("machine", "assembly", "revert"):
+            return self._revert(number) if do == "revert" else _machine(step)
         raise ArgumentError("a kernel is asked for 'machine', 'try' or 'revert'", repr(do))
+
+    def lock_for(self, message: dict[str, Any]) -> Any:
+        """A trial takes seconds: only another of the same kernel waits for it."""
+        return self._trials[str(message.get("kernel"))] if message.get("do") == "try" else one_at_a_time
 
     def _try(self, number: int, text: str, anyway: bool) -> dict[str, Any]:
         last = self._edits.get(number)
         if last is None or last.source.text != text:  # "all the same" asks for what was tried a moment ago
             last = self._edits[number] = jt.edit_kernel(original(self._plan.steps[number]), text, self.seconds)
         if last.record is not None and (last.agrees or anyway):
-            last.install()
-            self.show_again(self.recording.again())
+            with one_at_a_time:
+                last.install()
+                self.show_again(self.recording.again())
         return last.as_dict()
 
     def _revert(self, number: int) -> dict[str, Any]:

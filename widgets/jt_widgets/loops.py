@@ -18,7 +18,7 @@ from jt_edu.explain import planned
 from jt_edu.lens.aside import initialize_parameters
 from jt_edu.lens.colours import classes
 from jt_edu.lens.recording import Recording
-from jt_edu.lens.stepping import MOST, Steps, step_through
+from jt_edu.lens.stepping import MOST, Steps, step_at, step_through
 from jt_widgets.view import View
 
 SHOWN = 12  # steps of the text form
@@ -36,6 +36,7 @@ class LoopStepper(View):
         initialize_parameters(nodes)
         recorded = jt.recording(*wanted, run=False)
         order, plan = planned(nodes)
+        step_at(plan, kernel)
         self.steps: Steps = step_through(plan, order, kernel, steps)
         loops, cells = self.steps.as_dict(len(recorded.blocks) // 4)
         row = recorded.page["kernels"][kernel]

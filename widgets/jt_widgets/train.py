@@ -61,6 +61,8 @@ class TrainPanel(View):
                 return {"train": page_part(self.training, self.loop.status())["train"]}
             case {"do": "tape", "step": int(step)}:
                 found = self.tapes[step] = self.tape_at(step)
+                for old in list(self.tapes)[: -self.training.keep]:
+                    del self.tapes[old]
                 return {part: base64.b64encode(getattr(found, part)).decode() for part in ("document", "blocks")}
             case {"do": "of tape", "step": int(step), "ask": dict(question)} if step in self.tapes:
                 return dict(self.tapes[step].answer(question))

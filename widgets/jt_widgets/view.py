@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import threading
 import uuid
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ SESSION = uuid.uuid4().hex  # whose node ids these are
 # What goes into a notebook along with a view, which may take 200 kB beside its document, half of them for the module.
 LONGEST_SVG = 56_000  # bytes of a picture
 MOST_LINES, MOST_LETTERS = 100, 160  # of a text
-_one_at_a_time = threading.RLock()
+one_at_a_time = threading.RLock()  # answers of all views, for they share plans and traces
 
 
 class View(anywidget.AnyWidget):
@@ -51,6 +52,7 @@ class View(anywidget.AnyWidget):
     session = traitlets.Unicode(SESSION).tag(sync=True)
 
     def __init__(self, recording: Recording, **state: Any) -> None:
+        _check_state(state)
         super().__init__(view=self.kind, state=state)
         self.show_again(recording)
         self.on_msg(self._hear)
@@ -86,6 +88,8 @@ class View(anywidget.AnyWidget):
 
     def save(self, path: str | Path) -> Path:
         """Write one file that shows the same, with the same interaction, in any browser, without Jupyter or network."""
+        if not isinstance(path, (str, Path)):
+            raise ArgumentError("a view is saved under a path", repr(path), '"view.html"')
         path = Path(path)
         if path.suffix.lower() != ".html":
             raise ArgumentError("a view is saved as .html", repr(path.suffix), f"{path.stem}.html")
@@ -105,8 +109,13 @@ class View(anywidget.AnyWidget):
         if isinstance(content, dict) and isinstance(content.get("ask"), dict):
             self.send({"id": content.get("id"), **self._reply(content["ask"])})
 
+    def lock_for(self, message: dict[str, Any]) -> AbstractContextManager[Any]:
+        """What is held while a question is answered. Subclasses whose answers take long override this."""
+        del message
+        return one_at_a_time
+
     def _reply(self, message: dict[str, Any]) -> dict[str, Any]:
-        with _one_at_a_time:
+        with self.lock_for(message):
             try:
                 reply = self.answer(message)
                 json.dumps(reply, allow_nan=False)  # what cannot travel is said here, not lost on the way
@@ -134,6 +143,14 @@ class Snapshot:
 
     def __repr__(self) -> str:
         return self.text
+
+
+def _check_state(state: dict[str, Any]) -> None:
+    for name, value in state.items():
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError, RecursionError):
+            raise ArgumentError("a view remembers texts, numbers and lists", f"{name}={value!r}") from None
 
 
 def _beginning(text: str) -> str:

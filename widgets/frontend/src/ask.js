@@ -33,32 +33,44 @@ export function makeAsk(model, live) {
         else waiting.get(`${content.id}`)?.(content);
     };
     model.on("msg:custom", hear);
+    const ask = (/** @type {Message} */ message, seconds = SECONDS) => {
+        const id = `${own}-${(number += 1)}`;
+        const answer = answerTo(id, waiting, seconds);
+        model.send({ id, ask: message });
+        return answer;
+    };
     return {
+        ask: (message, seconds) => (live ? ask(message, seconds) : Promise.reject(new Error(NO_KERNEL))),
         hear(listener) {
             listeners.add(listener);
             return () => listeners.delete(listener);
-        },
-        ask(message, seconds = SECONDS) {
-            if (!live) return Promise.reject(new Error(NO_KERNEL));
-            const id = `${own}-${(number += 1)}`;
-            return new Promise((resolve, reject) => {
-                const end = setTimeout(() => finish({ error: silence(seconds) }), seconds * 1000);
-                /** @param {Message} content */
-                const finish = (content) => {
-                    clearTimeout(end);
-                    waiting.delete(id);
-                    if (typeof content.error === "string") reject(new Error(content.error));
-                    else resolve(/** @type {Message} */ (content.reply ?? {}));
-                };
-                waiting.set(id, finish);
-                model.send({ id, ask: message });
-            });
         },
         close() {
             model.off("msg:custom", hear);
             for (const finish of [...waiting.values()]) finish({ error: "The view closed before Python answered." });
         },
     };
+}
+
+/**
+ * What will answer a question; after so many seconds an error does.
+ * @param {string} id
+ * @param {Map<string, (reply: Message) => void>} waiting
+ * @param {number} seconds
+ * @returns {Promise<Message>}
+ */
+function answerTo(id, waiting, seconds) {
+    return new Promise((resolve, reject) => {
+        const end = setTimeout(() => finish({ error: silence(seconds) }), seconds * 1000);
+        /** @param {Message} content */
+        const finish = (content) => {
+            clearTimeout(end);
+            waiting.delete(id);
+            if (typeof content.error === "string") reject(new Error(content.error));
+            else resolve(/** @type {Message} */ (content.reply ?? {}));
+        };
+        waiting.set(id, finish);
+    });
 }
 
 /**

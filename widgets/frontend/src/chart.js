@@ -9,13 +9,15 @@
 //        0 └──┬───┬───┬─────
 //             1   2   3  title of x
 //
-// jt_edu/draw/chart.py chooses the same ranges, ticks and places (golden/chart.json). A number that is not finite, or
-// not above 0 on a log axis, has no place: lines have a gap there. Nothing here knows what is plotted.
+// jt_edu/draw/chart.py chooses the same ranges, ticks and places (golden/charts/axes.json). A number that is not
+// finite, or not above 0 on a log axis, has no place: lines have a gap there. Nothing here knows what is plotted.
 
 import { s } from "./dom.js";
 import { numberText } from "./numbers.js";
 
-/** @typedef {{kind: "linear" | "log", from: number, to: number, title: string, words: (value: number) => string}} Axis */
+/**
+ * @typedef {{kind: "linear" | "log", from: number, to: number, title: string, words: (value: number) => string}} Axis
+ */
 /** @typedef {readonly [number, number | null]} Point */
 /**
  * @typedef {object} Plot
@@ -92,8 +94,8 @@ export function plot({ width, height, x, y, label }) {
         s("clipPath", { id: clip }, rectangle(box.left, box.top - 1, box.right - box.left, box.bottom - box.top + 2)),
         yTicks.map((value) => yTick(value, y, places)), xTicks.map((value) => xTick(value, x, places)),
         s("path", { class: "jt-plot-axis", d: `M${box.left} ${box.top}V${box.bottom}H${box.right}` }),
-        s("text", { class: "jt-plot-axis-title", x: 0, y: 14 }, y.title),
-        s("text", { class: "jt-plot-axis-title", x: box.right, y: height - 6, "text-anchor": "end" }, x.title),
+        s("text", { x: 0, y: 14 }, y.title),
+        s("text", { x: box.right, y: height - 6, "text-anchor": "end" }, x.title),
         marks, over,
     );
     return { root, marks, over, ...places };
@@ -113,18 +115,45 @@ export function line(plane, points, attributes = {}) {
 }
 
 /**
- * The text of a path through points; `steps` goes across, then up, as a count does that holds until it changes.
+ * Points that draw the same line with fewer of them: of each stretch its first and last one, its least and its largest,
+ * and what has no place, so that no peak is lost and no gap is closed.
+ * @param {Point[]} points
+ * @param {number} most stretches
+ * @returns {Point[]}
+ */
+export function thinned(points, most) {
+    if (points.length <= 4 * most) return points;
+    const [from, to] = [points[0][0], points[points.length - 1][0]];
+    /** @type {Point[][]} */
+    const stretches = Array.from({ length: most }, () => []);
+    for (const point of points) {
+        stretches[Math.min(most - 1, Math.floor(((point[0] - from) / (to - from || 1)) * most))].push(point);
+    }
+    return stretches.flatMap(outermost);
+}
+
+/** @param {Point[]} points */
+function outermost(points) {
+    const known = points.filter(([, y]) => typeof y === "number" && Number.isFinite(y));
+    const least = known.reduce((a, b) => (Number(b[1]) < Number(a[1]) ? b : a), known[0]);
+    const largest = known.reduce((a, b) => (Number(b[1]) > Number(a[1]) ? b : a), known[0]);
+    const some = new Set([points[0], least, largest, points.at(-1)]);
+    const odd = known.length < points.length ? new Set(known) : null;
+    return points.filter((point) => some.has(point) || (odd && !odd.has(point)));
+}
+
+/**
+ * The text of a path through points.
  * @param {Pick<Plot, "x" | "y">} plane
  * @param {Iterable<Point>} points
- * @param {boolean} [steps]
  * @returns {string}
  */
-export function pathOf(plane, points, steps = false) {
+export function pathOf(plane, points) {
     let [text, open] = ["", false];
     for (const [x, y] of points) {
         const [px, py] = [plane.x(x), y === null ? NaN : plane.y(y)];
         const there = Number.isFinite(px) && Number.isFinite(py);
-        if (there) text += open && steps ? `H${short(px)}V${short(py)}` : `${open ? "L" : "M"}${short(px)} ${short(py)}`;
+        if (there) text += `${open ? "L" : "M"}${short(px)} ${short(py)}`;
         open = there;
     }
     return text;
@@ -132,7 +161,7 @@ export function pathOf(plane, points, steps = false) {
 
 /**
  * The outline of a mark around a place: shapes tell kinds apart where colours cannot be seen.
- * @param {"circle" | "square" | "diamond" | "triangle" | "cross"} shape
+ * @param {"circle" | "diamond"} shape
  * @param {number} size from its middle to its edge
  * @param {number} [x]
  * @param {number} [y]
@@ -140,30 +169,8 @@ export function pathOf(plane, points, steps = false) {
  */
 export function mark(shape, size, x = 0, y = 0) {
     const [at, r, edge] = [`M${short(x)} ${short(y)}`, short(size), short(size * 1.2)];
-    const outlines = {
-        square: `m-${r}-${r}h${2 * r}v${2 * r}h-${2 * r}z`,
-        diamond: `m0-${edge}l${edge} ${edge}l-${edge} ${edge}l-${edge}-${edge}z`,
-        triangle: `m0-${edge}l${edge} ${short(size * 2.2)}h-${2 * edge}z`,
-        cross: `m-${r}-${r}l${2 * r} ${2 * r}m0-${2 * r}l-${2 * r} ${2 * r}`,
-        circle: `m-${r} 0a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0-${2 * r} 0z`,
-    };
-    return at + outlines[shape];
-}
-
-/**
- * A rectangle between two values on each axis.
- * @param {Plot} plane
- * @param {readonly [number, number]} xs
- * @param {readonly [number, number]} ys
- * @param {Record<string, string | number>} [attributes]
- * @returns {SVGRectElement}
- */
-export function bar(plane, xs, ys, attributes = {}) {
-    const [left, right] = xs.map(plane.x).sort((a, b) => a - b);
-    const [top, bottom] = ys.map(plane.y).sort((a, b) => a - b);
-    const made = rectangle(left, top, right - left, bottom - top, attributes);
-    plane.marks.append(made);
-    return made;
+    if (shape === "diamond") return `${at}m0-${edge}l${edge} ${edge}l-${edge} ${edge}l-${edge}-${edge}z`;
+    return `${at}m-${r} 0a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0-${2 * r} 0z`;
 }
 
 /**
@@ -230,10 +237,9 @@ export function letters(value) {
  * @param {number} top
  * @param {number} width
  * @param {number} height
- * @param {Record<string, string | number>} [attributes]
  */
-function rectangle(left, top, width, height, attributes = {}) {
-    return s("rect", { x: short(left), y: short(top), width: short(width), height: short(height), ...attributes });
+function rectangle(left, top, width, height) {
+    return s("rect", { x: short(left), y: short(top), width: short(width), height: short(height) });
 }
 
 /**

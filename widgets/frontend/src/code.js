@@ -3,8 +3,8 @@
 //     const listing = source(kernel, {click: (line) => ...});      root.append(listing.element)
 //     listing.light((line) => lines.has(line));                    class "jt-on" on those lines
 //
-// Which letters are a keyword was decided in Python (Pygments); here they only get a class: jt-k keyword, jt-s string,
-// jt-c comment, jt-m number, jt-d definition, jt-b builtin, jt-o operator.
+// Which letters are a keyword was decided in Python (with tokenize); here they only get a class: jt-k keyword, jt-s
+// string, jt-c comment, jt-m number, jt-d definition, jt-o operator.
 
 /** @import { Kernel, Span } from "./types.js" */
 
@@ -73,7 +73,7 @@ function grouped(classes) {
  */
 function row(text, line, spans, hooks) {
     const words = pieces(text, spans).map(([piece, letter]) =>
-        letter ? h("span", { class: `jt-${letter}` }, piece) : piece,
+        letter ? h("span", `jt-${letter}`, piece) : piece,
     );
     return h(
         "div",
@@ -83,8 +83,8 @@ function row(text, line, spans, hooks) {
             onmouseleave: () => hooks.leave?.(line),
             onclick: () => hooks.click?.(line),
         },
-        h("span", { class: "jt-at" }, line),
-        h("span", { class: "jt-text" }, words),
-        hooks.beside ? h("span", { class: "jt-beside" }, hooks.beside(line)) : null,
+        h("span", "jt-at", line),
+        h("span", "jt-text", words),
+        hooks.beside ? h("span", "jt-beside", hooks.beside(line)) : null,
     );
 }

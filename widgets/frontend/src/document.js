@@ -3,45 +3,18 @@
 //     decode(document, blocks) -> Page        or an Error whose message can be shown
 //
 // Bytes come from a kernel, a saved notebook or a file that a stranger sent, so that everything a view relies on is
-// looked at here: packing, size, format, version, types, and that every id exists. Nothing here draws.
+// looked at before they see it: packing, size, format and version here, types, ids and lengths in fit.js. Nothing here
+// draws.
 
-/** @import { Graph, Kernel, Node, Page } from "./types.js" */
+/** @import { Graph, Page } from "./types.js" */
 
-import { grouped } from "./numbers.js";
+import { fit } from "./fit.js";
 
-export const FORMAT = "jt_edu.page";
-export const VERSION = 1;
+const FORMAT = "jt_edu.page";
+const VERSION = 1;
 export const MOST_BYTES = 64e6; // unpacked; a small file can unpack to anything
-export const MOST_NODES = 20_000;
 
-/** What is written where, and of which type: a trailing "?" for what may be null or absent. */
-const NODE = {
-    id: "number", op: "string", kind: "string", shape: ["number"], dtype: "string", inputs: ["number"],
-    name: "string", where: "string", held: "boolean", value: "string", label: "string", gradient: "boolean",
-    kernel: "number?", stored: "boolean", twin: "number?", module: "string?",
-};
-const EDGE = { source: "number", target: "number", fused: "boolean", rule: "string", reason: "string" };
-const LINE = { number: "number", node: "number", op: "string", where: "string" };
-const KERNEL = {
-    id: "number", key: "string", name: "string", kind: "string", loops: "string", source: "string", lines: [LINE],
-    classes: ["object"], nodes: ["number"], stored: ["number"], reads: ["number"], bytes: "number", flops: "number",
-    calls: ["string"], backend: "string", ran: "boolean", compiled: "boolean?", compile_ms: "number?", ms: "number?",
-    edited: "boolean",
-};
-const PASS = {
-    name: "string", why: "string", groups: "object", kernels: "number", bytes: "number", temporaries: "number",
-    temporary_bytes: "number",
-};
-const EVENT = { action: "string", node: "number", bytes: "number", alive: "number", kernel: "number?" };
-const GRAPH = {
-    nodes: [NODE], kernels: [{ id: "number", name: "string", nodes: ["number"] }], edges: [EDGE], outputs: ["number"],
-};
-const PAGE = {
-    summary: "string", notes: ["string"], graph: GRAPH, kernels: [KERNEL], passes: [PASS], values: "object",
-    memory: [EVENT], peak: "number", predicted_peak: "number", machine: "object?",
-};
-const EMPTY = { notes: [], kernels: [], passes: [], values: {}, memory: [], peak: 0, predicted_peak: 0, machine: null };
-const VALUE = { shape: ["number"], block: ["number"], exact: "boolean", count: "number", dtype: "string" };
+const EMPTY = { notes: [], kernels: [], passes: [], values: {}, memory: [], peak: 0, predicted_peak: 0 };
 
 /**
  * Unpack and check.
@@ -55,6 +28,15 @@ export async function decode(document, blocks) {
 }
 
 /**
+ * The bytes of a text in base64.
+ * @param {unknown} text
+ * @returns {Uint8Array}
+ */
+export function fromBase64(text) {
+    return Uint8Array.from(atob(`${text}`.trim()), (letter) => letter.charCodeAt(0));
+}
+
+/**
  * Check a document that is unpacked already, and complete it.
  * @param {unknown} document
  * @param {Float32Array} blocks
@@ -64,11 +46,8 @@ export function check(document, blocks) {
     const given = /** @type {Page & {format: unknown, version: unknown}} */ (document);
     if (typeof given !== "object" || given === null || given.format !== FORMAT) throw foreign(given?.format);
     if (given.version !== VERSION) throw otherVersion(given.version);
-    const nodes = given.graph?.nodes?.length;
-    if (nodes > MOST_NODES) throw tooMany(nodes);
     const page = { ...EMPTY, ...given };
-    fit(page, PAGE, "document");
-    for (const [id, value] of Object.entries(page.values)) fit(value, VALUE, `values.${id}`);
+    fit(page);
     return complete(page, blocks);
 }
 
@@ -131,77 +110,22 @@ function floats(bytes) {
 }
 
 /**
- * Throw where a value is not what the plan says.
- * @param {any} value
- * @param {any} plan a type's name, a list with the plan of its items, or a plan for each key
- * @param {string} where
- */
-function fit(value, plan, where) {
-    if (typeof plan === "string") {
-        const absent = plan.endsWith("?") && (value === null || value === undefined);
-        if (!absent && (value === null || typeof value !== plan.replace("?", ""))) throw wrong(where, plan, value);
-    } else if (Array.isArray(plan)) {
-        if (!Array.isArray(value)) throw wrong(where, "list", value);
-        value.forEach((item, place) => fit(item, plan[0], `${where}[${place}]`));
-    } else {
-        if (value === null || typeof value !== "object") throw wrong(where, "dict", value);
-        for (const key of Object.keys(plan)) fit(value[key], plan[key], `${where}.${key}`);
-    }
-}
-
-/**
- * Refuse ids that lead nowhere, and add the look-ups.
+ * Refuse numbers that are not there, and add the look-ups.
  * @param {Page} page
  * @param {Float32Array} blocks
  * @returns {Page}
  */
 function complete(page, blocks) {
-    for (const node of page.graph.nodes) Object.assign(node, outsideOfModules(node));
-    const nodes = new Map(page.graph.nodes.map((node) => [node.id, node]));
-    refuseLooseEnds(page, nodes, blocks);
-    return Object.assign(page, {
-        blocks,
-        nodes,
-        users: usersOf(page.graph),
-        computedBy: computedBy(page.kernels),
-        byKey: new Map(page.kernels.map((kernel) => [kernel.key, kernel])),
-        numbers(/** @type {number} */ id) {
-            const block = page.values[id]?.block;
-            return block ? blocks.subarray(block[0], block[0] + block[1]) : null;
-        },
-    });
-}
-
-/**
- * What `jt.document` leaves out where no module is.
- * @param {Node} node
- * @returns {Partial<Node>}
- */
-function outsideOfModules(node) {
-    const modules = Array.isArray(node.modules) ? node.modules : [];
-    return { module: node.module ?? "", modules, twin: node.twin ?? null };
-}
-
-/**
- * @param {Page} page
- * @param {Map<number, Node>} nodes
- * @param {Float32Array} blocks
- */
-function refuseLooseEnds(page, nodes, blocks) {
-    const { graph } = page;
-    const named = [
-        ...graph.outputs,
-        ...graph.nodes.flatMap((node) => node.inputs),
-        ...graph.edges.flatMap((edge) => [edge.source, edge.target]),
-        ...graph.kernels.flatMap((kernel) => kernel.nodes),
-    ];
-    const lost = named.find((id) => !nodes.has(id));
-    if (lost !== undefined) throw new Error(`This page is damaged: it names node #${lost}, which it does not hold.`);
-    for (const [id, { block }] of Object.entries(page.values)) {
-        if (block.length !== 2 || block[0] < 0 || block[0] + block[1] > blocks.length) {
+    for (const [id, { shape, block }] of Object.entries(page.values)) {
+        if (shape[0] * shape[1] !== block[1] || block[0] + block[1] > blocks.length) {
             throw new Error(`This page is damaged: the numbers of node #${id} are missing.`);
         }
     }
+    return Object.assign(page, {
+        blocks,
+        nodes: new Map(page.graph.nodes.map((node) => [node.id, node])),
+        users: usersOf(page.graph),
+    });
 }
 
 /**
@@ -213,19 +137,6 @@ function usersOf(graph) {
     const users = new Map(graph.nodes.map((node) => [node.id, []]));
     for (const node of graph.nodes) for (const input of new Set(node.inputs)) users.get(input)?.push(node.id);
     return users;
-}
-
-/**
- * @param {Kernel[]} kernels
- * @returns {Map<number, Kernel[]>}
- */
-function computedBy(kernels) {
-    /** @type {Map<number, Kernel[]>} */
-    const found = new Map();
-    for (const kernel of kernels) {
-        for (const id of kernel.nodes) found.set(id, [...(found.get(id) ?? []), kernel]);
-    }
-    return found;
 }
 
 /** @returns {Error} */
@@ -252,26 +163,4 @@ function otherVersion(version) {
         `This page has version ${found}; this jt_edu reads version ${VERSION}. ` +
             "Record it again with the jt_edu that is installed here.",
     );
-}
-
-/**
- * @param {number} nodes
- * @returns {Error}
- */
-function tooMany(nodes) {
-    return new Error(
-        `This graph has ${grouped(nodes)} nodes; a view draws at most ${grouped(MOST_NODES)}. ` +
-            "Record a part of it: one block, or one step.",
-    );
-}
-
-/**
- * @param {string} where
- * @param {string} wanted
- * @param {unknown} found
- * @returns {Error}
- */
-function wrong(where, wanted, found) {
-    const shown = (JSON.stringify(found) ?? "nothing").slice(0, 60);
-    return new Error(`This page is damaged: ${where} should be a ${wanted.replace("?", "")}, and is ${shown}.`);
 }

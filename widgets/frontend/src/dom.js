@@ -1,6 +1,7 @@
 // DOM: how are elements made, so that a stranger's words stay words?
 //
-//     h("p", {class: "jt-note"}, "text")      an HTML element
+//     h("p", "jt-note", "text")               an HTML element with its class
+//     h("p", {class: "jt-note", id}, "text")  with other attributes, too
 //     s("rect", {x: 1, onclick: hear})        an SVG element; attributes that start with "on" are listeners
 //     clear(element)                          without its children
 //     reveal(element, scroller)               scrolled into sight, no farther than needed
@@ -10,6 +11,7 @@
 // Text is always a text node: documents come from strangers, and nothing here parses markup. Nothing here knows pages.
 
 /** @typedef {string | number | boolean | null | undefined | ((event: any) => void)} Attribute */
+/** @typedef {Record<string, Attribute> | string} Attributes a text is the class */
 /** @typedef {Node | string | number | null | undefined | false | Child[]} Child */
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -19,7 +21,7 @@ const FAR_ENOUGH = 4; // pixels, before a press is a drag: a captured pointer gi
  * An HTML element.
  * @template {keyof HTMLElementTagNameMap} T
  * @param {T} tag
- * @param {Record<string, Attribute>} [attributes]
+ * @param {Attributes} [attributes]
  * @param {...Child} children
  * @returns {HTMLElementTagNameMap[T]}
  */
@@ -31,7 +33,7 @@ export function h(tag, attributes = {}, ...children) {
  * An SVG element.
  * @template {keyof SVGElementTagNameMap} T
  * @param {T} tag
- * @param {Record<string, Attribute>} [attributes]
+ * @param {Attributes} [attributes]
  * @param {...Child} children
  * @returns {SVGElementTagNameMap[T]}
  */
@@ -122,12 +124,13 @@ function listen(element, name, hear) {
 /**
  * @template {Element} E
  * @param {E} element
- * @param {Record<string, Attribute>} attributes
+ * @param {Attributes} attributes
  * @param {Child[]} children
  * @returns {E}
  */
 function fill(element, attributes, children) {
-    for (const [name, value] of Object.entries(attributes)) give(element, name, value);
+    const all = typeof attributes === "string" ? { class: attributes } : attributes;
+    for (const [name, value] of Object.entries(all)) give(element, name, value);
     put(element, children);
     return element;
 }

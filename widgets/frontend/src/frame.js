@@ -5,12 +5,14 @@
 //     notes
 //     the view's body, or its table, or the help card
 //
-// The body (or the table in its place) is the one Tab stop: buttons have keys. Nothing here knows pages or Python.
+// The body (or the table in its place) is the one Tab stop: each button has a key. A click anywhere else, on the
+// heading or a note, gives the focus to the whole. Nothing here knows pages or Python.
 
-/** @import { Table, ViewKind } from "./types.js" */
+/** @import { Drawn, ViewKind } from "./types.js" */
 
+import { button, press, trouble } from "./controls.js";
 import { clear, h } from "./dom.js";
-import { helpCard } from "./help.js";
+import { helpCard, rowsOf } from "./help.js";
 import { tableOf } from "./tables.js";
 
 const SAY_EVERY = 700; // milliseconds: a screen reader that is interrupted says nothing
@@ -23,25 +25,29 @@ export class Frame {
     /**
      * @param {ViewKind | undefined} kind undefined where nobody knows the view
      * @param {number} level of the heading
-     * @param {() => Table | null} table asked for when the table is to be shown
+     * @param {() => Drawn | null} drawn what is drawn now, which knows its table and its keys
      */
-    constructor(kind, level, table) {
+    constructor(kind, level, drawn) {
         this.name = kind?.title ?? "View";
-        this.makeTable = table;
-        this.summary = h("p", { class: "jt-summary" });
+        this.kind = kind;
+        this.drawn = drawn;
+        this.summary = h("p", "jt-summary");
         this.notes = h("ul", { class: "jt-notes", hidden: true });
         this.tableButton = button("Table", "The same as a table (t)", () => this.showTable(!this.asTable));
         this.helpButton = button("?", "Keys (?)", () => this.showHelp(Boolean(this.help.hidden)));
         this.body = h("div", { class: "jt-body", tabindex: 0, role: "group", "aria-label": this.name });
         this.table = h("div", { class: "jt-table", tabindex: 0, role: "group", "aria-label": "Table", hidden: true });
-        this.help = helpCard(kind?.keys ?? [], () => this.showHelp(false));
+        this.help = helpCard(() => this.showHelp(false));
         this.polite = h("p", { class: "jt-say", "aria-live": "polite" });
         const title = h("div", { class: "jt-title", role: "heading", "aria-level": level }, this.name);
-        const tools = h("div", { class: "jt-tools" }, this.tableButton, this.helpButton);
+        const tools = h("div", "jt-tools", this.tableButton, this.helpButton);
         this.root = h(
             "section",
-            { class: "jt-view", role: "group", "data-lm-suppress-shortcuts": "true", "data-view": kind?.name },
-            h("div", { class: "jt-head" }, title, tools),
+            {
+                class: "jt-view", role: "group", tabindex: -1, "data-lm-suppress-shortcuts": "true",
+                "data-view": kind?.name,
+            },
+            h("div", "jt-head", title, tools),
             [this.summary, this.notes, this.body, this.table, this.help, this.polite],
         );
         this.describe("", []);
@@ -73,16 +79,18 @@ export class Frame {
      * @param {boolean} on
      */
     fillTable(on) {
-        const table = on ? this.makeTable() : null;
+        const table = on ? (this.drawn()?.table() ?? null) : null;
         this.asTable = table !== null;
-        this.tableButton.setAttribute("aria-pressed", `${this.asTable}`);
+        press(this.tableButton, this.asTable);
         [this.body.hidden, this.table.hidden] = [this.asTable, !this.asTable];
         clear(this.table);
-        if (table) this.table.append(tableOf(table, this.name));
+        if (table) this.table.append(tableOf(table, table.title ?? this.name));
     }
 
     /** @param {boolean} on */
     showHelp(on) {
+        const keys = [...(this.kind?.keys ?? []), ...((on && this.drawn()?.keys?.()) || [])];
+        if (on) this.help.lastElementChild?.replaceChildren(...rowsOf(keys));
         this.help.hidden = !on;
         this.helpButton.setAttribute("aria-expanded", `${on}`);
         if (on) this.help.focus({ preventScroll: true });
@@ -98,7 +106,9 @@ export class Frame {
 
     /** Focus what is shown. */
     focus() {
-        (this.asTable ? this.table : this.body).focus({ preventScroll: true });
+        const drawn = this.drawn();
+        if (drawn?.focus && !this.asTable) drawn.focus();
+        else (this.asTable ? this.table : this.body).focus({ preventScroll: true });
     }
 
     /**
@@ -115,23 +125,11 @@ export class Frame {
      * @param {string} words
      */
     trouble(words) {
-        const title = h("strong", {}, "This view cannot be drawn.");
-        clear(this.body).append(h("div", { class: "jt-trouble", role: "alert" }, title, h("p", {}, words)));
+        clear(this.body).append(trouble("This view cannot be drawn.", words));
     }
 
     /** End what is under way. */
     close() {
         clearTimeout(this.#saying);
     }
-}
-
-/**
- * A button of the heading. It is no Tab stop, since a key does the same.
- * @param {string} words
- * @param {string} title
- * @param {() => void} act
- * @returns {HTMLButtonElement}
- */
-function button(words, title, act) {
-    return h("button", { class: "jt-button", type: "button", title, tabindex: -1, onclick: act }, words);
 }

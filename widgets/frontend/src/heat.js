@@ -9,7 +9,7 @@
 /** @import { Page, Value } from "./types.js" */
 
 import { h } from "./dom.js";
-import { count, numberText, shapeText } from "./numbers.js";
+import { clamp, count, numberText, shapeText } from "./numbers.js";
 
 const VIRIDIS = ["440154", "482878", "3e4a89", "31688e", "26828e", "1f9e89", "35b779", "6dcd59", "b4de2c", "fde725"];
 const SIGNED = ["0b4a8f", "2f7dc4", "86b6de", "d9d9d6", "f2b26b", "dd7f14", "9c4f00"];
@@ -59,7 +59,7 @@ export function colours(numbers) {
  * @param {Value} value
  * @returns {string}
  */
-export function description(value) {
+function description(value) {
     const range = `from ${numberText(value.min)} to ${numberText(value.max)}, mean ${numberText(value.mean)}`;
     const odd = [value.nan && `${value.nan} NaN`, value.inf && `${value.inf} infinite`].filter(Boolean);
     const some = value.exact ? "" : ` of ${shapeText(value.shape)} cells`;
@@ -83,7 +83,7 @@ function bounds(numbers) {
  * @returns {string}
  */
 function between(stops, at) {
-    const place = Math.min(Math.max(at, 0), 1) * (stops.length - 1);
+    const place = clamp(at, 0, 1) * (stops.length - 1);
     const [left, right] = [stops[Math.floor(place)], stops[Math.ceil(place)]];
     const mixed = [0, 2, 4].map((k) => {
         const [a, b] = [left, right].map((stop) => parseInt(stop.slice(k, k + 2), 16));

@@ -1,23 +1,32 @@
 // Help: which keys does a view know?
 
+import { button } from "./controls.js";
 import { h } from "./dom.js";
 
 /** @type {[string, string][]} */
 const COMMON = [["t", "the same as a table"], ["?", "this card"], ["Esc", "back"], ["Tab", "on to the next view"]];
 
 /**
- * The card with all keys of a view, hidden at first.
- * @param {[string, string][]} keys
+ * The card for the keys of a view, hidden and empty at first.
  * @param {() => void} close
  * @returns {HTMLElement}
  */
-export function helpCard(keys, close) {
-    const rows = [...keys, ...COMMON].map(([key, words]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, words)]);
-    const button = h("button", { class: "jt-button", type: "button", tabindex: -1, onclick: close }, "Close");
+export function helpCard(close) {
     return h(
         "div",
         { class: "jt-help", role: "dialog", "aria-label": "Keys", tabindex: -1, hidden: true },
-        h("div", { class: "jt-help-head" }, h("strong", {}, "Keys"), button),
-        h("dl", {}, rows),
+        h("div", "jt-help-head", h("strong", {}, "Keys"), button("Close", "back (Esc)", close)),
+        h("dl"),
     );
+}
+
+/**
+ * The keys, each with what it does; one without a key is a heading.
+ * @param {[string, string][]} keys
+ * @returns {HTMLElement[]}
+ */
+export function rowsOf(keys) {
+    return [...keys, ...COMMON].flatMap(([key, words]) => {
+        return [h("dt", {}, key ? h("kbd", {}, key) : h("b", {}, words)), h("dd", {}, key && words)];
+    });
 }

@@ -1,5 +1,7 @@
 // Numbers: how do bytes, times and figures read? As jt_edu/draw/text.py writes them: 24 B, 1.5 kB, 3.2 MB.
 
+export { tupleText as shapeText } from "./graph/text.js"; // (), (3,), (2, 3)
+
 const UNITS = ["B", "kB", "MB", "GB", "TB"];
 
 /**
@@ -52,12 +54,14 @@ export function numberText(value) {
 }
 
 /**
- * A shape as Python writes it: (), (3,), (2, 3).
- * @param {readonly number[]} shape
- * @returns {string}
+ * The nearest number from `low` to `high`; where there is none, `high`.
+ * @param {number} value
+ * @param {number} low
+ * @param {number} high
+ * @returns {number}
  */
-export function shapeText(shape) {
-    return shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(", ")})`;
+export function clamp(value, low, high) {
+    return Math.min(Math.max(value, low), high);
 }
 
 /**

@@ -11,6 +11,7 @@
 
 import { makeAsk } from "./ask.js";
 import { makeBus, newUid } from "./bus.js";
+import { alone, textOf } from "./controls.js";
 import { decode } from "./document.js";
 import { clear } from "./dom.js";
 import { Frame } from "./frame.js";
@@ -44,6 +45,8 @@ class Shell {
     /** @type {Page | null} */
     page = null;
     loads = 0;
+    /** What had the focus last. @type {HTMLElement | SVGElement | null} */
+    focused = null;
     /** Ends of the subscriptions of what is drawn now. @type {(() => void)[]} */
     offs = [];
 
@@ -56,13 +59,15 @@ class Shell {
         this.around = around;
         this.uid = newUid();
         this.kind = around.kinds.find((kind) => kind.name === model.get("view"));
-        this.frame = new Frame(this.kind, around.level, () => this.drawn?.table() ?? null);
+        this.frame = new Frame(this.kind, around.level, () => this.drawn);
         this.state = makeState(model, () => this.elsewhere());
         this.asking = makeAsk(model, around.live);
         this.again = () => void this.load();
         for (const name of WHAT_IS_SHOWN) model.on(name, this.again);
-        this.frame.root.addEventListener("focusin", keepKeys);
-        this.frame.root.addEventListener("keydown", (event) => this.key(event));
+        const { root } = this.frame;
+        root.addEventListener("focusin", (event) => this.keepKeys(event));
+        root.addEventListener("keydown", (event) => this.key(event));
+        for (const name of ["click", "keydown"]) root.addEventListener(name, () => this.keepFocus());
     }
 
     /** Decode what the model holds now, and draw it. */
@@ -98,7 +103,7 @@ class Shell {
         const focused = this.frame.root.contains(document.activeElement);
         this.endView();
         try {
-            if (!this.kind) throw new Error(`There is no view "${this.model.get("view")}" in this jt_edu.`);
+            if (!this.kind) throw unknown(this.model.get("view"));
             this.drawn = this.kind.draw(this.context(this.page));
             this.frame.fillTable(this.frame.asTable);
             if (focused) this.frame.focus();
@@ -148,8 +153,9 @@ class Shell {
      */
     embed(page, name, element) {
         const kind = this.around.kinds.find((one) => one.name === name);
-        if (!kind) throw new Error(`There is no view "${name}" in this jt_edu.`);
-        return kind.draw({ ...this.context(page), root: element, uid: newUid(), state: part(this.state, name) });
+        if (!kind) throw unknown(name);
+        const inner = { ...this.context(page), root: element, uid: newUid(), state: part(this.state, name) };
+        return Object.assign(kind.draw(inner), { keys: () => kind.keys });
     }
 
     /** @param {KeyboardEvent} event */
@@ -167,7 +173,7 @@ class Shell {
 
     /** @param {KeyboardEvent} event */
     commonKey(event) {
-        if (event.ctrlKey || event.metaKey || event.altKey) return false;
+        if (!alone(event)) return false;
         const writing = event.target instanceof Element && event.target.matches(EDITABLE);
         if (event.key === "Escape") this.frame.back();
         else if (event.key === "t" && !writing) this.frame.showTable(!this.frame.asTable);
@@ -176,10 +182,29 @@ class Shell {
         return true;
     }
 
+    /**
+     * Jupyter looks for this mark from the focused element upwards, but some shortcuts of Notebook 7 ask for no more
+     * than ":focus", and hear keys before they reach us: the mark has to be on the very element.
+     * @param {Event} event
+     */
+    keepKeys(event) {
+        if (!(event.target instanceof HTMLElement || event.target instanceof SVGElement)) return;
+        event.target.setAttribute("data-lm-suppress-shortcuts", "true");
+        this.focused = event.target;
+    }
+
+    /** What had the focus may be gone after what was done with it; the next key would be the notebook's. */
+    keepFocus() {
+        setTimeout(() => {
+            const gone = this.focused && !(this.focused.isConnected && this.focused.checkVisibility());
+            if (gone && document.activeElement === document.body) this.frame.focus();
+        });
+    }
+
     /** @param {unknown} error */
     trouble(error) {
         this.endView();
-        this.frame.trouble(error instanceof Error ? error.message : `${error}`);
+        this.frame.trouble(textOf(error));
     }
 
     endView() {
@@ -204,13 +229,9 @@ class Shell {
     }
 }
 
-/**
- * Jupyter looks for this mark from the focused element upwards, but some shortcuts of Notebook 7 ask for no more than
- * ":focus", and hear keys before they reach us: the mark has to be on the very element.
- * @param {Event} event
- */
-function keepKeys(event) {
-    if (event.target instanceof Element) event.target.setAttribute("data-lm-suppress-shortcuts", "true");
+/** @param {unknown} name */
+function unknown(name) {
+    return new Error(`There is no view "${name}" in this jt_edu.`);
 }
 
 /**

@@ -6,6 +6,7 @@
 
 /** @import { Json, Model, ViewKind } from "./types.js" */
 
+import { fromBase64 } from "./document.js";
 import { mount } from "./shell.js";
 
 const NEW_STEP = 1000; // milliseconds: changes that follow each other faster are one step for "back"
@@ -52,8 +53,7 @@ function pageModel(home) {
 
 /** @param {string} id */
 function bytes(id) {
-    const text = document.getElementById(id)?.textContent ?? "";
-    return Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
+    return fromBase64(document.getElementById(id)?.textContent ?? "");
 }
 
 /** @returns {Record<string, Json>} */

@@ -10,7 +10,7 @@ import common from "./style.css";
  * @param {ViewKind[]} kinds
  */
 export function dress(element, kinds) {
-    const text = [common, ...kinds.map((kind) => kind.style ?? "")].join("\n");
+    const text = [...new Set([common, ...kinds.map((kind) => kind.style ?? "")])].join("\n");
     hang(document.head, text);
     requestAnimationFrame(() => {
         const home = element.getRootNode(); // known only once the element stands on the page

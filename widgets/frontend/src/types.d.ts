@@ -16,10 +16,16 @@ export interface Node {
     value: string;
     label: string;
     gradient: boolean;
+    /** Whether it is a look at another array, which costs nothing. */
+    view: boolean;
+    /** What a reduction does: "add", "maximum", … */
+    reducer: string;
     kernel: number | null;
     stored: boolean;
     module: string;
+    /** The classes of the modules in `module`. */
     modules: string[];
+    /** The forward node whose gradient it is. */
     twin: number | null;
 }
 
@@ -32,6 +38,8 @@ export interface Edge {
 }
 
 export interface Graph {
+    format: "jt_edu.graph";
+    version: number;
     nodes: Node[];
     kernels: { id: number; name: string; nodes: number[] }[];
     edges: Edge[];
@@ -108,14 +116,157 @@ export interface MemoryEvent {
     kernel: number | null;
 }
 
+/** What jt.machine() measured; `bandwidth` and `flops` are the two roofs. */
 export interface Machine {
+    cpu: string;
+    threads: number;
+    copy_bytes_per_second: number;
+    read_bytes_per_second: number;
+    one_thread_flops_per_second: number;
+    all_threads_flops_per_second: number;
+    product_flops_per_second: number;
+    cache_bytes: number;
+    array_bytes: number;
+    disturbed: boolean;
     bandwidth: number;
     flops: number;
-    threads: number;
+}
+
+/** A step of a tape: what is computed after what. */
+export interface TapeStep {
+    node: number;
+    op: string;
+    phase: "forward" | "backward";
+    twin: number | null;
+    row: number;
+    inputs: number[];
+    /** Views that it reads its inputs through. */
+    through: number[];
+    kernel: number | null;
+    bytes: number;
+    alive: number;
+    /** The last step that reads it. */
+    until: number;
+    /** Forward values that it reads. */
+    saved?: number[];
+    /** The forward values whose gradient it is. */
+    of?: number[];
+    /** What each reader adds to the gradient `to`. */
+    adds?: { to: number; parts: { node: number; reader: number | null; row: number | null }[]; of: number };
+}
+
+export interface Tape {
+    loss: number;
+    steps: TapeStep[];
+    rows: number;
+    groups: { label: string; from: number; to: number }[];
+    passing: { node: number; row: number }[];
+    kept: { node: number; step: number; until: number; bytes: number }[];
+    peak: { step: number; bytes: number };
+    leaves: { node: number; gradient: number; name: string }[];
+    kernel_alive: number[];
+    rules: Record<string, string[]>;
+}
+
+/** The steps of a kernel: `codes` is one flat list, which views/loops/model.js reads. */
+export interface Loops {
+    kernel: number;
+    key: string;
+    source: string;
+    classes: Span[];
+    lines: [number, number][];
+    /** What is watched while the kernel is stepped through. */
+    arrays: {
+        name: string; role: string; node: number; shape: number[]; dtype: string;
+        corner: [number, number]; size: [number, number]; block: [number, number];
+    }[];
+    names: string[];
+    steps: number;
+    /** How many there would be without the limit. */
+    about: number;
+    complete: boolean;
+    note: string;
+    error: string;
+    codes: number[];
+    numbers: Figure[];
+}
+
+export interface TrainRow {
+    step: number;
+    epoch: number;
+    loss: Figure;
+    lr: Figure;
+    ms: number;
+    gradient: Figure[];
+    ratio: Figure[];
+    dead: (number | null)[];
+    spike: boolean;
+}
+
+export interface Train {
+    modules: string[];
+    units: string[];
+    rows: TrainRow[];
+    status: {
+        done: number; planned: number; running: boolean; paused: boolean; left_ms: number | null;
+        kept: number[]; kept_bytes: number; thinned: number;
+    };
+    spike: string;
+    dead: string;
+}
+
+/** How long one array lived, and who kept it. */
+export interface Lived {
+    node: number;
+    bytes: number;
+    from: number;
+    to: number;
+    offset: number;
+    stays: boolean;
+    why: string;
+    reads: number[];
+    keepers: { why: string; kernel: number | null; text: string }[];
+}
+
+export interface Lifetimes {
+    arrays: Lived[];
+    alive: number[];
+    peak: number;
+    peak_kernel: number;
+    predicted_peak: number;
+    height: number;
+    starts: number[];
+    unfused?: Lifetimes;
+    kernels?: { name: string }[];
+}
+
+/** A kernel under the roofline. */
+export interface RoofKernel {
+    key: string;
+    name: string;
+    nodes: number[];
+    ms: number;
+    times: number;
+    bytes: number;
+    flops: number;
+    has_place: boolean;
+    intensity: number | null;
+    speed: number | null;
+    bound: string;
+    share: number | null;
+    sentence: string;
+}
+
+export interface Roofline {
+    machine: Machine;
+    ways: { fused: RoofKernel[]; unfused: RoofKernel[] | null };
+    call_ms: number;
 }
 
 /** The document after decoding: checked, with what is absent filled in, and with the look-ups that views need. */
 export interface Page {
+    format: "jt_edu.page";
+    version: number;
     summary: string;
     notes: string[];
     graph: Graph;
@@ -125,24 +276,21 @@ export interface Page {
     memory: MemoryEvent[];
     peak: number;
     predicted_peak: number;
-    machine: Machine | null;
-    /** What single views add; each checks its own part. */
-    tape?: unknown;
-    loops?: unknown;
-    train?: unknown;
-    code?: unknown;
+    /** What single views add; fit.js checks it. */
+    tape?: Tape;
+    loops?: Loops;
+    train?: Train;
+    lifetimes?: Lifetimes;
+    roofline?: Roofline;
+    machine?: Machine;
+    /** Edits and assembly that Python was asked for before the page was saved; views/kernel.js. */
+    code?: Record<string, unknown>;
     /** All numbers of all thumbnails. */
     blocks: Float32Array;
     /** Nodes by id. */
     nodes: Map<number, Node>;
     /** Who reads a node, by id. */
     users: Map<number, number[]>;
-    /** Kernels that compute a node, by the node's id; nearly always one. */
-    computedBy: Map<number, Kernel[]>;
-    /** Kernels by key. */
-    byKey: Map<string, Kernel>;
-    /** The numbers of a node's thumbnail, or null where the page has none. */
-    numbers(id: number): Float32Array | null;
 }
 
 /** What is selected anywhere on the page. `from` is the uid of the view that selected it. */
@@ -151,7 +299,6 @@ export interface Selection {
     kernel: string | null;
     line: number | null;
     time: number | null;
-    rank: number | null;
     from: string;
 }
 
@@ -177,11 +324,20 @@ export interface State {
     set(key: string, value: Json): void;
 }
 
-/** A dict that crosses between Python and JavaScript. */
+/**
+ * A dict that crosses between Python and JavaScript. `do` says what a view asks; who answers is in jt_widgets:
+ *
+ *     values                               graph.py        run, and send the document again with values
+ *     machine | try | revert, kernel       kernel.py       assembly; an edit's trial; the source as it was
+ *     check, leaf                          tape.py         gradients beside differences
+ *     pause | resume | step | rows | tape  train.py        what the buttons of a training do
+ */
 export type Message = Record<string, unknown>;
 
 /** The equivalent of a view as a table. */
 export interface Table {
+    /** Of what; without it, of the view. */
+    title?: string;
     columns: string[];
     rows: (string | number)[][];
 }
@@ -191,6 +347,10 @@ export interface Drawn {
     /** A key was pressed while the view had the focus. True where it was meant for the view. */
     key?(event: KeyboardEvent): boolean;
     table(): Table;
+    /** Further keys for the help card, as in `ViewKind.keys`; a heading has no key. */
+    keys?(): [string, string][];
+    /** Take the focus, where the view's root is not its Tab stop. */
+    focus?(): void;
     /** End timers, listeners and the subscription to the bus. */
     close?(): void;
 }
@@ -224,7 +384,7 @@ export interface ViewKind {
     title: string;
     /** Keys for the help card, beside the common ones: [key, what it does]. */
     keys: [string, string][];
-    /** Its own rules, each beginning with ".jt-view": the text of a style sheet that it imports. */
+    /** Its own rules, in ".jt-view" or with a prefix of their own: the text of a style sheet that it imports. */
     style?: string;
     draw(context: Context): Drawn;
 }

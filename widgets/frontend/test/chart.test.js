@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { axis, captions, letters, mark, pathOf, scale, ticks } from "../src/chart.js";
+import { axis, captions, letters, mark, pathOf, scale, thinned, ticks } from "../src/chart.js";
 import { numberText } from "../src/numbers.js";
 
 const GOLDEN = JSON.parse(readFileSync(new URL("../golden/charts/axes.json", import.meta.url), "utf8"));
@@ -43,12 +43,25 @@ test("a line breaks where a value is no number, or has no place on a log axis", 
     assert.equal(pathOf(log, [[0, 1], [1, 0], [2, -5], [3, 100]]), "M0 100M3 0");
 });
 
-test("a staircase goes across, then up", () => {
-    const plane = { x: (v) => v, y: (v) => -v };
-
-    assert.equal(pathOf(plane, [[0, 1], [2, 3]], true), "M0 -1H2V-3");
+test("every shape is a closed outline around its place", () => {
+    for (const shape of ["circle", "diamond"]) assert.match(mark(shape, 5, 10, 20), /^M10 20.*z$/);
 });
 
-test("every shape is a closed outline around its place", () => {
-    for (const shape of ["circle", "square", "diamond", "triangle"]) assert.match(mark(shape, 5, 10, 20), /^M10 20.*z$/);
+test("a thinned line keeps its ends, its peaks, its valleys and its gaps", () => {
+    const points = Array.from({ length: 10_000 }, (_, k) => [k, Math.sin(k)]);
+    points[401] = [401, 77];
+    points[5000] = [5000, -77];
+    points[7777] = [7777, null];
+
+    const some = thinned(points, 100);
+
+    assert.ok(some.length <= 401, `${some.length}`);
+    for (const k of [0, 401, 5000, 7777, 9999]) assert.ok(some.includes(points[k]), `${k}`);
+    assert.deepEqual(some, [...some].sort((a, b) => a[0] - b[0]));
+});
+
+test("a line of few points is drawn as it is", () => {
+    const points = [[0, 1], [5, NaN], [9, 2]];
+
+    assert.equal(thinned(points, 3), points);
 });

@@ -3,11 +3,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { MOST_BYTES, MOST_NODES, check, decode } from "../src/document.js";
+import { MOST_BYTES, check, decode, fromBase64 } from "../src/document.js";
+import { MOST } from "../src/fit.js";
 
 const node = (id, inputs = []) => ({
-    id, op: "add", kind: "elementwise", shape: [2], dtype: "float32", inputs, name: "", where: "", held: false, value: "",
-    label: "", gradient: false, kernel: 0, stored: false,
+    id, op: "add", kind: "elementwise", shape: [2], dtype: "float32", inputs, name: "", where: "", held: false,
+    value: "", label: "", gradient: false, kernel: 0, stored: false,
 });
 const page = (more = {}, graph = {}) => ({
     format: "jt_edu.page", version: 1, summary: "two nodes",
@@ -17,6 +18,10 @@ const page = (more = {}, graph = {}) => ({
     },
     ...more,
 });
+const value = { shape: [1, 1], block: [0, 1], exact: true, count: 2, dtype: "float32", min: 1, mean: null, max: "inf" };
+const loops = {
+    codes: [5, 0, 1, 0], numbers: [1], names: ["i"], source: "", key: "k", classes: [], lines: [], arrays: [],
+};
 const bytes = (value) => gzipSync(typeof value === "string" ? value : JSON.stringify(value));
 const nothing = new Uint8Array();
 
@@ -26,28 +31,23 @@ test("a whole document gets its look-ups", async () => {
 
     const found = await decode(bytes(page({ values: { 9: value } })), gzipSync(new Uint8Array(floats.buffer)));
 
-    assert.deepEqual([...found.numbers(9)], [1.5, -2]);
-    assert.equal(found.numbers(4), null);
+    assert.deepEqual([...found.blocks], [0, 1.5, -2]);
     assert.deepEqual(found.users.get(4), [9]);
     assert.equal(found.nodes.get(9).inputs.length, 2);
-    assert.deepEqual([found.notes, found.memory, found.machine], [[], [], null]);
-    assert.deepEqual([found.nodes.get(4).module, found.nodes.get(4).modules, found.nodes.get(4).twin], ["", [], null]);
+    assert.deepEqual([found.notes, found.memory], [[], []]);
 });
 
-test("a node finds all kernels that compute it", () => {
-    const kernel = (id, nodes) => ({
-        id, key: `k${id}`, name: "k", kind: "loops", loops: "", source: "", lines: [], classes: [], nodes, stored: [], reads: [],
-        bytes: 0, flops: 0, calls: [], backend: "python", ran: false, edited: false,
-    });
-
-    const found = check(page({ kernels: [kernel(0, [9]), kernel(1, [9, 4])] }), new Float32Array());
-
-    assert.deepEqual(found.computedBy.get(9).map((one) => one.id), [0, 1]);
-    assert.equal(found.byKey.get("k1").id, 1);
+test("bytes come back from base64", () => {
+    assert.deepEqual([...fromBase64(" AP8B\n")], [0, 255, 1]);
 });
 
 test("a page that unpacks to too much is stopped while it unpacks", async () => {
     await assert.rejects(decode(gzipSync(Buffer.alloc(MOST_BYTES + 1)), nothing), /more than 64 MB/);
+});
+
+test("steps of a kernel that come out even are taken", () => {
+    assert.equal(check(page({ loops }), new Float32Array()).loops.names[0], "i");
+    assert.throws(() => check(page({ loops: { ...loops, names: [] } }), new Float32Array()), /come out even/);
 });
 
 test("every length of a cut file is refused", async () => {
@@ -64,8 +64,19 @@ test("any one wrong value is named with its place", () => {
         [page({ values: { 9: null } }), /values.9 should be a dict, and is null/],
         [page({ memory: [{ action: "free" }] }), /document.memory\[0\].node should be a number, and is nothing/],
         [page({}, { nodes: [{ ...node(4), gradient: "no" }] }), /nodes\[0\].gradient should be a boolean/],
+        [page({ values: { 9: { ...value, mean: "much" } } }), /values.9.mean should be a number, and is "much"/],
+        [page({ values: { 9: { ...value, shape: [-1, 2] } } }), /values.9.shape should be a list of two whole numbers/],
+        [page({ passes: Array.from({ length: 51 }) }), /This page has 51 passes; a view draws at most 50/],
+        [page({ kernels: Array.from({ length: 20_000 }) }), /This page has 20,000 kernels/],
+        [page({}, { nodes: [node(4, Array(100_000).fill(4))] }), /has 100,000 inputs/],
+        [page({ tape: { rows: 1 } }), /document.tape.kernel_alive should be a list/],
+        [page({ train: { rows: [{}] } }), /document.train.modules should be a list, and is nothing/],
+        [page({ roofline: { ways: null } }), /document.roofline.ways should be a dict, and is null/],
+        [page({ lifetimes: 3 }), /document.lifetimes should be a dict, and is 3/],
+        [page({ loops: { ...loops, codes: [1, 1e9, 1] } }), /steps of its kernel do not come out even/],
+        [page({ loops: { ...loops, codes: [1, 0, 1, 7] } }), /steps of its kernel do not come out even/],
         [page({}, { outputs: [5] }), /names node #5/],
-        [page({}, { nodes: Array.from({ length: MOST_NODES + 1 }) }), /20,001 nodes; a view draws at most 20,000/],
+        [page({}, { nodes: Array.from({ length: MOST.nodes + 1 }) }), /20,001 nodes; a view draws at most 20,000/],
     ];
     for (const [document, words] of wrong) assert.throws(() => check(document, new Float32Array()), words);
 });

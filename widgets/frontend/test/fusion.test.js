@@ -1,3 +1,5 @@
+// Fusion: which edges are pairs to guess, how are guesses judged, and what does a lasso hold?
+
 import assert from "node:assert/strict";
 import test from "node:test";
 

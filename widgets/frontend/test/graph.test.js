@@ -1,3 +1,5 @@
+// Graph: outlines and ways, walking and searching, and letters that fit at every zoom.
+
 import assert from "node:assert/strict";
 import test from "node:test";
 

@@ -5,7 +5,9 @@ import { test } from "node:test";
 import { elementText, Loops } from "../src/views/loops/model.js";
 
 // for i in range(2): s = s + a[i]; out[()] = s        with a = [5, 7]
-const array = (name, role, shape, block) => ({ name, role, node: 0, shape, dtype: "float32", corner: [0, 0], size: [1, shape[0] ?? 1], block });
+const array = (name, role, shape, block) => ({
+    name, role, node: 0, shape, dtype: "float32", corner: [0, 0], size: [1, shape[0] ?? 1], block,
+}); // prettier-ignore
 const told = {
     source: "def kernel(lo, hi, a, out):\n    s = 0\n    for i in range(2):\n        s = s + a[i]\n    out[()] = s\n",
     lines: [[4, 9]], arrays: [array("a", "in", [2], [3, 2]), array("out", "out", [], [5, 0])], names: ["i", "s"],

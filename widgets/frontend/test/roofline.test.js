@@ -4,15 +4,20 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { scale } from "../src/chart.js";
-import { axes, backwards, between, journey, lesserRoofs, placesOf, row, sectionOf, shortened } from "../src/views/roofline/model.js";
+import {
+    axes, backwards, between, journey, lesserRoofs, placesOf, row, sectionOf, shortened,
+} from "../src/views/roofline/model.js"; // prettier-ignore
 
-const MACHINE = { bandwidth: 1e10, flops: 1e11, threads: 2, cpu: "", product_flops_per_second: 0, one_thread_flops_per_second: 0 };
+const MACHINE = {
+    bandwidth: 1e10, flops: 1e11, threads: 2, cpu: "", product_flops_per_second: 0, one_thread_flops_per_second: 0,
+}; // prettier-ignore
 
 function kernel(name, nodes, ms, bytes, flops) {
     const [intensity, speed] = [flops / bytes, flops / (ms / 1e3)];
     return {
-        key: name, name, nodes, ms, times: 1, bytes, flops, drawn: true, intensity, speed, bound: "memory", share: 0.5, sentence: "",
-    };
+        key: name, name, nodes, ms, times: 1, bytes, flops, has_place: true, intensity, speed, bound: "memory",
+        share: 0.5, sentence: "",
+    }; // prettier-ignore
 }
 
 const FUSED = [kernel("a_b", [1, 2], 1, 1000, 200), kernel("c", [3], 4, 1000, 1000)];
@@ -42,13 +47,14 @@ test("the area of a dot is its time, and none is too small to hit", () => {
 });
 
 test("a kernel that is not drawn has no place", () => {
-    assert.equal(places([{ ...FUSED[0], drawn: false }]).length, 0);
+    assert.equal(places([{ ...FUSED[0], has_place: false }]).length, 0);
 });
 
 test("each operator's dot comes from the kernel that it was fused into", () => {
     const moves = journey(places(FUSED), places(ALONE));
 
-    assert.deepEqual(moves.map(({ place, from }) => [place.kernel.name, from.kernel.name]), [["c", "c"], ["a", "a_b"], ["b", "a_b"]]);
+    const names = moves.map(({ place, from }) => [place.kernel.name, from.kernel.name]);
+    assert.deepEqual(names, [["c", "c"], ["a", "a_b"], ["b", "a_b"]]);
 });
 
 test("the way back ends where the way there began", () => {
@@ -62,7 +68,8 @@ test("the way back ends where the way there began", () => {
 });
 
 test("roofs next to each other are one, and those near the peak are none", () => {
-    const roofs = (product, one) => lesserRoofs({ ...MACHINE, product_flops_per_second: product, one_thread_flops_per_second: one });
+    const roofs = (product_flops_per_second, one_thread_flops_per_second) =>
+        lesserRoofs({ ...MACHINE, product_flops_per_second, one_thread_flops_per_second });
 
     assert.deepEqual(roofs(5e10, 1e10), [["matrix product", 5e10], ["one thread", 1e10]]);
     assert.deepEqual(roofs(5e10, 4.9e10), [["matrix product, one thread about", 5e10]]);

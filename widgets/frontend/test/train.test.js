@@ -3,12 +3,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { evenly, joined, said, sectionOf, tableOf, unpacked } from "../src/views/train/model.js";
+import { evenly, gathered, joined, said, sectionOf, tableOf } from "../src/views/train/model.js";
 
-const STATUS = { done: 0, planned: 0, running: false, paused: false, left_ms: null, kept: [], kept_bytes: 0, thinned: 0 };
+const STATUS = {
+    done: 0, planned: 0, running: false, paused: false, left_ms: null, kept: [], kept_bytes: 0, thinned: 0,
+}; // prettier-ignore
 
 function row(step, more = {}) {
-    return { step, epoch: 1, loss: 0.5, lr: 0.01, ms: 1.5, gradient: [1, 2], ratio: [0.1, null], dead: [0], spike: false, ...more };
+    const lists = { gradient: [1, 2], ratio: [0.1, null], dead: [0] };
+    return { step, epoch: 1, loss: 0.5, lr: 0.01, ms: 1.5, spike: false, ...lists, ...more };
 }
 
 function section(rows) {
@@ -16,7 +19,8 @@ function section(rows) {
 }
 
 test("rows that came before are not taken twice", () => {
-    const now = joined(section([row(1), row(2)]), { rows: [row(2), row(3)], status: { ...STATUS, done: 3 }, units: ["r"] });
+    const message = { rows: [row(2), row(3)], status: { ...STATUS, done: 3 }, units: ["r"] };
+    const now = joined(section([row(1), row(2)]), message);
 
     assert.deepEqual(now.rows.map((one) => one.step), [1, 2, 3]);
     assert.equal(now.status.done, 3);
@@ -37,15 +41,23 @@ test("a step reads as a sentence", () => {
 test("the table has a column for each module and unit", () => {
     const { columns, rows } = tableOf(section([row(1)]));
 
-    assert.deepEqual(columns.slice(6), ["gradient a", "gradient b", "update / weight a", "update / weight b", "dead r"]);
-    assert.deepEqual(rows, [[1, 1, 0.5, "", 0.01, 1.5, 1, 2, 0.1, "", 0]]);
-});
+    const wanted = ["gradient a", "gradient b", "update / weight a", "update / weight b", "dead r"];
 
-test("bytes come back from base64", () => {
-    assert.deepEqual([...unpacked("AP8B")], [0, 255, 1]);
+    assert.deepEqual(columns.slice(6), wanted);
+    assert.deepEqual(rows, [[1, 1, 0.5, "", 0.01, 1.5, 1, 2, 0.1, "", 0]]);
 });
 
 test("a page without a training is refused in words", () => {
     assert.throws(() => sectionOf({}), /jt_widgets.train_panel/);
     assert.throws(() => sectionOf({ train: { rows: 3 } }), /train_panel/);
+});
+
+test("spikes that stand too near share a mark, of the one that can be opened or else the highest", () => {
+    const rows = [row(1), row(10), row(11), row(12), row(40)].map((one, k) => ({ ...one, spike: k > 0, loss: k }));
+    const place = (one) => one.step;
+
+    const steps = (kept) => gathered(rows, kept, place, 5).map((near) => near.map((one) => one.step));
+
+    assert.deepEqual(steps([]), [[12, 11, 10], [40]]);
+    assert.deepEqual(steps([10]), [[10, 12, 11], [40]]);
 });

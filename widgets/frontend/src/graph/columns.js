@@ -8,7 +8,7 @@
  * neighbour form a column, exactly one below the other. The same steps as in jt_edu/draw/columns.py, in the same order.
  */
 
-export const APART = 24; // pixels between two boxes of a rank
+const APART = 24; // pixels between two boxes of a rank
 const SWEEPS = 10;
 
 /** A neighbour; where the line meets its axis, and mine; how much it pulls.

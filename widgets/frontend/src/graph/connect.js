@@ -19,7 +19,7 @@ import { clean, cut } from "./text.js";
 /** @typedef {import("./view.js").View} View */
 /** @typedef {[Id, Id][]} Pairs source and target */
 
-export const REACH = 4; // ranks that a line may span
+const REACH = 4; // ranks that a line may span
 const SOURCE_REACH = 2; // the same for lines from a source: its name says enough
 const GUTTER = 12; // the same for lines that keep to the side of what they pass, and stay on one side of the loss
 

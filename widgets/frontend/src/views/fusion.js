@@ -5,17 +5,19 @@
 //     beside              the rules by name, or the edges of the node that is chosen: why, or why not
 //     predict             mark what will share a kernel, then compare with the plan
 //
-// The passes were made in Python (jt_edu/passes.py); nothing here decides what is fused.
+// The passes were made in Python (jt_edu/lens/passes.py); nothing here decides what is fused.
 
 /** @import { Context, ViewKind } from "../types.js" */
 
+import { alone, isButton, press, walkButtons } from "../controls.js";
 import { clear, h, s } from "../dom.js";
-import { bytesText, count } from "../numbers.js";
+import { nodesOf, wordsOf } from "../names.js";
+import { bytesText, clamp, count } from "../numbers.js";
 import { Camera } from "./graph/camera.js";
 import { Flight } from "./graph/flight.js";
+import style from "./graph/fusion.css";
 import { Guess } from "./graph/guess.js";
 import { Ledger } from "./graph/ledger.js";
-import { wordsOf } from "./graph/parts.js";
 import { heads } from "./graph/pieces.js";
 import { next, waysOf } from "./graph/walk.js";
 import { levelOf } from "./graph/words.js";
@@ -26,24 +28,25 @@ const NAMES = /** @type {const} */ (["kernels", "bytes", "temporaries"]);
 /** @type {ViewKind} */
 export const fusion = {
     name: "fusion",
+    style,
     title: "Fusion",
     keys: [
         ["[ ]", "the pass before, the next pass"],
         ["← ↑ ↓ →", "along edges and to the boxes beside"],
         ["p", "predict what will share a kernel"],
         ["Space", "while predicting: mark the box; n begins a new group, r reveals"],
-        ["f + −", "fit the width, larger, smaller"],
+        ["a", "all rules"],
+        ["e", "into the panel: arrows and Enter there, Esc back"],
+        ["f + −", "fit the width, again for all of it; larger, smaller"],
     ],
     draw: (context) => {
-        if (!context.page.passes.length) return empty(context);
-        const lens = new Lens(context);
-        return { key: (event) => lens.key(event), table: () => lens.table(), close: () => lens.close() };
+        return context.page.passes.length ? new Lens(context) : empty(context);
     },
 };
 
 /** @param {Context} context */
 function empty({ root }) {
-    clear(root).append(h("p", { class: "jt-soft" }, "This page says nothing about passes."));
+    clear(root).append(h("p", "jt-soft", "This page says nothing about passes."));
     return { table: () => ({ columns: ["pass"], rows: [] }) };
 }
 
@@ -64,13 +67,13 @@ export class Lens {
         this.ways = waysOf(page.graph.edges.map((edge) => /** @type {const} */ ([edge.source, edge.target])), boxes);
         this.ledger = new Ledger(page, (holds) => this.flight.markLines(holds), (id) => this.choose(`${id}`));
         this.guess = new Guess(this);
-        this.lasso = s("path", { class: "jt-lasso" });
+        this.lasso = s("path", "jt-lasso");
         this.world = s("g", {}, this.flight.back, this.flight.middle, this.flight.front, this.lasso);
-        this.window = h("div", { class: "jt-sheet jt-graph jt-flying" });
+        this.window = h("div", "jt-sheet jt-graph jt-flying");
         this.camera = new Camera(this.window, this.world, (zoom) => this.detail(levelOf(zoom)));
         this.build();
         this.listen();
-        this.move(Math.min(this.passes.length - 1, Math.max(0, context.state.get("pass", 0))));
+        this.move(clamp(context.state.get("pass", 0), 0, this.passes.length - 1));
         if (context.state.get("predict", false)) this.guess.start();
     }
 
@@ -78,9 +81,9 @@ export class Lens {
         const { uid, root } = this.context;
         this.svg = s("svg", { role: "group", "aria-label": "passes" }, heads(uid), this.world);
         this.window.append(this.svg);
-        this.why = h("p", { class: "jt-why" });
-        this.panel = h("div", { class: "jt-panel" }, this.ledger.element, this.guess.element);
-        const both = h("div", { class: "jt-beside" }, this.window, this.panel);
+        this.why = h("p", "jt-why");
+        this.panel = h("div", "jt-panel", this.ledger.element, this.guess.element);
+        const both = h("div", "jt-beside", this.window, this.panel);
         clear(root).append(this.bar(), this.counters(), this.why, both);
         this.camera.size = this.flight.size;
         this.camera.fit();
@@ -103,20 +106,20 @@ export class Lens {
         this.stops = this.passes.map(({ name }, k) => {
             return h("button", { class: "jt-stop", type: "button", tabindex: -1, onclick: () => this.fly(k) }, name);
         });
-        return h("div", { class: "jt-passes" }, this.slider, h("div", { class: "jt-stops" }, this.stops));
+        return h("div", "jt-passes", this.slider, h("div", "jt-stops", this.stops));
     }
 
     counters() {
         this.figures = NAMES.map((name) => ({
             name,
             number: h("strong"),
-            words: h("span", { class: "jt-soft" }),
+            words: h("span", "jt-soft"),
             bar: h("i"),
         }));
         const boxes = this.figures.map(({ number, words, bar }) => {
-            return h("div", { class: "jt-figure" }, number, " ", words, h("div", { class: "jt-part" }, bar));
+            return h("div", "jt-figure", number, " ", words, h("div", "jt-part", bar));
         });
-        return h("div", { class: "jt-figures" }, boxes, this.guess.button);
+        return h("div", "jt-figures", boxes, this.guess.button);
     }
 
     listen() {
@@ -132,9 +135,11 @@ export class Lens {
         });
         svg.addEventListener("pointerleave", () => this.ledger.over(null, null));
         this.context.bus.on((selection) => {
-            const on = new Set(selection.nodes);
+            const nodes = nodesOf(this.context.page, selection);
+            const on = new Set(nodes);
             for (const [id, { root }] of this.flight.cards) root.classList.toggle("jt-on", on.has(Number(id)));
-            if (selection.from !== this.context.uid && selection.nodes.length) this.ledger.node(selection.nodes[0]);
+            const here = nodes.find((id) => this.context.page.nodes.has(id));
+            if (selection.from !== this.context.uid && here !== undefined) this.ledger.node(here);
         });
     }
 
@@ -184,11 +189,19 @@ export class Lens {
             const most = Math.max(...this.passes.map((one) => one[name]), 1);
             bar.style.width = `${(100 * step[name]) / most}%`;
         }
-        if (this.why) this.why.textContent = `${step.name[0].toUpperCase()}${step.name.slice(1)}: ${step.why}`;
-        this.stops?.forEach((stop, k) => stop.setAttribute("aria-pressed", `${k === pass}`));
+        if (this.why) this.why.textContent = this.sentence(pass);
+        this.stops?.forEach((stop, k) => press(stop, k === pass));
         this.slider?.setAttribute("aria-valuetext", step.name);
         const left = first.kernels === step.kernels ? "" : ` of ${first.kernels}`;
         this.context.say(`${step.name}: ${step.kernels}${left} kernels, ${bytesText(step.bytes)} moved.`);
+    }
+
+    /** @param {number} pass what it does, and what of it cannot be seen */
+    sentence(pass) {
+        const [{ name, why, groups }, before] = [this.passes[pass], this.passes[pass - 1]];
+        const same = before && Object.keys(groups).every((id) => groups[id] === before.groups[id]);
+        const words = [`${name[0].toUpperCase()}${name.slice(1)}: ${why}`, same && "Here it changes nothing."];
+        return [...words, ...this.flight.stages[pass].notes].filter(Boolean).join(" ");
     }
 
     /**
@@ -196,7 +209,7 @@ export class Lens {
      * @param {number} pass
      */
     fly(pass) {
-        const to = Math.min(this.passes.length - 1, Math.max(0, pass));
+        const to = clamp(pass, 0, this.passes.length - 1);
         this.context.state.set("pass", to);
         cancelAnimationFrame(this.running);
         const from = this.point;
@@ -204,7 +217,7 @@ export class Lens {
         const begin = performance.now();
         const time = Math.min(1600, TWEEN * Math.max(0.4, Math.abs(to - from)));
         const step = (/** @type {number} */ now) => {
-            const part = Math.min(1, Math.max(0, now - begin) / time);
+            const part = clamp((now - begin) / time, 0, 1);
             this.show(from + (to - from) * part);
             if (this.slider) this.slider.value = `${this.point}`;
             if (part < 1) this.running = requestAnimationFrame(step);
@@ -233,10 +246,13 @@ export class Lens {
 
     /** @param {KeyboardEvent} event */
     key(event) {
-        if (event.ctrlKey || event.metaKey || event.altKey) return false;
+        if (!alone(event)) return false;
+        if (isButton(event, /** @type {Element} */ (this.panel))) {
+            return walkButtons(/** @type {Element} */ (this.panel), event.key, () => this.choose(this.chosen ?? ""));
+        }
         const sliding = event.target === this.slider && /^(Arrow(Left|Right)|Home|End)$/.test(event.key);
         if (sliding) return this.slide(event.key);
-        const act = this.guess.key(event.key) ?? this.keys()[event.key];
+        const act = this.guess.key(event.key) ?? this.actions()[event.key];
         if (act) act();
         else if (/^(Arrow|Home$|End$)/.test(event.key)) this.walk(event.key);
         else return false;
@@ -244,15 +260,17 @@ export class Lens {
     }
 
     /** @returns {Record<string, () => void>} */
-    keys() {
+    actions() {
         const here = Math.round(this.point);
         return {
             "[": () => this.fly(here - 1),
             "]": () => this.fly(here + 1),
-            f: () => this.camera.fit(),
+            f: () => this.camera.toggle(),
             "+": () => this.camera.by(1.25),
             "-": () => this.camera.by(0.8),
             p: () => this.guess.start(),
+            a: () => this.guess.rules(),
+            e: () => walkButtons(/** @type {Element} */ (this.panel), "Home"),
         };
     }
 

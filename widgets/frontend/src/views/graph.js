@@ -9,7 +9,9 @@
 /** @import { Context, Node, Selection, ViewKind } from "../types.js" */
 /** @import { Card, View } from "../graph/view.js" */
 
+import { alone, isButton, walkButtons } from "../controls.js";
 import { clear, h } from "../dom.js";
+import { lineText, nodesOf } from "../names.js";
 import { count } from "../numbers.js";
 import { compose } from "../graph/scene.js";
 import { pathTo, view } from "../graph/view.js";
@@ -36,7 +38,9 @@ export const graph = {
         ["g", "modules, kernels, operators"],
         ["x s", "fold repeats; shapes on lines"],
         ["o c", "open all; close all"],
-        ["f + −", "fit the width, larger, smaller"],
+        ["h k v", "hide what a search did not find; select the kernel; compute values"],
+        ["e", "into the panel: arrows and Enter there, Esc back"],
+        ["f + −", "fit the width, again for all of it; larger, smaller"],
     ],
     draw: (context) => {
         const drawn = new GraphView(context);
@@ -69,8 +73,8 @@ export class GraphView {
         this.sheet = new Sheet(context.uid, this, context.reduced);
         this.portals = new Portals(this);
         this.search = new Search(this);
-        this.panel = h("div", { class: "jt-panel" });
-        this.note = h("p", { class: "jt-soft" });
+        this.panel = h("div", "jt-panel");
+        this.note = h("p", "jt-soft");
         this.build();
         this.show();
         context.bus.on((selection) => this.hear(selection));
@@ -78,8 +82,8 @@ export class GraphView {
 
     build() {
         this.bar = barOf(this);
-        const both = h("div", { class: "jt-beside" }, this.sheet.window, this.panel);
-        clear(this.context.root).append(this.bar.element, both, this.note);
+        const both = h("div", "jt-beside", this.sheet.window, this.panel);
+        clear(this.context.root).append(this.bar.element, this.note, both);
     }
 
     /**
@@ -122,7 +126,7 @@ export class GraphView {
         this.detail(null);
     }
 
-    /** @param {string} words below the sheet */
+    /** @param {string} words above the sheet */
     tell = (words) => {
         this.note.textContent = words;
     };
@@ -197,7 +201,7 @@ export class GraphView {
         if (!card?.box || !this.change(new Set([...this.seen.opened, id]), id)) return;
         this.context.say(`Opened ${card.label}: ${count(this.seen.cards.size, "box", "boxes")} now.`);
         const first = [...this.seen.cards.values()].find((one) => one.path.includes(id));
-        if (first) this.choose(`${first.id}`, true);
+        if (first) this.choose(`${first.id}`);
     }
 
     /** @param {string} key close a frame, and stand on its box */
@@ -212,7 +216,7 @@ export class GraphView {
     }
 
     closeAll() {
-        this.regroup(this.group);
+        this.change(new Set());
     }
 
     // choosing
@@ -254,9 +258,8 @@ export class GraphView {
     }
 
     /** @param {Selection} selection */
-    hear({ nodes, kernel }) {
-        const inKernel = kernel === null ? [] : (this.context.page.byKey.get(kernel)?.nodes ?? []);
-        const on = new Set((nodes.length ? nodes : inKernel).map((id) => `${this.seen.shows.get(id)}`));
+    hear(selection) {
+        const on = new Set(nodesOf(this.context.page, selection).map((id) => `${this.seen.shows.get(id)}`));
         this.sheet.mark({ "jt-on": (id) => on.has(id) });
     }
 
@@ -319,13 +322,14 @@ export class GraphView {
 
     /** @param {KeyboardEvent} event */
     key(event) {
-        if (event.ctrlKey || event.metaKey || event.altKey) return false;
+        if (!alone(event)) return false;
         if (this.search.owns(event)) return this.search.key(event.key);
+        if (isButton(event, this.panel)) return walkButtons(this.panel, event.key, () => this.backToSheet());
         const { camera } = this.sheet;
         /** @type {Record<string, () => void>} */
         const keys = {
             "/": () => this.search.begin(),
-            f: () => camera.fit(),
+            f: () => camera.toggle(),
             "+": () => camera.by(1.25),
             "-": () => camera.by(0.8),
             g: () => this.regroup(WAYS[(WAYS.indexOf(this.group) + 1) % WAYS.length]),
@@ -333,6 +337,10 @@ export class GraphView {
             s: () => this.turn("shapes"),
             o: () => this.openAll(),
             c: () => this.closeAll(),
+            h: () => this.search.turn(),
+            k: () => this.selectKernel(),
+            v: () => this.bar?.compute(),
+            e: () => walkButtons(this.panel, "Home"),
         };
         if (keys[event.key]) keys[event.key]();
         else return this.walk(event.key);
@@ -356,6 +364,18 @@ export class GraphView {
         return true;
     }
 
+    /** Select the kernel of what is chosen, where it has one. */
+    selectKernel() {
+        const nodes = this.card(this.chosen ?? "")?.nodes ?? [];
+        const kernel = nodes.map((id) => this.context.page.nodes.get(Number(id))?.kernel).find((one) => one != null);
+        if (kernel != null) this.hears.kernel(kernel);
+    }
+
+    backToSheet() {
+        if (this.chosen) this.sheet.focus(this.chosen);
+        else this.context.root.focus({ preventScroll: true });
+    }
+
     /** Out of a search, or out of the innermost frame. */
     back() {
         if (this.search.end()) return true;
@@ -373,7 +393,7 @@ function table({ page }) {
     const kernel = (/** @type {Node} */ { kernel: k }) => (k === null ? "" : (page.graph.kernels[k]?.name ?? `${k}`));
     const rows = page.graph.nodes.map((node) => {
         const named = [node.id, node.name, node.label || node.op, `(${node.shape.join(", ")})`, node.dtype];
-        return [...named, kernel(node), node.module, node.inputs.join(" "), node.where];
+        return [...named, kernel(node), node.module, node.inputs.join(" "), lineText(node.where)];
     });
     return { columns: ["id", "name", "op", "shape", "dtype", "kernel", "module", "inputs", "line"], rows };
 }

@@ -6,14 +6,16 @@
 //
 // What a line computes was decided in Python. This file does not compile, and it measures nothing.
 
-/** @import { Context, Kernel, ViewKind } from "../types.js" */
+/** @import { Context, Drawn, Kernel, Selection, ViewKind } from "../types.js" */
 /** @import { Machine } from "./kernel/machine.js" */
 /** @import { Edit } from "./kernel/result.js" */
 /** @import { Annotated, Picked } from "./kernel/listing.js" */
 /** @import { Editor } from "./kernel/editor.js" */
 
-import { clear, h } from "../dom.js";
-import { bytesText, millisText } from "../numbers.js";
+import { alone, button, textOf } from "../controls.js";
+import { clear, h, reveal } from "../dom.js";
+import { listen, names, placeOf } from "../lit.js";
+import { bytesText, clamp, millisText } from "../numbers.js";
 import { editor } from "./kernel/editor.js";
 import style from "./kernel/kernel.css";
 import { links } from "./kernel/links.js";
@@ -23,8 +25,8 @@ import { resultOf } from "./kernel/result.js";
 
 const TABS = /** @type {[string, string][]} */ ([
     ["source", "Python source"], ["llvm", "LLVM IR"], ["asm", "Assembly"], ["ptx", "PTX"],
-]); // prettier-ignore
-const PATIENCE = 200; // seconds for a trial: Python has its own, shorter limit
+]);
+const [STARTING, TRIAL] = [150, 50]; // seconds: until Python has begun; of a trial whose limit the page does not say
 
 /** @type {ViewKind} */
 export const kernel = {
@@ -35,12 +37,14 @@ export const kernel = {
         ["↑ ↓", "the line above, below"], ["[ ]", "the kernel before, after"],
         ["1 2 3 4", "source, LLVM IR, assembly, PTX"], ["e", "edit the source"],
         ["Ctrl Enter", "run the edit"], ["r", "back to the original"],
-    ], // prettier-ignore
-    draw: (context) => new KernelView(context).drawn(),
+        ["w", "all that your line asked for"],
+    ],
+    draw: (context) => new KernelView(context),
 };
 
-/** @typedef {{machine: Record<string, Machine>, edits: Record<string, Edit>}} Known */
+/** @typedef {{machine: Record<string, Machine>, edits: Record<string, Edit>, seconds?: number}} Known */
 
+/** @implements {Drawn} */
 class KernelView {
     /** @type {Annotated | null} */
     listing = null;
@@ -55,30 +59,22 @@ class KernelView {
         this.context = context;
         this.kernels = context.page.kernels;
         this.known = knownOf(context.page);
-        this.list = h("div", { class: "jt-kernels", role: "list" });
-        this.tabs = h("div", { class: "jt-tabs", role: "tablist" });
-        this.body = h("div", { class: "jt-pane", role: "tabpanel", tabindex: 0, "aria-label": "Kernel" });
+        this.list = h("div", { class: "jt-kernel-list", role: "list" });
+        this.tabs = h("div", { class: "jt-kernel-tabs", role: "tablist" });
+        this.body = h("div", { class: "jt-kernel-pane", role: "tabpanel", tabindex: 0, "aria-label": "Kernel" });
         context.root.tabIndex = -1; // what scrolls is the one Tab stop
-        this.foot = h("div", { class: "jt-foot" });
-        this.told = h("p", { class: "jt-told jt-mono" });
-        const main = h("div", { class: "jt-kernel-main" }, this.tabs, this.body, this.foot);
+        this.foot = h("div", "jt-kernel-foot");
+        this.told = h("p", "jt-kernel-told jt-mono");
+        const main = h("div", "jt-kernel-main", this.tabs, this.body, this.foot);
         const many = this.kernels.length > 1;
-        clear(context.root).append(h("div", { class: "jt-kernel" }, many && this.list, main));
-        context.bus.on((selection) => this.hear(selection));
+        clear(context.root).append(h("div", "jt-kernel", many && this.list, main));
+        this.bus = listen(context, (selection, own) => this.hear(selection, own));
         if (this.kernels.length) this.show();
         else this.body.append(h("p", {}, "Nothing would run: there is no kernel."));
     }
 
-    /** @returns {import("../types.js").Drawn} */
-    drawn() {
-        return {
-            key: (event) => this.key(event),
-            table: () => ({ columns: ["kernel", "line", "source", "operators", "your line"], rows: this.table() }),
-        };
-    }
-
     get at() {
-        return Math.min(Math.max(this.context.state.get("kernel", 0), 0), this.kernels.length - 1);
+        return clamp(this.context.state.get("kernel", 0), 0, this.kernels.length - 1);
     }
 
     get tab() {
@@ -93,6 +89,7 @@ class KernelView {
         this.links = links(this.kernel, this.context.page);
         [this.listing, this.editor] = [null, null];
         clear(this.list).append(...this.kernels.map((one, place) => this.item(one, place)));
+        reveal(this.list.children[this.at], this.list);
         clear(this.tabs).append(...TABS.map(([name, words]) => this.tabOf(name, words)));
         clear(this.foot);
         clear(this.body);
@@ -118,12 +115,12 @@ class KernelView {
         return h(
             "div",
             {
-                class: now ? "jt-item jt-now" : "jt-item", role: "listitem", "aria-current": `${now}`, title: one.loops,
-                onclick: () => this.choose(place),
+                class: `jt-kernel-item${now ? " jt-now" : ""}`, role: "listitem", "aria-current": `${now}`,
+                title: `${one.loops} ([ ])`, onclick: () => this.choose(place),
             },
-            h("span", { class: "jt-name" }, `${one.id} ${name}`),
-            h("span", { class: "jt-soft" }, facts),
-        ); // prettier-ignore
+            h("span", "jt-kernel-name", `${one.id} ${name}`),
+            h("span", "jt-soft", facts),
+        );
     }
 
     /**
@@ -132,8 +129,9 @@ class KernelView {
      */
     tabOf(name, words) {
         const on = this.tab === name;
-        const look = { class: "jt-tab", type: "button", role: "tab", "aria-selected": `${on}`, tabindex: -1 };
-        return h("button", { ...look, onclick: () => this.choose(this.at, name) }, words);
+        const look = { class: "jt-kernel-tab", type: "button", role: "tab", "aria-selected": `${on}`, tabindex: -1 };
+        const title = `Key: ${TABS.findIndex(([one]) => one === name) + 1}`;
+        return h("button", { ...look, title, onclick: () => this.choose(this.at, name) }, words);
     }
 
     /**
@@ -146,7 +144,7 @@ class KernelView {
         this.context.state.set("tab", tab);
         this.kept = null;
         this.show();
-        this.context.bus.select({ kernel: this.kernel.key, nodes: this.kernel.nodes });
+        this.bus.select({ kernel: this.kernel.key, nodes: this.kernel.nodes });
         this.context.say(`Kernel ${this.kernel.name}`);
     }
 
@@ -154,8 +152,8 @@ class KernelView {
         const { links: its, kernel: one } = this;
         if (!its) return;
         const select = (/** @type {Picked | null} */ picked) =>
-            this.context.bus.select(picked ? { ...picked, kernel: picked.line === null ? null : one.key } : {});
-        this.listing = listing(one, its, {
+            this.bus.select(picked ? { ...picked, kernel: picked.line === null ? null : one.key } : {});
+        this.listing = listing(one, its, this.body, {
             point: (picked) => select(picked ?? this.kept),
             keep: (picked) => {
                 this.kept = picked;
@@ -163,11 +161,11 @@ class KernelView {
             },
         });
         const calls = one.calls.length ? ` It calls ${one.calls.join(", ")}.` : "";
-        this.body.append(h("p", { class: "jt-soft" }, `${one.loops}.${calls}`), this.listing.element);
+        this.body.append(h("p", "jt-soft", `${one.loops}.${calls}`), this.listing.element);
         const edit = this.known.edits[one.id];
         this.usual();
         if (edit) this.foot.append(resultOf(edit));
-        this.hear(this.context.bus.current());
+        this.light(this.context.bus.current());
     }
 
     /** @param {([string, string, () => void, boolean?] | false | undefined)[]} wanted */
@@ -175,11 +173,12 @@ class KernelView {
         const live = this.context.live;
         const tabindex = this.editor ? 0 : -1; // the keys that stand for them write letters there
         const made = wanted.map((one) => {
-            const look = one && { class: "jt-button", type: "button", tabindex, title: one[1] && `Key: ${one[1]}` };
-            return one && h("button", { ...look, disabled: !live || one[3] || this.busy, onclick: one[2] }, one[0]);
+            if (!one) return null;
+            const [label, key, act, off] = one;
+            return button(label, key && `Key: ${key}`, act, { tabindex, disabled: !live || off || this.busy });
         });
         const why = live ? "" : "Editing asks Python: it needs a running notebook.";
-        this.foot.append(h("div", { class: "jt-actions" }, made, h("span", { class: "jt-soft" }, why)));
+        this.foot.append(h("div", "jt-kernel-actions", made, h("span", "jt-soft", why)));
     }
 
     /** The buttons that are always there. */
@@ -242,7 +241,7 @@ class KernelView {
         let reply = null;
         let trouble = "";
         try {
-            reply = await this.context.ask({ ...message, kernel: this.kernel.id }, PATIENCE);
+            reply = await this.context.ask({ ...message, kernel: this.kernel.id }, this.patience());
         } catch (error) {
             trouble = textOf(error);
         }
@@ -259,27 +258,43 @@ class KernelView {
         const note = h("p", { class: "jt-soft", role: "status" }, "Compiling\u2026");
         pane.append(note);
         try {
-            const asked = this.known.machine[id] ?? (await this.context.ask({ do: "machine", kernel: id }, PATIENCE));
+            const question = { do: "machine", kernel: id };
+            const asked = this.known.machine[id] ?? (await this.context.ask(question, this.patience()));
             this.known.machine[id] = /** @type {Machine} */ (asked);
-            if (here()) clear(pane).append(machineText(this.known.machine[id], tab));
+            if (here()) clear(pane).append(machineText(this.known.machine[id], tab, pane));
         } catch (error) {
             if (here()) note.replaceChildren(textOf(error));
         }
     }
 
-    /** @param {import("../types.js").Selection} selection */
-    hear(selection) {
-        this.listing?.light(selection);
-        if (selection.kernel === this.kernel?.key && selection.line) this.tell(selection.line);
-        const nodes = new Set(selection.nodes);
-        this.kernels.forEach((one, place) => {
-            const on = one.key === selection.kernel || one.nodes.some((node) => nodes.has(node));
-            this.list.children[place]?.classList.toggle("jt-on", on);
-        });
-        if (selection.from !== this.context.uid && selection.nodes.length === 1) {
-            const line = this.links?.linesOf(selection.nodes[0])[0];
-            if (line) this.listing?.reveal(line);
+    /** Seconds to wait for Python: its own limit of a trial, and what it takes to begin one. */
+    patience() {
+        return STARTING + (this.known.seconds ?? TRIAL);
+    }
+
+    /**
+     * What another view selects is gone to and revealed; but nobody is taken away from an edit.
+     * @param {Selection} selection
+     * @param {boolean} own
+     */
+    hear(selection, own) {
+        const place = own || this.editor ? -1 : placeOf(selection, this.kernels);
+        if (place >= 0 && place !== this.at) {
+            this.context.state.set("kernel", place);
+            this.kept = null;
+            this.show();
         }
+        this.light(selection);
+        if (place >= 0) this.listing?.reveal(this.listing.lit(selection)[0]);
+    }
+
+    /** @param {Selection} selection */
+    light(selection) {
+        this.listing?.light(selection);
+        if (selection.line && names(selection, this.kernel)) this.tell(selection.line);
+        this.kernels.forEach((one, place) => {
+            this.list.children[place]?.classList.toggle("jt-on", names(selection, one));
+        });
     }
 
     /** @param {number} line */
@@ -297,11 +312,12 @@ class KernelView {
             else if (event.key === "Escape") this.leave();
             return running || event.key === "Escape" || this.editor.key(event);
         }
-        if (event.ctrlKey || event.metaKey || event.altKey) return false;
+        if (!alone(event) || !this.kernel) return false;
         const tab = TABS[Number(event.key) - 1];
         if (tab) this.choose(this.at, tab[0]);
         else if (event.key === "[" || event.key === "]") this.choose(this.at + (event.key === "]" ? 1 : -1));
         else if (event.key === "e" && this.tab === "source") this.edit();
+        else if (event.key === "w") this.asked();
         else if (event.key === "r" && this.kernel.edited) void this.revert();
         else if (event.key === "ArrowDown" || event.key === "ArrowUp") this.move(event.key === "ArrowDown" ? 1 : -1);
         else return false;
@@ -311,24 +327,28 @@ class KernelView {
     /** @param {number} step */
     move(step) {
         if (!this.links || !this.listing) return;
-        const line = Math.min(Math.max((this.kept?.line ?? 0) + step, 1), this.links.rows.length);
+        const line = clamp((this.kept?.line ?? 0) + step, 1, this.links.rows.length);
         this.kept = { nodes: this.links.nodesAt(line), line };
-        this.context.bus.select({ ...this.kept, kernel: this.kernel.key });
+        this.bus.select({ ...this.kept, kernel: this.kernel.key });
         this.listing.reveal(line);
         this.context.say(`Line ${line}: ${this.links.rows[line - 1].trim()}. ${this.tell(line)}`);
     }
 
+    /** Selects all that the learner's line behind the present line asked for. */
+    asked() {
+        const where = this.links?.whereAt(this.kept?.line ?? 0);
+        if (!where || !this.listing) return;
+        this.bus.select(this.listing.asked(where));
+        this.context.say(`All that this line asked for: ${where}`);
+    }
+
     table() {
-        return this.kernels.flatMap((one) => {
+        const rows = this.kernels.flatMap((one) => {
             const its = links(one, this.context.page);
             return its.rows.map((text, k) => [one.name, k + 1, text, its.opsAt(k + 1).join(", "), its.whereAt(k + 1)]);
         });
+        return { columns: ["kernel", "line", "source", "operators", "your line"], rows };
     }
-}
-
-/** @param {unknown} error */
-function textOf(error) {
-    return error instanceof Error ? error.message : `${error}`;
 }
 
 /**
@@ -338,5 +358,5 @@ function textOf(error) {
  */
 function knownOf(page) {
     const found = /** @type {Partial<Known>} */ (page.code ?? {});
-    return { machine: { ...found.machine }, edits: { ...found.edits } };
+    return { machine: { ...found.machine }, edits: { ...found.edits }, seconds: found.seconds };
 }

@@ -6,12 +6,15 @@
 //
 // Python ran the text once and sent what happened; stepping, forward and back, happens here.
 
-/** @import { Context, ViewKind } from "../types.js" */
+/** @import { Context, Drawn, ViewKind } from "../types.js" */
 /** @import { Figure, Step } from "./loops/model.js" */
 
 import { source } from "../code.js";
-import { clear, h } from "../dom.js";
-import { grouped, numberText } from "../numbers.js";
+import { alone, button } from "../controls.js";
+import { clear, h, reveal } from "../dom.js";
+import { names } from "../lit.js";
+import { clamp, grouped, numberText } from "../numbers.js";
+import { framed } from "../tables.js";
 import { grid, shortText } from "./loops/grid.js";
 import style from "./loops/loops.css";
 import { elementText, Loops } from "./loops/model.js";
@@ -27,10 +30,11 @@ export const loops = {
     keys: [
         ["[ ]  ← →", "one step back, on"], ["Space", "play, stop"],
         ["↑ ↓", "the last time, the next time at this line"], ["Home End", "the first step, the last"],
-    ], // prettier-ignore
-    draw: (context) => new Stepper(context).drawn(),
+    ],
+    draw: (context) => new Stepper(context),
 };
 
+/** @implements {Drawn} */
 class Stepper {
     timer = 0;
 
@@ -39,16 +43,16 @@ class Stepper {
         this.context = context;
         this.loops = new Loops(context.page);
         this.last = this.loops.steps.length - 1;
-        this.now = Math.min(Math.max(context.state.get("step", 0), 0), this.last);
+        this.now = clamp(context.state.get("step", 0), 0, this.last);
         const { told } = this.loops;
         this.code = source(told, { click: (line) => this.select(line) });
         const look = { type: "range", min: 0, max: Math.max(this.last, 0), tabindex: -1, "aria-label": "Step" };
         this.slider = h("input", { ...look, oninput: () => this.go(Number(this.slider.value)) });
-        this.play = this.button("\u25b6 Play", "Key: Space", () => this.toggle());
-        this.place = h("span", { class: "jt-soft jt-place" });
-        this.sentence = h("p", { class: "jt-sentence" });
-        this.values = h("div", { class: "jt-values" });
-        this.grids = h("div", { class: "jt-grids" });
+        this.play = button("\u25b6 Play", "Key: Space", () => this.toggle());
+        this.place = h("span", "jt-soft jt-loops-place");
+        this.sentence = h("p", "jt-loops-sentence");
+        this.values = h("div", "jt-loops-values");
+        this.grids = h("div", "jt-loops-grids");
         this.build();
         context.bus.on((selection) => this.hear(selection));
         if (this.last >= 0) this.paint();
@@ -56,19 +60,19 @@ class Stepper {
 
     build() {
         const { told } = this.loops;
-        const back = this.button("\u2039 Back", "Key: [", () => this.go(this.now - 1));
-        const on = this.button("Step \u203a", "Key: ]", () => this.go(this.now + 1));
-        const bar = h("div", { class: "jt-actions" }, back, on, this.play, this.slider, this.place);
+        const back = button("\u2039 Back", "Key: [", () => this.go(this.now - 1));
+        const on = button("Step \u203a", "Key: ]", () => this.go(this.now + 1));
+        const bar = h("div", "jt-loops-actions", back, on, this.play, this.slider, this.place);
         const notes = [told.note, this.extent(), told.error && `It ends with an error in ${told.error}`];
-        const keys = ["read", "written"].map((word) => [h("span", { class: `jt-key jt-${word}` }, word), " "]);
-        const legend = h("p", { class: "jt-soft" }, keys, "in this step; \u00b7 is not known yet.");
-        const look = { class: "jt-stepped", tabindex: 0, role: "group", "aria-label": "Source" };
+        const keys = ["read", "written"].map((word) => [h("span", `jt-loops-key jt-${word}`, word), " "]);
+        const legend = h("p", "jt-soft", keys, "in this step; \u00b7 is not known yet.");
+        const look = { class: "jt-loops-source", tabindex: 0, role: "group", "aria-label": "Source" };
         const left = h("div", look, this.code.element);
         this.context.root.tabIndex = -1; // what scrolls is the one Tab stop
         clear(this.context.root).append(
-            bar, this.sentence, h("div", { class: "jt-loops" }, left, this.values), legend, this.grids,
-            h("p", { class: "jt-soft" }, notes.filter(Boolean).join(" ")),
-        ); // prettier-ignore
+            bar, this.sentence, h("div", "jt-loops", left, this.values), legend, this.grids,
+            h("p", "jt-soft", notes.filter(Boolean).join(" ")),
+        );
     }
 
     extent() {
@@ -76,25 +80,10 @@ class Stepper {
         return complete ? "" : `These are the first ${grouped(steps)} steps of about ${grouped(about)}.`;
     }
 
-    /**
-     * @param {string} words
-     * @param {string} title
-     * @param {() => void} act
-     */
-    button(words, title, act) {
-        const look = { class: "jt-button", type: "button", title, tabindex: -1 };
-        return h("button", { ...look, onclick: act }, words);
-    }
-
-    /** @returns {import("../types.js").Drawn} */
-    drawn() {
-        return { key: (event) => this.key(event), table: () => this.table(), close: () => this.stop() };
-    }
-
     /** @param {number} step */
     go(step) {
         if (this.last < 0) return;
-        this.now = Math.min(Math.max(step, 0), this.last);
+        this.now = clamp(step, 0, this.last);
         this.context.state.set("step", this.now);
         this.paint();
         this.select(this.step.line);
@@ -108,10 +97,11 @@ class Stepper {
     paint() {
         const { line } = this.step;
         this.code.rows.forEach((row, place) => row.classList.toggle("jt-now", place + 1 === line));
-        this.code.rows[line - 1]?.scrollIntoView({ block: "nearest" });
+        const row = this.code.rows[line - 1];
+        if (row?.parentElement?.parentElement) reveal(row, row.parentElement.parentElement);
         this.slider.value = `${this.now}`;
         this.place.replaceChildren(`step ${grouped(this.now + 1)} of ${grouped(this.last + 1)}`);
-        const asked = h("span", { class: "jt-soft" }, this.asked(line));
+        const asked = h("span", "jt-soft", this.asked(line));
         this.sentence.replaceChildren(h("strong", {}, `Line ${line}`), ` ${this.words()}`, h("br"), asked);
         clear(this.values).append(this.variables());
         clear(this.grids).append(...this.loops.told.arrays.map((_, number) => grid(this.loops, number, this.now)));
@@ -145,8 +135,7 @@ class Stepper {
         const rest = told.names.filter((name) => !counters.includes(name));
         const counting = counters.map((name) => this.variable(name, "counts"));
         const rows = [...counting, ...rest.map((name) => this.variable(name, ""))];
-        const head = h("tr", {}, ["variable", "value", "before"].map((word) => h("th", { scope: "col" }, word)));
-        return h("table", {}, h("thead", {}, head), h("tbody", {}, rows));
+        return framed(["variable", "value", "before"], rows);
     }
 
     /**
@@ -160,7 +149,7 @@ class Stepper {
         const fresh = this.step.changes.some(([one]) => one === name);
         const value = past.length ? figureText(/** @type {Figure} */ (past.at(-1))) : "\u2013";
         const cells = [kind ? `${name} (${kind})` : name, value, kind ? "" : more + before.join(" \u2192 ")];
-        return h("tr", { class: fresh ? "jt-changed" : null }, cells.map((cell) => h("td", {}, cell)));
+        return h("tr", { class: fresh ? "jt-loops-changed" : null }, cells.map((cell) => h("td", {}, cell)));
     }
 
     /** @param {number} line */
@@ -174,7 +163,8 @@ class Stepper {
     hear({ nodes, kernel, line }) {
         const { told } = this.loops;
         const lit = new Set(told.lines.filter(([, node]) => nodes.includes(node)).map(([number]) => number));
-        this.code.light((row) => (kernel === told.key && line !== null ? row === line : lit.has(row)));
+        const own = names({ nodes, kernel }, { key: told.key, nodes: told.lines.map(([, node]) => node) });
+        this.code.light((row) => (own && kernel === told.key && line !== null ? row === line : lit.has(row)));
     }
 
     toggle() {
@@ -198,8 +188,9 @@ class Stepper {
     }
 
     /** @param {KeyboardEvent} event */
-    key({ key, ctrlKey, metaKey, altKey }) {
-        if (ctrlKey || metaKey || altKey) return false;
+    key(event) {
+        const { key } = event;
+        if (!alone(event)) return false;
         if (key === " ") {
             this.toggle();
             return true;
@@ -217,6 +208,10 @@ class Stepper {
     vertical(key) {
         if (key === "ArrowDown") return this.loops.sameLine(this.now, 1);
         return key === "ArrowUp" ? this.loops.sameLine(this.now, -1) : null;
+    }
+
+    close() {
+        this.stop();
     }
 
     table() {

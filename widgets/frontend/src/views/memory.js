@@ -4,13 +4,15 @@
 //     a line                    the bytes that are alive at once, and their peak
 //     the panel                 who keeps the chosen array alive
 //
-// Boxes are placed by jt_edu/lifetimes.py; how high one lies means nothing. Everything is placed in percent, so that a
-// page of any width needs no second layout.
+// Boxes are placed by jt_edu/lens/lifetimes.py; how high one lies means nothing. Everything is placed in percent, so
+// that a page of any width needs no second layout.
 
 /** @import { Context, Drawn, Node, ViewKind } from "../types.js" */
 /** @import { Lived } from "./memory/model.js" */
 
+import { alone, button } from "../controls.js";
 import { clear, h, s } from "../dom.js";
+import { names } from "../lit.js";
 import { bytesText, count, shapeText } from "../numbers.js";
 import style from "./memory/memory.css";
 import { nextArray, readLifetimes } from "./memory/model.js";
@@ -42,9 +44,11 @@ export const memory = {
         ["Enter", "select it in every view"],
         ["u", "with fusion, without"],
     ],
-    draw: (context) => new MemoryMap(context).drawn(),
+    style,
+    draw: (context) => new MemoryMap(context),
 };
 
+/** @implements {Drawn} */
 class MemoryMap {
     chosen = -1;
 
@@ -54,8 +58,8 @@ class MemoryMap {
         this.page = context.page;
         this.both = readLifetimes(context.page);
         this.unfused = context.state.get("unfused", false);
-        this.box = h("div", { class: "jt-memory" });
-        clear(context.root).append(h("style", {}, style), this.box);
+        this.box = h("div", "jt-memory");
+        clear(context.root).append(this.box);
         this.build();
         this.watch = new ResizeObserver(() => this.fit());
         this.watch.observe(this.box);
@@ -71,14 +75,14 @@ class MemoryMap {
         const order = arrays.map((_, k) => k).sort((a, b) => arrays[b].bytes - arrays[a].bytes);
         this.shown = new Set(order.slice(0, MOST));
         this.cells = arrays.map((one, k) => (this.shown?.has(k) ? this.cell(one, k) : null));
-        this.panel = h("div", { class: "jt-memory-panel" });
+        this.panel = h("div", "jt-memory-panel");
         this.columns = this.own.alive.map((bytes, k) => this.column(bytes, k));
         const plot = h(
-            "div", { class: "jt-memory-plot" }, this.columns, this.starts(), this.cells, this.line(), this.peak(),
+            "div", "jt-memory-plot", this.columns, this.starts(), this.cells, this.line(), this.peak(),
         );
         clear(this.box).append(
             this.tools(),
-            h("div", { class: "jt-memory-frame" }, this.scale(), plot, this.axis()),
+            h("div", "jt-memory-frame", this.scale(), plot, this.axis()),
             this.legend(),
             this.panel,
         );
@@ -101,18 +105,18 @@ class MemoryMap {
         const shown = arrays.length > MOST ? `showing the ${MOST} largest of ` : "";
         const words = h(
             "span",
-            { class: "jt-soft" },
+            "jt-soft",
             `${shown}${count(arrays.length, "new array")}, ${count(alive.length, "kernel")}`,
         );
-        if (!this.both.unfused) return h("div", { class: "jt-memory-tools" }, words);
+        if (!this.both.unfused) return h("div", "jt-memory-tools", words);
         const press = (/** @type {boolean} */ on, /** @type {string} */ label) => {
-            const pressed = { "aria-pressed": `${this.unfused === on}`, onclick: () => this.toggle(on) };
-            return h("button", { class: "jt-button", type: "button", tabindex: -1, ...pressed }, label);
+            const look = { "aria-pressed": `${this.unfused === on}` };
+            return button(label, "with fusion, without (u)", () => this.toggle(on), look);
         };
         const { peak, unfused } = this.both;
         return h(
             "div",
-            { class: "jt-memory-tools" },
+            "jt-memory-tools",
             press(false, `As it ran: peak ${bytesText(peak)}`),
             press(true, `Without fusion: peak ${bytesText(unfused.peak)} (planned)`),
             words,
@@ -151,7 +155,7 @@ class MemoryMap {
             onmouseenter: () => this.show(k),
             onmouseleave: () => this.show(this.chosen),
             onclick: () => this.choose(k, true),
-        }, label, high < THIN ? null : dots(one)); // prettier-ignore
+        }, label, high < THIN ? null : dots(one));
     }
 
     /** Words that do not fit into their box become shorter ones, or none. */
@@ -229,12 +233,12 @@ class MemoryMap {
         const there = new Set(this.own.arrays.map((one) => one.why));
         const rows = Object.entries(WHY).filter(([why]) => there.has(why));
         const dots = this.own.arrays.some((one) => one.reads.length) ? h(
-            "li", {}, h("b", { class: "jt-memory-dot" }), "a kernel reads it",
+            "li", {}, h("b", "jt-memory-dot"), "a kernel reads it",
         ) : null;
         return h(
             "ul",
-            { class: "jt-memory-legend" },
-            rows.map(([why, words]) => h("li", {}, h("b", { class: `jt-memory-${why}` }), words)),
+            "jt-memory-legend",
+            rows.map(([why, words]) => h("li", {}, h("b", `jt-memory-${why}`), words)),
             dots,
         );
     }
@@ -275,7 +279,7 @@ class MemoryMap {
     show(k) {
         const one = this.own.arrays[k];
         if (!this.panel) return;
-        const hint = h("p", { class: "jt-soft" }, "Point at a box, or press → : who keeps that array alive?");
+        const hint = h("p", "jt-soft", "Point at a box, or press → : who keeps that array alive?");
         clear(this.panel).append(...(one ? this.detail(one) : [hint]));
     }
 
@@ -286,19 +290,19 @@ class MemoryMap {
         const size = `${node ? factsOf(node) : ""} ${bytesText(one.bytes)}`;
         const facts = `${size}, made by ${this.kernelName(one.from)}; alive ${until}.`;
         return [
-            h("p", { class: "jt-memory-title" }, h("b", {}, this.nameOf(one.node)), h("small", {}, ` #${one.node}`)),
-            h("p", {}, facts), h("p", { class: "jt-mono jt-soft" }, node?.where ?? ""),
-            h("p", { class: "jt-memory-part" }, "Who keeps it alive"),
+            h("p", "jt-memory-title", h("b", {}, this.nameOf(one.node)), h("small", {}, ` #${one.node}`)),
+            h("p", {}, facts), h("p", "jt-mono jt-soft", node?.where ?? ""),
+            h("p", "jt-memory-part", "Who keeps it alive"),
             h(
                 "ul",
                 {},
                 one.keepers.map(
                     (keeper) => h(
-                        "li", { "data-why": keeper.why }, h("b", { class: `jt-memory-${keeper.why}` }), keeper.text,
+                        "li", { "data-why": keeper.why }, h("b", `jt-memory-${keeper.why}`), keeper.text,
                     ),
                 ),
             ),
-        ]; // prettier-ignore
+        ];
     }
 
     /**
@@ -308,23 +312,19 @@ class MemoryMap {
     light(nodes, kernel) {
         const on = new Set(nodes);
         this.own.arrays.forEach((one, k) => this.cells?.[k]?.classList.toggle("jt-on", on.has(one.node)));
-        const number = this.unfused || kernel === null ? -1 : this.page.kernels.findIndex((one) => one.key === kernel);
-        this.columns?.forEach((column, k) => column.classList.toggle("jt-on", k === number));
+        const kernels = this.unfused ? [] : this.page.kernels;
+        this.columns?.forEach((column, k) => column.classList.toggle("jt-on", names({ nodes, kernel }, kernels[k])));
     }
 
     /** @param {KeyboardEvent} event */
-    key({ key, ctrlKey, metaKey, altKey }) {
-        if (ctrlKey || metaKey || altKey) return false;
+    key(event) {
+        const { key } = event;
+        if (!alone(event)) return false;
         if (key === "u" && this.both.unfused) return this.toggle(!this.unfused), true;
         if (key === "Enter" && this.chosen >= 0) return this.choose(this.chosen, true), true;
         if (!WALK.has(key) || !this.own.arrays.length) return false;
         this.choose(nextArray(this.own.arrays, this.chosen, key, this.own.peak_kernel), false);
         return true;
-    }
-
-    /** @returns {Drawn} */
-    drawn() {
-        return { key: (event) => this.key(event), table: () => this.table(), close: () => this.close() };
     }
 
     close() {

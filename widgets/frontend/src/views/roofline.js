@@ -12,11 +12,13 @@
 
 import style from "../chart.css";
 import { LETTER, along, areaOf, captions, letters, line, mark, plot } from "../chart.js";
+import { alone, button, press } from "../controls.js";
 import { clear, h, s } from "../dom.js";
-import { bytesText, grouped, millisText } from "../numbers.js";
+import { names } from "../lit.js";
+import { bytesText, clamp, grouped, millisText } from "../numbers.js";
 import {
     COLUMNS, axes, backwards, between, journey, lesserRoofs, placesOf, row, sectionOf, shortened,
-} from "./roofline/model.js"; // prettier-ignore
+} from "./roofline/model.js";
 
 const HEIGHT = 380;
 const TRAVEL = 600; // milliseconds
@@ -26,12 +28,15 @@ const WAYS = /** @type {const} */ (["fused", "unfused"]);
 export const roofline = {
     name: "roofline",
     title: "Roofline",
-    keys: [["← →", "the kernel with fewer, more operations per byte"], ["↑ ↓", "the kernel that takes longer, shorter"],
-        ["Enter", "select it in all views"], ["u", "fused, or each operator alone"]],
+    keys: [
+        ["← →", "the kernel with fewer, more operations per byte"], ["↑ ↓", "the kernel that takes longer, shorter"],
+        ["Enter", "select it in all views"], ["u", "fused, or each operator alone"],
+    ],
     style,
-    draw: (context) => new Roofline(context).drawn(),
+    draw: (context) => new Roofline(context),
 };
 
+/** @implements {Drawn} */
 class Roofline {
     /** @param {Context} context */
     constructor(context) {
@@ -40,38 +45,34 @@ class Roofline {
         this.way = this.section.ways.unfused && context.state.get("way", "fused") === "unfused" ? WAYS[1] : WAYS[0];
         this.at = -1;
         this.frame = 0;
-        this.detail = h("p", { class: "jt-plot-detail" });
-        this.stage = h("div", { class: "jt-plot-stage" });
+        this.detail = h("p", "jt-plot-detail");
+        this.stage = h("div");
         this.rest = h("div");
-        this.switches = WAYS.map((way) => this.switch(way));
-        clear(context.root).append(h("div", { class: "jt-plot-bar" }, this.switches), this.stage, this.detail, legend(), this.rest);
+        this.switches = WAYS.map((way) => this.switchTo(way));
+        const bar = h("div", "jt-plot-bar", this.switches);
+        clear(context.root).append(bar, this.stage, this.detail, legend(), this.rest);
         this.watch = new ResizeObserver(() => this.resize());
         this.watch.observe(this.stage);
         context.bus.on((selection) => this.light(selection));
         this.redraw();
     }
 
-    /** @returns {Drawn} */
-    drawn() {
-        return {
-            key: (event) => this.key(event),
-            table: () => ({ columns: COLUMNS, rows: this.kernels().map(row) }),
-            close: () => {
-                this.watch.disconnect();
-                cancelAnimationFrame(this.frame);
-            },
-        };
+    table() {
+        return { columns: COLUMNS, rows: this.kernels().map(row) };
+    }
+
+    close() {
+        this.watch.disconnect();
+        cancelAnimationFrame(this.frame);
     }
 
     /** @param {"fused" | "unfused"} way */
-    switch(way) {
+    switchTo(way) {
         const words = way === "fused" ? "Fused" : "Each operator alone";
         const none = way === "unfused" && !this.section.ways.unfused;
-        return h("button", {
-            class: "jt-button", type: "button", tabindex: -1, "aria-pressed": `${way === this.way}`, disabled: none,
-            title: none ? "Not recorded: a trace holds one way only, or it would need too much memory" : `${words} (u)`,
-            onclick: () => this.go(way),
-        }, words);
+        const why = "Not recorded: a trace holds one way only, or it would need too much memory";
+        const title = none ? why : `${words} (u)`;
+        return button(words, title, () => this.go(way), { "aria-pressed": `${way === this.way}`, disabled: none });
     }
 
     kernels() {
@@ -117,7 +118,8 @@ class Roofline {
         const found = captions(marks, /** @type {Plot} */ (this.plane).box, this.taken);
         return found.flatMap((where, number) => {
             if (!where) return [];
-            return [s("text", { class: "jt-plot-caption", x: where.x, y: where.y, "text-anchor": where.anchor }, marks[number].words)];
+            const place = { x: where.x, y: where.y, "text-anchor": where.anchor };
+            return [s("text", { class: "jt-plot-caption", ...place }, marks[number].words)];
         });
     }
 
@@ -128,7 +130,8 @@ class Roofline {
     dot({ kernel, x, y, r }, number) {
         const shape = kernel.bound === "memory" ? "circle" : "diamond";
         return s("path", {
-            class: `jt-plot-dot jt-plot-${kernel.bound}`, d: mark(shape, r, x, y), "data-key": kernel.key, "data-name": kernel.name,
+            class: `jt-plot-dot jt-plot-${kernel.bound}`, d: mark(shape, r, x, y),
+            "data-key": kernel.key, "data-name": kernel.name,
             onpointerenter: () => this.tell(kernel), onpointerleave: () => this.tell(this.places?.[this.at]?.kernel),
             onclick: () => this.choose(number),
         });
@@ -137,12 +140,13 @@ class Roofline {
     /** @param {Kernel | undefined} kernel */
     tell(kernel) {
         if (!kernel) {
-            clear(this.detail).append(h("span", { class: "jt-soft" }, "Point at a dot, or press ← and →."));
+            clear(this.detail).append(h("span", "jt-soft", "Point at a dot, or press ← and →."));
             return;
         }
-        const facts = `${millisText(kernel.ms)}${kernel.times > 1 ? `, ran ${grouped(kernel.times)} times` : ""} · ` +
-            `${bytesText(kernel.bytes)} moved · ${grouped(kernel.flops)} operations`;
-        clear(this.detail).append(h("strong", {}, kernel.name), ` ${kernel.sentence}`, h("br"), h("span", { class: "jt-soft" }, facts));
+        const time = `${millisText(kernel.ms)}${kernel.times > 1 ? `, ran ${grouped(kernel.times)} times` : ""}`;
+        const facts = `${time} · ${bytesText(kernel.bytes)} moved · ${grouped(kernel.flops)} operations`;
+        const name = h("strong", {}, kernel.name);
+        clear(this.detail).append(name, ` ${kernel.sentence}`, h("br"), h("span", "jt-soft", facts));
     }
 
     /** @param {number} number */
@@ -156,18 +160,15 @@ class Roofline {
     }
 
     /** @param {Selection} selection */
-    light({ nodes, kernel }) {
-        const on = new Set(nodes);
+    light(selection) {
         this.dots?.forEach((dot, number) => {
-            const one = this.places?.[number]?.kernel;
-            const named = one && (one.key === kernel || (kernel === null && one.nodes.some((id) => on.has(id))));
-            dot.classList.toggle("jt-on", Boolean(named));
+            dot.classList.toggle("jt-on", names(selection, this.places?.[number]?.kernel));
         });
     }
 
     /** @param {KeyboardEvent} event */
     key(event) {
-        if (event.ctrlKey || event.metaKey || event.altKey) return false;
+        if (!alone(event)) return false;
         const count = this.places?.length ?? 0;
         const beside = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
         if (event.key === "u" && this.section.ways.unfused) this.go(this.way === "fused" ? "unfused" : "fused");
@@ -186,7 +187,7 @@ class Roofline {
     beside(step) {
         const order = (this.places ?? []).map((place, number) => ({ x: place.x, number })).sort((a, b) => a.x - b.x);
         const now = order.findIndex(({ number }) => number === this.at);
-        return order[Math.min(Math.max(now + step, 0), order.length - 1)]?.number ?? -1;
+        return order[clamp(now + step, 0, order.length - 1)]?.number ?? -1;
     }
 
     /** @param {number} number */
@@ -206,7 +207,7 @@ class Roofline {
         this.way = way;
         this.at = -1;
         this.context.state.set("way", way);
-        this.switches.forEach((button, number) => button.setAttribute("aria-pressed", `${WAYS[number] === way}`));
+        this.switches.forEach((one, number) => press(one, WAYS[number] === way));
         this.places = placesOf(this.kernels(), /** @type {Plot} */ (this.plane));
         this.fillRest();
         this.tell(undefined);
@@ -229,14 +230,16 @@ class Roofline {
     }
 
     fillRest() {
-        const left = this.kernels().filter((kernel) => !kernel.drawn);
+        const left = this.kernels().filter((kernel) => !kernel.has_place);
         const words = new Set(left.map((one) => one.sentence));
         const rows = [...words].map((sentence) => {
-            const names = left.filter((one) => one.sentence === sentence).map((one) => `${one.name} ${millisText(one.ms)}`);
-            return h("li", {}, `${sentence}: `, h("span", { class: "jt-mono" }, names.join(", ")));
+            const same = left.filter((one) => one.sentence === sentence);
+            const names = same.map((one) => `${one.name} ${millisText(one.ms)}`).join(", ");
+            return h("li", {}, `${sentence}: `, h("span", "jt-mono", names));
         });
-        clear(this.rest).append(rows.length ? h("p", { class: "jt-plot-note" }, "Without a place on the plot:") : "",
-            rows.length ? h("ul", { class: "jt-plot-left-out" }, rows) : ""); // prettier-ignore
+        clear(this.rest);
+        if (!rows.length) return;
+        this.rest.append(h("p", "jt-plot-note", "Without a place on the plot:"), h("ul", "jt-plot-left-out", rows));
     }
 }
 
@@ -286,7 +289,11 @@ function roofName(plane, [x, y, anchor], words) {
 }
 
 function legend() {
-    const sample = (/** @type {string} */ bound, /** @type {"circle" | "diamond"} */ shape) =>
-        s("svg", { class: "jt-plot-sample", width: 14, height: 14, "aria-hidden": "true" }, s("path", { class: `jt-plot-dot jt-plot-${bound}`, d: mark(shape, 5, 7, 7) }));
-    return h("p", { class: "jt-plot-legend" }, sample("memory", "circle"), "memory-bound", sample("arithmetic", "diamond"), "compute-bound", h("span", {}, "area: time"));
+    const sample = (/** @type {string} */ bound, /** @type {"circle" | "diamond"} */ shape) => {
+        const dot = s("path", { class: `jt-plot-dot jt-plot-${bound}`, d: mark(shape, 5, 7, 7) });
+        return s("svg", { class: "jt-plot-sample", width: 14, height: 14, "aria-hidden": "true" }, dot);
+    };
+    const [memory, arithmetic] = [sample("memory", "circle"), sample("arithmetic", "diamond")];
+    const area = h("span", {}, "area: time");
+    return h("p", "jt-plot-legend", memory, "memory-bound", arithmetic, "compute-bound", area);
 }

@@ -3,7 +3,9 @@
 /** @import { Node, Page, ViewKind } from "../types.js" */
 
 import { clear, h, reveal } from "../dom.js";
-import { shapeText } from "../numbers.js";
+import { lineText } from "../names.js";
+import { clamp, shapeText } from "../numbers.js";
+import { framed } from "../tables.js";
 
 const COLUMNS = ["id", "name", "operator", "shape", "dtype", "kernel", "inputs", "line"];
 
@@ -17,12 +19,11 @@ export const table = {
         const lines = rows.map((cells, place) =>
             h("tr", { onclick: () => choose(place) }, cells.map((cell) => h("td", {}, cell))),
         );
-        const head = h("tr", {}, COLUMNS.map((name) => h("th", { scope: "col" }, name)));
-        clear(root).append(h("table", { class: "jt-rows" }, h("thead", {}, head), h("tbody", {}, lines)));
+        clear(root).append(framed(COLUMNS, lines, "jt-rows"));
 
         /** @param {number} place */
         function choose(place) {
-            const at = Math.min(Math.max(place, 0), lines.length - 1);
+            const at = clamp(place, 0, lines.length - 1);
             if (at < 0) return;
             state.set("row", at);
             bus.select({ nodes: [page.graph.nodes[at].id] });
@@ -54,5 +55,5 @@ export const table = {
 function row(page, node) {
     const kernel = node.kernel === null ? "" : `${page.graph.kernels[node.kernel]?.name ?? node.kernel}`;
     const facts = [node.name, node.label || node.op, shapeText(node.shape), node.dtype, kernel, node.inputs.join(" ")];
-    return [`${node.id}`, ...facts, node.where];
+    return [`${node.id}`, ...facts, lineText(node.where)];
 }

@@ -6,13 +6,16 @@
 //
 // Time is the number of a step. Moving it changes classes and one panel, and rebuilds nothing else.
 
-/** @import { Context, Drawn, ViewKind } from "../types.js" */
+/** @import { Context, Drawn, Selection, ViewKind } from "../types.js" */
 
+import { alone } from "../controls.js";
 import { clear, h } from "../dom.js";
-import { numberText } from "../numbers.js";
-import { checkOf } from "./tape/check.js";
+import { listen } from "../lit.js";
+import { clamp, numberText } from "../numbers.js";
+import { Check } from "./tape/check.js";
 import { Ladder } from "./tape/ladder.js";
 import { readTape, statistics, wordsOf } from "./tape/model.js";
+import panelStyle from "./tape/panel.css";
 import { comparison, panelOf } from "./tape/panel.js";
 import { Strip } from "./tape/strip.js";
 import style from "./tape/tape.css";
@@ -31,10 +34,13 @@ export const tape = {
         ["Home End", "the first step, the last"],
         ["z", "freeze this moment, and let it go"],
         ["g", "check a gradient by finite differences"],
+        ["o", "open the group of this step, close it"],
     ],
-    draw: (context) => new Scrubber(context).drawn(),
+    style: style + panelStyle,
+    draw: (context) => new Scrubber(context),
 };
 
+/** @implements {Drawn} */
 class Scrubber {
     frame = 0;
 
@@ -43,41 +49,42 @@ class Scrubber {
         this.context = context;
         this.page = context.page;
         this.tape = readTape(context.page);
+        if (!this.tape.steps.length) throw new Error("This tape has no steps: the loss was not computed.");
         const go = (/** @type {number} */ k) => this.go(k);
-        const clamp = (/** @type {number} */ k) => Math.min(k, this.tape.steps.length - 1);
-        this.now = clamp(context.state.get("time", Math.max(0, this.tape.rows - 1)));
-        this.frozen = clamp(context.state.get("frozen", -1));
+        const last = this.tape.steps.length - 1;
+        this.now = Math.min(context.state.get("time", Math.max(0, this.tape.rows - 1)), last);
+        this.frozen = Math.min(context.state.get("frozen", -1), last);
         this.open = new Set(context.state.get("open", /** @type {number[]} */ ([])));
         this.ladder = new Ladder(this.tape, this.page, { go, toggle: (group) => this.toggle(group) });
         this.strip = new Strip(this.tape, this.page, { go, freeze: () => this.freeze(), reduced: context.reduced });
-        this.check = checkOf(this.tape, context);
+        this.check = new Check(this.tape, context);
         this.detail = h("div", { class: "jt-tape-detail", role: "group", "aria-label": "the present step" });
         this.build();
     }
 
     build() {
-        const panel = h("div", { class: "jt-tape-panel" }, this.detail, this.check.root);
-        const main = h("div", { class: "jt-tape-main" }, this.note(), this.ladder.root);
-        const all = h("div", { class: "jt-tape" }, main, panel, this.strip.root);
-        clear(this.context.root).append(h("style", {}, style), h("div", { class: "jt-tape-box" }, all));
+        const panel = h("div", "jt-tape-panel", this.detail, this.check.root);
+        const main = h("div", {}, this.note(), this.ladder.root);
+        const all = h("div", "jt-tape", main, panel, this.strip.root);
+        clear(this.context.root).append(h("div", "jt-tape-box", all));
         this.ladder.build(this.open);
-        if (this.tape.steps.length) this.paint();
+        this.paint();
         this.frame = requestAnimationFrame(() => this.follow());
-        this.off = this.context.bus.on((selection) => this.ladder.light(selection));
-        this.watch = new ResizeObserver(() => this.tape.steps.length && this.ladder.mark(this.now));
+        this.bus = listen(this.context, (selection, own) => this.hear(selection, own));
+        this.watch = new ResizeObserver(() => this.ladder.mark(this.now));
         this.watch.observe(this.ladder.root);
     }
 
     note() {
         const { groups, rows } = this.tape;
-        if (!groups.length) return null;
+        const means = "The number of a step is the mean of its value.";
         const words = `Showing ${groups.length} groups of ${rows.toLocaleString("en")} rows`;
-        return h("p", { class: "jt-tape-note" }, `${words}: open one to see its steps.`);
+        return h("p", "jt-tape-note", groups.length ? `${words}: open one to see its steps (o). ${means}` : means);
     }
 
     /** @param {number} k */
     go(k) {
-        const now = Math.min(Math.max(k, 0), this.tape.steps.length - 1);
+        const now = clamp(k, 0, this.tape.steps.length - 1);
         if (now === this.now) return;
         this.now = now;
         this.strip.now = now; // the picture follows with the next frame, but keys may come sooner
@@ -90,10 +97,27 @@ class Scrubber {
         this.paint();
         const step = this.tape.steps[this.now];
         const kernel = step.kernel === null ? null : this.page.kernels[step.kernel]?.key ?? null;
-        this.context.bus.select({ nodes: [step.node], kernel, time: this.now });
+        this.bus?.select({ nodes: [step.node], kernel, time: this.now });
         this.follow();
         const mean = statistics(this.page.values[step.node]).find(([name]) => name === "mean");
         this.context.say(wordsOf(this.tape, this.page, this.now) + (mean ? `, mean ${numberText(mean[1])}` : ""));
+    }
+
+    /**
+     * What another view selects is gone to, unless this step is part of it, and nobody else hears of that.
+     * @param {Selection} selection
+     * @param {boolean} own
+     */
+    hear(selection, own) {
+        this.ladder.light(selection);
+        const found = own || this.strip.playing ? [] : this.ladder.stepsOf(selection);
+        if (!found.length) return;
+        if (!found.includes(this.now)) {
+            this.now = found[0];
+            this.context.state.set("time", this.now);
+            this.paint();
+        }
+        this.follow();
     }
 
     /** Scroll the ladder, and nothing around it, so that the present step can be seen. */
@@ -113,8 +137,9 @@ class Scrubber {
         const frozen = this.frozen < 0 ? null : comparison(this.tape, this.page, this.frozen, this.now);
         const parts = [frozen, ...panelOf(this.tape, this.page, this.now)];
         this.detail.replaceChildren(...parts.filter((child) => child !== null));
-        if (this.detail.scrollHeight > this.detail.clientHeight) this.detail.tabIndex = 0;
-        else this.detail.removeAttribute("tabindex");
+        const side = this.detail.parentElement;
+        if (side && side.scrollHeight > side.clientHeight) side.tabIndex = 0;
+        else side?.removeAttribute("tabindex");
         for (const node of this.tape.steps[this.now].of ?? []) this.check.choose(node);
     }
 
@@ -132,9 +157,17 @@ class Scrubber {
         this.paint();
     }
 
+    toggleHere() {
+        const { row } = this.tape.steps[this.now];
+        const group = this.tape.groups.findIndex(({ from, to }) => row >= from && row < to);
+        if (group < 0) return;
+        this.toggle(group);
+        this.follow();
+    }
+
     /** @param {KeyboardEvent} event */
     key(event) {
-        if (event.ctrlKey || event.metaKey || event.altKey) return false;
+        if (!alone(event)) return false;
         if (event.target instanceof HTMLSelectElement) return false;
         const goal = this.goals().get(event.key);
         const act = this.acts.get(event.key);
@@ -144,7 +177,9 @@ class Scrubber {
     }
 
     /** @type {Map<string, () => void>} */
-    acts = new Map([[" ", () => this.strip.toggle()], ["z", () => this.freeze()], ["g", () => void this.check.run()]]);
+    acts = new Map([[" ", () => this.strip.toggle()], ["z", () => this.freeze()], ["g", () => void this.check.run()],
+        ["o", () => this.toggleHere()],
+    ]);
 
     /** Where keys lead to from here. */
     goals() {
@@ -169,12 +204,6 @@ class Scrubber {
         return step.phase === "backward" ? step.row : this.ladder.backward[step.row][0] ?? this.now;
     }
 
-    /** @returns {Drawn} */
-    drawn() {
-        if (!this.tape.steps.length) throw new Error("This tape has no steps: the loss was not computed.");
-        return { key: (event) => this.key(event), table: () => this.table(), close: () => this.close() };
-    }
-
     table() {
         const columns = ["step", "phase", "value", "operator", "beside", "id", "mean", "alive bytes", "kernel", "line"];
         const rows = this.tape.steps.map((step, k) => {
@@ -190,7 +219,7 @@ class Scrubber {
     close() {
         this.strip.stop();
         cancelAnimationFrame(this.frame);
-        this.off?.();
+        this.bus?.off();
         this.watch?.disconnect();
     }
 }

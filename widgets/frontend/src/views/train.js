@@ -4,35 +4,50 @@
 //     by module     gradient norms, and how far an update moves the weights; the rows of the table choose lines
 //     dead units    of each ReLU module
 //
-// Python sends rows as they come. A step that it still keeps can be opened as a tape, below the charts. Numbers are those
-// of Python; here they are drawn.
+// Python sends rows as they come. A step that it still keeps can be opened as a tape, below the charts. Numbers are
+// those of Python; here they are drawn.
 
 /** @import { Context, Drawn, Message, ViewKind } from "../types.js" */
 /** @import { Axis, Plot, Point } from "../chart.js" */
 /** @import { Figure, Row, Section, Status } from "./train/model.js" */
 
 import style from "../chart.css";
-import { axis, line, mark, plot } from "../chart.js";
-import { decode } from "../document.js";
-import { clear, h, s } from "../dom.js";
-import { bytesText, count, millisText, numberText } from "../numbers.js";
+import { axis, line, plot, thinned } from "../chart.js";
+import { alone, button, textOf } from "../controls.js";
+import { decode, fromBase64 } from "../document.js";
+import { clear, h, reveal, s } from "../dom.js";
+import { clamp, count, millisText, numberText } from "../numbers.js";
+import { framed } from "../tables.js";
 import { tape } from "./tape.js";
-import { LINES, evenly, joined, said, sectionOf, tableOf, unpacked } from "./train/model.js";
+import { keptText, legend, spikeAt, spikeMark, upwards } from "./train/parts.js";
+import { LINES, evenly, gathered, joined, said, sectionOf, tableOf } from "./train/model.js";
 
 const HEIGHT = { loss: 230, other: 200 };
+const APART = 11; // pixels between two marks of spikes
+const LATER = 250; // milliseconds after a click, when what it stopped or began has ended
+const NONE = "No step yet: run `await panel.train(steps=100)` in a cell, or step one batch.";
 
 /** @type {ViewKind} */
 export const train = {
     name: "train",
     title: "Training",
-    keys: [["← →", "the step before, after"], ["Home End", "the first step, the last"], ["[ ]", "the spike before, after"],
-        ["Space", "pause, go on"], ["s", "step one batch"], ["Enter Esc", "open the step as a tape, close it"]],
+    keys: [
+        ["← →", "the step before, after"], ["Home End", "the first step, the last"],
+        ["[ ]", "the spike before, after"], ["Space", "pause, go on"], ["s", "step one batch"],
+        ["Enter Esc", "open the step as a tape, close it"],
+        ["↑ ↓", "the module above, below"], ["m", "show its line, or take it away"],
+    ],
     style,
-    draw: (context) => new Panel(context).drawn(),
-}; // prettier-ignore
+    draw: (context) => new Panel(context),
+};
 
+/** @implements {Drawn} */
 class Panel {
     frame = 0;
+    timer = 0;
+    module = -1;
+    held = false; // a pointer is down: what it is on must stay until it is up
+    stepping = false;
     /** @type {Drawn | null} */
     tape = null;
     /** @type {Plot[]} */
@@ -44,39 +59,52 @@ class Panel {
         this.train = sectionOf(context.page);
         this.at = context.state.get("step", 0);
         this.pause = button("Pause", "pause, go on (Space)", () => this.toggle());
-        this.one = button("Step one batch", "one step, then wait (s)", () => void this.ask({ do: "step" }));
+        this.one = button("Step one batch", "one step, then wait (s)", () => void this.oneStep());
         this.progress = h("progress", { "aria-label": "steps done", max: 1, value: 0 });
-        this.how = h("span", { class: "jt-soft" });
+        this.how = h("span", "jt-soft");
         this.trouble = h("span", { role: "status" });
-        this.bar = h("div", { class: "jt-plot-bar" }, this.pause, this.one, this.progress, this.how, this.trouble);
+        this.bar = h("div", "jt-plot-bar", this.pause, this.one, this.progress, this.how, this.trouble);
         this.loss = h("div");
-        this.charts = h("div", { class: "jt-plot-panels" });
-        this.detail = h("p", { class: "jt-plot-detail" });
+        this.charts = h("div", "jt-plot-panels");
+        this.detail = h("p", "jt-plot-detail");
         this.inner = h("div", { class: "jt-plot-inner", hidden: true });
-        this.layers = h("div", { class: "jt-plot-layers" });
+        this.layers = h("div", "jt-plot-layers");
         clear(context.root).append(this.bar, this.loss, this.detail, this.charts, this.inner);
         this.watch = new ResizeObserver(() => this.later());
         this.watch.observe(this.charts);
         this.off = context.hear((message) => this.hear(message));
+        this.ends = this.hold();
         this.redraw();
         if (context.live) void this.ask({ do: "rows" });
     }
 
-    /** @returns {Drawn} */
-    drawn() {
-        return {
-            key: (event) => this.key(event),
-            table: () => tableOf(this.train),
-            close: () => {
-                this.off();
-                this.watch.disconnect();
-                this.tape?.close?.();
-                cancelAnimationFrame(this.frame);
-            },
-        };
+    table() {
+        return tableOf(this.train);
     }
 
-    // Python
+    /**
+     * Waits with drawing while a pointer is down: a click ends on what it began on, or it is none.
+     * @returns {() => void} how to stop
+     */
+    hold() {
+        const end = new AbortController();
+        const set = (/** @type {boolean} */ held) => () => {
+            if (this.held && !held) this.later();
+            this.held = held;
+        };
+        this.context.root.addEventListener("pointerdown", set(true), end);
+        for (const name of ["pointerup", "pointercancel"]) addEventListener(name, set(false), end);
+        return () => end.abort();
+    }
+
+    close() {
+        this.off();
+        this.ends();
+        clearTimeout(this.timer);
+        this.watch.disconnect();
+        this.tape?.close?.();
+        cancelAnimationFrame(this.frame);
+    }
 
     /** @param {Message} message */
     async ask(message) {
@@ -88,9 +116,24 @@ class Panel {
             this.later();
             return reply;
         } catch (error) {
-            this.trouble.replaceChildren(error instanceof Error ? error.message : `${error}`);
+            this.trouble.replaceChildren(textOf(error));
             return null;
         }
+    }
+
+    /** One step for one click: the next click counts when Python has answered this one. */
+    async oneStep() {
+        if (this.stepping) return;
+        this.stepping = true;
+        await this.ask({ do: "step" });
+        this.stepping = false;
+        this.lookAgain();
+    }
+
+    /** Asks for what a pause or a step led to: the last row of a loop that stands still comes with no other one. */
+    lookAgain() {
+        clearTimeout(this.timer);
+        this.timer = window.setTimeout(() => void this.ask({ do: "rows" }), LATER);
     }
 
     /** @param {Message} message */
@@ -103,7 +146,7 @@ class Panel {
     }
 
     toggle() {
-        void this.ask({ do: this.train.status.paused ? "resume" : "pause" });
+        void this.ask({ do: this.train.status.paused ? "resume" : "pause" }).then(() => this.lookAgain());
     }
 
     /** Opens the tape of the present step, below the charts. */
@@ -112,16 +155,22 @@ class Panel {
         if (!step || !this.train.status.kept.includes(step)) return;
         const reply = await this.ask({ do: "tape", step });
         if (!reply?.document) return;
-        const [document, blocks] = [unpacked(reply.document), unpacked(reply.blocks)];
-        const root = h("div", { class: "jt-body-inner" });
+        const root = h("div");
         this.shut();
         this.inner.hidden = false;
         const shut = button("Close", "without the tape (Esc)", () => this.shut());
-        this.inner.append(h("p", { class: "jt-plot-panel-title" }, `Step ${step}: forward and backward `, shut), root);
+        this.inner.append(h("p", "jt-plot-panel-title", `Step ${step}: forward and backward `, shut), root);
+        const page = await decode(fromBase64(reply.document), fromBase64(reply.blocks));
+        this.tape = tape.draw({ ...this.contextOf(step), page, root });
+        const { root: scroller } = this.context;
+        scroller.scrollTop += this.inner.getBoundingClientRect().top - scroller.getBoundingClientRect().top;
+    }
+
+    /** @param {number} step whose tape asks Python through this panel, and keeps nothing */
+    contextOf(step) {
         const ask = (/** @type {Message} */ question) => this.context.ask({ do: "of tape", step, ask: question });
         const state = { get: (/** @type {string} */ _, /** @type {any} */ fallback) => fallback, set: () => undefined };
-        this.tape = tape.draw({ ...this.context, page: await decode(document, blocks), root, ask, state, uid: `${this.context.uid}t` });
-        this.inner.scrollIntoView({ block: "nearest", behavior: this.context.reduced() ? "auto" : "smooth" });
+        return { ...this.context, ask, state, uid: `${this.context.uid}t` };
     }
 
     shut() {
@@ -129,8 +178,6 @@ class Panel {
         this.tape = null;
         clear(this.inner).hidden = true;
     }
-
-    // the present step
 
     step() {
         const { rows } = this.train;
@@ -140,7 +187,7 @@ class Panel {
     /** @param {number} place in the rows */
     go(place) {
         const { rows } = this.train;
-        const row = rows[Math.min(Math.max(place, 0), rows.length - 1)];
+        const row = rows[clamp(place, 0, rows.length - 1)];
         if (!row) return;
         this.at = row.step;
         this.context.state.set("step", row.step);
@@ -150,29 +197,50 @@ class Panel {
 
     /** @param {KeyboardEvent} event */
     key(event) {
-        if (event.ctrlKey || event.metaKey || event.altKey) return false;
+        if (!alone(event)) return false;
         const inside = this.tape && event.target instanceof Element && this.inner.contains(event.target);
         if (inside && event.key !== "Escape") return this.tape?.key?.(event) ?? false;
-        const { rows } = this.train;
-        const now = rows.indexOf(/** @type {Row} */ (this.step()));
-        const spike = (/** @type {Row} */ row) => row.spike;
-        const before = rows.slice(0, Math.max(now, 0)).findLastIndex(spike);
-        const after = rows.findIndex((row, place) => place > now && row.spike);
-        const place = { ArrowLeft: now - 1, ArrowRight: now + 1, Home: 0, End: rows.length - 1, "[": before, "]": after }[event.key];
-        if (place !== undefined) this.go(place < 0 ? now : place);
+        const place = this.goal(event.key);
+        if (place !== undefined) this.go(place);
         else if (event.key === " ") this.toggle();
-        else if (event.key === "s") void this.ask({ do: "step" });
+        else if (event.key === "s") void (event.repeat || this.oneStep());
+        else if (event.key === "m" && this.train.modules[this.module] !== undefined) this.choose(this.module);
+        else if (event.key === "ArrowUp" || event.key === "ArrowDown") this.walk(event.key === "ArrowUp" ? -1 : 1);
         else if (event.key === "Enter") void this.open();
         else if (event.key === "Escape" && this.tape) this.shut();
         else return false;
         return true;
     }
 
-    // drawing
+    /** @param {number} by rows of the table of modules */
+    walk(by) {
+        this.module = clamp(this.module + by, 0, this.train.modules.length - 1);
+        const row = this.layers.querySelectorAll("tbody tr")[this.module];
+        this.layers.querySelector(".jt-plot-here")?.classList.remove("jt-plot-here");
+        row?.classList.add("jt-plot-here");
+        if (row) reveal(row, this.layers);
+        this.context.say(`${this.train.modules[this.module] ?? "no module"}: m shows its line, or takes it away`);
+    }
+
+    /**
+     * Where a key leads to.
+     * @param {string} key
+     * @returns {number | undefined} a place in the rows
+     */
+    goal(key) {
+        const { rows } = this.train;
+        const now = rows.indexOf(/** @type {Row} */ (this.step()));
+        const before = rows.slice(0, Math.max(now, 0)).findLastIndex((row) => row.spike);
+        const after = rows.findIndex((row, place) => place > now && row.spike);
+        const ends = { Home: 0, End: rows.length - 1 };
+        const goals = { ArrowLeft: now - 1, ArrowRight: now + 1, "[": before, "]": after, ...ends };
+        const place = new Map(Object.entries(goals)).get(key);
+        return place !== undefined && place < 0 ? now : place;
+    }
 
     later() {
         cancelAnimationFrame(this.frame);
-        this.frame = requestAnimationFrame(() => this.redraw());
+        this.frame = requestAnimationFrame(() => this.held || this.redraw());
     }
 
     redraw() {
@@ -181,10 +249,11 @@ class Panel {
         this.plots = [];
         clear(this.charts);
         clear(this.loss);
-        if (!train.rows.length) return void this.loss.append(h("p", {}, "No step yet: run `await panel.train(steps=100)` in a cell, or step one batch."));
+        if (!train.rows.length) return this.loss.append(h("p", {}, NONE));
         this.chart("loss", "loss", [["loss", train.rows.map((row) => row.loss), 0]]);
         const chosen = this.chosen();
-        const pick = (/** @type {"gradient" | "ratio"} */ key) => chosen.map((k, at) => this.column(train.modules[k], key, k, at));
+        const pick = (/** @type {"gradient" | "ratio"} */ key) =>
+            chosen.map((k, at) => this.column(train.modules[k], key, k, at));
         if (chosen.length) this.chart("gradient norm", "log", pick("gradient"));
         if (chosen.length) this.chart("update / weight", "log", pick("ratio"));
         const units = evenly(train.units.length).map((k, at) => this.column(train.units[k], "dead", k, at));
@@ -215,7 +284,8 @@ class Panel {
         this.pause.textContent = status.paused ? "Go on" : "Pause";
         [this.pause.disabled, this.one.disabled] = [!live || !(status.running || status.paused), !live];
         [this.progress.max, this.progress.value] = [Math.max(1, status.planned), status.done];
-        const left = status.running && status.left_ms !== null && !status.paused ? ` · ${millisText(status.left_ms)} left` : "";
+        const going = status.running && !status.paused;
+        const left = going && status.left_ms !== null ? ` · ${millisText(status.left_ms)} left` : "";
         const state = status.paused ? " · paused" : status.running ? "" : " · not running";
         const rate = rows.length ? ` · learning rate ${numberText(rows.at(-1)?.lr)}` : "";
         this.how.textContent = `step ${status.done} of ${status.planned}${left}${live ? state : ""}${rate}`;
@@ -233,17 +303,17 @@ class Panel {
         (wide ? this.loss : this.charts).append(holder);
         const { rows } = this.train;
         const numbers = columns.map(([, values]) => values.map((value) => (typeof value === "number" ? value : null)));
-        const words = kind === "share" ? (/** @type {number} */ value) => `${numberText(value * 100)} %` : numberText;
-        const y = axis(kind === "log" ? "log" : "linear", [...numbers.flat(), ...(kind === "log" ? [] : [0])], title, words);
+        const y = upwards(title, kind, numbers.flat());
         const x = { ...axis("linear", [], "step"), from: 0, to: Math.max(1, rows.at(-1)?.step ?? 1) };
         const size = { width: Math.max(300, holder.clientWidth), height: wide ? HEIGHT.loss : HEIGHT.other };
         const plane = plot({ ...size, x, y, label: `${title} over ${count(rows.length, "step")}` });
         columns.forEach(([, , look], k) => {
-            line(plane, rows.map((row, at) => /** @type {Point} */ ([row.step, numbers[k][at]])), { class: `jt-plot-line jt-plot-s${look}` });
+            const points = rows.map((row, at) => /** @type {Point} */ ([row.step, numbers[k][at]]));
+            line(plane, thinned(points, Math.ceil(size.width)), { class: `jt-plot-line jt-plot-s${look}` });
         });
         if (wide) this.marks(plane);
         plane.root.addEventListener("click", (event) => this.click(event, plane, x));
-        holder.append(plane.root, wide ? "" : legend(columns), note ? h("p", { class: "jt-plot-note" }, note) : "");
+        holder.append(plane.root, wide ? "" : legend(columns), note ? h("p", "jt-plot-note", note) : "");
         this.plots.push(plane);
     }
 
@@ -253,10 +323,8 @@ class Panel {
         for (const step of status.kept) {
             plane.over.append(s("path", { class: "jt-plot-kept", d: `M${plane.x(step)} ${plane.box.bottom}v-5` }));
         }
-        for (const row of rows.filter((one) => one.spike)) {
-            const up = typeof row.loss === "number" ? plane.y(row.loss) : plane.box.top + 6;
-            const words = `spike in step ${row.step}: loss ${numberText(row.loss)}`;
-            plane.over.append(s("path", { class: "jt-plot-dot jt-plot-spike", d: mark("diamond", 5, plane.x(row.step), up), "data-step": row.step }, s("title", {}, words)));
+        for (const near of gathered(rows, status.kept, (row) => plane.x(row.step), APART)) {
+            plane.over.append(spikeMark(plane, near[0], near.length, status.kept.includes(near[0].step)));
         }
     }
 
@@ -266,8 +334,9 @@ class Panel {
      * @param {Axis} x
      */
     click(event, plane, x) {
-        const spike = event.target instanceof Element && event.target.closest("[data-step]");
-        const part = (event.clientX - plane.root.getBoundingClientRect().left - plane.box.left) / (plane.box.right - plane.box.left);
+        const spike = spikeAt(event, plane);
+        const { left, right } = plane.box;
+        const part = (event.clientX - plane.root.getBoundingClientRect().left - left) / (right - left);
         const step = spike ? Number(spike.getAttribute("data-step")) : x.from + part * (x.to - x.from);
         const { rows } = this.train;
         const gap = (/** @type {Row} */ row) => Math.abs(row.step - step);
@@ -279,7 +348,9 @@ class Panel {
         const row = this.step();
         for (const plane of this.plots) {
             plane.over.querySelector(".jt-plot-cursor")?.remove();
-            if (row && this.at) plane.over.append(s("path", { class: "jt-plot-cursor", d: `M${plane.x(row.step)} ${plane.box.top}V${plane.box.bottom}` }));
+            if (!row || !this.at) continue;
+            const d = `M${plane.x(row.step)} ${plane.box.top}V${plane.box.bottom}`;
+            plane.over.append(s("path", { class: "jt-plot-cursor", d }));
         }
         if (!row) return;
         this.tell(row);
@@ -288,50 +359,40 @@ class Panel {
 
     /** @param {Row} row */
     tell(row) {
-        const { status, spike } = this.train;
+        const { spike, status } = this.train;
         const kept = status.kept.includes(row.step);
-        const words = kept ? "Open it as a tape" : "Its parameters are not kept any more";
+        const gone = row.spike ? "This spike's batch and parameters" : "Its parameters";
+        const words = kept ? "Open it as a tape" : `${gone} are not kept any more`;
         const opener = button(words, "forward and backward of this step (Enter)", () => void this.open());
         opener.disabled = !kept || !this.context.live;
-        const range = status.kept.length ? ` Kept: ${count(status.kept.length, "step")} up to ${status.kept.at(-1)}, ${bytesText(status.kept_bytes)}.` : "";
         const thinned = status.thinned ? " Of older steps some are left out." : "";
-        clear(this.detail).append(h("strong", {}, `Step ${row.step}`), " ", said(row).replace(/^[^,]*, /, ""), " ", opener,
-            h("br"), h("span", { class: "jt-soft" }, `${row.spike ? `${spike} ` : ""}${range}${thinned}`)); // prettier-ignore
+        const more = `${row.spike ? `${spike} ` : ""}${keptText(status)}${thinned}`;
+        const facts = said(row).replace(/^[^,]*, /, "");
+        const title = h("strong", {}, `Step ${row.step}`);
+        clear(this.detail).append(title, " ", facts, " ", opener, h("br"), h("span", "jt-soft", more));
     }
 
     /** @param {Row} row */
     fillLayers(row) {
         const [{ modules }, chosen] = [this.train, this.chosen()];
-        const figure = (/** @type {Figure} */ value) => h("td", { class: "jt-number" }, numberText(value));
-        const lines = modules.map((name, k) => h("tr", {
-            class: chosen.includes(k) ? "jt-plot-shown" : null, title: "show its line, or take it away", onclick: () => this.choose(k),
-        }, h("td", {}, name), figure(row.gradient[k]), figure(row.ratio[k]))); // prettier-ignore
-        const heads = ["module", "gradient norm", "update / weight"].map((words) => h("th", { scope: "col" }, words));
-        const many = modules.length > LINES ? `; lines: ${chosen.length} of ${modules.length}, click a row for its own` : "";
+        const figure = (/** @type {Figure} */ value) => h("td", "jt-number", numberText(value));
+        const lines = modules.map((name, k) => {
+            const look = { title: "show its line, or take it away (↑ ↓, then m)", onclick: () => this.choose(k) };
+            const cells = [h("td", {}, name), figure(row.gradient[k]), figure(row.ratio[k])];
+            const classes = [chosen.includes(k) && "jt-plot-shown", k === this.module && "jt-plot-here"];
+            return h("tr", { class: classes.filter(Boolean).join(" "), ...look }, cells);
+        });
+        const some = `; lines: ${chosen.length} of ${modules.length}, click a row for its own`;
+        const many = modules.length > LINES ? some : "";
         const caption = h("caption", {}, `Step ${row.step}${many}`);
-        clear(this.layers).append(h("table", { class: "jt-rows" }, caption, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, lines)));
+        clear(this.layers).append(framed(["module", "gradient norm", "update / weight"], lines, "jt-rows", caption));
     }
 
     /** @param {number} k */
     choose(k) {
         const chosen = this.chosen();
-        this.context.state.set("modules", chosen.includes(k) ? chosen.filter((one) => one !== k) : [...chosen, k].slice(-LINES));
+        const now = chosen.includes(k) ? chosen.filter((one) => one !== k) : [...chosen, k].slice(-LINES);
+        this.context.state.set("modules", now);
         this.redraw();
     }
-}
-
-/**
- * @param {string} words
- * @param {string} title
- * @param {() => void} act
- */
-function button(words, title, act) {
-    return h("button", { class: "jt-button", type: "button", tabindex: -1, title, onclick: act }, words);
-}
-
-/** @param {[string, Figure[], number][]} columns */
-function legend(columns) {
-    return h("p", { class: "jt-plot-legend" }, columns.flatMap(([name, , look]) => [
-        s("svg", { class: "jt-plot-sample", width: 24, height: 10, "aria-hidden": "true" }, s("path", { class: `jt-plot-line jt-plot-s${look}`, d: "M0 5h24" })), name,
-    ])); // prettier-ignore
 }

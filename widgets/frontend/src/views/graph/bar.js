@@ -1,44 +1,45 @@
-// Bar: the buttons above the sheet. Each does what a key does, so none is a Tab stop.
+// Bar: the buttons above the sheet. Each does what a key does, which its title says: none is a Tab stop.
 
+import { button, press, textOf } from "../../controls.js";
 import { h } from "../../dom.js";
-import { button } from "./parts.js";
 
 export const WAYS = ["module", "kernel", "none"];
 const NAMES = ["Modules", "Kernels", "Operators"];
 
 /** @param {...HTMLElement} buttons */
 function together(...buttons) {
-    return h("div", { class: "jt-together" }, buttons);
+    return h("div", "jt-together", buttons);
 }
 
 /**
  * The bar of a graph, and a function that shows which of its buttons are on.
  * @param {import("../graph.js").GraphView} graph
- * @returns {{element: HTMLElement, tell: () => void}}
+ * @returns {{element: HTMLElement, tell: () => void, compute: () => void}}
  */
 export function barOf(graph) {
     const { camera } = graph.sheet;
-    const ways = WAYS.map((way, k) => button(NAMES[k], () => graph.regroup(way), "what shares a box (g)"));
-    const folds = button("Fold × N", () => graph.turn("fold"), "fold what is repeated (x)");
-    const shapes = button("Shapes", () => graph.turn("shapes"), "shapes on lines (s)");
+    const ways = WAYS.map((way, k) => button(NAMES[k], "what shares a box (g)", () => graph.regroup(way)));
+    const folds = button("Fold × N", "fold what is repeated (x)", () => graph.turn("fold"));
+    const shapes = button("Shapes", "shapes on lines (s)", () => graph.turn("shapes"));
     const opens = [
-        ["Open all", () => graph.openAll(), "every box (o)"],
-        ["Close", () => graph.closeAll(), "as it was (c)"],
+        ["Open all", "every box (o)", () => graph.openAll()],
+        ["Close all", "every box (c)", () => graph.closeAll()],
     ];
     const zooms = [
-        ["−", () => camera.by(0.8), "smaller (−)"],
-        ["+", () => camera.by(1.25), "larger (+)"],
-        ["Fit", () => camera.fit(), "fit the width (f)"],
+        ["−", "smaller (−)", () => camera.by(0.8)],
+        ["+", "larger (+)", () => camera.by(1.25)],
+        ["Fit", "fit the width; again: all of it (f)", () => camera.toggle()],
     ];
-    const groups = /** @type {[string, () => void, string][][]} */ ([opens, zooms]);
+    const groups = /** @type {[string, string, () => void][][]} */ ([opens, zooms]);
     const rest = groups.map((group) => together(...group.map((one) => button(...one))));
-    const parts = [together(...ways), together(folds, shapes), rest, graph.search.element, compute(graph)];
+    const computing = compute(graph);
+    const parts = [together(...ways), together(folds, shapes), rest, graph.search.element, computing];
     const tell = () => {
-        ways.forEach((one, k) => one.setAttribute("aria-pressed", `${WAYS[k] === graph.group}`));
-        folds.setAttribute("aria-pressed", `${graph.fold}`);
-        shapes.setAttribute("aria-pressed", `${graph.shapes}`);
+        ways.forEach((one, k) => press(one, WAYS[k] === graph.group));
+        press(folds, graph.fold);
+        press(shapes, graph.shapes);
     };
-    return { element: h("div", { class: "jt-bar" }, parts), tell };
+    return { element: h("div", "jt-bar", parts), tell, compute: () => computing?.click() };
 }
 
 /**
@@ -48,11 +49,11 @@ export function barOf(graph) {
 function compute({ context, tell }) {
     const { page, live, ask } = context;
     if (!live || Object.keys(page.values).length || !page.kernels.length) return null;
-    const asking = button("Compute values", () => {
+    const asking = button("Compute values", "run it for its values (v)", () => {
         asking.disabled = true;
         ask({ do: "values" }, 600).catch((error) => {
             asking.disabled = false;
-            tell(error instanceof Error ? error.message : `${error}`);
+            tell(textOf(error));
         });
     });
     return asking;

@@ -1,17 +1,19 @@
 // Camera: which part of a sheet is seen, and how large?
 //
-//     drag to move, Ctrl and wheel to zoom (the wheel alone while the focus is inside), fit() for the whole width
+//     drag to move, Ctrl and wheel to zoom (the wheel alone while the focus is inside), fit() for the width
 //
 // It moves one group and knows nothing of what is in it. Screen points count from the corner of the window, sheet
 // points from that of the drawing.
 
 import { drag, wheel } from "../../dom.js";
+import { clamp } from "../../numbers.js";
 import { ZOOMS } from "./words.js";
 
 const LEAST = /** @type {number} */ (ZOOMS.at(-1));
 const MOST = 3;
-export const MARGIN = 20;
-const HIGH = 560; // of the window, unless the reader drags its edge
+const MARGIN = 20;
+const READABLE = ZOOMS[2]; // the smallest zoom at which a box has both its lines
+const HIGH = 520; // of the window, unless the reader drags its edge
 
 /** @typedef {{x: number, y: number, width: number, height: number}} Rectangle */
 
@@ -21,7 +23,8 @@ export class Camera {
     y = 0;
     /** Whether the reader has moved it: then a new width changes nothing. */
     free = false;
-    /** @type {{width: number, height: number}} */
+    /** Of the drawing; `home` stands in the middle where it is too wide.
+     * @type {{width: number, height: number, home?: number}} */
     size = { width: 1, height: 1 };
     /** What a drag does in place of moving the sheet: it gets the points of the sheet that the drag goes through.
      * @type {((points: [number, number][], over: boolean) => void) | null} */
@@ -68,16 +71,26 @@ export class Camera {
         });
     }
 
-    /** Show the whole width, as large as text can be read; then the window ends where the drawing does. */
-    fit() {
+    /** Asked for once more: the whole width, although words are cut. */
+    toggle() {
+        this.fit(this.free || this.zoom !== READABLE ? READABLE : LEAST);
+    }
+
+    /**
+     * Show the width, as far as words can be read; then the window ends where the drawing does.
+     * @param {number} [least] zoom
+     */
+    fit(least = READABLE) {
         const wide = this.window.clientWidth;
         if (!wide) return;
-        const zoom = Math.min(1, Math.max(LEAST, (wide - 2 * MARGIN) / this.size.width));
-        const room = wide - this.size.width * zoom;
+        const { width, home = width / 2 } = this.size;
+        const zoom = clamp((wide - 2 * MARGIN) / width, least, 1);
+        const room = wide - width * zoom;
         this.window.style.height = `${Math.min(HIGH, Math.ceil(this.size.height * zoom) + 2 * MARGIN)}px`;
         this.free = false;
         this.wide = wide;
-        this.set(zoom, Math.max(MARGIN, room / 2), MARGIN);
+        const left = room < 2 * MARGIN ? clamp(wide / 2 - home * zoom, room - MARGIN, MARGIN) : room / 2;
+        this.set(zoom, left, MARGIN);
     }
 
     /** @param {number} x @param {number} y */
@@ -93,7 +106,7 @@ export class Camera {
      * @param {number} [y]
      */
     by(factor, x = this.window.clientWidth / 2, y = this.window.clientHeight / 2) {
-        const zoom = Math.min(MOST, Math.max(LEAST, this.zoom * factor));
+        const zoom = clamp(this.zoom * factor, LEAST, MOST);
         const grown = zoom / this.zoom;
         this.free = true;
         this.set(zoom, x - (x - this.x) * grown, y - (y - this.y) * grown);

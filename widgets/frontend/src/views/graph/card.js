@@ -11,6 +11,7 @@
 import { CARD, CHIP, CHIP_APART, STALK, chipWidth, kind, pad, title } from "../../graph/scene.js";
 import { cut } from "../../graph/text.js";
 import { s } from "../../dom.js";
+import { clamp } from "../../numbers.js";
 import { outline, pill } from "./shapes.js";
 import { sizes } from "./words.js";
 
@@ -40,7 +41,7 @@ export function draw(card, wide) {
     /** @type {Words[]} */
     const words = [];
     const face = faceOf(card, wide, words);
-    const root = s("g", { class: "jt-card" }, face, chipsOf(card, wide, words));
+    const root = s("g", "jt-card", face, chipsOf(card, wide, words));
     return { root, face, words, mark: markOf(card, wide) };
 }
 
@@ -144,7 +145,7 @@ function chipOf(chip, place, x, way, middle, words) {
     const near = x + way * STALK;
     const left = way > 0 ? near : near - wide;
     const capitals = CAPITALS.includes(chip.kind);
-    const at = Math.min(Math.max(middle, 10), CARD - 10);
+    const at = clamp(middle, 10, CARD - 10);
     const more = { "text-anchor": "middle", class: capitals ? "c" : "m" };
     /** @type {[string, import("./words.js").Style]} */
     const text = capitals ? [chip.text.toUpperCase(), "caps"] : [chip.text, "mono"];
@@ -173,5 +174,5 @@ export function swatch(name, double = false) {
     const shapes = [first, second].map((d) => d && s("path", { class: "b", d }));
     const mark = name === "gradient" ? " jt-gradient" : "";
     const size = { width: 32, height: 18, "aria-hidden": "true" };
-    return s("svg", { class: "jt-swatch", ...size }, s("g", { class: `jt-k-${name}${mark}` }, shapes));
+    return s("svg", { class: "jt-swatch", ...size }, s("g", `jt-k-${name}${mark}`, shapes));
 }

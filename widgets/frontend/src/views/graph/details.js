@@ -10,12 +10,14 @@
 /** @import { Edge, Node, Page, Value } from "../../types.js" */
 /** @import { Card } from "../../graph/view.js" */
 
+import { button } from "../../controls.js";
 import { h } from "../../dom.js";
 import { heat } from "../../heat.js";
+import { placeOf, wordsOf } from "../../names.js";
 import { bytesText, count, numberText, shapeText } from "../../numbers.js";
 import { KINDS, bytesOf as bytes } from "../../graph/text.js";
 import { swatch } from "./card.js";
-import { button, link, listOf, named, soft, wordsOf } from "./parts.js";
+import { link, listOf, named, soft } from "./parts.js";
 
 const FEW = 12; // names in a list
 
@@ -31,7 +33,7 @@ export function legend(kinds) {
     const rows = known.map((kind) => h("li", {}, swatch(kind), KINDS[kind]));
     const stored = h("li", {}, swatch("elementwise", true), "stored in memory");
     const gradient = h("li", {}, swatch("gradient"), "part of a gradient");
-    return [named("Outlines"), h("ul", { class: "jt-kinds" }, rows, stored, gradient)];
+    return [named("Outlines"), h("ul", "jt-kinds", rows, stored, gradient)];
 }
 
 /** @typedef {globalThis.Node | string} Part what can be put into an element */
@@ -74,7 +76,8 @@ function thumbnail(value, page) {
 function lineOf(node) {
     if (!node.where) return [];
     const words = node.gradient ? "Gradient of your line" : "Your line";
-    return [soft(words), h("code", { class: "jt-line" }, node.where)];
+    const [place, code] = placeOf(node.where);
+    return [soft(place ? `${words}, ${place}` : words), h("code", "jt-line", code)];
 }
 
 /** @param {Page} page @param {Node} node @param {Hear} hear */
@@ -118,7 +121,7 @@ export function ofBox(page, card, hear) {
 
 /** @param {number} kernel @param {Hear} hear */
 function openKernel(kernel, hear) {
-    return button("Select its kernel", () => hear.kernel(kernel));
+    return button("Select its kernel", "in all views (k)", () => hear.kernel(kernel));
 }
 
 /** @param {Node[]} nodes the line that made them all, if it is one */

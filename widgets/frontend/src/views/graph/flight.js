@@ -9,6 +9,7 @@
 /** @import { Stage } from "./stages.js" */
 /** @import { Words } from "./words.js" */
 
+import { clamp } from "../../numbers.js";
 import { CARD } from "../../graph/scene.js";
 import { s } from "../../dom.js";
 import { chipsOf, faceOf } from "./card.js";
@@ -39,7 +40,7 @@ export class Flight {
         this.passes = passes;
         this.uid = uid;
         this.back = s("g");
-        this.middle = s("g", { class: "jt-lines" });
+        this.middle = s("g", "jt-lines");
         this.front = s("g");
         this.stages = passes.map((pass) => stageOf(graph, pass));
         this.size = {
@@ -55,7 +56,7 @@ export class Flight {
             if (this.cards.has(id)) continue;
             const stored = /** @type {typeof card} */ (Object.assign(Object.create(card), { stored: true }));
             const face = faceOf(stored, wide, this.words);
-            const root = s("g", { class: "jt-card" }, face);
+            const root = s("g", "jt-card", face);
             this.cards.set(id, { root, face, shown: 1, at: "" });
             this.front.append(root);
         }
@@ -89,7 +90,7 @@ export class Flight {
      */
     at(point) {
         const last = this.passes.length - 1;
-        const t = Math.min(last, Math.max(0, point));
+        const t = clamp(point, 0, last);
         const [from, to] = [Math.floor(t), Math.min(last, Math.floor(t) + 1)];
         const part = t - from;
         const eased = part * part * (3 - 2 * part);

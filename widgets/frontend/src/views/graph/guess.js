@@ -6,9 +6,10 @@
 //
 // What is right is decided in predict.js; nothing here knows why.
 
+import { button, press } from "../../controls.js";
 import { clear, h, s } from "../../dom.js";
 import { count } from "../../numbers.js";
-import { button, listOf, named, soft } from "./parts.js";
+import { listOf, named, soft } from "./parts.js";
 import { encloses, freshLetter, pairsOf, score } from "./predict.js";
 
 const HELP = "With the keyboard: arrows walk, Space marks, n begins a new group.";
@@ -24,7 +25,7 @@ export class Guess {
     constructor(lens) {
         this.lens = lens;
         this.element = h("div", { class: "jt-guess", hidden: true });
-        this.button = button("Predict", () => (this.on ? this.stop() : this.start()));
+        this.button = button("Predict", "what will share a kernel (p)", () => (this.on ? this.stop() : this.start()));
     }
 
     /** @returns {import("../../types.js").Pass} the pass that is predicted */
@@ -48,6 +49,12 @@ export class Guess {
         this.lens.camera.lasso = null;
         this.lens.lasso.setAttribute("d", "");
         this.show();
+    }
+
+    /** The rules by name, in place of a score. */
+    rules() {
+        this.stop();
+        this.lens.ledger.rules();
     }
 
     /**
@@ -121,7 +128,8 @@ export class Guess {
 
     /** @param {import("./predict.js").Score} [result] */
     show(result) {
-        this.button.setAttribute("aria-pressed", `${this.on}`);
+        press(this.button, this.on);
+        this.lens.window.classList.toggle("jt-predicting", this.on); // style.css: the summary would tell
         this.element.hidden = !this.on && !result;
         this.lens.ledger.element.hidden = !this.element.hidden;
         clear(this.element);
@@ -138,9 +146,9 @@ export class Guess {
             h("p", {}, "Draw a loop around boxes, or click them one by one. ", HELP),
             soft(`${count(groups, "group")} marked, now group ${this.letter}; ${count(pairs, "pair")} to judge.`),
             row(
-                button("Reveal", () => this.reveal()),
-                button("New group", () => this.fresh()),
-                button("Give up", () => this.stop()),
+                button("Reveal", "compare with the plan (r)", () => this.reveal()),
+                button("New group", "the next letter (n)", () => this.fresh()),
+                button("Give up", "back to the rules (p)", () => this.stop()),
             ),
         ];
     }
@@ -153,7 +161,10 @@ export class Guess {
             named(`${right} of ${count(all, "pair")} right`),
             h("p", {}, wrong.length ? "Misjudged:" : "Every pair is right."),
             listOf(page, [...said.keys()], (id) => this.lens.choose(`${id}`), (edge) => said.get(edge) ?? ""),
-            row(button("Again", () => this.start()), button("Done", () => this.stop())),
+            row(
+                button("Again", "predict once more (p)", () => this.start()),
+                button("Done", "back to the rules (a)", () => this.stop()),
+            ),
         ];
     }
 
@@ -163,14 +174,14 @@ export class Guess {
             const letter = this.marks.get(Number(id));
             root.querySelector(".jt-badge")?.remove();
             if (letter === undefined) continue;
-            root.append(s("g", { class: "jt-badge" }, s("circle", { r: 12 }), s("text", { y: 5 }, letter)));
+            root.append(s("g", "jt-badge", s("circle", { r: 12 }), s("text", { y: 5 }, letter)));
         }
     }
 }
 
 /** @param {...HTMLElement} buttons */
 function row(...buttons) {
-    return h("div", { class: "jt-row-of" }, buttons);
+    return h("div", "jt-row-of", buttons);
 }
 
 /** @param {boolean} together */

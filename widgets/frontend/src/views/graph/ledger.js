@@ -8,9 +8,11 @@
 
 /** @import { Edge, Page } from "../../types.js" */
 
+import { button } from "../../controls.js";
 import { clear, h } from "../../dom.js";
+import { wordsOf } from "../../names.js";
 import { count } from "../../numbers.js";
-import { button, isFused, listOf, named, row, wordsOf } from "./parts.js";
+import { isFused, link, listOf, named, row } from "./parts.js";
 
 /** @typedef {(source: number, target: number) => boolean} Holds */
 
@@ -45,13 +47,18 @@ export class Ledger {
         this.light(() => false);
     }
 
-    /** @param {Edge[]} edges of one rule */
+    /**
+     * @param {Edge[]} edges of one rule
+     * @returns {HTMLLIElement} a row that lights them up, under the pointer or with the focus
+     */
     rule(edges) {
         const [{ rule, reason }] = edges;
         const pairs = new Set(edges.map((edge) => `${edge.source} ${edge.target}`));
-        const one = row(isFused(edges[0]), h("b", {}, rule), ` ${count(edges.length, "edge")}`, h("p", {}, reason));
-        one.addEventListener("pointerenter", () => this.light((a, b) => pairs.has(`${a} ${b}`)));
-        one.addEventListener("pointerleave", () => this.light(() => false));
+        const light = () => this.light((a, b) => pairs.has(`${a} ${b}`));
+        const number = link(count(edges.length, "edge"), light);
+        const one = row(isFused(edges[0]), h("b", {}, rule), " ", number, h("p", {}, reason));
+        for (const name of ["pointerenter", "focusin"]) one.addEventListener(name, light);
+        for (const name of ["pointerleave", "focusout"]) one.addEventListener(name, () => this.light(() => false));
         return one;
     }
 
@@ -61,8 +68,9 @@ export class Ledger {
      */
     node(id) {
         const node = this.page.nodes.get(id);
+        if (!node) return;
         this.chosen = id;
-        this.show(node ? wordsOf(node) : `${id}`, (a, b) => a === id || b === id);
+        this.show(wordsOf(node), (a, b) => a === id || b === id);
     }
 
     /**
@@ -77,7 +85,8 @@ export class Ledger {
     /** @param {string} title @param {Holds} holds */
     show(title, holds) {
         const edges = this.page.graph.edges.filter((edge) => holds(edge.source, edge.target));
-        const head = h("div", { class: "jt-ledger-head" }, named(title), button("All rules", () => this.rules()));
+        const all = button("All rules", "the rules by name (a)", () => this.rules());
+        const head = h("div", "jt-ledger-head", named(title), all);
         clear(this.element).append(head, listOf(this.page, edges, this.go));
         this.light(holds);
     }

@@ -1,23 +1,13 @@
-// Parts: buttons, and the edges of a graph as a list that says why.
+// Parts: links, remarks, and the edges of a graph as a list that says why.
 
-/** @import { Edge, Node, Page } from "../../types.js" */
+/** @import { Edge, Page } from "../../types.js" */
 
+import { button } from "../../controls.js";
 import { h } from "../../dom.js";
 import { count, shapeText } from "../../numbers.js";
+import { GIVEN, nameOf } from "../../names.js";
 
 const FEW = 40; // edges in a list
-const GIVEN = ["array", "number"]; // rules of edges that are neither fused nor cut
-
-/**
- * A button that is no Tab stop, since a key does the same.
- * @param {string} words
- * @param {() => void} act
- * @param {string} [title]
- * @returns {HTMLButtonElement}
- */
-export function button(words, act, title) {
-    return h("button", { class: "jt-button", type: "button", tabindex: -1, title, onclick: act }, words);
-}
 
 /**
  * A word that leads somewhere.
@@ -26,7 +16,7 @@ export function button(words, act, title) {
  * @returns {HTMLButtonElement}
  */
 export function link(words, act) {
-    return h("button", { class: "jt-link", type: "button", tabindex: -1, onclick: act }, words);
+    return button(words, "", act, { class: "jt-link" });
 }
 
 /**
@@ -35,7 +25,7 @@ export function link(words, act) {
  * @returns {HTMLElement}
  */
 export function named(words) {
-    return h("p", { class: "jt-name" }, words);
+    return h("p", "jt-name", words);
 }
 
 /**
@@ -44,28 +34,7 @@ export function named(words) {
  * @returns {HTMLElement}
  */
 export function soft(words) {
-    return h("p", { class: "jt-soft" }, words);
-}
-
-/**
- * What a node is called.
- * @param {Page} page
- * @param {number} id
- * @returns {string}
- */
-export function nameOf(page, id) {
-    const node = page.nodes.get(id);
-    return node ? node.name || node.label || node.op : `${id}`;
-}
-
-/**
- * A node in words: what it is called, its operator, its shape.
- * @param {Node} node
- * @returns {string}
- */
-export function wordsOf(node) {
-    const op = node.label || node.op;
-    return `${node.name && node.kind !== "source" ? `${node.name} = ${op}` : node.name || op} ${shapeText(node.shape)}`;
+    return h("p", "jt-soft", words);
 }
 
 /**
@@ -77,7 +46,7 @@ export function wordsOf(node) {
 export function row(fused, ...words) {
     const [name, sign] = fused === null ? ["array", "•"] : fused ? ["fused", "⊕"] : ["cut", "✂"];
     const mark = h("span", { class: "jt-sign", role: "img", "aria-label": name }, sign);
-    return h("li", { class: `jt-${name}` }, mark, h("div", {}, words));
+    return h("li", `jt-${name}`, mark, h("div", {}, words));
 }
 
 /**

@@ -5,12 +5,15 @@
 //
 // A pair is right where the learner and the plan agree whether its two ends share a kernel. Plain data in and out.
 
-/** @typedef {{source: number, target: number, rule: string, reason: string, fused: boolean}} Edge */
+/** @import { Edge } from "../../types.js" */
+
+import { GIVEN } from "../../names.js";
+
 /** @typedef {Record<string, number | null>} Groups */
 /** @typedef {{edge: Edge, said: boolean, is: boolean}} Judged `said` and `is`: together, or apart */
 /** @typedef {{right: number, all: number, wrong: Judged[]}} Score */
 
-const GIVEN = ["contraction", "alias", "array", "number"]; // rules without a choice
+const FORCED = [...GIVEN, "contraction", "alias"]; // rules without a choice
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /**
@@ -21,7 +24,7 @@ const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
  */
 export function pairsOf(edges, groups) {
     const computed = (/** @type {number} */ id) => (groups[id] ?? null) !== null;
-    return edges.filter((edge) => computed(edge.source) && computed(edge.target) && !GIVEN.includes(edge.rule));
+    return edges.filter((edge) => computed(edge.source) && computed(edge.target) && !FORCED.includes(edge.rule));
 }
 
 /**

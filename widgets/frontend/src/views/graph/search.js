@@ -7,9 +7,9 @@
 
 /** @import { Node } from "../../types.js" */
 
+import { button, press } from "../../controls.js";
 import { h } from "../../dom.js";
 import { count, shapeText } from "../../numbers.js";
-import { button } from "./parts.js";
 import { find } from "./walk.js";
 
 export class Search {
@@ -21,21 +21,14 @@ export class Search {
     /** @param {import("../graph.js").GraphView} graph */
     constructor(graph) {
         this.graph = graph;
-        this.texts = graph.context.page.graph.nodes.map((node) => /** @type {const} */ ([node.id, this.known(node)]));
+        this.texts = graph.context.page.graph.nodes.map((node) => /** @type {const} */ ([node.id, known(node)]));
         this.field = h("input", {
             class: "jt-field", type: "search", placeholder: "Search ( / )", "aria-label": "search", tabindex: -1,
             oninput: () => this.again(),
         }); // prettier-ignore
-        this.result = h("span", { class: "jt-soft" });
-        this.hide = button("Hide others", () => this.turn());
-        this.element = h("div", { class: "jt-search" }, this.field, this.result, this.hide);
-    }
-
-    /** @param {Node} node what is known of it, as text */
-    known(node) {
-        const kernel = node.kernel === null ? "" : (this.graph.context.page.graph.kernels[node.kernel]?.name ?? "");
-        const { id, name, label, op, kind, shape, dtype, module, where } = node;
-        return [id, name, label, op, kind, shapeText(shape), dtype, kernel, module, where].join(" ");
+        this.result = h("span", "jt-soft");
+        this.hide = button("Hide others", "draw only what was found (h)", () => this.turn());
+        this.element = h("div", "jt-search", this.field, this.result, this.hide);
     }
 
     begin() {
@@ -88,7 +81,7 @@ export class Search {
         });
         sheet.window.classList.toggle("jt-quiet", asked);
         this.hide.hidden = !asked;
-        this.hide.setAttribute("aria-pressed", `${this.hidden}`);
+        press(this.hide, this.hidden);
         const inBoxes = boxes.length < this.found.size ? ` in ${count(boxes.length, "box", "boxes")}` : "";
         this.result.textContent = asked ? `${count(this.found.size, "match", "matches")}${inBoxes}` : "";
         if (asked) this.graph.context.say(this.result.textContent);
@@ -113,4 +106,9 @@ export class Search {
         if (going && this.graph.chosen) this.graph.sheet.focus(this.graph.chosen);
         return going;
     }
+}
+
+/** @param {Node} node what is known of it, as text; not its kernel, whose name has the words of other nodes */
+function known({ id, name, label, op, kind, shape, dtype, module, where }) {
+    return [id, name, label, op, kind, shapeText(shape), dtype, module, where].join(" ");
 }

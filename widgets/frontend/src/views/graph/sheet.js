@@ -9,6 +9,7 @@
 /** @import { Rectangle } from "./camera.js" */
 /** @import { Words } from "./words.js" */
 
+import { clamp } from "../../numbers.js";
 import { CARD } from "../../graph/scene.js";
 import { width } from "../../graph/text.js";
 import { clear, h, s } from "../../dom.js";
@@ -51,13 +52,13 @@ export class Sheet {
         this.hear = hear;
         this.reduced = reduced;
         this.frames = s("g");
-        this.lines = s("g", { class: "jt-lines" });
+        this.lines = s("g", "jt-lines");
         this.labels = s("g");
         this.faces = s("g");
-        this.ghost = s("path", { class: "jt-ghost" });
+        this.ghost = s("path", "jt-ghost");
         this.world = s("g", {}, this.frames, this.lines, this.labels, this.faces, this.ghost);
         this.svg = s("svg", { role: "group", "aria-label": "graph" }, heads(uid), this.world);
-        this.window = h("div", { class: "jt-sheet jt-graph" }, this.svg);
+        this.window = h("div", "jt-sheet jt-graph", this.svg);
         this.camera = new Camera(this.window, this.world, (zoom) => this.detail(levelOf(zoom)));
         this.listen();
     }
@@ -92,11 +93,13 @@ export class Sheet {
         this.paintFrames(scene);
         this.paintLines(scene);
         this.paintCards(scene);
-        this.camera.size = { width: scene.width, height: scene.height };
+        this.camera.size = { width: scene.width, height: scene.height, home: homeOf(scene) };
         const after = before && anchor ? this.seen(anchor) : null;
         const { camera } = this;
-        if (before && after) camera.move(camera.x + before[0] - after[0], camera.y + before[1] - after[1]);
-        else camera.fit();
+        if (before && after) {
+            camera.move(camera.x + before[0] - after[0], camera.y + before[1] - after[1]);
+            camera.reveal(/** @type {Rectangle} */ (this.rectangle(anchor ?? "")));
+        } else camera.fit();
         this.detail(levelOf(this.camera.zoom));
         this.tween(old);
     }
@@ -194,7 +197,7 @@ export class Sheet {
         this.window.classList.add("jt-travel");
         const begin = performance.now();
         const step = (/** @type {number} */ now) => {
-            const rest = (1 - Math.min(1, Math.max(0, now - begin) / TWEEN)) ** 3;
+            const rest = (1 - clamp((now - begin) / TWEEN, 0, 1)) ** 3;
             for (const { id, dx, dy } of ways) this.put(id, dx * rest, dy * rest);
             if (rest > 0) this.running = requestAnimationFrame(step);
             else this.window.classList.remove("jt-travel");
@@ -259,6 +262,15 @@ export class Sheet {
         cancelAnimationFrame(this.running);
         this.camera.close();
     }
+}
+
+/**
+ * The middle of what comes first: where there is something to see although a drawing is wider than the window.
+ * @param {Scene} scene
+ */
+function homeOf({ cards }) {
+    const first = cards.reduce((a, b) => (b.y < a.y ? b : a), cards[0]);
+    return first ? first.x + first.width / 2 : 0;
 }
 
 /**

@@ -54,7 +54,7 @@ function tileOf({ x, y, width }) {
  * @param {Graph} graph
  * @param {Pass} pass
  */
-export function documentOf(graph, pass) {
+function documentOf(graph, pass) {
     const group = (/** @type {number} */ id) => pass.groups[id] ?? null;
     const together = (/** @type {number} */ a, /** @type {number} */ b) => group(a) !== null && group(a) === group(b);
     const cut = new Set(graph.edges.filter((edge) => !together(edge.source, edge.target)).map((edge) => edge.source));

@@ -14,11 +14,11 @@ import { h } from "../../dom.js";
  */
 export function editor(text, changed) {
     const area = h("textarea", {
-        class: "jt-field jt-text-area", spellcheck: "false", autocapitalize: "off", autocomplete: "off", wrap: "off",
+        class: "jt-field jt-kernel-text", spellcheck: "false", autocapitalize: "off", autocomplete: "off", wrap: "off",
         "aria-label": "Source of the kernel", oninput: () => grew(),
-    }); // prettier-ignore
+    });
     area.value = text.replace(/\n$/, "");
-    const numbers = h("div", { class: "jt-gutter", "aria-hidden": "true" });
+    const numbers = h("div", { class: "jt-kernel-gutter", "aria-hidden": "true" });
     let wrong = 0;
     function grew() {
         const count = area.value.split("\n").length;
@@ -29,7 +29,7 @@ export function editor(text, changed) {
     }
     grew();
     return {
-        element: h("div", { class: "jt-editor" }, numbers, area),
+        element: h("div", "jt-kernel-editor", numbers, area),
         text: () => `${area.value}\n`,
         focus: () => area.focus({ preventScroll: true }),
         key: (event) => event.target === area && plainEnter(event) && newLine(area, grew),
@@ -47,7 +47,7 @@ export function editor(text, changed) {
  * @param {number} wrong
  */
 function number(line, wrong) {
-    return h("div", { class: line === wrong ? "jt-wrong" : null }, line === wrong ? `\u25b6 ${line}` : line);
+    return h("div", { class: line === wrong ? "jt-kernel-wrong" : null }, line === wrong ? `\u25b6 ${line}` : line);
 }
 
 /** @param {KeyboardEvent} event */

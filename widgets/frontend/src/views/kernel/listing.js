@@ -7,21 +7,27 @@
 /** @import { Links } from "./links.js" */
 
 import { source } from "../../code.js";
-import { h } from "../../dom.js";
+import { h, reveal } from "../../dom.js";
+import { names } from "../../lit.js";
 
 const WIDEST = 24; // letters of a column of operators
+const ABOVE = 4; // lines that stay in sight above the one that is revealed, since the words on top cover some
+const PARAMETERS = `lo, hi: the part of the outermost loop that one thread does. n: lengths, a: arrays that are read,
+c: numbers of your program, out: arrays that are stored.`;
 
 /** @typedef {{nodes: number[], line: number | null}} Picked */
 /** @typedef {{point: (picked: Picked | null) => void, keep: (picked: Picked) => void}} Hear */
-/** @typedef {{element: HTMLElement, light: (what: Selection) => void, reveal: (line: number) => void}} Annotated */
+/** @typedef {{element: HTMLElement, light: (what: Selection) => void, lit: (what: Selection) => number[],
+ *     reveal: (line: number | undefined) => void, asked: (where: string) => {nodes: number[]}}} Annotated */
 
 /**
  * @param {Kernel} kernel
  * @param {Links} links
+ * @param {Element} scroller what scrolls to a line
  * @param {Hear} hear
  * @returns {Annotated}
  */
-export function listing(kernel, links, hear) {
+export function listing(kernel, links, scroller, hear) {
     const all = links.rows.map((_, place) => place + 1);
     const wide = Math.min(WIDEST, Math.max(...all.map((line) => links.opsAt(line).join(", ").length), 4));
     const at = (/** @type {number} */ line) => ({ nodes: links.nodesAt(line), line });
@@ -34,13 +40,20 @@ export function listing(kernel, links, hear) {
         beside: (line) => beside(links, line, wide, askedFor, hear),
     });
     code.element.addEventListener("mouseleave", () => hear.point(null));
+    code.rows.forEach((row, k) => links.rows[k].startsWith("def ") && row.setAttribute("title", PARAMETERS));
+    const lit = (/** @type {Selection} */ { nodes, kernel: key, line }) => {
+        if (line !== null && key === kernel.key && names({ nodes, kernel: key }, kernel)) return [line];
+        return [...new Set(nodes.flatMap((node) => links.linesOf(node)))].sort((a, b) => a - b);
+    };
     return {
         element: code.element,
-        reveal: (line) => code.rows[line - 1]?.scrollIntoView({ block: "nearest", inline: "nearest" }),
-        light: ({ nodes, kernel: key, line }) => {
-            const lit = new Set(nodes.flatMap((node) => links.linesOf(node)));
-            code.light((row) => (key === kernel.key && line !== null ? row === line : lit.has(row)));
+        lit,
+        asked: askedFor,
+        reveal(line) {
+            if (!line) return;
+            for (const one of [Math.max(line - ABOVE, 1), line]) reveal(code.rows[one - 1], scroller);
         },
+        light: (selection) => code.light((row) => lit(selection).includes(row)),
     };
 }
 
@@ -52,18 +65,18 @@ export function listing(kernel, links, hear) {
  * @param {Hear} hear
  */
 function beside(links, line, wide, askedFor, hear) {
-    const ops = h("span", { class: "jt-ops" }, links.opsAt(line).join(", "));
+    const ops = h("span", "jt-kernel-ops", links.opsAt(line).join(", "));
     ops.style.width = `${wide + 2}ch`;
     const where = links.whereAt(line);
     if (!where) return ops;
     const before = Array.from({ length: line - 1 }, (_, k) => links.whereAt(line - 1 - k)).find(Boolean);
     const told = h("span", {
-        class: "jt-where", title: where,
+        class: "jt-kernel-where", title: where,
         onmouseenter: () => hear.point(askedFor(where)),
         onclick: (/** @type {Event} */ event) => {
             event.stopPropagation();
             hear.keep(askedFor(where));
         },
-    }, before === where ? "\u2033" : where); // prettier-ignore
-    return h("span", { class: "jt-both" }, ops, told);
+    }, before === where ? "\u2033" : where);
+    return h("span", "jt-kernel-both", ops, told);
 }

@@ -3,7 +3,7 @@
 // Nothing here asks Python: the tabs do, once for each kernel.
 
 import { source } from "../../code.js";
-import { h } from "../../dom.js";
+import { h, reveal } from "../../dom.js";
 
 /** @typedef {{cpu: string, llvm: string, asm: string, ptx: string, no_ptx: string, summary: string, widest: number,
  *     vectors: {line: number, width: number, arithmetic: boolean}[]}} Machine */
@@ -14,19 +14,22 @@ const TITLES = { llvm: "LLVM IR after optimization", asm: "Machine instructions"
  * One of the three texts.
  * @param {Machine} made
  * @param {"llvm" | "asm" | "ptx"} which
+ * @param {Element} scroller what scrolls to the first wide instruction
  * @returns {HTMLElement}
  */
-export function machineText(made, which) {
-    if (!made[which]) return h("p", { class: "jt-soft" }, made.no_ptx);
+export function machineText(made, which, scroller) {
+    if (!made[which]) return h("p", "jt-soft", made.no_ptx);
     const words = which === "asm" ? made.summary : `${TITLES[which]}: the kernel's function only.`;
     const vectors = new Map(which === "asm" ? made.vectors.map((vector) => [vector.line, vector]) : []);
     const beside = which === "asm" ? (/** @type {number} */ line) => mark(vectors.get(line)) : undefined;
     const code = source({ source: made[which], classes: [] }, { beside });
-    for (const [line, one] of vectors) code.rows[line - 1]?.classList.add(one.arithmetic ? "jt-wide" : "jt-moved");
+    for (const [line, { arithmetic }] of vectors) {
+        code.rows[line - 1]?.classList.add(arithmetic ? "jt-kernel-wide" : "jt-kernel-moved");
+    }
     const first = made.vectors.find(({ arithmetic, width }) => which === "asm" && arithmetic && width === made.widest);
-    const place = /** @type {const} */ ({ block: "center", inline: "nearest" });
-    requestAnimationFrame(() => first && code.rows[first.line - 1]?.scrollIntoView(place));
-    return h("div", {}, h("p", { class: "jt-soft" }, words), code.element);
+    const row = first && code.rows[first.line + 5]; // with some lines below it
+    requestAnimationFrame(() => row && reveal(row, scroller));
+    return h("div", {}, h("p", "jt-soft", words), code.element);
 }
 
 /** @param {{width: number, arithmetic: boolean} | undefined} vector */

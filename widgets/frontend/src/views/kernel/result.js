@@ -1,7 +1,9 @@
 // Result: what did a trial of an edited kernel find?
 
+import { trouble } from "../../controls.js";
 import { h } from "../../dom.js";
 import { grouped, millisText, numberText } from "../../numbers.js";
+import { framed } from "../../tables.js";
 
 /** @typedef {{name: string, dtype: string, agrees: boolean, absolute: number, relative: number, differ: number,
  *     count: number, strange: number}} Output */
@@ -20,19 +22,18 @@ const HEADS = ["output", "verdict", "largest error", "relative", "elements that 
 export function resultOf(edit) {
     if (!edit.record) return failure(edit);
     const { outputs, sets, shapes } = edit.record;
-    const head = h("tr", {}, HEADS.map((words) => h("th", { scope: "col" }, words)));
     const rows = outputs.map((one) => h("tr", {}, cells(one).map((cell) => h("td", {}, cell))));
-    return h("div", { class: "jt-result", role: "status" },
+    return h("div", { class: "jt-kernel-result", role: "status" },
         h("p", {}, h("strong", {}, verdict(edit)), ` ${speed(edit)}`),
-        h("table", {}, h("thead", {}, head), h("tbody", {}, rows)),
-        h("p", { class: "jt-soft" }, `Tried on ${sets} sets of random numbers: ${shapes.join("; ")}.`),
-    ); // prettier-ignore
+        framed(HEADS, rows),
+        h("p", "jt-soft", `Tried on ${sets} sets of random numbers: ${shapes.join("; ")}.`),
+    );
 }
 
 /** @param {Edit} edit */
 function failure({ error, line }) {
     const place = line === null ? "It does not run." : `Line ${line} does not work.`;
-    return h("div", { class: "jt-trouble", role: "alert" }, h("strong", {}, place), h("p", {}, error));
+    return trouble(place, error);
 }
 
 /** @param {Edit} edit */

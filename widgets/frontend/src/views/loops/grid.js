@@ -5,7 +5,7 @@
 /** @import { Loops, Touch, Watched } from "./model.js" */
 
 import { h } from "../../dom.js";
-import { numberText, shapeText } from "../../numbers.js";
+import { clamp, numberText, shapeText } from "../../numbers.js";
 import { columnsOf } from "./model.js";
 
 const SIDE = 16; // cells
@@ -25,19 +25,19 @@ export function grid(loops, number, step) {
     const now = new Map(touched.map((one) => [one.place, one]));
     const [rows, columns] = visible(array, loops.lastTouch(number, step)?.place ?? 0);
     const wide = columnsOf(array);
-    const head = h("tr", {}, h("td", {  }), columns.map((column) => h("th", { scope: "col" }, column)));
+    const head = h("tr", {}, h("td"), columns.map((column) => h("th", { scope: "col" }, column)));
     const body = rows.map((row) =>
         h("tr", {}, h("th", { scope: "row" }, row), columns.map((column) => {
             const place = row * wide + column;
             return cell(loops.cell(number, place, step), now.get(place), loops.largest(number));
         })),
-    ); // prettier-ignore
+    );
     const name = loops.page.nodes.get(array.node);
     const more = part("rows", rows, length(array) / Math.max(wide, 1)) + part("columns", columns, wide);
     const words = `${array.name} ${shapeText(array.shape)} ${array.dtype}, ${WORDS[/** @type {"in"} */ (array.role)]}`;
     const called = name ? `: ${name.name || name.op}` : "";
     const caption = h("caption", {}, `${words}${called}${more}`);
-    return h("table", { class: "jt-grid" }, caption, h("thead", {}, head), h("tbody", {}, body));
+    return h("table", "jt-loops-grid", caption, h("thead", {}, head), h("tbody", {}, body));
 }
 
 /**
@@ -46,7 +46,7 @@ export function grid(loops, number, step) {
  * @param {number} largest
  */
 function cell(value, touch, largest) {
-    const kind = touch ? (touch.write ? "jt-written" : "jt-read") : null;
+    const kind = touch ? (touch.write ? "jt-loops-written" : "jt-loops-read") : null;
     const made = h("td", { class: kind }, value === null ? "\u00b7" : shortText(value));
     const size = typeof value === "number" && largest ? Math.min(Math.abs(value) / largest, 1) : 0;
     const share = Math.round(size * 40); // percent: letters stay legible
@@ -100,6 +100,6 @@ function visible(array, place) {
  */
 function around(at, length) {
     const shown = length > SIDE ? NARROW : length;
-    const begin = Math.min(Math.max(at - (shown >> 1), 0), length - shown);
+    const begin = clamp(at - (shown >> 1), 0, length - shown);
     return Array.from({ length: shown }, (_, k) => begin + k);
 }

@@ -1,6 +1,8 @@
-// Memory model: the lifetimes on a page, as jt_edu/lifetimes.py wrote them, and where keys lead among them.
+// Memory model: the lifetimes on a page, as jt_edu/lens/lifetimes.py wrote them, and where keys lead among them.
 
 /** @import { Page } from "../../types.js" */
+
+import { clamp } from "../../numbers.js";
 
 /** @typedef {{why: string, kernel: number | null, text: string}} Keeper */
 /**
@@ -56,5 +58,5 @@ export function nextArray(arrays, at, key, peak) {
     if (key === "p") return alive[0] ?? at;
     const order = key === "ArrowUp" || key === "ArrowDown" ? bySize : byTime;
     const step = key === "ArrowLeft" || key === "ArrowUp" ? -1 : 1;
-    return order[Math.min(Math.max(order.indexOf(at) + step, 0), order.length - 1)] ?? at;
+    return order[clamp(order.indexOf(at) + step, 0, order.length - 1)] ?? at;
 }

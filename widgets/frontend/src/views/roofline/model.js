@@ -9,7 +9,7 @@ import { axis, letters } from "../../chart.js";
 
 /**
  * @typedef {{key: string, name: string, nodes: number[], ms: number, times: number, bytes: number, flops: number,
- *     drawn: boolean, intensity: number | null, speed: number | null, bound: string, share: number | null,
+ *     has_place: boolean, intensity: number | null, speed: number | null, bound: string, share: number | null,
  *     sentence: string}} Kernel
  * @typedef {{bandwidth: number, flops: number, threads: number, cpu: string, product_flops_per_second: number,
  *     one_thread_flops_per_second: number}} Machine
@@ -18,7 +18,9 @@ import { axis, letters } from "../../chart.js";
  */
 
 const [SMALL, LARGE] = [4, 15]; // of a dot, in pixels
-export const COLUMNS = ["kernel", "ms", "runs", "bytes", "operations", "operations per byte", "operations per second", "verdict"];
+export const COLUMNS = [
+    "kernel", "ms", "runs", "bytes", "operations", "operations per byte", "operations per second", "verdict",
+];
 
 /**
  * @param {Page} page
@@ -38,7 +40,7 @@ export function sectionOf(page) {
  * @returns {[Axis, Axis]}
  */
 export function axes({ machine, ways }) {
-    const kernels = [...ways.fused, ...(ways.unfused ?? [])].filter((kernel) => kernel.drawn);
+    const kernels = [...ways.fused, ...(ways.unfused ?? [])].filter((kernel) => kernel.has_place);
     const ridge = machine.flops / machine.bandwidth;
     const xs = [ridge / 10, ridge * 4, ...kernels.map((kernel) => kernel.intensity ?? ridge)];
     const speeds = kernels.map((kernel) => kernel.speed ?? machine.flops);
@@ -53,7 +55,7 @@ export function axes({ machine, ways }) {
  * @returns {Place[]}
  */
 export function placesOf(kernels, plane) {
-    const shown = kernels.filter((kernel) => kernel.drawn).sort((a, b) => time(b) - time(a));
+    const shown = kernels.filter((kernel) => kernel.has_place).sort((a, b) => time(b) - time(a));
     return shown.map((kernel) => ({
         kernel, x: plane.x(kernel.intensity ?? NaN), y: plane.y(kernel.speed ?? NaN),
         r: Math.max(SMALL, LARGE * Math.sqrt(time(kernel) / time(shown[0]))),
@@ -113,7 +115,8 @@ export function between(from, to, part) {
  */
 export function row(one) {
     const known = (/** @type {number | null} */ value) => (value === null ? "" : Number(value.toPrecision(4)));
-    return [one.name, Number(one.ms.toPrecision(4)), one.times, one.bytes, one.flops, known(one.intensity), known(one.speed), one.sentence];
+    const counted = [known(one.ms), one.times, one.bytes, one.flops, known(one.intensity), known(one.speed)];
+    return [one.name, ...counted, one.sentence];
 }
 
 /**

@@ -3,65 +3,59 @@
 /** @import { Context } from "../../types.js" */
 /** @import { Tape } from "./model.js" */
 
-import { h } from "../../dom.js";
+import { NO_KERNEL } from "../../ask.js";
+import { button, textOf } from "../../controls.js";
+import { h, reveal } from "../../dom.js";
 
-/**
- * A choice of leaves, a button, and the answer; `run` asks.
- * @param {Tape} tape
- * @param {Context} context
- */
-export function checkOf(tape, { ask, say, uid }) {
-    const names = tape.leaves.map((leaf) => leaf.name || `#${leaf.node}`);
-    const options = tape.leaves.map((leaf, k) => h("option", { value: leaf.node }, `d${names[k]}`));
-    const choice = h(
-        "select",
-        { class: "jt-field", tabindex: -1, id: `${uid}-leaf`, "aria-label": "which gradient is checked" },
-        options,
-    );
-    const answer = h("p", { class: "jt-tape-answer", role: "status" });
-    const title = "compare with finite differences in float64 (g)";
-    const button = h(
-        "button", { class: "jt-button", type: "button", tabindex: -1, title, onclick: () => void run() }, "Check",
-    );
-    const how = h("small", {}, "by finite differences, in float64");
+/** A choice of leaves, a button, and the answer. */
+export class Check {
+    /**
+     * @param {Tape} tape
+     * @param {Context} context
+     */
+    constructor(tape, context) {
+        this.tape = tape;
+        this.context = context;
+        const names = tape.leaves.map((leaf) => `d${leaf.name || `#${leaf.node}`}`);
+        const options = tape.leaves.map((leaf, k) => h("option", { value: leaf.node }, names[k]));
+        const look = { class: "jt-field", id: `${context.uid}-leaf` };
+        this.choice = h("select", { ...look, "aria-label": "which gradient is checked" }, options);
+        this.answer = h("p", { class: "jt-tape-answer", role: "status" });
+        const title = "compare with finite differences in float64 (g)";
+        this.button = button("Check", title, () => void this.run(), { disabled: !context.live });
+        const needs = context.live ? "" : "; this asks Python: it needs a running notebook";
+        const how = h("small", {}, `by finite differences, in float64${needs}`);
+        const heading = h("p", "jt-tape-part", "Is this gradient right?");
+        this.root = h("section", "jt-tape-check", heading, this.choice, this.button, how, this.answer);
+    }
 
-    async function run() {
-        button.disabled = true;
-        tell("asking Python …", "");
+    /** Ask Python about the leaf that is chosen. */
+    async run() {
+        if (!this.context.live) return this.tell(NO_KERNEL, "jt-tape-bad");
+        this.button.disabled = true;
+        this.tell("asking Python …", "");
         try {
-            const reply = await ask({ do: "check", leaf: Number(choice.value) }, 60);
-            tell(`${reply.words}`, reply.agrees ? "jt-tape-good" : "jt-tape-bad");
+            const reply = await this.context.ask({ do: "check", leaf: Number(this.choice.value) }, 60);
+            this.tell(`${reply.words}`, reply.agrees ? "jt-tape-good" : "jt-tape-bad");
         } catch (error) {
-            tell(error instanceof Error ? error.message : `${error}`, "jt-tape-bad");
+            this.tell(textOf(error), "jt-tape-bad");
         }
-        button.disabled = false;
+        this.button.disabled = false;
     }
 
     /**
      * @param {string} words
      * @param {string} how
      */
-    function tell(words, how) {
-        answer.className = `jt-tape-answer ${how}`;
-        answer.textContent = `${{ "jt-tape-good": "✓ ", "jt-tape-bad": "✗ " }[how] ?? ""}${words}`;
-        say(words);
+    tell(words, how) {
+        this.answer.className = `jt-tape-answer ${how}`;
+        this.answer.textContent = `${{ "jt-tape-good": "✓ ", "jt-tape-bad": "✗ " }[how] ?? ""}${words}`;
+        if (this.root.parentElement) reveal(this.root, this.root.parentElement);
+        this.context.say(words);
     }
 
     /** @param {number} node the leaf whose gradient is looked at now */
-    function choose(node) {
-        if (tape.leaves.some((leaf) => leaf.node === node)) choice.value = `${node}`;
+    choose(node) {
+        if (this.tape.leaves.some((leaf) => leaf.node === node)) this.choice.value = `${node}`;
     }
-    return {
-        root: h(
-            "section",
-            { class: "jt-tape-check" },
-            h("p", { class: "jt-tape-part" }, "Is this gradient right?"),
-            choice,
-            button,
-            how,
-            answer,
-        ),
-        run,
-        choose,
-    };
 }

@@ -35,8 +35,8 @@ export class Ladder {
         this.page = page;
         this.hear = hear;
         this.threads = s("svg", { class: "jt-tape-threads", "aria-hidden": "true" });
-        this.rows = h("div", { class: "jt-tape-rows" });
-        this.root = h("div", { class: "jt-tape-u" }, this.rows, this.threads);
+        this.rows = h("div");
+        this.root = h("div", "jt-tape-u", this.rows, this.threads);
         this.numbers = new Map(tape.steps.map((step, k) => [step.node, k]));
         /** @type {number[][]} */
         this.backward = Array.from({ length: tape.rows }, () => []);
@@ -64,7 +64,7 @@ export class Ladder {
         ];
         return h(
             "div",
-            { class: "jt-tape-row jt-tape-head" },
+            "jt-tape-row jt-tape-head",
             h("span", {}, words[0]),
             h("span", {}),
             h("span", {}, words[1]),
@@ -73,7 +73,7 @@ export class Ladder {
 
     turn() {
         return h(
-            "div", { class: "jt-tape-turn" }, h("span", {}, "the gradient of the loss with respect to itself is 1"),
+            "div", "jt-tape-turn", h("span", {}, "the gradient of the loss with respect to itself is 1"),
         );
     }
 
@@ -90,13 +90,13 @@ export class Ladder {
         const back = this.backward[row].map((k) => this.cell(k));
         const view = this.passing.get(row);
         const note = view === undefined ? null : h(
-            "span", { class: "jt-tape-view" }, `${nameOf(this.page, view)}: a view, nothing to compute`,
+            "span", "jt-tape-view", `${nameOf(this.page, view)}: a view, nothing to compute`,
         );
-        return h("div", { class: "jt-tape-row" },
+        return h("div", "jt-tape-row",
             this.cell(row),
             h("span", { class: "jt-tape-twin", "aria-hidden": "true" }, back.length ? "↔" : ""),
-            h("span", { class: "jt-tape-back" }, back.length ? back : note),
-        ); // prettier-ignore
+            h("span", "jt-tape-back", back.length ? back : note),
+        );
     }
 
     /** @param {number} k */
@@ -107,8 +107,8 @@ export class Ladder {
             class: `jt-tape-cell jt-tape-${step.phase}`, type: "button", tabindex: -1,
             "data-step": k, "data-node": step.node, "data-box": "step",
             title: wordsOf(this.tape, this.page, k), onclick: () => this.hear.go(k),
-        }, h("span", { class: "jt-tape-thumb" }), h("b", {}, name),
-            this.facts(step, name), this.mean(step)); // prettier-ignore
+        }, h("span", "jt-tape-thumb"), h("b", {}, name),
+            this.facts(step, name), this.mean(step));
         this.cells[k] = cell;
         return cell;
     }
@@ -119,7 +119,7 @@ export class Ladder {
      */
     facts(step, name) {
         const node = this.page.nodes.get(step.node);
-        if (step.adds) return h("i", { class: "jt-tape-sum" }, `+= ${step.adds.parts.length} of ${step.adds.of}`);
+        if (step.adds) return h("i", "jt-tape-sum", `+= ${step.adds.parts.length} of ${step.adds.of}`);
         const op = name === step.op ? "" : `${step.op} `;
         return h("i", {}, step.phase === "forward" ? `${op}${shapeText(node?.shape ?? [])}` : "");
     }
@@ -128,7 +128,7 @@ export class Ladder {
     mean(step) {
         const value = this.page.values[step.node];
         const odd = value && (value.nan || value.inf) ? h("em", { title: "not finite" }, "⚠") : null;
-        return h("span", { class: "jt-tape-mean" }, odd, value ? numberText(value.mean) : "");
+        return h("span", { class: "jt-tape-mean", title: "mean" }, odd, value ? numberText(value.mean) : "");
     }
 
     /**
@@ -143,16 +143,16 @@ export class Ladder {
         const [left, right] = [this.bar(steps), this.bar(back)];
         const press = h("button", {
             class: "jt-tape-group", type: "button", tabindex: -1,
-            "aria-expanded": `${open}`, onclick: () => this.hear.toggle(number),
+            "aria-expanded": `${open}`, title: "open, close (o)", onclick: () => this.hear.toggle(number),
         }, left, h("b", {}, `${open ? "▾" : "▸"} ${label}`),
-            h("i", {}, count(steps.length, "step"))); // prettier-ignore
-        const other = h("span", { class: "jt-tape-group" }, right, h("i", {}, count(back.length, "gradient step")));
-        return h("div", { class: "jt-tape-row" }, press, h("span", {}), h("span", { class: "jt-tape-back" }, other));
+            h("i", {}, count(steps.length, "step")));
+        const other = h("span", "jt-tape-group", right, h("i", {}, count(back.length, "gradient step")));
+        return h("div", "jt-tape-row", press, h("span", {}), h("span", "jt-tape-back", other));
     }
 
     /** @param {number[]} steps */
     bar(steps) {
-        const fill = h("span", { class: "jt-tape-fill" });
+        const fill = h("span", "jt-tape-fill");
         if (steps.length) this.bars.push({ fill, from: Math.min(...steps), to: Math.max(...steps), steps });
         return fill;
     }
@@ -178,7 +178,7 @@ export class Ladder {
     finish(k, done) {
         const cell = this.cells[k];
         if (!cell) return;
-        cell.classList.toggle("jt-done", done);
+        cell.classList.toggle("jt-tape-done", done);
         if (!done || this.drawn.has(k)) return;
         this.drawn.add(k);
         const value = this.page.values[this.tape.steps[k].node];
@@ -202,13 +202,13 @@ export class Ladder {
      * @param {number} now
      */
     mark(now) {
-        for (const cell of this.read.splice(0)) cell.classList.remove("jt-read");
+        for (const cell of this.read.splice(0)) cell.classList.remove("jt-tape-read");
         const step = this.tape.steps[now];
         const pairs = step.phase === "backward"
             ? (step.saved ?? []).map((id) => [this.stepOf(id), now])
             : this.tape.steps.flatMap(
                 (other, k) => (other.saved?.includes(step.node) ? [[now, k]] : [])
-            ); // prettier-ignore
+            );
         const box = this.root.getBoundingClientRect();
         this.threads.replaceChildren(...pairs.flatMap(([a, b]) => this.thread(this.cells[a], this.cells[b], box)));
     }
@@ -233,7 +233,7 @@ export class Ladder {
      */
     thread(left, right, box) {
         if (!left || !right) return [];
-        for (const cell of [left, right]) cell.classList.add("jt-read");
+        for (const cell of [left, right]) cell.classList.add("jt-tape-read");
         this.read.push(left, right);
         const [a, b] = [left.getBoundingClientRect(), right.getBoundingClientRect()];
         const [x, y] = [a.right - box.left, (a.top + a.bottom) / 2 - box.top];
@@ -249,13 +249,23 @@ export class Ladder {
      * Light up what a selection names.
      * @param {Selection} selection
      */
-    light({ nodes, kernel }) {
+    light(selection) {
+        const on = new Set(this.stepsOf(selection));
+        this.cells.forEach((cell, k) => cell?.classList.toggle("jt-on", on.has(k)));
+    }
+
+    /**
+     * The steps that a selection names: by nodes, or by a kernel where no nodes are selected.
+     * @param {Selection} selection
+     * @returns {number[]}
+     */
+    stepsOf({ nodes, kernel }) {
         const on = new Set(nodes);
-        const key = kernel === null ? -1 : this.page.kernels.findIndex((one) => one.key === kernel);
-        this.tape.steps.forEach((step, k) => {
-            const own = on.has(step.node) || step.through.some((id) => on.has(id));
-            const named = own || (!on.size && step.kernel === key);
-            this.cells[k]?.classList.toggle("jt-on", named);
-        });
+        const key = (/** @type {Step} */ step) => (step.kernel === null ? null : this.page.kernels[step.kernel]?.key);
+        const named = (/** @type {Step} */ step) => {
+            if (on.size) return on.has(step.node) || step.through.some((id) => on.has(id));
+            return kernel !== null && key(step) === kernel;
+        };
+        return this.tape.steps.flatMap((step, k) => (named(step) ? [k] : []));
     }
 }

@@ -1,6 +1,6 @@
 // Tape model: what does the part "tape" of a page say about a moment?
 //
-//     readTape(page)            the steps, checked; jt_edu/tapesteps.py says what is in them
+//     readTape(page)            the steps, checked; jt_edu/lens/tapesteps.py says what is in them
 //     linesOf(tape, open)       what stands in the ladder: rows, or groups of them that can be opened
 //     wordsOf(tape, page, k)    a step in words
 //     between(tape, a, b)       what two moments have that differs
@@ -149,7 +149,7 @@ function isProduct(page, id) {
     const users = page.users.get(id) ?? [];
     const node = page.nodes.get(id);
     return node?.op === "multiply" && users.length > 0 && page.nodes.get(users[0])?.kind === "reindex_reduce"
-        && node.inputs.every((i) => page.nodes.get(i)?.kind === "reindex"); // prettier-ignore
+        && node.inputs.every((i) => page.nodes.get(i)?.kind === "reindex");
 }
 
 /**
@@ -159,7 +159,7 @@ function isProduct(page, id) {
  */
 export function statistics(value) {
     if (!value) return [];
-    const odd = /** @type {[string, number][]} */ ([["nan", value.nan], ["inf", value.inf]]); // prettier-ignore
+    const odd = /** @type {[string, number][]} */ ([["nan", value.nan], ["inf", value.inf]]);
     return [["min", value.min], ["mean", value.mean], ["max", value.max], ...odd.filter(([, many]) => many > 0)];
 }
 

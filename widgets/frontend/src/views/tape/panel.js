@@ -21,8 +21,8 @@ export function panelOf(tape, page, now) {
     const step = tape.steps[now];
     const node = page.nodes.get(step.node);
     return [
-        h("p", { class: "jt-tape-when" }, `${step.phase} · ${now + 1} of ${tape.steps.length}`),
-        h("p", { class: "jt-tape-title" }, title(tape, page, step)),
+        h("p", "jt-tape-when", `${step.phase} · ${now + 1} of ${tape.steps.length}`),
+        h("p", "jt-tape-title", title(tape, page, step)),
         h("p", { class: "jt-tape-where", title: node?.where }, node?.where ?? ""),
         large(page, step.node),
         rule(tape, page, step),
@@ -30,7 +30,7 @@ export function panelOf(tape, page, now) {
         list(page, "Reads", step.inputs.filter((id) => !step.saved?.includes(id)).map((id) => ({ id, note: "" }))),
         saved(tape, page, step),
         keeps(tape, step, now),
-    ]; // prettier-ignore
+    ];
 }
 
 /**
@@ -56,8 +56,8 @@ function large(page, id) {
         statistics(value).map(
             ([name, number]) => [h("dt", {}, name), h("dd", { "data-stat": name }, numberText(number))],
         ),
-    ); // prettier-ignore
-    const picture = value ? heat(value, page, LARGE) : h("p", { class: "jt-tape-none" }, "its value was not recorded");
+    );
+    const picture = value ? heat(value, page, LARGE) : h("p", "jt-tape-none", "its value was not recorded");
     return h("div", { class: "jt-tape-large", "data-value": id }, picture, facts);
 }
 
@@ -77,7 +77,7 @@ function rule(tape, page, step) {
     const text = parts.map(
         ({ op, lines }) => (parts.length > 1 ? `${op}:  ` : "") + lines.join(parts.length > 1 ? ",  " : "\n"),
     );
-    return h("section", {}, h("p", { class: "jt-tape-part" }, heading), h("pre", {}, text.join("\n")));
+    return h("section", {}, h("p", "jt-tape-part", heading), h("pre", {}, text.join("\n")));
 }
 
 /**
@@ -94,8 +94,8 @@ function sums(page, step) {
     const done = parts.length === of ? "all that reach it" : `${parts.length} of ${of} so far`;
     return h(
         "section",
-        { class: "jt-tape-adds" },
-        h("p", { class: "jt-tape-part" }, `grad of ${nameOf(page, to)}: ${done}`),
+        "jt-tape-adds",
+        h("p", "jt-tape-part", `grad of ${nameOf(page, to)}: ${done}`),
         h("ol", {}, rows),
     );
 }
@@ -111,7 +111,7 @@ function list(page, heading, rows) {
     return h(
         "section",
         {},
-        h("p", { class: "jt-tape-part" }, heading),
+        h("p", "jt-tape-part", heading),
         h("ul", {}, rows.slice(0, MOST).map(({ id, note }) => item(page, id, "", note)), more),
     );
 }
@@ -126,7 +126,7 @@ function item(page, id, sign, note) {
     const value = page.values[id];
     const mean = value ? `mean ${numberText(value.mean)}` : "";
     return h("li", { "data-part": id },
-        value ? heat(value, page, SMALL) : h("span", { class: "jt-tape-none" }),
+        value ? heat(value, page, SMALL) : h("span", "jt-tape-none"),
         h(
             "span",
             {},
@@ -136,7 +136,7 @@ function item(page, id, sign, note) {
             h("br"),
             h("small", {}, mean),
         ),
-    ); // prettier-ignore
+    );
 }
 
 /**
@@ -162,7 +162,7 @@ function keeps(tape, step, now) {
     if (!kept || step.phase !== "forward") return null;
     const readers = tape.steps.flatMap((other, k) => (other.saved?.includes(step.node) ? [k + 1] : []));
     const words = `Saved for backward: ${bytesText(kept.bytes)}, from step ${now + 1} until step ${kept.until + 1}; `;
-    return h("p", { class: "jt-tape-keeps" }, `${words}read again by step ${readers.slice(0, MOST).join(", ")}.`);
+    return h("p", "jt-tape-keeps", `${words}read again by step ${readers.slice(0, MOST).join(", ")}.`);
 }
 
 /**
@@ -181,15 +181,15 @@ export function comparison(tape, page, frozen, now) {
     const cell = (/** @type {number} */ k) => h(
         "td", {}, valueName(tape, page, tape.steps[k]), picture(page, tape.steps[k].node),
     );
-    return h("section", { class: "jt-tape-frozen" },
-        h("p", { class: "jt-tape-part" }, `Frozen at step ${frozen + 1}`),
+    return h("section", "jt-tape-frozen",
+        h("p", "jt-tape-part", `Frozen at step ${frozen + 1}`),
         h("table", { "aria-label": `${wordsOf(tape, page, frozen)} beside now` },
             h("tbody", {}, h("tr", {}, h("td", {}), cell(frozen), cell(now)),
                 rows.map(([name, ...both]) => {
                     return h("tr", {}, h("th", { scope: "row" }, name), both.map((one) => h("td", {}, one)));
                 }))),
         h("p", {}, steps ? far : "Both are this moment: step on."),
-    ); // prettier-ignore
+    );
 }
 
 /**

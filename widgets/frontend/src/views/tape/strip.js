@@ -3,6 +3,7 @@
 /** @import { Page } from "../../types.js" */
 /** @import { Tape } from "./model.js" */
 
+import { button } from "../../controls.js";
 import { h, s } from "../../dom.js";
 import { bytesText, count } from "../../numbers.js";
 
@@ -24,51 +25,27 @@ export class Strip {
         this.hear = hear;
         this.now = 0;
         const last = tape.steps.length - 1;
-        this.slider = h(
-            "input",
-            {
-                type: "range",
-                min: 0,
-                max: last,
-                step: 1,
-                tabindex: -1,
-                "aria-label": "step",
-                oninput: () => this.slide(),
-            },
-        );
-        this.words = h("span", { class: "jt-tape-words" });
-        this.bytes = h("p", { class: "jt-tape-bytes" });
-        this.head = h("span", { class: "jt-tape-playhead" });
+        const look = { type: "range", min: 0, max: last, step: 1, tabindex: -1, "aria-label": "step" };
+        this.slider = h("input", { ...look, oninput: () => this.slide() });
+        this.words = h("span", "jt-tape-words");
+        this.bytes = h("p", "jt-tape-bytes");
+        this.head = h("span", "jt-tape-playhead");
         this.mark = h("span", { class: "jt-tape-mark", hidden: true });
-        this.play = this.button("▶", "play or stop (Space)", () => this.toggle());
-        this.freeze = this.button("Freeze", "freeze this moment to compare with another (z)", () => hear.freeze());
+        this.play = sign("▶", "play or stop (Space)", () => this.toggle());
+        this.freeze = button("Freeze", "freeze this moment to compare with another (z)", () => hear.freeze());
         this.root = h(
             "div",
-            { class: "jt-tape-strip" },
+            "jt-tape-strip",
             this.buttons(),
-            h("div", { class: "jt-tape-track" }, this.area(), this.peak(), this.mark, this.head, this.slider),
+            h("div", "jt-tape-track", this.area(), this.peak(), this.mark, this.head, this.slider),
             this.bytes,
         );
     }
 
     buttons() {
-        return h("div", { class: "jt-tape-buttons" },
-            this.button("◀", "one step back ([)", () => this.hear.go(this.now - 1)), this.play,
-            this.button("▶|", "one step on (])", () => this.hear.go(this.now + 1)), this.words, this.freeze,
-        ); // prettier-ignore
-    }
-
-    /**
-     * @param {string} words
-     * @param {string} title
-     * @param {() => void} act
-     */
-    button(words, title, act) {
-        const label = /^\w/.test(words) ? null : title;
-        return h(
-            "button",
-            { class: "jt-button", type: "button", tabindex: -1, title, "aria-label": label, onclick: act },
-            words,
+        return h("div", "jt-tape-buttons",
+            sign("◀", "one step back ([)", () => this.hear.go(this.now - 1)), this.play,
+            sign("▶|", "one step on (])", () => this.hear.go(this.now + 1)), this.words, this.freeze,
         );
     }
 
@@ -81,7 +58,7 @@ export class Strip {
         const view = { viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: "none", "aria-hidden": "true" };
         const shape = s("path", { d: `M0 ${HIGH}${path}H${WIDE}V${HIGH}Z` });
         const half = s("rect", { class: "jt-tape-half", ...backward });
-        return h("div", { class: "jt-tape-area" }, s("svg", view, half, shape));
+        return h("div", "jt-tape-area", s("svg", view, half, shape));
     }
 
     peak() {
@@ -127,7 +104,7 @@ export class Strip {
         const kernel = steps[now].kernel;
         const [here, most] = [steps[now].alive, peak.bytes];
         const ideal = [
-            "Alive if each step stored its value: ",
+            "Alive if each step stored its value, and freed what nobody reads any more: ",
             h("b", { "data-alive": here }, bytesText(here)),
             ` (peak ${bytesText(most)}). `,
         ];
@@ -136,7 +113,8 @@ export class Strip {
         const where = `this step is part of kernel ${kernel}, ${name}, with `;
         const there = h("b", { "data-kernel-alive": alive[kernel] }, used);
         const ran = `As it ran, in ${count(alive.length, "kernel")}: ${where}`;
-        return [...ideal, ran, there, ` alive (peak ${bytesText(this.page.peak)}).`];
+        const apart = " A run frees arrays after whole kernels: the memory view says what fusion saves.";
+        return [...ideal, ran, there, ` alive (peak ${bytesText(this.page.peak)}).`, apart];
     }
 
     toggle() {
@@ -157,4 +135,14 @@ export class Strip {
         this.playing = 0;
         this.play.textContent = "▶";
     }
+}
+
+/**
+ * A button with a sign on it, and its title for who cannot see that.
+ * @param {string} words
+ * @param {string} title
+ * @param {() => void} act
+ */
+function sign(words, title, act) {
+    return button(words, title, act, { "aria-label": title });
 }

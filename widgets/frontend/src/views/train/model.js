@@ -23,7 +23,9 @@ export const LINES = 6; // in one chart
  */
 export function sectionOf(page) {
     const train = /** @type {Section | undefined} */ (page.train);
-    if (!Array.isArray(train?.rows) || !train.status) throw new Error("This page holds no training. Make it with jt_widgets.train_panel(...).");
+    if (!Array.isArray(train?.rows) || !train.status) {
+        throw new Error("This page holds no training. Make it with jt_widgets.train_panel(...).");
+    }
     return train;
 }
 
@@ -49,12 +51,34 @@ export function evenly(number) {
 }
 
 /**
+ * Spikes, each with those that stand too near to have a mark of their own. First comes the one that can be opened, and
+ * among these the highest.
+ * @param {Row[]} rows
+ * @param {number[]} kept steps that can be opened
+ * @param {(row: Row) => number} place
+ * @param {number} apart
+ * @returns {Row[][]}
+ */
+export function gathered(rows, kept, place, apart) {
+    const height = (/** @type {Row} */ { loss }) => (typeof loss === "number" ? loss : Infinity);
+    const opens = (/** @type {Row} */ { step }) => Number(kept.includes(step));
+    /** @type {Row[][]} */
+    const found = [];
+    for (const row of rows.filter((one) => one.spike)) {
+        const near = found.at(-1);
+        if (near && place(row) - place(near[0]) < apart) near.push(row);
+        else found.push([row]);
+    }
+    return found.map((near) => near.sort((a, b) => opens(b) - opens(a) || (height(b) > height(a) ? 1 : -1)));
+}
+
+/**
  * A step in words.
  * @param {Row} row
  */
 export function said(row) {
-    const spike = row.spike ? ", a spike" : "";
-    return `step ${row.step}, loss ${numberText(row.loss)}${spike}, learning rate ${numberText(row.lr)}, ${millisText(row.ms)}`;
+    const loss = `loss ${numberText(row.loss)}${row.spike ? ", a spike" : ""}`;
+    return `step ${row.step}, ${loss}, learning rate ${numberText(row.lr)}, ${millisText(row.ms)}`;
 }
 
 /**
@@ -69,13 +93,5 @@ export function tableOf({ modules, units, rows }) {
             ...modules.map((name) => `update / weight ${name}`), ...units.map((name) => `dead ${name}`)],
         rows: rows.map((row) => [row.step, row.epoch, value(row.loss), row.spike ? "spike" : "", value(row.lr), row.ms,
             ...row.gradient.map(value), ...row.ratio.map(value), ...row.dead.map(value)]),
-    }; // prettier-ignore
-}
-
-/**
- * The bytes of a text in base64.
- * @param {unknown} text
- */
-export function unpacked(text) {
-    return Uint8Array.from(atob(`${text}`), (letter) => letter.charCodeAt(0));
+    };
 }

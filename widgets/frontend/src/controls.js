@@ -1,0 +1,90 @@
+// Controls: what do views share that a reader presses or is told?
+//
+//     button(words, title, act)     a button, with its key in its title: it is no Tab stop
+//     press(button, on)             shown as pressed, or not
+//     walkButtons(panel, key)      arrows from button to button of a panel
+//     alone(event)                  whether a key was pressed without Ctrl, Cmd and Alt
+//     trouble(title, words)         what went wrong, in a box
+//     textOf(error)                 what went wrong, in words
+//
+// Nothing here knows pages.
+
+import { h } from "./dom.js";
+
+/** @typedef {import("./dom.js").Attribute} Attribute */
+
+/**
+ * A button.
+ * @param {string} words
+ * @param {string} title what it does, with its key; "" where its words say all
+ * @param {() => void} act
+ * @param {Record<string, Attribute>} [more] attributes
+ * @returns {HTMLButtonElement}
+ */
+export function button(words, title, act, more = {}) {
+    const look = { class: "jt-button", type: "button", tabindex: -1, title: title || null, ...more };
+    return h("button", { ...look, onclick: act }, words);
+}
+
+/**
+ * Show whether something is on.
+ * @param {Element} element
+ * @param {boolean} on
+ */
+export function press(element, on) {
+    element.setAttribute("aria-pressed", `${on}`);
+}
+
+/**
+ * Whether a key was pressed on a button of this panel.
+ * @param {KeyboardEvent} event
+ * @param {Element} panel
+ * @returns {boolean}
+ */
+export function isButton({ target }, panel) {
+    return target instanceof HTMLButtonElement && panel.contains(target);
+}
+
+/**
+ * From button to button of a panel, which is no Tab stop; Enter and Space are left to the button.
+ * @param {Element} panel
+ * @param {string} key
+ * @param {() => void} [back] for Escape
+ * @returns {boolean} whether the key was meant for the panel
+ */
+export function walkButtons(panel, key, back) {
+    const all = [...panel.querySelectorAll("button")];
+    const here = all.findIndex((one) => one === document.activeElement);
+    const to = { ArrowDown: here + 1, ArrowRight: here + 1, ArrowUp: here - 1, ArrowLeft: here - 1, Home: 0 }[key];
+    if (key === "Escape") back?.();
+    else if (to !== undefined) all[Math.min(Math.max(to, 0), all.length - 1)]?.focus();
+    return key === "Escape" || to !== undefined;
+}
+
+/**
+ * Whether a key was pressed without those that make a command of it.
+ * @param {KeyboardEvent} event
+ * @returns {boolean}
+ */
+export function alone({ ctrlKey, metaKey, altKey }) {
+    return !ctrlKey && !metaKey && !altKey;
+}
+
+/**
+ * What went wrong, in a box that a screen reader reads at once.
+ * @param {string} title
+ * @param {string} words
+ * @returns {HTMLElement}
+ */
+export function trouble(title, words) {
+    return h("div", { class: "jt-trouble", role: "alert" }, h("strong", {}, title), h("p", {}, words));
+}
+
+/**
+ * What went wrong, in words.
+ * @param {unknown} error
+ * @returns {string}
+ */
+export function textOf(error) {
+    return error instanceof Error ? error.message : `${error}`;
+}

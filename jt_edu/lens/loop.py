@@ -36,7 +36,7 @@ class Loop:
     planned: int = 0  # steps, counted from the first of all
     paused: bool = False
     running: bool = False
-    singles: int = 0  # steps that were asked for during a pause
+    goal: int = 0  # in a pause it goes on up to this step
     turn: threading.RLock = field(default_factory=threading.RLock, repr=False)
     told: int = 0  # steps
     told_at: float = 0.0
@@ -51,10 +51,11 @@ class Loop:
 
     def ask_step(self) -> None:
         """One step: by the loop if it runs, which is paused then; else here and now."""
-        if self.running:
-            self.paused, self.singles = True, self.singles + 1
-        else:
-            self.step()
+        with self.turn:  # the step under way ends first, so that one more is exactly one
+            if self.running:
+                self.paused, self.goal = True, max(self.goal, self.training.done) + 1
+                return
+        self.step()
 
     def pause(self, wanted: bool = True) -> None:
         """Stop before the next step; or go on."""
@@ -64,7 +65,7 @@ class Loop:
     async def train(self, steps: int | None = None, epochs: int | None = None) -> None:
         """Train for so many batches, or so often over all of them; an interrupt ends it between two steps."""
         self.planned = self.training.done + self._count(steps, epochs)
-        self.running, self.paused, self.singles = True, False, 0  # who asks for training wants it to go on
+        self.running, self.paused, self.goal = True, False, self.training.done  # who asks for training wants it to go on
         self._tell(now=True)
         try:
             await self._run()
@@ -75,10 +76,11 @@ class Loop:
     async def _run(self) -> None:
         rested = time.perf_counter()
         while self.training.done < self.planned:
-            if self.paused and not self.singles:
+            if self.paused and self.training.done >= self.goal:
+                if self.told < self.training.done:
+                    self._tell(now=True)
                 await asyncio.sleep(BREATHE)
                 continue
-            self.singles = max(0, self.singles - 1)
             self.step()
             tired = time.perf_counter() - rested > BREATHE
             await asyncio.sleep(0.001 if tired else 0)

@@ -138,6 +138,16 @@ def test_an_optimiser_takes_what_was_computed_from_nothing_that_is_held():
         optim.SGD([p], lr=0.1).step((p * p).sum())
 
 
+def test_a_loss_that_was_built_before_its_optimiser_can_be_stepped():
+    layer = nn.Linear(2, 1)
+    loss = (layer(jt.ones(3, 2)) ** 2).mean()
+    before = layer.weight.numpy(copy=True)
+
+    optim.SGD(layer.parameters(), lr=0.1).step(loss)
+
+    assert (layer.weight.numpy() != before).all()
+
+
 def test_a_parameter_that_was_assigned_stays_one():
     layer = nn.Linear(2, 3)
     layer.weight *= 0.5

@@ -59,13 +59,13 @@ class Loop:
 
     def pause(self, wanted: bool = True) -> None:
         """Stop before the next step; or go on."""
-        self.paused = wanted
+        self.paused, self.goal = wanted, self.training.done
         self._tell(now=True)
 
     async def train(self, steps: int | None = None, epochs: int | None = None) -> None:
         """Train for so many batches, or so often over all of them; an interrupt ends it between two steps."""
         self.planned = self.training.done + self._count(steps, epochs)
-        self.running, self.paused, self.goal = True, False, self.training.done  # who asks for training wants it to go on
+        self.running, self.paused = True, False  # who asks for training wants it to go on
         self._tell(now=True)
         try:
             await self._run()

@@ -13,6 +13,7 @@ Nothing here draws, and nothing here knows notebooks.
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 import time
@@ -43,16 +44,18 @@ Loss = Callable[..., Var]
 Row = dict[str, Any]
 
 SUMS = ("gradient", "weight", "update")  # of squares, for each parameter
-NEAR, ENOUGH, FAR, LEAST = 20, 8, 5.0, 0.1
+NEAR, ENOUGH = 20, 8  # losses before a step that it is compared with, and how many are needed
+FAR, LEAST = 6.0, 0.5  # robust deviations, and the part of the median, that a spike is above the median
 SPIKE = (
     f"A spike is a loss that is no finite number, or more than {FAR:g} robust deviations (1.4826 times the median "
-    f"distance from the median) and more than {LEAST:.0%} above the median of the {NEAR} losses before it."
+    f"distance from the median) and more than {LEAST:.0%} above the median of the {NEAR} losses before it. "
+    "Of losses that stay up only the first is one."
 )
 DEAD = (
     "A unit of a ReLU module (a channel of images, a feature of anything else) is dead in a step if its output is 0 "
     "for the whole batch. Only modules are seen: relu called as a function has no hook."
 )
-MOST = 2000  # rows that are kept in full; of older ones every second goes, but for spikes
+MOST = 2000  # rows; when there are more, they are thinned, evenly
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class Training:
     loss: Loss
     batches: Iterable[Any]
     scheduler: Any = None  # something with a method step()
-    keep: int = 16  # steps that can be gone back to
+    keep: int = 16  # last steps that can be gone back to, and as many spikes
     keep_bytes: int = 256 << 20  # for all of them together
     rows: list[Row] = field(default_factory=list)
     kept: OrderedDict[int, Kept] = field(default_factory=OrderedDict)
@@ -226,14 +229,16 @@ class Training:
         return Kept(batch, nodes, (generator.key, generator.drawn), sum(a.nbytes for a in arrays))
 
     def _forget(self) -> None:
-        """Keep no more steps and bytes than agreed; spikes go last."""
-        spikes = {row["step"] for row in self.rows if row["spike"]}
-        while len(self.kept) > 1 and (len(self.kept) > self.keep or self.kept_bytes > self.keep_bytes):
-            ordinary = [step for step in self.kept if step not in spikes and step != self.done]
-            del self.kept[ordinary[0] if ordinary else next(iter(self.kept))]
+        """Keep the last steps, as many spikes, the highest ones, and no more bytes than agreed; thin the rows."""
+        heights = {row["step"]: _height(row) for row in self.rows if row["spike"] and row["step"] in self.kept}
+        spikes = sorted(heights, key=heights.__getitem__)
+        ordinary = [step for step in self.kept if step not in heights]
+        while len(ordinary) > self.keep or len(spikes) > self.keep:
+            del self.kept[(ordinary if len(ordinary) > self.keep else spikes).pop(0)]
+        while self.kept_bytes > self.keep_bytes and len(self.kept) > 1:
+            del self.kept[(ordinary if ordinary and ordinary[0] != self.done else spikes).pop(0)]
         if len(self.rows) > MOST:
-            half = len(self.rows) // 2
-            self.rows[:half] = [row for k, row in enumerate(self.rows[:half]) if k % 2 == 0 or row["spike"]]
+            self.rows = thinned(self.rows, MOST)
             self.thinned += 1
 
     @property
@@ -289,12 +294,41 @@ def is_spike(loss: float, before: Sequence[Any]) -> bool:
     """
     if not math.isfinite(loss):
         return True
+    stays = _stands_out(before[-1], before[:-1]) and loss <= (1 + LEAST) * before[-1] if before else False
+    return _stands_out(loss, before) and not stays
+
+
+def _stands_out(loss: Any, before: Sequence[Any]) -> bool:
     near = [x for x in before if isinstance(x, float) and math.isfinite(x)]
-    if len(near) < ENOUGH:
+    if len(near) < ENOUGH or not isinstance(loss, float):
         return False
     middle = statistics.median(near)
     deviation = 1.4826 * statistics.median([abs(x - middle) for x in near])
     return loss > middle + max(FAR * deviation, LEAST * abs(middle))
+
+
+def thinned(rows: Sequence[Row], most: int) -> list[Row]:
+    """At most half of `most` rows: of `most` / 8 equal stretches of steps the first, the last, the least, the largest.
+
+    Example:
+        >>> rows = [{"step": k, "loss": float(k == 37)} for k in range(100)]
+        >>> [row["step"] for row in thinned(rows, 16)]
+        [0, 37, 49, 50, 99]
+    """
+    start, width = rows[0]["step"], (rows[-1]["step"] - rows[0]["step"] + 1) / (most // 8)
+    kept: list[Row] = []
+    for _, stretch in itertools.groupby(rows, lambda row: int((row["step"] - start) / width)):
+        some = list(stretch)
+        losses = [_height(row) for row in some]
+        places = {0, losses.index(min(losses)), losses.index(max(losses)), len(some) - 1}
+        kept += [some[k] for k in sorted(places)]
+    return kept
+
+
+def _height(row: Row) -> float:
+    """The loss; what is no number stands above all."""
+    loss = float(row["loss"])
+    return math.inf if math.isnan(loss) else loss
 
 
 def _place(model: Module, path: str) -> str:

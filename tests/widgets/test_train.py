@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import itertools
 import json
 import math
 import threading
@@ -166,12 +167,15 @@ def test_the_scheduler_moves_the_learning_rate_that_is_shown():
 @pytest.mark.parametrize(
     ("loss", "before", "spike"),
     [
-        (1.5, [1.0] * 20, True),
-        (1.05, [1.0] * 20, False),  # 5 %
+        (1.6, [1.0] * 20, True),
+        (1.4, [1.0] * 20, False),  # 40 %
         (1.5, [1.0] * 7, False),  # too little is known
         (2.0, [1.0, 2.0, 0.5, 1.5] * 5, False),  # it jumps about anyway
         (0.1, [1.0] * 20, False),  # down is good
         (float("inf"), [], True),
+        (3.1, [1.0] * 19 + [3.0], False),  # it stays up
+        (3.0, [1.0] * 18 + [3.0, 3.1], False),
+        (9.0, [1.0] * 19 + [3.0], True),  # it goes up further
     ],
 )
 def test_what_a_spike_is(loss, before, spike):
@@ -382,7 +386,17 @@ def test_kept_steps_are_bounded_and_spikes_stay():
         if step == 2:
             panel.training.rows[-1]["spike"] = True
 
-    assert list(panel.training.kept) == [2, 6, 7]
+    assert list(panel.training.kept) == [2, 5, 6, 7]
+
+
+def test_of_many_spikes_the_highest_stay():
+    panel = panel_of(keep=2)
+    for loss in (9.0, 3.0, 8.0, "nan", 1.0):
+        panel.step()
+        panel.training.rows[-1].update(spike=True, loss=loss)
+    panel.step()
+
+    assert [step for step in panel.training.kept if panel.training.rows[step - 1]["spike"]] == [1, 4]
 
 
 def test_kept_steps_are_bounded_by_their_bytes():
@@ -398,15 +412,18 @@ def test_kept_steps_are_bounded_by_their_bytes():
     assert panel.training.kept_bytes == 2 * size
 
 
-def test_old_rows_are_thinned_and_it_is_said():
+def test_rows_are_thinned_evenly_what_stands_out_stays_and_it_is_said():
     panel = panel_of()
     first = panel.step()
-    panel.training.rows = [{**first, "spike": k == 5} for k in range(MOST)]
+    panel.training.rows = [{**first, "step": k, "loss": 9.0 if k == 5 else 1.0} for k in range(1, MOST + 1)]
+    panel.training.done = MOST
 
     panel.step()
 
-    rows = panel.training.rows
-    assert len(rows) == MOST + 1 - (MOST // 2 // 2) + 1  # the spike in an odd place stays
+    steps = [row["step"] for row in panel.training.rows]
+    assert len(steps) <= MOST // 2
+    assert {1, 5, MOST + 1} <= set(steps)
+    assert max(b - a for a, b in itertools.pairwise(steps)) <= 2 * 8
     assert "left out" in repr(panel)
     assert panel.loop.status()["thinned"] == 1
 
@@ -511,7 +528,7 @@ def test_the_page_shows_the_rows(page_of, trained):
     cells = [cell.inner_text() for cell in page.locator(".jt-plot-layers td").all()]
     assert [float(cells[1]), float(cells[4])] == [pytest.approx(value, rel=1e-3) for value in spike["gradient"]]
     assert page.locator(".jt-plot-spike").count() == sum(row["spike"] for row in rows)
-    assert page.locator(".jt-plot-kept").count() == 12
+    assert page.locator(".jt-plot-kept").count() == len(trained.training.kept)
 
     page.keyboard.press("t")
     table = [row.locator("td").all_inner_texts() for row in page.locator(".jt-table tbody tr").all()]

@@ -105,7 +105,7 @@ def train_panel(
         loss: called for each batch, such as `lambda net, x, y: cross_entropy_loss(net(x), y)`; returns one number.
         batches: a DataLoader or a list.
         scheduler: its `step()` is called after each step.
-        keep, keep_bytes: how many of the last steps can be opened as a tape, and what they may take together.
+        keep, keep_bytes: how many last steps, and spikes, can be opened as a tape, and what they may take together.
 
     Example:
         >>> import jt_edu as jt

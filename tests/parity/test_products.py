@@ -54,7 +54,7 @@ MISTAKES = (
     ("stacks of two lengths", lambda: jt.ones((2, 1, 1)) @ jt.ones((3, 1, 1))),
     ("bmm of matrices", lambda: jt.bmm(jt.ones((1, 1)), jt.ones((1, 1)))),
     ("bmm of two lengths", lambda: jt.bmm(jt.ones((1, 1, 1)), jt.ones((2, 1, 1)))),
-    ("an image of three axes", lambda: jt.conv2d(jt.ones((1, 1, 1)), jt.ones((1, 1, 1, 1)))),
+    ("an image of two axes", lambda: jt.conv2d(jt.ones((1, 1)), jt.ones((1, 1, 1, 1)))),
     ("channels that differ", lambda: jt.conv2d(jt.ones((1, 2, 3, 3)), jt.ones((1, 1, 1, 1)))),
     ("a stride of 0", lambda: jt.conv2d(jt.ones((1, 1, 3, 3)), jt.ones((1, 1, 1, 1)), stride=0)),
     ("groups that do not divide", lambda: jt.conv2d(jt.ones((1, 3, 3, 3)), jt.ones((2, 1, 1, 1)), groups=2)),

@@ -1,6 +1,8 @@
 """A live view without Jupyter: the bundle draws a model whose questions go straight to a View in this process."""
 
+import asyncio
 import base64
+from concurrent.futures import ThreadPoolExecutor
 
 from jt_widgets.bundle import MODULE
 from tests.widgets.page import READY
@@ -56,3 +58,9 @@ def draw_live(page, view):
 def _traits(view):
     texts = {name: base64.b64encode(getattr(view, name)).decode() for name in ("document", "blocks")}
     return {"view": view.view, "state": dict(view.state), "session": "", **texts}
+
+
+def finish(training):
+    """Run a coroutine to its end, in a thread of its own: in this one a browser that is driven may have a loop."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, training).result(60)

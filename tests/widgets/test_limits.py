@@ -1,6 +1,5 @@
 """What views refuse, leave out and say of it; none of these tests opens a browser."""
 
-import asyncio
 import threading
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from jt_edu.lens import aside, recording
 from jt_edu.lens.differences import difference
 from jt_edu.lens.tape import record_tape
 from jt_widgets.train import train_panel
+from tests.widgets.live import finish
 
 
 @pytest.fixture(autouse=True)
@@ -178,7 +178,7 @@ def test_who_asks_for_training_after_a_pause_gets_it():
     shown = panel()
     shown.pause()
 
-    asyncio.run(asyncio.wait_for(shown.train(steps=2), 20))
+    finish(shown.train(steps=2))
 
     assert shown.training.done == 2
 

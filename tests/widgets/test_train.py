@@ -6,7 +6,6 @@ import itertools
 import json
 import math
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ import jt_edu as jt
 from jt_edu import nn
 from jt_edu.lens.training import MOST, dead_share, is_spike
 from jt_widgets.train import train_panel
-from tests.widgets.live import draw_live
+from tests.widgets.live import draw_live, finish
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((4, 16, 6)).astype(np.float32), RNG.integers(0, 3, (4, 16))
@@ -23,12 +22,6 @@ X, Y = RNG.standard_normal((4, 16, 6)).astype(np.float32), RNG.integers(0, 3, (4
 
 def batches():
     return [(jt.array(x), jt.array(y)) for x, y in zip(X, Y, strict=True)]
-
-
-def finish(training):
-    """Run a coroutine to its end, in a thread of its own: in this one a browser that is driven may have a loop."""
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, training).result()
 
 
 def network():

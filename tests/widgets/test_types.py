@@ -13,6 +13,7 @@ from tests.house.plan import ROOT
 TYPES = FOLDER / "src" / "types.d.ts"
 COMPUTED = {"blocks", "nodes", "users"}  # what document.js adds to a page
 PATH = re.compile(r"(?:jt_edu|jt_widgets|widgets|tests|views|graph)/[\w/]+\.(?:py|js|ts|css)\b")
+FIELD, NESTED = r"(\w+)(\??): ([^;]+);", r"^    (\w+)(\??): (.*);$"
 
 
 def interfaces():
@@ -20,7 +21,7 @@ def interfaces():
     text = re.sub(r"/\*\*.*?\*/", "", TYPES.read_text(encoding="utf-8"), flags=re.DOTALL)
     found = {}
     for name, body in re.findall(r"export interface (\w+) \{\n(.*?)\n\}", text, re.DOTALL):
-        keys = re.findall(r"^    (\w+)(\??): (.*);$", body, re.MULTILINE)
+        keys = [key for line in body.split("\n") for key in re.findall(NESTED if "{" in line else FIELD, line)]
         found[name] = {key: (bool(may), kind) for key, may, kind in keys}
     return found
 

@@ -109,11 +109,7 @@ export interface Value {
 }
 
 export interface MemoryEvent {
-    action: string;
-    node: number;
-    bytes: number;
-    alive: number;
-    kernel: number | null;
+    action: string; node: number; bytes: number; alive: number; kernel: number | null;
 }
 
 /** What jt.machine() measured; `bandwidth` and `flops` are the two roofs. */
@@ -168,6 +164,12 @@ export interface Tape {
     rules: Record<string, string[]>;
 }
 
+/** An array that is watched while a kernel is stepped through. */
+export interface LoopsArray {
+    name: string; role: string; node: number; shape: number[]; dtype: string;
+    corner: [number, number]; size: [number, number]; block: [number, number];
+}
+
 /** The steps of a kernel: `codes` is one flat list, which views/loops/model.js reads. */
 export interface Loops {
     kernel: number;
@@ -175,11 +177,7 @@ export interface Loops {
     source: string;
     classes: Span[];
     lines: [number, number][];
-    /** What is watched while the kernel is stepped through. */
-    arrays: {
-        name: string; role: string; node: number; shape: number[]; dtype: string;
-        corner: [number, number]; size: [number, number]; block: [number, number];
-    }[];
+    arrays: LoopsArray[];
     names: string[];
     steps: number;
     /** How many there would be without the limit. */
@@ -203,14 +201,16 @@ export interface TrainRow {
     spike: boolean;
 }
 
+export interface TrainStatus {
+    done: number; planned: number; running: boolean; paused: boolean; left_ms: number | null;
+    kept: number[]; kept_bytes: number; thinned: number;
+}
+
 export interface Train {
     modules: string[];
     units: string[];
     rows: TrainRow[];
-    status: {
-        done: number; planned: number; running: boolean; paused: boolean; left_ms: number | null;
-        kept: number[]; kept_bytes: number; thinned: number;
-    };
+    status: TrainStatus;
     spike: string;
     dead: string;
 }

@@ -565,7 +565,7 @@ def test_a_live_panel_steps_shows_the_row_and_opens_a_tape(chromium, trained):
     context = chromium.new_context(viewport={"width": 1000, "height": 1400})
     try:
         page = draw_live(context.new_page(), trained)
-        assert "step 30 of 30" in page.locator(".jt-plot-bar").inner_text()
+        page.get_by_text("step 30 of 30").wait_for()
 
         page.get_by_role("button", name="Step one batch").click()
         page.get_by_text("step 31 of 31").wait_for()

@@ -158,3 +158,8 @@ def sum_of(a: DType) -> DType:
 def real_of(a: DType) -> DType:
     """The dtype of `abs(a)`: complex numbers have real magnitudes."""
     return {complex64: float32, complex128: float64}.get(a, a)
+
+
+def from_bfloat16(bits: np.ndarray) -> np.ndarray:
+    """The float32 numbers of which a bfloat16 array stores the upper halves."""
+    return (bits.astype(np.uint32) << 16).view(np.float32)

@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from jt_edu.dtypes import from_bfloat16
 from jt_edu.trace import Value
 
 CELLS = 32  # rows, and columns
@@ -36,9 +37,9 @@ def value_of(node: int, array: np.ndarray, dtype: str, cells: int = CELLS) -> Va
 
 
 def _as_floats(array: np.ndarray, dtype: str) -> np.ndarray:
-    """The numbers as float64; bfloat16 is stored as the upper half of a float32."""
+    """The numbers as float64."""
     if dtype == "bfloat16" and array.dtype == np.uint16:
-        return (array.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+        return from_bfloat16(array).astype(np.float64)
     return np.abs(array).astype(np.float64) if array.dtype.kind == "c" else array.astype(np.float64)
 
 

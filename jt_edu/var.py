@@ -29,7 +29,7 @@ from jt_edu.build import (
     operand_of,
     source,
 )
-from jt_edu.dtypes import DType, as_dtype, bfloat16, int64, promote
+from jt_edu.dtypes import DType, as_dtype, bfloat16, from_bfloat16, int64, promote
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.execute import run
 from jt_edu.graph import Node, Shape
@@ -157,7 +157,7 @@ class Var(Reindexing):
         run((self._node,), "numpy() or item()")
         data, half, number = self._node.data, self.dtype == bfloat16, self._node.op is CONSTANT
         if half and not number:
-            data = (data.astype(np.uint32) << 16).view(np.float32)
+            data = from_bfloat16(data)
         found = np.array(data, np.float32 if half else self.dtype.storage, copy=copy or None).view()
         found.setflags(write=bool(copy))
         return found

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu import autograd
-from jt_edu.dtypes import as_dtype, bfloat16, complex128, float64
+from jt_edu.dtypes import as_dtype, bfloat16, complex128, float64, from_bfloat16
 from jt_edu.errors import ArgumentError
 from jt_edu.execute import needed
 from jt_edu.functions import cast_to
@@ -166,7 +166,7 @@ def _numbers(node: Node) -> Any:
     if found is None:
         found = computed(needed([node]), [node])[node]
     half = node.dtype == bfloat16 and isinstance(found, np.ndarray)
-    return (found.astype(np.uint32) << 16).view(np.float32) if half else found
+    return from_bfloat16(found) if half else found
 
 
 def _still(node: Node) -> Node:

@@ -34,6 +34,7 @@ except ImportError:  # Windows: there whoever started us looks at the clock alon
 
 from jt_edu import backends
 from jt_edu.codegen.source import Parameter, Source
+from jt_edu.dtypes import from_bfloat16
 from jt_edu.lens.guard import Call, Checked, Refused
 
 FILLS = ("numbers around 0", "numbers from 0 to 1", "zeros and ones")
@@ -296,7 +297,7 @@ def _wide(x: Any, real: str) -> Any:
     if real == "float16":
         return x.view(np.float16).astype(np.float64)
     if real == "bfloat16":
-        return (x.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+        return from_bfloat16(x).astype(np.float64)
     return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
 
 

@@ -24,6 +24,7 @@ from jt_edu import backends
 from jt_edu.backends import Backend
 from jt_edu.backends.python import define
 from jt_edu.codegen.source import Source
+from jt_edu.dtypes import from_bfloat16
 from jt_edu.errors import ArgumentError
 from jt_edu.execute import free, run_step
 from jt_edu.graph import Node
@@ -337,7 +338,7 @@ def _real(array: Any, dtype: str) -> Any:
     if array.dtype == np.uint16 and dtype == "float16":
         return np.ascontiguousarray(array).view(np.float16).reshape(array.shape)
     if array.dtype == np.uint16 and dtype == "bfloat16":
-        return (array.astype(np.uint32) << 16).view(np.float32)
+        return from_bfloat16(array)
     return np.asarray(array)
 
 

@@ -76,7 +76,7 @@ def test_idx_files_hold_six_types_of_numbers(tmp_path, kind, dtype):
 
 GOOD = idx(np.arange(6, dtype=np.uint8).reshape(2, 3))
 HUGE = struct.pack(">HBB3I", 0, 8, 3, 60_000, 1 << 31, 1 << 31)
-BOMB = gzip.compress(struct.pack(">HBBI", 0, 8, 1, 10) + bytes(50_000_000))
+BOMB = gzip.compress(struct.pack(">HBBI", 0, 8, 1, 10) + bytes(50_000_000), mtime=0)
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,9 @@ BOMB = gzip.compress(struct.pack(">HBBI", 0, 8, 1, 10) + bytes(50_000_000))
         (b"", "a", "2 more bytes"), (GOOD[:3], "a", "2 more bytes"), (GOOD[:7], "a", "8 more bytes"),
         (GOOD[:-1], "a", "6 more bytes.*5 in"), (GOOD + b"x", "a", "more bytes"), (b"PK" + GOOD[2:], "a", "50 4b"),
         (b"\0\0\x0a" + GOOD[3:], "a", "0a"), (b"\0\0\x08\xff" + GOOD[4:], "a", "ff"), (HUGE, "a", "at most 16"),
-        (gzip.compress(HUGE), "a.gz", "at most"), (BOMB, "a.gz", "more bytes"), (GOOD, "a.gz", "[Gg]zip"),
-        (gzip.compress(GOOD)[:-12], "a.gz", "a.gz"), (gzip.compress(GOOD)[:-8] + b"12345678", "a.gz", "CRC"),
+        (gzip.compress(HUGE, mtime=0), "a.gz", "at most"), (BOMB, "a.gz", "more bytes"), (GOOD, "a.gz", "[Gg]zip"),
+        (gzip.compress(GOOD, mtime=0)[:-12], "a.gz", "a.gz"),
+        (gzip.compress(GOOD, mtime=0)[:-8] + b"12345678", "a.gz", "CRC"),
     ],
 )  # fmt: skip
 def test_damaged_idx_files_are_refused_by_name(tmp_path, content, name, words):

@@ -10,7 +10,8 @@
     ├── KernelError      (RuntimeError)  generated code that does not compile or run
     ├── OutOfMemoryError (MemoryError)   an array that the memory has no room for
     ├── UnknownKeyError  (KeyError)      a key that is not there, such as a part of a ModuleDict
-    └── UnknownNameError (AttributeError)  a name that is not there, such as jt.sofmax
+    ├── UnknownNameError (AttributeError)  a name that is not there, such as jt.sofmax
+    └── RankError        (RuntimeError)  ranks that do not understand each other (mpi/errors.py has the kinds)
 
 Each also is the Python error that a NumPy user expects, so `except ValueError` works as it always did. Nothing here
 knows anything of the rest.
@@ -138,4 +139,14 @@ class UnknownNameError(JtError, AttributeError):
         >>> ones(3).smu()
         Traceback (most recent call last):
         UnknownNameError: ...
+    """
+
+
+class RankError(JtError, RuntimeError):
+    """Ranks that do not understand each other, or one that failed.
+
+    Example:
+        >>> raise RankError("every rank calls the same collectives", "rank 1 without allreduce")
+        Traceback (most recent call last):
+        RankError: ...
     """

@@ -72,12 +72,14 @@ current = _current.get  # the context of this rank
 
 
 @contextmanager
-def rank_context() -> Iterator[Context]:
-    """Run what is inside as a rank of its own: flags, graph ids, trace and random numbers start afresh."""
-    context = Context(Shared())
-    token = _current.set(context)
+def rank_context(context: Context | None = None) -> Iterator[Context]:
+    """Run what is inside as a rank of its own: flags, graph ids, trace and random numbers start afresh.
+
+    Or go on where a rank stopped, in the `context` that it had.
+    """
+    token = _current.set(context or Context(Shared()))
     try:
-        yield context
+        yield current()
     finally:
         _current.reset(token)
 

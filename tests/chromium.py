@@ -20,11 +20,15 @@ FLAGS = [
 @pytest.fixture(scope="session")
 def chromium():
     """The system's Chromium, driven by Playwright."""
-    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
-    if program is None:
+    if program() is None:
         pytest.skip(f"no Chromium on this machine: none of {', '.join(PROGRAMS)} is on PATH")
     playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: python3 lab.py test")
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, headless=True, args=FLAGS)
+        browser = driver.chromium.launch(executable_path=program(), headless=True, args=FLAGS)
         yield browser
         browser.close()
+
+
+def program():
+    """Where the system's Chromium is, or None."""
+    return next(filter(None, map(shutil.which, PROGRAMS)), None)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import io
 import keyword
 import tokenize
+from functools import lru_cache
 
 CLASSES = {tokenize.STRING: "s", tokenize.COMMENT: "c", tokenize.NUMBER: "m", tokenize.OP: "o"}
 
 
-def classes(source: str) -> list[tuple[int, int, int, str]]:
+@lru_cache(maxsize=1024)
+def classes(source: str) -> tuple[tuple[int, int, int, str], ...]:
     """What an editor colours: (line, from, to, class).
 
     The classes are k for keywords, s strings, c comments, m numbers, d what is defined, and o operators.
 
     Example:
         >>> classes("def f(x):")[:2]
-        [(1, 0, 3, 'k'), (1, 4, 5, 'd')]
+        ((1, 0, 3, 'k'), (1, 4, 5, 'd'))
     """
     found: list[tuple[int, int, int, str]] = []
     before = ""
@@ -30,4 +32,4 @@ def classes(source: str) -> list[tuple[int, int, int, str]]:
             before = token.string
     except (tokenize.TokenError, IndentationError):
         pass  # an unfinished edit has colours as far as it can be read
-    return found
+    return tuple(found)

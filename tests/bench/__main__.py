@@ -20,13 +20,17 @@ from pathlib import Path
 
 from tests.bench.surroundings import quiet
 
-SUITES = ("core", "ops")
+SUITES = ("core", "ops", "click")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 FEW = 3  # rounds of a quick run
 
 
 def main(arguments=None):
     options = _options(arguments)
+    if options.suite == "click":  # a browser and its clock: nothing to compare with
+        from tests.bench import click  # noqa: PLC0415  the environment of the others must come first
+
+        return click.bench(options.only, _folder(options), quick=options.quick)
     with quiet() as gone:
         import torch  # noqa: PLC0415  the environment comes first
 
@@ -73,10 +77,14 @@ def _bench(suite, options):
         print(report.line(report.cells(fill(row, run))), flush=True)
     loads.append(machine.load())
     print(f"\n{report.summary(run.results)} {time.monotonic() - begin:.0f} s, load {loads}")
-    out = options.out or (None if options.quick or options.only else DOCS)
-    if out:
+    if out := _folder(options):
         _write(out, options.suite, suite, run, loads)
     return 0
+
+
+def _folder(options):
+    """Where the page goes; None: nowhere."""
+    return options.out or (None if options.quick or options.only else DOCS)
 
 
 def _write(folder, name, suite, run, loads):

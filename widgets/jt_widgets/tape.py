@@ -8,29 +8,28 @@ Python records the steps once; scrubbing happens in the browser, which asks agai
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from jt_edu.draw.tape import tape_svg, tape_text
 from jt_edu.errors import ArgumentError
 from jt_edu.lens.differences import difference
+from jt_edu.lens.recording import Recording
 from jt_edu.lens.tape import leaves_of, record_tape
 from jt_edu.trace import plain
 from jt_edu.var import Var
+from jt_widgets.bundle import pack, pack_json
 from jt_widgets.view import View
 
 
-class TapeView(View):
-    """The steps of a gradient; see `tape`."""
+@dataclass(frozen=True)
+class Taped:
+    """A tape, and the Vars that it can be asked about, as they were then: the learner's may move on."""
 
-    kind = "tape"
-
-    def __init__(self, loss: Var, wrt: Var | Sequence[Var] | None, run: bool | None, **state: Any) -> None:
-        leaves = leaves_of(loss, wrt)
-        nodes = (loss.node, *(leaf.node for leaf in leaves))
-        self.vars = {node.id: Var._of(node) for node in nodes}  # as they are now: the learner's may move on
-        super().__init__(record_tape(loss, leaves, run), **state)
+    recording: Recording
+    vars: dict[int, Var]
 
     def answer(self, message: dict[str, Any]) -> dict[str, Any]:
         """{"do": "check", "leaf": id}: what finite differences say about the gradient of a leaf."""
@@ -39,6 +38,28 @@ class TapeView(View):
         if message.get("do") != "check" or leaf is None or leaf not in {one["node"] for one in tape["leaves"]}:
             raise ArgumentError("a tape is asked to check the gradient of one of its leaves", repr(message))
         return checked(self.vars[tape["loss"]], self.vars[leaf])
+
+    def packed(self) -> dict[str, str]:
+        """Document and blocks as text, for a view that draws the tape within itself.
+
+        A widget of its own, which nobody sees, would be sent to the browser and kept in the notebook with all its code.
+        """
+        parts = {"document": pack_json(self.recording.page), "blocks": pack(self.recording.blocks)}
+        return {name: base64.b64encode(part).decode() for name, part in parts.items()}
+
+
+class TapeView(View):
+    """The steps of a gradient; see `tape`."""
+
+    kind = "tape"
+
+    def __init__(self, taped: Taped, **state: Any) -> None:
+        self.taped = taped
+        super().__init__(taped.recording, **state)
+
+    def answer(self, message: dict[str, Any]) -> dict[str, Any]:
+        """What `Taped` answers."""
+        return self.taped.answer(message)
 
     def picture_svg(self) -> str:
         """The U, with everything computed."""
@@ -75,4 +96,11 @@ def tape(loss: Var, wrt: Var | Sequence[Var] | None = None, run: bool | None = N
         >>> tape((w * w).sum()).summary
         '2 steps forward to the loss, 3 back to the gradients of w.'
     """
-    return TapeView(loss, wrt, run, **state)
+    return TapeView(taped(loss, wrt, run), **state)
+
+
+def taped(loss: Var, wrt: Var | Sequence[Var] | None = None, run: bool | None = None) -> Taped:
+    """What `tape` shows, without a view of its own."""
+    leaves = leaves_of(loss, wrt)
+    nodes = (loss.node, *(leaf.node for leaf in leaves))
+    return Taped(record_tape(loss, leaves, run), {node.id: Var._of(node) for node in nodes})

@@ -5,7 +5,6 @@ New rows are sent as they come. The document, of which a saved page is made, is 
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,7 +15,7 @@ from jt_edu.lens.loop import Loop
 from jt_edu.lens.page import empty
 from jt_edu.lens.recording import Recording
 from jt_edu.lens.training import Loss, Row, Training, page_part, text
-from jt_widgets.tape import TapeView, tape
+from jt_widgets.tape import Taped, TapeView, taped
 from jt_widgets.view import View
 
 
@@ -27,7 +26,7 @@ class TrainPanel(View):
 
     def __init__(self, training: Training, **state: Any) -> None:
         self.training, self.loop = training, Loop(training, self._say)
-        self.tapes: dict[int, TapeView] = {}
+        self.tapes: dict[int, Taped] = {}
         super().__init__(self._now(), **state)
 
     def step(self) -> Row:
@@ -47,8 +46,7 @@ class TrainPanel(View):
 
     def tape_at(self, step: int) -> TapeView:
         """Forward and backward of one of the last steps, with the parameters that it began with."""
-        with self.loop.at(step) as loss:
-            return tape(loss, [p for p in self.training.params if p.requires_grad])
+        return TapeView(self._taped(step))
 
     def answer(self, message: dict[str, Any]) -> dict[str, Any]:
         """What the buttons ask: pause, resume, step, rows, tape; and what an open tape asks in turn."""
@@ -60,15 +58,19 @@ class TrainPanel(View):
             case {"do": "rows"}:
                 return {"train": page_part(self.training, self.loop.status())["train"]}
             case {"do": "tape", "step": int(step)}:
-                found = self.tapes[step] = self.tape_at(step)
+                told = self.tapes[step] = self._taped(step)
                 for old in list(self.tapes)[: -self.training.keep]:
                     del self.tapes[old]
-                return {part: base64.b64encode(getattr(found, part)).decode() for part in ("document", "blocks")}
+                return told.packed()
             case {"do": "of tape", "step": int(step), "ask": dict(question)} if step in self.tapes:
                 return dict(self.tapes[step].answer(question))
             case _:
                 raise ArgumentError("a training panel is asked to pause, resume, step, or open a tape", repr(message))
         return {"status": self.loop.status()}
+
+    def _taped(self, step: int) -> Taped:
+        with self.loop.at(step) as loss:
+            return taped(loss, [p for p in self.training.params if p.requires_grad])
 
     def _say(self, news: dict[str, Any]) -> None:
         self.send(news)

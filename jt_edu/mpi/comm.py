@@ -1,0 +1,350 @@
+"""Comm: one rank's door to the others, shaped like mpi4py's.
+
+    send, recv, bcast, ...     objects: pickled, so any object can travel, slowly
+    Send, Recv, Bcast, ...     buffers: the numbers of an array, nothing else
+    isend, Irecv, Ibcast, ...  come back at once with a Request
+
+This file has what goes from one rank to one other, and the making of groups; `collective.py` has what all ranks do
+together. Both speak through the `World` of simulated ranks, whose only member may be this one (`SoloComm`).
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from jt_edu.errors import ArgumentError, RankError
+from jt_edu.mpi.baton import Task
+from jt_edu.mpi.buffers import Packet, as_buffer, fill, pack_array, pack_object
+from jt_edu.mpi.errors import TruncationError
+from jt_edu.mpi.names import ANY_SOURCE, ANY_TAG, PROC_NULL, TAG_LIMIT, Status
+from jt_edu.mpi.records import Call
+from jt_edu.mpi.request import Request
+from jt_edu.mpi.world import Letter, Plane, Receive, World
+
+
+class PointToPoint:
+    """What one rank says to one other.
+
+    Args:
+        world, task: whose rank this is, and the thread that speaks for it.
+        members: the ranks of the world that make up the group, in the order of their ranks in it.
+        plane: tells the messages of this communicator from those of others.
+    """
+
+    def __init__(self, world: World, task: Task, members: tuple[int, ...], plane: Plane, name: str) -> None:
+        self.world, self.task, self.members, self.plane, self.name = world, task, members, plane, name
+        self.rank, self.size = members.index(task.rank), len(members)
+        self.freed = False
+
+    def Get_rank(self) -> int:
+        """The number of this rank in the group, from 0."""
+        return self.rank
+
+    def Get_size(self) -> int:
+        """How many ranks the group has."""
+        return self.size
+
+    def compute(self, nanoseconds: int) -> None:
+        """Let so much virtual time pass, as if this rank computed."""
+        if not isinstance(nanoseconds, (int, float, np.number)) or nanoseconds < 0:
+            raise ArgumentError("a rank computes for a number of ns from 0", repr(nanoseconds))
+        self.world.work(self.task, nanoseconds)
+
+    @property
+    def now(self) -> int:
+        """The virtual time of this rank, in ns."""
+        return self.task.clock.now
+
+    # objects
+
+    def send(self, obj: Any, dest: int, tag: int = 0) -> None:
+        """Send an object; comes back when it is copied, not when it is there."""
+        self._isend(pack_object(obj, "send"), dest, tag, "send", wait=True)
+
+    def ssend(self, obj: Any, dest: int, tag: int = 0) -> None:
+        """Send an object, and come back when it is being received."""
+        self._isend(pack_object(obj, "ssend"), dest, tag, "ssend", synchronous=True, wait=True)
+
+    def isend(self, obj: Any, dest: int, tag: int = 0) -> Request:
+        """Begin to send an object."""
+        return self._isend(pack_object(obj, "isend"), dest, tag, "isend")
+
+    def issend(self, obj: Any, dest: int, tag: int = 0) -> Request:
+        """Begin to send an object; the request is done when it is being received."""
+        return self._isend(pack_object(obj, "issend"), dest, tag, "issend", synchronous=True)
+
+    def recv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Any:
+        """The object that comes next from `source` with `tag`. `buf` has no use here; mpi4py has it in this place."""
+        return self._irecv(source, tag, None, "recv", wait=True).wait(status)
+
+    def irecv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
+        """Begin to receive an object."""
+        return self._irecv(source, tag, None, "irecv")
+
+    def sendrecv(
+        self, sendobj: Any, dest: int, sendtag: int = 0, recvbuf: Any = None, source: int = ANY_SOURCE,
+        recvtag: int = ANY_TAG, status: Status | None = None,
+    ) -> Any:  # fmt: skip
+        """Send one object and receive another, neither waiting for the other."""
+        with self._called("sendrecv", f"sendrecv(dest={dest}, source={_who(source)})", peer=dest):
+            out = self._isend(pack_object(sendobj, "sendrecv"), dest, sendtag, "isend")
+            back = self._irecv(source, recvtag, None, "irecv")
+            Request.waitall([out, back])
+            return back.wait(status)
+
+    # buffers
+
+    def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
+        """Send the numbers of a buffer."""
+        self._isend(pack_array(as_buffer(buf, "Send").flat), dest, tag, "Send", wait=True)
+
+    def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
+        """Send a buffer, and come back when it is being received."""
+        self._isend(pack_array(as_buffer(buf, "Ssend").flat), dest, tag, "Ssend", synchronous=True, wait=True)
+
+    def Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        """Begin to send a buffer."""
+        return self._isend(pack_array(as_buffer(buf, "Isend").flat), dest, tag, "Isend")
+
+    def Issend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        """Begin to send a buffer; the request is done when it is being received."""
+        return self._isend(pack_array(as_buffer(buf, "Issend").flat), dest, tag, "Issend", synchronous=True)
+
+    def Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> None:
+        """Receive numbers into a buffer, which has room for them or more."""
+        self._irecv(source, tag, as_buffer(buf, "Recv", write=True).flat, "Recv", wait=True).wait(status)
+
+    def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
+        """Begin to receive into a buffer; it is filled when the request has been waited for."""
+        return self._irecv(source, tag, as_buffer(buf, "Irecv", write=True).flat, "Irecv")
+
+    def Sendrecv(
+        self, sendbuf: Any, dest: int, sendtag: int = 0, recvbuf: Any = None, source: int = ANY_SOURCE,
+        recvtag: int = ANY_TAG, status: Status | None = None,
+    ) -> None:  # fmt: skip
+        """Send one buffer and fill another, neither waiting for the other."""
+        out_flat = as_buffer(sendbuf, "Sendrecv").flat
+        into = as_buffer(recvbuf, "Sendrecv", write=True).flat
+        with self._called("Sendrecv", f"Sendrecv(dest={dest}, source={_who(source)})", peer=dest):
+            out = self._isend(pack_array(out_flat), dest, sendtag, "Isend")
+            back = self._irecv(source, recvtag, into, "Irecv")
+            Request.waitall([out, back])
+            back.wait(status)
+
+    def Sendrecv_replace(
+        self, buf: Any, dest: int, sendtag: int = 0, source: int = ANY_SOURCE, recvtag: int = ANY_TAG,
+        status: Status | None = None,
+    ) -> None:  # fmt: skip
+        """Send a buffer, and fill it with what comes."""
+        self.Sendrecv(buf, dest, sendtag, buf, source, recvtag, status)
+
+    # looking
+
+    def probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
+        """Wait until such a message is there, and tell what it is; it stays."""
+        with self._called("probe", f"probe(source={_who(source)}, tag={_which(tag)})", peer=source):
+            self._await_letter(source, tag, status)
+        return True
+
+    def iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
+        """Whether such a message is there."""
+        with self._called("iprobe", f"iprobe(source={_who(source)}, tag={_which(tag)})", peer=source):
+            self.task.let_others_run()
+            letter = self._letter(source, tag)
+            if letter is not None and status is not None:
+                status.take(self._status_of(letter))
+        return letter is not None
+
+    def mprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Message:
+        """Wait for such a message, and take it away: nobody else receives it."""
+        with self._called("mprobe", f"mprobe(source={_who(source)}, tag={_which(tag)})", peer=source):
+            return Message(self, self._taken(self._await_letter(source, tag, status)))
+
+    def improbe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Message | None:
+        """Take such a message away if it is there."""
+        if not self.iprobe(source, tag, status):
+            return None
+        letter = self._letter(source, tag)
+        assert letter is not None, "a message that was there a moment ago"
+        return Message(self, self._taken(letter))
+
+    Probe, Iprobe, Mprobe, Improbe = probe, iprobe, mprobe, improbe
+
+    # how it is done
+
+    def _called(self, name: str, said: str, **details: Any) -> Calling:
+        """One call, noted down from its beginning to its end."""
+        if self.freed:
+            raise RankError(f"{name} speaks through a communicator", f"{self.name}, which was freed")
+        return Calling(self, name, said, details)
+
+    def _waiting(self, said: str) -> Calling | nullcontext[None]:
+        """A wait that stands by itself is a call of its own; one inside of a call is a part of it."""
+        return nullcontext() if self.world.inside_a_call(self.task) else self._called("wait", said)
+
+    def _isend(
+        self, packet: Packet, dest: int, tag: int, name: str, synchronous: bool = False, wait: bool = False
+    ) -> Request:
+        check_peer(dest, self.size, name, "dest", (PROC_NULL,))
+        check_tag(tag, name)
+        said = f"{name}(dest={dest}, tag={tag})"
+        with self._called(name, said, peer=dest, bytes=packet.bytes) as call:
+            request = Request(self, said, self._peers(dest), call.line)
+            if dest == PROC_NULL:
+                request.complete()
+            else:
+                self.world.post(self.plane, self.task, self.members[dest], tag, packet, synchronous, request)
+            self.task.let_others_run()
+            if wait:
+                request.wait()
+        return request
+
+    def _irecv(self, source: int, tag: int, into: Any, name: str, wait: bool = False) -> Request:
+        check_peer(source, self.size, name, "source", (PROC_NULL, ANY_SOURCE))
+        check_tag(tag, name, ANY_TAG)
+        said = f"{name}(source={_who(source)}, tag={_which(tag)})"
+        with self._called(name, said, peer=source) as call:
+            request = Request(self, said, self._peers(source), call.line)
+            if source == PROC_NULL:
+                request.status = Status(PROC_NULL, ANY_TAG)
+                request.complete()
+            else:
+                world_source = source if source == ANY_SOURCE else self.members[source]
+                receive = Receive(world_source, tag, request, self.task.clock.now)
+                request.finish = lambda: self._take(receive, into, name, call)
+                self.world.expect(self.plane, self.task.rank, receive)
+            if wait:
+                request.wait()
+        return request
+
+    def _peers(self, source: int) -> tuple[int, ...]:
+        if source == PROC_NULL:
+            return ()
+        return (
+            tuple(m for m in self.members if m != self.task.rank) if source == ANY_SOURCE else (self.members[source],)
+        )
+
+    def _take(self, receive: Receive, into: Any, name: str, call: Call) -> Any:
+        """The receiver takes its letter: its clock moves, its buffer is filled."""
+        letter = receive.letter
+        assert letter is not None, "a receive is finished when its letter has come"
+        self._charge(letter, call)
+        receive.request.status = self._status_of(letter)
+        packet = letter.packet
+        if into is None:
+            return packet.open() if packet.is_object else packet.open().copy()
+        if packet.count > into.size:
+            raise TruncationError(
+                f"{name} has room for {into.size} numbers", f"{packet} from rank {self.members.index(letter.source)}",
+                "a larger buffer, or Probe first",
+            )  # fmt: skip
+        fill(into, packet, f"{name} from rank {self.members.index(letter.source)}")
+        return None
+
+    def _charge(self, letter: Letter, call: Call) -> None:
+        clock, record = self.task.clock, letter.record
+        call.ready = max(call.enter, letter.arrival)
+        record.taken, record.done = clock.receive(letter.arrival, letter.packet.bytes)
+        record.taker, call.leave, call.bytes = call.number, clock.now, letter.packet.bytes
+
+    def _status_of(self, letter: Letter) -> Status:
+        return Status(self.members.index(letter.source), letter.tag, letter.packet.count, letter.packet.bytes)
+
+    def _letter(self, source: int, tag: int) -> Letter | None:
+        check_peer(source, self.size, "probe", "source", (PROC_NULL, ANY_SOURCE))
+        world_source = source if source == ANY_SOURCE else self.members[source]
+        return self.world.look(self.plane, self.task.rank, world_source, tag)
+
+    def _await_letter(self, source: int, tag: int, status: Status | None) -> Letter:
+        request = Request(self, f"probe(source={_who(source)}, tag={_which(tag)})", self._peers(source))
+        box = self.world.box(self.plane, self.task.rank)
+        box.watchers.append(request)
+        while (letter := self._letter(source, tag)) is None:
+            request.done = False
+            self.task.wait_for([request])
+        box.watchers.remove(request)
+        if status is not None:
+            status.take(self._status_of(letter))
+        return letter
+
+    def _taken(self, letter: Letter) -> Letter:
+        self.world.box(self.plane, self.task.rank).letters.remove(letter)
+        return letter
+
+
+class Calling:
+    """The time from the beginning of a call to its end, whatever happens inside."""
+
+    __slots__ = ("_comm", "_name", "_said", "_told", "call")
+
+    def __init__(self, comm: PointToPoint, name: str, said: str, told: dict[str, Any]) -> None:
+        self._comm, self._name, self._said, self._told = comm, name, said, told
+
+    def __enter__(self) -> Call:
+        comm = self._comm
+        self.call = comm.world.enter(comm.task, self._name, self._said, group=comm.name, **self._told)
+        return self.call
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._comm.world.leave(self._comm.task, self.call, error)
+
+
+class Message:
+    """A message that a matched probe took out of the box: only its holder can receive it."""
+
+    def __init__(self, comm: PointToPoint, letter: Letter) -> None:
+        self.comm, self.letter = comm, letter
+
+    def recv(self, status: Status | None = None) -> Any:
+        """Its object."""
+        return self._received(None, "recv", status)
+
+    def Recv(self, buf: Any, status: Status | None = None) -> None:
+        """Its numbers, into a buffer."""
+        self._received(as_buffer(buf, "Recv", write=True).flat, "Recv", status)
+
+    def irecv(self) -> Request:
+        """Its object, when the request is waited for."""
+        return self._begun(None, "irecv")
+
+    def Irecv(self, buf: Any) -> Request:
+        """Its numbers, when the request is waited for."""
+        return self._begun(as_buffer(buf, "Irecv", write=True).flat, "Irecv")
+
+    def _received(self, into: Any, name: str, status: Status | None) -> Any:
+        return self._begun(into, name).wait(status)
+
+    def _begun(self, into: Any, name: str) -> Request:
+        comm, letter = self.comm, self.letter
+        said = f"{name}(source={comm.members.index(letter.source)}, tag={letter.tag})"
+        with comm._called(name, said, peer=letter.source) as call:
+            request = Request(comm, said, (letter.source,), call.line)
+            receive = Receive(letter.source, letter.tag, request, comm.task.clock.now)
+            request.finish = lambda: comm._take(receive, into, name, call)
+            comm.world._join(letter, receive)
+        return request
+
+
+def check_peer(peer: Any, size: int, name: str, role: str, also: tuple[int, ...] = ()) -> None:
+    """Refuse a rank that is not there."""
+    if isinstance(peer, (bool, float)) or not isinstance(peer, (int, np.integer)):
+        raise ArgumentError(f"{name} takes the number of a rank as {role}", repr(peer))
+    if not (0 <= peer < size or peer in also):
+        raise ArgumentError(f"{name} takes a rank from 0 to {size - 1} as {role}", repr(int(peer)))
+
+
+def check_tag(tag: Any, name: str, also: int = 0) -> None:
+    """Refuse a tag that real MPI would not take."""
+    if not isinstance(tag, (int, np.integer)) or isinstance(tag, bool) or not (0 <= tag <= TAG_LIMIT or tag == also):
+        raise ArgumentError(f"{name} takes a tag from 0 to {TAG_LIMIT}", repr(tag))
+
+
+def _who(source: int) -> str:
+    return "any" if source == ANY_SOURCE else str(source)
+
+
+def _which(tag: int) -> str:
+    return "any" if tag == ANY_TAG else str(tag)

@@ -1,0 +1,259 @@
+"""World: the ranks of one process, the messages between them, and where they meet.
+
+    post      a letter goes to the box of its receiver        [rank 1] <- letter, letter
+    expect    a receive waits at its own box                  [rank 1] -> receive
+    meet      all ranks of a group come to one collective     the last one that comes works out what each one gets
+
+A letter and a receive join if they are of one plane (a communicator, or one collective in it) and source and tag fit,
+in the order in which they came. A world is used by one rank at a time, the one that holds the baton.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from jt_edu.graph import callers_line, describe_line
+from jt_edu.mpi import words
+from jt_edu.mpi.baton import Baton, Task
+from jt_edu.mpi.buffers import Packet
+from jt_edu.mpi.errors import MismatchError, RankStopped
+from jt_edu.mpi.faults import Faults
+from jt_edu.mpi.names import ANY_SOURCE, ANY_TAG
+from jt_edu.mpi.network import Network
+from jt_edu.mpi.records import Call, Record, Sent, Work
+from jt_edu.mpi.request import Request
+
+Plane = Hashable
+_line = lru_cache(1 << 12)(describe_line)  # a loop calls from one line a thousand times
+
+
+@dataclass
+class Letter:
+    """A message on its way; ranks are those of the world."""
+
+    source: int
+    dest: int
+    tag: int
+    packet: Packet
+    arrival: int
+    record: Sent
+    waits: Request | None = None  # of a synchronous send, which ends when the letter is taken
+
+
+@dataclass
+class Receive:
+    """A receive that waits for its letter."""
+
+    source: int
+    tag: int
+    request: Request
+    posted: int  # the receiver's time
+    letter: Letter | None = None
+
+
+@dataclass
+class Box:
+    """What came for one rank on one plane and was not asked for, and what was asked for and has not come."""
+
+    letters: list[Letter] = field(default_factory=list)
+    receives: list[Receive] = field(default_factory=list)
+    watchers: list[Request] = field(default_factory=list)  # probes that wait for any letter
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A collective as one rank calls it; what all ranks have to agree in."""
+
+    name: str  # "allreduce"
+    agree: tuple[tuple[str, Any], ...]  # (("op", "SUM"), ("shape", (3,)), ("dtype", "float32"))
+    line: str = ""
+
+    def __str__(self) -> str:
+        said = ", ".join(f"{k}={v}" for k, v in self.agree if v is not None)
+        return f"{self.name}({said})"
+
+
+@dataclass
+class Visit:
+    """One rank in a meeting: what it calls, what it brings, and what is done with what it gets."""
+
+    ask: Ask
+    part: Any
+    request: Request
+    call: Call
+    finish: Callable[[Any], Any] | None = None
+
+
+@dataclass
+class Meeting:
+    """One collective: who has come so far, by rank of the world."""
+
+    visits: dict[int, Visit] = field(default_factory=dict)
+
+
+class World:
+    """The ranks of one process.
+
+    Args:
+        size: how many ranks.
+        policy, seed: who runs next; see baton.py.
+        network: how long messages take.
+        faults: what goes wrong, and where.
+        synchronous: every send waits until its message is taken, so that programs which rely on buffers are found out.
+    """
+
+    def __init__(
+        self, size: int, policy: str | Sequence[int] = "round_robin", seed: int = 0, network: Network | None = None,
+        faults: Faults | None = None, synchronous: bool = False,
+    ) -> None:  # fmt: skip
+        self.size, self.synchronous = size, synchronous
+        self.network, self.faults = network or Network(), faults or Faults()
+        self.baton = Baton(policy, seed, self._at_rest)
+        self.boxes: dict[tuple[Plane, int], Box] = {}
+        self.meetings: dict[tuple[Plane, int], Meeting] = {}
+        self.record = Record(size, str(policy), seed, {k: float(v) for k, v in vars(self.network).items()})
+        self.open_calls: dict[Task, list[Call]] = {}
+        self.ended: dict[int, str] = {}  # how each rank ended: "" for well
+        self.begin = time.perf_counter()
+
+    # calls
+
+    def enter(self, task: Task, name: str, said: str, **details: Any) -> Call:
+        """A rank calls its communicator."""
+        stack = self.open_calls.setdefault(task, [])
+        line = stack[-1].line if stack else _line(callers_line())
+        call = Call(len(self.record.calls), task.rank, name, said, line, **details)
+        call.parent = stack[-1].number if stack else -1
+        call.enter = call.ready = call.leave = task.clock.now
+        call.began = time.perf_counter() - self.begin
+        self.record.calls.append(call)
+        stack.append(call)
+        if call.parent < 0:
+            self.faults.at_call(self, task.rank, call)
+        return call
+
+    def leave(self, task: Task, call: Call, error: BaseException | None = None) -> None:
+        """The call is over."""
+        stack = self.open_calls[task]
+        if call in stack:
+            del stack[stack.index(call) :]
+        call.leave = task.clock.now
+        call.ended = time.perf_counter() - self.begin
+        if error is not None and not isinstance(error, RankStopped):
+            call.failed = type(error).__name__
+
+    def inside_a_call(self, task: Task) -> bool:
+        """Whether what a rank does now is a part of a call that it made."""
+        return bool(self.open_calls.get(task))
+
+    def work(self, task: Task, duration: int, said: str = "") -> None:
+        """A rank computes for so many ns of its virtual time; a slow rank for longer."""
+        clock, begin = task.clock, task.clock.now
+        clock.pass_(self.faults.slowed(task.rank, duration))
+        if clock.now > begin:
+            self.record.work.append(Work(task.rank, begin, clock.now, said))
+
+    # messages
+
+    def post(
+        self, plane: Plane, task: Task, dest: int, tag: int, packet: Packet, synchronous: bool, request: Request
+    ) -> None:
+        """Send a letter; the request is complete at once, or when the letter is taken."""
+        source = task.rank
+        sent, arrival = task.clock.send(packet.bytes)
+        arrival += self.faults.delayed(source, dest)
+        record = Sent(len(self.record.messages), source, dest, tag, packet.bytes, sent, arrival)
+        record.synchronous = synchronous or self.synchronous
+        record.call = self.open_calls[task][-1].number
+        self.record.messages.append(record)
+        letter = Letter(source, dest, tag, packet, arrival, record, request if record.synchronous else None)
+        if self.faults.loses(source, dest):
+            record.lost = True
+        else:
+            self._deliver(plane, letter)
+        if not record.synchronous:
+            request.complete()
+
+    def _deliver(self, plane: Plane, letter: Letter) -> None:
+        box = self.box(plane, letter.dest)
+        for receive in box.receives:
+            if fits(letter, receive.source, receive.tag):
+                box.receives.remove(receive)
+                self._join(letter, receive)
+                return
+        box.letters.append(letter)
+        for watcher in box.watchers:
+            watcher.complete()
+
+    def expect(self, plane: Plane, rank: int, receive: Receive) -> None:
+        """Ask for a letter."""
+        box = self.box(plane, rank)
+        for letter in box.letters:
+            if fits(letter, receive.source, receive.tag):
+                box.letters.remove(letter)
+                self._join(letter, receive)
+                return
+        box.receives.append(receive)
+
+    def look(self, plane: Plane, rank: int, source: int, tag: int) -> Letter | None:
+        """The first letter that such a receive would get, if it has come."""
+        return next((m for m in self.box(plane, rank).letters if fits(m, source, tag)), None)
+
+    def box(self, plane: Plane, rank: int) -> Box:
+        """The box of a rank on a plane."""
+        return self.boxes.setdefault((plane, rank), Box())
+
+    def _join(self, letter: Letter, receive: Receive) -> None:
+        receive.letter = letter
+        if letter.waits is not None:
+            sender = letter.waits.task.clock
+            taken = max(receive.posted, letter.arrival)
+            letter.waits.finish = lambda: setattr(sender, "now", max(sender.now, taken + round(self.network.latency)))
+            letter.waits.complete()
+        receive.request.complete()
+
+    # meetings
+
+    def meet(
+        self, plane: Plane, sequence: int, members: tuple[int, ...], rank: int, visit: Visit,
+        work_out: Callable[[Meeting], Any] | None,
+    ) -> None:  # fmt: skip
+        """A rank comes to collective number `sequence` of its group, with its part of it.
+
+        The last one that comes works out what everyone gets; without `work_out` the ranks only compare what they call.
+        """
+        meeting = self.meetings.setdefault((plane, sequence), Meeting())
+        first = next(iter(meeting.visits.values()), visit)
+        meeting.visits[rank] = visit
+        if (first.ask.name, first.ask.agree) != (visit.ask.name, visit.ask.agree):
+            self._disagree(meeting, sequence)
+        if len(meeting.visits) < len(members):
+            return
+        del self.meetings[plane, sequence]
+        if work_out is not None:
+            work_out(meeting)
+            for other in meeting.visits.values():
+                other.request.complete()
+
+    def _disagree(self, meeting: Meeting, sequence: int) -> None:
+        """Everyone who has come is told; the one that came last finds out first."""
+        told = words.disagreement({rank: v.ask for rank, v in meeting.visits.items()}, sequence)
+        for visit in meeting.visits.values():
+            visit.request.error = MismatchError(*told)
+            visit.request.complete()
+        raise MismatchError(*told)
+
+    # the end
+
+    def _at_rest(self, waiting: list[Task]) -> dict[Task, BaseException]:
+        self.record.waits = words.waits(waiting)
+        return words.explained(waiting, self)
+
+
+def fits(letter: Letter, source: int, tag: int) -> bool:
+    """Whether a receive for this source and tag takes the letter."""
+    return source in (ANY_SOURCE, letter.source) and tag in (ANY_TAG, letter.tag)

@@ -11,7 +11,8 @@
 This file is a door: names only.
 """
 
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
 
 from jt_edu import data, nn, optim
 from jt_edu.anatomy import ops_table
@@ -43,6 +44,7 @@ from jt_edu.errors import (
     KernelError,
     OutOfMemoryError,
     RangeError,
+    RankError,
     ShapeError,
     UnknownKeyError,
     UnknownNameError,
@@ -52,6 +54,10 @@ from jt_edu.lens.edits import Edit, edit_kernel, edited_kernels, revert_kernels
 from jt_edu.lens.machine import machine
 from jt_edu.lens.recording import recording
 from jt_edu.memory import CachingAllocator, PlainAllocator, allocator, gc
+from jt_edu.mpi.jittor import Package as _Package
+from jt_edu.mpi.jittor import begin as _begin
+from jt_edu.mpi.jittor import simulate, single_process_scope
+from jt_edu.mpi.report import report
 from jt_edu.names import door as _door
 from jt_edu.names import suggest as _suggest
 from jt_edu.nn.distance import cosine_similarity, pairwise_distance
@@ -466,6 +472,7 @@ __all__ = [
     "OutOfMemoryError",
     "PlainAllocator",
     "RangeError",
+    "RankError",
     "ShapeError",
     "Storage",
     "TracingAllocator",
@@ -615,6 +622,7 @@ __all__ = [
     "diff",
     "digamma",
     "digitize",
+    "distributed",
     "div",
     "divide",
     "divmod",
@@ -702,6 +710,7 @@ __all__ = [
     "i1e",
     "identity",
     "imag",
+    "in_mpi",
     "index",
     "index_add",
     "index_copy",
@@ -797,6 +806,7 @@ __all__ = [
     "modf",
     "moveaxis",
     "movedim",
+    "mpi",
     "msort",
     "mul",
     "multi_dot",
@@ -872,6 +882,7 @@ __all__ = [
     "randn_like",
     "random",
     "randperm",
+    "rank",
     "ravel",
     "ravel_multi_index",
     "real",
@@ -882,6 +893,7 @@ __all__ = [
     "remainder",
     "repeat",
     "repeat_interleave",
+    "report",
     "reshape",
     "revert_kernels",
     "right_shift",
@@ -908,8 +920,10 @@ __all__ = [
     "sign",
     "signbit",
     "silu",
+    "simulate",
     "sin",
     "sinc",
+    "single_process_scope",
     "sinh",
     "slice_scatter",
     "sliding_window_view",
@@ -987,6 +1001,7 @@ __all__ = [
     "walk",
     "where",
     "why_no_grad",
+    "world_size",
     "xlog1py",
     "xlogy",
     "zeros",
@@ -998,3 +1013,12 @@ if not TYPE_CHECKING:  # a type checker that saw these would believe that any na
     _others = {"jt.nn": nn.__all__, "jt.optim": optim.__all__, "jt.data": data.__all__}
     __getattr__, __dir__ = _door("jt", __all__, _others)
     _suggest(Var, "a Var", "x", {"jt": __all__})
+
+    sys.modules[__name__].__class__ = _Package  # mpi, rank, world_size and in_mpi: those of whoever asks
+    _begin()
+else:
+    distributed: Any
+    mpi: Any
+    rank: int
+    world_size: int
+    in_mpi: bool

@@ -140,7 +140,8 @@ class Capture:
 
     moved: (Var, node before) for each Var that was assigned; numbers: (node, how to read it at a replay) for numbers
     that change from step to step; casts: a number of the graph -> the one that it is a cast of; before, after: what to
-    do at the beginning and at the end of each replay; looks: functions whose answers a replay has to find as they were.
+    do at the beginning and at the end of each replay; looks: functions whose answers a replay has to find as they were;
+    due: nodes that were built meanwhile and have to be computed, whoever asks for them.
     """
 
     def __init__(self, context: Context) -> None:
@@ -151,6 +152,7 @@ class Capture:
         self.before: list[Callable[[], None]] = []
         self.after: list[Callable[[], None]] = []
         self.looks: list[Callable[[], Any]] = []
+        self.due: list[Node] = []
 
     def origin(self, number: Node) -> Node:
         """The number of the graph that `number` was cast from, directly or not."""
@@ -164,10 +166,12 @@ class Capture:
                 "a compiled step is captured on its own", "a compiled step inside another one", "one jt.compile"
             )
         self.context.capture = self
+        self.due, self.context.due[:] = list(self.context.due), []
         return self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         self.context.capture = None
+        self.due, self.context.due[:] = list(self.context.due), self.due  # those from before are not of this capture
         if error is not None:
             for var, before in reversed(self.moved):
                 var.node = before

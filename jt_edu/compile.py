@@ -167,11 +167,12 @@ def _capture(step: Callable[..., Any], args: tuple[Any, ...], named: dict[str, A
     inputs = _twins(given)
     call = [inputs.get(k, a) for k, a in enumerate(given)]
     leaves = {v.node: k for k, v in inputs.items()}
+    run(context.due)
     begin = next(context.ids)
     with Capture(context) as capture:
         answer = step(*call[: len(args)], **dict(zip(named, call[len(args) :], strict=True)))
     moved = list(dict.fromkeys(v for v, _ in capture.moved))
-    wanted = [v.node for v in (*_vars(answer), *moved)]
+    wanted = [*capture.due, *(v.node for v in (*_vars(answer), *moved))]
     _run_older(wanted, begin)
     order = needed(wanted)
     reads, owners = _readers(order, leaves, capture)

@@ -39,7 +39,10 @@ SEEN_BYTES = 256 << 20  # of all of them together
 
 
 def run(wanted: Sequence[Node], numbers_for: str = "") -> None:
-    """Compute every node in `wanted`. While a step is captured nothing runs; who needs numbers then is told so."""
+    """Compute every node in `wanted`, and those that are due. While a step is captured nothing runs.
+
+    Who needs numbers then is told so.
+    """
     pending = [n for n in wanted if n.data is None]
     if not pending:
         return
@@ -51,6 +54,7 @@ def run(wanted: Sequence[Node], numbers_for: str = "") -> None:
                 "return the Var, and look at it outside",
             ).at(pending[0].line)  # fmt: skip
         return
+    pending = [n for n in dict.fromkeys((*context.due, *pending)) if n.data is None]
     order = needed(pending)
     watched = seen_by_traces(order, context) if context.traces else set()
     plan = plan_for(order, [*pending, *sorted(watched, key=age)] if watched else pending, context)
@@ -59,6 +63,7 @@ def run(wanted: Sequence[Node], numbers_for: str = "") -> None:
         tell_values(order, plan, arrays, watched, context.traces)
     kept = [slot for slot in plan.keep if order[slot] not in watched]
     settle(order, [(order[slot], read_slot(plan, arrays, slot)) for slot in kept])
+    context.due.clear()
 
 
 def tell_values(order: list[Node], plan: Plan, arrays: list[Any], watched: set[Node], traces: Sequence[Trace]) -> None:

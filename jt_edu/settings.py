@@ -53,6 +53,7 @@ class Shared:
     flags: Flags = field(default_factory=Flags)
     traces: list[Trace] = field(default_factory=list)
     ids: Iterator[int] = field(default_factory=itertools.count)
+    due: list[Any] = field(default_factory=list)  # nodes that any run computes too, in this order: messages, for one
     rank_state: dict[str, Any] = field(default_factory=dict)  # other floors: "generator", "communicator"
 
 
@@ -61,6 +62,7 @@ class Context(threading.local):
 
     def __init__(self, shared: Shared) -> None:
         self.flags, self.traces, self.ids, self.rank_state = shared.flags, shared.traces, shared.ids, shared.rank_state
+        self.due = shared.due
         self.no_grad = False
         self.twin: Any = None  # while a gradient is built: the node whose gradient it is
         self.scope: Any = None  # while a module computes: where in the model it stands

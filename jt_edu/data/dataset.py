@@ -10,6 +10,8 @@
     for x, y in Squares():          # x and y are Vars of shape (8,)
         ...
 
+Among several ranks a batch is cut into one share for each, so `batch_size` is that of all ranks together.
+
 The order of a shuffled epoch comes from the generator of this rank, which `jt.set_global_seed` seeds: the same seed
 gives the same epochs, and no two epochs are alike. `set_attrs(num_workers=2)` lets other processes make the batches;
 they are the same batches.
@@ -17,6 +19,7 @@ they are the same batches.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -28,6 +31,7 @@ from jt_edu.data.jobs import Batches, example
 from jt_edu.data.sampler import fresh_seed
 from jt_edu.data.workers import Fetching
 from jt_edu.errors import ArgumentError, RangeError, ShapeError
+from jt_edu.team import Team, team
 from jt_edu.var import Var
 
 LEAST = {"batch_size": 1, "total_len": 0, "num_workers": 0, "prefetch_factor": 1, "buffer_size": 1}
@@ -115,9 +119,18 @@ class Dataset(Fetching):
         if Dataset.__len__(self) == 0:
             why = f"{self._count()} examples, batches of {self.batch_size}" + (", drop_last" if self.drop_last else "")
             raise ArgumentError("an epoch has a batch at least", why, "a smaller batch_size, or drop_last=False")
-        seed = fresh_seed(None)
-        for batch in self._fetch(Batches(self.batch, self), self._requests(np.random.default_rng(seed)), seed):
-            yield self.to_vars(batch)
+        crew = team()
+        seed = fresh_seed(None) if crew is None else crew.agree(fresh_seed(None))
+        requests = self._requests(np.random.default_rng(seed), crew)
+        lengths = itertools.cycle(self._lengths())
+        try:
+            for batch in self._fetch(Batches(self.batch, self), requests, seed):
+                if crew is not None:
+                    crew.counts(next(lengths))
+                yield self.to_vars(batch)
+        finally:
+            if crew is not None:
+                crew.counts(None)
 
     def order(self, rng: np.random.Generator) -> Sequence[int] | np.ndarray[Any, Any]:
         """The numbers of the examples, in the order of the next epoch."""
@@ -138,14 +151,20 @@ class Dataset(Fetching):
     def _var(self, array: np.ndarray[Any, Any]) -> Var:
         return Var(array).stop_grad() if self.stop_grad else Var(array)
 
-    def _requests(self, rng: np.random.Generator) -> Iterator[Any]:
-        """The numbers of each batch; every epoch of an endless dataset has an order of its own."""
+    def _requests(self, rng: np.random.Generator, crew: Team | None) -> Iterator[Any]:
+        """The numbers of each batch, or of this rank's share; every epoch of an endless dataset has its own order."""
         while True:
             order = self.order(rng)
             for k in range(Dataset.__len__(self)):
-                yield order[k * self.batch_size : (k + 1) * self.batch_size]
+                numbers = order[k * self.batch_size : (k + 1) * self.batch_size]
+                yield numbers if crew is None else crew.mine(numbers)
             if not self.endless:
                 return
+
+    def _lengths(self) -> list[int]:
+        """How many examples each batch of an epoch has, on all ranks together."""
+        left = [self._count() - k * self.batch_size for k in range(Dataset.__len__(self))]
+        return [min(self.batch_size, n) for n in left]
 
     def _count(self) -> int:
         """How many examples: `total_len`, or what a `__len__` of the subclass says, as in PyTorch."""

@@ -1,4 +1,81 @@
 """Ranks: programs that run several times at once and speak to each other, simulated in one notebook or under mpirun.
 
-See README.md in this folder for the rooms, in the order in which to read them.
+    jt.mpi               this room, for a program that is one of several ranks; None for one that runs alone
+    jt.simulate(4)(f)    run f on four ranks of this process
+
+See README.md in this folder for what stands where.
 """
+
+from typing import Any
+
+from jt_edu.mpi import model
+from jt_edu.mpi.errors import DeadlockError, LostRankError, MismatchError, RankTimeoutError, TruncationError
+from jt_edu.mpi.faults import Faults
+from jt_edu.mpi.jittor import (
+    local_rank,
+    nccl_all_reduce,
+    nccl_broadcast,
+    nccl_reduce,
+    simulate,
+    single_process_scope,
+    world_rank,
+    world_size,
+)
+from jt_edu.mpi.network import Network
+from jt_edu.mpi.operators import (
+    communicator,
+    mpi_all_gather,
+    mpi_all_reduce,
+    mpi_all_to_all,
+    mpi_broadcast,
+    mpi_gather,
+    mpi_reduce,
+    mpi_reduce_scatter,
+    mpi_scatter,
+    mpi_send_recv,
+)
+from jt_edu.mpi.parallel import flush
+from jt_edu.mpi.records import Record
+from jt_edu.mpi.threads import Simulation, SoloComm, ThreadComm, run_ranks
+
+__all__ = [
+    "DeadlockError",
+    "Faults",
+    "LostRankError",
+    "MismatchError",
+    "Network",
+    "RankTimeoutError",
+    "Record",
+    "Simulation",
+    "SoloComm",
+    "ThreadComm",
+    "TruncationError",
+    "communicator",
+    "flush",
+    "local_rank",
+    "model",
+    "mpi_all_gather",
+    "mpi_all_reduce",
+    "mpi_all_to_all",
+    "mpi_broadcast",
+    "mpi_gather",
+    "mpi_reduce",
+    "mpi_reduce_scatter",
+    "mpi_scatter",
+    "mpi_send_recv",
+    "nccl_all_reduce",
+    "nccl_broadcast",
+    "nccl_reduce",
+    "run_ranks",
+    "simulate",
+    "single_process_scope",
+    "world_rank",
+    "world_size",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """`comm`: the communicator of the rank that asks."""
+    if name == "comm":
+        return communicator()
+    raise AttributeError(f"jt.mpi has no {name}; its names are comm, {', '.join(__all__)}")

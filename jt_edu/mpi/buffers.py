@@ -2,6 +2,7 @@
 
     array                               all of it
     [array, count]                      its first elements
+    [array, count, displacement]        as many from there on
     [array, counts]                     one part for each rank, one behind the other
     [array, counts, displacements]      one part for each rank, beginning there
     [..., datatype]                     and the type of its elements, which has to be that of the array
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
-from jt_edu.mpi.names import IN_PLACE
+from jt_edu.mpi.names import IN_PLACE, dtype_of
 
 Array = np.ndarray[Any, Any]
 
@@ -49,13 +50,17 @@ def as_buffer(given: Any, call: str, write: bool = False) -> Buffer:
     Raises:
         ArgumentError: it is no array, or not contiguous. DtypeError: the datatype is another one.
     """
-    array, count, _, _ = _taken_apart(given, call, write)
+    array, count, start = _taken_apart(given, call, write)
+    if isinstance(count, tuple) and len(count) == 2 and start is None:
+        count, start = count
     flat = array.reshape(-1)
-    if count is None:
-        return Buffer(flat)
-    if not isinstance(count, (int, np.integer)) or not 0 <= count <= flat.size:
-        raise ArgumentError(f"{call} takes a part of a buffer of {flat.size} elements", f"count {count!r}")
-    return Buffer(flat[: int(count)])
+    start = 0 if start is None else start
+    count = flat.size - start if count is None else count
+    whole = all(isinstance(n, (int, np.integer)) and n >= 0 for n in (count, start))
+    if not whole or start + count > flat.size:
+        at = f" from {start!r}" if start else ""
+        raise ArgumentError(f"{call} takes a part of a buffer of {flat.size} elements", f"count {count!r}{at}")
+    return Buffer(flat[start : start + count])
 
 
 def as_parts(given: Any, call: str, size: int, write: bool = False, equal: bool = False) -> Buffer:
@@ -64,39 +69,75 @@ def as_parts(given: Any, call: str, size: int, write: bool = False, equal: bool 
     Raises:
         ShapeError: the parts do not fit into the buffer.
     """
-    array, counts, starts, _ = _taken_apart(given, call, write)
+    array, counts, starts = _taken_apart(given, call, write)
     flat = array.reshape(-1)
-    if equal or counts is None:
-        whole = flat.size if counts is None or not isinstance(counts, (int, np.integer)) else int(counts) * size
-        if whole % size or whole > flat.size:
-            raise ShapeError(f"{call} has a part for each of {size} ranks, all equally long", f"{flat.size} elements")
-        counts = [whole // size] * size
-    lengths = tuple(int(c) for c in np.ravel(counts))
-    begins = (
-        tuple(int(s) for s in np.ravel(starts))
-        if starts is not None
-        else tuple(int(s) for s in np.cumsum([0, *lengths[:-1]]))
-    )
-    if len(lengths) != size or len(begins) != size or min((*lengths, *begins), default=0) < 0:
-        raise ShapeError(f"{call} has one part for each of {size} ranks", f"counts {lengths}, starts {begins}")
-    if max((b + n for b, n in zip(begins, lengths, strict=True)), default=0) > flat.size:
-        raise ShapeError(f"{call} has parts inside of its buffer of {flat.size} elements", f"{lengths} from {begins}")
-    return Buffer(flat, lengths, begins)
+    lengths: list[Any]
+    if equal:
+        lengths = _equal_parts(flat, counts, call, size)
+    elif counts is None:  # as mpi4py cuts: the first ones get what is left over
+        lengths = [flat.size // size + (k < flat.size % size) for k in range(size)]
+    else:
+        lengths = [counts] * size if isinstance(counts, (int, np.integer)) else list(np.ravel(counts))
+    begins = np.cumsum([0, *lengths[:-1]]) if starts is None else np.ravel(starts)
+    parts = Buffer(flat, _whole(lengths, call, "counts"), _whole(begins, call, "displacements"))
+    if len(parts.counts) != size or len(parts.starts) != size:
+        found = f"{len(parts.counts)} counts and {len(parts.starts)} displacements"
+        raise ShapeError(f"{call} has one part for each of {size} ranks", found)
+    ends = [b + n for b, n in zip(parts.starts, parts.counts, strict=True) if n]
+    if max(ends, default=0) > flat.size:
+        found = f"counts {parts.counts} from {parts.starts}"
+        raise ShapeError(f"{call} has parts inside of its buffer of {flat.size} elements", found)
+    return parts
 
 
-def _taken_apart(given: Any, call: str, write: bool) -> tuple[Array, Any, Any, Any]:
-    """(array, count or counts, starts, datatype) of a buffer argument."""
+def _equal_parts(flat: Array, count: Any, call: str, size: int) -> list[int]:
+    whole = int(count) * size if isinstance(count, (int, np.integer)) else flat.size
+    if whole % size or not 0 <= whole <= flat.size or not (count is None or np.isscalar(count)):
+        found = f"{flat.size} elements" + (f", count {count!r}" if count is not None else "")
+        raise ShapeError(f"{call} has a part for each of {size} ranks, all equally long", found)
+    return [whole // size] * size
+
+
+def _whole(numbers: Any, call: str, what: str) -> tuple[int, ...]:
+    if any(isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0 for n in numbers):
+        raise ArgumentError(f"{call} takes whole numbers from 0 as {what}", repr(tuple(numbers)))
+    return tuple(int(n) for n in numbers)
+
+
+def check_types(call: str, mine: Buffer, room: Buffer | None) -> None:
+    """Refuse to put numbers of one type where there is room for those of another.
+
+    Raises:
+        DtypeError: they are of different types.
+    """
+    if room is not None and mine.dtype != room.dtype:
+        found = f"{mine.dtype} and {room.dtype}"
+        raise DtypeError(f"{call} takes from one buffer and fills another of the same type", found, "a cast of one")
+
+
+def check_sizes(call: str, size: int, room: int, whose: str = "") -> None:
+    """Refuse room for another number of elements than there will be.
+
+    Raises:
+        ShapeError: it is another number.
+    """
+    if size != room:
+        raise ShapeError(f"{call} gives {size} numbers{whose}", f"room for {room}", f"a buffer of {size}")
+
+
+def _taken_apart(given: Any, call: str, write: bool) -> tuple[Array, Any, Any]:
+    """(array, count or counts, displacement or displacements) of a buffer argument."""
     parts = list(given) if isinstance(given, (list, tuple)) else [given]
     array = _as_array(parts[0] if parts else None, call, write)
     rest = parts[1:]
     datatype = rest.pop() if rest and _is_type(rest[-1]) else None
-    if datatype is not None and _dtype_of(datatype) != array.dtype:
+    if datatype is not None and dtype_of(datatype) != array.dtype:
         raise DtypeError(f"{call} is told the type of its elements, {array.dtype}", f"{datatype}")
     if len(rest) == 1 and isinstance(rest[0], tuple) and len(rest[0]) == 2 and not np.isscalar(rest[0][0]):
         rest = list(rest[0])  # (counts, displacements) in one
     if len(rest) > 2:
         raise ArgumentError(f"{call} takes array, counts, displacements, datatype", f"{len(parts)} parts")
-    return array, rest[0] if rest else None, rest[1] if len(rest) > 1 else None, datatype
+    return array, rest[0] if rest else None, rest[1] if len(rest) > 1 else None
 
 
 def _as_array(given: Any, call: str, write: bool) -> Array:
@@ -120,16 +161,10 @@ def _as_array(given: Any, call: str, write: bool) -> Array:
 
 
 def _is_type(what: Any) -> bool:
-    return isinstance(what, (np.dtype, type, str)) or hasattr(what, "Get_extent")
+    return isinstance(what, (np.dtype, type, str)) or hasattr(what, "tocode")
 
 
-def _dtype_of(datatype: Any) -> np.dtype[Any]:
-    code = datatype.tocode() if hasattr(datatype, "tocode") else datatype
-    found: np.dtype[Any] = np.dtype(code)
-    return found
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Packet:
     """What one message carries: a copy, so that nobody shares memory with anybody."""
 
@@ -180,7 +215,3 @@ def fill(target: Array, packet: Packet, call: str) -> None:
         raise DtypeError(f"{call} has room for {target.dtype}", str(packet), "the same form and dtype on both ranks")
     target[: packet.count] = packet.payload
 
-
-def same(values: Sequence[Any]) -> bool:
-    """Whether all are equal."""
-    return all(v == values[0] for v in values[1:])

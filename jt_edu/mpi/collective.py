@@ -18,9 +18,20 @@ from __future__ import annotations
 from typing import Any
 
 from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.mpi.buffers import Buffer, as_buffer, as_parts
-from jt_edu.mpi.meeting import Meets, copied, each_copied
+from jt_edu.mpi.buffers import Buffer, as_buffer, as_parts, check_sizes, check_types
+from jt_edu.mpi.meeting import Meets
 from jt_edu.mpi.names import IN_PLACE, SUM
+
+
+def begun(blocking: Any) -> Any:
+    """Ibcast from Bcast: it comes back at once with a request."""
+
+    def begin(self: Collectives, *args: Any, **named: Any) -> Any:
+        return blocking(self, *args, **named, background=True)
+
+    begin.__name__ = begin.__qualname__ = f"I{blocking.__name__.lower()}"
+    begin.__doc__ = f"`{blocking.__name__}` that comes back at once with a request; waiting for it fills the buffers."
+    return begin
 
 
 class Collectives(Meets):
@@ -34,12 +45,11 @@ class Collectives(Meets):
 
     def bcast(self, obj: Any = None, root: int = 0, algorithm: str = "native") -> Any:
         """What root has, on every rank."""
-        part = copied(obj) if self.rank == root else None
-        return self._meet("bcast", part, root=root, algorithm=algorithm, finish=copied)
+        return self._meet("bcast", obj if self.rank == root else None, root=root, algorithm=algorithm)
 
     def gather(self, sendobj: Any, root: int = 0, algorithm: str = "native") -> list[Any] | None:
         """A list of what each rank has, on root; None elsewhere."""
-        found: list[Any] | None = self._meet("gather", copied(sendobj), root=root, algorithm=algorithm)
+        found: list[Any] | None = self._meet("gather", sendobj, root=root, algorithm=algorithm)
         return found
 
     def scatter(self, sendobj: Any = None, root: int = 0, algorithm: str = "native") -> Any:
@@ -49,7 +59,7 @@ class Collectives(Meets):
 
     def allgather(self, sendobj: Any, algorithm: str = "native") -> list[Any]:
         """A list of what each rank has, on every rank."""
-        found: list[Any] = self._meet("allgather", copied(sendobj), algorithm=algorithm, finish=each_copied)
+        found: list[Any] = self._meet("allgather", sendobj, algorithm=algorithm)
         return found
 
     def alltoall(self, sendobj: Any, algorithm: str = "native") -> list[Any]:
@@ -59,19 +69,19 @@ class Collectives(Meets):
 
     def reduce(self, sendobj: Any, op: Any = SUM, root: int = 0, algorithm: str = "native") -> Any:
         """What all ranks have, put together, on root; None elsewhere."""
-        return self._meet("reduce", copied(sendobj), root=root, op=op, algorithm=algorithm)
+        return self._meet("reduce", sendobj, root=root, op=op, algorithm=algorithm)
 
     def allreduce(self, sendobj: Any, op: Any = SUM, algorithm: str = "native") -> Any:
         """What all ranks have, put together, on every rank."""
-        return self._meet("allreduce", copied(sendobj), op=op, algorithm=algorithm, finish=copied)
+        return self._meet("allreduce", sendobj, op=op, algorithm=algorithm)
 
     def scan(self, sendobj: Any, op: Any = SUM, algorithm: str = "native") -> Any:
         """What the ranks up to mine have, put together."""
-        return self._meet("scan", copied(sendobj), op=op, algorithm=algorithm, finish=copied)
+        return self._meet("scan", sendobj, op=op, algorithm=algorithm)
 
     def exscan(self, sendobj: Any, op: Any = SUM, algorithm: str = "native") -> Any:
         """What the ranks below mine have, put together; None on rank 0."""
-        return self._meet("exscan", copied(sendobj), op=op, algorithm=algorithm, finish=copied)
+        return self._meet("exscan", sendobj, op=op, algorithm=algorithm)
 
     def _one_each(self, given: Any, call: str) -> list[Any]:
         try:
@@ -80,7 +90,7 @@ class Collectives(Meets):
             raise ArgumentError(f"{call} takes one object for each of {self.size} ranks", repr(given)) from None
         if len(parts) != self.size:
             raise ShapeError(f"{call} takes one object for each of {self.size} ranks", f"{len(parts)}")
-        return [copied(p) for p in parts]
+        return parts
 
     # buffers
 
@@ -92,23 +102,25 @@ class Collectives(Meets):
         """The numbers of root's buffer into every rank's."""
         room = as_buffer(buf, "Bcast", write=self.rank != root)
         into = None if self.rank == root else room
-        return self._numbers("Bcast", room.flat, into, algorithm, background, root=root, size=room)
+        size = room.flat.size
+        return self._numbers("Bcast", room.flat, into, algorithm, background, root=root, mine=room, count=size)
 
     def Gather(
         self, sendbuf: Any, recvbuf: Any, root: int = 0, algorithm: str = "native", background: bool = False
     ) -> Any:
         """The buffers of all ranks, one behind the other, on root."""
         room = as_parts(recvbuf, "Gather", self.size, write=True, equal=True) if self.rank == root else None
-        mine = self._mine("Gather", sendbuf, room, self.rank == root)
-        return self._numbers("Gather", mine.flat, room, algorithm, background, root=root, size=mine)
+        mine = self._mine("Gather", sendbuf, room)
+        size = mine.flat.size
+        return self._numbers("Gather", mine.flat, room, algorithm, background, root=root, mine=mine, count=size)
 
     def Gatherv(
         self, sendbuf: Any, recvbuf: Any, root: int = 0, algorithm: str = "native", background: bool = False
     ) -> Any:
         """The buffers of all ranks, of any lengths, on root."""
         room = as_parts(recvbuf, "Gatherv", self.size, write=True) if self.rank == root else None
-        mine = self._mine("Gatherv", sendbuf, room, self.rank == root)
-        return self._numbers("Gatherv", mine.flat, room, algorithm, background, root=root, dtype=mine)
+        mine = self._mine("Gatherv", sendbuf, room)
+        return self._numbers("Gatherv", mine.flat, room, algorithm, background, root=root, mine=mine)
 
     def Scatter(
         self, sendbuf: Any, recvbuf: Any, root: int = 0, algorithm: str = "native", background: bool = False
@@ -129,37 +141,43 @@ class Collectives(Meets):
     ) -> Any:
         stays = recvbuf is IN_PLACE and parts is not None
         room = None if stays else as_buffer(recvbuf, name, write=True)
-        like = parts if parts is not None else room
-        assert like is not None, "a rank has parts, or room for one"
-        pieces = [parts.part(k) for k in range(self.size)] if parts is not None else None
-        told = {"size": like if name == "Scatter" and room is None else None, "dtype": like}
-        return self._numbers(name, pieces, room, algorithm, background, root=root, **told)
+        mine = parts or room
+        assert mine is not None, "a rank has parts, or room for one"
+        check_types(name, mine, room)
+        if parts is not None and room is not None:
+            check_sizes(name, parts.counts[self.rank], room.flat.size, " to each rank")
+        size = parts.counts[0] if parts is not None else mine.flat.size
+        pieces = _apart(parts, None) if parts is not None else None
+        count = size if name == "Scatter" else None
+        return self._numbers(name, pieces, room, algorithm, background, root=root, mine=mine, count=count)
 
     def Allgather(self, sendbuf: Any, recvbuf: Any, algorithm: str = "native", background: bool = False) -> Any:
         """The buffers of all ranks, one behind the other, on every rank."""
         room = as_parts(recvbuf, "Allgather", self.size, write=True, equal=True)
         mine = self._mine("Allgather", sendbuf, room)
-        return self._numbers("Allgather", mine.flat, room, algorithm, background, size=mine)
+        return self._numbers("Allgather", mine.flat, room, algorithm, background, mine=mine, count=mine.flat.size)
 
     def Allgatherv(self, sendbuf: Any, recvbuf: Any, algorithm: str = "native", background: bool = False) -> Any:
         """The buffers of all ranks, of any lengths, on every rank."""
         room = as_parts(recvbuf, "Allgatherv", self.size, write=True)
         mine = self._mine("Allgatherv", sendbuf, room)
-        return self._numbers("Allgatherv", mine.flat, room, algorithm, background, dtype=mine)
+        return self._numbers("Allgatherv", mine.flat, room, algorithm, background, mine=mine)
 
     def Alltoall(self, sendbuf: Any, recvbuf: Any, algorithm: str = "native", background: bool = False) -> Any:
         """Part k of my buffer goes to rank k, where it becomes part number `rank`; all parts are equally long."""
         room = as_parts(recvbuf, "Alltoall", self.size, write=True, equal=True)
         mine = room if sendbuf is IN_PLACE else as_parts(sendbuf, "Alltoall", self.size, equal=True)
+        check_types("Alltoall", mine, room)
+        check_sizes("Alltoall", mine.counts[0], room.counts[0], " from each rank")
         pieces = _apart(mine, sendbuf)
-        return self._numbers("Alltoall", pieces, room, algorithm, background, size=mine)
+        return self._numbers("Alltoall", pieces, room, algorithm, background, mine=mine, count=mine.counts[0])
 
     def Alltoallv(self, sendbuf: Any, recvbuf: Any, algorithm: str = "native", background: bool = False) -> Any:
         """Part k of my buffer goes to rank k; parts have any lengths."""
         room = as_parts(recvbuf, "Alltoallv", self.size, write=True)
         mine = room if sendbuf is IN_PLACE else as_parts(sendbuf, "Alltoallv", self.size)
-        pieces = _apart(mine, sendbuf)
-        return self._numbers("Alltoallv", pieces, room, algorithm, background, dtype=mine)
+        check_types("Alltoallv", mine, room)
+        return self._numbers("Alltoallv", _apart(mine, sendbuf), room, algorithm, background, mine=mine)
 
     def Reduce(
         self, sendbuf: Any, recvbuf: Any, op: Any = SUM, root: int = 0, algorithm: str = "native",
@@ -167,84 +185,98 @@ class Collectives(Meets):
     ) -> Any:  # fmt: skip
         """The buffers of all ranks, put together element by element, on root."""
         room = as_buffer(recvbuf, "Reduce", write=True) if self.rank == root else None
-        mine = room if sendbuf is IN_PLACE and room is not None else as_buffer(sendbuf, "Reduce")
-        return self._numbers("Reduce", mine.flat, room, algorithm, background, root=root, op=op, size=mine)
+        return self._put_together("Reduce", sendbuf, room, op, algorithm, background, root)
 
     def Allreduce(
         self, sendbuf: Any, recvbuf: Any, op: Any = SUM, algorithm: str = "native", background: bool = False
     ) -> Any:
         """The buffers of all ranks, put together element by element, on every rank."""
-        return self._put_together("Allreduce", sendbuf, recvbuf, op, algorithm, background)
+        room = as_buffer(recvbuf, "Allreduce", write=True)
+        return self._put_together("Allreduce", sendbuf, room, op, algorithm, background)
 
     def Scan(
         self, sendbuf: Any, recvbuf: Any, op: Any = SUM, algorithm: str = "native", background: bool = False
     ) -> Any:
         """The buffers of the ranks up to mine, put together."""
-        return self._put_together("Scan", sendbuf, recvbuf, op, algorithm, background)
+        room = as_buffer(recvbuf, "Scan", write=True)
+        return self._put_together("Scan", sendbuf, room, op, algorithm, background)
 
     def Exscan(
         self, sendbuf: Any, recvbuf: Any, op: Any = SUM, algorithm: str = "native", background: bool = False
     ) -> Any:
         """The buffers of the ranks below mine, put together; that of rank 0 stays as it is."""
-        return self._put_together("Exscan", sendbuf, recvbuf, op, algorithm, background)
+        room = as_buffer(recvbuf, "Exscan", write=True)
+        return self._put_together("Exscan", sendbuf, room, op, algorithm, background)
 
-    def _put_together(self, name: str, sendbuf: Any, recvbuf: Any, op: Any, algorithm: str, background: bool) -> Any:
-        room = as_buffer(recvbuf, name, write=True)
-        mine = room if sendbuf is IN_PLACE else as_buffer(sendbuf, name)
-        return self._numbers(name, mine.flat, room, algorithm, background, op=op, size=mine)
+    def _put_together(
+        self, name: str, sendbuf: Any, room: Buffer | None, op: Any, algorithm: str, background: bool, root: int = 0
+    ) -> Any:
+        mine = room if sendbuf is IN_PLACE and room is not None else as_buffer(sendbuf, name)
+        check_types(name, mine, room)
+        size = mine.flat.size
+        if room is not None:
+            check_sizes(name, size, room.flat.size)
+        return self._numbers(name, mine.flat, room, algorithm, background, root=root, op=op, mine=mine, count=size)
 
     def Reduce_scatter_block(
         self, sendbuf: Any, recvbuf: Any, op: Any = SUM, algorithm: str = "native", background: bool = False
     ) -> Any:
         """Part k of the sum of all buffers on rank k; all parts are equally long."""
-        return self.Reduce_scatter(sendbuf, recvbuf, None, op, algorithm, background, _name="Reduce_scatter_block")
+        name = "Reduce_scatter_block"
+        mine = as_parts(recvbuf if sendbuf is IN_PLACE else sendbuf, name, self.size, equal=True)
+        return self._reduced_parts(name, mine, sendbuf, recvbuf, op, algorithm, background)
 
     def Reduce_scatter(
         self, sendbuf: Any, recvbuf: Any, recvcounts: Any = None, op: Any = SUM, algorithm: str = "native",
-        background: bool = False, _name: str = "Reduce_scatter",
+        background: bool = False,
     ) -> Any:  # fmt: skip
-        """Part k of the sum of all buffers on rank k; `recvcounts` tells how long the parts are."""
-        room = as_buffer(recvbuf, _name, write=True)
-        given = [recvbuf if sendbuf is IN_PLACE else sendbuf, recvcounts]
-        mine = as_parts(given if recvcounts is not None else given[0], _name, self.size)
-        pieces = [mine.part(k) for k in range(self.size)]
-        return self._numbers(_name, pieces, room, algorithm, background, op=op, size=mine)
+        """Part k of the sum of all buffers on rank k. `recvcounts` tells how long the parts are.
 
-    def _mine(self, call: str, sendbuf: Any, room: Buffer | None, may_stay: bool = True) -> Buffer:
+        Without it, they are as long as the buffers for them, which the ranks tell each other first.
+        """
+        name, given = "Reduce_scatter", recvbuf if sendbuf is IN_PLACE else sendbuf
+        if recvcounts is None and sendbuf is not IN_PLACE:
+            recvcounts = self.allgather(as_buffer(recvbuf, name, write=True).flat.size)
+        mine = as_parts(given if recvcounts is None else [as_buffer(given, name).flat, recvcounts], name, self.size)
+        return self._reduced_parts(name, mine, sendbuf, recvbuf, op, algorithm, background)
+
+    def _reduced_parts(
+        self, name: str, mine: Buffer, sendbuf: Any, recvbuf: Any, op: Any, algorithm: str, background: bool
+    ) -> Any:
+        room = as_buffer(recvbuf, name, write=True)
+        check_types(name, mine, room)
+        if room.flat.size < mine.counts[self.rank]:
+            check_sizes(name, mine.counts[self.rank], room.flat.size, f" to rank {self.rank}")
+        pieces, size = _apart(mine, sendbuf), sum(mine.counts)
+        return self._numbers(name, pieces, room, algorithm, background, op=op, mine=mine, count=size)
+
+    def _mine(self, call: str, sendbuf: Any, room: Buffer | None) -> Buffer:
         """What this rank brings: its buffer, or the part that lies where the result goes already."""
-        if sendbuf is IN_PLACE and room is not None and may_stay:
+        if sendbuf is IN_PLACE and room is not None:
             return Buffer(room.part(self.rank).copy())
-        return as_buffer(sendbuf, call)
+        mine = as_buffer(sendbuf, call)
+        check_types(call, mine, room)
+        if room is not None:
+            check_sizes(call, mine.flat.size, room.counts[self.rank], f" of rank {self.rank}")
+        return mine
 
     # and at once
 
-    def ibarrier(self) -> Any:
+    def ibarrier(self, algorithm: str = "native") -> Any:
         """A barrier that others may pass meanwhile: the request is done when all have come."""
-        return self._meet("barrier", None, background=True)
+        return self._meet("barrier", None, algorithm=algorithm, background=True)
 
     Ibarrier = ibarrier
+    Ibcast, Ireduce, Iallreduce = begun(Bcast), begun(Reduce), begun(Allreduce)
+    Igather, Igatherv, Iscatter, Iscatterv = begun(Gather), begun(Gatherv), begun(Scatter), begun(Scatterv)
+    Iallgather, Iallgatherv, Ialltoall, Ialltoallv = (
+        begun(Allgather), begun(Allgatherv), begun(Alltoall), begun(Alltoallv),
+    )  # fmt: skip
+    Iscan, Iexscan = begun(Scan), begun(Exscan)
+    Ireduce_scatter, Ireduce_scatter_block = begun(Reduce_scatter), begun(Reduce_scatter_block)
 
 
 def _apart(mine: Buffer, sendbuf: Any) -> list[Any]:
     """The parts of a buffer; copies, if results will be written where they lie."""
     pieces = [mine.part(k) for k in range(len(mine.counts))]
     return [p.copy() for p in pieces] if sendbuf is IN_PLACE else pieces
-
-
-def _background(name: str) -> Any:
-    """Ibcast from Bcast: it comes back at once with a request."""
-    blocking = getattr(Collectives, name)
-
-    def begun(self: Collectives, *args: Any, **named: Any) -> Any:
-        return blocking(self, *args, **named, background=True)
-
-    begun.__name__ = begun.__qualname__ = f"I{name.lower()}"
-    begun.__doc__ = f"`{name}` that comes back at once with a request; buffers are filled when it has been waited for."
-    return begun
-
-
-for _name in (
-    "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Reduce",
-    "Allreduce", "Scan", "Exscan", "Reduce_scatter", "Reduce_scatter_block",
-):  # fmt: skip
-    setattr(Collectives, f"I{_name.lower()}", _background(_name))

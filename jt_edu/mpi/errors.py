@@ -38,3 +38,7 @@ class LostRankError(RankError):
 
 class RankStopped(BaseException):
     """This rank ends because its world has: another rank failed, or the cell was interrupted."""
+
+
+class RankStruck(RankStopped, SystemExit):
+    """The same, raised from outside in the middle of what the rank did; a thread that it ends says nothing of it."""

@@ -65,7 +65,7 @@ class Faults:
     def at_call(self, world: World, rank: int, call: Call) -> None:
         """A rank calls its communicator, perhaps for the last time."""
         self._calls[rank] = number = self._calls.get(rank, 0) + 1
-        if self.drop.get(rank) == number:
+        if number >= self.drop.get(rank, number + 1):
             world.ended[rank] = f"was dropped at its call {number}, {call.words} at {call.line}"
             raise RankStopped
 

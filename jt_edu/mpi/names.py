@@ -7,13 +7,14 @@ They mean what they mean in mpi4py. Nothing here knows how a message travels.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from jt_edu.errors import ArgumentError, DtypeError
+from jt_edu.errors import ArgumentError, DtypeError, UnknownNameError
 
 ANY_SOURCE = -2  # as the library of the first MPI we met has them; real MPI translates them
 PROC_NULL = -1
@@ -32,20 +33,57 @@ class _InPlace:
 IN_PLACE: Any = _InPlace()
 
 
-@dataclass
+class Null:
+    """What stands for "none": the communicator of a rank that is in no group, the request that was waited for.
+
+    It is false, and whatever is asked of it is refused.
+
+    Example:
+        >>> bool(COMM_NULL)
+        False
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __getattr__(self, asked: str) -> Any:
+        if asked.startswith("__"):
+            raise AttributeError(asked)
+        raise UnknownNameError(f"{self._name}.{asked} is asked for", f"{self._name}, which stands for none of them")
+
+    def __reduce__(self) -> str:
+        return self._name
+
+    def __repr__(self) -> str:
+        return self._name
+
+
+COMM_NULL: Any = Null("COMM_NULL")
+GROUP_NULL: Any = Null("GROUP_NULL")
+
+
+@dataclass(slots=True)
 class Status:
     """What a receive or a probe found: who sent it, under which tag, how much of it there is.
 
     Example:
-        >>> Status(source=1, tag=7, count=3, bytes=24).Get_source()
+        >>> Status(source=1, tag=7, bytes=24).Get_source()
         1
     """
 
     source: int = ANY_SOURCE
     tag: int = ANY_TAG
-    count: int = 0  # elements of a buffer; 0 for an object
     bytes: int = 0
     cancelled: bool = False
+    error: int = 0
+
+    @property
+    def count(self) -> int:
+        """Its length in bytes."""
+        return self.bytes
 
     def Get_source(self) -> int:
         """The rank that sent it."""
@@ -55,9 +93,21 @@ class Status:
         """The tag that it was sent with."""
         return self.tag
 
+    def Get_error(self) -> int:
+        """0: a receive that fails raises its error."""
+        return self.error
+
     def Get_count(self, datatype: Any = None) -> int:
-        """How many elements came; in bytes if no buffer came, or if the datatype BYTE is asked for."""
-        return self.count if datatype is None and self.count else self.bytes
+        """How many elements of a datatype came, UNDEFINED if that is no whole number; without a datatype, its bytes.
+
+        Example:
+            >>> Status(bytes=24).Get_count(np.float64), Status(bytes=24).Get_count()
+            (3, 24)
+        """
+        size = 1 if datatype is None else dtype_of(datatype).itemsize
+        return self.bytes // size if self.bytes % size == 0 else UNDEFINED
+
+    Get_elements = Get_count
 
     def Is_cancelled(self) -> bool:
         """Whether the request was cancelled before a message came."""
@@ -65,8 +115,24 @@ class Status:
 
     def take(self, other: Status) -> None:
         """Become what `other` is."""
-        self.source, self.tag, self.count, self.bytes = other.source, other.tag, other.count, other.bytes
-        self.cancelled = other.cancelled
+        self.source, self.tag, self.bytes, self.cancelled = other.source, other.tag, other.bytes, other.cancelled
+
+
+def dtype_of(datatype: Any) -> np.dtype[Any]:
+    """NumPy's name for a datatype: one of MPI's, a letter, or NumPy's own.
+
+    Raises:
+        DtypeError: it is none of them.
+
+    Example:
+        >>> dtype_of("d")
+        dtype('float64')
+    """
+    try:
+        found: np.dtype[Any] = np.dtype(datatype.tocode() if hasattr(datatype, "tocode") else datatype)
+    except TypeError:
+        raise DtypeError("a datatype is one of MPI's or NumPy's", repr(datatype), "MPI.DOUBLE, or np.float64") from None
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +155,8 @@ class Op:
     def Create(function: Callable[[Any, Any], Any], commute: bool = False) -> Op:
         """A reduction of one's own: function(a, b) answers what both are together.
 
+        Or, as mpi4py has it, function(a, b, datatype), which for buffers writes into b what both are together.
+
         Raises:
             ArgumentError: it is no function.
 
@@ -98,11 +166,21 @@ class Op:
         """
         if not callable(function):
             raise ArgumentError("Op.Create takes a function of two contributions", repr(function))
-        return Op(getattr(function, "__name__", "user op"), function, bool(commute))
+        return Op(getattr(function, "__name__", "user op"), _one_s_own(function), bool(commute))
 
     def Is_commutative(self) -> bool:
         """Whether a + b equals b + a, as far as the reduction knows."""
         return self.commute
+
+    @property
+    def is_commutative(self) -> bool:
+        """The same."""
+        return self.commute
+
+    @property
+    def is_predefined(self) -> bool:
+        """Whether it is one of MPI's own."""
+        return OPS.get(self.name) is self
 
     def Free(self) -> None:
         """Nothing has to be freed here; the name is there so that programs written for mpi4py run."""
@@ -110,7 +188,9 @@ class Op:
     def check(self, dtype: np.dtype[Any]) -> None:
         """Refuse dtypes on which the reduction has no meaning."""
         if self.kinds and dtype.kind not in self.kinds:
-            raise DtypeError(f"{self.name} is no reduction of {dtype}", f"dtype {dtype}", "another op, or a cast")
+            pairs = "pairs (value, place), of the dtype [('value', 'f8'), ('place', 'i4')]"
+            attempt = pairs if self.kinds == "V" else "another op, or a cast"
+            raise DtypeError(f"{self.name} is no reduction of {dtype}", f"dtype {dtype}", attempt)
 
     def __call__(self, a: Any, b: Any) -> Any:
         """Both together."""
@@ -120,10 +200,31 @@ class Op:
         return self.name
 
 
-def _by_place(better: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
-    """MAXLOC and MINLOC on pairs (value, place): ties go to the lower place."""
+def _one_s_own(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    """A function of two that answers, whatever form the learner's function has."""
+    try:
+        inspect.signature(function).bind(None, None, None)
+    except (TypeError, ValueError):  # it does not take three, or is one of those that tell nothing
+        return function
 
     def combine(a: Any, b: Any) -> Any:
+        if not isinstance(b, np.ndarray):
+            return function(a, b, None)
+        room = b.copy()
+        answer = function(a, room, room.dtype)
+        return room if answer is None else answer
+
+    return combine
+
+
+def _by_place(better: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
+    """MAXLOC and MINLOC on pairs (value, place), or arrays of them: ties go to the lower place."""
+
+    def combine(a: Any, b: Any) -> Any:
+        if isinstance(a, np.ndarray) and a.dtype.names:
+            value, place = a.dtype.names
+            takes_b = better(b[value], a[value]) | ((b[value] == a[value]) & (b[place] < a[place]))
+            return np.where(takes_b, b, a)
         (x, i), (y, j) = a, b
         if x == y:
             return (x, min(i, j))
@@ -155,14 +256,14 @@ LXOR = Op("LXOR", _either(_truth(np.logical_xor), lambda a, b: bool(a) ^ bool(b)
 BAND = Op("BAND", _either(np.bitwise_and, lambda a, b: a & b), kinds="biu")
 BOR = Op("BOR", _either(np.bitwise_or, lambda a, b: a | b), kinds="biu")
 BXOR = Op("BXOR", _either(np.bitwise_xor, lambda a, b: a ^ b), kinds="biu")
-MAXLOC = Op("MAXLOC", _by_place(lambda x, y: x > y))
-MINLOC = Op("MINLOC", _by_place(lambda x, y: x < y))
+MAXLOC = Op("MAXLOC", _by_place(lambda x, y: x > y), kinds="V")
+MINLOC = Op("MINLOC", _by_place(lambda x, y: x < y), kinds="V")
 
 OPS = {op.name: op for op in (SUM, PROD, MAX, MIN, LAND, LOR, LXOR, BAND, BOR, BXOR, MAXLOC, MINLOC)}
 
 
 def as_op(op: Any, call: str) -> Op:
-    """The reduction that was meant, by object or by name.
+    """The reduction that was meant: by object, by name, or (for objects) a function of two.
 
     Raises:
         ArgumentError: there is no such reduction.
@@ -172,6 +273,8 @@ def as_op(op: Any, call: str) -> Op:
         SUM
     """
     found = OPS.get(op.upper()) if isinstance(op, str) else op
-    if not isinstance(found, Op):
-        raise ArgumentError(f"{call} reduces with one of {', '.join(OPS)}", repr(op), "SUM, or Op.Create(function)")
-    return found
+    if isinstance(found, Op):
+        return found
+    if callable(found) and call[:1].islower():
+        return Op.Create(found)
+    raise ArgumentError(f"{call} reduces with one of {', '.join(OPS)}", repr(op), "SUM, or Op.Create(function)")

@@ -8,6 +8,15 @@
 
 All times are whole nanoseconds, so that sums have no order: the same program takes the same time whatever the schedule.
 A rank has three clocks: when its processor is free, and when its door for sending and its door for receiving is.
+
+Taking a message needs the processor for o, and the door for g + (m - 1) G. So a message of m bytes alone, and P - 1 of
+them that come to one rank together, which takes them one after the other, are there after
+
+    trip(m) = L + 2 o + (m - 1) G        linear gather: trip(m) + (P - 2) door(m),  door(m) = max(o, g + (m - 1) G)
+
+This is the model's rule: the processor has nothing to do with the bytes. The simulator LogGOPSim (Hoefler, Schneider,
+Lumsdaine 2010) holds the receiver's processor as well until the last byte is in, for o + (m - 1) G; there every further
+message of the gather takes o longer.
 """
 
 from __future__ import annotations
@@ -57,12 +66,16 @@ class Network:
         """ns from the moment a send begins until the receiver has the message: L + 2 o + (m - 1) G."""
         return round(self.latency) + 2 * round(self.overhead) + self.wire(size)
 
+    def door(self, size: int) -> int:
+        """ns between two messages that leave, or enter, by one door: max(o, g + (m - 1) G)."""
+        return max(round(self.overhead), round(self.gap) + self.wire(size))
+
     def work(self, moved: int, flops: int) -> int:
         """ns of a kernel: what is slower, moving its bytes or doing its arithmetic."""
         return round(max(moved * self.memory_byte, flops * self.flop))
 
 
-@dataclass
+@dataclass(slots=True)
 class Clock:
     """The time of one rank, in ns: of its processor, and of its two doors."""
 
@@ -80,15 +93,17 @@ class Clock:
         return start, self.now + round(net.latency) + net.wire(size)
 
     def receive(self, arrival: int, size: int) -> tuple[int, int]:
-        """Take a message that arrives then: (when taking it began, when it is there).
+        """Take a message whose last byte arrives then: (when taking it began, when it is there).
 
-        Messages that arrive together come through the door one after the other: the k-th of them, of m bytes each, is
-        taken k * max(o, g + (m - 1) G) later.
+        Messages come through the door one after the other, in the order in which they are taken: the last byte is in
+        when it arrives, or (m - 1) G after the door was free; for the next one the door is free g after that. The
+        processor may be busy meanwhile.
         """
         net = self.network
-        start = max(self.now, self.into, arrival)
+        last = max(arrival, self.into + net.wire(size))
+        self.into = last + round(net.gap)
+        start = max(self.now, last)
         self.now = start + round(net.overhead)
-        self.into = start + round(net.gap) + net.wire(size)
         return start, self.now
 
     def pass_(self, duration: int) -> None:

@@ -10,13 +10,18 @@ records come from simulated ranks and from a real MPI (which has no virtual cloc
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 from typing import Any
+
+from jt_edu.errors import ArgumentError
+from jt_edu.mpi.export import read, save
 
 VERSION = 1
 
 
-@dataclass
+@dataclass(slots=True)
 class Call:
     """One call of one rank. `ready` is when everything that it waited for was there."""
 
@@ -37,9 +42,10 @@ class Call:
     ended: float = 0.0
     parent: int = -1  # the collective that this call is a part of
     failed: str = ""
+    meeting: int = -1  # of a collective among simulated ranks: which one of their world
 
 
-@dataclass
+@dataclass(slots=True)
 class Sent:
     """One message."""
 
@@ -58,7 +64,7 @@ class Sent:
     lost: bool = False
 
 
-@dataclass
+@dataclass(slots=True)
 class Work:
     """A rank computed from `begin` to `end`."""
 
@@ -80,8 +86,11 @@ class Record:
     messages: list[Sent] = field(default_factory=list)
     work: list[Work] = field(default_factory=list)
     schedule: list[int] = field(default_factory=list)
+    steps: list[tuple[str, int, int]] = field(default_factory=list)  # what moved a clock; see replay.py
     waits: list[dict[str, Any]] = field(default_factory=list)  # who waited for whom when it ended in a deadlock
     failure: str = ""
+    ends: list[str] = field(default_factory=list)  # by rank: "", or how it ended
+    warnings: list[str] = field(default_factory=list)  # what was begun and not ended, though all ranks came to theirs
 
     @property
     def duration(self) -> int:
@@ -93,14 +102,44 @@ class Record:
         """Everything as one JSON document."""
         return {"format": "jt_edu.ranks", "version": VERSION, **asdict(self), "duration": self.duration}
 
+    @staticmethod
+    def from_dict(document: Mapping[str, Any]) -> Record:
+        """The record that `as_dict` wrote down.
+
+        Raises:
+            ArgumentError: it is none.
+        """
+        if not isinstance(document, Mapping) or document.get("format") != "jt_edu.ranks":
+            found = document.get("format") if isinstance(document, Mapping) else type(document).__name__
+            raise ArgumentError("a record of ranks has the format jt_edu.ranks", repr(found))
+        if document.get("version") != VERSION:
+            raise ArgumentError(f"this jt_edu reads records of version {VERSION}", repr(document.get("version")))
+        told = {f.name: document[f.name] for f in fields(Record) if f.name in document}
+        for name, kind in (("calls", Call), ("messages", Sent), ("work", Work)):
+            told[name] = [kind(**one) for one in told.get(name, ())]
+        told["steps"] = [(what, task, which) for what, task, which in told.get("steps", ())]
+        return Record(**told)
+
+    def save(self, path: str | Path) -> Path:
+        """Write a file that Perfetto and chrome://tracing open, and `Record.load` reads back."""
+        return save(self, path)
+
+    @staticmethod
+    def load(path: str | Path) -> Record:
+        """The record that `save` wrote."""
+        return Record.from_dict(read(path))
+
     def __repr__(self) -> str:
+        calls, sent, moved, end = ([0] * self.size for _ in range(4))
+        for call in self.calls:
+            calls[call.rank] += call.parent < 0
+            end[call.rank] = max(end[call.rank], call.leave)
+        for message in self.messages:
+            sent[message.source] += 1
+            moved[message.source] += message.bytes
+        for work in self.work:
+            end[work.rank] = max(end[work.rank], work.end)
         rows = [f"{'rank':>4}  {'calls':>6}  {'sent':>6}  {'bytes':>10}  {'virtual us':>11}"]
         for rank in range(self.size):
-            mine = [c for c in self.calls if c.rank == rank]
-            out = [m for m in self.messages if m.source == rank]
-            end = max([c.leave for c in mine] + [w.end for w in self.work if w.rank == rank], default=0)
-            rows.append(
-                f"{rank:>4}  {sum(c.parent < 0 for c in mine):>6}  {len(out):>6}  "
-                f"{sum(m.bytes for m in out):>10}  {end / 1e3:>11.3f}"
-            )
-        return "\n".join([*rows, *([self.failure] if self.failure else [])])
+            rows.append(f"{rank:>4}  {calls[rank]:>6}  {sent[rank]:>6}  {moved[rank]:>10}  {end[rank] / 1e3:>11.3f}")
+        return "\n".join([*rows, *self.warnings, *([self.failure] if self.failure else [])])

@@ -16,10 +16,20 @@ from jt_edu.errors import ShapeError
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
 from jt_edu.nn.placement import placed
-from jt_edu.nn.statistics import by_itself, check_channels, check_several, move, normalized, ride_along, unbiased
+from jt_edu.nn.statistics import (
+    by_itself,
+    check_channels,
+    check_several,
+    moments_of,
+    move,
+    normalized,
+    ride_along,
+    unbiased,
+)
 from jt_edu.ops.arguments import number, yes_or_no
 from jt_edu.ops.create import ones, sync, zeros
 from jt_edu.ops.reduce import mean
+from jt_edu.team import team
 from jt_edu.var import Var, as_var
 
 PATIENCE = 8  # forward passes without a training step, after which running statistics are computed all the same
@@ -88,6 +98,7 @@ class BatchNorm(_Remembers):
         track_running_stats: whether there are running statistics; without them every batch is normalised by itself.
         is_train: whether it begins in training mode. It has to be named: Jittor has it in fifth place, where PyTorch
             has track_running_stats.
+        sync: among several ranks, whether the batch is that of all ranks together, while training.
 
     `BatchNorm1d`, `BatchNorm2d` and `BatchNorm3d` are the same for so many axes behind the channels, and no others.
 
@@ -110,23 +121,34 @@ class BatchNorm(_Remembers):
     @placed
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
-        track_running_stats: bool = True, *, is_train: bool = True,
+        track_running_stats: bool = True, *, is_train: bool = True, sync: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(num_features, eps, momentum, affine, is_train, track_running_stats)
+        self.sync = yes_or_no(type(self).__name__, "sync", sync)
 
     def execute(self, x: Any) -> Var:
         """The same shape, channel by channel."""
         v, running = self._checked(as_var(x)), self._running()
         if running is not None and not self.is_train:
             return normalized(v, *running, self.weight, self.bias, self.eps)
-        if self.is_train:
-            check_several("batch norm", v, v.shape[0] * math.prod(v.shape[2:]), "larger batches, or module.eval()")
-        out, middle, variance = by_itself(v, (0, *range(2, v.ndim)), self.weight, self.bias, self.eps)
+        out, middle, variance, n = self._of_the_batch(v)
         if self.is_train and self.num_batches_tracked is not None:
             self.num_batches_tracked.update(self.num_batches_tracked + 1)
-            self._remember(middle, unbiased(variance, v.size // self.num_features), self._share())
+            self._remember(middle, unbiased(variance, n), self._share())
             ride_along((self.num_batches_tracked,))
         return out
+
+    def _of_the_batch(self, v: Var) -> tuple[Var, Var, Var, Any]:
+        """Numbers that are normalised by their batch; its mean and variance, and how many numbers a channel has."""
+        n, axes = v.size // self.num_features, (0, *range(2, v.ndim))
+        crew = team() if self.is_train and self.sync else None
+        if crew is not None:
+            middle, variance = moments_of(v, axes)
+            total, middle, variance = crew.moments(n, middle, variance)
+            return normalized(v, middle, variance, self.weight, self.bias, self.eps), middle, variance, total
+        if self.is_train:
+            check_several("batch norm", v, n, "larger batches, or module.eval()")
+        return *by_itself(v, axes, self.weight, self.bias, self.eps), n
 
     def _checked(self, x: Var) -> Var:
         name = type(self).__name__

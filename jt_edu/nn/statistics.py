@@ -116,6 +116,21 @@ def by_itself(x: Var, axes: tuple[int, ...], weight: Any, bias: Any, eps: float)
 
 
 @template
+def moments_of(x: Var, axes: tuple[int, ...]) -> tuple[Var, Var]:
+    """Mean and variance sum / n over `axes`, one of each for each channel. Halves are added up as float32.
+
+    Example:
+        >>> middle, variance = moments_of(jt.array([[1.0], [3.0]]), (0,))
+        >>> middle.tolist(), variance.tolist()
+        ([2.0], [1.0])
+    """
+    wide = widened(x)
+    middle = mean(wide, axes, True)
+    away: Var = wide - middle
+    return middle.reshape(-1), mean(away * away, axes, True).reshape(-1)
+
+
+@template
 def scaled(out: Var, weight: Any, bias: Any, x: Var) -> Var:
     """out * weight + bias, channel by channel of (n, c, ...); as halves where x holds halves.
 
@@ -190,14 +205,14 @@ def check_several(name: str, x: Var, n: int, attempt: str) -> int:
     return n
 
 
-def unbiased(variance: Var, n: int) -> Var:
+def unbiased(variance: Var, n: Any) -> Var:
     """sum / (n - 1), from sum / n.
 
     Example:
         >>> unbiased(jt.array([1.0]), 2).item()
         2.0
     """
-    return variance * (n / max(n - 1, 1))
+    return variance * (n / max(n - 1, 1)) if isinstance(n, int) else variance * (n / (n - 1).clamp(1))
 
 
 def _statistics(name: str, running_mean: Any, running_var: Any, moved: bool) -> tuple[Any, ...]:

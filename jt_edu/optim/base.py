@@ -8,33 +8,33 @@ every new number is there: an interrupt leaves either all parameters moved or no
     param_groups   [{"params": [Var, ...], "lr": 0.1, ...}, ...]    numbers may be changed at any time
     state          one dict per parameter: {"step": 3, "momentum": Var, ...}
 
-Nothing here knows about modules, kernels or ranks.
+In a team of ranks gradients and loss are those of the whole batch (team.py). Nothing here knows about modules, kernels,
+or how ranks speak to each other.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from jt_edu.build import after_replay
-from jt_edu.compile import leaf_like, move
+from jt_edu.compile import move
 from jt_edu.errors import ArgumentError, GradientError
 from jt_edu.nn.utils import clip_grad_norm_, clip_grad_value_
 from jt_edu.ops.create import sync, zeros
 from jt_edu.ops.gradient import grad, why_no_grad
+from jt_edu.optim.effect import WHOLE, Closure, Count, aimed, evaluated, forget_history, riders, take_effect
 from jt_edu.optim.factor import Factor, Group, State, kind_of
 from jt_edu.optim.params import as_groups, as_leaves, as_vars, check_flag, check_number, label, levels_up, state_of
 from jt_edu.optim.replay import Replays
 from jt_edu.optim.saving import check_saved, saved_of, take_over
 from jt_edu.settings import current, no_grad
+from jt_edu.team import team
 from jt_edu.var import Var
 
 Move = tuple[Var, Var]  # (a parameter or state, its new value)
-Count = tuple[State, Callable[[], dict[str, Any]]]  # (the states of a parameter, its numbers after one more step)
-Closure = Callable[[], Var]
 
 
 class Optimizer:
@@ -70,6 +70,7 @@ class Optimizer:
         self.state: list[State] = []
         self._told: set[int] = set()  # ids of parameters that a warning was about
         self._mine = False  # gradients in .grad were put there by `backward` of this optimizer
+        self._shared: list[Any] = []  # gradients in .grad that are those of the whole batch
         self._known = Replays()
         for group in as_groups(params):
             self.add_param_group(group)
@@ -129,6 +130,9 @@ class Optimizer:
                 raise ArgumentError("an optimizer moves each parameter once", f"{label(p)} in two places")
             known.add(id(p))
         as_leaves(fresh["params"])
+        crew = team()
+        if crew is not None:
+            crew.alike(fresh["params"])
         self.param_groups.append(fresh)
         self.state += [dict(self.counts) for _ in fresh["params"]]
         for p, state in zip(fresh["params"], self.state[-len(fresh["params"]) :], strict=True):
@@ -174,14 +178,17 @@ class Optimizer:
             loss: one real number.
             retain_graph: keep what the loss was computed from, for further gradients of it.
         """
-        found = self._gradients_of(loss)
+        whole, found = self._gradients_of(loss)
         totals = [(p, g) for p, g in zip(self._params(), self._added(found), strict=True) if g is not None]
         del found
-        sync([loss, *(total for _, total in totals), *_riders()])
+        sync([loss, whole, *(total for _, total in totals), *riders()])
         for p, total in totals:
             p.grad = total.detach()
+        self._shared = [p.grad for p, _ in totals]
+        if whole is not loss and not retain_graph:
+            loss.update(whole)
         self._mine = True
-        _forget_history(loss, retain_graph)
+        forget_history(loss, retain_graph)
 
     def clip_grad_norm(self, max_norm: float, norm_type: float = 2.0) -> Var:
         """Shorten the gradients in `.grad`, all by one factor, so that together they are no longer than `max_norm`.
@@ -197,12 +204,14 @@ class Optimizer:
 
         Source: Pascanu et al. 2013 (arXiv:1211.5063).
         """
+        self._whole_batch()
         length = clip_grad_norm_(self._params(), max_norm, norm_type)
         self._graded("clip_grad_norm")
         return length
 
     def clip_grad_value(self, clip_value: float) -> None:
         """Cut off the gradients in `.grad` below -clip_value and above clip_value."""
+        self._whole_batch()
         clip_grad_value_(self._params(), clip_value)
         self._graded("clip_grad_value")
 
@@ -210,14 +219,35 @@ class Optimizer:
         if all(p.grad is None for p in self._params()):
             raise GradientError(f"{name} changes gradients", "0 gradients", "optimizer.backward(loss) first")
 
-    def _gradients_of(self, loss: Var) -> list[Var | None]:
-        """Gradients of the loss for all parameters that take part; None for those it does not reach."""
+    def _whole_batch(self) -> None:
+        """Make the gradients in .grad those of the whole batch: each rank's `loss.backward()` knows its own part."""
+        crew, held = team(), [p for p in self._params() if p.grad is not None]
+        if crew is None or all(any(p.grad is g for g in self._shared) for p in held):
+            return
+        with no_grad():
+            totals = crew.added([crew.part(p.grad) for p in held if p.grad is not None])
+        for p, total in zip(held, totals, strict=True):
+            p.grad = total
+        self._shared = totals
+
+    def _whole_loss(self, loss: Var) -> Var:
+        """The loss of the whole batch."""
+        crew = team()
+        return loss if crew is None else crew.added([crew.part(loss)])[0] or loss
+
+    def _gradients_of(self, loss: Var) -> tuple[Var, list[Var | None]]:
+        """The loss, and its gradients for all parameters that take part; None for those it does not reach.
+
+        In a team: those of the whole batch, of which each rank has a part.
+        """
         if not isinstance(loss, Var):
             raise ArgumentError("an optimizer makes a loss smaller, which is a Var", type(loss).__name__)
         params = self._params()
         active = [p for p in params if p.requires_grad]
+        crew = team()
+        part = loss if crew is None else crew.part(loss)
         with no_grad():
-            found: list[Var | None] = grad(loss, active, allow_unused=True) if active else []
+            found: list[Var | None] = grad(part, active, allow_unused=True) if active else []
         if not any(g is not None for g in found):
             why = why_no_grad(active[0], loss) if active else "all of them were stopped by stop_grad"
             raise GradientError(
@@ -225,8 +255,11 @@ class Optimizer:
                 "retain_graph=True in an earlier step, if that step was of the same loss",
             ).at(loss.node.line)  # fmt: skip
         self._warn_about([p for p, g in zip(active, found, strict=True) if g is None])
+        if crew is not None:
+            with no_grad():
+                part, *found = crew.added([part, *found])  # type: ignore[assignment]
         by_id = {id(p): g for p, g in zip(active, found, strict=True)}
-        return [by_id.get(id(p)) for p in params]
+        return part, [by_id.get(id(p)) for p in params]
 
     def _warn_about(self, unreached: list[Var]) -> None:
         fresh = [p for p in unreached if id(p) not in self._told]
@@ -263,14 +296,14 @@ class Optimizer:
         if loss is not None and not retain_graph and self._replayed(loss):
             return None
         moves, counts = self._moves(loss)
-        sync([new for _, new in moves] + ([] if loss is None else [loss]) + _riders())
-        _take_effect(Var.update, moves, counts)
+        sync([new for _, new in moves] + ([] if loss is None else [loss]) + riders())
+        if loss is not None:
+            forget_history(loss, retain_graph)
+        take_effect(Var.update, aimed(moves, loss, retain_graph), counts)
         if loss is not None or self._mine:
             self.zero_grad()
         else:
             self._cut_gradients()
-        if loss is not None:
-            _forget_history(loss, retain_graph)
         return None
 
     def _replayed(self, loss: Var) -> bool:
@@ -283,18 +316,23 @@ class Optimizer:
             self.check(group)
         kind = tuple(tuple(kind_of(v) for k, v in group.items() if k != "params") for group in self.param_groups)
 
-        found = self._known.run([loss, *_riders()], params, kind, partial(self._moves, loss))
+        found = self._known.run([loss, *riders()], params, kind, partial(self._moves, loss))
         if found is None:
             return False
         moved, counts = found
-        _forget_history(loss, retain_graph=False)
-        _take_effect(move, moved, counts)
+        forget_history(loss, retain_graph=False)
+        take_effect(move, aimed(moved, loss), counts)
         return True
 
     def _moves(self, loss: Var | None) -> tuple[list[Move], list[Count]]:
         """The new value of every parameter and state that moves, and of every step count; nothing has run."""
-        gradients = self._collected() if loss is None else self._added(self._gradients_of(loss))
         moves: list[Move] = []
+        if loss is None:
+            gradients = self._collected()
+        else:
+            whole, found = self._gradients_of(loss)
+            gradients = self._added(found)
+            moves = [] if whole is loss else [(WHOLE, whole.cast(loss.dtype))]
         counts: list[Count] = []
         with no_grad():
             for (group, p), g, state in zip(self._grouped(), gradients, self.state, strict=True):
@@ -305,7 +343,7 @@ class Optimizer:
                     new, states = self.rule(p, uphill, state, Factor(group, state, self.count))
                     moves += [(p, new), *((state[name], value) for name, value in states.items())]
                     counts.append((state, partial(self.count, group, state)))
-        return [(var, new.cast(var.dtype)) for var, new in moves], counts
+        return [(var, new if var is WHOLE else new.cast(var.dtype)) for var, new in moves], counts
 
     def _added(self, gradients: list[Var | None]) -> list[Var | None]:
         """Gradients of the loss, and what `.grad` holds already."""
@@ -315,6 +353,7 @@ class Optimizer:
         ]
 
     def _collected(self) -> list[Var | None]:
+        self._whole_batch()
         found = [p.grad for p in self._params()]
         if not any(g is not None for g in found):
             raise GradientError(
@@ -350,46 +389,3 @@ class Optimizer:
     def __repr__(self) -> str:
         settings = ", ".join(f"{name}={self.param_groups[0][name]}" for name in self.defaults)
         return f"{type(self).__name__}({len(self._params())} parameters, {settings})"
-
-
-def evaluated(closure: Closure, params: Sequence[Var]) -> tuple[Var, bool]:
-    """The loss that a function computes, and whether it put new gradients into `.grad` itself."""
-    before = [p.grad for p in params]
-    loss = closure()
-    if not isinstance(loss, Var):
-        raise ArgumentError("the function given to step returns the loss, a Var", type(loss).__name__, "return loss")
-    return loss, any(p.grad is not None and p.grad is not g for p, g in zip(params, before, strict=True))
-
-
-def _riders() -> list[Var]:
-    """Running statistics that wait to be computed with the next step."""
-    return [var for var in current().rank_state.get("riders", {}).values() if var.node.pending]
-
-
-def _take_effect(put: Callable[[Var, Any], Any], moves: Sequence[tuple[Var, Any]], counts: list[Count]) -> None:
-    """Give all parameters and states their new values; an interrupt in the middle is let through at the end."""
-    after = [(state, count()) for state, count in counts]
-
-    def go() -> None:
-        for var, new in moves:
-            put(var, new)
-        for state, numbers in after:
-            state.update(numbers)
-
-    def count() -> None:
-        for state, numbers in counts:
-            state.update(numbers())
-
-    after_replay(count)
-
-    try:
-        go()
-    except BaseException:
-        go()
-        raise
-
-
-def _forget_history(loss: Var, retain_graph: bool) -> None:
-    """A list of losses would keep the graph of every step alive."""
-    if not retain_graph and current().capture is None and loss.node.inputs:
-        loss.node = leaf_like(loss.node, loss.node.data)

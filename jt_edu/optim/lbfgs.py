@@ -16,7 +16,8 @@ from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.nn.utils import parameters_to_vector, vector_to_parameters
 from jt_edu.ops.create import sync, zeros_like
 from jt_edu.ops.stacks import concat
-from jt_edu.optim.base import Closure, Optimizer, evaluated
+from jt_edu.optim.base import Optimizer
+from jt_edu.optim.effect import Closure, evaluated
 from jt_edu.optim.factor import Group
 from jt_edu.optim.line_search import Point, strong_wolfe
 from jt_edu.optim.params import check_whole
@@ -153,12 +154,14 @@ class LBFGS(Optimizer):
         """The loss where the parameters are now, also as a number, and its gradient as one vector."""
         params = self._params()
         loss, graded = evaluated(closure, params)
-        found = [p.grad for p in params] if graded else self._gradients_of(loss)
+        if graded:
+            self._whole_batch()
+        whole, found = (self._whole_loss(loss), [p.grad for p in params]) if graded else self._gradients_of(loss)
         with no_grad():
             parts = [zeros_like(p) if g is None else g for p, g in zip(params, found, strict=True)]
             g = concat([part.reshape(-1) for part in parts], 0)
-        sync([loss, g])
-        return loss.detach(), float(loss.item()), g.detach()
+        sync([loss, whole, g])
+        return whole.detach(), float(whole.item()), g.detach()
 
     def state_dict(self) -> dict[str, Any]:
         """Settings, step counts, and what is remembered of the ground."""

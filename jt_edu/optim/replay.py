@@ -20,6 +20,7 @@ from functools import partial
 from typing import Any
 
 from jt_edu import backends
+from jt_edu.autograd import LEAF
 from jt_edu.build import Capture, cast_number
 from jt_edu.compile import array_of, nameless
 from jt_edu.dtypes import DType
@@ -77,17 +78,20 @@ class Replays:
         """
         context = current()
         run([p.node for p in params if p.node.data is None])
-        wanted = list(dict.fromkeys(v.node for v in roots))
+        wanted = list(dict.fromkeys([*context.due, *(v.node for v in roots)]))
         graph = needed(wanted)
         if any(_asks_python(n) for n in graph):
             return None
         key, spots = structure(graph, context)
-        roles = tuple([spots[n] for n in wanted]), tuple([(spots.get(p.node, -1), p.node.tracked) for p in params])
+        ends = tuple([spots[n] for n in graph if n.tape is LEAF and n.data is None])  # where gradients stop
+        leaves = tuple([(spots.get(p.node, -1), p.node.tracked) for p in params])
+        roles = tuple([spots[n] for n in wanted]), leaves, ends
         known = self._known.pop((key, roles, also), None)
         if known is None:
             known, arrays = _add(spots, wanted, recipe, context)
         else:
             arrays = _replay(known, graph, context)
+        context.due.clear()
         self._known[key, roles, also] = known
         if len(self._known) > KNOWN:
             self._known.popitem(last=False)
@@ -97,7 +101,8 @@ class Replays:
 def _asks_python(node: Node) -> bool:
     """Whether a gradient through this node runs Python of the learner: a hook, or a Function."""
     owner = node.owner() if node.owner is not None else None
-    return (owner is not None and bool(owner.hooks)) or (node.tape is not None and node.data is None)
+    taped = node.data is None and node.tape is not None and node.tape is not LEAF
+    return taped or (owner is not None and bool(owner.hooks))
 
 
 def _add(spots: dict[Node, int], roots: list[Node], recipe: Recipe, context: Context) -> tuple[Added, list[Any]]:
@@ -105,7 +110,7 @@ def _add(spots: dict[Node, int], roots: list[Node], recipe: Recipe, context: Con
     begin = next(context.ids)
     with Capture(context) as capture:
         moves, answer = recipe()
-    wanted = [n for n in dict.fromkeys([*roots, *(new.node for _, new in moves)]) if n.data is None]
+    wanted = [n for n in dict.fromkeys([*roots, *capture.due, *(new.node for _, new in moves)]) if n.data is None]
     run([n for n in needed(wanted) if n.data is None and n not in spots and n.id < begin])  # states, for one
     whole = needed(wanted)
     plan = plan_for(whole, wanted, context)

@@ -17,8 +17,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("arithmetic", "reindexing", "var", "template", "random"),  # 4 the learner's handle
     ("ops", "storage", "linalg", "fft", "script", "compile"),  # 5 operators
     ("caller", "draw", "explain", "document", "walk"),  # 6 looking
-    ("nn", "optim", "data", "amp", "fx", "quant", "mpi"),  # 6 learning
-    ("usage", "anatomy", "lens"),  # looking at all of it
+    ("team", "nn", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 6 learning
+    ("usage", "anatomy", "lens", "launch"),  # looking at all of it
     ("models",),  # 7 people
 )
 CORE_FLOORS = 5  # the operators of floor 5 are a library on top of it (docs/decisions/020)
@@ -54,7 +54,9 @@ LATE_IMPORTS = {
     ("data.image", "PIL"),
     ("data.toy", "sklearn"),
     ("draw.dot", "graphviz"),
-    ("mpi.mpi", "mpi4py"),
+    ("mpi.jittor", "distributed"),
+    ("mpi.jittor", "mpi.real"),
+    ("mpi.real", "mpi4py"),
 }
 
 CORE_LINES = 5_000  # of code: docstrings, comments and blank lines are free (docs/decisions/010)

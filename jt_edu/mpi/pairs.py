@@ -10,6 +10,7 @@ together. Both speak through the `World` of simulated ranks, whose only member m
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
@@ -33,6 +34,9 @@ class PointToPoint:
         members: the ranks of the world that make up the group, in the order of their ranks in it.
         plane: tells the messages of this communicator from those of others.
     """
+
+    said_at = ""  # the line that speaks, where it is not the one that calls: a node of a graph
+    before: Callable[[], None] | None = None  # what has to be said first
 
     def __init__(self, world: World, task: Task, members: tuple[int, ...], plane: Plane, name: str) -> None:
         self.world, self.task, self.members, self.plane, self.name = world, task, members, plane, name
@@ -78,7 +82,7 @@ class PointToPoint:
 
     def recv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Any:
         """The object that comes next from `source` with `tag`. `buf` has no use here; mpi4py has it in this place."""
-        return self._irecv(source, tag, None, "recv", wait=True).wait(status)
+        return got(self._irecv(source, tag, None, "recv", wait=True), status)
 
     def irecv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Begin to receive an object."""
@@ -92,8 +96,7 @@ class PointToPoint:
         with self._called("sendrecv", f"sendrecv(dest={dest}, source={_who(source)})", peer=dest):
             out = self._isend(pack_object(sendobj, "sendrecv"), dest, sendtag, "isend")
             back = self._irecv(source, recvtag, None, "irecv")
-            Request.waitall([out, back])
-            return back.wait(status)
+            return Request.waitall([out, back], [Status(), status or Status()])[1]
 
     # buffers
 
@@ -115,7 +118,7 @@ class PointToPoint:
 
     def Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> None:
         """Receive numbers into a buffer, which has room for them or more."""
-        self._irecv(source, tag, as_buffer(buf, "Recv", write=True).flat, "Recv", wait=True).wait(status)
+        got(self._irecv(source, tag, as_buffer(buf, "Recv", write=True).flat, "Recv", wait=True), status)
 
     def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Begin to receive into a buffer; it is filled when the request has been waited for."""
@@ -131,8 +134,7 @@ class PointToPoint:
         with self._called("Sendrecv", f"Sendrecv(dest={dest}, source={_who(source)})", peer=dest):
             out = self._isend(pack_array(out_flat), dest, sendtag, "Isend")
             back = self._irecv(source, recvtag, into, "Irecv")
-            Request.waitall([out, back])
-            back.wait(status)
+            Request.waitall([out, back], [Status(), status or Status()])
 
     def Sendrecv_replace(
         self, buf: Any, dest: int, sendtag: int = 0, source: int = ANY_SOURCE, recvtag: int = ANY_TAG,
@@ -145,31 +147,25 @@ class PointToPoint:
 
     def probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
         """Wait until such a message is there, and tell what it is; it stays."""
-        with self._called("probe", f"probe(source={_who(source)}, tag={_which(tag)})", peer=source):
-            self._await_letter(source, tag, status)
+        with self._looking("probe", source, tag) as call:
+            self._await_letter(source, tag, status, call)
         return True
 
     def iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
         """Whether such a message is there."""
-        with self._called("iprobe", f"iprobe(source={_who(source)}, tag={_which(tag)})", peer=source):
-            self.task.let_others_run()
-            letter = self._letter(source, tag)
-            if letter is not None and status is not None:
-                status.take(self._status_of(letter))
-        return letter is not None
+        with self._looking("iprobe", source, tag) as call:
+            return self._glance(source, tag, status, call)[0]
 
     def mprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Message:
         """Wait for such a message, and take it away: nobody else receives it."""
-        with self._called("mprobe", f"mprobe(source={_who(source)}, tag={_which(tag)})", peer=source):
-            return Message(self, self._taken(self._await_letter(source, tag, status)))
+        with self._looking("mprobe", source, tag) as call:
+            return self._out_of_the_box(self._await_letter(source, tag, status, call))
 
     def improbe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Message | None:
         """Take such a message away if it is there."""
-        if not self.iprobe(source, tag, status):
-            return None
-        letter = self._letter(source, tag)
-        assert letter is not None, "a message that was there a moment ago"
-        return Message(self, self._taken(letter))
+        with self._looking("improbe", source, tag) as call:
+            there, letter = self._glance(source, tag, status, call)
+            return self._out_of_the_box(letter) if there else None
 
     Probe, Iprobe, Mprobe, Improbe = probe, iprobe, mprobe, improbe
 
@@ -179,7 +175,15 @@ class PointToPoint:
         """One call, noted down from its beginning to its end."""
         if self.freed:
             raise RankError(f"{name} speaks through a communicator", f"{self.name}, which was freed")
+        self._due_first()
+        if details.get("peer", -1) >= 0:
+            details["peer"] = self.members[details["peer"]]
         return Calling(self, name, said, details)
+
+    def _due_first(self) -> None:
+        """A call by hand comes after the messages of the graph that were written before it."""
+        if self.before is not None and not self.said_at and not self.world.inside_a_call(self.task):
+            self.before()
 
     def _waiting(self, said: str) -> Calling | nullcontext[None]:
         """A wait that stands by itself is a call of its own; one inside of a call is a part of it."""
@@ -197,9 +201,11 @@ class PointToPoint:
                 request.complete()
             else:
                 self.world.post(self.plane, self.task, self.members[dest], tag, packet, synchronous, request)
-            self.task.let_others_run()
             if wait:
                 request.wait()
+            self._left_open(request, call)
+            if call.parent < 0:
+                self.task.let_others_run()
         return request
 
     def _irecv(self, source: int, tag: int, into: Any, name: str, wait: bool = False) -> Request:
@@ -212,20 +218,28 @@ class PointToPoint:
                 request.status = Status(PROC_NULL, ANY_TAG)
                 request.complete()
             else:
-                world_source = source if source == ANY_SOURCE else self.members[source]
-                receive = Receive(world_source, tag, request, self.task.clock.now)
+                receive = Receive(self._place(source), tag, request, self.task.clock.now)
                 request.finish = lambda: self._take(receive, into, name, call)
+                request.withdraw = lambda: self.world.withdraw(self.plane, self.task.rank, receive)
                 self.world.expect(self.plane, self.task.rank, receive)
             if wait:
                 request.wait()
+            self._left_open(request, call)
         return request
 
+    def _left_open(self, request: Request, call: Call) -> None:
+        """A learner's call is over, and what it began is not: somebody has to wait for it."""
+        if call.parent < 0 and not request.taken:
+            self.task.begun[request] = None
+
+    def _place(self, rank: int) -> int:
+        """The number in the world of a rank of this group."""
+        return self.members[rank] if rank >= 0 else rank
+
     def _peers(self, source: int) -> tuple[int, ...]:
-        if source == PROC_NULL:
-            return ()
-        return (
-            tuple(m for m in self.members if m != self.task.rank) if source == ANY_SOURCE else (self.members[source],)
-        )
+        if source == ANY_SOURCE:
+            return tuple(m for m in self.members if m != self.task.rank) or self.members
+        return () if source == PROC_NULL else (self.members[source],)
 
     def _take(self, receive: Receive, into: Any, name: str, call: Call) -> Any:
         """The receiver takes its letter: its clock moves, its buffer is filled."""
@@ -249,30 +263,41 @@ class PointToPoint:
         call.ready = max(call.enter, letter.arrival)
         record.taken, record.done = clock.receive(letter.arrival, letter.packet.bytes)
         record.taker, call.leave, call.bytes = call.number, clock.now, letter.packet.bytes
+        self.world.note("take", self.task, record.number)
 
     def _status_of(self, letter: Letter) -> Status:
-        return Status(self.members.index(letter.source), letter.tag, letter.packet.count, letter.packet.bytes)
+        return Status(self.members.index(letter.source), letter.tag, letter.packet.bytes)
 
-    def _letter(self, source: int, tag: int) -> Letter | None:
-        check_peer(source, self.size, "probe", "source", (PROC_NULL, ANY_SOURCE))
-        world_source = source if source == ANY_SOURCE else self.members[source]
-        return self.world.look(self.plane, self.task.rank, world_source, tag)
+    def _looking(self, name: str, source: int, tag: int) -> Calling:
+        """A call that looks for a message."""
+        check_peer(source, self.size, name, "source", (PROC_NULL, ANY_SOURCE))
+        check_tag(tag, name, ANY_TAG)
+        return self._called(name, f"{name}(source={_who(source)}, tag={_which(tag)})", peer=source)
 
-    def _await_letter(self, source: int, tag: int, status: Status | None) -> Letter:
-        request = Request(self, f"probe(source={_who(source)}, tag={_which(tag)})", self._peers(source))
-        box = self.world.box(self.plane, self.task.rank)
-        box.watchers.append(request)
-        while (letter := self._letter(source, tag)) is None:
-            request.done = False
-            self.task.wait_for([request])
-        box.watchers.remove(request)
+    def _await_letter(self, source: int, tag: int, status: Status | None, call: Call) -> Letter | None:
+        """Wait for a letter, and leave it where it is; None from nobody."""
+        world, place, letter = self.world, self._place(source), None
+        if source != PROC_NULL:
+            receive = Receive(place, tag, Request(self, call.words, self._peers(source), call.line), self.task.clock.now)
+            letter = world.await_letter(self.plane, self.task, receive)
         if status is not None:
-            status.take(self._status_of(letter))
+            status.take(Status(PROC_NULL) if letter is None else self._status_of(letter))
         return letter
 
-    def _taken(self, letter: Letter) -> Letter:
-        self.world.box(self.plane, self.task.rank).letters.remove(letter)
-        return letter
+    def _glance(self, source: int, tag: int, status: Status | None, call: Call) -> tuple[bool, Letter | None]:
+        """Whether there is a letter now, and which; None from nobody, who has always sent."""
+        world, rank, place = self.world, self.task.rank, self._place(source)
+        request = Request(self, call.words, self._peers(source), call.line)
+        there = self.task.look(request, lambda: place == PROC_NULL or world.look(self.plane, rank, place, tag) is not None)
+        letter = None if place == PROC_NULL else world.look(self.plane, rank, place, tag)
+        if there and status is not None:
+            status.take(Status(PROC_NULL) if letter is None else self._status_of(letter))
+        return there, letter
+
+    def _out_of_the_box(self, letter: Letter | None) -> Message:
+        if letter is not None:
+            self.world.box(self.plane, self.task.rank).letters.remove(letter)
+        return Message(self, letter)
 
 
 class Calling:
@@ -285,7 +310,7 @@ class Calling:
 
     def __enter__(self) -> Call:
         comm = self._comm
-        self.call = comm.world.enter(comm.task, self._name, self._said, group=comm.name, **self._told)
+        self.call = comm.world.enter(comm.task, self._name, self._said, comm.said_at, group=comm.name, **self._told)
         return self.call
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -293,10 +318,10 @@ class Calling:
 
 
 class Message:
-    """A message that a matched probe took out of the box: only its holder can receive it."""
+    """A message that a matched probe took out of the box: only its holder can receive it, once."""
 
-    def __init__(self, comm: PointToPoint, letter: Letter) -> None:
-        self.comm, self.letter = comm, letter
+    def __init__(self, comm: PointToPoint, letter: Letter | None) -> None:
+        self.comm, self.letter, self.received = comm, letter, False
 
     def recv(self, status: Status | None = None) -> Any:
         """Its object."""
@@ -319,13 +344,28 @@ class Message:
 
     def _begun(self, into: Any, name: str) -> Request:
         comm, letter = self.comm, self.letter
-        said = f"{name}(source={comm.members.index(letter.source)}, tag={letter.tag})"
-        with comm._called(name, said, peer=letter.source) as call:
-            request = Request(comm, said, (letter.source,), call.line)
-            receive = Receive(letter.source, letter.tag, request, comm.task.clock.now)
-            request.finish = lambda: comm._take(receive, into, name, call)
-            comm.world._join(letter, receive)
+        if self.received:
+            raise RankError(f"{name} of a message that a probe took away", "one that was received before")
+        self.received = True
+        source, tag = (comm.members.index(letter.source), letter.tag) if letter else (PROC_NULL, ANY_TAG)
+        said = f"{name}(source={_who(source)}, tag={_which(tag)})"
+        with comm._called(name, said, peer=source) as call:
+            request = Request(comm, said, comm._peers(source), call.line)
+            if letter is None:
+                request.status = Status(PROC_NULL, ANY_TAG)
+                request.complete()
+            else:
+                receive = Receive(letter.source, letter.tag, request, comm.task.clock.now)
+                request.finish = lambda: comm._take(receive, into, name, call)
+                comm.world._join(letter, receive)
         return request
+
+
+def got(request: Request, status: Status | None) -> Any:
+    """What a receive brought that has been waited for."""
+    if status is not None:
+        status.take(request.status)
+    return request.value
 
 
 def check_peer(peer: Any, size: int, name: str, role: str, also: tuple[int, ...] = ()) -> None:
@@ -343,7 +383,7 @@ def check_tag(tag: Any, name: str, also: int = 0) -> None:
 
 
 def _who(source: int) -> str:
-    return "any" if source == ANY_SOURCE else str(source)
+    return {ANY_SOURCE: "any", PROC_NULL: "nobody"}.get(source, str(source))
 
 
 def _which(tag: int) -> str:

@@ -1,0 +1,142 @@
+"""jt.distributed: ranks that work together, in PyTorch's names.
+
+    jt.distributed.init_process_group()        join the other ranks: simulated ones, those of mpirun, other processes
+    jt.distributed.all_reduce(x)               x has the sum of all ranks' x
+
+See README.md in this folder for what stands where. This file is a door: names only.
+"""
+
+from typing import TYPE_CHECKING
+
+from jt_edu.distributed.array_group import ArrayGroup
+from jt_edu.distributed.collectives import (
+    all_gather,
+    all_gather_into_tensor,
+    all_reduce,
+    all_reduce_coalesced,
+    all_to_all,
+    all_to_all_single,
+    barrier,
+    broadcast,
+    gather,
+    reduce,
+    reduce_scatter,
+    reduce_scatter_tensor,
+    scatter,
+)
+from jt_edu.distributed.comm_group import CommGroup
+from jt_edu.distributed.file_store import FileStore
+from jt_edu.distributed.groups import (
+    GroupMember,
+    get_backend,
+    get_global_rank,
+    get_group_rank,
+    get_process_group_ranks,
+    get_rank,
+    get_world_size,
+    group,
+    new_group,
+)
+from jt_edu.distributed.joining import (
+    Backend,
+    destroy_process_group,
+    init_process_group,
+    is_available,
+    is_initialized,
+)
+from jt_edu.distributed.messages import P2POp, batch_isend_irecv, irecv, isend, recv, send
+from jt_edu.distributed.monitored import monitored_barrier
+from jt_edu.distributed.objects import (
+    all_gather_object,
+    broadcast_object_list,
+    gather_object,
+    scatter_object_list,
+)
+from jt_edu.distributed.options import (
+    AllgatherOptions,
+    AllreduceCoalescedOptions,
+    AllreduceOptions,
+    AllToAllOptions,
+    BarrierOptions,
+    BroadcastOptions,
+    GatherOptions,
+    ReduceOp,
+    ReduceOptions,
+    ReduceScatterOptions,
+    ScatterOptions,
+)
+from jt_edu.distributed.process_group import ProcessGroup
+from jt_edu.distributed.sampler import DistributedSampler
+from jt_edu.distributed.socket_group import SocketGroup
+from jt_edu.distributed.store import HashStore, PrefixStore, Store
+from jt_edu.distributed.tcp_store import TCPStore
+from jt_edu.distributed.work import Finished, Future, Work
+from jt_edu.names import door
+
+__all__ = [
+    "AllToAllOptions",
+    "AllgatherOptions",
+    "AllreduceCoalescedOptions",
+    "AllreduceOptions",
+    "ArrayGroup",
+    "Backend",
+    "BarrierOptions",
+    "BroadcastOptions",
+    "CommGroup",
+    "DistributedSampler",
+    "FileStore",
+    "Finished",
+    "Future",
+    "GatherOptions",
+    "GroupMember",
+    "HashStore",
+    "P2POp",
+    "PrefixStore",
+    "ProcessGroup",
+    "ReduceOp",
+    "ReduceOptions",
+    "ReduceScatterOptions",
+    "ScatterOptions",
+    "SocketGroup",
+    "Store",
+    "TCPStore",
+    "Work",
+    "all_gather",
+    "all_gather_into_tensor",
+    "all_gather_object",
+    "all_reduce",
+    "all_reduce_coalesced",
+    "all_to_all",
+    "all_to_all_single",
+    "barrier",
+    "batch_isend_irecv",
+    "broadcast",
+    "broadcast_object_list",
+    "destroy_process_group",
+    "gather",
+    "gather_object",
+    "get_backend",
+    "get_global_rank",
+    "get_group_rank",
+    "get_process_group_ranks",
+    "get_rank",
+    "get_world_size",
+    "group",
+    "init_process_group",
+    "irecv",
+    "is_available",
+    "is_initialized",
+    "isend",
+    "monitored_barrier",
+    "new_group",
+    "recv",
+    "reduce",
+    "reduce_scatter",
+    "reduce_scatter_tensor",
+    "scatter",
+    "scatter_object_list",
+    "send",
+]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = door("jt.distributed", __all__)

@@ -1,0 +1,77 @@
+"""Monitored: a barrier that tells who is missing.
+
+others      "I am here"   ---->  rank 0, which counts them until the time is up
+rank 0      who is missing ---->  everyone who is here: nobody, and they go on; or an error that names them
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from jt_edu.distributed.groups import chosen_group
+from jt_edu.distributed.options import as_timeout
+from jt_edu.distributed.process_group import ProcessGroup
+from jt_edu.errors import RankError
+from jt_edu.mpi.errors import RankTimeoutError
+from jt_edu.mpi.names import TAG_LIMIT
+from jt_edu.ops.create import array, zeros
+
+TAG = TAG_LIMIT  # no message of a program has it, let us hope
+LONGER = 0.5  # seconds that the others wait longer than rank 0, so that it can tell them
+
+
+def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bool = False) -> None:
+    """Nobody leaves before all have come; if some do not, the error names them.
+
+    Args:
+        group: whose ranks; all by default.
+        timeout: how long to wait, a timedelta or seconds; that of the group by default.
+        wait_all_ranks: name all that are missing, not only the first one.
+
+    Raises:
+        RankTimeoutError: ranks did not come in time; the message names them.
+
+    Example:
+        >>> jt.simulate(3)(lambda: (jt.distributed.init_process_group(), jt.distributed.monitored_barrier())[1])
+        [None, None, None]
+    """
+    members = chosen_group(group)
+    if members is None:
+        return
+    patience = (members.timeout if timeout is None else as_timeout(timeout, "monitored_barrier")).total_seconds()
+    missing = _count(members, patience, wait_all_ranks) if members.rank() == 0 else _report(members, patience)
+    if missing:
+        ranks = ", ".join(str(members.ranks[r]) for r in missing)
+        asked = f"monitored_barrier: all {members.size()} ranks come within {patience:g} s"
+        raise RankTimeoutError(asked, f"no rank {ranks}", "see what they wait for, or a longer timeout")
+
+
+def _count(members: ProcessGroup, patience: float, wait_all_ranks: bool) -> list[int]:
+    """Rank 0: who is missing, which everyone who is here is told."""
+    others = range(1, members.size())
+    calls = {rank: members.recv([zeros(1)], rank, TAG) for rank in others}
+    deadline, missing = time.monotonic() + patience, list[int]()
+    for rank, call in calls.items():
+        if missing and not wait_all_ranks:
+            break
+        try:
+            call.wait(max(deadline - time.monotonic(), 0.001))
+        except RankError:
+            missing.append(rank)
+    told = array([1.0 if rank in missing else 0.0 for rank in range(members.size())])
+    for rank in others:
+        if rank not in missing:
+            members.send([told], rank, TAG)
+    return missing
+
+
+def _report(members: ProcessGroup, patience: float) -> list[int]:
+    """The others: tell rank 0, and be told who is missing."""
+    told = zeros(members.size())
+    members.send([zeros(1)], 0, TAG)
+    try:
+        members.recv([told], 0, TAG).wait(patience + LONGER)
+    except RankError:
+        return [0]
+    return [rank for rank, absent in enumerate(told.tolist()) if absent]

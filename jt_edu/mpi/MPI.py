@@ -1,0 +1,147 @@
+# ruff: noqa: N999 - the name that programs import
+"""MPI: the names of mpi4py's module, so that a program written for it runs on simulated ranks too.
+
+    from jt_edu.mpi import MPI              in place of: from mpi4py import MPI
+
+    comm = MPI.COMM_WORLD                   the communicator of the rank that asks; of a program that runs alone, one
+    comm.Allreduce(x, total, op=MPI.SUM)    with a single rank
+
+Under mpirun the same names speak through mpi4py. What is not here (windows, files, derived datatypes, processes that are
+started later) is refused by name.
+"""
+
+from __future__ import annotations
+
+import difflib
+import platform
+import time
+from typing import Any
+
+from jt_edu.errors import RankError, UnknownNameError
+from jt_edu.mpi.collective import Collectives as Intracomm
+from jt_edu.mpi.datatypes import TYPES, Datatype
+from jt_edu.mpi.groups import Group
+from jt_edu.mpi.names import (
+    ANY_SOURCE, ANY_TAG, BAND, BOR, BXOR, COMM_NULL, GROUP_NULL, IN_PLACE, LAND, LOR, LXOR, MAX, MAXLOC, MIN, MINLOC,
+    PROC_NULL, PROD, SUM, UNDEFINED, Op, Status,
+)  # fmt: skip
+from jt_edu.mpi.pairs import Message
+from jt_edu.mpi.pairs import PointToPoint as Comm
+from jt_edu.mpi.persistent import Prequest
+from jt_edu.mpi.request import REQUEST_NULL, Request
+from jt_edu.mpi.threads import SoloComm
+from jt_edu.settings import current
+
+__all__ = [
+    "ANY_SOURCE", "ANY_TAG", "BAND", "BOR", "BXOR", "COMM_NULL", "Comm", "Datatype", "Exception", "Finalize",
+    "GROUP_NULL", "Get_library_version", "Get_processor_name", "Get_version", "Group", "IN_PLACE", "Init", "Intracomm",
+    "Is_finalized", "Is_initialized", "LAND", "LOR", "LXOR", "MAX", "MAXLOC", "MIN", "MINLOC", "Message", "Op",
+    "PROC_NULL", "PROD", "Prequest", "REQUEST_NULL", "Request", "SUM", "Status", "UNDEFINED", "Wtick", "Wtime",
+]  # fmt: skip
+
+Exception = RankError  # noqa: A001 - as mpi4py calls it
+
+
+def Wtime() -> float:
+    """Seconds: of the virtual clock of a simulated rank, of the wall clock for others.
+
+    Example:
+        >>> later = Wtime()
+        >>> Wtime() >= later
+        True
+    """
+    comm = current().rank_state.get("communicator")
+    return comm.now / 1e9 if comm is not None else time.perf_counter()
+
+
+def Wtick() -> float:
+    """Seconds between two ticks of `Wtime`.
+
+    Example:
+        >>> Wtick()
+        1e-09
+    """
+    return 1e-9
+
+
+def Get_processor_name() -> str:
+    """The name of this machine.
+
+    Example:
+        >>> isinstance(Get_processor_name(), str)
+        True
+    """
+    return platform.node()
+
+
+def Get_version() -> tuple[int, int]:
+    """The version of the standard whose names these are.
+
+    Example:
+        >>> Get_version()
+        (4, 1)
+    """
+    return 4, 1
+
+
+def Get_library_version() -> str:
+    """Who carries the messages.
+
+    Example:
+        >>> Get_library_version()
+        'jt_edu: ranks of one process'
+    """
+    comm = current().rank_state.get("communicator")
+    raw = getattr(comm, "mpi", None)
+    return str(raw.Get_library_version()) if raw is not None else "jt_edu: ranks of one process"
+
+
+def Init() -> None:
+    """Nothing has to be done: ranks can speak from their first line on.
+
+    Example:
+        >>> Init()
+    """
+
+
+def Finalize() -> None:
+    """Nothing has to be done: a rank ends with its program.
+
+    Example:
+        >>> Finalize()
+    """
+
+
+def Is_initialized() -> bool:
+    """Always.
+
+    Example:
+        >>> Is_initialized()
+        True
+    """
+    return True
+
+
+def Is_finalized() -> bool:
+    """Never, as long as anyone can ask.
+
+    Example:
+        >>> Is_finalized()
+        False
+    """
+    return False
+
+
+def __getattr__(name: str) -> Any:
+    """COMM_WORLD and COMM_SELF of the rank that asks, and the datatypes."""
+    if name in TYPES:
+        return TYPES[name]
+    state = current().rank_state
+    if name == "COMM_WORLD" and "communicator" in state:
+        return state["communicator"]
+    if name in ("COMM_WORLD", "COMM_SELF"):
+        return state.setdefault("alone", None) or state.update(alone=SoloComm()) or state["alone"]
+    if name.startswith("__"):
+        raise AttributeError(name)
+    near = difflib.get_close_matches(name, [*__all__, *TYPES, "COMM_WORLD", "COMM_SELF"], 3)
+    raise UnknownNameError(f"MPI.{name} is asked for", "no such name here", ", ".join(near) or "mpi4py, under mpirun")

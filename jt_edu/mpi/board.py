@@ -1,0 +1,141 @@
+"""Board: what every rank of a job does right now, where the others can read it.
+
+    rank 0   [count, length, {"said": "recv(source=1)", "line": "lesson.py:3", "waits": {...}}]
+    rank 1   [count, length, {...}]
+
+One file that all ranks of one machine have in their memory, with a slot for each, which only that rank writes. So what a
+rank does can still be read when it hangs in MPI, or is gone. The count grows with every change: if no count grows any
+more, nothing moves.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import struct
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+SLOT = 4096  # bytes for each rank
+HEAD = struct.Struct("<QI")  # how often it changed, how long it is
+MOST = 700  # characters of a learner's line, and of a call
+
+
+@dataclass
+class State:
+    """What one rank does."""
+
+    pid: int = 0
+    said: str = ""  # its last call
+    line: str = ""
+    waits: dict[str, Any] | None = None  # words, line, peers and place of what it waits for
+    ended: str = ""  # "", "well", or how it failed
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether its process still runs."""
+        if not self.pid:
+            return True
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+
+    def last_call(self) -> str:
+        """As a sentence goes on: ", after barrier() at line 3"."""
+        return f", after {self.said} at {self.line}" if self.said else ", without a call"
+
+
+@dataclass
+class Board:
+    """The slots of all ranks, and the one of them that is ours.
+
+    Args:
+        path: the file; it is made if it is not there.
+        size: how many ranks.
+        rank: whose slot is ours; -1 for somebody who only reads.
+        debug: whether ranks compare what they call, and look for standstill.
+    """
+
+    path: Path
+    size: int
+    rank: int = -1
+    debug: bool = False
+    state: State = field(default_factory=State)
+
+    def __post_init__(self) -> None:
+        flags = os.O_RDWR | os.O_CREAT
+        handle = os.open(self.path, flags, 0o600)
+        try:
+            os.ftruncate(handle, self.size * SLOT)
+            self._memory = mmap.mmap(handle, self.size * SLOT)
+        finally:
+            os.close(handle)
+        self._count, self._lock = 0, threading.Lock()
+        if self.rank >= 0:
+            self.state.pid = os.getpid()
+            self._write()
+
+    # what this rank says
+
+    def called(self, said: str, line: str) -> None:
+        """This rank calls its communicator."""
+        self.state.said, self.state.line = said[:MOST], line[:MOST]
+        self._write()
+
+    def waits(self, words: str, line: str, peers: Sequence[int], place: Any) -> None:
+        """This rank waits, for one of those ranks; `place` names a collective: (communicator, number)."""
+        place = None if place is None else list(place)
+        self.state.waits = {"words": words[:MOST], "line": line[:MOST], "peers": list(peers)[:64], "place": place}
+        self._write()
+
+    def goes_on(self) -> None:
+        """What this rank waited for is there."""
+        self.state.waits = None
+        self._write()
+
+    def ends(self, how: str) -> None:
+        """This rank comes to its end: "well", or how it failed."""
+        self.state.ended = how[:MOST]
+        self._write()
+
+    def ends_well(self) -> None:
+        """This rank comes to its end, and has not failed."""
+        if not self.state.ended:
+            self.ends("well")
+
+    def _write(self) -> None:
+        with self._lock:
+            self._count += 1
+            text = json.dumps(vars(self.state)).encode()[: SLOT - HEAD.size]
+            begin = self.rank * SLOT
+            self._memory[begin : begin + HEAD.size + len(text)] = HEAD.pack(self._count, len(text)) + text
+
+    # what all say
+
+    def counts(self) -> tuple[int, ...]:
+        """How often each slot has changed."""
+        return tuple(HEAD.unpack_from(self._memory, rank * SLOT)[0] for rank in range(self.size))
+
+    def states(self) -> list[State]:
+        """What each rank does; an empty state for one that has not begun, or writes at this moment."""
+        return [self._read(rank) for rank in range(self.size)]
+
+    def _read(self, rank: int) -> State:
+        begin = rank * SLOT
+        _, length = HEAD.unpack_from(self._memory, begin)
+        try:
+            return State(**json.loads(self._memory[begin + HEAD.size : begin + HEAD.size + length]))
+        except ValueError:
+            return State()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._memory.close()

@@ -1,0 +1,231 @@
+"""Jittor's names: `jt.mpi`, which is None for a program that runs alone.
+
+    jt.mpi.world_size()   jt.mpi.world_rank()   jt.mpi.local_rank()        jt.world_size   jt.rank   jt.in_mpi
+    jt.mpi.mpi_all_reduce(x)   mpi_reduce   mpi_broadcast                  x.mpi_all_reduce() and so on
+    module.mpi_param_broadcast()                                          @jt.single_process_scope(rank=0)
+
+The same script runs alone, on simulated ranks (each of them a thread with a context of its own) and under mpirun: these
+names ask the rank that runs right now.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from pkgutil import resolve_name
+from types import ModuleType
+from typing import Any
+
+from jt_edu.build import short
+from jt_edu.errors import ArgumentError, BackendError
+from jt_edu.mpi import launch
+from jt_edu.mpi.operators import communicator, mpi_broadcast
+from jt_edu.mpi.parallel import flush, join, leave
+from jt_edu.mpi.threads import simulate as simulate_comm
+from jt_edu.nn.module import Module
+from jt_edu.settings import current, no_grad
+
+
+def in_mpi() -> bool:
+    """Whether this program is one of several ranks.
+
+    Example:
+        >>> in_mpi()
+        False
+    """
+    return "communicator" in current().rank_state
+
+
+def world_size() -> int:
+    """How many ranks there are; 1 for a program that runs alone.
+
+    Example:
+        >>> world_size()
+        1
+    """
+    return int(communicator().size) if in_mpi() else 1
+
+
+def world_rank() -> int:
+    """The number of this rank, from 0.
+
+    Example:
+        >>> jt.simulate(3)(world_rank)
+        [0, 1, 2]
+    """
+    return int(communicator().rank) if in_mpi() else 0
+
+
+def local_rank() -> int:
+    """The number of this rank among those on the same machine.
+
+    Example:
+        >>> jt.simulate(2)(local_rank)
+        [0, 1]
+    """
+    return int(getattr(communicator(), "local_rank", communicator().rank)) if in_mpi() else 0
+
+
+def begin() -> None:
+    """Join the other ranks, if mpirun started this process: when jt_edu is imported, on every rank.
+
+    What is due at the end of the program is said then. A program that this one starts is none of the ranks.
+    """
+    if launch.inside():
+        world = resolve_name("jt_edu.mpi.real:world")  # it loads mpi4py, which a program that runs alone does not need
+        join(world())
+        os.environ[launch.OWNER] = str(os.getpid())
+        atexit.register(flush)
+
+
+# ranks of one process
+
+
+def simulate(size: int, **options: Any) -> Callable[[Callable[..., Any]], list[Any]]:
+    """Run a function on simulated ranks, in threads of this process; answers what it returns on each.
+
+    The function may take the communicator of its rank, or nothing. What the ranks share (lists, modules, numbers of
+    NumPy's random generator) they really share, which no ranks of an MPI do.
+
+    Args:
+        size: how many ranks.
+        options: policy="round_robin", "random" or "clock" says who runs next; seed; network=Network(...) how long
+            messages take; faults=Faults(...) what goes wrong; synchronous=True makes every send wait for its receive.
+
+    Raises:
+        RankError: a rank failed, or they wait for each other; the message says which, where and why.
+
+    Example:
+        >>> jt.simulate(3)(lambda: jt.array([1.0]).mpi_all_reduce().item())
+        [3.0, 3.0, 3.0]
+        >>> jt.simulate(2)(lambda comm: comm.allgather(comm.rank))
+        [[0, 1], [0, 1]]
+    """
+
+    def run(program: Callable[..., Any]) -> list[Any]:
+        return simulate_comm(size, **options)(with_comm(program))
+
+    return run
+
+
+def with_comm(program: Callable[..., Any]) -> Callable[[Any], Any]:
+    """A program of the communicator, from one that may take it or not.
+
+    Raises:
+        ArgumentError: it is no function, or needs several arguments.
+    """
+    if not callable(program):
+        raise ArgumentError("a program for ranks is a function", short(program), "simulate(4)(function)")
+    try:
+        parameters = inspect.signature(program).parameters.values()
+    except (TypeError, ValueError):
+        return program
+    asked = [p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if len(asked) > 1:
+        raise ArgumentError("a program for ranks takes its communicator, or nothing", f"{len(asked)} arguments")
+    return program if asked else lambda comm: program()
+
+
+def single_process_scope(rank: int = 0) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A function that only one rank runs, as if it were alone; the others get None, and do not wait.
+
+    Args:
+        rank: which one.
+
+    Example:
+        >>> @jt.single_process_scope(rank=1)
+        ... def report():
+        ...     return jt.in_mpi, jt.world_size
+        >>> jt.simulate(2)(report), report()
+        ([None, (False, 1)], (False, 1))
+    """
+    if isinstance(rank, bool) or not isinstance(rank, int) or rank < 0:
+        raise ArgumentError("single_process_scope takes the number of a rank", short(rank), "rank=0")
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def alone(*args: Any, **named: Any) -> Any:
+            if not in_mpi():
+                return function(*args, **named)
+            if rank >= world_size():
+                raise ArgumentError(f"there are the ranks 0 to {world_size() - 1}", f"rank {rank}")
+            flush()
+            if world_rank() != rank:
+                return None
+            comm = communicator()
+            leave()
+            try:
+                return function(*args, **named)
+            finally:
+                join(comm)
+
+        return alone
+
+    return decorate
+
+
+# modules, and the names of the device path
+
+
+def mpi_param_broadcast(module: Module, root: int = 0) -> None:
+    """Give a module on all ranks the parameters and buffers (running statistics) that it has on `root`.
+
+    Example:
+        >>> def start():
+        ...     layer = jt.nn.Linear(1, 1)
+        ...     layer.weight.update(jt.full((1, 1), float(jt.rank)))
+        ...     layer.mpi_param_broadcast(root=1)
+        ...     return layer.weight.item()
+        >>> jt.simulate(2)(start)
+        [1.0, 1.0]
+    """
+    with no_grad():
+        for var in (*module.parameters(), *module.buffers()):
+            var.update(mpi_broadcast(var, root))
+
+
+Module.mpi_param_broadcast = mpi_param_broadcast  # type: ignore[attr-defined]
+
+
+def _no_device(name: str) -> Callable[..., Any]:
+    here = name.replace("nccl", "mpi")
+
+    def call(*_args: Any, **_named: Any) -> Any:
+        raise BackendError(f"{name} speaks from device to device", "no backend that keeps Vars on a device", here)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"`{here}` from device to device; where there is no device, an error that says so."
+    return call
+
+
+nccl_all_reduce, nccl_reduce, nccl_broadcast = map(_no_device, ("nccl_all_reduce", "nccl_reduce", "nccl_broadcast"))
+
+
+class _Later:
+    """A folder that is imported when somebody asks for it: that takes some 40 ms."""
+
+    def __get__(self, module: ModuleType | None, kind: type | None = None) -> ModuleType:
+        return importlib.import_module("jt_edu.distributed")
+
+
+class Package(ModuleType):
+    """The class of the module jt_edu, some of whose names depend on who asks."""
+
+    @property
+    def mpi(self) -> Any:
+        """Jittor's door to the other ranks; None for a program that runs alone."""
+        return sys.modules["jt_edu.mpi"] if in_mpi() else None
+
+    @mpi.setter
+    def mpi(self, module: Any) -> None:
+        """Python sets this when it imports the folder; whoever asks gets the answer above all the same."""
+
+    distributed = _Later()
+    rank = property(lambda self: world_rank(), doc="The number of this rank, from 0.")
+    world_size = property(lambda self: world_size(), doc="How many ranks there are.")
+    in_mpi = property(lambda self: in_mpi(), doc="Whether this program is one of several ranks.")

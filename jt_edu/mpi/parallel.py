@@ -1,0 +1,148 @@
+"""Parallel: what makes a training script on several ranks compute what it computes on one, with no line changed.
+
+    the whole batch     8 examples                       loss = mean over 8
+    rank 0              5 of them                        part = 5/8 of its mean
+    rank 1              the other 3                      part = 3/8 of its mean       the parts add up to the loss
+
+The loss of the whole batch is a sum with one part for each rank, and so its gradient is the sum of the gradients of the
+parts: exact for shares of any size, where a plain mean over ranks is wrong as soon as they differ. Optimisers, batch
+norm and datasets ask their `team` for these (team.py); here is the one that speaks to other ranks.
+
+    dataset      cuts each batch into one share for each rank          `mine`, `counts`
+    batch norm   mean and variance of the whole batch                  `moments`
+    optimiser    gradients and loss of the whole batch                 `part`, `added`
+
+`optimizer.step(loss)` and `optimizer.backward(loss)` are exact. `loss.backward()` knows the loss of one rank only: what
+it leaves in `.grad` is put together when the optimiser uses it, which is exact if all shares are equally large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jt_edu.build import knob
+from jt_edu.execute import run
+from jt_edu.mpi.operators import added, mpi_all_gather, mpi_broadcast
+from jt_edu.ops.stacks import stack
+from jt_edu.settings import current, no_grad
+from jt_edu.var import Var
+
+BUCKET = 25 << 20  # bytes of gradients that travel in one message, more or less
+
+
+class RankTeam:
+    """The team of one rank: all ranks of its communicator."""
+
+    def __init__(self, comm: Any) -> None:
+        self.comm, self.rank, self.size = comm, comm.rank, comm.size
+        self._examples: int | None = None  # of the batch that is worked on, on all ranks
+
+    # data
+
+    def agree(self, value: Any) -> Any:
+        """What rank 0 has."""
+        return self.comm.bcast(value)
+
+    def mine(self, numbers: Sequence[int]) -> Sequence[int]:
+        """A share of consecutive examples; shares differ by one at most.
+
+        A batch of fewer examples than ranks leaves some without: they get the last one, and it does not count.
+        """
+        share = np.array_split(np.asarray(numbers), self.size)[self.rank]
+        return share if share.size else np.asarray(numbers)[-1:]
+
+    def counts(self, examples: int | None) -> None:
+        """How many examples the batch has on all ranks; None: it is cut into equal parts by hand."""
+        self._examples = examples
+
+    def weight(self) -> float:
+        """How much of the whole batch this rank works on."""
+        return 1 / self.size if self._examples is None else self._share() / self._examples
+
+    def _share(self) -> int:
+        assert self._examples is not None, "a batch without a count has equal parts"
+        full, rest = divmod(self._examples, self.size)
+        return full + (self.rank < rest)
+
+    def _present(self) -> float:
+        """1, or 0 if the example of this rank is one that does not count."""
+        return float(self._examples is None or self._share() > 0)
+
+    # layers
+
+    def moments(self, count: int, mean: Var, variance: Var) -> tuple[Var, Var, Var]:
+        """(numbers, mean, variance sum / n) of all ranks from those of each, channel by channel.
+
+            n = sum n_r,    mean = sum n_r mean_r / n,    variance = sum n_r (variance_r + (mean_r - mean)^2) / n
+
+        No difference of large squares is taken, so nothing is lost where the mean is large beside the spread.
+
+        Source: Chan, Golub and LeVeque 1983, "Algorithms for computing the sample variance".
+        """
+        n = mean.zeros_like() + count * knob(self._present)
+        rows = mpi_all_gather(stack([n, mean, variance]))  # (ranks, 3, c)
+        counts, means, variances = rows[:, 0], rows[:, 1], rows[:, 2]  # (ranks, c)
+        total = counts.sum(0)
+        middle = (counts * means).sum(0) / total
+        away = means - middle
+        return total, middle, (counts * (variances + away * away)).sum(0) / total
+
+    # optimisers
+
+    def alike(self, variables: Sequence[Var]) -> None:
+        """Give Vars the values that they have on rank 0, as soon as anything runs."""
+        with no_grad():
+            for v in variables:
+                v.update(mpi_broadcast(v))
+
+    def part(self, loss: Var) -> Var:
+        """This rank's part of the loss of the whole batch."""
+        return loss * knob(self.weight)
+
+    def added(self, values: Sequence[Var | None]) -> list[Var | None]:
+        """The sums over all ranks, in messages of some 25 MB; of gradients that are computed last, first."""
+        found: list[Var | None] = [None] * len(values)
+        for bucket in _buckets(values):
+            sums = added([v for k in bucket if (v := values[k]) is not None])
+            for k, total in zip(bucket, sums, strict=True):
+                found[k] = total
+        return found
+
+
+def _buckets(values: Sequence[Var | None]) -> list[list[int]]:
+    """The numbers of the values that travel together: of one dtype, and not more than BUCKET bytes if several."""
+    buckets: list[list[int]] = []
+    open_ones: dict[str, tuple[list[int], int]] = {}
+    for k, v in enumerate(values):
+        if v is None:
+            continue
+        size, name = v.size * v.dtype.size, str(v.dtype)
+        bucket, filled = open_ones.get(name, ([], 0))
+        if not bucket or filled + size > BUCKET:
+            bucket, filled = [], 0
+            buckets.append(bucket)
+        bucket.append(k)
+        open_ones[name] = (bucket, filled + size)
+    return buckets
+
+
+def join(comm: Any) -> None:
+    """Make this rank a member: its communicator and its team, for everything that it computes from now on."""
+    state = current().rank_state
+    state["communicator"], state["team"] = comm, RankTeam(comm)
+    comm.before = flush
+
+
+def leave() -> None:
+    """Be alone again, after saying what is due."""
+    flush()
+    current().rank_state.pop("communicator", None)
+    current().rank_state.pop("team", None)
+
+
+def flush() -> None:
+    """Run all messages of this rank that are due: before it speaks to others by hand, and at its end."""
+    run(list(current().due))

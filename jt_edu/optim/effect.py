@@ -1,0 +1,66 @@
+"""Effect: what is around a step: the loss that it is for, and new numbers that all take effect, or none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jt_edu.build import after_replay
+from jt_edu.compile import leaf_like
+from jt_edu.errors import ArgumentError
+from jt_edu.optim.factor import State
+from jt_edu.settings import current
+from jt_edu.var import Var
+
+Count = tuple[State, Callable[[], dict[str, Any]]]  # (the states of a parameter, its numbers after one more step)
+Closure = Callable[[], Var]
+WHOLE = Var(0.0)  # stands for the loss of a step among what moves: it becomes the loss of the whole batch
+
+
+def evaluated(closure: Closure, params: Sequence[Var]) -> tuple[Var, bool]:
+    """The loss that a function computes, and whether it put new gradients into `.grad` itself."""
+    before = [p.grad for p in params]
+    loss = closure()
+    if not isinstance(loss, Var):
+        raise ArgumentError("the function given to step returns the loss, a Var", type(loss).__name__, "return loss")
+    return loss, any(p.grad is not None and p.grad is not g for p, g in zip(params, before, strict=True))
+
+
+def riders() -> list[Var]:
+    """Running statistics that wait to be computed with the next step."""
+    return [var for var in current().rank_state.get("riders", {}).values() if var.node.pending]
+
+
+def aimed(moves: list[tuple[Var, Any]], loss: Var | None, retain_graph: bool = False) -> list[tuple[Var, Any]]:
+    """What moves, with the loss of this step in its place; a loss that is kept for another step keeps its history."""
+    kept = [(var, new) for var, new in moves if var is not WHOLE or not (loss is None or retain_graph)]
+    return [(loss if var is WHOLE and loss is not None else var, new) for var, new in kept]
+
+
+def take_effect(put: Callable[[Var, Any], Any], moves: Sequence[tuple[Var, Any]], counts: list[Count]) -> None:
+    """Give all parameters and states their new values; an interrupt in the middle is let through at the end."""
+    after = [(state, count()) for state, count in counts]
+
+    def go() -> None:
+        for var, new in moves:
+            put(var, new)
+        for state, numbers in after:
+            state.update(numbers)
+
+    def count() -> None:
+        for state, numbers in counts:
+            state.update(numbers())
+
+    after_replay(count)
+
+    try:
+        go()
+    except BaseException:
+        go()
+        raise
+
+
+def forget_history(loss: Var, retain_graph: bool) -> None:
+    """A list of losses would keep the graph of every step alive."""
+    if not retain_graph and current().capture is None and loss.node.inputs:
+        loss.node = leaf_like(loss.node, loss.node.data)

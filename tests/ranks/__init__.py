@@ -1,0 +1,1 @@
+"""Simulated ranks: messages, collectives, algorithms, virtual time, faults."""

@@ -1,0 +1,33 @@
+"""What the tests of faults share: run a program that fails, and look at what every rank is told."""
+
+import threading
+import time
+
+from jt_edu.mpi.threads import run_ranks
+
+LONGEST = 1.0  # seconds until a fault is named
+
+
+def fails(program, size, kind, *words, **options):
+    """Run a program whose ranks fail with this kind of error; the message has all of these words. Answers the run."""
+    before, threads = time.perf_counter(), threading.active_count()
+
+    run = run_ranks(size, program, **options)
+
+    assert time.perf_counter() - before < LONGEST
+    assert threading.active_count() == threads, "a thread is left"
+    assert type(run.error) is kind, f"{type(run.error).__name__}: {run.error}"
+    for word in words:
+        assert word in str(run.error), f"{word!r} is not in: {run.error}"
+    return run
+
+
+def everyone_is_told(run, *words, but=()):
+    """Each rank that did not end well was told what it is about, and where it was."""
+    for rank, error in enumerate(run.errors):
+        if rank in but:
+            assert error is None, f"rank {rank} ended well: {error}"
+            continue
+        assert error is not None, f"rank {rank} was told nothing"
+        for word in words:
+            assert word in str(error), f"rank {rank} is not told {word!r}: {error}"

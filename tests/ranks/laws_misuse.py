@@ -1,0 +1,130 @@
+"""Laws of wrong calls: each is refused before a message leaves, and says what was asked, found, and what to try."""
+
+import re
+
+import numpy as np
+
+from jt_edu.errors import ArgumentError, DtypeError, RankError, ShapeError
+from jt_edu.mpi.names import IN_PLACE, SUM, Op
+
+ROOM = np.zeros(4)
+
+
+def refused(error, text, call):
+    """The call raises this error, with this text; whoever reads it finds what was wrong."""
+    try:
+        call()
+    except error as found:
+        assert re.search(text, str(found)), f"{text} is not said by: {found}"
+        assert found.found, "it says what it found"
+    else:
+        raise AssertionError(f"no {error.__name__} about {text}")
+
+
+def law_ranks_that_are_not_there(comm):
+    for peer in (comm.size, -7, "1", 1.0, None, True):
+        refused(ArgumentError, "dest", lambda peer=peer: comm.send(1, peer))
+        refused(ArgumentError, "source", lambda peer=peer: comm.recv(source=peer))
+        refused(ArgumentError, "dest", lambda peer=peer: comm.Isend(ROOM, peer))
+        refused(ArgumentError, "source", lambda peer=peer: comm.probe(peer))
+        refused(ArgumentError, "root", lambda peer=peer: comm.bcast(1, root=peer))
+
+
+def law_tags_that_no_mpi_takes(comm):
+    for tag in (-2, 1 << 40, "a", 1.5, None):
+        refused(ArgumentError, "tag", lambda tag=tag: comm.send(1, comm.rank, tag))
+        refused(ArgumentError, "tag", lambda tag=tag: comm.irecv(source=comm.rank, tag=tag))
+        refused(ArgumentError, "tag", lambda tag=tag: comm.iprobe(comm.rank, tag))
+
+
+def law_what_is_no_buffer(comm):
+    for thing in ([1.0, 2.0], 3, None, "abc"):
+        refused(ArgumentError, "takes an array", lambda thing=thing: comm.Send(thing, comm.rank))
+        refused(ArgumentError, "takes an array", lambda thing=thing: comm.Allreduce(ROOM, thing))
+    refused(DtypeError, "numbers", lambda: comm.Send(np.array([None, {}]), comm.rank))
+    refused(ArgumentError, "IN_PLACE", lambda: comm.Bcast(IN_PLACE))
+    refused(ArgumentError, "IN_PLACE", lambda: comm.Recv(IN_PLACE, comm.rank))
+
+
+def law_buffers_that_cannot_be_filled(comm):
+    fixed = np.zeros(4)
+    fixed.flags.writeable = False
+    refused(ArgumentError, "can be written", lambda: comm.Recv(fixed, comm.rank))
+    refused(ArgumentError, "row-major", lambda: comm.Recv(np.zeros((4, 4))[:, 0], comm.rank))
+    refused(ArgumentError, "row-major", lambda: comm.Allreduce(ROOM, np.zeros((4, 2))[:, 0]))
+
+
+def law_parts_that_are_not_there(comm):
+    refused(ArgumentError, "count 5", lambda: comm.Send([ROOM, 5], comm.rank))
+    refused(ArgumentError, "count 2 from 3", lambda: comm.Send([ROOM, 2, 3], comm.rank))
+    refused(ArgumentError, "count -1", lambda: comm.Recv([ROOM, -1], comm.rank))
+    refused(DtypeError, "float64", lambda: comm.Send([ROOM, "i"], comm.rank))
+    refused(DtypeError, "datatype", lambda: comm.Send([ROOM, "no type"], comm.rank))
+    refused(ShapeError, "one part for each", lambda: comm.Allgatherv(ROOM[:1], [ROOM, [1] * (comm.size + 1)]))
+    refused(ShapeError, "inside of its buffer", lambda: comm.Allgatherv(ROOM[:1], [ROOM, [5] * comm.size]))
+    refused(ArgumentError, "counts", lambda: comm.Allgatherv(ROOM[:1], [ROOM, [0.5] * comm.size]))
+    refused(ShapeError, "equally long", lambda: comm.Allgather(ROOM, np.zeros(4 * comm.size + 1)) if comm.size > 1 else comm.Allgather(ROOM, [ROOM, 9]))
+
+
+def law_room_that_does_not_fit(comm):
+    refused(ShapeError, "gives 4 numbers", lambda: comm.Allreduce(ROOM, np.zeros(3)))
+    refused(ShapeError, "gives 4 numbers", lambda: comm.Scan(ROOM, np.zeros(5)))
+    refused(ShapeError, "gives 4 numbers", lambda: comm.Allgather(ROOM, np.zeros(3 * comm.size)))
+    refused(ShapeError, "gives 2 numbers", lambda: comm.Alltoall(np.zeros(2 * comm.size), np.zeros(comm.size)))
+    refused(ShapeError, "gives 4 numbers", lambda: comm.Reduce_scatter_block(np.zeros(4 * comm.size), np.zeros(3)))
+    refused(DtypeError, "float64 and float32", lambda: comm.Allreduce(ROOM, np.zeros(4, "f4")))
+    refused(DtypeError, "float64 and int32", lambda: comm.Allgather(ROOM, np.zeros(4 * comm.size, "i4")))
+    if comm.size == 1:
+        refused(ShapeError, "gives 4 numbers", lambda: comm.Gather(ROOM, np.zeros(3)))
+        refused(ShapeError, "gives 4 numbers", lambda: comm.Scatter(ROOM, np.zeros(3)))
+
+
+def law_reductions_that_have_no_meaning(comm):
+    refused(ArgumentError, "reduces with one of", lambda: comm.allreduce(1, op="mean"))
+    refused(ArgumentError, "reduces with one of", lambda: comm.Allreduce(ROOM, ROOM.copy(), op=max))
+    refused(DtypeError, "BAND", lambda: comm.Allreduce(ROOM, ROOM.copy(), op="band"))
+    refused(DtypeError, "MAX", lambda: comm.Allreduce(ROOM.astype("D"), np.zeros(4, "D"), op="max"))
+    refused(DtypeError, "MAXLOC", lambda: comm.Allreduce(ROOM, ROOM.copy(), op="maxloc"))
+    refused(ArgumentError, "function of two", lambda: Op.Create("sum"))
+    refused(ArgumentError, "algorithm|native", lambda: comm.allreduce(1, SUM, algorithm="magic"))
+
+
+def law_objects_that_do_not_fit(comm):
+    refused(ArgumentError, "pickled", lambda: comm.send(lambda: 0, comm.rank))
+    refused(ShapeError, "one object for each", lambda: comm.alltoall([1] * (comm.size + 1)))
+    refused(ArgumentError, "one object for each", lambda: comm.alltoall(3))
+    if comm.size == 1:
+        refused(ShapeError, "one object for each", lambda: comm.scatter([1, 2]))
+
+
+def law_groups_that_cannot_be_made(comm):
+    for color in (-1, 1.5, "a", None):
+        refused(ArgumentError, "color", lambda color=color: comm.Split(color))
+    refused(ArgumentError, "key", lambda: comm.Split(0, "first"))
+
+
+def law_ranks_that_no_group_has(comm):
+    group = comm.Get_group()
+    refused(ArgumentError, "from 0 to", lambda: group.Incl([comm.size]))
+    refused(ArgumentError, "once", lambda: group.Incl([0, 0]))
+    refused(ArgumentError, "Create takes a group", lambda: comm.Create([0]))
+
+
+def law_a_round_is_waited_for_before_the_next(comm):
+    request = comm.Recv_init(ROOM.copy(), comm.rank, 5)
+    request.Start()
+    refused(RankError, "not waited for", request.Start)
+    request.Cancel()
+    request.Wait()
+    request.Free()
+    refused(RankError, "freed", request.Start)
+
+
+def law_a_group_that_was_freed_is_not_used(comm):
+    copy = comm.Dup()
+    copy.Free()
+    refused(RankError, "freed", lambda: copy.send(1, comm.rank))
+    refused(RankError, "freed", copy.barrier)
+
+
+LAWS = [law for name, law in list(globals().items()) if name.startswith("law_")]

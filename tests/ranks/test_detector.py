@@ -1,0 +1,219 @@
+"""The detector: what works only because simulated ranks share a process is told, and nothing else is."""
+
+import importlib
+import itertools
+import os
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from jt_edu.mpi import detector
+from jt_edu.mpi.cell import Cell
+from jt_edu.mpi.namespaces import Namespaces
+
+TALLY = """
+import itertools
+import numpy as np
+import jt_edu as jt
+
+seen = []
+names = {"a": 1}
+table = {"rows": [[0]]}
+once = set()
+ids = itertools.count()
+weights = np.zeros(4)
+big = np.zeros(3_000_000)
+parameter = jt.zeros(2)
+total = 0
+CONSTANT = (1, 2, [3])
+words = ["read", "only"]
+_cache = {}
+
+
+class Counter:
+    made = 0
+    kept = []
+
+    def __init__(self):
+        self.here = 0
+
+    def count(self):
+        self.here += 1
+
+
+counter = Counter()
+
+
+def add(x, kept=[]):
+    kept.append(x)
+
+
+def add_by_name(x, *, kept=[]):
+    kept.append(x)
+
+
+def bump():
+    global total
+    total += 1
+
+
+def mark():
+    mark.calls = getattr(mark, "calls", 0) + 1
+
+
+def maker():
+    n = 0
+
+    def inc():
+        nonlocal n
+        n += 1
+
+    return inc
+
+
+inc = maker()
+
+
+def read():
+    return len(seen) + len(words) + CONSTANT[2][0] + names["a"] + Counter.made
+"""
+
+CHANGES = {
+    "a list": ("tally.seen.append(rank)", "tally.seen"),
+    "an item of a list": ("tally.words[0] = str(rank)", "tally.words"),
+    "a dict": ("tally.names[rank] = 1", "tally.names"),
+    "a list in a list in a dict": ("tally.table['rows'][0].append(rank)", "tally.table['rows'][0]"),
+    "a set": ("tally.once.add(rank)", "tally.once"),
+    "a counter of itertools": ("next(tally.ids)", "tally.ids"),
+    "an array": ("tally.weights[rank] = 1", "tally.weights"),
+    "the end of a large array": ("tally.big[-1 - rank] = 1", "tally.big"),
+    "a Var": ("tally.parameter.assign(tally.parameter + 1)", "tally.parameter"),
+    "a name of a module": ("tally.total = tally.total + 1", "tally.total"),
+    "a name that a function changes": ("tally.bump()", "tally.total"),
+    "a new name of a module": ("setattr(tally, f'new{rank}', rank)", "tally.new0"),
+    "an attribute of a class": ("tally.Counter.made += 1", "tally.Counter.made"),
+    "a list of a class": ("tally.Counter.kept.append(rank)", "tally.Counter.kept"),
+    "an attribute of an object": ("tally.counter.count()", "tally.counter.here"),
+    "a default argument": ("tally.add(rank)", "the default argument kept of tally.add"),
+    "a default argument given by name": ("tally.add_by_name(rank)", "the default argument kept of tally.add_by_name"),
+    "an attribute of a function": ("tally.mark()", "tally.mark.calls"),
+    "a variable that a function keeps": ("tally.inc()", "tally.inc.n"),
+    "the environment": ("import os; os.environ['JT_TALLY'] = str(rank)", "os.environ['JT_TALLY']"),
+}
+
+
+@pytest.fixture
+def ranks(tmp_path, monkeypatch):
+    """Ranks of a notebook beside which there is a module tally.py."""
+    (tmp_path / "tally.py").write_text(TALLY)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("JT_TALLY", "")
+    monkeypatch.delitem(sys.modules, "tally", raising=False)
+    importlib.invalidate_caches()
+    yield Namespaces(3)
+    sys.modules.pop("tally", None)
+
+
+def notes(run):
+    run.raise_failure()
+    return run.notes
+
+
+@pytest.mark.parametrize(("text", "path"), CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("before", ["import tally", ""], ids=["imported here", "imported before"])
+def test_what_ranks_change_in_a_module_is_told_with_the_ranks_and_the_line(ranks, text, path, before):
+    if not before:
+        notes(ranks.run("import tally"))
+
+    (told,) = notes(ranks.run(f"{before}\ncomm.barrier()\n{text}"))
+
+    assert "This works here, and would not under mpirun" in told
+    assert f"\n  {path}, changed by rank{' 0' if 'new0' in path else 's 0-2'}" in told
+    assert f"\n      line 3: {text}" in told
+
+
+def test_what_is_changed_in_the_turn_of_the_import_is_told_of_every_rank(ranks):
+    (told,) = notes(ranks.run("import tally\ntally.seen.append(rank)"))
+
+    assert "tally.seen, changed by ranks 0-2\n" in told
+
+
+def test_only_the_ranks_that_change_something_are_named(ranks):
+    (told,) = notes(ranks.run("import tally\ncomm.barrier()\nif rank == 1:\n    tally.seen.append(1)\ncomm.barrier()"))
+
+    assert "tally.seen, changed by rank 1\n      line 4: tally.seen.append(1)\n" in told
+
+
+def test_what_one_rank_changes_between_two_calls_is_its_own_doing(ranks):
+    text = "import tally\nfor k in range(6):\n    if k % size == rank and rank != 1:\n        tally.seen.append(k)\n    comm.barrier()"
+    (told,) = notes(ranks.run(text))
+
+    assert "tally.seen, changed by ranks 0, 2\n" in told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import tally\ntally.read(), len(tally.big), tally.CONSTANT, list(tally.words)",
+        "import numpy as np\nimport jt_edu as jt\nx = jt.random((4, 4))\n(x @ x).sum().mpi_all_reduce().item()",
+        "import collections, json, decimal\nfrom fractions import Fraction\njson.dumps([1]), Fraction(1, 2)",
+        "import tally\nmine = list(tally.words)\nmine.append(rank)\nmine",
+        "import tally\ntally.Counter()\nc = tally.Counter()\nc.count()",
+        "import jt_edu as jt\nfrom jt_edu import nn, optim\nnet = nn.Linear(2, 1)\nopt = optim.Adam(net.parameters())\n"
+        "for _ in range(2):\n    opt.step((net(jt.ones(3, 2)) ** 2).mean())",
+        "import numpy as np\nnp.random.seed(rank)\nnp.random.rand()",
+        "import tally\nfrom jt_edu import nn\nnn.Linear(2, 2)(tally.parameter)",
+    ],
+)
+def test_reading_and_libraries_raise_no_alarm(ranks, text):
+    assert notes(ranks.run(text)) == []
+    assert notes(ranks.run(text)) == []
+
+
+def test_what_the_notebook_defines_is_copied_and_so_no_ranks_share_it(ranks):
+    notebook = {"__name__": "__main__"}
+    exec("seen = []\nclass C:\n    made = 0\ndef add(x, kept=[]):\n    kept.append(x)", notebook)  # noqa: S102 - a text of this test
+
+    assert notes(ranks.run("seen.append(rank)\nC.made += 1\nadd(rank)", notebook)) == []
+
+
+def test_many_changes_are_told_shortly(ranks):
+    text = "import tally\n" + "\n".join(t for t, _ in list(CHANGES.values())[:10])
+
+    (told,) = notes(ranks.run(text))
+
+    assert told.count("changed by") == detector.MOST_REPORTS
+    assert "and 5 more" in told
+
+
+def test_looking_costs_a_part_of_a_second_however_much_there_is(ranks, monkeypatch):
+    import tally  # noqa: PLC0415 - it is made by a fixture
+
+    tally.heap = [[k] for k in range(20_000)]
+    monkeypatch.setattr(detector, "SECONDS", 0.05)
+
+    begin = time.process_time()
+    (told,) = notes(ranks.run("import tally\nfor _ in range(300):\n    comm.barrier()\ntally.seen.append(rank)"))
+
+    assert time.process_time() - begin < 1.5
+    assert "tally.seen, changed by others perhaps" in told
+
+
+def test_a_watch_that_nobody_changes_anything_under_says_nothing():
+    watch = detector.Watch()
+    watch.turn_ended(type("T", (), {"rank": 0, "state": "ended"}))
+
+    assert watch.reports(Cell.parse("1")) == []
+
+
+def test_marks_tell_changes_from_sameness():
+    array, row, count = np.arange(5.0), [1, [2]], itertools.count(3)
+    before = [detector._mark(x) for x in (array, row, count)]
+
+    assert [detector._mark(x) for x in (array, row, count)] == before
+    array[4], row[0] = 9, 8
+    next(count)
+    assert all(detector._mark(x) != m for x, m in zip((array, row, count), before, strict=True))
+    assert os.environ.get("JT_TALLY") is None

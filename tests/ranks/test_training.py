@@ -1,0 +1,221 @@
+"""One script, alone and on several ranks: the same losses, parameters and running statistics."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+from jt_edu.mpi import run_ranks
+from jt_edu.team import team
+from tests.ranks.script import train
+
+CLOSE = {"float64": 1e-10, "float32": 1e-5}
+
+
+@functools.cache
+def alone(*args):
+    return train(*args)
+
+
+def assert_equal(found, expected, dtype):
+    for losses, state in found:
+        np.testing.assert_allclose(losses, expected[0], rtol=CLOSE[dtype], atol=CLOSE[dtype])
+        for name, array in state.items():
+            if dtype == "float64":
+                np.testing.assert_allclose(array, expected[1][name], rtol=1e-10, atol=1e-10, err_msg=name)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+@pytest.mark.parametrize("rule", ["adam", "sgd"])
+def test_losses_and_parameters_are_those_of_one_rank_uneven_batches_included(rule, size):
+    found = jt.simulate(size)(lambda: train(rule))  # 90 examples in batches of 32: 32, 32, 26
+
+    assert_equal(found, alone(rule), "float64")
+
+
+def test_losses_agree_in_float32():
+    assert_equal(jt.simulate(3)(lambda: train("adam", "float32")), alone("adam", "float32"), "float32")
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_a_last_batch_of_one_example_counts_once(size):
+    found = jt.simulate(size)(lambda: train("adam", "float64", 43, 21, 1))  # 21, 21, 1
+
+    assert_equal(found, alone("adam", "float64", 43, 21, 1), "float64")
+
+
+@pytest.mark.parametrize("style", ["clipped", "closure", "compiled"])
+def test_every_way_to_make_a_step_gives_the_step_of_one_rank(style):
+    args = ("sgd", "float64", 60, 25, 2, style)
+
+    assert_equal(jt.simulate(3)(lambda: train(*args)), alone(*args), "float64")
+
+
+def test_backward_of_a_loss_alone_is_exact_for_equal_shares():
+    args = ("sgd", "float64", 48, 24, 2, "pytorch")
+
+    assert_equal(jt.simulate(3)(lambda: train(*args)), alone(*args), "float64")
+
+
+def test_a_line_search_is_the_same_on_all_ranks():
+    args = ("lbfgs", "float64", 64, 64, 2, "closure")
+
+    assert_equal(jt.simulate(2)(lambda: train(*args)), alone(*args), "float64")
+
+
+def test_workers_make_the_share_of_each_rank():
+    args = ("sgd", "float64", 60, 25, 1, "jittor", 1)
+
+    assert_equal(jt.simulate(2)(lambda: train(*args)), alone("sgd", "float64", 60, 25, 1), "float64")
+
+
+@pytest.mark.parametrize("policy", ["round_robin", "clock"])
+def test_the_same_seed_gives_the_same_schedule_record_and_numbers(policy):
+    first, second = (run_ranks(3, lambda comm: train("sgd", "float64", 40, 20, 1), policy=policy) for _ in range(2))
+
+    assert first.record.schedule == second.record.schedule
+    assert [(c.rank, c.words, c.enter, c.leave) for c in first.record.calls] == [
+        (c.rank, c.words, c.enter, c.leave) for c in second.record.calls
+    ]
+    for a, b in zip(first.results, second.results, strict=True):
+        np.testing.assert_array_equal(a[0], b[0])
+
+
+def small():
+    """Two steps of a small model with batch norm, on uneven shares."""
+    jt.set_global_seed(1)
+    net = jt.nn.Sequential(jt.nn.Linear(3, 4), jt.nn.BatchNorm(4), jt.nn.Tanh(), jt.nn.Linear(4, 1)).float64()
+    optimizer = jt.optim.Adam(net.parameters(), lr=0.1)
+    data = jt.data.ArrayDataset(np.random.default_rng(0).normal(size=(14, 3)), batch_size=7)
+    for (x,) in data:
+        optimizer.step((net(x) ** 2).mean())
+    return [p.numpy() for p in net.parameters()]
+
+
+def test_200_random_schedules_give_the_same_training():
+    expected = small()
+
+    for seed in range(200):
+        for found in jt.simulate(3, policy="random", seed=seed)(small):
+            for a, b in zip(found, expected, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-9, err_msg=f"seed {seed}")
+
+
+def test_ranks_that_start_from_other_parameters_train_those_of_rank_0():
+    def program():
+        jt.set_global_seed(jt.rank)
+        w = jt.randn(3)
+        jt.optim.SGD([w], lr=0.1)
+        return w.numpy()
+
+    found = jt.simulate(3)(program)
+    np.testing.assert_array_equal(found[1], found[0])
+    np.testing.assert_array_equal(found[2], found[0])
+
+
+def test_parts_cut_by_hand_count_alike():
+    x = np.arange(6.0)
+
+    def program(mine):
+        w = jt.array([2.0])
+        jt.optim.SGD([w], lr=0.5).step(((w * jt.array(mine) - 1) ** 2).mean())
+        return w.item()
+
+    assert np.allclose(jt.simulate(2)(lambda: program(x[jt.rank * 3 : jt.rank * 3 + 3])), program(x))
+
+
+# data
+
+
+class Numbers(jt.data.Dataset):
+    def __getitem__(self, k):
+        return k
+
+
+def test_batches_are_cut_into_shares_that_differ_by_one_and_the_order_is_common():
+    def program():
+        jt.set_global_seed(jt.rank)  # the order is that of rank 0 all the same
+        data = Numbers().set_attrs(total_len=211, batch_size=21, shuffle=True)
+        return [[b.tolist() for b in data] for _ in range(2)], len(data)
+
+    (first, length), (second, _) = jt.simulate(2)(program)
+
+    assert length == 11
+    assert [(len(a), len(b)) for a, b in zip(first[0], second[0], strict=True)] == [(11, 10)] * 10 + [(1, 1)]
+    assert first[0][-1] == second[0][-1]  # the one example of the last batch is seen twice, and counts once
+    for epoch in (0, 1):
+        seen = [k for a, b in zip(first[epoch][:-1], second[epoch][:-1], strict=True) for k in a + b] + first[epoch][-1]
+        assert sorted(seen) == list(range(211))
+    assert first[0] != first[1]
+
+
+def test_the_weights_of_shares_are_those_of_the_batch_at_hand():
+    def program():
+        data = Numbers().set_attrs(total_len=7, batch_size=4)
+        during = [team().weight() for _ in data]
+        return during, team().weight()
+
+    assert jt.simulate(3)(program) == [
+        ([0.5, 1 / 3], 1 / 3), ([0.25, 1 / 3], 1 / 3), ([0.25, 1 / 3], 1 / 3)
+    ]  # fmt: skip
+
+
+# batch norm
+
+
+def normed(x, upstream, sync=True):
+    norm = jt.nn.BatchNorm(2, sync=sync)
+    norm.float64() if x.dtype == np.float64 else None
+    v = jt.array(x)
+    y = norm(v)
+    dx = jt.grad((y * jt.array(upstream)).sum(), v)
+    return y.numpy(), dx.numpy(), norm.running_mean.numpy(), norm.running_var.numpy()
+
+
+def test_batch_norm_over_uneven_ranks_is_that_of_the_whole_batch():
+    rng = np.random.default_rng(0)
+    x, upstream = rng.normal(size=(7, 2, 3)), rng.normal(size=(7, 2, 3))
+    cut = [0, 1, 4, 7]
+
+    def program():
+        mine = slice(cut[jt.rank], cut[jt.rank + 1])
+        return normed(x[mine], upstream[mine])
+
+    y, dx, mean, var = normed(x, upstream)
+    for rank, got in enumerate(jt.simulate(3)(program)):
+        mine = slice(cut[rank], cut[rank + 1])
+        for a, b in zip(got, (y[mine], dx[mine], mean, var), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("mean", [0.0, 10.0, 100.0, 1000.0])
+def test_the_variance_survives_a_large_mean(mean):
+    x = (np.random.default_rng(0).normal(size=(64, 2)) + mean).astype("float32")
+
+    def program():
+        return normed(x[jt.rank * 16 : jt.rank * 16 + 16], np.ones((16, 2), "float32"))[3]
+
+    exact = x.astype("float64").var(0, ddof=1) * 0.1 + 0.9
+    for got in jt.simulate(4)(program):
+        np.testing.assert_allclose(got, exact, rtol=2e-6)
+
+
+def test_sync_false_keeps_the_batch_of_the_rank():
+    x = np.random.default_rng(0).normal(size=(6, 2))
+
+    def program():
+        mine = x[jt.rank * 3 : jt.rank * 3 + 3]
+        return normed(mine, np.ones((3, 2)), sync=False)[0]
+
+    for rank, got in enumerate(jt.simulate(2)(program)):
+        np.testing.assert_allclose(got, normed(x[rank * 3 : rank * 3 + 3], np.ones((3, 2)))[0])
+
+
+def test_in_eval_mode_nothing_is_said():
+    def program(comm):
+        norm = jt.nn.BatchNorm(2)
+        norm.eval()
+        return norm(jt.ones(3, 2)).sum().item()
+
+    assert run_ranks(2, program).record.calls == []

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tests.bench.surroundings import quiet
 
-SUITES = ("core", "ops", "click")
+SUITES = ("core", "ops", "click", "ranks")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 FEW = 3  # rounds of a quick run
 
@@ -31,6 +31,11 @@ def main(arguments=None):
         from tests.bench import click  # noqa: PLC0415  the environment of the others must come first
 
         return click.bench(options.only, _folder(options), quick=options.quick)
+    if options.suite == "ranks":  # processes of their own, whose wall clocks count
+        with quiet():
+            from tests.bench import ranks  # noqa: PLC0415  the environment comes first
+
+            return ranks.bench(options.only, _folder(options), quick=options.quick)
     with quiet() as gone:
         import torch  # noqa: PLC0415  the environment comes first
 

@@ -142,11 +142,20 @@ def _train(page, view):
         page.wait_for_timeout(2000)
 
 
-CHECKED = """view => (words => words.includes("finite") ? words : "")(view.querySelector(".jt-tape-answer").textContent)"""
+CHECKED = """view => {
+    const words = view.querySelector(".jt-tape-answer").textContent;
+    return words.includes("finite") ? words : "";
+}"""
 STEP = """view => view.querySelector(".jt-plot-bar").innerText.match(/step [\\d,]+/)?.[0]"""
-VALUES = """view => [...view.querySelectorAll("button")].some(one => one.innerText === "Compute values") ? "" : "there" """
+VALUES = """view => {
+    const asks = [...view.querySelectorAll("button")].some(one => one.innerText === "Compute values");
+    return asks ? "" : "computed";
+}"""
 OPENED = """view => view.querySelector(".jt-plot-inner .jt-tape") ? "open" : "" """
-MACHINE = """view => view.querySelector(".jt-kernel-pane .jt-row") && view.querySelector(".jt-kernel-item.jt-now").innerText"""
+MACHINE = """view => {
+    const lines = view.querySelector(".jt-kernel-pane .jt-row");
+    return lines && view.querySelector(".jt-kernel-item.jt-now").innerText;
+}"""
 PAUSED = """view => [...view.querySelectorAll("button")].find(one => /Pause|Go on/.test(one.innerText)).innerText"""
 
 QUESTIONS = (
@@ -156,7 +165,7 @@ QUESTIONS = (
     Question("training: open a step as a tape", TRAIN, _named("Open it as a tape"), OPENED, _close_tape),
     Question(
         "kernels: assembly, each kernel for the first time", KERNELS,
-        lambda view, k: view.locator(".jt-kernel-item").nth(k + 1), MACHINE, _show_assembly, goal=None, most=24,
+        lambda view, k: view.locator(".jt-kernel-item").nth(k + 1), MACHINE, _show_assembly, goal=None, most=11,
     ),
     Question("training: pause and go on, while a cell trains", TRAIN, _named("Pause|Go on"), PAUSED, _train),
 )  # fmt: skip
@@ -207,7 +216,7 @@ def _click(page, question: Question, k: int) -> Times:
     view = page.locator(VIEWS).nth(question.place)
     question.before(page, view)
     target = question.target(view, k)
-    target.scroll_into_view_if_needed()
+    target.hover()  # and scrolled to, before the clock runs
     page.wait_for_timeout(PAUSE)
     page.evaluate(WATCH, [question.place, question.told])
     target.click()

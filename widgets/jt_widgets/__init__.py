@@ -5,23 +5,28 @@ from jt_widgets.fusion import FusionLens, fusion
 from jt_widgets.graph import GraphView, graph
 from jt_widgets.kernel import kernel
 from jt_widgets.loops import step_kernel
+from jt_widgets.magics import load_ipython_extension, register  # noqa: F401 - the first is called by %load_ext
 from jt_widgets.memory import memory
+from jt_widgets.ranks import RankView, ranks
 from jt_widgets.roofline import roofline
 from jt_widgets.tape import tape
 from jt_widgets.train import train_panel
 from jt_widgets.view import View
 
+register()  # %%ranks and its kind, where there is a notebook; so does %load_ext jt_widgets
 ASKS_FOR_ITS_CALLER = True  # our frames are none of the learner's: jt_edu.caller passes over them
 
 __all__ = [
     "FusionLens",
     "GraphView",
+    "RankView",
     "View",
     "explore",
     "fusion",
     "graph",
     "kernel",
     "memory",
+    "ranks",
     "roofline",
     "step_kernel",
     "tape",

@@ -54,7 +54,7 @@ export function newUid() {
  * @returns {boolean}
  */
 export function isEmpty(one) {
-    return !one.nodes.length && [one.kernel, one.line, one.time].every((part) => part === null);
+    return !one.nodes.length && [one.kernel, one.line, one.time, one.rank].every((part) => part === null);
 }
 
 /** @returns {Hub} */
@@ -70,5 +70,5 @@ function theHub() {
  * @returns {Selection}
  */
 function selection(part, from) {
-    return { nodes: [], kernel: null, line: null, time: null, ...part, from };
+    return { nodes: [], kernel: null, line: null, time: null, rank: null, ...part, from };
 }

@@ -70,9 +70,19 @@ const ROOF = [of({
     string: "key name bound sentence", number: "nodes[] times bytes flops ms intensity? speed? share?",
     boolean: "has_place",
 })];
+const COLUMNS = { "*": ["number"] };
+const RANKS = {
+    ...of({ string: "policy failure texts[]", number: "size seed duration order[] circle[]" }),
+    network: { "*": "number" }, counts: { "*": "number" }, calls: COLUMNS, messages: COLUMNS, work: COLUMNS,
+    waits: [of({ string: "words line", number: "rank peers[]" })],
+    curves: [{
+        ...of({ string: "name", number: "bytes" }), lines: [{ name: "string", points: [["number"]] }],
+        measured: [of({ string: "name", number: "size nanos" })],
+    }],
+};
 const PARTS = {
     tape: TAPE, loops: LOOPS, train: TRAIN, lifetimes: LIFETIMES, code: { edits: {}, machine: {} },
-    roofline: { ways: { fused: ROOF }, machine: of({ number: "bandwidth flops" }) },
+    ranks: RANKS, roofline: { ways: { fused: ROOF }, machine: of({ number: "bandwidth flops" }) },
 };
 const PAGE = {
     ...of({ string: "summary notes[]", number: "peak predicted_peak" }),

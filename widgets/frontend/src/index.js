@@ -15,13 +15,14 @@ import { graph } from "./views/graph.js";
 import { kernel } from "./views/kernel.js";
 import { loops } from "./views/loops.js";
 import { memory } from "./views/memory.js";
+import { ranks } from "./views/ranks.js";
 import { roofline } from "./views/roofline.js";
 import { table } from "./views/table.js";
 import { tape } from "./views/tape.js";
 import { train } from "./views/train.js";
 
 /** @type {ViewKind[]} */
-const KINDS = [explore, fusion, graph, kernel, loops, memory, roofline, table, tape, train];
+const KINDS = [explore, fusion, graph, kernel, loops, memory, ranks, roofline, table, tape, train];
 
 /**
  * Draw a widget into its cell.

@@ -1,8 +1,8 @@
 // Numbers: how do bytes, times and figures read? As jt_edu/draw/text.py writes them: 24 B, 1.5 kB, 3.2 MB.
 
-export { tupleText as shapeText } from "./graph/text.js"; // (), (3,), (2, 3)
+import { grouped, sizeText } from "./graph/text.js";
 
-const UNITS = ["B", "kB", "MB", "GB", "TB"];
+export { count, grouped, tupleText as shapeText } from "./graph/text.js"; // 1 node; 5,000; (), (3,), (2, 3)
 
 /**
  * Bytes in three digits, as "1.5 kB".
@@ -10,12 +10,7 @@ const UNITS = ["B", "kB", "MB", "GB", "TB"];
  * @returns {string}
  */
 export function bytesText(size) {
-    let unit = 0;
-    while (size >= 999.5 && unit < UNITS.length - 1) {
-        size /= 1000;
-        unit += 1;
-    }
-    return `${digits(size, 3)} ${UNITS[unit]}`;
+    return sizeText(size) || "0 B";
 }
 
 /**
@@ -27,17 +22,6 @@ export function millisText(milliseconds) {
     if (milliseconds >= 999.5) return `${digits(milliseconds / 1000, 3)} s`;
     if (milliseconds >= 0.9995 || milliseconds === 0) return `${digits(milliseconds, 3)} ms`;
     return `${digits(milliseconds * 1000, 3)} µs`;
-}
-
-/**
- * How many of something: "1 node", "5,000 nodes".
- * @param {number} number
- * @param {string} noun
- * @param {string} [plural]
- * @returns {string}
- */
-export function count(number, noun, plural = `${noun}s`) {
-    return `${grouped(number)} ${number === 1 ? noun : plural}`;
 }
 
 /**
@@ -62,17 +46,6 @@ export function numberText(value) {
  */
 export function clamp(value, low, high) {
     return Math.min(Math.max(value, low), high);
-}
-
-/**
- * Thousands apart: 5,000.
- * @param {number} number
- * @returns {string}
- */
-export function grouped(number) {
-    const [whole, part] = `${number}`.split(".");
-    const apart = whole.replace(/\B(?=(\d{3})+$)/g, ",");
-    return part === undefined ? apart : `${apart}.${part}`;
 }
 
 /**

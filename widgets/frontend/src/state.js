@@ -24,6 +24,7 @@ export function makeState(model, changed) {
     const hear = () => {
         const now = read(model);
         if (JSON.stringify(now) === JSON.stringify(kept)) return;
+        if (timer) return void model.set("state", kept); // the kernel's echo of an earlier save: this here is newer
         kept = now;
         changed();
     };

@@ -298,7 +298,8 @@ export interface Selection {
     nodes: number[];
     kernel: string | null;
     line: number | null;
-    time: number | null;
+    time: number | null; // a step of a tape; with a rank, ns
+    rank: number | null;
     from: string;
 }
 

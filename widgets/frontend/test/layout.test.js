@@ -4,9 +4,11 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
-import { isotonic } from "../src/graph/columns.js";
-import { inversions, ranks } from "../src/graph/layout.js";
+import { Isotonic } from "../src/graph/isotonic.js";
+import { inversions } from "../src/graph/order.js";
+import { ranks } from "../src/graph/ranks.js";
 import { compose } from "../src/graph/scene.js";
+import { shelved } from "../src/graph/shelves.js";
 import { view } from "../src/graph/view.js";
 
 const FOLDER = new URL("../golden/", import.meta.url);
@@ -58,7 +60,28 @@ function near(found, expected, where) {
 }
 
 test("isotonic regression keeps order and gaps, and is nearest", () => {
-    near(isotonic([0, 1, 0.5, 10], [1, 1, 1, 1], [0, 2, 2, 2]), [-1.5, 0.5, 2.5, 10], "x");
+    near(isotonic([0, 1, 0.5, 10], 0, 4), [-1.5, 0.5, 2.5, 10], "x");
+});
+
+test("isotonic regression of a stretch leaves the rest alone", () => {
+    near(isotonic([9, 0, 1, 9], 1, 3), [0, -0.5, 1.5, 0], "x");
+});
+
+/** With weights of 1 and gaps of 2, but for the first of all. */
+function isotonic(wishes, begin, end) {
+    const row = new Isotonic(wishes.length);
+    row.wishes.set(wishes);
+    row.weights.fill(1);
+    row.gaps.fill(2, 1);
+    row.solve(begin, end);
+    return [...row.found];
+}
+
+test("numbers on shelves keep their order", () => {
+    const { starts, members } = shelved(Int32Array.of(2, 0, 2, 1), 3);
+
+    assert.deepEqual([...starts], [0, 1, 2, 4]);
+    assert.deepEqual([...members], [1, 3, 0, 2]);
 });
 
 test("a rank is the longest path, and sources stand above their first user", () => {
@@ -74,5 +97,5 @@ test("ranks survive a circle", () => {
 });
 
 test("inversions are counted as by hand", () => {
-    assert.equal(inversions([3, 1, 2, 2, 5, 4]), 4);
+    assert.equal(inversions(Float64Array.of(3, 1, 2, 2, 5, 4), new Float64Array(6)), 4);
 });

@@ -7,7 +7,7 @@ import { bytesText, count, grouped, millisText, numberText, shapeText } from "..
 test("bytes have three digits and a unit", () => {
     const cases = [
         [0, "0 B"], [24, "24 B"], [999, "999 B"], [999.6, "1 kB"], [1500, "1.5 kB"], [3_210_000, "3.21 MB"],
-        [7e15, "7,000 TB"],
+        [7e15, "7,000,000 GB"],
     ]; // prettier-ignore
     for (const [size, text] of cases) assert.equal(bytesText(size), text);
 });
@@ -34,6 +34,7 @@ test("one is singular, thousands stand apart", () => {
     assert.equal(count(5000, "entry", "entries"), "5,000 entries");
     assert.equal(grouped(1234567.25), "1,234,567.25");
     assert.equal(grouped(-1234), "-1,234");
+    assert.equal(grouped(1e21), "1,000,000,000,000,000,000,000");
 });
 
 test("shapes are Python's tuples", () => {

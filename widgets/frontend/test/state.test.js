@@ -89,3 +89,16 @@ test("a part has names of its own", () => {
     assert.equal(part(whole, "tape").get("zoom", 0), 0);
     whole.close();
 });
+
+test("the late echo of an earlier save does not undo what was set since", () => {
+    const one = model({});
+    const state = makeState(one, () => assert.fail("nobody else changed it"));
+    state.set("step", 1);
+    state.set("step", 2);
+
+    one.set("state", { step: 1 });
+
+    assert.equal(state.get("step", 0), 2);
+    assert.deepEqual(one.get(), { step: 2 });
+    state.close();
+});

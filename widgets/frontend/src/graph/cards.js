@@ -8,16 +8,33 @@
  * The same words as in jt_edu/draw/cards.py. Nothing here knows what else is drawn, nor pixels.
  */
 
-import { KINDS, bytesOf, bytesText, clean, count, cut, shapeText, sizeText, tupleText } from "./text.js";
+import { KINDS, bytesOf, clean, count, cut, shapeText, sizeText, tupleText } from "./text.js";
 
 /** @typedef {import("./group.js").Group} Group */
 /** @typedef {import("./group.js").Id} Id */
 /** @typedef {import("./groups.js").Nodes} Nodes */
 /** @typedef {import("./view.js").Node} Node */
-/** Words at the side of a card. Kinds: constant, source, portal, output, and alone: the only one of its kernel.
- * @typedef {{kind: string, text: string, readonly tip: string}} Chip */
 
 const FEW = 2; // parameters that a closed box names
+
+/** Words at the side of a card. */
+export class Chip {
+    /**
+     * @param {string} kind constant, source, portal, output, or alone: the only one of its kernel
+     * @param {string} text
+     * @param {() => string} say all of it in words, made only when somebody looks
+     */
+    constructor(kind, text, say) {
+        this.kind = kind;
+        this.text = text;
+        this.say = say;
+    }
+
+    /** @returns {string} all of it in words */
+    get tip() {
+        return this.say();
+    }
+}
 
 /** One node as it is drawn, or one closed box. */
 export class Card {
@@ -90,17 +107,18 @@ export class Card {
  * @returns {Card}
  */
 export function nodeCard(node, output) {
-    const facts = shapeText(node);
-    const value = clean(node.value);
     const shape = node.shape ?? [];
+    const sizes = tupleText(shape);
+    const facts = `${sizes} ${clean(node.dtype)}`.trimEnd();
+    const value = clean(node.value);
     const kind = clean(node.kind);
     const card = new Card(node.id, Object.hasOwn(KINDS, kind) ? kind : "code", clean(node.label || node.op));
     card.name = clean(node.name);
     card.facts = !shape.length && value.length > 0 && value.length <= 12 ? `${facts} = ${value}` : facts;
     card.kernel = node.kernel ?? null;
-    card.shape = tupleText(shape);
+    card.shape = sizes;
     card.value = value;
-    card.bytes = bytesText(node);
+    card.bytes = sizeText(bytesOf(node));
     card.stored = Boolean(node.stored);
     card.gradient = Boolean(node.gradient);
     card.output = output;
@@ -167,7 +185,7 @@ function amounts(inside) {
 export function carried(values, nodes) {
     const found = [...new Set(values)].map((id) => /** @type {Node} */ (nodes.get(id)));
     if (found.length === 1) {
-        return joined([shapeText(found[0]), bytesText(found[0])]);
+        return joined([shapeText(found[0]), sizeText(bytesOf(found[0]))]);
     }
     return joined([count(found.length, "array"), sizeText(found.reduce((sum, node) => sum + bytesOf(node), 0))]);
 }
@@ -198,10 +216,10 @@ export function addChips(card, chips) {
 export function chipOf(node, reader) {
     const card = nodeCard(node, false);
     if (card.kind === "constant") {
-        return { kind: "constant", text: cut(card.value || card.label, 12), tip: `constant ${card.tip}` };
+        return new Chip("constant", cut(card.value || card.label, 12), () => `constant ${card.tip}`);
     }
     const name = reader.module ? card.label.slice(card.label.lastIndexOf(".") + 1) : card.label;
-    return { kind: "source", text: cut(`${name} ${card.shape}`, 24), tip: card.tip };
+    return new Chip("source", cut(`${name} ${card.shape}`, 24), () => card.tip);
 }
 
 /**
@@ -215,5 +233,5 @@ export function parameterChips(chips) {
         return found;
     }
     const names = found.slice(0, 300).map((chip) => chip.text);
-    return [{ kind: "source", text: count(found.length, "parameter"), tip: cut(names.join("; "), 300) }];
+    return [new Chip("source", count(found.length, "parameter"), () => cut(names.join("; "), 300))];
 }

@@ -5,23 +5,46 @@
  * else; so they become chips that name each other (portals). The second half of jt_edu/draw/view.py.
  */
 
-import { addChips, carried, joined } from "./cards.js";
+import { Chip, addChips, carried, joined } from "./cards.js";
 import { gather } from "./group.js";
 import { ranks } from "./ranks.js";
 import { clean, cut } from "./text.js";
 
 /** @typedef {import("./cards.js").Card} Card */
-/** @typedef {import("./cards.js").Chip} Chip */
 /** @typedef {import("./group.js").Id} Id */
 /** @typedef {import("./view.js").Cards} Cards */
 /** @typedef {import("./view.js").Edge} Edge */
-/** @typedef {import("./view.js").Line} Line */
 /** @typedef {import("./view.js").View} View */
 /** @typedef {[Id, Id][]} Pairs source and target */
 
 const REACH = 4; // ranks that a line may span
 const SOURCE_REACH = 2; // the same for lines from a source: its name says enough
 const GUTTER = 12; // the same for lines that keep to the side of what they pass, and stay on one side of the loss
+
+/** A value on its way from one card to another, or several from a closed box. */
+export class Line {
+    /**
+     * @param {Id} source
+     * @param {Id} target
+     * @param {boolean} fused
+     * @param {boolean} thin it never becomes an array
+     * @param {Id[]} values
+     * @param {() => string} say all of it in words, made only when somebody looks
+     */
+    constructor(source, target, fused, thin, values, say) {
+        this.source = source;
+        this.target = target;
+        this.fused = fused;
+        this.thin = thin;
+        this.values = values;
+        this.say = say;
+    }
+
+    /** @returns {string} all of it in words */
+    get tip() {
+        return this.say();
+    }
+}
 
 /**
  * Decide for every edge: a line, or chips on both ends.
@@ -36,18 +59,23 @@ export function connect(seen, edges) {
     /** @type {Map<Card, Card[]>} */
     const far = new Map();
     /** @type {Map<Id, Id[]>} */
-    const leaving = new Map();
+    const leaving = new Map(); // what closed boxes give
+    /** @type {Set<Id>} */
+    const near = new Set(); // what a line leaves
     for (const [a, b] of ends) {
         const between = pairsOf(seen, a, b, known);
         if (reaches(seen, a, b, depths) && !onceMore(seen, between, facts)) {
             const line = lineOf(seen, a, b, between, facts);
             seen.lines.push(line);
-            line.values.forEach((id) => gather(leaving, a.id).push(id));
+            near.add(a.id);
+            if (a.box) {
+                line.values.forEach((id) => gather(leaving, a.id).push(id));
+            }
         } else {
             gather(far, b).push(a);
         }
     }
-    portals(seen.cards, far, leaving);
+    portals(seen.cards, far, near);
     for (const card of seen.cards.values()) {
         finish(seen, card, leaving.get(card.id));
     }
@@ -55,12 +83,12 @@ export function connect(seen, edges) {
 
 /** @param {View} seen @param {Card} card @param {Id[]} [leaving] */
 function finish(seen, card, leaving) {
-    if (card.alone !== null) {
-        const text = `kernel ${cut(clean(card.alone), 12)}`;
-        card.right.unshift({ kind: "alone", text, tip: seen.kernels.get(card.alone) ?? "" });
+    const { alone } = card;
+    if (alone !== null) {
+        card.right.unshift(new Chip("alone", `kernel ${cut(clean(alone), 12)}`, () => seen.kernels.get(alone) ?? ""));
     }
     if (card.output) {
-        card.right.push({ kind: "output", text: "output", tip: "asked for" });
+        card.right.push(new Chip("output", "output", () => "asked for"));
     }
     if (card.box && leaving) {
         card.words = carried(leaving, seen.nodes);
@@ -107,10 +135,10 @@ function rank(seen, ends) {
     /** @type {Map<Id, Set<Id>>} */
     const inside = new Map([["", new Set()]]);
     for (const card of seen.cards.values()) {
-        wayOf(card).forEach((item, k) => {
-            const frame = card.path[k - 1] ?? "";
-            inside.set(frame, (inside.get(frame) ?? new Set()).add(item));
-        });
+        for (let step = 0; step <= card.path.length; step += 1) {
+            const frame = card.path[step - 1] ?? "";
+            inside.set(frame, (inside.get(frame) ?? new Set()).add(wayTo(card, step)));
+        }
     }
     /** @type {Map<Id, Pairs>} */
     const pairs = new Map();
@@ -118,9 +146,10 @@ function rank(seen, ends) {
     const fed = new Set();
     for (const [a, b] of ends) {
         const k = meet(a, b);
-        gather(pairs, a.path[k - 1] ?? "").push([wayOf(a)[k], wayOf(b)[k]]);
+        gather(pairs, a.path[k - 1] ?? "").push([wayTo(a, k), wayTo(b, k)]);
         if (seen.how !== "kernel" && a.gradient === b.gradient) {
-            wayOf(b).forEach((item) => fed.add(item));
+            b.path.forEach((frame) => fed.add(frame));
+            fed.add(b.id);
         }
     }
     /** @type {Map<Id, number>} */
@@ -137,12 +166,13 @@ function rank(seen, ends) {
 }
 
 /**
- * The frames around a card, outermost first, and the card.
+ * The way to a card: the frames around it, outermost first, and the card.
  * @param {Card} card
- * @returns {Id[]}
+ * @param {number} step
+ * @returns {Id} what stands at a step of it
  */
-export function wayOf(card) {
-    return card.path.length ? [...card.path, card.id] : [card.id];
+export function wayTo(card, step) {
+    return step < card.path.length ? card.path[step] : card.id;
 }
 
 /**
@@ -196,24 +226,23 @@ function pairsOf(seen, a, b, known) {
  */
 function reaches(seen, a, b, depths) {
     const k = meet(a, b);
-    const [above, under] = [wayOf(a), wayOf(b)];
-    /** @param {Id} item @returns {number} */
-    const at = (item) => Number(seen.ranks.get(item));
-    const span = at(under[k]) - at(above[k]);
+    /** @param {Card} card @param {number} step @returns {number} */
+    const at = (card, step) => Number(seen.ranks.get(wayTo(card, step)));
+    const span = at(b, k) - at(a, k);
     let deep = 0;
-    for (const item of under.slice(k + 1)) {
-        deep = Math.max(deep, at(item) + 1);
+    for (let step = k + 1; step <= b.path.length; step += 1) {
+        deep = Math.max(deep, at(b, step) + 1);
     }
     if (seen.how === "kernel") {
         return span > 0 && span <= (a.kind === "source" && !k ? SOURCE_REACH : REACH) && deep <= REACH;
     }
-    if (a.gradient !== b.gradient && a.path.join("\n") !== b.path.join("\n")) {
+    if (a.gradient !== b.gradient && k < Math.max(a.path.length, b.path.length)) {
         return false;
     }
     const reach = a.kind === "source" ? SOURCE_REACH : a.gradient === b.gradient ? GUTTER : REACH;
     let high = 0;
-    for (let step = k; step + 1 < above.length; step += 1) {
-        high = Math.max(high, Number(depths.get(above[step])) - at(above[step + 1]) + 1);
+    for (let step = k; step < a.path.length; step += 1) {
+        high = Math.max(high, Number(depths.get(a.path[step])) - at(a, step + 1) + 1);
     }
     return span > 0 && span <= reach && Math.max(deep, high) <= Math.max(reach, REACH);
 }
@@ -239,23 +268,20 @@ function lineOf(seen, a, b, pairs, facts) {
         return here !== null && here === (seen.nodes.get(v)?.kernel ?? null);
     });
     const fused = pairs.every((pair, k) => facts.of(pair)?.fused ?? same[k]);
-    const values = [...new Set(pairs.map(([source]) => source))];
+    const values = pairs.length === 1 ? [pairs[0][0]] : [...new Set(pairs.map(([source]) => source))];
     const edge = a.box || b.box ? undefined : facts.of(pairs[0]);
     const thin = !seen.kernels.size || (fused && same.every(Boolean));
-    return {
-        source: a.id, target: b.id, fused, thin, values,
-        get tip() {
-            const what = a.box ? [carried(values, seen.nodes)] : [a.facts, a.bytes];
-            return joined([`${a.label} → ${b.label}`, ...what, clean(edge?.rule), clean(edge?.reason)]);
-        },
-    };
+    return new Line(a.id, b.id, fused, thin, values, () => {
+        const what = a.box ? [carried(values, seen.nodes)] : [a.facts, a.bytes];
+        return joined([`${a.label} → ${b.label}`, ...what, clean(edge?.rule), clean(edge?.reason)]);
+    });
 }
 
 /**
  * Chips on both ends of long edges. A source that no line leaves is drawn as chips only.
  * @param {Cards} cards
  * @param {Map<Card, Card[]>} far
- * @param {Map<Id, Id[]>} near
+ * @param {Set<Id>} near
  */
 function portals(cards, far, near) {
     /** @type {Set<Card>} */
@@ -285,21 +311,18 @@ function portals(cards, far, near) {
 function leavingChip(targets) {
     const names = targets.slice(0, 3).map((card) => card.address);
     const more = targets.length > 3 ? ` +${targets.length - 3}` : "";
-    return {
-        kind: "portal", text: `↓ ${names.join(", ")}${more}`,
-        get tip() {
-            const titles = targets.slice(0, 300).map((card) => card.tip.split(" · ", 1)[0]);
-            return `needed far below: ${cut(titles.join("; "), 300)}`;
-        },
-    };
+    return new Chip("portal", `↓ ${names.join(", ")}${more}`, () => {
+        const titles = targets.slice(0, 300).map((card) => card.tip.split(" · ", 1)[0]);
+        return `needed far below: ${cut(titles.join("; "), 300)}`;
+    });
 }
 
 /** @param {Card} a @param {boolean} hidden @returns {Chip} */
 function arriving(a, hidden) {
     if (hidden) {
-        return { kind: "source", text: cut(`${a.label} ${a.shape}`, 24), get tip() { return a.tip; } };
+        return new Chip("source", cut(`${a.label} ${a.shape}`, 24), () => a.tip);
     }
     const named = a.label !== a.op && a.number;
     const text = named ? `↑ ${cut(a.label, 12)} ${a.number}` : `↑ ${a.address}`;
-    return { kind: "portal", text, get tip() { return `from ${a.tip}`; } };
+    return new Chip("portal", text, () => `from ${a.tip}`);
 }

@@ -9,8 +9,8 @@
  * The same places as in jt_edu/draw/scene.py. Nothing here knows colours or the page.
  */
 
-import { Box } from "./columns.js";
-import { meet, wayOf } from "./connect.js";
+import { meet, wayTo } from "./connect.js";
+import { Box } from "./grid.js";
 import { LANE, Link, place } from "./layout.js";
 import { BESIDE, CARD, CHIP, CHIP_APART, FOOT, STALK, boxOf, label } from "./sizes.js";
 import { clean, count, cut, width } from "./text.js";
@@ -187,20 +187,16 @@ class Composer {
      */
     lead(line) {
         const [a, b] = [this.card(line.source), this.card(line.target)];
-        if (!a.path.length && !b.path.length) {
-            this.add("", line, a.id, b.id);
-            return;
-        }
-        const [k, above, under] = [meet(a, b), wayOf(a), wayOf(b)];
-        this.add(a.path[k - 1] ?? "", line, above[k], under[k]);
-        for (let step = k; step + 1 < above.length; step += 1) {
-            this.add(above[step], line, above[step + 1], null);
+        const k = meet(a, b);
+        this.add(a.path[k - 1] ?? "", line, wayTo(a, k), wayTo(b, k));
+        for (let step = k; step < a.path.length; step += 1) {
+            this.add(a.path[step], line, wayTo(a, step + 1), null);
             if (step === k && !this.told.has(line.source)) {
-                this.frame(above[step]).told.add(line.source);
+                this.frame(a.path[step]).told.add(line.source);
             }
         }
-        for (let step = k; step + 1 < under.length; step += 1) {
-            this.add(under[step], line, null, under[step + 1]);
+        for (let step = k; step < b.path.length; step += 1) {
+            this.add(b.path[step], line, null, wayTo(b, step + 1));
         }
     }
 

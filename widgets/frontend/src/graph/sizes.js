@@ -4,7 +4,7 @@
  * The same numbers as in jt_edu/draw/scene.py. Nothing here knows where a card stands.
  */
 
-import { Box } from "./columns.js";
+import { Box } from "./grid.js";
 import { KINDS, cut, roundEven, width } from "./text.js";
 
 /** @typedef {import("./cards.js").Card} Card */

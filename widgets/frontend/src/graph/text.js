@@ -137,16 +137,7 @@ export function tupleText(shape) {
 }
 
 /**
- * Size in memory: 24 B, 1.5 kB, 3.2 MB; nothing where the dtype does not say how long a number is.
- * @param {Typed} node
- * @returns {string}
- */
-export function bytesText(node) {
-    return sizeText(bytesOf(node));
-}
-
-/**
- * How many bytes a value takes; 0 where that is not known.
+ * How many bytes a value takes; 0 where the dtype does not say how long a number is.
  * @param {Typed} node
  * @returns {number}
  */
@@ -161,7 +152,7 @@ export function bytesOf(node) {
 }
 
 /**
- * A number of bytes in words; nothing for none.
+ * A number of bytes in words: 24 B, 1.5 kB, 3.2 MB; nothing for none.
  * @param {number} size
  * @returns {string}
  */
@@ -205,20 +196,22 @@ export function roundEven(number) {
 }
 
 /**
- * A whole number as it is read: 5,000.
+ * Thousands apart: 5,000.
  * @param {number} number
  * @returns {string}
  */
 export function grouped(number) {
-    return BigInt(number).toString().replace(/\B(?=(\d{3})+$)/g, ",");
+    const [whole, ...part] = String(Number.isInteger(number) ? BigInt(number) : number).split(".");
+    return [whole.replace(/\B(?=(\d{3})+$)/g, ","), ...part].join(".");
 }
 
 /**
- * 1 node, 5,000 nodes.
+ * How many of something: 1 node, 5,000 nodes.
  * @param {number} number
  * @param {string} noun
+ * @param {string} [plural]
  * @returns {string}
  */
-export function count(number, noun) {
-    return `${grouped(number)} ${noun}${number === 1 ? "" : "s"}`;
+export function count(number, noun, plural = `${noun}s`) {
+    return `${grouped(number)} ${number === 1 ? noun : plural}`;
 }

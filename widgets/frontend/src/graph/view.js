@@ -50,8 +50,7 @@ export { Card };
  * rest is not drawn.
  * @typedef {{group?: string, open?: Iterable<string> | null, fold?: boolean, shapes?: boolean, most?: number}} Options
  */
-/** A value on its way from one card to another, or several from a closed box; thin: it never becomes an array.
- * @typedef {{source: Id, target: Id, fused: boolean, thin: boolean, values: Id[], readonly tip: string}} Line */
+/** @typedef {import("./connect.js").Line} Line */
 /** @typedef {Map<Id, Card>} Cards */
 /**
  * What is drawn.
@@ -148,7 +147,7 @@ function isId(id) {
  * @returns {Set<Id>}
  */
 function asideOf(nodes, outputs, group) {
-    const first = new Set([...nodes.values()].map((node) => node.inputs?.[0]));
+    const first = new Set(group === "module" ? [...nodes.values()].map((node) => node.inputs?.[0]) : []);
     /** @type {Set<Id>} */
     const found = new Set();
     for (const reader of nodes.values()) {

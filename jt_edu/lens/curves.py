@@ -1,0 +1,115 @@
+"""Curves: how long would each collective of a record take on ever more ranks, by every algorithm there is?
+
+    curves([record, ...])     the part `curves` of a page: closed forms as numbers of trips and bytes, and measured points
+
+A closed form (jt_edu/mpi/model.py) is a sum of trips and of doors. Asking it with machines that only count gives, for
+each number of ranks P, the four numbers of
+
+    time(P) = trips (L + 2 o) + bytes G + doors max(o, g + door_bytes / doors G)
+
+so that the browser can draw the curve for any L, o and G. Nothing here draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from jt_edu.mpi.model import CLOSED, Machine, known, predict
+from jt_edu.mpi.meeting import plain
+from jt_edu.mpi.records import Call, Record
+from jt_edu.mpi.replay import meetings_of
+
+RANKS = (2, 3, 4, *(1 << k for k in range(3, 14)), 10_000)
+MOST = 8  # collectives that have curves; those that took longest
+
+
+@dataclass(frozen=True)
+class Count:
+    """A machine on which a message takes what is counted: 1 for each trip, or for each byte, through the wire or a door."""
+
+    trips: int = 0
+    bytes: int = 0
+    doors: int = 0
+    door_bytes: int = 0
+
+    def trip(self, size: float) -> float:
+        """Of one message from rank to rank."""
+        return self.trips + self.bytes * max(size - 1, 0)
+
+    def door(self, size: float) -> float:
+        """Of one more message that comes behind another one."""
+        return self.doors + self.door_bytes * max(size - 1, 0)
+
+
+COUNTS = (Count(trips=1), Count(bytes=1), Count(doors=1), Count(door_bytes=1))
+
+
+def curves(records: Sequence[Record]) -> list[dict[str, Any]]:
+    """For each kind and size of collective in the first record: a curve for each algorithm, and what was measured.
+
+    Example:
+        >>> from jt_edu.mpi.threads import run_ranks
+        >>> found = curves([run_ranks(2, lambda comm: comm.barrier()).record])
+        >>> found[0]["name"], [line["name"] for line in found[0]["lines"]], found[0]["measured"]
+        ('barrier', ['naive', 'dissemination'], [{'name': 'native', 'size': 2, 'nanos': 5500}])
+    """
+    found = [_measured(record) for record in records]
+    took: dict[tuple[str, int], int] = {}
+    for kind, _, _, nanos in found[0]:
+        took[kind] = max(took.get(kind, 0), nanos)
+    wanted = sorted(took, key=lambda kind: -took[kind])[:MOST]
+    return [
+        {
+            "name": name,
+            "bytes": bytes,
+            "lines": [{"name": how, "points": [_point(name, how, p, bytes) for p in RANKS]} for how in known(name)],
+            "measured": list(_points(((name, bytes)), found)),
+        }
+        for name, bytes in wanted
+    ]
+
+
+def _points(kind: tuple[str, int], found: Iterable[Iterable[tuple[Any, ...]]]) -> Iterable[dict[str, Any]]:
+    """The longest time of each algorithm and number of ranks."""
+    longest: dict[tuple[str, int], int] = {}
+    for record in found:
+        for other, how, size, nanos in record:
+            if other == kind:
+                longest[how, size] = max(longest.get((how, size), 0), nanos)
+    return ({"name": how, "size": size, "nanos": nanos} for (how, size), nanos in longest.items())
+
+
+def _measured(record: Record) -> list[tuple[tuple[str, int], str, int, int]]:
+    """((name, bytes), algorithm, ranks, ns from the last arrival to the end) of each collective that has curves."""
+    found, ends = [], _ends(record)
+    names = {name for name, _ in CLOSED}
+    for numbers in meetings_of(record.calls).values():
+        calls = [record.calls[k] for k in numbers]
+        name = plain(calls[0].name)
+        if name in names and len(calls) > 1 and not any(call.failed for call in calls):
+            bytes = max(call.bytes for call in calls)
+            nanos = max(ends[call.number] for call in calls) - max(_times(record, call)[0] for call in calls)
+            if nanos > 0:
+                found.append(((name, bytes), calls[0].algorithm or "native", len(calls), nanos))
+    return found
+
+
+def _ends(record: Record) -> dict[int, int]:
+    """When each call was over, with all of its parts: what began in the background may end later than its call."""
+    ends = {call.number: _times(record, call)[1] for call in record.calls}
+    for call in reversed(record.calls):
+        if call.parent >= 0:
+            ends[call.parent] = max(ends[call.parent], ends[call.number])
+    return ends
+
+
+def _times(record: Record, call: Call) -> tuple[int, int]:
+    """When a call began and ended, in ns of the virtual clock where there is one."""
+    return (call.enter, call.leave) if record.network else (round(call.began * 1e9), round(call.ended * 1e9))
+
+
+def _point(name: str, algorithm: str, ranks: int, bytes: int) -> list[float]:
+    """P, and the four numbers of its time."""
+    return [ranks, *(float(predict(name, algorithm, ranks, bytes, cast("Machine", count))) for count in COUNTS)]

@@ -331,6 +331,11 @@ def _announce_plan(plan: Plan, order: list[Node], context: Context) -> None:
         ]
 
 
+def calls_of(step: Step, node: Node) -> tuple[str, ...]:
+    """What a step leaves to others: a product to BLAS, a host call to whoever does it."""
+    return ("BLAS",) if step.kind == "product" else (node.op.by,) if isinstance(node.op, HostCall) else ()
+
+
 def _announce_step(
     step: Step, order: list[Node], context: Context, fresh: Program | None, elapsed: float,
     arrays: list[Any], alive: int,
@@ -343,7 +348,7 @@ def _announce_step(
         tuple(order[s].id for s in step.slots), tuple(order[s].id for s in step.outputs),
         context.flags.backend, bool(fresh and fresh.compiled), fresh.seconds if fresh else 0.0, elapsed,
         step.bytes, step.flops,
-        {"product": ("BLAS",), "host": ("NumPy",)}.get(step.kind, ()), str(program.path or "") if program else "",
+        calls_of(step, order[step.slots[0]]), str(program.path or "") if program else "",
         step.kind, tuple(order[s].id for s in step.inputs), step.written is not None, step.key,
     )  # fmt: skip
     moves = []

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from jt_edu.caller import names_of_caller, nodes_of
-from jt_edu.execute import needed, plan_for
+from jt_edu.execute import calls_of, needed, plan_for
 from jt_edu.functions import MULTIPLY
 from jt_edu.graph import Node
 from jt_edu.meta import CONSTANT, Reindex, ReindexReduce
@@ -78,10 +78,10 @@ class Explanation:
             return tuple(self.order[s].id for s in slots)
 
         lines = tuple(Line(n, self.order[s].id, self.order[s].op.name, self.order[s].line) for n, s in step.lines)
-        calls = {"product": ("BLAS",), "host": ("NumPy",)}.get(step.kind, ())
+        calls = calls_of(step, self.order[step.slots[0]])
         return KernelPlan(
             step.name,
-            loops_in_words(step),
+            f"{calls[0]}, on whole arrays" if step.kind == "host" else loops_in_words(step),
             step.source.text,
             lines,
             nodes=ids(step.slots),
@@ -187,8 +187,6 @@ def homes(plan: Plan) -> dict[int, int]:
 
 def loops_in_words(step: Step) -> str:
     """The loops of a kernel, as its source has them: "each i0 of 64: (each i1 of 9, then each i2 of 9)"."""
-    if step.kind == "host":
-        return "NumPy, on whole arrays"
     if step.kind == "code":
         return f"written by hand, {step.span} independent part{'s' if step.span != 1 else ''}"
     lengths = {p.name: str(a) for p, a in zip(step.source.parameters, step.arguments, strict=False)}

@@ -229,12 +229,13 @@ class Code(Op):
 
 @dataclass(frozen=True, eq=False)
 class HostCall(Op):
-    """Work that NumPy does on whole arrays (sorting, for one): never fused, and listed as such by the trace."""
+    """Work on whole arrays by NumPy (the learner's own), or by other ranks: never fused, and listed as such."""
 
     kind: ClassVar[str] = "hostcall"
     name: str
     run: Callable[..., Any]  # arrays in, array out
     gradient: tuple[Rule | None, ...] = ()
+    by: str = "NumPy"  # who does it
 
     def gradients(self) -> Sequence[Rule | None]:
         """What its maker says."""

@@ -24,7 +24,7 @@ from jt_edu.fuse import Fused, fuse
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index
 from jt_edu.join import Kernel
-from jt_edu.meta import CONSTANT, Code, Op, Reindex, ReindexReduce
+from jt_edu.meta import CONSTANT, Code, HostCall, Op, Reindex, ReindexReduce
 from jt_edu.relay import Operand, Product
 from jt_edu.trace import Decision
 
@@ -220,8 +220,9 @@ def _code_text(node: Node, op: Code) -> Text:
 
 
 def _host_step(node: Node, slot: dict[Node, int]) -> Step:
+    assert isinstance(node.op, HostCall), "only host calls run on the host"
     size = sum(math.prod(n.shape) * n.dtype.size for n in (node, *node.inputs))
-    source = Source(f"# {node.op.name} is done by NumPy on whole arrays\n", ())
+    source = Source(f"# {node.op.name} is done by {node.op.by} on whole arrays\n", ())
     inputs = tuple(slot[i] for i in node.inputs)
     return Step(
         "host", node.op.name, source, (), [], (), (), (), (slot[node],), inputs, (slot[node],), 1, False, 0, size, 0

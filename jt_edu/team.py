@@ -12,8 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+import numpy as np
+
 from jt_edu.settings import current
 from jt_edu.var import Var
+
+
+Numbers = Sequence[int] | np.ndarray[Any, Any]
 
 
 class Team(Protocol):
@@ -28,7 +33,7 @@ class Team(Protocol):
     def alike(self, variables: Sequence[Var]) -> None:
         """Give Vars the values that they have on rank 0."""
 
-    def mine(self, numbers: Sequence[int]) -> Sequence[int]:
+    def mine(self, numbers: Numbers) -> Numbers:
         """The part of a batch that this rank works on; never empty, see `counts`."""
 
     def counts(self, examples: int | None) -> None:

@@ -71,7 +71,7 @@ class KernelRun:
     milliseconds: float
     bytes: int  # read and written, each array once
     flops: int
-    calls: tuple[str, ...] = ()  # what it calls beside arithmetic: "BLAS", "NumPy"
+    calls: tuple[str, ...] = ()  # what it calls beside arithmetic: "BLAS", "NumPy", "the other ranks"
     path: str = ""
     kind: str = "loops"  # "loops", "product", "code" or "host"
     reads: tuple[int, ...] = ()

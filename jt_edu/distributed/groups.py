@@ -149,6 +149,10 @@ def get_backend(group: Any = None) -> str:
 
     Raises:
         ArgumentError: this rank is no member.
+
+    Example:
+        >>> jt.simulate(2)(lambda: (jt.distributed.init_process_group(), jt.distributed.get_backend())[1])
+        ['threads', 'threads']
     """
     found = chosen_group(group)
     if found is None:

@@ -50,7 +50,7 @@ class ProcessGroup:
     Example:
         >>> class Alone(ProcessGroup):
         ...     def allreduce(self, tensors, opts=None):
-        ...         return Finished(tensors)
+        ...         return jt.distributed.Finished(tensors)
         >>> Alone(0, 1).allreduce([jt.ones(2)]).wait()
         True
     """

@@ -87,6 +87,12 @@ class SocketGroup(ArrayGroup):
         mesh: the connections of this process.
         ranks: the members, as ranks of the mesh.
         plane: tells its messages from those of other groups; the same number on all members.
+
+    Example:
+        >>> jt.distributed.init_process_group("tcp", "tcp://127.0.0.1:0?rank=0&world_size=1")
+        >>> jt.distributed.group.WORLD
+        SocketGroup(rank 0 of 1)
+        >>> jt.distributed.destroy_process_group()
     """
 
     def __init__(self, mesh: Mesh, ranks: Sequence[int], plane: int = 0) -> None:

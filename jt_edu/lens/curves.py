@@ -2,18 +2,18 @@
 
     curves([record, ...])     the part `curves` of a page: closed forms as numbers of trips and bytes, and measured points
 
-A closed form (jt_edu/mpi/model.py) is a sum of trips and of doors. Asking it with machines that only count gives, for
-each number of ranks P, the four numbers of
+A closed form (jt_edu/mpi/model.py) is a sum of trips and of doors. Asked with a machine that only writes down what it is
+asked for, it gives, for each number of ranks P, the numbers of
 
-    time(P) = trips (L + 2 o) + bytes G + doors max(o, g + door_bytes / doors G)
+    time(P) = trips (L + 2 o) + bytes G + doors max(o, g + bytes_behind G) + ...
 
 so that the browser can draw the curve for any L, o and G. Nothing here draws.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from jt_edu.mpi.model import CLOSED, Machine, known, predict
@@ -26,24 +26,35 @@ MOST = 8  # collectives that have curves; those that took longest
 
 
 @dataclass(frozen=True)
-class Count:
-    """A machine on which a message takes what is counted: 1 for each trip, or for each byte, through the wire or a door."""
+class Sum:
+    """So many trips and doors, each of so many bytes: what a closed form is made of."""
 
-    trips: int = 0
-    bytes: int = 0
-    doors: int = 0
-    door_bytes: int = 0
+    parts: Mapping[tuple[str, float], float] = field(default_factory=dict)
 
-    def trip(self, size: float) -> float:
-        """Of one message from rank to rank."""
-        return self.trips + self.bytes * max(size - 1, 0)
+    def __add__(self, other: Sum | float) -> Sum:
+        found = dict(self.parts)
+        for key, many in other.parts.items() if isinstance(other, Sum) else ():
+            found[key] = found.get(key, 0) + many
+        return Sum(found)
 
-    def door(self, size: float) -> float:
-        """Of one more message that comes behind another one."""
-        return self.doors + self.door_bytes * max(size - 1, 0)
+    __radd__ = __add__  # sum() begins with 0
+
+    def __mul__(self, times: float) -> Sum:
+        return Sum({key: times * many for key, many in self.parts.items()})
+
+    __rmul__ = __mul__
 
 
-COUNTS = (Count(trips=1), Count(bytes=1), Count(doors=1), Count(door_bytes=1))
+class Paper:
+    """A machine that writes down which messages it is asked for."""
+
+    def trip(self, size: float) -> Sum:
+        """One message from rank to rank."""
+        return Sum({("trip", size): 1})
+
+    def door(self, size: float) -> Sum:
+        """One more message that comes behind another one."""
+        return Sum({("door", size): 1})
 
 
 def curves(records: Sequence[Record]) -> list[dict[str, Any]]:
@@ -111,5 +122,9 @@ def _times(record: Record, call: Call) -> tuple[int, int]:
 
 
 def _point(name: str, algorithm: str, ranks: int, bytes: int) -> list[float]:
-    """P, and the four numbers of its time."""
-    return [ranks, *(float(predict(name, algorithm, ranks, bytes, cast("Machine", count))) for count in COUNTS)]
+    """P, trips, bytes, and pairs of doors and the bytes behind the first one of each."""
+    told = cast("Any", predict(name, algorithm, ranks, bytes, cast("Machine", Paper())))
+    parts = [(what, max(size - 1, 0.0), many) for (what, size), many in told.parts.items() if many] if told else []
+    trips = sum(many for what, _, many in parts if what == "trip")
+    moved = sum(many * behind for what, behind, many in parts if what == "trip")
+    return [ranks, trips, moved, *(n for what, behind, many in parts if what == "door" for n in (many, behind))]

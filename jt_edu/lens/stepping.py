@@ -136,7 +136,7 @@ def step_through(plan: Plan, order: Sequence[Node], number: int, most: int = MOS
     """
     step = step_at(plan, number)
     if step.kind == "host":
-        raise ArgumentError("a kernel with lines to step through", f"{step.name}, which NumPy does on whole arrays")
+        raise ArgumentError("a kernel with lines to step through", f"{step.name}, which is done on whole arrays")
     arrays = _arrays_before(plan, list(order), number)
     source, note = step.source, ""
     if step.kind == "product" and "np.dot(" in source.text:  # unless it was edited to loops

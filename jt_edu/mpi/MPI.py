@@ -6,8 +6,8 @@
     comm = MPI.COMM_WORLD                   the communicator of the rank that asks; of a program that runs alone, one
     comm.Allreduce(x, total, op=MPI.SUM)    with a single rank
 
-Under mpirun the same names speak through mpi4py. What is not here (windows, files, derived datatypes, processes that are
-started later) is refused by name.
+Under mpirun the same names speak through mpi4py. What is not here (windows, files, derived datatypes, processes that
+are started later) is refused by name.
 """
 
 from __future__ import annotations
@@ -21,11 +21,30 @@ from jt_edu.errors import RankError, UnknownNameError
 from jt_edu.mpi.collective import Collectives as Intracomm
 from jt_edu.mpi.datatypes import TYPES, Datatype
 from jt_edu.mpi.groups import Group
+from jt_edu.mpi.messages import Message
 from jt_edu.mpi.names import (
-    ANY_SOURCE, ANY_TAG, BAND, BOR, BXOR, COMM_NULL, GROUP_NULL, IN_PLACE, LAND, LOR, LXOR, MAX, MAXLOC, MIN, MINLOC,
-    PROC_NULL, PROD, SUM, UNDEFINED, Op, Status,
+    ANY_SOURCE,
+    ANY_TAG,
+    BAND,
+    BOR,
+    BXOR,
+    COMM_NULL,
+    GROUP_NULL,
+    IN_PLACE,
+    LAND,
+    LOR,
+    LXOR,
+    MAX,
+    MAXLOC,
+    MIN,
+    MINLOC,
+    PROC_NULL,
+    PROD,
+    SUM,
+    UNDEFINED,
+    Op,
+    Status,
 )  # fmt: skip
-from jt_edu.mpi.pairs import Message
 from jt_edu.mpi.pairs import PointToPoint as Comm
 from jt_edu.mpi.persistent import Prequest
 from jt_edu.mpi.request import REQUEST_NULL, Request

@@ -1,15 +1,15 @@
-"""Advice: what to change in a program whose ranks wait for each other. The first of these that fits:
+"""Advice: what should be changed in a program whose ranks wait for each other? The first of these that fits.
 
-    a rank was lost              see what ended it
-    a message was lost           send again, and give up waiting
-    taken by "any"               ask for one source there
-    another tag, another group   the same on both sides
-    a rank waits for itself      begin to send, then receive
-    a circle of sends            sendrecv, or let every other rank receive first
-    a circle of receives         one of them sends before it receives
-    a collective in the circle   the send before the collective
-    a collective, and an end     every rank calls it
-    a receive, and an end        one send more, or one receive less
+a rank was lost              see what ended it
+a message was lost           send again, and give up waiting
+taken by "any"               ask for one source there
+another tag, another group   the same on both sides
+a rank waits for itself      begin to send, then receive
+a circle of sends            sendrecv, or let every other rank receive first
+a circle of receives         one of them sends before it receives
+a collective in the circle   the send before the collective
+a collective, and an end     every rank calls it
+a receive, and an end        one send more, or one receive less
 """
 
 from __future__ import annotations
@@ -80,13 +80,13 @@ def _without(entries: list[dict[str, Any]], kinds: Mapping[int, str], names: Map
 
 
 def kind_of(words: str) -> str:
-    """ "send", "receive" or "collective", from how a call is named.
+    """Whether a call is a "send", a "receive" or a "collective", from how it is named.
 
     Example:
         >>> kind_of("Irecv(source=1, tag=0)"), kind_of("barrier()")
         ('receive', 'collective')
     """
-    name = words.split("(")[0].lower()
+    name = words.split("(", maxsplit=1)[0].lower()
     return "send" if name in SENDS else "receive" if name in RECEIVES else "collective"
 
 

@@ -33,7 +33,7 @@ from jt_edu.mpi.words import ranks_named
 
 TICK = 0.05  # seconds between two tries to stop ranks
 POLICIES = ("round_robin", "random", "clock")
-LOOKS = 50_000  # that many in vain, while nothing else happens anywhere, will find nothing any more
+LOOKS = 20_000  # that many in vain, while nothing else happens anywhere, will find nothing any more
 STOPS = 100  # so often is a rank told to end; one that goes on all the same is left behind
 
 
@@ -303,7 +303,8 @@ class Baton:
         other = next((t for t in self.tasks if t.thread is thread), None)
         if other is not None and other.rank != me.rank:
             return RankError(
-                f"each rank speaks through a communicator of its own; this is that of {me.name}", f"{other.name} uses it",
+                f"each rank speaks through a communicator of its own; this is that of {me.name}",
+                f"{other.name} uses it",
                 "the communicator that the program is called with, not one that ranks share",
             )  # fmt: skip
         return RankError(
@@ -335,13 +336,12 @@ class Baton:
         self.fail(None, error)
         self.stopped = True
         left = list(self.tasks)
-        for task in left:
-            if task is not self.holder and task.gate.locked():
-                task.gate.release()
         for turn in range(round(seconds / TICK)):
             left = [t for t in left if t.thread is not None and t.thread.is_alive()]
-            for task in left if turn % 4 == 0 else ():
-                if task.state != "waiting" or turn:
+            for task in left:
+                if task.gate.locked():
+                    task.gate.release()
+                if turn % 4 == 1:  # by then, who speaks to others has ended by itself
                     raise_in(task.thread)
             if not left or self.finished.wait(TICK):
                 break

@@ -13,7 +13,6 @@ Buffers are NumPy arrays (Vars can be sent, but not received into), in row-major
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -205,13 +204,13 @@ def pack_array(flat: Array) -> Packet:
     return Packet(flat.copy(), flat.size, flat.nbytes)
 
 
-def fill(target: Array, packet: Packet, call: str) -> None:
+def fill(target: Array, packet: Packet, call: str, source: int) -> None:
     """Put an array that came into the room made for it.
 
     Raises:
         DtypeError: the elements are of another type, or it is an object.
     """
     if packet.is_object or packet.payload.dtype != target.dtype:  # type: ignore[union-attr]
-        raise DtypeError(f"{call} has room for {target.dtype}", str(packet), "the same form and dtype on both ranks")
+        found = f"{packet} from rank {source}"
+        raise DtypeError(f"{call} has room for {target.dtype}", found, "the same form and dtype on both ranks")
     target[: packet.count] = packet.payload
-

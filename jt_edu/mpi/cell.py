@@ -30,7 +30,10 @@ from jt_edu.mpi.records import Record
 
 CELL_FILE = re.compile(r"ipykernel_\d+[/\\]")  # as Jupyter calls its cells
 STRANGERS = {"site-packages", "dist-packages", "jt_widgets"}
-SEE_BELOW = {DeadlockError: "waits here, as all others do", MismatchError: "calls this, and other ranks something else"}
+SEE_BELOW: dict[type[BaseException], str] = {
+    DeadlockError: "waits here, and would for ever",
+    MismatchError: "calls this, and other ranks something else",
+}
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ class Cell:
 
     def lines_with(self, name: str) -> list[str]:
         """The lines that mention a name, such as `3: tally.seen.append(rank)`."""
-        found = dict.fromkeys(n.lineno for n in ast.walk(ast.parse(self.text)) if name in _mentioned(n))
+        found = {int(getattr(n, "lineno", 0)) for n in ast.walk(ast.parse(self.text)) if name in _mentioned(n)}
         rows = self.text.splitlines()
         return [f"{number}: {rows[number - 1].strip()}" for number in sorted(found)]
 
@@ -199,9 +202,10 @@ def learners_lines(error: BaseException) -> list[str]:
     """
     rows: list[str] = []
     for frame in traceback.extract_tb(error.__traceback__):
-        if is_learners(frame.filename):
+        comprehension = frame.name.startswith("<") and rows[-1:] == [f"    {frame.line}"]
+        if is_learners(frame.filename) and not comprehension:
             name = "line" if _is_cell(frame.filename) else f"{Path(frame.filename).name}, line"
-            where = "" if frame.name == "<module>" else f" in {frame.name}"
+            where = "" if frame.name.startswith("<") else f" in {frame.name}"
             rows += [f"{name} {frame.lineno}{where}", f"    {frame.line}"]
     return rows
 

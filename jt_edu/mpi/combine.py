@@ -79,13 +79,12 @@ def straight(kind: str, parts: Sequence[Any], rooms: Sequence[Array | None], roo
     given = [parts[root]] if kind == "bcast" else parts
     if kind not in ("allreduce", "reduce", "bcast") or not isinstance(given[0], np.ndarray):
         return False
-    count = given[0].size
-    wanted = [room[:count] for room in rooms if room is not None]
+    wanted = [room for room in rooms if room is not None]
     known = kind == "bcast" or OPS.get(op.name) is op  # one's own may look at more than one element at a time
-    if given[0].nbytes < SLICE or not known or any(room.size < count for room in wanted) or _overlap([*given, *wanted]):
+    if given[0].nbytes < SLICE or not known or _overlap([*given, *wanted]):
         return False
     step = SLICE // given[0].itemsize
-    for start in range(0, count, step):
+    for start in range(0, given[0].size, step):
         total = given[0][start : start + step]
         for part in given[1:]:
             total = op(total, part[start : start + step])

@@ -9,7 +9,6 @@ A buffer may be told by one: comm.Send([x, MPI.DOUBLE], dest=1). NumPy's own nam
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 

@@ -7,8 +7,8 @@
 
 Ranks have names of their own, but a module is there once. So the learner's own modules are watched: all that can be
 reached from them (lists, dicts, arrays, attributes of classes and functions, default arguments, variables that a
-function keeps), the environment and the working directory. Whenever the baton is about to leave a rank, what has changed
-since was changed by that rank. Reading is no news, and what others wrote (NumPy, jt_edu) is not looked at.
+function keeps), the environment and the working directory. Whenever the baton is about to leave a rank, what has
+changed since was changed by that rank. Reading is no news, and what others wrote (NumPy, jt_edu) is not looked at.
 
 It costs what it may: a part of a second in each cell, and so many things. What is over it is looked at less often.
 """
@@ -16,6 +16,7 @@ It costs what it may: a part of a second in each cell, and so many things. What 
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import sys
 import time
@@ -23,6 +24,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -37,8 +39,8 @@ MOST_BYTES = 1 << 20  # of one array, at each end
 MOST_REPORTS = 5
 SOMEBODY = -1  # a rank; it is not known which
 SECONDS = 0.25  # for one cell, until only the ends of ranks are looked at
-HEAD = """This works here, and would not under mpirun. Simulated ranks share what stands in modules; there each rank has its own,
-and sees nothing of what another one changes:"""
+HEAD = """This works here, and would not under mpirun. Simulated ranks share what stands in modules; there each rank has
+its own, and sees nothing of what another one changes:"""
 TAIL = "Try: let ranks send it to each other, by comm.allgather or comm.bcast."
 MAIN = ("__main__", "__mp_main__")  # each rank has its own
 PLAIN = (type(None), bool, int, float, complex, str, bytes, range, type(...))
@@ -148,7 +150,7 @@ def _is_watched(thing: Any) -> bool:
 def _mark(thing: Any) -> Any:
     """Something that differs when a thing has changed itself; what is inside of it has marks of its own."""
     if thing is os.getcwd:
-        return os.getcwd()
+        return str(Path.cwd())
     if isinstance(thing, Var):
         return id(thing.node)
     if isinstance(thing, np.ndarray):
@@ -190,7 +192,7 @@ def _held(cell: Any) -> Any:
 
 def _atom(item: Any) -> Any:
     """What tells one item from another: its value if that cannot change, or else which thing it is."""
-    if isinstance(item, float) and item != item:
+    if isinstance(item, float) and math.isnan(item):
         return "nan"
     return (type(item), item) if isinstance(item, PLAIN) else id(item)
 

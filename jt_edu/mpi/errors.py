@@ -17,23 +17,53 @@ from jt_edu.errors import RankError
 
 
 class DeadlockError(RankError):
-    """Every rank waits for another, so that nothing will ever happen again."""
+    """Every rank waits for another, so that nothing will ever happen again.
+
+    Example:
+        >>> simulate(2)(lambda comm: comm.recv(source=1 - comm.rank))
+        Traceback (most recent call last):
+        DeadlockError: ...
+    """
 
 
 class MismatchError(RankError):
-    """Ranks meet in one collective, and call it differently."""
+    """Ranks meet in one collective, and call it differently.
+
+    Example:
+        >>> simulate(2)(lambda comm: comm.bcast(1, root=comm.rank))
+        Traceback (most recent call last):
+        MismatchError: ...
+    """
 
 
 class TruncationError(RankError):
-    """A message is longer than the room that was made for it."""
+    """A message is longer than the room that was made for it.
+
+    Example:
+        >>> simulate(1)(lambda comm: comm.Sendrecv(np.ones(3), 0, 0, np.ones(2), 0, 0))
+        Traceback (most recent call last):
+        TruncationError: ...
+    """
 
 
 class RankTimeoutError(RankError, TimeoutError):
-    """Somebody did not come in time."""
+    """Somebody did not come in time.
+
+    Example:
+        >>> simulate(1)(lambda comm: comm.irecv(source=0).wait(timeout=1))
+        Traceback (most recent call last):
+        RankTimeoutError: ...
+    """
 
 
 class LostRankError(RankError):
-    """A rank ended, or was dropped, while others counted on it."""
+    """A rank ended, or was dropped, while others counted on it.
+
+    Example:
+        >>> simulate(2, faults=Faults(drop={1: 1}))(lambda comm: comm.barrier())
+        Traceback (most recent call last):
+        LostRankError: ...
+    """
 
 
 class RankStopped(BaseException):

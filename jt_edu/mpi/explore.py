@@ -153,7 +153,9 @@ class Guide:
 
     def _give(self, world: World, rank: int, box: Box, receive: Receive, letters: list[Letter]) -> None:
         letter = letters[self._choose(len(letters))]
-        self._say(f"rank {rank}, {receive.request.words} at {receive.request.line}: from rank {letter.source}", len(letters))
+        self._say(
+            f"rank {rank}, {receive.request.words} at {receive.request.line}: from rank {letter.source}", len(letters)
+        )
         if receive in box.watchers:
             receive.request.value = letter
             receive.request.complete(letter.arrival)

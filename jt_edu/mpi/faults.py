@@ -34,6 +34,10 @@ class Faults:
 
     Raises:
         ArgumentError: a number is below what makes sense.
+
+    Example:
+        >>> simulate(2, faults=Faults(slow={1: 3.0}))(lambda comm: (comm.compute(1000), comm.now)[1])
+        [1000, 3000]
     """
 
     slow: Mapping[int, float] = field(default_factory=dict)

@@ -217,9 +217,9 @@ def end_processes(process: subprocess.Popen[bytes], folder: Path) -> None:
     if process.poll() is None:
         process.terminate()
     until = time.monotonic() + GRACE
-    while time.monotonic() < until and (process.poll() is None or marked(folder)):
+    while time.monotonic() < until and (process.poll() is None or marked("JT_EDU_MPI_FOLDER", folder)):
         time.sleep(LOOK / 5)
-    for pid in marked(folder):
+    for pid in marked("JT_EDU_MPI_FOLDER", folder):
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -229,11 +229,16 @@ def end_processes(process: subprocess.Popen[bytes], folder: Path) -> None:
     process.wait()
 
 
-def marked(folder: Path | None = None) -> list[int]:
-    """The processes that were started for a job, or for any, as Linux lists them; elsewhere none are known."""
-    mark = b"JT_EDU_MPI_FOLDER=" + (b"" if folder is None else f"{folder}\0".encode())
+def marked(name: str, value: object) -> list[int]:
+    """The processes that have such a variable in their environment, as Linux lists them; elsewhere none are known.
+
+    Example:
+        >>> marked("NO_SUCH_VARIABLE", 3)
+        []
+    """
+    mark = f"{name}={value}".encode()
     processes = [p for p in Path("/proc").glob("[0-9]*/environ") if int(p.parent.name) != os.getpid()]
-    return [int(path.parent.name) for path in processes if mark in _bytes(path)]
+    return [int(path.parent.name) for path in processes if mark in _bytes(path).split(b"\0")]
 
 
 def _bytes(path: Path) -> bytes:

@@ -19,11 +19,11 @@ import numpy as np
 from jt_edu.errors import JtError, RankError
 from jt_edu.mpi import algorithms, combine
 from jt_edu.mpi.buffers import Array, Buffer, Packet, pack_object
-from jt_edu.mpi.pairs import PointToPoint, check_peer
 from jt_edu.mpi.errors import TruncationError
-from jt_edu.mpi.names import SUM, as_op
+from jt_edu.mpi.messages import check_peer
+from jt_edu.mpi.names import SUM, Op, as_op
 from jt_edu.mpi.network import Clock
-from jt_edu.mpi.records import Call
+from jt_edu.mpi.pairs import PointToPoint
 from jt_edu.mpi.request import Request
 from jt_edu.mpi.wire import Speaker, Wire
 from jt_edu.mpi.world import Ask, Meeting, Visit
@@ -236,12 +236,10 @@ def opened(packed: Any) -> Any:
 
 def _reduced_objects(parts: list[Packet], way: Way) -> list[Packet | None]:
     """Objects put together; an op may change what it is given, and each rank gets a copy of its own."""
-    whole = way.op
-
-    def op(a: Any, b: Any) -> Any:
-        return whole(opened(pack_object(a, way.kind)), b)
-
-    results = combine.RULES[way.kind](opened(parts), way.root, op if way.kind in ("scan", "exscan") else whole)
+    op = way.op
+    if way.kind in ("scan", "exscan"):
+        op = Op(op.name, lambda a, b: way.op(opened(pack_object(a, way.kind)), b), op.commute)
+    results = combine.RULES[way.kind](opened(parts), way.root, op)
     if way.kind == "allreduce":
         return [pack_object(results[0], way.kind)] * len(parts)
     return [None if r is None else pack_object(r, way.kind) for r in results]
@@ -265,7 +263,9 @@ def put(room: Buffer, got: Any, call: str) -> None:
         if piece.size > target.size:
             whose = f" for what rank {rank} sends" if isinstance(got, list) else ""
             raise TruncationError(
-                f"{call} has room for {target.size} numbers{whose}", f"{piece.size} of them", "counts that fit on all ranks"
+                f"{call} has room for {target.size} numbers{whose}",
+                f"{piece.size} of them",
+                "counts that fit on all ranks",
             )
         target[: piece.size] = piece
 

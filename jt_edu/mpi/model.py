@@ -5,7 +5,7 @@
 
     line = measure(comm)                    a ping-pong of three sizes between ranks 0 and 1, and a straight line
     predict("allreduce", "ring", ranks=4096, size=25_000_000, machine=line)
-    best("allreduce", ranks=64, size=1000, machine=line)
+    best("allreduce", ranks=64, size=1000, machine=line)        `choices`: for many ranks and sizes, as a table
     print(scaling("allreduce", ["tree", "ring"], size=25_000_000, machine=line))
 
 Each algorithm has a closed form in CLOSED, where `trip` and `door` stand for a machine: a `Line`, or a `Network` in
@@ -190,6 +190,38 @@ def best(name: str, ranks: int, size: int, machine: Machine) -> str:
         ('doubling', 'rabenseifner')
     """
     return min(known(name), key=lambda algorithm: predict(name, algorithm, ranks, size, machine))
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The best algorithm of a collective for each number of ranks and each size: `best[ranks, bytes]`."""
+
+    name: str
+    best: Mapping[tuple[int, int], str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as one JSON document."""
+        rows = [{"ranks": P, "bytes": m, "algorithm": algorithm} for (P, m), algorithm in self.best.items()]
+        return {"name": self.name, "rows": rows}
+
+    def __repr__(self) -> str:
+        ranks, sizes = (list(dict.fromkeys(key[k] for key in self.best)) for k in (0, 1))
+        lines = [f"{self.name}, the best algorithm", f"{'ranks':>6}" + "".join(f"  {m:>13,} B" for m in sizes)]
+        return "\n".join([*lines, *(f"{P:>6}" + "".join(f"  {self.best[P, m]:>15}" for m in sizes) for P in ranks)])
+
+
+def choices(name: str, ranks: Iterable[int], sizes: Iterable[int], machine: Machine) -> Choices:
+    """The best algorithm for each number of ranks and each number of bytes.
+
+    Example:
+        >>> choices("allreduce", [4, 1024], [8, 25_000_000], Line(alpha=5000, beta=0.2))
+        allreduce, the best algorithm
+         ranks              8 B     25,000,000 B
+             4         doubling     rabenseifner
+          1024         doubling     rabenseifner
+    """
+    asked = list(sizes)
+    return Choices(name, {(P, m): best(name, P, m, machine) for P in ranks for m in asked})
 
 
 # two numbers from a machine

@@ -5,9 +5,9 @@
     ranks[2].x                                  6
     ranks["x"]                                  [6, 6, 6, 6]
 
-A rank has its names, its settings and its random numbers, as a process of its own would have. From the notebook it gets a
-copy of what its cells read; if the notebook gives such a name another thing later, ranks get a copy of that. Only modules
-are shared, because Python has one of each: detector.py looks whether somebody changes something in them.
+A rank has its names, its settings and its random numbers, as a process of its own would have. From the notebook it
+gets a copy of what its cells read; if the notebook gives such a name another thing later, ranks get a copy of that.
+Only modules are shared, because Python has one of each: detector.py looks whether somebody changes something in them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from typing import Any
 
-from jt_edu.errors import ArgumentError, UnknownNameError
+from jt_edu.errors import ArgumentError, RankError, UnknownNameError
 from jt_edu.mpi.carry import Carrier, Parcel
 from jt_edu.mpi.cell import Cell, CellRun, Told
 from jt_edu.mpi.detector import Watch
@@ -30,11 +30,11 @@ from jt_edu.mpi.threads import MOST_RANKS, Simulation, ThreadComm, run_ranks
 from jt_edu.settings import Context, Flags, Shared, current
 
 GIVEN = ("comm", "rank", "size")  # names that each rank is given
-Form = Callable[[Any], dict[str, Any]]  # a value -> what is shown of it, by kind
+Form = Callable[[Any], dict[str, Any] | None]  # a value -> what is shown of it, by kind; None: nothing
 
 
-def _as_text(value: Any) -> dict[str, Any]:
-    return {"text/plain": repr(value)}
+def _as_text(value: Any) -> dict[str, Any] | None:
+    return None if value is None else {"text/plain": repr(value)}
 
 
 class Names:
@@ -137,10 +137,10 @@ class Namespaces:
     def _simulate(
         self, program: Callable[[ThreadComm], Any], options: Mapping[str, Any]
     ) -> tuple[Simulation | None, BaseException | None]:
-        """The simulation; None and the interrupt, if the learner stopped it."""
+        """The simulation; None and why, if the learner stopped it."""
         try:
             return run_ranks(self.size, program, contexts=self.contexts, **options), None
-        except KeyboardInterrupt as interrupt:
+        except (KeyboardInterrupt, RankError) as interrupt:  # the second says who would not stop
             return None, interrupt
 
     def _program(
@@ -160,8 +160,7 @@ class Namespaces:
                 exec(cell.body, space)  # noqa: S102 - the learner's own lines
                 mine.value = eval(cell.last, space) if cell.last else None  # noqa: S307 - the same
                 flush()
-                if mine.value is not None:
-                    mine.shown = form(mine.value)
+                mine.shown = form(mine.value)
                 mine.ended = True
             except BaseException as error:
                 mine.error = error
@@ -173,7 +172,7 @@ class Namespaces:
         return program
 
     def _sit_down(self, comm: ThreadComm, state: dict[str, Any]) -> None:
-        """Go on with the communicator of the last cell: what a rank keeps (groups, compiled steps) speaks through it."""
+        """Go on with the communicator of the last cell: what a rank has kept (groups, compiled steps) has it."""
         seat = self._seats[comm.rank]
         if seat:
             seat["communicator"].go_on(comm)
@@ -183,7 +182,7 @@ class Namespaces:
         state |= seat
 
     def _parcel(self, cell: Cell, home: dict[str, Any], hidden: Mapping[str, Any]) -> tuple[Parcel, list[str]]:
-        """Copies of what the cell reads from the notebook and ranks do not have yet, and what there is to say about it."""
+        """Copies of what the cell reads in the notebook and ranks do not have, and what there is to say about it."""
         asked = {n for n in cell.reads - {"ranks"} if n in home and hidden.get(n) is not home[n]}
         own = sorted(asked & set(GIVEN))
         parcel = self._carrier.pack(home, {n for n in asked - set(GIVEN) if self._is_new(n, home[n])})
@@ -192,7 +191,10 @@ class Namespaces:
         for name in parcel.stuck:
             for space in self.spaces:
                 space[name] = home[name]
-        notes = [f"{n} is the notebook's own thing, for all ranks: it cannot be copied ({w})" for n, w in parcel.stuck.items()]
+        notes = [
+            f"{n} is the notebook's own thing, for all ranks: it cannot be copied ({w})"
+            for n, w in parcel.stuck.items()
+        ]
         if own:
             notes.append(f"{' and '.join(own)}: here the ranks' own, and not what the notebook calls so")
         return parcel, notes
@@ -225,5 +227,7 @@ def _remembered(thing: Any) -> Any:
 
 
 def _clashes(files: Files) -> list[str]:
-    return [f"ranks {a} and {b} both write {path}: under mpirun they would do so at the same time"
-            for path, (a, b) in itertools.islice(files.clashes.items(), 5)]
+    return [
+        f"ranks {a} and {b} both write {path}: under mpirun they would do so at the same time"
+        for path, (a, b) in itertools.islice(files.clashes.items(), 5)
+    ]

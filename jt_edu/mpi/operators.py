@@ -66,7 +66,9 @@ def message(name: str, inputs: Sequence[Var], shape: Shape, dtype: DType, run: R
     operators: dict[Any, HostCall] = context.rank_state.setdefault("messages", {})
     place = (name, key, where[0])
     if place not in operators:
-        operators[place] = HostCall(name, _Spoken(run, len(nodes), where[0]), (_first(rule),) if rule else ())
+        operators[place] = HostCall(
+            name, _Spoken(run, len(nodes), where[0]), (_first(rule),) if rule else (), "the other ranks"
+        )
     last = [n for n in context.due[-1:] if n.data is None]
     node = made(context, where, operators[place], (*nodes, *last), shape, dtype, None, tracked)
     context.due.append(node)
@@ -144,7 +146,7 @@ def added(values: Sequence[Var]) -> list[Var]:
     dtype = wide[0].dtype
     if any(v.dtype is not dtype for v in wide):
         raise DtypeError("what travels in one message has one dtype", ", ".join(str(v.dtype) for v in wide))
-    if any(v.requires_grad for v in wide) and not current().no_grad:
+    if len(wide) > 1 and any(v.requires_grad for v in wide) and not current().no_grad:
         wide = [concat([v.reshape(-1) for v in wide])]  # one input, so that there is one message for its gradient
     shapes = tuple(v.shape for v in wide)
     rule = (lambda out, dout, x: added([dout])[0].reshape(x.shape)) if dtype.is_float and len(wide) == 1 else None

@@ -20,7 +20,8 @@ from jt_edu.errors import ArgumentError, RankError
 from jt_edu.mpi.baton import Task
 from jt_edu.mpi.buffers import Packet, as_buffer, fill, pack_array, pack_object
 from jt_edu.mpi.errors import TruncationError
-from jt_edu.mpi.names import ANY_SOURCE, ANY_TAG, PROC_NULL, TAG_LIMIT, Status
+from jt_edu.mpi.messages import Message, check_peer, check_tag, got, which, who
+from jt_edu.mpi.names import ANY_SOURCE, ANY_TAG, PROC_NULL, Status
 from jt_edu.mpi.records import Call
 from jt_edu.mpi.request import Request
 from jt_edu.mpi.world import Letter, Plane, Receive, World
@@ -93,7 +94,7 @@ class PointToPoint:
         recvtag: int = ANY_TAG, status: Status | None = None,
     ) -> Any:  # fmt: skip
         """Send one object and receive another, neither waiting for the other."""
-        with self._called("sendrecv", f"sendrecv(dest={dest}, source={_who(source)})", peer=dest):
+        with self._called("sendrecv", f"sendrecv(dest={dest}, source={who(source)})", peer=dest):
             out = self._isend(pack_object(sendobj, "sendrecv"), dest, sendtag, "isend")
             back = self._irecv(source, recvtag, None, "irecv")
             return Request.waitall([out, back], [Status(), status or Status()])[1]
@@ -131,7 +132,7 @@ class PointToPoint:
         """Send one buffer and fill another, neither waiting for the other."""
         out_flat = as_buffer(sendbuf, "Sendrecv").flat
         into = as_buffer(recvbuf, "Sendrecv", write=True).flat
-        with self._called("Sendrecv", f"Sendrecv(dest={dest}, source={_who(source)})", peer=dest):
+        with self._called("Sendrecv", f"Sendrecv(dest={dest}, source={who(source)})", peer=dest):
             out = self._isend(pack_array(out_flat), dest, sendtag, "Isend")
             back = self._irecv(source, recvtag, into, "Irecv")
             Request.waitall([out, back], [Status(), status or Status()])
@@ -211,7 +212,7 @@ class PointToPoint:
     def _irecv(self, source: int, tag: int, into: Any, name: str, wait: bool = False) -> Request:
         check_peer(source, self.size, name, "source", (PROC_NULL, ANY_SOURCE))
         check_tag(tag, name, ANY_TAG)
-        said = f"{name}(source={_who(source)}, tag={_which(tag)})"
+        said = f"{name}(source={who(source)}, tag={which(tag)})"
         with self._called(name, said, peer=source) as call:
             request = Request(self, said, self._peers(source), call.line)
             if source == PROC_NULL:
@@ -223,9 +224,17 @@ class PointToPoint:
                 request.withdraw = lambda: self.world.withdraw(self.plane, self.task.rank, receive)
                 self.world.expect(self.plane, self.task.rank, receive)
             if wait:
-                request.wait()
+                self._waited(request)
             self._left_open(request, call)
         return request
+
+    def _waited(self, request: Request) -> None:
+        """Wait for a receive; one that fails takes no message away."""
+        try:
+            request.wait()
+        except BaseException:
+            request.Cancel()
+            raise
 
     def _left_open(self, request: Request, call: Call) -> None:
         """A learner's call is over, and what it began is not: somebody has to wait for it."""
@@ -250,12 +259,11 @@ class PointToPoint:
         packet = letter.packet
         if into is None:
             return packet.open() if packet.is_object else packet.open().copy()
+        source = receive.request.status.source
         if packet.count > into.size:
-            raise TruncationError(
-                f"{name} has room for {into.size} numbers", f"{packet} from rank {self.members.index(letter.source)}",
-                "a larger buffer, or Probe first",
-            )  # fmt: skip
-        fill(into, packet, f"{name} from rank {self.members.index(letter.source)}")
+            room = f"{name} has room for {into.size} numbers"
+            raise TruncationError(room, f"{packet} from rank {source}", "a larger buffer, or Probe first")
+        fill(into, packet, name, source)
         return None
 
     def _charge(self, letter: Letter, call: Call) -> None:
@@ -266,19 +274,26 @@ class PointToPoint:
         self.world.note("take", self.task, record.number)
 
     def _status_of(self, letter: Letter) -> Status:
-        return Status(self.members.index(letter.source), letter.tag, letter.packet.bytes)
+        return Status(self._number_of(letter.source), letter.tag, letter.packet.bytes)
+
+    def _number_of(self, rank: int) -> int:
+        """What this group calls a rank of the world; in the world itself, that is quick."""
+        is_world = rank < self.size and self.members[rank] == rank
+        return rank if is_world else self.members.index(rank)
 
     def _looking(self, name: str, source: int, tag: int) -> Calling:
         """A call that looks for a message."""
         check_peer(source, self.size, name, "source", (PROC_NULL, ANY_SOURCE))
         check_tag(tag, name, ANY_TAG)
-        return self._called(name, f"{name}(source={_who(source)}, tag={_which(tag)})", peer=source)
+        return self._called(name, f"{name}(source={who(source)}, tag={which(tag)})", peer=source)
 
     def _await_letter(self, source: int, tag: int, status: Status | None, call: Call) -> Letter | None:
         """Wait for a letter, and leave it where it is; None from nobody."""
         world, place, letter = self.world, self._place(source), None
         if source != PROC_NULL:
-            receive = Receive(place, tag, Request(self, call.words, self._peers(source), call.line), self.task.clock.now)
+            receive = Receive(
+                place, tag, Request(self, call.words, self._peers(source), call.line), self.task.clock.now
+            )
             letter = world.await_letter(self.plane, self.task, receive)
         if status is not None:
             status.take(Status(PROC_NULL) if letter is None else self._status_of(letter))
@@ -288,7 +303,9 @@ class PointToPoint:
         """Whether there is a letter now, and which; None from nobody, who has always sent."""
         world, rank, place = self.world, self.task.rank, self._place(source)
         request = Request(self, call.words, self._peers(source), call.line)
-        there = self.task.look(request, lambda: place == PROC_NULL or world.look(self.plane, rank, place, tag) is not None)
+        there = self.task.look(
+            request, lambda: place == PROC_NULL or world.look(self.plane, rank, place, tag) is not None
+        )
         letter = None if place == PROC_NULL else world.look(self.plane, rank, place, tag)
         if there and status is not None:
             status.take(Status(PROC_NULL) if letter is None else self._status_of(letter))
@@ -315,76 +332,3 @@ class Calling:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._comm.world.leave(self._comm.task, self.call, error)
-
-
-class Message:
-    """A message that a matched probe took out of the box: only its holder can receive it, once."""
-
-    def __init__(self, comm: PointToPoint, letter: Letter | None) -> None:
-        self.comm, self.letter, self.received = comm, letter, False
-
-    def recv(self, status: Status | None = None) -> Any:
-        """Its object."""
-        return self._received(None, "recv", status)
-
-    def Recv(self, buf: Any, status: Status | None = None) -> None:
-        """Its numbers, into a buffer."""
-        self._received(as_buffer(buf, "Recv", write=True).flat, "Recv", status)
-
-    def irecv(self) -> Request:
-        """Its object, when the request is waited for."""
-        return self._begun(None, "irecv")
-
-    def Irecv(self, buf: Any) -> Request:
-        """Its numbers, when the request is waited for."""
-        return self._begun(as_buffer(buf, "Irecv", write=True).flat, "Irecv")
-
-    def _received(self, into: Any, name: str, status: Status | None) -> Any:
-        return self._begun(into, name).wait(status)
-
-    def _begun(self, into: Any, name: str) -> Request:
-        comm, letter = self.comm, self.letter
-        if self.received:
-            raise RankError(f"{name} of a message that a probe took away", "one that was received before")
-        self.received = True
-        source, tag = (comm.members.index(letter.source), letter.tag) if letter else (PROC_NULL, ANY_TAG)
-        said = f"{name}(source={_who(source)}, tag={_which(tag)})"
-        with comm._called(name, said, peer=source) as call:
-            request = Request(comm, said, comm._peers(source), call.line)
-            if letter is None:
-                request.status = Status(PROC_NULL, ANY_TAG)
-                request.complete()
-            else:
-                receive = Receive(letter.source, letter.tag, request, comm.task.clock.now)
-                request.finish = lambda: comm._take(receive, into, name, call)
-                comm.world._join(letter, receive)
-        return request
-
-
-def got(request: Request, status: Status | None) -> Any:
-    """What a receive brought that has been waited for."""
-    if status is not None:
-        status.take(request.status)
-    return request.value
-
-
-def check_peer(peer: Any, size: int, name: str, role: str, also: tuple[int, ...] = ()) -> None:
-    """Refuse a rank that is not there."""
-    if isinstance(peer, (bool, float)) or not isinstance(peer, (int, np.integer)):
-        raise ArgumentError(f"{name} takes the number of a rank as {role}", repr(peer))
-    if not (0 <= peer < size or peer in also):
-        raise ArgumentError(f"{name} takes a rank from 0 to {size - 1} as {role}", repr(int(peer)))
-
-
-def check_tag(tag: Any, name: str, also: int = 0) -> None:
-    """Refuse a tag that real MPI would not take."""
-    if not isinstance(tag, (int, np.integer)) or isinstance(tag, bool) or not (0 <= tag <= TAG_LIMIT or tag == also):
-        raise ArgumentError(f"{name} takes a tag from 0 to {TAG_LIMIT}", repr(tag))
-
-
-def _who(source: int) -> str:
-    return {ANY_SOURCE: "any", PROC_NULL: "nobody"}.get(source, str(source))
-
-
-def _which(tag: int) -> str:
-    return "any" if tag == ANY_TAG else str(tag)

@@ -28,6 +28,7 @@ from jt_edu.execute import run
 from jt_edu.mpi.operators import added, mpi_all_gather, mpi_broadcast
 from jt_edu.ops.stacks import stack
 from jt_edu.settings import current, no_grad
+from jt_edu.team import Numbers
 from jt_edu.var import Var
 
 BUCKET = 25 << 20  # bytes of gradients that travel in one message, more or less
@@ -37,7 +38,7 @@ class RankTeam:
     """The team of one rank: all ranks of its communicator."""
 
     def __init__(self, comm: Any) -> None:
-        self.comm, self.rank, self.size = comm, comm.rank, comm.size
+        self.comm, self.rank, self.size = comm, int(comm.rank), int(comm.size)
         self._examples: int | None = None  # of the batch that is worked on, on all ranks
 
     # data
@@ -46,7 +47,7 @@ class RankTeam:
         """What rank 0 has."""
         return self.comm.bcast(value)
 
-    def mine(self, numbers: Sequence[int]) -> Sequence[int]:
+    def mine(self, numbers: Numbers) -> Numbers:
         """A share of consecutive examples; shares differ by one at most.
 
         A batch of fewer examples than ranks leaves some without: they get the last one, and it does not count.
@@ -65,7 +66,7 @@ class RankTeam:
     def _share(self) -> int:
         assert self._examples is not None, "a batch without a count has equal parts"
         full, rest = divmod(self._examples, self.size)
-        return full + (self.rank < rest)
+        return full + int(self.rank < rest)
 
     def _present(self) -> float:
         """1, or 0 if the example of this rank is one that does not count."""

@@ -156,7 +156,7 @@ def divided(importing: Callable[[int], AbstractContextManager[None]]) -> Iterato
         undo.enter_context(_replaced(builtins, "input", partial(_input, builtins.input)))
         undo.enter_context(_replaced(builtins, "__import__", partial(_import, builtins.__import__, importing)))
         for place in (builtins, io):
-            undo.enter_context(_replaced(place, "open", partial(_open, files, place.open)))  # type: ignore[attr-defined]
+            undo.enter_context(_replaced(place, "open", partial(_open, files, place.open)))
         for place, make, kept in ((random, random.Random, "python_random"), (np.random, _numpy_state, "numpy_random")):
             for name in _drawing(place):
                 undo.enter_context(_replaced(place, name, partial(_draw, name, getattr(place, name), make, kept)))
@@ -193,7 +193,11 @@ def _input(real: Callable[..., str], prompt: object = "", /) -> str:
 
 
 def _import(
-    real: Callable[..., Any], importing: Callable[[int], AbstractContextManager[None]], name: str, *rest: Any, **named: Any
+    real: Callable[..., Any],
+    importing: Callable[[int], AbstractContextManager[None]],
+    name: str,
+    *rest: Any,
+    **named: Any,
 ) -> Any:
     mine = page()
     if mine is None or mine.imports or name in sys.modules:
@@ -212,7 +216,7 @@ def _open(files: Files, real: Callable[..., Any], file: Any, mode: str = "r", *r
 
 
 def _numpy_state() -> Any:
-    return np.random.RandomState()  # noqa: NPY002 - it is what stands behind np.random.rand and its kind
+    return np.random.RandomState()
 
 
 def _drawing(place: Any) -> list[str]:

@@ -63,6 +63,7 @@ class Journal:
         self.meetings: dict[int, str] = {}  # call -> the collective that it takes part in
         self.open_calls: dict[Any, list[Call]] = {}
         self.tell: Callable[[JtError], None] | None = None  # what is done with the explanation of a standstill
+        self.save: Callable[[BaseException], None] | None = None  # what is done before this rank ends all others
         self._lock = threading.Lock()
 
     @property
@@ -118,6 +119,11 @@ class Journal:
         """Nothing moves any more, and this is why."""
         if self.tell is not None:
             self.tell(error)
+
+    def leave_word(self, error: BaseException) -> None:
+        """This rank ends all ranks, and this is why."""
+        if self.save is not None:
+            self.save(error)
 
     def meets(self, call: Call, place: str) -> None:
         """A call takes part in a collective."""

@@ -30,9 +30,9 @@ from jt_edu.mpi.errors import MismatchError
 from jt_edu.mpi.groups import Groups
 from jt_edu.mpi.letter import SMALL, Letter, shift_for, stub_for, ticket_for
 from jt_edu.mpi.meeting import Fill, Way
+from jt_edu.mpi.messages import Message, check_peer, check_tag, which, who
 from jt_edu.mpi.names import ANY_SOURCE, ANY_TAG, PROC_NULL, Status
 from jt_edu.mpi.native import OBJECTS, Native
-from jt_edu.mpi.pairs import Message, _which, _who, check_peer, check_tag
 from jt_edu.mpi.progress import Helper, Incoming, Journal, MPIRequest, Progress, Several, explained, status_from
 from jt_edu.mpi.records import Call
 from jt_edu.mpi.request import Request
@@ -107,7 +107,7 @@ class MPIComm(Groups):
     def _irecv(self, source: int, tag: int, into: Any, name: str, wait: bool = False) -> Request:
         check_peer(source, self.size, name, "source", (PROC_NULL, ANY_SOURCE))
         check_tag(tag, name, ANY_TAG)
-        said = f"{name}(source={_who(source)}, tag={_which(tag)})"
+        said = f"{name}(source={who(source)}, tag={which(tag)})"
         with self._called(name, said, peer=source) as call:
             request = MPIRequest(self, said, self._peers(source), call.line)
             if source == PROC_NULL:
@@ -176,7 +176,7 @@ class MPIComm(Groups):
     def _probed(self, name: str, look: Callable[..., Any], source: int, tag: int, status: Status | None) -> Any:
         check_peer(source, self.size, name, "source", (PROC_NULL, ANY_SOURCE))
         check_tag(tag, name, ANY_TAG)
-        said = f"{name}(source={_who(source)}, tag={_which(tag)})"
+        said = f"{name}(source={who(source)}, tag={which(tag)})"
         with self._called(name, said, peer=source) as call:
             found, told = True, Status(PROC_NULL, ANY_TAG)
             if source != PROC_NULL:  # Open MPI 5 would look for ever
@@ -269,8 +269,10 @@ class MPIComm(Groups):
     def Abort(self, errorcode: int = 0) -> None:
         """End all ranks, at once."""
         sys.stdout.flush()
-        sys.stderr.write(f"rank {self.rank} called Abort with error code {errorcode}\n")
+        error = RankError(f"rank {self.rank} called Abort", f"error code {errorcode}")
+        sys.stderr.write(f"{error}\n")
         sys.stderr.flush()
+        self.journal.leave_word(error)
         self.raw.Abort(errorcode or 1)
 
 

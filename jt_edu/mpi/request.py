@@ -107,7 +107,9 @@ class Request:
             raise self.error
         if self.finish is not None and not self.status.cancelled:
             self.value = self.finish()
-        self.finish = self.withdraw = None  # they know this request: a circle, which only a garbage collection would end
+        self.finish = self.withdraw = (
+            None  # they know this request: a circle, which only a garbage collection would end
+        )
         if status is not None:
             status.take(self.status)
         return self.value

@@ -116,7 +116,7 @@ class Page:
     def __init__(self, comm: MPIComm, folder: Path) -> None:
         self.comm, self.folder = comm, folder
         self._lock, self._saved = threading.Lock(), False
-        comm.journal.tell = self.tell
+        comm.journal.tell = comm.journal.save = self.save
         threading.Thread(target=_stay_with, args=(os.environ.get("JT_EDU_MPI_PARENT", ""),), daemon=True).start()
 
     def at(self, ending: str) -> Path:
@@ -136,10 +136,6 @@ class Page:
                 yield
             finally:
                 sys.stdout, sys.stderr = before
-
-    def tell(self, error: JtError) -> None:
-        """The watch of this rank has found out that nothing moves: no line of the program runs any more."""
-        self.save(error)
 
     def save(self, error: BaseException | None = None, told: str = "") -> None:
         """Write down how the rank ended; once, because the watch and the program may both want to."""

@@ -38,7 +38,12 @@ LIBRARIES = (HOME, *(sysconfig.get_path(name) for name in ("stdlib", "purelib", 
 
 
 class ThreadComm(Groups):
-    """A simulated rank's communicator: everything of pairs.py, collective.py and groups.py."""
+    """A simulated rank's communicator: everything of pairs.py, collective.py, persistent.py and groups.py.
+
+    Example:
+        >>> simulate(2)(lambda comm: comm)
+        [ThreadComm(rank 0 of 2), ThreadComm(rank 1 of 2)]
+    """
 
     def __init__(self, world: World, task: Task, members: tuple[int, ...], plane: Plane, name: str) -> None:
         super().__init__(world, task, members, plane, name)
@@ -63,7 +68,12 @@ class ThreadComm(Groups):
 
 
 class SoloComm(ThreadComm):
-    """The communicator of a program that runs alone: rank 0 of 1, in the thread that asks."""
+    """The communicator of a program that runs alone: rank 0 of 1, in the thread that asks.
+
+    Example:
+        >>> SoloComm().allreduce(3)
+        3
+    """
 
     def __init__(self, network: Network | None = None) -> None:
         world = World(1, network=network)
@@ -78,6 +88,11 @@ class Simulation:
         results: what the program returned, by rank.
         error, failed_rank: what ended it, if it failed, and on which rank.
         errors: by rank, None or what that rank met: an error of its own, or that it was stopped, and where.
+
+    Example:
+        >>> run = run_ranks(2, lambda comm: comm.bcast(comm.rank, root=1))
+        >>> run.results, run.error, len(run.record.calls)
+        ([1, 1], None, 2)
     """
 
     def __init__(self, world: World) -> None:
@@ -243,7 +258,9 @@ def raise_failure(told: Simulation) -> None:
     said = f"sys.exit({error.code!r})" if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
     line = line_of(error)
     rows = [said + (f"\n    at {line}" if line and line not in said else "")]
-    rows += [e.found.removeprefix("that it ").join((f"rank {r} ", "")) for r, e in enumerate(told.errors) if _stopped(e)]
+    rows += [
+        e.found.removeprefix("that it ").join((f"rank {r} ", "")) for r, e in enumerate(told.errors) if _stopped(e)
+    ]
     raise RankError(f"every rank comes to its end, and rank {told.failed_rank} did not", "\n  ".join(rows)) from error
 
 

@@ -100,7 +100,7 @@ def _short(rows: list[str], what: str) -> list[str]:
 
 
 def ranks_named(ranks: Sequence[int]) -> str:
-    """ "rank 3", or "ranks 0, 1 and 4"; of many, how many more.
+    """How a sentence calls some ranks; of many, the first ones.
 
     Example:
         >>> ranks_named([0, 1, 4])
@@ -140,7 +140,8 @@ def _about(world: World, plane: Any, rank: int, receive: Receive) -> Iterator[st
     for (other, to), box in world.boxes.items():
         for letter in box.letters if to == rank else ():
             if receive.source in (ANY_SOURCE, letter.source):
-                yield f"rank {rank} has got another message, of {_sent(world, letter)}" + _why_not(plane, other, world)
+                through = "" if plane == other else ", through another communicator"
+                yield f"rank {rank} has got another message, of {_sent(world, letter)}{through}"
                 return
     for message in world.record.messages:
         taker = world.record.calls[message.taker] if message.taker >= 0 else None
@@ -148,10 +149,6 @@ def _about(world: World, plane: Any, rank: int, receive: Receive) -> Iterator[st
             told = f"{taker.words} at {taker.line} took the message"
             yield f"{told} of {_sent_by(world, message.call, message.source)}"
             return
-
-
-def _why_not(wanted: Any, came: Any, world: World) -> str:
-    return "" if wanted == came else ", through another communicator"
 
 
 def _sent(world: World, letter: Letter) -> str:
@@ -167,9 +164,8 @@ def unfinished(world: World) -> list[str]:
     """Sentences about what was begun and never ended, when all ranks have: messages that nobody took, and requests."""
     letters = [m for box in world.boxes.values() for m in box.letters if world.record.calls[m.record.call].parent < 0]
     told = [f"nobody received the message of {_sent(world, letter)}" for letter in letters]
-    for task in world.baton.tasks:
-        for r in task.begun:
-            told.append(f"rank {task.rank} did not wait for its {r.words} at {r.line}")
+    begun = [(task.rank, request) for task in world.baton.tasks for request in task.begun]
+    told += [f"rank {rank} did not wait for its {r.words} at {r.line}" for rank, r in begun]
     return _short(told, "of that kind")
 
 

@@ -162,8 +162,8 @@ class World:
     def leave(self, task: Task, call: Call, error: BaseException | None = None) -> None:
         """The call is over."""
         stack = self.open_calls[task]
-        if call in stack:
-            del stack[stack.index(call) :]
+        while stack and stack.pop() is not call:
+            pass
         call.leave = task.clock.now
         call.ended = time.perf_counter() - self.begin
         if isinstance(error, RankStopped):

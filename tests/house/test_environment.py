@@ -22,7 +22,7 @@ dependencies:
   - pip
   - pip:
       - --constraint constraints.txt
-      - --editable .[lab]
+      - --editable .[lab,mpi]
 """
 
 HOSTS = re.compile(

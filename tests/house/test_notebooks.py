@@ -57,6 +57,12 @@ def test_cells_are_cut_where_the_source_says():
     assert list(build.cells(text)) == [("markdown", "# Title\n\n    code"), ("code", "# a comment\nx = 1")]
 
 
+def test_a_magic_is_a_comment_in_the_source_and_a_magic_in_the_notebook():
+    text = "# %%\n# %%ranks 4\n# a comment\nx = rank\n"
+
+    assert list(build.cells(text)) == [("code", "%%ranks 4\n# a comment\nx = rank")]
+
+
 def test_a_notebook_that_is_not_up_to_date_is_noticed(tmp_path, monkeypatch, capsys):
     (tmp_path / "source").mkdir()
     (tmp_path / "source" / "00_x.py").write_text("# %%\nx = 1\n", encoding="utf-8")

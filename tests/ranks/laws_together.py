@@ -3,13 +3,31 @@
 import numpy as np
 
 from jt_edu.mpi.names import (
-    BAND, BOR, BXOR, COMM_NULL, IN_PLACE, LAND, LOR, LXOR, MAX, MAXLOC, MIN, MINLOC, PROD, SUM, UNDEFINED, Op,
+    BAND,
+    BOR,
+    BXOR,
+    IN_PLACE,
+    LAND,
+    LOR,
+    LXOR,
+    MAX,
+    MAXLOC,
+    MIN,
+    MINLOC,
+    PROD,
+    SUM,
+    Op,
 )  # fmt: skip
 from jt_edu.mpi.request import Request
 
 PAIR = np.dtype([("value", "f8"), ("place", "i4")])
 WORDS = Op.Create(lambda a, b: f"({a} {b})")  # neither commutes nor associates: only one order of ranks gives this
 DIGITS = Op.Create(lambda a, b: a * 10 + b)  # does not commute
+
+
+def around(comm):
+    """(the next rank, the one before), in a ring."""
+    return (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
 
 
 def counts_of(comm):
@@ -77,7 +95,9 @@ def law_an_op_of_ones_own_keeps_the_order_of_ranks(comm):
         word = f"({word} {rank})"
     assert not WORDS.Is_commutative()
     assert comm.allreduce(str(comm.rank), WORDS) == word
-    assert comm.reduce(str(comm.rank), lambda a, b: a + b) == ("".join(map(str, range(comm.size))) if comm.rank == 0 else None)
+    assert comm.reduce(str(comm.rank), lambda a, b: a + b) == (
+        "".join(map(str, range(comm.size))) if comm.rank == 0 else None
+    )
     digits, room = np.array([comm.rank + 1.0]), np.zeros(1)
     comm.Allreduce(digits, room, DIGITS)
     assert room[0] == int("".join(str(k + 1) for k in range(comm.size)))
@@ -168,7 +188,9 @@ def law_without_counts_the_first_ranks_get_what_is_left_over(comm):
     room = np.full(size, -1.0)
     comm.Allgatherv(np.full(share, float(comm.rank)), room)
 
-    np.testing.assert_array_equal(room, np.repeat(range(comm.size), [len(range(k, size, comm.size)) for k in range(comm.size)]))
+    np.testing.assert_array_equal(
+        room, np.repeat(range(comm.size), [len(range(k, size, comm.size)) for k in range(comm.size)])
+    )
 
 
 def law_allgather_and_alltoall_of_buffers(comm):
@@ -306,13 +328,14 @@ def law_collectives_that_come_back_at_once(comm):
     root, shared = rank == 0, np.array([float(rank)])
     crossed, own, v_parts, own_v = np.zeros(size), np.zeros(1), np.zeros(sum(counts)), np.zeros(rank + 1)
     total, at_root, up_to, below, block, scattered = (np.full(1, -1.0) for _ in range(6))
+    mine_only = np.eye(size, dtype=int)[rank] * (rank + 1)
     requests = [
         comm.Ibcast(shared, 0), comm.Iallreduce(one, total), comm.Ireduce(one, at_root if root else None),
         comm.Igather(one, whole if root else None), comm.Iallgather(one, everyone),
         comm.Iscatter(ranks if root else None, single), comm.Ialltoall(ranks + 10 * rank, crossed),
         comm.Igatherv(mine, [parts, counts] if root else None), comm.Iallgatherv(mine, [v_parts, counts]),
         comm.Iscatterv([ramp(comm), counts] if root else None, own_v),
-        comm.Ialltoallv([mine, np.eye(size, dtype=int)[rank] * (rank + 1)], [own_v.copy(), np.eye(size, dtype=int)[rank] * (rank + 1)]),
+        comm.Ialltoallv([mine, mine_only], [own_v.copy(), mine_only]),
         comm.Iscan(one, up_to), comm.Iexscan(one, below), comm.Ireduce_scatter_block(ranks, block),
         comm.Ireduce_scatter(ranks, scattered, [1] * size), comm.Ibarrier(),
     ]  # fmt: skip
@@ -336,82 +359,6 @@ def law_a_collective_may_go_on_while_messages_pass(comm):
     request.Wait()
 
     assert (room == sum(range(1, comm.size + 1))).all()
-
-
-# groups
-
-
-def law_split_makes_groups(comm):
-    group = comm.Split(comm.rank % 2, key=-comm.rank)
-    mine = [rank for rank in range(comm.size) if rank % 2 == comm.rank % 2][::-1]
-
-    assert (group.size, group.rank) == (len(mine), mine.index(comm.rank))
-    assert group.allgather(comm.rank) == mine
-    assert group.allreduce(1) == len(mine)
-    group.Free()
-
-
-def law_who_says_undefined_is_in_no_group(comm):
-    group = comm.Split(UNDEFINED if comm.rank == 0 else 4, 0)
-
-    assert bool(group) is (comm.rank > 0)
-    assert (group == COMM_NULL) is (comm.rank == 0)
-    if group:
-        assert group.size == comm.size - 1
-        group.Free()
-
-
-def law_messages_of_a_copy_meet_nobody_elses(comm):
-    copy, to, by = comm.Dup(), (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
-    sent = [comm.isend("old", to, 1), copy.isend("new", to, 1)]
-
-    assert copy.recv(source=by, tag=1) == "new"
-    assert comm.recv(source=by, tag=1) == "old"
-    assert copy.allgather(copy.rank) == list(range(comm.size))
-    Request.waitall(sent)
-    copy.Free()
-
-
-def law_groups_of_groups(comm):
-    half = comm.Split(comm.rank // 2)
-    alone = half.Split(half.rank)
-    again = alone.Dup().Split(0)
-
-    assert (alone.size, again.size, again.rank) == (1, 1, 0)
-    assert half.bcast(comm.rank, root=half.size - 1) == min(comm.rank | 1, comm.size - 1)
-    assert again.allreduce(comm.rank) == comm.rank
-    for group in (again, alone, half):
-        group.Free()
-
-
-def law_groups_are_made_by_choosing(comm):
-    everyone = comm.Get_group()
-    chosen = everyone.Incl(range(comm.size - 1, -1, -2))
-    rest = everyone.Difference(chosen)
-
-    assert (everyone.size, everyone.rank) == (comm.size, comm.rank)
-    assert chosen.Union(rest).size == comm.size and chosen.Intersection(rest).size == 0
-    assert everyone.Translate_ranks([comm.rank], everyone) == [comm.rank]
-    assert chosen.Translate_ranks(None, everyone) == list(range(comm.size - 1, -1, -2))
-    assert everyone.Excl([comm.rank]).rank == UNDEFINED == everyone.Translate_ranks([comm.rank], everyone.Excl([comm.rank]))[0]
-    group = comm.Create(chosen)
-    assert bool(group) is (chosen.rank != UNDEFINED)
-    if group:
-        assert (group.rank, group.size) == (chosen.rank, chosen.size)
-        assert group.allgather(comm.rank) == list(range(comm.size - 1, -1, -2))
-        group.Set_name("the chosen")
-        assert group.Get_name() == group.name == "the chosen"
-        group.Free()
-
-
-def law_collectives_of_groups_do_not_meet(comm):
-    """One half does twice as much as the other."""
-    half = comm.Split(comm.rank % 2)
-    total = [half.allreduce(1) for _ in range(2 if comm.rank % 2 else 1)]
-
-    assert total[0] == half.size
-    assert comm.allreduce(len(total)) == comm.size + comm.size // 2
-    half.Free()
 
 
 LAWS = [law for name, law in list(globals().items()) if name.startswith("law_")]

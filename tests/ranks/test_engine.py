@@ -173,7 +173,6 @@ def test_what_makes_no_sense_is_refused(wrong, found):
 
 def test_a_thousand_simulated_ranks_finish_a_barrier_in_two_seconds():
     def seconds():
-        gc.collect()  # what other tests left behind is not counted here
         begin = time.process_time()  # other programs on the machine do not count
         told = run_ranks(1000, lambda comm: comm.Barrier(algorithm="dissemination"), network=PAPER)
         taken = time.process_time() - begin
@@ -182,4 +181,9 @@ def test_a_thousand_simulated_ranks_finish_a_barrier_in_two_seconds():
         assert told.record.duration == 55_000
         return taken
 
-    assert min(seconds(), seconds()) < 2
+    gc.collect()
+    gc.freeze()  # nor does what other tests left behind
+    try:
+        assert min(seconds(), seconds()) < 2
+    finally:
+        gc.unfreeze()

@@ -6,7 +6,7 @@ import pytest
 
 from jt_edu.errors import ArgumentError
 from jt_edu.mpi.engine import run
-from jt_edu.mpi.model import CLOSED, Line, best, fit, known, measure, predict, scaling, timed
+from jt_edu.mpi.model import CLOSED, Line, best, choices, fit, known, measure, predict, scaling, timed
 from jt_edu.mpi.network import Network
 from jt_edu.mpi.schedules import SCHEDULES, schedule
 from jt_edu.mpi.threads import SoloComm, run_ranks, simulate
@@ -72,6 +72,14 @@ def test_few_bytes_want_few_rounds_and_many_bytes_small_chunks():
     assert best("bcast", 2, 8, line) == "naive"
     assert best("bcast", 64, 8, line) == "tree"
     assert known("alltoall") == ["pairwise"]
+
+
+def test_the_choices_are_plain_data_and_a_table():
+    told = choices("bcast", [2, 64], [8, 1_000_000], Line(alpha=5000, beta=0.2))
+
+    assert told.best == {(2, 8): "naive", (2, 1_000_000): "naive", (64, 8): "tree", (64, 1_000_000): "tree"}
+    assert json.loads(json.dumps(told.as_dict()))["rows"][2] == {"ranks": 64, "bytes": 8, "algorithm": "tree"}
+    assert [line.split()[-1] for line in repr(told).splitlines()[2:]] == ["naive", "tree"]
 
 
 # measured

@@ -59,7 +59,9 @@ def test_the_time_of_a_simulated_rank_is_virtual():
     assert simulate(2, network=Network(0, 0, 0, 0))(program) == [2.0, 2.0]
 
 
-@pytest.mark.parametrize(("name", "dtype"), [("DOUBLE", "f8"), ("INT", "i4"), ("BYTE", "u1"), ("C_BOOL", "?"), ("INT64_T", "i8")])
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("DOUBLE", "f8"), ("INT", "i4"), ("BYTE", "u1"), ("C_BOOL", "?"), ("INT64_T", "i8")]
+)
 def test_datatypes_are_those_of_numpy(name, dtype):
     datatype = getattr(MPI, name)
 

@@ -52,7 +52,7 @@ def test_each_rank_has_names_of_its_own_which_stay(ranks):
 def test_a_name_that_no_rank_has_is_an_error_with_the_names_that_it_has(ranks):
     ranks.run("loss = rank")
 
-    with pytest.raises(jt.UnknownNameError, match="rank 1 has no lost; found its names .*loss"):
+    with pytest.raises(jt.UnknownNameError, match=r"rank 1 has no lost; found its names .*loss"):
         _ = ranks[1].lost
     with pytest.raises(jt.ArgumentError, match="from 0 to 2, or a name; found 3"):
         _ = ranks[3]
@@ -85,7 +85,9 @@ def test_what_a_rank_assigned_is_not_replaced_by_something_older(ranks):
 
 
 def test_a_function_of_the_notebook_sees_the_names_of_its_rank(ranks):
-    notebook = home("scale = 10\ndef f(a, kept=[]):\n    kept.append(a)\n    return g(a) * scale, kept\ndef g(a): return a + 1")
+    notebook = home(
+        "scale = 10\ndef f(a, kept=[]):\n    kept.append(a)\n    return g(a) * scale, kept\ndef g(a): return a + 1"
+    )
 
     assert values(ranks.run("scale = scale + rank\nf(1)", notebook)) == [(20, [1]), (22, [1]), (24, [1])]
     assert notebook["f"].__defaults__ == ([],)
@@ -240,7 +242,9 @@ def test_ranks_that_disagree_are_named(ranks):
 
 
 def test_an_error_is_told_with_the_lines_of_the_cell_only(ranks):
-    run = ranks.run("import numpy as np\ndef f():\n    np.ones(3).reshape(2, 2)\nif rank == 1:\n    f()\ncomm.barrier()")
+    run = ranks.run(
+        "import numpy as np\ndef f():\n    np.ones(3).reshape(2, 2)\nif rank == 1:\n    f()\ncomm.barrier()"
+    )
 
     assert run.ranks[1].trouble.splitlines() == [
         "line 5", "    f()", "line 3 in f", "    np.ones(3).reshape(2, 2)",
@@ -301,7 +305,9 @@ def test_messages_that_nobody_asked_for_are_sent_before_the_cell_ends(ranks):
 
 
 def test_objects_of_a_class_of_the_cell_can_be_sent(ranks):
-    run = ranks.run("class Thing:\n    pass\nt = Thing()\nt.x = rank\n[(o.x, type(o) is Thing) for o in comm.allgather(t)]")
+    run = ranks.run(
+        "class Thing:\n    pass\nt = Thing()\nt.x = rank\n[(o.x, type(o) is Thing) for o in comm.allgather(t)]"
+    )
 
     assert values(run) == [[(0, True), (1, True), (2, True)]] * 3
 
@@ -317,11 +323,11 @@ def test_numpys_and_pythons_random_numbers_are_each_ranks_own(ranks):
 
 
 def test_random_numbers_of_ranks_leave_those_of_the_notebook_alone(ranks):
-    np.random.seed(5)
+    np.random.seed(5)  # noqa: NPY002 - what is asked about
     random.seed(5)
     ranks.run("import numpy as np\nimport random\nnp.random.seed(1)\nnp.random.rand(100)\nrandom.random()")
 
-    assert np.random.rand() == np.random.RandomState(5).rand()
+    assert np.random.rand() == np.random.RandomState(5).rand()  # noqa: NPY002 - as above
     assert random.random() == random.Random(5).random()
 
 

@@ -3,8 +3,8 @@
     ZOO      six for guessing: two that hang, two that work, two that work only because the messages are short
     HANGS    six that hang for ever under a plain MPI, each for a reason of its own
 
-"luck" means: MPI may keep a short message for its receiver, and then the sender goes on. For a long one it need not, and
-does not; `synchronous=True` makes every send wait, and finds that out.
+"luck" means: MPI may keep a short message for its receiver, and then the sender goes on. For a long one it need not,
+and does not; `synchronous=True` makes every send wait, and finds that out.
 """
 
 from dataclasses import dataclass
@@ -48,7 +48,8 @@ ZOO = (
     ),
     Animal(
         "one listens first", 2,
-        "other = 1 - comm.rank\nif comm.rank == 0:\n    comm.send('hello', dest=other)\n    word = comm.recv(source=other)\n"
+        "other = 1 - comm.rank\nif comm.rank == 0:\n"
+        "    comm.send('hello', dest=other)\n    word = comm.recv(source=other)\n"
         "else:\n    word = comm.recv(source=other)\n    comm.send('hello', dest=other)\n",
         "works",
         (),
@@ -100,12 +101,16 @@ HANGS = (
         "the wrong tag", 2,
         "if comm.rank == 0:\n    comm.send('hello', dest=1, tag=1)\nelse:\n    word = comm.recv(source=0, tag=2)\n",
         "hang",
-        ("rank 1 waits in recv(source=0, tag=2)", "another message, of rank 0, send(dest=1, tag=1)", "rank 0 has ended"),
+        (
+            "rank 1 waits in recv(source=0, tag=2)", "another message, of rank 0, send(dest=1, tag=1)",
+            "rank 0 has ended",
+        ),
         "A receive takes only a message with its own tag.",
     ),
     Animal(
         "one too many", 2,
-        "if comm.rank == 0:\n    comm.send('hello', dest=1)\nelse:\n    words = [comm.recv(source=0) for _ in range(2)]\n",
+        "if comm.rank == 0:\n    comm.send('hello', dest=1)\n"
+        "else:\n    words = [comm.recv(source=0) for _ in range(2)]\n",
         "hang",
         ("rank 1 waits in recv(source=0, tag=any)", "rank 0 has ended, after send(dest=1, tag=0)"),
         "Two receives, one message.",

@@ -1,0 +1,84 @@
+"""Laws of groups: communicators that are made from others; see laws.py."""
+
+from jt_edu.mpi.names import COMM_NULL, UNDEFINED
+from jt_edu.mpi.request import Request
+
+
+def law_split_makes_groups(comm):
+    group = comm.Split(comm.rank % 2, key=-comm.rank)
+    mine = [rank for rank in range(comm.size) if rank % 2 == comm.rank % 2][::-1]
+
+    assert (group.size, group.rank) == (len(mine), mine.index(comm.rank))
+    assert group.allgather(comm.rank) == mine
+    assert group.allreduce(1) == len(mine)
+    group.Free()
+
+
+def law_who_says_undefined_is_in_no_group(comm):
+    group = comm.Split(UNDEFINED if comm.rank == 0 else 4, 0)
+
+    assert bool(group) is (comm.rank > 0)
+    assert (group == COMM_NULL) is (comm.rank == 0)
+    if group:
+        assert group.size == comm.size - 1
+        group.Free()
+
+
+def law_messages_of_a_copy_meet_nobody_elses(comm):
+    copy, to, by = comm.Dup(), (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    sent = [comm.isend("old", to, 1), copy.isend("new", to, 1)]
+
+    assert copy.recv(source=by, tag=1) == "new"
+    assert comm.recv(source=by, tag=1) == "old"
+    assert copy.allgather(copy.rank) == list(range(comm.size))
+    Request.waitall(sent)
+    copy.Free()
+
+
+def law_groups_of_groups(comm):
+    half = comm.Split(comm.rank // 2)
+    alone = half.Split(half.rank)
+    again = alone.Dup().Split(0)
+
+    assert (alone.size, again.size, again.rank) == (1, 1, 0)
+    assert half.bcast(comm.rank, root=half.size - 1) == min(comm.rank | 1, comm.size - 1)
+    assert again.allreduce(comm.rank) == comm.rank
+    for group in (again, alone, half):
+        group.Free()
+
+
+def law_groups_are_made_by_choosing(comm):
+    everyone = comm.Get_group()
+    chosen = everyone.Incl(range(comm.size - 1, -1, -2))
+    rest = everyone.Difference(chosen)
+
+    assert (everyone.size, everyone.rank) == (comm.size, comm.rank)
+    assert chosen.Union(rest).size == comm.size and chosen.Intersection(rest).size == 0
+    assert everyone.Translate_ranks([comm.rank], everyone) == [comm.rank]
+    assert chosen.Translate_ranks(None, everyone) == list(range(comm.size - 1, -1, -2))
+    assert (
+        everyone.Excl([comm.rank]).rank
+        == UNDEFINED
+        == everyone.Translate_ranks([comm.rank], everyone.Excl([comm.rank]))[0]
+    )
+    group = comm.Create(chosen)
+    assert bool(group) is (chosen.rank != UNDEFINED)
+    if group:
+        assert (group.rank, group.size) == (chosen.rank, chosen.size)
+        assert group.allgather(comm.rank) == list(range(comm.size - 1, -1, -2))
+        group.Set_name("the chosen")
+        assert group.Get_name() == group.name == "the chosen"
+        group.Free()
+
+
+def law_collectives_of_groups_do_not_meet(comm):
+    """One half does twice as much as the other."""
+    half = comm.Split(comm.rank % 2)
+    total = [half.allreduce(1) for _ in range(2 if comm.rank % 2 else 1)]
+
+    assert total[0] == half.size
+    assert comm.allreduce(len(total)) == comm.size + comm.size // 2
+    half.Free()
+
+
+LAWS = [law for name, law in list(globals().items()) if name.startswith("law_")]

@@ -27,7 +27,6 @@ from jt_edu.distributed.socket_group import SocketGroup
 from jt_edu.distributed.store import PrefixStore, Store
 from jt_edu.distributed.tcp_store import TCPStore
 from jt_edu.errors import ArgumentError, BackendError, RankError
-from jt_edu.mpi import launch
 from jt_edu.mpi.threads import SoloComm, ThreadComm
 from jt_edu.settings import current
 
@@ -103,7 +102,8 @@ def init_process_group(
     Args:
         backend: "threads", "mpi", "tcp" (or "gloo"), "solo", or one of your own. By default the one of the ranks that
             this program is one of: simulated, of mpirun, or processes that the environment tells about each other.
-        init_method: for processes: "env://" (the default), "tcp://host:port" or "file:///path"; see rendezvous.py.
+        init_method: where processes meet: "env://" (the default), "tcp://host:port" or "file:///path"; see
+            rendezvous.py. Simulated ranks and those of mpirun have met already.
         timeout: how long joining, and each collective, may take: a timedelta or seconds.
         world_size, rank: how many there are, and which one this is, where the method does not tell.
         store: where to meet, in place of `init_method`; then `rank` and `world_size` are told.
@@ -126,7 +126,7 @@ def init_process_group(
         asked = "a store comes with rank and world_size, and without init_method"
         raise ArgumentError(asked, f"rank {rank}, world_size {world_size}, init_method {init_method!r}")
     patience = as_timeout(timeout, "init_process_group")
-    chosen = _chosen(backend, init_method is not None or store is not None)
+    chosen = _chosen(backend)
     if chosen in ("threads", "mpi", "solo"):
         joined = _join_comm(chosen, rank, world_size)
     else:
@@ -136,13 +136,12 @@ def init_process_group(
     current().rank_state["distributed"] = joined
 
 
-def _chosen(backend: Any, has_method: bool) -> Backend:
-    """The backend that was named, or that fits."""
+def _chosen(backend: Any) -> Backend:
+    """The backend that was named, or that of the ranks that this program is one of."""
     comm = current().rank_state.get("communicator")
     simulated = isinstance(comm, ThreadComm)
     if backend is None:
-        own = "threads" if simulated else "mpi" if comm is not None or launch.inside() else "tcp"
-        return Backend("tcp" if has_method else own)
+        return Backend("threads" if simulated else "mpi" if comm is not None else "tcp")
     chosen = Backend(backend)
     if chosen == "nccl":
         asked = "nccl speaks from device to device"

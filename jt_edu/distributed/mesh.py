@@ -178,7 +178,7 @@ class Mesh:
     def give_up(self, plane: int, why: str, members: tuple[int, ...]) -> None:
         """Tell the members of a group that it has failed."""
         self.inbox.give_up(plane, why)
-        soon = time.monotonic() + 1.0
+        soon = time.monotonic() + 0.5
         for rank in members:
             if rank != self.rank and rank not in self.inbox.gone:
                 with contextlib.suppress(RankError):

@@ -26,9 +26,9 @@ from jt_edu.errors import DtypeError, JtError, RankError, ShapeError
 from jt_edu.mpi import algorithms
 from jt_edu.mpi.buffers import Buffer
 from jt_edu.mpi.errors import LostRankError, MismatchError, RankTimeoutError
+from jt_edu.mpi.messages import check_peer, check_tag
 from jt_edu.mpi.names import ANY_SOURCE as ANY
 from jt_edu.mpi.names import Status
-from jt_edu.mpi.pairs import check_peer, check_tag
 from jt_edu.mpi.wire import NOBODY, Wire
 
 LARGE = 1 << 15  # bytes from which an all-reduce goes round the ring: few bytes count rather than few steps
@@ -189,7 +189,10 @@ class SocketGroup(ArrayGroup):
         check_peer(dst, self._size, "send", "dst")
         check_tag(tag, "send")
         deadline = time.monotonic() + self.timeout.total_seconds()
-        self.mesh.send(self.ranks[dst], NUMBERS, self.plane + 1, tag, read(x), deadline)
+        try:
+            self.mesh.send(self.ranks[dst], NUMBERS, self.plane + 1, tag, read(x), deadline)
+        except RankError as error:
+            raise retold(error, f"send(dst={dst}, tag={tag})") from None
         return Finished([x])
 
     def recv(self, tensors: Tensors, src: int, tag: int = 0) -> Work:

@@ -245,7 +245,8 @@ def listening(host: str, port: int) -> socket.socket:
     """
     for address in (host, ""):
         try:
-            return socket.create_server((address, port), backlog=1024)
+            family = socket.AF_INET6 if ":" in address else socket.AF_INET
+            return socket.create_server((address, port), family=family, backlog=1024)
         except OSError as error:
             reason = error
             if isinstance(error, socket.gaierror) or "Cannot assign" in str(error):

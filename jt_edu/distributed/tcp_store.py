@@ -133,15 +133,18 @@ class TCPStore(Store):
         frame = packed(what, *parts)
         if len(frame) > MOST:
             raise ArgumentError(f"a TCPStore takes at most {MOST:,} bytes at once", f"{len(frame):,}")
-        try:
-            with self._turn:
+        with self._turn:
+            try:
                 self._socket.settimeout(patience + MARGIN)
                 self._socket.sendall(frame)
                 (size,) = LENGTH.unpack(exactly(self._socket, LENGTH.size))
                 kind, answer = unpacked(exactly(self._socket, size))
-        except OSError as error:
-            found = f"{type(error).__name__}: {error}"
-            raise LostRankError(f"the store at {self.host}:{self.port} answers", found) from None
+            except BaseException as error:
+                self._socket.close()  # an answer that comes late must not be taken for that to the next question
+                if not isinstance(error, OSError):
+                    raise
+                found = f"{type(error).__name__}: {error}"
+                raise LostRankError(f"the store at {self.host}:{self.port} answers", found) from None
         if kind == WRONG:
             raise ArgumentError("a store does what it is asked", answer[0].decode())
         return kind, answer

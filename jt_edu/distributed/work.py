@@ -59,11 +59,9 @@ class Work:
             seconds = None if timeout is None else as_timeout(timeout, f"wait of {self.label}").total_seconds()
             try:
                 self._value = self._await(seconds)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - it is raised below, now and each time
                 self._error = error
-                raise
-            finally:
-                self._finish()
+            self._finish()  # not after an interrupt: then it can be waited for again
         if self._error is not None:
             raise self._error
         return True

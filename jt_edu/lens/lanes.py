@@ -72,7 +72,9 @@ def summary(record: Record) -> str:
     calls = sum(call.parent < 0 for call in record.calls)
     moved = size_text(sum(m.bytes for m in record.messages)) or "0 B"
     said = f"{count(record.size, 'rank')} made {count(calls, 'call')} and sent {count(len(record.messages), 'message')}"
-    end = f"the last one ended after {nanos_text(record.duration)} of virtual time" if record.network else "in real time"
+    end = (
+        f"the last one ended after {nanos_text(record.duration)} of virtual time" if record.network else "in real time"
+    )
     return " ".join([f"{said} of {moved} in all; {end}.", *_late(arrivals(record)), *_ending(record)])
 
 
@@ -148,9 +150,7 @@ def beginning(record: Record, most: int = MOST) -> Record:
         )
         for m in record.messages[:messages]
     ]  # fmt: skip
-    return replace(
-        record, calls=record.calls[:calls], messages=kept, work=record.work[:work], steps=record.steps[:end]
-    )
+    return replace(record, calls=record.calls[:calls], messages=kept, work=record.work[:work], steps=record.steps[:end])
 
 
 def notes(record: Record, most: int = MOST) -> list[str]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+MOST = 12  # rows, or ranks, that a sentence tells
 SENDS = ("send", "ssend", "isend", "issend")
 RECEIVES = ("recv", "irecv", "probe", "mprobe", "iprobe", "improbe")
 
@@ -72,7 +73,7 @@ def _without(entries: list[dict[str, Any]], kinds: Mapping[int, str], names: Map
             continue
         me, other, kind = e["rank"], gone[0], kinds[e["rank"]]
         if kind == "collective":
-            return f"let every rank of the group call {names[me]}, rank {other} too"
+            return f"let every rank of the group call {names[me]}, {ranks_named(gone)} too"
         if kind == "send":
             return f"a receive on rank {other} for it, or one send less on rank {me}"
         return f"one send more on rank {other}, or one receive less on rank {me}"
@@ -109,3 +110,17 @@ def circle_in(peers: Mapping[int, Sequence[int]]) -> list[int]:
 
 def _number(n: int) -> str:
     return {2: "two", 3: "three", 4: "four"}.get(n, str(n))
+
+
+def ranks_named(ranks: Sequence[int]) -> str:
+    """How a sentence calls some ranks; of many, the first ones.
+
+    Example:
+        >>> ranks_named([0, 1, 4])
+        'ranks 0, 1 and 4'
+    """
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    if len(ranks) > MOST:
+        return f"ranks {', '.join(map(str, ranks[:MOST]))} and {len(ranks) - MOST} more"
+    return f"ranks {', '.join(map(str, ranks[:-1]))} and {ranks[-1]}"

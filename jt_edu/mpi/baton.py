@@ -26,10 +26,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jt_edu.errors import ArgumentError, RankError
+from jt_edu.mpi.advice import ranks_named
 from jt_edu.mpi.errors import RankStopped, RankStruck, RankTimeoutError
 from jt_edu.mpi.network import Clock
 from jt_edu.mpi.request import Request
-from jt_edu.mpi.words import ranks_named
 
 TICK = 0.05  # seconds between two tries to stop ranks
 POLICIES = ("round_robin", "random", "clock")
@@ -46,10 +46,12 @@ class Task:
         self.gate = threading.Lock()
         self.gate.acquire()
         self.thread: threading.Thread | None = None
+        self.meter: Callable[[], int] | None = None  # ns that it computed since it was asked last
         self.state = "ready"  # "ready", "waiting" or "ended"
         self.awaits: dict[Request, None] = {}  # in the order of the call
         self.missing = 0  # how many of them have to happen before it goes on
-        self.deadline: int | None = None  # of its clock, in ns
+        self.since = 0  # when it began to wait
+        self.deadline: int | None = None  # when it gives up, in ns of its clock
         self.error: BaseException | None = None  # what it finds when it goes on
         self.ended_by: BaseException | None = None  # None: it came to its end
         self.choosy = False  # waits for one of several things, and is told which
@@ -69,6 +71,7 @@ class Task:
         if deadline is None and baton.timeout is not None:
             deadline = self.clock.now + round(baton.timeout * 1e9)
         pending = [r for r in requests if not r.done]
+        self.since = self.clock.now
         self.chosen, self.choosy = None, baton.patient and not every
         if self.choosy or (pending and (every or len(pending) == len(requests))):
             self.awaits, self.missing = dict.fromkeys(requests), len(pending) if every else 1
@@ -135,8 +138,8 @@ class Task:
         missing = sorted({p for r in requests for p in r.missing(deadline)})
         ranks = ranks_named(missing) if missing else "it"
         line = next((f", at {r.line}" for r in requests if r.line), "")
-        found = f"that {ranks} had not come by {deadline / 1e9:g} s of virtual time"
-        return RankTimeoutError(f"{self.name} waited for {asked}{line}", found, "a longer timeout, or see who is slow")
+        waited = f"{self.name} waited {(deadline - self.since) / 1e9:g} s of virtual time for {asked}{line}"
+        return RankTimeoutError(waited, f"that {ranks} had not come by then", "a longer timeout, or see who is slow")
 
 
 class Baton:

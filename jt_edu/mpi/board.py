@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
+import shutil
 import struct
 import threading
 from collections.abc import Sequence
@@ -62,12 +63,14 @@ class Board:
         size: how many ranks.
         rank: whose slot is ours; -1 for somebody who only reads.
         debug: whether ranks compare what they call, and look for standstill.
+        passing: whether nobody reads it after the job, so that its folder can go.
     """
 
     path: Path
     size: int
     rank: int = -1
     debug: bool = False
+    passing: bool = False
     state: State = field(default_factory=State)
 
     def __post_init__(self) -> None:
@@ -135,6 +138,19 @@ class Board:
             return State(**json.loads(self._memory[begin + HEAD.size : begin + HEAD.size + length]))
         except ValueError:
             return State()
+
+    def is_first(self) -> bool:
+        """Whether no other rank has asked this before."""
+        try:
+            self.path.with_name("first").touch(exist_ok=False)
+        except OSError:
+            return False
+        return True
+
+    def discard(self) -> None:
+        """Remove the folder, if nobody reads it any more; ranks that still have the file in their memory go on."""
+        if self.passing:
+            shutil.rmtree(self.path.parent, ignore_errors=True)
 
     def close(self) -> None:
         """Let go of the file."""

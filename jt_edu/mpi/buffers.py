@@ -49,6 +49,8 @@ def as_buffer(given: Any, call: str, write: bool = False) -> Buffer:
     Raises:
         ArgumentError: it is no array, or not contiguous. DtypeError: the datatype is another one.
     """
+    if isinstance(given, np.ndarray):
+        return Buffer(_as_array(given, call, write).reshape(-1))
     array, count, start = _taken_apart(given, call, write)
     if isinstance(count, tuple) and len(count) == 2 and start is None:
         count, start = count

@@ -235,11 +235,20 @@ def _said(error: BaseException) -> str:
 
 
 def ranks_named(numbers: list[int]) -> str:
-    """Who says the same: `rank 2`, `ranks 0-3`, `ranks 0, 2`."""
-    if len(numbers) == 1:
-        return f"rank {numbers[0]}"
-    run = numbers == list(range(numbers[0], numbers[-1] + 1)) and len(numbers) > 2
-    return f"ranks {numbers[0]}-{numbers[-1]}" if run else f"ranks {', '.join(map(str, numbers))}"
+    """Who says the same.
+
+    Example:
+        >>> ranks_named([2]), ranks_named([0, 1]), ranks_named([0, 1, 2, 5])
+        ('rank 2', 'ranks 0, 1', 'ranks 0-2, 5')
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    parts = [f"{run[0]}-{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]
+    return f"rank{'s' * (len(numbers) > 1)} {', '.join(parts)}"
 
 
 def _indented(text: str) -> str:

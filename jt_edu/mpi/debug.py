@@ -15,7 +15,6 @@ import atexit
 import os
 import pickle
 import re
-import shutil
 import sys
 import tempfile
 import threading
@@ -53,8 +52,8 @@ def board_for(raw: Any) -> Board | None:
         return None
     if folder is None:
         folder = raw.bcast(tempfile.mkdtemp(prefix="jt_edu_ranks_") if raw.rank == 0 else None, 0)
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    board = Board(Path(folder) / "board", raw.size, raw.rank, debug)
+    board = Board(Path(folder) / "board", raw.size, raw.rank, debug, passing="JT_EDU_MPI_FOLDER" not in os.environ)
+    atexit.register(board.discard)
     raw.Barrier()  # every slot has been written
     return board
 
@@ -176,6 +175,7 @@ def _look_for_standstill(board: Board, tell: Tell, abort: Callable[[], None]) ->
                 tell(error)
                 board.ends(type(error).__name__)
                 leave_together(board, COURTESY)
+                board.discard()
                 abort()
 
 
@@ -221,11 +221,10 @@ def _peers(wait: dict[str, Any], waiting: dict[int, dict[str, Any]]) -> list[int
 
 
 def print_explanation(board: Board) -> Tell:
-    """For a job without a notebook: the first rank that waits prints it for all."""
+    """For a job without a notebook: the rank that finds it out first prints it for all."""
 
     def tell(error: JtError) -> None:
-        first = next((rank for rank, s in enumerate(board.states()) if s.waits is not None), 0)
-        if board.rank == first:
+        if board.is_first():
             sys.stderr.write(f"{type(error).__name__}: {error}\n")
             sys.stderr.flush()
 

@@ -16,7 +16,16 @@ from __future__ import annotations
 from jt_edu.errors import RankError
 
 
-class DeadlockError(RankError):
+class _Told(RankError):
+    """An error with a row for each rank: what to try stands in a row of its own."""
+
+    def __init__(self, asked: str, found: str = "", attempt: str = "") -> None:
+        super().__init__(asked, found, attempt)
+        if "\n" in found:
+            self.args = (f"{asked}; found {found}" + (f"\n  try: {attempt}" if attempt else ""),)
+
+
+class DeadlockError(_Told):
     """Every rank waits for another, so that nothing will ever happen again.
 
     Example:
@@ -26,7 +35,7 @@ class DeadlockError(RankError):
     """
 
 
-class MismatchError(RankError):
+class MismatchError(_Told):
     """Ranks meet in one collective, and call it differently.
 
     Example:
@@ -56,7 +65,7 @@ class RankTimeoutError(RankError, TimeoutError):
     """
 
 
-class LostRankError(RankError):
+class LostRankError(_Told):
     """A rank ended, or was dropped, while others counted on it.
 
     Example:

@@ -13,9 +13,9 @@ from typing import Any, Self
 import numpy as np
 
 from jt_edu.errors import ArgumentError
+from jt_edu.mpi.advice import ranks_named
 from jt_edu.mpi.names import COMM_NULL, UNDEFINED
 from jt_edu.mpi.persistent import Persistent
-from jt_edu.mpi.words import ranks_named
 
 
 class Groups(Persistent):

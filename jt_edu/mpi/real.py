@@ -36,6 +36,7 @@ from jt_edu.mpi.native import OBJECTS, Native
 from jt_edu.mpi.progress import Helper, Incoming, Journal, MPIRequest, Progress, Several, explained, status_from
 from jt_edu.mpi.records import Call
 from jt_edu.mpi.request import Request
+from jt_edu.mpi.words import ranks_named
 from jt_edu.mpi.world import Visit, World
 
 
@@ -261,7 +262,7 @@ class MPIComm(Groups):
     def _group(self, members: tuple[int, ...], plane: Any) -> MPIComm:
         group = self.raw.Get_group().Incl([self.members.index(m) for m in members])
         raw, side = self.raw.Create_group(group, 0), self.raw.Create_group(group, 1)
-        name = f"group of {len(members)}"
+        name = f"group of {ranks_named(members)}"
         made = MPIComm(raw, side, self.native, self.journal, self._task, members, plane, name)
         made.before = self.before
         return made
@@ -325,7 +326,7 @@ def world() -> MPIComm:
         atexit.register(board.ends_well)
         if board.debug:
             journal.tell = print_explanation(board)
-            watch(board, journal.explain, partial(raw.Abort, 1))
+            watch(board, journal.explain, partial(mpi.COMM_WORLD.Abort, 1))
     sys.excepthook = _ends_all(comm, sys.excepthook)
     return comm
 
@@ -382,4 +383,5 @@ def end_all(comm: MPIComm, error: BaseException, code: int = 1) -> None:
         board.ends(type(error).__name__)
         if isinstance(error, MismatchError):
             leave_together(board, COURTESY)
+        board.discard()
     comm.mpi.COMM_WORLD.Abort(code)

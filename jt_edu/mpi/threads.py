@@ -22,13 +22,14 @@ from typing import Any, TypeGuard
 from jt_edu.errors import ArgumentError, JtError, RankError
 from jt_edu.graph import HOME, describe_line
 from jt_edu.mpi import words
+from jt_edu.mpi.advice import ranks_named
 from jt_edu.mpi.baton import Task
 from jt_edu.mpi.errors import DeadlockError, LostRankError, MismatchError, RankStopped, RankTimeoutError
 from jt_edu.mpi.groups import Groups
+from jt_edu.mpi.meter import meter_for
 from jt_edu.mpi.network import Clock, Network
 from jt_edu.mpi.parallel import flush, join
 from jt_edu.mpi.records import Record
-from jt_edu.mpi.words import ranks_named
 from jt_edu.mpi.world import Plane, World
 from jt_edu.settings import current, rank_context
 
@@ -64,7 +65,7 @@ class ThreadComm(Groups):
     def Abort(self, errorcode: int = 0) -> None:
         """End all ranks."""
         with self._called("Abort", f"Abort({errorcode})") as call:
-            raise RankError(f"rank {self.task.rank} called Abort", f"error code {errorcode}").at(call.line)
+            raise RankError(f"rank {call.rank} called Abort", f"error code {errorcode}")
 
 
 class SoloComm(ThreadComm):
@@ -147,7 +148,7 @@ def run_ranks(
         program: a function of the communicator of a rank.
         contexts: one context of settings for each rank, to go on with; fresh ones by default.
         while_waiting: called now and then in the thread that waits.
-        options: policy, seed, network, faults, synchronous, timeout: see `World`.
+        options: policy, seed, network, faults, synchronous, timeout, computing: see `World`.
 
     Example:
         >>> run_ranks(2, lambda comm: comm.allgather(comm.rank)).results
@@ -182,9 +183,12 @@ def _body(told: Simulation, program: Program, rank: int, context: Any) -> Callab
             mine.rank_state |= plans
             comm = ThreadComm(world, world.baton.tasks[rank], tuple(range(world.size)), "world", "world")
             join(comm)
+            comm.task.meter = meter = meter_for(world.computing, world.network, mine)
             try:
                 told.results[rank] = program(comm)
                 flush()
+                if meter is not None:
+                    world.work(comm.task, meter())
             except SystemExit as end:  # sys.exit() ends a rank, and well; sys.exit(1) does not
                 if isinstance(end, RankStopped) or end.code not in (None, 0):
                     raise
@@ -192,6 +196,9 @@ def _body(told: Simulation, program: Program, rank: int, context: Any) -> Callab
                 if not isinstance(error, WITH_LINES):
                     error.at(f"{line_of(error)}, on rank {rank}")
                 raise
+            finally:
+                if meter is not None:
+                    meter.close()
             world.ended.setdefault(rank, "")
 
     return run

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jt_edu.errors import RankError
-from jt_edu.mpi.advice import advice, circle_in
+from jt_edu.mpi.advice import MOST, advice, circle_in, ranks_named
 from jt_edu.mpi.errors import DeadlockError, LostRankError
 from jt_edu.mpi.names import ANY_SOURCE
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from jt_edu.mpi.baton import Task
     from jt_edu.mpi.world import Ask, Letter, Receive, World
 
-MOST = 12  # rows of a kind that are told
 Entry = dict[str, Any]
 
 
@@ -99,20 +98,6 @@ def _short(rows: list[str], what: str) -> list[str]:
     return rows if len(rows) <= MOST else [*rows[:MOST], f"and {len(rows) - MOST} more {what}"]
 
 
-def ranks_named(ranks: Sequence[int]) -> str:
-    """How a sentence calls some ranks; of many, the first ones.
-
-    Example:
-        >>> ranks_named([0, 1, 4])
-        'ranks 0, 1 and 4'
-    """
-    if len(ranks) == 1:
-        return f"rank {ranks[0]}"
-    if len(ranks) > MOST:
-        return f"ranks {', '.join(map(str, ranks[:MOST]))} and {len(ranks) - MOST} more"
-    return f"ranks {', '.join(map(str, ranks[:-1]))} and {ranks[-1]}"
-
-
 def _last_call(world: World, rank: int) -> str:
     mine = next((c for c in reversed(world.record.calls) if c.rank == rank and c.parent < 0), None)
     return f", after {mine.words} at {mine.line}" if mine else ", without a call"
@@ -144,8 +129,14 @@ def _about(world: World, plane: Any, rank: int, receive: Receive) -> Iterator[st
                 yield f"rank {rank} has got another message, of {_sent(world, letter)}{through}"
                 return
     for message in world.record.messages:
-        taker = world.record.calls[message.taker] if message.taker >= 0 else None
-        if taker is not None and message.dest == rank and message.source == receive.source and "=any" in taker.words:
+        if message.taker < 0 or message.dest != rank:
+            continue
+        taker = world.record.calls[message.taker]
+        by_source = message.source == receive.source and "source=any" in taker.words
+        by_tag = (
+            message.tag == receive.tag and receive.source in (ANY_SOURCE, message.source) and "tag=any" in taker.words
+        )
+        if by_source or by_tag:
             told = f"{taker.words} at {taker.line} took the message"
             yield f"{told} of {_sent_by(world, message.call, message.source)}"
             return
@@ -198,4 +189,4 @@ def _same_names(names: set[str]) -> str:
         return "the same on every rank: small letters are for objects, a capital for buffers"
     if len({name.removeprefix("i") for name in plain}) == 1:
         return "the same on every rank: one that waits does not meet one that comes back at once"
-    return "the same calls in the same order on every rank: is one of them in a branch that only some ranks take?"
+    return "the same calls in the same order on every rank; look for a branch that only some ranks take"

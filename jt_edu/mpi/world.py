@@ -22,6 +22,7 @@ from jt_edu.mpi.baton import Baton, Task
 from jt_edu.mpi.buffers import Packet
 from jt_edu.mpi.errors import MismatchError, RankStopped, RankTimeoutError
 from jt_edu.mpi.faults import Faults
+from jt_edu.mpi.meter import check as check_meter
 from jt_edu.mpi.names import ANY_SOURCE, ANY_TAG
 from jt_edu.mpi.network import Network
 from jt_edu.mpi.records import Call, Record, Sent, Work
@@ -117,14 +118,16 @@ class World:
         faults: what goes wrong, and where.
         synchronous: every send waits until its message is taken, so that programs which rely on buffers are found out.
         timeout: seconds of virtual time after which a wait is given up; None: never.
+        computing: how the time between two calls is counted; see meter.py.
         choice: says which message a receive from any rank takes, when nobody can run; see explore.py.
     """
 
     def __init__(
         self, size: int, policy: str | Sequence[int] = "round_robin", seed: int = 0, network: Network | None = None,
         faults: Faults | None = None, synchronous: bool = False, timeout: float | None = None,
-        choice: Choice | None = None,
+        choice: Choice | None = None, computing: str | None = None,
     ) -> None:  # fmt: skip
+        self.computing = check_meter(computing)
         self.size, self.synchronous, self.choice = size, synchronous, choice
         self.network, self.faults = network or Network(), faults or Faults()
         self.baton = Baton(policy, seed, self._at_rest, timeout, patient=choice is not None)
@@ -143,6 +146,8 @@ class World:
         """A rank calls its communicator; `said_at` is the learner's line, if it is not the one that calls."""
         self.baton.check(task)
         stack = self.open_calls.setdefault(task, [])
+        if not stack and task.meter is not None:
+            self.work(task, task.meter())
         line = stack[-1].line if stack else said_at or _line(callers_line())
         call = Call(len(self.record.calls), task.rank, name, said, line, **details)
         call.parent = stack[-1].number if stack else -1

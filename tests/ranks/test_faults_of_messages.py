@@ -336,7 +336,7 @@ def test_a_wait_can_be_given_up():
         request = comm.irecv(source=1)
         with pytest.raises(
             RankTimeoutError,
-            match=r"waited for irecv\(source=1, tag=any\), at test_faults_of(.|\n)*rank 1 ",
+            match=r"waited 2 s of virtual time for irecv\(source=1, tag=any\), at test_faults_of(.|\n)*rank 1 ",
         ):
             request.wait(timeout=2)
         at = comm.now
@@ -354,7 +354,13 @@ def test_a_timeout_names_the_ranks_that_did_not_come():
 
     for policy in ("round_robin", "clock", "random"):
         run = fails(
-            program, 4, RankTimeoutError, "ranks 1 and 3 had not come by 1 s", "barrier()", timeout=1.0, policy=policy
+            program,
+            4,
+            RankTimeoutError,
+            "ranks 1 and 3 had not come by then",
+            "waited 1 s of virtual time for barrier()",
+            timeout=1.0,
+            policy=policy,
         )
         assert run.failed_rank in (0, 2)
 
@@ -362,7 +368,7 @@ def test_a_timeout_names_the_ranks_that_did_not_come():
 def test_a_world_with_a_timeout_does_not_wait_for_a_lost_message():
     run = fails(
         lambda c: c.send(1, 1) if c.rank == 0 else c.recv(source=0), 2, RankTimeoutError,
-        "rank 1 waited for recv(source=0, tag=any)", "rank 0 had not come by 0.5", timeout=0.5,
+        "rank 1 waited 0.5 s of virtual time for recv(source=0, tag=any)", "rank 0 had not come by then", timeout=0.5,
         faults=Faults(lose={(0, 1): 1}),
     )  # fmt: skip
     assert run.failed_rank == 1

@@ -9,6 +9,7 @@ See README.md in this folder for what stands where. This file is a door: names o
 from typing import TYPE_CHECKING
 
 from jt_edu.distributed.array_group import ArrayGroup
+from jt_edu.distributed.buckets import GradBucket
 from jt_edu.distributed.collectives import (
     all_gather,
     all_gather_into_tensor,
@@ -25,6 +26,7 @@ from jt_edu.distributed.collectives import (
     scatter,
 )
 from jt_edu.distributed.comm_group import CommGroup
+from jt_edu.distributed.ddp import DistributedDataParallel
 from jt_edu.distributed.file_store import FileStore
 from jt_edu.distributed.groups import (
     GroupMember,
@@ -37,6 +39,7 @@ from jt_edu.distributed.groups import (
     group,
     new_group,
 )
+from jt_edu.distributed.hooks import allreduce_hook, bf16_compress_hook, fp16_compress_hook
 from jt_edu.distributed.joining import (
     Backend,
     destroy_process_group,
@@ -65,6 +68,7 @@ from jt_edu.distributed.options import (
     ReduceScatterOptions,
     ScatterOptions,
 )
+from jt_edu.distributed.power_sgd import PowerSGDState, powerSGD_hook
 from jt_edu.distributed.process_group import ProcessGroup
 from jt_edu.distributed.sampler import DistributedSampler
 from jt_edu.distributed.socket_group import SocketGroup
@@ -83,14 +87,17 @@ __all__ = [
     "BarrierOptions",
     "BroadcastOptions",
     "CommGroup",
+    "DistributedDataParallel",
     "DistributedSampler",
     "FileStore",
     "Finished",
     "Future",
     "GatherOptions",
+    "GradBucket",
     "GroupMember",
     "HashStore",
     "P2POp",
+    "PowerSGDState",
     "PrefixStore",
     "ProcessGroup",
     "ReduceOp",
@@ -108,11 +115,14 @@ __all__ = [
     "all_reduce_coalesced",
     "all_to_all",
     "all_to_all_single",
+    "allreduce_hook",
     "barrier",
     "batch_isend_irecv",
+    "bf16_compress_hook",
     "broadcast",
     "broadcast_object_list",
     "destroy_process_group",
+    "fp16_compress_hook",
     "gather",
     "gather_object",
     "get_backend",
@@ -129,6 +139,7 @@ __all__ = [
     "isend",
     "monitored_barrier",
     "new_group",
+    "powerSGD_hook",
     "recv",
     "reduce",
     "reduce_scatter",

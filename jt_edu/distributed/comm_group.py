@@ -21,9 +21,11 @@ from jt_edu.distributed.array_group import Array, ArrayGroup, Task, looks, read,
 from jt_edu.distributed.options import DEFAULT_TIMEOUT
 from jt_edu.distributed.process_group import Tensors
 from jt_edu.distributed.work import Work
-from jt_edu.errors import JtError, ShapeError
+from jt_edu.errors import JtError, RankError, ShapeError
 from jt_edu.mpi.errors import MismatchError
 from jt_edu.mpi.names import ANY_SOURCE, UNDEFINED, Status
+from jt_edu.mpi.threads import ThreadComm
+from jt_edu.settings import current
 
 Began = tuple[Any, Callable[[], Any]]  # a request, and what it has brought when it is done
 
@@ -50,6 +52,14 @@ class CommGroup(ArrayGroup):
         """The backend."""
         return self._name
 
+    def check_whole(self, what: str) -> None:
+        """Refuse to go on with ranks that are no longer together, or that were those of an earlier run."""
+        super().check_whole(what)
+        now = current().rank_state.get("communicator")
+        if isinstance(now, ThreadComm) and self._name == "threads" and now.world is not self.comm.world:
+            attempt = "destroy_process_group() and init_process_group() on all ranks"
+            raise RankError(f"{what} needs ranks that run", "a process group of an earlier run", attempt)
+
     def split(self, members: Sequence[int]) -> CommGroup | None:
         """The group of some ranks of this one; all call it. None for who is not a member."""
         self.check_whole("new_group")
@@ -61,6 +71,7 @@ class CommGroup(ArrayGroup):
             )
         mine = self._rank in members
         key = list(members).index(self._rank) if mine else 0
+        self._number += 2  # as the communicator counts
         comm = self.comm.Split(0 if mine else UNDEFINED, key)
         return CommGroup(comm, self._name) if mine else None
 
@@ -77,6 +88,7 @@ class CommGroup(ArrayGroup):
 
     def send(self, tensors: Tensors, dst: int, tag: int = 0) -> Work:
         """My tensor to rank `dst`."""
+        self.check_whole("send")
         x = self._tensor(tensors, "send")
         return CommWork(self, self.comm.Isend(read(x), dst, tag), lambda: [x], f"send(dst={dst}, tag={tag})")
 
@@ -89,6 +101,7 @@ class CommGroup(ArrayGroup):
         return self._receive(self._tensor(tensors, "recv"), ANY_SOURCE, tag, f"recv(src=any, tag={tag})")
 
     def _receive(self, x: Any, source: int, tag: int, words: str) -> Work:
+        self.check_whole("recv")
         room = np.empty_like(read(x))
         status = Status()
 

@@ -92,6 +92,9 @@ class Joined:
     groups: list[ProcessGroup] = field(default_factory=list)  # the default one first
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))  # for new groups
 
+    def __post_init__(self) -> None:
+        self.groups.append(self.default)
+
 
 def init_process_group(
     backend: Any = None, init_method: str | None = None, timeout: Any = DEFAULT_TIMEOUT, world_size: int = -1,
@@ -132,7 +135,6 @@ def init_process_group(
     else:
         joined = _join_processes(chosen, init_method or "env://", patience, rank, world_size, store, group_name)
     joined.default.timeout = patience
-    joined.groups.append(joined.default)
     current().rank_state["distributed"] = joined
 
 
@@ -188,7 +190,7 @@ def _join_processes(
             mesh = Mesh(part, rank, world_size, _own_address(store), timeout.total_seconds())
             group = SocketGroup(mesh, range(world_size))
             group.timeout = timeout
-            group.barrier().wait()
+            group.join()
     except BaseException:
         if own:
             store.close()

@@ -114,6 +114,11 @@ class SocketGroup(ArrayGroup):
         self._jobs.put(work)
         return work
 
+    def join(self) -> None:
+        """Wait until all have joined: collective number 0."""
+        self._number = -1
+        self.agree("init_process_group").wait()
+
     def agree(self, what: str, **said: Any) -> Work:
         """Make sure that all ranks call `what` with the same words; nothing else travels."""
         return self._start(Task(what), None, **said)
@@ -130,7 +135,8 @@ class SocketGroup(ArrayGroup):
         try:
             self.check_whole(task.kind)
             self._call_the_roll(task, deadline)
-            return RUN[task.kind](self._wire(task, deadline), task)
+            run = RUN.get(task.kind)
+            return None if run is None else run(self._wire(task, deadline), task)
         except Exception as error:
             known = isinstance(error, JtError)
             self.give_up(task.label, error if known else RankError("a collective runs", repr(error)))
@@ -303,14 +309,12 @@ class ReceiveWork(Work):
 
 
 def _allreduce(wire: Wire, task: Task) -> Array:
-    way = "ring" if task.part.nbytes >= LARGE and wire.size > 2 else "doubling"
+    way = "ring" if task.part.nbytes >= LARGE else "doubling"
     found: Array = algorithms.find("allreduce", way)(wire, task.part, task.op)
     return found
 
 
-RUN: dict[str, Callable[[Wire, Task], Any]] = {
-    "barrier": lambda wire, task: None,  # the roll call is one
-    "new_group": lambda wire, task: None,
+RUN: dict[str, Callable[[Wire, Task], Any]] = {  # a barrier is not here: the roll call is one
     "bcast": lambda wire, task: algorithms.tree.bcast(wire, task.part, task.root),
     "allreduce": _allreduce,
     "reduce": lambda wire, task: algorithms.tree.reduce(wire, task.part, task.root, task.op),

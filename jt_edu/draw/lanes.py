@@ -86,9 +86,9 @@ def _left_out(size: int, bars: int, arrows: int) -> str:
 
 def _lane(rank: int, lane: float, stuck: bool) -> str:
     y = TOP + (rank + 0.5) * lane
-    kind = ' class="stuck"' if stuck else ""
+    kind, words = (' class="stuck"', f"\u2715 rank {rank}") if stuck else ("", f"rank {rank}")
     line = f'<path class="rest" d="M{LEFT:.1f} {y:.1f}h{WIDE:.1f}"/>'
-    return f"<g{kind}>{line}{_text(LEFT - 8, y + 4, f'rank {rank}', 'end')}</g>"
+    return f"<g{kind}>{line}{_text(LEFT - 8, y + 4, words, 'end')}</g>"
 
 
 def _bar(one: Row, lane: float, unit: float) -> str:

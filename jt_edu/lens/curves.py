@@ -1,9 +1,9 @@
 """Curves: how long would each collective of a record take on ever more ranks, by every algorithm there is?
 
-    curves([record, ...])     the part `curves` of a page: closed forms as numbers of trips and bytes, and measured points
+    curves([record, ...])     the part `curves` of a page: closed forms as numbers of trips, bytes and doors, and points
 
-A closed form (jt_edu/mpi/model.py) is a sum of trips and of doors. Asked with a machine that only writes down what it is
-asked for, it gives, for each number of ranks P, the numbers of
+A closed form (jt_edu/mpi/model.py) is a sum of trips and of doors. Asked with a machine that only writes down what it
+is asked for, it gives, for each number of ranks P, the numbers of
 
     time(P) = trips (L + 2 o) + bytes G + doors max(o, g + bytes_behind G) + ...
 
@@ -16,8 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from jt_edu.mpi.model import CLOSED, Machine, known, predict
 from jt_edu.mpi.meeting import plain
+from jt_edu.mpi.model import CLOSED, Machine, known, predict
 from jt_edu.mpi.records import Call, Record
 from jt_edu.mpi.replay import meetings_of
 
@@ -74,11 +74,11 @@ def curves(records: Sequence[Record]) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "bytes": bytes,
-            "lines": [{"name": how, "points": [_point(name, how, p, bytes) for p in RANKS]} for how in known(name)],
-            "measured": list(_points(((name, bytes)), found)),
+            "bytes": size,
+            "lines": [{"name": how, "points": [_point(name, how, p, size) for p in RANKS]} for how in known(name)],
+            "measured": list(_points((name, size), found)),
         }
-        for name, bytes in wanted
+        for name, size in wanted
     ]
 
 
@@ -100,10 +100,10 @@ def _measured(record: Record) -> list[tuple[tuple[str, int], str, int, int]]:
         calls = [record.calls[k] for k in numbers]
         name = plain(calls[0].name)
         if name in names and len(calls) > 1 and not any(call.failed for call in calls):
-            bytes = max(call.bytes for call in calls)
+            brought = max(call.bytes for call in calls)
             nanos = max(ends[call.number] for call in calls) - max(_times(record, call)[0] for call in calls)
             if nanos > 0:
-                found.append(((name, bytes), calls[0].algorithm or "native", len(calls), nanos))
+                found.append(((name, brought), calls[0].algorithm or "native", len(calls), nanos))
     return found
 
 
@@ -121,10 +121,10 @@ def _times(record: Record, call: Call) -> tuple[int, int]:
     return (call.enter, call.leave) if record.network else (round(call.began * 1e9), round(call.ended * 1e9))
 
 
-def _point(name: str, algorithm: str, ranks: int, bytes: int) -> list[float]:
+def _point(name: str, algorithm: str, ranks: int, size: int) -> list[float]:
     """P, trips, bytes, and pairs of doors and the bytes behind the first one of each."""
-    told = cast("Any", predict(name, algorithm, ranks, bytes, cast("Machine", Paper())))
-    parts = [(what, max(size - 1, 0.0), many) for (what, size), many in told.parts.items() if many] if told else []
+    told = cast("Any", predict(name, algorithm, ranks, size, cast("Machine", Paper())))
+    parts = [(what, max(long - 1, 0.0), many) for (what, long), many in told.parts.items() if many] if told else []
     trips = sum(many for what, _, many in parts if what == "trip")
     moved = sum(many * behind for what, behind, many in parts if what == "trip")
     return [ranks, trips, moved, *(n for what, behind, many in parts if what == "door" for n in (many, behind))]

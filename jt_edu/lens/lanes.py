@@ -3,6 +3,7 @@
     section(record)        the part `ranks` of a page: calls, messages, work and their order as columns of whole numbers
     arrivals(record)       each collective: when each rank came to it, and how long the others waited for the last one
     summary(record)        one sentence
+    spans, arrows          what a picture of the record shows
 
 Columns are many times smaller than a dict for each message. Words stand once, in `texts`, and columns hold their
 numbers. Of a long record the beginning is shown, by the order in which things happened, so that whatever is shown has
@@ -12,16 +13,18 @@ its causes with it. The browser works the times out again from `order` (jt_edu/m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from jt_edu.draw.lanes import nanos_text
 from jt_edu.draw.text import count, size_text
+from jt_edu.mpi.advice import circle_in
 from jt_edu.mpi.records import Record
-from jt_edu.mpi.replay import meetings_of
-from jt_edu.mpi.words import circle_in
+from jt_edu.mpi.replay import COMPUTE, TRANSFER, WAIT, Replay, meetings_of
 
 MOST = 50_000  # calls, and as many messages and pieces of work
+MOST_WARNINGS = 3
 STEPS = ("enter", "leave", "late", "work", "send", "take", "told", "meet", "fork", "join")
 
 CALLS = "rank name words line sequence group peer bytes algorithm enter ready leave parent meeting failed began ended"
@@ -56,6 +59,11 @@ def arrivals(record: Record) -> list[Arrival]:
         >>> arrivals(run_ranks(3, program).record)
         [Arrival(name='barrier()', ranks=(0, 1, 2), times=(0, 1000, 2000))]
     """
+    return [one for one, _ in _met(record)]
+
+
+def _met(record: Record) -> list[tuple[Arrival, list[int]]]:
+    """Each collective, and the numbers of its calls."""
     found, virtual = [], bool(record.network)
     for numbers in meetings_of(record.calls).values():
         if len(numbers) < 2:
@@ -63,7 +71,7 @@ def arrivals(record: Record) -> list[Arrival]:
         calls = [record.calls[k] for k in numbers]
         order = sorted(calls, key=lambda c: (c.enter if virtual else c.began, c.rank))
         times = tuple(c.enter if virtual else round(c.began * 1e9) for c in order)
-        found.append(Arrival(order[0].words, tuple(c.rank for c in order), times))
+        found.append((Arrival(order[0].words, tuple(c.rank for c in order), times), numbers))
     return found
 
 
@@ -106,7 +114,7 @@ def circle_of(record: Record) -> list[int]:
 
 
 def _pairs(circle: Sequence[int]) -> Iterable[tuple[int, int]]:
-    return zip(circle, circle[1:], strict=False)
+    return pairwise(circle)
 
 
 def section(record: Record, most: int = MOST) -> dict[str, Any]:
@@ -132,7 +140,7 @@ def section(record: Record, most: int = MOST) -> dict[str, Any]:
 
 def beginning(record: Record, most: int = MOST) -> Record:
     """The record, up to the step at which it becomes too long to show."""
-    lists = {"enter": record.calls, "send": record.messages, "work": record.work}
+    lists: dict[str, Sequence[Any]] = {"enter": record.calls, "send": record.messages, "work": record.work}
     if max(len(one) for one in lists.values()) <= most:
         return record
     counts, end = dict.fromkeys(lists, 0), 0
@@ -164,7 +172,36 @@ def notes(record: Record, most: int = MOST) -> list[str]:
         )
     if not record.network:
         found.append("There is no virtual clock here: times are those of the wall, and no other network can be tried.")
+    return [*found, *record.warnings[:MOST_WARNINGS]]
+
+
+def spans(record: Record) -> list[dict[str, Any]]:
+    """What each rank did when, for a picture: {"rank", "kind", "begin", "end"}, in ns of the clock that it has."""
+    if record.network:
+        return [asdict(span) for span in Replay(record).spans]
+    here = {k: one.times[-1] for one, group in _met(record) for k in group}
+    found, free = [], [0] * record.size
+    for call in record.calls:
+        if call.parent < 0:
+            begin, end = round(call.began * 1e9), round(call.ended * 1e9)
+            ready = min(max(begin, here.get(call.number, begin)), end)
+            cuts = ((COMPUTE, min(free[call.rank], begin), begin), (WAIT, begin, ready), (TRANSFER, ready, end))
+            found += [{"rank": call.rank, "kind": k, "begin": a, "end": b} for k, a, b in cuts if b > a]
+            free[call.rank] = end
     return found
+
+
+def arrows(record: Record) -> list[dict[str, Any]]:
+    """The messages that were taken, for a picture: {"source", "dest", "sent", "arrived", "bytes"}."""
+    found = [m for m in record.messages if m.taker >= 0]
+    if record.network:
+        return [asdict(m) for m in found]
+    calls = record.calls
+    return [
+        {**asdict(m), "sent": round(calls[m.call].began * 1e9), "arrived": round(calls[m.taker].ended * 1e9)}
+        for m in found
+        if m.call >= 0
+    ]
 
 
 def text(record: Record) -> str:

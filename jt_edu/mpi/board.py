@@ -3,8 +3,8 @@
     rank 0   [count, length, {"said": "recv(source=1)", "line": "lesson.py:3", "waits": {...}}]
     rank 1   [count, length, {...}]
 
-One file that all ranks of one machine have in their memory, with a slot for each, which only that rank writes. So what a
-rank does can still be read when it hangs in MPI, or is gone. The count grows with every change: if no count grows any
+One file that all ranks of one machine have in their memory, with a slot for each, which only that rank writes. So what
+a rank does can still be read when it hangs in MPI, or is gone. The count grows with every change: if no count grows any
 more, nothing moves.
 """
 

@@ -21,6 +21,7 @@ import importlib
 import io
 import marshal
 import pickle
+import sys
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import _GeneratorContextManager
@@ -172,7 +173,7 @@ class _Packer(pickle.Pickler):
             return type(thing), (thing.__func__,)
         if isinstance(thing, _GeneratorContextManager):  # what `with no_grad():` and `@no_grad()` hold
             made: Any = thing  # `func` is what stands under the decorator: its name leads to the decorated one
-            return _entered, (made.func.__module__, made.func.__qualname__, made.args, made.kwds)
+            return _entered, (sys.modules[made.func.__module__], made.func.__qualname__, made.args, made.kwds)
         if isinstance(thing, _lru_cache_wrapper):
             return _remembering, (thing.__wrapped__, thing.cache_parameters())
         if type(thing).__module__ == "dataclasses" and (name := _sentinel(thing)):
@@ -183,10 +184,11 @@ class _Packer(pickle.Pickler):
         return bool(module == self._home.get("__name__", "__main__"))
 
     def _function(self, f: FunctionType) -> Any:
-        around = f.__globals__.get("__name__")  # elsewhere, if a decorator of a library made it
-        if self._of_the_notebook(around):
+        name = f.__globals__.get("__name__")
+        around = None if self._of_the_notebook(name) else sys.modules[str(name)]  # where a decorator was written
+        if around is None:
             self.read |= names_read(f.__code__)
-        made = (marshal.dumps(f.__code__), None if self._of_the_notebook(around) else around, f.__name__, f.__closure__)
+        made = (marshal.dumps(f.__code__), around, f.__name__, f.__closure__)
         state = {name: getattr(f, name) for name in FUNCTION}
         return _make_function, made, {**state, **f.__dict__}, None, None, _set_all
 
@@ -210,13 +212,13 @@ class _Unpacker(pickle.Unpickler):
         return self._known[number]
 
 
-def _make_function(code: bytes, module: str | None, name: str, closure: Any) -> FunctionType:
-    names = vars(importlib.import_module(module)) if module else _space.get()
+def _make_function(code: bytes, around: ModuleType | None, name: str, closure: Any) -> FunctionType:
+    names = _space.get() if around is None else vars(around)
     return FunctionType(marshal.loads(code), names, name, None, closure)  # noqa: S302 - our own bytes
 
 
-def _entered(module: str, name: str, args: Any, named: Any) -> Any:
-    return attrgetter(name)(importlib.import_module(module))(*args, **named)
+def _entered(module: ModuleType, name: str, args: Any, named: Any) -> Any:
+    return attrgetter(name)(module)(*args, **named)
 
 
 def _remembering(function: Any, parameters: dict[str, Any]) -> Any:

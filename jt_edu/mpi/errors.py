@@ -16,7 +16,7 @@ from __future__ import annotations
 from jt_edu.errors import RankError
 
 
-class _Told(RankError):
+class _ToldError(RankError):
     """An error with a row for each rank: what to try stands in a row of its own."""
 
     def __init__(self, asked: str, found: str = "", attempt: str = "") -> None:
@@ -25,7 +25,7 @@ class _Told(RankError):
             self.args = (f"{asked}; found {found}" + (f"\n  try: {attempt}" if attempt else ""),)
 
 
-class DeadlockError(_Told):
+class DeadlockError(_ToldError):
     """Every rank waits for another, so that nothing will ever happen again.
 
     Example:
@@ -35,7 +35,7 @@ class DeadlockError(_Told):
     """
 
 
-class MismatchError(_Told):
+class MismatchError(_ToldError):
     """Ranks meet in one collective, and call it differently.
 
     Example:
@@ -65,10 +65,11 @@ class RankTimeoutError(RankError, TimeoutError):
     """
 
 
-class LostRankError(_Told):
+class LostRankError(_ToldError):
     """A rank ended, or was dropped, while others counted on it.
 
     Example:
+        >>> from jt_edu.mpi import Faults
         >>> simulate(2, faults=Faults(drop={1: 1}))(lambda comm: comm.barrier())
         Traceback (most recent call last):
         LostRankError: ...

@@ -21,6 +21,7 @@ from pkgutil import resolve_name
 from types import ModuleType
 from typing import Any
 
+from jt_edu.backends.pool import set_num_threads, threads
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError, BackendError
 from jt_edu.mpi import launch
@@ -68,17 +69,22 @@ def local_rank() -> int:
         >>> jt.simulate(2)(local_rank)
         [0, 1]
     """
-    return int(getattr(communicator(), "local_rank", communicator().rank)) if in_mpi() else 0
+    return int(current().rank_state.get("local_rank", communicator().rank)) if in_mpi() else 0
 
 
 def begin() -> None:
     """Join the other ranks, if mpirun started this process: when jt_edu is imported, on every rank.
 
-    What is due at the end of the program is said then. A program that this one starts is none of the ranks.
+    What is due at the end of the program is said then. A program that this one starts is none of the ranks. The cores of
+    a machine are shared out among its ranks.
     """
     if launch.inside():
         world = resolve_name("jt_edu.mpi.real:world")  # it loads mpi4py, which a program that runs alone does not need
-        join(world())
+        comm = world()
+        join(comm)
+        here = launch.neighbours() or (comm.rank, comm.size)
+        current().rank_state["local_rank"] = here[0]
+        set_num_threads(max(1, threads() // here[1]))  # the ranks of one machine share its cores
         os.environ[launch.OWNER] = str(os.getpid())
         atexit.register(flush)
 

@@ -30,6 +30,9 @@ from pathlib import Path
 from jt_edu.errors import RankError
 
 MARKS = (("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"), ("PMIX_RANK", "PMIX_SIZE"))
+LOCAL_MARKS = (
+    ("OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"), ("MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
+)  # fmt: skip
 VERSION = re.compile(r"(?:Open MPI\)?|MPICH version|Version:?)\s*(\d[\w.]*)")
 INSTALL = "python -m pip install mpi4py mpich, or simulated ranks: jt.simulate(4), %%ranks 4"
 
@@ -111,6 +114,20 @@ def told(environment: Mapping[str, str] | None = None) -> tuple[int, int] | None
     return None
 
 
+def neighbours(environment: Mapping[str, str] | None = None) -> tuple[int, int] | None:
+    """(rank among those on this machine, how many they are) as the launcher says; None where it does not.
+
+    Example:
+        >>> neighbours({"MPI_LOCALRANKID": "1", "MPI_LOCALNRANKS": "2"})
+        (1, 2)
+    """
+    known = os.environ if environment is None else environment
+    for rank, size in LOCAL_MARKS:
+        if known.get(rank, "").isdigit() and known.get(size, "").isdigit():
+            return int(known[rank]), int(known[size])
+    return None
+
+
 def find(environment: Mapping[str, str] | None = None, python: str = sys.executable) -> Launcher | None:
     """The launcher to use: beside `mpicc_path` if the environment has that, beside this Python, else on PATH.
 
@@ -162,7 +179,7 @@ def note(words: str) -> str:
     """A line of information, in the shape of Jittor's log.
 
     Example:
-        >>> note("Found mpicc(4.1.4) at mpicc")[-29:]
+        >>> note("Found mpicc(4.1.4) at mpicc")[-28:]
         'Found mpicc(4.1.4) at mpicc.'
     """
     now = time.time()

@@ -76,6 +76,7 @@ class Namespaces:
         self.contexts = [Context(Shared(ids=ids)) for _ in range(size)]
         self.spaces = [_empty(rank, size) for rank in range(size)]
         self.last: CellRun | None = None
+        self.running: list[Told] = []  # what the ranks of this cell have told so far
         self._count = 0  # of cells
         self._flags = Flags()
         self._vars: list[dict[int, Any]] = [{} for _ in range(size)]
@@ -115,16 +116,18 @@ class Namespaces:
             home: names of the notebook; ranks get copies of those that the cell reads.
             hidden: names in it that are not the learner's.
             form: what is shown of the value of the last expression; asked on its rank.
-            options: policy, seed, network, faults, synchronous: see `jt.simulate`.
+            options: policy, seed, network, faults, synchronous, while_waiting: see `run_ranks`.
         """
         self._count += 1
         cell = Cell.parse(cell, f"<cell {self._count}>") if isinstance(cell, str) else cell
         parcel, notes = self._parcel(cell, {} if home is None else home, hidden or {})
-        told = [Told(Page(rank)) for rank in range(self.size)]
+        self.running = told = [Told(Page(rank), running=True) for rank in range(self.size)]
         self._pass_flags()
         watch = Watch()
         with divided(watch.importing) as files:
             simulation, interrupt = self._simulate(self._program(cell, parcel, told, form, watch), options)
+        for one in told:
+            one.running = False
         run = CellRun(told, notes=[*notes, *watch.reports(cell), *_clashes(files)])
         if simulation is not None:
             run.record, run.failure, run.failed_rank = simulation.record, simulation.error, simulation.failed_rank
@@ -177,7 +180,7 @@ class Namespaces:
         if seat:
             seat["communicator"].go_on(comm)
         else:
-            state.pop("messages", None)  # operators of a communicator that is no more
+            current().due.clear()  # what a cell that failed had still to say
             seat |= {name: state[name] for name in ("communicator", "team")}
         state |= seat
 

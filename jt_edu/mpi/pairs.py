@@ -18,7 +18,7 @@ import numpy as np
 
 from jt_edu.errors import ArgumentError, RankError
 from jt_edu.mpi.baton import Task
-from jt_edu.mpi.buffers import Packet, as_buffer, fill, pack_array, pack_object
+from jt_edu.mpi.buffers import Array, Packet, as_buffer, fill, pack_array, pack_object
 from jt_edu.mpi.errors import TruncationError
 from jt_edu.mpi.messages import Message, check_peer, check_tag, got, which, who
 from jt_edu.mpi.names import ANY_SOURCE, ANY_TAG, PROC_NULL, Status
@@ -103,11 +103,11 @@ class PointToPoint:
 
     def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send the numbers of a buffer."""
-        self._isend(pack_array(as_buffer(buf, "Send").flat), dest, tag, "Send", wait=True)
+        self._isend(self._lent(as_buffer(buf, "Send").flat), dest, tag, "Send", wait=True)
 
     def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send a buffer, and come back when it is being received."""
-        self._isend(pack_array(as_buffer(buf, "Ssend").flat), dest, tag, "Ssend", synchronous=True, wait=True)
+        self._isend(self._lent(as_buffer(buf, "Ssend").flat), dest, tag, "Ssend", synchronous=True, wait=True)
 
     def Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
         """Begin to send a buffer."""
@@ -133,7 +133,7 @@ class PointToPoint:
         out_flat = as_buffer(sendbuf, "Sendrecv").flat
         into = as_buffer(recvbuf, "Sendrecv", write=True).flat
         with self._called("Sendrecv", f"Sendrecv(dest={dest}, source={who(source)})", peer=dest):
-            out = self._isend(pack_array(out_flat), dest, sendtag, "Isend")
+            out = self._isend(self._lent(out_flat, into), dest, sendtag, "Isend")
             back = self._irecv(source, recvtag, into, "Irecv")
             Request.waitall([out, back], [Status(), status or Status()])
 
@@ -189,6 +189,10 @@ class PointToPoint:
     def _waiting(self, said: str) -> Calling | nullcontext[None]:
         """A wait that stands by itself is a call of its own; one inside of a call is a part of it."""
         return nullcontext() if self.world.inside_a_call(self.task) else self._called("wait", said)
+
+    def _lent(self, flat: Array, into: Array | None = None) -> Packet:
+        """What a send carries that is over when its call is, while `into` is being filled."""
+        return pack_array(flat)
 
     def _isend(
         self, packet: Packet, dest: int, tag: int, name: str, synchronous: bool = False, wait: bool = False

@@ -21,10 +21,13 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, cast
 
+import numpy as np
+
 from jt_edu.errors import RankError
 from jt_edu.mpi import launch
+from jt_edu.mpi.advice import ranks_named
 from jt_edu.mpi.baton import Task
-from jt_edu.mpi.buffers import Array, Packet, as_buffer
+from jt_edu.mpi.buffers import Array, Packet
 from jt_edu.mpi.debug import COURTESY, Checked, agreed, board_for, leave_together, print_explanation, watch
 from jt_edu.mpi.errors import MismatchError
 from jt_edu.mpi.groups import Groups
@@ -36,7 +39,6 @@ from jt_edu.mpi.native import OBJECTS, Native
 from jt_edu.mpi.progress import Helper, Incoming, Journal, MPIRequest, Progress, Several, explained, status_from
 from jt_edu.mpi.records import Call
 from jt_edu.mpi.request import Request
-from jt_edu.mpi.words import ranks_named
 from jt_edu.mpi.world import Visit, World
 
 
@@ -66,13 +68,11 @@ class MPIComm(Groups):
 
     # one to one
 
-    def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
-        """Send the numbers of a buffer."""
-        self._isend(_uncopied(as_buffer(buf, "Send").flat), dest, tag, "Send", wait=True)
-
-    def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
-        """Send a buffer, and come back when it is being received."""
-        self._isend(_uncopied(as_buffer(buf, "Ssend").flat), dest, tag, "Ssend", synchronous=True, wait=True)
+    def _lent(self, flat: Array, into: Array | None = None) -> Packet:
+        """MPI reads it where it lies, unless that place is being filled."""
+        if into is not None and np.may_share_memory(flat, into):
+            flat = flat.copy()
+        return Packet(flat, flat.size, flat.nbytes)
 
     def _isend(
         self, packet: Packet, dest: int, tag: int, name: str, synchronous: bool = False, wait: bool = False
@@ -295,11 +295,6 @@ class MPIMessage(Message):
             else:
                 comm._expect(request, call, into, found.bytes, self.raw.Irecv)
         return request
-
-
-def _uncopied(flat: Array) -> Packet:
-    """A packet for a send that ends before the array can change."""
-    return Packet(flat, flat.size, flat.nbytes)
 
 
 # the world

@@ -79,6 +79,7 @@ class Record:
     """Everything that the ranks of one world did.
 
     Example:
+        >>> from jt_edu.mpi import run_ranks
         >>> run_ranks(2, lambda comm: comm.send("x", dest=1) if comm.rank == 0 else comm.recv()).record
         rank   calls    sent       bytes   virtual us
            0       1       1          16        1.500
@@ -147,6 +148,8 @@ class Record:
         for work in self.work:
             end[work.rank] = max(end[work.rank], work.end)
         rows = [f"{'rank':>4}  {'calls':>6}  {'sent':>6}  {'bytes':>10}  {'virtual us':>11}"]
-        for rank in range(self.size):
-            rows.append(f"{rank:>4}  {calls[rank]:>6}  {sent[rank]:>6}  {moved[rank]:>10}  {end[rank] / 1e3:>11.3f}")
+        rows += [
+            f"{rank:>4}  {calls[rank]:>6}  {sent[rank]:>6}  {moved[rank]:>10}  {end[rank] / 1e3:>11.3f}"
+            for rank in range(self.size)
+        ]
         return "\n".join([*rows, *self.warnings, *([self.failure] if self.failure else [])])

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import pickle
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,12 @@ class Ending:
 
 
 def run_under_mpi(
-    cell: Cell, size: int, home: dict[str, Any], hidden: Mapping[str, Any] | None = None, timeout: float = 60.0
+    cell: Cell,
+    size: int,
+    home: dict[str, Any],
+    hidden: Mapping[str, Any] | None = None,
+    timeout: float = 60.0,
+    while_waiting: Callable[[list[Told]], None] | None = None,
 ) -> tuple[CellRun, Job]:
     """Run a cell as a job under mpirun. What fails is in the answer, not raised.
 
@@ -54,6 +59,7 @@ def run_under_mpi(
         home: names of the notebook; ranks get copies of those that the cell reads.
         hidden: names in it that are not the learner's.
         timeout: seconds after which the job is ended.
+        while_waiting: called some times a second with what the ranks have told so far.
 
     Raises:
         RankError: there is no mpirun.
@@ -61,10 +67,15 @@ def run_under_mpi(
     known = hidden or {}
     asked = {n for n in cell.reads - {"ranks", "mpirun", *GIVEN} if n in home and known.get(n) is not home[n]}
     parcel = Carrier().pack(home, asked)
+
+    def meanwhile(folder: Path) -> None:
+        if while_waiting is not None:
+            while_waiting([_so_far(folder, rank) for rank in range(size)])
+
     with tempfile.TemporaryDirectory(prefix="jt_edu_cell_", ignore_cleanup_errors=True) as place:
         (Path(place) / CELL).write_text(cell.text, encoding="utf-8")
         (Path(place) / PARCEL).write_bytes(pickle.dumps((parcel, vars(current().flags))))
-        job = run_job(PROGRAM, size, timeout=timeout, arguments=[place], name="run_cell.py")
+        job = run_job(PROGRAM, size, timeout=timeout, arguments=[place], name="run_cell.py", meanwhile=meanwhile)
     notes = [f"{name} stays in the notebook: it cannot be copied ({why})" for name, why in parcel.stuck.items()]
     told = [_told(job, rank) for rank in range(size)]
     return CellRun(told, job.record, job.error, job.failed_rank, notes), job
@@ -93,6 +104,14 @@ def run_here(place: str, space: dict[str, Any]) -> None:
         raise
     finally:
         report(ending)
+
+
+def _so_far(folder: Path, rank: int) -> Told:
+    """What a rank has printed up to now."""
+    told, file = Told(Page(rank), running=True), folder / f"{rank}.out"
+    if file.exists():
+        told.page.write("stdout", file.read_text(encoding="utf-8", errors="replace"))
+    return told
 
 
 def _pickled(value: Any) -> bytes:

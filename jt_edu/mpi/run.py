@@ -29,6 +29,7 @@ from jt_edu.errors import JtError
 from jt_edu.mpi import launch
 from jt_edu.mpi.cell import is_learners
 from jt_edu.mpi.merge import notes
+from jt_edu.mpi.progress import Journal
 from jt_edu.mpi.real import MPIComm, end_all, world
 from jt_edu.mpi.report import report, reported
 
@@ -41,8 +42,12 @@ def main(arguments: Sequence[str]) -> int:
     if not arguments or (arguments[0] == "-m" and len(arguments) < 2):
         sys.stderr.write(f"usage: {USAGE}\n")
         return 2
-    comm = world() if launch.inside() else None
     folder = os.environ.get("JT_EDU_MPI_FOLDER")
+    try:
+        comm = world() if launch.inside() else None
+    except JtError as error:
+        _leave_word(error, folder)
+        raise
     if comm is None:
         _run(arguments)
         return 0
@@ -52,6 +57,16 @@ def main(arguments: Sequence[str]) -> int:
     page = Page(comm, Path(folder))
     with page.open():
         return _run_to_the_end(comm, arguments, page)
+
+
+def _leave_word(error: JtError, folder: str | None) -> None:
+    """There is no communicator, and this is why."""
+    told = launch.told()
+    if folder is not None and told is not None:
+        rank = told[0]
+        document = {**notes(Journal(rank, max(told), 0)), "error": as_document(error, "")}
+        Path(folder, f"{rank}.pickle").write_bytes(pickle.dumps([]))
+        Path(folder, f"{rank}.json").write_text(json.dumps(document), encoding="utf-8")
 
 
 def _run(arguments: Sequence[str]) -> None:

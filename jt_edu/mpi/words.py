@@ -34,7 +34,10 @@ def waits(waiting: list[Task]) -> list[Entry]:
 
 def _entry(task: Task, request: Any) -> Entry:
     group = request.comm.name
+    outer = next(iter(request.comm.world.open_calls.get(task, ())), None)
     said = request.words + (f" in the {group}" if group != "world" else "")
+    if outer is not None and outer.name != "wait" and outer.words != request.words:
+        said += f", a part of {outer.words}"
     return {"rank": task.rank, "words": said, "line": request.line, "peers": list(request.peers)}
 
 

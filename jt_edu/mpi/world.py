@@ -250,13 +250,14 @@ class World:
         """The first letter that such a receive would get, as soon as it has come."""
         box, request = self.box(plane, task.rank), watcher.request
         letter = self.look(plane, task.rank, watcher.source, watcher.tag)
-        if letter is None or self._is_open(watcher):
-            box.watchers.append(watcher)
-            try:
-                task.wait_for([request])
-            finally:
-                box.watchers.remove(watcher)
-            letter = request.value or self.look(plane, task.rank, watcher.source, watcher.tag)
+        if letter is not None and not self._is_open(watcher):
+            request.complete(letter.arrival)
+        box.watchers.append(watcher)
+        try:
+            task.wait_for([request])
+        finally:
+            box.watchers.remove(watcher)
+        letter = request.value or self.look(plane, task.rank, watcher.source, watcher.tag)
         assert letter is not None, "somebody told that it is there"
         return letter
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from jt_edu.names import door
-from jt_edu.nn import functional, init, utils
+from jt_edu.nn import functional, init, parallel, utils
 from jt_edu.nn.activation import (
     CELU,
     ELU,
@@ -463,6 +463,7 @@ __all__ = [
     "pad_packed_sequence",
     "pad_sequence",
     "pairwise_distance",
+    "parallel",
     "pixel_shuffle",
     "pixel_unshuffle",
     "poisson_nll_loss",

@@ -1,6 +1,7 @@
 """The fault matrix on simulated ranks: within a second each is named, with ranks, calls and lines, on every rank."""
 
 import contextlib
+import threading
 
 import numpy as np
 import pytest
@@ -157,15 +158,19 @@ def test_the_error_of_a_wrong_argument_names_rank_and_line():
 
 def test_a_rank_that_catches_everything_is_left_behind_without_a_hang():
     def program(comm):
+        begun.append(comm.rank)
         if comm.rank == 0:
+            comm.iprobe()
             raise ValueError("enough")
         while True:
             with contextlib.suppress(BaseException):  # what nobody should write
                 comm.recv(source=0)
 
+    begun, threads = [], threading.active_count()
     run = run_ranks(2, program)
 
-    assert isinstance(run.error, ValueError)
+    assert isinstance(run.error, ValueError) and begun == [0, 1]
+    assert threading.active_count() == threads + 1, "it sleeps for ever, and costs nothing"
 
 
 # the end of a run

@@ -374,5 +374,17 @@ def test_a_world_with_a_timeout_does_not_wait_for_a_lost_message():
     assert run.failed_rank == 1
 
 
+def test_a_probe_of_a_message_that_comes_too_late_is_given_up_whatever_the_schedule():
+    def program(comm):
+        if comm.rank == 0:
+            comm.compute(2_000_000_000)
+            comm.send("late", 1)
+        else:
+            comm.probe(source=0)
+
+    for policy in ("round_robin", "clock", "random"):
+        fails(program, 2, RankTimeoutError, "rank 0 had not come by then", timeout=1.0, policy=policy)
+
+
 def test_what_comes_in_time_is_not_given_up():
     assert simulate(2, timeout=1e-3)(lambda c: c.allreduce(1)) == [2, 2]

@@ -262,7 +262,9 @@ def test_the_board_has_room_for_long_lines(tmp_path):
 
 
 def waits(words, *peers, place=None):
-    return State(pid=os.getpid(), said=words, line="l", waits={"words": words, "line": "l", "peers": list(peers), "place": place})
+    return State(
+        pid=os.getpid(), said=words, line="l", waits={"words": words, "line": "l", "peers": list(peers), "place": place}
+    )
 
 
 WELL = State(pid=os.getpid(), said="barrier()", line="l", ended="well")

@@ -304,6 +304,22 @@ def test_messages_that_nobody_asked_for_are_sent_before_the_cell_ends(ranks):
     assert [v.numpy().tolist() for v in ranks["y"]] == [[3, 3]] * 3
 
 
+def test_what_a_failed_cell_had_still_to_say_is_not_said_in_the_next_one(ranks):
+    ranks.run("import jt_edu as jt\nx = jt.ones(2)")
+    ranks.run("if rank < 2:\n    y = x.mpi_all_reduce()\nif rank == 1:\n    1 / 0\ncomm.recv(source=1)")
+
+    assert values(ranks.run("comm.allgather(rank), x.mpi_all_reduce().sum().item()")) == [([0, 1, 2], 6.0)] * 3
+
+
+def test_what_ranks_have_told_so_far_can_be_seen_while_they_run(ranks):
+    seen = []
+    text = "import time\nprint('begun')\nbegin = time.monotonic()\nwhile time.monotonic() < begin + 0.4:\n    pass"
+    ranks.run(text, while_waiting=lambda: seen.append([(t.page.text, t.trouble) for t in ranks.running]))
+
+    assert seen[0][0] == ("begun\n", "")
+    assert [t.trouble for t in ranks.running] == ["", "", ""]
+
+
 def test_objects_of_a_class_of_the_cell_can_be_sent(ranks):
     run = ranks.run(
         "class Thing:\n    pass\nt = Thing()\nt.x = rank\n[(o.x, type(o) is Thing) for o in comm.allgather(t)]"

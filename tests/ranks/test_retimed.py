@@ -1,5 +1,7 @@
 """Replay: the steps of a record give its times again, and on another network those that a run there has."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -80,7 +82,7 @@ def test_what_tasks_do_leaves_no_gap():
     for rank in range(4):
         spans = [span for span in replay.spans if span.task == rank]
         assert spans[0].begin == 0
-        assert all(a.end == b.begin for a, b in zip(spans, spans[1:], strict=False))
+        assert all(a.end == b.begin for a, b in pairwise(spans))
         assert spans[-1].end == max(call.leave for call in replay.calls if call.rank == rank)
 
 

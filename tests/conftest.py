@@ -31,6 +31,7 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "laptop")
 
 _SEED = pytest.StashKey[int]()
 MARKS_BY_FOLDER = ("browser", "mpi", "gpu")
+ONE_WORKER = ("browser", "mpi")  # they share a server; they have several processes as it is
 MARKS_BY_FIXTURE = {"chromium": "browser", "frontend": "node", "torch": "torch"}
 REQUIRED = frozenset(filter(None, os.environ.get("JT_EDU_REQUIRE", "").replace(",", " ").split()))
 
@@ -41,7 +42,7 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(items):
-    """A test in tests/browser is marked browser, and all of those run on one worker: they share a server.
+    """A test in tests/browser is marked browser, and all of those run on one worker.
 
     What asks for Chromium, for Node or for PyTorch elsewhere gets its mark from the fixture.
     """
@@ -49,8 +50,9 @@ def pytest_collection_modifyitems(items):
         for name in MARKS_BY_FOLDER:
             if ROOT / "tests" / name in item.path.parents:
                 item.add_marker(name)
-        if ROOT / "tests" / "browser" in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("browser"))
+        for name in ONE_WORKER:
+            if ROOT / "tests" / name in item.path.parents:
+                item.add_marker(pytest.mark.xdist_group(name))
         for fixture, name in MARKS_BY_FIXTURE.items():
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(name)

@@ -32,6 +32,7 @@ from jt_edu.distributed.objects import broadcast_object_list
 from jt_edu.distributed.reducer import Event, Hook, Reducer
 from jt_edu.distributed.scattering import devices_of, gather, scatter_kwargs
 from jt_edu.errors import ArgumentError, GradientError, RankError, ShapeError
+from jt_edu.execute import run
 from jt_edu.graph import Node
 from jt_edu.nn.module import Module
 from jt_edu.ops.arguments import yes_or_no
@@ -107,6 +108,7 @@ class DistributedDataParallel(Module):
         _compare(module, self.process_group)
         current().rank_state["team"] = None
         Alike(self.process_group, "parameters and buffers of rank 0")([*module.parameters(), *module.buffers()])
+        run(list(current().due))
         self._alike = Alike(self.process_group, "buffers of rank 0")
         self._reducer = Reducer(named, self.process_group, int(bucket_cap_mb * (1 << 20)), tolerant, views)
         self._given: dict[int, list[Var]] = {}  # number of a parameter -> gradients that came through a gate

@@ -55,6 +55,16 @@ def speaking(group: ProcessGroup, what: str) -> Iterator[None]:
             comm.said_at = said
 
 
+def one_behind_the_other(arrays: Sequence[Any], dtype: DType) -> Any:
+    """Arrays (or numbers) as a flat one of what `dtype` stores.
+
+    Example:
+        >>> one_behind_the_other([np.ones((2, 1)), 3], jt.float64)
+        array([1., 1., 3.])
+    """
+    return np.concatenate([np.asarray(a, dtype.storage).reshape(-1) for a in arrays])
+
+
 def holding(array: Any, dtype: DType) -> Var:
     """A Var in the memory of an array, which holds what `dtype` stores.
 
@@ -107,7 +117,7 @@ class Alike:
                 v.update(new)
 
     def _broadcast(self, count: int, dtype: DType, *arrays: Any) -> Any:
-        carrier = holding(np.concatenate([a.reshape(-1) for a in arrays[:count]]), dtype)
+        carrier = holding(one_behind_the_other(arrays[:count], dtype), dtype)
         with speaking(self.group, self.what):
             self.group.broadcast([carrier], BroadcastOptions(0)).wait()
             return stored(carrier, dtype)

@@ -27,6 +27,7 @@ from jt_edu.distributed.socket_group import SocketGroup
 from jt_edu.distributed.store import PrefixStore, Store
 from jt_edu.distributed.tcp_store import TCPStore
 from jt_edu.errors import ArgumentError, BackendError, RankError
+from jt_edu.execute import run
 from jt_edu.mpi.threads import SoloComm, ThreadComm
 from jt_edu.settings import current
 
@@ -221,6 +222,7 @@ def destroy_process_group(group: Any = None) -> None:
         False
     """
     joined = joined_ranks()
+    run(list(current().due))  # what a graph has to say to the group is said first
     if group is not None and group is not joined.default:
         as_group(group).shutdown()
         joined.groups = [g for g in joined.groups if g is not group]

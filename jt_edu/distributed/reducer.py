@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jt_edu.distributed.buckets import GradBucket, cut, layout
-from jt_edu.distributed.ddp_nodes import OTHERS, due_node, holding, speaking, stored, summed
+from jt_edu.distributed.ddp_nodes import OTHERS, due_node, holding, one_behind_the_other, speaking, stored, summed
 from jt_edu.distributed.options import AllreduceOptions, ReduceOp
 from jt_edu.distributed.process_group import ProcessGroup
 from jt_edu.dtypes import DType, bfloat16, int64
@@ -169,7 +169,7 @@ class Reducer:
         bucket = self.buckets[b]
         ticket = next(self._tickets)
         dtype = self.params[bucket[0]].dtype
-        flat = np.concatenate([a.reshape(-1) for a in arrays[: len(bucket)]])
+        flat = one_behind_the_other(arrays[: len(bucket)], dtype)
         with speaking(self.group, f"bucket {b} of a backward pass"):
             if self.hook is None:
                 carrier = flat if dtype is not bfloat16 else holding(flat, dtype)

@@ -47,7 +47,7 @@ def rendezvous(method: str, rank: int, world_size: int, timeout: timedelta) -> t
         return TCPStore(parts.hostname, parts.port, size, rank == 0, timeout), rank, size
     if parts.scheme == "file":
         if not parts.path:
-            raise ArgumentError("file:// names a file", repr(method), "file:///tmp/meeting")
+            raise ArgumentError("file:// names a file", repr(method), "file:///shared/meeting")
         return FileStore(parts.path, size, timeout), rank, size
     raise ArgumentError("init_method is env://, tcp://host:port or file:///path", repr(method))
 

@@ -198,18 +198,42 @@ def mpi_param_broadcast(module: Module, root: int = 0) -> None:
 Module.mpi_param_broadcast = mpi_param_broadcast  # type: ignore[attr-defined]
 
 
-def _no_device(name: str) -> Callable[..., Any]:
+def nccl_all_reduce(x: Any, op: str = "add") -> Any:
+    """`mpi_all_reduce` from device to device; where there is no device, an error that says so.
+
+    Example:
+        >>> nccl_all_reduce(jt.ones(2))
+        Traceback (most recent call last):
+        BackendError: nccl_all_reduce speaks from device to device; found no backend that keeps Vars on a device. ...
+    """
+    raise _no_device("nccl_all_reduce", x, op)
+
+
+def nccl_reduce(x: Any, op: str = "add", root: int = 0) -> Any:
+    """`mpi_reduce` from device to device; where there is no device, an error that says so.
+
+    Example:
+        >>> nccl_reduce(jt.ones(2))
+        Traceback (most recent call last):
+        BackendError: nccl_reduce speaks from device to device; found no backend that keeps Vars on a device. ...
+    """
+    raise _no_device("nccl_reduce", x, op, root)
+
+
+def nccl_broadcast(x: Any, root: int = 0) -> Any:
+    """`mpi_broadcast` from device to device; where there is no device, an error that says so.
+
+    Example:
+        >>> nccl_broadcast(jt.ones(2))
+        Traceback (most recent call last):
+        BackendError: nccl_broadcast speaks from device to device; found no backend that keeps Vars on a device. ...
+    """
+    raise _no_device("nccl_broadcast", x, root)
+
+
+def _no_device(name: str, *_given: Any) -> BackendError:
     here = name.replace("nccl", "mpi")
-
-    def call(*_args: Any, **_named: Any) -> Any:
-        raise BackendError(f"{name} speaks from device to device", "no backend that keeps Vars on a device", here)
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`{here}` from device to device; where there is no device, an error that says so."
-    return call
-
-
-nccl_all_reduce, nccl_reduce, nccl_broadcast = map(_no_device, ("nccl_all_reduce", "nccl_reduce", "nccl_broadcast"))
+    return BackendError(f"{name} speaks from device to device", "no backend that keeps Vars on a device", here)
 
 
 class _Later:

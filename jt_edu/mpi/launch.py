@@ -135,13 +135,9 @@ def find(environment: Mapping[str, str] | None = None, python: str = sys.executa
         environment: where `mpicc_path` and PATH are looked up; that of this process by default.
         python: the interpreter beside which to look.
     """
-    known = os.environ if environment is None else environment
-    chosen = known.get("mpicc_path")
-    places = [Path(chosen).parent] if chosen else [Path(python).parent, *_folders(known.get("PATH", ""))]
-    mpirun = next((found for place in places if (found := _program(place, "mpirun"))), None)
+    mpirun, mpicc = _tools(os.environ if environment is None else environment, python)
     if mpirun is None:
         return None
-    mpicc = _program(Path(chosen).parent, Path(chosen).name) if chosen else _program(mpirun.parent, "mpicc")
     kind, version = _kind_and_version(mpirun)
     return Launcher(mpirun, mpicc, kind, version or (_kind_and_version(mpicc)[1] if mpicc else ""))
 
@@ -175,6 +171,18 @@ def status() -> str:
     return note(f"{launcher}, {bindings}" if launcher else f"Found no mpirun, {bindings}: ranks can be simulated")
 
 
+def announcement(version: str) -> str:
+    """What a rank says when it has found its library: as `status`, without asking a program.
+
+    Example:
+        >>> "mpicc" in announcement("4.1.4") or "mpirun" in announcement("4.1.4")
+        True
+    """
+    mpirun, mpicc = _tools(os.environ, sys.executable)
+    tool = mpicc or mpirun
+    return note(f"Found {tool.name}({version}) at {tool}" if tool else f"Found mpirun({version}), started elsewhere")
+
+
 def note(words: str) -> str:
     """A line of information, in the shape of Jittor's log.
 
@@ -203,6 +211,16 @@ def surroundings(launcher: Launcher, ranks: int, environment: Mapping[str, str])
     share = str(max(1, (os.cpu_count() or 1) // ranks))
     library = {"MPI4PY_LIBMPI": str(launcher.library)} if launcher.library else {}
     return {**dict.fromkeys(THREADS, share), **COMFORT, **library, **kept, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def _tools(known: Mapping[str, str], python: str) -> tuple[Path | None, Path | None]:
+    """(mpirun, mpicc), from the first place that has an mpirun."""
+    chosen = known.get("mpicc_path")
+    places = [Path(chosen).parent] if chosen else [Path(python).parent, *_folders(known.get("PATH", ""))]
+    mpirun = next((found for place in places if (found := _program(place, "mpirun"))), None)
+    if mpirun is None:
+        return None, None
+    return mpirun, _program(mpirun.parent, Path(chosen).name if chosen else "mpicc")
 
 
 def _folders(path: str) -> list[Path]:

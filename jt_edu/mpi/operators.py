@@ -43,6 +43,10 @@ def communicator() -> Any:
 
     Raises:
         RankError: this program runs alone.
+
+    Example:
+        >>> jt.simulate(2)(lambda: communicator().allgather(jt.rank))
+        [[0, 1], [0, 1]]
     """
     comm = current().rank_state.get("communicator")
     if comm is None:

@@ -145,5 +145,14 @@ def leave() -> None:
 
 
 def flush() -> None:
-    """Run all messages of this rank that are due: before it speaks to others by hand, and at its end."""
+    """Run all messages of this rank that are due: before it speaks to others by hand, and at its end.
+
+    Example:
+        >>> def program():
+        ...     y = jt.array([1.0]).mpi_all_reduce()
+        ...     flush()
+        ...     return y.node.pending
+        >>> jt.simulate(2)(program)
+        [False, False]
+    """
     run(list(current().due))

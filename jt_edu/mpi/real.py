@@ -322,6 +322,9 @@ def world() -> MPIComm:
         if board.debug:
             journal.tell = print_explanation(board)
             watch(board, journal.explain, partial(mpi.COMM_WORLD.Abort, 1))
+    if raw.rank == 0 and board is None:
+        version = ".".join(map(str, mpi.get_vendor()[1]))
+        sys.stderr.write(f"{launch.announcement(version)}\n")
     sys.excepthook = _ends_all(comm, sys.excepthook)
     return comm
 

@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
         _run(arguments)
         return 0
     if folder is None:
-        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr] # whole lines, among those of others
+        sys.stdout.reconfigure(line_buffering=True, write_through=False)  # type: ignore[union-attr] # whole lines
         return _run_to_the_end(comm, arguments, None)
     page = Page(comm, Path(folder))
     with page.open():

@@ -57,6 +57,7 @@ LATE_IMPORTS = {
     ("mpi.jittor", "mpi.jittor"),  # jt.distributed, when somebody asks for it
     ("mpi.jittor", "mpi.real"),
     ("mpi.real", "mpi4py"),
+    ("nn.parallel", "nn.parallel"),  # jt.distributed, when somebody asks for it
 }
 
 CORE_LINES = 5_000  # of code: docstrings, comments and blank lines are free (docs/decisions/010)

@@ -2,6 +2,8 @@
 
 import contextlib
 import io
+import re
+from unittest import mock
 
 import matplotlib as mpl
 import pytest
@@ -116,17 +118,44 @@ WRONG_META = {
 """,
 }
 
+RANKS = {
+    """    # 1. P - 1 steps: pass a chunk on, and add what comes to your own chunk of that number
+    # 2. P - 1 steps: pass a finished chunk on, and put what comes in place of your own
+    return None
+""": """    for step in range(comm.size - 1):
+        chunks[comm.rank - step - 1] += pass_on(chunks[comm.rank - step])
+    for step in range(comm.size - 1):
+        chunks[comm.rank - step] = pass_on(chunks[(comm.rank + 1 - step) % comm.size])
+    return np.concatenate(chunks)
+""",
+    "return comm.allreduce(gradient) / comm.size": "return comm.allreduce(gradient * count) / comm.allreduce(count)",
+    '''    """(count, mean, M2) of two sets of numbers together."""
+    return None
+''': """    (n, mean, M2), (m, other, M2b) = a, b
+    away = other - mean
+    return n + m, mean + away * m / (n + m), M2 + M2b + away * away * n * m / (n + m)
+""",
+}
+WRONG_RANKS = {
+    **RANKS,
+    "return comm.allreduce(gradient) / comm.size": "return comm.allreduce(gradient * count) / comm.size",
+    '''    """(count, mean, M2) of two sets of numbers together."""
+    return None
+''': """    return a[0] + b[0], (a[1] + b[1]) / 2, a[2] + b[2]
+""",
+}
+
 
 def run(name, answers):
-    """What the cells of a notebook print when its gaps are filled."""
+    """What the cells of a notebook print when its gaps are filled; those for ranks are left out."""
     text = (FOLDER / "source" / f"{name}.py").read_text(encoding="utf-8")
     for gap, answer in answers.items():
         assert text.count(gap) == 1, f"{gap!r} is there {text.count(gap)} times"
         text = text.replace(gap, answer)
-    space, said = {"__name__": "a notebook", "display": lambda *_: None}, io.StringIO()
+    space, said = {"__name__": "a notebook", "display": lambda *_: None, "ranks": mock.MagicMock()}, io.StringIO()
     with contextlib.redirect_stdout(said):
         for number, (kind, body) in enumerate(build.cells(text), 1):
-            if kind == "code":
+            if kind == "code" and not body.startswith("%%"):
                 exec(compile(body, f"cell {number}", "exec"), space)  # noqa: S102 - cells of our own
     return said.getvalue()
 
@@ -194,3 +223,34 @@ def test_meta_operators_measures_that_a_product_spelled_out_is_a_product():
     assert "500.0 MB it would take" in said
     assert "built: [" in said and "('scatter', 'reindex_reduce')" in said
     assert "how often each is read: [1. 2. 3. 3. 2. 1.]" in said
+
+
+def test_many_ranks_says_right_to_right_answers():
+    found = verdicts(said := run("13_many_ranks", RANKS))
+
+    assert found == {"right": 5, "not right": 0, "not done yet": 0, "another shape": 0}, said
+
+
+def test_many_ranks_says_nothing_of_the_kind_to_an_empty_page():
+    found = verdicts(said := run("13_many_ranks", {}))
+
+    assert (found["right"], found["not right"], found["not done yet"]) == (0, 1, 4), said  # one bug is to be found
+
+
+def test_many_ranks_says_what_is_wrong_with_wrong_answers():
+    found = verdicts(said := run("13_many_ranks", WRONG_RANKS))
+
+    assert (found["right"], found["not right"]) == (3, 2), said
+
+
+def test_many_ranks_measures_what_it_claims():
+    said = run("13_many_ranks", {})
+
+    kinds = re.findall(r"it is: (\w+)", said)
+    assert kinds == ["hang", "luck", "works", "luck", "hang", "works"]
+    assert all(float(away) < 1e-5 for away in re.findall(r"differs by ([\d.e-]+) at most", said))
+    assert float(re.search(r"on 4 ranks, it differs by ([\d.e-]+)", said)[1]) > 1e-2
+    rows = re.findall(r"^ +(\d+) +([\d.]+e[-+]\d+) +([\d.]+e[-+]\d+)$", said, re.MULTILINE)
+    assert [int(mean) for mean, *_ in rows] == [0, 10, 100, 1000]
+    assert all(float(ours) < 1e-5 for *_, ours in rows)
+    assert float(rows[-1][1]) > 1e-3

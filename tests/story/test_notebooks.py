@@ -104,6 +104,18 @@ def test_a_batch_is_learnt_by_heart_where_nothing_is_missing_and_not_where_a_lin
     assert bad[-1] > 0.5
 
 
+def test_many_ranks_shows_what_its_words_say(finished):
+    notebook = finished("13_many_ranks")
+
+    text, columns = printed(notebook), "\n".join(shown(notebook, "text/plain"))
+    assert "ranks 0-3\n    total 10   seen 4\nThis works here, and would not under mpirun" in columns
+    assert "tally.seen, changed by ranks 0-3" in columns
+    assert ("ranks 0-3\n    total 10   seen 1" in columns) or "mpirun" in text  # or there is none here
+    assert "a circle: 0 -> 1 -> 0" in columns
+    assert columns.count("rank 2 last, 20 µs later") == 3
+    assert len(shown(notebook, VIEW)) == 3
+
+
 def test_the_gallery_shows_every_view(finished):
     notebook = finished("90_gallery")
 

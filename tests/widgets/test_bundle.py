@@ -14,9 +14,9 @@ from tests.frontend import FOLDER, node, npm
 from tests.house.plan import ROOT
 from tests.house.tree import hold
 
-MOST_BYTES, MOST_UNPACKED = 120_000, 210_000
+MOST_BYTES, MOST_UNPACKED = 120_000, 256_000  # the ranks alone are 50,000: a canvas, and the rules of their time
 MOST_LINES, MOST_LETTERS, LONGEST = 400, 120, 40  # of a file, of a line, of a function
-VIEWS = ("kernel", "loops", "tape", "memory", "train", "roofline")  # whose classes begin with their names
+VIEWS = ("kernel", "loops", "tape", "memory", "train", "roofline", "ranks")  # whose classes begin with their names
 CLASS = re.compile(r"(?<![\w-])jt-[a-z][a-z0-9-]*")
 MARKUP = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "srcdoc=")
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_widgets import kernel, memory, roofline, tape
+from jt_edu.mpi.threads import run_ranks
+from jt_widgets import kernel, memory, ranks, roofline, tape
 from jt_widgets.loops import step_kernel
 from jt_widgets.train import train_panel
 
@@ -36,8 +37,9 @@ def loss():
         lambda: memory(loss()),
         lambda: roofline(loss()),
         panel,
+        lambda: ranks(run_ranks(2, lambda comm: comm.allreduce(1)).record),
     ],
-    ids=["kernel", "loops", "tape", "memory", "roofline", "train"],
+    ids=["kernel", "loops", "tape", "memory", "roofline", "train", "ranks"],
 )
 def test_each_button_that_is_no_tab_stop_names_its_key(page_of, make):
     pressed = page_of(make()).evaluate(PRESSED)

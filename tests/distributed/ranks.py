@@ -1,0 +1,65 @@
+"""Ranks for tests: simulated ones, and ones that speak through sockets, each in a thread with a context of its own."""
+
+import threading
+
+import jt_edu as jt
+from jt_edu.distributed.launch import free_port
+from jt_edu.settings import rank_context
+
+dist = jt.distributed
+BACKENDS = ("threads", "tcp")
+
+
+def run(backend, size, program, timeout=None):
+    """Let all ranks join and run `program(rank)`; answers what it returns on each, or raises what it raised first."""
+    return simulated(size, program, timeout) if backend == "threads" else socketed(size, program, timeout)
+
+
+def simulated(size, program, timeout=None):
+    options = {} if timeout is None else {"timeout": timeout}
+
+    def body(comm):
+        dist.init_process_group("threads", **options)
+        try:
+            return program(comm.rank)
+        finally:
+            if dist.is_initialized():
+                dist.destroy_process_group()
+
+    return jt.simulate(size)(body)
+
+
+def socketed(size, program, timeout=None):
+    results, errors = outcomes(size, program, timeout)
+    if errors:
+        raise next(iter(errors.values()))
+    return results
+
+
+def outcomes(size, program, timeout=None):
+    """(results, errors by rank) on sockets: here a rank that fails does not end the others."""
+    port, results, errors = free_port(), [None] * size, {}
+
+    def body(rank):
+        with rank_context():
+            try:
+                dist.init_process_group("tcp", f"tcp://127.0.0.1:{port}", timeout or 20, size, rank)
+                results[rank] = program(rank)
+            except BaseException as error:  # noqa: BLE001  whatever it is, the test looks at it
+                errors.setdefault(rank, error)
+            finally:
+                if dist.is_initialized():
+                    dist.destroy_process_group()
+
+    together([lambda rank=rank: body(rank) for rank in range(size)])
+    return results, errors
+
+
+def together(bodies):
+    """Run functions in threads at the same time."""
+    threads = [threading.Thread(target=body) for body in bodies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads), "a rank hangs"

@@ -1,0 +1,262 @@
+"""What goes wrong is told on every rank, in time, and a group that failed is not used any more."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import jt_edu as jt
+from jt_edu.distributed.launch import free_port
+from jt_edu.mpi import Faults
+from jt_edu.mpi.errors import LostRankError, MismatchError, RankTimeoutError
+from tests.distributed.ranks import BACKENDS, dist, outcomes, run
+from tests.house.plan import ROOT
+
+MISMATCHES = {
+    "another collective": (lambda x: dist.all_reduce(x), lambda x: dist.broadcast(x, 0), "allreduce", "bcast"),
+    "another reduction": (lambda x: dist.all_reduce(x), lambda x: dist.all_reduce(x, "MAX"), "SUM", "MAX"),
+    "another root": (lambda x: dist.broadcast(x, 0), lambda x: dist.broadcast(x, 1), "root=0", "root=1"),
+    "another size": (lambda x: dist.all_reduce(x), lambda x: dist.all_reduce(jt.ones(3)), "2", "3"),
+    "another dtype": (lambda x: dist.all_reduce(x), lambda x: dist.all_reduce(x.double()), "float32", "float64"),
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("case", MISMATCHES)
+def test_a_mismatch_is_told_with_both_calls(backend, case):
+    mine, theirs, word, other = MISMATCHES[case]
+
+    with pytest.raises(MismatchError, match=r"rank 0[\s\S]*rank 1") as caught:
+        run(backend, 2, lambda rank: (mine if rank == 0 else theirs)(jt.ones(2)))
+
+    assert word in str(caught.value) and other in str(caught.value)
+
+
+@pytest.mark.parametrize("case", MISMATCHES)
+def test_over_sockets_a_mismatch_is_told_on_every_rank_with_its_number(case):
+    mine, theirs, _, _ = MISMATCHES[case]
+
+    def program(rank):
+        dist.barrier()
+        (mine if rank == 0 else theirs)(jt.ones(2))
+
+    _, errors = outcomes(2, program, timeout=5)
+
+    assert set(errors) == {0, 1} and all(isinstance(e, jt.RankError) for e in errors.values())
+    assert all("number 2" in str(e) for e in errors.values())
+
+
+def test_over_sockets_shapes_of_the_same_size_differ_too():
+    _, errors = outcomes(2, lambda rank: dist.all_reduce(jt.ones(2, 3) if rank else jt.ones(3, 2)), timeout=5)
+
+    assert any("(2, 3)" in str(e) and "(3, 2)" in str(e) for e in errors.values())
+
+
+def test_a_rank_that_does_not_come_is_named_with_the_call_and_its_number_in_time():
+    def program(rank):
+        dist.barrier()
+        dist.group.WORLD.set_timeout(0.4)
+        if rank == 2:
+            time.sleep(1.0)
+            return None
+        begin = time.monotonic()
+        with pytest.raises(jt.RankError) as caught:
+            dist.all_reduce(jt.ones(2))
+        return str(caught.value), time.monotonic() - begin
+
+    (zero, seconds), (one, _), _ = run("tcp", 3, program)
+
+    assert seconds < 1.4 and "no rank 2" in zero + one
+    for text in (zero, one):
+        assert "allreduce number 2, allreduce(op=SUM, shape=(2,), dtype=float32)" in text
+
+
+def test_a_group_that_failed_refuses_further_use_and_a_new_one_works():
+    port = free_port()
+
+    def program(rank):
+        if rank == 0:
+            with pytest.raises(jt.RankError):
+                dist.all_reduce(jt.ones(1))
+        else:
+            with pytest.raises(jt.RankError):
+                dist.broadcast(jt.ones(1), 0)
+        with pytest.raises(jt.RankError, match=r"one that failed in .* number 1"):
+            dist.barrier()
+        dist.destroy_process_group()
+        dist.init_process_group("tcp", f"tcp://127.0.0.1:{port}", 10, 2, rank)
+        x = jt.ones(1)
+        dist.all_reduce(x)
+        return x.item()
+
+    assert run("tcp", 2, program) == [2.0, 2.0]
+
+
+def test_a_failed_group_does_not_spoil_the_others():
+    def program(rank):
+        some = dist.new_group([0, 1])
+        with pytest.raises(jt.RankError):
+            dist.all_reduce(jt.ones(1) if rank else jt.ones(2), group=some)
+        x = jt.ones(1)
+        dist.all_reduce(x)
+        return x.item()
+
+    assert run("tcp", 2, program) == [2.0, 2.0]
+
+
+def test_a_failure_in_the_background_is_told_by_the_work_and_by_the_next_call():
+    def program(rank):
+        x = jt.ones(1)
+        work = dist.all_reduce(x, "SUM" if rank else "MAX", async_op=True)
+        deadline = time.monotonic() + 5
+        while not work.is_completed() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert work.is_completed() and not work.is_success() and isinstance(work.exception(), jt.RankError)
+        with pytest.raises(jt.RankError):
+            work.wait()
+        with pytest.raises(jt.RankError):
+            work.get_future().wait()
+        with pytest.raises(jt.RankError, match="group that is whole"):
+            dist.barrier()
+        return x.item()
+
+    assert run("tcp", 2, program) == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_wait_may_be_shorter_than_the_groups_patience(backend):
+    def program(rank):
+        if rank == 1:
+            time.sleep(0.5 if backend == "tcp" else 0)
+            if backend == "threads":
+                dist.group.WORLD.comm.compute(10_000_000_000)
+            return None
+        with pytest.raises(RankTimeoutError, match="allreduce number") as caught:
+            dist.all_reduce(jt.ones(1), async_op=True).wait(0.1)
+        return str(caught.value)
+
+    assert "1" in run(backend, 2, program)[0]
+
+
+def test_among_simulated_ranks_a_timeout_counts_virtual_seconds():
+    def program(rank):
+        if rank == 1:
+            dist.group.WORLD.comm.compute(2_000_000_000)
+        dist.all_reduce(jt.ones(1))
+
+    run("threads", 2, program, timeout=3)
+    with pytest.raises(RankTimeoutError, match=r"rank 1|1 had not come"):
+        run("threads", 2, program, timeout=1)
+
+
+def test_a_simulated_rank_that_is_dropped_is_named_at_once():
+    def program(comm):
+        dist.init_process_group()
+        for _ in range(3):
+            dist.all_reduce(jt.ones(1))
+
+    begin = time.monotonic()
+    with pytest.raises(jt.RankError, match="rank 2 was dropped") as caught:
+        jt.simulate(3, faults=Faults(drop={2: 4}))(program)
+
+    assert time.monotonic() - begin < 1 and "allreduce number" in str(caught.value)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_monitored_barrier_names_one_missing_rank_or_all(backend):
+    def program(rank):
+        said = []
+        for every in (False, True):
+            if rank in (1, 3):
+                if backend == "tcp":
+                    time.sleep(0.5)
+                continue
+            with pytest.raises(RankTimeoutError, match="monitored_barrier") as caught:
+                dist.monitored_barrier(timeout=0.3, wait_all_ranks=every)
+            said.append(str(caught.value))
+        return said
+
+    zero, _, two, _ = run(backend, 4, program)
+
+    assert "no rank 1" in zero[0] and "1, 3" not in zero[0] and "no rank 1, 3" in zero[1]
+    assert all("no rank" in text for text in two)
+
+
+# processes
+
+
+PROGRAM = """
+import os, sys, time
+import numpy as np
+import jt_edu as jt
+dist = jt.distributed
+dist.init_process_group(timeout=60)
+dist.group.WORLD.set_timeout(float(sys.argv[1]))
+rank = dist.get_rank()
+dist.barrier()
+if rank == 2 and sys.argv[2] == "kill":
+    dist.all_reduce(np.ones(4_000_000, "f4"), async_op=True)
+    os.kill(os.getpid(), 9)
+if rank == 2 and sys.argv[2] == "stop":
+    print("stops", flush=True)
+    time.sleep(60)
+if rank == 2 and sys.argv[2] == "raise":
+    1 / 0
+begin = time.monotonic()
+try:
+    for _ in range(5):
+        dist.all_reduce(np.ones(4_000_000, "f4"))
+    print("went well", flush=True)
+except jt.RankError as error:
+    print(f"after {time.monotonic() - begin:.2f} s {type(error).__name__}: {error}", flush=True)
+    try:
+        dist.barrier()
+    except jt.RankError as error:
+        print("refused:", error, flush=True)
+"""
+
+
+def start(size, *arguments):
+    environment = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "PYTHONPATH": str(ROOT)}
+    return [
+        subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env={**environment, "RANK": str(rank), "WORLD_SIZE": str(size)},
+        )
+        for rank in range(size)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("how", ["kill", "raise"])
+def test_processes_whose_fellow_dies_inside_of_all_reduce_say_who_and_where(how):
+    ranks = start(4, "5", how)
+    told = [rank.communicate(timeout=60)[0] for rank in ranks]
+
+    for rank in (0, 1, 3):
+        assert "allreduce number" in told[rank] and "rank 2" in told[rank] and "refused: barrier" in told[rank]
+        assert float(told[rank].split("after ")[1].split()[0]) < 6
+
+
+def test_processes_whose_fellow_hangs_time_out_and_name_it():
+    ranks = start(3, "1.5", "stop")
+    told = [rank.communicate(timeout=60)[0] for rank in ranks[:2]]
+    ranks[2].send_signal(signal.SIGKILL)
+    ranks[2].communicate()
+
+    assert any("no rank 2 within 1.5 s" in text for text in told)
+    for text in told:
+        assert "allreduce number 2" in text and float(text.split("after ")[1].split()[0]) < 2.5
+
+
+def test_a_rank_that_left_well_is_missed_too():
+    def program(rank):
+        dist.barrier()
+        if rank == 1:
+            return
+        with pytest.raises(LostRankError, match="rank 1 has left the group"):
+            dist.all_reduce(jt.ones(1))
+
+    run("tcp", 2, program)

@@ -1,0 +1,93 @@
+"""The backend "mpi": one program gives the same numbers on simulated ranks, over sockets and under a real mpirun."""
+
+import re
+
+import pytest
+
+import jt_edu as jt
+from tests.distributed.ranks import dist, run
+from tests.mpi.jobs import MPIS, start, well
+
+PROGRAM = """
+def program(rank):
+    size = dist.get_world_size()
+    seen = []
+    x = jt.array([1.0 + rank, 2.0])
+    dist.all_reduce(x)
+    seen.append(x.tolist())
+    y = jt.array([3 * rank], dtype="int32")
+    dist.all_reduce(y, dist.ReduceOp.BXOR)
+    seen.append(y.tolist())
+    z = jt.array([1.0 + rank]).cast("float16")
+    dist.all_reduce(z, dist.ReduceOp.AVG)
+    seen.append(z.float().tolist())
+    objects = [None] * size
+    dist.all_gather_object(objects, {"rank": rank})
+    seen.append(objects)
+    some = dist.new_group({0, size - 1})
+    v = jt.array([float(rank)])
+    dist.broadcast(v, src=size - 1, group=some)
+    seen.append(v.tolist())
+    came = [jt.zeros(k + 1) for k in range(size)]
+    dist.all_to_all(came, [jt.full((rank + 1,), float(rank)) for _ in range(size)])
+    seen.append([c.tolist() for c in came])
+    part = jt.zeros(1)
+    dist.reduce_scatter(part, [jt.array([k + 1.0]) for k in range(size)])
+    seen.append(part.tolist())
+    w = jt.zeros(1)
+    ring = [dist.P2POp(dist.irecv, w, (rank - 1) % size), dist.P2POp(dist.isend, v, (rank + 1) % size)]
+    for work in dist.batch_isend_irecv(ring):
+        work.wait()
+    seen.append(w.tolist())
+    work = dist.all_reduce(x, async_op=True)
+    work.wait()
+    seen.append(x.tolist())
+    dist.monitored_barrier()
+    return seen
+"""
+INSIDE = """
+import jt_edu as jt
+dist = jt.distributed
+dist.init_process_group()
+assert dist.get_backend() == "mpi"
+report(program(rank))
+dist.destroy_process_group()
+"""
+
+pytestmark = pytest.mark.mpi
+
+
+@pytest.mark.parametrize(("mpi", "ranks"), [(mpi, ranks) for mpi in MPIS for ranks in (1, 2, 3)])
+def test_one_program_gives_the_same_numbers_everywhere(mpi, ranks):
+    names = {"dist": dist, "jt": jt}
+    exec(PROGRAM, names)  # noqa: S102  the same text that mpirun gets
+    wanted = run("threads", ranks, names["program"])
+
+    assert run("tcp", ranks, names["program"]) == wanted
+    assert [told[0] for told in well(start(PROGRAM + INSIDE, ranks, mpi))] == wanted
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_a_rank_that_comes_too_late_is_named_and_the_group_refused(mpi):
+    text = """
+import time
+import jt_edu as jt
+dist = jt.distributed
+dist.init_process_group("mpi", timeout=0.5)
+said = []
+if rank == 1:
+    time.sleep(1.5)
+else:
+    for call in (lambda: dist.all_reduce(jt.ones(2)), dist.barrier):
+        try:
+            call()
+        except jt.RankError as error:
+            said.append(str(error))
+report(said)
+if rank == 1:
+    dist.all_reduce(jt.ones(2))
+"""
+
+    first, second = well(start(text, 2, mpi))[0][0]
+
+    assert re.search(r"allreduce number 1.*ranks? \[?1", first) and "group that is whole" in second

@@ -1,0 +1,1 @@
+"""Real ranks under mpirun. These tests need one: where there is none they are skipped, but in CI (.ci/run)."""

@@ -1,0 +1,7 @@
+"""Says who it is."""
+
+import sys
+
+from jt_edu.mpi.real import world
+
+print("HELLO" if sys.argv[1:] == ["--loud"] else "hello", world().rank)

@@ -1,0 +1,177 @@
+"""What goes wrong on real ranks is named: who, in which call, where. Nothing hangs, and nothing is left."""
+
+import os
+import re
+
+import pytest
+
+from jt_edu.errors import RankError
+from jt_edu.mpi.errors import DeadlockError, LostRankError, MismatchError, RankTimeoutError, TruncationError
+from tests.mpi.jobs import MPIS, left, on_each_mpi, start, well
+
+SECONDS = 10  # in which each case is explained, if the machine is not very busy
+
+# What happens: a sentence, the program, how many ranks, the error, what it says.
+CASES = [
+    (
+        "another op", "comm.Allreduce(np.ones(3), np.ones(3), 'SUM' if rank else 'MAX')", 2, MismatchError,
+        ["another op", r"rank 0 calls Allreduce\(op=MAX", r"rank 1 calls Allreduce\(op=SUM", "cell.py:6"],
+    ),
+    (
+        "another root", "comm.bcast('x', root=rank)", 2, MismatchError,
+        ["another root", r"rank 0 calls bcast\(root=0", r"rank 1 calls bcast\(root=1"],
+    ),
+    (
+        "another dtype", "x = np.ones(3, 'f4' if rank else 'f8'); comm.Allreduce(x, x.copy())", 2, MismatchError,
+        ["another dtype", "dtype=float64", "dtype=float32"],
+    ),
+    (
+        "another length", "x = np.ones(3 + rank); comm.Allreduce(x, x.copy())", 2, MismatchError,
+        ["another count", "count=3", "count=4"],
+    ),
+    (
+        "another algorithm", "x = np.ones(3); comm.Allreduce(x, x.copy(), algorithm='ring' if rank else 'tree')", 2,
+        MismatchError, ["another algorithm", "algorithm=tree", "algorithm=ring"],
+    ),
+    (
+        "another collective", "comm.barrier() if rank else comm.bcast(1)", 2, MismatchError,
+        ["different ones", r"rank 0 calls bcast", r"rank 1 calls barrier"],
+    ),
+    (
+        "another collective in the background",
+        "x = np.ones(3); (comm.Iallreduce(x, x.copy()) if rank else comm.Ibcast(x)).wait()", 2, MismatchError,
+        ["Ibcast", "Iallreduce"],
+    ),
+    (
+        "a skipped call", "comm.allreduce(1)\nif rank == 0:\n    comm.barrier()", 2, DeadlockError,
+        [r"rank 0 waits in barrier\(\)\n +at cell.py:8", r"rank 1 has ended, after allreduce.* at cell.py:6"],
+    ),
+    (
+        "an exception before a collective", "if rank == 1:\n    int('x')\ncomm.barrier()", 2, RankError,
+        ["rank 1 did not", "ValueError: invalid literal"],
+    ),
+    (
+        "an exception on rank 0 after a collective", "comm.barrier()\nif rank == 0:\n    1 / 0\ncomm.barrier()", 3,
+        RankError, ["rank 0 did not", "ZeroDivisionError"],
+    ),
+    (
+        "an exception while others receive", "if rank == 1:\n    1 / 0\ncomm.recv(source=1)", 2, RankError,
+        ["rank 1 did not", "ZeroDivisionError"],
+    ),
+    (
+        "two receives that wait for each other", "comm.recv(source=1 - rank)", 2, DeadlockError,
+        [r"rank 0 waits in recv\(source=1, tag=any\)\n +at cell.py:6", r"rank 1 waits in recv\(source=0", "a circle"],
+    ),
+    (
+        "two sends that wait for each other", "comm.ssend('x', 1 - rank)\ncomm.recv()", 2, DeadlockError,
+        [r"rank 0 waits in ssend\(dest=1, tag=0\)", r"rank 1 waits in ssend\(dest=0, tag=0\)", "0 -> 1 -> 0"],
+    ),
+    (
+        "long sends that rely on buffers", "comm.Send(np.ones(10 ** 6), 1 - rank)\ncomm.Recv(np.ones(10 ** 6))", 2,
+        DeadlockError, [r"rank 0 waits in Send\(dest=1", r"rank 1 waits in Send\(dest=0"],
+    ),
+    (
+        "a circle of three", "comm.Ssend(np.ones(1), (rank + 1) % 3)\ncomm.Recv(np.ones(1))", 3, DeadlockError,
+        [r"0 -> 1 -> 2 -> 0", r"rank 2 waits in Ssend\(dest=0"],
+    ),
+    (
+        "a receive that nobody sends to", "if rank == 0:\n    comm.irecv(source=1, tag=7).wait()", 2, DeadlockError,
+        [r"rank 0 waits for irecv\(source=1, tag=7\)", "rank 1 has ended, without a call"],
+    ),
+    (
+        "a message under another tag", "comm.ssend(1, 1, tag=5) if rank == 0 else comm.recv(source=0, tag=6)", 2,
+        DeadlockError, [r"ssend\(dest=1, tag=5\)", r"recv\(source=0, tag=6\)"],
+    ),
+    (
+        "ranks in different groups", "half = comm.Dup()\ncomm.barrier() if rank else half.barrier()", 2, DeadlockError,
+        [r"rank 0 waits in barrier\(\) in the group of ranks 0 and 1", r"rank 1 waits in barrier\(\)\n"],
+    ),
+    (
+        "a rank that is gone", "import os\nif rank == 1:\n    os._exit(3)\ncomm.barrier()", 2, LostRankError,
+        ["rank 1 is gone", r"rank 0 waited in barrier|exit code"],
+    ),
+    (
+        "a rank that is killed", "import os\ncomm.barrier()\nif rank == 1:\n    os.kill(os.getpid(), 9)\ncomm.recv()",
+        2, LostRankError, ["rank 1 is gone, after barrier"],
+    ),
+    (
+        "a message that is too long", "comm.Send(np.ones(4), 1) if rank == 0 else comm.Recv(np.ones(2), 0)", 2,
+        TruncationError, [r"Recv\(source=0"],
+    ),
+    (
+        "Abort", "if rank == 1:\n    comm.Abort(7)\ncomm.barrier()", 2, RankError,
+        ["rank 1 called Abort", "error code 7"],
+    ),
+    (
+        "an end that is no good", "import sys\nif rank == 1:\n    sys.exit('no data')\ncomm.barrier()", 2, RankError,
+        ["rank 1 did not", "SystemExit: no data"],
+    ),
+]  # fmt: skip
+ALSO_ON_OTHERS = ("another op", "a skipped call", "an exception before a collective", "a circle of three",
+                  "a rank that is killed", "a message that is too long")  # fmt: skip
+TRIED = [(mpi, *case) for mpi in MPIS for case in CASES if mpi == "mpich" or case[0] in ALSO_ON_OTHERS]
+
+
+@pytest.mark.parametrize(
+    ("mpi", "what", "program", "ranks", "kind", "said"), TRIED, ids=[f"{c[0]}-{c[1]}" for c in TRIED]
+)
+def test_a_fault_is_named_and_everything_ends(mpi, what, program, ranks, kind, said):
+    job = start(program, ranks, mpi, timeout=60)
+
+    assert type(job.error) is kind, f"{job.error!r}\n{job.log}"
+    for pattern in said:
+        assert re.search(pattern, str(job.error)), f"{pattern} is not in:\n{job.error}"
+    assert job.record.failure.endswith(str(job.error))
+    assert job.seconds < SECONDS * max(1, os.getloadavg()[0] / os.cpu_count())
+    assert left() == []
+
+
+@on_each_mpi
+def test_a_mismatch_is_named_on_every_rank(mpi):
+    job = start("comm.allreduce(rank, op='SUM' if rank else 'MAX')", 3, mpi)
+
+    assert len({str(error) for error in job.errors}) == 1
+    assert [type(error) for error in job.errors] == [MismatchError] * 3
+    for told in job.warnings:
+        assert "calls allreduce(op=MAX)" in told and "call allreduce(op=SUM)" in told
+
+
+def test_a_traceback_has_the_rank_and_the_learners_lines_only():
+    job = start("def deep():\n    comm.recv(source=9)\nif rank == 1:\n    deep()\ncomm.barrier()")
+
+    told = job.warnings[1]
+    assert told.startswith("rank 1 of 2:\nTraceback")
+    assert re.findall(r'File ".*?(\w+\.py)", line (\d+)', told) == [("cell.py", "9"), ("cell.py", "7")]
+    assert job.failed_rank == 1
+
+
+def test_at_the_end_of_its_time_a_job_tells_the_last_call_of_each_rank():
+    job = start("import time\ncomm.barrier()\nif rank == 1:\n    time.sleep(100)\ncomm.recv(source=1)", timeout=6)
+
+    assert type(job.error) is RankTimeoutError
+    assert "within 6 s" in str(job.error)
+    assert re.search(r"rank 0 waits in recv\(source=1, tag=any\)\n +at cell.py:10", str(job.error))
+    assert re.search(r"rank 1 computes, after barrier\(\) at cell.py:7", str(job.error))
+    assert left() == []
+
+
+def test_a_rank_that_computes_for_long_is_no_deadlock():
+    job = start("import time\nif rank == 1:\n    time.sleep(4)\nreport(comm.allreduce(rank))")
+
+    assert well(job) == [[1], [1]]
+    assert job.seconds > 4
+
+
+def test_without_debug_mode_a_failure_still_ends_all_ranks():
+    job = start("if rank == 1:\n    1 / 0\ncomm.recv(source=1)", debug=False)
+
+    assert "ZeroDivisionError" in str(job.error)
+    assert left() == []
+
+
+def test_what_ranks_printed_and_reported_before_a_failure_is_kept():
+    job = start("print('before', rank); report(rank); comm.barrier()\nif rank == 1:\n    1 / 0\ncomm.recv(source=1)")
+
+    assert job.outputs == ["before 0\n", "before 1\n"]
+    assert job.results[1] == [1]
+    assert [c.name for c in job.record.calls if c.rank == 1] == ["barrier"]

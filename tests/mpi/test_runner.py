@@ -1,0 +1,264 @@
+"""A notebook's job: what goes in, what comes back, and that it is gone afterwards, whatever happens to the notebook."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jt_edu.errors import ArgumentError
+from jt_edu.mpi import launch
+from jt_edu.mpi.job import run_job
+from jt_edu.mpi.threads import run_ranks
+from tests.mpi.jobs import HEAD, MPIS, OTHER, ROOT, left, on_each_mpi, start, well
+
+PROC = Path("/proc")
+
+
+@on_each_mpi
+def test_a_job_gives_back_what_ranks_print_and_report(mpi):
+    job = start(
+        "import sys\nprint('I am', rank)\nprint('oh', file=sys.stderr)\nreport(rank, {'n': np.arange(2)})", 2, mpi
+    )
+
+    told = well(job)
+    assert [t[0] for t in told] == [0, 1] and told[1][1]["n"].tolist() == [0, 1]
+    assert job.outputs == ["I am 0\n", "I am 1\n"] and job.warnings == ["oh\n", "oh\n"]
+    assert job.code == 0 and "ended well" in repr(job)
+    assert job.launcher.startswith({"mpich": "MPICH", "openmpi": "Open MPI"}[mpi])
+
+
+def test_a_program_from_a_file_gets_its_arguments(tmp_path):
+    (tmp_path / "beside.py").write_text("NUMBER = 42")
+    program = tmp_path / "train.py"
+    program.write_text(HEAD + "import sys, beside\nreport(sys.argv[1:], beside.NUMBER, __name__)")
+
+    start("report(1)")  # skips, where there is no mpirun
+    job = run_job(program, 2, arguments=["--epochs", "3"])
+
+    assert well(job) == [[["--epochs", "3"], 42, "__main__"]] * 2
+
+
+def test_the_environment_is_that_of_the_notebook_and_what_is_given():
+    job = start("import os; report(os.environ['COLOUR'], os.environ['HOME'])", environment={"COLOUR": "green"})
+
+    assert well(job) == [["green", os.environ["HOME"]]] * 2
+
+
+def test_classes_of_the_program_travel_between_its_ranks():
+    job = start("class Thing: pass\nreport(type(comm.bcast(Thing())).__name__)\nreport(Thing())")
+
+    told = well(job)
+    assert told[0][0] == "Thing"
+    assert "cannot be unpickled here" in told[0][1]
+
+
+def test_the_record_looks_like_that_of_simulated_ranks():
+    text = "comm.allreduce(rank)\ncomm.Allreduce(np.ones(4), np.zeros(4), algorithm='ring')\n"
+    text += "comm.send('x', 1) if rank == 0 else comm.recv(source=0)\ncomm.Split(rank).barrier()\n"
+
+    job = start(text)
+    well(job)
+
+    def program(comm):
+        exec(text, {"comm": comm, "rank": comm.rank, "np": np})  # noqa: S102 - the same text
+
+    simulated = run_ranks(2, program).record
+    for rank in (0, 1):
+        mine, theirs = (
+            [
+                (c.name, c.words, c.sequence, c.group, c.peer, c.algorithm, c.parent >= 0)
+                for c in r.calls
+                if c.rank == rank
+            ]
+            for r in (job.record, simulated)
+        )
+        assert mine == theirs
+    assert [(m.source, m.dest, m.tag) for m in job.record.messages if m.call >= 0 and m.taker >= 0][-1] == (0, 1, 0)
+    assert len(job.record.messages) == len(simulated.messages)
+    assert all(m.taken >= m.sent >= 0 and m.done >= m.taken for m in job.record.messages)
+    assert all(c.ended >= c.began >= 0 and c.leave >= c.ready >= c.enter for c in job.record.calls)
+    assert all("cell.py" in c.line for c in job.record.calls)
+    assert {c.meeting for c in job.record.calls if c.sequence >= 0} == set(
+        range(len({c.meeting for c in simulated.calls if c.meeting >= 0}))
+    )
+
+
+def test_who_was_late_can_be_read_from_the_record():
+    job = start("import time\ncomm.barrier()\nif rank == 1:\n    time.sleep(0.5)\ncomm.allreduce(1)")
+
+    well(job)
+    late = {c.rank: c for c in job.record.calls if c.name == "allreduce"}
+    assert late[1].enter - late[0].enter > 0.4e9
+    assert late[0].ready == late[1].enter
+
+
+def test_what_goes_on_can_be_read_meanwhile():
+    seen = set()
+
+    def look(folder):
+        path = folder / "1.out"
+        seen.update(path.read_text().split() if path.exists() else ())
+
+    well(start("import time\nprint('early', flush=True); time.sleep(0.5); print('late')", meanwhile=look))
+
+    assert "early" in seen
+
+
+def test_an_interrupt_ends_all_ranks():
+    def interrupt(folder):
+        if all((folder / f"{rank}.out").exists() for rank in (0, 1)):
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        start("comm.recv(source=rank)", debug=False, meanwhile=interrupt)
+
+    assert left() == []
+
+
+@on_each_mpi
+def test_ranks_that_do_not_listen_to_their_launcher_end_too(mpi):
+    text = (
+        "import os, signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nif os.fork() == 0:\n    os.setsid()\n"
+    )
+    text += "time.sleep(100)"
+
+    job = start(text, mpi=mpi, timeout=4, debug=False)
+
+    assert "within 4 s" in str(job.error)
+    assert left() == []
+
+
+@pytest.mark.skipif(not PROC.is_dir(), reason="/proc tells which processes there are")
+def test_a_job_ends_when_the_notebook_is_killed():
+    start("report(1)")  # skips, where there is no mpirun
+    text = f"from jt_edu.mpi.job import run_job\nrun_job({HEAD + 'import time; time.sleep(60)'!r}, 2)"
+    notebook = subprocess.Popen([sys.executable, "-c", text], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    until = time.monotonic() + 30
+    while len(left(notebook.pid)) < 3 and time.monotonic() < until:
+        time.sleep(0.1)
+    time.sleep(2)
+
+    notebook.kill()
+    notebook.wait()
+
+    while left(notebook.pid) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert left(notebook.pid) == []
+
+
+def test_a_job_after_a_failed_one_knows_nothing_of_it():
+    assert start("comm.recv(source=1 - rank)").error is not None
+
+    assert well(start("report(comm.allgather(rank))")) == [[[0, 1]], [[0, 1]]]
+
+
+ENDS = [
+    "comm.barrier()",
+    "if rank == 1:\n    1 / 0\ncomm.barrier()",
+    "comm.barrier() if rank else comm.bcast(1)",
+    "import os\nif rank == 1:\n    os._exit(1)\ncomm.recv(source=1)",
+    "import sys; sys.exit(rank)",
+]
+
+
+@pytest.mark.slow
+def test_nothing_is_left_after_fifty_jobs():
+    start("report(1)")  # skips, where there is no mpirun
+    threads, files = threading.active_count(), len(list((PROC / "self" / "fd").iterdir())) if PROC.is_dir() else 0
+    for number in range(50):
+        start(ENDS[number % len(ENDS)], timeout=30)
+        assert left() == []
+
+    assert threading.active_count() == threads
+    if PROC.is_dir():
+        assert len(list((PROC / "self" / "fd").iterdir())) <= files + 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [({"ranks": 0}, "0"), ({"ranks": 2.5}, "2.5"), ({"timeout": -1}, "-1"), ({"timeout": "x"}, "'x'")],
+)
+def test_arguments_that_make_no_sense_are_refused(wrong, named):
+    with pytest.raises(ArgumentError, match=named):
+        run_job("1", **wrong)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(ArgumentError, match=r"nothing\.py"):
+        run_job(tmp_path / "nothing.py")
+
+
+# the program under a plain mpirun
+
+
+def mpirun(command, mpi="mpich", **environment):
+    start("report(1)")  # skips, where there is no mpirun
+    known = {**os.environ, **MPIS[mpi], "PYTHONPATH": str(ROOT), **environment}
+    launcher = launch.need(known)
+    return subprocess.run(
+        launcher.command(2, [sys.executable, *command]), env=launch.surroundings(launcher, 2, known), cwd=ROOT,
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+def test_the_runner_ends_all_ranks_when_one_fails(tmp_path):
+    program = tmp_path / "p.py"
+    program.write_text(HEAD + "print(f'I am {rank}')\nif rank == 1:\n    1 / 0\ncomm.recv(source=1)")
+
+    done = mpirun(["-m", "jt_edu.run", str(program)])
+
+    assert done.returncode != 0
+    assert "rank 1 of 2:\nTraceback" in done.stderr and "ZeroDivisionError" in done.stderr
+
+
+def test_a_module_can_be_run(tmp_path):
+    done = mpirun(["-m", "jt_edu.run", "-m", "tests.mpi.programs.hello", "--loud"])
+
+    assert sorted(done.stdout.split("\n")) == ["", "HELLO 0", "HELLO 1"]
+    assert re.fullmatch(r"\[i \d{4} [\d:.]+ 00 launch\.py\] Found mpicc\([\d.]+\) at .*mpicc\.", done.stderr.strip())
+
+
+def test_a_plain_program_explains_itself_in_debug_mode(tmp_path):
+    program = tmp_path / "p.py"
+    program.write_text(HEAD + "comm.recv(source=1 - rank)")
+
+    done = mpirun([str(program)], JT_EDU_MPI_DEBUG="1", TMPDIR=str(tmp_path))
+
+    assert done.returncode != 0
+    assert done.stderr.count("rank 0 waits in recv(source=1, tag=any)") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["p.py"]
+
+
+def test_a_plain_program_that_fails_ends_all_ranks(tmp_path):
+    program = tmp_path / "p.py"
+    program.write_text(HEAD + "if rank == 1:\n    1 / 0\ncomm.recv(source=1)")
+
+    done = mpirun([str(program)])
+
+    assert done.returncode != 0
+    assert "rank 1 of 2:" in done.stderr
+
+
+if OTHER:  # an environment with two MPIs, as .ci/run makes it
+
+    def library(mpi):
+        known = {**os.environ, **MPIS[mpi]}
+        return str(launch.need(known).library)
+
+    def test_the_library_of_another_mpi_than_the_launchers_is_refused():
+        job = start("report(size)", 2, "mpich", environment={"MPI4PY_LIBMPI": library("openmpi")})
+
+        assert "belong to one MPI; found a launcher of 2 ranks, and the library Open MPI" in str(job.error)
+        assert "which sees 1" in str(job.error) and "MPI4PY_LIBMPI" in str(job.error)
+
+    def test_the_launcher_of_open_mpi_refuses_another_library_before_it_can_crash():
+        job = start("report(size)", 2, "openmpi", environment={"MPI4PY_LIBMPI": library("mpich")})
+
+        assert "belong to one MPI; found a launcher of Open MPI, and the library MPICH" in str(job.error)

@@ -13,6 +13,7 @@ What a rank has joined is kept with the rank, not with the process: simulated ra
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -222,7 +223,8 @@ def destroy_process_group(group: Any = None) -> None:
         False
     """
     joined = joined_ranks()
-    run(list(current().due))  # what a graph has to say to the group is said first
+    if sys.exception() is None:
+        run(list(current().due))  # what a graph has to say to the group is said first
     if group is not None and group is not joined.default:
         as_group(group).shutdown()
         joined.groups = [g for g in joined.groups if g is not group]

@@ -165,8 +165,10 @@ class Future:
         """
         if not self._done and self._work is not None:
             self._work.wait()
-        elif not self._done and self._before is not None:
-            self._before.wait()
+        waited = None
+        while not self._done and self._before is not waited and self._before is not None:
+            waited = self._before  # which may put another one there: a callback that answers a future
+            waited.wait()
         return self.value()
 
     def value(self) -> Any:

@@ -311,6 +311,14 @@ def test_what_a_failed_cell_had_still_to_say_is_not_said_in_the_next_one(ranks):
     assert values(ranks.run("comm.allgather(rank), x.mpi_all_reduce().sum().item()")) == [([0, 1, 2], 6.0)] * 3
 
 
+def test_a_message_that_fails_at_the_end_of_a_cell_is_a_failure_of_its_rank(ranks):
+    run = ranks.run("import jt_edu as jt\nx = jt.ones(2)\nif rank == 0:\n    y = x.mpi_all_reduce()")
+
+    assert isinstance(run.failure, DeadlockError)
+    assert [told.ended for told in run.ranks] == [False, True, True]
+    assert run.ranks[0].trouble != ""
+
+
 def test_what_ranks_have_told_so_far_can_be_seen_while_they_run(ranks):
     seen = []
     text = "import time\nprint('begun')\nbegin = time.monotonic()\nwhile time.monotonic() < begin + 0.4:\n    pass"

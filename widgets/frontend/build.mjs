@@ -5,13 +5,13 @@
 //     node build.mjs --sizes       says how large it is, and what each file adds
 //
 // esbuild makes one minified module; a style sheet travels inside of it as text. Every live view carries the module
-// along, so it is packed (deflate, in base64) behind three lines that unpack it in the browser. fflate packs, because
-// it gives the same bytes under every version of Node.
+// along, so it is packed (deflate, in base64) behind three lines that unpack it in the browser. zopfli packs: it
+// finds the shortest form, and the same bytes under every version of Node.
 
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import zopfli from "@gfx/zopfli";
 import * as esbuild from "esbuild";
-import { deflateSync } from "fflate";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 
@@ -40,7 +40,7 @@ const { outputFiles, metafile } = await esbuild.build({
 });
 
 // The first line is what jt_widgets/bundle.py takes for a saved page, which unpacks it in its own way.
-const pack = (bytes) => `const packed = "${Buffer.from(deflateSync(bytes, { level: 9, mem: 12 })).toString("base64")}";
+const pack = (short) => `const packed = "${Buffer.from(short).toString("base64")}";
 const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
 const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
 const address = URL.createObjectURL(new Blob([await new Response(stream).text()], { type: "text/javascript" }));
@@ -48,7 +48,7 @@ export default (await import(address).finally(() => URL.revokeObjectURL(address)
 `;
 
 const [{ contents }] = outputFiles;
-const packed = pack(contents);
+const packed = pack(await zopfli.deflateAsync(contents, { numiterations: 5 }));
 if (process.argv[2] === "--sizes") {
     const [{ inputs }] = Object.values(metafile.outputs);
     const rows = Object.entries(inputs).sort((a, b) => b[1].bytesInOutput - a[1].bytesInOutput);

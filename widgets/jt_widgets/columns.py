@@ -1,27 +1,26 @@
 """Columns: what several ranks told in one cell, side by side.
 
-    rank 0      | rank 1      | rank 2          a column for each rank; long ones scroll
-    printed     | printed     | printed
-    value       | error       | stopped
-    ------------------------------------
-    why all of them ended, who waits for whom; what works here and may not elsewhere
+rank 0      | rank 1      | rank 2          a column for each rank; long ones scroll
+printed     | printed     | printed
+value       | error       | stopped
+------------------------------------
+why all of them ended, who waits for whom; what works here and may not elsewhere
 """
 
 from __future__ import annotations
 
 import base64
-import itertools
-import math
 from html import escape
 from typing import Any
 
 from jt_edu.mpi.cell import CellRun, Told, ranks_named
-from jt_edu.mpi.words import circle_in
+from jt_widgets.waiting import HUES, who_waits
 
-HUES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # as all views have them
 INK, SOFT, RULE = "var(--jp-ui-font-color1, inherit)", "var(--jp-ui-font-color2, #666)", "var(--jp-border-color2, #ccc)"
-MONO = "margin:0;padding:2px 0;white-space:pre-wrap;overflow-wrap:break-word;word-break:normal;background:none;color:inherit"
-CELL = f"vertical-align:top;text-align:left;padding:4px 10px 6px;min-width:13em;border-right:1px solid {RULE};color:{INK}"
+MONO = "margin:0;padding:2px 0;white-space:pre-wrap;word-break:normal;background:none;color:inherit"
+CELL = (
+    f"vertical-align:top;text-align:left;padding:4px 10px 6px;min-width:13em;border-right:1px solid {RULE};color:{INK}"
+)
 PAGE = "max-height:24em;overflow:auto"
 WARM = "border-left:3px solid #e69f00;padding:2px 10px;margin:6px 0"
 BAD = "border-left:3px solid #d55e00;padding:2px 10px;margin:6px 0"
@@ -40,7 +39,9 @@ class Columns:
             f'<div style="overflow-x:auto"><table style="border-collapse:collapse;margin:0"><thead><tr>{"".join(heads)}'
             f'</tr></thead><tbody><tr style="background:none">{"".join(bodies)}</tr></tbody></table></div>'
         )
-        notes = "".join(f'<div style="{WARM}"><pre style="{MONO}">{escape(note)}</pre></div>' for note in self.run.notes)
+        notes = "".join(
+            f'<div style="{WARM}"><pre style="{MONO}">{escape(note)}</pre></div>' for note in self.run.notes
+        )
         return table + _failure(self.run) + notes
 
     def __repr__(self) -> str:
@@ -107,31 +108,5 @@ def _failure(run: CellRun) -> str:
     if run.failure is None:
         return ""
     waits = {w["rank"]: w["peers"] for w in run.record.waits} if run.record is not None else {}
-    picture = _who_waits(waits) if 0 < len(waits) <= APART else ""
+    picture = who_waits(waits) if 0 < len(waits) <= APART else ""
     return f'<div style="{BAD};display:flex;gap:24px;overflow-x:auto">{_text(run.explanation)}{picture}</div>'
-
-
-def _who_waits(waits: dict[int, list[int]]) -> str:
-    """Ranks on a circle, an arrow from each to those it waits for; a red one where the waiting goes round."""
-    ranks = sorted({*waits, *(p for peers in waits.values() for p in peers)})
-    turn = {r: math.tau * k / len(ranks) - math.pi / 2 for k, r in enumerate(ranks)}
-    at = {r: (70 + 48 * math.cos(t), 70 + 48 * math.sin(t)) for r, t in turn.items()}
-    round_trip = set(itertools.pairwise(circle_in(waits)))
-    lines = []
-    for a, b in ((a, b) for a, peers in waits.items() for b in peers):
-        (x, y), (u, v) = at[a], at[b]
-        length = math.dist(at[a], at[b]) or 1
-        dx, dy, hue = (u - x) / length, (v - y) / length, HUES[1] if (a, b) in round_trip else "#999"
-        tip = f"M{u - 16 * dx + 3 * dy:.0f} {v - 16 * dy - 3 * dx:.0f}"  # beside the middle, so that two ways are two
-        lines.append(
-            f'<path d="M{x + 14 * dx + 3 * dy:.0f} {y + 14 * dy - 3 * dx:.0f}L{tip[1:]}l{-7 * dx + 4 * dy:.1f} '
-            f'{-7 * dy - 4 * dx:.1f}{tip}l{-7 * dx - 4 * dy:.1f} {-7 * dy + 4 * dx:.1f}" stroke="{hue}" fill="none"/>'
-        )
-    dots = "".join(
-        f'<circle cx="{x:.0f}" cy="{y:.0f}" r="12" fill="none" stroke="currentColor"/>'
-        f'<text x="{x:.0f}" y="{y + 4:.0f}" stroke="none" text-anchor="middle" font-size="12" fill="currentColor">{r}</text>'
-        for r, (x, y) in at.items()
-    )
-    words = "; ".join(f"rank {a} waits for {ranks_named(b)}" for a, b in waits.items() if b)
-    box = 'width="140" height="140" style="flex:none;stroke-width:1.5"'
-    return f'<svg role="img" aria-label="{words}" {box}>{"".join(lines)}<g stroke-width="1">{dots}</g></svg>'

@@ -5,8 +5,7 @@
     %%mpirun -n 4                      the same cell as a real MPI job, in four processes of its own
     %%mpi -n 4                         another name of %%ranks, for Jittor's users
 
-`import jt_widgets` in a notebook is enough; so is %load_ext jt_widgets. What the cells do is in jt_edu/mpi: namespaces.py
-for the first, launch.py and run.py for the second.
+`import jt_widgets` in a notebook is enough; so is %load_ext jt_widgets. See jt_edu/mpi/namespaces.py and remote.py.
 """
 
 from __future__ import annotations
@@ -16,17 +15,17 @@ from typing import Any
 from IPython.core.getipython import get_ipython
 from IPython.core.magic import Magics, cell_magic, magics_class
 
-from jt_edu.errors import ArgumentError
-from jt_edu.mpi.cell import Cell
 from jt_edu.mpi.namespaces import Namespaces
 from jt_edu.mpi.remote import run_under_mpi
+from jt_widgets.figures import show_open_figures
 from jt_widgets.orders import Order, read_order
-from jt_widgets.pages import briefly, published, show
+from jt_widgets.pages import Live, briefly, parsed, show
+from jt_widgets.publisher import published
 
 
 @magics_class
 class RankMagics(Magics):
-    """%%ranks, %%mpi and %%mpirun."""
+    """The three magics."""
 
     @cell_magic
     def ranks(self, line: str, cell: str) -> None:
@@ -38,7 +37,7 @@ class RankMagics(Magics):
 
         Every rank has `comm`, `rank` and `size`, and a copy of each name of the notebook that its cells read. The names
         stay: `ranks[2].x` is rank 2's x, `ranks["x"]` a list with one for each rank, `ranks.record` what they said to
-        each other. Nothing hangs: ranks that wait for each other are told apart, with their lines.
+        each other. Nothing hangs: of ranks that wait for each other you are told, with their lines.
 
             policy=random seed=3       who runs next: round_robin, random, clock, or replay (as in the last cell)
             synchronous                every send waits for its receive
@@ -72,42 +71,36 @@ class RankMagics(Magics):
 
             -n 4             how many ranks
             --timeout 30     seconds after which the job is ended; 60 if nothing is said
-            --view           the ranks' timeline under the cell
-            --go-on          show what fails, and raise nothing
+            --view, --go-on  as for %%ranks
         """
         with briefly():
             order, shell = read_order(line, "mpirun"), self.shell
-            parsed = _parsed(shell, cell)
+            program = parsed(shell, cell)
         with briefly(go_on=order.go_on):
-            run, job = run_under_mpi(parsed, order.size or 4, shell.user_ns, shell.user_ns_hidden, order.timeout)
+            names, live = (shell.user_ns, shell.user_ns_hidden), Live()
+            run, job = run_under_mpi(program, order.size or 4, *names, order.timeout, live.look)
             shell.user_ns["mpirun"] = job
-            show(run, view=order.view, go_on=order.go_on)
+            show(run, live, view=order.view, go_on=order.go_on)
 
     def _on_ranks(self, order: Order, text: str) -> None:
         shell, found = self.shell, self.shell.user_ns.get("ranks")
         space = found if isinstance(found, Namespaces) else None
         if space is None or order.fresh or order.size not in (None, space.size):
             space = Namespaces(order.size or (space.size if space else 4))
-        options, cell = order.options(space.record), _parsed(shell, text)
+        options, cell, live = order.options(space.record), parsed(shell, text), Live()
         with published(shell):
+            options["while_waiting"] = lambda: live.look(space.running)
             run = space.run(cell, shell.user_ns, shell.user_ns_hidden, self._form, **options)
         shell.user_ns["ranks"] = space
-        show(run, view=order.view, go_on=order.go_on)
+        show(run, live, view=order.view, go_on=order.go_on)
 
-    def _form(self, value: Any) -> dict[str, Any]:
-        """What a notebook would show of a value."""
+    def _form(self, value: Any) -> dict[str, Any] | None:
+        """What a notebook would show at the end of a cell with this value."""
+        show_open_figures()
+        if value is None:
+            return None
         bundle, _ = self.shell.display_formatter.format(value)
         return dict(bundle) or {"text/plain": ""}
-
-
-def _parsed(shell: Any, text: str) -> Cell:
-    """The cell, with the line numbers that the notebook shows: the magic itself is line 1."""
-    whole = f"\n{text}"
-    try:
-        return Cell.parse(whole, shell.compile.cache(whole, shell.execution_count))
-    except SyntaxError as error:
-        where = f"line {error.lineno}: {(error.text or '').strip()}"
-        raise ArgumentError("ranks run Python", f"{error.msg}, at {where}", "the cell without its first line") from None
 
 
 def load_ipython_extension(shell: Any) -> None:

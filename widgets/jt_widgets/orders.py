@@ -1,6 +1,6 @@
 """Orders: what stands behind %%ranks and %%mpirun, word by word.
 
-    4    -n 4    policy=random    slow=2:3.0,3:2    delay=0-1:5000    synchronous    --view
+4    -n 4    policy=random    slow=2:3.0,3:2    delay=0-1:5000    synchronous    --view
 """
 
 from __future__ import annotations
@@ -17,12 +17,9 @@ from jt_edu.mpi.network import Network
 from jt_edu.mpi.records import Record
 
 FAULTS = ("slow", "drop", "delay", "lose")
-WORDS = {
-    "ranks": (
-        "policy=", "seed=", "network=", *(f"{name}=" for name in FAULTS), "synchronous", "--view", "--fresh", "--go-on", "-n",
-    ),
-    "mpirun": ("--timeout=", "--view", "--go-on", "-n"),
-}
+SHARED = ("--view", "--go-on", "-n")
+WORDS = {"mpirun": ("--timeout=", *SHARED)}
+WORDS["ranks"] = ("policy=", "seed=", "network=", *(f"{name}=" for name in FAULTS), "synchronous", "--fresh", *SHARED)
 WORDS["mpi"] = WORDS["ranks"]
 
 

@@ -1,36 +1,72 @@
 """Pages: how does what ranks tell get into the notebook?
 
-    display(...) on a rank     goes to the page of that rank, and not to the notebook
-    at the end of the cell     the pages are shown in columns, widgets below, then the view, if it was asked for
-    what ended the ranks       is raised, in few words: the rest stands above
+display(...) on a rank     goes to the page of that rank, and not to the notebook
+at the end of the cell     the pages are shown in columns, widgets below, then the view, if it was asked for
+what ended the ranks       is raised, in few words: the rest stands above
 """
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from IPython.core.displaypub import DisplayPublisher
 from IPython.display import display
 
-from jt_edu.errors import JtError
-from jt_edu.mpi.cell import CellRun
-from jt_edu.mpi.process import page
+from jt_edu.errors import ArgumentError, JtError
+from jt_edu.mpi.cell import Cell, CellRun, Told
 from jt_widgets.columns import Columns, widgets_of
 from jt_widgets.ranks import ranks
 
+EVERY = 0.5  # seconds
 
-def show(run: CellRun, *, view: bool, go_on: bool) -> None:
+
+def parsed(shell: Any, text: str) -> Cell:
+    """The cell, with the line numbers that the notebook shows: the magic itself is line 1."""
+    whole = f"\n{text}"
+    try:
+        return Cell.parse(whole, shell.compile.cache(whole, shell.execution_count))
+    except SyntaxError as error:
+        where = f"line {error.lineno}: {(error.text or '').strip()}"
+        raise ArgumentError("ranks run Python", f"{error.msg}, at {where}", "the cell without its first line") from None
+
+
+class Live:
+    """What ranks have told so far, shown while they run: some cells take long."""
+
+    def __init__(self) -> None:
+        self._next, self._shown, self._place = time.monotonic() + EVERY, "", None
+
+    def look(self, ranks: list[Told]) -> None:
+        """Show what there is, from time to time."""
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + EVERY
+        columns = Columns(CellRun(list(ranks)))
+        if repr(columns) != self._shown:
+            self._shown = repr(columns)
+            self.show(columns)
+
+    def show(self, columns: Columns) -> None:
+        """Show this, in place of what was shown before."""
+        if self._place is None:
+            self._place = display(columns, display_id=True)
+        else:
+            self._place.update(columns)
+
+
+def show(run: CellRun, live: Live, *, view: bool, go_on: bool) -> None:
     """Show what ranks told, and raise what ended them: in few words, because the rest stands above.
 
     Args:
         run: what came of the cell.
+        live: where it has been shown while it ran.
         view: whether the ranks' timeline is shown, too.
         go_on: raise nothing, so that "run all" goes on.
     """
-    display(Columns(run))
+    live.show(Columns(run))
     for rank, bundle in widgets_of(run):
         display({"text/plain": f"rank {rank}:"}, raw=True)
         display(bundle, raw=True)
@@ -55,37 +91,3 @@ def briefly(*words: str, go_on: bool = False) -> Iterator[None]:
             told = list(words) or [f"{type(error).__name__}: {error}"]
             error._render_traceback_ = lambda: told  # type: ignore[union-attr]
         raise
-
-
-class Publisher(DisplayPublisher):
-    """What a rank displays goes to its page; all else goes on."""
-
-    def __init__(self, real: DisplayPublisher) -> None:
-        super().__init__(shell=real.shell)
-        self._real = real
-
-    def publish(self, data: Any, *rest: Any, **named: Any) -> None:
-        """Show something."""
-        mine = page()
-        if mine is None:
-            self._real.publish(data, *rest, **named)
-        else:
-            mine.show(dict(data))
-
-    def clear_output(self, wait: bool = False) -> None:
-        """Forget what a rank, or the cell, has shown."""
-        mine = page()
-        if mine is None:
-            self._real.clear_output(wait)
-        else:
-            mine.pieces.clear()
-
-
-@contextmanager
-def published(shell: Any) -> Iterator[None]:
-    real = shell.display_pub
-    shell.display_pub = Publisher(real)
-    try:
-        yield
-    finally:
-        shell.display_pub = real

@@ -5,7 +5,6 @@ ranks(run_ranks(4, program).record)      of simulated ranks, or of a real MPI
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from jt_edu.draw.lanes import lanes_svg
@@ -15,7 +14,6 @@ from jt_edu.lens.curves import curves
 from jt_edu.lens.page import empty
 from jt_edu.lens.recording import Recording
 from jt_edu.mpi.records import Record
-from jt_edu.mpi.replay import Replay
 from jt_widgets.view import View
 
 
@@ -33,9 +31,9 @@ class RankView(View):
     def picture_svg(self) -> str:
         """Lanes and arrows."""
         shown = lanes.beginning(self.record)
-        spans = [asdict(span) for span in Replay(shown).spans]
-        arrows = [asdict(message) for message in shown.messages if message.taker >= 0]
-        return lanes_svg(spans, arrows, shown.size, shown.duration, self.summary, lanes.circle_of(shown))
+        spans, arrows = lanes.spans(shown), lanes.arrows(shown)
+        duration = max((one["end"] for one in spans), default=0)
+        return lanes_svg(spans, arrows, shown.size, duration, self.summary, lanes.circle_of(shown))
 
     def __repr__(self) -> str:
         return "\n".join([self.summary, *self.recording.page["notes"], lanes.text(self.record)])

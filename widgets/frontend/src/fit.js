@@ -70,10 +70,9 @@ const ROOF = [of({
     string: "key name bound sentence", number: "nodes[] times bytes flops ms intensity? speed? share?",
     boolean: "has_place",
 })];
-const COLUMNS = { "*": ["number"] };
 const RANKS = {
-    ...of({ string: "policy failure texts[]", number: "size seed duration order[] circle[]" }),
-    network: { "*": "number" }, counts: { "*": "number" }, calls: COLUMNS, messages: COLUMNS, work: COLUMNS,
+    ...of({ string: "policy failure texts[]", number: "size duration circle[]", list: "order" }),
+    network: { "*": "number" }, calls: { "*": "list" }, messages: { "*": "list" }, work: { "*": "list" },
     waits: [of({ string: "words line", number: "rank peers[]" })],
     curves: [{
         ...of({ string: "name", number: "bytes" }), lines: [{ name: "string", points: [["number"]] }],

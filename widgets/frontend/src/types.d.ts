@@ -298,8 +298,7 @@ export interface Selection {
     nodes: number[];
     kernel: string | null;
     line: number | null;
-    time: number | null; // a step of a tape; with a rank, ns
-    rank: number | null;
+    time: number | null; rank: number | null; // a step of a tape; with a rank, ns
     from: string;
 }
 

@@ -13,7 +13,7 @@ test("a selection reaches everyone, the one who made it too, and names its maker
 
     one.select({ nodes: [3] });
 
-    const whole = { nodes: [3], kernel: null, line: null, time: null, from: "a" };
+    const whole = { nodes: [3], kernel: null, line: null, time: null, rank: null, from: "a" };
     assert.deepEqual(heard, [["one", whole], ["two", whole]]);
     assert.deepEqual(two.current(), whole);
 });

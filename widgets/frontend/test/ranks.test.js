@@ -1,4 +1,4 @@
-/** Ranks: times are worked out again to the nanosecond, on any network; who was late, which piece travels, what fits. */
+/** Ranks: times are worked out again to the nanosecond; who was late, which piece travels, what fits. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -28,7 +28,9 @@ for (const name of NAMES) {
         const { run, times } = timed(name);
 
         for (const key of ["enter", "ready", "leave"]) assert.deepEqual([...times[key]], run.calls[key], key);
-        for (const key of ["sent", "arrived", "taken", "done"]) assert.deepEqual([...times[key]], run.messages[key], key);
+        for (const key of ["sent", "arrived", "taken", "done"]) {
+            assert.deepEqual([...times[key]], run.messages[key], key);
+        }
         for (const key of ["begin", "end"]) assert.deepEqual([...times[key]], run.work[key], key);
         assert.equal(times.duration, run.duration);
     });
@@ -116,7 +118,8 @@ test("on the wall clock a rank computes between its calls", () => {
     assert.deepEqual([...times.enter], run.calls.began);
     assert.equal(times.duration, run.calls.began.at(-1) + 1500);
     const first = run.own[1][0];
-    const bars = times.spans.rank.map((rank, k) => [rank, times.spans.kind[k], times.spans.begin[k], times.spans.end[k]]);
+    const { spans } = times;
+    const bars = spans.rank.map((rank, k) => [rank, spans.kind[k], spans.begin[k], spans.end[k]]);
     assert.deepEqual(bars.find(([rank, kind]) => rank === 1 && kind === 0), [1, 0, 0, run.calls.began[first]]);
 });
 
@@ -127,7 +130,8 @@ test("halves round to the even neighbour, as in Python", () => {
 test("names lose what tells their form, and costs are those of combine.py", () => {
     const net = { latency: 2500, overhead: 1500, gap: 0, byte: 6 };
 
-    assert.deepEqual(["Allgatherv", "Reduce_scatter_block", "barrier"].map(plain), ["allgather", "reduce_scatter", "barrier"]);
+    const names = ["Allgatherv", "Reduce_scatter_block", "barrier"];
+    assert.deepEqual(names.map(plain), ["allgather", "reduce_scatter", "barrier"]);
     assert.equal(cost("barrier", 16, 0, net), 22_000);
     assert.equal(cost("barrier", 1, 0, net), 0);
     assert.equal(cost("bcast", 8, 1000, net), 3 * 5500 + 6000);
@@ -140,15 +144,17 @@ test("closed forms give the check values", () => {
     const point = curves[0].lines.find((line) => line.name === "ring").points.find(([size]) => size === 4);
 
     assert.equal(closed(point, net), 68_964);
-    assert.equal(closed([4, 1, 10, 2, 20], { ...net, gap: 5 }), 5500 + 60 + 2 * 1500);
-    assert.equal(closed([4, 1, 10, 2, 2000], { ...net, gap: 5 }), 5500 + 60 + 2 * 6005);
+    assert.equal(closed([4, 1, 10, 2, 10], { ...net, gap: 5 }), 5500 + 60 + 2 * 1500);
+    assert.equal(closed([4, 1, 10, 2, 1000, 1, 0], { ...net, gap: 5 }), 5500 + 60 + 2 * 6005 + 1500);
 });
 
 test("a slider stands where its value is, with 0 at its beginning", () => {
     for (const of of [{ most: 1e7, unit: 1 }, { most: 1000, unit: 0.001 }]) {
         assert.equal(valueAt(0, of), 0);
         assert.equal(valueAt(400, of), of.most);
-        for (const place of [1, 57, 200, 399]) assert.ok(Math.abs(placeOf(valueAt(place, of), of) - place) <= 12, `${place}`);
+        for (const place of [1, 57, 200, 399]) {
+            assert.ok(Math.abs(placeOf(valueAt(place, of), of) - place) <= 12, `${place}`);
+        }
         assert.equal(placeOf(0, of), 0);
     }
 });

@@ -8,7 +8,8 @@ import { readFileSync } from "node:fs";
 import { runOf } from "../src/views/ranks/model.js";
 import { replay } from "../src/views/ranks/replay.js";
 
-for (const { name, page, network, want } of JSON.parse(readFileSync(process.argv[2], "utf8"))) {
+const cases = process.argv[2] ? JSON.parse(readFileSync(process.argv[2], "utf8")) : [];
+for (const { name, page, network, want } of cases) {
     const times = replay(runOf(page), network);
     for (const [key, values] of Object.entries(want)) {
         const wrong = values.findIndex((value, k) => value !== times[key][k]);

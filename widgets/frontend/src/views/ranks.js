@@ -11,27 +11,26 @@
 /** @import { Context, Drawn, Selection, ViewKind } from "../types.js" */
 /** @import { Net } from "./ranks/model.js" */
 /** @import { Level, Moment } from "./ranks/scene.js" */
-/** @import { Chosen, Scene } from "./ranks/stage.js" */
+/** @import { Chosen } from "./ranks/stage.js" */
 
 import charts from "../chart.css";
 import style from "./ranks/ranks.css";
-import { alone, button, press } from "../controls.js";
+import { alone } from "../controls.js";
 import { clear, drag, h, wheel } from "../dom.js";
 import { clamp } from "../numbers.js";
-import { Flow, NAMED } from "./ranks/flow.js";
+import { Bar } from "./ranks/bar.js";
+import { Flow } from "./ranks/flow.js";
 import { runOf } from "./ranks/model.js";
 import { Overview } from "./ranks/overview.js";
-import { paletteOf, sized } from "./ranks/paint.js";
+import { paletteOf } from "./ranks/paint.js";
 import { detail, waitGraph } from "./ranks/panel.js";
 import { Player, SPEEDS } from "./ranks/player.js";
-import { plain, replay } from "./ranks/replay.js";
-import { arrivalsOf, chainsOf, lanesOf, latest, momentsOf, walls } from "./ranks/scene.js";
+import { chainsOf, momentsOf, sceneOf } from "./ranks/scene.js";
 import { Stage, nanosText } from "./ranks/stage.js";
 import { rowsOf } from "./ranks/rows.js";
 import { WhatIf, drawCurves } from "./ranks/whatif.js";
 
 const [PASS, FEW] = [6, 150]; // seconds that the window takes at speed 1; messages that are shown at once
-const LEVELS = /** @type {const} */ (["calls", "messages"]);
 
 /** @type {ViewKind} */
 export const ranks = {
@@ -56,7 +55,8 @@ class RankView {
         this.context = context;
         this.run = runOf(page);
         const few = this.run.messages.source.length <= FEW;
-        this.level = state.get("level", few ? "messages" : "calls") === "messages" ? LEVELS[1] : LEVELS[0];
+        /** @type {Level} */
+        this.level = state.get("level", few ? "messages" : "calls") === "messages" ? "messages" : "calls";
         this.virtual = this.run.virtual && state.get("clock", "virtual") !== "wall";
         this.net = this.run.net;
         /** @type {Moment[] | null} */
@@ -67,9 +67,10 @@ class RankView {
         this.flow = new Flow(this.stage.palette);
         this.player = new Player({
             reduced: context.reduced, move: (seconds) => this.move(seconds), step: () => this.step(1),
-            changed: () => this.writeBar(),
+            changed: (playing) => this.bar?.write(playing, this.level, this.virtual),
         });
-        this.whatIf = this.run.virtual && this.run.order.length ? new WhatIf(this.run, (net) => this.another(net)) : null;
+        const again = this.run.virtual && this.run.order.length > 0;
+        this.whatIf = again ? new WhatIf(this.run, (net) => this.another(net)) : null;
         this.build();
         this.listen();
         bus.on((selection) => this.hear(selection));
@@ -79,27 +80,12 @@ class RankView {
 
     // what is shown
 
-    /** @returns {Scene} */
-    sceneNow() {
-        const { run } = this;
-        const times = this.virtual ? replay(run, this.net) : walls(run);
-        const arrivals = arrivalsOf(run, times);
-        const since = run.waits.map(({ rank }) => run.calls.rank.reduce(
-            (most, one, k) => (one === rank ? Math.max(most, times.enter[k]) : most), 0,
-        ));
-        const span = Math.max(1, times.duration * (run.waits.length ? 1.3 : 1.015));
-        const lanes = lanesOf(run, times, arrivals, this.level);
-        return {
-            run, times, level: this.level, lanes, arrivals, chains: this.chains, late: latest(arrivals)?.rank ?? -1,
-            span: times.duration ? span : 1000, since,
-        };
-    }
+    sceneNow = () => sceneOf(this.run, this.virtual ? this.net : null, this.level, this.chains);
 
     /** The collective that took longest: the call of the rank that came last. @returns {Chosen} */
     first() {
         const { arrivals } = this.stage.scene;
-        const longest = arrivals.reduce((best, one) => (best && best.end - best.begin >= one.end - one.begin ? best : one),
-            arrivals[0]);
+        const [longest] = [...arrivals].sort((a, b) => b.end - b.begin - (a.end - a.begin));
         return longest && !this.run.waits.length ? { what: "call", which: longest.calls.at(-1) ?? 0 } : null;
     }
 
@@ -109,6 +95,10 @@ class RankView {
         stage.canvas.setAttribute("role", "img");
         stage.canvas.setAttribute("aria-label", this.context.page.summary);
         this.host = h("div", "jt-ranks-stage", stage.canvas);
+        this.bar = new Bar(stage, {
+            play: () => this.player.toggle(), step: (way) => this.step(way), level: (level) => this.setLevel(level),
+            clock: (virtual) => this.setClock(virtual), speed: (speed) => this.setSpeed(speed),
+        });
         this.left = h("p", "jt-soft jt-plot-note");
         this.detail = h("div");
         const { failure } = this.run;
@@ -116,66 +106,15 @@ class RankView {
         this.flowNote = h("p", "jt-soft jt-plot-note");
         this.flow.canvas.setAttribute("role", "img");
         this.aside = h("div", {}, this.run.waits.length ? waitGraph(this.run, this.context.uid) : [
-            h("p", "jt-ranks-part", "Which way the pieces go"), this.flow.canvas, this.flowNote,
+            h("p", "jt-plot-panel-title", "Which way the pieces go"), this.flow.canvas, this.flowNote,
         ]);
         this.curves = h("div");
         const more = this.whatIf || this.run.curves.length;
         clear(root).append(
-            this.bar(), this.host, this.overview.root, this.legend(), this.left,
-            h("div", "jt-ranks-panels", failed, this.aside),
-            ...(more ? [h("div", "jt-ranks-panels", this.whatIf?.root ?? null, this.curves)] : []),
+            this.bar.root, this.host, this.overview.root, this.bar.legend, this.left,
+            h("div", "jt-plot-panels jt-ranks-panels", failed, this.aside),
+            ...(more ? [h("div", "jt-plot-panels jt-ranks-panels", this.whatIf?.root ?? null, this.curves)] : []),
         );
-    }
-
-    bar() {
-        this.play = button("▶ Play", "Play, pause (Space)", () => this.player.toggle());
-        this.speed = h("select", {
-            class: "jt-field", tabindex: -1, "aria-label": "Speed", title: "Slower, faster (, .)",
-            onchange: () => this.setSpeed(Number(this.speed?.value)),
-        }, SPEEDS.map((one) => h("option", { value: one, selected: one === 1 }, `${one}×`)));
-        this.moment = h("output", "jt-mono");
-        const either = (/** @type {string} */ words, /** @type {string} */ title, /** @type {() => void} */ act) =>
-            button(words, title, act, { "aria-pressed": "false" });
-        this.levels = [
-            either("Calls", "A collective as one bar (m)", () => this.setLevel("calls")),
-            either("Messages", "The messages inside (m)", () => this.setLevel("messages")),
-        ];
-        this.clocks = this.run.virtual ? [
-            either("Virtual", "Virtual time (w)", () => this.setClock(true)),
-            either("Wall", "Wall time: simulated ranks take turns (w)", () => this.setClock(false)),
-        ] : [];
-        const gap = () => h("span", "jt-ranks-gap");
-        return h(
-            "div", "jt-ranks-bar", this.play,
-            button("‹", "The event before (←)", () => this.step(-1), { "aria-label": "The event before" }),
-            button("›", "The event after (→)", () => this.step(1), { "aria-label": "The event after" }),
-            this.speed, gap(), this.levels, gap(), this.clocks, gap(),
-            button("−", "Farther (-)", () => this.stage.zoom(2), { "aria-label": "Farther" }),
-            button("+", "Closer (+)", () => this.stage.zoom(0.5), { "aria-label": "Closer" }),
-            button("All", "The whole run (f)", () => this.stage.fit()), gap(), this.moment,
-        );
-    }
-
-    legend() {
-        this.swatches = [0, 1, 2].map(() => h("canvas", { width: 28, height: 14, "aria-hidden": "true" }));
-        this.dip();
-        const words = ["computes", "waits", "sends, receives"];
-        return h(
-            "p", "jt-ranks-legend", words.map((one, k) => [this.swatches?.[k], h("span", {}, one)]),
-            h("em", {}, "→"), h("span", {}, "a message"), h("em", {}, "○ ▾"),
-            h("span", {}, "first, last to come to a collective"),
-        );
-    }
-
-    /** The samples of the legend. */
-    dip() {
-        this.swatches?.forEach((canvas, kind) => {
-            const pen = sized(canvas, 28, 14);
-            pen.fillStyle = this.stage.palette.kinds[kind];
-            pen.fillRect(0, 0, 28, 14);
-            pen.strokeStyle = this.stage.palette.edges[kind];
-            pen.strokeRect(0.5, 0.5, 27, 13);
-        });
     }
 
     listen() {
@@ -206,7 +145,7 @@ class RankView {
     dress() {
         this.stage.palette = this.flow.palette = paletteOf(this.context.root);
         this.flow.drawn = null;
-        this.dip();
+        this.bar?.dip();
         this.overview.refresh();
         this.stage.refresh();
     }
@@ -229,8 +168,7 @@ class RankView {
         if (!this.run.waits.length) this.flow.draw(stage.at);
         if (!this.player.playing) this.flow.canvas.setAttribute("aria-label", this.flow.words(stage.at));
         if (this.left && this.left.textContent !== stage.left) this.left.replaceChildren(stage.left);
-        const words = `at ${nanosText(stage.at)}`;
-        if (this.moment && this.moment.textContent !== words) this.moment.replaceChildren(words);
+        this.bar?.tick();
         this.context.root.dataset.frame = `${stage.took.toFixed(2)}`;
     }
 
@@ -248,14 +186,14 @@ class RankView {
         stage.show(scene);
         stage.look(stage.from * part, stage.to * part);
         this.choose(stage.chosen, false);
-        this.whatIf?.tell(scene.times.duration);
+        this.whatIf?.tell(this.virtual ? scene.times.duration : -1);
     }
 
     /** @param {Net} net */
     another(net) {
         this.net = net;
         cancelAnimationFrame(this.waiting ?? 0);
-        this.waiting = requestAnimationFrame(() => this.renew());
+        this.waiting = requestAnimationFrame(() => this.setClock(true));
     }
 
     /** @param {Level} level */
@@ -278,28 +216,13 @@ class RankView {
     /** @param {number} speed */
     setSpeed(speed) {
         this.player.speed = speed;
-        if (this.speed) this.speed.value = `${speed}`;
-    }
-
-    writeBar() {
-        const { playing } = this.player;
-        this.play?.replaceChildren(playing ? "❚❚ Pause" : "▶ Play");
-        this.levels?.forEach((one, k) => press(one, LEVELS[k] === this.level));
-        this.clocks?.forEach((one, k) => press(one, (k === 0) === this.virtual));
+        /** @type {Bar} */ (this.bar).speed.value = `${speed}`;
     }
 
     writeCurves() {
         if (!this.curves || !this.run.curves.length) return;
-        const { run, stage: { scene, chosen } } = this;
-        const call = this.callOf(chosen);
-        const [name, bytes] = call < 0 ? ["", 0] : [plain(run.text(run.calls.name[call])), run.calls.bytes[call]];
-        const one = run.curves.find((curve) => curve.name === name && curve.bytes === bytes)
-            ?? run.curves.find((curve) => curve.name === name) ?? run.curves[0];
-        const now = scene.arrivals.filter(({ calls: [k] }) => plain(run.text(run.calls.name[k])) === one.name
-            && run.calls.bytes[k] === one.bytes).map(({ calls, here, end }) => ({
-            name: run.text(run.calls.algorithm[calls[0]]) || "native", size: calls.length, nanos: end - here,
-        }));
-        drawCurves(this.curves, one, this.net, { moved: this.whatIf?.moved ?? false, now });
+        const { scene, chosen } = this.stage;
+        drawCurves(this.curves, scene, this.callOf(chosen), this.net, this.whatIf?.moved ?? false);
     }
 
     // what is chosen
@@ -316,27 +239,14 @@ class RankView {
      * @param {boolean} [tell] whether every other view hears of it
      */
     choose(chosen, tell = true) {
-        const { run, stage } = this;
+        const { stage } = this;
         stage.chosen = chosen;
         const { scene } = stage;
         clear(/** @type {HTMLElement} */ (this.detail)).append(...detail(scene, chosen));
-        const meeting = run.meetingOf[this.callOf(chosen)] ?? -1;
-        const inside = run.messages.source.map((_, k) => k).filter((k) => {
-            const call = run.messages.call[k];
-            return meeting < 0 || (call >= 0 && run.meetingOf[run.top[call]] === meeting);
-        });
-        this.flow.show(scene, inside.length ? inside : run.messages.source.map((_, k) => k));
-        const name = meeting < 0 ? "" : run.text(run.calls.words[this.callOf(chosen)]);
-        this.flowNote?.replaceChildren([
-            inside.length && name ? `The messages of ${name}.` : name ? `None were recorded inside of ${name}: all messages.`
-                : "All messages.",
-            this.flow.links.length > NAMED ? this.flow.left && `Showing ${this.flow.left}.`
-                : "Beside each link: what has arrived, of all that will.",
-            "A card bears the rank where its piece began.",
-        ].join(" "));
-        this.writeBar();
+        this.flowNote?.replaceChildren(this.flow.show(scene, this.callOf(chosen)));
+        this.bar?.write(this.player.playing, this.level, this.virtual);
         this.writeCurves();
-        this.whatIf?.tell(scene.times.duration);
+        this.whatIf?.tell(this.virtual ? scene.times.duration : -1);
         stage.refresh();
         if (tell) this.context.bus.select({ rank: stage.rank < 0 ? null : stage.rank, time: stage.at });
     }
@@ -396,15 +306,11 @@ class RankView {
     step(way) {
         const { stage } = this;
         const moments = (this.moments ??= momentsOf(this.run, stage.scene.times, this.level));
-        const here = this.here !== undefined && moments[this.here]?.time === stage.at ? this.here : this.before(moments);
+        const known = this.here !== undefined && moments[this.here]?.time === stage.at;
+        const here = known ? Number(this.here) : moments.findLastIndex((one) => one.time < stage.at);
         const next = clamp(here + way, 0, moments.length - 1);
         if (moments.length) this.toMoment(moments[next], next);
         return next < moments.length - 1;
-    }
-
-    /** The last moment that is over. @param {Moment[]} moments */
-    before(moments) {
-        return moments.findLastIndex((one) => one.time < this.stage.at);
     }
 
     /** @param {Moment} moment @param {number} number */
@@ -436,7 +342,9 @@ class RankView {
     turn(event) {
         const { stage } = this;
         if (event.ctrlKey || event.metaKey) stage.zoom(Math.exp(event.deltaY / 300), stage.time(event.offsetX));
-        else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) this.pan((event.deltaX || event.deltaY) / 600);
+        else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+            this.pan((event.deltaX || event.deltaY) / 600);
+        }
         else if (this.run.size > (stage.shown)) stage.scroll(Math.sign(event.deltaY) * 3);
         else stage.zoom(Math.exp(event.deltaY / 300), stage.time(event.offsetX));
     }
@@ -479,9 +387,7 @@ class RankView {
         return true;
     }
 
-    table() {
-        return rowsOf(this.stage.scene);
-    }
+    table = () => rowsOf(this.stage.scene);
 
     close() {
         this.player.stop();

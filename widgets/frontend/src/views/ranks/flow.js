@@ -15,7 +15,7 @@ import { arrow, card, sized, write } from "./paint.js";
 /** @typedef {{source: number, dest: number, messages: number[], bytes: number}} Link */
 
 const HIGH = 268; // pixels
-export const NAMED = 24; // links that have room for words
+const NAMED = 24; // links that have room for words
 const MOST_LINKS = 600;
 const BALL = 15; // pixels, from the middle of a rank to its edge
 
@@ -37,15 +37,34 @@ export class Flow {
     }
 
     /**
+     * The messages inside of the collective that a call is a part of; all messages where there are none.
+     * @param {Scene} scene
+     * @param {number} call
+     * @returns {string} what is shown, in words
+     */
+    show(scene, call) {
+        const { run: { messages, meetingOf, top, text, calls } } = scene;
+        const meeting = meetingOf[call] ?? -1;
+        const all = messages.call.map((_, k) => k);
+        const inside = meeting < 0 ? [] : all.filter((k) => meetingOf[top[messages.call[k]]] === meeting);
+        this.take(scene, inside.length ? inside : all);
+        const name = meeting < 0 ? "" : text(calls.words[call]);
+        const which = !name ? "All messages." : inside.length ? `The messages of ${name}.`
+            : `None were recorded inside of ${name}: all messages.`;
+        const counted = this.links.length > NAMED ? this.left : "Beside each link: what has arrived, of all that will.";
+        return `${which} ${counted} A card bears the rank where its piece began.`;
+    }
+
+    /**
      * @param {Scene} scene
      * @param {number[]} which messages
      */
-    show(scene, which) {
+    take(scene, which) {
         this.scene = scene;
         this.drawn = null;
         const all = linksOf(scene.run.messages, which);
         this.links = all.slice(0, MOST_LINKS);
-        this.left = all.length > MOST_LINKS ? `${MOST_LINKS} of ${all.length} links` : "";
+        this.left = all.length > MOST_LINKS ? `Showing ${MOST_LINKS} of ${all.length} links.` : "";
         this.tree = levels(all, scene.run.size);
     }
 
@@ -102,13 +121,11 @@ export class Flow {
         const words = `${bytesText(this.carried(link, at))} / ${bytesText(link.bytes)}`;
         const [dx, dy] = [to[0] - from[0], to[1] - from[1]];
         const long = Math.hypot(dx, dy) || 1;
-        const [part, away] = pair ? [0.36, 11] : [0.5, 0]; // to the side where the other link is not
+        const [part, away] = [pair ? 0.36 : 0.5, 12]; // aside, where no other link is and no card comes by
         const [x, y] = [from[0] + dx * part - (dy / long) * away, from[1] + dy * part + (dx / long) * away];
         const wide = words.length * 6 + 4;
-        const left = !pair || Math.abs(dy) < Math.abs(dx) * 0.5 ? x - wide / 2 : dy < 0 ? x - 2 : x - wide + 2;
-        pen.fillStyle = palette.paper;
-        pen.fillRect(left, y - 7, wide, 14);
-        write(pen, words, left + wide / 2, y, { fill: palette.ink, align: "center" });
+        const left = Math.abs(dy) < Math.abs(dx) * 0.5 ? x - wide / 2 : dy < 0 ? x - 2 : x - wide + 2;
+        write(pen, words, left + wide / 2, y, { fill: palette.ink, rim: palette.paper, align: "center" });
     }
 
     /** @param {CanvasRenderingContext2D} pen @param {[number, number]} place @param {number} rank @param {number} at */
@@ -138,7 +155,8 @@ export class Flow {
             const part = (at - sent[k]) / (arrived[k] - sent[k]);
             const fill = palette.hues[chains[k] % palette.hues.length];
             const [px, py] = [x + (toX - x) * part, y + (toY - y) * part];
-            card(pen, px, py, { words: `${chains[k]}`, fill, edge: palette.ink, side: this.places.length > 24 ? 8 : 16 });
+            const side = this.places.length > 24 ? 8 : 16;
+            card(pen, px, py, { words: `${chains[k]}`, fill, edge: palette.ink, side });
         }
     }
 }

@@ -14,7 +14,8 @@ const [MOST_ARROWS, MOST_WORDS, MOST_TICKS] = [1200, 60, 3000];
 const NARROW = 3; // pixels, of a bar whose pattern nobody could see
 const LETTER = 6.1; // pixels, of 11 px text
 
-/** @typedef {{words: string, at: [number, number][], fill: string, bold?: boolean}} Words `at`: the first free place */
+/** @typedef {{words: string, at: [number, number][], fill: string, bold?: boolean, card?: boolean}} Words
+ * `at`: places, of which the first free one is taken; `card`: on a ground of their own */
 
 export class Ground {
     /** @type {number[]} */
@@ -45,7 +46,8 @@ export class Ground {
         pen.rect(LEFT - 8, TOP - 6, stage.room + RIGHT + 8, stage.height - TOP + 6);
         pen.clip();
         this.lanes(pen);
-        for (let rank = stage.top; rank < stage.top + stage.shown && stage.lane >= 24; rank += 1) this.outlines(pen, rank);
+        const names = stage.lane >= 24 ? stage.shown : 0;
+        for (let rank = stage.top; rank < stage.top + names; rank += 1) this.outlines(pen, rank);
         this.stuck(pen);
         const there = stage.scene.arrivals.filter((one) => one.end >= stage.from && one.begin <= stage.to);
         if (there.length * stage.shown <= MOST_TICKS) there.forEach((one) => this.arrival(pen, one));
@@ -112,7 +114,9 @@ export class Ground {
             pen.strokeStyle = edges[kind];
             pen.lineWidth = 1;
             if (stage.lane < 18) return;
-            for (const [x, y, wide, high] of bars) if (wide >= NARROW) pen.strokeRect(x + 0.5, y + 0.5, wide - 1, high - 1);
+            for (const [x, y, wide, high] of bars) {
+                if (wide >= NARROW) pen.strokeRect(x + 0.5, y + 0.5, wide - 1, high - 1);
+            }
         });
     }
 
@@ -318,12 +322,14 @@ export class Ground {
     }
 
     /** @param {CanvasRenderingContext2D} pen @param {Words} wanted */
-    put(pen, { words, at, fill, bold }) {
+    put(pen, { words, at, fill, bold, card }) {
         const wide = (words.length * LETTER) / 2 + 3;
         const place = at.find(([x, y]) => this.free(x - wide, y - 7, x + wide, y + 7));
         if (!place) return;
         const [x, y] = place;
         this.taken.push([x - wide, y - 7, x + wide, y + 7]);
+        pen.fillStyle = this.stage.palette.paper;
+        if (card) pen.fillRect(x - wide, y - 8, 2 * wide, 16);
         write(pen, words, x, y, { fill, bold, rim: this.stage.palette.paper, align: "center" });
     }
 
@@ -350,7 +356,8 @@ export class Ground {
             pen.strokeRect(x, y - half, right - x, 2 * half);
             const said = `waits in ${words}`;
             if (stage.lane < 18 || said.length * LETTER + 8 > right - x) return;
-            this.words[0].push({ words: said, at: [[(x + right) / 2, y]], fill: stage.palette.bad, bold: true });
+            const { bad: fill } = stage.palette;
+            this.words[0].push({ words: said, at: [[(x + right) / 2, y]], fill, bold: true, card: true });
         });
     }
 

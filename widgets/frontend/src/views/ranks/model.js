@@ -14,9 +14,9 @@
  * @typedef {{rank: number, words: string, line: string, peers: number[]}} Waiting
  * @typedef {{name: string, bytes: number, calls: string[], lines: {name: string, points: number[][]}[],
  *     measured: {name: string, size: number, nanos: number}[]}} Curves
- * @typedef {{size: number, policy: string, seed: number, duration: number, network: Record<string, number>,
+ * @typedef {{size: number, policy: string, duration: number, network: Record<string, number>,
  *     calls: Columns, messages: Columns, work: Columns, order: number[], texts: string[],
- *     counts: {calls: number, messages: number}, waits: Waiting[], circle: number[], failure: string,
+ *     waits: Waiting[], circle: number[], failure: string,
  *     curves: Curves[]}} Section
  */
 /**
@@ -27,10 +27,11 @@
  * are the calls that the learner wrote, of each rank
  */
 
-export const MOST_RANKS = 4096;
-export const STEPS = ["enter", "leave", "late", "work", "send", "take", "told", "meet", "fork", "join"];
+const MOST_RANKS = 4096;
+const FORK = 8; // of the steps enter, leave, late, work, send, take, told, meet, fork and join
 const NEED = {
-    calls: "rank name words line sequence group peer bytes algorithm enter ready leave parent meeting failed began ended",
+    calls: "rank name words line sequence group peer bytes algorithm enter ready leave parent meeting failed began "
+        + "ended",
     messages: "source dest tag bytes sent arrived taken done call taker synchronous lost",
     work: "rank begin end words",
 };
@@ -57,64 +58,59 @@ export function runOf(page) {
 /** @param {Section} section */
 function check({ size, calls, messages, work, order, texts, waits, circle }) {
     if (!(Number.isInteger(size) && size >= 1 && size <= MOST_RANKS)) throw damaged(`it has ${size} ranks`);
-    const long = {
-        calls: sameLength(calls, "calls"), messages: sameLength(messages, "messages"), work: sameLength(work, "work"),
-    };
-    for (const name of ["name", "words", "line", "group", "algorithm", "failed"]) below(calls, name, texts.length);
+    const long = { calls: evenly(calls, "calls"), messages: evenly(messages, "messages"), work: evenly(work, "work") };
+    below(calls, "name words line group algorithm failed", texts.length);
     below(work, "words", texts.length);
-    for (const [columns, names] of /** @type {const} */ ([[calls, "rank"], [work, "rank"], [messages, "source dest"]])) {
-        for (const name of names.split(" ")) below(columns, name, size);
-    }
-    for (const name of ["call", "taker"]) below(messages, name, long.calls, -1);
-    if (calls.parent.some((parent, k) => !(Number.isInteger(parent) && parent >= -1 && parent < k))) {
-        throw damaged("a call is a part of one that comes later");
-    }
-    for (const rank of [...circle, ...waits.flatMap((one) => [one.rank, ...one.peers])]) {
-        if (!(Number.isInteger(rank) && rank >= 0 && rank < size)) throw damaged(`it names rank ${rank} of ${size}`);
-    }
-    checkSteps(order, size, long);
+    below(calls, "rank", size);
+    below(work, "rank", size);
+    below(messages, "source dest", size);
+    below(messages, "call taker", long.calls, -1);
+    calls.parent.forEach((_, k) => below({ parent: [calls.parent[k]] }, "parent", k, -1));
+    below({ ranks: [...circle, ...waits.flatMap((one) => [one.rank, ...one.peers])] }, "ranks", size);
+    checkOrder(order, size, long);
 }
 
 /**
- * @param {number[]} steps
+ * @param {number[]} order
  * @param {number} size
  * @param {{calls: number, messages: number, work: number}} long
  */
-function checkSteps(steps, size, long) {
-    const { calls, messages, work } = long;
+function checkOrder(order, size, { calls, messages, work }) {
     const most = [calls, calls, calls, work, messages, messages, messages, calls];
     const tasks = new Set(Array.from({ length: size }, (_, k) => k));
-    if (steps.length % 3) throw damaged("its steps do not come out even");
-    for (let k = 0; k < steps.length; k += 3) {
-        const [what, task, which] = [steps[k], steps[k + 1], steps[k + 2]];
-        const known = what < most.length ? which >= 0 && which < most[what] : what < STEPS.length && tasks.has(which);
-        if (STEPS[what] === "fork") tasks.add(task);
-        if (!(Number.isInteger(what) && Number.isInteger(which) && known && tasks.has(task))) {
-            throw damaged(`its step ${k / 3} leads nowhere`);
-        }
+    for (let k = 0; k < order.length; k += 3) {
+        const [what, task, which] = order.slice(k, k + 3);
+        const there = Number.isInteger(which) && which >= 0 && which < most[what];
+        const known = what < FORK ? there : what < FORK + 2 && tasks.has(which);
+        if (what === FORK) tasks.add(task);
+        if (!known || !tasks.has(task)) throw damaged(`step ${k / 3} leads nowhere`);
     }
 }
 
 /**
+ * How long all of the columns are.
  * @param {Columns} columns
  * @param {"calls" | "messages" | "work"} name
  */
-function sameLength(columns, name) {
-    const lengths = new Set(NEED[name].split(" ").map((column) => columns[column]?.length));
-    const [length] = lengths;
-    if (lengths.size !== 1 || length === undefined) throw damaged(`the columns of its ${name} differ in length`);
-    return length;
+function evenly(columns, name) {
+    const all = NEED[name].split(" ").map((key) => columns[key]);
+    if (!all.every((one) => one?.length === all[0].length && one.every(Number.isFinite))) {
+        throw damaged(`the columns of its ${name} do not fit together`);
+    }
+    return all[0].length;
 }
 
 /**
  * @param {Columns} columns
- * @param {string} name
+ * @param {string} names
  * @param {number} most
  * @param {number} [least]
  */
-function below(columns, name, most, least = 0) {
-    const wrong = columns[name].find((value) => !(Number.isInteger(value) && value >= least && value < most));
-    if (wrong !== undefined) throw damaged(`${name} is ${wrong}`);
+function below(columns, names, most, least = 0) {
+    for (const name of names.split(" ")) {
+        const wrong = columns[name].find((value) => !(Number.isInteger(value) && value >= least && value < most));
+        if (wrong !== undefined) throw damaged(`${name} is ${wrong}`);
+    }
 }
 
 /** @param {Columns} calls */

@@ -86,10 +86,10 @@ function whoWasLate(run, enter, { calls, here, begin, last, first }) {
             h("span", {}, waited ? `waits ${nanosText(waited)}` : "waits for nobody"), h("em", {}, mark),
         );
     });
-    if (here === begin) return [h("p", "jt-ranks-part", "Nobody was late: all ranks came at the same time.")];
+    if (here === begin) return [h("p", "jt-plot-panel-title", "Nobody was late: all ranks came at the same time.")];
     const words = `Who was late? The others waited up to ${nanosText(here - begin)}.`;
     return [
-        h("p", "jt-ranks-part", words), h("ul", "jt-ranks-late", rows),
+        h("p", "jt-plot-panel-title", words), h("ul", "jt-ranks-late", rows),
         ...(left > 0 ? [h("p", "jt-soft", `and ${left} ranks in between`)] : []),
     ];
 }
@@ -121,7 +121,8 @@ export function waitGraph({ waits, circle }, uid) {
     const ranks = [...new Set([...circle, ...waits.flatMap((one) => [one.rank, ...one.peers.slice(0, 8)])])];
     const shown = ranks.slice(0, 16).sort((a, b) => a - b);
     const place = (/** @type {number} */ rank) => {
-        const turn = (shown.indexOf(rank) / shown.length) * 2 * Math.PI - Math.PI / 2 - (shown.length === 2 ? Math.PI / 2 : 0);
+        const part = shown.indexOf(rank) / shown.length - (shown.length === 2 ? 0.5 : 0.25);
+        const turn = part * 2 * Math.PI;
         const at = [WIDE / 2 + 120 * Math.cos(turn), HIGH / 2 + (HIGH / 2 - 30) * Math.sin(turn)];
         return /** @type {[number, number]} */ (at);
     };
@@ -131,7 +132,8 @@ export function waitGraph({ waits, circle }, uid) {
         && shown.includes(rank)).map((peer) => waitArrow(place(rank), place(peer), inCircle(rank, peer), uid)));
     const balls = shown.map((rank) => {
         const [x, y] = place(rank);
-        const kind = circle.includes(rank) ? "jt-ranks-circle" : waits.some((one) => one.rank === rank) ? "" : "jt-ranks-gone";
+        const gone = waits.every((one) => one.rank !== rank);
+        const kind = circle.includes(rank) ? "jt-ranks-circle" : gone ? "jt-ranks-gone" : "";
         return s("g", kind, s("circle", { cx: x, cy: y, r: BALL }), s("text", { x, y: y + 4 }, rank));
     });
     const label = circle.length
@@ -142,12 +144,15 @@ export function waitGraph({ waits, circle }, uid) {
         markerUnits: "userSpaceOnUse",
     }, s("path", { d: "M0 0.5L8 4L0 7.5z" }));
     const picture = s(
-        "svg", { class: "jt-ranks-waits", viewBox: `0 0 ${WIDE} ${HIGH}`, width: WIDE, height: HIGH, role: "img", "aria-label": label },
+        "svg", {
+            class: "jt-ranks-waits", viewBox: `0 0 ${WIDE} ${HIGH}`, width: WIDE, height: HIGH, role: "img",
+            "aria-label": label,
+        },
         s("defs", {}, head), arrows, balls,
     );
     const rest = waits.length - shown.filter((rank) => waits.some((one) => one.rank === rank)).length;
     const more = rest > 0 ? ` Showing ${shown.length} of the ranks.` : "";
-    return h("div", {}, h("p", "jt-ranks-part", `${circle.length ? "A circle: " : ""}${label}.${more}`), picture);
+    return h("div", {}, h("p", "jt-plot-panel-title", `${circle.length ? "A circle: " : ""}${label}.${more}`), picture);
 }
 
 /** @param {[number, number]} from @param {[number, number]} to @param {boolean} circle @param {string} uid */
@@ -156,6 +161,7 @@ function waitArrow([x, y], [toX, toY], circle, uid) {
     const [ux, uy] = [(toX - x) / long, (toY - y) / long];
     const [a, b] = [[x + ux * (BALL + 2), y + uy * (BALL + 2)], [toX - ux * (BALL + 4), toY - uy * (BALL + 4)]];
     const bend = [(x + toX) / 2 - uy * 26, (y + toY) / 2 + ux * 26];
-    const d = `M${a[0].toFixed(1)} ${a[1].toFixed(1)}Q${bend.map((one) => one.toFixed(1)).join(" ")} ${b[0].toFixed(1)} ${b[1].toFixed(1)}`;
-    return s("path", { class: `jt-ranks-wait${circle ? " jt-ranks-circle" : ""}`, d, "marker-end": `url(#${uid}-head)` });
+    const [from, by, to] = [a, bend, b].map((place) => place.map((one) => one.toFixed(1)).join(" "));
+    const look = `jt-ranks-wait${circle ? " jt-ranks-circle" : ""}`;
+    return s("path", { class: look, d: `M${from}Q${by} ${to}`, "marker-end": `url(#${uid}-head)` });
 }

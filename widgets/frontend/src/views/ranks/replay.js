@@ -121,7 +121,7 @@ class Replay {
     take(task, which) {
         const [clock, { messages }] = [this.clocks[task], this.run];
         const [from, call, arrived] = [clock.now, messages.taker[which], this.arrived[which]];
-        const last = Math.max(arrived, clock.into + wire(messages.bytes[which], this.net)); // byte is in
+        const last = Math.max(arrived, clock.into + wire(messages.bytes[which], this.net));
         const start = Math.max(clock.now, last);
         clock.now = start + this.o;
         clock.into = last + this.g;

@@ -8,10 +8,11 @@
 //
 // Nothing here draws.
 
-/** @import { Run } from "./model.js" */
+/** @import { Net, Run } from "./model.js" */
 /** @import { Times } from "./replay.js" */
+/** @import { Scene } from "./stage.js" */
 
-import { COMPUTE, TRANSFER, WAIT } from "./replay.js";
+import { COMPUTE, TRANSFER, WAIT, replay } from "./replay.js";
 
 /** @typedef {"calls" | "messages"} Level */
 /** @typedef {{kind: number, begin: number, end: number, call: number}} Bar */
@@ -20,6 +21,25 @@ import { COMPUTE, TRANSFER, WAIT } from "./replay.js";
  *     end: number}} Arrival `calls` in the order in which they came; `first` and `last` are ranks; `here` is when the
  * last one came */
 /** @typedef {{time: number, rank: number, what: "call" | "message", which: number, words: string}} Moment */
+
+/**
+ * Everything that follows, on a network; on the clock of the wall where there is none.
+ * @param {Run} run
+ * @param {Net | null} net
+ * @param {Level} level
+ * @param {Int32Array} chains
+ * @returns {Scene}
+ */
+export function sceneOf(run, net, level, chains) {
+    const times = net ? replay(run, net) : walls(run);
+    const arrivals = arrivalsOf(run, times);
+    const last = (/** @type {number} */ rank) => run.own[rank].reduce((most, k) => Math.max(most, times.enter[k]), 0);
+    return {
+        run, times, level, arrivals, chains, lanes: lanesOf(run, times, arrivals, level),
+        late: latest(arrivals)?.rank ?? -1, since: run.waits.map(({ rank }) => last(rank)),
+        span: times.duration ? times.duration * (run.waits.length ? 1.3 : 1.015) : 1000,
+    };
+}
 
 /**
  * @param {Run} run
@@ -74,7 +94,8 @@ export function arrivalsOf({ meetings, calls, top }, { enter, leave }) {
         return {
             calls: order, byRank: [...group].sort((a, b) => calls.rank[a] - calls.rank[b]),
             first: calls.rank[first], last: calls.rank[last],
-            begin: enter[first], here: enter[last], end: order.reduce((most, k) => Math.max(most, over[k]), enter[last]),
+            begin: enter[first], here: enter[last],
+            end: order.reduce((most, k) => Math.max(most, over[k]), enter[last]),
         };
     });
 }
@@ -135,21 +156,24 @@ export function momentsOf(run, times, level) {
     const { calls, messages, text, meetingOf } = run;
     /** @type {Moment[]} */
     const found = [];
+    /** @type {Moment[]} */
+    const ends = [];
     calls.rank.forEach((rank, which) => {
         if (calls.parent[which] >= 0 || (level === "messages" && meetingOf[which] < 0)) return;
         const name = text(calls.words[which]);
         found.push({ time: times.enter[which], rank, what: "call", which, words: `begins ${name}` });
-        found.push({ time: times.leave[which], rank, what: "call", which, words: `ends ${name}` });
+        ends.push({ time: times.leave[which], rank, what: "call", which, words: `ends ${name}` });
     });
     if (level === "messages") {
         messages.source.forEach((source, which) => {
             const dest = messages.dest[which];
             const [sent, done] = [times.sent[which], times.done[which]];
             found.push({ time: sent, rank: source, what: "message", which, words: `sends to rank ${dest}` });
-            if (done >= 0) found.push({ time: done, rank: dest, what: "message", which, words: `has it from ${source}` });
+            if (done < 0) return;
+            found.push({ time: done, rank: dest, what: "message", which, words: `has it from ${source}` });
         });
     }
-    return found.sort((a, b) => a.time - b.time || a.rank - b.rank || a.which - b.which);
+    return [...found, ...ends].sort((a, b) => a.time - b.time || a.rank - b.rank);
 }
 
 /**

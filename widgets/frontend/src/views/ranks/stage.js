@@ -308,6 +308,6 @@ export class Stage {
  * @returns {string}
  */
 export function nanosText(nanos) {
-    const [unit, size] = nanos >= 1e9 ? ["s", 1e9] : nanos >= 1e6 ? ["ms", 1e6] : nanos >= 1e3 ? ["µs", 1e3] : ["ns", 1];
-    return `${Number((nanos / size).toPrecision(4))} ${unit}`;
+    const unit = nanos >= 1e9 ? 3 : nanos >= 1e6 ? 2 : nanos >= 1e3 ? 1 : 0;
+    return `${Number((nanos / 1000 ** unit).toPrecision(4))} ${["ns", "µs", "ms", "s"][unit]}`;
 }

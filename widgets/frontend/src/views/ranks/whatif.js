@@ -6,12 +6,13 @@
 // A closed form comes as numbers of trips, bytes and doors (jt_edu/lens/curves.py). Nothing here knows lanes.
 
 /** @import { Curves, Net, Run } from "./model.js" */
+/** @import { Scene } from "./stage.js" */
 
 import { axis, line, mark, plot } from "../../chart.js";
 import { button } from "../../controls.js";
 import { clear, h, s } from "../../dom.js";
 import { bytesText, numberText } from "../../numbers.js";
-import { cost, round } from "./replay.js";
+import { cost, plain, round } from "./replay.js";
 import { nanosText } from "./stage.js";
 
 const HEIGHT = 250;
@@ -40,9 +41,10 @@ export function valueAt(place, { most, unit }) {
  * @param {number[]} point
  * @param {Net} net
  */
-export function closed([, trips, bytes, doors, doorBytes], { latency, overhead, gap, byte }) {
-    const door = doors ? Math.max(round(overhead), round(gap) + (doorBytes / doors) * byte) : 0;
-    return trips * (round(latency) + 2 * round(overhead)) + bytes * byte + doors * door;
+export function closed([, trips, bytes, ...doors], { latency, overhead, gap, byte }) {
+    const door = (/** @type {number} */ behind) => Math.max(round(overhead), round(gap) + behind * byte);
+    const waits = doors.reduce((sum, many, k) => (k % 2 ? sum : sum + many * door(doors[k + 1])), 0);
+    return trips * (round(latency) + 2 * round(overhead)) + bytes * byte + waits;
 }
 
 export class WhatIf {
@@ -59,10 +61,11 @@ export class WhatIf {
         this.inputs = SLIDERS.map((one, k) => this.slider(one, k));
         this.reset = button("As recorded", "The network of the record (n)", () => this.back());
         const rows = SLIDERS.map((one, k) => h(
-            "label", "jt-ranks-slider", h("span", {}, h("b", {}, one.sign), ` ${one.words}`), this.inputs[k], this.outputs[k],
+            "label", "jt-ranks-slider", h("span", {}, h("b", {}, one.sign), ` ${one.words}`), this.inputs[k],
+            this.outputs[k],
         ));
-        this.root = h("div", "jt-ranks-if", h("p", "jt-ranks-part", "What if the network were another one?"), rows,
-            h("p", "jt-ranks-row", this.reset), this.told);
+        const title = h("p", "jt-plot-panel-title", "What if the network were another one?");
+        this.root = h("div", {}, title, rows, h("p", "jt-plot-bar", this.reset), this.told);
         this.write();
     }
 
@@ -99,8 +102,9 @@ export class WhatIf {
         this.reset.disabled = !this.moved;
     }
 
-    /** @param {number} duration of the run, on the network that is set */
+    /** @param {number} duration of the run, on the network that is set; -1 while the wall clock is shown */
     tell(duration) {
+        if (duration < 0) return this.told.replaceChildren("The wall clock is shown; these move the virtual one.");
         const { duration: before } = this.run;
         const times = before ? `, ${numberText(Number((duration / before).toPrecision(3)))} times as long` : "";
         const words = this.moved ? `${nanosText(duration)} instead of ${nanosText(before)}${times}.`
@@ -110,18 +114,29 @@ export class WhatIf {
 }
 
 /**
- * The curves of one kind of collective.
+ * The curves of the collective that is chosen, or else of the one that took longest.
  * @param {HTMLElement} home
- * @param {Curves} curves
+ * @param {Scene} scene
+ * @param {number} call
  * @param {Net} net
- * @param {{moved: boolean, now: {name: string, size: number, nanos: number}[]}} how `now`: what this run takes on `net`
+ * @param {boolean} moved whether the network is another one than that of the record
  */
-export function drawCurves(home, { name, bytes, lines, measured }, net, { moved, now }) {
+export function drawCurves(home, { run, arrivals }, call, net, moved) {
+    const { calls, text } = run;
+    const [wanted, long] = call < 0 ? ["", 0] : [plain(text(calls.name[call])), calls.bytes[call]];
+    const same = run.curves.filter((one) => one.name === wanted);
+    const { name, bytes, lines, measured } = same.find((one) => one.bytes === long) ?? same[0] ?? run.curves[0];
+    const mine = arrivals.filter(({ calls: [k] }) => plain(text(calls.name[k])) === name && calls.bytes[k] === bytes);
+    const now = mine.map((one) => ({
+        name: text(calls.algorithm[one.calls[0]]) || "native", size: one.calls.length, nanos: one.end - one.here,
+    }));
     const sizes = lines[0]?.points.map(([size]) => size) ?? [];
-    const all = [
-        ...distinct(lines).map((one) => ({ name: one.name, at: one.points.map((p) => /** @type {const} */ ([p[0], closed(p, net)])) })),
-        { name: "native", at: sizes.map((size) => /** @type {const} */ ([size, cost(name, size, bytes, net)])) },
-    ].sort((a, b) => (b.at.at(-1)?.[1] ?? 0) - (a.at.at(-1)?.[1] ?? 0));
+    const at = (/** @type {number[][]} */ points) =>
+        points.map((p) => /** @type {[number, number]} */ ([p[0], closed(p, net)]));
+    const native = sizes.map((size) => /** @type {[number, number]} */ ([size, cost(name, size, bytes, net)]));
+    const known = distinct(lines).map((one) => ({ name: one.name, at: at(one.points) }))
+        .sort((a, b) => (b.at.at(-1)?.[1] ?? 0) - (a.at.at(-1)?.[1] ?? 0));
+    const all = [...known, { name: "native", at: native }];
     const dots = moved ? now : measured;
     const times = [...all.flatMap((one) => one.at.map(([, nanos]) => nanos)), ...dots.map((one) => one.nanos)];
     const [x, y] = [axis("log", sizes, "ranks"), axis("log", times, "time", nanosText)];
@@ -133,12 +148,14 @@ export function drawCurves(home, { name, bytes, lines, measured }, net, { moved,
         if (!(one.nanos > 0)) continue;
         const k = all.findIndex((other) => other.name.split(", ").includes(one.name));
         const d = mark(k < 0 ? "circle" : "diamond", 5, plane.x(one.size), plane.y(one.nanos));
-        plane.over.append(s("path", { class: `jt-plot-dot jt-plot-s${Math.max(0, k) % 6}`, d, "data-size": one.size,
-            "data-nanos": one.nanos }, s("title", {}, `${one.name}, ${one.size} ranks: ${nanosText(one.nanos)}`)));
+        const title = s("title", {}, `${one.name}, ${one.size} ranks: ${nanosText(one.nanos)}`);
+        const data = { "data-size": one.size, "data-nanos": one.nanos };
+        const look = `jt-plot-dot jt-plot-s${k === known.length ? "" : k % 6}`;
+        plane.over.append(s("path", { class: look, d, ...data }, title));
     }
     const legend = h("p", "jt-plot-legend", all.map((one, k) => [sample(styleOf(one.name, k)), one.name]), dots.length
         ? [diamond(), moved ? "this run, worked out again" : "measured"] : null);
-    clear(home).append(h("p", "jt-ranks-part", words), plane.root, legend);
+    clear(home).append(h("p", "jt-plot-panel-title", words), plane.root, legend);
 }
 
 /**

@@ -31,8 +31,8 @@ OLDEST, NEWEST = (3, 11), (3, 13)
 FIRST_PAGE = "notebooks/00_start_here.ipynb"
 
 # What can be installed: name, what a person is told, what pip is told.
-COURSE = ("course", "jt_edu, numba, JupyterLab (120 MB to download)", ["--editable", ".[lab]"])
-TOOLS = ("tools", "pytest, ruff, mypy, playwright (90 MB)", ["--editable", ".[lab,dev]"])
+COURSE = ("course", "jt_edu, numba, JupyterLab, MPI (160 MB to download)", ["--editable", ".[lab,mpi]"])
+TOOLS = ("tools", "pytest, ruff, mypy, playwright (90 MB)", ["--editable", ".[lab,mpi,dev]"])
 TORCH = ("torch", "PyTorch, to compare with (200 MB; on Linux with CUDA's libraries some GB)", ["torch==2.13.0"])
 
 # What pip says when the trouble is not its own, and what a person is told then.

@@ -3,9 +3,10 @@
     python notebooks/build.py            writes NAME.ipynb for each source/NAME.py
     python notebooks/build.py --check    only says which are not up to date, with exit code 1 if any is
 
-A source is a Python file whose cells begin with `# %%`, or `# %% [markdown]` (its lines are comments). Editors and
-jupytext know this format too. The same source always gives the same bytes: no outputs, no counters, and ids made of the
-number of the cell.
+A source is a Python file whose cells begin with `# %%`, or `# %% [markdown]` (its lines are comments). A magic at the
+top of a cell stands there as a comment, `# %%ranks 4`, so that the file is Python. Editors and jupytext know this
+format too. The same source always gives the same bytes: no outputs, no counters, and ids made of the number of the
+cell.
 """
 
 import sys
@@ -26,10 +27,10 @@ def cells(text: str) -> Iterator[tuple[str, str]]:
     """(kind, text) of each cell of a source: kind is "code" or "markdown"."""
     found: list[tuple[str, list[str]]] = []
     for line in text.splitlines():
-        if line.startswith("# %%"):
+        if line == "# %%" or line.startswith("# %% "):
             found.append(("markdown" if "[markdown]" in line else "code", []))
         elif found:
-            found[-1][1].append(line)
+            found[-1][1].append(line.removeprefix("# ") if line.startswith("# %%") else line)
     for kind, lines in found:
         body = "\n".join(line.removeprefix("#").removeprefix(" ") if kind == "markdown" else line for line in lines)
         yield kind, body.strip("\n")

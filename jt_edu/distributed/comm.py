@@ -188,8 +188,8 @@ def gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None) -> Var
 
 
 def _copy(v: Var) -> Var:
-    """The same numbers in a Var of their own."""
-    return v.reshape(v.shape) if v.ndim else v.reshape(1).reshape(())
+    """The same numbers as a Var of their own: to give one of both new numbers changes nothing in the other."""
+    return Var._of(v.node)
 
 
 def _flat(variables: Sequence[Var]) -> Var:

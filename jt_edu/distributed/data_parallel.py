@@ -4,8 +4,8 @@
                         ├── replica 1 ──┼── gather ── outputs
                         └── replica 2 ──┘
 
-With one device there is nothing to win, and copies of all weights to pay in each call: the lesson of this module is what
-it costs. Ranks (`DistributedDataParallel`) copy no weights, and send only gradients.
+With one device there is nothing to win, and copies of all weights to pay in each call: the lesson of this module is
+what it costs. Ranks (`DistributedDataParallel`) copy no weights, and send only gradients.
 """
 
 from __future__ import annotations

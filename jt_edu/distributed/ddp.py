@@ -10,8 +10,8 @@
     buckets.py        which gradients travel together
 
 This is PyTorch's way: the module does it, and optimisers, datasets and batch norm know nothing. In Jittor's way (see
-jt_edu/mpi/parallel.py) optimisers average, datasets cut each batch, and batch norm sees the whole batch: a rank's `team`
-does. One of both: from its first module in DistributedDataParallel on, a rank has no team any more.
+jt_edu/mpi/parallel.py) a rank has a `team`: optimisers average, datasets cut each batch, and batch norm sees the whole
+batch. One of both: from its first module in DistributedDataParallel on, a rank has no team any more.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from jt_edu.distributed.buckets import GradBucket
 from jt_edu.distributed.data_parallel import parallel_apply
 from jt_edu.distributed.ddp_backward import Gate
 from jt_edu.distributed.ddp_nodes import Alike
@@ -36,7 +35,7 @@ from jt_edu.execute import run
 from jt_edu.graph import Node
 from jt_edu.nn.module import Module
 from jt_edu.ops.arguments import yes_or_no
-from jt_edu.settings import current, no_grad
+from jt_edu.settings import current
 from jt_edu.var import Var
 
 
@@ -82,7 +81,8 @@ class DistributedDataParallel(Module):
         >>> jt.simulate(3)(program)
         [2.0, 2.0, 2.0]
 
-    Source: Li et al. 2020, "PyTorch Distributed: Experiences on Accelerating Data Parallel Training" (arXiv:2006.15704).
+    Source: Li et al. 2020, "PyTorch Distributed: Experiences on Accelerating Data Parallel Training"
+    (arXiv:2006.15704).
     """
 
     def __init__(
@@ -319,6 +319,3 @@ def _said(row: Any) -> str:
         return "no more"
     name, shape, dtype, tracked = row
     return f"{name} of shape {shape} and {dtype}" + ("" if tracked else ", frozen")
-
-
-__all__ = ["DistributedDataParallel", "GradBucket"]

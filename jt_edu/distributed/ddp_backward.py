@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 from jt_edu import autograd
 from jt_edu.autograd import Tape, behind
@@ -119,7 +119,7 @@ class Gate:
             context.twin = outer
 
     def _complete_at(self, order: Sequence[Node], reach: set[Node]) -> dict[Node | None, list[int]]:
-        """The numbers of the parameters whose gradients are complete after a node; None: that are outputs themselves."""
+        """The parameters whose gradients are complete after a node; after None: those that are outputs themselves."""
         first: dict[Node, Node] = {}
         for node in order:
             for i in behind(node):

@@ -42,7 +42,7 @@ class Broadcast(Function):
 
 
 class ReduceAddCoalesced(Function):
-    """`ReduceAddCoalesced.apply(device, count, *grads)`: grads are `count` Vars for the first device, then the second...
+    """Sums over devices: `ReduceAddCoalesced.apply(device, count, *grads)`, `count` Vars for each device in turn.
 
     Example:
         >>> [v.item() for v in ReduceAddCoalesced.apply("cpu:0", 2, *[jt.array(float(k)) for k in range(4)])]

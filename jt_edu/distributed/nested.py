@@ -83,7 +83,7 @@ def rebuilt(value: Any, parts: list[Any]) -> Any:
     if isinstance(value, list):
         return list(parts)
     names = [f.name for f in fields(value)]
-    return _refilled(value, lambda twin: [object.__setattr__(twin, n, p) for n, p in zip(names, parts, strict=True)])
+    return _refilled(value, lambda twin: vars(twin).update(zip(names, parts, strict=True)))
 
 
 def _refilled(value: Any, fill: Callable[[Any], Any]) -> Any:

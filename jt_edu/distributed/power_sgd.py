@@ -205,12 +205,12 @@ class _Round:
     def _orthogonal(self, matrix: Var) -> Var:
         """Columns of length 1, at right angles to each other: Gram-Schmidt, one after the other."""
         columns = [matrix[:, k] for k in range(matrix.shape[1])]
-        for k, column in enumerate(columns):
-            length = (column * column).sum().sqrt()
-            column = column / (length + self.state.orthogonalization_epsilon + (length == 0).cast(length.dtype))
-            columns[k] = column
+        for k in range(len(columns)):
+            length = (columns[k] * columns[k]).sum().sqrt()
+            unit = columns[k] / (length + self.state.orthogonalization_epsilon + (length == 0).cast(length.dtype))
+            columns[k] = unit
             for j in range(k + 1, len(columns)):
-                columns[j] = columns[j] - (column * columns[j]).sum() * column
+                columns[j] = columns[j] - (unit * columns[j]).sum() * unit
         return stack(columns, 1)
 
 

@@ -3,7 +3,7 @@
     scatter(({"x": (6, 3)}, "word"), 2 devices)      ({"x": (3, 3)}, "word")   ({"x": (3, 3)}, "word")
     gather of both, after a module                   (6, 3) again
 
-Vars are cut along an axis, as `chunk` cuts; structures are walked through; everything else goes to each device as it is.
+Vars are cut along an axis, as `chunk` cuts, structures are walked through, and everything else goes to each device.
 """
 
 from __future__ import annotations

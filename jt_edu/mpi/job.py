@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -219,11 +220,12 @@ def end_processes(process: subprocess.Popen[bytes], folder: Path) -> None:
     until = time.monotonic() + GRACE
     while time.monotonic() < until and (process.poll() is None or marked("JT_EDU_MPI_FOLDER", folder)):
         time.sleep(LOOK / 5)
-    for pid in marked("JT_EDU_MPI_FOLDER", folder):
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
+    until = time.monotonic() + GRACE
+    while time.monotonic() < until and (left := marked("JT_EDU_MPI_FOLDER", folder)):
+        for pid in left:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(LOOK / 5)
     if process.poll() is None:
         process.kill()
     process.wait()

@@ -16,6 +16,7 @@ import json
 import os
 import pickle
 import runpy
+import shutil
 import sys
 import threading
 import time
@@ -132,7 +133,7 @@ class Page:
         self.comm, self.folder = comm, folder
         self._lock, self._saved = threading.Lock(), False
         comm.journal.tell = comm.journal.save = self.save
-        threading.Thread(target=_stay_with, args=(os.environ.get("JT_EDU_MPI_PARENT", ""),), daemon=True).start()
+        threading.Thread(target=_stay_with, args=(os.environ.get("JT_EDU_MPI_PARENT", ""), folder), daemon=True).start()
 
     def at(self, ending: str) -> Path:
         """One of the files."""
@@ -171,13 +172,14 @@ def as_document(error: BaseException, told: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _stay_with(parent: str) -> None:
-    """End this rank when the notebook that started the job is gone."""
+def _stay_with(parent: str, folder: Path) -> None:
+    """End this rank when the notebook that started the job is gone, and the folder with it."""
     while parent.isdigit():
         time.sleep(0.5)
         try:
             os.kill(int(parent), 0)
         except ProcessLookupError:
+            shutil.rmtree(folder, ignore_errors=True)
             os._exit(1)
         except PermissionError:
             return

@@ -124,10 +124,8 @@ def test_an_interrupt_ends_all_ranks():
 
 @on_each_mpi
 def test_ranks_that_do_not_listen_to_their_launcher_end_too(mpi):
-    text = (
-        "import os, signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nif os.fork() == 0:\n    os.setsid()\n"
-    )
-    text += "time.sleep(100)"
+    text = "import os, signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    text += "if os.fork() == 0:\n    os.setsid()\ntime.sleep(100)"
 
     job = start(text, mpi=mpi, timeout=4, debug=False)
 

@@ -292,6 +292,12 @@ def test_what_fails_on_real_ranks_is_told_as_on_simulated_ones(cell, shell):
 
 
 @real
+def test_flags_of_the_notebook_hold_for_real_ranks_too(cell):
+    with jt.flag_scope(fuse=False):
+        assert cell("%%mpirun -n 1\njt.flags.fuse")[1][-1] == "rank 0\n    False"
+
+
+@real
 def test_a_real_job_that_takes_too_long_is_ended(cell):
     _, texts, error = cell("%%mpirun -n 2 --timeout 3\nimport time\ntime.sleep(60)")
 

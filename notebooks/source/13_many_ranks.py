@@ -1,0 +1,308 @@
+# %% [markdown]
+# # 13 Many ranks: data parallel, sync batch-norm, ring all-reduce
+#
+# A program that runs several times at once, as *ranks* that send each other messages: that is how one network is
+# trained on many machines. Here the ranks live in this notebook. They are threads that take turns, so the same cell
+# gives the same result every time, nothing can hang, and a mistake is told in words. The very same cell also runs as
+# real processes, under `mpirun`, if there is one on this machine.
+#
+# As always: **predict**, **run**, **look**. Three tasks are waiting for you; each says *right* when it is.
+
+# %%
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import jt_edu as jt
+import jt_widgets as see
+from jt_edu import nn, optim
+from jt_edu.mpi import model, run_ranks
+
+images, labels = (v.numpy() for v in next(iter(jt.data.digits(batch_size=90))))
+
+
+def judged(name, yours, expected):
+    """Say whether an answer is right."""
+    if yours is None:
+        print(f"not done yet   {name}")
+    elif np.shape(yours) == np.shape(expected) and np.allclose(yours, expected, rtol=1e-5):
+        print(f"right          {name}")
+    else:
+        print(f"not right:     {name}, {yours} in place of {expected}")
+
+
+# %% [markdown]
+# ## 1. Four ranks, one cell
+#
+# `%%ranks 4` runs a cell four times, once on each rank. Each rank has names of its own, a copy of what the cell reads
+# from the notebook, and three gifts: `rank` (its number), `size` (how many there are) and `comm`, through which it
+# speaks to the others. `comm.allreduce(x)` adds up the x of all ranks, and gives the sum to each.
+#
+# **Predict.** What does each rank print, and what is `total`?
+
+# %%
+# %%ranks 4
+mine = np.arange(3) * rank
+total = comm.allreduce(mine)
+print("rank", rank, "of", size, "has", mine)
+total
+
+# %% [markdown]
+# **Look.** One column for each rank. Their names stay, and so does the record of what they said to each other.
+
+# %%
+print(ranks[2].mine, ranks["mine"])
+print(ranks.record)
+
+folder = tempfile.mkdtemp()
+Path(folder, "tally.py").write_text("seen = []\n", encoding="utf-8")
+# %% [markdown]
+# A module that you import is there once in a process, and simulated ranks share the process. The last cell made a
+# module with a list in it, `tally.seen`; now each rank puts its number into the list. After that the same cell runs as
+# a real MPI job.
+#
+# **Predict.** How long is the list on simulated ranks, and how long on real ones? And which number is the same?
+
+# %%
+# %%ranks 4
+sys.path.insert(0, folder)
+import tally
+
+tally.seen.append(rank)
+total = comm.allreduce(rank + 1)
+print("total", total, "  seen", len(tally.seen))
+
+# %%
+# %%mpirun -n 4 --go-on
+sys.path.insert(0, folder)
+import tally
+
+tally.seen.append(rank)
+total = comm.allreduce(rank + 1)
+print("total", total, "  seen", len(tally.seen))
+
+# %% [markdown]
+# **Look.** What was sent (`total`) is the same; what was shared is not. The *detector* under the first of the two
+# cells said so before you tried. (Where there is no `mpirun`, the second cell says how to get one.)
+#
+# ## 2. A zoo of deadlocks
+#
+# `send` comes back when its message is copied, `recv` when one has come. Six programs for two ranks; `other` is the
+# number of the other one. **Predict** for each: does it *hang*, does it *work*, or does it work by *luck*, because a
+# short message may be kept for its receiver, while the sender of a long one has to wait?
+
+# %%
+zoo = {
+    "both listen": "word = comm.recv(source=other)\ncomm.send('hello', other)",
+    "both talk": "comm.send('hello', other)\nword = comm.recv(source=other)",
+    "one listens first": "word = comm.recv(source=1) if rank == 0 else comm.send('hello', 0)",
+    "behind the barrier": "if rank == 0: comm.send('hello', 1)\ncomm.barrier()\nif rank == 1: comm.recv(source=0)",
+    "only rank 0": "if rank == 0:\n    comm.barrier()",
+    "both at once": "word = comm.sendrecv('hello', other, source=other)",
+}
+guesses = dict.fromkeys(zoo)  # "hang", "works" or "luck"; such as guesses["both listen"] = "works"
+
+
+def verdict(code):
+    """Run a program twice: with sends that may keep their message, and with sends that wait until it is taken."""
+
+    def program(comm):
+        exec(code, {"comm": comm, "rank": comm.rank, "other": 1 - comm.rank})  # noqa: S102
+
+    kept, waiting = (run_ranks(2, program, synchronous=s).error is None for s in (False, True))
+    return ("works" if waiting else "luck") if kept else "hang"
+
+
+for name, code in zoo.items():
+    print(f"{name:<20} you guessed {guesses[name]!s:<6} it is: {verdict(code)}")
+
+# %%
+# %%ranks 2 synchronous --go-on --view
+other = 1 - rank
+comm.send("hello", other)
+word = comm.recv(source=other)
+
+# %% [markdown]
+# **Look.** Every rank waits for another one, so nothing will ever happen again. Simulated ranks know that at once,
+# and say who waits where, and for whom. A plain MPI would wait for ever. Take `synchronous` away, and the program
+# works: by luck. Then repair it, so that it works with it, too.
+#
+# ## 3. Who was late?
+#
+# Simulated ranks have a clock of their own that does not hang on your machine: `comm.compute(10_000)` takes 10,000
+# ns, a message some thousands. In the next cell rank 2 computes three times as long as the others, three times over.
+#
+# **Predict.** By how much does the whole program take longer than without `slow=2:3.0`: 20, 40 or 60 µs?
+
+# %%
+# %%ranks 4 slow=2:3.0 --view
+for _ in range(3):
+    comm.compute(10_000)
+    comm.allreduce(1)
+print(f"{comm.now / 1000:.1f} us")
+
+# %% [markdown]
+# **Look** at the marks on the lanes: the last one to come to a collective is the one that all others wait for. One
+# slow rank makes all slow, by 3 · 20 µs. Take `slow=2:3.0` away and read off the difference.
+#
+# ## 4. Build the ring
+#
+# How do P ranks add up arrays of n numbers? If all send theirs to rank 0, that one gets P - 1 arrays through one
+# door. A *ring* is fairer. Each array is cut into P chunks, and each rank only ever sends to its right. In P - 1 steps
+# every chunk goes round and collects what each rank has of it; in P - 1 more steps the finished chunks go round.
+#
+# **Task 1.** Fill in the two loops. `pass_on` sends a chunk to the right, and gives you the one that comes from the
+# left. In its first step rank r sends chunk r; what comes from the left is then a chunk with a number one lower.
+
+
+# %%
+def ring_allreduce(comm, x):
+    """The sum of the x of all ranks, by a ring."""
+    chunks = np.array_split(x.copy(), comm.size)
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+
+    def pass_on(chunk):
+        came = np.empty_like(chunk)
+        comm.Sendrecv(chunk, right, recvbuf=came, source=left)
+        return came
+
+    # 1. P - 1 steps: pass a chunk on, and add what comes to your own chunk of that number
+    # 2. P - 1 steps: pass a finished chunk on, and put what comes in place of your own
+    return None
+
+
+P, n = 4, 1000
+told = run_ranks(P, lambda comm: ring_allreduce(comm, np.arange(n) * (comm.rank + 1.0)))
+judged("the sum, on rank 3", told.results[3], np.arange(n) * (1.0 + 2 + 3 + 4))
+sent = [m for m in told.record.messages if m.source == 0]
+judged("messages that a rank sends", len(sent) or None, 2 * (P - 1))
+judged("bytes that a rank sends", sum(m.bytes for m in sent) or None, 2 * (P - 1) * n * 8 // P)
+
+# %% [markdown]
+# The same, built in, as it moves: press *Play*. Each rank sends 2 (P - 1) / P times its array, however many ranks
+# there are. **Predict**: for 1,000 bytes on 16 ranks, is a ring faster than a tree? And for 25 million bytes?
+
+
+# %%
+def ring(comm):
+    x = np.full(1000, comm.rank, np.float32)
+    comm.Allreduce(x, np.empty_like(x), algorithm="ring")
+
+
+line = jt.simulate(2)(model.measure)[0]  # how long a message takes: measured on the simulated clock
+print(f"a message takes {line.alpha / 1000:.1f} us, and {line.beta:.2f} ns more for each byte")
+for size in (1_000, 25_000_000):
+    print(model.scaling("allreduce", ["naive", "tree", "ring"], size=size, machine=line, ranks=(2, 4, 16, 256, 4096)))
+see.ranks(run_ranks(4, ring).record)
+
+# %% [markdown]
+# **Look.** A tree takes few steps and sends everything in each; a ring takes many and sends little. So short messages
+# go by a tree, and long ones, such as gradients, by a ring; on very many ranks even those have chunks so small that
+# the steps count. Those tables are on paper: your laptop has no 4,096 ranks.
+#
+# ## 5. The batch size is the total
+#
+# A training script, with no line about ranks in it. Its data set cuts each batch into shares, one for each rank; its
+# optimiser adds up the gradients of the shares; its batch norm takes mean and variance of the *whole* batch.
+#
+# **Predict.** On 1, 2, 3 and 4 ranks: by how much do the losses differ? (90 digits in batches of 32: 32, 32, 26.)
+
+
+# %%
+def train(sync=True):
+    jt.set_global_seed(5)
+    data = jt.data.ArrayDataset(images, labels, batch_size=32, shuffle=True)
+    net = nn.Sequential(nn.Flatten(), nn.Linear(64, 16), nn.BatchNorm(16, sync=sync), nn.ReLU(), nn.Linear(16, 10))
+    optimizer = optim.Adam(net.parameters(), lr=0.01)
+    losses = []
+    for _ in range(4):
+        for x, y in data:
+            loss = nn.cross_entropy_loss(net(x), y)
+            optimizer.step(loss)
+            losses.append(loss.item())
+    return np.array(losses)
+
+
+alone = train()
+print("alone   ", " ".join(f"{loss:.4f}" for loss in alone[::3]))
+for count in (1, 2, 3, 4):
+    together = jt.simulate(count)(train)
+    away = max(np.abs(losses - alone).max() for losses in together)
+    print(f"{count} rank(s)", " ".join(f"{loss:.4f}" for loss in together[0][::3]), f"  differs by {away:.1e} at most")
+apart = jt.simulate(4)(lambda: train(sync=False))[0]
+print(f"with a batch norm of each rank alone, on 4 ranks, it differs by {np.abs(apart - alone).max():.1e}")
+
+# %% [markdown]
+# **Look.** By rounding only; and by much more where each rank normalises its own share.
+#
+# **Task 2, find the bug.** 9 examples on 4 ranks: shares of 3, 2, 2 and 2. Each rank has the mean gradient of its own
+# share. `combine` should give each of them the mean gradient of all 9 examples, and does not. Repair it.
+
+
+# %%
+def combine(comm, gradient, count):
+    """The mean gradient over all examples; here `gradient` is the mean over `count` of them."""
+    return comm.allreduce(gradient) / comm.size
+
+
+gradients = np.array([1.0, 1, 1, 5, 5, 9, 9, 2, 2])  # of each example
+shares = np.array_split(gradients, 4)
+found = jt.simulate(4)(lambda comm: combine(comm, shares[comm.rank].mean(), len(shares[comm.rank])))
+judged("the mean gradient", found[0], gradients.mean())
+
+# %% [markdown]
+# ## 6. The variance of a batch that nobody has
+#
+# Batch norm needs the variance of the whole batch, of which each rank has a part. The short way: all ranks add up
+# their x and their x², and take E[x²] - E[x]². The long way: each sends (count, mean, M2), where M2 is the sum of
+# (x - mean)² over its own numbers, and those are *merged*.
+#
+# **Predict.** In float32, with a mean of 1,000 and a spread of 1: how many digits of the variance are right?
+#
+# **Task 3.** Fill in `merge`. It is exact algebra: how far is each mean from the common one?
+
+
+# %%
+def merge(a, b):
+    """(count, mean, M2) of two sets of numbers together."""
+    return None
+
+
+def moments(x):
+    return len(x), x.mean(), ((x - x.mean()) ** 2).sum()
+
+
+x = np.random.default_rng(0).normal(size=900)
+judged("merged", merge(moments(x[:200]), moments(x[200:])), moments(x))
+
+print("\nmean/spread    error of E[x²] - E[x]²    error of a synchronised batch norm, 4 ranks")
+for mean in (0, 10, 100, 1000):
+    batch = (x + mean).astype(np.float32)[:, None]
+    true = batch.astype(np.float64).var(ddof=1)
+
+    def short_way(comm, batch=batch):
+        part = np.array_split(batch, comm.size)[comm.rank]
+        n, s, q = (comm.allreduce(v) for v in (np.float32(len(part)), part.sum(), (part * part).sum()))
+        return (q / n - (s / n) ** 2) * n / (n - 1)
+
+    def batch_norm(comm, batch=batch):
+        norm = nn.BatchNorm(1, momentum=1.0)
+        norm(jt.array(np.array_split(batch, comm.size)[comm.rank])).sync()
+        return norm.running_var.item()
+
+    errors = (abs(jt.simulate(4)(way)[0] / true - 1) for way in (short_way, batch_norm))
+    print("{:>11}    {:>22.1e}    {:>30.1e}".format(mean, *errors))
+
+# %% [markdown]
+# **Look.** The difference of two large numbers has lost what was small. Nothing warns you: the network just learns
+# badly, or the variance is negative and the root of it is NaN.
+#
+# <details><summary>Hints for the tasks</summary>
+#
+# *1*: in step s of the first loop, rank r sends chunk (r - s) mod P and adds what comes to chunk (r - s - 1) mod P. In
+# the second loop it begins with chunk (r + 1) mod P, which is finished. *2*: a share of 3 counts for more than one
+# of 2; so add up *sums*. *3*: M2 = M2a + M2b + (distance of the means)² · na · nb / n. </details>
+#
+# **Before you close this page**: a script runs well on one rank and hangs on four. What do you look at first?

@@ -10,17 +10,19 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
 from playwright.sync_api import sync_playwright
 
 import jt_edu as jt
 import jt_widgets as see
 from jt_edu import nn
+from jt_edu.mpi import Network, ThreadComm, run_ranks
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 from tests.chromium import FLAGS, PROGRAMS  # noqa: E402 - the one place that knows how to start a browser
 
-SIZES = {"explore": (1500, 1080), "loops": (1100, 620)}
+SIZES = {"explore": (1500, 1080), "loops": (1100, 620), "ranks": (1100, 760)}
 
 
 class Reader(nn.Module):
@@ -43,7 +45,16 @@ def views() -> dict[str, see.View]:
     a, b = jt.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), jt.array([[6.0, 5.0, 4.0], [3.0, 2.0, 1.0]])
     c = jt.array([10.0, 20.0, 30.0])
     y = (a * b + c).sum()
-    return {"explore": see.explore(loss), "loops": see.step_kernel(y, step=21)}
+    told = run_ranks(4, around, network=Network(latency=2500, overhead=1500, byte=6)).record
+    return {"explore": see.explore(loss), "loops": see.step_kernel(y, step=21), "ranks": see.ranks(told)}
+
+
+def around(comm: ThreadComm) -> None:
+    """Four ranks, each a little later than the one before, add up an array by a ring."""
+    comm.compute(8000 + 3000 * comm.rank)
+    total = np.empty(4000, "float32")
+    comm.Allreduce(np.ones(4000, "float32"), total, algorithm="ring")
+    comm.Barrier()
 
 
 def main() -> None:

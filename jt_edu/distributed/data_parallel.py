@@ -89,8 +89,8 @@ def parallel_apply(
         ArgumentError: not as many of one as of the other.
 
     Example:
-        >>> [y.item() for y in jt.nn.parallel.parallel_apply([jt.nn.ReLU(), jt.nn.Sigmoid()], [jt.array(2.0)] * 2)]
-        [2.0, 0.8807970881462097]
+        >>> [y.item() for y in jt.nn.parallel.parallel_apply([jt.nn.ReLU(), jt.nn.Tanh()], [jt.zeros(1)] * 2)]
+        [0.0, 0.0]
     """
     words = [{}] * len(modules) if kwargs_tup is None else list(kwargs_tup)
     names = [f"cpu:{k}" for k in range(len(modules))] if devices is None else comm.device_names(devices, "devices")

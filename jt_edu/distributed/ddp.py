@@ -117,7 +117,8 @@ class DistributedDataParallel(Module):
         self._asked = True  # gradients of the call before
         self._called_in_step = False
         for number, (_, p) in enumerate(named):
-            p.register_hook(partial(_past_the_gate, weakref.ref(self), number))
+            undo = p.register_hook(partial(_past_the_gate, weakref.ref(self), number))
+            weakref.finalize(self, undo).atexit = False
 
     # computing
 

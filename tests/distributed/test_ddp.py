@@ -1,5 +1,6 @@
 """DistributedDataParallel: gradients of the whole batch, in buckets that leave during the backward pass."""
 
+import gc
 from itertools import pairwise
 
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 import jt_edu as jt
 from jt_edu.distributed.array_group import read, write
 from jt_edu.distributed.buckets import assigned, layout
+from jt_edu.mpi.parallel import join
+from jt_edu.team import team
 from tests.distributed.ranks import BACKENDS, dist, run, simulated
 
 DDP = jt.nn.parallel.DistributedDataParallel
@@ -699,3 +702,122 @@ def test_the_last_bucket_waits_for_a_rank_that_never_comes_and_the_error_tells_i
 
     with pytest.raises(jt.RankError, match=r"rank 0.*\n?[\s\S]*llreduce"):
         ranks(2, program)
+
+
+# what else may stand around it
+
+
+def test_a_compiled_step_trains_all_ranks_alike():
+    def train(net, model, rows):
+        opt = jt.optim.Adam(net.parameters(), lr=0.1)
+
+        @jt.compile
+        def step(x):
+            loss = (model(x) ** 2).mean()
+            opt.step(loss)
+            return loss
+
+        for _ in range(5):
+            step(jt.array(rows)).sync()
+        return [p.numpy() for p in net.parameters()]
+
+    def program(rank):
+        net = net_of()
+        return train(net, DDP(net, bucket_cap_mb=TINY), BATCH[rank::2])
+
+    alone = net_of()
+    wanted = train(alone, alone, BATCH)
+    for found in ranks(2, program):
+        close(found, wanted)
+
+
+def test_kernels_of_numba_give_the_same():
+    def program(rank):
+        net = net_of()
+        loss_of(DDP(net, bucket_cap_mb=TINY), BATCH[rank::2]).backward()
+        return grads(net)
+
+    with jt.flag_scope(backend="numba"):
+        for found in simulated(2, program):
+            close(found, whole_batch())
+
+
+def test_outputs_in_objects_that_nobody_looks_into_are_averaged_too():
+    class Answer:
+        pass
+
+    class Wraps(jt.nn.Module):
+        def __init__(self):
+            self.layer = jt.nn.Linear(4, 3)
+
+        def execute(self, x):
+            answer = Answer()
+            answer.y = self.layer(x)
+            return answer
+
+    def one():
+        jt.manual_seed(4)
+        return Wraps().double()
+
+    def program(rank):
+        net = one()
+        ddp = DDP(net)
+        (ddp(jt.array(BATCH[rank::2])).y ** 2).mean().backward()
+        return grads(net)
+
+    alone = one()
+    (alone(jt.array(BATCH)).y ** 2).mean().backward()
+    for found in ranks(2, program):
+        close(found, grads(alone))
+
+
+def test_the_batch_of_several_devices_may_lie_along_another_axis():
+    class Turned(jt.nn.Module):
+        def __init__(self):
+            self.layer = jt.nn.Linear(4, 3)
+            self._seen = []
+
+        def execute(self, x):
+            self._seen.append(x.shape)
+            return self.layer(x.transpose(0, 1)).transpose(0, 1)
+
+    def program(rank):
+        net = Turned().double()
+        y = DDP(net, device_ids=["cpu:0", "cpu:1"], dim=1)(jt.array(BATCH.T))
+        return net._seen, y.shape
+
+    assert ranks(1, program) == [([(4, 6), (4, 6)], (3, 12))]
+
+
+def test_parameters_are_free_again_when_the_module_around_is_gone():
+    def program(rank):
+        net = net_of()
+        ddp = DDP(net)
+        watched = [len(p.hooks) for p in net.parameters()]
+        del ddp
+        gc.collect()
+        return watched, [len(p.hooks) for p in net.parameters()]
+
+    assert ranks(1, program) == [([1] * 4, [0] * 4)]
+
+
+def test_a_rank_has_no_team_any_more():
+    def program(comm):
+        dist.init_process_group()
+        before = team() is not None
+        DDP(jt.nn.Linear(1, 1))
+        return before, team()
+
+    assert jt.simulate(2)(program) == [(True, None)] * 2
+
+
+def test_a_team_that_came_back_is_put_aside_by_the_next_call():
+    def program(comm):
+        dist.init_process_group()
+        ddp = DDP(jt.nn.Linear(1, 1))
+        join(comm)  # as at the end of a single_process_scope
+        before = team() is not None
+        ddp(jt.ones(1, 1))
+        return before, team()
+
+    assert jt.simulate(2)(program) == [(True, None)] * 2

@@ -299,3 +299,12 @@ def test_the_seed_decides_where_power_sgd_begins():
         return dist.PowerSGDState(random_seed=seed).directions([(3, 1)], jt.float32)[0].tolist()
 
     assert first(1) == first(1) != first(2)
+
+
+def test_a_future_that_becomes_another_one_can_be_waited_for():
+    def program(rank):
+        first = dist.all_reduce(jt.ones(1), async_op=True).get_future()
+        second = first.then(lambda f: dist.all_reduce(f.value()[0] * 10, async_op=True).get_future())
+        return second.then(lambda f: f.value()[0].item()).wait()
+
+    assert simulated(2, program) == [40.0, 40.0]

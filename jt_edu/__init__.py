@@ -57,7 +57,7 @@ from jt_edu.memory import CachingAllocator, PlainAllocator, allocator, gc
 from jt_edu.mpi.jittor import Package as _Package
 from jt_edu.mpi.jittor import begin as _begin
 from jt_edu.mpi.jittor import simulate, single_process_scope
-from jt_edu.mpi.report import report
+from jt_edu.mpi.jobs.report import report
 from jt_edu.names import door as _door
 from jt_edu.names import suggest as _suggest
 from jt_edu.nn.distance import cosine_similarity, pairwise_distance

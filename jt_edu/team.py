@@ -17,7 +17,6 @@ import numpy as np
 from jt_edu.settings import current
 from jt_edu.var import Var
 
-
 Numbers = Sequence[int] | np.ndarray[Any, Any]
 
 

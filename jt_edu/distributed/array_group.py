@@ -34,7 +34,7 @@ from jt_edu.distributed.options import (
 from jt_edu.distributed.process_group import ProcessGroup, Tensors
 from jt_edu.distributed.work import Work
 from jt_edu.errors import ArgumentError, DtypeError, RankError, ShapeError
-from jt_edu.mpi.names import SUM, Op
+from jt_edu.mpi.terms.names import SUM, Op
 from jt_edu.var import Var
 
 Array = np.ndarray[Any, Any]

@@ -22,9 +22,9 @@ from jt_edu.distributed.options import DEFAULT_TIMEOUT
 from jt_edu.distributed.process_group import Tensors
 from jt_edu.distributed.work import Work
 from jt_edu.errors import JtError, RankError, ShapeError
-from jt_edu.mpi.errors import MismatchError
-from jt_edu.mpi.names import ANY_SOURCE, UNDEFINED, Status
-from jt_edu.mpi.threads import ThreadComm
+from jt_edu.mpi.simulated.threads import ThreadComm
+from jt_edu.mpi.terms.errors import MismatchError
+from jt_edu.mpi.terms.names import ANY_SOURCE, UNDEFINED, Status
 from jt_edu.settings import current
 
 Began = tuple[Any, Callable[[], Any]]  # a request, and what it has brought when it is done
@@ -38,7 +38,7 @@ class CommGroup(ArrayGroup):
         name: of the backend.
 
     Example:
-        >>> from jt_edu.mpi.threads import SoloComm
+        >>> from jt_edu.mpi.simulated.threads import SoloComm
         >>> group = CommGroup(SoloComm(), "solo")
         >>> group.name(), group.rank(), group.size()
         ('solo', 0, 1)

@@ -29,7 +29,7 @@ from jt_edu.distributed.store import PrefixStore, Store
 from jt_edu.distributed.tcp_store import TCPStore
 from jt_edu.errors import ArgumentError, BackendError, RankError
 from jt_edu.execute import run
-from jt_edu.mpi.threads import SoloComm, ThreadComm
+from jt_edu.mpi.simulated.threads import SoloComm, ThreadComm
 from jt_edu.settings import current
 
 

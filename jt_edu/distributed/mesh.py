@@ -30,7 +30,7 @@ import numpy as np
 from jt_edu.distributed.store_server import listening
 from jt_edu.distributed.tcp_store import connected, exactly
 from jt_edu.errors import RankError
-from jt_edu.mpi.errors import LostRankError, RankTimeoutError
+from jt_edu.mpi.terms.errors import LostRankError, RankTimeoutError
 
 Array = np.ndarray[Any, Any]
 HEADER = struct.Struct("<BIq4sQ")  # kind, plane, tag, dtype, bytes

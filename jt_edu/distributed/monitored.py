@@ -13,8 +13,8 @@ from jt_edu.distributed.groups import chosen_group
 from jt_edu.distributed.options import as_timeout
 from jt_edu.distributed.process_group import ProcessGroup
 from jt_edu.errors import RankError
-from jt_edu.mpi.errors import RankTimeoutError
-from jt_edu.mpi.names import TAG_LIMIT
+from jt_edu.mpi.terms.errors import RankTimeoutError
+from jt_edu.mpi.terms.names import TAG_LIMIT
 from jt_edu.ops.create import array, zeros
 
 TAG = TAG_LIMIT  # no message of a program has it, let us hope

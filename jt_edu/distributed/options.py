@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import Any
 
 from jt_edu.errors import ArgumentError, DtypeError
-from jt_edu.mpi import names
+from jt_edu.mpi.terms import names
 
 UNSET = timedelta(milliseconds=-1)
 DEFAULT_TIMEOUT = timedelta(minutes=30)

@@ -24,12 +24,12 @@ from jt_edu.distributed.process_group import Tensors
 from jt_edu.distributed.work import Finished, Work
 from jt_edu.errors import DtypeError, JtError, RankError, ShapeError
 from jt_edu.mpi import algorithms
-from jt_edu.mpi.buffers import Buffer
-from jt_edu.mpi.errors import LostRankError, MismatchError, RankTimeoutError
-from jt_edu.mpi.messages import check_peer, check_tag
-from jt_edu.mpi.names import ANY_SOURCE as ANY
-from jt_edu.mpi.names import Status
-from jt_edu.mpi.wire import NOBODY, Wire
+from jt_edu.mpi.algorithms.wire import NOBODY, Wire
+from jt_edu.mpi.talk.messages import check_peer, check_tag
+from jt_edu.mpi.terms.buffers import Buffer
+from jt_edu.mpi.terms.errors import LostRankError, MismatchError, RankTimeoutError
+from jt_edu.mpi.terms.names import ANY_SOURCE as ANY
+from jt_edu.mpi.terms.names import Status
 
 LARGE = 1 << 15  # bytes from which an all-reduce goes round the ring: few bytes count rather than few steps
 

@@ -18,9 +18,9 @@ from typing import Any
 
 from jt_edu.distributed.options import as_timeout
 from jt_edu.errors import ArgumentError
-from jt_edu.mpi.errors import RankTimeoutError
-from jt_edu.mpi.request import Request
-from jt_edu.mpi.threads import ThreadComm
+from jt_edu.mpi.simulated.threads import ThreadComm
+from jt_edu.mpi.terms.errors import RankTimeoutError
+from jt_edu.mpi.world.request import Request
 from jt_edu.settings import current
 
 STORE_TIMEOUT = timedelta(minutes=5)

@@ -34,7 +34,7 @@ from jt_edu.distributed.store_server import (
     unpacked,
 )  # fmt: skip
 from jt_edu.errors import ArgumentError
-from jt_edu.mpi.errors import LostRankError, RankTimeoutError
+from jt_edu.mpi.terms.errors import LostRankError, RankTimeoutError
 
 MARGIN = 5.0  # seconds after which a server that owes an answer is given up
 RETRY = 0.05  # seconds between two tries to reach a server that is not there yet

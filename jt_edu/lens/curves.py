@@ -2,7 +2,7 @@
 
     curves([record, ...])     the part `curves` of a page: closed forms as numbers of trips, bytes and doors, and points
 
-A closed form (jt_edu/mpi/model.py) is a sum of trips and of doors. Asked with a machine that only writes down what it
+A closed form (jt_edu/mpi/paper/model.py) is a sum of trips and of doors. Asked with a machine that only writes down what it
 is asked for, it gives, for each number of ranks P, the numbers of
 
     time(P) = trips (L + 2 o) + bytes G + doors max(o, g + bytes_behind G) + ...
@@ -16,10 +16,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from jt_edu.mpi.meeting import plain
-from jt_edu.mpi.model import CLOSED, Machine, known, predict
-from jt_edu.mpi.records import Call, Record
-from jt_edu.mpi.replay import meetings_of
+from jt_edu.mpi.paper.model import CLOSED, Machine, known, predict
+from jt_edu.mpi.paper.replay import meetings_of
+from jt_edu.mpi.record.records import Call, Record
+from jt_edu.mpi.talk.meeting import plain
 
 RANKS = (2, 3, 4, *(1 << k for k in range(3, 14)), 10_000)
 MOST = 8  # collectives that have curves; those that took longest
@@ -61,7 +61,7 @@ def curves(records: Sequence[Record]) -> list[dict[str, Any]]:
     """For each kind and size of collective in the first record: a curve for each algorithm, and what was measured.
 
     Example:
-        >>> from jt_edu.mpi.threads import run_ranks
+        >>> from jt_edu.mpi.simulated.threads import run_ranks
         >>> found = curves([run_ranks(2, lambda comm: comm.barrier()).record])
         >>> found[0]["name"], [line["name"] for line in found[0]["lines"]], found[0]["measured"]
         ('barrier', ['naive', 'dissemination'], [{'name': 'native', 'size': 2, 'nanos': 5500}])

@@ -7,7 +7,7 @@
 
 Columns are many times smaller than a dict for each message. Words stand once, in `texts`, and columns hold their
 numbers. Of a long record the beginning is shown, by the order in which things happened, so that whatever is shown has
-its causes with it. The browser works the times out again from `order` (jt_edu/mpi/replay.py); nothing here draws.
+its causes with it. The browser works the times out again from `order` (jt_edu/mpi/paper/replay.py); nothing here draws.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Any
 
 from jt_edu.draw.lanes import nanos_text
 from jt_edu.draw.text import count, size_text
-from jt_edu.mpi.advice import circle_in
-from jt_edu.mpi.records import Record
-from jt_edu.mpi.replay import COMPUTE, TRANSFER, WAIT, Replay, meetings_of
+from jt_edu.mpi.paper.replay import COMPUTE, TRANSFER, WAIT, Replay, meetings_of
+from jt_edu.mpi.record.records import Record
+from jt_edu.mpi.terms.advice import circle_in
 
 MOST = 50_000  # calls, and as many messages and pieces of work
 MOST_WARNINGS = 3
@@ -52,7 +52,7 @@ def arrivals(record: Record) -> list[Arrival]:
     """The collectives of a record to which more than one rank came, in the order in which they began.
 
     Example:
-        >>> from jt_edu.mpi.threads import run_ranks
+        >>> from jt_edu.mpi.simulated.threads import run_ranks
         >>> def program(comm):
         ...     comm.compute(1000 * comm.rank)
         ...     comm.barrier()

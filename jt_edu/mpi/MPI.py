@@ -18,11 +18,14 @@ import time
 from typing import Any
 
 from jt_edu.errors import RankError, UnknownNameError
-from jt_edu.mpi.collective import Collectives as Intracomm
-from jt_edu.mpi.datatypes import TYPES, Datatype
-from jt_edu.mpi.groups import Group
-from jt_edu.mpi.messages import Message
-from jt_edu.mpi.names import (
+from jt_edu.mpi.simulated.threads import SoloComm
+from jt_edu.mpi.talk.collective import Collectives as Intracomm
+from jt_edu.mpi.talk.groups import Group
+from jt_edu.mpi.talk.messages import Message
+from jt_edu.mpi.talk.pairs import PointToPoint as Comm
+from jt_edu.mpi.talk.persistent import Prequest
+from jt_edu.mpi.terms.datatypes import TYPES, Datatype
+from jt_edu.mpi.terms.names import (
     ANY_SOURCE,
     ANY_TAG,
     BAND,
@@ -45,10 +48,7 @@ from jt_edu.mpi.names import (
     Op,
     Status,
 )  # fmt: skip
-from jt_edu.mpi.pairs import PointToPoint as Comm
-from jt_edu.mpi.persistent import Prequest
-from jt_edu.mpi.request import REQUEST_NULL, Request
-from jt_edu.mpi.threads import SoloComm
+from jt_edu.mpi.world.request import REQUEST_NULL, Request
 from jt_edu.settings import current
 
 __all__ = [

@@ -8,9 +8,6 @@ See README.md in this folder for what stands where.
 
 from typing import Any
 
-from jt_edu.mpi import model
-from jt_edu.mpi.errors import DeadlockError, LostRankError, MismatchError, RankTimeoutError, TruncationError
-from jt_edu.mpi.faults import Faults
 from jt_edu.mpi.jittor import (
     local_rank,
     nccl_all_reduce,
@@ -21,7 +18,6 @@ from jt_edu.mpi.jittor import (
     world_rank,
     world_size,
 )
-from jt_edu.mpi.network import Network
 from jt_edu.mpi.operators import (
     communicator,
     mpi_all_gather,
@@ -34,9 +30,13 @@ from jt_edu.mpi.operators import (
     mpi_scatter,
     mpi_send_recv,
 )
+from jt_edu.mpi.paper import model
 from jt_edu.mpi.parallel import flush
-from jt_edu.mpi.records import Record
-from jt_edu.mpi.threads import Simulation, SoloComm, ThreadComm, run_ranks
+from jt_edu.mpi.record.network import Network
+from jt_edu.mpi.record.records import Record
+from jt_edu.mpi.simulated.threads import Simulation, SoloComm, ThreadComm, run_ranks
+from jt_edu.mpi.terms.errors import DeadlockError, LostRankError, MismatchError, RankTimeoutError, TruncationError
+from jt_edu.mpi.world.faults import Faults
 
 __all__ = [
     "DeadlockError",

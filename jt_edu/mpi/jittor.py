@@ -24,10 +24,10 @@ from typing import Any
 from jt_edu.backends.pool import set_num_threads, threads
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError, BackendError
-from jt_edu.mpi import launch
 from jt_edu.mpi.operators import communicator, mpi_broadcast
 from jt_edu.mpi.parallel import flush, join, leave
-from jt_edu.mpi.threads import simulate as simulate_comm
+from jt_edu.mpi.real import launch
+from jt_edu.mpi.simulated.threads import simulate as simulate_comm
 from jt_edu.nn.module import Module
 from jt_edu.settings import current, no_grad
 
@@ -79,7 +79,9 @@ def begin() -> None:
     a machine are shared out among its ranks.
     """
     if launch.inside():
-        world = resolve_name("jt_edu.mpi.real:world")  # it loads mpi4py, which a program that runs alone does not need
+        world = resolve_name(
+            "jt_edu.mpi.real.communicator:world"
+        )  # it loads mpi4py, which a program that runs alone does not need
         comm = world()
         join(comm)
         here = launch.neighbours() or (comm.rank, comm.size)

@@ -29,7 +29,7 @@ from jt_edu.dtypes import DType, float32
 from jt_edu.errors import ArgumentError, DtypeError, RankError, ShapeError
 from jt_edu.graph import Shape, describe_line, made, origin
 from jt_edu.meta import HostCall, Rule
-from jt_edu.mpi.names import MAX, MIN, SUM
+from jt_edu.mpi.terms.names import MAX, MIN, SUM
 from jt_edu.ops.code import as_array
 from jt_edu.ops.stacks import concat
 from jt_edu.settings import current

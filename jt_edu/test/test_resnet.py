@@ -51,7 +51,8 @@ class ResNet(nn.Module):
 
     def execute(self, x: Var) -> Var:
         """(n, 1, 32, 32) -> (n, 10)."""
-        return self.head(self.stages(self.stem(x)).mean((2, 3)))
+        scores: Var = self.head(self.stages(self.stem(x)).mean((2, 3)))
+        return scores
 
 
 def train(epochs: int, seed: int, examples: int | None = None) -> list[float]:
@@ -88,7 +89,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if jt.rank == 0:
         if asked.losses:
             print("losses", *(f"{loss:.7f}" for loss in losses))
-        print(f"{jt.world_size} ranks: mean of the last {len(losses[-LAST:])} losses {mean:.4f}; below {BAR} is asked for")
+        print(
+            f"{jt.world_size} ranks: mean of the last {len(losses[-LAST:])} losses {mean:.4f}; below {BAR} is asked for"
+        )
     jt.report(losses)
     return 0 if mean < BAR else 1
 

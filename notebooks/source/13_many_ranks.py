@@ -18,7 +18,8 @@ import numpy as np
 import jt_edu as jt
 import jt_widgets as see
 from jt_edu import nn, optim
-from jt_edu.mpi import model, run_ranks
+from jt_edu.mpi import run_ranks
+from jt_edu.mpi.paper import model
 
 images, labels = (v.numpy() for v in next(iter(jt.data.digits(batch_size=90))))
 

@@ -1,6 +1,6 @@
 """Rank steps: a program for mpirun that trains the digits CNN, and says what one step takes on the wall clock.
 
-    mpirun -n 2 python -m tests.bench.rank_steps FILE        rank 0 writes {"ranks": 2, "ms": [...]} into FILE
+mpirun -n 2 python -m tests.bench.rank_steps FILE        rank 0 writes {"ranks": 2, "ms": [...]} into FILE
 """
 
 import json

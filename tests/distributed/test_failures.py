@@ -2,16 +2,19 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 import jt_edu as jt
+from jt_edu.distributed import mesh
 from jt_edu.distributed.launch import free_port
 from jt_edu.mpi import Faults
-from jt_edu.mpi.errors import LostRankError, MismatchError, RankTimeoutError
+from jt_edu.mpi.terms.errors import LostRankError, MismatchError, RankTimeoutError
 from tests.distributed.ranks import BACKENDS, dist, outcomes, run
 from tests.house.plan import ROOT
 
@@ -138,7 +141,7 @@ def test_a_wait_may_be_shorter_than_the_groups_patience(backend):
             dist.all_reduce(jt.ones(1), async_op=True).wait(0.1)
         return str(caught.value)
 
-    assert "1" in run(backend, 2, program)[0]
+    assert any(word in run(backend, 2, program)[0] for word in ("rank 1", "1 had not come"))
 
 
 def test_among_simulated_ranks_a_timeout_counts_virtual_seconds():
@@ -181,8 +184,66 @@ def test_a_monitored_barrier_names_one_missing_rank_or_all(backend):
 
     zero, _, two, _ = run(backend, 4, program)
 
-    assert "no rank 1" in zero[0] and "1, 3" not in zero[0] and "no rank 1, 3" in zero[1]
-    assert all("no rank" in text for text in two)
+    for said in (zero, two):
+        assert "no rank 1;" in said[0] and "no rank 1, 3;" in said[1]
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_who_comes_last_is_told_the_ranks_that_are_missing_and_not_rank_0(every):
+    def program(rank):
+        if rank in (1, 2):
+            return None
+        with pytest.raises(RankTimeoutError, match="monitored_barrier") as caught:
+            dist.monitored_barrier(timeout=0.3, wait_all_ranks=every)
+        return str(caught.value)
+
+    said = run("threads", 5, program)
+
+    missing = "no rank 1, 2;" if every else "no rank 1;"
+    assert all(missing in said[rank] for rank in (0, 3, 4)), said
+
+
+# a connection
+
+
+def connection():
+    """Two ends of one connection, and the inbox of the second."""
+    here, there = socket.socketpair()
+    inbox = mesh.Inbox()
+    return mesh.Peer(mesh.Inbox(), 1, here), mesh.Peer(inbox, 0, there), inbox
+
+
+def test_after_a_part_of_a_message_nothing_else_is_sent_through_the_connection():
+    mine, theirs, inbox = connection()
+    with pytest.raises(RankTimeoutError, match="rank 1 takes its messages"):
+        mine.send(mesh.NUMBERS, 0, 1, np.arange(1_000_000.0), time.monotonic() + 0.1)
+    theirs.start()
+
+    with pytest.raises(LostRankError, match="took only a part of a message"):
+        mine.send(mesh.NUMBERS, 0, 2, np.full(1_000_000, 7.0), time.monotonic() + 5)
+    with inbox.changed:
+        inbox.changed.wait_for(lambda: inbox.gone, 5)
+
+    assert not inbox.frames and inbox.gone == {0: "ended without a goodbye"}
+    mine.close()
+    theirs.close()
+
+
+def test_a_message_of_which_nothing_was_sent_leaves_the_connection_whole():
+    mine, theirs, inbox = connection()
+    mine.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
+    with pytest.raises(BlockingIOError):  # it is full of whole frames
+        while True:
+            mine.connection.send(mesh.HEADER.pack(mesh.NUMBERS, 0, 1, b"|u1", 0), socket.MSG_DONTWAIT)
+    with pytest.raises(RankTimeoutError):
+        mine.send(mesh.NUMBERS, 0, 2, np.ones(1), time.monotonic() + 0.01)
+    theirs.start()
+
+    mine.send(mesh.NUMBERS, 0, 3, np.ones(1), time.monotonic() + 5)
+
+    assert inbox.take(0, mesh.NUMBERS, [0], 3, time.monotonic() + 5).payload.tolist() == [1.0]
+    mine.close()
+    theirs.close()
 
 
 # processes

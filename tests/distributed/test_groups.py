@@ -11,8 +11,8 @@ import jt_edu as jt
 from jt_edu.distributed import mesh
 from jt_edu.distributed.launch import free_port
 from jt_edu.errors import BackendError
-from jt_edu.mpi.errors import MismatchError, RankTimeoutError
-from jt_edu.mpi.namespaces import Namespaces
+from jt_edu.mpi.cells.namespaces import Namespaces
+from jt_edu.mpi.terms.errors import MismatchError, RankTimeoutError
 from jt_edu.settings import rank_context
 from tests.distributed.ranks import BACKENDS, dist, outcomes, run, together
 

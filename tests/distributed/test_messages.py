@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.mpi.errors import DeadlockError, RankTimeoutError
+from jt_edu.mpi.terms.errors import DeadlockError, RankTimeoutError
 from tests.distributed.ranks import BACKENDS, dist, run
 
 both = pytest.mark.parametrize("backend", BACKENDS)

@@ -11,7 +11,7 @@ import pytest
 import jt_edu as jt
 from jt_edu.distributed import tcp_store
 from jt_edu.distributed.store_server import LENGTH, packed
-from jt_edu.mpi.errors import RankTimeoutError
+from jt_edu.mpi.terms.errors import RankTimeoutError
 from tests.distributed.ranks import dist, together
 
 KINDS = ("hash", "file", "tcp", "prefix")

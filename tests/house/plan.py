@@ -55,8 +55,8 @@ LATE_IMPORTS = {
     ("data.toy", "sklearn"),
     ("draw.dot", "graphviz"),
     ("mpi.jittor", "mpi.jittor"),  # jt.distributed, when somebody asks for it
-    ("mpi.jittor", "mpi.real"),
-    ("mpi.real", "mpi4py"),
+    ("mpi.jittor", "mpi.real.communicator"),
+    ("mpi.real.communicator", "mpi4py"),
     ("nn.parallel", "nn.parallel"),  # jt.distributed, when somebody asks for it
 }
 

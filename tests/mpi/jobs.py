@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from jt_edu.errors import RankError
-from jt_edu.mpi import launch
-from jt_edu.mpi.job import marked, run_job
+from jt_edu.mpi.jobs.job import marked, run_job
+from jt_edu.mpi.real import launch
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -22,8 +22,8 @@ on_each_mpi = pytest.mark.parametrize("mpi", MPIS)
 
 HEAD = """\
 import numpy as np
-from jt_edu.mpi.real import world
-from jt_edu.mpi.run import report
+from jt_edu.mpi.real.communicator import world
+from jt_edu.mpi.jobs.run import report
 comm = world()
 rank, size = comm.rank, comm.size
 """

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from jt_edu.errors import RankError
-from jt_edu.mpi.errors import DeadlockError, LostRankError, MismatchError, RankTimeoutError, TruncationError
+from jt_edu.mpi.terms.errors import DeadlockError, LostRankError, MismatchError, RankTimeoutError, TruncationError
 from tests.mpi.jobs import MPIS, left, on_each_mpi, start, well
 
 SECONDS = 10  # in which each case is explained, if the machine is not very busy

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from jt_edu.errors import ArgumentError
-from jt_edu.mpi import launch
-from jt_edu.mpi.job import run_job
-from jt_edu.mpi.threads import run_ranks
+from jt_edu.mpi.jobs.job import run_job
+from jt_edu.mpi.real import launch
+from jt_edu.mpi.simulated.threads import run_ranks
 from tests.mpi.jobs import HEAD, MPIS, OTHER, ROOT, left, on_each_mpi, start, well
 
 PROC = Path("/proc")
@@ -136,7 +136,7 @@ def test_ranks_that_do_not_listen_to_their_launcher_end_too(mpi):
 @pytest.mark.skipif(not PROC.is_dir(), reason="/proc tells which processes there are")
 def test_a_job_ends_when_the_notebook_is_killed():
     start("report(1)")  # skips, where there is no mpirun
-    text = f"from jt_edu.mpi.job import run_job\nrun_job({HEAD + 'import time; time.sleep(60)'!r}, 2)"
+    text = f"from jt_edu.mpi.jobs.job import run_job\nrun_job({HEAD + 'import time; time.sleep(60)'!r}, 2)"
     notebook = subprocess.Popen([sys.executable, "-c", text], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
     until = time.monotonic() + 30
     while len(left(notebook.pid)) < 3 and time.monotonic() < until:

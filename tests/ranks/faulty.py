@@ -3,7 +3,7 @@
 import threading
 import time
 
-from jt_edu.mpi.threads import run_ranks
+from jt_edu.mpi.simulated.threads import run_ranks
 
 LONGEST = 1.0  # seconds of the processor until a fault is named
 

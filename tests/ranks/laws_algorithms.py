@@ -4,9 +4,9 @@ import numpy as np
 
 from jt_edu.errors import ArgumentError
 from jt_edu.mpi.algorithms import ALGORITHMS
-from jt_edu.mpi.combine import fold
-from jt_edu.mpi.model import measure
-from jt_edu.mpi.names import SUM, Op
+from jt_edu.mpi.algorithms.combine import fold
+from jt_edu.mpi.paper.model import measure
+from jt_edu.mpi.terms.names import SUM, Op
 from tests.ranks.calls import ROOTED, call, expected
 from tests.ranks.laws_misuse import refused
 

@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from jt_edu.errors import ArgumentError, DtypeError, RankError, ShapeError
-from jt_edu.mpi.names import IN_PLACE, SUM, Op
+from jt_edu.mpi.terms.names import IN_PLACE, SUM, Op
 
 ROOM = np.zeros(4)
 

@@ -8,8 +8,8 @@ import pytest
 from jt_edu.dtypes import DTYPES
 from jt_edu.errors import ArgumentError
 from jt_edu.mpi.algorithms import ALGORITHMS
-from jt_edu.mpi.names import Op
-from jt_edu.mpi.threads import run_ranks, simulate
+from jt_edu.mpi.simulated.threads import run_ranks, simulate
+from jt_edu.mpi.terms.names import Op
 from tests.ranks.calls import ROOTED, call, expected
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from jt_edu.errors import ArgumentError, RankError
-from jt_edu.mpi.names import Op
-from jt_edu.mpi.request import Request
-from jt_edu.mpi.threads import SoloComm, run_ranks, simulate
+from jt_edu.mpi.simulated.threads import SoloComm, run_ranks, simulate
+from jt_edu.mpi.terms.names import Op
+from jt_edu.mpi.world.request import Request
 from jt_edu.settings import current
 
 

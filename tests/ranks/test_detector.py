@@ -9,9 +9,9 @@ import time
 import numpy as np
 import pytest
 
-from jt_edu.mpi import detector
-from jt_edu.mpi.cell import Cell
-from jt_edu.mpi.namespaces import Namespaces
+from jt_edu.mpi.cells import detector
+from jt_edu.mpi.cells.cell import Cell
+from jt_edu.mpi.cells.namespaces import Namespaces
 
 TALLY = """
 import itertools

@@ -5,9 +5,9 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from jt_edu.mpi.names import ANY_SOURCE, Status
-from jt_edu.mpi.request import Request
-from jt_edu.mpi.threads import run_ranks
+from jt_edu.mpi.simulated.threads import run_ranks
+from jt_edu.mpi.terms.names import ANY_SOURCE, Status
+from jt_edu.mpi.world.request import Request
 
 WALL = ("began", "ended")  # seconds of the wall clock, which no two runs share
 

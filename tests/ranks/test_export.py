@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.mpi.export import trace_events
-from jt_edu.mpi.faults import Faults
-from jt_edu.mpi.records import Record
-from jt_edu.mpi.threads import run_ranks
+from jt_edu.mpi.record.export import trace_events
+from jt_edu.mpi.record.records import Record
+from jt_edu.mpi.simulated.threads import run_ranks
+from jt_edu.mpi.world.faults import Faults
 
 
 def program(comm):

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from jt_edu.errors import ArgumentError, RankError
-from jt_edu.mpi.errors import DeadlockError, MismatchError, TruncationError
-from jt_edu.mpi.names import MAX, SUM
-from jt_edu.mpi.threads import run_ranks, simulate
+from jt_edu.mpi.simulated.threads import run_ranks, simulate
+from jt_edu.mpi.terms.errors import DeadlockError, MismatchError, TruncationError
+from jt_edu.mpi.terms.names import MAX, SUM
 from tests.ranks import zoo
 from tests.ranks.faulty import everyone_is_told, fails
 

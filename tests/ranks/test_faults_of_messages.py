@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from jt_edu.errors import ArgumentError, DtypeError
-from jt_edu.mpi.errors import DeadlockError, LostRankError, RankTimeoutError, TruncationError
-from jt_edu.mpi.faults import Faults
-from jt_edu.mpi.names import ANY_SOURCE
-from jt_edu.mpi.network import Network
-from jt_edu.mpi.threads import run_ranks, simulate
+from jt_edu.mpi.record.network import Network
+from jt_edu.mpi.simulated.threads import run_ranks, simulate
+from jt_edu.mpi.terms.errors import DeadlockError, LostRankError, RankTimeoutError, TruncationError
+from jt_edu.mpi.terms.names import ANY_SOURCE
+from jt_edu.mpi.world.faults import Faults
 from tests.ranks.faulty import everyone_is_told, fails
 
 # sends and receives

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 from jt_edu.errors import ArgumentError, RankError
-from jt_edu.mpi import launch
-from jt_edu.mpi.board import Board, State
-from jt_edu.mpi.debug import standstill
-from jt_edu.mpi.errors import DeadlockError, LostRankError
-from jt_edu.mpi.job import error_from
-from jt_edu.mpi.merge import merged, notes
-from jt_edu.mpi.progress import Journal, Progress
-from jt_edu.mpi.real import MPIComm
-from jt_edu.mpi.script import run_script
-from jt_edu.mpi.threads import ThreadComm
+from jt_edu.mpi.cells.script import run_script
+from jt_edu.mpi.jobs.job import error_from
+from jt_edu.mpi.jobs.merge import merged, notes
+from jt_edu.mpi.real import launch
+from jt_edu.mpi.real.board import Board, State
+from jt_edu.mpi.real.communicator import MPIComm
+from jt_edu.mpi.real.debug import standstill
+from jt_edu.mpi.real.progress import Journal, Progress
+from jt_edu.mpi.simulated.threads import ThreadComm
+from jt_edu.mpi.terms.errors import DeadlockError, LostRankError
 
 ROOT = Path(__file__).resolve().parents[2]
 OPEN_MPI = 'echo "mpirun (Open MPI) 4.1.4"'

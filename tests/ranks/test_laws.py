@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from jt_edu.mpi.threads import SoloComm, run_ranks, simulate
+from jt_edu.mpi.simulated.threads import SoloComm, run_ranks, simulate
 from tests.ranks.laws import LAWS
 
 NAMES = [law.__name__.removeprefix("law_") for law in LAWS]

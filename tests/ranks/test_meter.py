@@ -56,5 +56,5 @@ def test_nothing_listens_to_a_rank_after_its_end():
 
 
 def test_an_unknown_meter_is_refused():
-    with pytest.raises(ValueError, match="modelled, measured, or None.*'sundial'"):
+    with pytest.raises(ValueError, match=r"modelled, measured, or None.*'sundial'"):
         run_ranks(2, program, computing="sundial")

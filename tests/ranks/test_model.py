@@ -5,11 +5,11 @@ import json
 import pytest
 
 from jt_edu.errors import ArgumentError
-from jt_edu.mpi.engine import run
-from jt_edu.mpi.model import CLOSED, Line, best, choices, fit, known, measure, predict, scaling, timed
-from jt_edu.mpi.network import Network
-from jt_edu.mpi.schedules import SCHEDULES, schedule
-from jt_edu.mpi.threads import SoloComm, run_ranks, simulate
+from jt_edu.mpi.paper.engine import run
+from jt_edu.mpi.paper.model import CLOSED, Line, best, choices, fit, known, measure, predict, scaling, timed
+from jt_edu.mpi.paper.schedules import SCHEDULES, schedule
+from jt_edu.mpi.record.network import Network
+from jt_edu.mpi.simulated.threads import SoloComm, run_ranks, simulate
 from tests.ranks.calls import call
 
 PAPER = Network(latency=2500, overhead=1500, gap=0, byte=6)

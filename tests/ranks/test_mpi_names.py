@@ -5,8 +5,8 @@ import pytest
 
 from jt_edu.errors import UnknownNameError
 from jt_edu.mpi import MPI
-from jt_edu.mpi.network import Network
-from jt_edu.mpi.threads import simulate
+from jt_edu.mpi.record.network import Network
+from jt_edu.mpi.simulated.threads import simulate
 
 SCRIPT = """
 from jt_edu.mpi import MPI

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.mpi.cell import Cell, learners_lines
-from jt_edu.mpi.errors import DeadlockError, MismatchError
-from jt_edu.mpi.faults import Faults
-from jt_edu.mpi.namespaces import Namespaces
-from jt_edu.mpi.process import Page, divided
+from jt_edu.mpi.cells.cell import Cell, learners_lines
+from jt_edu.mpi.cells.namespaces import Namespaces
+from jt_edu.mpi.cells.process import Page, divided
+from jt_edu.mpi.terms.errors import DeadlockError, MismatchError
+from jt_edu.mpi.world.faults import Faults
 
 
 @pytest.fixture

@@ -2,10 +2,10 @@
 
 import pytest
 
-from jt_edu.mpi.advice import advice, circle_in, ranks_named
-from jt_edu.mpi.names import ANY_SOURCE
-from jt_edu.mpi.threads import run_ranks, simulate
-from jt_edu.mpi.words import standstill
+from jt_edu.mpi.simulated.threads import run_ranks, simulate
+from jt_edu.mpi.terms.advice import advice, circle_in, ranks_named
+from jt_edu.mpi.terms.names import ANY_SOURCE
+from jt_edu.mpi.world.words import standstill
 from tests.ranks import zoo
 
 

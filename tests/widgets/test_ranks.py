@@ -12,12 +12,12 @@ import jt_edu as jt
 from jt_edu.lens import lanes
 from jt_edu.lens.curves import RANKS, curves
 from jt_edu.mpi.algorithms import ALGORITHMS
-from jt_edu.mpi.faults import Faults
-from jt_edu.mpi.model import predict
-from jt_edu.mpi.network import Network
-from jt_edu.mpi.records import Call, Record
-from jt_edu.mpi.replay import Replay
-from jt_edu.mpi.threads import run_ranks
+from jt_edu.mpi.paper.model import predict
+from jt_edu.mpi.paper.replay import Replay
+from jt_edu.mpi.record.network import Network
+from jt_edu.mpi.record.records import Call, Record
+from jt_edu.mpi.simulated.threads import run_ranks
+from jt_edu.mpi.world.faults import Faults
 from jt_widgets.ranks import ranks
 from tests.frontend import node
 from tests.widgets.records import html_of

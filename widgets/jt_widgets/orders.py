@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jt_edu.errors import ArgumentError
-from jt_edu.mpi.faults import Faults
-from jt_edu.mpi.network import Network
-from jt_edu.mpi.records import Record
+from jt_edu.mpi.record.network import Network
+from jt_edu.mpi.record.records import Record
+from jt_edu.mpi.world.faults import Faults
 
 FAULTS = ("slow", "drop", "delay", "lose")
 SHARED = ("--view", "--go-on", "-n")

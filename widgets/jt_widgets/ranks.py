@@ -13,7 +13,7 @@ from jt_edu.lens import lanes
 from jt_edu.lens.curves import curves
 from jt_edu.lens.page import empty
 from jt_edu.lens.recording import Recording
-from jt_edu.mpi.records import Record
+from jt_edu.mpi.record.records import Record
 from jt_widgets.view import View
 
 
@@ -51,7 +51,7 @@ def ranks(record: Record, *others: Record, **state: Any) -> RankView:
         ArgumentError: it is no record.
 
     Example:
-        >>> from jt_edu.mpi.threads import run_ranks
+        >>> from jt_edu.mpi.simulated.threads import run_ranks
         >>> ranks(run_ranks(2, lambda comm: comm.allreduce(1)).record).summary
         '2 ranks made 2 calls and sent 0 messages of 0 B in all; the last one ended after 11 µs of virtual time.'
     """

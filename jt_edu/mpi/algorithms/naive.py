@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.mpi.combine import fold
-from jt_edu.mpi.names import Op
-from jt_edu.mpi.wire import NOBODY, Pieces, Wire
+from jt_edu.mpi.algorithms.combine import fold
+from jt_edu.mpi.algorithms.wire import NOBODY, Pieces, Wire
+from jt_edu.mpi.terms.names import Op
 
 
 def bcast(wire: Wire, x: Any, root: int) -> Any:

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from jt_edu.mpi.algorithms import pairwise, ring
-from jt_edu.mpi.combine import fold
-from jt_edu.mpi.names import Op
-from jt_edu.mpi.wire import Pieces, Wire, chunks, together
+from jt_edu.mpi.algorithms.combine import fold
+from jt_edu.mpi.algorithms.wire import Pieces, Wire, chunks, together
+from jt_edu.mpi.terms.names import Op
 
 
 def reduce_scatter(wire: Wire, pieces: Pieces, op: Op) -> Any:

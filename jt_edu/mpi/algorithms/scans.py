@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.mpi.names import Op
-from jt_edu.mpi.wire import NOBODY, Wire
+from jt_edu.mpi.algorithms.wire import NOBODY, Wire
+from jt_edu.mpi.terms.names import Op
 
 
 def linear_scan(wire: Wire, x: Any, op: Op) -> Any:

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 
 from jt_edu.mpi.algorithms import ALGORITHMS
-from jt_edu.mpi.real import world
-from jt_edu.mpi.run import report
+from jt_edu.mpi.jobs.run import report
+from jt_edu.mpi.real.communicator import world
 from tests.ranks.calls import call, expected
 
 comm = world()

@@ -18,10 +18,10 @@ import numpy as np
 
 from jt_edu.lens.curves import curves
 from jt_edu.lens.lanes import section
-from jt_edu.mpi.faults import Faults
-from jt_edu.mpi.network import Network
-from jt_edu.mpi.records import Record
-from jt_edu.mpi.threads import ThreadComm, run_ranks
+from jt_edu.mpi.record.network import Network
+from jt_edu.mpi.record.records import Record
+from jt_edu.mpi.simulated.threads import ThreadComm, run_ranks
+from jt_edu.mpi.world.faults import Faults
 
 HERE = Path(__file__).resolve().parent
 NETWORK = Network(latency=2500, overhead=1500, byte=6)

@@ -1,0 +1,1 @@
+"""Simulated: programs on ranks of this process, once or in all their possible ways."""

@@ -1,0 +1,290 @@
+"""Threads: four ranks in one notebook.
+
+    def program(comm):                       runs once for each rank, in a thread and a context of its own
+        return comm.allreduce(comm.rank)
+
+    simulate(4)(program)                     [6, 6, 6, 6], and what they said to each other is in `.record`
+
+A simulation is deterministic, and it cannot hang: a deadlock is found at once and explained, an exception on one rank
+ends the others, an interrupt ends all.
+"""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from types import CodeType
+from typing import Any, TypeGuard
+
+from jt_edu.errors import ArgumentError, JtError, RankError
+from jt_edu.graph import HOME, describe_line
+from jt_edu.mpi.parallel import flush, join
+from jt_edu.mpi.record.network import Clock, Network
+from jt_edu.mpi.record.records import Record
+from jt_edu.mpi.talk.groups import Groups
+from jt_edu.mpi.terms.advice import ranks_named
+from jt_edu.mpi.terms.errors import DeadlockError, LostRankError, MismatchError, RankStopped, RankTimeoutError
+from jt_edu.mpi.world import words
+from jt_edu.mpi.world.baton import Task
+from jt_edu.mpi.world.meter import meter_for
+from jt_edu.mpi.world.world import Plane, World
+from jt_edu.settings import current, rank_context
+
+MOST_RANKS = 4096
+WITH_LINES = (DeadlockError, LostRankError, MismatchError, RankTimeoutError)  # they name ranks and lines themselves
+LIBRARIES = (HOME, *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")), "<frozen")
+
+
+class ThreadComm(Groups):
+    """A simulated rank's communicator: everything of pairs.py, collective.py, persistent.py and groups.py.
+
+    Example:
+        >>> simulate(2)(lambda comm: comm)
+        [ThreadComm(rank 0 of 2), ThreadComm(rank 1 of 2)]
+    """
+
+    def __init__(self, world: World, task: Task, members: tuple[int, ...], plane: Plane, name: str) -> None:
+        super().__init__(world, task, members, plane, name)
+        self._groups: weakref.WeakSet[ThreadComm] = weakref.WeakSet()
+
+    def _group(self, members: tuple[int, ...], plane: Any) -> ThreadComm:
+        group = ThreadComm(self.world, self.task, members, plane, f"group of {ranks_named(members)}")
+        group.before = self.before
+        self._groups.add(group)
+        return group
+
+    def go_on(self, later: ThreadComm) -> None:
+        """Speak in a later run of the same ranks, and so do the groups that were made of this one."""
+        self.world, self.task = later.world, later.task
+        for group in self._groups:
+            group.go_on(later)
+
+    def Abort(self, errorcode: int = 0) -> None:
+        """End all ranks."""
+        with self._called("Abort", f"Abort({errorcode})") as call:
+            raise RankError(f"rank {call.rank} called Abort", f"error code {errorcode}")
+
+
+class SoloComm(ThreadComm):
+    """The communicator of a program that runs alone: rank 0 of 1, in the thread that asks.
+
+    Example:
+        >>> SoloComm().allreduce(3)
+        3
+    """
+
+    def __init__(self, network: Network | None = None) -> None:
+        world = World(1, network=network)
+        task = world.baton.adopt(0, "rank 0", Clock(world.network))
+        super().__init__(world, task, (0,), "world", "world")
+
+
+class Simulation:
+    """What came of a simulation.
+
+    Attributes:
+        results: what the program returned, by rank.
+        error, failed_rank: what ended it, if it failed, and on which rank.
+        errors: by rank, None or what that rank met: an error of its own, or that it was stopped, and where.
+
+    Example:
+        >>> run = run_ranks(2, lambda comm: comm.bcast(comm.rank, root=1))
+        >>> run.results, run.error, len(run.record.calls)
+        ([1, 1], None, 2)
+    """
+
+    def __init__(self, world: World) -> None:
+        self.world, self.results = world, [None] * world.size
+        self.error: BaseException | None = None
+        self.failed_rank: int | None = None
+        self.errors: list[BaseException | None] = [None] * world.size
+
+    @property
+    def record(self) -> Record:
+        """What the ranks said to each other."""
+        return self.world.record
+
+    def close(self) -> None:
+        """All ranks have ended: see how."""
+        baton, record = self.world.baton, self.record
+        record.schedule = baton.schedule
+        if baton.failure is not None:
+            task, self.error = baton.failure
+            self.failed_rank = None if task is None else task.rank
+            record.failure = f"{type(self.error).__name__}: {self.error}"
+        else:
+            record.warnings = words.unfinished(self.world)
+        self.errors = [self._end_of(rank) for rank in range(self.world.size)]
+        record.ends = ["" if e is None else f"{type(e).__name__}: {e}" for e in self.errors]
+
+    def _end_of(self, rank: int) -> BaseException | None:
+        error = self.world.baton.tasks[rank].ended_by
+        if rank == self.failed_rank:
+            return self.error
+        if not isinstance(error, RankStopped):
+            return error
+        if how := self.world.ended.get(rank):
+            return LostRankError(f"rank {rank} comes to its end", f"that it {how}")
+        call = self.world.stopped_in.get(rank)
+        where = f"in {call.words} at {call.line}" if call else "before its first call"
+        cause = "the ranks were stopped" if self.failed_rank is None else f"rank {self.failed_rank} failed"
+        return RankError(f"rank {rank} comes to its end", f"that it was stopped {where}, because {cause}")
+
+
+Program = Callable[[ThreadComm], Any]
+
+
+def run_ranks(
+    size: int, program: Program, *, contexts: Sequence[Any] = (), while_waiting: Callable[[], None] | None = None,
+    **options: Any,
+) -> Simulation:  # fmt: skip
+    """Run a program on simulated ranks, and wait for all of them; an error is in the answer, not raised.
+
+    Args:
+        size: how many ranks.
+        program: a function of the communicator of a rank.
+        contexts: one context of settings for each rank, to go on with; fresh ones by default.
+        while_waiting: called now and then in the thread that waits.
+        options: policy, seed, network, faults, synchronous, timeout, computing: see `World`.
+
+    Example:
+        >>> run_ranks(2, lambda comm: comm.allgather(comm.rank)).results
+        [[0, 1], [0, 1]]
+    """
+    if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= MOST_RANKS:
+        raise ArgumentError(f"there are 1 to {MOST_RANKS} ranks", repr(size), "simulate(4)")
+    world = World(size, **options)
+    told = Simulation(world)
+    before = threading.stack_size(1 << 20 if size > 64 else 0)
+    try:
+        for rank in range(size):
+            context = contexts[rank] if contexts else None
+            world.baton.add(rank, f"rank {rank}", Clock(world.network), _body(told, program, rank, context))
+    except BaseException as error:  # no room for so many threads, or an interrupt
+        world.baton.stop(error)
+        raise
+    finally:
+        threading.stack_size(before)
+    _wait(world, while_waiting)
+    told.close()
+    return told
+
+
+def _body(told: Simulation, program: Program, rank: int, context: Any) -> Callable[[], None]:
+    """What the thread of a rank runs. How to compute a graph is found out once, for all ranks of the process."""
+    world = told.world
+    plans = {name: current().rank_state.setdefault(name, {}) for name in ("plans", "messages")}
+
+    def run() -> None:
+        with rank_context(context) as mine:
+            mine.rank_state |= plans
+            comm = ThreadComm(world, world.baton.tasks[rank], tuple(range(world.size)), "world", "world")
+            join(comm)
+            comm.task.meter = meter = meter_for(world.computing, world.network, mine)
+            try:
+                told.results[rank] = program(comm)
+                flush()
+                if meter is not None:
+                    world.work(comm.task, meter())
+            except SystemExit as end:  # sys.exit() ends a rank, and well; sys.exit(1) does not
+                if isinstance(end, RankStopped) or end.code not in (None, 0):
+                    raise
+            except JtError as error:
+                if not isinstance(error, WITH_LINES):
+                    error.at(f"{line_of(error)}, on rank {rank}")
+                raise
+            finally:
+                if meter is not None:
+                    meter.close()
+            world.ended.setdefault(rank, "")
+
+    return run
+
+
+def _wait(world: World, meanwhile: Callable[[], None] | None) -> None:
+    """Until all ranks have ended; an interrupt ends them."""
+    world.baton.start()
+    try:
+        while not world.baton.finished.wait(0.1):  # where a wait without an end cannot be interrupted, this one can
+            if meanwhile is not None:
+                meanwhile()
+    except BaseException as error:
+        left = world.baton.stop(error)
+        if left:
+            where = "\n  ".join(f"{t.name}, at {_line_now(t)}" for t in left)
+            raise RankError(
+                "an interrupt ends all ranks", f"code that ends only when it likes:\n  {where}",
+                "go on; such a rank ends as soon as it is back from there",
+            ) from error  # fmt: skip
+        raise
+
+
+def _line_now(task: Task) -> str:
+    frame = sys._current_frames().get(task.thread.ident or 0) if task.thread is not None else None
+    places = []
+    while frame is not None:
+        places.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return learners_line(places)
+
+
+def simulate(size: int, **options: Any) -> Callable[[Callable[..., Any]], list[Any]]:
+    """Run a function on simulated ranks, in threads of this process; answers what it returns on each.
+
+    Args:
+        size: how many ranks.
+        options: policy="round_robin", "random" or "clock"; seed; network=Network(...); faults=Faults(...);
+            synchronous=True makes every send wait for its receive.
+
+    Raises:
+        RankError: a rank failed; the error of the first that did is its cause, and says which rank it was.
+
+    Example:
+        >>> simulate(3)(lambda comm: comm.allreduce(comm.rank + 1))
+        [6, 6, 6]
+    """
+
+    def run(program: Callable[..., Any]) -> list[Any]:
+        told = run_ranks(size, program, **options)
+        if told.error is not None:
+            raise_failure(told)
+        return told.results
+
+    return run
+
+
+def raise_failure(told: Simulation) -> None:
+    """Raise the error that ended a simulation: errors of the ranks' world as they are, others with their rank."""
+    error = told.error
+    assert error is not None, "only a simulation that failed has a failure"
+    if isinstance(error, RankError) or told.failed_rank is None:
+        raise error
+    said = f"sys.exit({error.code!r})" if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
+    line = line_of(error)
+    rows = [said + (f"\n    at {line}" if line and line not in said else "")]
+    rows += [
+        e.found.removeprefix("that it ").join((f"rank {r} ", "")) for r, e in enumerate(told.errors) if _stopped(e)
+    ]
+    raise RankError(f"every rank comes to its end, and rank {told.failed_rank} did not", "\n  ".join(rows)) from error
+
+
+def _stopped(error: BaseException | None) -> TypeGuard[RankError]:
+    return type(error) is RankError and error.found.startswith("that it was stopped")
+
+
+def line_of(error: BaseException) -> str:
+    """The learner's line at which an error was raised."""
+    places, trace = [], error.__traceback__
+    while trace is not None:
+        places.append((trace.tb_frame.f_code, trace.tb_lasti))
+        trace = trace.tb_next
+    return learners_line(places[::-1])
+
+
+def learners_line(places: Sequence[tuple[CodeType, int]]) -> str:
+    """The innermost place, of some that begin with it, which is no library's; of all there are, if all are."""
+    own = [p for p in places if not p[0].co_filename.startswith(LIBRARIES)]
+    return describe_line(next(iter(own or places), None))

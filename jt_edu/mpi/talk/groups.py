@@ -1,0 +1,155 @@
+"""Groups: communicators for some of the ranks, made from one for all of them.
+
+Split     the ranks that say the same color, in the order of their keys
+Dup       the same ranks; their messages meet nobody else's
+Create    the ranks of a Group, which is made by choosing: comm.Get_group().Incl([2, 0])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from jt_edu.errors import ArgumentError
+from jt_edu.mpi.talk.persistent import Persistent
+from jt_edu.mpi.terms.advice import ranks_named
+from jt_edu.mpi.terms.names import COMM_NULL, UNDEFINED
+
+
+class Groups(Persistent):
+    """A communicator that can make others. Who inherits says in `_group` how."""
+
+    def Dup(self) -> Self:
+        """The same group, whose messages do not meet those of this communicator."""
+        return self._group(*self._meet("Dup", None, finish=lambda _: (self.members, (self.plane, "dup", self._met))))
+
+    Clone = Dup
+
+    def Split(self, color: int = 0, key: int = 0) -> Self:
+        """The group of all ranks that call with the same color, ordered by key and then by rank.
+
+        A rank whose color is UNDEFINED is in none, and gets COMM_NULL, which is false.
+        """
+        for name, value in (("color", color), ("key", key)):
+            whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+            if not whole or (name == "color" and value < 0 and value != UNDEFINED):
+                raise ArgumentError(f"Split takes a whole number as {name}, from 0 for a color", repr(value))
+        color, key = int(color), int(key)
+        everyone = self._meet("Split", (color, key), finish=list)
+        mine = sorted((k, rank) for rank, (c, k) in enumerate(everyone) if c == color)
+        if color == UNDEFINED:
+            nobody: Self = COMM_NULL
+            return nobody
+        return self._group(tuple(self.members[rank] for _, rank in mine), (self.plane, "split", self._met, color))
+
+    def Get_group(self) -> Group:
+        """The ranks of this communicator, to choose from."""
+        return Group(self.members, self.task.rank)
+
+    def Create(self, group: Group) -> Self:
+        """A communicator for a group; all ranks of this one call it, and those outside of the group get COMM_NULL.
+
+        Raises:
+            ArgumentError: it is no group, or one with ranks that are not here.
+        """
+        if not isinstance(group, Group) or not set(group.members) <= set(self.members):
+            raise ArgumentError("Create takes a group of ranks of its communicator", repr(group), "comm.Get_group()")
+        return self.Split(UNDEFINED if group.rank == UNDEFINED else 0, group.rank)
+
+    def Get_name(self) -> str:
+        """What messages call this communicator."""
+        return self.name
+
+    def Set_name(self, name: str) -> None:
+        """Say what messages call this communicator."""
+        self.name = str(name)
+
+    def Free(self) -> None:
+        """This communicator is not used any more; who uses it all the same is told."""
+        self.freed = True
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(rank {self.rank} of {self.size})"
+
+    def _group(self, members: tuple[int, ...], plane: Any) -> Self:
+        raise NotImplementedError
+
+
+class Group:
+    """Some ranks, in an order: from which communicators are made.
+
+    Args:
+        members: their numbers in the world.
+        me: that of the rank that asks.
+
+    Example:
+        >>> group = Group((0, 1, 2, 3), 1)
+        >>> group.Incl([3, 1]).Get_rank(), group.Excl([1]).Get_rank() == UNDEFINED
+        (1, True)
+    """
+
+    def __init__(self, members: tuple[int, ...], me: int) -> None:
+        self.members, self._me = members, me
+
+    @property
+    def size(self) -> int:
+        """How many ranks it has."""
+        return len(self.members)
+
+    @property
+    def rank(self) -> int:
+        """Which of them this rank is; UNDEFINED if none."""
+        return self.members.index(self._me) if self._me in self.members else UNDEFINED
+
+    def Get_size(self) -> int:
+        """How many ranks it has."""
+        return self.size
+
+    def Get_rank(self) -> int:
+        """Which of them this rank is; UNDEFINED if none."""
+        return self.rank
+
+    def Incl(self, ranks: Sequence[int]) -> Group:
+        """Those ranks of this group, in that order."""
+        return self._of(self._checked(ranks))
+
+    def Excl(self, ranks: Sequence[int]) -> Group:
+        """All but those."""
+        out = self._checked(ranks)
+        return self._of(m for m in self.members if m not in out)
+
+    def Union(self, other: Group) -> Group:
+        """The ranks of this group, then those that only the other has."""
+        return self._of((*self.members, *(m for m in other.members if m not in self.members)))
+
+    def Intersection(self, other: Group) -> Group:
+        """The ranks that both have, in the order of this one."""
+        return self._of(m for m in self.members if m in other.members)
+
+    def Difference(self, other: Group) -> Group:
+        """The ranks that the other has not."""
+        return self._of(m for m in self.members if m not in other.members)
+
+    def Translate_ranks(self, ranks: Sequence[int] | None, other: Group) -> list[int]:
+        """What the other group calls some ranks of this one; UNDEFINED where it has not got them."""
+        chosen = self.members if ranks is None else self._checked(ranks)
+        return [other.members.index(m) if m in other.members else UNDEFINED for m in chosen]
+
+    def Free(self) -> None:
+        """Nothing has to be freed here; the name is there so that programs written for mpi4py run."""
+
+    def _of(self, members: Iterable[int]) -> Group:
+        return Group(tuple(members), self._me)
+
+    def _checked(self, ranks: Sequence[int]) -> list[int]:
+        for rank in ranks:
+            if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)) or not 0 <= rank < self.size:
+                raise ArgumentError(f"a group of {self.size} has ranks from 0 to {self.size - 1}", repr(rank))
+        if len(set(ranks)) < len(ranks):
+            raise ArgumentError("each rank is in a group once", repr(list(ranks)))
+        return [self.members[rank] for rank in ranks]
+
+    def __repr__(self) -> str:
+        return f"Group of {ranks_named(self.members)}" if self.members else "Group of nobody"

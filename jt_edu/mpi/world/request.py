@@ -1,0 +1,294 @@
+"""Request: something that will have happened, and what a rank can do until then.
+
+    r = comm.irecv(source=1)        nothing has come yet
+    r.test()                        (False, None), or (True, what came)
+    r.wait()                        what came; other ranks run meanwhile
+
+Who has waited for a request has used it up: it is false then, and waiting once more gives nothing. A request knows whom
+it waits for, in words and as ranks, so that a deadlock can be explained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jt_edu.errors import ArgumentError
+from jt_edu.mpi.terms.names import UNDEFINED, Null, Status
+
+if TYPE_CHECKING:
+    from jt_edu.mpi.talk.pairs import PointToPoint
+
+
+Peers = Sequence[int] | Callable[[int | None], Sequence[int]]
+REQUEST_NULL: Any = Null("REQUEST_NULL")
+
+
+class Request:
+    """One thing that is under way: a message that leaves or arrives, or a collective.
+
+    Args:
+        comm: whose request it is.
+        words: what was asked for, as the explanation of a deadlock calls it: "recv(source=1, tag=0)".
+        peers: the ranks that can make it happen; or a function that answers which had not come by a time.
+        line: the learner's, that began it.
+
+    `finish` is called once, by the owner, when it learns that it has happened; it answers the value. `withdraw` is
+    called to take it back, and answers whether that was possible.
+    """
+
+    __slots__ = (
+        "_peers", "comm", "done", "error", "finish", "line", "ready", "status", "taken", "task", "value", "withdraw",
+        "words",
+    )  # fmt: skip
+
+    def __init__(self, comm: PointToPoint, words: str, peers: Peers = (), line: str = "") -> None:
+        self.comm, self.task = comm, comm.task
+        self.words, self._peers, self.line = words, peers, line
+        self.done, self.taken = False, False
+        self.ready = 0  # when it happened, in ns of virtual time
+        self.value: Any = None
+        self.error: Exception | None = None
+        self.status = Status()
+        self.finish: Callable[[], Any] | None = None
+        self.withdraw: Callable[[], bool] | None = None
+
+    @property
+    def peers(self) -> tuple[int, ...]:
+        """The ranks that can make it happen."""
+        return self.missing(None)
+
+    def missing(self, time: int | None) -> tuple[int, ...]:
+        """The ranks that had not done their part by a time of their own clocks; None: by now."""
+        return tuple(self._peers(time) if callable(self._peers) else self._peers)
+
+    def complete(self, ready: int = 0) -> None:
+        """It has happened: whoever waits for it may go on."""
+        self.done, self.ready = True, ready
+        self.task.noticed(self)
+
+    # what a rank asks
+
+    def wait(self, status: Status | None = None, timeout: float | None = None) -> Any:
+        """What came, once it has; None for a send.
+
+        Raises:
+            RankTimeoutError: that took more than `timeout` seconds of virtual time; the request goes on.
+        """
+        if self.taken:
+            self._nothing(status)
+            return None
+        with self.comm._waiting(f"wait({self.words})"):
+            self.task.wait_for([self], deadline=_deadline(self, timeout))
+            return self._answer(status)
+
+    def test(self, status: Status | None = None) -> tuple[bool, Any]:
+        """Whether it has happened, and then what came. Other ranks get a turn."""
+        if self.taken:
+            self._nothing(status)
+            return True, None
+        return (True, self._answer(status)) if self.task.look(self, lambda: self.done) else (False, None)
+
+    def get_status(self, status: Status | None = None) -> bool:
+        """Whether it has happened; it can be waited for all the same."""
+        happened = self.taken or self.task.look(self, lambda: self.done)
+        if happened and status is not None:
+            status.take(self.status)
+        return happened
+
+    def _answer(self, status: Status | None) -> Any:
+        """What came; now the request is used up."""
+        if self.taken:
+            self._nothing(status)
+            return None
+        self.taken = True
+        self.task.begun.pop(self, None)
+        if self.error is not None:
+            raise self.error
+        if self.finish is not None and not self.status.cancelled:
+            self.value = self.finish()
+        self.finish = self.withdraw = (
+            None  # they know this request: a circle, which only a garbage collection would end
+        )
+        if status is not None:
+            status.take(self.status)
+        return self.value
+
+    def _nothing(self, status: Status | None) -> None:
+        if status is not None:
+            status.take(Status())
+
+    def Wait(self, status: Status | None = None, timeout: float | None = None) -> bool:
+        """Wait for it; a buffer is filled then."""
+        self.wait(status, timeout)
+        return True
+
+    def Test(self, status: Status | None = None) -> bool:
+        """Whether it has happened."""
+        return self.test(status)[0]
+
+    Get_status = get_status
+
+    def Cancel(self) -> None:
+        """Take a receive back, if no message has come for it; a wait for it ends at once, and `Status` tells."""
+        if not self.done and self.withdraw is not None and self.withdraw():
+            self.status.cancelled = True
+            self.complete()
+
+    def Free(self) -> None:
+        """Forget the request; what it began goes on."""
+        self.taken = True
+        self.task.begun.pop(self, None)
+
+    cancel, free = Cancel, Free
+
+    def __bool__(self) -> bool:
+        return not self.taken
+
+    def __eq__(self, other: object) -> bool:
+        return self.taken if other is REQUEST_NULL else self is other
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return f"Request({self.words}, {'used up' if self.taken else 'done' if self.done else 'under way'})"
+
+    def current(self) -> Request:
+        """The request that is waited for, if this one is."""
+        return self
+
+    # several
+
+    @staticmethod
+    def waitall(
+        requests: Sequence[Request], statuses: list[Status] | None = None, timeout: float | None = None
+    ) -> list[Any]:
+        """What came, of all of them."""
+        requests = [r.current() for r in requests]
+        live = [r for r in requests if r]
+        if not live:
+            return [None] * len(requests)
+        with live[0].comm._waiting(f"waitall({', '.join(r.words for r in live[:4])}{', ...' * (len(live) > 4)})"):
+            live[0].task.wait_for(live, deadline=_deadline(live[0], timeout))
+            return _answers(requests, statuses)
+
+    @staticmethod
+    def waitany(
+        requests: Sequence[Request], status: Status | None = None, timeout: float | None = None
+    ) -> tuple[int, Any]:
+        """The number of one that has happened, and what came; UNDEFINED if there is nothing to wait for."""
+        requests = [r.current() for r in requests]
+        live = [r for r in requests if r]
+        if not live:
+            return UNDEFINED, None
+        with live[0].comm._waiting(f"waitany({len(live)} requests)"):
+            task = live[0].task
+            task.wait_for(live, False, _deadline(live[0], timeout))
+            first = task.chosen or next(r for r in live if r.done)
+            return next(k for k, r in enumerate(requests) if r is first), first._answer(status)
+
+    @staticmethod
+    def waitsome(
+        requests: Sequence[Request], statuses: list[Status] | None = None, timeout: float | None = None
+    ) -> tuple[list[int] | None, list[Any] | None]:
+        """The numbers of all that have happened, one at least, and what came; None if there is nothing to wait for."""
+        requests = [r.current() for r in requests]
+        live = [r for r in requests if r]
+        if not live:
+            return None, None
+        with live[0].comm._waiting(f"waitsome({len(live)} requests)"):
+            live[0].task.wait_for(live, False, _deadline(live[0], timeout))
+            return _those_done(requests, statuses)
+
+    @staticmethod
+    def testall(requests: Sequence[Request], statuses: list[Status] | None = None) -> tuple[bool, list[Any] | None]:
+        """Whether all have happened, and then what came."""
+        requests = [r.current() for r in requests]
+        live = [r for r in requests if r]
+        if live and not live[0].task.look(live[0], lambda: all(r.done for r in live)):
+            return False, None
+        return True, _answers(requests, statuses)
+
+    @staticmethod
+    def testany(requests: Sequence[Request], status: Status | None = None) -> tuple[int, bool, Any]:
+        """The number of one that has happened, whether there is one, and what came."""
+        requests = [r.current() for r in requests]
+        live = [r for r in requests if r]
+        if not live:
+            return UNDEFINED, True, None
+        if not live[0].task.look(live[0], lambda: any(r.done for r in live)):
+            return UNDEFINED, False, None
+        first = next(k for k, r in enumerate(requests) if r and r.done)
+        return first, True, requests[first]._answer(status)
+
+    @staticmethod
+    def testsome(
+        requests: Sequence[Request], statuses: list[Status] | None = None
+    ) -> tuple[list[int] | None, list[Any] | None]:
+        """The numbers of all that have happened, perhaps none, and what came; None if there is nothing to wait for."""
+        requests = [r.current() for r in requests]
+        live = [r for r in requests if r]
+        if not live:
+            return None, None
+        live[0].task.look(live[0], lambda: any(r.done for r in live))
+        return _those_done(requests, statuses)
+
+    @staticmethod
+    def Waitall(
+        requests: Sequence[Request], statuses: list[Status] | None = None, timeout: float | None = None
+    ) -> bool:
+        """Wait for all of them."""
+        Request.waitall(requests, statuses, timeout)
+        return True
+
+    @staticmethod
+    def Waitany(requests: Sequence[Request], status: Status | None = None) -> int:
+        """The number of one that has happened."""
+        return Request.waitany(requests, status)[0]
+
+    @staticmethod
+    def Waitsome(requests: Sequence[Request], statuses: list[Status] | None = None) -> list[int] | None:
+        """The numbers of all that have happened, one at least."""
+        return Request.waitsome(requests, statuses)[0]
+
+    @staticmethod
+    def Testall(requests: Sequence[Request], statuses: list[Status] | None = None) -> bool:
+        """Whether all have happened."""
+        return Request.testall(requests, statuses)[0]
+
+    @staticmethod
+    def Testany(requests: Sequence[Request], status: Status | None = None) -> tuple[int, bool]:
+        """The number of one that has happened, and whether there is one."""
+        return Request.testany(requests, status)[:2]
+
+    @staticmethod
+    def Testsome(requests: Sequence[Request], statuses: list[Status] | None = None) -> list[int] | None:
+        """The numbers of all that have happened, perhaps none."""
+        return Request.testsome(requests, statuses)[0]
+
+
+def _deadline(request: Request, timeout: float | None) -> int | None:
+    """When a wait of so many seconds is over, on the clock of the rank."""
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout >= 0:
+        raise ArgumentError("wait takes a number of seconds from 0 as timeout", repr(timeout), "None: no end")
+    return request.task.clock.now + round(timeout * 1e9)
+
+
+def _those_done(requests: Sequence[Request], statuses: list[Status] | None) -> tuple[list[int], list[Any]]:
+    """The numbers of those that have happened, and what came."""
+    ready = [k for k, r in enumerate(requests) if r and r.done]
+    return ready, _answers([requests[k] for k in ready], statuses)
+
+
+def _answers(requests: Sequence[Request], statuses: list[Status] | None) -> list[Any]:
+    return [r._answer(s) for r, s in zip(requests, _rooms(requests, statuses), strict=True)]
+
+
+def _rooms(requests: Sequence[Request], statuses: list[Status] | None) -> Iterator[Status | None]:
+    """A status for each request; the list is filled up, as mpi4py does."""
+    if statuses is None:
+        return iter([None] * len(requests))
+    statuses += [Status() for _ in range(len(requests) - len(statuses))]
+    return iter(statuses[: len(requests)])

@@ -10,6 +10,7 @@ Nothing here knows how ranks speak to each other; `mpi/parallel.py` does, and jo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import numpy as np
@@ -35,8 +36,17 @@ class Team(Protocol):
     def mine(self, numbers: Numbers) -> Numbers:
         """The part of a batch that this rank works on; never empty, see `counts`."""
 
-    def counts(self, examples: int | None) -> None:
-        """From now on losses are means over this rank's part of a batch of so many examples; None: over equal parts."""
+    def handed_out(self, variables: Sequence[Var], examples: int) -> None:
+        """These Vars are this rank's part of a batch of so many examples; a loss made of them is a mean over it."""
+
+    def at_hand(self, examples: int | None) -> int | None:
+        """Until it is told otherwise the batch has so many examples; answers how many it had before.
+
+        For losses that do not lead back to Vars of a dataset. None: a batch is cut into equal parts by hand.
+        """
+
+    def about(self, loss: Var) -> AbstractContextManager[None]:
+        """Inside, `part` is a share of the batch that this loss is made of."""
 
     def part(self, loss: Var) -> Var:
         """This rank's part of the loss of the whole batch: the parts of all ranks add up to it."""

@@ -82,6 +82,14 @@ def each_array(batch: Any, change: Callable[[np.ndarray[Any, Any]], Any]) -> Any
     return change(batch) if isinstance(batch, np.ndarray) and batch.dtype.kind in "biufc" else batch
 
 
+def vars_in(batch: Any) -> list[Var]:
+    """The Vars of a batch."""
+    if isinstance(batch, Var):
+        return [batch]
+    parts = batch.values() if isinstance(batch, dict) else batch if isinstance(batch, (tuple, list)) else ()
+    return [v for part in parts for v in vars_in(part)]
+
+
 def as_array(example: Any) -> np.ndarray[Any, Any]:
     """An example as an array; what is not made of numbers is refused where a Var would refuse it."""
     if isinstance(example, (np.ndarray, np.generic)):

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu.data.checks import function, number, place, whole, yes_or_no
-from jt_edu.data.collate import as_array, collate, each_array
+from jt_edu.data.collate import as_array, collate, each_array, vars_in
 from jt_edu.data.jobs import Batches, example
 from jt_edu.data.sampler import fresh_seed
 from jt_edu.data.workers import Fetching
@@ -122,15 +122,19 @@ class Dataset(Fetching):
         crew = team()
         seed = fresh_seed(None) if crew is None else crew.agree(fresh_seed(None))
         requests = self._requests(np.random.default_rng(seed), crew)
-        lengths = itertools.cycle(self._lengths())
+        batches = (self.to_vars(b) for b in self._fetch(Batches(self.batch, self), requests, seed))
+        yield from batches if crew is None else self._told(crew, batches)
+
+    def _told(self, crew: Team, batches: Iterator[Any]) -> Iterator[Any]:
+        """Batches whose Vars know how many examples there are on all ranks together."""
+        before = crew.at_hand(None)
         try:
-            for batch in self._fetch(Batches(self.batch, self), requests, seed):
-                if crew is not None:
-                    crew.counts(next(lengths))
-                yield self.to_vars(batch)
+            for batch, examples in zip(batches, itertools.cycle(self._lengths()), strict=False):
+                crew.handed_out(vars_in(batch), examples)
+                crew.at_hand(examples)
+                yield batch
         finally:
-            if crew is not None:
-                crew.counts(None)
+            crew.at_hand(before)
 
     def order(self, rng: np.random.Generator) -> Sequence[int] | np.ndarray[Any, Any]:
         """The numbers of the examples, in the order of the next epoch."""

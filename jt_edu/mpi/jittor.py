@@ -25,7 +25,7 @@ from jt_edu.backends.pool import set_num_threads, threads
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError, BackendError
 from jt_edu.mpi.operators import communicator, mpi_broadcast
-from jt_edu.mpi.parallel import flush, join, leave
+from jt_edu.mpi.parallel import alone, flush, join
 from jt_edu.mpi.real import launch
 from jt_edu.mpi.simulated.threads import simulate as simulate_comm
 from jt_edu.nn.module import Module
@@ -75,8 +75,8 @@ def local_rank() -> int:
 def begin() -> None:
     """Join the other ranks, if mpirun started this process: when jt_edu is imported, on every rank.
 
-    What is due at the end of the program is said then. A program that this one starts is none of the ranks. The cores of
-    a machine are shared out among its ranks.
+    What is due at the end of the program is said then. A program that this one starts is none of the ranks. The cores
+    of a machine are shared out among its ranks.
     """
     if launch.inside():
         world = resolve_name(
@@ -157,22 +157,18 @@ def single_process_scope(rank: int = 0) -> Callable[[Callable[..., Any]], Callab
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
-        def alone(*args: Any, **named: Any) -> Any:
+        def on_one_rank(*args: Any, **named: Any) -> Any:
             if not in_mpi():
                 return function(*args, **named)
             if rank >= world_size():
                 raise ArgumentError(f"there are the ranks 0 to {world_size() - 1}", f"rank {rank}")
-            flush()
             if world_rank() != rank:
+                flush()
                 return None
-            comm = communicator()
-            leave()
-            try:
+            with alone():
                 return function(*args, **named)
-            finally:
-                join(comm)
 
-        return alone
+        return on_one_rank
 
     return decorate
 

@@ -8,7 +8,7 @@ The loss of the whole batch is a sum with one part for each rank, and so its gra
 parts: exact for shares of any size, where a plain mean over ranks is wrong as soon as they differ. Optimisers, batch
 norm and datasets ask their `team` for these (team.py); here is the one that speaks to other ranks.
 
-    dataset      cuts each batch into one share for each rank          `mine`, `counts`
+    dataset      cuts each batch into one share for each rank          `mine`, `handed_out`
     batch norm   mean and variance of the whole batch                  `moments`
     optimiser    gradients and loss of the whole batch                 `part`, `added`
 
@@ -18,13 +18,17 @@ it leaves in `.grad` is put together when the optimiser uses it, which is exact 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from jt_edu.build import knob
+from jt_edu.errors import ArgumentError
 from jt_edu.execute import run
+from jt_edu.graph import Node, inputs_first
 from jt_edu.mpi.operators import added, mpi_all_gather, mpi_broadcast
 from jt_edu.ops.stacks import stack
 from jt_edu.settings import current, no_grad
@@ -39,7 +43,9 @@ class RankTeam:
 
     def __init__(self, comm: Any) -> None:
         self.comm, self.rank, self.size = comm, int(comm.rank), int(comm.size)
-        self._examples: int | None = None  # of the batch that is worked on, on all ranks
+        self._marks: WeakKeyDictionary[Node, int] = WeakKeyDictionary()  # examples of the batch that a Var is from
+        self._at_hand: int | None = None  # examples of the batch that was handed out last
+        self._loss_of: int | None = None  # examples of the batch whose loss is worked on
 
     # data
 
@@ -55,22 +61,55 @@ class RankTeam:
         share = np.array_split(np.asarray(numbers), self.size)[self.rank]
         return share if share.size else np.asarray(numbers)[-1:]
 
-    def counts(self, examples: int | None) -> None:
-        """How many examples the batch has on all ranks; None: it is cut into equal parts by hand."""
-        self._examples = examples
+    def handed_out(self, variables: Sequence[Var], examples: int) -> None:
+        """Remember on the Vars of a batch how many examples it has on all ranks."""
+        for v in variables:
+            self._marks[v.node] = examples
+
+    def at_hand(self, examples: int | None) -> int | None:
+        """The batch that is worked on, where nothing leads back to it: in a compiled step, for one."""
+        before, self._at_hand = self._at_hand, examples
+        return before
+
+    @contextmanager
+    def about(self, loss: Var) -> Iterator[None]:
+        """Inside, the weight of this rank is that of the batch which the loss was made of."""
+        outer, self._loss_of = self._loss_of, self._batch_of(loss)
+        try:
+            yield
+        finally:
+            self._loss_of = outer
+
+    def _batch_of(self, loss: Var) -> int | None:
+        """How many examples the batch of a loss has; None if nothing tells.
+
+        Raises:
+            ArgumentError: it is made of several batches, of which this rank has different shares.
+        """
+        found = {self._marks[n] for n in inputs_first([loss.node]) if n in self._marks}
+        if len({self._weight_in(n) for n in found}) > 1:
+            sizes = " and ".join(f"{n} examples" for n in sorted(found))
+            raise ArgumentError(
+                "a loss is a mean over one batch", f"batches of {sizes}, of which this rank has different shares",
+                "batch sizes that the number of ranks divides, or a step for each",
+            ).at(loss.node.line)  # fmt: skip
+        return next(iter(found), None)
 
     def weight(self) -> float:
         """How much of the whole batch this rank works on."""
-        return 1 / self.size if self._examples is None else self._share() / self._examples
+        examples = self._at_hand if self._loss_of is None else self._loss_of
+        return 1 / self.size if examples is None else self._weight_in(examples)
 
-    def _share(self) -> int:
-        assert self._examples is not None, "a batch without a count has equal parts"
-        full, rest = divmod(self._examples, self.size)
+    def _weight_in(self, examples: int) -> float:
+        return self._share(examples) / examples
+
+    def _share(self, examples: int) -> int:
+        full, rest = divmod(examples, self.size)
         return full + int(self.rank < rest)
 
     def _present(self) -> float:
         """1, or 0 if the example of this rank is one that does not count."""
-        return float(self._examples is None or self._share() > 0)
+        return float(self._at_hand is None or self._share(self._at_hand) > 0)
 
     # layers
 
@@ -137,11 +176,16 @@ def join(comm: Any) -> None:
     comm.before = flush
 
 
-def leave() -> None:
-    """Be alone again, after saying what is due."""
+@contextmanager
+def alone() -> Iterator[None]:
+    """Inside, this rank is in no world; afterwards it is again what it was, in the middle of the same batch."""
     flush()
-    current().rank_state.pop("communicator", None)
-    current().rank_state.pop("team", None)
+    state = current().rank_state
+    kept: dict[str, Any] = {name: state.pop(name) for name in ("communicator", "team") if name in state}
+    try:
+        yield
+    finally:
+        state.update(kept)
 
 
 def flush() -> None:

@@ -25,7 +25,7 @@ from jt_edu.errors import ArgumentError, GradientError
 from jt_edu.nn.utils import clip_grad_norm_, clip_grad_value_
 from jt_edu.ops.create import sync, zeros
 from jt_edu.ops.gradient import grad, why_no_grad
-from jt_edu.optim.effect import WHOLE, Closure, Count, aimed, evaluated, forget_history, riders, take_effect
+from jt_edu.optim.effect import WHOLE, Closure, Count, about, aimed, evaluated, forget_history, riders, take_effect
 from jt_edu.optim.factor import Factor, Group, State, kind_of
 from jt_edu.optim.params import as_groups, as_leaves, as_vars, check_flag, check_number, label, levels_up, state_of
 from jt_edu.optim.replay import Replays
@@ -233,7 +233,8 @@ class Optimizer:
     def _whole_loss(self, loss: Var) -> Var:
         """The loss of the whole batch."""
         crew = team()
-        return loss if crew is None else crew.added([crew.part(loss)])[0] or loss
+        with about(loss):
+            return loss if crew is None else crew.added([crew.part(loss)])[0] or loss
 
     def _gradients_of(self, loss: Var) -> tuple[Var, list[Var | None]]:
         """The loss, and its gradients for all parameters that take part; None for those it does not reach.
@@ -245,7 +246,8 @@ class Optimizer:
         params = self._params()
         active = [p for p in params if p.requires_grad]
         crew = team()
-        part = loss if crew is None else crew.part(loss)
+        with about(loss):
+            part = loss if crew is None else crew.part(loss)
         with no_grad():
             found: list[Var | None] = grad(part, active, allow_unused=True) if active else []
         if not any(g is not None for g in found):
@@ -316,7 +318,8 @@ class Optimizer:
             self.check(group)
         kind = tuple(tuple(kind_of(v) for k, v in group.items() if k != "params") for group in self.param_groups)
 
-        found = self._known.run([loss, *riders()], params, kind, partial(self._moves, loss))
+        with about(loss):
+            found = self._known.run([loss, *riders()], params, kind, partial(self._moves, loss))
         if found is None:
             return False
         moved, counts = found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from jt_edu.build import after_replay
@@ -10,6 +11,7 @@ from jt_edu.compile import leaf_like
 from jt_edu.errors import ArgumentError
 from jt_edu.optim.factor import State
 from jt_edu.settings import current
+from jt_edu.team import team
 from jt_edu.var import Var
 
 Count = tuple[State, Callable[[], dict[str, Any]]]  # (the states of a parameter, its numbers after one more step)
@@ -24,6 +26,12 @@ def evaluated(closure: Closure, params: Sequence[Var]) -> tuple[Var, bool]:
     if not isinstance(loss, Var):
         raise ArgumentError("the function given to step returns the loss, a Var", type(loss).__name__, "return loss")
     return loss, any(p.grad is not None and p.grad is not g for p, g in zip(params, before, strict=True))
+
+
+def about(loss: Var) -> AbstractContextManager[None]:
+    """Inside, this rank's part is its share of the batch that the loss is made of."""
+    crew = team()
+    return nullcontext() if crew is None else crew.about(loss)
 
 
 def riders() -> list[Var]:

@@ -7,7 +7,6 @@ import pytest
 
 import jt_edu as jt
 from jt_edu.mpi import run_ranks
-from jt_edu.team import team
 from tests.ranks.script import train
 
 CLOSE = {"float64": 1e-10, "float32": 1e-5}
@@ -150,15 +149,76 @@ def test_batches_are_cut_into_shares_that_differ_by_one_and_the_order_is_common(
     assert first[0] != first[1]
 
 
-def test_the_weights_of_shares_are_those_of_the_batch_at_hand():
-    def program():
-        data = Numbers().set_attrs(total_len=7, batch_size=4)
-        during = [team().weight() for _ in data]
-        return during, team().weight()
+def loops(kind, compiled=False):
+    """A step on 5 examples, with another dataset in between."""
+    jt.set_global_seed(0)
+    data = jt.data.ArrayDataset(np.array([1.0, 2, 3, 4, 10]), batch_size=5)
+    other = jt.data.ArrayDataset(np.arange(8.0), batch_size=4)
+    w = jt.array(np.array([0.5]))
+    optimizer = jt.optim.SGD([w], lr=0.01)
 
-    assert jt.simulate(3)(program) == [
-        ([0.5, 1 / 3], 1 / 3), ([0.25, 1 / 3], 1 / 3), ([0.25, 1 / 3], 1 / 3)
-    ]  # fmt: skip
+    def step(x):
+        loss = ((w * x - 1) ** 2).mean()
+        optimizer.step(loss)
+        return loss
+
+    run = jt.compile(step) if compiled else step
+    losses = []
+    for _ in range(3):
+        losses += [run(x).item() for x in LOOPS[kind](data, other)]
+    return [*losses, w.item()]
+
+
+def _validated(data, other):
+    for (x,) in data:
+        for (v,) in other:
+            v.sum().item()
+        yield x
+
+
+def _scoped(data, other):
+    @jt.single_process_scope()
+    def report():
+        return jt.world_size
+
+    for (x,) in data:
+        report()
+        yield x
+
+
+LOOPS = {
+    "alone": lambda data, other: (x for (x,) in data),
+    "a validation loop inside": _validated,
+    "zip": lambda data, other: (x for (x,), _ in zip(data, other, strict=False)),
+    "a list of batches": lambda data, other: [x for (x,) in list(data)],
+    "the first batch": lambda data, other: [next(iter(data))[0]],
+    "a function of one rank": _scoped,
+}
+
+
+@pytest.mark.parametrize("kind", LOOPS)
+def test_a_loss_knows_its_batch_whatever_else_is_handed_out(kind):
+    expected = loops(kind)
+
+    for size in (2, 3):
+        for found in jt.simulate(size)(lambda: loops(kind)):
+            np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["alone", "a validation loop inside", "a function of one rank"])
+def test_a_compiled_step_weighs_the_batch_at_hand(kind):
+    for found in jt.simulate(2)(lambda: loops(kind, compiled=True)):
+        np.testing.assert_allclose(found, loops(kind), rtol=1e-10)
+
+
+def test_a_loss_of_two_batches_with_other_shares_is_refused():
+    def program():
+        (x,), (v,) = (next(iter(jt.data.ArrayDataset(np.arange(n), batch_size=8))) for n in (5.0, 4.0))
+        w = jt.array(np.array([1.0]))
+        with pytest.raises(ValueError, match="batches of 4 examples and 5 examples"):
+            jt.optim.SGD([w], lr=0.1).step((w * x).mean() + (w * v).mean())
+
+    jt.simulate(2)(program)
 
 
 # batch norm

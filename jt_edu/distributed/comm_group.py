@@ -52,6 +52,11 @@ class CommGroup(ArrayGroup):
         """The backend."""
         return self._name
 
+    def now(self) -> float:
+        """Seconds, on the clock by which the group's timeouts count."""
+        seconds: float = self.comm.now / 1e9
+        return seconds
+
     def check_whole(self, what: str) -> None:
         """Refuse to go on with ranks that are no longer together, or that were those of an earlier run."""
         super().check_whole(what)

@@ -212,7 +212,7 @@ class Peer:
     def __init__(self, inbox: Inbox, rank: int, connection: socket.socket) -> None:
         self.inbox, self.rank, self.connection = inbox, rank, connection
         connection.setblocking(True)
-        self._turn = threading.Lock()
+        self._turn, self._whole = threading.Lock(), True  # between two frames
         self._thread = threading.Thread(target=self._read, name=f"jt_edu from rank {rank}", daemon=True)
 
     def start(self) -> None:
@@ -223,18 +223,30 @@ class Peer:
         """Send a frame.
 
         Raises:
-            LostRankError: the rank is gone. RankTimeoutError: it took nothing until the deadline.
+            LostRankError: the rank is gone. RankTimeoutError: it did not take all of it until the deadline.
         """
         body = memoryview(np.ascontiguousarray(numbers).reshape(-1).view(np.uint8).data)
         dtype = numbers.dtype.str.encode()
         with self._turn:
-            for piece in (memoryview(HEADER.pack(kind, plane, tag, dtype, len(body))), body):
-                self._write(piece, deadline)
+            try:
+                for piece in (memoryview(HEADER.pack(kind, plane, tag, dtype, len(body))), body):
+                    self._write(piece, deadline)
+                self._whole = True
+            finally:
+                if not self._whole:
+                    self._give_up()
+
+    def _give_up(self) -> None:
+        """End a connection with a part of a frame in it: what followed would be taken for the rest of that frame."""
+        self.inbox.lose(self.rank, "took only a part of a message, so that its connection was closed")
+        with contextlib.suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR)
 
     def _write(self, piece: memoryview, deadline: float) -> None:
         while piece:
             try:
-                piece = piece[self.connection.send(piece, socket.MSG_DONTWAIT) :]
+                sent = self.connection.send(piece, socket.MSG_DONTWAIT)
+                piece, self._whole = piece[sent:], False
             except BlockingIOError:
                 left = deadline - time.monotonic()
                 if left <= 0 or not select.select([], [self.connection], [], left)[1]:

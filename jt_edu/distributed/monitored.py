@@ -1,12 +1,15 @@
 """Monitored: a barrier that tells who is missing.
 
-others      "I am here"   ---->  rank 0, which counts them until the time is up
-rank 0      who is missing ---->  everyone who is here: nobody, and they go on; or an error that names them
+rank 0      "I am here"    ---->  everyone
+others      "I am here"    ---->  rank 0, which counts them until the time is up
+rank 0      who is missing ---->  everyone: nobody, and they go on; or an error that names them
+
+Who is missing is told too, and so finds it out if it comes after all. Seconds are those of the group's own clock.
 """
 
 from __future__ import annotations
 
-import time
+import contextlib
 from typing import Any
 
 from jt_edu.distributed.groups import chosen_group
@@ -17,8 +20,9 @@ from jt_edu.mpi.terms.errors import RankTimeoutError
 from jt_edu.mpi.terms.names import TAG_LIMIT
 from jt_edu.ops.create import array, zeros
 
-TAG = TAG_LIMIT  # no message of a program has it, let us hope
+TAG = TAG_LIMIT  # the last one that there is
 LONGER = 0.5  # seconds that the others wait longer than rank 0, so that it can tell them
+SOON = 0.001  # seconds for one more rank when the time is up: it may have come while another was waited for
 
 
 def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bool = False) -> None:
@@ -48,29 +52,34 @@ def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bo
 
 
 def _count(members: ProcessGroup, patience: float, wait_all_ranks: bool) -> list[int]:
-    """Rank 0: who is missing, which everyone who is here is told."""
+    """Rank 0: who is missing, which everyone is told."""
+    deadline, missing = members.now() + patience, list[int]()
     others = range(1, members.size())
     calls = {rank: members.recv([zeros(1)], rank, TAG) for rank in others}
-    deadline, missing = time.monotonic() + patience, list[int]()
+    _tell_all(members, zeros(1))
     for rank, call in calls.items():
         if missing and not wait_all_ranks:
             break
         try:
-            call.wait(max(deadline - time.monotonic(), 0.001))
+            call.wait(max(deadline - members.now(), SOON))
         except RankError:
             missing.append(rank)
-    told = array([1.0 if rank in missing else 0.0 for rank in range(members.size())])
-    for rank in others:
-        if rank not in missing:
-            members.send([told], rank, TAG)
+    _tell_all(members, array([1.0 if rank in missing else 0.0 for rank in range(members.size())]))
     return missing
+
+
+def _tell_all(members: ProcessGroup, told: Any) -> None:
+    for rank in range(1, members.size()):
+        with contextlib.suppress(RankError):  # it is gone, or takes nothing: the count names it
+            members.send([told], rank, TAG)
 
 
 def _report(members: ProcessGroup, patience: float) -> list[int]:
     """The others: tell rank 0, and be told who is missing."""
     told = zeros(members.size())
-    members.send([zeros(1)], 0, TAG)
     try:
+        members.send([zeros(1)], 0, TAG)
+        members.recv([zeros(1)], 0, TAG).wait(patience)
         members.recv([told], 0, TAG).wait(patience + LONGER)
     except RankError:
         return [0]

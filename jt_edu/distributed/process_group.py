@@ -13,6 +13,7 @@ Ranks are those inside the group.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -79,6 +80,10 @@ class ProcessGroup:
     def set_timeout(self, timeout: Any) -> None:
         """How long a collective may take that is told nothing else."""
         self.timeout = as_timeout(timeout, "set_timeout")
+
+    def now(self) -> float:
+        """Seconds, on the clock by which the group's timeouts count."""
+        return time.monotonic()
 
     # collectives
 

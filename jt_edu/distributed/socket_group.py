@@ -157,16 +157,17 @@ class SocketGroup(ArrayGroup):
             try:
                 frame = self.take(TEXT, rank, task.number, deadline)
             except RankTimeoutError:
-                raise self._absent(task, [r for r in others if r not in said]) from None
+                patience = task.timeout.total_seconds()
+                raise self.absent(task, [r for r in others if r not in said], patience) from None
             said[rank] = text_of(frame.payload)
             if said[rank] != task.words:
                 self._disagree(said, task.number)
 
-    def _absent(self, task: Task, ranks: list[int]) -> RankTimeoutError:
+    def absent(self, task: Task, ranks: list[int], seconds: float) -> RankTimeoutError:
         """Who has not come; some of them may have by now."""
         late = [r for r in ranks if not self._has_come(r, task)]
         who = ", ".join(str(self.ranks[r]) for r in late or ranks)
-        found = f"no rank {who} within {task.timeout.total_seconds():g} s"
+        found = f"no rank {who} within {seconds:g} s"
         return RankTimeoutError(f"every rank comes to {task.words}", found, "the same calls on every rank")
 
     def _has_come(self, rank: int, task: Task) -> bool:
@@ -254,8 +255,8 @@ class SocketWork(Work):
         if not self._came.wait(seconds):
             task, group = self._task, self._group
             others = [r for r in range(group.size()) if r != group.rank()]
-            error = group._absent(task, others)
-            error = RankTimeoutError(f"{self.label}: {error.asked}", f"that {seconds:g} s are over", error.attempt)
+            error = group.absent(task, others, 0.0 if seconds is None else seconds)
+            error = RankTimeoutError(f"{self.label}: {error.asked}", error.found, error.attempt)
             group.give_up(task.label, error)
             raise error
         if isinstance(self._wrong, JtError):

@@ -3,6 +3,8 @@
     initialize_parameters(nodes)    the only thing that is kept: how weights came about is not part of their use
     computed(order, wanted)         arrays of nodes that stay as lazy as they are
     to_compile(plans)               how many kernels a run would have to compile first
+    overheard_by_nobody()           traces inside hear this thread alone, and those outside hear nothing
+    check_vars(asker, wanted)       refuses what is no Var, with a way out
     check_size(nodes)               whether the graph behind them can be shown at all
 
 Nothing here knows pages.
@@ -10,7 +12,8 @@ Nothing here knows pages.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from jt_edu import backends
@@ -18,7 +21,8 @@ from jt_edu.errors import ArgumentError
 from jt_edu.execute import needed, plan_for, read_slot, run, run_plan
 from jt_edu.graph import Node, inputs_first
 from jt_edu.plan import Plan
-from jt_edu.settings import current
+from jt_edu.settings import Context, Shared, current, rank_context
+from jt_edu.var import Var
 
 DRAWN = 20_000  # nodes; the views say the same, of pages that come from elsewhere
 
@@ -37,6 +41,15 @@ def computed(order: list[Node], wanted: Sequence[Node]) -> dict[Node, Any]:
     return {node: read_slot(plan, arrays, slot) for slot, node in enumerate(order) if node in wanted}
 
 
+@contextmanager
+def overheard_by_nobody() -> Iterator[None]:
+    """Run as the same rank but for its traces: threads share those, and a trace hears what others run meanwhile."""
+    mine = current()
+    shared = Shared(flags=mine.flags, ids=mine.ids, due=mine.due, rank_state=mine.rank_state)
+    with rank_context(Context(shared)):
+        yield
+
+
 def to_compile(plans: Iterable[Plan]) -> int:
     """How many kernels of these plans are new; 0 where compiling takes no time: such a backend does not say."""
     has = getattr(backends.get(current().flags.backend), "has", None)
@@ -44,6 +57,20 @@ def to_compile(plans: Iterable[Plan]) -> int:
         return 0
     steps = [s for plan in plans for s in plan.steps if s.program is None and s.kind != "host"]
     return sum(not has(source) for source in {s.source.key: s.source for s in steps}.values())
+
+
+def check_vars(asker: str, wanted: Sequence[Any]) -> None:
+    """Refuse what a learner hands over in place of Vars, with a way out; what nobody can tell is left to others."""
+    for v in wanted:
+        attempt = ""
+        if isinstance(v, list | tuple):
+            attempt = "*gradients, which hands over the Vars of a list one by one"
+        elif hasattr(type(v), "named_parameters"):
+            attempt = "model(x), for a view shows what a module computes"
+        elif not isinstance(v, Var) and (hasattr(v, "__array__") or isinstance(v, int | float | complex)):
+            attempt = "jt.array(...), which makes a Var of numbers"
+        if attempt:
+            raise ArgumentError(f"{asker} takes one or more Vars", f"a {type(v).__name__}", attempt)
 
 
 def check_size(nodes: Sequence[Node]) -> None:

@@ -2,7 +2,7 @@
 
     curves([record, ...])     the part `curves` of a page: closed forms as numbers of trips, bytes and doors, and points
 
-A closed form (jt_edu/mpi/paper/model.py) is a sum of trips and of doors. Asked with a machine that only writes down what it
+A closed form (mpi/paper/model.py) is a sum of trips and of doors. Asked with a machine that only writes down what it
 is asked for, it gives, for each number of ranks P, the numbers of
 
     time(P) = trips (L + 2 o) + bytes G + doors max(o, g + bytes_behind G) + ...

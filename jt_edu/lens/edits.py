@@ -218,6 +218,13 @@ def revert_kernels() -> int:
     return len([edit.revert() for edit in edited_kernels()])
 
 
+def revert_one(key: str) -> None:
+    """Run the kernel that was generated under this key as it was again."""
+    for edit in edited_kernels():
+        if edit.original.key == key:
+            edit.revert()
+
+
 def find(kernel: Any) -> Source:
     """The source that we wrote for a kernel of a living plan, which is named by itself, its source, text or key.
 

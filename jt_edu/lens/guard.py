@@ -199,7 +199,17 @@ def _in_words(error: Exception, source: Source) -> tuple[str, int | None]:
         return _changes(source, line), line
     noise = re.compile(r"Failed in |File \"|\s*$|During: |<source |This error |There are \d|>>>|- Resolution|\^|Use ")
     told = [re.sub(r", defined at .*|(?<=\w)\.\d+(?=')", "", r.strip()) for r in text.splitlines()]
-    return next((row.rstrip(":") for row in told if not noise.match(row)), type(error).__name__), line
+    words = next((row.rstrip(":") for row in told if not noise.match(row)), type(error).__name__)
+    return words + _signature(text) * words.endswith("for signature"), line
+
+
+def _signature(text: str) -> str:
+    """With which types something was called that does not take them, and what to do if an array has no axes."""
+    found = re.search(r">>> (.+)", text)
+    if found is None:
+        return ""
+    without_axes = re.search(r"array\(\w+, 0d", found[1])
+    return f" {found[1]}" + ". An array of shape () has one element: out[()]" * bool(without_axes)
 
 
 def _changes(source: Source, line: int | None) -> str:

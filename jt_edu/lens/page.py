@@ -22,6 +22,7 @@ from jt_edu.settings import current
 from jt_edu.trace import KernelRun
 
 FORMAT, VERSION = "jt_edu.page", 1
+LONGEST_NAME = 40  # letters
 
 Page = dict[str, Any]
 
@@ -39,6 +40,16 @@ def empty(summary: str = "", notes: Sequence[str] = ()) -> Page:
         "graph": {"format": GRAPH_FORMAT, "version": GRAPH_VERSION, **graph},
         "kernels": [], "passes": [], "values": {}, "memory": [], "peak": 0, "predicted_peak": 0,
     }  # fmt: skip
+
+
+def shortened(name: str) -> str:
+    """A name of the learner's that fits into a sentence, on one line.
+
+    Example:
+        >>> shortened("weight"), shortened("N" * 100_000)
+        ('weight', 'NNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNN…')
+    """
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
 
 
 def kernel_row(number: int, kernel: KernelPlan | KernelRun, run: KernelRun | None) -> Page:

@@ -17,20 +17,36 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
+from jt_edu import backends
 from jt_edu.caller import names_of_caller, nodes_of
 from jt_edu.document import document_of
 from jt_edu.draw import Picture
 from jt_edu.errors import JtError
-from jt_edu.execute import SEEN, SEEN_BYTES, plan_for, run_plan, seen_by_traces, tell_values, worth_seeing
+from jt_edu.execute import (
+    SEEN,
+    SEEN_BYTES,
+    free,
+    plan_for,
+    read_slot,
+    run_plan,
+    run_step,
+    seen_by_traces,
+    tell_values,
+    worth_seeing,
+)
 from jt_edu.explain import Explanation, in_words, pending_copies
 from jt_edu.graph import Node, age
-from jt_edu.lens.aside import check_size, initialize_parameters, to_compile
-from jt_edu.lens.page import Page, empty, kernel_row
+from jt_edu.lens.aside import check_size, check_vars, initialize_parameters, overheard_by_nobody, to_compile
+from jt_edu.lens.page import Page, empty, kernel_row, shortened
 from jt_edu.lens.passes import passes
 from jt_edu.lens.thumbnails import thumbnails
+from jt_edu.meta import CONSTANT
 from jt_edu.plan import Plan
 from jt_edu.settings import current, trace
-from jt_edu.trace import Trace
+from jt_edu.thumbnail import value_of
+from jt_edu.trace import Trace, Value
 from jt_edu.var import Var
 
 HEAVY = 2_000_000_000  # operations; a graph that does more runs only when it is asked to
@@ -84,6 +100,7 @@ def recording(*wanted: Var, run: bool | None = None) -> Recording:
         >>> page["summary"], len(page["kernels"]), len(page["values"])
         ('A graph of 4 nodes in 1 kernel: a goes in, sum () float32 comes out.', 1, 3)
     """
+    check_vars("jt.recording", wanted)
     nodes, names = nodes_of("jt.recording", wanted), names_of_caller()
     check_size(nodes)
     initialize_parameters(nodes)
@@ -94,9 +111,12 @@ def record(nodes: Sequence[Node], names: Mapping[int, str], run: bool | None) ->
     """`recording` of nodes whose names are known."""
     e = Explanation(nodes, dict(names))
     graph = document_of(e)
+    for row in graph["nodes"]:
+        row["name"] = shortened(row["name"])
     refused = _refused(e, run)
     notes = [refused] if refused else []
-    ran, seen = (Trace(), Trace()) if refused else _run(e, notes)
+    with overheard_by_nobody():
+        ran, seen = (Trace(), Trace()) if refused else _run(e, notes)
     values, blocks, said = thumbnails(seen.values)
     runs = [*ran.kernels, *[None] * (len(e.kernels) - len(ran.kernels))]
     page = empty(Picture(graph).summary, [*notes, *([said] if said else [])]) | {
@@ -136,12 +156,35 @@ def _run(e: Explanation, notes: list[str]) -> tuple[Trace, Trace]:
             notes.append(f"The graph has {len(e.order):,} nodes: above {MANY:,} no values are recorded.")
             return ran, seen
         plan, watched = _plan_of_values(e)
+        if any(step.written is not None for step in (*e.plan.steps, *plan.steps)):
+            return ran, _values_of_edited(e, notes)
         with trace(values=True) as seen:
             tell_values(e.order, plan, run_plan(plan, e.order, context), watched, [seen])
         notes += _of_values(e, plan, seen)
     except JtError as error:
         notes.append(f"It does not run: {error}")
     return ran, seen
+
+
+def _values_of_edited(e: Explanation, notes: list[str]) -> Trace:
+    """What the kernels of the graph itself read and store, as it runs with edits: other kernels would be unedited."""
+    backend, seen = backends.get(current().flags.backend), Trace(wants_values=True)
+    arrays: list[Any] = [n.data for n in e.order]
+    leaves = [slot for slot, n in enumerate(e.order) if n.data is not None and n.op is not CONSTANT]
+    told = [_seen(e, slot, arrays) for slot in leaves]
+    for step in e.plan.steps:
+        run_step(step, e.plan, arrays, backend, e.order)
+        told += [_seen(e, slot, arrays) for slot in step.outputs]
+        free(step, arrays)
+    known = {value.node for value in told}
+    seen.values += [*told, *(_seen(e, s, arrays) for s in e.plan.keep if e.order[s].id not in known)]
+    notes.append("A kernel was edited: values are those that its graph stores as it runs now; others are not shown.")
+    return seen
+
+
+def _seen(e: Explanation, slot: int, arrays: list[Any]) -> Value:
+    node = e.order[slot]
+    return value_of(node.id, np.asarray(read_slot(e.plan, arrays, slot)), str(node.dtype))
 
 
 def _plan_of_values(e: Explanation) -> tuple[Plan, set[Node]]:

@@ -33,6 +33,7 @@ from jt_edu.settings import current
 
 MOST = 2000  # steps
 PICTURE = 4096  # cells of an array that a page is given
+COMPLEX = "The cells of a complex array are shown from the step on that touches them."
 NAME = "<jt_edu stepping>"
 PRODUCT = re.compile(
     r"( *)np\.dot\((\w+)(\[i0\])?(\.T)?(\[lo:hi\])?, (\w+)(\[i0\])?(\.T)?, (\w+)(\[i0\])?(?:\[lo:hi\])?\)"
@@ -105,7 +106,8 @@ class Steps:
         arrays, cells = [], b""
         for k, watch in enumerate(self.arrays):
             picture = self._picture(k, watch)
-            count = picture["size"][0] * picture["size"][1] if watch.role == "in" else 0
+            known = watch.role == "in" and watch.first.dtype.kind != "c"  # a cell is one number
+            count = picture["size"][0] * picture["size"][1] if known else 0
             cells += _cut(watch, picture) if count else b""
             arrays.append({
                 "name": watch.name, "role": watch.role, "node": watch.node, "shape": list(watch.first.shape),
@@ -149,6 +151,8 @@ def step_through(plan: Plan, order: Sequence[Node], number: int, most: int = MOS
     recorder.run(kernel, min(step.span, ROW) if step.blocks else step.span, arguments)
     done, count = recorder.ended and not recorder.error, len(recorder.moments)
     steps = count if done else max(count + 1, _estimate(source, step, arguments))
+    if any(watch.first.dtype.kind == "c" for watch in recorder.arrays):
+        note = f"{note} {COMPLEX}".strip()
     lines = tuple((line, order[slot].id) for line, slot in (step.lines if step.kind == "loops" else _all(source, step)))
     return Steps(source.text, lines, recorder.arrays, recorder.moments, steps, note, recorder.error)
 
@@ -346,6 +350,8 @@ def _number(value: Any) -> float | str:
     if isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
         plain = value.item() if isinstance(value, np.generic) else value
         return int(plain) if isinstance(plain, bool) else plain
+    if isinstance(value, complex | np.complexfloating):
+        return f"{complex(value):.4g}"
     return f"array {value.shape}" if isinstance(value, np.ndarray) else str(value)[:40]
 
 

@@ -27,6 +27,7 @@ from jt_edu.graph import Node
 from jt_edu.lens.aside import check_size, initialize_parameters
 from jt_edu.lens.lifetimes import lifetimes_of_page
 from jt_edu.lens.localrules import rules_of
+from jt_edu.lens.page import shortened
 from jt_edu.lens.recording import Recording, recording
 from jt_edu.lens.tapesteps import Flows, tape_of
 from jt_edu.meta import CONSTANT, SOURCE
@@ -72,7 +73,7 @@ def _recorded(loss: Var, leaves: Sequence[Var], run: bool | None) -> Recording:
         tape = tape_of(graph, loss.node.id, found.flows)
         names = {row["id"]: row["name"] for row in graph["nodes"]}
         tape["leaves"] = [
-            {"node": leaf.node.id, "gradient": g.node.id, "name": leaf.name or names.get(leaf.node.id, "")}
+            {"node": leaf.node.id, "gradient": g.node.id, "name": shortened(leaf.name or names.get(leaf.node.id, ""))}
             for leaf, g in zip(leaves, found.gradients, strict=True)
         ]
         tape["kernel_alive"] = lifetimes_of_page(told.page)["alive"] if told.page["memory"] else []

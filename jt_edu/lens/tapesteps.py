@@ -26,6 +26,7 @@ VIEWS = ("reindex", "index")
 LEAVES = ("source", "constant")
 MANY = 150  # rows; beyond, they are shown in groups
 GROUPS = 60  # at most, if the modules allow it
+PARTS = 20  # of a sum that are named at most: the last of them
 CHUNK = 20  # rows of a group where there are no modules
 
 
@@ -191,7 +192,8 @@ def _name_gradients(g: _Graph, steps: Sequence[Row], number: Mapping[int, int], 
         parts, sums = _contributions(g, gradient, flows.readers.get(node, ()))
         for k, total in enumerate(sums, start=2):
             if total in number:
-                steps[number[total]]["adds"] = {"to": node, "parts": parts[:k], "of": len(parts)}
+                some = parts[max(0, k - PARTS) : k]
+                steps[number[total]]["adds"] = {"to": node, "parts": some, "done": k, "of": len(parts)}
 
 
 def _contributions(g: _Graph, gradient: int, readers: Sequence[int]) -> tuple[list[Row], list[int]]:

@@ -92,10 +92,15 @@ def check_text(text: str, source: Source) -> None:
         raise Fault(f"one function `def {source.entry}(...)` is expected; found {len(kernels)}", 1)
     (kernel,) = kernels
     given, wanted = ast.unparse(kernel.args), ", ".join(_names(source))
-    if given != wanted or kernel.decorator_list or kernel.returns:
+    if kernel.decorator_list or kernel.returns:
+        found = "a decorator" if kernel.decorator_list else f"-> {ast.unparse(kernel.returns)}"  # type: ignore[arg-type]
+        raise Fault(f"its first line must stay `def {source.entry}({wanted}):`; found {found}", kernel.lineno)
+    if given != wanted:
         raise Fault(f"its parameters must stay ({wanted}); found ({given})", kernel.lineno)
     for node in ast.walk(tree):
         _check_name(node)
+        if isinstance(node, ast.Name) and node.id == source.entry:
+            raise Fault(f"a kernel does not call itself; found {source.entry}", node.lineno)
         if type(node) in NOT_IN_KERNELS and node not in tree.body:
             words = f"a kernel is made of loops, conditions and assignments; found {NOT_IN_KERNELS[type(node)]}"
             raise Fault(words, getattr(node, "lineno", None))

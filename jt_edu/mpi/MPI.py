@@ -64,13 +64,16 @@ Exception = RankError  # noqa: A001 - as mpi4py calls it
 def Wtime() -> float:
     """Seconds: of the virtual clock of a simulated rank, of the wall clock for others.
 
+    Raises:
+        LookedInVainError: a simulated rank asks in a loop that does nothing else, so that its time stands still.
+
     Example:
         >>> later = Wtime()
         >>> Wtime() >= later
         True
     """
     comm = current().rank_state.get("communicator")
-    return comm.now / 1e9 if comm is not None else time.perf_counter()
+    return comm.ask_the_time() / 1e9 if comm is not None else time.perf_counter()
 
 
 def Wtick() -> float:

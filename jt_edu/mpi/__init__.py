@@ -35,12 +35,20 @@ from jt_edu.mpi.parallel import flush
 from jt_edu.mpi.record.network import Network
 from jt_edu.mpi.record.records import Record
 from jt_edu.mpi.simulated.threads import Simulation, SoloComm, ThreadComm, run_ranks
-from jt_edu.mpi.terms.errors import DeadlockError, LostRankError, MismatchError, RankTimeoutError, TruncationError
+from jt_edu.mpi.terms.errors import (
+    DeadlockError,
+    LookedInVainError,
+    LostRankError,
+    MismatchError,
+    RankTimeoutError,
+    TruncationError,
+)
 from jt_edu.mpi.world.faults import Faults
 
 __all__ = [
     "DeadlockError",
     "Faults",
+    "LookedInVainError",
     "LostRankError",
     "MismatchError",
     "Network",

@@ -333,3 +333,19 @@ def test_no_thread_is_left_after_fifty_worlds():
         run("threads", 2, lambda rank: dist.barrier())
 
     assert threading.active_count() <= before and "RANK" not in os.environ
+
+
+def test_worlds_with_names_of_their_own_meet_in_one_store():
+    store, sums = dist.HashStore(), {}
+
+    def body(name, rank):
+        with rank_context():
+            dist.init_process_group("tcp", timeout=3, world_size=2, rank=rank, store=store, group_name=name)
+            x = jt.array([10.0 if name == "left" else 1.0])
+            dist.all_reduce(x)
+            sums[name, rank] = x.item()
+            dist.destroy_process_group()
+
+    together([lambda n=name, r=rank: body(n, r) for name in ("left", "right") for rank in (0, 1)])
+
+    assert sums == {("left", 0): 20.0, ("left", 1): 20.0, ("right", 0): 2.0, ("right", 1): 2.0}

@@ -152,7 +152,9 @@ def test_an_optimizer_that_replays_runs_the_edit():
         (lambda s: s.replace("tanh(t0)", "eval('t0')"), "eval", "found eval"),
         (lambda s: s.replace("tanh(t0)", "(yield t0)"), "yield", "conditions and assignments; found yield"),
         (lambda s: s.replace("tanh(t0)", "tanh(most_)"), "most_", "found most_"),
-        (lambda s: s.replace("):\n", ") -> open('x'):\n", 1), "def kernel", "its parameters must stay"),
+        (lambda s: s.replace("):\n", ") -> open('x'):\n", 1), "def kernel", "its first line must stay"),
+        (lambda s: s.replace("def kernel", "@lru\ndef kernel"), "def kernel", "found a decorator"),
+        (lambda s: s.replace("tanh(t0)", "kernel(t0)"), "kernel(t0)", "does not call itself"),
         (lambda s: s.replace("tanh(t0)", "-" * 100_000 + "t0"), None, "nested too deeply"),
         (lambda s: "print(1)\n" + s, "print(1)", "constants and `def kernel`"),
         (lambda s: s.replace("tanh(t0)", "tanh(t0).real()"), "real()", "Invalid use of float32"),
@@ -556,3 +558,13 @@ def test_a_training_step_runs_with_an_edited_kernel(rng):
 
     assert any("1 * tanh(" in k.source for k in t.kernels)
     assert np.isfinite(loss.item())
+
+
+def test_an_index_too_many_is_told_with_the_types_and_a_way_out(rng):
+    kernel = kernel_of(jt.array(rng.random(30).astype("float32")).cosh().sum())
+    row = next(r for r in kernel.source.splitlines() if "out0[()]" in r)
+
+    edit = jt.edit_kernel(kernel, kernel.source.replace(row, row.replace("out0[()]", "out0[5]")))
+
+    assert "setitem(array(float32, 0d" in edit.error
+    assert edit.error.endswith("An array of shape () has one element: out[()]")

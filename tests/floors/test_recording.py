@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import threading
 
 import numpy as np
 import pytest
@@ -324,3 +325,55 @@ def test_nan_and_infinity_stay_valid_json():
 
 def test_an_unfinished_source_has_colours_as_far_as_it_can_be_read():
     assert (1, 0, 3, "k") in classes("def kernel(lo, hi:\n    x = (")
+
+
+@pytest.fixture
+def negated():
+    """A sum whose kernel is edited to take away what it should add; the Var, and the edit."""
+    jt.flags.backend, before = "python", jt.flags.backend
+    y = (jt.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]) ** 2 + 1).sum()
+    (kernel,) = jt.explain(y).kernels
+    edit = jt.edit_kernel(kernel, kernel.source.replace("s0 = s0 + ", "s0 = s0 - "), seconds=60).install()
+    yield y
+    edit.revert()
+    jt.flags.backend = before
+
+
+def test_values_of_an_edited_graph_are_those_that_it_computes(negated):
+    page = jt.recording(negated).page
+
+    shown = page["values"][str(negated.node.id)]["mean"]
+
+    assert shown == negated.item() == -97.0
+    assert {n["op"] for n in page["graph"]["nodes"] if str(n["id"]) in page["values"]} == {"array", "sum"}
+    assert any("A kernel was edited" in note for note in page["notes"])
+
+
+def test_a_recording_hears_nothing_of_what_another_thread_runs_and_nobody_hears_of_its_runs():
+    stop = threading.Event()
+
+    def train():
+        while not stop.is_set():
+            (jt.ones(50) * 2).sum().item()
+
+    with jt.flag_scope(backend="python"), jt.trace() as outside:
+        other = threading.Thread(target=train)
+        jt.recording((jt.array([1.0, 2.0]) * 3).sum())
+        alone = len(outside.kernels)
+        other.start()
+        pages = [jt.recording((jt.array([1.0, 2.0]) * 3).exp().sum()).page for _ in range(20)]
+        stop.set()
+        other.join()
+
+    assert alone == 0
+    assert {(len(page["values"]), len(page["memory"]), page["peak"]) for page in pages} == {(4, 1, 4)}
+
+
+def test_a_long_name_is_shortened_on_every_page():
+    x = jt.array([1.0, 2.0])
+    x.name = "N" * 100_000
+
+    page = jt.recording((x * 2).sum(), run=False).page
+
+    assert len(json.dumps(page)) < 20_000
+    assert "N" * 39 + "…" in [n["name"] for n in page["graph"]["nodes"]]

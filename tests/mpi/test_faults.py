@@ -2,10 +2,14 @@
 
 import os
 import re
+import threading
+import time
 
 import pytest
 
 from jt_edu.errors import RankError
+from jt_edu.mpi.real import debug
+from jt_edu.mpi.real.board import Board
 from jt_edu.mpi.terms.errors import DeadlockError, LostRankError, MismatchError, RankTimeoutError, TruncationError
 from tests.mpi.jobs import MPIS, left, on_each_mpi, start, well
 
@@ -175,3 +179,45 @@ def test_what_ranks_printed_and_reported_before_a_failure_is_kept():
     assert job.outputs == ["before 0\n", "before 1\n"]
     assert job.results[1] == [1]
     assert [c.name for c in job.record.calls if c.rank == 1] == ["barrier"]
+
+
+BACKGROUND = """
+from jt_edu.mpi import MPI
+def wrong(a, b):
+    raise ValueError("my own operation")
+sum_of_all = comm.Iallreduce(np.ones(4), np.zeros(4), MPI.Op.Create(wrong, commute=True), algorithm="ring")
+other = comm.irecv(source=1 - rank)
+while not sum_of_all.get_status():
+    pass
+report(other.test()[0])
+comm.barrier()
+comm.send("well", 1 - rank)
+report(other.wait())
+try:
+    sum_of_all.wait()
+except ValueError as error:
+    report(str(error))
+"""
+
+
+@on_each_mpi
+def test_what_goes_wrong_in_the_background_is_raised_by_its_own_request(mpi):
+    for said in well(start(BACKGROUND, 2, mpi)):
+        assert said == [False, "well", "my own operation"]
+
+
+def test_a_message_that_may_be_on_its_way_is_waited_for_before_anybody_speaks_of_a_standstill(tmp_path, monkeypatch):
+    assert debug.PATIENCE >= 10 * debug.STILL
+    monkeypatch.setattr(debug, "LOOK", 0.01)
+    monkeypatch.setattr(debug, "STILL", 0.05)
+    monkeypatch.setattr(debug, "PATIENCE", 0.6)
+    mine, other = Board(tmp_path / "board", 2, 0), Board(tmp_path / "board", 2, 1)
+    mine.waits("send(dest=1, tag=0)", "a.py:1", [1], None)
+    other.waits("recv(source=0, tag=0)", "a.py:2", [0], None)
+    told, over, began = [], threading.Event(), time.monotonic()
+
+    debug.watch(mine, lambda error: (told.append(time.monotonic() - began), other.ends_well()), over.set)
+
+    assert over.wait(10) and len(told) == 1 and told[0] > 0.6
+    mine.close()
+    other.close()

@@ -260,3 +260,29 @@ if OTHER:  # an environment with two MPIs, as .ci/run makes it
         job = start("report(size)", 2, "openmpi", environment={"MPI4PY_LIBMPI": library("mpich")})
 
         assert "belong to one MPI; found a launcher of Open MPI, and the library MPICH" in str(job.error)
+
+
+PROBES = """
+from jt_edu.mpi import MPI
+for thing in ("short", "long" * 10_000):
+    if rank == 0:
+        comm.send(thing, 1)
+    else:
+        seen, got = MPI.Status(), MPI.Status()
+        comm.probe(0, status=seen)
+        assert comm.recv(source=0, status=got) == thing
+        report(seen.bytes == got.bytes, seen.bytes < 100, got.bytes > len(thing))
+"""
+
+
+@on_each_mpi
+def test_a_probe_tells_the_same_of_an_object_on_simulated_and_on_real_ranks(mpi):
+    told = []
+
+    def program(comm):
+        exec(PROBES, {"comm": comm, "rank": comm.rank, "report": lambda *said: told.append(said)})  # noqa: S102
+
+    assert run_ranks(2, program).error is None
+
+    assert told == [(True, True, True), (False, True, True)]
+    assert well(start(PROBES, 2, mpi))[1] == [item for said in told for item in said]

@@ -71,6 +71,22 @@ def law_groups_are_made_by_choosing(comm):
         group.Free()
 
 
+def law_disjoint_groups_are_made_at_once(comm):
+    """Each rank names the group that it will be in."""
+    everyone, half = comm.Get_group(), comm.size // 2
+    low, high = list(range(half)), list(range(comm.size - 1, half - 1, -1))
+    mine = low if comm.rank < half else high
+
+    group = comm.Create(everyone.Incl(mine))
+    alone = comm.Create(everyone.Incl([comm.rank]))
+
+    assert (group.size, group.rank) == (len(mine), mine.index(comm.rank))
+    assert group.allgather(comm.rank) == mine
+    assert (alone.size, alone.rank, alone.allreduce(comm.rank)) == (1, 0, comm.rank)
+    for made in (group, alone):
+        made.Free()
+
+
 def law_collectives_of_groups_do_not_meet(comm):
     """One half does twice as much as the other."""
     half = comm.Split(comm.rank % 2)

@@ -5,7 +5,10 @@ import re
 import numpy as np
 
 from jt_edu.errors import ArgumentError, DtypeError, RankError, ShapeError
+from jt_edu.mpi.terms.errors import MismatchError
 from jt_edu.mpi.terms.names import IN_PLACE, SUM, Op
+from jt_edu.mpi.world.request import Request
+from tests.ranks.laws_together import around
 
 ROOM = np.zeros(4)
 
@@ -18,7 +21,7 @@ def refused(error, text, call):
     except error as found:
         said = found
     assert said is not None, f"no {error.__name__} about {text}"
-    assert re.search(text, str(said)), f"{text} is not said by: {said}"
+    assert re.search(text, str(said), re.DOTALL), f"{text} is not said by: {said}"
     assert said.found, "it says what it found"
 
 
@@ -106,6 +109,22 @@ def law_groups_that_cannot_be_made(comm):
     for color in (-1, 1.5, "a", None):
         refused(ArgumentError, "color", lambda color=color: comm.Split(color))
     refused(ArgumentError, "key", lambda: comm.Split(0, "first"))
+
+
+def law_groups_that_overlap(comm):
+    """The ranks do not agree who is in the group of rank 0: each is told which two groups do not fit."""
+    mine = [0] if comm.rank == 0 else [0, comm.rank]
+    if comm.size > 1:
+        text = r"calls it with Group of ranks? .*calls it with Group of ranks? "
+        refused(MismatchError, text, lambda: comm.Create(comm.Get_group().Incl(mine)))
+
+
+def law_numbers_are_not_received_as_an_object(comm):
+    to, by = around(comm)
+    sent = [comm.Isend(ROOM, to), comm.Isend(ROOM, to, 1)]
+    refused(DtypeError, f"4 numbers of float64|numbers from rank {by}", lambda: comm.recv(source=by, tag=0))
+    refused(DtypeError, f"from rank {by}", comm.irecv(source=by, tag=1).wait)
+    Request.waitall(sent)
 
 
 def law_ranks_that_no_group_has(comm):

@@ -361,4 +361,14 @@ def law_a_collective_may_go_on_while_messages_pass(comm):
     assert (room == sum(range(1, comm.size + 1))).all()
 
 
+def law_what_is_no_number_stays_whoever_has_it(comm):
+    for op in (MAX, MIN):
+        for who in range(comm.size):
+            mine = float("nan") if comm.rank == who else float(comm.rank)
+            room = np.zeros(1)
+            comm.Allreduce(np.array([mine]), room, op)
+            assert np.isnan(room[0]) and np.isnan(comm.allreduce(mine, op)), (op, who)
+            assert np.isnan(comm.allreduce(np.float64(mine), op, algorithm="tree"))
+
+
 LAWS = [law for name, law in list(globals().items()) if name.startswith("law_")]

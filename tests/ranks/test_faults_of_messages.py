@@ -8,7 +8,7 @@ import pytest
 from jt_edu.errors import ArgumentError, DtypeError
 from jt_edu.mpi.record.network import Network
 from jt_edu.mpi.simulated.threads import run_ranks, simulate
-from jt_edu.mpi.terms.errors import DeadlockError, LostRankError, RankTimeoutError, TruncationError
+from jt_edu.mpi.terms.errors import DeadlockError, LookedInVainError, LostRankError, RankTimeoutError, TruncationError
 from jt_edu.mpi.terms.names import ANY_SOURCE
 from jt_edu.mpi.world.faults import Faults
 from tests.ranks.faulty import everyone_is_told, fails
@@ -129,7 +129,7 @@ def test_who_looks_again_and_again_for_what_will_not_come_is_told():
     fails(
         program,
         2,
-        DeadlockError,
+        LookedInVainError,
         "rank 0 looks again and again for irecv(source=1, tag=8)",
         "rank 1 waits in barrier()",
     )

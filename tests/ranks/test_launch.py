@@ -261,6 +261,20 @@ def test_the_board_has_room_for_long_lines(tmp_path):
     mine.close()
 
 
+@pytest.mark.parametrize("letter", ["x", "雪", "😀", '"', "\n", "\x01", "\ud800"])
+def test_the_board_has_room_for_every_kind_of_letter(tmp_path, letter):
+    mine, long = Board(tmp_path / "board", 1, 0), letter * 5_000
+
+    mine.called(long, long)
+    mine.waits(long, long, range(100_000, 200_000), ("p" * 5_000, 3))
+    mine.ends(long)
+
+    state = mine.states()[0]
+    assert state.pid == os.getpid() and state.waits["peers"][0] == 100_000
+    assert all(100 < len(text) <= 700 for text in (state.said, state.line, state.waits["words"], state.waits["line"]))
+    mine.close()
+
+
 def waits(words, *peers, place=None):
     return State(
         pid=os.getpid(), said=words, line="l", waits={"words": words, "line": "l", "peers": list(peers), "place": place}

@@ -1,10 +1,9 @@
 """Every law of a communicator, on simulated ranks: any number of them, any schedule, with and without buffers."""
 
-import threading
-
 import pytest
 
 from jt_edu.mpi.simulated.threads import SoloComm, run_ranks, simulate
+from tests.ranks.faulty import threads_of_ranks
 from tests.ranks.laws import LAWS
 
 NAMES = [law.__name__.removeprefix("law_") for law in LAWS]
@@ -13,9 +12,9 @@ SCHEDULES = [("round_robin", 0), ("clock", 0), ("random", 1), ("random", 2)]
 
 @pytest.fixture(autouse=True)
 def _no_thread_is_left():
-    before = threading.active_count()
+    before = threads_of_ranks()
     yield
-    assert threading.active_count() == before
+    assert threads_of_ranks() == before
 
 
 @pytest.mark.parametrize("law", LAWS, ids=NAMES)

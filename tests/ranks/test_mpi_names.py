@@ -5,8 +5,9 @@ import pytest
 
 from jt_edu.errors import UnknownNameError
 from jt_edu.mpi import MPI
+from jt_edu.mpi.real.communicator import MPIComm
 from jt_edu.mpi.record.network import Network
-from jt_edu.mpi.simulated.threads import simulate
+from jt_edu.mpi.simulated.threads import ThreadComm, simulate
 
 SCRIPT = """
 from jt_edu.mpi import MPI
@@ -76,6 +77,18 @@ def test_names_that_are_not_there_are_refused_by_name():
         _ = MPI.COMM_WORD
     with pytest.raises(UnknownNameError, match="stands for none"):
         MPI.COMM_NULL.barrier()
+
+
+def test_a_method_of_mpi4py_that_communicators_do_not_have_is_refused_by_name():
+    def program(comm):
+        with pytest.raises(UnknownNameError, match=r"comm.Create_cart is asked for; found no such method here"):
+            comm.Create_cart([2])
+        with pytest.raises(UnknownNameError, match=r"Try: .*Allreduce"):
+            comm.AllReduce(1)
+        return hasattr(comm, "Create_cart"), hasattr(comm, "__array__")
+
+    assert simulate(2)(program) == [(False, False)] * 2
+    assert MPIComm.__getattr__ is ThreadComm.__getattr__
 
 
 def test_all_names_are_there():

@@ -17,15 +17,17 @@ from jt_edu.mpi.cells.namespaces import Namespaces
 from jt_edu.mpi.cells.process import Page, divided
 from jt_edu.mpi.terms.errors import DeadlockError, MismatchError
 from jt_edu.mpi.world.faults import Faults
+from tests.ranks.faulty import threads_of_ranks
 
 
 @pytest.fixture
 def ranks():
     before = sys.stdout, builtins.open, builtins.input, builtins.__import__, np.random.rand, sys.modules["__main__"]
+    threads = threads_of_ranks()
     yield Namespaces(3)
     after = sys.stdout, builtins.open, builtins.input, builtins.__import__, np.random.rand, sys.modules["__main__"]
     assert after == before
-    assert not [t for t in threading.enumerate() if t.name.startswith("jt_edu rank")]
+    assert threads_of_ranks() == threads
 
 
 def home(text, **names):

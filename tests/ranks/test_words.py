@@ -1,11 +1,14 @@
 """What a learner reads: the words are pinned, because they are what simulated ranks are for."""
 
+from dataclasses import dataclass
+from types import SimpleNamespace
+
 import pytest
 
 from jt_edu.mpi.simulated.threads import run_ranks, simulate
 from jt_edu.mpi.terms.advice import advice, circle_in, ranks_named
 from jt_edu.mpi.terms.names import ANY_SOURCE
-from jt_edu.mpi.world.words import standstill
+from jt_edu.mpi.world.words import standstill, waits
 from tests.ranks import zoo
 
 
@@ -16,7 +19,7 @@ def told(name, **options):
 
 def test_a_circle_of_receives():
     assert told("both listen") == (
-        "ranks go on as long as one of them can; found that none can:\n"
+        "deadlock: every rank waits for another; found none that can go on:\n"
         "  rank 0 waits in recv(source=1, tag=any)\n    at <both listen>:2\n"
         "  rank 1 waits in recv(source=0, tag=any)\n    at <both listen>:2\n"
         "  a circle: 0 -> 1 -> 0\n"
@@ -26,7 +29,7 @@ def test_a_circle_of_receives():
 
 def test_a_circle_of_sends_that_works_by_luck():
     assert told("both talk", synchronous=True) == (
-        "ranks go on as long as one of them can; found that none can:\n"
+        "deadlock: every rank waits for another; found none that can go on:\n"
         "  rank 0 waits in send(dest=1, tag=0)\n    at <both talk>:2\n"
         "  rank 1 waits in send(dest=0, tag=0)\n    at <both talk>:2\n"
         "  each send waits until it is received, since synchronous=True\n"
@@ -43,7 +46,7 @@ def test_a_send_behind_a_barrier():
 
 def test_a_collective_that_only_one_rank_calls():
     assert told("only rank 0") == (
-        "ranks go on as long as one of them can; found that none can:\n"
+        "deadlock: every rank waits for another; found none that can go on:\n"
         "  rank 0 waits in barrier()\n    at <only rank 0>:2\n"
         "  rank 1 has ended, without a call\n  rank 2 has ended, without a call\n"
         "  try: let every rank of the group call barrier, ranks 1 and 2 too"
@@ -52,7 +55,7 @@ def test_a_collective_that_only_one_rank_calls():
 
 def test_a_message_under_another_tag():
     assert told("the wrong tag") == (
-        "ranks go on as long as one of them can; found that none can:\n"
+        "deadlock: every rank waits for another; found none that can go on:\n"
         "  rank 1 waits in recv(source=0, tag=2)\n    at <the wrong tag>:4\n"
         "  rank 0 has ended, after send(dest=1, tag=1) at <the wrong tag>:2\n"
         "  rank 1 has got another message, of rank 0, send(dest=1, tag=1) at <the wrong tag>:2\n"
@@ -169,3 +172,39 @@ def test_the_error_of_one_rank_tells_where_the_others_were():
     assert rows[1].startswith("    at test_words.py:") and rows[1].endswith('raise ValueError("no more")')
     assert rows[2].startswith("  rank 0 was stopped in barrier() at test_words.py:")
     assert rows[3] == "  rank 2 was stopped before its first call, because rank 1 failed."
+
+
+def test_a_circle_is_found_whichever_way_the_search_goes_first():
+    assert circle_in({0: [1, 2], 1: [3], 2: [0]}) == [0, 2, 0]
+    assert circle_in({0: [1], 1: [2, 3], 2: [4], 3: [1], 4: []}) == [1, 3, 1]
+    assert circle_in({0: [1, 2], 1: [2], 2: []}) == []
+    assert circle_in({rank: [rank + 1] for rank in range(5000)} | {5000: [0]}) == [*range(5001), 0]
+
+
+@dataclass(eq=False)
+class Waiting:
+    """As much of a task as an explanation needs."""
+
+    rank: int
+    awaits: list
+
+
+def test_the_one_that_is_said_to_look_again_and_again_is_the_one_that_does():
+    """A rank between them has got what it waits for, and has no row."""
+
+    def task(rank, done):
+        comm = SimpleNamespace(name="world", world=SimpleNamespace(open_calls={}))
+        request = SimpleNamespace(done=done, comm=comm, words=f"recv(source={rank})", line="", peers=())
+        return Waiting(rank, [request])
+
+    tasks = [task(0, True), task(1, False), task(2, False)]
+
+    assert [(entry["rank"], "looks" in entry) for entry in waits(tasks, tasks[1])] == [(1, True), (2, False)]
+
+
+def test_a_rank_that_is_gone_is_named_first():
+    said = str(standstill([entry(0, "recv(source=1, tag=any)", 1)], {1: "was dropped"}, {}))
+    several = str(standstill([entry(0, "barrier()", 1, 2)], {1: "was dropped", 2: "was dropped"}, {}))
+
+    assert said.startswith("rank 1 is gone, and others wait for it; found these, which cannot go on:\n  rank 0 waits")
+    assert several.startswith("ranks 1 and 2 are gone, and others wait for them; ")

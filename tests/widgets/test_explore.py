@@ -1,5 +1,6 @@
 """Explore: three panes of one computation, each with keys and a table of its own; a selection shows in all of them."""
 
+import numpy as np
 import pytest
 
 import jt_edu as jt
@@ -75,3 +76,13 @@ def test_anyone_can_use_it(page_of, view, axe, geometry):
         page = page_of(view, color_scheme=scheme, reduced_motion="reduce")
         assert axe(page) == []
         assert geometry(page) == []
+
+
+def test_a_complex_scalar_is_shown_without_a_tape_and_says_why():
+    x = jt.array(np.array([1 + 2j, 3j], "complex64"))
+    x.requires_grad = True
+
+    page = explore((x * 2).sum()).recording.page
+
+    assert "tape" not in page
+    assert "There is no tape: a gradient starts from a real number. Try: loss.abs()." in page["notes"]

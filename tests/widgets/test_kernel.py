@@ -478,3 +478,21 @@ def test_edit_run_and_revert_by_keyboard(chromium, axe, view):
     page.wait_for_function("() => !document.querySelector('.jt-code')?.innerText.includes('2 * tanh(')")
     assert edited_kernels() == []
     page.close()
+
+
+def test_a_view_hears_of_what_another_one_edited_and_reverted(tmp_path):
+    with jt.flag_scope(backend="python"):
+        y = (jt.array([1.0, 2.0]) * 3).sum()
+        before, editor = kernel_view(y, seconds=60), kernel_view(y, seconds=60)
+        text = editor.recording.page["kernels"][0]["source"].replace("s0 = s0 + ", "s0 = s0 - ")
+        ask = {"do": "try", "kernel": 0, "text": text}
+        editor.answer(ask)
+        editor.answer({**ask, "anyway": True})
+        told = repr(before)
+        before.answer({"do": "revert", "kernel": 0})
+        editor.save(tmp_path / "page.html")
+
+    assert ", edited" in told
+    assert ", edited" not in repr(editor)
+    assert editor.recording.page["kernels"][0]["edited"] is False
+    assert editor.recording.page["code"]["edits"]["0"]["installed"] is False

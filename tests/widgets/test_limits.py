@@ -201,3 +201,17 @@ def test_who_asks_for_training_after_a_pause_gets_it():
 def test_an_odd_argument_is_named(call, found):
     with pytest.raises(jt.ArgumentError, match=found):
         call(chain(1))
+
+
+@pytest.mark.parametrize(
+    ("given", "way_out"),
+    [
+        (lambda: [[jt.ones(2)]], r"Try: \*gradients"),
+        (lambda: [nn.ReLU()], r"Try: model\(x\)"),
+        (lambda: [np.ones(3)], r"Try: jt\.array"),
+        (lambda: [3], r"Try: jt\.array"),
+    ],
+)
+def test_what_is_no_var_is_refused_with_a_way_out(given, way_out):
+    with pytest.raises(jt.ArgumentError, match=way_out):
+        w.graph(*given())

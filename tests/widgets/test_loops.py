@@ -160,3 +160,25 @@ def test_a_page_without_steps_says_so(page_of, y):
     page = page_of(view)
 
     assert "use jt_widgets.step_kernel" in page.locator(".jt-trouble").inner_text()
+
+
+@pytest.mark.parametrize(
+    ("make", "shown"),
+    [
+        (lambda: jt.array(np.array([1 + 2j, 3j], "complex64")) * 2, "2+4j"),
+        (lambda: jt.argsort(jt.array([3.0, 1.0, 2.0])), "array (3,)"),
+    ],
+    ids=["complex", "array"],
+)
+def test_numbers_that_are_words_are_drawn(page_of, make, shown):
+    with jt.flag_scope(backend="python"):
+        view = step_kernel(make().sum())
+    numbers = view.recording.page["loops"]["numbers"]
+    words = next(k for k, moment in enumerate(view.steps.moments) if shown in [v for _, v in moment.changes])
+
+    page = page_of(view, hash=f"step={words + 0.4}")
+
+    assert shown in numbers
+    told = page.inner_text(".jt-view")
+    assert "damaged" not in told
+    assert shown in told

@@ -614,3 +614,18 @@ def test_a_page_without_a_tape_gives_one_clear_sentence(page_of, network, broken
     page = page_of(html_of(recording.page, recording.blocks, "tape"))
 
     assert "tape" in page.get_by_role("alert").inner_text().lower()
+
+
+def test_a_sum_of_very_many_parts_names_the_last_of_them():
+    x = jt.array([1.0, 2.0])
+    y = x
+    for k in range(200):
+        y = y + x * float(k)
+
+    with jt.flag_scope(backend="python"):
+        view = tape(y.sum(), [x], run=False)
+    sums = [step["adds"] for step in view.recording.page["tape"]["steps"] if "adds" in step]
+
+    assert max(len(one["parts"]) for one in sums) == 20
+    assert [one["done"] for one in sums][-1] == sums[-1]["of"] > 200
+    assert len(view.document) < 200_000

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_widgets import View
+import jt_widgets as w
+from jt_widgets import View, bundle
 from jt_widgets.bundle import MODULE
 from tests.widgets.records import small
 
@@ -192,3 +193,44 @@ def test_names_of_strangers_are_no_markup(tmp_path):
     assert "alert(1)>" not in page
     assert 'alert("1")' not in page
     assert 'alert("1")' not in view.snapshot().html
+
+
+def test_a_page_that_cannot_be_saved_leaves_the_one_that_was_there(tmp_path, monkeypatch):
+    view, path = View(small()), tmp_path / "page.html"
+    view.save(path)
+    before = path.read_bytes()
+
+    def fail(self, target):
+        raise OSError("no room")
+
+    monkeypatch.setattr(type(path), "replace", fail)
+    with pytest.raises(OSError, match="no room"):
+        view.save(path)
+
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_names_that_no_encoding_holds_are_saved_with_a_mark(tmp_path):
+    x = jt.array([1.0, 2.0])
+    x.name = "a\ud800"
+
+    saved = w.tape((x * x).sum(), [x]).save(tmp_path / "page.html")
+
+    assert "a?" in saved.read_text(encoding="utf-8")
+
+
+def test_a_page_that_a_browser_would_refuse_is_refused_at_once(monkeypatch):
+    monkeypatch.setattr(bundle, "MOST_BYTES", 100)
+
+    with pytest.raises(jt.ArgumentError, match="at most 64 MB"):
+        View(small())
+
+
+def test_a_view_opens_with_its_document(monkeypatch):
+    sent = []
+    monkeypatch.setattr(View, "open", lambda view: sent.append(bool(view.document)))
+
+    View(small())
+
+    assert sent == [True]

@@ -12,12 +12,16 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import uuid
 from collections.abc import Mapping
 from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from jt_edu.errors import ArgumentError
+
+MOST_BYTES = 64_000_000  # of a document; the browser refuses more, too
 MODULE = Path(__file__).parent / "static" / "jt.js"
 
 PAGE = """<!doctype html>
@@ -59,7 +63,23 @@ def pack(data: bytes) -> bytes:
 def pack_json(document: Mapping[str, Any]) -> bytes:
     """A document as packed UTF-8 JSON."""
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return pack(text.encode("utf-8", "replace"))
+    data = text.encode("utf-8", "replace")
+    if len(data) > MOST_BYTES:
+        found = f"{len(data) / 1e6:,.0f} MB"
+        attempt = "record a part of it: one block, or one step"
+        raise ArgumentError("a view shows a page of at most 64 MB", found, attempt)
+    return pack(data)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Put a text in place of a file, all of it or nothing: what was there stays until the new one is complete."""
+    path = path.resolve()
+    beside = path.with_name(f".{uuid.uuid4().hex}.part")
+    try:
+        beside.write_bytes(text.encode("utf-8", "replace"))
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def page_html(view: str, title: str, document: bytes, blocks: bytes, state: Mapping[str, Any], static: str = "") -> str:
@@ -77,7 +97,8 @@ def snapshot_html(title: str, page: str, static: str, height: int = 640) -> str:
 
 def static_html(summary: str, svg: str, text: str) -> str:
     """A picture and a table that need no scripts and survive a notebook's sanitiser."""
-    image = f'<img alt="{escape(summary)}" src="data:image/svg+xml;base64,{_text(svg.encode())}">' if svg else ""
+    data = _text(svg.encode("utf-8", "replace"))
+    image = f'<img alt="{escape(summary)}" src="data:image/svg+xml;base64,{data}">' if svg else ""
     return f'<div style="overflow-x:auto">{image}</div><pre>{escape(text)}</pre>'
 
 

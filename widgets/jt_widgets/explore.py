@@ -27,8 +27,9 @@ class Explore(KernelView):
         told = record_tape(wanted[0], list(self._leaves.values()), run) if self._leaves else recording(*wanted, run=run)
         self._tape = told.page.get("tape")
         if self._loss is not None and self._loss.shape == () and self._loss.node.op is SOURCE:
-            notes = [*told.page["notes"], f"There is no tape: {HISTORY_GONE}. Try: {SHOW_IT_EARLIER}."]
-            told = told.with_page(notes=notes)
+            told = _without_tape(told, f"{HISTORY_GONE}. Try: {SHOW_IT_EARLIER}")
+        elif self._loss is not None and self._loss.shape == () and self._loss.node.dtype.kind == "c":
+            told = _without_tape(told, "a gradient starts from a real number. Try: loss.abs()")
         super().__init__(told, **state)
 
     def show_again(self, recording: Recording) -> None:
@@ -63,9 +64,15 @@ def explore(*wanted: Var, run: bool | None = None, **state: Any) -> Explore:
     return Explore(*wanted, run=run, **state)
 
 
+def _without_tape(told: Recording, why: str) -> Recording:
+    return told.with_page(notes=[*told.page["notes"], f"There is no tape: {why}."])
+
+
 def _leaves_of(wanted: tuple[Var, ...]) -> dict[int, Var]:
     """What a loss has gradients with respect to, by node; nothing where there is no loss, or no gradient."""
     if len(wanted) != 1 or not isinstance(wanted[0], Var) or wanted[0].shape != () or not wanted[0].requires_grad:
+        return {}
+    if wanted[0].node.dtype.kind == "c":
         return {}
     try:
         return {leaf.node.id: Var._of(leaf.node) for leaf in leaves_of(wanted[0], None)}

@@ -1,8 +1,6 @@
 """KernelView: the source that runs, what each line computes, its machine code, and edits.
 
-kernel(loss, dw)   the kernels that compute some Vars
-
-If an edit computes the same, the graph runs it until it is reverted; the view then records once more.
+kernel(loss, dw)   the kernels that compute some Vars; an edit that computes the same runs until it is reverted
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from typing import Any
 import jt_edu as jt
 from jt_edu.errors import ArgumentError
 from jt_edu.explain import planned
-from jt_edu.lens.edits import Edit, edited_kernels
+from jt_edu.lens.edits import Edit, revert_one
 from jt_edu.lens.recording import Recording
 from jt_edu.lens.stepping import step_at
 from jt_edu.lens.trial import check_seconds, original
@@ -24,8 +22,7 @@ from jt_edu.trace import Line, annotate
 from jt_widgets.bundle import pack_json, page_html
 from jt_widgets.view import View, one_at_a_time
 
-MANY = 6  # kernels whose machine code goes into a saved page
-SECONDS = 10.0  # that an edit may take
+MANY, SECONDS = 6, 10.0  # kernels whose machine code goes into a saved page; and how long a trial may take
 
 
 class KernelView(View):
@@ -44,6 +41,11 @@ class KernelView(View):
         self._plan = planned(recording.wanted)[1]
         edits = {str(k): edit.as_dict() for k, edit in self._edits.items()}
         super().show_again(recording.with_page(code={"edits": edits, "machine": {}, "seconds": self.seconds}))
+
+    def refresh(self) -> None:
+        """Record again if another view edited one of the kernels, or reverted it."""
+        if [step.source.text for step in self._plan.steps] != [k["source"] for k in self.recording.page["kernels"]]:
+            self.show_again(self.recording.again())
 
     def answer(self, message: dict[str, Any]) -> dict[str, Any]:
         """Machine code of a kernel, the trial of an edit, or back to the original."""
@@ -70,9 +72,7 @@ class KernelView(View):
         return last.as_dict()
 
     def _revert(self, number: int) -> dict[str, Any]:
-        for edit in edited_kernels():
-            if edit.original.key == original(self._plan.steps[number]).key:
-                edit.revert()
+        revert_one(original(self._plan.steps[number]).key)
         self._edits.pop(number, None)
         self.show_again(self.recording.again())
         return {}
@@ -89,6 +89,7 @@ class KernelView(View):
         return ""
 
     def __repr__(self) -> str:
+        self.refresh()
         return "\n".join(map(_listing, self.recording.page["kernels"]))
 
 
@@ -111,8 +112,7 @@ def kernel(*wanted: jt.Var, seconds: float = SECONDS, run: bool | None = None, *
 def _machine(step: Step) -> dict[str, Any]:
     if step.kind == "host":
         raise ArgumentError("a kernel that is compiled", f"{step.name}, which NumPy does")
-    assembly = resolve_name("jt_edu.lens.assembly:assembly")  # now, because loading all of numba takes a second
-    return dict(assembly(step.source).as_dict())
+    return dict(resolve_name("jt_edu.lens.assembly:assembly")(step.source).as_dict())  # loads all of numba: a second
 
 
 def _listing(row: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@
     %%mpirun -n 4                      the same cell as a real MPI job, in four processes of its own
     %%mpi -n 4                         another name of %%ranks, for Jittor's users
 
-`import jt_widgets` in a notebook is enough; so is %load_ext jt_widgets. See jt_edu/mpi/cells/namespaces.py and remote.py.
+`import jt_widgets` in a notebook is enough; so is %load_ext jt_widgets. See jt_edu/mpi/cells/namespaces.py.
 """
 
 from __future__ import annotations

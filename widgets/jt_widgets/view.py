@@ -23,7 +23,7 @@ import traitlets
 
 from jt_edu.errors import ArgumentError
 from jt_edu.lens.recording import Recording
-from jt_widgets.bundle import MODULE, pack, pack_json, page_html, snapshot_html, static_html
+from jt_widgets.bundle import MODULE, pack, pack_json, page_html, snapshot_html, static_html, write_whole
 
 SESSION = uuid.uuid4().hex  # whose node ids these are
 # What goes into a notebook along with a view, which may take 200 kB beside its document, half of them for the module.
@@ -53,8 +53,8 @@ class View(anywidget.AnyWidget):
 
     def __init__(self, recording: Recording, **state: Any) -> None:
         _check_state(state)
+        self.show_again(recording)  # first: a view that opens without its document may be drawn without it
         super().__init__(view=self.kind, state=state)
-        self.show_again(recording)
         self.on_msg(self._hear)
 
     def show_again(self, recording: Recording) -> None:
@@ -94,7 +94,7 @@ class View(anywidget.AnyWidget):
         if path.suffix.lower() != ".html":
             raise ArgumentError("a view is saved as .html", repr(path.suffix), f"{path.stem}.html")
         self.refresh()
-        path.write_text(self._page(self.static()), encoding="utf-8")
+        write_whole(path, self._page(self.static()))
         return path
 
     def snapshot(self) -> Snapshot:

@@ -10,7 +10,8 @@
 
 What can be imported travels by its name. Functions and classes that the notebook defined travel as code, and find the
 names of their rank where they land. Vars keep their identity: a parameter that a network and an optimiser share is one
-Var on each rank too, even if they come in different cells. What cannot be copied (a generator, an open file) is named.
+Var on each rank too, even if they come in different cells. What cannot be copied (a generator, an open file) is named:
+the parcel is unpacked once in the notebook, so that this is known before a cell runs.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ import marshal
 import pickle
 import sys
 import weakref
+from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import _GeneratorContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from enum import EnumType
 from functools import _lru_cache_wrapper, lru_cache
 from operator import attrgetter
 from types import CellType, CodeType, FunctionType, MappingProxyType, ModuleType
@@ -37,6 +40,7 @@ from jt_edu.var import Var
 _space: ContextVar[dict[str, Any]] = ContextVar("names around functions that are unpacked")
 FUNCTION = ("__defaults__", "__kwdefaults__", "__annotations__", "__qualname__", "__module__", "__doc__")
 OWN = ("__dict__", "__weakref__", "_abc_impl", "__slots__")  # of a class, that its copy makes anew
+OF_A_MEMBER = ("_value_", "_name_", "__objclass__", "_sort_order_")  # of an Enum, that its class gives it
 
 
 @dataclass
@@ -78,9 +82,12 @@ class Carrier:
         """The parcel of some names of a notebook, and of those that their functions read."""
         names, stuck = {n for n in wanted if n in home}, dict[str, str]()
         while True:
-            packer, parcel = self._packed(home, names - set(stuck))
-            if packer is None:
-                stuck |= {n: why for n in sorted(names - set(stuck)) if (why := self._why_not(home, n))}
+            chosen = sorted(names - set(stuck))
+            try:
+                packer, parcel = self._packed(home, chosen)
+            except Exception as error:  # noqa: BLE001 - whatever a stranger's object raises, it cannot be copied
+                alone = {n: why for n in chosen if (why := self._why_not(home, n))}
+                stuck |= alone or dict.fromkeys(chosen, _told(error))
                 continue
             more = {n for n in packer.read if n in home} - names
             if not more:
@@ -88,21 +95,20 @@ class Carrier:
                 return parcel
             names |= more
 
-    def _packed(self, home: dict[str, Any], names: Iterable[str]) -> tuple[_Packer | None, Parcel]:
+    def _packed(self, home: dict[str, Any], names: list[str]) -> tuple[_Packer, Parcel]:
+        """A parcel of just these names, which was unpacked once; raises what goes wrong with it."""
         file = io.BytesIO()
         packer = _Packer(file, home, self._number_of)
-        chosen = sorted(names)
-        try:
-            packer.dump({name: home[name] for name in chosen})
-        except Exception:  # noqa: BLE001 - whatever a stranger's object raises, it cannot be copied
-            return None, Parcel()
-        return packer, Parcel(file.getvalue(), packer.vars, chosen)
+        packer.dump({name: home[name] for name in names})
+        parcel = Parcel(file.getvalue(), packer.vars, names)
+        parcel.unpack({}, packer.originals)
+        return packer, parcel
 
     def _why_not(self, home: dict[str, Any], name: str) -> str:
         try:
-            _Packer(io.BytesIO(), home, self._number_of).dump({name: home[name]})
+            self._packed(home, [name])
         except Exception as error:  # noqa: BLE001 - as above
-            return f"{type(error).__name__}: {error}"
+            return _told(error)
         return ""
 
     def _number_of(self, var: Var) -> int:
@@ -145,6 +151,7 @@ class _Packer(pickle.Pickler):
         self._home, self._number_of = home, number_of
         self.read: set[str] = set()
         self.vars: dict[int, tuple[Any, ...]] = {}
+        self.originals: dict[int, Var] = {}
 
     def persistent_id(self, thing: Any) -> Any:
         """The number of a Var: it is not copied here, but stands for one of the rank."""
@@ -152,7 +159,7 @@ class _Packer(pickle.Pickler):
             return None
         number = self._number_of(thing)
         if number not in self.vars:
-            self.vars[number] = thing.__reduce__()
+            self.vars[number], self.originals[number] = thing.__reduce__(), thing
         return number
 
     def reducer_override(self, thing: Any) -> Any:
@@ -193,11 +200,40 @@ class _Packer(pickle.Pickler):
         return _make_function, made, {**state, **f.__dict__}, None, None, _set_all
 
     def _class(self, kind: type) -> Any:
+        if isinstance(kind, EnumType):
+            return self._enum(kind)
+        if kind.__bases__ == (tuple,) and "_field_defaults" in vars(kind):
+            return self._named_tuple(kind)
         slots = kind.__dict__.get("__slots__", ())
         hidden = {*OWN, *([slots] if isinstance(slots, str) else slots)}
         body = {k: v for k, v in kind.__dict__.items() if k in ("__module__", "__qualname__", "__slots__")}
         rest = {k: v for k, v in kind.__dict__.items() if k not in hidden}
         return type(kind), (kind.__name__, kind.__bases__, body), rest, None, None, _set_all
+
+    def _enum(self, kind: Any) -> Any:
+        """By its members; what their class made of them besides, and its functions, come afterwards."""
+        if "__new_member__" in vars(kind):
+            raise TypeError(f"{kind.__name__} is an Enum with a __new__ of its own")
+        members = {name: member.value for name, member in kind.__members__.items()}
+        inside = {member.name: _own_names(vars(member), OF_A_MEMBER) for member in kind}
+        rest = self._written_by_hand(kind, {*OWN, *members, *(n for n in vars(kind) if n.startswith("_"))})
+        made = (type(kind), kind.__name__, kind.__bases__, members, vars(kind).get("_boundary_"))
+        return _make_enum, made, (rest, inside), None, None, _fill_enum
+
+    def _named_tuple(self, kind: Any) -> Any:
+        """By its fields; what else was written into its class comes afterwards."""
+        bare = vars(_make_named_tuple("Bare", kind._fields, (), "__main__"))
+        made = (kind.__name__, kind._fields, tuple(kind._field_defaults.values()), kind.__module__)
+        return _make_named_tuple, made, self._written_by_hand(kind, {*OWN, *bare}), None, None, _set_all
+
+    def _written_by_hand(self, kind: type, made: Iterable[str]) -> dict[str, Any]:
+        """What stands in the body of a class: all but what is `made` for it, and what it has in place of that."""
+        rest = _own_names(vars(kind), made)
+        for name, thing in vars(kind).items():
+            function = getattr(thing, "__func__", thing)
+            if isinstance(function, FunctionType) and self._of_the_notebook(function.__module__):
+                rest[name] = thing
+        return rest | {n: vars(kind)[n] for n in ("__qualname__", "__module__", "__doc__") if n in vars(kind)}
 
 
 class _Unpacker(pickle.Unpickler):
@@ -215,6 +251,33 @@ class _Unpacker(pickle.Unpickler):
 def _make_function(code: bytes, around: ModuleType | None, name: str, closure: Any) -> FunctionType:
     names = _space.get() if around is None else vars(around)
     return FunctionType(marshal.loads(code), names, name, None, closure)  # noqa: S302 - our own bytes
+
+
+def _make_enum(kind: Any, name: str, bases: Any, members: dict[str, Any], boundary: Any) -> Any:
+    body = kind.__prepare__(name, bases)
+    for member, value in members.items():
+        body[member] = value
+    return kind(name, bases, body, boundary=boundary)
+
+
+def _fill_enum(kind: Any, state: tuple[dict[str, Any], dict[str, dict[str, Any]]]) -> None:
+    rest, inside = state
+    _set_all(kind, rest)
+    for member, names in inside.items():
+        vars(kind[member]).update(names)
+
+
+def _make_named_tuple(name: str, fields: Any, defaults: Any, module: str) -> Any:
+    return namedtuple(name, fields, defaults=defaults, module=module)  # noqa: PYI024 - fields without types
+
+
+def _own_names(names: Mapping[str, Any], but: Iterable[str]) -> dict[str, Any]:
+    hidden = set(but)
+    return {name: thing for name, thing in names.items() if name not in hidden}
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _entered(module: ModuleType, name: str, args: Any, named: Any) -> Any:

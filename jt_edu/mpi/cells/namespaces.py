@@ -131,6 +131,7 @@ class Namespaces:
         run = CellRun(told, notes=[*notes, *watch.reports(cell), *_clashes(files)])
         if simulation is not None:
             run.record, run.failure, run.failed_rank = simulation.record, simulation.error, simulation.failed_rank
+            run.notes += _left_over(simulation.record)
         run.failure = interrupt or run.failure
         if run.failure is not None:
             self._seats = [{} for _ in range(self.size)]
@@ -227,6 +228,13 @@ def _remembered(thing: Any) -> Any:
         return weakref.ref(thing)
     except TypeError:
         return thing
+
+
+def _left_over(record: Record) -> list[str]:
+    """What the next cell cannot take up."""
+    told = record.warnings
+    more = f", and {len(told) - 1} more like this" if len(told) > 1 else ""
+    return [f"{told[0]}{more}: with its cell it is gone; receive and wait in the same cell"] if told else []
 
 
 def _clashes(files: Files) -> list[str]:

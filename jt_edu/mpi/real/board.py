@@ -23,7 +23,9 @@ from typing import Any
 
 SLOT = 4096  # bytes for each rank
 HEAD = struct.Struct("<QI")  # how often it changed, how long it is
-MOST = 700  # characters of a learner's line, and of a call
+MOST = 700  # bytes of a learner's line, and of a call: four of them, and the rest, go into a slot
+NAME = 150  # bytes of how a rank ended, and of a group's name
+RANKS = 64  # that are named
 
 
 @dataclass
@@ -90,13 +92,13 @@ class Board:
 
     def called(self, said: str, line: str) -> None:
         """This rank calls its communicator."""
-        self.state.said, self.state.line = said[:MOST], line[:MOST]
+        self.state.said, self.state.line = cut(said), cut(line)
         self._write()
 
     def waits(self, words: str, line: str, peers: Sequence[int], place: Any) -> None:
         """This rank waits, for one of those ranks; `place` names a collective: (communicator, number)."""
-        place = None if place is None else list(place)
-        self.state.waits = {"words": words[:MOST], "line": line[:MOST], "peers": list(peers)[:64], "place": place}
+        place = None if place is None else [cut(place[0], NAME), *place[1:]]
+        self.state.waits = {"words": cut(words), "line": cut(line), "peers": list(peers)[:RANKS], "place": place}
         self._write()
 
     def goes_on(self) -> None:
@@ -106,7 +108,7 @@ class Board:
 
     def ends(self, how: str) -> None:
         """This rank comes to its end: "well", or how it failed."""
-        self.state.ended = how[:MOST]
+        self.state.ended = cut(how, NAME)
         self._write()
 
     def ends_well(self) -> None:
@@ -117,7 +119,8 @@ class Board:
     def _write(self) -> None:
         with self._lock:
             self._count += 1
-            text = json.dumps(vars(self.state)).encode()[: SLOT - HEAD.size]
+            text = _in_json(vars(self.state))
+            assert len(text) <= SLOT - HEAD.size, "whatever is long was cut"
             begin = self.rank * SLOT
             self._memory[begin : begin + HEAD.size + len(text)] = HEAD.pack(self._count, len(text)) + text
 
@@ -155,3 +158,20 @@ class Board:
     def close(self) -> None:
         """Let go of the file."""
         self._memory.close()
+
+
+def cut(text: str, most: int = MOST) -> str:
+    """As much of a text as takes so many bytes on the board.
+
+    Example:
+        >>> cut("four words of text", 10), len(cut("雪" * 100, 10))
+        ('four words', 3)
+    """
+    text = text[:most]
+    while (size := len(_in_json(text)) - len('""')) > most:
+        text = text[: len(text) * most // size]
+    return text
+
+
+def _in_json(thing: Any) -> bytes:
+    return json.dumps(thing, ensure_ascii=False).encode(errors="replace")

@@ -14,7 +14,6 @@ from __future__ import annotations
 import atexit
 import itertools
 import os
-import pickle
 import sys
 import time
 from collections.abc import Callable
@@ -26,7 +25,7 @@ import numpy as np
 from jt_edu.errors import RankError
 from jt_edu.mpi.real import launch
 from jt_edu.mpi.real.debug import COURTESY, Checked, agreed, board_for, leave_together, print_explanation, watch
-from jt_edu.mpi.real.letter import SMALL, Letter, shift_for, stub_for, ticket_for
+from jt_edu.mpi.real.letter import Letter, shift_for, stub_for, ticket_for
 from jt_edu.mpi.real.native import OBJECTS, Native
 from jt_edu.mpi.real.progress import Helper, Incoming, Journal, MPIRequest, Progress, Several, explained, status_from
 from jt_edu.mpi.record.records import Call
@@ -34,9 +33,9 @@ from jt_edu.mpi.talk.groups import Groups
 from jt_edu.mpi.talk.meeting import Fill, Way
 from jt_edu.mpi.talk.messages import Message, check_peer, check_tag, which, who
 from jt_edu.mpi.terms.advice import ranks_named
-from jt_edu.mpi.terms.buffers import Array, Packet
+from jt_edu.mpi.terms.buffers import Array, Packet, open_object
 from jt_edu.mpi.terms.errors import MismatchError
-from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG, PROC_NULL, Status
+from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG, PROC_NULL, SMALL, Status
 from jt_edu.mpi.world.baton import Task
 from jt_edu.mpi.world.request import Request
 from jt_edu.mpi.world.world import Visit, World
@@ -141,7 +140,7 @@ class MPIComm(Groups):
             found.bytes = letter.long
         call.bytes = found.bytes
         self.journal.took(call, self._key, self.members[found.source], found.tag)
-        return None if letter is None else pickle.loads(memoryview(letter.data)[: found.bytes])  # noqa: S301 - our ranks
+        return None if letter is None else open_object(memoryview(letter.data)[: found.bytes], call.name, found.source)
 
     def _from(self, source: int, tag: int) -> tuple[int, int]:
         """Source and tag as MPI calls them."""
@@ -209,7 +208,7 @@ class MPIComm(Groups):
         if not isinstance(visit.finish, Fill) and way.kind != "barrier":
             with self._task.blocked(request, attended=False):
                 got = OBJECTS[way.kind](self.raw, visit.part, way)
-            return visit.finish(got) if visit.finish is not None and way.kind in ("split", "dup") else got
+            return visit.finish(got) if visit.finish is not None and way.kind in ("split", "create", "dup") else got
         return self._natively(visit, way, request, compared)
 
     def _natively(self, visit: Visit, way: Way, request: MPIRequest, compared: Any) -> Any:
@@ -259,6 +258,13 @@ class MPIComm(Groups):
 
     # groups
 
+    def Free(self) -> None:
+        """This communicator is not used any more, and MPI, which has not many, gets its own two back."""
+        if not self.freed:
+            super().Free()
+            self.raw.Free()
+            self.side.Free()
+
     def _group(self, members: tuple[int, ...], plane: Any) -> MPIComm:
         group = self.raw.Get_group().Incl([self.members.index(m) for m in members])
         raw, side = self.raw.Create_group(group, 0), self.raw.Create_group(group, 1)
@@ -274,7 +280,7 @@ class MPIComm(Groups):
         sys.stderr.write(f"{error}\n")
         sys.stderr.flush()
         self.journal.leave_word(error)
-        self.raw.Abort(errorcode or 1)
+        self.mpi.COMM_WORLD.Abort(errorcode or 1)
 
 
 class MPIMessage(Message):

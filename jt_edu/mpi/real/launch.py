@@ -207,7 +207,7 @@ def surroundings(launcher: Launcher, ranks: int, environment: Mapping[str, str])
         >>> surroundings(launcher, 2, {"PMI_RANK": "0"}).get("PMI_RANK")
     """
     kept = {k: v for k, v in environment.items() if not k.startswith(("PMI_", "PMIX_", "OMPI_COMM_"))}
-    paths = [str(Path(__file__).resolve().parents[2]), *filter(None, [environment.get("PYTHONPATH", "")])]
+    paths = [str(Path(__file__).resolve().parents[3]), *filter(None, [environment.get("PYTHONPATH", "")])]
     share = str(max(1, (os.cpu_count() or 1) // ranks))
     library = {"MPI4PY_LIBMPI": str(launcher.library)} if launcher.library else {}
     return {**dict.fromkeys(THREADS, share), **COMFORT, **library, **kept, "PYTHONPATH": os.pathsep.join(paths)}

@@ -13,10 +13,10 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from jt_edu.mpi.terms.names import TAG_LIMIT
+from jt_edu.mpi.terms.names import STUB_BYTES, TAG_LIMIT
 
-SMALL = 1 << 14  # bytes of an object that travels in one message
 STUB = struct.Struct("<BQQ")  # a zero (no pickle begins so), the length, the tag on `side`
+assert STUB.size == STUB_BYTES, "a probe among simulated ranks tells the same"
 BULK = TAG_LIMIT // 2 + 1  # the first tag of a long object
 
 

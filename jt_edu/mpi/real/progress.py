@@ -272,15 +272,16 @@ class MPIRequest(Request):
         self.task.open[self] = None  # type: ignore[attr-defined] # its task is a Progress
 
     def advance(self, block: bool = False) -> bool:
-        """Whether it has happened; `block`: wait until it has."""
+        """Whether it has happened; `block`: wait until it has. Who waits for it is told what goes wrong in it."""
         if self.done:
             return True
         mpi = self.comm.mpi  # type: ignore[attr-defined] # its communicator is an MPIComm
         found = self.found = self.found or mpi.Status()
         try:
             arrived = self.raw.Wait(found) if block else self.raw.Test(found)
-        except mpi.Exception as error:
-            self.error, arrived = explained(mpi, error, self.words), True
+        except Exception as error:  # noqa: BLE001 - an operation of the learner's may raise anything
+            ours = explained(mpi, error, self.words) if isinstance(error, mpi.Exception) else error
+            self.error, arrived = ours, True
         if arrived:
             self.status = status_from(mpi, found)
             self.keep = None if self.finish is None else self.keep

@@ -29,7 +29,7 @@ from jt_edu.mpi.record.records import Record
 from jt_edu.mpi.simulated.threads import Program, run_ranks
 from jt_edu.mpi.terms.names import ANY_SOURCE
 from jt_edu.mpi.world.baton import Task
-from jt_edu.mpi.world.world import Box, Letter, Receive, World, fits
+from jt_edu.mpi.world.world import Box, Letter, Receive, World
 
 
 @dataclass
@@ -135,11 +135,12 @@ class Guide:
 
     def __call__(self, world: World, waiting: list[Task]) -> bool:
         """Nobody can run: choose for one open receive, probe or wait; answers whether there was one with a choice."""
-        for (_, rank), box in sorted(world.boxes.items(), key=lambda item: item[0][1]):
+        for (plane, rank), box in sorted(world.boxes.items(), key=lambda item: item[0][1]):
             for receive in box.all_receives:
                 letters = _candidates(box, receive)
                 if receive.source == ANY_SOURCE and letters:
                     self._give(world, rank, box, receive, letters)
+                    world.tidy(plane, rank)
                     return True
         for task in waiting:
             happened = [r for r in task.awaits if r.done] if task.choosy else []
@@ -179,7 +180,7 @@ def _candidates(box: Box, receive: Receive) -> list[Letter]:
     """The letters that a receive may get: of each sender, the first that fits."""
     found: dict[int, Letter] = {}
     for letter in box.letters:
-        if fits(letter, receive.source, receive.tag):
+        if receive.takes(letter):
             found.setdefault(letter.source, letter)
     return list(found.values())
 

@@ -26,15 +26,25 @@ from jt_edu.mpi.record.network import Clock, Network
 from jt_edu.mpi.record.records import Record
 from jt_edu.mpi.talk.groups import Groups
 from jt_edu.mpi.terms.advice import ranks_named
-from jt_edu.mpi.terms.errors import DeadlockError, LostRankError, MismatchError, RankStopped, RankTimeoutError
+from jt_edu.mpi.terms.errors import (
+    DeadlockError,
+    LookedInVainError,
+    LostRankError,
+    MismatchError,
+    RankStopped,
+    RankTimeoutError,
+)
 from jt_edu.mpi.world import words
+from jt_edu.mpi.world.arguments import check_options
 from jt_edu.mpi.world.baton import Task
 from jt_edu.mpi.world.meter import meter_for
 from jt_edu.mpi.world.world import Plane, World
 from jt_edu.settings import current, rank_context
 
 MOST_RANKS = 4096
-WITH_LINES = (DeadlockError, LostRankError, MismatchError, RankTimeoutError)  # they name ranks and lines themselves
+WITH_LINES = (  # they name ranks and lines themselves
+    DeadlockError, LookedInVainError, LostRankError, MismatchError, RankTimeoutError,
+)  # fmt: skip
 LIBRARIES = (HOME, *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")), "<frozen")
 
 
@@ -55,6 +65,10 @@ class ThreadComm(Groups):
         group.before = self.before
         self._groups.add(group)
         return group
+
+    def ask_the_time(self) -> int:
+        """As `now`, for a program that may do so in a loop; it is told if that would never end."""
+        return self.world.ask_the_time(self.task)
 
     def go_on(self, later: ThreadComm) -> None:
         """Speak in a later run of the same ranks, and so do the groups that were made of this one."""
@@ -117,6 +131,9 @@ class Simulation:
             record.failure = f"{type(self.error).__name__}: {self.error}"
         else:
             record.warnings = words.unfinished(self.world)
+        if self.world.is_full:
+            later = self.world.called - len(record.calls)
+            record.warnings.append(f"the record ends after {len(record.calls):,} calls; {later:,} came later")
         self.errors = [self._end_of(rank) for rank in range(self.world.size)]
         record.ends = ["" if e is None else f"{type(e).__name__}: {e}" for e in self.errors]
 
@@ -156,6 +173,12 @@ def run_ranks(
     """
     if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= MOST_RANKS:
         raise ArgumentError(f"there are 1 to {MOST_RANKS} ranks", repr(size), "simulate(4)")
+    if contexts and len(contexts) != size:
+        raise ArgumentError(f"contexts has one for each of {size} ranks", f"{len(contexts)}")
+    for name, function in (("program", program), ("while_waiting", while_waiting)):
+        if not (callable(function) or (name == "while_waiting" and function is None)):
+            raise ArgumentError(f"{name} is a function", repr(function), "simulate(4)(function)")
+    check_options(options)
     world = World(size, **options)
     told = Simulation(world)
     before = threading.stack_size(1 << 20 if size > 64 else 0)

@@ -15,6 +15,7 @@ import numpy as np
 from jt_edu.errors import ArgumentError
 from jt_edu.mpi.talk.persistent import Persistent
 from jt_edu.mpi.terms.advice import ranks_named
+from jt_edu.mpi.terms.errors import MismatchError
 from jt_edu.mpi.terms.names import COMM_NULL, UNDEFINED
 
 
@@ -51,12 +52,21 @@ class Groups(Persistent):
     def Create(self, group: Group) -> Self:
         """A communicator for a group; all ranks of this one call it, and those outside of the group get COMM_NULL.
 
+        Ranks may call it with different groups, so that several communicators are made at once: each rank with the
+        group that it is in.
+
         Raises:
             ArgumentError: it is no group, or one with ranks that are not here.
+            MismatchError: a rank is in the groups of two ranks, and these are not the same.
         """
         if not isinstance(group, Group) or not set(group.members) <= set(self.members):
             raise ArgumentError("Create takes a group of ranks of its communicator", repr(group), "comm.Get_group()")
-        return self.Split(UNDEFINED if group.rank == UNDEFINED else 0, group.rank)
+        everyone: list[tuple[int, ...]] = self._meet("Create", group.members, finish=list)
+        _check_disjoint(dict(zip(self.members, everyone, strict=True)))
+        if group.rank == UNDEFINED:
+            nobody: Self = COMM_NULL
+            return nobody
+        return self._group(group.members, (self.plane, "create", self._met, group.members))
 
     def Get_name(self) -> str:
         """What messages call this communicator."""
@@ -75,6 +85,18 @@ class Groups(Persistent):
 
     def _group(self, members: tuple[int, ...], plane: Any) -> Self:
         raise NotImplementedError
+
+
+def _check_disjoint(groups: dict[int, tuple[int, ...]]) -> None:
+    """Refuse groups of which a rank is in two; the ranks of a group have all said that group, in that order."""
+    for rank, members in groups.items():
+        for member in members:
+            if groups.get(member) != members:
+                said = "\n  ".join(f"rank {r} calls it with {Group(groups[r], r)}" for r in sorted((rank, member)))
+                raise MismatchError(
+                    "Create is called by all ranks of a group with that group", f"different ones:\n  {said}",
+                    "the same group, in the same order, on each of its ranks; Split, if each rank knows only its color",
+                )  # fmt: skip
 
 
 class Group:

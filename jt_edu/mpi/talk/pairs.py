@@ -10,18 +10,19 @@ together. Both speak through the `World` of simulated ranks, whose only member m
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jt_edu.errors import ArgumentError, RankError
+from jt_edu.errors import ArgumentError, RankError, UnknownNameError
 from jt_edu.mpi.record.records import Call
 from jt_edu.mpi.talk.messages import Message, check_peer, check_tag, got, which, who
 from jt_edu.mpi.terms.buffers import Array, Packet, as_buffer, fill, pack_array, pack_object
 from jt_edu.mpi.terms.errors import TruncationError
-from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG, PROC_NULL, Status
+from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG, PROC_NULL, SMALL, STUB_BYTES, Status
 from jt_edu.mpi.world.baton import Task
 from jt_edu.mpi.world.request import Request
 from jt_edu.mpi.world.world import Letter, Plane, Receive, World
@@ -44,6 +45,15 @@ class PointToPoint:
         self.rank, self.size = members.index(task.rank), len(members)
         self.freed = False
 
+    if not TYPE_CHECKING:  # which would take every name for one of a communicator
+
+        def __getattr__(self, name: str) -> Any:
+            """A method of mpi4py that is not here is refused by name."""
+            if name.startswith("_"):
+                raise AttributeError(name)
+            near = difflib.get_close_matches(name, dir(type(self)), 3)
+            raise UnknownNameError(f"comm.{name} is asked for", "no such method here", ", ".join(near))
+
     def Get_rank(self) -> int:
         """The number of this rank in the group, from 0."""
         return self.rank
@@ -62,6 +72,10 @@ class PointToPoint:
     def now(self) -> int:
         """The virtual time of this rank, in ns."""
         return self.task.clock.now
+
+    def ask_the_time(self) -> int:
+        """The same, as `MPI.Wtime` asks."""
+        return self.now
 
     # objects
 
@@ -147,7 +161,10 @@ class PointToPoint:
     # looking
 
     def probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
-        """Wait until such a message is there, and tell what it is; it stays."""
+        """Wait until such a message is there, and tell what it is; it stays.
+
+        Of a long object it tells the bytes of a first, short message, as under MPI: only the receive knows its size.
+        """
         with self._looking("probe", source, tag) as call:
             self._await_letter(source, tag, status, call)
         return True
@@ -223,7 +240,8 @@ class PointToPoint:
                 request.status = Status(PROC_NULL, ANY_TAG)
                 request.complete()
             else:
-                receive = Receive(self._place(source), tag, request, self.task.clock.now)
+                until = self.task.gives_up_at() if wait else None
+                receive = Receive(self._place(source), tag, request, self.task.clock.now, until)
                 request.finish = lambda: self._take(receive, into, name, call)
                 request.withdraw = lambda: self.world.withdraw(self.plane, self.task.rank, receive)
                 self.world.expect(self.plane, self.task.rank, receive)
@@ -260,10 +278,9 @@ class PointToPoint:
         assert letter is not None, "a receive is finished when its letter has come"
         self._charge(letter, call)
         receive.request.status = self._status_of(letter)
-        packet = letter.packet
+        packet, source = letter.packet, receive.request.status.source
         if into is None:
-            return packet.open() if packet.is_object else packet.open().copy()
-        source = receive.request.status.source
+            return packet.as_object(name, source)
         if packet.count > into.size:
             room = f"{name} has room for {into.size} numbers"
             raise TruncationError(room, f"{packet} from rank {source}", "a larger buffer, or Probe first")
@@ -274,8 +291,16 @@ class PointToPoint:
         clock, record = self.task.clock, letter.record
         call.ready = max(call.enter, letter.arrival)
         record.taken, record.done = clock.receive(letter.arrival, letter.packet.bytes)
-        record.taker, call.leave, call.bytes = call.number, clock.now, letter.packet.bytes
+        record.taker = -1 if self.world.is_full else call.number
+        call.leave, call.bytes = clock.now, letter.packet.bytes
         self.world.note("take", self.task, record.number)
+
+    def _seen(self, letter: Letter) -> Status:
+        """What a probe tells of a message."""
+        seen = self._status_of(letter)
+        if isinstance(letter.packet.payload, bytes) and seen.bytes > SMALL:
+            seen.bytes = STUB_BYTES
+        return seen
 
     def _status_of(self, letter: Letter) -> Status:
         return Status(self._number_of(letter.source), letter.tag, letter.packet.bytes)
@@ -300,7 +325,7 @@ class PointToPoint:
             )
             letter = world.await_letter(self.plane, self.task, receive)
         if status is not None:
-            status.take(Status(PROC_NULL) if letter is None else self._status_of(letter))
+            status.take(Status(PROC_NULL) if letter is None else self._seen(letter))
         return letter
 
     def _glance(self, source: int, tag: int, status: Status | None, call: Call) -> tuple[bool, Letter | None]:
@@ -312,12 +337,12 @@ class PointToPoint:
         )
         letter = None if place == PROC_NULL else world.look(self.plane, rank, place, tag)
         if there and status is not None:
-            status.take(Status(PROC_NULL) if letter is None else self._status_of(letter))
+            status.take(Status(PROC_NULL) if letter is None else self._seen(letter))
         return there, letter
 
     def _out_of_the_box(self, letter: Letter | None) -> Message:
         if letter is not None:
-            self.world.box(self.plane, self.task.rank).letters.remove(letter)
+            self.world.take_out(self.plane, self.task.rank, letter)
         return Message(self, letter)
 
 

@@ -98,13 +98,19 @@ def circle_in(peers: Mapping[int, Sequence[int]]) -> list[int]:
         >>> circle_in({0: [1], 1: [2], 2: [1]})
         [1, 2, 1]
     """
+    seen: set[int] = set()  # from there no way leads into a circle
     for start in peers:
-        path = [start]
-        while following := [p for p in peers.get(path[-1], ()) if p in peers]:
-            step = next((p for p in following if p not in path), following[0])
-            if step in path:
+        path, ahead = [start], [iter(peers[start])]  # depth first: the path, and what is left to try from each of it
+        while path and start not in seen:
+            step = next((p for p in ahead[-1] if p in path or (p in peers and p not in seen)), None)
+            if step is None:
+                seen.add(path.pop())
+                ahead.pop()
+            elif step in path:
                 return [*path[path.index(step) :], step]
-            path.append(step)
+            else:
+                path.append(step)
+                ahead.append(iter(peers[step]))
     return []
 
 

@@ -22,6 +22,7 @@ from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.mpi.terms.names import IN_PLACE, dtype_of
 
 Array = np.ndarray[Any, Any]
+PICKLED = pickle.dumps(None, protocol=5)[:2]  # how every object begins
 
 
 @dataclass
@@ -178,6 +179,16 @@ class Packet:
         """Whether it came from send, not from Send."""
         return isinstance(self.payload, bytes)
 
+    def as_object(self, call: str, source: int) -> Any:
+        """A fresh copy of the object that came.
+
+        Raises:
+            DtypeError: it is numbers, which were sent by a call with a capital.
+        """
+        if isinstance(self.payload, bytes):
+            return open_object(self.payload, call, source)
+        raise _no_object(call, str(self), source)
+
     def open(self) -> Any:
         """A fresh copy of the object, or the array."""
         return pickle.loads(self.payload) if isinstance(self.payload, bytes) else self.payload  # noqa: S301 - our own
@@ -204,6 +215,24 @@ def pack_object(thing: Any, call: str) -> Packet:
 def pack_array(flat: Array) -> Packet:
     """A copy of the elements of a buffer."""
     return Packet(flat.copy(), flat.size, flat.nbytes)
+
+
+def open_object(data: bytes | memoryview, call: str, source: int) -> Any:
+    """The object that travelled as these bytes.
+
+    Raises:
+        DtypeError: no object begins like this. Real MPI does not tell what it carries.
+    """
+    if bytes(data[:2]) != PICKLED:
+        raise _no_object(call, f"{len(data)} bytes of numbers", source)
+    return pickle.loads(data)  # noqa: S301 - it comes from our ranks
+
+
+def _no_object(call: str, found: str, source: int) -> DtypeError:
+    return DtypeError(
+        f"{call} receives an object", f"{found} from rank {source}",
+        f"{call.capitalize()} for what comes from Send, {call} for what comes from send",
+    )  # fmt: skip
 
 
 def fill(target: Array, packet: Packet, call: str, source: int) -> None:

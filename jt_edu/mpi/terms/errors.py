@@ -5,6 +5,7 @@
     ├── MismatchError      ranks that meet in one collective call it differently
     ├── TruncationError    a message longer than the room that was made for it
     ├── RankTimeoutError   (TimeoutError)  somebody did not come in time
+    ├── LookedInVainError  a loop that looks for something, or at the clock, and would not end
     └── LostRankError      a rank ended, or was dropped, while others counted on it
 
 `RankStopped` is no error of the learner: it ends a rank whose world has failed, and so it is not caught by `except
@@ -62,6 +63,19 @@ class RankTimeoutError(RankError, TimeoutError):
         >>> simulate(1)(lambda comm: comm.irecv(source=0).wait(timeout=1))
         Traceback (most recent call last):
         RankTimeoutError: ...
+    """
+
+
+class LookedInVainError(_ToldError):
+    """A rank looks for something again and again, while nothing happens anywhere.
+
+    Example:
+        >>> def program(comm):
+        ...     while not comm.iprobe():
+        ...         pass
+        >>> simulate(1)(program)
+        Traceback (most recent call last):
+        LookedInVainError: ...
     """
 
 

@@ -21,6 +21,8 @@ PROC_NULL = -1
 ANY_TAG = -1
 UNDEFINED = -32766
 TAG_LIMIT = (1 << 29) - 1  # the largest tag that every MPI takes
+SMALL = 1 << 14  # bytes of an object that travels in one message; of a longer one, a stub comes first
+STUB_BYTES = 17
 
 
 class _InPlace:
@@ -242,14 +244,23 @@ def _either(on_arrays: Callable[[Any, Any], Any], on_objects: Callable[[Any, Any
     return combine
 
 
+def _or_nan(choose: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """One of two objects; what is no number stays, whichever rank has it, as it does in arrays."""
+
+    def combine(a: Any, b: Any) -> Any:
+        return next((x for x in (a, b) if isinstance(x, (float, np.floating)) and np.isnan(x)), None) or choose(a, b)
+
+    return combine
+
+
 def _truth(of: Any) -> Callable[[Any, Any], Any]:
     return lambda a, b: of(a != 0, b != 0).astype(a.dtype)
 
 
 SUM = Op("SUM", _either(np.add, lambda a, b: a + b), kinds="biufc")
 PROD = Op("PROD", _either(np.multiply, lambda a, b: a * b), kinds="biufc")
-MAX = Op("MAX", _either(np.maximum, max), kinds="biuf")
-MIN = Op("MIN", _either(np.minimum, min), kinds="biuf")
+MAX = Op("MAX", _either(np.maximum, _or_nan(max)), kinds="biuf")
+MIN = Op("MIN", _either(np.minimum, _or_nan(min)), kinds="biuf")
 LAND = Op("LAND", _either(_truth(np.logical_and), lambda a, b: bool(a) & bool(b)), kinds="biuf")
 LOR = Op("LOR", _either(_truth(np.logical_or), lambda a, b: bool(a) | bool(b)), kinds="biuf")
 LXOR = Op("LXOR", _either(_truth(np.logical_xor), lambda a, b: bool(a) ^ bool(b)), kinds="biuf")

@@ -6,7 +6,8 @@
 
 Each rank is a thread, and only the one that holds the baton runs. So nothing happens at the same time: the same policy
 and seed give the same order of everything, again and again. A rank that waits gives the baton away. When nobody is left
-who could run, that is a deadlock: known at once, and without doubt.
+who could run, that is a deadlock: known at once, and without doubt. A rank that looks for something in a loop can run;
+after LOOKS looks in vain it is told so, which is no proof.
 
     policy   "round_robin"    each in its turn
              "random"         drawn with a seed
@@ -28,13 +29,14 @@ from typing import Any
 from jt_edu.errors import ArgumentError, RankError
 from jt_edu.mpi.record.network import Clock
 from jt_edu.mpi.terms.advice import ranks_named
-from jt_edu.mpi.terms.errors import RankStopped, RankStruck, RankTimeoutError
+from jt_edu.mpi.terms.errors import LookedInVainError, RankStopped, RankStruck, RankTimeoutError
 from jt_edu.mpi.world.request import Request
 
 TICK = 0.05  # seconds between two tries to stop ranks
 POLICIES = ("round_robin", "random", "clock")
 LOOKS = 20_000  # that many in vain, while nothing else happens anywhere, will find nothing any more
 STOPS = 100  # so often is a rank told to end; one that goes on all the same is left behind
+OVER = "the program; among cells, of the cell that began the request, or of one that failed"
 
 
 class Task:
@@ -58,6 +60,7 @@ class Task:
         self.chosen: Request | None = None  # that one
         self.begun: dict[Request, None] = {}  # and not waited for so far
         self.looks = 0  # in vain, one after the other
+        self.asked = 0  # for the time, since it let others run
         self.stops = 0
 
     def wait_for(self, requests: Sequence[Request], every: bool = True, deadline: int | None = None) -> None:
@@ -68,8 +71,7 @@ class Task:
         """
         baton = self.baton
         baton.check(self)
-        if deadline is None and baton.timeout is not None:
-            deadline = self.clock.now + round(baton.timeout * 1e9)
+        deadline = self.gives_up_at() if deadline is None else deadline
         pending = [r for r in requests if not r.done]
         self.since = self.clock.now
         self.chosen, self.choosy = None, baton.patient and not every
@@ -84,16 +86,37 @@ class Task:
         if deadline is not None:
             self._look_at_the_clock(requests, every, deadline)
 
+    def gives_up_at(self) -> int | None:
+        """When a wait that begins now is given up, in ns of its clock; None: never."""
+        timeout = self.baton.timeout
+        return None if timeout is None else self.clock.now + round(timeout * 1e9)
+
     def let_others_run(self) -> None:
         """A point at which the baton may go to another rank."""
         self.baton.check(self)
         self.baton.pass_on(self)
         self._go_on()
 
+    def ask_the_time(self) -> int:
+        """ns of its clock; who asks again and again, and does nothing else, is told that it stands still.
+
+        Raises:
+            LookedInVainError: it was asked for LOOKS times.
+        """
+        self.baton.check(self)
+        self.asked += 1
+        if self.asked > LOOKS:
+            self.asked = 0
+            raise LookedInVainError(
+                "virtual time passes only in calls", f"that {self.name} asked for it {LOOKS:,} times, calling nothing",
+                "comm.compute(nanoseconds) to let it pass, or computing='measured', which counts what the loop takes",
+            )  # fmt: skip
+        return self.clock.now
+
     def look(self, request: Request, happened: Callable[[], bool]) -> bool:
         """Whether something has happened; others get a turn.
 
-        A rank that looks again and again, while all others wait, would do so for ever: it is told.
+        A rank that looks again and again, while all others wait, would most likely do so for ever: it is told.
         """
         self.let_others_run()
         if happened():
@@ -221,6 +244,7 @@ class Baton:
         """Let the next one run; comes back when it is the turn of `me` again."""
         if self.stopped:
             raise RankStopped
+        me.asked = 0
         if self.turn_ends is not None:
             self.turn_ends(me)
         if me.state == "waiting":
@@ -300,8 +324,9 @@ class Baton:
         thread = threading.current_thread()
         if me.state == "ended":
             return RankError(
-                f"the communicator of {me.name} lasts as long as its run", "a call after the end of that run",
-                "all calls inside of the program that runs on ranks",
+                f"the communicator of {me.name} lasts as long as its run",
+                f"a call after its end, which was that of {OVER}",
+                "end in a cell or a program what it begins, and after a cell that failed make groups anew",
             )  # fmt: skip
         other = next((t for t in self.tasks if t.thread is thread), None)
         if other is not None and other.rank != me.rank:

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from jt_edu.errors import RankError
 from jt_edu.mpi.terms.advice import MOST, advice, circle_in, ranks_named
-from jt_edu.mpi.terms.errors import DeadlockError, LostRankError
+from jt_edu.mpi.terms.errors import DeadlockError, LookedInVainError, LostRankError
 from jt_edu.mpi.terms.names import ANY_SOURCE
+from jt_edu.mpi.world.baton import LOOKS
 
 if TYPE_CHECKING:
     from jt_edu.mpi.world.baton import Task
@@ -27,9 +28,10 @@ if TYPE_CHECKING:
 Entry = dict[str, Any]
 
 
-def waits(waiting: list[Task]) -> list[Entry]:
-    """Who waits for whom, and where: one entry for each task that waits."""
-    return [_entry(t, r) for t in waiting for r in [next((r for r in t.awaits if not r.done), None)] if r is not None]
+def waits(waiting: list[Task], looks: Task | None = None) -> list[Entry]:
+    """Who waits for whom, and where: one entry for each task that waits; `looks` is one that looks again and again."""
+    pending = [(t, next((r for r in t.awaits if not r.done), None)) for t in waiting]
+    return [_entry(t, r) | ({"looks": True} if t is looks else {}) for t, r in pending if r is not None]
 
 
 def _entry(task: Task, request: Any) -> Entry:
@@ -46,12 +48,11 @@ def explained(waiting: list[Task], world: World, looks: Task | None = None) -> d
 
     `looks` is one that does not wait, but looks for something again and again.
     """
-    entries = waits(waiting)
-    for task, entry in zip(waiting, entries, strict=False):
-        entry["looks"] = task is looks
+    entries = waits(waiting, looks)
     ended = {rank: _last_call(world, rank) for rank in range(world.size) if not world.ended.get(rank)}
     told = list(clues(waiting, world))
-    error = standstill(entries, {rank: how for rank, how in world.ended.items() if how}, ended, told)
+    lost = {rank: how for rank, how in world.ended.items() if how}
+    error = standstill(entries, lost, ended, told)
     return {t: type(error)(error.asked, error.found, error.attempt) for t in waiting}
 
 
@@ -76,10 +77,20 @@ def standstill(
         *clues,
         *([f"a circle: {' -> '.join(map(str, circle))}"] if circle else []),
     ]
-    kind = LostRankError if lost else DeadlockError
-    asked = "ranks count on each other" if lost else "ranks go on as long as one of them can"
-    found = "that one is gone" if lost else "that none can"
+    kind, asked, found = _what(entries, lost)
     return kind(asked, f"{found}:\n  " + "\n  ".join(rows), advice(entries, lost, circle, clues))
+
+
+def _what(entries: list[Entry], lost: Mapping[int, str]) -> tuple[type[RankError], str, str]:
+    """What has happened, as an error: (its class, what it is called, what was found)."""
+    if lost:
+        is_gone, it = ("is gone", "it") if len(lost) == 1 else ("are gone", "them")
+        what = f"{ranks_named(sorted(lost))} {is_gone}, and others wait for {it}"
+        return LostRankError, what, "these, which cannot go on"
+    if any(e.get("looks") for e in entries):  # its loop may end by itself, so this is no deadlock without doubt
+        asked = "who looks again and again finds something at some time"
+        return LookedInVainError, asked, f"{LOOKS:,} looks in vain, one after the other, while nothing else happened"
+    return DeadlockError, "deadlock: every rank waits for another", "none that can go on"
 
 
 def _rows(entries: list[Entry]) -> list[str]:
@@ -102,7 +113,7 @@ def _short(rows: list[str], what: str) -> list[str]:
 
 
 def _last_call(world: World, rank: int) -> str:
-    mine = next((c for c in reversed(world.record.calls) if c.rank == rank and c.parent < 0), None)
+    mine = world.last_calls.get(rank)
     return f", after {mine.words} at {mine.line}" if mine else ", without a call"
 
 
@@ -129,7 +140,7 @@ def _about(world: World, plane: Any, rank: int, receive: Receive) -> Iterator[st
         for letter in box.letters if to == rank else ():
             if receive.source in (ANY_SOURCE, letter.source):
                 through = "" if plane == other else ", through another communicator"
-                yield f"rank {rank} has got another message, of {_sent(world, letter)}{through}"
+                yield f"rank {rank} has got another message, of {_sent(letter)}{through}"
                 return
     for message in world.record.messages:
         if message.taker < 0 or message.dest != rank:
@@ -145,8 +156,8 @@ def _about(world: World, plane: Any, rank: int, receive: Receive) -> Iterator[st
             return
 
 
-def _sent(world: World, letter: Letter) -> str:
-    return _sent_by(world, letter.record.call, letter.source)
+def _sent(letter: Letter) -> str:
+    return f"rank {letter.source}, {letter.call.words} at {letter.call.line}"
 
 
 def _sent_by(world: World, number: int, rank: int) -> str:
@@ -156,8 +167,8 @@ def _sent_by(world: World, number: int, rank: int) -> str:
 
 def unfinished(world: World) -> list[str]:
     """Sentences about what was begun and never ended, when all ranks have: messages that nobody took, and requests."""
-    letters = [m for box in world.boxes.values() for m in box.letters if world.record.calls[m.record.call].parent < 0]
-    told = [f"nobody received the message of {_sent(world, letter)}" for letter in letters]
+    letters = [m for box in world.boxes.values() for m in box.letters if m.call.parent < 0]
+    told = [f"nobody received the message of {_sent(letter)}" for letter in letters]
     begun = [(task.rank, request) for task in world.baton.tasks for request in task.begun]
     told += [f"rank {rank} did not wait for its {r.words} at {r.line}" for rank, r in begun]
     return _short(told, "of that kind")

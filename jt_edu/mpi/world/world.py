@@ -24,11 +24,12 @@ from jt_edu.mpi.terms.errors import MismatchError, RankStopped, RankTimeoutError
 from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG
 from jt_edu.mpi.world import words
 from jt_edu.mpi.world.baton import Baton, Task
-from jt_edu.mpi.world.faults import Faults
+from jt_edu.mpi.world.faults import Fate, Faults
 from jt_edu.mpi.world.meter import check as check_meter
 from jt_edu.mpi.world.request import Request
 
 Plane = Hashable
+MOST_CALLS = 200_000  # are in a record; a long training makes more than anyone looks at
 Choice = Callable[["World", list[Task]], bool]
 _line = lru_cache(1 << 12)(describe_line)  # a loop calls from one line a thousand times
 
@@ -43,6 +44,7 @@ class Letter:
     packet: Packet
     arrival: int
     record: Sent
+    call: Call  # that sent it
     waits: Request | None = None  # of a synchronous send, which ends when the letter is taken
 
 
@@ -54,7 +56,13 @@ class Receive:
     tag: int
     request: Request
     posted: int  # the receiver's time
+    until: int | None = None  # when the receiver gives up, if nobody else will ask for this request
     letter: Letter | None = None
+
+    def takes(self, letter: Letter) -> bool:
+        """Whether it would get the letter: one that comes after it has given up stays for the next one."""
+        in_time = self.until is None or letter.arrival <= self.until
+        return in_time and fits(letter, self.source, self.tag)
 
 
 @dataclass(slots=True)
@@ -129,12 +137,14 @@ class World:
     ) -> None:  # fmt: skip
         self.computing = check_meter(computing)
         self.size, self.synchronous, self.choice = size, synchronous, choice
-        self.network, self.faults = network or Network(), faults or Faults()
+        self.network, self.fate = network or Network(), Fate(faults or Faults(), size)
         self.baton = Baton(policy, seed, self._at_rest, timeout, patient=choice is not None)
         self.boxes: dict[tuple[Plane, int], Box] = {}
         self.meetings: dict[tuple[Plane, int], Meeting] = {}
         self.record = Record(size, str(policy), seed, {k: float(v) for k, v in vars(self.network).items()})
         self.met = 0  # how many meetings there were
+        self.called = 0  # how many calls
+        self.last_calls: dict[int, Call] = {}  # by rank, of the learner
         self.open_calls: dict[Task, list[Call]] = {}
         self.ended: dict[int, str] = {}  # how each rank ended: "" for well
         self.stopped_in: dict[int, Call] = {}  # by rank, the call in which it was told to end
@@ -149,16 +159,19 @@ class World:
         if not stack and task.meter is not None:
             self.work(task, task.meter())
         line = stack[-1].line if stack else said_at or _line(callers_line())
-        call = Call(len(self.record.calls), task.rank, name, said, line, **details)
+        call = Call(self.called, task.rank, name, said, line, **details)
+        self.called += 1
         call.parent = stack[-1].number if stack else -1
         call.enter = call.ready = call.leave = task.clock.now
         call.began = time.perf_counter() - self.begin
-        self.record.calls.append(call)
+        if not self.is_full:
+            self.record.calls.append(call)
         self.note("enter", task, call.number)
         stack.append(call)
         if call.parent < 0:
+            self.last_calls[task.rank] = call
             try:
-                self.faults.at_call(self, task.rank, call)
+                self.fate.at_call(self, task.rank, call)
             except RankStopped as stopped:
                 self.leave(task, call, stopped)
                 raise
@@ -172,14 +185,26 @@ class World:
         call.leave = task.clock.now
         call.ended = time.perf_counter() - self.begin
         if isinstance(error, RankStopped):
-            self.stopped_in.setdefault(task.rank, self.record.calls[call.parent] if call.parent >= 0 else call)
+            self.stopped_in.setdefault(task.rank, stack[-1] if stack else call)
         elif error is not None:
             call.failed = type(error).__name__
         self.note("late" if isinstance(error, RankTimeoutError) else "leave", task, call.number)
 
+    def ask_the_time(self, task: Task) -> int:
+        """The virtual time of a rank, with all that it has computed so far."""
+        if task.meter is not None and not self.open_calls.get(task):
+            self.work(task, task.meter())
+        return task.ask_the_time()
+
     def note(self, what: str, task: Task, number: int) -> None:
         """What moves the clock of a task, or is read from it: with these steps all times can be worked out again."""
-        self.record.steps.append((what, task.number, number))
+        if not self.is_full:
+            self.record.steps.append((what, task.number, number))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the record is: it ends at one moment, and has no more calls, messages, work or steps after it."""
+        return self.called > MOST_CALLS
 
     def inside_a_call(self, task: Task) -> bool:
         """Whether what a rank does now is a part of a call that it made."""
@@ -190,8 +215,10 @@ class World:
         self.baton.check(task)
         self.baton.in_vain = 0
         clock, begin = task.clock, task.clock.now
-        clock.pass_(self.faults.slowed(task.rank, duration))
+        clock.pass_(self.fate.slowed(task.rank, duration))
         if clock.now > begin:
+            task.asked = 0
+        if clock.now > begin and not self.is_full:
             self.note("work", task, len(self.record.work))
             self.record.work.append(Work(task.rank, begin, clock.now, said))
 
@@ -203,14 +230,16 @@ class World:
         """Send a letter; the request is complete at once, or when the letter is taken."""
         source, self.baton.in_vain = task.rank, 0
         sent, arrival = task.clock.send(packet.bytes)
-        arrival += self.faults.delayed(source, dest)
+        arrival += self.fate.delayed(source, dest)
         record = Sent(len(self.record.messages), source, dest, tag, packet.bytes, sent, arrival)
         record.synchronous = synchronous or self.synchronous
-        record.call = self.open_calls[task][-1].number
-        self.record.messages.append(record)
+        call = self.open_calls[task][-1]
+        record.call = call.number
+        if not self.is_full:
+            self.record.messages.append(record)
         self.note("send", task, record.number)
-        letter = Letter(source, dest, tag, packet, arrival, record, request if record.synchronous else None)
-        if self.faults.loses(source, dest):
+        letter = Letter(source, dest, tag, packet, arrival, record, call, request if record.synchronous else None)
+        if self.fate.loses(source, dest):
             record.lost = True
         else:
             self._deliver(plane, letter)
@@ -220,10 +249,11 @@ class World:
     def _deliver(self, plane: Plane, letter: Letter) -> None:
         box = self.box(plane, letter.dest)
         for receive in box.receives:
-            if fits(letter, receive.source, receive.tag):
+            if receive.takes(letter):
                 if self._is_open(receive):
                     break  # it is chosen when all that may come has come
                 box.receives.remove(receive)
+                self.tidy(plane, letter.dest)
                 self._join(letter, receive)
                 return
         box.letters.append(letter)
@@ -236,8 +266,8 @@ class World:
         box = self.box(plane, rank)
         is_open = self.choice is not None and any(self._is_open(r) for r in (*box.receives, receive))
         for letter in () if is_open else box.letters:
-            if fits(letter, receive.source, receive.tag):
-                box.letters.remove(letter)
+            if receive.takes(letter):
+                self.take_out(plane, rank, letter)
                 self._join(letter, receive)
                 return
         box.receives.append(receive)
@@ -257,17 +287,30 @@ class World:
             task.wait_for([request])
         finally:
             box.watchers.remove(watcher)
+            self.tidy(plane, task.rank)
         letter = request.value or self.look(plane, task.rank, watcher.source, watcher.tag)
         assert letter is not None, "somebody told that it is there"
         return letter
 
     def look(self, plane: Plane, rank: int, source: int, tag: int) -> Letter | None:
         """The first letter that such a receive would get, if it has come."""
-        return next((m for m in self.box(plane, rank).letters if fits(m, source, tag)), None)
+        box = self.boxes.get((plane, rank))
+        return None if box is None else next((m for m in box.letters if fits(m, source, tag)), None)
+
+    def take_out(self, plane: Plane, rank: int, letter: Letter) -> None:
+        """A letter leaves the box in which it lies."""
+        self.box(plane, rank).letters.remove(letter)
+        self.tidy(plane, rank)
 
     def box(self, plane: Plane, rank: int) -> Box:
         """The box of a rank on a plane."""
         return self.boxes.setdefault((plane, rank), Box())
+
+    def tidy(self, plane: Plane, rank: int) -> None:
+        """Throw a box away with which nothing is left to do: each collective has planes of its own."""
+        box = self.boxes.get((plane, rank))
+        if box is not None and not (box.letters or box.receives or box.watchers):
+            del self.boxes[plane, rank]
 
     def _join(self, letter: Letter, receive: Receive) -> None:
         receive.letter = letter
@@ -279,11 +322,12 @@ class World:
 
     def withdraw(self, plane: Plane, rank: int, receive: Receive) -> bool:
         """Take a receive back; answers whether no letter has come for it."""
-        box = self.box(plane, rank)
-        if receive in box.receives:
-            box.receives.remove(receive)
-            return True
-        return False
+        box = self.boxes.get((plane, rank))
+        if box is None or receive not in box.receives:
+            return False
+        box.receives.remove(receive)
+        self.tidy(plane, rank)
+        return True
 
     def _told(self, letter: Letter, taken: int) -> None:
         """The sender of a synchronous message hears that it is being taken."""

@@ -33,7 +33,11 @@ export async function decode(document, blocks) {
  * @returns {Uint8Array}
  */
 export function fromBase64(text) {
-    return Uint8Array.from(atob(`${text}`.trim()), (letter) => letter.charCodeAt(0));
+    try {
+        return Uint8Array.from(atob(`${text}`.trim()), (letter) => letter.charCodeAt(0));
+    } catch {
+        return Uint8Array.of(0); // which cannot be unpacked, and that is what the view says
+    }
 }
 
 /**

@@ -24,6 +24,7 @@ const TYPES = {
     list: Array.isArray,
     pair: (value) => value?.length === 2 && [0, 1].every((k) => Number.isInteger(value[k]) && value[k] >= 0),
     figure: (value) => typeof value === "number" || value === null || /^(nan|-?inf)$/.test(value),
+    cell: (value) => Object(value) !== value, // a number, or words for what has no number of its own
     id: Number.isFinite, // and then that it is there
 };
 
@@ -50,7 +51,7 @@ const TAPE = {
     peak: of({ number: "step bytes" }), rules: { "*": ["string"] },
 };
 const LOOPS = {
-    ...of({ number: "codes[]", string: "source key names[] note? error?", list: "classes[]", figure: "numbers[]" }),
+    ...of({ number: "codes[]", string: "source key names[] note? error?", list: "classes[]", cell: "numbers[]" }),
     lines: ["pair"],
     arrays: [of({ string: "name role dtype", number: "node shape[]", pair: "corner size block" })],
 };
@@ -110,6 +111,9 @@ export function fit(page) {
         if (most > MOST.nodes) throw tooMany(most, "rows in its tape", MOST.nodes);
     }
     if (page.loops) walk(page.loops);
+    const other = page.roofline?.ways.unfused;
+    if (other) look(other, ROOF, "document.roofline.ways.unfused", ids);
+    if (page.lifetimes?.unfused) look(page.lifetimes.unfused, LIFETIMES, "document.lifetimes.unfused", ids);
 }
 
 /**
@@ -207,6 +211,6 @@ function tooMany(found, what, most) {
  */
 function wrong(where, wanted, found) {
     const shown = (JSON.stringify(found) ?? "nothing").slice(0, 60);
-    const words = { pair: "list of two whole numbers", figure: "number" }[wanted] ?? wanted;
+    const words = { pair: "list of two whole numbers", figure: "number", cell: "number" }[wanted] ?? wanted;
     return new Error(`This page is damaged: ${where} should be a ${words}, and is ${shown}.`);
 }

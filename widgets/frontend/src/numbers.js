@@ -32,7 +32,7 @@ export function millisText(milliseconds) {
 export function numberText(value) {
     if (value === null || value === undefined) return "–";
     const number = typeof value === "number" ? value : Number(value.replace(/inf$/, "Infinity"));
-    if (Number.isNaN(number)) return "nan";
+    if (Number.isNaN(number)) return `${value}`.toLowerCase(); // or a complex number, in words
     if (!Number.isFinite(number)) return number > 0 ? "inf" : "-inf";
     return digits(number, 4);
 }

@@ -76,5 +76,6 @@ function read(model) {
 function fitting(value, fallback) {
     if (value === undefined) return fallback;
     const same = typeof value === typeof fallback && Array.isArray(value) === Array.isArray(fallback);
+    if (same && typeof value === "number") return Math.round(value); // rows, steps and kernels are counted
     return same || fallback === null ? value : fallback;
 }

@@ -147,8 +147,8 @@ export interface TapeStep {
     saved?: number[];
     /** The forward values whose gradient it is. */
     of?: number[];
-    /** What each reader adds to the gradient `to`. */
-    adds?: { to: number; parts: { node: number; reader: number | null; row: number | null }[]; of: number };
+    /** What each reader adds to the gradient `to`: the last of the `done` parts. */
+    adds?: { to: number; parts: {node: number; reader: number | null; row: number | null}[]; done: number; of: number };
 }
 
 export interface Tape {

@@ -22,6 +22,8 @@ const value = { shape: [1, 1], block: [0, 1], exact: true, count: 2, dtype: "flo
 const loops = {
     codes: [5, 0, 1, 0], numbers: [1], names: ["i"], source: "", key: "k", classes: [], lines: [], arrays: [],
 };
+const roof = { ways: { fused: [], unfused: null }, machine: { bandwidth: 1, flops: 1 } };
+const lives = { peak: 1, predicted_peak: 1, height: 1, alive: [], starts: [], arrays: [] };
 const bytes = (value) => gzipSync(typeof value === "string" ? value : JSON.stringify(value));
 const nothing = new Uint8Array();
 
@@ -39,6 +41,12 @@ test("a whole document gets its look-ups", async () => {
 
 test("bytes come back from base64", () => {
     assert.deepEqual([...fromBase64(" AP8B\n")], [0, 255, 1]);
+});
+
+test("what is no base64 is refused in a sentence when it is unpacked", async () => {
+    for (const text of ["!!!not base64", "AAAAA"]) {
+        await assert.rejects(decode(fromBase64(text), nothing), /This page is damaged or cut off/);
+    }
 });
 
 test("a page that unpacks to too much is stopped while it unpacks", async () => {
@@ -72,6 +80,9 @@ test("any one wrong value is named with its place", () => {
         [page({ tape: { rows: 1 } }), /document.tape.kernel_alive should be a list/],
         [page({ train: { rows: [{}] } }), /document.train.modules should be a list, and is nothing/],
         [page({ roofline: { ways: null } }), /document.roofline.ways should be a dict, and is null/],
+        [page({ roofline: { ...roof, ways: { fused: [], unfused: [null] } } }), /ways.unfused\[0\] should be a dict/],
+        [page({ lifetimes: { ...lives, unfused: { ...lives, peak: true } } }), /unfused.peak should be a number/],
+        [page({ loops: { ...loops, numbers: [{}] } }), /loops.numbers\[0\] should be a number, and is \{\}/],
         [page({ lifetimes: 3 }), /document.lifetimes should be a dict, and is 3/],
         [page({ loops: { ...loops, codes: [1, 1e9, 1] } }), /steps of its kernel do not come out even/],
         [page({ loops: { ...loops, codes: [1, 0, 1, 7] } }), /steps of its kernel do not come out even/],

@@ -40,3 +40,7 @@ test("one is singular, thousands stand apart", () => {
 test("shapes are Python's tuples", () => {
     assert.deepEqual([[], [3], [2, 3]].map(shapeText), ["()", "(3,)", "(2, 3)"]);
 });
+
+test("what has no number of its own is shown in its words", () => {
+    assert.deepEqual(["1+2j", "array (3,)", "nan", NaN].map(numberText), ["1+2j", "array (3,)", "nan", "nan"]);
+});

@@ -102,3 +102,9 @@ test("the late echo of an earlier save does not undo what was set since", () => 
     assert.deepEqual(one.get(), { step: 2 });
     state.close();
 });
+
+test("what counts rows or steps is a whole number, whatever an address says", () => {
+    const state = makeState(model({ time: 1.5 }), () => {});
+
+    assert.equal(state.get("time", 0), 2);
+});

@@ -124,9 +124,9 @@ class Stepper {
     words({ touches, changes } = this.step) {
         const { arrays } = this.loops.told;
         const told = touches.map(({ array, place, write, value }) =>
-            `${write ? "writes" : "reads"} ${elementText(arrays[array], place)} = ${figureText(value)}`,
+            `${write ? "writes" : "reads"} ${elementText(arrays[array], place)} = ${numberText(value)}`,
         );
-        const changed = changes.map(([name, value]) => `${name} = ${figureText(value)}`);
+        const changed = changes.map(([name, value]) => `${name} = ${numberText(value)}`);
         return [...told, ...changed].join("; ") || "changes nothing";
     }
 
@@ -147,7 +147,7 @@ class Stepper {
         const before = past.slice(-1 - REMEMBERED, -1).map(shortText);
         const more = past.length > REMEMBERED + 1 ? "\u2026 " : "";
         const fresh = this.step.changes.some(([one]) => one === name);
-        const value = past.length ? figureText(/** @type {Figure} */ (past.at(-1))) : "\u2013";
+        const value = past.length ? numberText(/** @type {Figure} */ (past.at(-1))) : "\u2013";
         const cells = [kind ? `${name} (${kind})` : name, value, kind ? "" : more + before.join(" \u2192 ")];
         return h("tr", { class: fresh ? "jt-loops-changed" : null }, cells.map((cell) => h("td", {}, cell)));
     }
@@ -224,9 +224,4 @@ class Stepper {
     lineText({ line }) {
         return this.loops.told.source.split("\n")[line - 1]?.trim() ?? "";
     }
-}
-
-/** @param {Figure} value */
-function figureText(value) {
-    return typeof value === "string" && !/^-?(inf|nan)$/.test(value) ? value : numberText(value);
 }

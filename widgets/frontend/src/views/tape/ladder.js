@@ -119,7 +119,7 @@ export class Ladder {
      */
     facts(step, name) {
         const node = this.page.nodes.get(step.node);
-        if (step.adds) return h("i", "jt-tape-sum", `+= ${step.adds.parts.length} of ${step.adds.of}`);
+        if (step.adds) return h("i", "jt-tape-sum", `+= ${step.adds.done} of ${step.adds.of}`);
         const op = name === step.op ? "" : `${step.op} `;
         return h("i", {}, step.phase === "forward" ? `${op}${shapeText(node?.shape ?? [])}` : "");
     }

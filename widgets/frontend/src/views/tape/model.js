@@ -25,7 +25,7 @@
  * @property {number} until the last step that reads it
  * @property {number[]} [saved] forward values that it reads
  * @property {number[]} [of] the forward values whose gradient it is
- * @property {{to: number, parts: Part[], of: number}} [adds]
+ * @property {{to: number, parts: Part[], done: number, of: number}} [adds]
  */
 /** @typedef {{label: string, from: number, to: number}} Group */
 /** @typedef {{node: number, gradient: number, name: string}} Leaf */

@@ -86,16 +86,18 @@ function rule(tape, page, step) {
  */
 function sums(page, step) {
     if (!step.adds) return null;
-    const { to, parts, of } = step.adds;
+    const { to, parts, done, of } = step.adds;
+    const before = done - parts.length;
     const rows = parts.map((part, k) => {
         const through = part.reader === null ? "" : `through ${meaning(page, part.reader)}`;
-        return item(page, part.node, `${k ? "+= " : "= "}`, through);
+        return item(page, part.node, `${before + k ? "+= " : "= "}`, through);
     });
-    const done = parts.length === of ? "all that reach it" : `${parts.length} of ${of} so far`;
+    const told = done === of ? "all that reach it" : `${done} of ${of} so far`;
+    const last = before ? `; the last ${parts.length}:` : "";
     return h(
         "section",
         "jt-tape-adds",
-        h("p", "jt-tape-part", `grad of ${nameOf(page, to)}: ${done}`),
+        h("p", "jt-tape-part", `grad of ${nameOf(page, to)}: ${told}${last}`),
         h("ol", {}, rows),
     );
 }

@@ -1,0 +1,63 @@
+"""A world that runs for long: what is over is forgotten, and the record ends where it says."""
+
+import pytest
+
+from jt_edu.mpi import run_ranks
+from jt_edu.mpi.world import world as worlds
+
+
+def test_a_box_is_gone_when_everything_in_it_was_taken():
+    def program(comm):
+        for _ in range(50):
+            comm.allreduce(comm.rank, algorithm="tree")
+        comm.iprobe(source=0)
+        return len(comm.world.boxes)
+
+    run = run_ranks(4, program)
+
+    assert run.error is None and run.world.boxes == {}
+
+
+def test_a_message_that_nobody_takes_keeps_its_box():
+    run = run_ranks(2, lambda comm: comm.send("x", 1) if comm.rank == 0 else None)
+
+    assert len(run.world.boxes) == 1 and "nobody received" in run.record.warnings[0]
+
+
+@pytest.fixture
+def short(monkeypatch):
+    monkeypatch.setattr(worlds, "MOST_CALLS", 10)
+
+
+def around(comm):
+    for _ in range(20):
+        comm.sendrecv(comm.rank, (comm.rank + 1) % comm.size, source=(comm.rank - 1) % comm.size)
+        comm.compute(10)
+    return comm.allreduce(comm.rank), comm.now
+
+
+def test_a_record_ends_with_its_last_call_and_says_so(short):
+    run = run_ranks(2, around)
+
+    record = run.record
+    assert run.error is None and [total for total, _ in run.results] == [1, 1]
+    assert len(record.calls) == 10 and len(record.messages) <= 10 and len(record.work) <= 10
+    assert all(message.call < 10 and message.taker < 10 for message in record.messages)
+    assert any("10 calls" in warning for warning in record.warnings), record.warnings
+
+
+def test_the_times_of_a_run_do_not_hang_on_where_its_record_ends(monkeypatch):
+    whole = run_ranks(2, around)
+    monkeypatch.setattr(worlds, "MOST_CALLS", 10)
+
+    assert run_ranks(2, around).results == whole.results
+
+
+def test_what_hangs_behind_the_end_of_the_record_is_explained(short):
+    def program(comm):
+        around(comm)
+        comm.recv(source=1 - comm.rank, tag=7)
+
+    text = str(run_ranks(2, program).error)
+
+    assert "rank 0 waits in recv(source=1, tag=7)" in text and "a circle: 0 -> 1 -> 0" in text

@@ -11,7 +11,7 @@
 
 This is PyTorch's way: the module does it, and optimisers, datasets and batch norm know nothing. In Jittor's way (see
 jt_edu/mpi/parallel.py) a rank has a `team`: optimisers average, datasets cut each batch, and batch norm sees the whole
-batch. One of both: from its first module in DistributedDataParallel on, a rank has no team any more.
+batch. A rank goes one way or the other: once it has a module in DistributedDataParallel, it has no team any more.
 """
 
 from __future__ import annotations

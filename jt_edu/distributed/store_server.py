@@ -193,7 +193,7 @@ class Server:
             keys = [p.decode() for p in parts[1:]]
             self._waiters.append(Waiter(client, what, deadline, keys))
         else:
-            raise ArgumentError("a store knows nine questions", f"number {what}")
+            raise ArgumentError("a store is asked with the numbers 0 to 9", f"{what}")
 
     def _look_again(self) -> None:
         """Answer whoever can be answered by now, or has waited long enough."""

@@ -7,7 +7,7 @@
     open(path, "w")            a second rank that writes the same file is told about
 
 Simulated ranks share a process. While a cell runs on them, these doors ask which rank runs right now (its context
-knows); for whoever is none they do what they always did. Afterwards everything is as it was before.
+knows); for a thread that is no rank they do what they always did. Afterwards everything is as it was before.
 """
 
 from __future__ import annotations

@@ -199,7 +199,7 @@ def note(words: str) -> str:
 def surroundings(launcher: Launcher, ranks: int, environment: Mapping[str, str]) -> dict[str, str]:
     """The environment in which a launcher starts ranks.
 
-    Open MPI has its comfort, ranks share out the threads of the machine, mpi4py takes the library of the launcher,
+    Open MPI gets what it needs, ranks share out the threads of the machine, mpi4py takes the library of the launcher,
     jt_edu is found, and no mark of another launcher is left. What the environment says already stays.
 
     Example:

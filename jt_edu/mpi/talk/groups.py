@@ -20,7 +20,7 @@ from jt_edu.mpi.terms.names import COMM_NULL, UNDEFINED
 
 
 class Groups(Persistent):
-    """A communicator that can make others. Who inherits says in `_group` how."""
+    """A communicator that can make others; a subclass says in `_group` how."""
 
     def Dup(self) -> Self:
         """The same group, whose messages do not meet those of this communicator."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from jt_edu.errors import ArgumentError, DtypeError, UnknownNameError
 
-ANY_SOURCE = -2  # as the library of the first MPI we met has them; real MPI translates them
+ANY_SOURCE = -2  # the numbers of MPICH; under another MPI they are translated
 PROC_NULL = -1
 ANY_TAG = -1
 UNDEFINED = -32766

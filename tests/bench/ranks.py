@@ -65,7 +65,7 @@ def bench(only: Sequence[str], out: Path | None, *, quick: bool) -> int:
 
 def _measure(side: Side, calls: int, meeting: Path) -> None:
     """One round of one side; what it prints last are its times."""
-    from jt_edu.mpi import launch  # noqa: PLC0415  the environment comes first
+    from jt_edu.mpi.real import launch  # noqa: PLC0415  the environment comes first
 
     kind, how = SIDES[side.name]
     program = [sys.executable, "-m", "tests.bench.allreduce", kind, how or str(meeting), str(side.ranks), str(calls)]
@@ -144,7 +144,7 @@ How long an all-reduce of 25 MB (6,250,000 float32) takes, beside mpi4py with bu
 
 
 def _write(folder: Path, rows: Sequence[Sequence[str]], loads: Sequence[float | None]) -> None:
-    from jt_edu.mpi import launch  # noqa: PLC0415  the environment comes first
+    from jt_edu.mpi.real import launch  # noqa: PLC0415  the environment comes first
 
     folder.mkdir(parents=True, exist_ok=True)
     page, facts, launcher = folder / "performance.md", machine.describe(), launch.find()

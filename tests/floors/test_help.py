@@ -133,10 +133,15 @@ def test_numpy_does_nothing_that_is_not_on_the_list(everything):
     assert all(HOST_CALLS.values())
 
 
+SPEAK = {  # files whose host calls are messages to other ranks, and what goes into and comes out of these
+    "jt_edu/mpi/operators.py", "jt_edu/distributed/ddp_nodes.py", "jt_edu/distributed/reducer.py",
+}  # fmt: skip
+
+
 def test_no_file_makes_a_host_call_that_the_table_might_not_see():
     places = [m.at(n) for m in modules(ROOT) for n in m.nodes(ast.Call) if _called(n) == "HostCall"]
 
-    assert {place.split(":")[0] for place in places} == {"jt_edu/ops/host.py"}, places
+    assert {place.split(":")[0] for place in places} == {"jt_edu/ops/host.py"} | SPEAK, places
 
 
 def _called(node):

@@ -166,7 +166,7 @@ class Optimizer:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients in `.grad` of all parameters, or set those that are there to 0."""
         check_flag("set_to_none", set_to_none)
-        self._mine = False
+        self._mine, self._shared = False, []
         for p in self._params():
             if p.grad is not None:
                 p.grad = None if set_to_none else zeros(p.shape, dtype=p.grad.dtype)
@@ -184,7 +184,7 @@ class Optimizer:
         sync([loss, whole, *(total for _, total in totals), *riders()])
         for p, total in totals:
             p.grad = total.detach()
-        self._shared = [p.grad for p, _ in totals]
+        self._shared = [] if team() is None else [p.grad for p, _ in totals]
         if whole is not loss and not retain_graph:
             loss.update(whole)
         self._mine = True

@@ -111,6 +111,9 @@ def ranks(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("JT_TALLY", "")
     monkeypatch.delitem(sys.modules, "tally", raising=False)
+    others = [name for name in sys.modules if name.startswith("tests.") and not name.startswith("tests.ranks")]
+    for name in others:  # hundreds of modules that no learner has: looking at them would take all of a cell's time
+        monkeypatch.delitem(sys.modules, name)
     importlib.invalidate_caches()
     yield Namespaces(3)
     sys.modules.pop("tally", None)

@@ -16,7 +16,7 @@ from jt_edu.var import Var
 
 Count = tuple[State, Callable[[], dict[str, Any]]]  # (the states of a parameter, its numbers after one more step)
 Closure = Callable[[], Var]
-WHOLE = Var(0.0)  # stands for the loss of a step among what moves: it becomes the loss of the whole batch
+WHOLE: Any = object()  # stands for the loss of a step among what moves: it becomes the loss of the whole batch
 
 
 def evaluated(closure: Closure, params: Sequence[Var]) -> tuple[Var, bool]:

@@ -195,7 +195,9 @@ def test_kernels_without_lines_are_refused():
 
     y = jt.numpy_code((2,), "float32", [jt.array([1.0, 2.0])], cumsum)
 
-    with pytest.raises(jt.ArgumentError, match=r"a kernel with lines to step through; found .*, which is done on whole"):
+    with pytest.raises(
+        jt.ArgumentError, match=r"a kernel with lines to step through; found .*, which is done on whole"
+    ):
         steps_of(y)
 
 

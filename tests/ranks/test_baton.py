@@ -92,8 +92,8 @@ def test_fifty_runs_good_and_bad_leave_no_thread():
     assert threading.active_count() == before
 
 
-def test_a_thousand_ranks_meet_fast():
-    """Ten rounds of 1,024 messages: what the lesson on dissemination shows."""
+def test_a_thousand_ranks_meet_in_few_turns():
+    """Ten rounds of 1,024 messages: what the lesson on dissemination shows. `tests.bench ranks` says how long."""
 
     def barrier(comm):
         k, nothing = 1, np.zeros(1, np.uint8)
@@ -102,11 +102,10 @@ def test_a_thousand_ranks_meet_fast():
             k *= 2
         return comm.now
 
-    began = time.process_time()
-    times = simulate(1024)(barrier)
+    run = run_ranks(1024, barrier)
 
-    assert len(set(times)) == 1
-    assert time.process_time() - began < 2.0
+    assert len(set(run.results)) == 1
+    assert len(run.record.schedule) <= 2 * 1024  # nobody waits for what is there already
 
 
 def interrupted(program, size=3, seconds=0.15):

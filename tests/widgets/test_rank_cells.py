@@ -191,7 +191,7 @@ def test_many_ranks_that_say_the_same_share_a_column(cell):
 
 def test_figures_are_each_ranks_own_even_if_they_draw_in_turns(cell):
     pytest.importorskip("matplotlib").use("Agg")
-    cell("import matplotlib.pyplot as plt")
+    cell("import matplotlib.pyplot as plt\nplt.close('all')")  # those of other tests in this process
     text = "plt.plot([rank] * (rank + 1))\ncomm.barrier()\nlen(plt.gca().lines[0].get_xdata())"
 
     _, texts, error = cell(f"%%ranks 3\n{text}")

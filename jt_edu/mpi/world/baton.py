@@ -236,7 +236,10 @@ class Baton:
             task.ended_by = error
             self.fail(task, error)
         finally:
-            self._end(task)
+            try:
+                self._end(task)
+            except RankStruck:  # hit once more, on its way out
+                self._end(task)
 
     # turns
 
@@ -347,7 +350,7 @@ class Baton:
 
     def _end(self, task: Task) -> None:
         task.state, self.in_vain = "ended", 0
-        if self.turn_ends is not None:
+        if self.turn_ends is not None and not self.stopped:
             self.turn_ends(task)
         self.ready.pop(task.number, None)
         if self.stopped:
@@ -369,7 +372,7 @@ class Baton:
             for task in left:
                 if task.gate.locked():
                     task.gate.release()
-                if turn % 4 == 1:  # by then, who speaks to others has ended by itself
+                if turn % 4 == 1 and task.state != "ended":  # by then, who speaks to others has ended by itself
                     raise_in(task.thread)
             if not left or self.finished.wait(TICK):
                 break

@@ -1,5 +1,7 @@
 """Ranks: how long does an all-reduce of 25 MB take, beside mpi4py alone and beside PyTorch's gloo?
 
+Then whole runs, without a peer (`rank_runs.py`).
+
     round 1    mpi4py   threads   threads by ring   jt.mpi   gloo          each in processes of its own, one by one
     round 2    mpi4py   threads   ...                                      the best call of all rounds counts
 
@@ -18,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.bench import machine, report
+from tests.bench import machine, rank_runs, report
 
 SIZES = (2, 4)  # ranks
 ROUNDS, CALLS, FEW = 4, 6, 2  # calls in a round; of a quick run
@@ -55,11 +57,16 @@ def bench(only: Sequence[str], out: Path | None, *, quick: bool) -> int:
         for number in range(1 if quick else ROUNDS):
             for side in sides:
                 _measure(side, FEW if quick else CALLS, Path(folder) / f"{side.ranks}-{number}")
-    loads.append(machine.load())
     rows = [cells(side, sides) for side in sides]
-    print("\n".join(map(_line, [HEADS, *rows])) + f"\n\nload {loads}")
+    print("\n".join(map(_line, [HEADS, *rows])), flush=True)
+    runs = [] if only else rank_runs.measured(1 if quick else rank_runs.ROUNDS)
+    whole = [rank_runs.cells(run, runs) for run in runs]
+    for texts in [rank_runs.HEADS, *whole] if whole else []:
+        print("  ".join(t.rjust(18) if number else t.ljust(34) for number, t in enumerate(texts)).rstrip())
+    loads.append(machine.load())
+    print(f"\nload {loads}")
     if out:
-        _write(out, rows, loads)
+        _write(out, rows, whole, loads)
     return 0
 
 
@@ -128,10 +135,15 @@ How long an all-reduce of 25 MB (6,250,000 float32) takes, beside mpi4py with bu
 
 {table}
 
+{runs}
+
 * **best**, **quartiles**: of {calls} calls, in wall-clock ms of the slowest rank, in {rounds} rounds in which all sides
   took turns, each in processes of its own.
 * **simulated**: ranks as threads of one process; *native* adds up slice by slice in one thread, *ring* sends every
   chunk through Python. **jt.mpi**: jt_edu over mpi4py. **mpi4py buffers**: the same library without jt_edu.
+* **digits CNN**: two convolutions with batch norm and two layers, a batch of 256 in all, Adam, one thread a rank,
+  `jt.compile`; *shared out* are the halves of the same batch under mpirun. **A barrier by dissemination**: ten rounds,
+  10,240 messages in Python.
 * Four ranks on fewer processors wait for each other; that says something about the machine, and not about the sides.
 
 ### The machine: ranks
@@ -143,7 +155,9 @@ How long an all-reduce of 25 MB (6,250,000 float32) takes, beside mpi4py with bu
 """
 
 
-def _write(folder: Path, rows: Sequence[Sequence[str]], loads: Sequence[float | None]) -> None:
+def _write(
+    folder: Path, rows: Sequence[Sequence[str]], whole: Sequence[Sequence[str]], loads: Sequence[float | None]
+) -> None:
     from jt_edu.mpi.real import launch  # noqa: PLC0415  the environment comes first
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -151,6 +165,7 @@ def _write(folder: Path, rows: Sequence[Sequence[str]], loads: Sequence[float | 
     facts["MPI"] = f"{launcher.kind} {launcher.version}" if launcher else "not installed"
     text = SECTION.format(
         table=report._table([HEADS, [":--", *["--:"] * 5, ":--", ":--"], *rows]), calls=ROUNDS * CALLS, rounds=ROUNDS,
+        runs=report._table([rank_runs.HEADS, [":--", *["--:"] * 4, ":--", ":--"], *whole]),
         machine="\n".join(f"* {name}: {fact}" for name, fact in facts.items()), load=report._load(loads),
     )  # fmt: skip
     page.write_text(report.page(page.read_text("utf-8") if page.exists() else "", "ranks", text), "utf-8")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.bench import ranks
+from tests.bench import rank_runs, ranks
 from tests.bench.ranks import GLOO, NATIVE, RAW, REAL, RING, Side, cells, verdict
 
 
@@ -59,3 +59,38 @@ def test_simulated_ranks_are_measured_in_a_process_of_their_own(tmp_path):
     assert len(side.ms) == 3
     assert not side.failed
     assert 0 < side.best < 10_000
+
+
+# whole runs
+
+
+@pytest.mark.parametrize(
+    ("name", "best", "ratio", "said"),
+    [
+        (rank_runs.TOGETHER, 25.0, 1.6, "met"),
+        (rank_runs.TOGETHER, 25.0, 1.59, "missed"),
+        (rank_runs.TOGETHER, 25.0, None, ""),
+        (rank_runs.MEET, 2000.0, None, "met"),
+        (rank_runs.MEET, 2001.0, None, "missed"),
+        (rank_runs.ALONE, 1.0, None, ""),
+    ],
+)
+def test_two_ranks_are_to_be_faster_than_one_and_many_are_to_meet_soon(name, best, ratio, said):
+    assert rank_runs.verdict(name, best, ratio) == said
+
+
+def test_two_ranks_are_compared_with_one():
+    runs = [rank_runs.Run(rank_runs.ALONE, 1, [40.0, 41.0]), rank_runs.Run(rank_runs.TOGETHER, 2, [20.0, 25.0])]
+
+    assert rank_runs.cells(runs[1], runs)[1:] == ["2", "20.00 ms", "20.0 … 25.0", "2.00", "≥ 1.6 x as fast", "met"]
+    assert rank_runs.cells(runs[0], runs)[4:] == ["", "", ""]
+
+
+def test_a_run_that_tells_nothing_says_why(monkeypatch):
+    monkeypatch.setattr(rank_runs, "ROOT", rank_runs.ROOT / "docs")  # where there is no package tests
+    run = rank_runs.Run(rank_runs.ALONE, 1)
+
+    rank_runs._train(run)
+
+    assert "No module named" in run.failed
+    assert rank_runs.cells(run, [run])[2] == "FAILED"

@@ -172,7 +172,6 @@ from jt_edu.ops.conv import conv1d, conv2d, conv3d
 from jt_edu.ops.conv_transpose import conv_transpose, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from jt_edu.ops.create import (
     arange,
-    array,
     array64,
     clone,
     copy,
@@ -448,13 +447,15 @@ from jt_edu.random import (
     randint,
     randn,
     random,
+    seed,
     set_global_seed,
+    set_seed,
     uniform,
 )
 from jt_edu.settings import enable_grad, flag_scope, flags, no_grad, trace
 from jt_edu.storage import Storage, TracingAllocator
 from jt_edu.usage import MemoryStats, memory_stats
-from jt_edu.var import Var
+from jt_edu.var import Var, array
 from jt_edu.walk import walk
 
 __all__ = [
@@ -908,10 +909,12 @@ __all__ = [
     "scatter_add",
     "scatter_reduce",
     "searchsorted",
+    "seed",
     "select",
     "select_scatter",
     "selu",
     "set_global_seed",
+    "set_seed",
     "setdiff1d",
     "setitem",
     "setxor1d",

@@ -78,7 +78,7 @@ def _spread(node: Node, grads: dict[Node, Var], reach: set[Node], wrap: Callable
     if node.tape is not None:
         parts = _tape_gradients(node, grads, wrap)
     else:
-        rules = node.op.gradients()
+        rules = node.op.gradients
         out, inputs = wrap(node), [wrap(i) for i in node.inputs]
         parts = [
             (i, rule(out, grads[node], *inputs))
@@ -176,6 +176,6 @@ def why_no_path(target: Node, loss: Node) -> str:
                 else "stop_grad or no_grad"
             )
             return f"the path from the loss to {name} breaks at {node.op.name} ({how}) at {node.line}"
-    blocked = [n for n in everything if n in reach and n is not target and not any(n.op.gradients())]
+    blocked = [n for n in everything if n in reach and n is not target and not any(n.op.gradients)]
     where = f"{blocked[-1].op.name} at {blocked[-1].line}" if blocked else "an operator without a gradient"
     return f"the path from the loss to {name} breaks at {where}, which has no gradient"

@@ -27,6 +27,7 @@ from jt_edu.meta import CONSTANT, COUNTERS, SOURCE, Elementwise, Reindex, reinde
 from jt_edu.settings import Context, current
 
 NUMBERS = (bool, int, float, complex)
+PYTHON_KIND: dict[str, Callable[[Any], Any]] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 
 
 def check_shape(shape: Any) -> Shape:
@@ -241,22 +242,14 @@ def constant(number: Any, dtype: DType) -> Node:
             way = "x.cast('int64')" if dtype.size < 8 else "x.double()"
             raise DtypeError(f"a number that meets {dtype} must fit it, {low} to {high}", str(number), way)
     try:
-        return Node(CONSTANT, (), (), dtype, _python_number(number, dtype))
+        return Node(CONSTANT, (), (), dtype, PYTHON_KIND[dtype.kind](number))
     except OverflowError:
         raise DtypeError(f"a number that meets {dtype} must fit it", short(number), "a smaller number") from None
 
 
 def cast_number(number: Any, dtype: DType) -> Any:
     """A Python number of the kind that `dtype` has; complex numbers lose their imaginary part."""
-    return _python_number(number.real if isinstance(number, complex) and dtype.kind != "c" else number, dtype)
-
-
-def _python_number(number: Any, dtype: DType) -> Any:
-    if dtype.kind == "b":
-        return bool(number)
-    if dtype.kind in "iu":
-        return int(number)
-    return complex(number) if dtype.kind == "c" else float(number)
+    return PYTHON_KIND[dtype.kind](number.real if isinstance(number, complex) and dtype.kind != "c" else number)
 
 
 def operand_of(value: Any, partner: DType) -> Node:

@@ -24,6 +24,7 @@ from jt_edu.meta import CONSTANT, ReindexReduce
 from jt_edu.var import Var, method
 
 FORMAT, VERSION = "jt_edu.graph", 1
+NUMBER = "a number is no array: it is handed over when the kernel is called"
 
 
 @method
@@ -57,7 +58,7 @@ def document(*wanted: Var) -> dict[str, Any]:
 
 def document_of(e: Explanation) -> dict[str, Any]:
     """The document of what was explained."""
-    home = homes(e.plan)
+    home = homes(e)
     stored = {s for step in e.plan.steps for s in step.outputs}
     rows = []
     for slot, node in enumerate(e.order):
@@ -120,6 +121,6 @@ def _edges(e: Explanation) -> list[dict[str, Any]]:
             if (i.id, node.id) in decided:
                 continue
             number = i.op is CONSTANT
-            rule, reason = ("number", "an argument of the kernel") if number else ("array", "an array that is there")
+            rule, reason = ("number", NUMBER) if number else ("array", "an array that is there already")
             edges.append({"source": i.id, "target": node.id, "fused": number, "rule": rule, "reason": reason})
     return edges

@@ -30,6 +30,8 @@ class DType(str):
     compute: str  # of a number in a kernel
     kind: str  # b(ool), i(nteger), u(nsigned), f(loat), c(omplex)
     size: int  # bytes
+    is_float: bool  # real or complex: the numbers that have derivatives
+    is_half: bool  # stored in 16 bits, computed in 32
 
     def __new__(cls, name: str, storage: str, kernel: str, compute: str) -> Self:
         """A dtype from four names: its own, its array's in memory, its array's in a kernel, a number's in a kernel."""
@@ -37,17 +39,8 @@ class DType(str):
         self.storage, self.kernel, self.compute = np.dtype(storage), kernel, compute
         self.kind = "f" if name == "bfloat16" else self.storage.kind
         self.size = self.storage.itemsize
+        self.is_float, self.is_half = self.kind in "fc", self.kind == "f" and self.size == 2
         return self
-
-    @property
-    def is_float(self) -> bool:
-        """Real or complex: the numbers that have derivatives."""
-        return self.kind in "fc"
-
-    @property
-    def is_half(self) -> bool:
-        """Stored in 16 bits, computed in 32."""
-        return self.kind == "f" and self.size == 2
 
     def __repr__(self) -> str:
         return f"jt.{self}"

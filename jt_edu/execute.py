@@ -26,7 +26,7 @@ from jt_edu.errors import ArgumentError, JtError, KernelError, RangeError
 from jt_edu.graph import Node, age
 from jt_edu.memory import no_room
 from jt_edu.meta import CONSTANT, HostCall, Reindex, ReindexReduce
-from jt_edu.plan import ROW, Check, Plan, Step, compile_plan, make_plan
+from jt_edu.plan import ROW, Check, Plan, Step, compile_plan, decisions_of, make_plan
 from jt_edu.relay import matrix_product
 from jt_edu.settings import Context, current
 from jt_edu.thumbnail import value_of
@@ -310,24 +310,26 @@ def settle(order: Sequence[Node], kept: Sequence[tuple[Node, Any]]) -> None:
     for node, array in kept:
         node.data = array
     reachable: set[Node] = set()
+    leading: set[Node] = set()  # something that the learner can still differentiate by lies behind them
     for node in order:
-        if node.tracked and (node.holders or _leads_on(node, reachable)):
-            reachable.add(node)
+        if node.tracked:
+            for i in node.inputs:
+                if i in reachable or (i.data is not None and i.inputs and i.tracked):
+                    leading.add(node)
+                    break
+            if node.holders or node in leading:
+                reachable.add(node)
     for node, _ in kept:
-        if node.tape is not None or not node.tracked or not _leads_on(node, reachable):
+        if node.tape is not None or node not in leading:
             node.inputs = ()
-
-
-def _leads_on(node: Node, reachable: set[Node]) -> bool:
-    """Whether something that the learner can still differentiate by lies behind a node."""
-    return any(i in reachable or (i.data is not None and i.inputs and i.tracked) for i in node.inputs)
 
 
 def _announce_plan(plan: Plan, order: list[Node], context: Context) -> None:
     for t in context.traces:
         t.predicted_peak = max(t.predicted_peak, plan.peak)
         t.decisions += [
-            Decision(order[d.source].id, order[d.target].id, d.fused, d.rule, d.reason) for d in plan.decisions
+            Decision(order[d.source].id, order[d.target].id, d.fused, d.rule, d.reason)
+            for d in decisions_of(plan, order)
         ]
 
 

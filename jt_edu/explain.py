@@ -23,7 +23,7 @@ from jt_edu.execute import calls_of, needed, plan_for
 from jt_edu.functions import MULTIPLY
 from jt_edu.graph import Node
 from jt_edu.meta import CONSTANT, Reindex, ReindexReduce
-from jt_edu.plan import Plan, Step
+from jt_edu.plan import Plan, Step, decisions_of
 from jt_edu.settings import current
 from jt_edu.trace import Decision, Line, annotate
 from jt_edu.var import Var
@@ -66,9 +66,9 @@ class Explanation:
         self.wanted = tuple(n.id for n in wanted)
         self.names = names
         self.kernels = tuple(self._kernel(step) for step in self.plan.steps)
+        self.edges = decisions_of(self.plan, self.order)  # the decisions, with slots in place of ids
         self.decisions = tuple(
-            Decision(self.order[d.source].id, self.order[d.target].id, d.fused, d.rule, d.reason)
-            for d in self.plan.decisions
+            Decision(self.order[d.source].id, self.order[d.target].id, d.fused, d.rule, d.reason) for d in self.edges
         )
         self.unfused = without_fusion(self.order)  # operators, and the bytes they would move, each in its own kernel
         self.text = "\n".join(_Writer(self).rows())  # now: it says how things stood when it was asked for
@@ -171,14 +171,14 @@ def pending_copies(order: list[Node], again: Collection[Node] = ()) -> list[Node
     return list(copies.values())
 
 
-def homes(plan: Plan) -> dict[int, int]:
+def homes(e: Explanation) -> dict[int, int]:
     """Slot -> number of the kernel that computes it; a view belongs to the kernel that reads through it."""
     home: dict[int, int] = {}
-    for number, step in enumerate(plan.steps):
+    for number, step in enumerate(e.plan.steps):
         for slot in set(step.slots) - set(step.inputs):
             home.setdefault(slot, number)
     views: dict[int, int] = {}
-    for d in reversed(plan.decisions):  # readers come before what they read
+    for d in reversed(e.edges):  # readers come before what they read
         reader = home.get(d.target, views.get(d.target))
         if d.fused and d.rule != "alias" and d.source not in home and reader is not None:
             views[d.source] = min(reader, views.get(d.source, reader))
@@ -277,13 +277,13 @@ class _Writer:
 
     def __init__(self, e: Explanation) -> None:
         self.e, self.order, self.plan = e, e.order, e.plan
-        self.home = homes(e.plan)
+        self.home = homes(e)
         self.slot = {n.id: k for k, n in enumerate(e.order)}
-        self.facts = {(d.source, d.target): d for d in e.plan.decisions}
+        self.facts = {(d.source, d.target): d for d in e.edges}
         self.freed = {s: k for k, step in enumerate(e.plan.steps) for s in step.frees}
         self.told: set[int] = set()
         self.cuts: dict[int, Decision] = {}  # array -> why it is one
-        for d in e.plan.decisions:
+        for d in e.edges:
             if not d.fused:
                 self.cuts.setdefault(e.plan.aliases.get(d.source, d.source), d)
 

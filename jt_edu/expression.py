@@ -12,8 +12,8 @@ What a padded Reindex must not read is kept in `guard`, a condition that travels
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Container
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from jt_edu.graph import Node, Shape
@@ -35,18 +35,8 @@ class Term:
     operands: tuple[Term, ...] = ()
     outer: Index | None = None  # of a fill: the guard under which it is asked for
 
-    @property
-    def parts(self) -> frozenset[Term]:
-        """This term, and all terms that it is made of."""
-        return self._behind | {self}
-
-    @property
-    def loads(self) -> set[Term]:
-        """The loads this term is made of."""
-        return {self} if self.kind == "load" else self._loads_behind
-
     @cached_property
-    def _behind(self) -> frozenset[Term]:
+    def below(self) -> frozenset[Term]:
         """What it is made of, without itself: a term that kept itself would never be free, nor would its arrays."""
         found: set[Term] = set()
         waiting = [*self.operands]
@@ -57,40 +47,29 @@ class Term:
                 waiting.extend(term.operands)
         return frozenset(found)
 
-    @cached_property
-    def _loads_behind(self) -> set[Term]:
-        return {t for t in self._behind if t.kind == "load"}
 
-
+@dataclass(frozen=True)
 class Expression:
-    """Terms for nodes, where `stored` says which nodes are arrays; equal questions get the same Term."""
+    """Terms for nodes, where those that are `stored` are arrays; equal questions get the same Term."""
 
-    def __init__(self, stored: Callable[[Node], bool]) -> None:
-        self.stored = stored
-        self.memo: dict[tuple[Node, Place, Shape, Index | None], Term] = {}
+    stored: Container[Node]
+    memo: dict[tuple[Node, Place, Shape, Index | None], Term] = field(default_factory=dict)
 
     def value(self, node: Node, where: Place, view: Shape | None = None, guard: Index | None = None) -> Term:
-        """The term for `node`, seen as an array of shape `view`, at `where`."""
-        seen = node.shape if view is None else view
-        key = (node, where, seen, guard)
-        if key not in self.memo:
-            self.memo[key] = self._value(node, where, seen, guard)
-        return self.memo[key]
-
-    def inside(self, node: Node, where: Place) -> Term:
-        """The term for a node that is to be computed here, even if it will also be stored."""
-        return self._value(node, where, node.shape, None, compute=True)
-
-    def _value(self, node: Node, where: Place, view: Shape, guard: Index | None, compute: bool = False) -> Term:
+        """The term for `node`, seen as an array of shape `view`, at `where`: a load, if it is stored."""
         if node.op is CONSTANT:
             return Term("number", node)
-        if node.data is not None or isinstance(node.op, ReindexReduce) or (self.stored(node) and not compute):
-            return Term("load", node, where, view, guard)
+        key = (node, where, node.shape if view is None else view, guard)
+        if key not in self.memo:
+            array = node.data is not None or isinstance(node.op, ReindexReduce) or node in self.stored
+            self.memo[key] = Term("load", *key) if array else self.computed(*key)
+        return self.memo[key]
+
+    def computed(self, node: Node, where: Place, view: Shape, guard: Index | None = None) -> Term:
+        """The term for a node that is computed here, whether or not it is stored as well."""
         if isinstance(node.op, Elementwise):
-            operands = (
-                self.value(i, where, view, guard) if i.op is not CONSTANT else Term("number", i) for i in node.inputs
-            )
-            return Term("compute", node, where, view, guard, tuple(operands))
+            operands = tuple([self.value(i, where, view, guard) for i in node.inputs])
+            return Term("compute", node, where, view, guard, operands)
         if isinstance(node.op, Reindex) and node.op.flat and not node.op.picks:
             return self.value(node.inputs[0], where, view, guard)
         here = where if view == node.shape else unravel(ravel(where, view), node.shape)

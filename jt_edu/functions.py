@@ -30,9 +30,7 @@ from jt_edu.dtypes import (
     uint8,
 )
 from jt_edu.errors import DtypeError
-from jt_edu.meta import Elementwise, Rule
-
-Rules = tuple[Rule | None, ...]
+from jt_edu.meta import Elementwise, Rule, Rules
 
 
 def _unary(name: str, gradient: Rule | None, weight: int = 8, rule: str = "float", body: str = "") -> Elementwise:
@@ -283,29 +281,9 @@ def next_after(d: DType) -> Elementwise:
     return Elementwise("nextafter", body, "float_real", slopes, 6)
 
 
-def _not(kinds: str, why: str) -> Callable[[str, DType], None]:
-    def check(name: str, d: DType) -> None:
-        if d.kind in kinds:
-            raise DtypeError(f"{name} {why}", f"dtype {d}", "x.cast('float32') or x.cast('int64') first")
-
-    return check
-
-
-def _any(_name: str, _dtype: DType) -> None:
-    return None
-
-
-def _itself(d: DType) -> DType:
-    return d
-
-
 def _count(d: DType) -> DType:
     """Bools count as 0 and 1 in the smallest integers, as in NumPy."""
     return int8 if d is bool_ else d
-
-
-def _always(wanted: DType) -> Callable[[DType], DType]:
-    return lambda d: wanted
 
 
 def _part_of(d: DType) -> DType:
@@ -317,32 +295,35 @@ def _complex_of(d: DType) -> DType:
     return complex64 if d is float32 else complex128
 
 
-# rule: (which dtypes are refused, what the inputs become, what the output becomes)
-RULES: dict[str, tuple[Callable[[str, DType], None], Callable[[DType], DType], Callable[[DType], DType]]] = {
-    "same": (_any, _itself, _itself),
-    "number": (_not("b", "does not know bools (as in NumPy)"), _itself, _itself),
-    "power": (_any, _count, _itself),
-    "count": (_not("c", "needs real numbers"), _count, _itself),
-    "real": (_not("c", "needs real numbers"), _itself, _itself),
-    "round": (_not("c", "needs real numbers"), lambda d: float_of(d) if d is bool_ else d, _itself),
-    "ordered": (_not("c", "needs numbers that have an order"), _itself, _itself),
-    "float": (_any, float_of, _itself),
-    "float_real": (_not("c", "needs real numbers"), float_of, _itself),
-    "divide": (_any, lambda d: d if d.is_float else float64, _itself),
-    "compare": (_any, _itself, _always(bool_)),
-    "logic": (_any, _always(bool_), _itself),
-    "bits": (_not("fc", "works on the bits of whole numbers"), _itself, _itself),
-    "whole": (_not("fc", "works on whole numbers"), _count, _itself),
-    "integer": (_not("bfc", "works on integers (as in NumPy)"), _itself, _itself),
-    "bit_count": (_not("fc", "works on the bits of whole numbers"), _itself, _always(uint8)),
-    "test_real": (_not("c", "needs real numbers"), _itself, _always(bool_)),
-    "exponent": (_not("c", "needs real numbers"), float_of, _always(int32)),
-    "angle": (_any, float_of, real_of),
-    "complex": (_not("c", "needs the real and the imaginary part as real numbers"), _part_of, _complex_of),
-    "test": (_any, _itself, _always(bool_)),
-    "magnitude": (_any, _itself, real_of),
-    "part": (_any, _itself, real_of),
-    "select": (_any, _itself, _itself),
+Become = DType | Callable[[DType], DType] | None  # another dtype, one that follows from it, or the same
+NEEDS_REAL = ("c", "needs real numbers")
+
+# rule: (kinds of dtype that are refused, and why; what the inputs become; what the output becomes)
+RULES: dict[str, tuple[tuple[str, str], Become, Become]] = {
+    "same": (("", ""), None, None),
+    "number": (("b", "does not know bools (as in NumPy)"), None, None),
+    "power": (("", ""), _count, None),
+    "count": (NEEDS_REAL, _count, None),
+    "real": (NEEDS_REAL, None, None),
+    "round": (NEEDS_REAL, lambda d: float_of(d) if d is bool_ else d, None),
+    "ordered": (("c", "needs numbers that have an order"), None, None),
+    "float": (("", ""), float_of, None),
+    "float_real": (NEEDS_REAL, float_of, None),
+    "divide": (("", ""), lambda d: d if d.is_float else float64, None),
+    "compare": (("", ""), None, bool_),
+    "logic": (("", ""), bool_, None),
+    "bits": (("fc", "works on the bits of whole numbers"), None, None),
+    "whole": (("fc", "works on whole numbers"), _count, None),
+    "integer": (("bfc", "works on integers (as in NumPy)"), None, None),
+    "bit_count": (("fc", "works on the bits of whole numbers"), None, uint8),
+    "test_real": (NEEDS_REAL, None, bool_),
+    "exponent": (NEEDS_REAL, float_of, int32),
+    "angle": (("", ""), float_of, real_of),
+    "complex": (("c", "needs the real and the imaginary part as real numbers"), _part_of, _complex_of),
+    "test": (("", ""), None, bool_),
+    "magnitude": (("", ""), None, real_of),
+    "part": (("", ""), None, real_of),
+    "select": (("", ""), None, None),
 }
 
 
@@ -360,9 +341,10 @@ def meet(op: Elementwise, *dtypes: DType) -> tuple[DType, DType]:
     common = dtypes[0]
     for d in dtypes[1:]:
         common = promote(common, d)
-    refuse, become, answer = RULES[op.rule]
-    refuse(op.name, common)
+    (refused, why), become, answer = RULES[op.rule]
+    if common.kind in refused:
+        raise DtypeError(f"{op.name} {why}", f"dtype {common}", "x.cast('float32') or x.cast('int64') first")
     if op.bodies.get(common.kind) == "":
         raise DtypeError(f"{op.name} compares by size", f"dtype {common}", "compare x.real() or x.abs()")
-    inputs = become(common)
-    return inputs, answer(inputs)
+    inputs = become(common) if callable(become) else become or common
+    return inputs, answer(inputs) if callable(answer) else answer or inputs

@@ -11,7 +11,8 @@ A value becomes an array (is *stored*) when
 Every other value lives in a register. What is stored, and every reduction, is an *anchor*: it needs a loop, and joins
 the loops of another anchor where `join.py` allows it.
 
-Every decision is recorded with the name of its rule. Nothing here knows arrays, numba or gradients.
+Every decision has a rule with a name, and `decisions` tells them to those who ask. Nothing here knows arrays, numba or
+gradients.
 """
 
 from __future__ import annotations
@@ -35,11 +36,12 @@ CHEAP = 4  # multiplications that are sooner done twice than stored
 
 @dataclass
 class Fused:
-    """The answer: kernels in the order in which they run, the nodes to store, and the reason for every decision."""
+    """The answer: kernels in the order in which they run, the nodes to store, and the reshapes that cost nothing."""
 
     kernels: list[Kernel]
     stored: set[Node]
-    decisions: list[Decision]
+    aliases: dict[Node, Node]  # a reshape of an array -> the array with the same memory
+    lookups: bool  # index arrays, or numbers that a view relies on, are to be checked before a kernel reads them
 
 
 class Fuser:
@@ -55,17 +57,20 @@ class Fuser:
                     self.readers[i].append(node)
         self.products: dict[Node, Product] = {}
         self.barriers: set[Node] = set()  # arrays that are looked at before a kernel reads them: index arrays
+        self.root: dict[Node, Node] = {}  # a reshape of an array -> the array with the same memory
+        self.home: dict[Node, int] = {}  # an anchor -> its kernel
 
     def run(self) -> Fused:
         """Decide what is stored, group anchors into kernels, and look again while something is computed twice."""
         self._store_whole_arrays()
         self._store_repeated()
         while True:
-            kernels, home = self._group()
+            kernels = self._group()
             if not self._store_shared(kernels):
                 break
-        stored = {n for n in self.order if n in self.why} | self._read_elsewhere(kernels, home)
-        return Fused(kernels, stored, self._decisions(home))
+        stored = self.why.keys() | self._read_elsewhere(kernels)
+        aliases = {n: root for n, root in self.root.items() if root.data is not None or root in stored}
+        return Fused(kernels, stored, aliases, bool(self.barriers))
 
     def _store(self, node: Node, rule: str, reason: str) -> None:
         if node.data is None and node.op is not CONSTANT:
@@ -87,14 +92,11 @@ class Fuser:
                 for i in node.inputs[1:]:
                     self.barriers.add(i)
                     self._store(i, "whole array", f"{node.op.name} looks up indices in it")
-            self._find_product(node)
-
-    def _find_product(self, node: Node) -> None:
-        product = matrix_product(node) if isinstance(node.op, ReindexReduce) else None
-        if product is not None and node.inputs[0] not in self.why:  # else the n*m*k products are wanted themselves
-            self.products[node] = product
-            for side in (product.left, product.right):
-                self._store(side.node, "whole array", "BLAS multiplies stored matrices")
+            product = matrix_product(node) if isinstance(node.op, ReindexReduce) else None
+            if product is not None and node.inputs[0] not in self.why:  # else the n*m*k products are wanted themselves
+                self.products[node] = product
+                for side in (product.left, product.right):
+                    self._store(side.node, "whole array", "BLAS multiplies stored matrices")
 
     def _store_repeated(self) -> None:
         """Walk towards the outputs, counting how much work is inlined into each node."""
@@ -129,53 +131,49 @@ class Fuser:
 
     # which loops are shared
 
-    def _group(self) -> tuple[list[Kernel], dict[Node, int]]:
-        """Kernels in order, and the place in that order of each anchor."""
-        self.expression = Expression(self.why.__contains__)
-        kernels: list[Kernel] = []
-        home: dict[Node, int] = {}
-        for node in self._anchors():
-            anchor = self._anchor(node)
-            needs = {home[t.node] for t in anchor.loads if t.node in home} | self._array_needs(anchor, home)
-            first = max(needs, default=0)
-            latest = range(len(kernels) - 1, max(first, len(kernels) - RECENT) - 1, -1)
-            place = next((p for p in latest if self._join(kernels[p], anchor)), None)
-            if place is None:
-                place = len(kernels)
-                kernels.append(self._new_kernel(anchor))
-            home[node] = place
-        return kernels, home
-
-    def _anchors(self) -> list[Node]:
-        """Stored nodes and reductions that somebody reads; reshapes of stored arrays cost nothing and need no loop."""
-        found = [n for n in self.order if n in self.why or isinstance(n.op, ReindexReduce)]
-        return [n for n in found if not self._is_alias(n)]
-
-    def _is_alias(self, node: Node) -> bool:
-        """A reshape whose input is an array: the same memory under another shape, unless its numbers are checked."""
-        return isinstance(node.op, Reindex) and node.op.flat and not node.op.within and self._is_array(node.inputs[0])
+    def _group(self) -> list[Kernel]:
+        """Kernels in the order in which they run. Reshapes of arrays need none: they are the same memory."""
+        self.root, self.home = {}, {}
+        expression, kernels = Expression(self.why), list[Kernel]()
+        for node in self.order:
+            reshape = isinstance(node.op, Reindex) and node.op.flat and not node.op.within
+            if reshape and (self._is_array(node.inputs[0]) or node.inputs[0] in self.root):
+                self.root[node] = self.root.get(node.inputs[0], node.inputs[0])
+            elif self._is_array(node):
+                anchor = self._anchor(node, expression)
+                first = max([self.home.get(self.root.get(n, n), 0) for n in anchor.reads], default=0)
+                latest = range(len(kernels) - 1, max(first, len(kernels) - RECENT) - 1, -1)
+                place = next((p for p in latest if self._join(kernels[p], anchor)), None)
+                if place is None:
+                    place = len(kernels)
+                    kernels.append(self._new_kernel(anchor))
+                self.home[node] = place
+        return kernels
 
     def _is_array(self, node: Node) -> bool:
         return node.data is not None or node in self.why or isinstance(node.op, ReindexReduce)
 
-    def _array_needs(self, anchor: Anchor, home: dict[Node, int]) -> set[int]:
-        """Kernels that must have run before: those of whole-array inputs and of index arrays."""
-        arrays = set(anchor.node.inputs) if anchor.term is None else set()
-        if anchor.product is not None:
-            arrays = {anchor.product.left.node, anchor.product.right.node}
-        seen = self._behind(anchor) | arrays
-        return {home[r] for n in seen for r in [self._root(n)] if r in home}
+    def _anchor(self, node: Node, expression: Expression) -> Anchor:
+        if node in self.products:
+            anchor = Anchor(node, None, (), None, self.products[node])
+        elif isinstance(node.op, ReindexReduce):
+            source = node.inputs[0]
+            term = expression.value(source, counters(len(source.shape)))
+            anchor = Anchor(node, term, source.shape, node.op.kept)
+        elif isinstance(node.op, (Elementwise, Reindex, Counter)):
+            term = expression.computed(node, counters(len(node.shape)), node.shape)
+            anchor = Anchor(node, term, node.shape, tuple(range(len(node.shape))))
+        else:
+            anchor = Anchor(node, None, (), None)
+        anchor.reads = self._reads(anchor)
+        return anchor
 
-    def _root(self, node: Node) -> Node:
-        """The anchor whose memory an alias shares."""
-        while node.data is None and self._is_alias(node):
-            node = node.inputs[0]
-        return node
-
-    def _behind(self, anchor: Anchor) -> set[Node]:
+    def _reads(self, anchor: Anchor) -> set[Node]:
         """Arrays that must be complete before the anchor runs: what it loads, and every index array on the way."""
+        if anchor.product is not None:
+            return {anchor.product.left.node, anchor.product.right.node}
         if anchor.term is None:
-            return set()
+            return set(anchor.node.inputs)
         arrays = {t.node for t in anchor.loads}
         waiting, seen = [anchor.node], set()
         while waiting:
@@ -187,18 +185,6 @@ class Fuser:
                 arrays |= set(n.inputs[1:]) | set(n.inputs[:1] if isinstance(n.op, Reindex) and n.op.within else ())
             waiting.extend(i for i in n.inputs if not self._is_array(i))
         return arrays
-
-    def _anchor(self, node: Node) -> Anchor:
-        if node in self.products:
-            return Anchor(node, None, (), None, self.products[node])
-        if isinstance(node.op, ReindexReduce):
-            source = node.inputs[0]
-            term = self.expression.value(source, counters(len(source.shape)))
-            return Anchor(node, term, source.shape, node.op.kept)
-        if isinstance(node.op, (Elementwise, Reindex, Counter)):
-            term = self.expression.inside(node, counters(len(node.shape)))
-            return Anchor(node, term, node.shape, tuple(range(len(node.shape))))
-        return Anchor(node, None, (), None)
 
     def _new_kernel(self, anchor: Anchor) -> Kernel:
         if anchor.term is None:
@@ -218,8 +204,7 @@ class Fuser:
             return False
         mine = {a.node for a in kernel.anchors}
         if kernel.kind == "product" or anchor.product is not None:
-            sides = (anchor.product.left.node, anchor.product.right.node) if anchor.product else ()
-            return join_products(kernel, anchor, any(self._root(n) in mine for n in sides))
+            return join_products(kernel, anchor, any(self.root.get(n, n) in mine for n in anchor.reads))
         if anchor.kept is None or any(a.kept is None for a in kernel.anchors):
             return False
         together = (*kernel.anchors, anchor)
@@ -227,27 +212,24 @@ class Fuser:
             return False
         if sum(a.operators for a in together) > 2 * FULL:
             return False
-        if any(self._root(n) in mine for n in self._behind(anchor) if n not in mine or n in self.barriers):
+        if any(self.root.get(n, n) in mine for n in anchor.reads if n not in mine or n in self.barriers):
             return False
         return join_loops(kernel, anchor)
 
     # what is read outside its kernel, or computed twice
 
-    def _read_elsewhere(self, kernels: list[Kernel], home: dict[Node, int]) -> set[Node]:
+    def _read_elsewhere(self, kernels: list[Kernel]) -> set[Node]:
         """Reductions that another kernel, an alias or the caller needs as an array."""
         found = set()
         for number, kernel in enumerate(kernels):
             columns = {a.node for a in kernel.anchors if a.reduces and a.by_rows < 0}  # summed in arrays, not registers
             for anchor in kernel.anchors:
                 found |= columns & {t.node for t in anchor.loads}
-                arrays = self._behind(anchor) | (set(anchor.node.inputs) if anchor.term is None else set())
-                if anchor.product is not None:
-                    arrays = {anchor.product.left.node, anchor.product.right.node}
-                for n in arrays:
-                    root = self._root(n)
-                    if root in home and (home[root] != number or root is not n or anchor.term is None):
+                for n in anchor.reads:
+                    root = self.root.get(n, n)
+                    if root in self.home and (self.home[root] != number or root is not n or anchor.term is None):
                         found.add(root)
-        found |= {self._root(n) for n in self.why if n.data is None}
+        found |= {self.root.get(n, n) for n in self.why}
         return {n for n in found if n.data is None}
 
     def _store_shared(self, kernels: list[Kernel]) -> bool:
@@ -256,10 +238,10 @@ class Fuser:
         arrays: dict[Node, set[Node]] = {}
         for number, kernel in enumerate(kernels):
             for anchor in kernel.anchors:
-                for t in anchor.term.parts if anchor.term is not None else ():
+                for t in anchor.parts:
                     if t.kind == "compute" and t.node is not anchor.node:
                         users.setdefault(t.node, set()).add(number)
-                        arrays.setdefault(t.node, set()).update(load.node for load in t.loads)
+                        arrays.setdefault(t.node, set()).update(part.node for part in t.below if part.kind == "load")
         before = len(self.why)
         for node, places in sorted(users.items(), key=lambda entry: entry[0].id):  # inputs first, and always alike
             if len(places) > 1 and any(users.get(r, set()) != places for r in self.readers[node]):
@@ -286,9 +268,9 @@ class Fuser:
 
     # the record
 
-    def _decisions(self, home: dict[Node, int]) -> list[Decision]:
-        """One record per edge of the graph: fused or cut, and by which rule."""
-        record, places = [], self._places(home)
+    def decisions(self) -> list[Decision]:
+        """One record per edge of the graph, when it has run: fused or cut, and by which rule."""
+        record, places = [], self._places()
         for node in self.order:
             for i in dict.fromkeys(node.inputs):
                 if i.op is SOURCE or i.op is CONSTANT or i.data is not None:
@@ -296,12 +278,12 @@ class Fuser:
                 record.append(self._decision(i, node, places))
         return record
 
-    def _places(self, home: dict[Node, int]) -> dict[Node, set[int]]:
+    def _places(self) -> dict[Node, set[int]]:
         """The kernels in which each node is computed: its own, or those of everything that it is inlined into."""
         places: dict[Node, set[int]] = {}
         for node in reversed(self.order):
             inlined = set().union(*(places[r] for r in self.readers[node]))
-            places[node] = {home[node]} if node in home else inlined
+            places[node] = {self.home[node]} if node in self.home else inlined
         return places
 
     def _decision(self, i: Node, node: Node, places: dict[Node, set[int]]) -> Decision:
@@ -310,18 +292,14 @@ class Fuser:
                 return Decision(i.id, node.id, True, "contraction", "this is a matrix product; BLAS reads it as one")
             rule = {"reindex": "view", "index": "counter"}.get(i.op.kind, "elementwise chain")
             return Decision(i.id, node.id, True, rule, f"{i.op.name} is computed where {node.op.name} needs it")
-        if self._is_alias(node):
+        if node in self.root:
             return Decision(i.id, node.id, True, "alias", "a reshape of an array is the same memory")
-        together = not self._is_alias(i) and places[node] == places[i]
+        together = i not in self.root and places[node] == places[i]
         if together and isinstance(i.op, ReindexReduce):
-            reason = f"{node.op.name} runs behind {i.op.name} in the same kernel"
+            reason = f"{node.op.name} uses each {i.op.name} as soon as it is complete, in the same kernel"
             return Decision(i.id, node.id, True, "outer loops", reason)
         rule, reason = self.why.get(i, ("reduction", f"{i.op.name} is complete only after its last iteration"))
         if together:
-            return Decision(i.id, node.id, True, "same loops", f"stored ({rule}), but read from the register")
+            words = f"{i.op.name} is stored ({rule}), and {node.op.name} in the same loop need not read it back"
+            return Decision(i.id, node.id, True, "same loops", words)
         return Decision(i.id, node.id, False, rule, reason)
-
-
-def fuse(order: list[Node], wanted: set[Node], enabled: bool = True) -> Fused:
-    """Kernels for the pending nodes `order` (inputs first), storing `wanted`."""
-    return Fuser(order, wanted, enabled).run()

@@ -126,21 +126,14 @@ def made(
 def callers_line() -> Line:
     """The innermost place outside of jt_edu that led here: the learner's line."""
     frame = sys._getframe(2)
-    code = frame.f_code
-    while code.co_filename in OURS or _is_ours(code.co_filename):
-        if frame.f_back is None:
-            break
+    while frame.f_back is not None:
+        file = frame.f_code.co_filename
+        if file not in OURS:
+            if not file.startswith(HOME):
+                break
+            OURS.add(file)  # remembered, because this is asked for every node
         frame = frame.f_back
-        code = frame.f_code
-    return code, frame.f_lasti
-
-
-def _is_ours(file: str) -> bool:
-    """Whether a file belongs to jt_edu; those that do are remembered, because this is asked for every node."""
-    if file.startswith(HOME):
-        OURS.add(file)
-        return True
-    return False
+    return frame.f_code, frame.f_lasti
 
 
 def announce(context: Context, node: Node) -> None:

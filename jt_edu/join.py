@@ -36,28 +36,25 @@ class Anchor:
     kept: tuple[int, ...] | None  # loop axes that survive, in output order; None when it scatters
     product: Product | None = None
     axes: tuple[int, ...] = ()  # the loop of the kernel that each axis runs in
+    reads: set[Node] = field(default_factory=set)  # arrays that must be complete before it runs
+    parts: frozenset[Term] = frozenset()  # its term, and all terms that it is made of
+    loads: frozenset[Term] = frozenset()  # those of them that read arrays
+    reduces: bool = False  # whether values are accumulated
+    by_rows: int = -1  # how many axes of the output can be outer loops, each finished with one number; -1: none can
 
-    @property
-    def reduces(self) -> bool:
-        """Whether values are accumulated."""
-        return isinstance(self.node.op, ReindexReduce)
-
-    @property
-    def loads(self) -> set[Term]:
-        """What it reads."""
-        return self.term.loads if self.term is not None else set()
+    def __post_init__(self) -> None:
+        """Note down what follows from the rest, and is asked for often."""
+        if self.term is not None:
+            self.parts = self.term.below | {self.term}
+            self.loads = frozenset([t for t in self.parts if t.kind == "load"])
+        self.reduces = isinstance(self.node.op, ReindexReduce)
+        if self.reduces and self.kept is not None and len(self.loops) - 1 not in self.kept:
+            self.by_rows = len(self.kept)
 
     @property
     def operators(self) -> int:
         """How many operators are computed at each index."""
-        return sum(t.kind == "compute" for t in self.term.parts) if self.term is not None else 0
-
-    @property
-    def by_rows(self) -> int:
-        """How many leading axes of the output can be outer loops, each finished with one number; -1 if none can."""
-        if self.kept is None or not self.reduces:
-            return -1
-        return len(self.kept) if not self.loops or len(self.loops) - 1 not in self.kept else -1
+        return sum(t.kind == "compute" for t in self.parts)
 
 
 @dataclass(eq=False)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 from jt_edu.dtypes import DType
@@ -25,6 +25,7 @@ from jt_edu.graph import Shape
 from jt_edu.index import Index, Where, as_index, bounds, counters, counters_of
 
 Rule = Callable[..., Any]  # (out, dout, *inputs) -> gradient of one input, in Var arithmetic
+Rules = tuple[Rule | None, ...]
 
 
 class Op:
@@ -32,10 +33,7 @@ class Op:
 
     kind: ClassVar[str]
     name: str
-
-    def gradients(self) -> Sequence[Rule | None]:
-        """One rule per input; None where there is no gradient."""
-        return ()
+    gradients: Rules = ()  # one rule per input; None where there is no gradient
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,13 +44,9 @@ class Elementwise(Op):
     name: str
     body: str
     rule: str = "same"  # how dtypes meet: a row of RULES in functions.py
-    gradient: tuple[Rule | None, ...] = ()
+    gradients: Rules = ()
     weight: int = 1  # cost in multiplications, for the fusion rule that weighs work against bytes
     bodies: dict[str, str] = field(default_factory=dict)  # other bodies for some kinds of dtype
-
-    def gradients(self) -> Sequence[Rule | None]:
-        """What the table says."""
-        return self.gradient
 
     def __call__(self, first: Any, *others: Any) -> Any:
         """The operator at work on Vars, for gradient rules: `SIN(x)`."""
@@ -104,13 +98,14 @@ class Reindex(Op):
         """Whether the index only picks counters, so that one can look through without arithmetic."""
         return all(w.op == "counter" or w == as_index(0) for w in self.where)
 
-    def gradients(self) -> Sequence[Rule | None]:
-        """Add every gradient to the element that was read; index arrays have none."""
+    @property
+    def gradients(self) -> Rules:  # type: ignore[override]
+        """The rule of x; index arrays have none."""
+        return (self._gradient,)
 
-        def gradient(out: Any, dout: Any, x: Any, *arrays: Any) -> Any:
-            return dout.reshape(x.shape) if self.flat else dout.scatter_to(self, x.shape, arrays)
-
-        return (gradient,)
+    def _gradient(self, out: Any, dout: Any, x: Any, *arrays: Any) -> Any:
+        """Add every gradient to the element that was read."""
+        return dout.reshape(x.shape) if self.flat else dout.scatter_to(self, x.shape, arrays)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,9 +121,10 @@ class ReindexReduce(Op):
     guards: tuple[tuple[int, bool, bool], ...] = ()
     whole: bool = True  # every cell of the output is reached
 
-    def gradients(self) -> Sequence[Rule | None]:
-        """Read the gradient where the value went; how, the reducer says."""
-        return (REDUCERS[self.reducer].gradient(self),)
+    @property
+    def gradients(self) -> Rules:  # type: ignore[override]
+        """The rule of x, which the reducer knows; index arrays have none."""
+        return (partial(REDUCERS[self.reducer].gradient, self),)
 
     @property
     def kept(self) -> tuple[int, ...] | None:
@@ -146,49 +142,41 @@ class Reducer:
 
     start: Callable[[DType], float | int | bool]
     step: str
-    gradient: Callable[[ReindexReduce], Rule]
+    gradient: Rule  # its first argument is the ReindexReduce
     bodies: dict[str, str] = field(default_factory=dict)
 
 
-def _add_gradient(op: ReindexReduce) -> Rule:
-    return lambda out, dout, x, *arrays: dout.gather_by(op, x.shape, arrays)
+def _add_gradient(op: ReindexReduce, out: Any, dout: Any, x: Any, *arrays: Any) -> Any:
+    """Read the gradient where the value went."""
+    return dout.gather_by(op, x.shape, arrays)
 
 
-def _extremum_gradient(op: ReindexReduce) -> Rule:
-    def gradient(out: Any, dout: Any, x: Any, *arrays: Any) -> Any:
-        """Inputs that tie share the gradient evenly, as in PyTorch's amax."""
-        mine = (x == out.gather_by(op, x.shape, arrays)).cast(x.dtype)
-        share = dout / mine.reduce_as(op, arrays)
-        return mine * share.gather_by(op, x.shape, arrays)
-
-    return gradient
+def _extremum_gradient(op: ReindexReduce, out: Any, dout: Any, x: Any, *arrays: Any) -> Any:
+    """Inputs that tie share the gradient evenly, as in PyTorch's amax."""
+    mine = (x == out.gather_by(op, x.shape, arrays)).cast(x.dtype)
+    share = dout / mine.reduce_as(op, arrays)
+    return mine * share.gather_by(op, x.shape, arrays)
 
 
-def _product_gradient(op: ReindexReduce) -> Rule:
-    def gradient(out: Any, dout: Any, x: Any, *arrays: Any) -> Any:
-        """The product of all others: of those that are not 0, times the other zero if there is one.
+def _product_gradient(op: ReindexReduce, out: Any, dout: Any, x: Any, *arrays: Any) -> Any:
+    """The product of all others: of those that are not 0, times the other zero if there is one.
 
-        The zero stands there as what it is, so that the gradient of this gradient is right as well.
-        """
-        zero = x == 0
-        count, only, rest = zero.cast("int64"), x.where_not(zero == 0, 0), x.where_not(zero, 1)
-        others = count.reduce_as(op, arrays, "add").gather_by(op, x.shape, arrays) - count
-        other = only.reduce_as(op, arrays, "add").gather_by(op, x.shape, arrays) - only
-        product = rest.reduce_as(op, arrays).gather_by(op, x.shape, arrays) / rest
-        factor = other.where_not(others == 0, 1).where_not(others > 1, 0)
-        return dout.gather_by(op, x.shape, arrays) * (product * factor).conj()
-
-    return gradient
+    The zero stands there as what it is, so that the gradient of this gradient is right as well.
+    """
+    zero = x == 0
+    count, only, rest = zero.cast("int64"), x.where_not(zero == 0, 0), x.where_not(zero, 1)
+    others = count.reduce_as(op, arrays, "add").gather_by(op, x.shape, arrays) - count
+    other = only.reduce_as(op, arrays, "add").gather_by(op, x.shape, arrays) - only
+    product = rest.reduce_as(op, arrays).gather_by(op, x.shape, arrays) / rest
+    factor = other.where_not(others == 0, 1).where_not(others > 1, 0)
+    return dout.gather_by(op, x.shape, arrays) * (product * factor).conj()
 
 
-def _last_gradient(op: ReindexReduce) -> Rule:
-    def gradient(out: Any, dout: Any, x: Any, *arrays: Any) -> Any:
-        """Only the value that was written last has a gradient: number all values, and see whose number stayed."""
-        number = x.position_numbers()
-        won = number == number.reduce_as(op, arrays).gather_by(op, x.shape, arrays)
-        return dout.gather_by(op, x.shape, arrays).where_not(won == 0, 0)
-
-    return gradient
+def _last_gradient(op: ReindexReduce, out: Any, dout: Any, x: Any, *arrays: Any) -> Any:
+    """Only the value that was written last has a gradient: number all values, and see whose number stayed."""
+    number = x.position_numbers()
+    won = number == number.reduce_as(op, arrays).gather_by(op, x.shape, arrays)
+    return dout.gather_by(op, x.shape, arrays).where_not(won == 0, 0)
 
 
 def _lowest(d: DType) -> float | int | bool:
@@ -220,11 +208,7 @@ class Code(Op):
     text: str
     span: int
     weight: int  # cost of one element of the output, in multiplications
-    gradient: tuple[Rule | None, ...] = ()
-
-    def gradients(self) -> Sequence[Rule | None]:
-        """What its maker says."""
-        return self.gradient
+    gradients: Rules = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,12 +218,8 @@ class HostCall(Op):
     kind: ClassVar[str] = "hostcall"
     name: str
     run: Callable[..., Any]  # arrays in, array out
-    gradient: tuple[Rule | None, ...] = ()
+    gradients: Rules = ()
     by: str = "NumPy"  # who does it
-
-    def gradients(self) -> Sequence[Rule | None]:
-        """What its maker says."""
-        return self.gradient
 
 
 @lru_cache(maxsize=1 << 16)

@@ -16,11 +16,10 @@ from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from jt_edu.backends import Backend, Program
+from jt_edu.codegen.loops import choose_span, collapse, cut
 from jt_edu.codegen.nest import Builder
-from jt_edu.codegen.passes import choose_span, collapse, cut
-from jt_edu.codegen.source import Parameter, Source
-from jt_edu.codegen.text import Argument, Printer, Text
-from jt_edu.fuse import Fused, fuse
+from jt_edu.codegen.text import Argument, Parameter, Printer, Source, Text
+from jt_edu.fuse import Fused, Fuser
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index
 from jt_edu.join import Kernel
@@ -93,10 +92,11 @@ class Plan:
     aliases: dict[int, int]  # slot -> slot with the same memory
     keep: tuple[int, ...]
     peak: int  # bytes that the run holds at most
-    decisions: tuple[Decision, ...]  # ids are slots
+    fused: bool  # fusion was on
     shapes: dict[int, Shape] = field(default_factory=dict)
     dtypes: dict[int, Any] = field(default_factory=dict)
     hosts: dict[int, Op] = field(default_factory=dict)
+    decisions: tuple[Decision, ...] | None = None  # ids are slots; None until `decisions_of` is asked
     compiled: bool = False
     backend: Backend | None = None  # that compiled it
     used: int = 0  # grows with time; the plan of the smallest number is forgotten first
@@ -110,41 +110,32 @@ def make_plan(order: Sequence[Node], wanted: set[Node], enabled: bool) -> Plan:
     """The plan for the nodes `order` (inputs first; leaves have data already), storing `wanted`."""
     slot = {node: k for k, node in enumerate(order)}
     pending = [n for n in order if n.data is None]
-    fused = fuse(pending, wanted, enabled)
-    aliases = _aliases(pending, fused, slot)
+    fused = Fuser(pending, wanted, enabled).run()
+    aliases = {slot[n]: slot[root] for n, root in fused.aliases.items()}
     steps = [_step(kernel, fused, slot) for kernel in fused.kernels]
-    seen: set[Check] = set()
-    for kernel, step in zip(fused.kernels, steps, strict=True):  # what was checked once is not checked again
-        checks = _checks(kernel, slot, fused.stored)
-        fresh = {Check(c.slot, c.low, c.high, c.also, 0): c for c in checks}
-        step.checks = tuple(c for key, c in fresh.items() if key not in seen)
-        seen |= set(fresh)
+    if fused.lookups:
+        _add_checks(steps, fused, slot)
     keep = tuple(slot[n] for n in order if n in wanted)
     peak = _free_early(steps, aliases, keep, order)
-    decisions = tuple(
-        Decision(slot[by_id[d.source]], slot[by_id[d.target]], d.fused, d.rule, d.reason)
-        for by_id in [{n.id: n for n in order}]
-        for d in fused.decisions
-    )
     shapes = {k: n.shape for n, k in slot.items()}
     dtypes = {k: n.dtype.storage for n, k in slot.items()}
     hosts = {slot[n]: n.op for n in pending if n.op.kind == "hostcall"}
-    plan = living[id(steps)] = Plan(steps, aliases, keep, peak, decisions, shapes, dtypes, hosts)
-    for step in [s for s in steps if s.source.key in edits]:
-        edits[step.source.key](plan, step)
+    plan = living[id(steps)] = Plan(steps, aliases, keep, peak, enabled, shapes, dtypes, hosts)
+    for step in steps:
+        if step.source.key in edits:
+            edits[step.source.key](plan, step)
     return plan
 
 
-def _aliases(pending: list[Node], fused: Fused, slot: dict[Node, int]) -> dict[int, int]:
-    """Reshapes of arrays: they are stored without being computed."""
-    arrays: dict[int, int] = {}
-    for node in pending:
-        source = node.inputs[0] if node.inputs else None
-        if source is not None and isinstance(node.op, Reindex) and node.op.flat and not node.op.within:
-            is_array = source.data is not None or source in fused.stored or slot[source] in arrays
-            if is_array:
-                arrays[slot[node]] = arrays.get(slot[source], slot[source])
-    return arrays
+def decisions_of(plan: Plan, order: Sequence[Node]) -> tuple[Decision, ...]:
+    """Which edges were fused or cut, and by which rule. A plan does without, so they are made when somebody asks."""
+    if plan.decisions is None:
+        fuser = Fuser([n for n in order if n.data is None], {order[k] for k in plan.keep}, plan.fused)
+        fuser.run()
+        slot = {n.id: k for k, n in enumerate(order)}
+        made = fuser.decisions()
+        plan.decisions = tuple(Decision(slot[d.source], slot[d.target], d.fused, d.rule, d.reason) for d in made)
+    return plan.decisions
 
 
 def _step(kernel: Kernel, fused: Fused, slot: dict[Node, int]) -> Step:
@@ -233,6 +224,15 @@ def _name(nodes: list[Node]) -> str:
     """A short name such as `mul_add_sum`."""
     words = list(dict.fromkeys(n.op.name for n in nodes if n.op is not CONSTANT and not isinstance(n.op, Reindex)))
     return "_".join(words[:3] + ([f"and_{len(words) - 3}_more"] if len(words) > 3 else [])) or nodes[0].op.name
+
+
+def _add_checks(steps: list[Step], fused: Fused, slot: dict[Node, int]) -> None:
+    """Have every step check what it relies on; what was checked once is not checked again."""
+    seen: set[Check] = set()
+    for kernel, step in zip(fused.kernels, steps, strict=True):
+        fresh = {Check(c.slot, c.low, c.high, c.also, 0): c for c in _checks(kernel, slot, fused.stored)}
+        step.checks = tuple(c for key, c in fresh.items() if key not in seen)
+        seen |= set(fresh)
 
 
 def _checks(kernel: Kernel, slot: dict[Node, int], stored: set[Node]) -> list[Check]:

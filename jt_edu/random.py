@@ -45,7 +45,7 @@ class Generator:
         """Start again from `seed`."""
         if not isinstance(seed, (int, np.integer)) or not -(1 << 63) <= seed < 1 << 64:
             raise ArgumentError("a seed is a whole number of at most 64 bits", repr(seed), "0")
-        self.key, self.drawn = int(seed) & ((1 << 64) - 1), 0
+        self.key, self.drawn, self.drawn_apart = int(seed) & ((1 << 64) - 1), 0, 0  # apart: see team.py
 
     def draw(self, count: int) -> int:
         """Take the next `count` numbers; the answer is the number of the first."""
@@ -85,7 +85,7 @@ def set_global_seed(seed: int) -> None:
     np.random.seed(seed % (1 << 32))  # noqa: NPY002 - Jittor's users expect it
 
 
-manual_seed = set_global_seed  # PyTorch's name
+seed = set_seed = manual_seed = set_global_seed  # Jittor's other names, and PyTorch's
 
 
 def get_seed() -> int:

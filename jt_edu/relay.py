@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from jt_edu.functions import MULTIPLY
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index
-from jt_edu.meta import CONSTANT, Reindex, ReindexReduce
+from jt_edu.meta import CONSTANT, Op, Reindex, ReindexReduce
 
 BLAS = ("float32", "float64", "complex64", "complex128")
 
@@ -56,9 +56,9 @@ class Product:
 Axes = list[int]
 
 
-def matrix_product(node: Node) -> Product | None:
-    """The matrix product that `node` is, or None."""
-    op, source = node.op, node.inputs[0]
+def matrix_product(node: Node, total: Op | None = None) -> Product | None:
+    """The matrix product that `node` is, or that its `total` would be; or None."""
+    op, source = (node.op, node.inputs[0]) if total is None else (total, node)
     if not isinstance(op, ReindexReduce) or op.reducer != "add" or node.dtype not in BLAS or op.kept is None:
         return None
     if source.op is not MULTIPLY or source.data is not None or source.dtype != node.dtype:

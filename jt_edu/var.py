@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from jt_edu import functions as f
+from jt_edu.arithmetic import Arithmetic
 from jt_edu.autograd import LEAF
 from jt_edu.build import (
     broadcast,
@@ -24,23 +25,21 @@ from jt_edu.build import (
     check_shape,
     constant,
     elementwise,
-    filled,
     flat_view,
     operand_of,
     source,
 )
-from jt_edu.dtypes import DType, as_dtype, bfloat16, from_bfloat16, int64, promote
+from jt_edu.dtypes import DType, as_dtype, bfloat16, from_bfloat16, promote
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.execute import run
 from jt_edu.graph import Node, Shape
-from jt_edu.meta import CONSTANT, COUNTERS, SOURCE, Elementwise
-from jt_edu.reindexing import Reindexing
+from jt_edu.meta import CONSTANT, SOURCE, Elementwise
 from jt_edu.settings import current
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Var(Reindexing):
+class Var(Arithmetic):
     """A handle on one value: shape, dtype, arithmetic, and, when asked for, its numbers.
 
     Example:
@@ -350,18 +349,6 @@ class Var(Reindexing):
         """A number or an array as a Var that stands beside this one: bare numbers give way to its dtype."""
         return value if isinstance(value, Var) else Var._of(operand_of(value, self.dtype))
 
-    def zeros_like(self) -> Var:
-        """Zeros of the same shape and dtype."""
-        return Var._of(filled(self.shape, 0, self.dtype))
-
-    def ones_like(self) -> Var:
-        """Ones of the same shape and dtype."""
-        return Var._of(filled(self.shape, 1, self.dtype))
-
-    def position_numbers(self) -> Var:
-        """Row-major numbers of the elements, as int64."""
-        return Var._of(Node(COUNTERS[0], (), (self.size,), int64)).reshape(self.shape)
-
     def broadcast_to(self, shape: Sequence[int]) -> Var:
         """Read this Var as if it had a larger shape: aligned at the last axis, axes of length 1 are repeated."""
         size = check_shape(shape)
@@ -372,6 +359,18 @@ def method(function: Function, name: str = "") -> Function:
     """Attach a function to Var as a method of the same name, or of another one; it stays a function too."""
     setattr(Var, name or function.__name__, function)
     return function
+
+
+def array(data: Any, dtype: Any = None) -> Var:
+    """A Var with a copy of `data`. Python floats become float32, ints int64; NumPy arrays keep their dtype.
+
+    Example:
+        >>> array([1.5, 2.5])
+        jt.Var([1.5, 2.5], dtype=float32)
+    """
+    if isinstance(data, Var):
+        return Var(data.numpy(), data.dtype if dtype is None else dtype)
+    return Var(data, dtype)
 
 
 def as_var(value: Any, partner: DType | None = None) -> Var:

@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from jt_edu.backends.folder import find, is_ours, log, say_once
-from jt_edu.codegen.source import Source
+from jt_edu.codegen.text import Source
 
 _MARK = b"jt_edu kernel 1\n"
 

@@ -27,11 +27,10 @@ import numba
 import numpy as np
 
 from jt_edu import memory
-from jt_edu.backends import Program, lean, pool
+from jt_edu.backends import Program, define, lean, pool
 from jt_edu.backends.disk import Store
-from jt_edu.backends.python import define
 from jt_edu.backends.spin import SPIN
-from jt_edu.codegen.source import Source
+from jt_edu.codegen.text import Source
 from jt_edu.errors import KernelError
 
 _SETTINGS = (  # of numba's settings, those that change what it compiles

@@ -19,7 +19,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from jt_edu.codegen.source import Parameter, Source
+from jt_edu.codegen.text import Parameter, Source
 
 SPIN = Source(
     """from jt_edu.backends.spin import look

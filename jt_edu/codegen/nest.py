@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import reduce
 
-from jt_edu.codegen.tree import Access, Block, Item, Loop, Nest, Start, Store, Update, Value
+from jt_edu.codegen.loops import Access, Block, Item, Loop, Nest, Start, Store, Update, Value
 from jt_edu.dtypes import DType, complex128, float32, float64
 from jt_edu.expression import Place, Term, condition, spell_loads
 from jt_edu.graph import Node, Shape
@@ -22,11 +24,13 @@ from jt_edu.meta import REDUCERS, Elementwise, Reindex, ReindexReduce
 EXPENSIVE = 8  # multiplications; what costs more is kept in a row rather than computed again
 
 
-def accumulator(d: DType, reducer: str, contraction: bool) -> DType:
-    """What sums are kept in: float64 for floats, so that ten million float32 numbers add up; as they are otherwise."""
-    if reducer in ("add", "multiply") and not contraction:
-        return {"f": float64, "c": complex128}.get(d.kind, d)
-    return float32 if d.is_half else d
+@dataclass(eq=False)
+class Scope:
+    """A loop that is open while the nest is built: what happens in it, and what is known there already."""
+
+    axis: int
+    block: Block = field(default_factory=Block)
+    known: dict[tuple[object, ...], Value] = field(default_factory=dict)
 
 
 class Builder:
@@ -34,15 +38,14 @@ class Builder:
 
     def __init__(self, kernel: Kernel, stored: set[Node]) -> None:
         self.kernel, self.stored = kernel, stored
-        self.blocks, self.axes = [Block()], [-1]
-        self.memo: list[dict[tuple[object, ...], Value]] = [{}]
+        self.scopes = [Scope(-1)]  # the open loops, outermost first, inside of the kernel itself
         self.registers: dict[Node, Value] = {}
         self.at_close: dict[int, list[tuple[Update, Anchor]]] = {}
         self.written: set[Node] = set()
-        self.rows = shared_rows(kernel)
-        self.homes = homes(kernel, self.rows, stored)
-        self.filled: set[tuple[Term, Walk]] = set()  # terms of which an earlier stage has kept the row
-        self.fresh: set[tuple[Term, Walk]] = set()
+        self.rows = shared_rows(kernel) if kernel.outer and len(kernel.stages) > 1 else set[Row]()
+        self.homes = homes(kernel, self.rows, stored) if self.rows else {}
+        self.filled: set[Row] = set()  # terms of which an earlier stage has kept the row
+        self.fresh: set[Row] = set()
         self.walk: Walk = ((), ())  # of the anchor at hand
         self.here: tuple[int, ...] = ()  # its loops
         self.kept: list[set[int]] = []
@@ -50,35 +53,27 @@ class Builder:
 
     def build(self) -> Nest:
         """Open the outer loops, lay out one stage after the other, and close them again."""
-        for axis in self.kernel.outer:
-            self._open(axis)
+        self.scopes += [Scope(axis) for axis in self.kernel.outer]
         for stage in self.kernel.stages:
             self._stage(stage)
         self._close_to(0)
-        return Nest(self.blocks[0], dict(self.kernel.extents), None, self.kept, self.work)
-
-    def _open(self, axis: int) -> None:
-        self.blocks.append(Block())
-        self.axes.append(axis)
-        self.memo.append({})
+        return Nest(self.scopes[0].block, dict(self.kernel.extents), None, self.kept, self.work)
 
     def _close_to(self, depth: int) -> None:
-        while len(self.blocks) - 1 > depth:
-            self._finish(len(self.blocks) - 1)
-            inner, axis = self.blocks.pop(), self.axes.pop()
-            self.memo.pop()
-            self.blocks[-1].items.append(Loop(axis, inner))
+        while len(self.scopes) - 1 > depth:
+            self._finish(len(self.scopes) - 1)
+            inner = self.scopes.pop()
+            self.scopes[-1].block.items.append(Loop(inner.axis, inner.block))
         self._finish(depth)
 
     def _stage(self, stage: Stage) -> None:
-        for axis in stage.loops[len(self.kernel.outer) :]:
-            self._open(axis)
+        self.scopes += [Scope(axis) for axis in stage.loops[len(self.kernel.outer) :]]
         for anchor in stage.anchors:
             self.walk, self.here = walk_of(anchor, self.kernel), anchor.axes
             here = tuple(counter(a) for a in anchor.axes)
             assert anchor.term is not None, "whole-array work has no loops"
             value = self.value(anchor.term, here)
-            self.work += math.prod(anchor.loops) * (1 + len(anchor.term.loads))
+            self.work += math.prod(anchor.loops) * (1 + len(anchor.loads))
             if anchor.reduces:
                 self._reduce(anchor, value, here)
             else:
@@ -96,13 +91,13 @@ class Builder:
         access = Access("out", node, where, shape)
         depth = self._depth(*where)
         value.used_at(max(depth, value.depth))
-        self.blocks[max(depth, value.depth)].items.append(Store(node, access, value))
+        self.scopes[max(depth, value.depth)].block.items.append(Store(node, access, value))
 
     # values
 
     def _depth(self, *places: Index) -> int:
         used = frozenset().union(*map(counters_of, places)) if places else frozenset()
-        return max((self.axes.index(a) for a in used), default=0)
+        return max((depth for depth, scope in enumerate(self.scopes) if scope.axis in used), default=0)
 
     def value(self, term: Term, here: Place) -> Value:
         """The register that holds `term`, computed in the outermost block that knows its counters."""
@@ -112,13 +107,13 @@ class Builder:
             return self.registers[term.node]
         outer = None if term.outer is None else term.outer.at(here)
         key = (term.kind, term.node, where, term.view, guard, outer)
-        for memo in self.memo:
-            if key in memo:
-                return memo[key]
+        for scope in self.scopes:
+            if key in scope.known:
+                return scope.known[key]
         kept = (term, self.walk) in self.filled
         made = self._row(term) if kept else self._made(term, where, guard, here)
-        self.memo[made.depth][key] = made
-        self.blocks[made.depth].items.append(made)
+        self.scopes[made.depth].known[key] = made
+        self.scopes[made.depth].block.items.append(made)
         if (term, self.walk) in self.rows and not kept and (term, self.walk) not in self.fresh:
             self._fill_row(term, made)
         return made
@@ -128,18 +123,18 @@ class Builder:
         self.fresh.add((term, self.walk))
         access = self._row_cell(term)
         value.used_at(value.depth)
-        self.blocks[-1].items.append(Store(term.node, access, value))
+        self.scopes[-1].block.items.append(Store(term.node, access, value))
 
     def _row(self, term: Term) -> Value:
         """What an earlier loop of the same row has computed."""
-        return Value("row", term.node, len(self.blocks) - 1, access=self._row_cell(term))
+        return Value("row", term.node, len(self.scopes) - 1, access=self._row_cell(term))
 
     def _row_cell(self, term: Term) -> Access:
         """Where a row is kept: in the output that takes its place later, or in memory of its own."""
         home = self.homes.get((term, self.walk))
         if home is not None:
             return Access("out", home, tuple(counter(a) for a in self.here), home.shape)
-        inner = self.axes[len(self.kernel.outer) + 1 :]
+        inner = [scope.axis for scope in self.scopes[len(self.kernel.outer) + 1 :]]
         shape = tuple(self.kernel.extents[a] for a in inner)
         dtype = float32 if term.node.dtype.is_half else term.node.dtype
         return Access("scratch", term.node, tuple(counter(a) for a in inner), shape, dtype)
@@ -168,9 +163,9 @@ class Builder:
     def guard(self, index: Index, node: Node) -> Value:
         """The register that holds a condition; what an outer loop already knows of it is asked there."""
         key = ("guard", index)
-        for memo in self.memo:
-            if key in memo:
-                return memo[key]
+        for scope in self.scopes:
+            if key in scope.known:
+                return scope.known[key]
         depth = self._depth(index)
         before = [c for c in conjuncts(index) if self._depth(c) < depth]
         if before:
@@ -180,8 +175,8 @@ class Builder:
             made = Value("guard", node, depth, (outer,), index=inner)
         else:
             made = Value("guard", node, depth, index=index)
-        self.memo[made.depth][key] = made
-        self.blocks[made.depth].items.append(made)
+        self.scopes[made.depth].known[key] = made
+        self.scopes[made.depth].block.items.append(made)
         return made
 
     # reductions
@@ -190,18 +185,19 @@ class Builder:
         """Start the accumulator before the loops it sums over, update it inside, and finish it after them."""
         op = anchor.node.op
         assert isinstance(op, ReindexReduce), "only reductions accumulate"
-        contraction = is_contraction(anchor)
-        dtype = accumulator(anchor.node.dtype, op.reducer, contraction)
-        update = Update(anchor.node, REDUCERS[op.reducer], dtype, value, blocked=is_expensive_sum(anchor))
-        value.used_at(len(self.blocks) - 1)
+        update = Update(anchor.node, REDUCERS[op.reducer], accumulator(anchor, op), value)
+        narrow = anchor.node.dtype.kind == "f" and anchor.node.dtype.size <= 4 and op.reducer == "add"
+        # float64 lanes would slow down what is expensive: a register holds half as many of them
+        update.blocked = narrow and anchor.by_rows >= 0 and work(anchor.parts) >= EXPENSIVE
+        value.used_at(len(self.scopes) - 1)
         kept = {anchor.axes[k] for k in anchor.kept} if anchor.kept is not None else set()
         self.kept.append(kept)
-        rows = next((d for d, a in enumerate(self.axes[1:]) if a not in kept), len(self.axes) - 1)
+        rows = next((d for d, s in enumerate(self.scopes[1:]) if s.axis not in kept), len(self.scopes) - 1)
         if anchor.kept is not None and rows == len(kept):
-            self.blocks[rows].items.append(Start(update))
+            self.scopes[rows].block.items.append(Start(update))
         else:
             self._array_accumulator(anchor, update, op, here, rows)
-        self.blocks[-1].items.append(update)
+        self.scopes[-1].block.items.append(update)
         self.at_close.setdefault(rows, []).append((update, anchor))
 
     def _array_accumulator(self, anchor: Anchor, update: Update, op: ReindexReduce, here: Place, rows: int) -> None:
@@ -213,7 +209,7 @@ class Builder:
             update.guard = self.guard(inside, node)
         direct = update.dtype.kernel == node.dtype.kernel
         update.access = Access("out" if direct else "scratch", node, where, node.shape, update.dtype)
-        outer = set(self.axes[1 : rows + 1])
+        outer = {scope.axis for scope in self.scopes[1 : rows + 1]}
         if anchor.kept is None:
             loops = self.kernel.new_loops(node.shape)
             update.access.where, update.access.shape = where, node.shape
@@ -227,7 +223,7 @@ class Builder:
             loops = tuple(w.args[0] for w in update.access.where if w.op == "counter" and w.args[0] not in outer)
             cells = Access(update.access.role, node, update.access.where, update.access.shape, update.dtype)
         start = Update(node, update.reducer, update.dtype, None, cells)
-        self._cells(loops, Start(start), self.blocks[rows])
+        self._cells(loops, Start(start), self.scopes[rows].block)
 
     def _cells(self, loops: tuple[int, ...], item: Item, block: Block) -> None:
         """`item` for every cell of an accumulator array."""
@@ -241,7 +237,7 @@ class Builder:
             node = anchor.node
             if update.access is None:
                 final = Value("final", node, depth, register=update)
-                self.blocks[depth].items.append(final)
+                self.scopes[depth].block.items.append(final)
                 self.registers[node] = final
                 if node in self.stored:
                     op = node.op
@@ -268,21 +264,20 @@ class Builder:
         block = Block([value, Store(node, Access("out", node, target, node.shape), value)])
         for axis in reversed(loops):
             block = Block([Loop(axis, block)])
-        self.blocks[depth].items.extend(block.items)
+        self.scopes[depth].block.items.extend(block.items)
 
 
-def is_contraction(anchor: Anchor) -> bool:
-    """A sum of products of two views, such as a convolution: kept in its own dtype, as BLAS does."""
-    source = anchor.node.inputs[0]
+def accumulator(anchor: Anchor, op: ReindexReduce) -> DType:
+    """What sums are kept in: float64 for floats, so that ten million float32 numbers add up; as they are otherwise.
+
+    A sum of products of two views, such as a convolution, is kept in its own dtype, as BLAS does.
+    """
+    d, source = anchor.node.dtype, anchor.node.inputs[0]
     views = [i for i in source.inputs if i.data is None and isinstance(i.op, Reindex)]
-    return source.data is None and source.op.name == "multiply" and len(views) == 2 and anchor.by_rows < 0
-
-
-def is_expensive_sum(anchor: Anchor) -> bool:
-    """Whether float64 lanes would slow down what is summed: a register holds half as many of them."""
-    op = anchor.node.op
-    adds = isinstance(op, ReindexReduce) and op.reducer == "add" and anchor.by_rows >= 0 and anchor.node.dtype.size <= 4
-    return adds and anchor.node.dtype.kind == "f" and anchor.term is not None and work(anchor.term) >= EXPENSIVE
+    contraction = source.data is None and source.op.name == "multiply" and len(views) == 2 and anchor.by_rows < 0
+    if op.reducer in ("add", "multiply") and not contraction:
+        return {"f": float64, "c": complex128}.get(d.kind, d)
+    return float32 if d.is_half else d
 
 
 def conjuncts(index: Index) -> list[Index]:
@@ -291,6 +286,7 @@ def conjuncts(index: Index) -> list[Index]:
 
 
 Walk = tuple[Shape, tuple[int, ...]]  # the loops of an anchor, and which of them are outer
+Row = tuple[Term, Walk]
 
 
 def walk_of(anchor: Anchor, kernel: Kernel) -> Walk:
@@ -298,40 +294,34 @@ def walk_of(anchor: Anchor, kernel: Kernel) -> Walk:
     return anchor.loops, tuple(k for k, a in enumerate(anchor.axes) if a in kernel.outer)
 
 
-def shared_rows(kernel: Kernel) -> set[tuple[Term, Walk]]:
+def shared_rows(kernel: Kernel) -> set[Row]:
     """Terms worth keeping in a row: expensive, and computed by several loops of the same row (the exp of a softmax)."""
-    seen: dict[tuple[Term, Walk], set[int]] = {}
-    for number, stage in enumerate(kernel.stages if kernel.outer else ()):
+    seen: dict[Row, set[int]] = {}
+    for number, stage in enumerate(kernel.stages):
         for anchor in stage.anchors:
             walk = walk_of(anchor, kernel)
-            for term in anchor.term.parts if anchor.term is not None else ():
+            for term in anchor.parts:
                 if term.kind == "compute" and counters_under(term) - set(walk[1]):
                     seen.setdefault((term, walk), set()).add(number)
-    shared = {key for key, stages in seen.items() if len(stages) > 1 and work(key[0]) >= EXPENSIVE}
-    below = {(part, walk) for term, walk in shared for o in term.operands for part in o.parts}
+    shared = {key for key, stages in seen.items() if len(stages) > 1 and work((key[0], *key[0].below)) >= EXPENSIVE}
+    below = {(part, walk) for term, walk in shared for part in term.below}
     kept = shared - below
     count = Counter(term.node for term, _ in kept)
     return {(t, w) for t, w in kept if count[t.node] == 1}  # a row belongs to a node: two of its terms would share it
 
 
-def homes(kernel: Kernel, rows: set[tuple[Term, Walk]], stored: set[Node]) -> dict[tuple[Term, Walk], Node]:
+def homes(kernel: Kernel, rows: set[Row], stored: set[Node]) -> dict[Row, Node]:
     """Rows that can be kept in an output: one of the same shape and dtype, written when the row is needed no more."""
-    found: dict[tuple[Term, Walk], Node] = {}
+    found: dict[Row, Node] = {}
     for number, stage in enumerate(kernel.stages):
         for anchor in stage.anchors:
             walk, node = walk_of(anchor, kernel), anchor.node
             if anchor.reduces or node not in stored or node.dtype.is_half or node in found.values():
                 continue
-            later = {
-                t
-                for s in kernel.stages[number + 1 :]
-                for a in s.anchors
-                for t in (a.term.parts if a.term is not None else ())
-            }
-            mine = set(anchor.term.parts) if anchor.term is not None else set()
-            for term, one in rows:
+            later = {t for s in kernel.stages[number + 1 :] for a in s.anchors for t in a.parts}
+            for term, one in sorted(rows, key=lambda row: row[0].node.id):  # always alike
                 fits = one == walk and term.node.dtype == node.dtype and term.node is not node
-                if fits and term in mine and term not in later and (term, one) not in found:
+                if fits and term in anchor.parts and term not in later and (term, one) not in found:
                     found[term, one] = node
                     break
     return found
@@ -339,9 +329,9 @@ def homes(kernel: Kernel, rows: set[tuple[Term, Walk]], stored: set[Node]) -> di
 
 def counters_under(term: Term) -> frozenset[int]:
     """The loop axes of its anchor that a term depends on."""
-    return frozenset().union(*(counters_of(w) for part in term.parts for w in part.where))
+    return frozenset().union(*(counters_of(w) for part in (term, *term.below) for w in part.where))
 
 
-def work(term: Term) -> int:
-    """Multiplications that a term is worth."""
-    return sum(t.node.op.weight for t in term.parts if isinstance(t.node.op, Elementwise) and t.kind == "compute")
+def work(terms: Iterable[Term]) -> int:
+    """Multiplications that terms are worth."""
+    return sum(t.node.op.weight for t in terms if isinstance(t.node.op, Elementwise) and t.kind == "compute")

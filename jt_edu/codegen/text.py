@@ -10,22 +10,56 @@
 
 One statement per operator. Lengths are parameters, so another shape needs no other kernel. `at` says that a counter is
 never negative, which numba cannot see for itself when a loop does not begin at 0.
+
+What comes out is a `Source`: this text, and what its parameters are. A backend needs nothing else.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from jt_edu.codegen.source import Parameter, Source
-from jt_edu.codegen.tree import Access, Block, Loop, Nest, Start, Store, Update, Value
+from jt_edu.codegen.loops import Access, Block, Loop, Nest, Start, Store, Update, Value
 from jt_edu.dtypes import DType
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, render
 from jt_edu.meta import Elementwise, ReindexReduce
 
+LETTERS = ("n", "k", "c", "a", "out", "acc", "row")  # parameters: lengths, sizes, numbers, arrays, and rooms for sums
+NAMES = re.compile(r"(?<![\w.])(?:[a-z_]\w*(?=\()|inf\b|nan\b)")  # what a body needs: functions, and two constants
 BLOCK = 256  # float32 numbers that are summed as such: a lane of a register adds up 8 to 32 of them
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a kernel: an array (`rank` >= 0) or a number (`rank` is None)."""
+
+    name: str
+    dtype: str  # as NumPy spells it: "float32", "int64", "uint16" (the storage of float16 and bfloat16)
+    rank: int | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """Python text that defines `kernel(lo, hi, ...)`, and the types of its parameters.
+
+    `lo` and `hi` (int64) bound the outermost loop, so that threads can share the work. Arrays are C-contiguous. Where
+    they are `apart`, no memory that is written is that of another parameter too: what was read may stay in registers.
+    """
+
+    text: str
+    parameters: tuple[Parameter, ...]  # without lo and hi
+    entry: str = field(default="kernel")
+    apart: bool = False
+
+    @cached_property
+    def key(self) -> str:
+        """Two kernels with the same key are the same program."""
+        spelled = self.text + repr([(p.name, p.dtype, p.rank) for p in self.parameters] + [self.entry, self.apart])
+        return hashlib.sha256(spelled.encode()).hexdigest()[:24]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +89,7 @@ class Printer:
         self.nest = nest
         self.rows: list[str] = []
         self.lines: list[tuple[int, Node]] = []
-        self.parameters: dict[object, tuple[Parameter, Argument]] = {}
+        self.parameters: dict[str, dict[object, tuple[Parameter, Argument]]] = {letter: {} for letter in LETTERS}
         self.axes: dict[int, str] = {}
         self.names: dict[Value | Update, str] = {}
         self.counts: dict[str, int] = {}
@@ -64,18 +98,17 @@ class Printer:
     def print(self) -> Text:
         """Header, imports of what the body calls, and the body."""
         self._block(self.nest.top, 1)
-        listed = sorted(self.parameters.values(), key=lambda entry: _order(entry[0].name))
-        signature = ", ".join(["lo", "hi", *(p.name for p, _ in listed)])
+        listed = [entry for letter in LETTERS for entry in self.parameters[letter].values()]
+        parameters, arguments = tuple([p for p, _ in listed]), tuple([a for _, a in listed])
         body = "\n".join(self.rows)
-        used = sorted(set(re.findall(r"(?<![\w.])([a-z_]\w*)(?=\()", body)) - {"range"} | _constants(body))
+        used = sorted(set(NAMES.findall(body)) - {"range"})
         top = [f"from jt_edu.backends.mathlib import {', '.join(used)}", "", ""] if used else []
+        signature = ", ".join(["lo", "hi", *[p.name for p in parameters]])
         text = "\n".join([*top, f"def kernel({signature}):", body or "    pass", ""])
-        shift = len(top) + 1
-        return Text(
-            Source(text, tuple(p for p, _ in listed), apart=_apart([a for _, a in listed])),
-            tuple(a for _, a in listed),
-            tuple((number + shift, node) for number, node in self.lines),
-        )
+        seen = Counter([a.node for a in arguments if a.kind in ("in", "out", "scratch")])
+        apart = all(seen[a.node] == 1 for a in arguments if a.kind in ("out", "scratch"))
+        lines = tuple([(number + len(top) + 1, node) for number, node in self.lines])
+        return Text(Source(text, parameters, apart=apart), arguments, lines)
 
     def _write(self, depth: int, text: str, node: Node | None = None) -> None:
         self.rows.append("    " * depth + text)
@@ -99,7 +132,8 @@ class Printer:
                 case Update():
                     self._update(item, depth)
                 case Store():
-                    self._write(depth, f"{self._cell(item.access)} = {self._stored(item)}", item.node)
+                    stored = _to_storage(self._use(item.value), item.node, item.access)
+                    self._write(depth, f"{self._cell(item.access)} = {stored}", item.node)
                 case Value():
                     self._value(item, depth)
 
@@ -158,7 +192,7 @@ class Printer:
     def _start(self, update: Update, depth: int) -> None:
         first = _literal(update.reducer.start(update.dtype), update.dtype)
         if update.access is not None:
-            start = _to_storage(first, update.node.dtype) if update.access.role == "out" else first
+            start = _to_storage(first, update.node, update.access)
             self._write(depth, f"{self._cell(update.access)} = {start}", update.node)
             return
         self.names[update] = self._new("s")
@@ -172,11 +206,6 @@ class Printer:
             self._write(depth, f"if {self._use(update.guard)}:")
             depth += 1
         self._write(depth, f"{cell} = {_typed(step, update.dtype)}", update.node)
-
-    def _stored(self, store: Store) -> str:
-        if store.access.role == "scratch":
-            return self._use(store.value)
-        return _to_storage(self._use(store.value), store.node.dtype)
 
     def _value(self, value: Value, depth: int) -> None:
         if value.kind in ("number", "sum"):
@@ -280,38 +309,27 @@ class Printer:
                 ("in", node, node.shape), "a", node.dtype.kernel, Argument("in", node, 0, node.shape), rank
             )
             return f"{array}[{', '.join(self._position(w) for w in where) or '()'}]"
-        return render(index, self._counter_name, self._length, self._index)
-
-    def _counter_name(self, axis: int) -> str:
-        return self.axes[axis]
+        return render(index, self.axes.__getitem__, self._length, self._index)
 
     def _length(self, index: Index) -> str:
         return self._parameter(("k", id(index)), "k", "int64", Argument("length", length=index.args[0]))
 
     def _parameter(self, key: object, letter: str, dtype: str, argument: Argument, rank: int | None = None) -> str:
-        if key not in self.parameters:
-            name = self._new(letter)
-            self.parameters[key] = (Parameter(name, dtype.rstrip("_") if rank is not None else dtype, rank), argument)
-        return self.parameters[key][0].name
-
-
-def _apart(arguments: list[Argument]) -> bool:
-    """Whether every array that is written is one parameter only: it may be looked at under several shapes."""
-    arrays = Counter(a.node for a in arguments if a.kind in ("in", "out", "scratch"))
-    return all(arrays[a.node] == 1 for a in arguments if a.kind in ("out", "scratch"))
-
-
-def _order(name: str) -> tuple[int, int]:
-    letters = name.rstrip("0123456789")
-    return ["n", "k", "c", "a", "out", "acc", "row"].index(letters), int(name[len(letters) :])
+        known = self.parameters[letter]
+        if key not in known:
+            spelled = dtype if rank is None else dtype.rstrip("_")
+            known[key] = (Parameter(f"{letter}{len(known)}", spelled, rank), argument)
+        return known[key][0].name
 
 
 def _short(dtype: DType) -> str:
     return "half" if dtype == "float16" else "bfloat"
 
 
-def _to_storage(text: str, dtype: DType) -> str:
-    return f"float_to_{_short(dtype)}({text})" if dtype.is_half else text
+def _to_storage(text: str, node: Node, access: Access) -> str:
+    """Half floats are stored as bits; a kernel's own sums and rows hold them as float32."""
+    half = node.dtype.is_half and access.role != "scratch"
+    return f"float_to_{_short(node.dtype)}({text})" if half else text
 
 
 def _typed(body: str, dtype: DType) -> str:
@@ -323,7 +341,3 @@ def _typed(body: str, dtype: DType) -> str:
 
 def _literal(value: float | bool, dtype: DType) -> str:
     return f"{dtype.compute}({value!r})"
-
-
-def _constants(body: str) -> set[str]:
-    return {name for name in ("inf", "nan") if re.search(rf"\b{name}\b", body)}

@@ -3,6 +3,7 @@
 This file is a door: names only.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from jt_edu.data import transform
@@ -72,4 +73,9 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = door("jt.data", __all__)
+    _missing, __dir__ = door("jt.data", __all__)
+
+    def __getattr__(name):
+        if name == "DistributedSampler":  # PyTorch has it here; it stands upstairs
+            return import_module("jt_edu.distributed.sampler").DistributedSampler
+        return _missing(name)

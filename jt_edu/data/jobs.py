@@ -100,14 +100,15 @@ def work_here(job: Job, requests: Iterable[Any], seed: int) -> Iterator[Any]:
 def own_numbers(seed: int) -> Iterator[None]:
     """Start all generators from `seed`, and put them back afterwards."""
     mine = default_generator()
-    before = mine.key, mine.drawn, random.getstate(), np.random.get_state()  # noqa: NPY002 - datasets may use it
+    drawn = mine.key, mine.drawn, mine.drawn_apart
+    before = random.getstate(), np.random.get_state()  # noqa: NPY002 - datasets may use it
     set_global_seed(seed)
     try:
         yield
     finally:
-        mine.key, mine.drawn = before[:2]
-        random.setstate(before[2])
-        np.random.set_state(before[3])  # noqa: NPY002 - the same
+        mine.key, mine.drawn, mine.drawn_apart = drawn
+        random.setstate(before[0])
+        np.random.set_state(before[1])  # noqa: NPY002 - the same
 
 
 @dataclass(frozen=True)

@@ -35,9 +35,11 @@ from types import FunctionType
 from typing import Any, NoReturn
 
 from jt_edu.data.jobs import END, Job, get_worker_info, work_here
+from jt_edu.data.sampler import mixed
 from jt_edu.data.worker import serve
 from jt_edu.errors import ArgumentError, JtError
 from jt_edu.settings import current
+from jt_edu.team import place
 
 GRACE = 0.5  # seconds that a worker is given to go home by itself, and once more before it is killed
 
@@ -87,7 +89,9 @@ class Fetching:
             crew.end()
 
     def _fetch(self, job: Job, requests: Iterable[Any], seed: int) -> Iterator[Any]:
-        """The batches of one epoch, in the order of the requests."""
+        """The batches of one epoch, in the order of the requests; each rank changes its examples in its own way."""
+        rank, size = place()
+        seed = seed if size == 1 else mixed(seed, rank)
         if not self.num_workers:
             yield from work_here(job, requests, seed)
             return

@@ -165,7 +165,10 @@ def _outline(kind: str, x: float, y: float, w: float, h: float) -> str:
     match kind:
         case "source" | "elementwise":
             return _rect(x, y, w, h, h / 2 if kind == "source" else 9.0)
-        case "kernel" | "module" | "line" | "repeat" | "part":
+        case "line":
+            top = f'<path class="b" d="M{_n(x)} {_n(y + 4)}h{_n(w)}"/>'
+            return _rect(x, y, w, h, 3.0) + top
+        case "kernel" | "module" | "repeat" | "part":
             return _rect(x + 4, y + 4, w - 4, h - 4, 9.0) + _rect(x, y, w - 4, h - 4, 9.0)
         case "hostcall":
             bars = f'<path class="b" d="M{_n(x + 8)} {_n(y)}v{_n(h)}M{_n(x + w - 8)} {_n(y)}v{_n(h)}"/>'
@@ -220,7 +223,7 @@ def _entries(scene: Scene) -> Iterator[tuple[str, str]]:
     if any(card.gradient for card in cards):
         yield f'<g class="gradient plain">{_rect(2, 2, 24, 16, 5)}</g>', "part of the gradient"
     if "thin" in styles and "thick" in styles:
-        yield '<path class="thin" d="M1 10h26"/>', "fused: stays in a register"
+        yield '<path class="thin" d="M1 10h26"/>', "fused: no array in between"
         yield '<path class="thick" d="M2 10h24"/>', "an array in memory"
     if "portal" in _chip_kinds(scene):
         yield f'<g class="portal">{_rect(2, 2, 24, 16, 8)}</g>', "continues at the node with this number"

@@ -12,6 +12,7 @@ from jt_edu.errors import ShapeError
 from jt_edu.nn.module import Module
 from jt_edu.ops.arguments import number, one_of, same_words, yes_or_no
 from jt_edu.random import random
+from jt_edu.team import apart
 from jt_edu.var import Var, as_var
 
 LOW = -1.7580993408473766  # what selu answers for the smallest numbers: -scale * alpha
@@ -21,7 +22,8 @@ LOW = -1.7580993408473766  # what selu answers for the smallest numbers: -scale 
 def dropout(x: Any, p: float = 0.5, is_train: bool | None = None, *, training: bool | None = None) -> Var:
     """Each number becomes 0 with probability p; the others are multiplied by 1 / (1 - p), so that the mean stays.
 
-    Which ones is drawn anew at each call, from the generator of `jt.set_global_seed`. With `is_train=False`, x itself.
+    Which ones is drawn anew at each call, from the generator of `jt.set_global_seed`; on several ranks each forgets
+    others, whatever the seed. With `is_train=False`, x itself.
 
     Args:
         x: any shape.
@@ -118,7 +120,7 @@ def _active(name: str, p: Any, is_train: Any, training: Any, usual: bool = True)
 
 
 def _gone(p: float, box: tuple[int, ...]) -> Var:
-    gone: Var = random(box, "float32").detach() < p
+    gone: Var = random(box, "float32", generator=apart()).detach() < p
     return gone
 
 

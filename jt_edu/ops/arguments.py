@@ -1,6 +1,7 @@
 """Arguments: what a learner may write where a function asks for a number, a word, an axis or a Var.
 
 whole, number, factor, yes_or_no, choice    what stands beside the Vars is checked where it was written
+axis_of, axes_of, listed_axes        axes, counted from either end
 one_of                              an argument that has several names
 same_words                          dim, dims and axis mean the same, and so do keepdim and keepdims
 beside                              bare numbers give way to the Vars that stand beside them
@@ -21,7 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from jt_edu.build import short
-from jt_edu.errors import ArgumentError
+from jt_edu.errors import ArgumentError, RangeError
 from jt_edu.meta import Elementwise
 from jt_edu.var import Var, as_var, method
 
@@ -91,6 +92,34 @@ def yes_or_no(function: str, name: str, value: Any) -> bool:
     if isinstance(value, (int, np.bool_)) and value in (0, 1):
         return bool(value)
     raise ArgumentError(f"{function} takes {name} as True or False", f"{name}={short(value)}")
+
+
+def axis_of(name: str, axis: Any, ndim: int) -> int:
+    """An axis counted from either end, as a number from 0."""
+    try:
+        k = operator.index(axis)
+    except TypeError:
+        raise ArgumentError(f"{name} takes an axis as a whole number", repr(axis), "0 or -1") from None
+    if not -ndim <= k < ndim:
+        raise RangeError(f"{name} on a Var with {ndim} axes", f"axis {k}", f"{-ndim} to {ndim - 1}" if ndim else "none")
+    return k % ndim
+
+
+def axes_of(name: str, axes: Any, ndim: int) -> tuple[int, ...]:
+    """One axis, several, or None for all, as sorted numbers from 0 without repeats."""
+    if axes is None or (isinstance(axes, tuple) and not axes):
+        return tuple(range(ndim))
+    return tuple(sorted(listed_axes(name, axes, ndim)))
+
+
+def listed_axes(name: str, axes: Any, ndim: int) -> tuple[int, ...]:
+    """One axis or several, as numbers from 0 in the order in which they were named, without repeats."""
+    array = isinstance(axes, np.ndarray) and axes.ndim == 1
+    parts = axes if isinstance(axes, (tuple, list)) or array else (axes,)
+    found = tuple(axis_of(name, a, ndim) for a in parts)
+    if len(set(found)) != len(found):
+        raise ArgumentError(f"{name} names each axis once", f"axes {tuple(parts)}")
+    return found
 
 
 def choice(function: str, name: str, value: Any, allowed: Sequence[Any]) -> Any:

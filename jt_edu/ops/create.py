@@ -22,22 +22,10 @@ from jt_edu.meta import COUNTERS
 from jt_edu.ops.arguments import number, whole, yes_or_no
 from jt_edu.ops.view import varargs
 from jt_edu.settings import current
-from jt_edu.var import Var, as_var, method
+from jt_edu.var import Var, array, as_var, method
 
 pi, e, inf, nan = math.pi, math.e, math.inf, math.nan  # numbers that NumPy and PyTorch have names for
 newaxis = None  # x[:, newaxis]
-
-
-def array(data: Any, dtype: Any = None) -> Var:
-    """A Var with a copy of `data`. Python floats become float32, ints int64; NumPy arrays keep their dtype.
-
-    Example:
-        >>> array([1.5, 2.5])
-        jt.Var([1.5, 2.5], dtype=float32)
-    """
-    if isinstance(data, Var):
-        return Var(data.numpy(), data.dtype if dtype is None else dtype)
-    return Var(data, dtype)
 
 
 def array64(data: Any, dtype: Any = None) -> Var:

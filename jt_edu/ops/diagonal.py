@@ -16,12 +16,12 @@ from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Shape
 from jt_edu.index import Index, as_index, binary, counter, size
 from jt_edu.meta import Reindex, reindex
-from jt_edu.ops.arguments import one_of, same_words, whole
+from jt_edu.ops.arguments import axis_of, one_of, same_words, whole
 from jt_edu.ops.create import index
 from jt_edu.ops.find import nonzero
 from jt_edu.ops.reduce import sum
 from jt_edu.ops.turn import permute
-from jt_edu.ops.view import axis_of, reshape, view
+from jt_edu.ops.view import reshape, view
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 

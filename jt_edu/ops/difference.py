@@ -10,12 +10,11 @@ from typing import Any
 
 from jt_edu.dtypes import bool_
 from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.ops.arguments import same_words, whole
+from jt_edu.ops.arguments import axes_of, axis_of, same_words, whole
 from jt_edu.ops.numbers import as_floats
 from jt_edu.ops.reduce import sum
 from jt_edu.ops.scan import cumsum
 from jt_edu.ops.stacks import concat
-from jt_edu.ops.view import axes_of, axis_of
 from jt_edu.var import Var, as_var, method
 
 

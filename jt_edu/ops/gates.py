@@ -10,9 +10,8 @@ from typing import Any
 from jt_edu import functions as f
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.ops.activation import leaky_relu
-from jt_edu.ops.arguments import number, same_words, yes_or_no
+from jt_edu.ops.arguments import axis_of, number, same_words, yes_or_no
 from jt_edu.ops.numbers import floats
-from jt_edu.ops.view import axis_of
 from jt_edu.random import uniform
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method

@@ -20,11 +20,10 @@ from jt_edu.errors import ArgumentError, DtypeError, RangeError, ShapeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, counter, load, size
 from jt_edu.meta import Reindex, reindex, reindex_reduce
-from jt_edu.ops.arguments import same_words, whole
+from jt_edu.ops.arguments import axis_of, same_words, whole
 from jt_edu.ops.create import index as counting
 from jt_edu.ops.find import nonzero
 from jt_edu.ops.numbers import checked
-from jt_edu.ops.view import axis_of
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
@@ -181,7 +180,7 @@ def _advanced(x: Var, parts: list[Any], box: Shape, at: int) -> Brackets:
 def gathered(x: Var, b: Brackets) -> Var:
     """What brackets read."""
     op = reindex("getitem", x.shape, b.shape, b.where)
-    return Var._of(Node(op, (x.node, *(a.node for a in b.arrays)), b.shape, x.dtype))._inherit(x)
+    return Var._of(Node(op, (x.node, *(a.node for a in b.arrays)), b.shape, x.dtype))
 
 
 def getitem(x: Var, key: Any) -> Var:
@@ -224,7 +223,7 @@ def added(x: Var, key: Any, value: Any) -> Var:
     b = read_brackets(x, key)
     new = _fitting(x, b, value)
     op = reindex_reduce("index_add", "add", b.shape, x.shape, b.where)
-    return x + Var._of(Node(op, (new.node, *(a.node for a in b.arrays)), x.shape, x.dtype))._inherit(new)
+    return x + Var._of(Node(op, (new.node, *(a.node for a in b.arrays)), x.shape, x.dtype))
 
 
 def _fitting(x: Var, b: Brackets, value: Any) -> Var:
@@ -250,7 +249,7 @@ def scattered(x: Var, new: Var, gather: Reindex, arrays: tuple[Var, ...]) -> Var
     """Positions may be named twice: the value named last stays."""
     op = reindex_reduce("setitem", "last", new.shape, x.shape, gather.where)
     nodes = tuple(a.node for a in arrays)
-    there = Var._of(Node(op, (new.node, *nodes), x.shape, x.dtype))._inherit(new)
+    there = Var._of(Node(op, (new.node, *nodes), x.shape, x.dtype))
     touched = Var._of(Node(op, (new.ones_like().cast(bool_).node, *nodes), x.shape, bool_))
     return x.where_not(touched, there)
 
@@ -334,7 +333,7 @@ def scatter_parts(name: str, x: Var, axis: int, index: Any, src: Any) -> tuple[V
 def scatter_into(x: Var, new: Var, positions: Var, where: tuple[Index, ...], reducer: str) -> Var:
     """What meets at each place of x, put together by a reducer."""
     op = reindex_reduce("scatter", reducer, new.shape, x.shape, where)
-    return Var._of(Node(op, (new.node, positions.node), x.shape, new.dtype))._inherit(new)
+    return Var._of(Node(op, (new.node, positions.node), x.shape, new.dtype))
 
 
 @method

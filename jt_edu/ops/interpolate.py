@@ -146,7 +146,7 @@ def _nearest(x: Var, out: Shape, scales: Sequence[float], offset: float) -> Var:
         where.append(exact)
     shape = (*x.shape[:2], *out)
     op = reindex("nearest", x.shape, shape, tuple(where))
-    return Var._of(Node(op, (x.node, *(a.node for a in arrays)), shape, x.dtype))._inherit(x)
+    return Var._of(Node(op, (x.node, *(a.node for a in arrays)), shape, x.dtype))
 
 
 def _ratio(i: Index, n: int, o: int, scale: float, offset: float) -> Index | None:
@@ -211,7 +211,7 @@ def blend(x: Var, places: Sequence[Var], weights: Sequence[Var], dims: int) -> V
     for k, p in enumerate(places):
         where.append(load(k, [counter(j) if m > 1 else as_index(0) for j, m in enumerate(p.shape)]))
     op = reindex("sample", x.shape, loops, tuple(where))
-    total = Var._of(Node(op, (x.node, *(p.node for p in places)), loops, x.dtype))._inherit(x)
+    total = Var._of(Node(op, (x.node, *(p.node for p in places)), loops, x.dtype))
     for w in weights:
         total = total * w
     return reduced(total, "interpolate", "add", tuple(range(len(loops) - dims, len(loops))), False)

@@ -15,11 +15,11 @@ from collections.abc import Callable
 from typing import Any
 
 from jt_edu.dtypes import DType, as_dtype
-from jt_edu.ops.arguments import DEVICES, on_cpu, same_words
-from jt_edu.ops.create import array, full, ones, zeros
+from jt_edu.ops.arguments import DEVICES, axis_of, on_cpu, same_words
+from jt_edu.ops.create import full, ones, zeros
 from jt_edu.ops.elementwise import where
-from jt_edu.ops.view import axis_of, reshape
-from jt_edu.var import Var, as_var, method
+from jt_edu.ops.view import reshape
+from jt_edu.var import Var, array, as_var, method
 
 
 class Size(int):

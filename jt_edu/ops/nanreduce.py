@@ -14,7 +14,7 @@ from typing import Any
 from jt_edu import functions as f
 from jt_edu.dtypes import float64, promote, real_of
 from jt_edu.errors import ShapeError
-from jt_edu.ops.arguments import same_words, yes_or_no
+from jt_edu.ops.arguments import axis_of, same_words, yes_or_no
 from jt_edu.ops.create import arange
 from jt_edu.ops.numbers import as_floats, check_order, widened
 from jt_edu.ops.reduce import (
@@ -28,7 +28,6 @@ from jt_edu.ops.reduce import (
     squared,
     sum,
 )  # fmt: skip
-from jt_edu.ops.view import axis_of
 from jt_edu.var import Var, as_var, method
 
 

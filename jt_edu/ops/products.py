@@ -15,11 +15,11 @@ from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Shape
 from jt_edu.index import counter
 from jt_edu.meta import Reindex, reindex
-from jt_edu.ops.arguments import same_words, whole
+from jt_edu.ops.arguments import axis_of, same_words, whole
 from jt_edu.ops.contract import contract
 from jt_edu.ops.einsum import einsum
 from jt_edu.ops.reduce import reduced
-from jt_edu.ops.view import axis_of, view
+from jt_edu.ops.view import view
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 

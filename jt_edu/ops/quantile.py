@@ -16,7 +16,7 @@ from typing import Any
 from jt_edu import functions as f
 from jt_edu.dtypes import float64, int64
 from jt_edu.errors import ArgumentError, RangeError, ShapeError
-from jt_edu.ops.arguments import choice, same_words, yes_or_no
+from jt_edu.ops.arguments import axes_of, choice, same_words, yes_or_no
 from jt_edu.ops.create import index
 from jt_edu.ops.elementwise import lerp
 from jt_edu.ops.numbers import as_floats, check_order
@@ -24,7 +24,6 @@ from jt_edu.ops.reduce import position, sum
 from jt_edu.ops.rows import as_rows, one_axis, one_each, picked
 from jt_edu.ops.scan import LARGEST, before, best_so_far
 from jt_edu.ops.sort import sorted_positions
-from jt_edu.ops.view import axes_of
 from jt_edu.var import Var, as_var, method
 
 # Where the quantile q of n numbers lies between them, counted from 0 (Hyndman and Fan 1996, "Sample quantiles in

@@ -19,10 +19,9 @@ from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import as_index, counter
 from jt_edu.meta import ReindexReduce, reindex_reduce
-from jt_edu.ops.arguments import choice, number, same_words, yes_or_no
+from jt_edu.ops.arguments import axes_of, axis_of, choice, number, same_words, yes_or_no
 from jt_edu.ops.create import index
 from jt_edu.ops.numbers import as_floats, check_order, widened
-from jt_edu.ops.view import axes_of, axis_of
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
@@ -38,9 +37,9 @@ def reduce_op(name: str, reducer: str, shape: Shape, gone: tuple[int, ...], keep
 
 def reduced(x: Var, name: str, reducer: str, dims: Any, keepdims: bool) -> Var:
     """Reduce the axes `dims` of x."""
-    gone = axes_of(name, dims, x.ndim)
-    op = reduce_op(name, reducer, x.shape, gone, bool(keepdims))
-    return Var._of(Node(op, (x.node,), op.shape, x.node.dtype))
+    node = x.node
+    op = reduce_op(name, reducer, node.shape, axes_of(name, dims, len(node.shape)), bool(keepdims))
+    return Var._of(Node(op, (node,), op.shape, node.dtype))
 
 
 @method

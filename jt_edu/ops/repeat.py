@@ -13,9 +13,9 @@ from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.graph import Node
 from jt_edu.index import Index, counter, load, size
 from jt_edu.meta import reindex
-from jt_edu.ops.arguments import same_words, whole
+from jt_edu.ops.arguments import axis_of, same_words, whole
 from jt_edu.ops.code import kernel
-from jt_edu.ops.view import axis_of, reshape, varargs, view
+from jt_edu.ops.view import reshape, varargs, view
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
@@ -105,7 +105,7 @@ def _unevenly(x: Var, at: int, counts: Var) -> Var:
     shape = (*x.shape[:at], total, *x.shape[at + 1 :])
     where = tuple(load(0, [counter(k)]) if k == at else counter(k) for k in range(x.ndim))
     op = reindex("repeat_interleave", x.shape, shape, where)
-    return Var._of(Node(op, (x.node, positions.node), shape, x.dtype))._inherit(x)
+    return Var._of(Node(op, (x.node, positions.node), shape, x.dtype))
 
 
 tile = method(repeat, "tile")

@@ -12,9 +12,9 @@ from typing import Any
 
 from jt_edu.errors import ArgumentError
 from jt_edu.graph import Shape
+from jt_edu.ops.arguments import axis_of
 from jt_edu.ops.index import gather
 from jt_edu.ops.turn import permute
-from jt_edu.ops.view import axis_of
 from jt_edu.var import Var
 
 

@@ -12,11 +12,11 @@ from typing import Any
 from jt_edu.build import broadcast_shape
 from jt_edu.dtypes import bool_, int64
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
-from jt_edu.ops.arguments import same_words, yes_or_no
+from jt_edu.ops.arguments import axis_of, same_words, yes_or_no
 from jt_edu.ops.create import index as counting
 from jt_edu.ops.index import along, gather, scatter, scatter_into, scatter_parts
 from jt_edu.ops.stacks import concat
-from jt_edu.ops.view import axis_of, reshape
+from jt_edu.ops.view import reshape
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 

@@ -15,14 +15,14 @@ from typing import Any
 from jt_edu.build import broadcast_shape
 from jt_edu.dtypes import bool_
 from jt_edu.errors import ArgumentError, DtypeError, RangeError, ShapeError
-from jt_edu.ops.arguments import choice, factor, same_words, whole, yes_or_no
+from jt_edu.ops.arguments import axis_of, choice, factor, same_words, whole, yes_or_no
 from jt_edu.ops.create import index as counting
 from jt_edu.ops.diagonal import diagonal
 from jt_edu.ops.find import flatnonzero, positions, within
 from jt_edu.ops.index import added, getitem, index_select, replaced
 from jt_edu.ops.stacks import concat
 from jt_edu.ops.turn import moveaxis
-from jt_edu.ops.view import axis_of, reshape
+from jt_edu.ops.view import reshape
 from jt_edu.var import Var, as_var, method
 
 

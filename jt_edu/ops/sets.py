@@ -12,7 +12,7 @@ from typing import Any
 
 from jt_edu.dtypes import bool_, int64, promote
 from jt_edu.index import load
-from jt_edu.ops.arguments import same_words, yes_or_no
+from jt_edu.ops.arguments import axis_of, same_words, yes_or_no
 from jt_edu.ops.create import arange, ones, zeros
 from jt_edu.ops.index import getitem, index_select
 from jt_edu.ops.numbers import check_order
@@ -22,7 +22,6 @@ from jt_edu.ops.scan import cumsum
 from jt_edu.ops.search import isin
 from jt_edu.ops.sort import sorted_positions
 from jt_edu.ops.stacks import concat
-from jt_edu.ops.view import axis_of
 from jt_edu.var import Var, as_var, method
 
 

@@ -10,11 +10,10 @@ from typing import Any
 
 from jt_edu import functions as f
 from jt_edu.errors import DtypeError, ShapeError
-from jt_edu.ops.arguments import choice, number, same_words, whole
+from jt_edu.ops.arguments import axis_of, choice, number, same_words, whole
 from jt_edu.ops.create import index
 from jt_edu.ops.numbers import as_floats, check_order, checked, widened
 from jt_edu.ops.reduce import max, reduced, sum
-from jt_edu.ops.view import axis_of
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 

@@ -12,8 +12,8 @@ from typing import Any
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.index import counter, size
 from jt_edu.meta import reindex
-from jt_edu.ops.arguments import same_words, whole
-from jt_edu.ops.view import axis_of, reshape, view
+from jt_edu.ops.arguments import axis_of, same_words, whole
+from jt_edu.ops.view import reshape, view
 from jt_edu.var import Var, as_var, method
 
 MOST = 1_000_000  # parts; empty ones are parts as well

@@ -16,11 +16,11 @@ from jt_edu.errors import ShapeError
 from jt_edu.graph import Shape
 from jt_edu.index import Index, counter, size
 from jt_edu.meta import reindex
-from jt_edu.ops.arguments import same_words
+from jt_edu.ops.arguments import axis_of, same_words
 from jt_edu.ops.create import index
 from jt_edu.ops.pad import pad
 from jt_edu.ops.slabs import slabs
-from jt_edu.ops.view import atleast_1d, atleast_2d, atleast_3d, axis_of, listed, reshape, unsqueeze, view
+from jt_edu.ops.view import atleast_1d, atleast_2d, atleast_3d, listed, reshape, unsqueeze, view
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 

@@ -12,13 +12,12 @@ from typing import Any
 from jt_edu import functions as f
 from jt_edu.dtypes import promote
 from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.ops.arguments import same_words, yes_or_no
+from jt_edu.ops.arguments import axes_of, same_words, yes_or_no
 from jt_edu.ops.matmul import matmul
 from jt_edu.ops.numbers import as_floats, widened
 from jt_edu.ops.reduce import max, mean, min, pick_correction, std, sum, var
 from jt_edu.ops.stacks import concat
 from jt_edu.ops.turn import permute
-from jt_edu.ops.view import axes_of
 from jt_edu.var import Var, as_var, method
 
 

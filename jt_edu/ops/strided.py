@@ -15,8 +15,8 @@ from jt_edu.errors import ArgumentError, RangeError, ShapeError
 from jt_edu.index import Index, as_index, counter
 from jt_edu.index import size as length_of
 from jt_edu.meta import reindex
-from jt_edu.ops.arguments import same_words, whole
-from jt_edu.ops.view import axis_of, reshape, view
+from jt_edu.ops.arguments import axis_of, same_words, whole
+from jt_edu.ops.view import reshape, view
 from jt_edu.var import Var, as_var, method
 
 

@@ -13,8 +13,8 @@ from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Shape
 from jt_edu.index import as_index, counter, size
 from jt_edu.meta import Reindex, reindex
-from jt_edu.ops.arguments import same_words, whole
-from jt_edu.ops.view import axes_of, axis_of, listed_axes, reshape, varargs, view
+from jt_edu.ops.arguments import axes_of, axis_of, listed_axes, same_words, whole
+from jt_edu.ops.view import reshape, varargs, view
 from jt_edu.var import Var, as_var, method
 
 

@@ -11,7 +11,6 @@ strides follow from the shape. What it costs shows in the kernel: an index, or a
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -20,11 +19,11 @@ import numpy as np
 
 from jt_edu.build import broadcast_shape, check_shape, flat_view
 from jt_edu.dtypes import DType, as_dtype
-from jt_edu.errors import ArgumentError, DtypeError, RangeError, ShapeError
+from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import as_index, counter
 from jt_edu.meta import Reindex, reindex
-from jt_edu.ops.arguments import same_words, whole
+from jt_edu.ops.arguments import axes_of, axis_of, listed_axes, same_words, whole
 from jt_edu.ops.code import kernel
 from jt_edu.var import Var, as_var, method
 
@@ -32,34 +31,6 @@ from jt_edu.var import Var, as_var, method
 def view(x: Var, op: Reindex) -> Var:
     """`x` looked at through a Reindex."""
     return Var._of(Node(op, (x.node,), op.shape, x.node.dtype))
-
-
-def axis_of(name: str, axis: Any, ndim: int) -> int:
-    """An axis counted from either end, as a number from 0."""
-    try:
-        k = operator.index(axis)
-    except TypeError:
-        raise ArgumentError(f"{name} takes an axis as a whole number", repr(axis), "0 or -1") from None
-    if not -ndim <= k < ndim:
-        raise RangeError(f"{name} on a Var with {ndim} axes", f"axis {k}", f"{-ndim} to {ndim - 1}" if ndim else "none")
-    return k % ndim
-
-
-def axes_of(name: str, axes: Any, ndim: int) -> tuple[int, ...]:
-    """One axis, several, or None for all, as sorted numbers from 0 without repeats."""
-    if axes is None or (isinstance(axes, tuple) and not axes):
-        return tuple(range(ndim))
-    return tuple(sorted(listed_axes(name, axes, ndim)))
-
-
-def listed_axes(name: str, axes: Any, ndim: int) -> tuple[int, ...]:
-    """One axis or several, as numbers from 0 in the order in which they were named, without repeats."""
-    array = isinstance(axes, np.ndarray) and axes.ndim == 1
-    parts = axes if isinstance(axes, (tuple, list)) or array else (axes,)
-    found = tuple(axis_of(name, a, ndim) for a in parts)
-    if len(set(found)) != len(found):
-        raise ArgumentError(f"{name} names each axis once", f"axes {tuple(parts)}")
-    return found
 
 
 def varargs(arguments: Sequence[Any]) -> tuple[Any, ...]:

@@ -5,7 +5,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import backends
-from jt_edu.codegen.source import Source
+from jt_edu.codegen.text import Source
 from jt_edu.lens.assembly import assembly, cuda, trimmed_asm, trimmed_llvm, vectors
 from jt_edu.lens.edits import find
 

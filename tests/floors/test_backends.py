@@ -19,10 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jt_edu import backends
-from jt_edu.backends import disk, folder, numba_cpu, pool
+from jt_edu.backends import PythonBackend, disk, folder, numba_cpu, pool
 from jt_edu.backends.numba_cpu import NumbaBackend
-from jt_edu.backends.python import PythonBackend
-from jt_edu.codegen.source import Parameter, Source
+from jt_edu.codegen.text import Parameter, Source
 from jt_edu.errors import ArgumentError, BackendError, KernelError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -163,7 +162,7 @@ def test_the_python_backend_needs_no_numba(cache):
     script = """
 import sys
 from jt_edu import backends
-from jt_edu.codegen.source import Source
+from jt_edu.codegen.text import Source
 backends.get("python").compile(Source("def kernel(lo, hi):\\n    pass\\n", ())).call(0, 1)
 print("numba" in sys.modules)
 """

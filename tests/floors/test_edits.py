@@ -560,11 +560,25 @@ def test_a_training_step_runs_with_an_edited_kernel(rng):
     assert np.isfinite(loss.item())
 
 
-def test_an_index_too_many_is_told_with_the_types_and_a_way_out(rng):
-    kernel = kernel_of(jt.array(rng.random(30).astype("float32")).cosh().sum())
-    row = next(r for r in kernel.source.splitlines() if "out0[()]" in r)
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("out0[()]", "out0[5]", "out0 has no axes: its one element is out0[()]; found out0[5], with 1 index"),
+        ("a0[i0]", "a0[i0, i0, i0]", "a0 has 1 axis; found a0[i0, i0, i0], with 3 indices"),
+    ],
+)
+def test_more_indices_than_an_array_has_axes_are_refused_and_counted(old, new, words):
+    kernel = kernel_of((jt.array([1.0, 2.0]) * 3).sum())
 
-    edit = jt.edit_kernel(kernel, kernel.source.replace(row, row.replace("out0[()]", "out0[5]")))
+    edit = jt.edit_kernel(kernel, kernel.source.replace(old, new))
 
-    assert "setitem(array(float32, 0d" in edit.error
-    assert edit.error.endswith("An array of shape () has one element: out[()]")
+    assert edit.error == words
+    assert old in kernel.source.splitlines()[edit.line - 1]
+
+
+def test_a_variable_that_changes_its_type_is_told_with_both():
+    kernel = kernel_of((jt.array([1.0, 2.0]) * 3).sum())
+
+    edit = jt.edit_kernel(kernel, kernel.source.replace("s0 = s0 + ", "s0 = a0 + "))
+
+    assert edit.error.startswith("s0 is float64 in one place and array(float32, 1d, C) in another")

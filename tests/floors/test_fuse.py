@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.codegen import passes
+from jt_edu.codegen import loops
+from jt_edu.execute import needed
+from jt_edu.plan import make_plan
 from jt_edu.settings import rank_context
 
 
@@ -272,7 +274,7 @@ def _gradient(function, x):
 @pytest.mark.parametrize(("graph", "build"), GENERIC, ids=[r[0] for r in GENERIC])
 def test_another_shape_compiles_nothing(graph, build, long, monkeypatch):
     """But once: where a row with conditions becomes so long that its loop is cut."""
-    monkeypatch.setattr(passes, "LONG", long)
+    monkeypatch.setattr(loops, "LONG", long)
     for first, second in LENGTHS:
         with rank_context():
             held(build(*first))
@@ -312,6 +314,37 @@ def test_the_same_graph_compiles_nothing_a_second_time_and_makes_no_plan():
         t = held(jt.softmax(matrix(4, 6)) @ matrix(6, 2))
 
     assert t.compiled == 0
+
+
+def test_the_same_graph_gives_the_same_text_wherever_its_parts_lie_in_memory():
+    x, classes = matrix(3, 4), jt.array([0, 1, 2])
+    loss = jt.cross_entropy_loss(x, classes, reduction="none", label_smoothing=0.3)
+    slope = jt.grad(loss.sum(), x)
+    order = needed([loss.node, slope.node])
+    wanted = {n for n in order if n.pending and n.holders}
+
+    plans, between = [], []
+    for count in range(20):
+        plans.append(make_plan(order, wanted, True))
+        between.append([object() for _ in range(count)])
+
+    assert len({"".join(step.source.text for step in plan.steps) for plan in plans}) == 1
+
+
+def test_a_plan_that_was_made_before_a_trace_was_opened_tells_its_decisions_too():
+    def result(x):
+        return (x * 2 + 1).sum() * 3
+
+    def rules(t):
+        return [(d.fused, d.rule) for d in t.decisions]
+
+    with rank_context():
+        result(matrix()).sync()
+        late = held(result(matrix()))
+    with rank_context():
+        early = held(result(matrix()))
+
+    assert rules(late) == rules(early) != []
 
 
 @pytest.mark.parametrize("backend", ["python", "numba"])

@@ -202,8 +202,8 @@ def test_every_pass_says_why():
         "5 views are free: a view only says where to read.",
         "matrix products": "1 sum of products nobody else reads: each product is added up at once and is no array.",
         "views": "Of 5 views 5 are read through where they are needed.",
-        "elementwise chains": "3 values of elementwise operators stay in a register, where the next operator needs "
-        "them.",
+        "elementwise chains": "3 values of elementwise operators are used by the next operator at once: they never "
+        "become an array.",
         "shared loops": "1 reduction is used in the same row. What reads the same arrays shares their loops: 2 "
         "kernels are left.",
     }

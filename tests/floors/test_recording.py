@@ -10,12 +10,15 @@ import pytest
 import jt_edu as jt
 from jt_edu import backends, nn
 from jt_edu.execute import SEEN
+from jt_edu.explain import Explanation
+from jt_edu.lens import clock
 from jt_edu.lens import recording as recordings
 from jt_edu.lens.colours import classes
-from jt_edu.lens.footprint import footprint_of
+from jt_edu.lens.footprint import footprint, footprint_of
 from jt_edu.lens.roofline import both_ways
 from jt_edu.lens.thumbnails import shrunk
 from jt_edu.thumbnail import value_of
+from jt_edu.trace import KernelRun
 
 
 def cells(value):
@@ -173,6 +176,54 @@ def test_a_recording_leaves_lazy_what_was_lazy_and_tells_values_and_costs():
     json.dumps(r.page, allow_nan=False)
 
 
+def test_the_time_of_a_kernel_is_the_least_of_some_runs_after_the_first(monkeypatch):
+    took = iter([4.0, 3.0, 5.0])  # milliseconds
+    monkeypatch.setattr(clock, "MOST", 3)
+    monkeypatch.setattr(clock, "BUDGET", 60.0)
+    monkeypatch.setattr(clock, "run_plan", lambda p, o, context: context.traces[-1].kernels.append(ran(next(took))))
+    e = Explanation([(jt.ones(8) * 2).node], {})
+
+    (kernel,), runs = clock.warm(e.plan, e.order, [ran(40.0)])
+
+    assert (kernel.milliseconds, runs) == (3.0, 3)
+
+
+def ran(milliseconds):
+    return KernelRun("multiply", "", (), (), (), "numba", False, 0.0, milliseconds, 0, 0)
+
+
+def test_kernels_are_timed_again_where_that_is_quick_and_the_page_says_how_often(monkeypatch):
+    monkeypatch.setattr(clock, "BUDGET", 60.0)
+
+    page = jt.recording((jt.ones(8) * 2).sum()).page
+
+    assert page["kernels"][0]["runs"] == clock.MOST
+    assert page["about"][0].startswith(f"Times are the least of {clock.MOST} runs, after a first one")
+
+
+def test_what_takes_long_is_timed_once_and_the_page_says_that_it_was_the_first_run(monkeypatch):
+    monkeypatch.setattr(clock, "BUDGET", 0.0)
+
+    page = jt.recording((jt.ones(8) * 2).sum()).page
+
+    assert [k["runs"] for k in page["kernels"]] == [1]
+    assert page["about"][0].startswith("Times are those of one run, the first")
+
+
+def test_work_on_the_host_is_not_done_again_to_time_it(monkeypatch):
+    def forward(np, data):
+        done.append(1)
+        data["outputs"][0].fill(1)
+
+    monkeypatch.setattr(clock, "BUDGET", 60.0)
+    done = []
+
+    page = jt.recording(jt.numpy_code((3,), "float32", [jt.ones(3)], forward)).page
+
+    assert len(done) == 2  # one run for the times, one for the values
+    assert {k["runs"] for k in page["kernels"]} == {1}
+
+
 def test_cells_of_a_recording_are_where_the_page_says():
     x = jt.array([[1.0, 2.0], [3.0, 4.0]])
 
@@ -217,7 +268,9 @@ def test_what_takes_long_is_not_run_unless_it_is_asked_for(monkeypatch, limit):
 
     assert r.page["kernels"][0]["ms"] is None
     assert r.page["values"] == {}
-    assert r.page["notes"] == [f"{reason}times, memory and values are not known. With run=True it runs."]
+    assert r.page["notes"] == [
+        f"{reason}times and values are not known, and bytes are those of the plan. With run=True it runs."
+    ]
     assert asked.page["kernels"][0]["ms"] > 0
     assert not any("Nothing ran" in note for note in asked.page["notes"])
 
@@ -231,11 +284,22 @@ def test_what_was_compiled_before_is_not_counted_as_new(monkeypatch):
     assert r.page["values"]
 
 
+def test_the_arrays_of_what_did_not_run_are_those_of_its_plan():
+    y = (jt.ones(8).sync() * 2).exp().sum()
+
+    planned, ran = footprint(y, run=False).page, footprint(y).page
+
+    told = ("node", "bytes", "from", "to")
+    rows = [[[one[key] for key in told] for one in page["lifetimes"]["arrays"]] for page in (planned, ran)]
+    assert rows[0] == rows[1]
+    assert "by the plan; nothing ran" in planned["summary"]
+
+
 def test_without_a_run_nothing_is_measured():
     r = jt.recording((jt.ones(8) * 2).sum(), run=False)
 
     assert r.page["kernels"][0]["ms"] is None
-    assert r.page["notes"] == ["Nothing ran: times, memory and values are not known."]
+    assert r.page["notes"] == ["Nothing ran: times and values are not known, and bytes are those of the plan."]
 
 
 def test_a_recording_can_be_made_again_after_its_vars_were_computed():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.codegen.source import Source
+from jt_edu.codegen.text import Source
 from jt_edu.explain import planned
 from jt_edu.lens.edits import edit_kernel, revert_kernels
 from jt_edu.lens.stepping import Touch, product_as_loops, step_through

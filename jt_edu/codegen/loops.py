@@ -1,4 +1,12 @@
-"""Passes: rewrite a nest of loops into a better one.
+"""Loops: the loops of one kernel, before they become text; and how a nest of loops becomes a better one.
+
+    Block            a list of what happens, in order
+      Loop           a counter, and the Block it repeats
+      Value          a number in a register: a load, an operator, a finished sum
+      Start, Update  set an accumulator, and accumulate a Value: into a register or into an array
+      Store          write a Value into an array
+
+`Access` says which element of which array is meant. Three passes rewrite a nest:
 
 collapse     two loops that walk through memory in order become one     for i: for j: a[i, j]  ->  for k: a[k]
 choose_span  which loop may be split among threads
@@ -16,18 +24,134 @@ cut          a long innermost loop ends where one of its conditions changes, and
 Within a piece the condition stays what it is at its begin, so the compiler writes one loop for each answer, without a
 branch and with packed instructions. A remainder is cut where it starts again: within a piece it is the counter, moved.
 Sums are left alone, since cut in pieces they are added up in another order.
+
+Nothing here knows how Python is written.
 """
 
 from __future__ import annotations
 
-from jt_edu.codegen.tree import Access, Block, Loop, Nest, Store, Update, Value, accesses, arithmetic
-from jt_edu.graph import Node
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from jt_edu.dtypes import DType
+from jt_edu.expression import Place
+from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, binary, counter, counters_of
-from jt_edu.meta import Elementwise
+from jt_edu.meta import Elementwise, Reducer
 
 LONG = 32  # iterations: shorter loops are over before a second one pays
 CUTS = 16  # in one loop at most: the compiler may write a loop for each combination of answers
 COMPARE = {"{0} < {1}": ("<", 0), "{0} <= {1}": ("<=", 0), "{0} > {1}": ("<", 1), "{0} >= {1}": ("<=", 1)}
+
+
+@dataclass(eq=False)
+class Access:
+    """An element of an array: `role` is "in", "out", or "scratch" (a kernel's own sums and rows, of `dtype`)."""
+
+    role: str
+    node: Node
+    where: Place
+    shape: Shape
+    dtype: DType | None = None  # of scratch; other arrays have that of their node
+
+    def __post_init__(self) -> None:
+        """Axes of length 1 are always at 0 and need no index."""
+        kept = [k for k, n in enumerate(self.shape) if n != 1 or self.where[k] != as_index(0)]
+        self.where, self.shape = tuple([self.where[k] for k in kept]), tuple([self.shape[k] for k in kept])
+
+
+@dataclass(eq=False)
+class Value:
+    """A number in a register."""
+
+    kind: str  # load, number, counter, compute, fill, guard, row, final, sum
+    node: Node
+    depth: int
+    operands: tuple[Value, ...] = ()
+    access: Access | None = None
+    index: Index | None = None  # of a counter or a guard
+    guard: Value | None = None
+    register: Update | None = None  # whose accumulator this is the final value of
+    uses: int = 0
+    deepest: int = 0  # of the blocks that use it
+
+    def used_at(self, depth: int) -> None:
+        """Note one more use."""
+        self.uses += 1
+        self.deepest = max(self.deepest, depth)
+
+
+@dataclass(eq=False)
+class Update:
+    """accumulator = step(accumulator, value); the accumulator is a register where `access` is None."""
+
+    node: Node
+    reducer: Reducer
+    dtype: DType  # of the accumulator
+    value: Value | None = None
+    access: Access | None = None
+    guard: Value | None = None
+    blocked: bool = False  # blocks are summed as what they are made of, then added up in `dtype`
+
+
+@dataclass(eq=False)
+class Start:
+    """Set an accumulator to the value that its reducer begins with."""
+
+    update: Update
+
+
+@dataclass(eq=False)
+class Store:
+    """array[where] = value."""
+
+    node: Node
+    access: Access
+    value: Value
+
+
+@dataclass(eq=False)
+class Loop:
+    """Repeat `body` for each value of the counter `axis`; piece by piece, if `head` says where pieces end."""
+
+    axis: int
+    body: Block
+    head: list[Value | Index] = field(default_factory=list)  # ends, and what is known at the begin of a piece
+
+
+Item = Value | Update | Start | Store | Loop
+
+
+@dataclass(eq=False)
+class Block:
+    """What happens, in order."""
+
+    items: list[Item] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Nest:
+    """All loops of one kernel."""
+
+    top: Block
+    extents: dict[int, int]
+    span: int | None  # the loop that may be split among threads
+    kept: list[set[int]]  # for each anchor, the loops its output is indexed by
+    work: float  # operations, weighted
+
+
+def everything(block: Block) -> Iterator[Item]:
+    """Every item below `block`, in order; what is inside of a loop comes behind the loop."""
+    for item in block.items:
+        yield item
+        if isinstance(item, Loop):
+            yield from everything(item.body)
+
+
+def accesses(block: Block) -> list[Access]:
+    """Every element that is read or written below `block`."""
+    items = [item.update if isinstance(item, Start) else item for item in everything(block)]
+    return [i.access for i in items if not isinstance(i, Loop) and i.access is not None]
 
 
 def collapse(nest: Nest) -> Nest:
@@ -36,23 +160,25 @@ def collapse(nest: Nest) -> Nest:
         outer, inner = pair
         nest.extents[outer] *= nest.extents.pop(inner)
         for access in accesses(nest.top):
-            _merge_access(access, outer, inner, nest.extents[outer])
-        _merge_loops(nest.top, outer, inner)
+            if counter(inner) in access.where:
+                p = access.where.index(counter(outer))
+                access.where = access.where[: p + 1] + access.where[p + 2 :]
+                access.shape = (*access.shape[:p], nest.extents[outer], *access.shape[p + 2 :])
+        for item in everything(nest.top):
+            if isinstance(item, Loop) and item.axis == outer and isinstance(item.body.items[0], Loop):
+                item.body = item.body.items[0].body
         for kept in nest.kept:
             kept.discard(inner)
     return nest
 
 
 def _mergeable(nest: Nest) -> tuple[int, int] | None:
-    pairs = _nested_pairs(nest.top)
-    fixed = frozenset().union(*map(counters_of, arithmetic(nest.top)))
-    everywhere = accesses(nest.top)
-    for outer, inner in pairs:
-        if (
-            outer not in fixed
-            and inner not in fixed
-            and all(_in_order(a, outer, inner, nest.extents) for a in everywhere)
-        ):
+    """Two loops that may become one: their counters are used in accesses only, and there in order."""
+    numbers = [i.index for i in everything(nest.top) if isinstance(i, Value) and i.index is not None]
+    fixed = frozenset().union(*map(counters_of, numbers))
+    cells = accesses(nest.top)
+    for outer, inner in _nested_pairs(nest.top):
+        if not fixed & {outer, inner} and all(_in_order(a, outer, inner, nest.extents) for a in cells):
             return outer, inner
     return None
 
@@ -90,46 +216,22 @@ def _in_order(access: Access, outer: int, inner: int, extents: dict[int, int]) -
     return q == p + 1 and alone and access.shape[p] == extents[outer] and access.shape[q] == extents[inner]
 
 
-def _merge_access(access: Access, outer: int, inner: int, extent: int) -> None:
-    if counter(inner) in access.where:
-        p = access.where.index(counter(outer))
-        access.where = access.where[: p + 1] + access.where[p + 2 :]
-        access.shape = (*access.shape[:p], extent, *access.shape[p + 2 :])
-
-
-def _merge_loops(block: Block, outer: int, inner: int) -> None:
-    for item in block.items:
-        if isinstance(item, Loop):
-            if item.axis == outer and isinstance(item.body.items[0], Loop):
-                item.body = item.body.items[0].body
-            _merge_loops(item.body, outer, inner)
-
-
 def choose_span(nest: Nest) -> Nest:
     """The outermost loop that every output is indexed by: its iterations do not meet, so threads may share them.
 
-    Scratch accumulators of a row must be indexed by nothing else, so that each thread can have a row of its own.
+    Where one loop runs over a kernel's own sums, all of these are indexed by it and by nothing else: then each thread
+    can have a row of its own.
     """
     common = set.intersection(*nest.kept) if nest.kept else set()
-    order = _loops_in_order(nest.top)
-    free = [a for a in order if a in common and not _is_arithmetic_of_scratch(nest, a)]
-    nest.span = free[0] if free else None
+    scratch = [a.where for a in accesses(nest.top) if a.role == "scratch"]
+    rows = all(len(where) == 1 for where in scratch)
+    for item in everything(nest.top):
+        if isinstance(item, Loop) and item.axis in common:
+            reached = [where for where in scratch if item.axis in frozenset().union(*map(counters_of, where))]
+            if not reached or (rows and len(reached) == len(scratch)):
+                nest.span = item.axis
+                break
     return nest
-
-
-def _is_arithmetic_of_scratch(nest: Nest, axis: int) -> bool:
-    """A loop over scratch cells can only be split when the scratch has no other axis."""
-    scratch = [a for a in accesses(nest.top) if a.role == "scratch"]
-    cells = [a for a in scratch if axis in frozenset().union(*map(counters_of, a.where))]
-    return any(len(a.where) != 1 for a in cells) or (bool(cells) and len(cells) != len(scratch))
-
-
-def _loops_in_order(block: Block) -> list[int]:
-    found: list[int] = []
-    for item in block.items:
-        if isinstance(item, Loop):
-            found += [a for a in (item.axis, *_loops_in_order(item.body)) if a not in found]
-    return found
 
 
 def cut(nest: Nest) -> Nest:

@@ -24,6 +24,7 @@ from jt_edu.mpi.talk.groups import Group
 from jt_edu.mpi.talk.messages import Message
 from jt_edu.mpi.talk.pairs import PointToPoint as Comm
 from jt_edu.mpi.talk.persistent import Prequest
+from jt_edu.mpi.talk.request import REQUEST_NULL, Request
 from jt_edu.mpi.terms.datatypes import TYPES, Datatype
 from jt_edu.mpi.terms.names import (
     ANY_SOURCE,
@@ -48,7 +49,6 @@ from jt_edu.mpi.terms.names import (
     Op,
     Status,
 )  # fmt: skip
-from jt_edu.mpi.world.request import REQUEST_NULL, Request
 from jt_edu.settings import current
 
 __all__ = [

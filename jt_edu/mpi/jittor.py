@@ -24,6 +24,7 @@ from typing import Any
 from jt_edu.backends.pool import set_num_threads, threads
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError, BackendError
+from jt_edu.mpi.cells.process import own_generators
 from jt_edu.mpi.operators import communicator, mpi_broadcast
 from jt_edu.mpi.parallel import alone, flush, join
 from jt_edu.mpi.real import launch
@@ -97,8 +98,8 @@ def begin() -> None:
 def simulate(size: int, **options: Any) -> Callable[[Callable[..., Any]], list[Any]]:
     """Run a function on simulated ranks, in threads of this process; answers what it returns on each.
 
-    The function may take the communicator of its rank, or nothing. What the ranks share (lists, modules, numbers of
-    NumPy's random generator) they really share, which no ranks of an MPI do.
+    The function may take the communicator of its rank, or nothing. What the ranks share (lists, modules) they really
+    share, which no ranks of an MPI do; `random` and `numpy.random` are each rank's own, and unseeded at first.
 
     Args:
         size: how many ranks.
@@ -116,7 +117,14 @@ def simulate(size: int, **options: Any) -> Callable[[Callable[..., Any]], list[A
     """
 
     def run(program: Callable[..., Any]) -> list[Any]:
-        return simulate_comm(size, **options)(with_comm(program))
+        wanted = with_comm(program)
+
+        def on_a_rank(comm: Any) -> Any:
+            current().rank_state["draws"] = True  # numbers of its own, see cells/process.py
+            return wanted(comm)
+
+        with own_generators():
+            return simulate_comm(size, **options)(on_a_rank)
 
     return run
 

@@ -83,9 +83,13 @@ class RankTeam:
     def _batch_of(self, loss: Var) -> int | None:
         """How many examples the batch of a loss has; None if nothing tells.
 
+        Its graph is walked only if the batches that are alive, and the one that is worked on, differ in size.
+
         Raises:
             ArgumentError: it is made of several batches, of which this rank has different shares.
         """
+        if {*self._marks.values(), self._at_hand} == {self._at_hand}:
+            return self._at_hand
         found = {self._marks[n] for n in inputs_first([loss.node]) if n in self._marks}
         if len({self._weight_in(n) for n in found}) > 1:
             sizes = " and ".join(f"{n} examples" for n in sorted(found))

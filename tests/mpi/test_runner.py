@@ -7,15 +7,18 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import NoneType
 
 import numpy as np
 import pytest
 
-from jt_edu.errors import ArgumentError
+from jt_edu.errors import ArgumentError, RankError
 from jt_edu.mpi.jobs.job import run_job
 from jt_edu.mpi.real import launch
 from jt_edu.mpi.simulated.threads import run_ranks
+from jt_edu.mpi.terms.errors import LostRankError, MismatchError
 from tests.mpi.jobs import HEAD, MPIS, OTHER, ROOT, left, on_each_mpi, start, well
 
 PROC = Path("/proc")
@@ -90,8 +93,9 @@ def test_the_record_looks_like_that_of_simulated_ranks():
     )
 
 
-def test_who_was_late_can_be_read_from_the_record():
-    job = start("import time\ncomm.barrier()\nif rank == 1:\n    time.sleep(0.5)\ncomm.allreduce(1)")
+@on_each_mpi
+def test_who_was_late_can_be_read_from_the_record(mpi):
+    job = start("import time\ncomm.barrier()\nif rank == 1:\n    time.sleep(0.5)\ncomm.allreduce(1)", mpi=mpi)
 
     well(job)
     late = {c.rank: c for c in job.record.calls if c.name == "allreduce"}
@@ -111,13 +115,14 @@ def test_what_goes_on_can_be_read_meanwhile():
     assert "early" in seen
 
 
-def test_an_interrupt_ends_all_ranks():
+@on_each_mpi
+def test_an_interrupt_ends_all_ranks(mpi):
     def interrupt(folder):
         if all((folder / f"{rank}.out").exists() for rank in (0, 1)):
             signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        start("comm.recv(source=rank)", debug=False, meanwhile=interrupt)
+        start("comm.recv(source=rank)", 2, mpi, debug=False, meanwhile=interrupt)
 
     assert left() == []
 
@@ -151,10 +156,11 @@ def test_a_job_ends_when_the_notebook_is_killed():
     assert left(notebook.pid) == []
 
 
-def test_a_job_after_a_failed_one_knows_nothing_of_it():
-    assert start("comm.recv(source=1 - rank)").error is not None
+@on_each_mpi
+def test_a_job_after_a_failed_one_knows_nothing_of_it(mpi):
+    assert start("comm.recv(source=1 - rank)", mpi=mpi).error is not None
 
-    assert well(start("report(comm.allgather(rank))")) == [[[0, 1]], [[0, 1]]]
+    assert well(start("report(comm.allgather(rank))", mpi=mpi)) == [[[0, 1]], [[0, 1]]]
 
 
 ENDS = [
@@ -167,13 +173,17 @@ ENDS = [
 
 
 @pytest.mark.slow
-def test_nothing_is_left_after_fifty_jobs():
-    start("report(1)")  # skips, where there is no mpirun
+@on_each_mpi
+def test_nothing_is_left_after_fifty_jobs(mpi):
+    """Some at a time, for a job mostly waits; those of one notebook do not know of each other."""
+    start("report(1)", 1, mpi)  # skips, where there is no mpirun
     threads, files = threading.active_count(), len(list((PROC / "self" / "fd").iterdir())) if PROC.is_dir() else 0
-    for number in range(50):
-        start(ENDS[number % len(ENDS)], timeout=30)
-        assert left() == []
+    with ThreadPoolExecutor(5) as pool:
+        jobs = list(pool.map(lambda number: start(ENDS[number % len(ENDS)], 2, mpi, timeout=60), range(50)))
 
+    assert [type(job.error) for job in jobs[:5]] == [NoneType, RankError, MismatchError, LostRankError, RankError]
+    assert [type(job.error) for job in jobs] == [type(job.error) for job in jobs[:5]] * 10
+    assert left() == []
     assert threading.active_count() == threads
     if PROC.is_dir():
         assert len(list((PROC / "self" / "fd").iterdir())) <= files + 1
@@ -214,6 +224,20 @@ def test_the_runner_ends_all_ranks_when_one_fails(tmp_path):
 
     assert done.returncode != 0
     assert "rank 1 of 2:\nTraceback" in done.stderr and "ZeroDivisionError" in done.stderr
+
+
+@on_each_mpi
+def test_what_does_not_fit_together_is_explained_by_the_runner_unless_that_is_switched_off(mpi, tmp_path):
+    program = tmp_path / "p.py"
+    program.write_text(HEAD + "x = np.ones(1 + rank % 2)\ncomm.Bcast(x if comm.journal.board else np.ones(1))")
+    run = ["-m", "jt_edu.run", str(program)]
+
+    told, quiet = mpirun(run, mpi, TMPDIR=str(tmp_path)), mpirun(run, mpi, JT_EDU_MPI_DEBUG="0", TMPDIR=str(tmp_path))
+
+    assert told.returncode != 0
+    assert "rank 0 calls Bcast(root=0, count=1" in told.stderr and "rank 1 calls Bcast(root=0, count=2" in told.stderr
+    assert quiet.returncode == 0, quiet.stderr
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("jt_edu")] == []
 
 
 def test_a_module_can_be_run(tmp_path):

@@ -9,8 +9,8 @@ what all ranks do together, laws_algorithms.py by which way, laws_misuse.py wron
 
 import numpy as np
 
+from jt_edu.mpi.talk.request import REQUEST_NULL, Request
 from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG, COMM_NULL, IN_PLACE, PROC_NULL, UNDEFINED, Status
-from jt_edu.mpi.world.request import REQUEST_NULL, Request
 from tests.ranks import laws_algorithms, laws_groups, laws_misuse, laws_requests, laws_together
 from tests.ranks.laws_together import around
 

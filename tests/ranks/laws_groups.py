@@ -1,7 +1,7 @@
 """Laws of groups: communicators that are made from others; see laws.py."""
 
+from jt_edu.mpi.talk.request import Request
 from jt_edu.mpi.terms.names import COMM_NULL, UNDEFINED
-from jt_edu.mpi.world.request import Request
 
 
 def law_split_makes_groups(comm):

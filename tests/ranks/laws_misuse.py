@@ -5,9 +5,9 @@ import re
 import numpy as np
 
 from jt_edu.errors import ArgumentError, DtypeError, RankError, ShapeError
+from jt_edu.mpi.talk.request import Request
 from jt_edu.mpi.terms.errors import MismatchError
 from jt_edu.mpi.terms.names import IN_PLACE, SUM, Op
-from jt_edu.mpi.world.request import Request
 from tests.ranks.laws_together import around
 
 ROOM = np.zeros(4)
@@ -149,6 +149,16 @@ def law_a_group_that_was_freed_is_not_used(comm):
     copy.Free()
     refused(RankError, "freed", lambda: copy.send(1, comm.rank))
     refused(RankError, "freed", copy.barrier)
+
+
+def law_a_message_that_was_taken_away_is_received_once(comm):
+    to, by = around(comm)
+    sent = comm.isend("x", to, 5)
+    message = comm.mprobe(by, 5)
+
+    assert message.recv() == "x"
+    refused(RankError, "recv of a message .* received before", message.recv)
+    sent.wait()
 
 
 LAWS = [law for name, law in list(globals().items()) if name.startswith("law_")]

@@ -3,8 +3,8 @@
 import numpy as np
 
 from jt_edu.mpi.talk.persistent import Prequest
+from jt_edu.mpi.talk.request import REQUEST_NULL, Request
 from jt_edu.mpi.terms.names import UNDEFINED, Status
-from jt_edu.mpi.world.request import REQUEST_NULL, Request
 from tests.ranks.laws_together import around
 
 

@@ -7,7 +7,10 @@ import pytest
 
 from jt_edu.dtypes import DTYPES
 from jt_edu.errors import ArgumentError
-from jt_edu.mpi.algorithms import ALGORITHMS
+from jt_edu.mpi.algorithms import ALGORITHMS, combine
+from jt_edu.mpi.paper.model import CLOSED
+from jt_edu.mpi.paper.schedules import SCHEDULES
+from jt_edu.mpi.real.native import ARGUMENTS, OBJECTS
 from jt_edu.mpi.simulated.threads import run_ranks, simulate
 from jt_edu.mpi.terms.names import Op
 from tests.ranks.calls import ROOTED, call, expected
@@ -42,6 +45,20 @@ def refused(words, program, ranks=4):
 
     assert isinstance(error, ArgumentError)
     assert re.search(words, str(error)), error
+
+
+def test_an_algorithm_stands_in_every_table_and_in_the_same_place():
+    """To run it, to draw its messages, to count its time; of several that are equally good, the first one is taken."""
+    assert list(ALGORITHMS) == list(SCHEDULES) == list(CLOSED)
+
+
+def test_every_collective_is_native_to_simulated_ranks_and_to_real_ones():
+    names = {name for name, _ in ALGORITHMS} - {"barrier"}
+    buffers = {name.lower().removesuffix("_block").removesuffix("v") for name in ARGUMENTS}
+
+    assert names | {"barrier"} <= set(combine.RULES)
+    assert names == buffers
+    assert names - {"reduce_scatter"} <= set(OBJECTS)  # which mpi4py has for buffers only
 
 
 @pytest.mark.parametrize("ranks", range(1, 10))

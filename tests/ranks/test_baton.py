@@ -10,8 +10,8 @@ import pytest
 
 from jt_edu.errors import ArgumentError, RankError
 from jt_edu.mpi.simulated.threads import SoloComm, run_ranks, simulate
+from jt_edu.mpi.talk.request import Request
 from jt_edu.mpi.terms.names import Op
-from jt_edu.mpi.world.request import Request
 from jt_edu.settings import current
 
 

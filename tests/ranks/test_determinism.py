@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from jt_edu.mpi.simulated.threads import run_ranks
+from jt_edu.mpi.talk.request import Request
 from jt_edu.mpi.terms.names import ANY_SOURCE, Status
-from jt_edu.mpi.world.request import Request
 
 WALL = ("began", "ended")  # seconds of the wall clock, which no two runs share
 

@@ -7,9 +7,9 @@ import pytest
 from jt_edu.errors import ArgumentError
 from jt_edu.mpi.simulated.explore import explore
 from jt_edu.mpi.simulated.threads import run_ranks
+from jt_edu.mpi.talk.request import Request
 from jt_edu.mpi.terms.errors import DeadlockError
 from jt_edu.mpi.terms.names import ANY_SOURCE, Status
-from jt_edu.mpi.world.request import Request
 
 
 def ends(told):

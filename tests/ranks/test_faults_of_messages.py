@@ -374,6 +374,21 @@ def test_a_world_with_a_timeout_does_not_wait_for_a_lost_message():
     assert run.failed_rank == 1
 
 
+@pytest.mark.parametrize("policy", ["round_robin", "clock", "random"])
+@pytest.mark.parametrize("buffers", [False, True])
+def test_a_sendrecv_that_is_given_up_leaves_the_message_to_the_next_receive(buffers, policy):
+    def program(comm):
+        other, room = 1 - comm.rank, np.zeros(1)
+        if comm.rank == 0:
+            with pytest.raises(RankTimeoutError, match="waited 2 s"):
+                comm.Sendrecv(np.ones(1), other, 0, room, other) if buffers else comm.sendrecv(1.0, other, source=other)
+            return comm.Recv(room, other) or room[0] if buffers else comm.recv(source=other)
+        comm.compute(3_000_000_000)
+        return comm.Send(np.full(1, 7.0), other) if buffers else comm.send(7.0, other)
+
+    assert simulate(2, timeout=2.0, policy=policy)(program)[0] == 7.0
+
+
 def test_a_probe_of_a_message_that_comes_too_late_is_given_up_whatever_the_schedule():
     def program(comm):
         if comm.rank == 0:

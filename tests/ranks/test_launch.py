@@ -17,10 +17,13 @@ from jt_edu.mpi.jobs.merge import merged, notes
 from jt_edu.mpi.real import launch
 from jt_edu.mpi.real.board import Board, State
 from jt_edu.mpi.real.communicator import MPIComm
-from jt_edu.mpi.real.debug import standstill
-from jt_edu.mpi.real.progress import Journal, Progress
-from jt_edu.mpi.simulated.threads import ThreadComm
+from jt_edu.mpi.real.debug import why_still
+from jt_edu.mpi.real.journal import Journal
+from jt_edu.mpi.real.progress import Progress
+from jt_edu.mpi.simulated.threads import SoloComm, ThreadComm
+from jt_edu.mpi.terms.advice import COLLECTIVE, RECEIVE, SEND
 from jt_edu.mpi.terms.errors import DeadlockError, LostRankError
+from jt_edu.mpi.terms.names import TAG_LIMIT
 
 ROOT = Path(__file__).resolve().parents[2]
 OPEN_MPI = 'echo "mpirun (Open MPI) 4.1.4"'
@@ -169,9 +172,10 @@ def test_both_communicators_have_the_same_names_and_signatures():
         return {n: str(inspect.signature(v)) if callable(v := getattr(kind, n)) else "" for n in names}
 
     own = {"journal"}  # where a real rank notes down what it does
-    threads = {"go_on"}  # from cell to cell
+    threads = {"world", "go_on"}  # the ranks of one process; from cell to cell
     mine = {n: s for n, s in surface(MPIComm).items() if n not in own}
     assert mine == {n: s for n, s in surface(ThreadComm).items() if n not in threads}
+    assert ThreadComm.is_simulated and not MPIComm.is_simulated
 
 
 def test_a_job_reads_errors_of_ranks_as_they_were_and_others_with_their_rank():
@@ -182,12 +186,19 @@ def test_a_job_reads_errors_of_ranks_as_they_were_and_others_with_their_rank():
     assert str(error_from(told, 3)) == "every rank comes to its end, and rank 3 did not; found KeyError: 'x'."
 
 
+def test_a_request_of_simulated_ranks_is_not_waited_for_among_those_of_mpi():
+    request = SoloComm().irecv(source=0)
+
+    with pytest.raises(RankError, match="another communicator's world"):
+        journal(0)[1].wait_for([request])
+
+
 # notes of ranks become one record
 
 
 def journal(rank, size=2):
     mine = Journal(rank, size, 0, keep=True)
-    return mine, Progress(mine)
+    return mine, Progress(mine, mpi=None)
 
 
 def test_messages_are_brought_together_in_their_order():
@@ -266,7 +277,7 @@ def test_the_board_has_room_for_every_kind_of_letter(tmp_path, letter):
     mine, long = Board(tmp_path / "board", 1, 0), letter * 5_000
 
     mine.called(long, long)
-    mine.waits(long, long, range(100_000, 200_000), ("p" * 5_000, 3))
+    mine.waits(long, long, range(100_000, 200_000), ("p" * 5_000, 3), kind=COLLECTIVE, tag=TAG_LIMIT, at_once=False)
     mine.ends(long)
 
     state = mine.states()[0]
@@ -275,10 +286,10 @@ def test_the_board_has_room_for_every_kind_of_letter(tmp_path, letter):
     mine.close()
 
 
-def waits(words, *peers, place=None):
-    return State(
-        pid=os.getpid(), said=words, line="l", waits={"words": words, "line": "l", "peers": list(peers), "place": place}
-    )
+def waits(words, *peers, place=None, tag=-1):
+    kind = SEND if "dest" in words else RECEIVE if "source" in words else COLLECTIVE
+    told = {"words": words, "line": "l", "peers": list(peers), "place": place, "kind": kind, "tag": tag}
+    return State(pid=os.getpid(), said=words, line="l", waits=told | {"at_once": False})
 
 
 WELL = State(pid=os.getpid(), said="barrier()", line="l", ended="well")
@@ -289,26 +300,26 @@ WELL = State(pid=os.getpid(), said="barrier()", line="l", ended="well")
     [
         [waits("recv(source=1, tag=0)", 1), State(pid=os.getpid(), said="x")],  # rank 1 computes
         [waits("barrier()", 1, place=["w", 1]), waits("barrier()", 0, place=["w", 1])],  # both are there
-        [waits("Send(dest=1, tag=4)", 1), waits("Recv(source=0, tag=any)", 0)],  # a long message
+        [waits("Send(dest=1, tag=4)", 1, tag=4), waits("Recv(source=0, tag=any)", 0)],  # a long message
         [WELL, WELL],
     ],
 )
 def test_what_may_still_move_is_no_standstill(states):
-    assert standstill(states) is None
+    assert why_still(states) is None
 
 
 @pytest.mark.parametrize(
     ("states", "kind"),
     [
         ([waits("recv(source=1, tag=0)", 1), waits("recv(source=0, tag=0)", 0)], DeadlockError),
-        ([waits("send(dest=1, tag=1)", 1), waits("recv(source=0, tag=2)", 0)], DeadlockError),
+        ([waits("send(dest=1, tag=1)", 1, tag=1), waits("recv(source=0, tag=2)", 0, tag=2)], DeadlockError),
         ([waits("barrier()", 1, place=["w", 1]), waits("barrier()", 0, place=["w", 2])], DeadlockError),
         ([waits("barrier()", 1, place=["w", 1]), WELL], DeadlockError),
         ([waits("recv(source=1, tag=0)", 1), State(pid=os.getpid(), ended="KeyError")], LostRankError),
     ],
 )
 def test_what_can_not_move_any_more_is_explained(states, kind):
-    error = standstill(states)
+    error = why_still(states)
 
     assert type(error) is kind
     assert "rank 0 waits in" in str(error) or "ranks 0 and 1 wait in" in str(error)

@@ -3,6 +3,7 @@
 import pytest
 
 from jt_edu.mpi import run_ranks
+from jt_edu.mpi.world import baton as batons
 from jt_edu.mpi.world import world as worlds
 
 
@@ -61,3 +62,34 @@ def test_what_hangs_behind_the_end_of_the_record_is_explained(short):
     text = str(run_ranks(2, program).error)
 
     assert "rank 0 waits in recv(source=1, tag=7)" in text and "a circle: 0 -> 1 -> 0" in text
+
+
+def test_a_schedule_ends_with_its_last_turn_and_says_so(monkeypatch):
+    whole = run_ranks(3, around, policy="random", seed=3)
+    monkeypatch.setattr(batons, "MOST_TURNS", 10)
+
+    run = run_ranks(3, around, policy="random", seed=3)
+
+    assert run.record.schedule == whole.record.schedule[:10] and run.results == whole.results
+    assert any("10 turns" in warning for warning in run.record.warnings), run.record.warnings
+    assert not any("turns" in warning for warning in whole.record.warnings)
+
+
+def test_who_repeats_a_schedule_that_has_ended_goes_on_in_turn(monkeypatch):
+    monkeypatch.setattr(batons, "MOST_TURNS", 10)
+    first = run_ranks(3, around, policy="random", seed=3)
+
+    again = run_ranks(3, around, policy=first.record.schedule)
+
+    assert again.error is None and again.record.schedule == first.record.schedule
+
+
+def test_a_schedule_can_be_repeated_further_than_it_would_be_recorded(monkeypatch):
+    schedule = run_ranks(3, around, policy="random", seed=3).record.schedule[:20]
+    wanted = [call.number for call in run_ranks(3, around, policy=schedule).record.calls if call.rank == 1]
+    monkeypatch.setattr(batons, "MOST_TURNS", 10)
+
+    again = run_ranks(3, around, policy=schedule)
+
+    assert again.error is None
+    assert [call.number for call in again.record.calls if call.rank == 1] == wanted

@@ -2,11 +2,12 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from jt_edu.errors import ArgumentError
 from jt_edu.mpi.paper.engine import run
-from jt_edu.mpi.paper.model import CLOSED, Line, best, choices, fit, known, measure, predict, scaling, timed
+from jt_edu.mpi.paper.model import CLOSED, Hockney, best, choices, fit, known, measure, predict, scaling, timed
 from jt_edu.mpi.paper.schedules import SCHEDULES, schedule
 from jt_edu.mpi.record.network import Network
 from jt_edu.mpi.simulated.threads import SoloComm, run_ranks, simulate
@@ -47,7 +48,7 @@ def test_the_closed_forms_are_exact_or_an_upper_bound_for_any_number_of_ranks(na
 
 
 def test_alpha_and_beta_give_the_formulas_of_the_books():
-    line = Line(alpha=1000, beta=2)
+    line = Hockney(alpha=1000, beta=2)
 
     assert predict("allreduce", "ring", 8, 8000, line) == 2 * 7 * 1000 + 2 * 7 / 8 * 8000 * 2
     assert predict("allreduce", "doubling", 8, 8000, line) == 3 * (1000 + 8000 * 2)
@@ -61,11 +62,36 @@ def test_native_costs_what_simulated_ranks_count():
         return comm.now
 
     assert predict("allreduce", "native", 4, 1000, PAPER) == simulate(4, network=PAPER)(program)[0]
-    assert predict("allreduce", "native", 4, 1000, Line(5494, 6)) == predict("allreduce", "native", 4, 1000, PAPER)
+    assert predict("allreduce", "native", 4, 1000, Hockney(5494, 6)) == predict("allreduce", "native", 4, 1000, PAPER)
+
+
+@pytest.mark.parametrize(("name", "wanted"), [
+    ("barrier", 2 * 1000), ("bcast", 2 * 1000 + 80), ("reduce", 2 * 1000 + 80), ("gather", 2 * 1000 + 80),
+    ("scatter", 2 * 1000 + 80), ("scan", 2 * 1000 + 80), ("exscan", 2 * 1000 + 80),
+    ("allreduce", 4 * 1000 + 2 * 3 * 80 / 4), ("reduce_scatter", 4 * 1000 + 2 * 3 * 80 / 4),
+    ("allgather", 2 * 1000 + 3 * 80), ("alltoall", 2 * 1000 + 3 * 80),
+])  # fmt: skip
+def test_a_native_collective_of_80_bytes_on_4_ranks_costs_what_its_formula_says_by_hand(name, wanted):
+    assert predict(name, "native", 4, 80, Network(latency=1000, overhead=0, byte=1)) == wanted
+    assert predict(name, "native", 1, 80, Network(latency=1000, overhead=0, byte=1)) == 0
+
+
+@pytest.mark.parametrize(("program", "wanted"), [
+    (lambda comm: comm.Barrier(), 2 * 1000),
+    (lambda comm: comm.Bcast(np.zeros(80, np.uint8)), 2 * 1000 + 80),
+    (lambda comm: comm.Allreduce(np.zeros(80, np.uint8), np.zeros(80, np.uint8)), 4 * 1000 + 2 * 3 * 80 / 4),
+    (lambda comm: comm.Allgather(np.zeros(80, np.uint8), np.zeros(320, np.uint8)), 2 * 1000 + 3 * 80),
+])  # fmt: skip
+def test_four_simulated_ranks_take_as_long_as_a_formula_says_by_hand(program, wanted):
+    def timed_program(comm):
+        program(comm)
+        return comm.now
+
+    assert simulate(4, network=Network(latency=1000, overhead=0, byte=1))(timed_program) == [wanted] * 4
 
 
 def test_few_bytes_want_few_rounds_and_many_bytes_small_chunks():
-    line = Line(alpha=5000, beta=0.2)
+    line = Hockney(alpha=5000, beta=0.2)
 
     assert best("allreduce", 64, 8, line) == "doubling"
     assert best("allreduce", 64, 25_000_000, line) == "rabenseifner"
@@ -75,7 +101,7 @@ def test_few_bytes_want_few_rounds_and_many_bytes_small_chunks():
 
 
 def test_the_choices_are_plain_data_and_a_table():
-    told = choices("bcast", [2, 64], [8, 1_000_000], Line(alpha=5000, beta=0.2))
+    told = choices("bcast", [2, 64], [8, 1_000_000], Hockney(alpha=5000, beta=0.2))
 
     assert told.best == {(2, 8): "naive", (2, 1_000_000): "naive", (64, 8): "tree", (64, 1_000_000): "tree"}
     assert json.loads(json.dumps(told.as_dict()))["rows"][2] == {"ranks": 64, "bytes": 8, "algorithm": "tree"}
@@ -88,7 +114,7 @@ def test_the_choices_are_plain_data_and_a_table():
 def test_three_exact_times_give_alpha_and_beta_back():
     line = fit([1000, 100_000, 4_000_000], [5000 + 0.2 * m for m in (1000, 100_000, 4_000_000)])
 
-    assert line == Line(5000, 0.2)
+    assert line == Hockney(5000, 0.2)
 
 
 def test_a_line_never_has_a_time_below_nothing():
@@ -108,7 +134,7 @@ def test_a_long_message_does_not_decide_alone():
 def test_a_ping_pong_of_simulated_ranks_finds_the_network(ranks):
     lines = simulate(ranks, network=PAPER)(measure)
 
-    assert lines == [Line(alpha=2500 + 2 * 1500 - 6, beta=6)] * ranks
+    assert lines == [Hockney(alpha=2500 + 2 * 1500 - 6, beta=6)] * ranks
 
 
 def test_the_sizes_and_repeats_of_a_ping_pong_are_those_asked_for():
@@ -128,14 +154,14 @@ def test_a_prediction_meets_what_simulated_ranks_measure():
 
             measured[algorithm, ranks] = simulate(ranks, network=PAPER)(program)[0]
 
-    told = scaling("allreduce", ["ring", "doubling", "hierarchical"], 4000, Line(5494, 6), [2, 4, 4096], measured)
+    told = scaling("allreduce", ["ring", "doubling", "hierarchical"], 4000, Hockney(5494, 6), [2, 4, 4096], measured)
 
     assert set(told.errors) == set(measured)
     assert all(abs(error) < 1e-9 for error in told.errors.values())
 
 
 def test_a_scaling_is_plain_data_and_a_table():
-    told = scaling("allreduce", ["ring"], 8000, Line(5000, 0.2), [2, 10_000], {("ring", 2): 10_000.0})
+    told = scaling("allreduce", ["ring"], 8000, Hockney(5000, 0.2), [2, 10_000], {("ring", 2): 10_000.0})
 
     assert json.loads(json.dumps(told.as_dict()))["rows"][1] == {
         "algorithm": "ring", "ranks": 10_000, "predicted": 2 * 9999 * (5000 + 0.2 * 0.8), "measured": None,

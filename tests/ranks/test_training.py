@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.mpi import run_ranks
+from jt_edu.mpi import parallel, run_ranks
 from tests.ranks.script import train
 
 CLOSE = {"float64": 1e-10, "float32": 1e-5}
@@ -219,6 +219,19 @@ def test_a_loss_of_two_batches_with_other_shares_is_refused():
             jt.optim.SGD([w], lr=0.1).step((w * x).mean() + (w * v).mean())
 
     jt.simulate(2)(program)
+
+
+def test_in_a_loop_over_batches_of_one_size_nobody_looks_through_a_graph_for_the_batch(monkeypatch):
+    monkeypatch.setattr(parallel, "inputs_first", lambda nodes: pytest.fail("the graph of a loss is walked"))
+
+    def program():
+        w = jt.array(np.array([0.5]))
+        optimizer = jt.optim.SGD([w], lr=0.01)
+        for (x,) in jt.data.ArrayDataset(np.arange(9.0), batch_size=3):  # shares of 2 and 1
+            optimizer.step(((w * x - 1) ** 2).mean())
+        return w.item()
+
+    np.testing.assert_allclose(jt.simulate(2)(program), [program()] * 2, rtol=1e-12)
 
 
 # batch norm

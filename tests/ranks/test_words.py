@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from jt_edu.mpi.simulated.threads import run_ranks, simulate
-from jt_edu.mpi.terms.advice import advice, circle_in, ranks_named
+from jt_edu.mpi.terms.advice import COLLECTIVE, RECEIVE, SEND, Wait, advice, circle_in, ranks_named
 from jt_edu.mpi.terms.names import ANY_SOURCE
 from jt_edu.mpi.world.words import standstill, waits
 from tests.ranks import zoo
@@ -61,6 +61,21 @@ def test_a_message_under_another_tag():
         "  rank 1 has got another message, of rank 0, send(dest=1, tag=1) at <the wrong tag>:2\n"
         "  try: the same tag where it is sent and where it is received"
     )
+
+
+def test_a_message_that_a_receive_of_any_tag_took():
+    def program(comm):
+        if comm.rank == 0:
+            comm.send("x", 1, tag=7)
+        else:
+            comm.recv(source=0), comm.recv(source=0, tag=7)
+
+    text = str(run_ranks(2, program).error)
+
+    assert (
+        "recv(source=0, tag=any) at test_words.py" in text and "took the message of rank 0, send(dest=1, tag=7)" in text
+    )
+    assert text.endswith("try: receive from one source there, or give the messages different tags")
 
 
 def test_one_receive_too_many():
@@ -133,7 +148,8 @@ def test_circles_are_found(peers, circle):
 
 
 def entry(rank, words, *peers):
-    return {"rank": rank, "words": words, "line": "", "peers": list(peers)}
+    kind = SEND if "dest" in words else RECEIVE if "source" in words else COLLECTIVE
+    return Wait(rank, words, "", peers, kind)
 
 
 @pytest.mark.parametrize(
@@ -194,12 +210,13 @@ def test_the_one_that_is_said_to_look_again_and_again_is_the_one_that_does():
 
     def task(rank, done):
         comm = SimpleNamespace(name="world", world=SimpleNamespace(open_calls={}))
-        request = SimpleNamespace(done=done, comm=comm, words=f"recv(source={rank})", line="", peers=())
+        facts = {"words": f"recv(source={rank})", "line": "", "peers": (), "kind": RECEIVE, "tag": 0, "at_once": False}
+        request = SimpleNamespace(done=done, comm=comm, **facts)
         return Waiting(rank, [request])
 
     tasks = [task(0, True), task(1, False), task(2, False)]
 
-    assert [(entry["rank"], "looks" in entry) for entry in waits(tasks, tasks[1])] == [(1, True), (2, False)]
+    assert [(wait.rank, wait.looks) for wait in waits(tasks, tasks[1])] == [(1, True), (2, False)]
 
 
 def test_a_rank_that_is_gone_is_named_first():

@@ -112,11 +112,11 @@ def cost(name: str, size: int, moved: int, network: Network) -> int:
     experience"), with log P rounded up.
     """
     rounds = ceil(log2(size)) if size > 1 else 0
-    trip, wire = network.trip(1), moved * network.byte
+    trip, all_bytes = network.trip(1), moved * network.byte
     if name == "barrier":
         return rounds * trip
     if name in ("bcast", "reduce", "scan", "exscan", "scatter", "gather"):
-        return rounds * trip + round(wire) * (size > 1)
+        return rounds * trip + round(all_bytes) * (size > 1)
     if name in ("allreduce", "reduce_scatter"):
-        return 2 * rounds * trip + round(2 * (size - 1) / size * wire)
-    return rounds * trip + round((size - 1) * wire)
+        return 2 * rounds * trip + round(2 * (size - 1) / size * all_bytes)
+    return rounds * trip + round((size - 1) * all_bytes)

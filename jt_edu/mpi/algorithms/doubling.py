@@ -26,18 +26,18 @@ from jt_edu.mpi.terms.names import Op
 
 def allreduce(wire: Wire, x: Any, op: Op) -> Any:
     """What all have, put together, on every rank. Ranks beyond a power of two are stood in for by a neighbour."""
-    team = Team(wire.size)
-    if wire.rank in team.away:
+    inner = PowerOfTwo(wire.size)
+    if wire.rank in inner.away:
         wire.send(x, wire.rank + 1)
         return wire.receive(wire.rank + 1, x)
-    total = op(wire.receive(wire.rank - 1, x), x) if wire.rank - 1 in team.away else x
-    here, step = team.place(wire.rank), 1
-    while step < team.size:
+    total = op(wire.receive(wire.rank - 1, x), x) if wire.rank - 1 in inner.away else x
+    here, step = inner.place(wire.rank), 1
+    while step < inner.size:
         there = here ^ step
-        other = wire.swap(total, team.rank(there), team.rank(there))
+        other = wire.swap(total, inner.rank(there), inner.rank(there))
         total = op(other, total) if there < here else op(total, other)
         step *= 2
-    if wire.rank - 1 in team.away:
+    if wire.rank - 1 in inner.away:
         wire.send(total, wire.rank - 1)
     return total
 
@@ -64,14 +64,14 @@ def barrier(wire: Wire) -> None:
 
 
 @dataclass(frozen=True)
-class Team:
+class PowerOfTwo:
     """The largest power of two of `ranks` ranks: some even ranks stay away, and the next one stands in for them.
 
         6 ranks:  0 -> 1   2 -> 3   4   5       places 0, 1, 2, 3 are ranks 1, 3, 4, 5
 
     Example:
-        >>> team = Team(6)
-        >>> team.size, list(team.away), [team.rank(place) for place in range(4)]
+        >>> inner = PowerOfTwo(6)
+        >>> inner.size, list(inner.away), [inner.rank(place) for place in range(4)]
         (4, [0, 2], [1, 3, 4, 5])
     """
 
@@ -88,7 +88,7 @@ class Team:
         return range(0, 2 * (self.ranks - self.size), 2)
 
     def place(self, rank: int) -> int:
-        """The place of a rank in the team."""
+        """The place of a rank among the power of two."""
         return rank - min((rank + 1) // 2, len(self.away))
 
     def rank(self, place: int) -> int:

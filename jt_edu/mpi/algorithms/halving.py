@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 from jt_edu.mpi.algorithms import doubling
-from jt_edu.mpi.algorithms.doubling import Team
+from jt_edu.mpi.algorithms.doubling import PowerOfTwo
 from jt_edu.mpi.algorithms.wire import Pieces, Wire, chunks, in_any_order, together
 from jt_edu.mpi.terms.names import Op
 
@@ -26,23 +26,23 @@ from jt_edu.mpi.terms.names import Op
 def reduce_scatter(wire: Wire, pieces: Pieces, op: Op) -> Any:
     """Piece k of all ranks, put together, on rank k. Ranks beyond a power of two are stood in for by a neighbour."""
     in_any_order(op, "halving")
-    team, mine = Team(wire.size), list(pieces)
-    if wire.rank in team.away:
+    inner, mine = PowerOfTwo(wire.size), list(pieces)
+    if wire.rank in inner.away:
         wire.send(wire.joined(mine), wire.rank + 1)
         return wire.receive(wire.rank + 1, mine[wire.rank])
-    if wire.rank - 1 in team.away:
+    if wire.rank - 1 in inner.away:
         mine = _added(wire.apart(wire.receive(wire.rank - 1, wire.joined(mine)), mine), mine, op)
-    here, low, size = team.place(wire.rank), 0, team.size  # responsible for places low to low + size - 1
+    here, low, size = inner.place(wire.rank), 0, inner.size  # responsible for places low to low + size - 1
     while size > 1:
         size //= 2
         there, mine_is_low = here ^ size, not here & size
         keep, give = (low, low + size) if mine_is_low else (low + size, low)
-        kept, given = _of(team, mine, keep, size), _of(team, mine, give, size)
-        whole = wire.swap(wire.joined(given), team.rank(there), team.rank(there), wire.joined(kept))
-        for rank, piece in zip(_ranks(team, keep, size), _added(wire.apart(whole, kept), kept, op), strict=True):
+        kept, given = _of(inner, mine, keep, size), _of(inner, mine, give, size)
+        whole = wire.swap(wire.joined(given), inner.rank(there), inner.rank(there), wire.joined(kept))
+        for rank, piece in zip(_ranks(inner, keep, size), _added(wire.apart(whole, kept), kept, op), strict=True):
             mine[rank] = piece
         low = keep
-    if wire.rank - 1 in team.away:
+    if wire.rank - 1 in inner.away:
         wire.send(mine[wire.rank - 1], wire.rank - 1)
     return mine[wire.rank]
 
@@ -53,13 +53,13 @@ def allreduce(wire: Wire, x: Any, op: Op) -> Any:
     return together(doubling.allgather(wire, reduce_scatter(wire, pieces, op), pieces), x)
 
 
-def _ranks(team: Team, low: int, size: int) -> list[int]:
+def _ranks(inner: PowerOfTwo, low: int, size: int) -> list[int]:
     """The ranks behind `size` places from `low`."""
-    return [rank for place in range(low, low + size) for rank in team.stands_for(place)]
+    return [rank for place in range(low, low + size) for rank in inner.stands_for(place)]
 
 
-def _of(team: Team, pieces: Pieces, low: int, size: int) -> list[Any]:
-    return [pieces[rank] for rank in _ranks(team, low, size)]
+def _of(inner: PowerOfTwo, pieces: Pieces, low: int, size: int) -> list[Any]:
+    return [pieces[rank] for rank in _ranks(inner, low, size)]
 
 
 def _added(others: Pieces, mine: Pieces, op: Op) -> list[Any]:

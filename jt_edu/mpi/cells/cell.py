@@ -1,6 +1,7 @@
 """Cell: lines of Python that several ranks run, and what each of them told.
 
     Cell.parse(text)     the statements, and the expression at the end whose value is shown
+    cell.run(...)        one rank runs it, in its own names
     Told                 of one rank: its page, the value, the error with the learner's lines only
     CellRun              of all ranks: their record, what failed, what to look out for; prints as text
 
@@ -23,11 +24,14 @@ from typing import Any
 
 from jt_edu.errors import ArgumentError, RankError
 from jt_edu.graph import HOME
-from jt_edu.mpi.cells.carry import names_read, names_set
+from jt_edu.mpi.cells.carry import Parcel, names_read, names_set
 from jt_edu.mpi.cells.process import Page
+from jt_edu.mpi.parallel import flush
 from jt_edu.mpi.record.records import Record
 from jt_edu.mpi.terms.errors import DeadlockError, MismatchError, RankStopped
+from jt_edu.var import Var
 
+GIVEN = ("comm", "rank", "size")  # names that each rank is given
 CELL_FILE = re.compile(r"ipykernel_\d+[/\\]")  # as Jupyter calls its cells
 STRANGERS = {"site-packages", "dist-packages", "jt_widgets"}
 SEE_BELOW: dict[type[BaseException], str] = {
@@ -76,6 +80,22 @@ class Cell:
     def sets(self) -> set[str]:
         """The names that it gives to things."""
         return names_set(self.body)
+
+    def run(self, comm: Any, parcel: Parcel, space: dict[str, Any], known: dict[int, Var]) -> Any:
+        """Run it as the rank of a communicator, with the names of that rank; answers its last expression.
+
+        Args:
+            comm: of the rank.
+            parcel: what the cell reads in the notebook.
+            space: the names of the rank, before and after.
+            known: the Vars that the rank has got already, by number.
+        """
+        parcel.unpack(space, known)
+        space.update(zip(GIVEN, (comm, comm.rank, comm.size), strict=True))
+        exec(self.body, space)  # noqa: S102 - the learner's own lines
+        value = eval(self.last, space) if self.last else None  # noqa: S307 - the same
+        flush()
+        return value
 
     def lines_with(self, name: str) -> list[str]:
         """The lines that mention a name, such as `3: tally.seen.append(rank)`."""

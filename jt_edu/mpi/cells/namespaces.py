@@ -21,15 +21,13 @@ from typing import Any
 
 from jt_edu.errors import ArgumentError, RankError, UnknownNameError
 from jt_edu.mpi.cells.carry import Carrier, Parcel
-from jt_edu.mpi.cells.cell import Cell, CellRun, Told
+from jt_edu.mpi.cells.cell import GIVEN, Cell, CellRun, Told
 from jt_edu.mpi.cells.detector import Watch
 from jt_edu.mpi.cells.process import Files, Page, divided
-from jt_edu.mpi.parallel import flush
 from jt_edu.mpi.record.records import Record
 from jt_edu.mpi.simulated.threads import MOST_RANKS, Simulation, ThreadComm, run_ranks
 from jt_edu.settings import Context, Flags, Shared, current
 
-GIVEN = ("comm", "rank", "size")  # names that each rank is given
 Form = Callable[[Any], dict[str, Any] | None]  # a value -> what is shown of it, by kind; None: nothing
 
 
@@ -159,11 +157,7 @@ class Namespaces:
             watch.hold(comm)
             try:
                 self._sit_down(comm, state)
-                parcel.unpack(space, self._vars[comm.rank])
-                space.update(comm=state["communicator"], rank=comm.rank, size=comm.size)
-                exec(cell.body, space)  # noqa: S102 - the learner's own lines
-                mine.value = eval(cell.last, space) if cell.last else None  # noqa: S307 - the same
-                flush()
+                mine.value = cell.run(state["communicator"], parcel, space, self._vars[comm.rank])
                 mine.shown = form(mine.value)
                 mine.ended = True
             except BaseException as error:

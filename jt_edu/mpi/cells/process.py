@@ -8,6 +8,7 @@
 
 Simulated ranks share a process. While a cell runs on them, these doors ask which rank runs right now (its context
 knows); for a thread that is no rank they do what they always did. Afterwards everything is as it was before.
+`jt.simulate` opens the second one only: `own_generators`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import io
 import os
 import random
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -30,6 +32,7 @@ from jt_edu.errors import RankError
 from jt_edu.settings import current
 
 MOST_TEXT = 1_000_000  # letters of one rank in one cell
+GENERATORS = ((random, random.Random, "python_random"), (np.random, np.random.RandomState, "numpy_random"))
 PLAIN = {"seed": "seed", "ranf": "random_sample", "sample": "random_sample"}  # functions of numpy.random -> methods
 
 
@@ -157,13 +160,33 @@ def divided(importing: Callable[[int], AbstractContextManager[None]]) -> Iterato
         undo.enter_context(_replaced(builtins, "__import__", partial(_import, builtins.__import__, importing)))
         for place in (builtins, io):
             undo.enter_context(_replaced(place, "open", partial(_open, files, place.open)))
-        for place, make, kept in ((random, random.Random, "python_random"), (np.random, _numpy_state, "numpy_random")):
-            for name in _drawing(place):
-                undo.enter_context(_replaced(place, name, partial(_draw, name, getattr(place, name), make, kept)))
+        undo.enter_context(own_generators())
         main = sys.modules["__main__"]
         sys.modules["__main__"] = Main(main)
         undo.callback(_put_back_main, main)
         yield files
+
+
+_users = [0]  # of the replaced functions of random and numpy.random: whoever is last puts them back
+_undo = ExitStack()
+_lock = threading.Lock()
+
+
+@contextmanager
+def own_generators() -> Iterator[None]:
+    """Inside, `random` and `numpy.random` are each simulated rank's own; unseeded, as in a new process."""
+    with _lock:
+        _users[0] += 1
+        for place, make, kept in GENERATORS if _users[0] == 1 else ():
+            for name in _drawing(place):
+                _undo.enter_context(_replaced(place, name, partial(_draw, name, getattr(place, name), make, kept)))
+    try:
+        yield
+    finally:
+        with _lock:
+            _users[0] -= 1
+            if not _users[0]:
+                _undo.close()
 
 
 @contextmanager
@@ -215,10 +238,6 @@ def _open(files: Files, real: Callable[..., Any], file: Any, mode: str = "r", *r
     return real(file, mode, *rest, **named)
 
 
-def _numpy_state() -> Any:
-    return np.random.RandomState()
-
-
 def _drawing(place: Any) -> list[str]:
     """The functions of a module that draw from its one hidden generator, or seed it: they are methods of it."""
     owner = place.uniform.__self__
@@ -226,10 +245,10 @@ def _drawing(place: Any) -> list[str]:
     return [n for n in names if getattr(getattr(place, n), "__self__", None) is owner or n in PLAIN]
 
 
-def _draw(name: str, real: Callable[..., Any], make: Callable[[], Any], kept: str, *args: Any, **named: Any) -> Any:
+def _draw(name: str, real: Callable[..., Any], make: Callable[..., Any], kept: str, *args: Any, **named: Any) -> Any:
     """Draw from the generator of this rank; it is made, unseeded as in a new process, when it is first used."""
     state = current().rank_state
-    if "page" not in state:
+    if "page" not in state and "draws" not in state:
         return real(*args, **named)
     if kept not in state:
         state[kept] = make()

@@ -33,10 +33,19 @@ from jt_edu.mpi.real import launch
 from jt_edu.mpi.real.board import Board
 from jt_edu.mpi.record.records import Record
 from jt_edu.mpi.terms import errors as kinds
-from jt_edu.mpi.terms.errors import LostRankError, RankTimeoutError
+from jt_edu.mpi.terms.errors import DeadlockError, LostRankError, RankTimeoutError
 
 LOOK = 0.05  # seconds between two looks at a running job
 GRACE = 2.0  # seconds in which mpirun may end its ranks by itself
+
+# Around each rank: it writes down a bad end before the launcher hears of it, which then kills all others and their
+# guards. So what is written down is who went first.
+GUARD = """\
+"$@"
+code=$?
+[ $code = 0 ] || echo $code > "$JT_EDU_MPI_FOLDER/${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-$PMIX_RANK}}.code"
+exit $code
+"""
 
 
 @dataclass
@@ -103,7 +112,8 @@ def run_job(
         file = program if isinstance(program, Path) else folder / name
         if isinstance(program, str):
             file.write_text(program, encoding="utf-8")
-        command = launcher.command(ranks, [sys.executable, "-u", "-m", "jt_edu.run", str(file), *arguments])
+        program_of_a_rank = [sys.executable, "-u", "-m", "jt_edu.run", str(file), *arguments]
+        command = launcher.command(ranks, ["sh", "-c", GUARD, "sh", *program_of_a_rank])
         job = Job(ranks, f"{launcher.kind} {launcher.version}".strip())
         Running(job, folder, {**launch.surroundings(launcher, ranks, known), **_marks(folder, debug)}).go(
             command, timeout, meanwhile
@@ -168,17 +178,30 @@ class Running:
             job.error = RankTimeoutError(f"the job ends within {limit:g} s", self._what_ranks_do())
         elif job.code or len(told) < job.size:
             job.error = LostRankError("every rank comes to its end", self._who_is_missing(told))
+        job.record.waits = self._waits() if isinstance(job.error, DeadlockError) else []
         job.record.failure = "" if job.error is None else f"{type(job.error).__name__}: {job.error}"
 
     def _text(self, name: str) -> str:
         path = self.folder / name
         return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
+    def _waits(self) -> list[dict[str, Any]]:
+        """Who waited for whom: in a collective, for those that had not come to it."""
+        waits = {rank: state.waits for rank, state in enumerate(self.board.states()) if state.waits is not None}
+        here = {rank: wait["place"] for rank, wait in waits.items()}
+        return [
+            {
+                "rank": rank, "words": wait["words"], "line": wait["line"],
+                "peers": [p for p in wait["peers"] if wait["place"] is None or here.get(p) != wait["place"]],
+            }
+            for rank, wait in waits.items()
+        ]  # fmt: skip
+
     def _what_ranks_do(self) -> str:
         rows = []
         for rank, state in enumerate(self.board.states()):
             if state.waits is not None:
-                rows.append(f"rank {rank} waits in {state.waits['words']}\n    at {state.waits['line']}")
+                rows.append(f"rank {rank} waits in {at(state.waits)}")
             elif state.ended == "well":
                 rows.append(f"rank {rank} has ended{state.last_call()}")
             else:
@@ -190,10 +213,35 @@ class Running:
         states = self.board.states()
         if not any(state.pid for state in states):
             return f"exit code {self.job.code} before any rank began:\n" + self.job.log.strip()[-2000:]
-        gone = {rank: state for rank, state in enumerate(states) if rank not in here}
-        rows = [f"rank {rank} is gone{s.last_call()}" for rank, s in gone.items() if s.waits is None]
-        rows += [f"rank {rank} waited in {s.waits['words']}" for rank, s in gone.items() if s.waits is not None]
-        return f"exit code {self.job.code}:\n  " + "\n  ".join(rows) + "\n" + self.job.log.strip()[-2000:]
+        first = self._first_to_go()
+        gone = {rank: state for rank, state in enumerate(states) if rank not in here and rank != first}
+        rows = [] if first is None else [f"rank {first} is gone{states[first].last_call()}: {self._how(first)}"]
+        verb = "is gone" if first is None else "was ended with it"
+        rows += [f"rank {rank} {verb}{s.last_call()}" for rank, s in gone.items() if s.waits is None]
+        rows += [f"rank {k} waited in {at(s.waits)}" for k, s in gone.items() if s.waits is not None]
+        found = "one that ended too early" if first is not None else f"exit code {self.job.code}"
+        return f"{found}:\n  " + "\n  ".join(rows) + f"\n{self.job.log.strip()[-2000:]}".rstrip()
+
+    def _first_to_go(self) -> int | None:
+        """The rank whose end its guard was the first to write down."""
+        ends = [(path.stat().st_mtime_ns, int(path.stem)) for path in self.folder.glob("*.code") if path.stem.isdigit()]
+        return min(ends)[1] if ends else None
+
+    def _how(self, rank: int) -> str:
+        """How the process of a rank ended; a shell counts what a signal did from 128."""
+        code = int(self._text(f"{rank}.code").strip() or -1)
+        known = {128 + s.value: s.name for s in signal.Signals}
+        return f"ended by {known[code]}" if code in known else f"exit code {code}"
+
+
+def at(waits: Mapping[str, Any]) -> str:
+    """A call in which a rank waits, and the learner's line below it.
+
+    Example:
+        >>> at({"words": "barrier()", "line": "lesson.py:3: comm.barrier()"})
+        'barrier()\\n    at lesson.py:3: comm.barrier()'
+    """
+    return f"{waits['words']}\n    at {waits['line']}"
 
 
 def unpickled(data: bytes) -> Any:

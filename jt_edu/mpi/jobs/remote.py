@@ -10,6 +10,7 @@ names stay; nothing is shared; and time is real.
 
 from __future__ import annotations
 
+import os
 import pickle
 import tempfile
 from collections.abc import Callable, Mapping
@@ -19,17 +20,13 @@ from typing import Any
 
 from jt_edu.errors import RankError
 from jt_edu.mpi.cells.carry import Carrier
-from jt_edu.mpi.cells.cell import Cell, CellRun, Told, learners_lines
+from jt_edu.mpi.cells.cell import GIVEN, Cell, CellRun, Told, learners_lines
 from jt_edu.mpi.cells.process import Page
-from jt_edu.mpi.jittor import in_mpi
 from jt_edu.mpi.jobs.job import Job, run_job
-from jt_edu.mpi.jobs.run import report
+from jt_edu.mpi.jobs.report import begin, report
 from jt_edu.mpi.operators import communicator
-from jt_edu.mpi.parallel import flush, join
-from jt_edu.mpi.real.communicator import world
 from jt_edu.settings import current
 
-GIVEN = ("comm", "rank", "size")
 CELL, PARCEL = "cell", "parcel"  # files
 PROGRAM = "import sys; from jt_edu.mpi.jobs.remote import run_here; run_here(sys.argv[1], globals())"
 
@@ -75,7 +72,10 @@ def run_under_mpi(
     with tempfile.TemporaryDirectory(prefix="jt_edu_cell_", ignore_cleanup_errors=True) as place:
         (Path(place) / CELL).write_text(cell.text, encoding="utf-8")
         (Path(place) / PARCEL).write_bytes(pickle.dumps((parcel, vars(current().flags))))
-        job = run_job(PROGRAM, size, timeout=timeout, arguments=[place], name="run_cell.py", meanwhile=meanwhile)
+        job = run_job(
+            PROGRAM, size, timeout=timeout, arguments=[place], name="run_cell.py", meanwhile=meanwhile,
+            debug=os.environ.get("JT_EDU_MPI_DEBUG") != "0",
+        )  # fmt: skip
     notes = [f"{name} stays in the notebook: it cannot be copied ({why})" for name, why in parcel.stuck.items()]
     told = [_told(job, rank) for rank in range(size)]
     return CellRun(told, job.record, job.error, job.failed_rank, notes), job
@@ -87,16 +87,11 @@ def run_here(place: str, space: dict[str, Any]) -> None:
     parcel, flags = pickle.loads((folder / PARCEL).read_bytes())  # noqa: S301 - the notebook's own
     for name, value in flags.items():
         setattr(current().flags, name, value)
-    if not in_mpi():
-        join(world())
     comm = communicator()
     try:
-        parcel.unpack(space, {})
-        space.update(comm=comm, rank=comm.rank, size=comm.size)
         cell = Cell.parse((folder / CELL).read_text(encoding="utf-8"), str(folder / CELL))
-        exec(cell.body, space)  # noqa: S102 - the learner's own lines
-        value = eval(cell.last, space) if cell.last else None  # noqa: S307 - the same
-        flush()
+        begin()
+        value = cell.run(comm, parcel, space, {})
         if value is not None:
             ending.shown, ending.value = repr(value), _pickled(value)
     except BaseException as error:

@@ -6,6 +6,7 @@ jt.report(loss)      on each rank      ->      job.results[rank], after the job
 from __future__ import annotations
 
 import pickle
+import time
 from typing import Any
 
 from jt_edu.errors import ArgumentError
@@ -27,6 +28,17 @@ def report(*things: Any) -> None:
         except Exception as error:  # noqa: BLE001 - objects may raise what they like
             raise ArgumentError("report takes what can be pickled", f"{type(thing).__name__}: {error}") from None
         reported().append(data)
+
+
+def begin() -> None:
+    """The learner's own lines begin now: times of the record count from here."""
+    current().rank_state["began"] = time.monotonic_ns()
+
+
+def began() -> int:
+    """When they did, in ns of the monotonic clock; 0 before."""
+    found: int = current().rank_state.get("began", 0)
+    return found
 
 
 def reported() -> list[bytes]:

@@ -4,7 +4,8 @@
     mpirun -n 4 python -m jt_edu.run -m package.module
 
 Each rank runs the program as `python train.py` would. An exception on one rank is printed with the number of the rank,
-and ends all: else the others would wait for it. Without mpirun the program runs alone.
+and ends all: else the others would wait for it. Calls that do not fit together and standstill are explained (debug.py)
+where all ranks are on one machine; JT_EDU_MPI_DEBUG=0 switches that off. Without mpirun the program runs alone.
 
 In a job that a notebook started (job.py) each rank also leaves in the job's folder what it printed, what it gave to
 `report`, what it called, and how it failed.
@@ -29,10 +30,10 @@ from typing import Any
 from jt_edu.errors import JtError
 from jt_edu.mpi.cells.cell import is_learners
 from jt_edu.mpi.jobs.merge import notes
-from jt_edu.mpi.jobs.report import report, reported
+from jt_edu.mpi.jobs.report import began, begin, report, reported
 from jt_edu.mpi.real import launch
 from jt_edu.mpi.real.communicator import MPIComm, end_all, world
-from jt_edu.mpi.real.progress import Journal
+from jt_edu.mpi.real.journal import Journal
 
 __all__ = ["main", "report", "reported"]
 USAGE = "python -m jt_edu.run program.py arguments, or -m module arguments"
@@ -75,10 +76,12 @@ def _run(arguments: Sequence[str]) -> None:
     if arguments[0] == "-m":
         sys.argv = list(arguments[1:])
         sys.path.insert(0, str(Path.cwd()))
+        begin()
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
     else:
         sys.argv = list(arguments)
         sys.path.insert(0, str(Path(arguments[0]).resolve().parent))
+        begin()
         runpy.run_path(arguments[0], run_name="__main__")
 
 
@@ -159,7 +162,10 @@ class Page:
             if self._saved:
                 return
             self._saved = True
-            document = {**notes(self.comm.journal), "error": None if error is None else as_document(error, told)}
+            document = {
+                **notes(self.comm.journal, list(self.comm.task.begun), began()),
+                "error": None if error is None else as_document(error, told),
+            }
             self.at("pickle").write_bytes(pickle.dumps(reported()))
             self.at("json").write_text(json.dumps(document), encoding="utf-8")
 

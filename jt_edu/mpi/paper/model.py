@@ -4,11 +4,11 @@
     beta     ns for each byte                                  (Hockney 1994; LogGP says L + 2 o + (m - 1) G)
 
     line = measure(comm)                    a ping-pong of three sizes between ranks 0 and 1, and a straight line
-    predict("allreduce", "ring", ranks=4096, size=25_000_000, machine=line)
-    best("allreduce", ranks=64, size=1000, machine=line)        `choices`: for many ranks and sizes, as a table
-    print(scaling("allreduce", ["tree", "ring"], size=25_000_000, machine=line))
+    predict("allreduce", "ring", ranks=4096, nbytes=25_000_000, machine=line)
+    best("allreduce", ranks=64, nbytes=1000, machine=line)        `choices`: for many ranks and sizes, as a table
+    print(scaling("allreduce", ["tree", "ring"], nbytes=25_000_000, machine=line))
 
-Each algorithm has a closed form in CLOSED, where `trip` and `door` stand for a machine: a `Line`, or a `Network` in
+Each algorithm has a closed form in CLOSED, where `trip` and `door` stand for a machine: a `Hockney`, or a `Network` in
 which LogGP has further parameters. The forms are exact where the number of ranks divides the elements, for tree,
 doubling and halving where it is also a power of two; for other numbers these are upper bounds. `engine.run` is exact.
 Adding numbers up costs nothing here, and neither does Python: what is measured is longer for small messages.
@@ -16,7 +16,6 @@ Adding numbers up costs nothing here, and neither does Python: what is measured 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,22 +25,21 @@ import numpy as np
 from jt_edu.errors import ArgumentError
 from jt_edu.mpi.algorithms import find
 from jt_edu.mpi.algorithms.combine import cost
-from jt_edu.mpi.algorithms.doubling import Team
+from jt_edu.mpi.algorithms.doubling import PowerOfTwo
 from jt_edu.mpi.algorithms.hierarchical import group_size
 from jt_edu.mpi.algorithms.wire import Wire
 from jt_edu.mpi.record.network import Network
-from jt_edu.mpi.simulated.threads import ThreadComm
 
 SIZES = (1_000, 100_000, 4_000_000)  # bytes of a ping-pong
 RANKS = (2, 4, 8, 16, 64, 256, 1024, 4096, 10_000)
 
 
 @dataclass(frozen=True)
-class Line:
+class Hockney:
     """The time of a message as a straight line: alpha + beta m, in ns.
 
     Example:
-        >>> Line(alpha=5000, beta=0.5).trip(1000)
+        >>> Hockney(alpha=5000, beta=0.5).trip(1000)
         5500.0
     """
 
@@ -60,7 +58,7 @@ class Line:
         return Network(latency=round(self.alpha + self.beta), overhead=0, byte=self.beta)
 
 
-Machine = Line | Network
+Machine = Hockney | Network
 Size = Callable[[Any], float]
 
 
@@ -74,7 +72,7 @@ def _rounds(P: int) -> int:
 
 def _extra(P: int, size: float, trip: Size, back: float | None = None) -> float:
     """What ranks beyond a power of two cost: to a neighbour that stands in, and back."""
-    return trip(size) + trip(size if back is None else back) if Team(P).away else 0
+    return trip(size) + trip(size if back is None else back) if PowerOfTwo(P).away else 0
 
 
 def _naive(P: int, m: float, trip: Size, door: Size) -> float:
@@ -88,9 +86,9 @@ def _doubled(P: int, m: float, trip: Size) -> float:
 
 def _halved(P: int, m: float, trip: Size) -> float:
     """Half of the places in each round; as many of them as may be stand for two ranks."""
-    team = Team(P)
-    halves = (team.size >> (k + 1) for k in range(_rounds(team.size)))
-    return sum(trip((half + min(half, len(team.away))) * m / P) for half in halves) + _extra(P, m, trip, m / P)
+    inner = PowerOfTwo(P)
+    halves = (inner.size >> (k + 1) for k in range(_rounds(inner.size)))
+    return sum(trip((half + min(half, len(inner.away))) * m / P) for half in halves) + _extra(P, m, trip, m / P)
 
 
 def _hierarchical(P: int, m: float, trip: Size) -> float:
@@ -99,7 +97,7 @@ def _hierarchical(P: int, m: float, trip: Size) -> float:
 
 
 def _recursive(P: int, m: float, trip: Size) -> float:
-    return _rounds(Team(P).size) * trip(m) + _extra(P, m, trip)
+    return _rounds(PowerOfTwo(P).size) * trip(m) + _extra(P, m, trip)
 
 
 Form = Callable[[int, float, Size, Size], float]
@@ -136,33 +134,33 @@ CLOSED: dict[tuple[str, str], Form] = {
 }
 
 
-def predict(name: str, algorithm: str, ranks: int, size: int, machine: Machine) -> float:
+def predict(name: str, algorithm: str, ranks: int, nbytes: int, machine: Machine) -> float:
     """ns of a collective, by its closed form.
 
     Args:
         name, algorithm: as in `comm.allreduce(..., algorithm="ring")`; "native" as simulated ranks count it.
         ranks: how many.
-        size: bytes that each rank brings (scatter: that root does).
-        machine: a Line (alpha, beta), or a Network (LogGP).
+        nbytes: what each rank brings (scatter: that root does).
+        machine: a Hockney (alpha, beta), or a Network (LogGP).
 
     Raises:
         ArgumentError: there is no such algorithm, or a number is out of range.
 
     Example:
-        >>> predict("allreduce", "ring", ranks=4, size=4000, machine=Network(latency=2500, overhead=1500, byte=6))
+        >>> predict("allreduce", "ring", ranks=4, nbytes=4000, machine=Network(latency=2500, overhead=1500, byte=6))
         68964
-        >>> predict("barrier", "dissemination", ranks=16, size=0, machine=Line(alpha=5500, beta=6.0))
+        >>> predict("barrier", "dissemination", ranks=16, nbytes=0, machine=Hockney(alpha=5500, beta=6.0))
         22000.0
 
     Source: Thakur, Rabenseifner, Gropp 2005; Chan et al. 2007; each file of algorithms/ names its own.
     """
-    for what, value, least in (("ranks", ranks, 1), ("bytes", size, 0)):
+    for what, value, least in (("ranks", ranks, 1), ("bytes", nbytes, 0)):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
             raise ArgumentError(f"a prediction is for a number of {what} from {least}", repr(value))
     if algorithm == "native":
-        return cost(name, ranks, size, machine if isinstance(machine, Network) else machine.network)
+        return cost(name, ranks, nbytes, machine if isinstance(machine, Network) else machine.network)
     find(name, algorithm)
-    return CLOSED[name, algorithm](ranks, size, machine.trip, machine.door) if ranks > 1 else 0
+    return CLOSED[name, algorithm](ranks, nbytes, machine.trip, machine.door) if ranks > 1 else 0
 
 
 def known(name: str) -> list[str]:
@@ -181,15 +179,15 @@ def known(name: str) -> list[str]:
     return found
 
 
-def best(name: str, ranks: int, size: int, machine: Machine) -> str:
+def best(name: str, ranks: int, nbytes: int, machine: Machine) -> str:
     """The algorithm that takes the least time; of several, the one that stands first.
 
     Example:
-        >>> line = Line(alpha=5000, beta=0.2)
+        >>> line = Hockney(alpha=5000, beta=0.2)
         >>> best("allreduce", 64, 8, line), best("allreduce", 4, 25_000_000, line)
         ('doubling', 'rabenseifner')
     """
-    return min(known(name), key=lambda algorithm: predict(name, algorithm, ranks, size, machine))
+    return min(known(name), key=lambda algorithm: predict(name, algorithm, ranks, nbytes, machine))
 
 
 @dataclass(frozen=True)
@@ -214,7 +212,7 @@ def choices(name: str, ranks: Iterable[int], sizes: Iterable[int], machine: Mach
     """The best algorithm for each number of ranks and each number of bytes.
 
     Example:
-        >>> choices("allreduce", [4, 1024], [8, 25_000_000], Line(alpha=5000, beta=0.2))
+        >>> choices("allreduce", [4, 1024], [8, 25_000_000], Hockney(alpha=5000, beta=0.2))
         allreduce, the best algorithm
          ranks              8 B     25,000,000 B
              4         doubling     rabenseifner
@@ -227,7 +225,7 @@ def choices(name: str, ranks: Iterable[int], sizes: Iterable[int], machine: Mach
 # two numbers from a machine
 
 
-def fit(sizes: Sequence[float], times: Sequence[float]) -> Line:
+def fit(sizes: Sequence[float], times: Sequence[float]) -> Hockney:
     """The line that comes closest to measured times: each error counts as a part of its time.
 
         least sum of ((alpha + beta m - t) / t)^2, alpha and beta from 0
@@ -241,7 +239,7 @@ def fit(sizes: Sequence[float], times: Sequence[float]) -> Line:
 
     Example:
         >>> fit([0, 1000, 4000], [5000, 5200, 5800])
-        Line(alpha=5000.0, beta=0.2)
+        Hockney(alpha=5000.0, beta=0.2)
     """
     m, t = np.asarray(sizes, np.float64), np.asarray(times, np.float64)
     if m.ndim != 1 or m.shape != t.shape or len(set(m.tolist())) < 2:
@@ -253,7 +251,7 @@ def fit(sizes: Sequence[float], times: Sequence[float]) -> Line:
         alpha, beta = 0.0, _part(m / t)
     elif beta < 0:
         alpha, beta = _part(1 / t), 0.0
-    return Line(float(f"{alpha:.12g}"), float(f"{beta:.12g}"))
+    return Hockney(float(f"{alpha:.12g}"), float(f"{beta:.12g}"))
 
 
 def _part(column: Any) -> float:
@@ -261,7 +259,7 @@ def _part(column: Any) -> float:
     return float(column.sum() / (column @ column))
 
 
-def measure(comm: Any, sizes: Sequence[int] = SIZES, repeats: int = 15) -> Line:
+def measure(comm: Any, sizes: Sequence[int] = SIZES, repeats: int = 15) -> Hockney:
     """alpha and beta of a communicator: ranks 0 and 1 play ping-pong, and all ranks get the answer.
 
     Simulated ranks measure their virtual time, and find alpha = L + 2 o - G and beta = G; real ones the wall clock, of
@@ -273,12 +271,12 @@ def measure(comm: Any, sizes: Sequence[int] = SIZES, repeats: int = 15) -> Line:
     Example:
         >>> told = simulate(2, network=Network(latency=2500, overhead=1500, byte=6))(measure)
         >>> told[0]
-        Line(alpha=5494.0, beta=6.0)
+        Hockney(alpha=5494.0, beta=6.0)
     """
     if comm.size < 2:
         raise ArgumentError("a ping-pong needs two ranks", f"a communicator of {comm.size}", "simulate(2)(measure)")
     times = [_ping_pong(comm, size, repeats) for size in sizes]
-    line: Line = comm.bcast(fit(sizes, times) if comm.rank == 0 else None, root=0)
+    line: Hockney = comm.bcast(fit(sizes, times) if comm.rank == 0 else None, root=0)
     return line
 
 
@@ -301,13 +299,12 @@ def timed(comm: Any, call: Callable[[], Any], repeats: int = 15) -> float:
 
     Simulated ranks measure their virtual time, real ones the wall clock.
     """
-    clock = (lambda: comm.now) if isinstance(comm, ThreadComm) else time.perf_counter_ns
     found = []
     for _ in range(repeats):
         comm.Barrier()
-        begin = clock()
+        begin = comm.now
         call()
-        found.append(comm.allreduce(clock() - begin, op="max"))
+        found.append(comm.allreduce(comm.now - begin, op="max"))
     return float(min(found))
 
 
@@ -354,18 +351,18 @@ def _cell(predicted: float, found: float | None) -> str:
 
 
 def scaling(
-    name: str, algorithms: Iterable[str], size: int, machine: Machine, ranks: Iterable[int] = RANKS,
+    name: str, algorithms: Iterable[str], nbytes: int, machine: Machine, ranks: Iterable[int] = RANKS,
     measured: Mapping[tuple[str, int], float] | None = None,
 ) -> Scaling:  # fmt: skip
     """What a collective takes on ever more ranks, on paper.
 
     Args:
-        name, algorithms, size, machine: see `predict`.
+        name, algorithms, nbytes, machine: see `predict`.
         ranks: how many, one after the other.
         measured: (algorithm, ranks) -> ns, where somebody has measured it; see `timed`.
 
     Example:
-        >>> line, measured = Line(5000, 0.2), {("ring", 4): 2.5e6}
+        >>> line, measured = Hockney(5000, 0.2), {("ring", 4): 2.5e6}
         >>> scaling("allreduce", ["tree", "ring"], 8_000_000, line, ranks=[4, 4096], measured=measured)
         allreduce of 8000000 bytes, in us: predicted (measured, error)
          ranks                      tree                      ring
@@ -373,5 +370,5 @@ def scaling(
           4096                   38520.0                   44149.2
     """
     found = measured or {}
-    rows = [(a, P, predict(name, a, P, size, machine), found.get((a, P))) for P in ranks for a in algorithms]
-    return Scaling(name, size, tuple(rows))
+    rows = [(a, P, predict(name, a, P, nbytes, machine), found.get((a, P))) for P in ranks for a in algorithms]
+    return Scaling(name, nbytes, tuple(rows))

@@ -149,7 +149,7 @@ def network_of(record: Record) -> Network:
 
 def delay(message: Sent, network: Network) -> int:
     """How much longer than the network says a message was under way, because of a fault."""
-    usual = round(network.overhead) + round(network.latency) + network.wire(message.bytes)
+    usual = round(network.overhead) + round(network.latency) + network.byte_time(message.bytes)
     return message.arrived - message.sent - usual
 
 

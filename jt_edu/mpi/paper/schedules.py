@@ -1,6 +1,6 @@
 """Schedules: the algorithms of algorithms/ as data. Who sends how many bytes to whom, round by round.
 
-    for round in schedule("allreduce", "ring", ranks=4, size=4000):
+    for round in schedule("allreduce", "ring", ranks=4, nbytes=4000):
         round.source, round.dest, round.bytes          0 1 2 3    1 2 3 0    1000
 
 Nothing is sent and nothing is added up, so it can be done for ten thousand ranks; `engine.run` tells how long it takes.
@@ -17,7 +17,7 @@ import numpy as np
 
 from jt_edu.errors import ArgumentError
 from jt_edu.mpi.algorithms import find
-from jt_edu.mpi.algorithms.doubling import Team
+from jt_edu.mpi.algorithms.doubling import PowerOfTwo
 from jt_edu.mpi.algorithms.hierarchical import group_size
 from jt_edu.mpi.paper.engine import Ints, Round
 
@@ -25,13 +25,13 @@ Rounds = Iterator[Round]
 WHOLE_FROM_PIECES = ("gather", "allgather")  # a rank brings one piece, and not what is cut into P
 
 
-def schedule(name: str, algorithm: str, ranks: int, size: int, item: int = 1, root: int = 0) -> Rounds:
+def schedule(name: str, algorithm: str, ranks: int, nbytes: int, item: int = 1, root: int = 0) -> Rounds:
     """The rounds of a collective by an algorithm.
 
     Args:
         name, algorithm: as in `comm.allreduce(..., algorithm="ring")`.
         ranks: how many.
-        size: bytes that each rank brings (scatter: that root does).
+        nbytes: what each rank brings (scatter: that root does).
         item: bytes of an element; arrays are cut between elements.
         root: of bcast, scatter, gather, reduce.
 
@@ -39,17 +39,17 @@ def schedule(name: str, algorithm: str, ranks: int, size: int, item: int = 1, ro
         ArgumentError: there is no such algorithm, or a number is out of range.
 
     Example:
-        >>> [(r.dest.tolist(), r.bytes) for r in schedule("allreduce", "ring", ranks=2, size=8)]
+        >>> [(r.dest.tolist(), r.bytes) for r in schedule("allreduce", "ring", ranks=2, nbytes=8)]
         [([1, 0], 4), ([1, 0], 4)]
     """
     find(name, algorithm)
-    for what, value, least in (("ranks", ranks, 1), ("bytes", size, 0), ("bytes of an element", item, 1)):
+    for what, value, least in (("ranks", ranks, 1), ("bytes", nbytes, 0), ("bytes of an element", item, 1)):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
             raise ArgumentError(f"a schedule has a number of {what} from {least}", repr(value))
     if not 0 <= root < ranks:
         raise ArgumentError(f"the root is a rank from 0 to {ranks - 1}", repr(root))
-    sizes = np.full(ranks, size) if name in WHOLE_FROM_PIECES else cut(size // item, ranks) * item
-    return SCHEDULES[name, algorithm](ranks, size, sizes, root, item) if ranks > 1 else iter(())
+    sizes = np.full(ranks, nbytes) if name in WHOLE_FROM_PIECES else cut(nbytes // item, ranks) * item
+    return SCHEDULES[name, algorithm](ranks, nbytes, sizes, root, item) if ranks > 1 else iter(())
 
 
 def cut(count: int, parts: int) -> Ints:
@@ -174,21 +174,21 @@ def doubling_allgather(P: int, sizes: Ints) -> Rounds:
 
 def doubling_allreduce(P: int, m: int) -> Rounds:
     """A power of two of ranks, two by two; the others before and after."""
-    team, away = Team(P), np.array(Team(P).away, np.int64)
-    members = np.array([team.rank(place) for place in range(team.size)])
+    inner, away = PowerOfTwo(P), np.array(PowerOfTwo(P).away, np.int64)
+    members = np.array([inner.rank(place) for place in range(inner.size)])
     yield from _if_any(away + 1, m, away)
-    for step in _powers(team.size):
-        yield Round(members[np.arange(team.size) ^ step], m, members)
+    for step in _powers(inner.size):
+        yield Round(members[np.arange(inner.size) ^ step], m, members)
     yield from _if_any(away, m, away + 1)
 
 
 def halving_reduce_scatter(P: int, m: int, sizes: Ints) -> Rounds:
     """Half of the places that a rank is responsible for, to the rank that gets them."""
-    team, away = Team(P), np.array(Team(P).away, np.int64)
-    members, places = np.array([team.rank(place) for place in range(team.size)]), np.arange(team.size)
+    inner, away = PowerOfTwo(P), np.array(PowerOfTwo(P).away, np.int64)
+    members, places = np.array([inner.rank(place) for place in range(inner.size)]), np.arange(inner.size)
     ends = np.concatenate([[0], np.cumsum(sizes)])[np.concatenate([[0], members + 1])]  # of the pieces of each place
     yield from _if_any(away + 1, m, away)
-    for step in reversed(_powers(team.size)):
+    for step in reversed(_powers(inner.size)):
         there = places ^ step
         first = there - there % step  # of the places that are given away
         yield Round(members[there], ends[first + step] - ends[first], members)

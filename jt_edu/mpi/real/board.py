@@ -92,13 +92,17 @@ class Board:
 
     def called(self, said: str, line: str) -> None:
         """This rank calls its communicator."""
-        self.state.said, self.state.line = cut(said), cut(line)
+        self.state.said, self.state.line = shortened(said), shortened(line)
         self._write()
 
-    def waits(self, words: str, line: str, peers: Sequence[int], place: Any) -> None:
-        """This rank waits, for one of those ranks; `place` names a collective: (communicator, number)."""
-        place = None if place is None else [cut(place[0], NAME), *place[1:]]
-        self.state.waits = {"words": cut(words), "line": cut(line), "peers": list(peers)[:RANKS], "place": place}
+    def waits(self, words: str, line: str, peers: Sequence[int], place: Any, **facts: Any) -> None:
+        """This rank waits, for one of those ranks; `place` names a collective: (communicator, number).
+
+        `facts` are the kind and the tag of what it waits for, and whether it was begun at once; see `Wait`.
+        """
+        place = None if place is None else [shortened(place[0], NAME), *place[1:]]
+        told = {"words": shortened(words), "line": shortened(line), "peers": list(peers)[:RANKS], "place": place}
+        self.state.waits = told | facts
         self._write()
 
     def goes_on(self) -> None:
@@ -108,7 +112,7 @@ class Board:
 
     def ends(self, how: str) -> None:
         """This rank comes to its end: "well", or how it failed."""
-        self.state.ended = cut(how, NAME)
+        self.state.ended = shortened(how, NAME)
         self._write()
 
     def ends_well(self) -> None:
@@ -150,8 +154,14 @@ class Board:
             return False
         return True
 
+    def leave(self) -> None:
+        """This rank comes to its end; the last one removes the folder, for until then somebody may have to explain."""
+        self.ends_well()
+        if all(state.ended or not state.is_alive for state in self.states()):
+            self.discard()
+
     def discard(self) -> None:
-        """Remove the folder, if nobody reads it any more; ranks that still have the file in their memory go on."""
+        """Remove the folder, if nobody reads it after the job; ranks that still have the file in their memory go on."""
         if self.passing:
             shutil.rmtree(self.path.parent, ignore_errors=True)
 
@@ -160,11 +170,11 @@ class Board:
         self._memory.close()
 
 
-def cut(text: str, most: int = MOST) -> str:
+def shortened(text: str, most: int = MOST) -> str:
     """As much of a text as takes so many bytes on the board.
 
     Example:
-        >>> cut("four words of text", 10), len(cut("雪" * 100, 10))
+        >>> shortened("four words of text", 10), len(shortened("雪" * 100, 10))
         ('four words', 3)
     """
     text = text[:most]

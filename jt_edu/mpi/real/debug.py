@@ -5,8 +5,8 @@ fingerprints    before each collective all ranks tell each other what they are a
 watch           a thread of each rank looks at the board: if nothing moves, and everyone waits for somebody who will not
                 come, it says who waits for whom, as simulated ranks do, and ends the job
 
-On in notebooks; elsewhere JT_EDU_MPI_DEBUG=1 switches it on. It costs some microseconds for each call, and one small
-collective more for each collective.
+On in notebooks and under `python -m jt_edu.run`, where JT_EDU_MPI_DEBUG=0 switches it off; elsewhere JT_EDU_MPI_DEBUG=1
+switches it on. It costs some microseconds for each call, and one small collective more for each collective.
 """
 
 from __future__ import annotations
@@ -14,54 +14,63 @@ from __future__ import annotations
 import atexit
 import os
 import pickle
-import re
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jt_edu.errors import JtError
+from jt_edu.mpi.real import launch
 from jt_edu.mpi.real.board import Board, State
-from jt_edu.mpi.talk.meeting import Way
-from jt_edu.mpi.terms.errors import MismatchError
+from jt_edu.mpi.real.progress import Place
+from jt_edu.mpi.talk.visit import Ask, Visit, Way
+from jt_edu.mpi.terms.advice import RECEIVE, SEND, Wait
+from jt_edu.mpi.terms.errors import DeadlockError, MismatchError
+from jt_edu.mpi.terms.names import ANY_TAG
 from jt_edu.mpi.world import words
-from jt_edu.mpi.world.world import Ask, Visit
 
 if TYPE_CHECKING:
     from jt_edu.mpi.real.communicator import MPIComm
-    from jt_edu.mpi.real.progress import MPIRequest
 
 STILL = 2.0  # seconds without a move before the watch looks closer
 PATIENCE = 20.0  # and before it believes that a message which could be on its way is not
 LOOK = 0.1  # seconds between two looks
 COURTESY = 1.0  # seconds in which the other ranks may say what they know, before the job ends
 PRINT = 1024  # bytes of a fingerprint
-MESSAGE = re.compile(r"(\w+)\(.*tag=(\w+)\)")  # what a call with one other rank is called
+STANDSTILL = DeadlockError.__name__  # how a rank ends that has found it out
 
 
 def board_for(raw: Any) -> Board | None:
     """The board of a job, if somebody wants to read it: the notebook that started it, or debug mode."""
-    debug = os.environ.get("JT_EDU_MPI_DEBUG", "0") not in ("", "0")
+    debug = is_on()
     folder = os.environ.get("JT_EDU_MPI_FOLDER")
     if not debug and folder is None:
         return None
     if folder is None:
         folder = raw.bcast(tempfile.mkdtemp(prefix="jt_edu_ranks_") if raw.rank == 0 else None, 0)
     board = Board(Path(folder) / "board", raw.size, raw.rank, debug, passing="JT_EDU_MPI_FOLDER" not in os.environ)
-    atexit.register(board.discard)
+    atexit.register(board.leave)
     raw.Barrier()  # every slot has been written
     return board
+
+
+def is_on() -> bool:
+    """Whether debug mode is: as JT_EDU_MPI_DEBUG says; else under the runner, where all ranks are on one machine."""
+    said, told, here = os.environ.get("JT_EDU_MPI_DEBUG"), launch.told(), launch.neighbours()
+    if said is not None:
+        return said not in ("", "0")
+    return "jt_edu.run" in sys.orig_argv and told is not None and here is not None and here[1] == told[1]
 
 
 # fingerprints
 
 
-def agreed(comm: MPIComm, visit: Visit, way: Way, request: MPIRequest) -> Comparison | None:
+def agreed(comm: MPIComm, visit: Visit, way: Way, place: Place) -> Comparison | None:
     """Compare what all ranks call; for a collective in the background, begin to.
 
     Raises:
@@ -74,7 +83,7 @@ def agreed(comm: MPIComm, visit: Visit, way: Way, request: MPIRequest) -> Compar
     if way.background:
         comparison.begin()
         return comparison
-    with comm._task.blocked(request, attended=False):
+    with comm.task.blocked(visit.request, place):
         comparison.compare()
     return None
 
@@ -167,10 +176,10 @@ def _look_for_standstill(board: Board, tell: Tell, abort: Callable[[], None]) ->
     while not board.state.ended:
         time.sleep(LOOK)
         now = board.counts()
-        if now != counts:
+        if now != counts and not any(s.ended == STANDSTILL for s in board.states()):  # who found it waits for us
             counts, since = now, time.monotonic()
         elif (still := time.monotonic() - since) > STILL and board.state.waits is not None:
-            error = standstill(board.states(), still > PATIENCE)
+            error = why_still(board.states(), still > PATIENCE)
             if error is not None:
                 tell(error)
                 board.ends(type(error).__name__)
@@ -186,38 +195,35 @@ def leave_together(board: Board, seconds: float) -> None:
         time.sleep(LOOK / 10)
 
 
-def standstill(states: list[State], long: bool = False) -> JtError | None:
+def why_still(states: list[State], long: bool = False) -> JtError | None:
     """Why nothing will move again; None if something might, and it has not been so for long."""
-    waiting = {rank: s.waits for rank, s in enumerate(states) if s.waits is not None and not s.ended}
+    waiting = {rank: s.waits for rank, s in enumerate(states) if s.waits is not None and s.ended in ("", STANDSTILL)}
     gone = {rank: s for rank, s in enumerate(states) if rank not in waiting and (s.ended or not s.is_alive)}
     if not waiting or len(waiting) + len(gone) < len(states):
         return None
     entries = [
-        {"rank": rank, "words": w["words"], "line": w["line"], "peers": _peers(w, waiting)}
+        Wait(rank, **{name: fact for name, fact in w.items() if name != "place"} | {"peers": _peers(w, waiting)})
         for rank, w in waiting.items()
     ]
-    if not long and (any(not e["peers"] for e in entries) or _is_under_way(entries)):
+    if not long and (any(not e.peers for e in entries) or _is_under_way(entries)):
         return None
     lost = {rank: f"is gone{s.last_call()}" for rank, s in gone.items() if s.ended != "well"}
     return words.standstill(entries, lost, {rank: s.last_call() for rank, s in gone.items()})
 
 
-def _is_under_way(entries: list[dict[str, Any]]) -> bool:
+def _is_under_way(waits: Sequence[Wait]) -> bool:
     """Whether one rank sends what another receives: a long message takes its time."""
-    ends = [(e, match[1].lower(), match[2]) for e in entries if (match := MESSAGE.match(e["words"]))]
     return any(
-        "send" in sends and "recv" in receives and to in source["peers"] and tag in (its_tag, "any")
-        for source, sends, its_tag in ends
-        for target, receives, tag in ends
-        for to in [target["rank"]]
-        if source["rank"] in target["peers"]
-    )
+        out.rank in into.peers and into.rank in out.peers and into.tag in (out.tag, ANY_TAG)
+        for out in waits if out.kind == SEND
+        for into in waits if into.kind == RECEIVE
+    )  # fmt: skip
 
 
-def _peers(wait: dict[str, Any], waiting: dict[int, dict[str, Any]]) -> list[int]:
+def _peers(wait: dict[str, Any], waiting: dict[int, dict[str, Any]]) -> tuple[int, ...]:
     """For whom a rank waits: in a collective, for those that have not come to it."""
     place = wait["place"]
-    return [p for p in wait["peers"] if place is None or p not in waiting or waiting[p]["place"] != place]
+    return tuple(p for p in wait["peers"] if place is None or p not in waiting or waiting[p]["place"] != place)
 
 
 def print_explanation(board: Board) -> Tell:

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from jt_edu.mpi.algorithms.combine import RULES, fold
-from jt_edu.mpi.talk.meeting import REDUCING, Fill, Way
+from jt_edu.mpi.talk.meeting import REDUCING, opened
+from jt_edu.mpi.talk.visit import Fill, Visit, Way
 from jt_edu.mpi.terms.buffers import Array, Buffer
 from jt_edu.mpi.terms.names import Op
-from jt_edu.mpi.world.world import Visit
 
 # On which kinds of dtype a reduction of MPI does what NumPy does. MPI's MAX and MIN may lose a NaN.
 KINDS = {
@@ -258,10 +258,11 @@ ARGUMENTS: dict[str, Callable[[Native, Case], Arguments]] = {
 
 
 def _folded(parts: list[Any] | None, op: Any) -> Any:
-    return fold(parts, op) if parts else None
+    return fold(opened(parts), op) if parts else None
 
 
-# Collectives on objects. Reductions gather, and put together in the order of ranks, as simulated ranks do.
+# Collectives on objects, which are packed. Reductions gather, and put together in the order of ranks, as simulated
+# ranks do.
 OBJECTS: dict[str, Callable[[Any, Any, Way], Any]] = {
     "bcast": lambda raw, part, way: raw.bcast(part, way.root),
     "gather": lambda raw, part, way: raw.gather(part, way.root),

@@ -1,10 +1,10 @@
-"""Progress: what stands under a real rank where simulated ranks have their world and their baton.
+"""Progress: how does a real rank wait for what MPI does?
 
-    World   ->  Journal     notes down what this rank calls; there is nothing else to know about the others
-    Task    ->  Progress    waits for requests of MPI; its clock is the wall clock, ns from a start that all ranks share
-    Request ->  MPIRequest  is done when MPI says so
+    begin      a request of MPI is under way for one of ours
+    advance    MPI says that it is over, and ours is complete
 
-So that pairs.py, request.py and meeting.py are the same for simulated ranks and real ones.
+What goes on only when somebody looks (a long object comes in two messages) is looked at while the rank waits for
+something else.
 """
 
 from __future__ import annotations
@@ -14,160 +14,56 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from jt_edu.errors import JtError, RankError
-from jt_edu.graph import callers_line, describe_line
-from jt_edu.mpi.record.records import Call, Record, Sent, Work
+from jt_edu.errors import RankError
+from jt_edu.mpi.real.journal import Journal
+from jt_edu.mpi.talk.request import Request
 from jt_edu.mpi.terms.errors import RankTimeoutError, TruncationError
 from jt_edu.mpi.terms.names import Status
-from jt_edu.mpi.world.request import Request
 
-if TYPE_CHECKING:
-    from jt_edu.mpi.real.board import Board
-
+Place = tuple[str, int]  # a collective: (plane of its communicator, number)
 NAP = 2e-5  # seconds between two looks at several requests
-MOST_CALLS = 200_000  # noted down by one rank; a long training makes more than anyone looks at
-_line = lru_cache(1 << 12)(describe_line)
 
 
-@dataclass
-class Taken:
-    """A message as its receiver saw it: the other half of a `Sent`."""
+@dataclass(eq=False, slots=True)
+class UnderWay:
+    """What MPI does for a request.
 
-    group: str
-    source: int  # ranks of the world
-    dest: int
-    tag: int
-    call: int
-    began: int  # ns
-    ended: int
-
-
-class Journal:
-    """What one rank called, and what it sent and took.
-
-    Args:
-        rank, size: of the world.
-        start: the monotonic time, in ns, from which all ranks count.
-        keep: whether calls are kept, to be looked at later.
-        board: where others can read what this rank does now; see debug.py.
+    `raw` is MPI's request, or anything else with Test(status) and Wait(status); `keep` is memory that has to stay until
+    it is over; `place` tells a collective from all others.
     """
 
-    def __init__(self, rank: int, size: int, start: int, keep: bool = False, board: Board | None = None) -> None:
-        self.rank, self.start, self.keep, self.board = rank, start, keep, board
-        self.record = Record(size, "mpi")
-        self.taken: list[Taken] = []
-        self.groups: list[str] = []  # of each message that was sent
-        self.meetings: dict[int, str] = {}  # call -> the collective that it takes part in
-        self.open_calls: dict[Any, list[Call]] = {}
-        self.tell: Callable[[JtError], None] | None = None  # what is done with the explanation of a standstill
-        self.save: Callable[[BaseException], None] | None = None  # what is done before this rank ends all others
-        self._lock = threading.Lock()
-
-    @property
-    def now(self) -> int:
-        """ns since the start."""
-        return time.monotonic_ns() - self.start
-
-    def enter(self, task: Progress, name: str, said: str, line: str = "", **details: Any) -> Call:
-        """A rank calls its communicator."""
-        stack = self.open_calls.setdefault(task, [])
-        line = line or (stack[-1].line if stack else _line(callers_line()))
-        call = Call(-1, self.rank, name, said, line, **details)
-        call.parent = stack[-1].number if stack else -1
-        call.enter = call.ready = call.leave = now = self.now
-        call.began = now / 1e9
-        self._keep(call)
-        stack.append(call)
-        if self.board is not None and call.parent < 0:
-            self.board.called(said, line)
-        return call
-
-    def _keep(self, call: Call) -> None:
-        if self.keep and len(self.record.calls) < MOST_CALLS:
-            with self._lock:
-                call.number = len(self.record.calls)
-                self.record.calls.append(call)
-
-    def leave(self, task: Progress, call: Call, error: BaseException | None = None) -> None:
-        """The call is over."""
-        stack = self.open_calls[task]
-        if call in stack:
-            del stack[stack.index(call) :]
-        call.leave = now = self.now
-        call.ended = now / 1e9
-        if error is not None:
-            call.failed = type(error).__name__
-
-    def inside_a_call(self, task: Progress) -> bool:
-        """Whether what a rank does now is a part of a call that it made."""
-        return bool(self.open_calls.get(task))
-
-    def work(self, task: Progress, duration: int, said: str = "") -> None:
-        """Pass the time, as if this rank computed."""
-        begin = self.now
-        time.sleep(duration / 1e9)
-        if self.keep:
-            self.record.work.append(Work(self.rank, begin, self.now, said))
-
-    def note(self, what: str, task: Progress, number: int) -> None:
-        """Only virtual time is worked out again."""
-
-    def explain(self, error: JtError) -> None:
-        """Nothing moves any more, and this is why."""
-        if self.tell is not None:
-            self.tell(error)
-
-    def leave_word(self, error: BaseException) -> None:
-        """This rank ends all ranks, and this is why."""
-        if self.save is not None:
-            self.save(error)
-
-    def meets(self, call: Call, place: str) -> None:
-        """A call takes part in a collective."""
-        if self.keep and call.number >= 0:
-            self.meetings[call.number] = place
-
-    def sent(self, call: Call, group: str, dest: int, tag: int, size: int, synchronous: bool) -> None:
-        """This rank sends a message; `dest` is a rank of the world."""
-        if self.keep and call.number >= 0:
-            with self._lock:
-                message = Sent(len(self.record.messages), self.rank, dest, tag, size, self.now, -1)
-                message.call, message.synchronous = call.number, synchronous
-                self.record.messages.append(message)
-                self.groups.append(group)
-
-    def took(self, call: Call, group: str, source: int, tag: int) -> None:
-        """This rank has received a message; `source` is a rank of the world."""
-        if self.keep and call.number >= 0:
-            self.taken.append(Taken(group, source, self.rank, tag, call.number, call.enter, self.now))
+    raw: Any
+    keep: Any
+    place: Place | None
+    found: Any  # MPI's status
 
 
-class WallClock:
-    """The wall clock where simulated ranks have a virtual one."""
+class Progress:
+    """One thread of a rank that waits for MPI. Its clock is the wall clock: ns from a start that all ranks share.
 
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+    Args:
+        journal: where the calls of its rank are noted down.
+        mpi: the module mpi4py.MPI.
+    """
+
+    def __init__(self, journal: Journal, mpi: Any) -> None:
+        self.journal, self.mpi, self.rank = journal, mpi, journal.rank
+        self.name = f"rank {self.rank}"
+        self.open: dict[Request, UnderWay] = {}  # in the order in which they were begun
+        self.begun: dict[Request, None] = {}  # and not waited for so far
 
     @property
     def now(self) -> int:
         """ns since the start that all ranks share."""
-        return self._journal.now
+        return self.journal.now
 
+    def begin(self, request: Request, raw: Any, keep: Any = None, place: Place | None = None) -> None:
+        """From now on it is under way."""
+        self.open[request] = UnderWay(raw, keep, place, self.mpi.Status())
 
-class Progress:
-    """One thread of a rank that waits for MPI."""
-
-    def __init__(self, journal: Journal) -> None:
-        self.journal, self.rank, self.clock = journal, journal.rank, WallClock(journal)
-        self.name = f"rank {self.rank}"
-        self.open: dict[MPIRequest, None] = {}  # in the order in which they were begun
-        self.begun: dict[Request, None] = {}  # and not waited for so far
-        self.chosen: Request | None = None  # only simulated ranks choose
-
-    def wait_for(self, requests: Sequence[MPIRequest], every: bool = True, deadline: int | None = None) -> None:
+    def wait_for(self, requests: Sequence[Request], every: bool = True, deadline: int | None = None) -> None:
         """Come back when all of the requests have happened, or one of them.
 
         Raises:
@@ -176,52 +72,87 @@ class Progress:
         waiting = [r for r in requests if not r.done]
         if not waiting or (not every and len(waiting) < len(requests)):
             return
-        with self.blocked(waiting[0], self._attended()):
+        for request in waiting:
+            if request not in self.open:
+                raise _stranger(request)
+        with self.blocked(waiting[0], self.open[waiting[0]].place, self._attended()):
             if deadline is None and (every or len(waiting) == 1) and not self._attended(waiting):
                 for request in waiting:
-                    request.advance(block=True)
+                    self.advance(request, block=True)
             else:
                 self._look_again_and_again(waiting, every, deadline)
 
-    def _look_again_and_again(self, waiting: list[MPIRequest], every: bool, deadline: int | None) -> None:
+    def _look_again_and_again(self, waiting: list[Request], every: bool, deadline: int | None) -> None:
         enough = all if every else any
         while not enough([r.done for r in waiting]):
-            self.let_others_run()
-            if deadline is not None and self.clock.now > deadline:
+            self._look_around()
+            if deadline is not None and self.now > deadline:
                 asked = " and ".join(r.words for r in waiting if not r.done)
                 missing = sorted({p for r in waiting if not r.done for p in r.peers})
                 raise RankTimeoutError(f"{self.name} waited for {asked}", f"nothing from ranks {missing} in time")
             time.sleep(NAP)
 
-    def let_others_run(self) -> None:
+    def look(self, requests: Sequence[Request], every: bool = True) -> bool:
+        """Whether all of the requests have happened by now, or one of them."""
+        self._look_around()
+        return (all if every else any)(r.done for r in requests)
+
+    def _look_around(self) -> None:
         """See how far everything is that was begun."""
         for request in list(self.open):
-            request.advance()
+            self.advance(request)
 
-    def look(self, request: MPIRequest, happened: Callable[[], bool]) -> bool:
-        """Whether something has happened by now."""
-        self.let_others_run()
-        return happened()
+    def first_of(self, requests: Sequence[Request]) -> Request:
+        """With which one a wait for one of several goes on: the first that has happened."""
+        return next(r for r in requests if r.done)
 
-    def noticed(self, request: MPIRequest) -> None:
+    def gives_up_at(self) -> int | None:
+        """Real ranks wait as long as it takes; the watch finds out when nothing moves any more, see debug.py."""
+        return None
+
+    def give_way(self) -> None:
+        """Other ranks run by themselves."""
+
+    def noticed(self, request: Request) -> None:
         """A request has happened."""
         self.open.pop(request, None)
 
-    def _attended(self, but: Sequence[MPIRequest] = ()) -> bool:
+    def advance(self, request: Request, block: bool = False) -> None:
+        """See whether it has happened; `block`: wait until it has. Who waits for it is told what goes wrong in it."""
+        if request.done:
+            return
+        raw, found = self.open[request].raw, self.open[request].found
+        try:
+            arrived = raw.Wait(found) if block else raw.Test(found)
+        except Exception as error:  # noqa: BLE001 - an operation of the learner's may raise anything
+            ours = in_our_words(self.mpi, error, request.words) if isinstance(error, self.mpi.Exception) else error
+            request.error, arrived = ours, True
+        if arrived:
+            request.status = status_from(self.mpi, found)
+            request.complete()
+
+    def take_back(self, request: Request) -> bool:
+        """Whether MPI lets go of it: a receive for which no message has come."""
+        self.open[request].raw.Cancel()
+        self.advance(request, block=True)
+        return request.status.cancelled
+
+    def _attended(self, but: Sequence[Request] = ()) -> bool:
         """Whether there are requests that do not go on by themselves: long objects have two messages.
 
         One that is waited for alone needs no attention: its own wait gives it.
         """
-        return any(isinstance(r.raw, Incoming) and list(but) != [r] for r in self.open)
+        return any(isinstance(u.raw, Incoming) and list(but) != [r] for r, u in list(self.open.items()))
 
     @contextmanager
-    def blocked(self, request: MPIRequest, attended: bool = True) -> Iterator[None]:
+    def blocked(self, request: Request, place: Place | None = None, attended: bool = False) -> Iterator[None]:
         """While this rank waits, others can read for whom; what was begun goes on, unless it is `attended` anyway."""
         board = self.journal.board
         if board is not None:
             group = request.comm.name
             said = request.words + (f" in the {group}" if group != "world" else "")
-            board.waits(said, request.line, request.peers, request.place)
+            facts = {"kind": request.kind, "tag": request.tag, "at_once": request.at_once}
+            board.waits(said, request.line, request.peers, place, **facts)
         try:
             if attended or not self._attended():
                 yield
@@ -239,7 +170,7 @@ class Progress:
 
         def attend() -> None:
             while not over.wait(NAP):
-                self.let_others_run()
+                self._look_around()
 
         thread = threading.Thread(target=attend, name=f"jt_edu {self.name}, attendant", daemon=True)
         thread.start()
@@ -250,49 +181,11 @@ class Progress:
             thread.join()
 
 
-class MPIRequest(Request):
-    """A request that is done when MPI says so.
-
-    `raw` is MPI's request, or anything else with Test(status) and Wait(status); `keep` is memory that has to stay until
-    then; `place` tells a collective from all others.
-    """
-
-    __slots__ = ("found", "keep", "place", "raw")
-
-    def __init__(self, comm: Any, words: str, peers: Any = (), line: str = "", place: Any = None) -> None:
-        super().__init__(comm, words, peers, line)
-        self.raw: Any = None
-        self.keep: Any = None
-        self.place = place
-        self.found: Any = None  # MPI's status
-
-    def begin(self, raw: Any, keep: Any = None) -> None:
-        """From now on it is under way."""
-        self.raw, self.keep = raw, keep
-        self.task.open[self] = None  # type: ignore[attr-defined] # its task is a Progress
-
-    def advance(self, block: bool = False) -> bool:
-        """Whether it has happened; `block`: wait until it has. Who waits for it is told what goes wrong in it."""
-        if self.done:
-            return True
-        mpi = self.comm.mpi  # type: ignore[attr-defined] # its communicator is an MPIComm
-        found = self.found = self.found or mpi.Status()
-        try:
-            arrived = self.raw.Wait(found) if block else self.raw.Test(found)
-        except Exception as error:  # noqa: BLE001 - an operation of the learner's may raise anything
-            ours = explained(mpi, error, self.words) if isinstance(error, mpi.Exception) else error
-            self.error, arrived = ours, True
-        if arrived:
-            self.status = status_from(mpi, found)
-            self.keep = None if self.finish is None else self.keep
-            self.complete()
-        return bool(arrived)
-
-    def take_back(self) -> bool:
-        """Whether MPI lets go of it: a receive for which no message has come."""
-        self.raw.Cancel()
-        self.advance(block=True)
-        return self.status.cancelled
+def _stranger(request: Request) -> RankError:
+    return RankError(
+        "a real rank waits for requests of MPI", f"{request.words}, which is of another communicator's world",
+        "wait for the requests of simulated ranks and real ones apart",
+    )  # fmt: skip
 
 
 class Incoming:
@@ -383,7 +276,7 @@ def status_from(mpi: Any, found: Any) -> Status:
     return Status(found.source, found.tag, max(0, found.Get_count(mpi.BYTE)), bool(found.Is_cancelled()))
 
 
-def explained(mpi: Any, error: Any, words: str) -> Exception:
+def in_our_words(mpi: Any, error: Any, words: str) -> Exception:
     """Our error for MPI's."""
     if error.Get_error_class() == mpi.ERR_TRUNCATE:
         return TruncationError(

@@ -2,9 +2,13 @@
 
     "ph": "X"         a bar: a call, or a piece of work; `ts` and `dur` in microseconds, one thread, `tid`, a rank
     "ph": "s", "f"    both ends of an arrow: a message leaves, and is there; the same `id` at both
-    "ph": "M"         names of threads
+    "ph": "M"         names of threads, and their order
 
     record.save("run.json")      the same file also holds the whole record, which Record.load reads back
+
+Viewers ask for more than the format says: bars of one thread lie inside of each other or apart; each end of an arrow
+lies in a bar, before its last nanosecond, or it is tied to the bar that comes next; what has no length is not there. So
+a bar lasts a nanosecond at least, and what was received between two calls, by a test, gets a bar of its own.
 
 Trace event format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 """
@@ -12,6 +16,8 @@ Trace event format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQt
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from jt_edu.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from jt_edu.mpi.record.records import Call, Record
+    from jt_edu.mpi.record.records import Call, Record, Sent
 
 Event = dict[str, Any]
 PROCESS = 1
@@ -46,7 +52,7 @@ def trace_events(record: Record, clock: str = "") -> dict[str, Any]:
     clock = clock or ("virtual" if record.network else "wall")
     told = _Times(record, clock)
     events = [*told.bars(), *(told.work() if clock == "virtual" else ()), *told.arrows()]
-    events.sort(key=lambda event: event["ts"])
+    events.sort(key=lambda event: (event["ts"], -event.get("dur", 0.0)))  # what lies inside comes after what it lies in
     return {
         "traceEvents": [*told.names(), *events],
         "displayTimeUnit": "ns",
@@ -55,61 +61,99 @@ def trace_events(record: Record, clock: str = "") -> dict[str, Any]:
 
 
 class _Times:
-    """When everything was, on one of the two clocks, in microseconds."""
+    """When everything was, on one of the two clocks, in ns; and on which thread."""
 
     def __init__(self, record: Record, clock: str) -> None:
         self.record, self.virtual = record, clock == "virtual"
-        self.thread = {which: task for what, task, which in record.steps if what == "enter"}
-        self.ranks = {self.thread.get(call.number, call.rank): call.rank for call in record.calls}
+        self.ends = [self._ends(call) for call in record.calls]
+        tasks = {which: task for what, task, which in record.steps if what == "enter"}
+        self.thread: list[int] = []
+        for call in record.calls:
+            self.thread.append(tasks.get(call.number, self._thread(call)))
+        self.ranks = {rank: rank for rank in range(record.size)}
+        self.ranks |= {thread: call.rank for thread, call in zip(self.thread, record.calls, strict=True)}
+        self.outer: dict[int, list[int]] = defaultdict(list)  # of each thread, calls that lie in no other
+        for number in sorted(range(len(self.ends)), key=lambda n: (self.ends[n][0], -self.ends[n][1])):
+            mine = self.outer[self.thread[number]]
+            if not mine or self.ends[number][1] > self.ends[mine[-1]][1]:
+                mine.append(number)
+
+    def _ends(self, call: Call) -> tuple[int, int]:
+        """When a call began and when it ended, in ns."""
+        begin, end = (call.enter, call.leave) if self.virtual else (round(call.began * 1e9), round(call.ended * 1e9))
+        return begin, max(begin + 1, end)
+
+    def _thread(self, call: Call) -> int:
+        """Where no task is known, as among real ranks: what goes on after its call is over is in the background."""
+        if call.parent < 0:
+            return call.rank
+        if self.ends[call.number][0] < self.ends[call.parent][1]:
+            return self.thread[call.parent]
+        return self.record.size + call.parent
 
     def names(self) -> Iterator[Event]:
         """One thread for each rank, and for what a rank does in the background."""
         yield {"ph": "M", "pid": PROCESS, "tid": 0, "name": "process_name", "args": {"name": "ranks"}}
-        for thread, rank in sorted(({rank: rank for rank in range(self.record.size)} | self.ranks).items()):
+        for thread, rank in sorted(self.ranks.items()):
             words = f"rank {rank}" + (", in the background" if thread >= self.record.size else "")
-            yield {"ph": "M", "pid": PROCESS, "tid": thread, "name": "thread_name", "args": {"name": words}}
+            of = {"ph": "M", "pid": PROCESS, "tid": thread}
+            yield {**of, "name": "thread_name", "args": {"name": words}}
+            yield {**of, "name": "thread_sort_index", "args": {"sort_index": thread}}
 
     def bars(self) -> Iterator[Event]:
         """The calls."""
-        for call in self.record.calls:
-            begin, end = self.ends(call)
+        for call, thread, ends in zip(self.record.calls, self.thread, self.ends, strict=True):
             details = {"call": call.words, "line": call.line, "bytes": call.bytes, "algorithm": call.algorithm}
             if call.failed:
                 details["failed"] = call.failed
-            yield {
-                "ph": "X", "pid": PROCESS, "tid": self.of(call), "name": call.name, "cat": "call", "ts": begin,
-                "dur": max(0.0, end - begin), "args": details,
-            }  # fmt: skip
+            yield _bar(thread, call.name, "call", ends, details)
 
     def work(self) -> Iterator[Event]:
         """What the ranks computed, which only their virtual clocks know."""
         for work in self.record.work:
-            yield {
-                "ph": "X", "pid": PROCESS, "tid": work.rank, "name": "compute", "cat": "work", "ts": work.begin / 1e3,
-                "dur": (work.end - work.begin) / 1e3, "args": {"what": work.words},
-            }  # fmt: skip
+            ends = work.begin, max(work.begin + 1, work.end)
+            yield _bar(work.rank, "compute", "work", ends, {"what": work.words})
 
     def arrows(self) -> Iterator[Event]:
         """The messages that somebody took."""
         for message in self.record.messages:
             if message.taker < 0 or message.call < 0:
                 continue
-            out, into = self.record.calls[message.call], self.record.calls[message.taker]
-            begin, end = message.sent / 1e3, message.done / 1e3
-            if not self.virtual:
-                begin, end = self.ends(out)[0], self.ends(into)[1]
-            both = {"pid": PROCESS, "cat": "message", "name": "message", "id": message.number}
+            first, (sent, done) = self.ends[message.call][0], self._when(message)
+            begin, end = self._inside(message.call, sent), self._inside(message.taker, done)
+            begin = first if begin is None else begin if end is None else max(first, min(begin, end))
             details = {"bytes": message.bytes, "tag": message.tag}
-            yield {**both, "ph": "s", "tid": self.of(out), "ts": begin, "args": details}
-            yield {**both, "ph": "f", "bp": "e", "tid": self.of(into), "ts": max(begin, end), "args": details}
+            if end is None or end < begin:
+                end = max(begin, done)
+                yield _bar(self.thread[message.taker], "received", "message", (end, end + 1), details)
+            both = {"pid": PROCESS, "cat": "message", "name": "message", "id": message.number, "args": details}
+            yield {**both, "ph": "s", "tid": self.thread[message.call], "ts": begin / 1e3}
+            yield {**both, "ph": "f", "bp": "e", "tid": self.thread[message.taker], "ts": end / 1e3}
 
-    def of(self, call: Call) -> int:
-        """The thread of a call."""
-        return self.thread.get(call.number, call.rank)
+    def _when(self, message: Sent) -> tuple[int, int]:
+        """When a message left, and when it was there: on the wall clock of simulated ranks, by their calls."""
+        if self.virtual or not self.record.network:
+            return message.sent, max(message.sent, message.done)
+        begin = self.ends[message.call][0]
+        return begin, max(begin, self.ends[message.taker][1])
 
-    def ends(self, call: Call) -> tuple[float, float]:
-        """When a call began and when it ended."""
-        return (call.enter / 1e3, call.leave / 1e3) if self.virtual else (call.began * 1e6, call.ended * 1e6)
+    def _inside(self, number: int, time: int) -> int | None:
+        """The time, if it is in a call or at its end, or in another one of its thread: before the last ns of that."""
+        mine = self.outer[self.thread[number]]
+        before = bisect_right(mine, time, key=lambda n: self.ends[n][0]) - 1
+        for other in (number, *mine[max(0, before - 1) : before + 1]):
+            begin, end = self.ends[other]
+            if begin <= time <= end:
+                return min(time, end - 1)
+        return None
+
+
+def _bar(thread: int, name: str, kind: str, ends: tuple[int, int], details: Event) -> Event:
+    begin, end = ends
+    return {
+        "ph": "X", "pid": PROCESS, "tid": thread, "name": name, "cat": kind, "ts": begin / 1e3,
+        "dur": (end - begin) / 1e3, "args": details,
+    }  # fmt: skip
 
 
 def save(record: Record, path: str | Path) -> Path:

@@ -58,17 +58,17 @@ class Network:
             if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value < 1e18:
                 raise ArgumentError(f"the {name} of a network is a number of ns from 0", repr(value))
 
-    def wire(self, size: int) -> int:
+    def byte_time(self, size: int) -> int:
         """ns that the bytes behind the first one take."""
         return round(max(size - 1, 0) * self.byte)
 
     def trip(self, size: int) -> int:
         """ns from the moment a send begins until the receiver has the message: L + 2 o + (m - 1) G."""
-        return round(self.latency) + 2 * round(self.overhead) + self.wire(size)
+        return round(self.latency) + 2 * round(self.overhead) + self.byte_time(size)
 
     def door(self, size: int) -> int:
         """ns between two messages that leave, or enter, by one door: max(o, g + (m - 1) G)."""
-        return max(round(self.overhead), round(self.gap) + self.wire(size))
+        return max(round(self.overhead), round(self.gap) + self.byte_time(size))
 
     def work(self, moved: int, flops: int) -> int:
         """ns of a kernel: what is slower, moving its bytes or doing its arithmetic."""
@@ -89,8 +89,8 @@ class Clock:
         net = self.network
         start = max(self.now, self.out)
         self.now = start + round(net.overhead)
-        self.out = start + round(net.gap) + net.wire(size)
-        return start, self.now + round(net.latency) + net.wire(size)
+        self.out = start + round(net.gap) + net.byte_time(size)
+        return start, self.now + round(net.latency) + net.byte_time(size)
 
     def receive(self, arrival: int, size: int) -> tuple[int, int]:
         """Take a message whose last byte arrives then: (when taking it began, when it is there).
@@ -100,7 +100,7 @@ class Clock:
         processor may be busy meanwhile.
         """
         net = self.network
-        last = max(arrival, self.into + net.wire(size))
+        last = max(arrival, self.into + net.byte_time(size))
         self.into = last + round(net.gap)
         start = max(self.now, last)
         self.now = start + round(net.overhead)

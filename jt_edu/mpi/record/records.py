@@ -32,7 +32,8 @@ class Call:
     line: str  # the learner's
     sequence: int = -1  # of a collective, counted in its communicator
     group: str = ""  # the communicator
-    peer: int = -1  # the other rank, or the root
+    peer: int = -1  # the other rank, or the root; -1 for any
+    tag: int = -1  # of a message; -1 for any
     bytes: int = 0
     algorithm: str = ""
     enter: int = 0

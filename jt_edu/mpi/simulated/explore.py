@@ -28,7 +28,7 @@ from jt_edu.errors import ArgumentError
 from jt_edu.mpi.record.records import Record
 from jt_edu.mpi.simulated.threads import Program, run_ranks
 from jt_edu.mpi.terms.names import ANY_SOURCE
-from jt_edu.mpi.world.baton import Task
+from jt_edu.mpi.world.task import Task
 from jt_edu.mpi.world.world import Box, Letter, Receive, World
 
 
@@ -163,7 +163,7 @@ class Guide:
             return
         box.receives.remove(receive)
         box.letters.remove(letter)
-        world._join(letter, receive)
+        world.join(letter, receive)
         _give_what_is_sure(world, box)
 
     def _choose(self, count: int) -> int:
@@ -194,7 +194,7 @@ def _give_what_is_sure(world: World, box: Box) -> None:
         if letters:
             box.receives.remove(receive)
             box.letters.remove(letters[0])
-            world._join(letters[0], receive)
+            world.join(letters[0], receive)
 
 
 def _counted(number: int, what: str) -> str:

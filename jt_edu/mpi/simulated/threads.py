@@ -17,14 +17,16 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from types import CodeType
-from typing import Any, TypeGuard
+from typing import Any
 
 from jt_edu.errors import ArgumentError, JtError, RankError
 from jt_edu.graph import HOME, describe_line
 from jt_edu.mpi.parallel import flush, join
 from jt_edu.mpi.record.network import Clock, Network
 from jt_edu.mpi.record.records import Record
+from jt_edu.mpi.simulated.meeting import ThreadMeets
 from jt_edu.mpi.talk.groups import Groups
+from jt_edu.mpi.talk.pairs import Plane
 from jt_edu.mpi.terms.advice import ranks_named
 from jt_edu.mpi.terms.errors import (
     DeadlockError,
@@ -36,9 +38,9 @@ from jt_edu.mpi.terms.errors import (
 )
 from jt_edu.mpi.world import words
 from jt_edu.mpi.world.arguments import check_options
-from jt_edu.mpi.world.baton import Task
 from jt_edu.mpi.world.meter import meter_for
-from jt_edu.mpi.world.world import Plane, World
+from jt_edu.mpi.world.task import Task
+from jt_edu.mpi.world.world import World
 from jt_edu.settings import current, rank_context
 
 MOST_RANKS = 4096
@@ -48,8 +50,8 @@ WITH_LINES = (  # they name ranks and lines themselves
 LIBRARIES = (HOME, *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")), "<frozen")
 
 
-class ThreadComm(Groups):
-    """A simulated rank's communicator: everything of pairs.py, collective.py, persistent.py and groups.py.
+class ThreadComm(ThreadMeets, Groups):
+    """A simulated rank's communicator: what talk/ says, as pairs.py and meeting.py here do it.
 
     Example:
         >>> simulate(2)(lambda comm: comm)
@@ -60,19 +62,15 @@ class ThreadComm(Groups):
         super().__init__(world, task, members, plane, name)
         self._groups: weakref.WeakSet[ThreadComm] = weakref.WeakSet()
 
-    def _group(self, members: tuple[int, ...], plane: Any) -> ThreadComm:
+    def _group(self, members: tuple[int, ...], plane: Plane) -> ThreadComm:
         group = ThreadComm(self.world, self.task, members, plane, f"group of {ranks_named(members)}")
         group.before = self.before
         self._groups.add(group)
         return group
 
-    def ask_the_time(self) -> int:
-        """As `now`, for a program that may do so in a loop; it is told if that would never end."""
-        return self.world.ask_the_time(self.task)
-
     def go_on(self, later: ThreadComm) -> None:
         """Speak in a later run of the same ranks, and so do the groups that were made of this one."""
-        self.world, self.task = later.world, later.task
+        self.ledger, self.task = later.ledger, later.task
         for group in self._groups:
             group.go_on(later)
 
@@ -103,6 +101,7 @@ class Simulation:
         results: what the program returned, by rank.
         error, failed_rank: what ended it, if it failed, and on which rank.
         errors: by rank, None or what that rank met: an error of its own, or that it was stopped, and where.
+        stopped: where each rank was that was told to end, and why.
 
     Example:
         >>> run = run_ranks(2, lambda comm: comm.bcast(comm.rank, root=1))
@@ -115,6 +114,7 @@ class Simulation:
         self.error: BaseException | None = None
         self.failed_rank: int | None = None
         self.errors: list[BaseException | None] = [None] * world.size
+        self.stopped: dict[int, str] = {}
 
     @property
     def record(self) -> Record:
@@ -134,6 +134,8 @@ class Simulation:
         if self.world.is_full:
             later = self.world.called - len(record.calls)
             record.warnings.append(f"the record ends after {len(record.calls):,} calls; {later:,} came later")
+        if later := baton.turns - len(baton.schedule):
+            record.warnings.append(f"the schedule ends after {len(baton.schedule):,} turns; {later:,} came later")
         self.errors = [self._end_of(rank) for rank in range(self.world.size)]
         record.ends = ["" if e is None else f"{type(e).__name__}: {e}" for e in self.errors]
 
@@ -148,7 +150,8 @@ class Simulation:
         call = self.world.stopped_in.get(rank)
         where = f"in {call.words} at {call.line}" if call else "before its first call"
         cause = "the ranks were stopped" if self.failed_rank is None else f"rank {self.failed_rank} failed"
-        return RankError(f"rank {rank} comes to its end", f"that it was stopped {where}, because {cause}")
+        self.stopped[rank] = f"{where}, because {cause}"
+        return RankError(f"rank {rank} comes to its end", f"that it was stopped {self.stopped[rank]}")
 
 
 Program = Callable[[ThreadComm], Any]
@@ -288,14 +291,8 @@ def raise_failure(told: Simulation) -> None:
     said = f"sys.exit({error.code!r})" if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
     line = line_of(error)
     rows = [said + (f"\n    at {line}" if line and line not in said else "")]
-    rows += [
-        e.found.removeprefix("that it ").join((f"rank {r} ", "")) for r, e in enumerate(told.errors) if _stopped(e)
-    ]
+    rows += [f"rank {rank} was stopped {where}" for rank, where in told.stopped.items()]
     raise RankError(f"every rank comes to its end, and rank {told.failed_rank} did not", "\n  ".join(rows)) from error
-
-
-def _stopped(error: BaseException | None) -> TypeGuard[RankError]:
-    return type(error) is RankError and error.found.startswith("that it was stopped")
 
 
 def line_of(error: BaseException) -> str:

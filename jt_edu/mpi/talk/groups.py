@@ -7,12 +7,14 @@ Create    the ranks of a Group, which is made by choosing: comm.Get_group().Incl
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from jt_edu.errors import ArgumentError
+from jt_edu.mpi.talk.pairs import Plane
 from jt_edu.mpi.talk.persistent import Persistent
 from jt_edu.mpi.terms.advice import ranks_named
 from jt_edu.mpi.terms.errors import MismatchError
@@ -20,7 +22,7 @@ from jt_edu.mpi.terms.names import COMM_NULL, UNDEFINED
 
 
 class Groups(Persistent):
-    """A communicator that can make others; a subclass says in `_group` how."""
+    """A communicator that can make others."""
 
     def Dup(self) -> Self:
         """The same group, whose messages do not meet those of this communicator."""
@@ -83,8 +85,13 @@ class Groups(Persistent):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(rank {self.rank} of {self.size})"
 
-    def _group(self, members: tuple[int, ...], plane: Any) -> Self:
-        raise NotImplementedError
+    @abstractmethod
+    def Abort(self, errorcode: int = 0) -> None:
+        """End all ranks, at once."""
+
+    @abstractmethod
+    def _group(self, members: tuple[int, ...], plane: Plane) -> Self:
+        """The communicator of those ranks of the world, which all of them make together."""
 
 
 def _check_disjoint(groups: dict[int, tuple[int, ...]]) -> None:

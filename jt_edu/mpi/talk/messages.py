@@ -7,57 +7,47 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jt_edu.errors import ArgumentError, RankError
-from jt_edu.mpi.terms.buffers import as_buffer
+from jt_edu.mpi.talk.request import Request
+from jt_edu.mpi.terms.buffers import Array, as_buffer
 from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG, PROC_NULL, TAG_LIMIT, Status
-from jt_edu.mpi.world.request import Request
-from jt_edu.mpi.world.world import Letter, Receive
 
 if TYPE_CHECKING:
     from jt_edu.mpi.talk.pairs import PointToPoint
 
 
 class Message:
-    """A message that a matched probe took out of the box: only its holder can receive it, once."""
+    """A message that a matched probe took out of the box: only its holder can receive it, once.
 
-    def __init__(self, comm: PointToPoint, letter: Letter | None) -> None:
-        self.comm, self.letter, self.received = comm, letter, False
+    Args:
+        comm: whose message it is.
+        found: what the probe tells of it.
+        handle: what the communicator knows it by; None for a message from nobody.
+    """
+
+    def __init__(self, comm: PointToPoint, found: Status, handle: Any) -> None:
+        self.comm, self.found, self.handle, self.received = comm, found, handle, False
 
     def recv(self, status: Status | None = None) -> Any:
         """Its object."""
-        return self._received(None, "recv", status)
+        return self._begun(None, "recv").wait(status)
 
     def Recv(self, buf: Any, status: Status | None = None) -> None:
         """Its numbers, into a buffer."""
-        self._received(as_buffer(buf, "Recv", write=True).flat, "Recv", status)
+        self._begun(as_buffer(buf, "Recv", write=True).flat, "Recv").wait(status)
 
     def irecv(self) -> Request:
         """Its object, when the request is waited for."""
-        return self._begun(None, "irecv")
+        return self._begun(None, "irecv", at_once=True)
 
     def Irecv(self, buf: Any) -> Request:
         """Its numbers, when the request is waited for."""
-        return self._begun(as_buffer(buf, "Irecv", write=True).flat, "Irecv")
+        return self._begun(as_buffer(buf, "Irecv", write=True).flat, "Irecv", at_once=True)
 
-    def _received(self, into: Any, name: str, status: Status | None) -> Any:
-        return self._begun(into, name).wait(status)
-
-    def _begun(self, into: Any, name: str) -> Request:
-        comm, letter = self.comm, self.letter
+    def _begun(self, into: Array | None, name: str, at_once: bool = False) -> Request:
         if self.received:
             raise RankError(f"{name} of a message that a probe took away", "one that was received before")
         self.received = True
-        source, tag = (comm.members.index(letter.source), letter.tag) if letter else (PROC_NULL, ANY_TAG)
-        said = f"{name}(source={who(source)}, tag={which(tag)})"
-        with comm._called(name, said, peer=source) as call:
-            request = Request(comm, said, comm._peers(source), call.line)
-            if letter is None:
-                request.status = Status(PROC_NULL, ANY_TAG)
-                request.complete()
-            else:
-                receive = Receive(letter.source, letter.tag, request, comm.task.clock.now)
-                request.finish = lambda: comm._take(receive, into, name, call)
-                comm.world._join(letter, receive)
-        return request
+        return self.comm._received(self, into, name, at_once)
 
 
 def got(request: Request, status: Status | None) -> Any:

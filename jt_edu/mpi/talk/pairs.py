@@ -1,17 +1,24 @@
-"""Comm: one rank's door to the others, shaped like mpi4py's.
+"""Pairs: one rank's door to the others, shaped like mpi4py's. Here is what goes from one rank to one other.
 
     send, recv, bcast, ...     objects: pickled, so any object can travel, slowly
     Send, Recv, Bcast, ...     buffers: the numbers of an array, nothing else
     isend, Irecv, Ibcast, ...  come back at once with a Request
 
-This file has what goes from one rank to one other, and the making of groups; `collective.py` has what all ranks do
-together. Both speak through the `World` of simulated ranks, whose only member may be this one (`SoloComm`).
+What a call is named, checks, says and waits for is the same for all ranks, and stands in this room. How it is done
+differs: each kind of rank has five methods of its own for it.
+
+    _post      a packet leaves                                                simulated/pairs.py    real/pairs.py
+    _expect    a receive begins
+    _find      a probe looks for a message
+    _fetch     what a probe took away is received
+    _lent      what a send carries that is over when its call is
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -20,28 +27,31 @@ import numpy as np
 from jt_edu.errors import ArgumentError, RankError, UnknownNameError
 from jt_edu.mpi.record.records import Call
 from jt_edu.mpi.talk.messages import Message, check_peer, check_tag, got, which, who
-from jt_edu.mpi.terms.buffers import Array, Packet, as_buffer, fill, pack_array, pack_object
-from jt_edu.mpi.terms.errors import TruncationError
-from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG, PROC_NULL, SMALL, STUB_BYTES, Status
-from jt_edu.mpi.world.baton import Task
-from jt_edu.mpi.world.request import Request
-from jt_edu.mpi.world.world import Letter, Plane, Receive, World
+from jt_edu.mpi.talk.request import Request
+from jt_edu.mpi.talk.roles import Ledger, Voice
+from jt_edu.mpi.terms.advice import RECEIVE, SEND
+from jt_edu.mpi.terms.buffers import Array, Packet, as_buffer, pack_array, pack_object
+from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG, PROC_NULL, Status
+
+Plane = Hashable  # tells the messages of one communicator from those of others
 
 
-class PointToPoint:
+class PointToPoint(ABC):
     """What one rank says to one other.
 
     Args:
-        world, task: whose rank this is, and the thread that speaks for it.
+        ledger, task: where its calls are noted down, and who speaks for it; see roles.py.
         members: the ranks of the world that make up the group, in the order of their ranks in it.
         plane: tells the messages of this communicator from those of others.
+        name: what messages call it.
     """
 
+    is_simulated: bool  # whether its ranks are those of one process, with virtual clocks
     said_at = ""  # the line that speaks, where it is not the one that calls: a node of a graph
     before: Callable[[], None] | None = None  # what has to be said first
 
-    def __init__(self, world: World, task: Task, members: tuple[int, ...], plane: Plane, name: str) -> None:
-        self.world, self.task, self.members, self.plane, self.name = world, task, members, plane, name
+    def __init__(self, ledger: Ledger, task: Voice, members: tuple[int, ...], plane: Plane, name: str) -> None:
+        self.ledger, self.task, self.members, self.plane, self.name = ledger, task, members, plane, name
         self.rank, self.size = members.index(task.rank), len(members)
         self.freed = False
 
@@ -63,15 +73,15 @@ class PointToPoint:
         return self.size
 
     def compute(self, nanoseconds: int) -> None:
-        """Let so much virtual time pass, as if this rank computed."""
+        """Let so much time pass, as if this rank computed: on the virtual clock, or in truth."""
         if not isinstance(nanoseconds, (int, float, np.number)) or nanoseconds < 0:
             raise ArgumentError("a rank computes for a number of ns from 0", repr(nanoseconds))
-        self.world.work(self.task, nanoseconds)
+        self._compute(nanoseconds)
 
     @property
     def now(self) -> int:
-        """The virtual time of this rank, in ns."""
-        return self.task.clock.now
+        """ns on the clock of this rank: the virtual one, or that on the wall."""
+        return self.task.now
 
     def ask_the_time(self) -> int:
         """The same, as `MPI.Wtime` asks."""
@@ -81,27 +91,27 @@ class PointToPoint:
 
     def send(self, obj: Any, dest: int, tag: int = 0) -> None:
         """Send an object; comes back when it is copied, not when it is there."""
-        self._isend(pack_object(obj, "send"), dest, tag, "send", wait=True)
+        self._send(pack_object(obj, "send"), dest, tag, "send", wait=True)
 
     def ssend(self, obj: Any, dest: int, tag: int = 0) -> None:
         """Send an object, and come back when it is being received."""
-        self._isend(pack_object(obj, "ssend"), dest, tag, "ssend", synchronous=True, wait=True)
+        self._send(pack_object(obj, "ssend"), dest, tag, "ssend", synchronous=True, wait=True)
 
     def isend(self, obj: Any, dest: int, tag: int = 0) -> Request:
         """Begin to send an object."""
-        return self._isend(pack_object(obj, "isend"), dest, tag, "isend")
+        return self._send(pack_object(obj, "isend"), dest, tag, "isend")
 
     def issend(self, obj: Any, dest: int, tag: int = 0) -> Request:
         """Begin to send an object; the request is done when it is being received."""
-        return self._isend(pack_object(obj, "issend"), dest, tag, "issend", synchronous=True)
+        return self._send(pack_object(obj, "issend"), dest, tag, "issend", synchronous=True)
 
     def recv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Any:
         """The object that comes next from `source` with `tag`. `buf` has no use here; mpi4py has it in this place."""
-        return got(self._irecv(source, tag, None, "recv", wait=True), status)
+        return got(self._receive(source, tag, None, "recv", wait=True), status)
 
     def irecv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Begin to receive an object."""
-        return self._irecv(source, tag, None, "irecv")
+        return self._receive(source, tag, None, "irecv")
 
     def sendrecv(
         self, sendobj: Any, dest: int, sendtag: int = 0, recvbuf: Any = None, source: int = ANY_SOURCE,
@@ -109,35 +119,35 @@ class PointToPoint:
     ) -> Any:  # fmt: skip
         """Send one object and receive another, neither waiting for the other."""
         with self._called("sendrecv", f"sendrecv(dest={dest}, source={who(source)})", peer=dest):
-            out = self._isend(pack_object(sendobj, "sendrecv"), dest, sendtag, "isend")
-            back = self._irecv(source, recvtag, None, "irecv")
-            return Request.waitall([out, back], [Status(), status or Status()])[1]
+            out = self._send(pack_object(sendobj, "sendrecv"), dest, sendtag, "isend")
+            back = self._receive(source, recvtag, None, "irecv", limited=True)
+            return self._waited(back, out, status=status)
 
     # buffers
 
     def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send the numbers of a buffer."""
-        self._isend(self._lent(as_buffer(buf, "Send").flat), dest, tag, "Send", wait=True)
+        self._send(self._lent(as_buffer(buf, "Send").flat), dest, tag, "Send", wait=True)
 
     def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send a buffer, and come back when it is being received."""
-        self._isend(self._lent(as_buffer(buf, "Ssend").flat), dest, tag, "Ssend", synchronous=True, wait=True)
+        self._send(self._lent(as_buffer(buf, "Ssend").flat), dest, tag, "Ssend", synchronous=True, wait=True)
 
     def Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
         """Begin to send a buffer."""
-        return self._isend(pack_array(as_buffer(buf, "Isend").flat), dest, tag, "Isend")
+        return self._send(pack_array(as_buffer(buf, "Isend").flat), dest, tag, "Isend")
 
     def Issend(self, buf: Any, dest: int, tag: int = 0) -> Request:
         """Begin to send a buffer; the request is done when it is being received."""
-        return self._isend(pack_array(as_buffer(buf, "Issend").flat), dest, tag, "Issend", synchronous=True)
+        return self._send(pack_array(as_buffer(buf, "Issend").flat), dest, tag, "Issend", synchronous=True)
 
     def Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> None:
         """Receive numbers into a buffer, which has room for them or more."""
-        got(self._irecv(source, tag, as_buffer(buf, "Recv", write=True).flat, "Recv", wait=True), status)
+        got(self._receive(source, tag, as_buffer(buf, "Recv", write=True).flat, "Recv", wait=True), status)
 
     def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Begin to receive into a buffer; it is filled when the request has been waited for."""
-        return self._irecv(source, tag, as_buffer(buf, "Irecv", write=True).flat, "Irecv")
+        return self._receive(source, tag, as_buffer(buf, "Irecv", write=True).flat, "Irecv")
 
     def Sendrecv(
         self, sendbuf: Any, dest: int, sendtag: int = 0, recvbuf: Any = None, source: int = ANY_SOURCE,
@@ -147,9 +157,10 @@ class PointToPoint:
         out_flat = as_buffer(sendbuf, "Sendrecv").flat
         into = as_buffer(recvbuf, "Sendrecv", write=True).flat
         with self._called("Sendrecv", f"Sendrecv(dest={dest}, source={who(source)})", peer=dest):
-            out = self._isend(self._lent(out_flat, into), dest, sendtag, "Isend")
-            back = self._irecv(source, recvtag, into, "Irecv")
-            Request.waitall([out, back], [Status(), status or Status()])
+            packet = pack_array(out_flat) if np.may_share_memory(out_flat, into) else self._lent(out_flat)
+            out = self._send(packet, dest, sendtag, "Isend")
+            back = self._receive(source, recvtag, into, "Irecv", limited=True)
+            self._waited(back, out, status=status)
 
     def Sendrecv_replace(
         self, buf: Any, dest: int, sendtag: int = 0, source: int = ANY_SOURCE, recvtag: int = ANY_TAG,
@@ -165,29 +176,25 @@ class PointToPoint:
 
         Of a long object it tells the bytes of a first, short message, as under MPI: only the receive knows its size.
         """
-        with self._looking("probe", source, tag) as call:
-            self._await_letter(source, tag, status, call)
-        return True
+        return self._found("probe", source, tag, status, waits=True) is not None
 
     def iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
         """Whether such a message is there."""
-        with self._looking("iprobe", source, tag) as call:
-            return self._glance(source, tag, status, call)[0]
+        return self._found("iprobe", source, tag, status) is not None
 
     def mprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Message:
         """Wait for such a message, and take it away: nobody else receives it."""
-        with self._looking("mprobe", source, tag) as call:
-            return self._out_of_the_box(self._await_letter(source, tag, status, call))
+        found = self._found("mprobe", source, tag, status, waits=True, takes=True)
+        assert found is not None, "it was waited for"
+        return found
 
     def improbe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Message | None:
         """Take such a message away if it is there."""
-        with self._looking("improbe", source, tag) as call:
-            there, letter = self._glance(source, tag, status, call)
-            return self._out_of_the_box(letter) if there else None
+        return self._found("improbe", source, tag, status, takes=True)
 
     Probe, Iprobe, Mprobe, Improbe = probe, iprobe, mprobe, improbe
 
-    # how it is done
+    # how a call goes, on all ranks alike
 
     def _called(self, name: str, said: str, **details: Any) -> Calling:
         """One call, noted down from its beginning to its end."""
@@ -200,164 +207,144 @@ class PointToPoint:
 
     def _due_first(self) -> None:
         """A call by hand comes after the messages of the graph that were written before it."""
-        if self.before is not None and not self.said_at and not self.world.inside_a_call(self.task):
+        if self.before is not None and not self.said_at and not self.ledger.inside_a_call(self.task):
             self.before()
 
     def _waiting(self, said: str) -> Calling | nullcontext[None]:
         """A wait that stands by itself is a call of its own; one inside of a call is a part of it."""
-        return nullcontext() if self.world.inside_a_call(self.task) else self._called("wait", said)
+        return nullcontext() if self.ledger.inside_a_call(self.task) else self._called("wait", said)
 
-    def _lent(self, flat: Array, into: Array | None = None) -> Packet:
-        """What a send carries that is over when its call is, while `into` is being filled."""
-        return pack_array(flat)
-
-    def _isend(
+    def _send(
         self, packet: Packet, dest: int, tag: int, name: str, synchronous: bool = False, wait: bool = False
     ) -> Request:
+        """Send a packet; `wait`: and come back when its memory is free, or it is being received if synchronous."""
         check_peer(dest, self.size, name, "dest", (PROC_NULL,))
         check_tag(tag, name)
         said = f"{name}(dest={dest}, tag={tag})"
-        with self._called(name, said, peer=dest, bytes=packet.bytes) as call:
-            request = Request(self, said, self._peers(dest), call.line)
+        with self._called(name, said, peer=dest, tag=tag, bytes=packet.bytes) as call:
+            request = Request(self, said, self._peers(dest), call.line, SEND, tag, not wait)
             if dest == PROC_NULL:
                 request.complete()
             else:
-                self.world.post(self.plane, self.task, self.members[dest], tag, packet, synchronous, request)
+                self._post(request, call, packet, dest, tag, synchronous)
             if wait:
                 request.wait()
             self._left_open(request, call)
             if call.parent < 0:
-                self.task.let_others_run()
+                self.task.give_way()
         return request
 
-    def _irecv(self, source: int, tag: int, into: Any, name: str, wait: bool = False) -> Request:
-        check_peer(source, self.size, name, "source", (PROC_NULL, ANY_SOURCE))
-        check_tag(tag, name, ANY_TAG)
-        said = f"{name}(source={who(source)}, tag={which(tag)})"
-        with self._called(name, said, peer=source) as call:
-            request = Request(self, said, self._peers(source), call.line)
+    def _receive(
+        self, source: int, tag: int, into: Array | None, name: str, wait: bool = False, limited: bool = False
+    ) -> Request:
+        """Receive numbers into an array, or an object if there is none.
+
+        `wait`: until it is here; `limited`: until its caller gives up. What comes after the timeout is not taken then.
+        """
+        with self._looking(name, source, tag) as call:
+            request = Request(self, call.words, self._peers(source), call.line, RECEIVE, tag, not wait)
             if source == PROC_NULL:
                 request.status = Status(PROC_NULL, ANY_TAG)
                 request.complete()
             else:
-                until = self.task.gives_up_at() if wait else None
-                receive = Receive(self._place(source), tag, request, self.task.clock.now, until)
-                request.finish = lambda: self._take(receive, into, name, call)
-                request.withdraw = lambda: self.world.withdraw(self.plane, self.task.rank, receive)
-                self.world.expect(self.plane, self.task.rank, receive)
+                request.until = self.task.gives_up_at() if wait or limited else None
+                self._expect(request, call, source, tag, into)
             if wait:
                 self._waited(request)
             self._left_open(request, call)
         return request
 
-    def _waited(self, request: Request) -> None:
-        """Wait for a receive; one that fails takes no message away."""
+    def _waited(self, receive: Request, *sends: Request, status: Status | None = None) -> Any:
+        """What came, by a receive and with it the sends of one call; one that fails takes no message away."""
         try:
-            request.wait()
+            return Request.waitall([*sends, receive], [Status() for _ in sends] + [status or Status()])[-1]
         except BaseException:
-            request.Cancel()
+            receive.Cancel()
             raise
+
+    def _received(self, message: Message, into: Array | None, name: str, at_once: bool) -> Request:
+        """Receive what a probe took away."""
+        found = message.found
+        said = f"{name}(source={who(found.source)}, tag={which(found.tag)})"
+        with self._called(name, said, peer=found.source, tag=found.tag) as call:
+            request = Request(self, said, self._peers(found.source), call.line, RECEIVE, found.tag, at_once)
+            if found.source == PROC_NULL:
+                request.status = Status(PROC_NULL, ANY_TAG)
+                request.complete()
+            else:
+                self._fetch(request, call, message, into)
+        return request
+
+    def _found(
+        self, name: str, source: int, tag: int, status: Status | None, waits: bool = False, takes: bool = False
+    ) -> Message | None:
+        """The next such message; None if there is none, and the call does not wait. From nobody there always is one."""
+        with self._looking(name, source, tag) as call:
+            if source == PROC_NULL:
+                message: Message | None = Message(self, Status(PROC_NULL, ANY_TAG), None)
+            else:
+                request = Request(self, call.words, self._peers(source), call.line, RECEIVE, tag, not waits)
+                message = self._find(request, source, tag, waits, takes)
+            if message is not None and status is not None:
+                status.take(message.found)
+        return message
+
+    def _looking(self, name: str, source: int, tag: int) -> Calling:
+        """A call about a message that comes."""
+        check_peer(source, self.size, name, "source", (PROC_NULL, ANY_SOURCE))
+        check_tag(tag, name, ANY_TAG)
+        return self._called(name, f"{name}(source={who(source)}, tag={which(tag)})", peer=source, tag=tag)
 
     def _left_open(self, request: Request, call: Call) -> None:
         """A learner's call is over, and what it began is not: somebody has to wait for it."""
         if call.parent < 0 and not request.taken:
             self.task.begun[request] = None
 
-    def _place(self, rank: int) -> int:
-        """The number in the world of a rank of this group."""
-        return self.members[rank] if rank >= 0 else rank
-
     def _peers(self, source: int) -> tuple[int, ...]:
+        """The ranks of the world that can send it, or take it."""
         if source == ANY_SOURCE:
             return tuple(m for m in self.members if m != self.task.rank) or self.members
         return () if source == PROC_NULL else (self.members[source],)
 
-    def _take(self, receive: Receive, into: Any, name: str, call: Call) -> Any:
-        """The receiver takes its letter: its clock moves, its buffer is filled."""
-        letter = receive.letter
-        assert letter is not None, "a receive is finished when its letter has come"
-        self._charge(letter, call)
-        receive.request.status = self._status_of(letter)
-        packet, source = letter.packet, receive.request.status.source
-        if into is None:
-            return packet.as_object(name, source)
-        if packet.count > into.size:
-            room = f"{name} has room for {into.size} numbers"
-            raise TruncationError(room, f"{packet} from rank {source}", "a larger buffer, or Probe first")
-        fill(into, packet, name, source)
-        return None
+    # how it is done, on each kind of rank
 
-    def _charge(self, letter: Letter, call: Call) -> None:
-        clock, record = self.task.clock, letter.record
-        call.ready = max(call.enter, letter.arrival)
-        record.taken, record.done = clock.receive(letter.arrival, letter.packet.bytes)
-        record.taker = -1 if self.world.is_full else call.number
-        call.leave, call.bytes = clock.now, letter.packet.bytes
-        self.world.note("take", self.task, record.number)
+    @abstractmethod
+    def _compute(self, nanoseconds: float) -> None:
+        """Let so much time pass."""
 
-    def _seen(self, letter: Letter) -> Status:
-        """What a probe tells of a message."""
-        seen = self._status_of(letter)
-        if isinstance(letter.packet.payload, bytes) and seen.bytes > SMALL:
-            seen.bytes = STUB_BYTES
-        return seen
+    @abstractmethod
+    def _lent(self, flat: Array) -> Packet:
+        """What a send carries that is over when its call is, and whose memory nobody writes into meanwhile."""
 
-    def _status_of(self, letter: Letter) -> Status:
-        return Status(self._number_of(letter.source), letter.tag, letter.packet.bytes)
+    @abstractmethod
+    def _post(self, request: Request, call: Call, packet: Packet, dest: int, tag: int, synchronous: bool) -> None:
+        """A packet leaves; the request is done when it has, or when it is being received if `synchronous`."""
 
-    def _number_of(self, rank: int) -> int:
-        """What this group calls a rank of the world; in the world itself, that is quick."""
-        is_world = rank < self.size and self.members[rank] == rank
-        return rank if is_world else self.members.index(rank)
+    @abstractmethod
+    def _expect(self, request: Request, call: Call, source: int, tag: int, into: Array | None) -> None:
+        """Begin to receive; the request is done when something has come, and its `finish` puts it into the array."""
 
-    def _looking(self, name: str, source: int, tag: int) -> Calling:
-        """A call that looks for a message."""
-        check_peer(source, self.size, name, "source", (PROC_NULL, ANY_SOURCE))
-        check_tag(tag, name, ANY_TAG)
-        return self._called(name, f"{name}(source={who(source)}, tag={which(tag)})", peer=source)
+    @abstractmethod
+    def _find(self, request: Request, source: int, tag: int, waits: bool, takes: bool) -> Message | None:
+        """The next such message: wait for it if asked to, take it away if asked to."""
 
-    def _await_letter(self, source: int, tag: int, status: Status | None, call: Call) -> Letter | None:
-        """Wait for a letter, and leave it where it is; None from nobody."""
-        world, place, letter = self.world, self._place(source), None
-        if source != PROC_NULL:
-            receive = Receive(
-                place, tag, Request(self, call.words, self._peers(source), call.line), self.task.clock.now
-            )
-            letter = world.await_letter(self.plane, self.task, receive)
-        if status is not None:
-            status.take(Status(PROC_NULL) if letter is None else self._seen(letter))
-        return letter
-
-    def _glance(self, source: int, tag: int, status: Status | None, call: Call) -> tuple[bool, Letter | None]:
-        """Whether there is a letter now, and which; None from nobody, who has always sent."""
-        world, rank, place = self.world, self.task.rank, self._place(source)
-        request = Request(self, call.words, self._peers(source), call.line)
-        there = self.task.look(
-            request, lambda: place == PROC_NULL or world.look(self.plane, rank, place, tag) is not None
-        )
-        letter = None if place == PROC_NULL else world.look(self.plane, rank, place, tag)
-        if there and status is not None:
-            status.take(Status(PROC_NULL) if letter is None else self._seen(letter))
-        return there, letter
-
-    def _out_of_the_box(self, letter: Letter | None) -> Message:
-        if letter is not None:
-            self.world.take_out(self.plane, self.task.rank, letter)
-        return Message(self, letter)
+    @abstractmethod
+    def _fetch(self, request: Request, call: Call, message: Message, into: Array | None) -> None:
+        """Begin to receive a message that `_find` took away."""
 
 
 class Calling:
     """The time from the beginning of a call to its end, whatever happens inside."""
 
-    __slots__ = ("_comm", "_name", "_said", "_told", "call")
+    __slots__ = ("_comm", "_details", "_name", "_said", "call")
 
-    def __init__(self, comm: PointToPoint, name: str, said: str, told: dict[str, Any]) -> None:
-        self._comm, self._name, self._said, self._told = comm, name, said, told
+    def __init__(self, comm: PointToPoint, name: str, said: str, details: dict[str, Any]) -> None:
+        self._comm, self._name, self._said, self._details = comm, name, said, details
 
     def __enter__(self) -> Call:
         comm = self._comm
-        self.call = comm.world.enter(comm.task, self._name, self._said, comm.said_at, group=comm.name, **self._told)
+        self.call = comm.ledger.enter(comm.task, self._name, self._said, comm.said_at, group=comm.name, **self._details)
         return self.call
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self._comm.world.leave(self._comm.task, self.call, error)
+        self._comm.ledger.leave(self._comm.task, self.call, error)

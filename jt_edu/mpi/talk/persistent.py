@@ -15,8 +15,8 @@ from typing import Any
 
 from jt_edu.errors import RankError
 from jt_edu.mpi.talk.collective import Collectives
+from jt_edu.mpi.talk.request import Request
 from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG, Status
-from jt_edu.mpi.world.request import Request
 
 
 class Prequest(Request):

@@ -15,80 +15,100 @@ a receive, and an end        one send more, or one receive less
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 MOST = 12  # rows, or ranks, that a sentence tells
-SENDS = ("send", "ssend", "isend", "issend")
-RECEIVES = ("recv", "irecv", "probe", "mprobe", "iprobe", "improbe")
+SEND, RECEIVE, COLLECTIVE = "send", "receive", "collective"  # the kinds of what a rank waits for
+LOST, TAKEN, ELSEWHERE, OTHER_TAG = "lost", "taken", "elsewhere", "other tag"  # what became of a message
+CURES = {  # the best one first
+    LOST: "send it again, and give up the wait for it with wait(timeout=seconds)",
+    TAKEN: "receive from one source there, or give the messages different tags",
+    ELSEWHERE: "send and receive through the same communicator",
+    OTHER_TAG: "the same tag where it is sent and where it is received",
+}
 
 
-def advice(entries: list[dict[str, Any]], lost: Mapping[int, str], circle: list[int], clues: Sequence[str]) -> str:
+@dataclass(frozen=True)
+class Wait:
+    """What one rank waits for.
+
+    Args:
+        rank: of the world.
+        words, line: the call, as a sentence tells it, and the learner's line.
+        peers: the ranks that could end it.
+        kind: SEND, RECEIVE or COLLECTIVE.
+        tag: of the message; -1 for any.
+        at_once: whether the call came back before it had happened, so that the rank waits for it and not in it.
+        looks: whether the rank does not wait, but looks again and again.
+    """
+
+    rank: int
+    words: str
+    line: str = ""
+    peers: tuple[int, ...] = ()
+    kind: str = COLLECTIVE
+    tag: int = -1
+    at_once: bool = False
+    looks: bool = False
+
+    @property
+    def name(self) -> str:
+        """The call alone: "recv"."""
+        return self.words.partition("(")[0]
+
+
+@dataclass(frozen=True)
+class Clue:
+    """A sentence about what may be the reason, and which of the CURES is against it, if one is."""
+
+    words: str
+    reason: str = ""
+
+
+def advice(entries: Sequence[Wait], lost: Mapping[int, str], circle: list[int], clues: Sequence[Clue]) -> str:
     """What to try, in a few words; see above."""
     if lost:
         return f"see why rank {min(lost)} is gone; the others can give up with wait(timeout=seconds)"
-    for sign, cure in CURES:
-        if any(sign in clue for clue in clues):
+    for reason, cure in CURES.items():
+        if any(clue.reason == reason for clue in clues):
             return cure
-    kinds = {e["rank"]: kind_of(e["words"]) for e in entries}
-    names = {e["rank"]: e["words"].split("(")[0] for e in entries}
-    if circle:
-        return _out_of(circle[:-1], kinds, names)
-    return _without(entries, kinds, names)
+    return _out_of(circle[:-1], {e.rank: e for e in entries}) if circle else _without(entries)
 
 
-CURES = (
-    ("was lost on its way", "send it again, and give up the wait for it with wait(timeout=seconds)"),
-    ("took the message", "receive from one source there, or give the messages different tags"),
-    ("through another communicator", "send and receive through the same communicator"),
-    ("has got another message", "the same tag where it is sent and where it is received"),
-)
-
-
-def _out_of(circle: list[int], kinds: Mapping[int, str], names: Mapping[int, str]) -> str:
+def _out_of(circle: list[int], waits: Mapping[int, Wait]) -> str:
     """How ranks come out of a circle."""
-    met = {kinds.get(rank, "collective") for rank in circle}
+    kinds = {rank: waits[rank].kind for rank in circle}
+    met = set(kinds.values())
     if len(circle) == 1:
         return "begin to send to oneself with isend, then receive"
-    if met == {"send"}:
+    if met == {SEND}:
         half = "one of the two receive first" if len(circle) == 2 else "every other rank receive first"
         return f"sendrecv, which does both at once; or let {half}"
-    if met == {"receive"}:
+    if met == {RECEIVE}:
         return f"let one of the {_number(len(circle))} send before it receives; or sendrecv, which does both at once"
-    if met == {"send", "receive"}:
+    if met == {SEND, RECEIVE}:
         return "let the ranks of the circle send and receive in an order in which each send meets its receive"
-    meeting = next(rank for rank in circle if kinds.get(rank, "collective") == "collective")
-    other = next((rank for rank in circle if kinds.get(rank) in ("send", "receive")), None)
+    meeting = next(rank for rank in circle if kinds[rank] == COLLECTIVE)
+    other = next((rank for rank in circle if kinds[rank] != COLLECTIVE), None)
     if other is None:
         return "call the collectives of several groups in the same order on every rank"
-    does = "send what rank {} waits for" if kinds[other] == "receive" else "receive what rank {} sends"
-    return f"let rank {meeting} {does.format(other)} before it calls {names[meeting]}"
+    does = "send what rank {} waits for" if kinds[other] == RECEIVE else "receive what rank {} sends"
+    return f"let rank {meeting} {does.format(other)} before it calls {waits[meeting].name}"
 
 
-def _without(entries: list[dict[str, Any]], kinds: Mapping[int, str], names: Mapping[int, str]) -> str:
+def _without(entries: Sequence[Wait]) -> str:
     """What to do when somebody is waited for who has ended."""
-    here = {e["rank"] for e in entries}
+    here = {e.rank for e in entries}
     for e in entries:
-        gone = [p for p in e["peers"] if p not in here]
+        gone = [p for p in e.peers if p not in here]
         if not gone:
             continue
-        me, other, kind = e["rank"], gone[0], kinds[e["rank"]]
-        if kind == "collective":
-            return f"let every rank of the group call {names[me]}, {ranks_named(gone)} too"
-        if kind == "send":
-            return f"a receive on rank {other} for it, or one send less on rank {me}"
-        return f"one send more on rank {other}, or one receive less on rank {me}"
+        if e.kind == COLLECTIVE:
+            return f"let every rank of the group call {e.name}, {ranks_named(gone)} too"
+        if e.kind == SEND:
+            return f"a receive on rank {gone[0]} for it, or one send less on rank {e.rank}"
+        return f"one send more on rank {gone[0]}, or one receive less on rank {e.rank}"
     return ""
-
-
-def kind_of(words: str) -> str:
-    """Whether a call is a "send", a "receive" or a "collective", from how it is named.
-
-    Example:
-        >>> kind_of("Irecv(source=1, tag=0)"), kind_of("barrier()")
-        ('receive', 'collective')
-    """
-    name = words.split("(", maxsplit=1)[0].lower()
-    return "send" if name in SENDS else "receive" if name in RECEIVES else "collective"
 
 
 def circle_in(peers: Mapping[int, Sequence[int]]) -> list[int]:

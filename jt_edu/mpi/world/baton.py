@@ -28,141 +28,14 @@ from typing import Any
 
 from jt_edu.errors import ArgumentError, RankError
 from jt_edu.mpi.record.network import Clock
-from jt_edu.mpi.terms.advice import ranks_named
-from jt_edu.mpi.terms.errors import LookedInVainError, RankStopped, RankStruck, RankTimeoutError
-from jt_edu.mpi.world.request import Request
+from jt_edu.mpi.terms.errors import RankStopped, RankStruck
+from jt_edu.mpi.world.task import Task
 
 TICK = 0.05  # seconds between two tries to stop ranks
 POLICIES = ("round_robin", "random", "clock")
-LOOKS = 20_000  # that many in vain, while nothing else happens anywhere, will find nothing any more
+MOST_TURNS = 1_000_000  # are in a schedule; whoever repeats it goes on in turn after them
 STOPS = 100  # so often is a rank told to end; one that goes on all the same is left behind
 OVER = "the program; among cells, of the cell that began the request, or of one that failed"
-
-
-class Task:
-    """Something that runs in a thread of its own, and holds the baton while it does: a rank, or a helper of one."""
-
-    def __init__(self, baton: Baton, rank: int, name: str, clock: Clock) -> None:
-        self.baton, self.rank, self.name, self.clock = baton, rank, name, clock
-        self.number = len(baton.tasks)
-        self.gate = threading.Lock()
-        self.gate.acquire()
-        self.thread: threading.Thread | None = None
-        self.meter: Callable[[], int] | None = None  # ns that it computed since it was asked last
-        self.state = "ready"  # "ready", "waiting" or "ended"
-        self.awaits: dict[Request, None] = {}  # in the order of the call
-        self.missing = 0  # how many of them have to happen before it goes on
-        self.since = 0  # when it began to wait
-        self.deadline: int | None = None  # when it gives up, in ns of its clock
-        self.error: BaseException | None = None  # what it finds when it goes on
-        self.ended_by: BaseException | None = None  # None: it came to its end
-        self.choosy = False  # waits for one of several things, and is told which
-        self.chosen: Request | None = None  # that one
-        self.begun: dict[Request, None] = {}  # and not waited for so far
-        self.looks = 0  # in vain, one after the other
-        self.asked = 0  # for the time, since it let others run
-        self.stops = 0
-
-    def wait_for(self, requests: Sequence[Request], every: bool = True, deadline: int | None = None) -> None:
-        """Go on when all of the requests have happened, or one of them; others run meanwhile.
-
-        Raises:
-            RankTimeoutError: that took longer than until `deadline`, in ns of its clock.
-        """
-        baton = self.baton
-        baton.check(self)
-        deadline = self.gives_up_at() if deadline is None else deadline
-        pending = [r for r in requests if not r.done]
-        self.since = self.clock.now
-        self.chosen, self.choosy = None, baton.patient and not every
-        if self.choosy or (pending and (every or len(pending) == len(requests))):
-            self.awaits, self.missing = dict.fromkeys(requests), len(pending) if every else 1
-            self.state, self.deadline = "waiting", deadline
-            try:
-                baton.pass_on(self)
-            finally:
-                self.awaits, self.deadline = {}, None
-            self._go_on(pending)
-        if deadline is not None:
-            self._look_at_the_clock(requests, every, deadline)
-
-    def gives_up_at(self) -> int | None:
-        """When a wait that begins now is given up, in ns of its clock; None: never."""
-        timeout = self.baton.timeout
-        return None if timeout is None else self.clock.now + round(timeout * 1e9)
-
-    def let_others_run(self) -> None:
-        """A point at which the baton may go to another rank."""
-        self.baton.check(self)
-        self.baton.pass_on(self)
-        self._go_on()
-
-    def ask_the_time(self) -> int:
-        """ns of its clock; who asks again and again, and does nothing else, is told that it stands still.
-
-        Raises:
-            LookedInVainError: it was asked for LOOKS times.
-        """
-        self.baton.check(self)
-        self.asked += 1
-        if self.asked > LOOKS:
-            self.asked = 0
-            raise LookedInVainError(
-                "virtual time passes only in calls", f"that {self.name} asked for it {LOOKS:,} times, calling nothing",
-                "comm.compute(nanoseconds) to let it pass, or computing='measured', which counts what the loop takes",
-            )  # fmt: skip
-        return self.clock.now
-
-    def look(self, request: Request, happened: Callable[[], bool]) -> bool:
-        """Whether something has happened; others get a turn.
-
-        A rank that looks again and again, while all others wait, would most likely do so for ever: it is told.
-        """
-        self.let_others_run()
-        if happened():
-            self.looks = 0
-            return True
-        self.looks += 1
-        self.baton.in_vain += 1
-        if self.baton.in_vain > LOOKS:
-            waiting = [t for t in self.baton.tasks if t.state == "waiting"]
-            self.awaits, self.baton.in_vain = {request: None}, 0
-            error = self.baton.at_rest([self, *waiting], self).get(self)
-            self.awaits = {}
-            if error is not None:
-                raise error
-        return False
-
-    def noticed(self, request: Request) -> None:
-        """A request of this task has happened."""
-        self.baton.in_vain = 0
-        if self.state == "waiting" and request in self.awaits:
-            self.missing -= 1
-            if self.missing == 0 and not self.choosy:
-                self.baton.wake(self)
-
-    def _go_on(self, requests: Sequence[Request] = ()) -> None:
-        error, self.error = self.error, None
-        told = error or next((r.error for r in requests if r.error is not None), None)
-        if told is not None:
-            raise told
-        self.baton.check(self)
-
-    def _look_at_the_clock(self, requests: Sequence[Request], every: bool, deadline: int) -> None:
-        """Whatever order the ranks ran in: what happened after the deadline has not happened by then."""
-        late = [r for r in requests if r.done and r.ready > deadline]
-        if late and (every or all(r in late for r in requests if r.done)):
-            raise self.times_out(late, deadline)
-
-    def times_out(self, requests: Sequence[Request], deadline: int) -> RankTimeoutError:
-        """The error of a task that has waited for long enough."""
-        self.clock.now = max(self.clock.now, deadline)
-        asked = " and ".join(r.words for r in requests)
-        missing = sorted({p for r in requests for p in r.missing(deadline)})
-        ranks = ranks_named(missing) if missing else "it"
-        line = next((f", at {r.line}" for r in requests if r.line), "")
-        waited = f"{self.name} waited {(deadline - self.since) / 1e9:g} s of virtual time for {asked}{line}"
-        return RankTimeoutError(waited, f"that {ranks} had not come by then", "a longer timeout, or see who is slow")
 
 
 class Baton:
@@ -192,7 +65,8 @@ class Baton:
         self.policy, self.at_rest, self.timeout, self.patient = policy, at_rest, timeout, patient
         self.tasks: list[Task] = []
         self.ready: dict[int, Task] = {}  # by number, in the order in which they became ready
-        self.schedule: list[int] = []
+        self.schedule: list[int] = []  # the number of the task that had each turn
+        self.turns = 0  # how many there were
         self.holder: Task | None = None
         self.in_vain = 0  # looks since something happened
         self.stopped = False  # everybody ends now, in whatever order
@@ -284,7 +158,9 @@ class Baton:
                 task.error = error
                 self.wake(task)
         chosen = self._chosen()
-        self.schedule.append(chosen.number)
+        if self.turns < MOST_TURNS:
+            self.schedule.append(chosen.number)
+        self.turns += 1
         return chosen
 
     def _chosen(self) -> Task:
@@ -294,8 +170,8 @@ class Baton:
             while (number := heapq.heappop(self._early)[1]) not in self.ready:
                 pass
             return self.ready[number]
-        if self.policy != "round_robin" and len(self.schedule) < len(self.policy):
-            wanted = self.ready.get(int(self.policy[len(self.schedule)]))
+        if self.policy != "round_robin" and self.turns < len(self.policy):
+            wanted = self.ready.get(int(self.policy[self.turns]))
             return wanted or next(iter(self.ready.values()))
         return next(iter(self.ready.values()))
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jt_edu.mpi.record.records import Call
     from jt_edu.mpi.world.world import World
 
-Way = tuple[int, int]  # (source, destination)
+Link = tuple[int, int]  # (source, destination)
 LEAST = {"slow": 0, "drop": 1, "delay": 0, "lose": 1}
 
 
@@ -47,8 +47,8 @@ class Faults:
 
     slow: Mapping[int, float] = field(default_factory=dict)
     drop: Mapping[int, int] = field(default_factory=dict)
-    delay: Mapping[Way, int] = field(default_factory=dict)
-    lose: Mapping[Way, int] = field(default_factory=dict)
+    delay: Mapping[Link, int] = field(default_factory=dict)
+    lose: Mapping[Link, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, least in LEAST.items():
@@ -96,9 +96,9 @@ class Fate:
         faults.check(size)
         self.faults = faults
         self._calls: Counter[int] = Counter()
-        self._messages: Counter[Way] = Counter()
+        self._messages: Counter[Link] = Counter()
 
-    def slowed(self, rank: int, duration: int) -> int:
+    def slowed(self, rank: int, duration: float) -> int:
         """How long a rank computes what takes others `duration`."""
         return round(duration * self.faults.slow.get(rank, 1))
 

@@ -16,31 +16,43 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jt_edu.errors import RankError
-from jt_edu.mpi.terms.advice import MOST, advice, circle_in, ranks_named
+from jt_edu.mpi.terms.advice import (
+    ELSEWHERE,
+    LOST,
+    MOST,
+    OTHER_TAG,
+    SEND,
+    TAKEN,
+    Clue,
+    Wait,
+    advice,
+    circle_in,
+    ranks_named,
+)
 from jt_edu.mpi.terms.errors import DeadlockError, LookedInVainError, LostRankError
-from jt_edu.mpi.terms.names import ANY_SOURCE
-from jt_edu.mpi.world.baton import LOOKS
+from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG
+from jt_edu.mpi.world.task import LOOKS
 
 if TYPE_CHECKING:
-    from jt_edu.mpi.world.baton import Task
-    from jt_edu.mpi.world.world import Ask, Letter, Receive, World
+    from jt_edu.mpi.talk.visit import Ask
+    from jt_edu.mpi.world.task import Task
+    from jt_edu.mpi.world.world import Letter, Receive, World
 
-Entry = dict[str, Any]
 
-
-def waits(waiting: list[Task], looks: Task | None = None) -> list[Entry]:
+def waits(waiting: list[Task], looks: Task | None = None) -> list[Wait]:
     """Who waits for whom, and where: one entry for each task that waits; `looks` is one that looks again and again."""
     pending = [(t, next((r for r in t.awaits if not r.done), None)) for t in waiting]
-    return [_entry(t, r) | ({"looks": True} if t is looks else {}) for t, r in pending if r is not None]
+    return [_wait_of(t, r, t is looks) for t, r in pending if r is not None]
 
 
-def _entry(task: Task, request: Any) -> Entry:
+def _wait_of(task: Task, request: Any, looks: bool) -> Wait:
     group = request.comm.name
     outer = next(iter(request.comm.world.open_calls.get(task, ())), None)
     said = request.words + (f" in the {group}" if group != "world" else "")
     if outer is not None and outer.name != "wait" and outer.words != request.words:
         said += f", a part of {outer.words}"
-    return {"rank": task.rank, "words": said, "line": request.line, "peers": list(request.peers)}
+    r = request
+    return Wait(task.rank, said, r.line, tuple(r.peers), r.kind, r.tag, r.at_once, looks)
 
 
 def explained(waiting: list[Task], world: World, looks: Task | None = None) -> dict[Task, BaseException]:
@@ -57,7 +69,7 @@ def explained(waiting: list[Task], world: World, looks: Task | None = None) -> d
 
 
 def standstill(
-    entries: list[Entry], lost: Mapping[int, str], ended: Mapping[int, str], clues: Sequence[str] = ()
+    entries: Sequence[Wait], lost: Mapping[int, str], ended: Mapping[int, str], clues: Sequence[Clue] = ()
 ) -> RankError:
     """The error that tells why nobody goes on.
 
@@ -67,43 +79,41 @@ def standstill(
         ended: the last call of each other rank, as ", after barrier() at line 3".
         clues: what may be the reason.
     """
-    here = {e["rank"] for e in entries}
-    gone = sorted({p for e in entries for p in e["peers"]} - here)
-    circle = circle_in({e["rank"]: e["peers"] for e in entries})
+    here = {e.rank for e in entries}
+    gone = sorted({p for e in entries for p in e.peers} - here)
+    circle = circle_in({e.rank: e.peers for e in entries})
     rows = [
         *_rows(entries),
         *(f"rank {rank} {how}" for rank, how in sorted(lost.items())),
         *_short([f"rank {p} has ended{ended.get(p, '')}" for p in gone if p not in lost], "ranks that have ended"),
-        *clues,
+        *(clue.words for clue in clues),
         *([f"a circle: {' -> '.join(map(str, circle))}"] if circle else []),
     ]
     kind, asked, found = _what(entries, lost)
     return kind(asked, f"{found}:\n  " + "\n  ".join(rows), advice(entries, lost, circle, clues))
 
 
-def _what(entries: list[Entry], lost: Mapping[int, str]) -> tuple[type[RankError], str, str]:
+def _what(entries: Sequence[Wait], lost: Mapping[int, str]) -> tuple[type[RankError], str, str]:
     """What has happened, as an error: (its class, what it is called, what was found)."""
     if lost:
         is_gone, it = ("is gone", "it") if len(lost) == 1 else ("are gone", "them")
         what = f"{ranks_named(sorted(lost))} {is_gone}, and others wait for {it}"
         return LostRankError, what, "these, which cannot go on"
-    if any(e.get("looks") for e in entries):  # its loop may end by itself, so this is no deadlock without doubt
+    if any(e.looks for e in entries):  # its loop may end by itself, so this is no deadlock without doubt
         asked = "who looks again and again finds something at some time"
         return LookedInVainError, asked, f"{LOOKS:,} looks in vain, one after the other, while nothing else happened"
     return DeadlockError, "deadlock: every rank waits for another", "none that can go on"
 
 
-def _rows(entries: list[Entry]) -> list[str]:
+def _rows(entries: Sequence[Wait]) -> list[str]:
     """One row for all ranks that wait in the same call at the same line."""
-    together: dict[tuple[str, str, bool], list[int]] = {}
+    together: dict[tuple[str, str, bool, bool], list[int]] = {}
     for e in entries:
-        together.setdefault((e["words"], e["line"], e.get("looks", False)), []).append(e["rank"])
+        together.setdefault((e.words, e.line, e.looks, e.at_once), []).append(e.rank)
     rows = []
-    for (said, line, looks), ranks in together.items():
+    for (said, line, looks, at_once), ranks in together.items():
         one = len(ranks) == 1
-        name = said.split("(")[0]
-        begun = name[:1] in "iI" and name not in ("iprobe", "improbe")
-        does = "looks again and again for" if looks else f"wait{'s' * one} {'for' if begun else 'in'}"
+        does = "looks again and again for" if looks else f"wait{'s' * one} {'for' if at_once else 'in'}"
         rows.append(f"{ranks_named(ranks)} {does} {said}" + (f"\n    at {line}" if line else ""))
     return _short(rows, "ranks that wait")
 
@@ -120,39 +130,38 @@ def _last_call(world: World, rank: int) -> str:
 # what may be the reason
 
 
-def clues(waiting: list[Task], world: World) -> Iterator[str]:
+def clues(waiting: list[Task], world: World) -> Iterator[Clue]:
     """Sentences about messages that the ranks which wait might have expected."""
     lost = [m for m in world.record.messages if m.lost]
     for message in lost[:MOST]:
-        yield f"the message of {_sent_by(world, message.call, message.source)} was lost on its way"
+        yield Clue(f"the message of {_sent_by(world, message.call, message.source)} was lost on its way", LOST)
     asked = {r.request: (plane, rank, r) for (plane, rank), box in world.boxes.items() for r in box.all_receives}
     for task in waiting:
         for request in task.awaits:
             if not request.done and request in asked:
                 yield from _about(world, *asked[request])
-    if world.synchronous and any(r.words.startswith(("send(", "Send(")) for t in waiting for r in t.awaits):
-        yield "each send waits until it is received, since synchronous=True"
+    if world.synchronous and any(r.kind == SEND and not r.at_once for t in waiting for r in t.awaits):
+        yield Clue("each send waits until it is received, since synchronous=True")
 
 
-def _about(world: World, plane: Any, rank: int, receive: Receive) -> Iterator[str]:
+def _about(world: World, plane: Any, rank: int, receive: Receive) -> Iterator[Clue]:
     """Why one receive may go without."""
     for (other, to), box in world.boxes.items():
         for letter in box.letters if to == rank else ():
             if receive.source in (ANY_SOURCE, letter.source):
                 through = "" if plane == other else ", through another communicator"
-                yield f"rank {rank} has got another message, of {_sent(letter)}{through}"
+                told = f"rank {rank} has got another message, of {_sent(letter)}{through}"
+                yield Clue(told, ELSEWHERE if through else OTHER_TAG)
                 return
     for message in world.record.messages:
         if message.taker < 0 or message.dest != rank:
             continue
         taker = world.record.calls[message.taker]
-        by_source = message.source == receive.source and "source=any" in taker.words
-        by_tag = (
-            message.tag == receive.tag and receive.source in (ANY_SOURCE, message.source) and "tag=any" in taker.words
-        )
+        by_source = message.source == receive.source and taker.peer == ANY_SOURCE
+        by_tag = message.tag == receive.tag and receive.source in (ANY_SOURCE, message.source) and taker.tag == ANY_TAG
         if by_source or by_tag:
             told = f"{taker.words} at {taker.line} took the message"
-            yield f"{told} of {_sent_by(world, message.call, message.source)}"
+            yield Clue(f"{told} of {_sent_by(world, message.call, message.source)}", TAKEN)
             return
 
 

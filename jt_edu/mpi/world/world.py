@@ -11,7 +11,7 @@ in the order in which they came. A world is used by one rank at a time, the one 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -19,16 +19,18 @@ from typing import Any
 from jt_edu.graph import callers_line, describe_line
 from jt_edu.mpi.record.network import Network
 from jt_edu.mpi.record.records import Call, Record, Sent, Work
+from jt_edu.mpi.talk.pairs import Plane
+from jt_edu.mpi.talk.request import Request
+from jt_edu.mpi.talk.visit import Visit
 from jt_edu.mpi.terms.buffers import Packet
 from jt_edu.mpi.terms.errors import MismatchError, RankStopped, RankTimeoutError
 from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG
 from jt_edu.mpi.world import words
-from jt_edu.mpi.world.baton import Baton, Task
+from jt_edu.mpi.world.baton import Baton
 from jt_edu.mpi.world.faults import Fate, Faults
 from jt_edu.mpi.world.meter import check as check_meter
-from jt_edu.mpi.world.request import Request
+from jt_edu.mpi.world.task import Task
 
-Plane = Hashable
 MOST_CALLS = 200_000  # are in a record; a long training makes more than anyone looks at
 Choice = Callable[["World", list[Task]], bool]
 _line = lru_cache(1 << 12)(describe_line)  # a loop calls from one line a thousand times
@@ -44,6 +46,7 @@ class Letter:
     packet: Packet
     arrival: int
     record: Sent
+    sender: Task
     call: Call  # that sent it
     waits: Request | None = None  # of a synchronous send, which ends when the letter is taken
 
@@ -56,12 +59,12 @@ class Receive:
     tag: int
     request: Request
     posted: int  # the receiver's time
-    until: int | None = None  # when the receiver gives up, if nobody else will ask for this request
     letter: Letter | None = None
 
     def takes(self, letter: Letter) -> bool:
         """Whether it would get the letter: one that comes after it has given up stays for the next one."""
-        in_time = self.until is None or letter.arrival <= self.until
+        until = self.request.until
+        in_time = until is None or letter.arrival <= until
         return in_time and fits(letter, self.source, self.tag)
 
 
@@ -77,30 +80,6 @@ class Box:
     def all_receives(self) -> list[Receive]:
         """Who waits here, receives and probes."""
         return [*self.receives, *self.watchers]
-
-
-@dataclass(frozen=True)
-class Ask:
-    """A collective as one rank calls it; what all ranks have to agree in."""
-
-    name: str  # "allreduce"
-    agree: tuple[tuple[str, Any], ...]  # (("op", "SUM"), ("shape", (3,)), ("dtype", "float32"))
-    line: str = ""
-
-    def __str__(self) -> str:
-        said = ", ".join(f"{k}={v}" for k, v in self.agree if v is not None)
-        return f"{self.name}({said})"
-
-
-@dataclass(slots=True)
-class Visit:
-    """One rank in a meeting: what it calls, what it brings, and what is done with what it gets."""
-
-    ask: Ask
-    part: Any
-    request: Request
-    call: Call
-    finish: Callable[[Any], Any] | None = None
 
 
 @dataclass(slots=True)
@@ -152,7 +131,7 @@ class World:
 
     # calls
 
-    def enter(self, task: Task, name: str, said: str, said_at: str = "", **details: Any) -> Call:
+    def enter(self, task: Task, /, name: str, said: str, said_at: str = "", **details: Any) -> Call:
         """A rank calls its communicator; `said_at` is the learner's line, if it is not the one that calls."""
         self.baton.check(task)
         stack = self.open_calls.setdefault(task, [])
@@ -210,7 +189,7 @@ class World:
         """Whether what a rank does now is a part of a call that it made."""
         return bool(self.open_calls.get(task))
 
-    def work(self, task: Task, duration: int, said: str = "") -> None:
+    def work(self, task: Task, duration: float, said: str = "") -> None:
         """A rank computes for so many ns of its virtual time; a slow rank for longer."""
         self.baton.check(task)
         self.baton.in_vain = 0
@@ -225,20 +204,20 @@ class World:
     # messages
 
     def post(
-        self, plane: Plane, task: Task, dest: int, tag: int, packet: Packet, synchronous: bool, request: Request
-    ) -> None:
+        self, plane: Plane, task: Task, call: Call, dest: int, tag: int, packet: Packet, synchronous: bool,
+        request: Request,
+    ) -> None:  # fmt: skip
         """Send a letter; the request is complete at once, or when the letter is taken."""
         source, self.baton.in_vain = task.rank, 0
         sent, arrival = task.clock.send(packet.bytes)
         arrival += self.fate.delayed(source, dest)
         record = Sent(len(self.record.messages), source, dest, tag, packet.bytes, sent, arrival)
         record.synchronous = synchronous or self.synchronous
-        call = self.open_calls[task][-1]
         record.call = call.number
         if not self.is_full:
             self.record.messages.append(record)
         self.note("send", task, record.number)
-        letter = Letter(source, dest, tag, packet, arrival, record, call, request if record.synchronous else None)
+        letter = Letter(source, dest, tag, packet, arrival, record, task, call, request if record.synchronous else None)
         if self.fate.loses(source, dest):
             record.lost = True
         else:
@@ -254,7 +233,7 @@ class World:
                     break  # it is chosen when all that may come has come
                 box.receives.remove(receive)
                 self.tidy(plane, letter.dest)
-                self._join(letter, receive)
+                self.join(letter, receive)
                 return
         box.letters.append(letter)
         for watcher in box.watchers:
@@ -268,7 +247,7 @@ class World:
         for letter in () if is_open else box.letters:
             if receive.takes(letter):
                 self.take_out(plane, rank, letter)
-                self._join(letter, receive)
+                self.join(letter, receive)
                 return
         box.receives.append(receive)
 
@@ -312,7 +291,8 @@ class World:
         if box is not None and not (box.letters or box.receives or box.watchers):
             del self.boxes[plane, rank]
 
-    def _join(self, letter: Letter, receive: Receive) -> None:
+    def join(self, letter: Letter, receive: Receive) -> None:
+        """A letter is the one that a receive was waiting for."""
         receive.letter = letter
         if letter.waits is not None:
             taken = max(receive.posted, letter.arrival)
@@ -331,8 +311,7 @@ class World:
 
     def _told(self, letter: Letter, taken: int) -> None:
         """The sender of a synchronous message hears that it is being taken."""
-        assert letter.waits is not None, "only a synchronous send is told"
-        task = letter.waits.task
+        task = letter.sender
         task.clock.now = max(task.clock.now, taken + round(self.network.latency))
         self.note("told", task, letter.record.number)
 
@@ -354,7 +333,7 @@ class World:
         visit.call.meeting = meeting.number
         first = next(iter(meeting.visits.values()), visit)
         meeting.visits[rank] = visit
-        visit.request._peers = lambda time: meeting.absent(members, time)
+        visit.request.partners = lambda time: meeting.absent(members, time)
         complete = len(meeting.visits) == len(members)
         if complete:
             del self.meetings[plane, sequence]
@@ -382,7 +361,9 @@ class World:
             return {}
         if all(t.number >= self.size for t in waiting):  # helpers, whose ranks did not wait for them
             return {t: RankStopped() for t in waiting}
-        self.record.waits = words.waits(waiting)
+        self.record.waits = [
+            {"rank": w.rank, "words": w.words, "line": w.line, "peers": list(w.peers)} for w in words.waits(waiting)
+        ]
         return words.explained(waiting, self, looks)
 
 

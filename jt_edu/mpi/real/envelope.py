@@ -1,4 +1,4 @@
-"""Letter: an object on its way between real ranks, of which nobody knows beforehand how long it is.
+"""Envelope: an object on its way between real ranks, of which nobody knows beforehand how long it is.
 
     small object   [ pickled ................ ]                one message of at most SMALL bytes
     long object    [ 0, length, tag ]  and on `side` [ pickled ...................... ]
@@ -45,11 +45,15 @@ def stub_for(length: int, ticket: int) -> bytes:
     return STUB.pack(0, length, ticket)
 
 
-class Letter:
+class Envelope:
     """An object while it comes: its bytes, and how many they are if there are more than one message holds."""
 
     def __init__(self, mpi: Any, side: Any, data: bytearray) -> None:
         self.mpi, self.side, self.data, self.long = mpi, side, data, 0
+
+    def content(self, length: int) -> memoryview:
+        """The pickled object, of so many bytes."""
+        return memoryview(self.data)[:length]
 
     def follow(self, found: Any) -> Any:
         """MPI's request for the second message, if the first one says that there is one."""

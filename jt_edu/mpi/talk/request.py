@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jt_edu.errors import ArgumentError
-from jt_edu.mpi.terms.names import UNDEFINED, Null, Status
+from jt_edu.mpi.terms.advice import COLLECTIVE
+from jt_edu.mpi.terms.names import ANY_TAG, UNDEFINED, Null, Status
 
 if TYPE_CHECKING:
     from jt_edu.mpi.talk.pairs import PointToPoint
-
 
 Peers = Sequence[int] | Callable[[int | None], Sequence[int]]
 REQUEST_NULL: Any = Null("REQUEST_NULL")
@@ -30,21 +30,29 @@ class Request:
     Args:
         comm: whose request it is.
         words: what was asked for, as the explanation of a deadlock calls it: "recv(source=1, tag=0)".
-        peers: the ranks that can make it happen; or a function that answers which had not come by a time.
+        partners: the ranks that can make it happen; or a function that answers which had not come by a time.
         line: the learner's, that began it.
+        kind: SEND, RECEIVE or COLLECTIVE.
+        tag: of a message.
+        at_once: whether the call that began it came back before it had happened.
 
     `finish` is called once, by the owner, when it learns that it has happened; it answers the value. `withdraw` is
     called to take it back, and answers whether that was possible.
     """
 
     __slots__ = (
-        "_peers", "comm", "done", "error", "finish", "line", "ready", "status", "taken", "task", "value", "withdraw",
-        "words",
+        "at_once", "comm", "done", "error", "finish", "kind", "line", "partners", "ready", "status", "tag", "taken",
+        "task", "until", "value", "withdraw", "words",
     )  # fmt: skip
 
-    def __init__(self, comm: PointToPoint, words: str, peers: Peers = (), line: str = "") -> None:
+    def __init__(
+        self, comm: PointToPoint, words: str, partners: Peers = (), line: str = "", kind: str = COLLECTIVE,
+        tag: int = ANY_TAG, at_once: bool = False,
+    ) -> None:  # fmt: skip
         self.comm, self.task = comm, comm.task
-        self.words, self._peers, self.line = words, peers, line
+        self.words, self.partners, self.line = words, partners, line
+        self.kind, self.tag, self.at_once = kind, tag, at_once
+        self.until: int | None = None  # when its rank gives it up, in ns; only set if nobody else can wait for it
         self.done, self.taken = False, False
         self.ready = 0  # when it happened, in ns of virtual time
         self.value: Any = None
@@ -60,7 +68,7 @@ class Request:
 
     def missing(self, time: int | None) -> tuple[int, ...]:
         """The ranks that had not done their part by a time of their own clocks; None: by now."""
-        return tuple(self._peers(time) if callable(self._peers) else self._peers)
+        return tuple(self.partners(time) if callable(self.partners) else self.partners)
 
     def complete(self, ready: int = 0) -> None:
         """It has happened: whoever waits for it may go on."""
@@ -87,11 +95,11 @@ class Request:
         if self.taken:
             self._nothing(status)
             return True, None
-        return (True, self._answer(status)) if self.task.look(self, lambda: self.done) else (False, None)
+        return (True, self._answer(status)) if self.task.look([self]) else (False, None)
 
     def get_status(self, status: Status | None = None) -> bool:
         """Whether it has happened; it can be waited for all the same."""
-        happened = self.taken or self.task.look(self, lambda: self.done)
+        happened = self.taken or self.task.look([self])
         if happened and status is not None:
             status.take(self.status)
         return happened
@@ -184,7 +192,7 @@ class Request:
         with live[0].comm._waiting(f"waitany({len(live)} requests)"):
             task = live[0].task
             task.wait_for(live, False, _deadline(live[0], timeout))
-            first = task.chosen or next(r for r in live if r.done)
+            first = task.first_of(live)
             return next(k for k, r in enumerate(requests) if r is first), first._answer(status)
 
     @staticmethod
@@ -205,7 +213,7 @@ class Request:
         """Whether all have happened, and then what came."""
         requests = [r.current() for r in requests]
         live = [r for r in requests if r]
-        if live and not live[0].task.look(live[0], lambda: all(r.done for r in live)):
+        if live and not live[0].task.look(live):
             return False, None
         return True, _answers(requests, statuses)
 
@@ -216,7 +224,7 @@ class Request:
         live = [r for r in requests if r]
         if not live:
             return UNDEFINED, True, None
-        if not live[0].task.look(live[0], lambda: any(r.done for r in live)):
+        if not live[0].task.look(live, every=False):
             return UNDEFINED, False, None
         first = next(k for k, r in enumerate(requests) if r and r.done)
         return first, True, requests[first]._answer(status)
@@ -230,7 +238,7 @@ class Request:
         live = [r for r in requests if r]
         if not live:
             return None, None
-        live[0].task.look(live[0], lambda: any(r.done for r in live))
+        live[0].task.look(live, every=False)
         return _those_done(requests, statuses)
 
     @staticmethod
@@ -273,7 +281,7 @@ def _deadline(request: Request, timeout: float | None) -> int | None:
         return None
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout >= 0:
         raise ArgumentError("wait takes a number of seconds from 0 as timeout", repr(timeout), "None: no end")
-    return request.task.clock.now + round(timeout * 1e9)
+    return request.task.now + round(timeout * 1e9)
 
 
 def _those_done(requests: Sequence[Request], statuses: list[Status] | None) -> tuple[list[int], list[Any]]:

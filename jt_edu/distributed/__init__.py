@@ -8,10 +8,13 @@ See README.md in this folder for what stands where. This file is a door: names o
 
 from typing import TYPE_CHECKING
 
+from jt_edu.distributed import algorithms
 from jt_edu.distributed.array_group import ArrayGroup
+from jt_edu.distributed.available import is_gloo_available, is_mpi_available, is_nccl_available, refuse_former
 from jt_edu.distributed.buckets import GradBucket
 from jt_edu.distributed.collectives import (
     all_gather,
+    all_gather_coalesced,
     all_gather_into_tensor,
     all_reduce,
     all_reduce_coalesced,
@@ -38,6 +41,7 @@ from jt_edu.distributed.groups import (
     get_world_size,
     group,
     new_group,
+    new_subgroups,
 )
 from jt_edu.distributed.hooks import allreduce_hook, bf16_compress_hook, fp16_compress_hook
 from jt_edu.distributed.joining import (
@@ -53,7 +57,9 @@ from jt_edu.distributed.objects import (
     all_gather_object,
     broadcast_object_list,
     gather_object,
+    recv_object_list,
     scatter_object_list,
+    send_object_list,
 )
 from jt_edu.distributed.options import (
     AllgatherOptions,
@@ -108,7 +114,9 @@ __all__ = [
     "Store",
     "TCPStore",
     "Work",
+    "algorithms",
     "all_gather",
+    "all_gather_coalesced",
     "all_gather_into_tensor",
     "all_gather_object",
     "all_reduce",
@@ -135,19 +143,29 @@ __all__ = [
     "init_process_group",
     "irecv",
     "is_available",
+    "is_gloo_available",
     "is_initialized",
+    "is_mpi_available",
+    "is_nccl_available",
     "isend",
     "monitored_barrier",
     "new_group",
+    "new_subgroups",
     "powerSGD_hook",
     "recv",
+    "recv_object_list",
     "reduce",
     "reduce_scatter",
     "reduce_scatter_tensor",
     "scatter",
     "scatter_object_list",
     "send",
+    "send_object_list",
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = door("jt.distributed", __all__)
+    _missing, __dir__ = door("jt.distributed", __all__)
+
+    def __getattr__(name):
+        refuse_former(name)
+        return _missing(name)

@@ -35,6 +35,7 @@ from jt_edu.distributed.process_group import ProcessGroup, Tensors
 from jt_edu.distributed.work import Work
 from jt_edu.errors import ArgumentError, DtypeError, RankError, ShapeError
 from jt_edu.mpi.terms.names import SUM, Op
+from jt_edu.ops.create import from_numpy
 from jt_edu.var import Var
 
 Array = np.ndarray[Any, Any]
@@ -85,7 +86,8 @@ class ArrayGroup(ProcessGroup):
         self._failed = ""
 
     def _run(self, task: Task) -> Work:
-        raise NotImplementedError
+        """Let the arrays of a task travel; the work answers `task.finish(what came)`."""
+        raise self._lacks("_run")
 
     def _start(self, task: Task, opts: Options | None, **agree: Any) -> Work:
         """Number a task, and let it run; a group that failed runs none."""
@@ -124,7 +126,7 @@ class ArrayGroup(ProcessGroup):
         """All ranks' tensors, put together, into every rank's tensor."""
         opts = opts or AllreduceOptions()
         x = self._tensor(tensors, "allreduce")
-        task = self._reducing("allreduce", opts.reduceOp, read(x), lambda total: [write(x, total)])
+        task = self._reducing("allreduce", opts.reduceOp, read(x), lambda total: [give(x, total)])
         return self._start(task, opts, op=opts.reduceOp.name, **looks(x))
 
     def allreduce_coalesced(self, tensors: Tensors, opts: AllreduceCoalescedOptions | None = None) -> Work:
@@ -159,6 +161,26 @@ class ArrayGroup(ProcessGroup):
         rooms = self._one_each(self._tensor(output_tensors, "allgather"), "allgather", x)
         task = Task("allgather", read(x), finish=lambda got: [_write_all(rooms, got)])
         return self._start(task, opts, **looks(x))
+
+    def allgather_coalesced(
+        self, output_lists: Sequence[Tensors], input_list: Tensors, opts: AllgatherOptions | None = None
+    ) -> Work:
+        """`allgather` of several tensors of one dtype in one message."""
+        several, rows = list(input_list), self._one_each(output_lists, "allgather_coalesced")
+        if not several or len({str(x.dtype) for x in several}) != 1:
+            raise DtypeError("allgather_coalesced takes tensors of one dtype", f"{[str(x.dtype) for x in several]}")
+        for row in rows:
+            if len(row) != len(several):
+                raise ArgumentError(f"each list has rooms for {len(several)} tensors", f"{len(row)} of them")
+            for room, x in zip(row, several, strict=True):
+                _fits(room, x, "allgather_coalesced")
+        ends = np.cumsum([size_of(x) for x in several])[:-1]
+
+        def finish(got: Any) -> list[Any]:
+            return [_write_all(row, np.split(piece, ends)) for row, piece in zip(rows, got, strict=True)]
+
+        task = Task("allgather", np.concatenate([read(x) for x in several]), finish=finish)
+        return self._start(task, opts, shapes=[tuple(x.shape) for x in several], dtype=str(several[0].dtype))
 
     def gather(
         self, output_tensors: Sequence[Tensors], input_tensors: Tensors, opts: GatherOptions | None = None
@@ -316,6 +338,17 @@ def write(x: Any, numbers: Array) -> Any:
         return x.update(numbers.reshape(x.shape))
     x[...] = numbers.reshape(x.shape)
     return x
+
+
+def give(x: Any, numbers: Array) -> Any:
+    """Give a tensor new numbers that nobody else writes to: a Var keeps them where they lie.
+
+    Example:
+        >>> give(jt.zeros(1, 2), np.array([1.0, 2.0]))
+        jt.Var([[1., 2.]], dtype=float32)
+    """
+    shared = isinstance(x, Var) and numbers.flags.writeable  # else they are a view of somebody's
+    return x.update(from_numpy(numbers.reshape(x.shape))) if shared else write(x, numbers)
 
 
 def looks(x: Any) -> dict[str, Any]:

@@ -105,6 +105,10 @@ class GradBucket:
 
     get_per_parameter_tensors = gradients
 
+    def get_tensors(self) -> list[Var]:
+        """[buffer()]: as PyTorch 1.8 asks for it, with an entry for each device of this rank."""
+        return [self._buffer]
+
     def __repr__(self) -> str:
         return f"GradBucket({self._index}, {len(self._parameters)} parameters, {self._buffer.size} numbers)"
 

@@ -142,6 +142,28 @@ def all_gather(tensor_list: Sequence[Any], tensor: Any, group: Any = None, async
     return _over(members.allgather([list(tensor_list)], [tensor], AllgatherOptions()), async_op)
 
 
+def all_gather_coalesced(
+    output_tensor_lists: Sequence[Sequence[Any]], input_tensor_list: Sequence[Any], group: Any = None,
+    async_op: bool = False,
+) -> Work | None:  # fmt: skip
+    """`all_gather` of several tensors of one dtype, in one message: number i of rank k into output_tensor_lists[k][i].
+
+    Example:
+        >>> def program(comm):
+        ...     jt.distributed.init_process_group()
+        ...     rooms = [[jt.zeros(1), jt.zeros(2)] for _ in range(2)]
+        ...     jt.distributed.all_gather_coalesced(rooms, [jt.array([comm.rank + 1.0]), jt.ones(2) * comm.rank])
+        ...     return [[x.tolist() for x in row] for row in rooms]
+        >>> jt.simulate(2)(program)[0]
+        [[[1.0], [0.0, 0.0]], [[2.0], [1.0, 1.0]]]
+    """
+    members = chosen_group(group)
+    if members is None:
+        return None
+    rows = [list(row) for row in output_tensor_lists]
+    return _over(members.allgather_coalesced(rows, list(input_tensor_list), AllgatherOptions()), async_op)
+
+
 def gather(
     tensor: Any, gather_list: Sequence[Any] | None = None, dst: int = 0, group: Any = None, async_op: bool = False
 ) -> Work | None:

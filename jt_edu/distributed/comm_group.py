@@ -20,10 +20,10 @@ import numpy as np
 from jt_edu.distributed.array_group import Array, ArrayGroup, Task, looks, read, write
 from jt_edu.distributed.options import DEFAULT_TIMEOUT
 from jt_edu.distributed.process_group import Tensors
+from jt_edu.distributed.roll import Roll, absence
 from jt_edu.distributed.work import Work
 from jt_edu.errors import JtError, RankError, ShapeError
-from jt_edu.mpi.simulated.threads import ThreadComm
-from jt_edu.mpi.terms.errors import MismatchError
+from jt_edu.mpi.terms.errors import MismatchError, RankTimeoutError
 from jt_edu.mpi.terms.names import ANY_SOURCE, UNDEFINED, Status
 from jt_edu.settings import current
 
@@ -47,6 +47,7 @@ class CommGroup(ArrayGroup):
     def __init__(self, comm: Any, name: str) -> None:
         super().__init__(comm.rank, comm.size)
         self.comm, self._name = comm, name
+        self.roll = Roll(comm.side) if name == "mpi" else None
 
     def name(self) -> str:
         """The backend."""
@@ -61,7 +62,7 @@ class CommGroup(ArrayGroup):
         """Refuse to go on with ranks that are no longer together, or that were those of an earlier run."""
         super().check_whole(what)
         now = current().rank_state.get("communicator")
-        if isinstance(now, ThreadComm) and self._name == "threads" and now.world is not self.comm.world:
+        if now is not None and now.is_simulated and self._name == "threads" and now.world is not self.comm.world:
             attempt = "destroy_process_group() and init_process_group() on all ranks"
             raise RankError(f"{what} needs ranks that run", "a process group of an earlier run", attempt)
 
@@ -149,13 +150,25 @@ class CommWork(Work):
             timeout = self._group.timeout if self._task is None else self._task.timeout
             seconds = None if timeout == DEFAULT_TIMEOUT else timeout.total_seconds()
         try:
-            self._request.wait(self._status, timeout=seconds)
+            if self._group.roll is None or self._task is None or seconds is None:
+                self._request.wait(self._status, timeout=seconds)
+            else:
+                self._wait_together(self._group.roll, self._task, seconds)
         except JtError as error:
             told = retold(error, self.label)
             if self._task is not None:
                 self._group.fail(self._task.label, told)
             raise told from error
         return self._last()
+
+    def _wait_together(self, roll: Roll, task: Task, seconds: float) -> None:
+        """Wait for a collective of a real MPI; if the time is up, name who gave no word."""
+        silent = roll.wait(self._request.get_status, task.number, seconds)
+        if silent:
+            ranks, told_to = [self._group.ranks[r] for r in silent], task.timeout == DEFAULT_TIMEOUT
+            found = absence(task.kind, ranks, seconds, told_to)
+            raise RankTimeoutError(f"every rank comes to {task.words}", found, "the same calls on every rank")
+        self._request.wait()
 
 
 def retold(error: JtError, label: str) -> JtError:

@@ -17,7 +17,7 @@ import numpy as np
 from jt_edu.distributed.buckets import cut
 from jt_edu.distributed.options import AllreduceOptions, BroadcastOptions, ReduceOp
 from jt_edu.distributed.process_group import ProcessGroup
-from jt_edu.dtypes import DType, bfloat16
+from jt_edu.dtypes import DType
 from jt_edu.execute import run
 from jt_edu.graph import Node, Shape, made, origin
 from jt_edu.meta import SOURCE, HostCall
@@ -89,9 +89,9 @@ def stored(value: Var, dtype: DType) -> Any:
 
 def summed(group: ProcessGroup, mine: Any, dtype: DType) -> Any:
     """The sum over all ranks of what `dtype` stores, at once."""
-    carrier = mine.copy() if dtype is not bfloat16 else holding(mine, dtype)
+    carrier = holding(mine, dtype)
     group.allreduce([carrier], AllreduceOptions(ReduceOp.SUM)).wait()
-    return carrier if isinstance(carrier, np.ndarray) else stored(carrier, dtype)
+    return stored(carrier, dtype)
 
 
 class Alike:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from jt_edu.distributed.store import STORE_TIMEOUT, Store, Table, too_late
+from jt_edu.distributed.store import STORE_TIMEOUT, TableStore, too_late
 from jt_edu.errors import ArgumentError, RankError
 
 try:
@@ -29,7 +29,7 @@ DELETED = (1 << 64) - 1
 PAUSE = 0.01  # seconds between two looks: files do not ring
 
 
-class FileStore(Store):
+class FileStore(TableStore):
     """A store in a file.
 
     Args:
@@ -56,7 +56,7 @@ class FileStore(Store):
         if not isinstance(world_size, int) or (world_size < 1 and world_size != -1):
             raise ArgumentError("a FileStore is used by a number of ranks from 1, or -1", repr(world_size))
         self.path, self.world_size = Path(file_name), world_size
-        self._table, self._read_to, self._open = Table(), 0, True
+        self._read_to, self._open = 0, True
         try:
             self.path.touch()
         except OSError as error:
@@ -64,7 +64,7 @@ class FileStore(Store):
 
     def _do(self, what: Callable[..., Any], key: str, *args: Any) -> Any:
         """One change, seen by all from now on."""
-        with self._locked() as file:
+        with self._held() as file:
             found = what(key, *args)
             value = self._table.values.get(key)
             name = key.encode()
@@ -72,31 +72,6 @@ class FileStore(Store):
             file.flush()
             self._read_to = file.tell()
         return found
-
-    def _set(self, key: str, value: bytes) -> None:
-        self._do(self._table.set, key, value)
-
-    def _add(self, key: str, amount: int) -> int:
-        return int(self._do(self._table.add, key, amount))
-
-    def _compare_set(self, key: str, expected: bytes, desired: bytes) -> bytes:
-        return bytes(self._do(self._table.compare_set, key, expected, desired))
-
-    def _delete(self, key: str) -> bool:
-        return bool(self._do(self._table.delete, key))
-
-    def _missing(self, keys: list[str]) -> list[str]:
-        with self._locked():
-            return self._table.missing(keys)
-
-    def num_keys(self) -> int:
-        """How many keys there are."""
-        with self._locked():
-            return len(self._table.values)
-
-    def _get(self, key: str, seconds: float) -> bytes:
-        self._wait([key], seconds)
-        return self._table.values[key]
 
     def _wait(self, keys: list[str], seconds: float) -> None:
         deadline = time.monotonic() + seconds
@@ -106,7 +81,7 @@ class FileStore(Store):
             time.sleep(PAUSE)
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[BinaryIO]:
+    def _held(self) -> Iterator[BinaryIO]:
         """The file, which is ours alone for the moment, at its end; the table knows all that is in it."""
         try:
             file = self.path.open("r+b")

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from jt_edu.distributed.comm_group import CommGroup
-from jt_edu.distributed.joining import Backend, Joined, as_group, is_initialized, joined_ranks, own_backend
+from jt_edu.distributed.joining import SOCKETS, Backend, Joined, as_group, is_initialized, joined_ranks, own_backend
 from jt_edu.distributed.options import as_timeout
 from jt_edu.distributed.process_group import ProcessGroup
 from jt_edu.distributed.socket_group import SocketGroup
@@ -87,6 +87,33 @@ def new_group(ranks: Sequence[int] | None = None, timeout: Any = None, backend: 
     return made
 
 
+def new_subgroups(group_size: int, timeout: Any = None, backend: Any = None) -> tuple[Any, list[Any]]:
+    """Groups of equal size that share out all ranks; answers the one of this rank, and all of them.
+
+        8 ranks, group_size=4        ranks 0 1 2 3  and  4 5 6 7
+
+    Args:
+        group_size: divides the number of ranks. (In PyTorch it is that of the devices of a machine by default.)
+        timeout, backend: see `new_group`.
+
+    Raises:
+        ArgumentError: the ranks cannot be shared out so.
+
+    Example:
+        >>> def program(comm):
+        ...     jt.distributed.init_process_group()
+        ...     mine, groups = jt.distributed.new_subgroups(2)
+        ...     return mine.ranks, len(groups)
+        >>> jt.simulate(4)(program)[2]
+        ((2, 3), 2)
+    """
+    size = joined_ranks().default.size()
+    if isinstance(group_size, bool) or not isinstance(group_size, int) or group_size < 1 or size % group_size:
+        raise ArgumentError(f"new_subgroups shares out {size} ranks equally", f"group_size={group_size!r}")
+    made = [new_group(range(k, k + group_size), timeout, backend) for k in range(0, size, group_size)]
+    return next(one for one in made if not isinstance(one, NonMember)), made
+
+
 def _made(joined: Joined, backend: Backend, members: list[int], timeout: timedelta, number: int) -> ProcessGroup | None:
     world = joined.default
     mine = world.rank() in members
@@ -99,13 +126,13 @@ def _made(joined: Joined, backend: Backend, members: list[int], timeout: timedel
             )
         part = PrefixStore(f"group {number}", joined.store)
         return own(part, members.index(world.rank()), len(members), timeout) if mine else None
-    if backend != joined.backend:
+    if backend != joined.backend and not {backend, joined.backend} <= SOCKETS:
         raise BackendError(f"groups of this world speak through {joined.backend!r}", repr(str(backend)))
     if isinstance(world, CommGroup):
         return world.split(members)
     if isinstance(world, SocketGroup) and joined.mesh is not None:
         world.agree("new_group", ranks=members).wait()
-        return SocketGroup(joined.mesh, members, 2 * number) if mine else None
+        return SocketGroup(joined.mesh, members, 2 * number, backend) if mine else None
     raise BackendError(f"{world!r} makes no groups", f"new_group({members})", "a backend that was registered")
 
 

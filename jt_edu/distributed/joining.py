@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Self
+from weakref import WeakKeyDictionary
 
 from jt_edu.distributed.comm_group import CommGroup
 from jt_edu.distributed.mesh import Mesh
@@ -25,11 +26,11 @@ from jt_edu.distributed.options import DEFAULT_TIMEOUT, as_timeout
 from jt_edu.distributed.process_group import ProcessGroup
 from jt_edu.distributed.rendezvous import rendezvous
 from jt_edu.distributed.socket_group import SocketGroup
-from jt_edu.distributed.store import PrefixStore, Store
+from jt_edu.distributed.store import HashStore, PrefixStore, Store
 from jt_edu.distributed.tcp_store import TCPStore
 from jt_edu.errors import ArgumentError, BackendError, RankError
 from jt_edu.execute import run
-from jt_edu.mpi.simulated.threads import SoloComm, ThreadComm
+from jt_edu.mpi.simulated.threads import SoloComm
 from jt_edu.settings import current
 
 
@@ -40,20 +41,19 @@ class Backend(str):
     mpi        ranks of mpirun            solo         one rank alone
 
     Example:
-        >>> Backend("GLOO") == Backend.TCP, Backend.MPI
+        >>> Backend("GLOO") == Backend.GLOO, Backend.MPI
         (True, 'mpi')
     """
 
     __slots__ = ()
 
-    THREADS, MPI, TCP, GLOO, SOLO, NCCL = "threads", "mpi", "tcp", "tcp", "solo", "nccl"
+    THREADS, MPI, TCP, GLOO, SOLO, NCCL = "threads", "mpi", "tcp", "gloo", "solo", "nccl"
 
     def __new__(cls, name: Any) -> Self:
         """A name as it is written here."""
         if not isinstance(name, str):
             raise ArgumentError(f"a backend is one of {', '.join(_known())}", repr(name))
-        plain = name.lower()
-        return super().__new__(cls, "tcp" if plain == "gloo" else plain)
+        return super().__new__(cls, name.lower())
 
     @staticmethod
     def register_backend(name: str, func: Callable[[Store, int, int, timedelta], ProcessGroup]) -> None:
@@ -76,6 +76,8 @@ class Backend(str):
 
 _BUILT_IN = ("threads", "mpi", "tcp", "gloo", "solo", "nccl")
 _OWN: dict[str, Callable[[Store, int, int, timedelta], ProcessGroup]] = {}
+_MEETINGS: WeakKeyDictionary[Any, Store] = WeakKeyDictionary()  # world of simulated ranks -> their store
+SOCKETS = {"tcp", "gloo"}  # two names of one backend
 MEANT_FOR = {
     "threads": ("simulated ranks", "jt.simulate(4)(program)"),
     "mpi": ("ranks of mpirun", "mpirun -n 4 python program.py"),
@@ -135,6 +137,8 @@ def init_process_group(
     if chosen in ("threads", "mpi", "solo"):
         joined = _join_comm(chosen, rank, world_size)
     else:
+        if store is None and init_method is None and simulated_comm() is not None:
+            store, rank, world_size = _among_simulated(rank, world_size)
         joined = _join_processes(chosen, init_method or "env://", patience, rank, world_size, store, group_name)
     joined.default.timeout = patience
     current().rank_state["distributed"] = joined
@@ -143,7 +147,7 @@ def init_process_group(
 def _chosen(backend: Any) -> Backend:
     """The backend that was named, or that of the ranks that this program is one of."""
     comm = current().rank_state.get("communicator")
-    simulated = isinstance(comm, ThreadComm)
+    simulated = simulated_comm() is not None
     if backend is None:
         return Backend("threads" if simulated else "mpi" if comm is not None else "tcp")
     chosen = Backend(backend)
@@ -152,7 +156,7 @@ def _chosen(backend: Any) -> Backend:
         raise BackendError(asked, "no backend that keeps Vars on a device", "tcp (gloo), mpi or threads")
     if chosen not in _known():
         raise BackendError(f"a backend is one of {', '.join(_known())}", repr(str(chosen)), "Backend.register_backend")
-    if simulated and chosen in ("tcp", "mpi"):
+    if simulated and chosen in ("tcp", "gloo", "mpi"):
         found = f"{chosen!r} on a simulated rank, which would wait without letting the others run"
         raise BackendError("simulated ranks speak through 'threads'", found, "backend=None fits wherever a script runs")
     return chosen
@@ -165,14 +169,37 @@ def _known() -> list[str]:
 def _join_comm(backend: Backend, rank: int, world_size: int) -> Joined:
     """Over a communicator, which knows who is who."""
     comm = SoloComm() if backend == "solo" else current().rank_state.get("communicator")
-    if comm is None or isinstance(comm, ThreadComm) == (backend == "mpi"):
+    if comm is None or comm.is_simulated == (backend == "mpi"):
         what, how = MEANT_FOR[backend]
         raise BackendError(f"backend {backend!r} is for {what}", "a program that is none of them", f"{how}, or 'solo'")
+    _same_place(comm, rank, world_size)
+    group = CommGroup(comm if backend == "solo" else comm.Dup(), backend)
+    return Joined(group, backend)
+
+
+def _same_place(comm: Any, rank: int, world_size: int) -> None:
+    """Refuse a place that is not the one which the communicator knows."""
     for name, asked, there in (("rank", rank, comm.rank), ("world_size", world_size, comm.size)):
         if asked not in (-1, there):
             raise ArgumentError(f"the {name} of this rank is {there}", f"{name}={asked!r}", "leave it out")
-    group = CommGroup(comm if backend == "solo" else comm.Dup(), backend)
-    return Joined(group, backend)
+
+
+def simulated_comm() -> Any:
+    """The communicator of this rank if it is a simulated one, else None.
+
+    Example:
+        >>> simulated_comm() is None, jt.simulate(2)(lambda: simulated_comm().size)
+        (True, [2, 2])
+    """
+    comm = current().rank_state.get("communicator")
+    return comm if comm is not None and comm.is_simulated else None
+
+
+def _among_simulated(rank: int, world_size: int) -> tuple[Store, int, int]:
+    """Where the simulated ranks of one world meet in a backend of somebody's own: in memory."""
+    comm = simulated_comm()
+    _same_place(comm, rank, world_size)
+    return _MEETINGS.setdefault(comm.world, HashStore()), comm.rank, comm.size
 
 
 def _join_processes(
@@ -190,7 +217,7 @@ def _join_processes(
             group = _OWN[backend](part, rank, world_size, timeout)
         else:
             mesh = Mesh(part, rank, world_size, _own_address(store), timeout.total_seconds())
-            group = SocketGroup(mesh, range(world_size))
+            group = SocketGroup(mesh, range(world_size), name=backend)
             group.timeout = timeout
             group.join()
     except BaseException:

@@ -229,8 +229,7 @@ class Peer:
         dtype = numbers.dtype.str.encode()
         with self._turn:
             try:
-                for piece in (memoryview(HEADER.pack(kind, plane, tag, dtype, len(body))), body):
-                    self._write(piece, deadline)
+                self._write([memoryview(HEADER.pack(kind, plane, tag, dtype, len(body))), body], deadline)
                 self._whole = True
             finally:
                 if not self._whole:
@@ -242,11 +241,11 @@ class Peer:
         with contextlib.suppress(OSError):
             self.connection.shutdown(socket.SHUT_RDWR)
 
-    def _write(self, piece: memoryview, deadline: float) -> None:
-        while piece:
+    def _write(self, pieces: list[memoryview], deadline: float) -> None:
+        while pieces:
             try:
-                sent = self.connection.send(piece, socket.MSG_DONTWAIT)
-                piece, self._whole = piece[sent:], False
+                sent = self.connection.sendmsg(pieces, (), socket.MSG_DONTWAIT)
+                pieces, self._whole = _rest(pieces, sent), False
             except BlockingIOError:
                 left = deadline - time.monotonic()
                 if left <= 0 or not select.select([], [self.connection], [], left)[1]:
@@ -279,7 +278,7 @@ class Peer:
 
     def _fill(self, room: memoryview) -> None:
         while room:
-            got = self.connection.recv_into(room)
+            got = self.connection.recv_into(room, 0, socket.MSG_WAITALL)
             if not got:
                 raise ConnectionError("it closed the connection")
             room = room[got:]
@@ -291,6 +290,15 @@ class Peer:
         self.connection.close()
         if self._thread.is_alive():
             self._thread.join(1.0)
+
+
+def _rest(pieces: list[memoryview], sent: int) -> list[memoryview]:
+    """What is left of some pieces after so many bytes of them."""
+    left = []
+    for piece in pieces:
+        left += [piece[sent:]] if sent < len(piece) else []
+        sent = max(0, sent - len(piece))
+    return left
 
 
 def _or(ranks: Sequence[int]) -> str:

@@ -17,9 +17,10 @@ import numpy as np
 
 from jt_edu.distributed.collectives import all_gather, broadcast, gather, scatter
 from jt_edu.distributed.groups import chosen_group, get_group_rank
+from jt_edu.distributed.messages import recv, send
 from jt_edu.errors import ArgumentError
-from jt_edu.ops.create import array, zeros
-from jt_edu.var import Var
+from jt_edu.ops.create import zeros
+from jt_edu.var import Var, array
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
@@ -102,8 +103,46 @@ def broadcast_object_list(object_list: list[Any], src: int = 0, group: Any = Non
     total = int(ends[-1]) if len(ends) else 0
     whole = array(np.frombuffer(b"".join(packed), np.uint8)) if here else zeros(total, dtype="uint8")
     broadcast(whole, src, group)
-    pieces = np.split(whole.numpy(), ends[:-1])
-    object_list[:] = [pickle.loads(piece.tobytes()) for piece in pieces]  # noqa: S301 - our own ranks
+    object_list[:] = _unpacked(whole, ends)
+
+
+def send_object_list(object_list: list[Any], dst: int, group: Any = None) -> None:
+    """Send copies of the objects in a list to rank `dst`, which has a list of the same length for them.
+
+    Example:
+        >>> def program(comm):
+        ...     jt.distributed.init_process_group()
+        ...     told = ["learning rate", 0.1] if comm.rank == 0 else [None, None]
+        ...     if comm.rank == 0:
+        ...         jt.distributed.send_object_list(told, dst=1)
+        ...     else:
+        ...         jt.distributed.recv_object_list(told, src=0)
+        ...     return told
+        >>> jt.simulate(2)(program)[1]
+        ['learning rate', 0.1]
+    """
+    _check_list(object_list, None, "send_object_list")
+    packed = [_packed(obj) for obj in object_list]
+    send(array(np.array([len(p) for p in packed], np.int64)), dst, group)
+    send(array(np.frombuffer(b"".join(packed), np.uint8)), dst, group)
+
+
+def recv_object_list(object_list: list[Any], src: int | None = None, group: Any = None) -> int:
+    """Fill a list with the objects that rank `src`, or anybody, sends; answers who did, -1 if this rank is no member.
+
+    Example:
+        >>> jt.distributed.recv_object_list([None], group=jt.distributed.GroupMember.NON_GROUP_MEMBER)
+        -1
+    """
+    _check_list(object_list, None, "recv_object_list")
+    sizes = zeros(len(object_list), dtype="int64")
+    sender = recv(sizes, src, group)
+    if sender >= 0:
+        ends = np.cumsum(sizes.numpy())
+        whole = zeros(int(sizes.numpy().sum()), dtype="uint8")
+        recv(whole, sender, group)
+        object_list[:] = _unpacked(whole, ends)
+    return sender
 
 
 def scatter_object_list(
@@ -151,6 +190,12 @@ def _packed(obj: Any) -> bytes:
         return pickle.dumps(obj, protocol=5)
     except Exception as error:  # noqa: BLE001 - objects may raise what they like
         raise ArgumentError("objects that travel can be pickled", f"{type(obj).__name__}: {error}") from None
+
+
+def _unpacked(whole: Var, ends: Any) -> list[Any]:
+    """The objects whose bytes lie one behind the other."""
+    pieces = np.split(whole.numpy(), ends[:-1]) if len(ends) else []
+    return [pickle.loads(piece.tobytes()) for piece in pieces]  # noqa: S301 - our own ranks
 
 
 def _count(packed: bytes) -> Var:

@@ -97,15 +97,34 @@ class Options:
 
     def __post_init__(self) -> None:
         self.timeout = as_timeout(self.timeout, type(self).__name__)
-        for name, value in vars(self).items():
-            if name.startswith("root") and (not isinstance(value, int) or value < 0):
-                raise ArgumentError(f"{name} of {type(self).__name__} is a number from 0", repr(value))
-        if "reduceOp" in vars(self):
-            setattr(self, "reduceOp", as_reduce_op(vars(self)["reduceOp"], type(self).__name__))  # noqa: B010 - not all have one
 
 
 @dataclass
-class BroadcastOptions(Options):
+class Reducing(Options):
+    """Of what puts contributions together: how."""
+
+    reduceOp: ReduceOp = ReduceOp.SUM
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.reduceOp = as_reduce_op(self.reduceOp, type(self).__name__)
+
+
+@dataclass
+class Rooted(Options):
+    """Of what has a rank that gives, or gets, all: which."""
+
+    rootRank: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, value in vars(self).items():
+            if name.startswith("root") and (not isinstance(value, int) or value < 0):
+                raise ArgumentError(f"{name} of {type(self).__name__} is a number from 0", repr(value))
+
+
+@dataclass
+class BroadcastOptions(Rooted):
     """Of `broadcast`: the rank that has the numbers, and which of its tensors.
 
     Example:
@@ -113,20 +132,17 @@ class BroadcastOptions(Options):
         (0, 0)
     """
 
-    rootRank: int = 0
     rootTensor: int = 0
 
 
 @dataclass
-class AllreduceOptions(Options):
+class AllreduceOptions(Reducing):
     """Of `allreduce`.
 
     Example:
         >>> AllreduceOptions().reduceOp
         ReduceOp.SUM
     """
-
-    reduceOp: ReduceOp = ReduceOp.SUM
 
 
 @dataclass
@@ -140,7 +156,7 @@ class AllreduceCoalescedOptions(AllreduceOptions):
 
 
 @dataclass
-class ReduceOptions(Options):
+class ReduceOptions(Rooted, Reducing):
     """Of `reduce`: the reduction, and the rank that gets what came of it.
 
     Example:
@@ -148,8 +164,6 @@ class ReduceOptions(Options):
         1
     """
 
-    reduceOp: ReduceOp = ReduceOp.SUM
-    rootRank: int = 0
     rootTensor: int = 0
 
 
@@ -164,7 +178,7 @@ class AllgatherOptions(Options):
 
 
 @dataclass
-class GatherOptions(Options):
+class GatherOptions(Rooted):
     """Of `gather`: the rank that gets all.
 
     Example:
@@ -172,11 +186,9 @@ class GatherOptions(Options):
         0
     """
 
-    rootRank: int = 0
-
 
 @dataclass
-class ScatterOptions(Options):
+class ScatterOptions(Rooted):
     """Of `scatter`: the rank that has all.
 
     Example:
@@ -184,19 +196,15 @@ class ScatterOptions(Options):
         2
     """
 
-    rootRank: int = 0
-
 
 @dataclass
-class ReduceScatterOptions(Options):
+class ReduceScatterOptions(Reducing):
     """Of `reduce_scatter`.
 
     Example:
         >>> ReduceScatterOptions().reduceOp
         ReduceOp.SUM
     """
-
-    reduceOp: ReduceOp = ReduceOp.SUM
 
 
 @dataclass

@@ -32,6 +32,7 @@ from jt_edu.distributed.options import (
     ScatterOptions,
     as_timeout,
 )
+from jt_edu.distributed.own_kinds import left_out
 from jt_edu.distributed.work import Work
 from jt_edu.errors import ArgumentError, RankError
 
@@ -74,7 +75,7 @@ class ProcessGroup:
         return self._size
 
     def name(self) -> str:
-        """The backend: "threads", "mpi", "tcp", "solo", or that of your own kind."""
+        """The backend: "threads", "mpi", "tcp", "gloo", "solo", or that of your own kind."""
         return type(self).__name__
 
     def set_timeout(self, timeout: Any) -> None:
@@ -108,6 +109,12 @@ class ProcessGroup:
     ) -> Work:
         """Rank k's tensor into output_tensors[0][k], on every rank."""
         raise self._lacks("allgather")
+
+    def allgather_coalesced(
+        self, output_lists: Sequence[Tensors], input_list: Tensors, opts: AllgatherOptions | None = None
+    ) -> Work:
+        """`allgather` of several tensors in one message: number i of rank k into output_lists[k][i]."""
+        raise self._lacks("allgather_coalesced")
 
     def gather(
         self, output_tensors: Sequence[Tensors], input_tensors: Tensors, opts: GatherOptions | None = None
@@ -170,7 +177,7 @@ class ProcessGroup:
         """The group is not used any more."""
 
     def _lacks(self, what: str) -> RankError:
-        return RankError(f"{what} is done by a process group that can", f"{type(self).__name__}, which has no {what}")
+        return left_out(self, what, "a process group")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(rank {self._rank} of {self._size})"

@@ -23,7 +23,7 @@ from jt_edu.distributed.buckets import GradBucket, cut, layout
 from jt_edu.distributed.ddp_nodes import OTHERS, due_node, holding, one_behind_the_other, speaking, stored, summed
 from jt_edu.distributed.options import AllreduceOptions, ReduceOp
 from jt_edu.distributed.process_group import ProcessGroup
-from jt_edu.dtypes import DType, bfloat16, int64
+from jt_edu.dtypes import DType, int32, int64
 from jt_edu.errors import ArgumentError, GradientError, ShapeError
 from jt_edu.meta import HostCall
 from jt_edu.settings import no_grad
@@ -127,9 +127,9 @@ class Reducer:
 
     def _nowhere(self, used: Sequence[bool]) -> set[int]:
         """The parameters that no rank has a gradient for."""
-        counts = np.array(used, np.int32)
+        counts = holding(np.array(used, np.int32), int32)
         self.group.allreduce([counts], AllreduceOptions(ReduceOp.SUM)).wait()
-        return {k for k, n in enumerate(counts) if n == 0}
+        return {k for k, n in enumerate(stored(counts, int32)) if n == 0}
 
     def _is_there(self, number: int) -> None:
         self._left[self._place[number]] -= 1
@@ -172,7 +172,7 @@ class Reducer:
         flat = one_behind_the_other(arrays[: len(bucket)], dtype)
         with speaking(self.group, f"bucket {b} of a backward pass"):
             if self.hook is None:
-                carrier = flat if dtype is not bfloat16 else holding(flat, dtype)
+                carrier = holding(flat, dtype)
                 self._under_way[ticket] = (self.group.allreduce([carrier], AllreduceOptions(ReduceOp.SUM)), carrier)
             else:
                 params = [self.params[k] for k in bucket]

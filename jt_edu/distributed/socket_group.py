@@ -17,6 +17,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jt_edu.distributed import slices
 from jt_edu.distributed.array_group import Array, ArrayGroup, Task, looks, read, write
 from jt_edu.distributed.comm_group import retold
 from jt_edu.distributed.mesh import NUMBERS, TEXT, Frame, Mesh, as_text, text_of
@@ -48,13 +49,22 @@ class SocketComm:
 
     def Recv(self, buf: Any, source: int = 0, tag: int = 0, status: Status | None = None) -> None:
         """Receive numbers, as many as there is room for or fewer."""
-        got = self._group.take(NUMBERS, source, self._tag, self._deadline).payload
-        if got.size > buf.size or got.dtype != buf.dtype:
-            asked = f"room for {buf.size} numbers of {buf.dtype} from rank {source}"
-            raise ShapeError(asked, f"{got.size} of {got.dtype}", "split sizes that fit each other")
+        got = self.take(source, buf)
         buf.reshape(-1)[: got.size] = got
         if status is not None:
             status.bytes = got.nbytes
+
+    def take(self, source: int, like: Any) -> Array:
+        """The numbers that come next from a rank, in an array of their own; as many as in `like`, or fewer.
+
+        Raises:
+            ShapeError: more came, or others.
+        """
+        got = self._group.take(NUMBERS, source, self._tag, self._deadline).payload
+        if got.size > like.size or got.dtype != like.dtype:
+            asked = f"room for {like.size} numbers of {like.dtype} from rank {source}"
+            raise ShapeError(asked, f"{got.size} of {got.dtype}", "split sizes that fit each other")
+        return got
 
     def Sendrecv(
         self, sendbuf: Any, dest: int, sendtag: int = 0, recvbuf: Any = None, source: int = 0, recvtag: int = 0
@@ -80,6 +90,24 @@ class SocketComm:
         raise DtypeError("sockets carry numbers", type(sendobj).__name__)
 
 
+class SocketWire(Wire):
+    """A wire whose pieces stay in the arrays in which they came: nothing is copied."""
+
+    def __init__(self, comm: SocketComm, room: Buffer | None = None) -> None:
+        super().__init__(comm, room=room)
+        self._take = comm.take
+
+    def receive(self, source: int, like: Any = None) -> Any:
+        """The piece that comes from `source`; it may be shorter than `like`."""
+        return self._take(source, like)
+
+    def swap(self, piece: Any, dest: int, source: int, like: Any = None) -> Any:
+        """Send one piece and receive another: what is sent is always taken, so nobody waits in a circle."""
+        if dest != NOBODY:
+            self.send(piece, dest)
+        return None if source == NOBODY else self._take(source, piece if like is None else like)
+
+
 class SocketGroup(ArrayGroup):
     """A process group over a mesh of sockets.
 
@@ -87,6 +115,7 @@ class SocketGroup(ArrayGroup):
         mesh: the connections of this process.
         ranks: the members, as ranks of the mesh.
         plane: tells its messages from those of other groups; the same number on all members.
+        name: by which the backend was asked for, "tcp" or "gloo".
 
     Example:
         >>> jt.distributed.init_process_group("tcp", "tcp://127.0.0.1:0?rank=0&world_size=1")
@@ -95,15 +124,15 @@ class SocketGroup(ArrayGroup):
         >>> jt.distributed.destroy_process_group()
     """
 
-    def __init__(self, mesh: Mesh, ranks: Sequence[int], plane: int = 0) -> None:
+    def __init__(self, mesh: Mesh, ranks: Sequence[int], plane: int = 0, name: str = "tcp") -> None:
         super().__init__(list(ranks).index(mesh.rank), len(ranks))
-        self.mesh, self.ranks, self.plane = mesh, tuple(ranks), plane
+        self.mesh, self.ranks, self.plane, self._name = mesh, tuple(ranks), plane, str(name)
         self._jobs: queue.SimpleQueue[SocketWork | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
     def name(self) -> str:
         """The backend."""
-        return "tcp"
+        return self._name
 
     def _run(self, task: Task) -> Work:
         work = SocketWork(self, task)
@@ -182,7 +211,7 @@ class SocketGroup(ArrayGroup):
 
     def _wire(self, task: Task, deadline: float) -> Wire:
         room = Buffer(task.rooms[0]) if task.kind == "scatter" else None
-        return Wire(SocketComm(self, task.number, deadline), room=room)
+        return SocketWire(SocketComm(self, task.number, deadline), room)
 
     def take(self, kind: int, source: int, tag: int, deadline: float) -> Frame:
         """The next frame of a member."""
@@ -310,8 +339,9 @@ class ReceiveWork(Work):
 
 
 def _allreduce(wire: Wire, task: Task) -> Array:
-    way = "ring" if task.part.nbytes >= LARGE else "doubling"
-    found: Array = algorithms.find("allreduce", way)(wire, task.part, task.op)
+    if task.part.nbytes >= LARGE:
+        return slices.allreduce(wire, task.part, task.op)
+    found: Array = algorithms.find("allreduce", "doubling")(wire, task.part, task.op)
     return found
 
 

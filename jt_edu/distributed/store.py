@@ -13,14 +13,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Any
 
 from jt_edu.distributed.options import as_timeout
+from jt_edu.distributed.own_kinds import left_out
 from jt_edu.errors import ArgumentError
 from jt_edu.mpi.simulated.threads import ThreadComm
+from jt_edu.mpi.talk.request import Request
 from jt_edu.mpi.terms.errors import RankTimeoutError
-from jt_edu.mpi.world.request import Request
 from jt_edu.settings import current
 
 STORE_TIMEOUT = timedelta(minutes=5)
@@ -71,7 +73,7 @@ class Table:
 
 
 class Store:
-    """A table of keys and bytes that ranks share. Your own kind defines the six methods with an underscore.
+    """A table of keys and bytes that ranks share. Your own kind defines `num_keys` and the methods with an underscore.
 
     Args:
         timeout: how long `get` and `wait` are patient, a timedelta or seconds.
@@ -87,30 +89,30 @@ class Store:
     # what a kind of store defines
 
     def _set(self, key: str, value: bytes) -> None:
-        raise NotImplementedError
+        raise left_out(self, "_set", "a store")
 
     def _get(self, key: str, seconds: float) -> bytes:
         """Waits for it."""
-        raise NotImplementedError
+        raise left_out(self, "_get", "a store")
 
     def _add(self, key: str, amount: int) -> int:
-        raise NotImplementedError
+        raise left_out(self, "_add", "a store")
 
     def _wait(self, keys: list[str], seconds: float) -> None:
-        raise NotImplementedError
+        raise left_out(self, "_wait", "a store")
 
     def _compare_set(self, key: str, expected: bytes, desired: bytes) -> bytes:
-        raise NotImplementedError
+        raise left_out(self, "_compare_set", "a store")
 
     def _delete(self, key: str) -> bool:
-        raise NotImplementedError
+        raise left_out(self, "_delete", "a store")
 
     def _missing(self, keys: list[str]) -> list[str]:
-        raise NotImplementedError
+        raise left_out(self, "_missing", "a store")
 
     def num_keys(self) -> int:
         """How many keys there are."""
-        raise NotImplementedError
+        raise left_out(self, "num_keys", "a store")
 
     # what a program asks
 
@@ -167,32 +169,20 @@ class Store:
         """This store is not used any more."""
 
 
-class HashStore(Store):
-    """A store in this process, for threads and for simulated ranks.
-
-    Example:
-        >>> store = HashStore()
-        >>> store.set("name", "rank 0"), store.add("count", 2), store.get("name")
-        (None, 2, b'rank 0')
-        >>> store.wait(["never"], timeout=0.01)
-        Traceback (most recent call last):
-        RankTimeoutError: ...
-    """
+class TableStore(Store):
+    """A store that has its table at hand. A kind of it says how the table is held, changed and waited for."""
 
     def __init__(self, timeout: Any = STORE_TIMEOUT) -> None:
         super().__init__(timeout)
-        self._table, self._changed = Table(), threading.Condition()
-        self._asleep: list[Request] = []  # of simulated ranks
+        self._table = Table()
 
-    def _do(self, what: Callable[..., Any], *args: Any) -> Any:
-        """One change of the table; who waits has another look."""
-        with self._changed:
-            found = what(*args)
-            self._changed.notify_all()
-        asleep, self._asleep = self._asleep, []
-        for request in asleep:
-            request.complete()
-        return found
+    def _held(self) -> AbstractContextManager[Any]:
+        """Inside, nobody else changes the table."""
+        raise left_out(self, "_held", "a store with a table")
+
+    def _do(self, what: Callable[..., Any], key: str, *args: Any) -> Any:
+        """Change what stands at one key, for all to see: `what` is a method of the table."""
+        raise left_out(self, "_do", "a store with a table")
 
     def _set(self, key: str, value: bytes) -> None:
         self._do(self._table.set, key, value)
@@ -207,20 +197,52 @@ class HashStore(Store):
         return bool(self._do(self._table.delete, key))
 
     def _missing(self, keys: list[str]) -> list[str]:
-        with self._changed:
+        with self._held():
             return self._table.missing(keys)
 
     def num_keys(self) -> int:
         """How many keys there are."""
-        return len(self._table.values)
+        with self._held():
+            return len(self._table.values)
 
     def _get(self, key: str, seconds: float) -> bytes:
         self._wait([key], seconds)
         return self._table.values[key]
 
+
+class HashStore(TableStore):
+    """A store in this process, for threads and for simulated ranks.
+
+    Example:
+        >>> store = HashStore()
+        >>> store.set("name", "rank 0"), store.add("count", 2), store.get("name")
+        (None, 2, b'rank 0')
+        >>> store.wait(["never"], timeout=0.01)
+        Traceback (most recent call last):
+        RankTimeoutError: ...
+    """
+
+    def __init__(self, timeout: Any = STORE_TIMEOUT) -> None:
+        super().__init__(timeout)
+        self._changed = threading.Condition()
+        self._asleep: list[Request] = []  # of simulated ranks
+
+    def _held(self) -> AbstractContextManager[Any]:
+        return self._changed
+
+    def _do(self, what: Callable[..., Any], key: str, *args: Any) -> Any:
+        """One change of the table; who waits has another look."""
+        with self._changed:
+            found = what(key, *args)
+            self._changed.notify_all()
+        asleep, self._asleep = self._asleep, []
+        for request in asleep:
+            request.complete()
+        return found
+
     def _wait(self, keys: list[str], seconds: float) -> None:
         comm = current().rank_state.get("communicator")
-        if isinstance(comm, ThreadComm) and comm.size > 1:
+        if comm is not None and comm.is_simulated and comm.size > 1:
             self._let_others_run(comm, keys, seconds)
             return
         with self._changed:

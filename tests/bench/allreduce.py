@@ -4,6 +4,7 @@
     mpirun -n 4 python -m tests.bench.allreduce mpi native 4 18         jt_edu over mpi4py, one process a rank
     mpirun -n 4 python -m tests.bench.allreduce mpi4py native 4 18      mpi4py alone
     mpirun -n 4 python -m tests.bench.allreduce gloo FILE 4 18          PyTorch, started by mpirun; they meet in FILE
+    mpirun -n 4 python -m tests.bench.allreduce tcp FILE 4 18           jt.distributed over sockets, as gloo is
 
 Buffers are made once, and written to before anything is timed. The first calls are not counted.
 """
@@ -68,7 +69,7 @@ def gloo(file, ranks, repeats):
     import torch.distributed as dist  # noqa: PLC0415
 
     torch.set_num_threads(1)
-    rank = int(next(os.environ[name] for name in RANKS if name in os.environ))
+    rank = my_rank()
     dist.init_process_group("gloo", init_method=f"file://{file}", rank=rank, world_size=ranks)
     x = torch.from_numpy(numbers(rank)[0])
 
@@ -80,6 +81,27 @@ def gloo(file, ranks, repeats):
     found = times(lambda: dist.all_reduce(x), dist.barrier, slowest, repeats)
     dist.destroy_process_group()
     return found if rank == 0 else None
+
+
+def tcp(file, ranks, repeats):
+    import jt_edu as jt  # noqa: PLC0415  only this side needs it
+
+    dist, rank = jt.distributed, my_rank()
+    dist.init_process_group("tcp", f"file://{file}", rank=rank, world_size=ranks)
+    x = jt.array(numbers(rank)[0])
+
+    def slowest(seconds):
+        found = jt.array(np.array(seconds))
+        dist.all_reduce(found, dist.ReduceOp.MAX)
+        return found.item()
+
+    found = times(lambda: dist.all_reduce(x), dist.barrier, slowest, repeats)
+    dist.destroy_process_group()
+    return found if rank == 0 else None
+
+
+def my_rank():
+    return int(next(os.environ[name] for name in RANKS if name in os.environ))
 
 
 def numbers(rank):

@@ -15,9 +15,8 @@ import re
 from collections.abc import Iterator
 
 import jt_edu as jt
-from jt_edu.backends import lean
+from jt_edu.backends import define, lean
 from jt_edu.backends.numba_cpu import signature
-from jt_edu.backends.python import define
 from jt_edu.settings import current
 from tests.bench.measure import enough
 from tests.bench.rows import Row

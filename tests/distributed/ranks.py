@@ -30,7 +30,11 @@ def simulated(size, program, timeout=None):
 
 
 def socketed(size, program, timeout=None):
-    results, errors = outcomes(size, program, timeout)
+    return well(*outcomes(size, program, timeout))
+
+
+def well(results, errors):
+    """The results; what a rank raised is raised here."""
     if errors:
         raise next(iter(errors.values()))
     return results
@@ -38,12 +42,18 @@ def socketed(size, program, timeout=None):
 
 def outcomes(size, program, timeout=None):
     """(results, errors by rank) on sockets: here a rank that fails does not end the others."""
-    port, results, errors = free_port(), [None] * size, {}
+    place = f"tcp://127.0.0.1:{free_port()}"
+    return in_threads(size, program, lambda rank: dist.init_process_group("tcp", place, timeout or 20, size, rank))
+
+
+def in_threads(size, program, join):
+    """(results, errors by rank) of ranks that come together by `join(rank)`."""
+    results, errors = [None] * size, {}
 
     def body(rank):
         with rank_context():
             try:
-                dist.init_process_group("tcp", f"tcp://127.0.0.1:{port}", timeout or 20, size, rank)
+                join(rank)
                 results[rank] = program(rank)
             except BaseException as error:  # noqa: BLE001  whatever it is, the test looks at it
                 errors.setdefault(rank, error)

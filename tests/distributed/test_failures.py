@@ -265,6 +265,18 @@ def test_a_message_of_which_nothing_was_sent_leaves_the_connection_whole(connect
     assert inbox.take(0, mesh.NUMBERS, [0], 3, time.monotonic() + 5).payload.tolist() == [1.0]
 
 
+def test_a_message_that_no_buffer_has_room_for_arrives_whole(connection):
+    mine, theirs, inbox = connection
+    numbers = np.arange(3_000_000.0)
+    theirs.start()
+
+    for tag in (1, 2):
+        mine.send(mesh.NUMBERS, 0, tag, numbers, time.monotonic() + 20)
+
+    for tag in (1, 2):
+        np.testing.assert_array_equal(inbox.take(0, mesh.NUMBERS, [0], tag, time.monotonic() + 20).payload, numbers)
+
+
 # processes
 
 

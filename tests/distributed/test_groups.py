@@ -327,12 +327,15 @@ def test_a_stranger_who_does_not_know_the_secret_is_sent_away(monkeypatch):
 
 
 def test_no_thread_is_left_after_fifty_worlds():
-    before = threading.active_count()
+    def ours():
+        return sorted(thread.name for thread in threading.enumerate() if thread.name.startswith("jt_edu"))
+
+    before = ours()
     for _ in range(25):
-        outcomes(2, lambda rank: dist.barrier())
+        assert outcomes(2, lambda rank: len(ours()) if dist.barrier() is None else 0)[0] != [0, 0]
         run("threads", 2, lambda rank: dist.barrier())
 
-    assert threading.active_count() <= before and "RANK" not in os.environ
+    assert ours() == before and "RANK" not in os.environ
 
 
 def test_worlds_with_names_of_their_own_meet_in_one_store():
@@ -349,3 +352,14 @@ def test_worlds_with_names_of_their_own_meet_in_one_store():
     together([lambda n=name, r=rank: body(n, r) for name in ("left", "right") for rank in (0, 1)])
 
     assert sums == {("left", 0): 20.0, ("left", 1): 20.0, ("right", 0): 2.0, ("right", 1): 2.0}
+
+
+@pytest.mark.parametrize("splits", [0, 1, 3])
+def test_a_group_and_its_communicator_number_a_collective_alike_even_after_new_groups(splits):
+    def program(rank):
+        for _ in range(splits):
+            dist.new_group([0, 1])
+        dist.all_reduce(jt.ones(1)) if rank else dist.barrier()
+
+    with pytest.raises(MismatchError, match=r"^(barrier|allreduce) number (\d+),.* in their collective number \2;"):
+        run("threads", 2, program)

@@ -91,3 +91,43 @@ if rank == 1:
     first, second = well(start(text, 2, mpi))[0][0]
 
     assert re.search(r"allreduce number 1.*ranks? \[?1", first) and "group that is whole" in second
+
+
+ABSENT = """
+import time
+import jt_edu as jt
+dist = jt.distributed
+dist.init_process_group("mpi", timeout=2)
+said = ""
+if rank == 2:
+    time.sleep(0.5)  # later than rank 0, and still in time
+if rank == 1:
+    time.sleep(4)
+else:
+    try:
+        CALL
+    except jt.RankError as error:
+        said = str(error)
+report(said)
+"""
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+@pytest.mark.parametrize("call", ["dist.all_reduce(jt.ones(2))", "dist.barrier()"])
+def test_only_the_rank_that_does_not_come_is_blamed(mpi, call):
+    text = ABSENT.replace("CALL", call)
+
+    told = [report[0] for report in well(start(text, 3, mpi))]
+
+    assert told[1] == ""
+    for said in (told[0], told[2]):
+        assert "no word from rank 1 within 2 s" in said and "number 1" in said
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_where_ranks_may_be_through_already_nobody_is_blamed_for_that(mpi):
+    text = ABSENT.replace("CALL", "dist.reduce(jt.ones(2), dst=0)")
+
+    told = [report[0] for report in well(start(text, 3, mpi))]
+
+    assert "who is through with a reduce gives none" in told[0]

@@ -2,6 +2,7 @@
 
 import contextlib
 import pickle
+import re
 import socket
 import threading
 import time
@@ -126,6 +127,47 @@ def test_prefixes_keep_stores_apart():
 
     assert a.check(["key"]) and not b.check(["key"]) and dist.PrefixStore("x", a)._at("k") == "x/k"
     assert whole.get("a/key") == b"1"
+
+
+class Half(dist.Store):
+    """A store of one's own, with two methods of eight."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = {}
+
+    def _set(self, key, value):
+        self.table[key] = value
+
+    def _missing(self, keys):
+        return [k for k in keys if k not in self.table]
+
+
+@pytest.mark.parametrize(("call", "wanted"), [
+    (lambda s: s.get("k"), "_get(self, key, seconds)"),
+    (lambda s: s.add("k", 1), "_add(self, key, amount)"),
+    (lambda s: s.wait(["k"]), "_wait(self, keys, seconds)"),
+    (lambda s: s.compare_set("k", "", "x"), "_compare_set(self, key, expected, desired)"),
+    (lambda s: s.delete_key("k"), "_delete(self, key)"),
+    (lambda s: s.num_keys(), "num_keys(self)"),
+])  # fmt: skip
+def test_a_store_of_ones_own_that_lacks_a_method_says_what_to_write(call, wanted):
+    name = wanted.partition("(")[0]
+    words = re.escape(
+        f"{name} is done by a store that can; found Half, which has no {name}. Try: def {wanted}: ... in Half"
+    )
+
+    for store in (Half(), dist.PrefixStore("part", Half())):
+        store.set("k", "x")
+        assert store.check(["k"]) and not store.check(["l"])
+        with pytest.raises(jt.RankError, match=words):
+            call(store)
+
+
+def test_a_store_without_any_method_says_so_of_set_and_check_too():
+    for call, name in ((lambda s: s.set("k", "x"), "_set"), (lambda s: s.check(["k"]), "_missing")):
+        with pytest.raises(jt.RankError, match=f"found Store, which has no {name}"):
+            call(dist.Store())
 
 
 def test_simulated_ranks_give_way_while_they_wait_for_a_key():

@@ -3,13 +3,13 @@
 Read `recording` first: it makes the page that the other files add to, or look at.
 
     recording     graph, kernels, values, memory and times of some Vars: one page
-                  with page, thumbnails and colours: what is on it; and aside: runs that leave no trace
+                  with page, thumbnails and colours: what is on it; aside: runs that leave no trace; clock: warm times
     passes        how the operators become kernels, step by step
     stepping      what a kernel does, line by line and cell by cell
     edits         a kernel written otherwise, with trial and examine, which run it first, in a process of its own,
                   and guard, with which it cannot harm the notebook
     assembly      what the compiler made of a kernel
-    tape          the steps of a gradient, with tapesteps and localrules, which say what each is
+    tape          the steps of a gradient, with tapesteps, and localrules and maps, which say what each is
     differences   is a gradient right?
     lifetimes     which arrays are in memory, and who keeps them
     footprint     the same, asked of Vars, recordings and traces

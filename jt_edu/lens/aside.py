@@ -4,7 +4,7 @@
     computed(order, wanted)         arrays of nodes that stay as lazy as they are
     to_compile(plans)               how many kernels a run would have to compile first
     overheard_by_nobody()           traces inside hear this thread alone, and those outside hear nothing
-    check_vars(asker, wanted)       refuses what is no Var, with a way out
+    check_vars(asker, wanted)       refuses what is no Var, with a way out, which `way_out` knows
     check_size(nodes)               whether the graph behind them can be shown at all
 
 Nothing here knows pages.
@@ -60,17 +60,37 @@ def to_compile(plans: Iterable[Plan]) -> int:
 
 
 def check_vars(asker: str, wanted: Sequence[Any]) -> None:
-    """Refuse what a learner hands over in place of Vars, with a way out; what nobody can tell is left to others."""
+    """Refuse what a learner hands over in place of Vars, in the name of what they called, with a way out."""
+    asked = f"{asker} takes one or more Vars"
+    if not wanted:
+        raise ArgumentError(asked, "nothing", f"{asker}(loss)")
     for v in wanted:
-        attempt = ""
-        if isinstance(v, list | tuple):
-            attempt = "*gradients, which hands over the Vars of a list one by one"
-        elif hasattr(type(v), "named_parameters"):
-            attempt = "model(x), for a view shows what a module computes"
-        elif not isinstance(v, Var) and (hasattr(v, "__array__") or isinstance(v, int | float | complex)):
-            attempt = "jt.array(...), which makes a Var of numbers"
-        if attempt:
-            raise ArgumentError(f"{asker} takes one or more Vars", f"a {type(v).__name__}", attempt)
+        if not isinstance(v, Var):
+            raise ArgumentError(asked, found_words(v), way_out(v) or f"{asker}(loss)")
+
+
+def found_words(v: Any) -> str:
+    """What something is, with its article.
+
+    Example:
+        >>> found_words([1]), found_words(3)
+        ('a list', 'an int')
+    """
+    name = type(v).__name__
+    return f"{'an' if name[0].lower() in 'aeio' or name.startswith('nd') else 'a'} {name}"
+
+
+def way_out(v: Any) -> str:
+    """What to hand over in place of something that is no Var; nothing where nobody can tell."""
+    if isinstance(v, list | tuple):
+        return "*gradients, which hands over the Vars of a list one by one"
+    if isinstance(v, dict):
+        return "*gradients.values(), which hands over the Vars of a dict one by one"
+    if hasattr(type(v), "named_parameters"):
+        return "model(images), for a view shows what a module computes"
+    if hasattr(v, "__array__") or isinstance(v, int | float | complex):
+        return "jt.array(...), which makes a Var of numbers"
+    return ""
 
 
 def check_size(nodes: Sequence[Node]) -> None:

@@ -22,9 +22,8 @@ from typing import Any
 import numba
 from numba import cuda
 
-from jt_edu.backends import lean, numba_cpu
-from jt_edu.backends.python import define
-from jt_edu.codegen.source import Source
+from jt_edu.backends import define, lean, numba_cpu
+from jt_edu.codegen.text import Source
 from jt_edu.errors import KernelError
 
 X86 = re.compile(r"%([xyz])mm(\d+)")

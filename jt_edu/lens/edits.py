@@ -25,7 +25,7 @@ from typing import Any
 
 from jt_edu import backends
 from jt_edu.backends import Program
-from jt_edu.codegen.source import Source
+from jt_edu.codegen.text import Source
 from jt_edu.errors import ArgumentError, KernelError
 from jt_edu.lens.trial import Fault, cases_of, check_seconds, original, reads_of, steps_of, try_text
 from jt_edu.plan import Plan, Step, edits, living

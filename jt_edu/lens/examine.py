@@ -33,7 +33,7 @@ except ImportError:  # Windows: there whoever started us looks at the clock alon
     resource = None  # type: ignore[assignment]
 
 from jt_edu import backends
-from jt_edu.codegen.source import Parameter, Source
+from jt_edu.codegen.text import Parameter, Source
 from jt_edu.dtypes import from_bfloat16
 from jt_edu.lens.guard import Call, Checked, Refused
 

@@ -19,11 +19,15 @@ from jt_edu.graph import Node
 from jt_edu.lens.lifetimes import lifetimes, lifetimes_of_page
 from jt_edu.lens.page import empty, kernel_row
 from jt_edu.lens.recording import Recording, recording
-from jt_edu.settings import flag_scope
+from jt_edu.settings import current, flag_scope
 from jt_edu.trace import Line, Trace
 from jt_edu.var import Var
 
 Row = dict[str, Any]
+UNFUSED = (
+    "Without fusion every operator fills an array of its own, also the products inside of a matrix product. "
+    "A tape, step by step, reads through those: its figure is smaller."
+)
 
 
 def footprint(*wanted: Var, run: bool | None = None) -> Recording:
@@ -39,9 +43,10 @@ def footprint(*wanted: Var, run: bool | None = None) -> Recording:
 
 def footprint_of_recording(found: Recording) -> Recording:
     """The same recording with the key "lifetimes" on its page."""
-    told = lifetimes_of_page(found.page)
-    told["unfused"] = _planned(found.wanted)
-    return found.with_page(lifetimes=told, summary=_sentence(told))
+    told = lifetimes_of_page(found.page) if found.ran else _planned(found.wanted, current().flags.fuse)
+    told["unfused"] = _planned(found.wanted, fuse=False)
+    about = [*found.page["about"], UNFUSED]
+    return found.with_page(lifetimes=told, summary=_sentence(told, found.ran), about=about)
 
 
 def footprint_of(trace: Trace) -> Recording:
@@ -65,9 +70,9 @@ def footprint_of(trace: Trace) -> Recording:
     return Recording(page | {"lifetimes": told}, trace=trace)
 
 
-def _planned(wanted: Sequence[Node]) -> Row:
-    """What the plan without fusion would hold."""
-    with flag_scope(fuse=False):
+def _planned(wanted: Sequence[Node], fuse: bool) -> Row:
+    """What a run would hold by its plan, fused or not."""
+    with flag_scope(fuse=fuse):
         e = Explanation(wanted, {})
     kernels = [{"name": k.name, "nodes": k.nodes, "reads": k.reads, "stored": k.stored} for k in e.kernels]
     nodes = {node.id: _brief(node) for node in e.order}
@@ -118,12 +123,18 @@ def _stranger(identity: int, line: Line | None) -> Row:
     }  # fmt: skip
 
 
-def _sentence(told: Row) -> str:
+def _sentence(told: Row, ran: bool = True) -> str:
     """The peak, what was predicted, and what fusion saves."""
     if not told["arrays"]:
         return "No array was made: what was asked for is there already, or nothing ran."
     peak, predicted = in_words(told["peak"], "B"), in_words(told["predicted_peak"], "B")
-    right = "as predicted" if told["peak"] == told["predicted_peak"] else f"{predicted} were predicted"
+    right = (
+        "by the plan; nothing ran"
+        if not ran
+        else "as predicted"
+        if told["peak"] == told["predicted_peak"]
+        else f"{predicted} were predicted"
+    )
     words = f"At most {peak} of new arrays are alive at once, in kernel {told['peak_kernel']}, {right}."
     if "unfused" in told:
         words += f" Without fusion it would be {in_words(told['unfused']['peak'], 'B')}."

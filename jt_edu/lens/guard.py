@@ -25,7 +25,7 @@ import numba
 import numpy as np
 
 from jt_edu.backends import lean, numba_cpu
-from jt_edu.codegen.source import Source
+from jt_edu.codegen.text import Source
 from jt_edu.errors import KernelError
 
 WRITES = "Cannot modify readonly array"  # what numba says
@@ -200,6 +200,8 @@ def _in_words(error: Exception, source: Source) -> tuple[str, int | None]:
     noise = re.compile(r"Failed in |File \"|\s*$|During: |<source |This error |There are \d|>>>|- Resolution|\^|Use ")
     told = [re.sub(r", defined at .*|(?<=\w)\.\d+(?=')", "", r.strip()) for r in text.splitlines()]
     words = next((row.rstrip(":") for row in told if not noise.match(row)), type(error).__name__)
+    if both := re.match(r"Cannot unify (.+) and (.+) for '(\w+)'", words):
+        words = f"{both[3]} is {both[1]} in one place and {both[2]} in another: a variable keeps its type"
     return words + _signature(text) * words.endswith("for signature"), line
 
 

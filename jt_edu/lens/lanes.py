@@ -193,15 +193,7 @@ def spans(record: Record) -> list[dict[str, Any]]:
 
 def arrows(record: Record) -> list[dict[str, Any]]:
     """The messages that were taken, for a picture: {"source", "dest", "sent", "arrived", "bytes"}."""
-    found = [m for m in record.messages if m.taker >= 0]
-    if record.network:
-        return [asdict(m) for m in found]
-    calls = record.calls
-    return [
-        {**asdict(m), "sent": round(calls[m.call].began * 1e9), "arrived": round(calls[m.taker].ended * 1e9)}
-        for m in found
-        if m.call >= 0
-    ]
+    return [asdict(m) for m in record.messages if m.taker >= 0]
 
 
 def text(record: Record) -> str:

@@ -2,8 +2,9 @@
 
     {"format": "jt_edu.page", "version": 1, "summary": ..., "notes": [...], "graph": ..., "kernels": [...], ...}
 
-Every page has all keys of `empty`; some views add one of their own, such as "tape". A kernel has the same `key` on
-every page: that of the source that was generated for it, so that all views mean the same kernel.
+Every page has all keys of `empty`; some views add one of their own, such as "tape". `notes` are what one has to know at
+once, `about` how the figures were found. A kernel has the same `key` on every page: that of the source that was
+generated for it, so that all views mean the same kernel.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def empty(summary: str = "", notes: Sequence[str] = ()) -> Page:
     """
     graph: Page = {"nodes": [], "kernels": [], "edges": [], "outputs": []}
     return {
-        "format": FORMAT, "version": VERSION, "summary": summary, "notes": list(notes),
+        "format": FORMAT, "version": VERSION, "summary": summary, "notes": list(notes), "about": [],
         "graph": {"format": GRAPH_FORMAT, "version": GRAPH_VERSION, **graph},
         "kernels": [], "passes": [], "values": {}, "memory": [], "peak": 0, "predicted_peak": 0,
     }  # fmt: skip
@@ -52,8 +53,8 @@ def shortened(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
 
 
-def kernel_row(number: int, kernel: KernelPlan | KernelRun, run: KernelRun | None) -> Page:
-    """One kernel of a page: what is planned, and what was measured if it ran."""
+def kernel_row(number: int, kernel: KernelPlan | KernelRun, run: KernelRun | None, runs: int = 1) -> Page:
+    """One kernel of a page: what is planned, and what was measured if it ran, as the least of so many `runs`."""
     return {
         "id": number,
         "key": kernel.key,
@@ -74,6 +75,7 @@ def kernel_row(number: int, kernel: KernelPlan | KernelRun, run: KernelRun | Non
         "compiled": run.compiled if run else None,
         "compile_ms": run.compile_seconds * 1e3 if run else None,
         "ms": run.milliseconds if run else None,
+        "runs": runs if run else 0,
         "edited": kernel.edited,
     }
 

@@ -220,10 +220,10 @@ def _chain_words(graph: _Graph) -> str:
     found = {e["source"] for e in graph.edges if e["fused"] and e["rule"] == "elementwise chain"}
     found -= graph.contractions.keys()
     if not found:
-        return "No value of an elementwise operator can stay in a register: each is needed as an array."
-    return (
-        f"{count(len(found), 'value')} of elementwise operators stay in a register, where the next operator needs them."
-    )
+        return "No operator can hand its numbers straight to the next: each of their values is needed as an array."
+    they, become, are = ("it", "becomes", "is") if len(found) == 1 else ("they", "become", "are")
+    values = f"{count(len(found), 'value')} of elementwise operators {are} used by the next operator at once"
+    return f"{values}: {they} never {become} an array."
 
 
 def _loop_words(graph: _Graph) -> str:

@@ -39,6 +39,7 @@ from jt_edu.execute import (
 from jt_edu.explain import Explanation, in_words, pending_copies
 from jt_edu.graph import Node, age
 from jt_edu.lens.aside import check_size, check_vars, initialize_parameters, overheard_by_nobody, to_compile
+from jt_edu.lens.clock import about_times, warm
 from jt_edu.lens.page import Page, empty, kernel_row, shortened
 from jt_edu.lens.passes import passes
 from jt_edu.lens.thumbnails import thumbnails
@@ -116,12 +117,13 @@ def record(nodes: Sequence[Node], names: Mapping[int, str], run: bool | None) ->
     refused = _refused(e, run)
     notes = [refused] if refused else []
     with overheard_by_nobody():
-        ran, seen = (Trace(), Trace()) if refused else _run(e, notes)
+        ran, seen, times = (Trace(), Trace(), 0) if refused else _run(e, notes)
     values, blocks, said = thumbnails(seen.values)
     runs = [*ran.kernels, *[None] * (len(e.kernels) - len(ran.kernels))]
-    page = empty(Picture(graph).summary, [*notes, *([said] if said else [])]) | {
+    page = empty(Picture(graph).summary, notes) | {
+        "about": [words for words in (about_times(times), _about_values(e, seen), said) if words],
         "graph": graph,
-        "kernels": [kernel_row(k, *pair) for k, pair in enumerate(zip(e.kernels, runs, strict=True))],
+        "kernels": [kernel_row(k, *pair, times) for k, pair in enumerate(zip(e.kernels, runs, strict=True))],
         "passes": passes(graph),
         "values": values,
         "memory": [asdict(move) for move in ran.memory],
@@ -134,7 +136,7 @@ def record(nodes: Sequence[Node], names: Mapping[int, str], run: bool | None) ->
 
 def _refused(e: Explanation, run: bool | None) -> str:
     """Why the graph is not run, in a sentence; nothing if it is."""
-    unknown = "times, memory and values are not known"
+    unknown = "times and values are not known, and bytes are those of the plan"
     if run is not None:
         return "" if run else f"Nothing ran: {unknown}."
     if e.flops > HEAVY:
@@ -145,25 +147,26 @@ def _refused(e: Explanation, run: bool | None) -> str:
     return ""
 
 
-def _run(e: Explanation, notes: list[str]) -> tuple[Trace, Trace]:
-    """The trace of a run as it is, and of one that stores every value."""
+def _run(e: Explanation, notes: list[str]) -> tuple[Trace, Trace, int]:
+    """The trace of a run as it is, that of one that stores every value, and of how many runs the times are."""
     context = current()
-    ran, seen = Trace(), Trace()
+    ran, seen, times = Trace(), Trace(), 0
     try:
         with trace() as ran:
             run_plan(e.plan, e.order, context)
+        ran.kernels, times = warm(e.plan, e.order, ran.kernels)
         if len(e.order) > MANY:
             notes.append(f"The graph has {len(e.order):,} nodes: above {MANY:,} no values are recorded.")
-            return ran, seen
+            return ran, seen, times
         plan, watched = _plan_of_values(e)
         if any(step.written is not None for step in (*e.plan.steps, *plan.steps)):
-            return ran, _values_of_edited(e, notes)
+            return ran, _values_of_edited(e, notes), times
         with trace(values=True) as seen:
             tell_values(e.order, plan, run_plan(plan, e.order, context), watched, [seen])
-        notes += _of_values(e, plan, seen)
+        notes += _missing(e, seen)
     except JtError as error:
         notes.append(f"It does not run: {error}")
-    return ran, seen
+    return ran, seen, times
 
 
 def _values_of_edited(e: Explanation, notes: list[str]) -> Trace:
@@ -195,19 +198,21 @@ def _plan_of_values(e: Explanation) -> tuple[Plan, set[Node]]:
     return plan_for(e.order, [*wanted, *sorted(watched, key=age)], current()), watched
 
 
-def _of_values(e: Explanation, plan: Plan, seen: Trace) -> list[str]:
-    """What is to be said of the values: which are missing, and how they were computed."""
+def _missing(e: Explanation, seen: Trace) -> list[str]:
+    """Which values are not shown, and why; nothing if all are."""
     told = {value.node for value in seen.values}
     missing = sum(n.id not in told for n in worth_seeing(e.order))
-    notes = []
-    if missing:
-        are = "1 value is" if missing == 1 else f"{missing:,} values are"
-        notes.append(
-            f"{are} not shown: above {SEEN:,} elements, or more than {in_words(SEEN_BYTES, 'B')} with the others."
-        )
-    stores_more = {step.key for step in plan.steps} != {kernel.key for kernel in e.kernels}
-    if stores_more and any(value.dtype in ROUNDED for value in seen.values):
-        notes.append(
-            "Values are those of a run that stores each of them: the last digits of float32 and smaller may differ."
-        )
-    return notes
+    are = "1 value is" if missing == 1 else f"{missing:,} values are"
+    why = f"above {SEEN:,} elements, or more than {in_words(SEEN_BYTES, 'B')} with the others"
+    return [f"{are} not shown: {why}."] if missing else []
+
+
+def _about_values(e: Explanation, seen: Trace) -> str:
+    """How the values were computed, where that is not how the graph computes them."""
+    if not any(value.dtype in ROUNDED for value in seen.values) or {k.key for k in seen.kernels} <= _keys(e):
+        return ""
+    return "Values are those of a run that stores each of them: the last digits of float32 and smaller may differ."
+
+
+def _keys(e: Explanation) -> set[str]:
+    return {kernel.key for kernel in e.kernels}

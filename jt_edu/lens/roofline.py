@@ -25,7 +25,9 @@ from jt_edu.trace import KernelRun, Trace
 BUDGET, FEWEST, MOST = 0.4, 2, 30  # seconds for each way of running, and how many runs
 LARGE = 512 << 20  # bytes: without fusion a graph may need far more memory, and is not run then
 CLEAR = 4  # times that an empty kernel takes: what is shorter says nothing about a kernel
-NEAR = 0.2  # of a roof: below that something else holds the kernel up
+NEAR = 0.5  # of a roof: below that something else holds the kernel up
+MUCH = 0.1  # of a kernel's time
+OPERATION = "An operation is one element of one operator: an exp counts as much as a plus."
 Kernel = dict[str, Any]
 
 
@@ -38,21 +40,24 @@ def both_ways(nodes: Sequence[Node]) -> dict[str, Any]:
             ways["unfused"] = _timed(nodes)
         else:
             notes.append(f"With each operator a kernel it would need {in_words(need, 'B')} of arrays: it was not run.")
-    return _section(ways, notes)
+    return _section(ways, notes, "Times are the least of several runs.")
 
 
 def of_trace(ran: Trace) -> dict[str, Any]:
     """The kernels of a trace, with their places under the roofs of this machine."""
-    return _section({"fused": _grouped(ran.kernels), "unfused": None}, [])
+    return _section({"fused": _grouped(ran.kernels), "unfused": None}, [], "Of a kernel's runs the fastest counts.")
 
 
-def _section(ways: dict[str, list[Kernel] | None], notes: list[str]) -> dict[str, Any]:
+def _section(ways: dict[str, list[Kernel] | None], notes: list[str], times: str) -> dict[str, Any]:
     m, call = machine(), empty_call()
     for kernel in [k for way in ways.values() for k in way or ()]:
         kernel.update(judged(kernel, m, call))
     fused = ways["fused"] or []
     told = [*_notes(fused, m), *notes]
-    return {"machine": m.as_dict(), "ways": ways, "call_ms": call, "summary": _summary(fused), "notes": told}
+    summaries = {way: None if kernels is None else _summary(kernels) for way, kernels in ways.items()}
+    summary = summaries["fused"] or ""
+    rest = {"call_ms": call, "summary": summary, "summaries": summaries, "notes": told, "about": [OPERATION, times]}
+    return {"machine": m.as_dict(), "ways": ways, **rest}
 
 
 def judged(kernel: Kernel, m: Machine, call: float) -> Kernel:
@@ -67,17 +72,26 @@ def judged(kernel: Kernel, m: Machine, call: float) -> Kernel:
     intensity, speed, ridge = done / moved, done / ms * 1e3, m.flops_per_second / m.bytes_per_second
     bound = "memory" if intensity < ridge else "arithmetic"
     share = speed / min(m.flops_per_second, intensity * m.bytes_per_second)
-    sentence = _sentence(bound, share, moved, m)
+    sentence = _sentence(bound, share, moved, m, call / ms)
     place = {"intensity": intensity, "speed": speed, "bound": bound, "share": share}
     return {"has_place": True, **place, "sentence": sentence}
 
 
-def _sentence(bound: str, share: float, moved: int, m: Machine) -> str:
+def _sentence(bound: str, share: float, moved: int, m: Machine, overhead: float) -> str:
     name, roof = ("memory-bound", "bandwidth") if bound == "memory" else ("compute-bound", "peak")
     said = f"at {round(share * 100)} % of the {roof}"
     if bound == "memory" and share > 1.05 and moved <= m.cache_bytes:
         return f"faster than memory: {said}, since its {in_words(moved, 'B')} fit in the cache"
-    return f"{name}: {said}" + ("" if share >= NEAR else "; something else holds it up")
+    if share >= NEAR:
+        return f"{name}: {said}"
+    return f"{said}, far below it: {_holds_up(overhead)}"
+
+
+def _holds_up(overhead: float) -> str:
+    """What a kernel waits for that is far below both roofs, as far as it is known."""
+    if overhead >= MUCH:
+        return f"being called takes {round(overhead * 100)} % of its time"
+    return "it may run on one thread, or do what takes longer than a plus: exp, divisions, looking up"
 
 
 # timing
@@ -131,15 +145,15 @@ def _summary(kernels: Sequence[Kernel]) -> str:
     count = f"{len(kernels)} kernel{'s' * (len(kernels) != 1)}"
     if not placed:
         return f"{count}, none of which runs long enough to be placed."
-    memory = sum(k["bound"] == "memory" for k in placed)
+    near = [k["bound"] for k in placed if k["share"] >= NEAR]
     longest = max(placed, key=lambda k: k["ms"] * k["times"])
-    sides = f"{memory} memory-bound, {len(placed) - memory} compute-bound"
+    sides = f"{near.count('memory')} memory-bound, {near.count('arithmetic')} compute-bound"
+    sides += f", {len(placed) - len(near)} far below both roofs" if len(near) < len(placed) else ""
     return f"{count}: {sides}. The longest, {longest['name']}, is {longest['sentence']}."
 
 
 def _notes(kernels: Sequence[Kernel], m: Machine) -> list[str]:
-    notes = ["An operation is one element of one operator: an exp counts as much as a plus."]
     left = sum(not k["has_place"] for k in kernels)
-    notes += [f"{left} of {len(kernels)} kernels have no place on the plot, and are listed below it."] if left else []
+    notes = [f"{left} of {len(kernels)} kernels have no place on the plot, and are listed below it."] if left else []
     notes += ["This machine was busy while it was measured: its roofs are lower bounds."] if m.disturbed else []
     return notes

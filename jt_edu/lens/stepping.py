@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 
 from jt_edu import backends
-from jt_edu.backends import Backend
-from jt_edu.backends.python import define
-from jt_edu.codegen.source import Source
+from jt_edu.backends import Backend, define
+from jt_edu.codegen.text import Source
 from jt_edu.dtypes import from_bfloat16
 from jt_edu.errors import ArgumentError
 from jt_edu.execute import free, run_step

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,9 +24,9 @@ from typing import Any
 from jt_edu import autograd, execute
 from jt_edu.errors import ArgumentError, GradientError
 from jt_edu.graph import Node
-from jt_edu.lens.aside import check_size, initialize_parameters
+from jt_edu.lens.aside import check_size, found_words, initialize_parameters, way_out
 from jt_edu.lens.lifetimes import lifetimes_of_page
-from jt_edu.lens.localrules import rules_of
+from jt_edu.lens.localrules import rule_of_step, rules_of
 from jt_edu.lens.page import shortened
 from jt_edu.lens.recording import Recording, recording
 from jt_edu.lens.tapesteps import Flows, tape_of
@@ -35,6 +35,11 @@ from jt_edu.settings import flag_scope
 from jt_edu.var import Var
 
 Row = dict[str, Any]
+BESIDE = "A gradient stands beside the operator that it is taken through: with respect to what that operator reads."
+BYTES = (
+    "Bytes are counted twice. By step: each stores its value, and what nobody reads any more is freed. "
+    "As it ran: by kernel, each of which has all that it stores in memory at once."
+)
 HISTORY_GONE = "a tape needs the history of a loss: what was given as an array has none, and a step forgets it"
 SHOW_IT_EARLIER = "build the loss again from the model, or show it before the optimizer's step"
 _one_at_a_time = threading.RLock()  # a graph is marked as not computed while its tape is made
@@ -77,8 +82,18 @@ def _recorded(loss: Var, leaves: Sequence[Var], run: bool | None) -> Recording:
             for leaf, g in zip(leaves, found.gradients, strict=True)
         ]
         tape["kernel_alive"] = lifetimes_of_page(told.page)["alive"] if told.page["memory"] else []
-        tape["rules"] = rules_of(found.forward, {row["twin"] for row in graph["nodes"] if row["twin"] is not None})
-    return told.with_page(tape=tape, summary=_sentence(tape))
+        twins = {row["id"]: row["twin"] for row in graph["nodes"] if row["twin"] is not None}
+        tape["rules"] = rules_of(found.forward, set(twins.values()))
+        _tell_rules(tape["steps"], twins, {node.id: node for node in found.forward})
+    return told.with_page(tape=tape, summary=_sentence(tape), about=[*told.page["about"], BESIDE, BYTES])
+
+
+def _tell_rules(steps: Sequence[Row], twins: Mapping[int, int], forward: Mapping[int, Node]) -> None:
+    """On each backward step that is one half of the gradient of a contraction: which half, as a rule."""
+    for step in steps:
+        if step["twin"] is not None:
+            parts = {twins[i] for i in step["through"] if i in twins} | {step["twin"]}
+            step["rule"] = rule_of_step(parts, step["twin"], forward)
 
 
 def _sentence(tape: Row) -> str:
@@ -121,7 +136,7 @@ def leaves_of(loss: Var, wrt: Var | Sequence[Var] | None = None) -> list[Var]:
         True
     """
     if not isinstance(loss, Var):
-        raise ArgumentError("a tape is recorded of a loss, which is a Var", type(loss).__name__)
+        raise ArgumentError("a tape is recorded of a loss, which is a Var", found_words(loss), _way_to_a_loss(loss))
     check_size([loss.node])
     if loss.node.op is SOURCE:
         raise GradientError(HISTORY_GONE, "a loss that is an array by now", SHOW_IT_EARLIER).at(loss.node.line)
@@ -135,6 +150,10 @@ def leaves_of(loss: Var, wrt: Var | Sequence[Var] | None = None) -> list[Var]:
     if not wanted or not all(isinstance(w, Var) for w in wanted):
         raise ArgumentError("gradients are taken with respect to Vars", repr(wrt), "one Var, or a list of them: [w, b]")
     return wanted
+
+
+def _way_to_a_loss(given: Any) -> str:
+    return "tape(loss), or tape(loss, [w, b])" if isinstance(given, list | tuple) else way_out(given)
 
 
 def _ends(loss: Var) -> list[Var]:
@@ -166,7 +185,7 @@ def _readers(order: Sequence[Node], reach: set[Node]) -> dict[int, list[int]]:
     for node in reversed(order):
         if node not in reach:
             continue
-        rules = node.op.gradients() if node.tape is None else [True] * len(node.tape.sources)
+        rules = node.op.gradients if node.tape is None else [True] * len(node.tape.sources)
         for source, rule in zip(autograd.behind(node), rules, strict=False):
             if source in reach and rule is not None:
                 readers[source.id].append(node.id)

@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from jt_edu.codegen.source import Source
+from jt_edu.codegen.text import Source
 from jt_edu.errors import ArgumentError
 from jt_edu.graph import HOME
 from jt_edu.plan import ROW, Plan, Step, living
@@ -97,13 +97,29 @@ def check_text(text: str, source: Source) -> None:
         raise Fault(f"its first line must stay `def {source.entry}({wanted}):`; found {found}", kernel.lineno)
     if given != wanted:
         raise Fault(f"its parameters must stay ({wanted}); found ({given})", kernel.lineno)
+    axes = {a: p.rank for a, p in zip(_names(source)[2:], source.parameters, strict=False) if p.rank is not None}
     for node in ast.walk(tree):
         _check_name(node)
+        _check_axes(node, axes)
         if isinstance(node, ast.Name) and node.id == source.entry:
             raise Fault(f"a kernel does not call itself; found {source.entry}", node.lineno)
         if type(node) in NOT_IN_KERNELS and node not in tree.body:
             words = f"a kernel is made of loops, conditions and assignments; found {NOT_IN_KERNELS[type(node)]}"
             raise Fault(words, getattr(node, "lineno", None))
+
+
+def _check_axes(node: ast.AST, axes: dict[str, int]) -> None:
+    """Fault, if an array is looked into with more indices than it has axes: the compiler says it in other words."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name) or node.value.id not in axes:
+        return
+    name, rank = node.value.id, axes[node.value.id]
+    given = len(node.slice.elts) if isinstance(node.slice, ast.Tuple) else 1
+    if given > rank:
+        has = f"{rank} ax{'i' if rank == 1 else 'e'}s" if rank else f"no axes: its one element is {name}[()]"
+        raise Fault(
+            f"{name} has {has}; found {ast.unparse(node)}, with {given} ind{'ex' if given == 1 else 'ices'}",
+            node.lineno,
+        )
 
 
 def _parse(text: str) -> ast.Module:

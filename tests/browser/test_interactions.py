@@ -134,6 +134,7 @@ def test_the_slider_of_fusion_scrubs_and_keys_step(page, view):
 
 def test_an_edge_of_fusion_says_its_rule_and_a_prediction_is_scored(page, view):
     fusion = view("fusion")
+    fusion.get_by_role("button", name="Fit").click()  # all of it, also what is below
     face = fusion.locator(".jt-face").filter(has_text="exp").first
     face.hover()
     face.click()
@@ -331,6 +332,7 @@ def test_a_selection_crosses_the_panes_of_explore_and_all_other_views(page, view
     assert lit(panes["graph"]) > 0
     assert lit(panes["tape"]) > 0
 
+    explore.get_by_role("tab", name="Forward and backward").click()
     panes["tape"].locator(".jt-tape-cell[data-step]").first.click()
     node = panes["tape"].locator(".jt-tape-cell.jt-now").get_attribute("data-node")
     panes["graph"].locator(f".jt-on > [data-id='{node}']").wait_for()

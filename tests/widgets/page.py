@@ -40,7 +40,9 @@ GEOMETRY = """() => {
             if (!holder) continue;
             const range = document.createRange();
             range.selectNodeContents(text);
-            const inner = range.getBoundingClientRect(), outer = box(holder);
+            const inner = range.getBoundingClientRect().toJSON(), outer = box(holder);
+            const ends = getComputedStyle(parent).textOverflow === "ellipsis";
+            if (ends) inner.right = Math.min(inner.right, box(parent).right);
             if (inner.left < outer.left - near || inner.right > outer.right + near ||
                 inner.top < outer.top - near || inner.bottom > outer.bottom + near)
                 found.push(`"${text.data.slice(0, 40)}" is outside of its ${name(holder)}`);

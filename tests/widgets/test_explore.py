@@ -1,13 +1,22 @@
-"""Explore: three panes of one computation, each with keys and a table of its own; a selection shows in all of them."""
+"""Explore: three panes of one computation, each with keys and a table of its own; a selection shows in all of them.
+
+The graph is on the left; kernels and tape share the right side, so that what a click lights up is in sight.
+"""
 
 import numpy as np
 import pytest
 
 import jt_edu as jt
+from jt_edu import nn
 from jt_widgets.explore import explore
+from tests.widgets.live import draw_live
 
 PANE = ".jt-explore-pane-{} .jt-body"
 ON = ".jt-explore-pane-{} .jt-on"
+TITLES = ".jt-explore-pane > .jt-name"
+BARS = """() => [...document.querySelectorAll(".jt-view, .jt-view *")].filter((one) =>
+    one.checkVisibility() && one.scrollHeight > one.clientHeight + 1 &&
+    /auto|scroll/.test(getComputedStyle(one).overflowY)).map((one) => one.className)"""
 
 
 @pytest.fixture
@@ -22,16 +31,138 @@ def page(page_of, view):
     return page_of(view, reduced_motion="reduce")
 
 
-def test_three_panes_stand_on_one_page(page):
-    titles = page.locator(".jt-explore-pane-title").all_inner_texts()
+def titles(page):
+    return page.locator(TITLES).all_text_contents()
 
-    assert titles == ["Op graph", "Kernels", "Forward and backward"]
+
+def test_three_panes_stand_on_one_page(page):
+    assert titles(page) == ["Op graph", "Kernels", "Forward and backward"]
 
 
 def test_without_gradients_there_is_no_tape(page_of):
     page = page_of(explore(jt.array([1, 2]) * 3))
 
-    assert page.locator(".jt-explore-pane-title").all_inner_texts() == ["Op graph", "Kernels"]
+    assert titles(page) == ["Op graph", "Kernels"]
+
+
+def boxes(page):
+    return [page.locator(PANE.format(name)).bounding_box() for name in ("graph", "kernel", "tape")]
+
+
+@pytest.fixture
+def cell(chromium, view):
+    """A function: the view in a cell of a notebook, that many pixels wide, in a window of 1280 x 900."""
+    pages = []
+
+    def drawn(wide, shown=view):
+        page = chromium.new_page(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+        pages.append(page)
+        page.set_default_timeout(20_000)
+        draw_live(page, shown)
+        page.add_style_tag(content=f"main {{ width: {wide}px }} body {{ min-height: 3000px }}")
+        page.wait_for_timeout(200)
+        return page
+
+    yield drawn
+    for page in pages:
+        page.close()
+
+
+@pytest.mark.parametrize("wide", [830, 960])
+def test_in_a_cell_of_a_usual_window_the_kernels_stand_beside_the_graph_and_all_of_it_is_in_sight(cell, wide):
+    page = cell(wide)
+
+    graph, kernel, tape = boxes(page)
+    assert graph["x"] + graph["width"] <= kernel["x"]
+    assert abs(graph["y"] - kernel["y"]) < 60  # below the tabs
+    assert tape is None  # behind its tab
+    bottom = max(box["y"] + box["height"] for box in (graph, kernel))
+    assert bottom - page.locator(".jt-view").bounding_box()["y"] < 860
+
+    page.get_by_role("tab", name="Forward and backward").click()
+    graph, kernel, tape = boxes(page)
+    assert kernel is None
+    assert graph["x"] + graph["width"] <= tape["x"]
+
+
+def test_a_key_brings_the_tape_in_front_and_is_a_letter_where_one_writes(page):
+    page.locator(PANE.format("graph")).focus()
+
+    page.keyboard.press("p")
+    assert page.locator(PANE.format("tape")).is_visible()
+    assert page.evaluate("document.activeElement.closest('.jt-explore-pane-tape') !== null")
+    page.keyboard.press("p")
+    assert page.locator(PANE.format("kernel")).is_visible()
+
+    page.get_by_role("searchbox").fill("")
+    page.get_by_role("searchbox").type("p")
+    assert page.get_by_role("searchbox").input_value() == "p"
+    assert page.locator(PANE.format("kernel")).is_visible()
+
+
+def test_in_a_wide_window_all_three_stand_beside_each_other(page_of, view):
+    page = page_of(view, viewport={"width": 1700, "height": 900})
+
+    graph, kernel, tape = boxes(page)
+
+    assert graph["x"] + graph["width"] <= kernel["x"] <= kernel["x"] + kernel["width"] <= tape["x"]
+
+
+def test_in_a_narrow_cell_nothing_is_beside_anything_and_the_page_scrolls(cell):
+    page = cell(600)
+
+    graph, kernel, _ = boxes(page)
+
+    assert graph["y"] + graph["height"] <= kernel["y"]
+    assert kernel["width"] > 500
+
+
+@pytest.fixture
+def shared():
+    """Two modules that share a Linear layer, and have another one of the same name each."""
+
+    class Two(nn.Module):
+        def __init__(self):
+            layer = nn.Linear(8, 8)
+            self.one = nn.Sequential(layer, nn.ReLU(), nn.Linear(8, 8))
+            self.two = nn.Sequential(layer, nn.ReLU(), nn.Linear(8, 4))
+
+        def execute(self, x):
+            return self.two(self.one(x))
+
+    return explore((Two()(jt.ones((4, 8))) ** 2).sum())
+
+
+def test_no_more_than_one_scroll_bar_is_in_sight(cell, shared):
+    page = cell(830, shared)
+
+    for tab in ("Kernels", "Forward and backward"):
+        page.get_by_role("tab", name=tab).click()
+        page.wait_for_timeout(100)
+        assert len(page.evaluate(BARS)) <= 1, page.evaluate(BARS)
+
+
+def test_what_scrolls_can_be_scrolled_by_keys(page_of, shared, axe):
+    page = page_of(shared, viewport={"width": 1000, "height": 800}, reduced_motion="reduce")
+
+    for tab in ("Kernels", "Forward and backward"):
+        page.get_by_role("tab", name=tab).click()
+        assert axe(page) == []
+
+
+@pytest.mark.parametrize("wide", [700, 1000])
+def test_a_long_name_stays_in_its_cell_and_as_much_of_it_as_the_page_has_is_in_a_title(page_of, geometry, wide):
+    x = jt.array([1.0, 2.0, 3.0])
+    x.name = "N" * 130
+    page = page_of(explore((x * x).sum()), reduced_motion="reduce", viewport={"width": wide, "height": 800})
+
+    page.get_by_role("tab", name="Forward and backward").click()
+    page.wait_for_timeout(200)  # rows get their height when they are in sight
+
+    assert geometry(page) == []
+    cell = page.locator(".jt-tape-backward[title*='NNN']").last
+    assert "N" * 39 in cell.get_attribute("title")
+    assert cell.evaluate("one => one.parentElement.scrollWidth <= one.parentElement.clientWidth + 1")
 
 
 def test_a_box_of_the_graph_lights_up_in_the_other_panes(page, view):
@@ -44,6 +175,9 @@ def test_a_box_of_the_graph_lights_up_in_the_other_panes(page, view):
     assert page.locator(ON.format("graph")).count() == 1
     assert page.locator(ON.format("kernel")).count() > 0
     assert page.locator(ON.format("tape")).count() > 0
+    lit = page.locator(ON.format("kernel")).first
+    row, pane = lit.bounding_box(), page.locator(PANE.format("kernel")).bounding_box()
+    assert pane["y"] <= row["y"] < pane["y"] + pane["height"]  # in sight, without scrolling
 
 
 def test_the_help_card_has_the_keys_of_every_pane(page):

@@ -263,3 +263,47 @@ def test_the_panel_is_walked_by_key(page_of):
 
     assert "edge" in page.evaluate("document.activeElement.textContent")
     assert page.locator("[data-line].jt-on").count() > 0
+
+
+INSIDE = """() => {
+    const sheet = document.querySelector(".jt-sheet").getBoundingClientRect();
+    const cards = [...document.querySelectorAll(".jt-flying .jt-card")].filter((card) => card.checkVisibility());
+    return cards.every((card) => {
+        const box = card.getBoundingClientRect();
+        return box.left >= sheet.left && box.right <= sheet.right;
+    });
+}"""
+
+
+def normalized():
+    """Wide: two branches, one of them of a matrix product."""
+    x, w = jt.ones((64, 32)), jt.ones((32, 16))
+    normal = (x - x.mean(1, keepdims=True)) / (x.std(1, keepdims=True) + 1e-5)
+    hidden = (normal @ w + 1).relu()
+    return (hidden * hidden).sum(1)
+
+
+@pytest.mark.parametrize("wide", [700, 860, 1300])
+def test_it_opens_with_every_box_inside_from_left_to_right_and_slider_and_graph_in_sight_together(page_of, wide):
+    page = page_of(fusion(normalized()), viewport={"width": wide, "height": 760}, reduced_motion="reduce")
+
+    assert page.evaluate(INSIDE)
+    assert page.evaluate("() => !/[←→]/.test(document.querySelector('.jt-sheet').dataset.more ?? '')")
+    sheet, slider = page.locator(".jt-sheet").bounding_box(), page.locator(".jt-passes").bounding_box()
+    assert 0 < slider["y"] < sheet["y"] + 250 < 760
+
+
+def test_buttons_make_it_larger_and_smaller_and_fit_it_again(page_of):
+    page = page_of(fusion(normalized()), reduced_motion="reduce")
+    place = lambda: page.locator(".jt-sheet svg > g").last.get_attribute("transform")  # noqa: E731
+    first = place()
+
+    page.get_by_role("button", name="+", exact=True).click()
+    page.get_by_role("button", name="+", exact=True).click()
+    larger = place()
+    page.get_by_role("button", name="−").click()
+    assert len({first, larger, place()}) == 3
+    page.get_by_role("button", name="Fit").click()
+    assert place() == first
+    page.get_by_role("button", name="Fit").click()  # again: all of it
+    assert len({first, larger, place()}) == 3

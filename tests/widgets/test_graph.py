@@ -364,6 +364,8 @@ def test_a_search_does_not_look_at_the_names_of_kernels(page_of):
     page.keyboard.type("exp_cos")
 
     assert "0 matches" in page.locator(".jt-search").inner_text()
+    assert page.locator(".jt-dim, .jt-gone, .jt-quiet").count() == 0  # nothing was found: nothing steps back
+    assert not page.get_by_role("button", name="Hide others").is_visible()
 
 
 def test_every_button_has_a_key_in_its_title_or_is_in_the_panel(page_of):
@@ -479,3 +481,38 @@ def test_the_table_has_a_row_for_each_node(page_of):
     page.keyboard.press("t")
 
     assert page.locator(".jt-table tbody tr").count() == len(view.recording.page["graph"]["nodes"])
+
+
+def test_a_graph_that_goes_on_below_says_so_and_a_second_fit_shows_all(page_of):
+    page = page_of(graph(*training_step()), **still(viewport={"width": 1100, "height": 760}))
+    more = lambda: page.locator(".jt-sheet").get_attribute("data-more")  # noqa: E731
+    assert "↓" in more()
+
+    page.get_by_role("button", name="Fit").click()
+
+    assert more() is None
+    page.get_by_role("button", name="+", exact=True).click()
+    page.get_by_role("button", name="+", exact=True).click()
+    assert "↓" in more()
+    assert "↑" in more()
+
+
+def test_a_graph_that_is_legible_as_a_whole_opens_as_a_whole(page_of):
+    x = jt.array([1.0, 2.0])
+    for _ in range(7):
+        x = x.exp().sum() * x
+    page = page_of(graph(x, group="none"), **still(viewport={"width": 1100, "height": 900}))
+
+    zoom = page.evaluate("document.querySelector('.jt-sheet svg > g').getScreenCTM().a")
+
+    assert (page.locator(".jt-sheet").get_attribute("data-more") is None) == (zoom >= 0.6 - 1e-3 and zoom < 1)
+
+
+def test_the_legend_says_what_each_outline_means_and_a_line_looks_unlike_a_module(page_of):
+    page = page_of(graph(blocks()), **still())
+
+    words = page.locator(".jt-kinds li").all_inner_texts()
+    shapes = page.locator(".jt-kinds svg").evaluate_all("all => all.map(one => one.innerHTML)")
+
+    assert all(len(each.split()) > 2 for each in words), words
+    assert len(set(shapes)) == len(shapes)

@@ -306,7 +306,7 @@ def test_a_line_its_operators_and_the_learners_line_light_up_together(page_of, v
     told = page.locator(".jt-kernel-told").inner_text()
     assert told.startswith(f"Line {line}: tanh ← test_kernel.py:")
 
-    page.hover(f"{ROWS}[data-line='{line}'] .jt-kernel-where")
+    page.hover(".jt-kernel-where >> nth=-1")  # of all lines below it
     lines = {entry["number"] for entry in view.recording.page["kernels"][0]["lines"]}
     assert lines <= set(_lit(page))
 
@@ -448,6 +448,12 @@ def test_anyone_can_use_it(page_of, axe, geometry, y, scheme, tab):
     assert geometry(page) == []
 
 
+AT_COMPILE = """() => new MutationObserver(() => {
+    const told = [...document.querySelectorAll("[role=status]")].some((one) => one.innerText.startsWith("Compiling"));
+    if (told) window.marksAtCompile ??= document.querySelectorAll(".jt-kernel-wrong").length;
+}).observe(document.querySelector(".jt-view"), {childList: true, subtree: true})"""
+
+
 @pytest.mark.browser
 def test_edit_run_and_revert_by_keyboard(chromium, axe, view):
     page = draw_live(chromium.new_page(), view)
@@ -463,8 +469,10 @@ def test_edit_run_and_revert_by_keyboard(chromium, axe, view):
     assert axe(page) == []
 
     page.fill("textarea", twice(view))
+    page.evaluate(AT_COMPILE)
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(".jt-kernel-result")
+    assert page.evaluate("window.marksAtCompile") == 0  # the old error is not that of this text
     assert "It computes something else." in page.locator(".jt-kernel-result").inner_text()
     assert edited_kernels() == []
     page.get_by_role("button", name="Run it in the graph all the same").click()
@@ -496,3 +504,42 @@ def test_a_view_hears_of_what_another_one_edited_and_reverted(tmp_path):
     assert ", edited" not in repr(editor)
     assert editor.recording.page["kernels"][0]["edited"] is False
     assert editor.recording.page["code"]["edits"]["0"]["installed"] is False
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("wide", [400, 830, 1200])
+def test_your_lines_are_whole_whatever_the_width(page_of, view, wide):
+    page = page_of(view, viewport={"width": wide, "height": 800})
+
+    for line in page.locator(".jt-kernel-where").all():
+        assert "test_kernel.py:" in line.inner_text()
+        assert line.evaluate("one => one.scrollWidth <= one.clientWidth + 1")
+    pane = page.locator(".jt-kernel-pane")
+    assert page.locator(".jt-kernel-where").count() > 0
+    assert pane.evaluate("one => one.scrollWidth <= one.clientWidth + 1")  # no bar below
+
+
+@pytest.mark.browser
+def test_a_long_list_of_kernels_can_be_scrolled_by_keys_and_a_short_one_is_no_tab_stop(page_of, view, axe, rng):
+    x = jt.array(rng.random((4, 4)).astype("float32"))
+    for k in range(20):
+        x = (x @ x).tanh() * float(k + 1)
+    page = page_of(kernel_view(x.sum()), viewport={"width": 1000, "height": 700})
+
+    page.wait_for_function("() => document.querySelector('.jt-kernel-list').tabIndex === 0")
+    assert axe(page) == []
+    page.locator(".jt-kernel-list").focus()
+    page.keyboard.press("PageDown")
+    page.wait_for_function("() => document.querySelector('.jt-kernel-list').scrollTop > 100")
+    assert page_of(view).locator(".jt-kernel-list[tabindex]").count() == 0
+
+
+@pytest.mark.browser
+def test_in_a_narrow_place_the_kernels_are_a_choice(page_of, twins):
+    page = page_of(twins, viewport={"width": 560, "height": 800})
+
+    assert not page.locator(".jt-kernel-list").is_visible()
+    page.locator(".jt-kernel-choice").select_option("1")
+
+    shown = [row.rstrip() for row in page.locator(f"{ROWS} .jt-text").all_text_contents()]
+    assert shown == [row.rstrip() for row in twins.recording.page["kernels"][1]["source"].splitlines()]

@@ -10,7 +10,7 @@ from jt_widgets.loops import step_kernel
 from jt_widgets.train import train_panel
 
 PRESSED = """() => [...document.querySelectorAll(
-    ".jt-body :is(.jt-button, .jt-kernel-tab, .jt-tape-group, .jt-plot-layers tr[title])")]
+    ".jt-body :is(.jt-button, .jt-tab, .jt-tape-group, .jt-plot-layers tr[title])")]
     .filter(one => one.tabIndex < 0).map(one => [one.innerText.trim(), one.title])"""
 
 

@@ -134,7 +134,7 @@ def test_play_plays_and_with_reduced_motion_makes_one_step(page_of, view):
     page.keyboard.press("Space")
     page.wait_for_function("() => Number(document.querySelector('input[type=range]').value) >= 2")
     page.keyboard.press("Space")
-    assert "Play" in page.locator(".jt-loops-actions").inner_text()
+    assert "Play" in page.locator(".jt-loops-bar").inner_text()
 
     calm = page_of(view, reduced_motion="reduce")
     calm.keyboard.press("Tab")
@@ -182,3 +182,13 @@ def test_numbers_that_are_words_are_drawn(page_of, make, shown):
     told = page.inner_text(".jt-view")
     assert "damaged" not in told
     assert shown in told
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("link", "place"), [("1.5", 3), ("-5", 1), ("1e999", None), ("NaN", 1)])
+def test_a_link_that_names_no_step_leads_to_the_nearest(page_of, view, link, place):
+    page = page_of(view, hash=f"step={link}")
+
+    shown = page.locator(".jt-loops-place").inner_text()
+
+    assert shown.startswith(f"step {place or len(view.steps.moments)} of")

@@ -20,6 +20,7 @@ from jt_edu.mpi.simulated.threads import run_ranks
 from jt_edu.mpi.world.faults import Faults
 from jt_widgets.ranks import ranks
 from tests.frontend import node
+from tests.mpi.jobs import start, well
 from tests.widgets.records import html_of
 
 NETWORK = Network(latency=2500, overhead=1500, byte=6)
@@ -541,6 +542,91 @@ def test_a_real_run_has_one_clock_and_no_sliders(page_of, shown):
         2_500_000, 1_500_000, 0,
     ]  # fmt: skip
     assert "no virtual clock" in page.locator(".jt-notes").inner_text()
+
+
+REAL = """
+import time
+comm.barrier()
+time.sleep(0.5 if rank == 2 else 0)
+comm.Allreduce(np.ones(1000), np.ones(1000), algorithm="ring")
+comm.barrier()
+if rank == 0:
+    time.sleep(0.2)
+    comm.Send(np.ones(1000), 1, tag=5)
+elif rank == 1:
+    comm.Recv(np.ones(1000), 0)
+comm.barrier()
+"""
+
+
+@pytest.fixture(scope="module")
+def job():
+    found = start(REAL, 3)
+    well(found)
+    return found
+
+
+@pytest.mark.mpi
+def test_times_of_real_ranks_are_those_of_one_clock(job):
+    calls, messages = job.record.calls, job.record.messages
+
+    for number in {call.meeting for call in calls if call.meeting >= 0}:
+        met = [call for call in calls if call.meeting == number]
+        assert len(met) == 3
+        assert min(call.leave for call in met) >= max(call.enter for call in met), "nobody leaves before all have come"
+    for m in messages:
+        assert calls[m.call].enter <= m.sent <= m.done
+        assert calls[m.taker].enter <= m.taken <= m.done <= job.record.duration
+    assert 0 <= min(call.enter for call in calls) < 0.2e9, "time counts from the first line of the program"
+    late = {call.rank: call.enter for call in calls if call.name == "Allreduce"}
+    assert late[2] - max(late[0], late[1]) > 0.1e9
+
+
+@pytest.mark.mpi
+def test_a_job_of_real_ranks_is_drawn_with_its_bars_ticks_and_arrows(page_of, job, axe, geometry):
+    view = ranks(job.record)
+    page = focused(page_of(view, hash='level="calls"', forgive="willReadFrequently"))
+    page.wait_for_timeout(200)
+    width = page.locator(".jt-ranks-stage canvas").evaluate("one => one.clientWidth")
+    unit = (width - 76 - 14) / (job.record.duration * 1.015)
+    come = {call.rank: call.enter for call in job.record.calls if call.name == "Allreduce"}
+    first, last = max(come[0], come[1]), come[2]
+    message = next(m for m in job.record.messages if m.tag == 5)
+    where = lambda time, lane: [76 + time * unit - 6, 26 + 56 * lane, 12]  # noqa: E731
+
+    computes, waits, arrow, nothing = page.evaluate(
+        PIXELS, [[
+            where((first + last) / 2, 2.45), where((first + last) / 2, 0.45),
+            where(message.done, 0.9), where(message.done - 0.1e9, 0.9),
+        ]],
+    )  # fmt: skip
+
+    assert len(computes) == 1 and len(waits) > 2
+    assert len(arrow) > len(nothing)
+    found = page.locator(".jt-ranks-late li").evaluate_all(
+        "all => all.map(one => [Number(one.dataset.rank), Number(one.dataset.wait) / 1e9])"
+    )
+    longest = max(lanes.arrivals(job.record), key=lambda one: one.wait)
+    assert [rank for rank, wait in found if wait == 0] == [longest.ranks[-1]]
+    assert max(wait for _, wait in found) == pytest.approx(longest.wait / 1e9, abs=1e-5)
+    assert page.get_by_text("Predicted time").count() == 0, "there is no network to predict it from"
+    told = [row for row in rows(page) if row[0] == "message"]
+    assert len(told) == len(job.record.messages) and ["0", "1", "8,000"] in [row[1:4] for row in told]
+    assert axe(page) == [] and geometry(page) == []
+
+
+@pytest.mark.mpi
+def test_a_deadlock_of_real_ranks_shows_who_waits_for_whom(page_of):
+    job = start("comm.allreduce(rank)\ncomm.recv(source=(rank + 1) % size, tag=7)", 3)
+
+    page = page_of(ranks(job.record))
+
+    assert page.locator("g.jt-ranks-circle text").all_text_contents() == ["0", "1", "2"]
+    assert "rank 1 waits in recv(source=2, tag=7)" in page.locator(".jt-ranks-failure").inner_text()
+    stuck = [call for call in job.record.calls if call.name == "recv"]
+    assert [type(error).__name__ for error in job.errors] == ["DeadlockError"] * 3
+    assert {call.rank for call in stuck} == {0, 1, 2}
+    assert all(call.failed == "DeadlockError" and call.leave - call.enter > 1e9 for call in stuck)
 
 
 @pytest.mark.parametrize(

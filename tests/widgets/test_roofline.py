@@ -102,12 +102,21 @@ def test_a_kernel_that_ran_again_and_again_is_one_dot_at_its_best_time():
     assert kernel["ms"] == min(k.milliseconds for k in t.kernels)
 
 
+SLOW = "it may run on one thread, or do what takes longer than a plus: exp, divisions, looking up"
+
+
 @pytest.mark.parametrize(
     ("ms", "moved", "flops", "sentence"),
     [
         (1.0, 8_300_000, 1_000_000, "memory-bound: at 83 % of the bandwidth"),
         (1.0, 1_000_000, 50_000_000, "compute-bound: at 50 % of the peak"),
-        (1.0, 100_000, 10_000, "memory-bound: at 1 % of the bandwidth; something else holds it up"),
+        (
+            1.0,
+            100_000,
+            10_000,
+            "at 1 % of the bandwidth, far below it: " + SLOW,
+        ),
+        (0.008, 100, 100_000, "at 12 % of the peak, far below it: being called takes 12 % of its time"),
         (0.01, 400_000, 10_000, "faster than memory: at 400 % of the bandwidth, since its 400 kB fit in the cache"),
         (
             1.0,
@@ -136,6 +145,13 @@ def test_what_has_no_place_is_said_and_not_drawn(ms, moved, flops, words):
     told = roofline_of.judged({"ms": ms, "bytes": moved, "flops": flops}, machines.made(), call=0.001)
 
     assert (told["sentence"], told["has_place"], told["intensity"]) == (words, False, None)
+
+
+def test_each_way_has_a_sentence_of_its_own(wanted):
+    section = section_of(roofline(wanted))
+
+    for way, kernels in section["ways"].items():
+        assert section["summaries"][way].startswith(f"{len(kernels)} kernel")
 
 
 def test_a_graph_that_would_need_too_much_memory_is_not_run_without_fusion(wanted, monkeypatch):

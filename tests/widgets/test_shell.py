@@ -57,6 +57,8 @@ def test_keys_of_the_shell(page_of, view):
     page.keyboard.press("?")
     assert help_card.is_visible()
     assert "the node above, below" in help_card.inner_text()
+    assert help_card.inner_text().startswith("How to read it")
+    assert "A row is a value that is computed" in help_card.inner_text()
 
     page.keyboard.press("Escape")
     assert not help_card.is_visible()
@@ -217,6 +219,7 @@ WRONG = {
     "a shape as a text": (node0(shape="(2,)"), 'graph.nodes[0].shape should be a list, and is "(2,)"'),
     "an input that is not there": (node0(inputs=[123456]), "it names node #123456, which it does not hold"),
     "numbers that are not there": (lambda page: None, "the numbers of node #"),
+    "a number that no picture holds": (node0(id=1e300), "graph.nodes[0].id should be a number, and is 1e+300"),
     "many kernels": (lambda p: p.update(kernels=p["kernels"] * 5_001), "has 5,001 kernels; a view draws at most 5,000"),
     "too many nodes": (lambda p: p["graph"].update(nodes=p["graph"]["nodes"] * 15_000), "This graph has 105,000 nodes"),
     "a view of tomorrow": (lambda page: None, 'There is no view "hologram" in this jt_edu.'),
@@ -356,3 +359,24 @@ def test_two_views_of_one_session_light_up_together(alive):
     alive.locator(ROW).nth(1).click()
 
     assert alive.locator("tr.jt-on").count() == 2
+
+
+@pytest.mark.parametrize("rest", ["!!! no base64", "AAAAA"])
+def test_a_page_whose_document_is_no_base64_says_so(page_of, rest):
+    page = html_of(small().page)
+    begin = page.index('id="jt-document">') + len('id="jt-document">')
+
+    shown = page_of(page[:begin] + rest + page[page.index("</script>", begin) :])
+
+    assert "damaged or cut off" in shown.get_by_role("alert").inner_text()
+
+
+def test_a_summary_of_a_hundred_thousand_letters_is_cut(page_of, geometry):
+    page = page_of(html_of(changed(small(), lambda page: page.update(summary="N" * 100_000)), small().blocks))
+
+    summary = page.locator(".jt-summary")
+
+    assert summary.inner_text().endswith("N…")
+    assert summary.bounding_box()["width"] < 1000
+    assert "N" * 1000 in summary.get_attribute("title")
+    assert geometry(page) == []

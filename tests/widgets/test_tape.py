@@ -7,7 +7,7 @@ import jt_edu as jt
 from jt_edu.lens.differences import difference
 from jt_edu.lens.localrules import local_rules
 from jt_edu.lens.tape import record_tape
-from jt_widgets import tape
+from jt_widgets import step_kernel, tape
 from tests.widgets.records import html_of
 
 RNG = np.random.default_rng(7)
@@ -265,7 +265,7 @@ def test_a_long_tape_is_shown_in_groups_that_hold_all_rows():
         (lambda x, y: x * y, ["dx = dout * y", "dy = dout * x"]),
         (lambda x, y: x / y, ["dx = dout / y", "dy = -dout * (out / y)"]),
         (lambda x, y: jt.tanh(x), ["dx = dout * (1 - out * out)"]),
-        (lambda x, y: x.sum(), ["dx[i] = dout[where(i)]"]),
+        (lambda x, y: x.sum(), ["dx[i] = dout"]),
         (lambda x, y: x.reshape(2, 1), ["dx = dout.reshape(x.shape)"]),
     ],
 )
@@ -629,3 +629,30 @@ def test_a_sum_of_very_many_parts_names_the_last_of_them():
     assert max(len(one["parts"]) for one in sums) == 20
     assert [one["done"] for one in sums][-1] == sums[-1]["of"] > 200
     assert len(view.document) < 200_000
+
+
+def test_a_step_can_be_linked_to_and_a_link_that_names_none_leads_to_the_nearest(page_of, network):
+    view = tape(network.loss, network.leaves)
+    last = len(view.recording.page["tape"]["steps"]) - 1
+
+    for link, step in (("1.5", "2"), ("-5", "0"), ("99999", f"{last}"), ("1e999", f"{last}")):
+        page = page_of(view, hash=f"time={link}")
+        assert page.locator(NOW).get_attribute("data-step") == step
+    page_of(view, hash="time=NaN").locator(NOW).wait_for()
+
+
+def test_the_buttons_are_those_of_the_stepper(opened, page_of):
+    _, page = opened()
+    other = page_of(step_kernel((jt.ones(3) * 2).sum()))
+
+    bars = [one.locator(".jt-bar button").all_inner_texts()[:3] for one in (page, other)]
+
+    assert bars == [["‹ Back", "Step ›", "▶ Play"]] * 2
+
+
+def test_a_single_number_is_no_large_square(opened):
+    _, page = opened()
+
+    wide = page.locator(".jt-tape-large canvas").evaluate("one => one.style.width")  # of the loss
+
+    assert int(wide.removesuffix("px")) <= 30

@@ -638,3 +638,30 @@ def test_what_python_refuses_is_said_in_the_view(chromium, trained):
         page.get_by_text("no batch in epoch").wait_for()
     finally:
         context.close()
+
+
+# As while an output is out of sight.
+BLIND = "() => { window.ResizeObserver = class { observe() {} disconnect() {} } }"
+
+
+def test_charts_that_were_made_narrow_out_of_sight_are_whole_when_they_come_into_sight(chromium, trained):
+    context = chromium.new_context(viewport={"width": 1000, "height": 900})
+    try:
+        page = context.new_page()
+        page.evaluate(BLIND)
+        draw_live(page, trained)
+        page.evaluate("() => { document.querySelector('main').style.cssText = 'width: 280px; margin-top: 4000px' }")
+        page.locator(".jt-body").focus()
+        page.keyboard.press("m")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("m")  # drawn again, narrow
+        narrow = page.locator(".jt-plot").first.bounding_box()["width"]
+
+        page.evaluate("() => { document.querySelector('main').style.width = '900px' }")
+        page.evaluate("() => scrollTo(0, 0)")
+        page.wait_for_timeout(200)
+        page.evaluate("() => document.querySelector('.jt-plot').scrollIntoView()")
+        page.wait_for_function("() => document.querySelector('.jt-plot').clientWidth > 800")
+        assert narrow <= 300
+    finally:
+        context.close()

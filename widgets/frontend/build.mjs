@@ -8,7 +8,7 @@
 // along, so it is packed (deflate, in base64) behind three lines that unpack it in the browser. zopfli packs: it
 // finds the shortest form, and the same bytes under every version of Node.
 
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import zopfli from "@gfx/zopfli";
 import * as esbuild from "esbuild";
@@ -19,8 +19,9 @@ const styleAsText = {
     name: "style as text",
     setup(build) {
         build.onLoad({ filter: /\.css$/ }, async ({ path }) => {
-            const { code } = await esbuild.transform(await readFile(path, "utf8"), { loader: "css", minify: true });
-            return { contents: code.trim(), loader: "text" };
+            const wanted = { entryPoints: [path], bundle: true, minify: true, write: false };
+            const { outputFiles } = await esbuild.build(wanted);
+            return { contents: outputFiles[0].text.trim(), loader: "text" };
         });
     },
 };

@@ -1,6 +1,7 @@
 """The Python half of the widgets: turns what jt_edu's trace recorded into JSON, and draws nothing itself."""
 
 from jt_widgets.explore import explore
+from jt_widgets.files import answer_calls
 from jt_widgets.fusion import FusionLens, fusion
 from jt_widgets.graph import GraphView, graph
 from jt_widgets.kernel import kernel
@@ -32,3 +33,11 @@ __all__ = [
     "tape",
     "train_panel",
 ]
+
+
+def __dir__() -> list[str]:
+    """What there is to be called; the files of this package lie beside it, and are of no use to a learner."""
+    return __all__
+
+
+answer_calls(globals())

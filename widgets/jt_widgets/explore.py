@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from jt_edu.errors import GradientError
+from jt_edu.lens.aside import check_vars
 from jt_edu.lens.recording import Recording, recording
 from jt_edu.lens.tape import HISTORY_GONE, SHOW_IT_EARLIER, leaves_of, record_tape
 from jt_edu.meta import SOURCE
@@ -23,6 +24,7 @@ class Explore(KernelView):
     kind = "explore"
 
     def __init__(self, *wanted: Var, run: bool | None = None, **state: Any) -> None:
+        check_vars("jt_widgets.explore", wanted)
         self._loss, self._leaves = wanted[0] if wanted else None, _leaves_of(wanted)
         told = record_tape(wanted[0], list(self._leaves.values()), run) if self._leaves else recording(*wanted, run=run)
         self._tape = told.page.get("tape")

@@ -10,6 +10,7 @@ from typing import Any
 
 import jt_edu as jt
 from jt_edu.explain import in_words
+from jt_edu.lens.aside import check_vars
 from jt_edu.var import Var
 from jt_widgets.view import View
 
@@ -47,4 +48,5 @@ def fusion(*wanted: Var, **state: Any) -> FusionLens:
         >>> [step["kernels"] for step in lens.recording.page["passes"]]
         [2, 2, 2, 1, 1]
     """
-    return FusionLens(jt.recording(*wanted, run=False), **state)
+    check_vars("jt_widgets.fusion", wanted)
+    return FusionLens(jt.recording(*wanted, run=False).with_page(notes=[]), **state)

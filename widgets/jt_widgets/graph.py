@@ -10,6 +10,7 @@ from typing import Any
 
 import jt_edu as jt
 from jt_edu.errors import ArgumentError
+from jt_edu.lens.aside import check_vars
 from jt_edu.var import Var
 from jt_widgets.view import View
 
@@ -47,6 +48,7 @@ def graph(*wanted: Var, group: str | None = None, run: bool | None = None, **sta
         >>> view.state, len(view.recording.page["values"])
         ({'group': 'kernel'}, 3)
     """
+    check_vars("jt_widgets.graph", wanted)
     if group is not None and group not in GROUPS:
         raise ArgumentError("a graph is folded by module, by kernel or not at all", repr(group), f"one of {GROUPS}")
     return GraphView(jt.recording(*wanted, run=run), **({"group": group} if group else {}), **state)

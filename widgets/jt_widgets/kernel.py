@@ -7,22 +7,22 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from pkgutil import resolve_name
 from typing import Any
 
 import jt_edu as jt
 from jt_edu.errors import ArgumentError
 from jt_edu.explain import planned
+from jt_edu.lens.aside import check_vars
 from jt_edu.lens.edits import Edit, revert_one
 from jt_edu.lens.recording import Recording
 from jt_edu.lens.stepping import step_at
 from jt_edu.lens.trial import check_seconds, original
-from jt_edu.plan import Step
-from jt_edu.trace import Line, annotate
 from jt_widgets.bundle import pack_json, page_html
+from jt_widgets.machine import MANY, listing, machine
+from jt_widgets.siblings import join, tell_siblings
 from jt_widgets.view import View, one_at_a_time
 
-MANY, SECONDS = 6, 10.0  # kernels whose machine code goes into a saved page; and how long a trial may take
+SECONDS = 10.0  # that a trial may take
 
 
 class KernelView(View):
@@ -35,6 +35,7 @@ class KernelView(View):
         self._edits: dict[int, Edit] = {}
         self._trials: defaultdict[str, Any] = defaultdict(threading.Lock)  # one for each kernel
         super().__init__(recording, **state)
+        join(self)
 
     def show_again(self, recording: Recording) -> None:
         """Show another recording of the same graph, with what was tried."""
@@ -43,18 +44,20 @@ class KernelView(View):
         super().show_again(recording.with_page(code={"edits": edits, "machine": {}, "seconds": self.seconds}))
 
     def refresh(self) -> None:
-        """Record again if another view edited one of the kernels, or reverted it."""
+        """Record again if somebody else edited one of the kernels, or reverted it."""
         if [step.source.text for step in self._plan.steps] != [k["source"] for k in self.recording.page["kernels"]]:
             self.show_again(self.recording.again())
 
     def answer(self, message: dict[str, Any]) -> dict[str, Any]:
         """Machine code of a kernel, the trial of an edit, or back to the original."""
+        with one_at_a_time:
+            self.refresh()
         number, do = message.get("kernel", -1), message.get("do")
         step = step_at(self._plan, number)
         if do == "try":
             return self._try(number, str(message.get("text")), bool(message.get("anyway")))
         if do in ("machine", "assembly", "revert"):
-            return self._revert(number) if do == "revert" else _machine(step)
+            return self._revert(number) if do == "revert" else machine(step)
         raise ArgumentError("a kernel is asked for 'machine', 'try' or 'revert'", repr(do))
 
     def lock_for(self, message: dict[str, Any]) -> Any:
@@ -68,20 +71,24 @@ class KernelView(View):
         if last.record is not None and (last.agrees or anyway):
             with one_at_a_time:
                 last.install()
-                self.show_again(self.recording.again())
+                self._show_all()
         return last.as_dict()
 
     def _revert(self, number: int) -> dict[str, Any]:
         revert_one(original(self._plan.steps[number]).key)
         self._edits.pop(number, None)
-        self.show_again(self.recording.again())
+        self._show_all()
         return {}
+
+    def _show_all(self) -> None:
+        self.show_again(self.recording.again())
+        tell_siblings(self)
 
     def _page(self, static: str = "") -> str:
         """With the machine code of the first kernels: nobody can be asked for it there."""
         page = dict(self.recording.page)
         some = [(k, step) for k, step in enumerate(self._plan.steps) if step.kind != "host"][:MANY]
-        page["code"] = {**page["code"], "machine": {str(k): _machine(step) for k, step in some}}
+        page["code"] = {**page["code"], "machine": {str(k): machine(step) for k, step in some}}
         return page_html(self.kind, self.summary, pack_json(page), self.blocks, self.state, static)
 
     def picture_svg(self) -> str:
@@ -90,7 +97,7 @@ class KernelView(View):
 
     def __repr__(self) -> str:
         self.refresh()
-        return "\n".join(map(_listing, self.recording.page["kernels"]))
+        return "\n".join(map(listing, self.recording.page["kernels"]))
 
 
 def kernel(*wanted: jt.Var, seconds: float = SECONDS, run: bool | None = None, **state: Any) -> KernelView:
@@ -106,15 +113,5 @@ def kernel(*wanted: jt.Var, seconds: float = SECONDS, run: bool | None = None, *
         >>> print("a0" in repr(kernel(jt.array([1.0, 2.0]) * 3)))
         True
     """
+    check_vars("jt_widgets.kernel", wanted)
     return KernelView(jt.recording(*wanted, run=run), seconds, **state)
-
-
-def _machine(step: Step) -> dict[str, Any]:
-    if step.kind == "host":
-        raise ArgumentError("a kernel that is compiled", f"{step.name}, which NumPy does")
-    return dict(resolve_name("jt_edu.lens.assembly:assembly")(step.source).as_dict())  # loads all of numba: a second
-
-
-def _listing(row: dict[str, Any]) -> str:
-    head = f"# kernel {row['id']} {row['name']}: {row['loops']}{', edited' * row['edited']}\n"
-    return head + annotate(row["source"], tuple(Line(**line) for line in row["lines"]))

@@ -15,7 +15,7 @@ import jt_edu as jt
 from jt_edu.caller import nodes_of
 from jt_edu.errors import ArgumentError
 from jt_edu.explain import planned
-from jt_edu.lens.aside import initialize_parameters
+from jt_edu.lens.aside import check_vars, initialize_parameters
 from jt_edu.lens.colours import classes
 from jt_edu.lens.recording import Recording
 from jt_edu.lens.stepping import MOST, Steps, step_at, step_through
@@ -30,6 +30,7 @@ class LoopStepper(View):
     kind = "loops"
 
     def __init__(self, *wanted: jt.Var, kernel: int = 0, steps: int = MOST, **state: Any) -> None:
+        check_vars("jt_widgets.step_kernel", wanted)
         nodes = nodes_of("jt_widgets.step_kernel", wanted)
         if not isinstance(steps, int) or steps < 1:
             raise ArgumentError("step_kernel records one step or more", repr(steps))

@@ -10,6 +10,7 @@ from typing import Any
 
 from jt_edu.draw.lifetimes import lifetimes_svg, lifetimes_text
 from jt_edu.errors import ArgumentError
+from jt_edu.lens.aside import found_words, way_out
 from jt_edu.lens.footprint import footprint, footprint_of, footprint_of_recording
 from jt_edu.lens.recording import Recording
 from jt_edu.trace import Trace
@@ -54,9 +55,12 @@ def memory(*what: Var | Trace | Recording, run: bool | None = None, **state: Any
         return MemoryView(footprint_of(one), **state)
     if isinstance(one, Recording):
         return MemoryView(footprint_of_recording(one), **state)
-    if not what or not all(isinstance(v, Var) for v in what):
-        raise ArgumentError(
-            "memory takes a trace, a recording, or Vars", ", ".join(type(v).__name__ for v in what) or "nothing",
-            "memory(loss), or: with jt.trace() as t: ...; memory(t)",
-        )  # fmt: skip
+    asked, usual = "jt_widgets.memory takes a trace, a recording, or Vars", "memory(loss)"
+    for v in what:
+        if not isinstance(v, Var):
+            raise ArgumentError(
+                asked, found_words(v), way_out(v) or f"{usual}, or: with jt.trace() as t: ...; memory(t)"
+            )
+    if not what:
+        raise ArgumentError(asked, "nothing", usual)
     return MemoryView(footprint(*[v for v in what if isinstance(v, Var)], run=run), **state)

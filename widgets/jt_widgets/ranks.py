@@ -24,7 +24,8 @@ class RankView(View):
 
     def __init__(self, record: Record, others: tuple[Record, ...] = (), **state: Any) -> None:
         self.record = record
-        section = {**lanes.section(record), "curves": curves([record, *others])}
+        predicted = curves([record, *others]) if record.network else []  # without a network there is nothing to predict
+        section = {**lanes.section(record), "curves": predicted}
         page = empty(lanes.summary(record), lanes.notes(record)) | {"ranks": section}
         super().__init__(Recording(page), **state)
 

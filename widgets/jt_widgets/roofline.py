@@ -6,7 +6,7 @@ import jt_edu as jt
 from jt_edu.caller import nodes_of
 from jt_edu.draw import figures
 from jt_edu.errors import ArgumentError
-from jt_edu.lens.aside import initialize_parameters
+from jt_edu.lens.aside import check_vars, initialize_parameters
 from jt_edu.lens.page import empty
 from jt_edu.lens.recording import Recording
 from jt_edu.lens.roofline import both_ways, of_trace
@@ -26,7 +26,7 @@ class Roofline(View):
     def __repr__(self) -> str:
         page = self.recording.page
         rows = [f"{k['name'][:28]:<28} {k['ms']:>10.4f} ms  {k['sentence']}" for k in page["roofline"]["ways"]["fused"]]
-        return "\n".join([page["summary"], *page["notes"], *rows])
+        return "\n".join([page["summary"], *page["notes"], *page["about"], *rows])
 
 
 def roofline(*wanted: jt.Var | Trace) -> Roofline:
@@ -47,11 +47,12 @@ def roofline(*wanted: jt.Var | Trace) -> Roofline:
     if len(wanted) == 1 and isinstance(wanted[0], Trace):
         recorded, section = Recording(empty(), trace=wanted[0]), of_trace(wanted[0])
     else:
+        check_vars("jt_widgets.roofline", wanted)
         nodes = nodes_of("jt_widgets.roofline", wanted)
         initialize_parameters(nodes)
         recorded = jt.recording(*(v for v in wanted if isinstance(v, jt.Var)), run=False)
         section = both_ways(nodes)
     if not section["ways"]["fused"]:
         raise ArgumentError("a roofline shows kernels", "none that ran", "Vars that are not computed yet")
-    words = {name: section.pop(name) for name in ("summary", "notes")}
+    words = {name: section.pop(name) for name in ("summary", "notes", "about")}
     return Roofline(recorded.with_page(machine=section["machine"], roofline=section, **words))

@@ -75,7 +75,8 @@ class View(anywidget.AnyWidget):
         """The view as HTML without scripts: a picture, and a table."""
         self.refresh()
         svg = self.picture_svg()
-        return static_html(self.summary, svg if len(svg) <= LONGEST_SVG else "", _beginning(repr(self)))
+        text = "\n".join([_beginning(repr(self)), *self.recording.page["about"]])
+        return static_html(self.summary, svg if len(svg) <= LONGEST_SVG else "", text)
 
     def picture_svg(self) -> str:
         """The static picture, or "" where there is none. Subclasses with another picture override this."""
@@ -106,7 +107,9 @@ class View(anywidget.AnyWidget):
         return page_html(self.kind, self.summary, self.document, self.blocks, self.state, static)
 
     def _hear(self, _: object, content: dict[str, Any], __: object) -> None:
-        if isinstance(content, dict) and isinstance(content.get("ask"), dict):
+        if isinstance(content, dict) and content.get("again") is True:
+            self.send_state(("document", "blocks"))  # the browser has none: a message was lost on the way
+        elif isinstance(content, dict) and isinstance(content.get("ask"), dict):
             self.send({"id": content.get("id"), **self._reply(content["ask"])})
 
     def lock_for(self, message: dict[str, Any]) -> AbstractContextManager[Any]:

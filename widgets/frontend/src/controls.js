@@ -1,9 +1,13 @@
 // Controls: what do views share that a reader presses or is told?
 //
 //     button(words, title, act)     a button, with its key in its title: it is no Tab stop
+//     tab(words, title, act, on)    one of several that share a place
 //     press(button, on)             shown as pressed, or not
+//     isWritten(event)              whether a key is written into a field
 //     walkButtons(panel, key)      arrows from button to button of a panel
 //     alone(event)                  whether a key was pressed without Ctrl, Cmd and Alt
+//     named(words), soft(words)     a heading, a remark
+//     facts(rows)                   names and what they are
 //     trouble(title, words)         what went wrong, in a box
 //     textOf(error)                 what went wrong, in words
 //
@@ -24,6 +28,25 @@ import { h } from "./dom.js";
 export function button(words, title, act, more = {}) {
     const look = { class: "jt-button", type: "button", tabindex: -1, title: title || null, ...more };
     return h("button", { ...look, onclick: act }, words);
+}
+
+/**
+ * One of several that share a place.
+ * @param {string} words
+ * @param {string} title
+ * @param {() => void} act
+ * @param {boolean} [on]
+ */
+export function tab(words, title, act, on = false) {
+    return button(words, title, act, { class: "jt-tab", role: "tab", "aria-selected": `${on}` });
+}
+
+/**
+ * Whether a key is written into something.
+ * @param {Event} event
+ */
+export function isWritten({ target }) {
+    return target instanceof Element && target.matches("input, textarea, select, [contenteditable]");
 }
 
 /**
@@ -68,6 +91,30 @@ export function walkButtons(panel, key, back) {
  */
 export function alone({ ctrlKey, metaKey, altKey }) {
     return !ctrlKey && !metaKey && !altKey;
+}
+
+/**
+ * The name of what stands below it.
+ * @param {...import("./dom.js").Child} words
+ */
+export function named(...words) {
+    return h("p", "jt-name", words);
+}
+
+/**
+ * A remark.
+ * @param {...import("./dom.js").Child} words
+ */
+export function soft(...words) {
+    return h("p", "jt-soft", words);
+}
+
+/**
+ * Names and what they are; those without words are left out.
+ * @param {[string, import("./dom.js").Child][]} rows
+ */
+export function facts(rows) {
+    return h("dl", {}, rows.map(([name, words]) => words ? [h("dt", {}, name), h("dd", {}, words)] : null));
 }
 
 /**

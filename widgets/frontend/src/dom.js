@@ -5,6 +5,7 @@
 //     s("rect", {x: 1, onclick: hear})        an SVG element; attributes that start with "on" are listeners
 //     clear(element)                          without its children
 //     reveal(element, scroller)               scrolled into sight, no farther than needed
+//     reachable(element)                      a Tab stop, where it scrolls
 //     drag(element, {move})                   a drag that leaves clicks alone
 //     wheel(element, hear)                    the wheel, only where it was meant for this element
 //
@@ -62,6 +63,15 @@ export function reveal(element, scroller, { sideways = false } = {}) {
     const [inner, outer] = [element.getBoundingClientRect(), scroller.getBoundingClientRect()];
     scroller.scrollTop += Math.min(0, inner.top - outer.top) || Math.max(0, inner.bottom - outer.bottom);
     if (sideways) scroller.scrollLeft += Math.min(0, inner.left - outer.left) || Math.max(0, inner.right - outer.right);
+}
+
+/**
+ * What scrolls is a Tab stop, so that keys can scroll it, too; what does not is none.
+ * @param {HTMLElement} element
+ */
+export function reachable(element) {
+    if (element.scrollHeight > element.clientHeight + 1) element.tabIndex = 0;
+    else element.removeAttribute("tabindex");
 }
 
 /**

@@ -18,7 +18,7 @@ export const MOST = {
 
 /** @type {Record<string, (value: any) => boolean>} */
 const TYPES = {
-    number: Number.isFinite,
+    number: (value) => typeof value === "number" && Math.abs(value) < 1e18, // no picture holds a larger one
     string: (value) => typeof value === "string",
     boolean: (value) => typeof value === "boolean",
     list: Array.isArray,

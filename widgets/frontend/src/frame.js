@@ -12,6 +12,7 @@
 
 import { button, press, trouble } from "./controls.js";
 import { clear, h } from "./dom.js";
+import { cut } from "./graph/text.js";
 import { helpCard, rowsOf } from "./help.js";
 import { tableOf } from "./tables.js";
 
@@ -34,10 +35,10 @@ export class Frame {
         this.summary = h("p", "jt-summary");
         this.notes = h("ul", { class: "jt-notes", hidden: true });
         this.tableButton = button("Table", "The same as a table (t)", () => this.showTable(!this.asTable));
-        this.helpButton = button("?", "Keys (?)", () => this.showHelp(Boolean(this.help.hidden)));
+        this.helpButton = button("?", "Help (?)", () => this.showHelp(Boolean(this.help.hidden)));
         this.body = h("div", { class: "jt-body", tabindex: 0, role: "group", "aria-label": this.name });
         this.table = h("div", { class: "jt-table", tabindex: 0, role: "group", "aria-label": "Table", hidden: true });
-        this.help = helpCard(() => this.showHelp(false));
+        this.help = helpCard(kind?.about ?? "", () => this.showHelp(false));
         this.polite = h("p", { class: "jt-say", "aria-live": "polite" });
         const title = h("div", { class: "jt-title", role: "heading", "aria-level": level }, this.name);
         const tools = h("div", "jt-tools", this.tableButton, this.helpButton);
@@ -59,8 +60,9 @@ export class Frame {
      * @param {string[]} notes
      */
     describe(summary, notes) {
-        this.root.setAttribute("aria-label", `${this.name}. ${summary}`);
-        this.summary.replaceChildren(summary);
+        this.root.setAttribute("aria-label", `${this.name}. ${cut(summary, 400)}`);
+        this.summary.replaceChildren(cut(summary, 400));
+        this.summary.title = summary.length > 400 ? cut(summary, 4000) : "";
         this.notes.replaceChildren(...notes.map((note) => h("li", {}, note)));
         this.notes.hidden = !notes.length;
     }

@@ -13,6 +13,7 @@ import { clamp, count, numberText, shapeText } from "./numbers.js";
 
 const VIRIDIS = ["440154", "482878", "3e4a89", "31688e", "26828e", "1f9e89", "35b779", "6dcd59", "b4de2c", "fde725"];
 const SIGNED = ["0b4a8f", "2f7dc4", "86b6de", "d9d9d6", "f2b26b", "dd7f14", "9c4f00"];
+const LARGEST = 28; // pixels of a cell: a single number is no large square
 const MARK = 6; // pixels of a cell, below which a mark is a dot
 
 /**
@@ -24,7 +25,7 @@ const MARK = 6; // pixels of a cell, below which a mark is a dot
  */
 export function heat(value, page, size = 128) {
     const [rows, columns] = value.shape;
-    const cell = Math.max(1, Math.floor(size / Math.max(rows, columns, 1)));
+    const cell = clamp(Math.floor(size / Math.max(rows, columns, 1)), 1, LARGEST);
     const scale = Math.ceil(window.devicePixelRatio || 1);
     const [width, height] = [Math.max(1, columns * cell), Math.max(1, rows * cell)];
     const canvas = h("canvas", { class: "jt-heat", width: width * scale, height: height * scale, role: "img" });

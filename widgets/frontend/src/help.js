@@ -1,4 +1,4 @@
-// Help: which keys does a view know?
+// Help: how is a view read, and which keys does it know?
 
 import { button } from "./controls.js";
 import { h } from "./dom.js";
@@ -7,16 +7,17 @@ import { h } from "./dom.js";
 const COMMON = [["t", "the same as a table"], ["?", "this card"], ["Esc", "back"], ["Tab", "on to the next view"]];
 
 /**
- * The card for the keys of a view, hidden and empty at first.
+ * The card of a view, hidden and without keys at first.
+ * @param {string} about how it is read
  * @param {() => void} close
  * @returns {HTMLElement}
  */
-export function helpCard(close) {
+export function helpCard(about, close) {
     return h(
         "div",
-        { class: "jt-help", role: "dialog", "aria-label": "Keys", tabindex: -1, hidden: true },
-        h("div", "jt-help-head", h("strong", {}, "Keys"), button("Close", "back (Esc)", close)),
-        h("dl"),
+        { class: "jt-help", role: "dialog", "aria-label": "Help", tabindex: -1, hidden: true },
+        h("div", "jt-help-head", h("strong", {}, "How to read it"), button("Close", "back (Esc)", close)),
+        h("p", {}, about), h("dl"),
     );
 }
 

@@ -2,10 +2,13 @@
 
 /** @import { Kernel, Node, Page, Selection } from "./types.js" */
 
+import { cut } from "./graph/text.js";
 import { shapeText } from "./numbers.js";
 
 /** Rules of edges that are neither fused nor cut. */
 export const GIVEN = ["array", "number"];
+
+const MOST = 40; // letters of a name among others; jt_edu/lens/page.py sends no more
 
 /**
  * What the learner calls a node; else its operator.
@@ -15,7 +18,17 @@ export const GIVEN = ["array", "number"];
  */
 export function nameOf(page, id) {
     const node = page.nodes.get(id);
-    return node ? node.name || node.label || node.op : `#${id}`;
+    return node ? cut(node.name || node.label || node.op, MOST) : `#${id}`;
+}
+
+/**
+ * What the gradient of something is called: dw, d(body.weight), d(relu).
+ * @param {string} name
+ * @param {boolean} [own] whether the learner gave it that name
+ * @returns {string}
+ */
+export function gradientOf(name, own = true) {
+    return own && /^\w*$/.test(name) ? `d${cut(name, MOST)}` : `d(${cut(name, MOST)})`;
 }
 
 /**
@@ -25,7 +38,8 @@ export function nameOf(page, id) {
  */
 export function wordsOf(node) {
     const op = node.label || node.op;
-    return `${node.name && node.kind !== "source" ? `${node.name} = ${op}` : node.name || op} ${shapeText(node.shape)}`;
+    const name = cut(node.name, 10 * MOST);
+    return `${name && node.kind !== "source" ? `${name} = ${op}` : name || op} ${shapeText(node.shape)}`;
 }
 
 /**

@@ -11,7 +11,7 @@
 
 import { makeAsk } from "./ask.js";
 import { makeBus, newUid } from "./bus.js";
-import { alone, textOf } from "./controls.js";
+import { alone, isWritten, textOf } from "./controls.js";
 import { decode } from "./document.js";
 import { clear } from "./dom.js";
 import { Frame } from "./frame.js";
@@ -22,7 +22,6 @@ import { dress } from "./style.js";
 /** @typedef {{kinds: ViewKind[], live: boolean, level: number}} Surroundings `level` is that of the heading */
 
 const WHAT_IS_SHOWN = ["change:document", "change:blocks"];
-const EDITABLE = "input, textarea, select, [contenteditable]";
 
 /**
  * Draw a model into an element, and again whenever its document changes.
@@ -33,7 +32,7 @@ const EDITABLE = "input, textarea, select, [contenteditable]";
  */
 export function mount(model, element, around) {
     const shell = new Shell(model, around);
-    dress(element, around.kinds);
+    dress(element);
     clear(element).append(shell.frame.root);
     void shell.load();
     return () => shell.close();
@@ -174,7 +173,7 @@ class Shell {
     /** @param {KeyboardEvent} event */
     commonKey(event) {
         if (!alone(event)) return false;
-        const writing = event.target instanceof Element && event.target.matches(EDITABLE);
+        const writing = isWritten(event);
         if (event.key === "Escape") this.frame.back();
         else if (event.key === "t" && !writing) this.frame.showTable(!this.frame.asTable);
         else if (event.key === "?" && !writing) this.frame.showHelp(Boolean(this.frame.help.hidden));

@@ -1,28 +1,21 @@
 // Style: how does one style sheet reach all views of a page?
 
-/** @import { ViewKind } from "./types.js" */
-
-import common from "./style.css";
+import text from "./all.css";
 
 /**
  * Give the page, or the shadow that the element lives in, the rules of all views; once.
  * @param {Element} element
- * @param {ViewKind[]} kinds
  */
-export function dress(element, kinds) {
-    const text = [...new Set([common, ...kinds.map((kind) => kind.style ?? "")])].join("\n");
-    hang(document.head, text);
+export function dress(element) {
+    hang(document.head);
     requestAnimationFrame(() => {
         const home = element.getRootNode(); // known only once the element stands on the page
-        if (home instanceof ShadowRoot) hang(home, text);
+        if (home instanceof ShadowRoot) hang(home);
     });
 }
 
-/**
- * @param {ParentNode & Node} home
- * @param {string} text
- */
-function hang(home, text) {
+/** @param {ParentNode & Node} home */
+function hang(home) {
     const old = home.querySelector("style[data-jt-style]");
     const style = old ?? document.createElement("style");
     style.setAttribute("data-jt-style", "");

@@ -379,13 +379,11 @@ export interface Context {
 
 /** One kind of view, as src/index.js lists it. */
 export interface ViewKind {
-    /** The value of the trait `view`. */
-    name: string;
+    name: string; // the value of the trait `view`
     title: string;
+    about: string; // how to read it, in a sentence or two
     /** Keys for the help card, beside the common ones: [key, what it does]. */
     keys: [string, string][];
-    /** Its own rules, in ".jt-view" or with a prefix of their own: the text of a style sheet that it imports. */
-    style?: string;
     draw(context: Context): Drawn;
 }
 

@@ -5,7 +5,7 @@ import test from "node:test";
 
 import { arc, outline, pill, way } from "../src/views/graph/shapes.js";
 import { find, next, waysOf } from "../src/views/graph/walk.js";
-import { LEAST, ZOOMS, fitting, levelOf, sizes } from "../src/views/graph/words.js";
+import { LEAST, ZOOMS, fitting, levelOf, sizeAt } from "../src/views/graph/words.js";
 import { width } from "../src/graph/text.js";
 
 const KINDS = ["source", "elementwise", "reindex", "reindex_reduce", "constant", "index", "code", "hostcall", "kernel"];
@@ -76,7 +76,10 @@ test("a search finds the nodes that have all of its words", () => {
 
 test("no text is ever smaller than eleven pixels on the screen", () => {
     for (const size of [11, 11.5, 12, 13]) {
-        sizes(size, 4).forEach((large, level) => assert.ok(large * ZOOMS[level] >= LEAST, `${size} at level ${level}`));
+        for (const zoom of [...ZOOMS, 0.99, 0.61, 0.5]) {
+            assert.ok(sizeAt(size, zoom) * zoom >= LEAST, `${size} at zoom ${zoom}`);
+            assert.ok(sizeAt(size, zoom) <= Math.max(size, LEAST / zoom + 0.1), "and no larger than needed");
+        }
     }
     assert.deepEqual([1.5, 1, 0.99, 0.75, 0.7, 0.5, 0.31, 0.1].map(levelOf), [0, 0, 1, 1, 2, 3, 4, 4]);
 });
@@ -89,4 +92,13 @@ test("a text that has no room ends in an ellipsis, and fits", () => {
         assert.equal(shown === text, room === 400);
     }
     assert.equal(fitting("abc", 14, "bold", 3), "");
+});
+
+test("of several facts those are shown that have room as a whole", () => {
+    const roomFor = (text) => width(text, 11, "mono");
+
+    assert.equal(fitting("(64, 32) float32", 11, "mono", roomFor("(64, 32) floa")), "(64, 32)");
+    const room = roomFor("7 ops · 2 kernels · 8");
+    assert.equal(fitting("7 ops · 2 kernels · 8.2 kB", 11, "mono", room), "7 ops · 2 kernels");
+    assert.equal(fitting("bias (32,)", 11, "mono", roomFor("bias (3…")), "bias");
 });

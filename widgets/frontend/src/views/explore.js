@@ -1,19 +1,19 @@
 // Explore: graph, kernels and tape of one computation side by side.
 //
-//     ┌ op graph ┐ ┌ kernels ┐
-//     └──────────┘ └─────────┘      whatever is selected in one lights up in the others: they share the page's bus
-//     ┌ tape ───────────────┐
-//     └─────────────────────┘
+//     ┌ op graph ┐ ┌ kernels | forward and backward ┐
+//     │          │ │                                │      whatever is selected in one lights up in the others
+//     └──────────┘ └────────────────────────────────┘
 //
 // Each pane is a view that knows nothing of the others, and a Tab stop of its own. Keys, and the table, are those of
 // the pane that had the focus last.
 
 /** @import { Context, Drawn, Page, ViewKind } from "../types.js" */
 
+import { alone, isWritten, named, tab } from "../controls.js";
 import { h } from "../dom.js";
-import style from "./explore.css";
+import { clamp } from "../numbers.js";
 
-/** @typedef {{element: HTMLElement, title: string, drawn: Drawn}} Pane */
+/** @typedef {{root: HTMLElement, element: HTMLElement, title: string, drawn: Drawn}} Pane */
 
 /** View, heading, and whether the page has something for it. @type {[string, string, (page: Page) => boolean][]} */
 const PANES = [
@@ -26,29 +26,67 @@ const PANES = [
 export const explore = {
     name: "explore",
     title: "Explore",
-    keys: [["Tab", "to the next pane; each has keys of its own, and its table"]],
-    style,
-    draw(context) {
-        const shown = PANES.filter(([, , has]) => has(context.page));
-        const grid = h("div", "jt-explore");
+    about: "The same computation from several sides. Click a box of the graph: its lines and its steps light up.",
+    keys: [["Tab", "to the next pane; each has keys of its own, and its table"], ["p", "kernels, or the tape"]],
+    draw: (context) => new Explorer(context),
+};
+
+/** @implements {Drawn} */
+class Explorer {
+    /** @param {Context} context */
+    constructor(context) {
+        this.context = context;
+        const tabs = h("div", { class: "jt-tabs", role: "tablist" });
+        const grid = h("div", "jt-explore", tabs);
         context.root.append(grid);
         context.root.tabIndex = -1;
-        const panes = shown.map(([name, title]) => pane(context, grid, name, title));
-        let last = panes[0];
+        const shown = PANES.filter(([, , has]) => has(context.page));
+        this.panes = shown.map(([name, title]) => pane(context, grid, name, title));
+        this.last = this.panes[0];
+        this.tabs = this.panes.slice(1).map(({ title }, k) => tab(title, "Key: p", () => this.show(k)));
+        tabs.append(...this.tabs);
         grid.addEventListener("focusin", ({ target }) => {
-            last = panes.find(({ element }) => element.contains(/** @type {Node} */ (target))) ?? last;
+            this.last = this.panes.find(({ root }) => root.contains(/** @type {Node} */ (target))) ?? this.last;
         });
-        return {
-            key: (event) => last.drawn.key?.(event) ?? false,
-            keys: () => panes.flatMap(({ title, drawn }) => [
-                /** @type {[string, string]} */ (["", title]), ...(drawn.keys?.() ?? []),
-            ]),
-            table: () => ({ ...last.drawn.table(), title: last.title }),
-            focus: () => last.element.focus({ preventScroll: true }),
-            close: () => panes.forEach(({ drawn }) => drawn.close?.()),
-        };
-    },
-};
+        this.show(context.state.get("front", 0));
+    }
+
+    /** @param {number} front which pane of the right side is in front */
+    show(front) {
+        this.front = clamp(front, 0, this.tabs.length - 1);
+        this.context.state.set("front", this.front);
+        this.panes.slice(1).forEach(({ root }, k) => root.classList.toggle("jt-explore-behind", k !== this.front));
+        this.tabs.forEach((one, k) => one.setAttribute("aria-selected", `${k === this.front}`));
+    }
+
+    /** @param {KeyboardEvent} event */
+    key(event) {
+        if (this.last.drawn.key?.(event)) return true;
+        if (event.key !== "p" || !alone(event) || isWritten(event) || this.tabs.length < 2) return false;
+        this.show(1 - (this.front ?? 0));
+        this.last = this.panes[1 + (this.front ?? 0)];
+        this.focus();
+        return true;
+    }
+
+    keys() {
+        return this.panes.flatMap(({ title, drawn }) => [
+            /** @type {[string, string]} */ (["", title]), ...(drawn.keys?.() ?? []),
+        ]);
+    }
+
+    table() {
+        return { ...this.last.drawn.table(), title: this.last.title };
+    }
+
+    focus() {
+        this.last.element.focus({ preventScroll: true });
+    }
+
+    close() {
+        this.panes.forEach(({ drawn }) => drawn.close?.());
+    }
+}
 
 /**
  * @param {Context} context
@@ -59,7 +97,7 @@ export const explore = {
  */
 function pane(context, grid, name, title) {
     const element = h("div", { class: "jt-body", role: "group", tabindex: 0, "aria-label": title });
-    const heading = h("p", "jt-explore-pane-title", title);
-    grid.append(h("section", `jt-explore-pane jt-explore-pane-${name}`, heading, element));
-    return { element, title, drawn: context.embed(name, element) };
+    const root = h("section", `jt-explore-pane jt-explore-pane-${name}`, named(title), element);
+    grid.append(root);
+    return { root, element, title, drawn: context.embed(name, element) };
 }

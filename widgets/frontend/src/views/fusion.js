@@ -9,35 +9,39 @@
 
 /** @import { Context, ViewKind } from "../types.js" */
 
-import { alone, isButton, press, walkButtons } from "../controls.js";
+import { alone, isButton, press, soft, walkButtons } from "../controls.js";
 import { clear, h, s } from "../dom.js";
+import { tween } from "../motion.js";
 import { nodesOf, wordsOf } from "../names.js";
 import { bytesText, clamp, count } from "../numbers.js";
-import { Camera } from "./graph/camera.js";
+import { together } from "./graph/bar.js";
+import { Camera, LEAST, PANEL_KEYS, TITLES } from "./graph/camera.js";
 import { Flight } from "./graph/flight.js";
-import style from "./graph/fusion.css";
 import { Guess } from "./graph/guess.js";
 import { Ledger } from "./graph/ledger.js";
 import { heads } from "./graph/pieces.js";
 import { next, waysOf } from "./graph/walk.js";
+import { pointed } from "./graph/sheet.js";
 import { levelOf } from "./graph/words.js";
 
 const TWEEN = 700; // milliseconds from pass to pass
+const HIGH = 400; // pixels of the sheet: slider, figures and graph are seen together
 const NAMES = /** @type {const} */ (["kernels", "bytes", "temporaries"]);
 
 /** @type {ViewKind} */
 export const fusion = {
     name: "fusion",
-    style,
     title: "Fusion",
+    about: "Each stop of the slider is a pass that joins kernels. The rules say why an edge was fused (⊕), or cut (✂).",
     keys: [
         ["[ ]", "the pass before, the next pass"],
         ["← ↑ ↓ →", "along edges and to the boxes beside"],
         ["p", "predict what will share a kernel"],
-        ["Space", "while predicting: mark the box; n begins a new group, r reveals"],
+        ["Space", "while predicting: mark the box"],
+        ["n", "while predicting: a new group"],
+        ["r", "while predicting: reveal"],
         ["a", "all rules"],
-        ["e", "into the panel: arrows and Enter there, Esc back"],
-        ["f + −", "fit the width, again for all of it; larger, smaller"],
+        ...PANEL_KEYS,
     ],
     draw: (context) => {
         return context.page.passes.length ? new Lens(context) : empty(context);
@@ -46,13 +50,13 @@ export const fusion = {
 
 /** @param {Context} context */
 function empty({ root }) {
-    clear(root).append(h("p", "jt-soft", "This page says nothing about passes."));
+    clear(root).append(soft("This page says nothing about passes."));
     return { table: () => ({ columns: ["pass"], rows: [] }) };
 }
 
 /** The view, and what `Guess` needs of it. */
 export class Lens {
-    running = 0;
+    stop = () => {};
     point = 0;
     /** @type {string | null} */
     chosen = null;
@@ -70,7 +74,7 @@ export class Lens {
         this.lasso = s("path", "jt-lasso");
         this.world = s("g", {}, this.flight.back, this.flight.middle, this.flight.front, this.lasso);
         this.window = h("div", "jt-sheet jt-graph jt-flying");
-        this.camera = new Camera(this.window, this.world, (zoom) => this.detail(levelOf(zoom)));
+        this.camera = new Camera(this.window, this.world, (zoom) => this.detail(zoom));
         this.build();
         this.listen();
         this.move(clamp(context.state.get("pass", 0), 0, this.passes.length - 1));
@@ -85,15 +89,15 @@ export class Lens {
         this.panel = h("div", "jt-panel", this.ledger.element, this.guess.element);
         const both = h("div", "jt-beside", this.window, this.panel);
         clear(root).append(this.bar(), this.counters(), this.why, both);
-        this.camera.size = this.flight.size;
+        Object.assign(this.camera, { size: this.flight.size, legible: [TITLES, LEAST], high: HIGH });
         this.camera.fit();
-        this.detail(levelOf(this.camera.zoom));
+        this.detail(this.camera.zoom);
     }
 
-    /** @param {number} level of detail */
-    detail(level) {
-        this.window.dataset.level = `${level}`;
-        this.flight.detail(level);
+    /** @param {number} zoom */
+    detail(zoom) {
+        this.window.dataset.level = `${levelOf(zoom)}`;
+        this.flight.detail(zoom);
     }
 
     bar() {
@@ -119,7 +123,7 @@ export class Lens {
         const boxes = this.figures.map(({ number, words, bar }) => {
             return h("div", "jt-figure", number, " ", words, h("div", "jt-part", bar));
         });
-        return h("div", "jt-figures", boxes, this.guess.button);
+        return h("div", "jt-figures", boxes, together(...this.camera.buttons()), this.guess.button);
     }
 
     listen() {
@@ -149,10 +153,8 @@ export class Lens {
      * @returns {{id: string | null, line: [number, number] | null}}
      */
     pointed(event) {
-        const target = /** @type {Element} */ (event.target);
-        const id = target.closest(".jt-card")?.querySelector("[data-id]")?.getAttribute("data-id") ?? null;
-        const place = target.closest("[data-line]")?.getAttribute("data-line");
-        const drawn = place ? this.stage.scene.lines[Number(place)]?.line : undefined;
+        const { id = null, line } = pointed(event);
+        const drawn = line === undefined ? undefined : this.stage.scene.lines[line]?.line;
         return { id, line: drawn ? [Number(drawn.source), Number(drawn.target)] : null };
     }
 
@@ -167,7 +169,7 @@ export class Lens {
      * @param {boolean} [slide] whether the slider follows
      */
     move(point, slide = true) {
-        if (slide) cancelAnimationFrame(this.running);
+        if (slide) this.stop();
         this.show(point);
         if (slide && this.slider) this.slider.value = `${point}`;
     }
@@ -211,18 +213,13 @@ export class Lens {
     fly(pass) {
         const to = clamp(pass, 0, this.passes.length - 1);
         this.context.state.set("pass", to);
-        cancelAnimationFrame(this.running);
+        this.stop();
         const from = this.point;
         if (this.context.reduced() || from === to) return this.move(to);
-        const begin = performance.now();
-        const time = Math.min(1600, TWEEN * Math.max(0.4, Math.abs(to - from)));
-        const step = (/** @type {number} */ now) => {
-            const part = clamp((now - begin) / time, 0, 1);
+        this.stop = tween(clamp(TWEEN * Math.abs(to - from), 280, 1600), (part) => {
             this.show(from + (to - from) * part);
             if (this.slider) this.slider.value = `${this.point}`;
-            if (part < 1) this.running = requestAnimationFrame(step);
-        };
-        this.running = requestAnimationFrame(step);
+        });
     }
 
     /**
@@ -265,9 +262,7 @@ export class Lens {
         return {
             "[": () => this.fly(here - 1),
             "]": () => this.fly(here + 1),
-            f: () => this.camera.toggle(),
-            "+": () => this.camera.by(1.25),
-            "-": () => this.camera.by(0.8),
+            ...this.camera.keys,
             p: () => this.guess.start(),
             a: () => this.guess.rules(),
             e: () => walkButtons(/** @type {Element} */ (this.panel), "Home"),
@@ -303,7 +298,7 @@ export class Lens {
     }
 
     close() {
-        cancelAnimationFrame(this.running);
+        this.stop();
         this.camera.close();
     }
 }

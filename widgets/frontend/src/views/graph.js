@@ -10,15 +10,15 @@
 /** @import { Card, View } from "../graph/view.js" */
 
 import { alone, isButton, walkButtons } from "../controls.js";
-import { clear, h } from "../dom.js";
+import { clear, h, reachable } from "../dom.js";
 import { lineText, nodesOf } from "../names.js";
 import { count } from "../numbers.js";
 import { compose } from "../graph/scene.js";
 import { pathTo, view } from "../graph/view.js";
 import { WAYS, barOf } from "./graph/bar.js";
+import { PANEL_KEYS } from "./graph/camera.js";
 import { labelOf } from "./graph/card.js";
 import { legend, ofBox, ofEdges, ofNode } from "./graph/details.js";
-import style from "./graph/graph.css";
 import { Portals } from "./graph/portals.js";
 import { Search } from "./graph/search.js";
 import { Sheet } from "./graph/sheet.js";
@@ -29,18 +29,22 @@ const MOST = 1500; // boxes, lines and chips that are drawn at once
 /** @type {ViewKind} */
 export const graph = {
     name: "graph",
-    style,
     title: "Graph",
+    about: "Values flow down from box to box. A box may hold many operators: open it; hover one for its value.",
     keys: [
         ["← ↑ ↓ →", "inputs above, users below, boxes beside"],
-        ["Enter", "open the box, as a double click does; Backspace closes what it stands in"],
+        ["Enter", "open the box, as a double click does"],
+        ["Backspace", "close what it stands in"],
         ["/", "search; Enter goes through what it finds"],
+        ["h", "hide what a search did not find"],
         ["g", "modules, kernels, operators"],
-        ["x s", "fold repeats; shapes on lines"],
-        ["o c", "open all; close all"],
-        ["h k v", "hide what a search did not find; select the kernel; compute values"],
-        ["e", "into the panel: arrows and Enter there, Esc back"],
-        ["f + −", "fit the width, again for all of it; larger, smaller"],
+        ["x", "fold repeats"],
+        ["s", "shapes on lines"],
+        ["o", "open all"],
+        ["c", "close all"],
+        ["k", "select the kernel"],
+        ["v", "compute values"],
+        ...PANEL_KEYS,
     ],
     draw: (context) => {
         const drawn = new GraphView(context);
@@ -211,13 +215,9 @@ export class GraphView {
         if (this.change(opened, key)) this.choose(key, true);
     }
 
-    openAll() {
-        this.change(new Set(this.seen.groups.keys()));
-    }
+    openAll = () => this.change(new Set(this.seen.groups.keys()));
 
-    closeAll() {
-        this.change(new Set());
-    }
+    closeAll = () => this.change(new Set());
 
     // choosing
 
@@ -287,6 +287,7 @@ export class GraphView {
         const card = id === null ? undefined : this.card(id);
         const line = what?.line === undefined ? undefined : this.sheet.scene?.lines[what.line]?.line;
         clear(this.panel).append(...(card ? this.ofCard(card) : line ? this.ofLine(line) : legend(this.kinds())));
+        reachable(this.panel);
     }
 
     kinds() {
@@ -328,10 +329,8 @@ export class GraphView {
         const { camera } = this.sheet;
         /** @type {Record<string, () => void>} */
         const keys = {
+            ...camera.keys,
             "/": () => this.search.begin(),
-            f: () => camera.toggle(),
-            "+": () => camera.by(1.25),
-            "-": () => camera.by(0.8),
             g: () => this.regroup(WAYS[(WAYS.indexOf(this.group) + 1) % WAYS.length]),
             x: () => this.turn("fold"),
             s: () => this.turn("shapes"),

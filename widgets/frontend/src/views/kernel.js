@@ -12,12 +12,11 @@
 /** @import { Annotated, Picked } from "./kernel/listing.js" */
 /** @import { Editor } from "./kernel/editor.js" */
 
-import { alone, button, textOf } from "../controls.js";
-import { clear, h, reveal } from "../dom.js";
+import { alone, button, soft, tab, textOf } from "../controls.js";
+import { clear, h, reachable, reveal } from "../dom.js";
 import { listen, names, placeOf } from "../lit.js";
 import { bytesText, clamp, millisText } from "../numbers.js";
 import { editor } from "./kernel/editor.js";
-import style from "./kernel/kernel.css";
 import { links } from "./kernel/links.js";
 import { listing } from "./kernel/listing.js";
 import { machineText } from "./kernel/machine.js";
@@ -32,7 +31,7 @@ const [STARTING, TRIAL] = [150, 50]; // seconds: until Python has begun; of a tr
 export const kernel = {
     name: "kernel",
     title: "Kernels",
-    style,
+    about: "The code that runs. Above its lines stand those of yours that asked for them, beside them the operators.",
     keys: [
         ["↑ ↓", "the line above, below"], ["[ ]", "the kernel before, after"],
         ["1 2 3 4", "source, LLVM IR, assembly, PTX"], ["e", "edit the source"],
@@ -60,14 +59,20 @@ class KernelView {
         this.kernels = context.page.kernels;
         this.known = knownOf(context.page);
         this.list = h("div", { class: "jt-kernel-list", role: "list" });
-        this.tabs = h("div", { class: "jt-kernel-tabs", role: "tablist" });
+        this.choice = h("select", {
+            class: "jt-field jt-kernel-choice", tabindex: -1, "aria-label": "kernel", title: "([ ])",
+            onchange: () => this.choose(Number(this.choice.value)),
+        }, this.kernels.map((one, place) => h("option", { value: place }, `${one.id} ${one.name}: ${factsOf(one)}`)));
+        this.tabs = h("div", { class: "jt-tabs", role: "tablist" });
         this.body = h("div", { class: "jt-kernel-pane", role: "tabpanel", tabindex: 0, "aria-label": "Kernel" });
         context.root.tabIndex = -1; // what scrolls is the one Tab stop
         this.foot = h("div", "jt-kernel-foot");
         this.told = h("p", "jt-kernel-told jt-mono");
-        const main = h("div", "jt-kernel-main", this.tabs, this.body, this.foot);
         const many = this.kernels.length > 1;
+        const main = h("div", "jt-kernel-main", many && this.choice, this.tabs, this.body, this.foot);
         clear(context.root).append(h("div", "jt-kernel", many && this.list, main));
+        this.watch = new ResizeObserver(() => reachable(this.list));
+        this.watch.observe(this.list);
         this.bus = listen(context, (selection, own) => this.hear(selection, own));
         if (this.kernels.length) this.show();
         else this.body.append(h("p", {}, "Nothing would run: there is no kernel."));
@@ -90,6 +95,7 @@ class KernelView {
         [this.listing, this.editor] = [null, null];
         clear(this.list).append(...this.kernels.map((one, place) => this.item(one, place)));
         reveal(this.list.children[this.at], this.list);
+        this.choice.value = `${this.at}`;
         clear(this.tabs).append(...TABS.map(([name, words]) => this.tabOf(name, words)));
         clear(this.foot);
         clear(this.body);
@@ -109,8 +115,6 @@ class KernelView {
      * @param {number} place
      */
     item(one, place) {
-        const time = one.ms === null ? "not run" : millisText(one.ms);
-        const facts = `${time}, ${bytesText(one.bytes)}${one.edited ? ", edited" : ""}`;
         const [now, name] = [place === this.at, one.name.replaceAll("_", "_\u200b")];
         return h(
             "div",
@@ -119,7 +123,7 @@ class KernelView {
                 title: `${one.loops} ([ ])`, onclick: () => this.choose(place),
             },
             h("span", "jt-kernel-name", `${one.id} ${name}`),
-            h("span", "jt-soft", facts),
+            h("span", "jt-soft", factsOf(one)),
         );
     }
 
@@ -128,10 +132,8 @@ class KernelView {
      * @param {string} words
      */
     tabOf(name, words) {
-        const on = this.tab === name;
-        const look = { class: "jt-kernel-tab", type: "button", role: "tab", "aria-selected": `${on}`, tabindex: -1 };
         const title = `Key: ${TABS.findIndex(([one]) => one === name) + 1}`;
-        return h("button", { ...look, title, onclick: () => this.choose(this.at, name) }, words);
+        return tab(words, title, () => this.choose(this.at, name), this.tab === name);
     }
 
     /**
@@ -161,7 +163,7 @@ class KernelView {
             },
         });
         const calls = one.calls.length ? ` It calls ${one.calls.join(", ")}.` : "";
-        this.body.append(h("p", "jt-soft", `${one.loops}.${calls}`), this.listing.element);
+        this.body.append(soft(`${one.loops}.${calls}`), this.listing.element);
         const edit = this.known.edits[one.id];
         this.usual();
         if (edit) this.foot.append(resultOf(edit));
@@ -178,7 +180,7 @@ class KernelView {
             return button(label, key && `Key: ${key}`, act, { tabindex, disabled: !live || off || this.busy });
         });
         const why = live ? "" : "Editing asks Python: it needs a running notebook.";
-        this.foot.append(h("div", "jt-kernel-actions", made, h("span", "jt-soft", why)));
+        this.foot.append(h("div", "jt-bar", made, h("span", "jt-soft", why)));
     }
 
     /** The buttons that are always there. */
@@ -214,6 +216,7 @@ class KernelView {
     async run(anyway) {
         const now = this.editor;
         if (!now || this.busy) return;
+        now.complain(null);
         const words = "Compiling it, and comparing it with the original\u2026";
         const edit = /** @type {Edit | null} */ (await this.ask(words, { do: "try", text: now.text(), anyway }));
         if (!edit) return;
@@ -312,9 +315,10 @@ class KernelView {
             else if (event.key === "Escape") this.leave();
             return running || event.key === "Escape" || this.editor.key(event);
         }
-        if (!alone(event) || !this.kernel) return false;
-        const tab = TABS[Number(event.key) - 1];
-        if (tab) this.choose(this.at, tab[0]);
+        const scrolls = event.target === this.list || event.target === this.choice;
+        if (!alone(event) || !this.kernel || (scrolls && event.key.startsWith("Arrow"))) return false;
+        const asked = TABS[Number(event.key) - 1];
+        if (asked) this.choose(this.at, asked[0]);
         else if (event.key === "[" || event.key === "]") this.choose(this.at + (event.key === "]" ? 1 : -1));
         else if (event.key === "e" && this.tab === "source") this.edit();
         else if (event.key === "w") this.asked();
@@ -342,6 +346,10 @@ class KernelView {
         this.context.say(`All that this line asked for: ${where}`);
     }
 
+    close() {
+        this.watch.disconnect();
+    }
+
     table() {
         const rows = this.kernels.flatMap((one) => {
             const its = links(one, this.context.page);
@@ -349,6 +357,11 @@ class KernelView {
         });
         return { columns: ["kernel", "line", "source", "operators", "your line"], rows };
     }
+}
+
+/** @param {Kernel} kernel */
+function factsOf({ ms, bytes, edited }) {
+    return `${ms === null ? "not run" : millisText(ms)}, ${bytesText(bytes)}${edited ? ", edited" : ""}`;
 }
 
 /**

@@ -10,13 +10,13 @@
 /** @import { Figure, Step } from "./loops/model.js" */
 
 import { source } from "../code.js";
-import { alone, button } from "../controls.js";
+import { alone, soft } from "../controls.js";
 import { clear, h, reveal } from "../dom.js";
 import { names } from "../lit.js";
+import { Player } from "../motion.js";
 import { clamp, grouped, numberText } from "../numbers.js";
 import { framed } from "../tables.js";
 import { grid, shortText } from "./loops/grid.js";
-import style from "./loops/loops.css";
 import { elementText, Loops } from "./loops/model.js";
 
 const PACE = 350; // milliseconds a step
@@ -26,7 +26,7 @@ const REMEMBERED = 5; // values of a variable
 export const loops = {
     name: "loops",
     title: "Kernel, step by step",
-    style,
+    about: "The kernel as plain Python. The blue line was just done; read cells have a frame, written ones are filled.",
     keys: [
         ["[ ]  ← →", "one step back, on"], ["Space", "play, stop"],
         ["↑ ↓", "the last time, the next time at this line"], ["Home End", "the first step, the last"],
@@ -36,8 +36,6 @@ export const loops = {
 
 /** @implements {Drawn} */
 class Stepper {
-    timer = 0;
-
     /** @param {Context} context */
     constructor(context) {
         this.context = context;
@@ -48,7 +46,9 @@ class Stepper {
         this.code = source(told, { click: (line) => this.select(line) });
         const look = { type: "range", min: 0, max: Math.max(this.last, 0), tabindex: -1, "aria-label": "Step" };
         this.slider = h("input", { ...look, oninput: () => this.go(Number(this.slider.value)) });
-        this.play = button("\u25b6 Play", "Key: Space", () => this.toggle());
+        const { reduced } = context;
+        const go = (/** @type {number} */ step) => this.go(step);
+        this.player = new Player({ last: this.last, pace: PACE, at: () => this.now, go, reduced });
         this.place = h("span", "jt-soft jt-loops-place");
         this.sentence = h("p", "jt-loops-sentence");
         this.values = h("div", "jt-loops-values");
@@ -60,18 +60,16 @@ class Stepper {
 
     build() {
         const { told } = this.loops;
-        const back = button("\u2039 Back", "Key: [", () => this.go(this.now - 1));
-        const on = button("Step \u203a", "Key: ]", () => this.go(this.now + 1));
-        const bar = h("div", "jt-loops-actions", back, on, this.play, this.slider, this.place);
+        const bar = h("div", "jt-bar jt-loops-bar", this.player.buttons, this.slider, this.place);
         const notes = [told.note, this.extent(), told.error && `It ends with an error in ${told.error}`];
-        const keys = ["read", "written"].map((word) => [h("span", `jt-loops-key jt-${word}`, word), " "]);
-        const legend = h("p", "jt-soft", keys, "in this step; \u00b7 is not known yet.");
+        const keys = ["read", "written"].map((word) => [h("span", `jt-loops-key jt-loops-${word}`, word), " "]);
+        const legend = soft(keys, "in this step; \u00b7 is not known yet.");
         const look = { class: "jt-loops-source", tabindex: 0, role: "group", "aria-label": "Source" };
         const left = h("div", look, this.code.element);
         this.context.root.tabIndex = -1; // what scrolls is the one Tab stop
         clear(this.context.root).append(
             bar, this.sentence, h("div", "jt-loops", left, this.values), legend, this.grids,
-            h("p", "jt-soft", notes.filter(Boolean).join(" ")),
+            soft(notes.filter(Boolean).join(" ")),
         );
     }
 
@@ -167,39 +165,16 @@ class Stepper {
         this.code.light((row) => (own && kernel === told.key && line !== null ? row === line : lit.has(row)));
     }
 
-    toggle() {
-        if (this.timer) this.stop();
-        else if (this.context.reduced()) this.go(this.now + 1);
-        else this.start();
-    }
-
-    start() {
-        this.timer = window.setInterval(() => {
-            this.go(this.now + 1);
-            if (this.now === this.last) this.stop();
-        }, PACE);
-        this.play.replaceChildren("\u25a0 Stop");
-    }
-
-    stop() {
-        clearInterval(this.timer);
-        this.timer = 0;
-        this.play.replaceChildren("\u25b6 Play");
-    }
-
     /** @param {KeyboardEvent} event */
     key(event) {
         const { key } = event;
         if (!alone(event)) return false;
-        if (key === " ") {
-            this.toggle();
-            return true;
-        }
+        if (key === " ") return this.player.toggle(), true;
         const [back, on] = [this.now - 1, this.now + 1];
         const places = { "[": back, ArrowLeft: back, "]": on, ArrowRight: on, Home: 0, End: this.last };
         const to = new Map(Object.entries(places)).get(key) ?? this.vertical(key);
         if (to === null) return false;
-        this.stop();
+        this.player.stop();
         this.go(to);
         return true;
     }
@@ -211,7 +186,7 @@ class Stepper {
     }
 
     close() {
-        this.stop();
+        this.player.stop();
     }
 
     table() {

@@ -10,11 +10,11 @@
 /** @import { Context, Drawn, Node, ViewKind } from "../types.js" */
 /** @import { Lived } from "./memory/model.js" */
 
-import { alone, button } from "../controls.js";
+import { alone, button, named, soft } from "../controls.js";
 import { clear, h, s } from "../dom.js";
 import { names } from "../lit.js";
+import { cut } from "../graph/text.js";
 import { bytesText, count, shapeText } from "../numbers.js";
-import style from "./memory/memory.css";
 import { nextArray, readLifetimes } from "./memory/model.js";
 import { meaning } from "./tape/model.js";
 
@@ -37,6 +37,7 @@ const WHY = {
 export const memory = {
     name: "memory",
     title: "Memory",
+    about: "A box is an array: as wide as it lives, as high as its bytes. Choose one to read who keeps it alive.",
     keys: [
         ["← →", "the array made before, after"],
         ["↑ ↓", "the next larger, smaller one"],
@@ -44,7 +45,6 @@ export const memory = {
         ["Enter", "select it in every view"],
         ["u", "with fusion, without"],
     ],
-    style,
     draw: (context) => new MemoryMap(context),
 };
 
@@ -108,7 +108,7 @@ class MemoryMap {
             "jt-soft",
             `${shown}${count(arrays.length, "new array")}, ${count(alive.length, "kernel")}`,
         );
-        if (!this.both.unfused) return h("div", "jt-memory-tools", words);
+        if (!this.both.unfused) return h("div", "jt-bar", words);
         const press = (/** @type {boolean} */ on, /** @type {string} */ label) => {
             const look = { "aria-pressed": `${this.unfused === on}` };
             return button(label, "with fusion, without (u)", () => this.toggle(on), look);
@@ -116,7 +116,7 @@ class MemoryMap {
         const { peak, unfused } = this.both;
         return h(
             "div",
-            "jt-memory-tools",
+            "jt-bar",
             press(false, `As it ran: peak ${bytesText(peak)}`),
             press(true, `Without fusion: peak ${bytesText(unfused.peak)} (planned)`),
             words,
@@ -207,7 +207,7 @@ class MemoryMap {
         const at = (k + 0.5) * this.wide;
         return h(
             "span",
-            { class: `jt-memory-peak ${at > 50 ? "jt-memory-left" : ""}`, style: `left:${at}%` },
+            { class: `jt-memory-peak jt-peak ${at > 50 ? "jt-peak-left" : ""}`, style: `left:${at}%` },
             h("small", { "data-peak": peak }, `peak ${bytesText(peak)}, kernel ${k}`),
         );
     }
@@ -237,8 +237,8 @@ class MemoryMap {
         ) : null;
         return h(
             "ul",
-            "jt-memory-legend",
-            rows.map(([why, words]) => h("li", {}, h("b", `jt-memory-${why}`), words)),
+            "jt-memory-legend jt-plot-legend",
+            rows.map(([why, words]) => h("li", {}, h("b", `jt-memory-key jt-memory-${why}`), words)),
             dots,
         );
     }
@@ -248,7 +248,7 @@ class MemoryMap {
         const node = this.page.nodes.get(id);
         if (!node) return `#${id}`;
         const twin = node.name || node.twin === null ? null : this.page.nodes.get(node.twin);
-        return node.name || (twin ? `${node.op} (gradient of ${meaning(this.page, twin.id)})` : node.op);
+        return cut(node.name, 60) || (twin ? `${node.op} (gradient of ${meaning(this.page, twin.id)})` : node.op);
     }
 
     /** @param {number} k */
@@ -279,7 +279,7 @@ class MemoryMap {
     show(k) {
         const one = this.own.arrays[k];
         if (!this.panel) return;
-        const hint = h("p", "jt-soft", "Point at a box, or press → : who keeps that array alive?");
+        const hint = soft("Point at a box, or press → : who keeps that array alive?");
         clear(this.panel).append(...(one ? this.detail(one) : [hint]));
     }
 
@@ -292,13 +292,13 @@ class MemoryMap {
         return [
             h("p", "jt-memory-title", h("b", {}, this.nameOf(one.node)), h("small", {}, ` #${one.node}`)),
             h("p", {}, facts), h("p", "jt-mono jt-soft", node?.where ?? ""),
-            h("p", "jt-memory-part", "Who keeps it alive"),
+            named("Who keeps it alive"),
             h(
                 "ul",
                 {},
                 one.keepers.map(
                     (keeper) => h(
-                        "li", { "data-why": keeper.why }, h("b", `jt-memory-${keeper.why}`), keeper.text,
+                        "li", { "data-why": keeper.why }, h("b", `jt-memory-key jt-memory-${keeper.why}`), keeper.text,
                     ),
                 ),
             ),

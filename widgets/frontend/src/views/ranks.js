@@ -13,9 +13,7 @@
 /** @import { Level, Moment } from "./ranks/scene.js" */
 /** @import { Chosen } from "./ranks/stage.js" */
 
-import charts from "../chart.css";
-import style from "./ranks/ranks.css";
-import { alone } from "../controls.js";
+import { alone, named } from "../controls.js";
 import { clear, drag, h, wheel } from "../dom.js";
 import { clamp } from "../numbers.js";
 import { Bar } from "./ranks/bar.js";
@@ -36,6 +34,7 @@ const [PASS, FEW] = [6, 150]; // seconds that the window takes at speed 1; messa
 export const ranks = {
     name: "ranks",
     title: "Ranks",
+    about: "A lane a rank, time to the right, arrows are messages. A tick says who came late, hatching who waited.",
     keys: [
         ["← →", "the event before, after"], ["↑ ↓", "the rank above, below"], ["Space", "play, pause"],
         [", .", "slower, faster"], ["+ −", "closer, farther"], ["f", "the whole run"],
@@ -43,7 +42,6 @@ export const ranks = {
         ["m", "collectives as one bar, or their messages"], ["w", "virtual time, wall time"],
         ["n", "the network as recorded"],
     ],
-    style: charts + style,
     draw: (context) => new RankView(context),
 };
 
@@ -106,7 +104,7 @@ class RankView {
         this.flowNote = h("p", "jt-soft jt-plot-note");
         this.flow.canvas.setAttribute("role", "img");
         this.aside = h("div", {}, this.run.waits.length ? waitGraph(this.run, this.context.uid) : [
-            h("p", "jt-plot-panel-title", "Which way the pieces go"), this.flow.canvas, this.flowNote,
+            named("Which way the pieces go"), this.flow.canvas, this.flowNote,
         ]);
         this.curves = h("div");
         const more = this.whatIf || this.run.curves.length;

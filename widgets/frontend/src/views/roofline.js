@@ -10,12 +10,13 @@
 /** @import { Axis, Plot } from "../chart.js" */
 /** @import { Kernel, Machine, Place } from "./roofline/model.js" */
 
-import style from "../chart.css";
-import { LETTER, along, areaOf, captions, letters, line, mark, plot } from "../chart.js";
+import { along, areaOf, captions, LETTER, letters, line, mark, plot } from "../chart.js";
 import { alone, button, press } from "../controls.js";
 import { clear, h, s } from "../dom.js";
+import { sample } from "../legend.js";
 import { names } from "../lit.js";
-import { bytesText, clamp, grouped, millisText } from "../numbers.js";
+import { tween } from "../motion.js";
+import { bytesText, clamp, count, grouped, millisText } from "../numbers.js";
 import {
     COLUMNS, axes, backwards, between, journey, lesserRoofs, placesOf, row, sectionOf, shortened,
 } from "./roofline/model.js";
@@ -28,11 +29,11 @@ const WAYS = /** @type {const} */ (["fused", "unfused"]);
 export const roofline = {
     name: "roofline",
     title: "Roofline",
+    about: "A dot is a kernel: to the right more operations a byte, up more a second. The slope is memory's limit.",
     keys: [
         ["← →", "the kernel with fewer, more operations per byte"], ["↑ ↓", "the kernel that takes longer, shorter"],
         ["Enter", "select it in all views"], ["u", "fused, or each operator alone"],
     ],
-    style,
     draw: (context) => new Roofline(context),
 };
 
@@ -44,12 +45,12 @@ class Roofline {
         this.section = sectionOf(context.page);
         this.way = this.section.ways.unfused && context.state.get("way", "fused") === "unfused" ? WAYS[1] : WAYS[0];
         this.at = -1;
-        this.frame = 0;
+        this.stop = () => {};
         this.detail = h("p", "jt-plot-detail");
         this.stage = h("div");
         this.rest = h("div");
         this.switches = WAYS.map((way) => this.switchTo(way));
-        const bar = h("div", "jt-plot-bar", this.switches);
+        const bar = h("div", "jt-bar", this.switches);
         clear(context.root).append(bar, this.stage, this.detail, legend(), this.rest);
         this.watch = new ResizeObserver(() => this.resize());
         this.watch.observe(this.stage);
@@ -63,7 +64,7 @@ class Roofline {
 
     close() {
         this.watch.disconnect();
-        cancelAnimationFrame(this.frame);
+        this.stop();
     }
 
     /** @param {"fused" | "unfused"} way */
@@ -84,7 +85,7 @@ class Roofline {
     }
 
     redraw() {
-        cancelAnimationFrame(this.frame);
+        this.stop();
         const width = Math.max(360, this.stage.clientWidth || 720);
         const [x, y] = axes(this.section);
         this.plane = plot({ width, height: HEIGHT, x, y, label: this.context.page.summary });
@@ -169,10 +170,10 @@ class Roofline {
     /** @param {KeyboardEvent} event */
     key(event) {
         if (!alone(event)) return false;
-        const count = this.places?.length ?? 0;
+        const last = (this.places?.length ?? 0) - 1;
         const beside = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
         if (event.key === "u" && this.section.ways.unfused) this.go(this.way === "fused" ? "unfused" : "fused");
-        else if (event.key === "ArrowDown") this.look(Math.min(this.at + 1, count - 1));
+        else if (event.key === "ArrowDown") this.look(Math.min(this.at + 1, last));
         else if (event.key === "ArrowUp") this.look(Math.max(this.at - 1, 0));
         else if (beside !== undefined) this.look(this.beside(beside));
         else if (event.key === "Enter" && this.at >= 0) this.choose(this.at);
@@ -202,7 +203,7 @@ class Roofline {
     /** @param {"fused" | "unfused"} way */
     go(way) {
         if (way === this.way || !this.section.ways[way]) return;
-        cancelAnimationFrame(this.frame);
+        this.stop();
         const [from, before] = [this.places ?? [], this.way];
         this.way = way;
         this.at = -1;
@@ -211,22 +212,18 @@ class Roofline {
         this.places = placesOf(this.kernels(), /** @type {Plot} */ (this.plane));
         this.fillRest();
         this.tell(undefined);
-        this.context.say(`${this.kernels().length} kernels`);
+        this.context.say(count(this.kernels().length, "kernel"));
         if (this.context.reduced()) this.put(this.places, true);
         else this.travel(before === "fused" ? journey(from, this.places) : journey(this.places, from).map(backwards));
     }
 
     /** @param {{place: Place, from: Place}[]} moves */
     travel(moves) {
-        const begin = performance.now();
-        const step = () => {
-            const part = Math.min(1, (performance.now() - begin) / TRAVEL);
+        this.stop = tween(TRAVEL, (part) => {
             const done = part * part * (3 - 2 * part);
-            if (part === 1) return this.put(this.places ?? [], true);
-            this.put(moves.map(({ place, from }) => between(from, place, done)), false);
-            this.frame = requestAnimationFrame(step);
-        };
-        step();
+            if (part === 1) this.put(this.places ?? [], true);
+            else this.put(moves.map(({ place, from }) => between(from, place, done)), false);
+        });
     }
 
     fillRest() {
@@ -289,11 +286,8 @@ function roofName(plane, [x, y, anchor], words) {
 }
 
 function legend() {
-    const sample = (/** @type {string} */ bound, /** @type {"circle" | "diamond"} */ shape) => {
-        const dot = s("path", { class: `jt-plot-dot jt-plot-${bound}`, d: mark(shape, 5, 7, 7) });
-        return s("svg", { class: "jt-plot-sample", width: 14, height: 14, "aria-hidden": "true" }, dot);
-    };
-    const [memory, arithmetic] = [sample("memory", "circle"), sample("arithmetic", "diamond")];
+    const memory = sample("jt-plot-dot jt-plot-memory", mark("circle", 5, 7, 7));
+    const arithmetic = sample("jt-plot-dot jt-plot-arithmetic", mark("diamond", 5, 7, 7));
     const area = h("span", {}, "area: time");
     return h("p", "jt-plot-legend", memory, "memory-bound", arithmetic, "compute-bound", area);
 }

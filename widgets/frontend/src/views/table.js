@@ -13,6 +13,7 @@ const COLUMNS = ["id", "name", "operator", "shape", "dtype", "kernel", "inputs",
 export const table = {
     name: "table",
     title: "Nodes",
+    about: "A row is a value that is computed, or one that goes in.",
     keys: [["↑ ↓", "the node above, below"], ["Home End", "the first, the last"]],
     draw({ page, root, bus, state, say }) {
         const rows = page.graph.nodes.map((node) => row(page, node));

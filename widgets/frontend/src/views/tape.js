@@ -9,16 +9,14 @@
 /** @import { Context, Drawn, Selection, ViewKind } from "../types.js" */
 
 import { alone } from "../controls.js";
-import { clear, h } from "../dom.js";
+import { clear, h, reachable } from "../dom.js";
 import { listen } from "../lit.js";
 import { clamp, numberText } from "../numbers.js";
 import { Check } from "./tape/check.js";
 import { Ladder } from "./tape/ladder.js";
 import { readTape, statistics, wordsOf } from "./tape/model.js";
-import panelStyle from "./tape/panel.css";
 import { comparison, panelOf } from "./tape/panel.js";
 import { Strip } from "./tape/strip.js";
-import style from "./tape/tape.css";
 
 const HEAD = 34; // pixels that are kept free above and below the present step
 
@@ -26,6 +24,7 @@ const HEAD = 34; // pixels that are kept free above and below the present step
 export const tape = {
     name: "tape",
     title: "Forward and backward",
+    about: "Down the left runs the computation, up the right its gradient: d(x) is that of the loss with respect to x.",
     keys: [
         ["[ ]", "one step back, on"],
         ["Space", "play, stop"],
@@ -36,7 +35,6 @@ export const tape = {
         ["g", "check a gradient by finite differences"],
         ["o", "open the group of this step, close it"],
     ],
-    style: style + panelStyle,
     draw: (context) => new Scrubber(context),
 };
 
@@ -52,8 +50,8 @@ class Scrubber {
         if (!this.tape.steps.length) throw new Error("This tape has no steps: the loss was not computed.");
         const go = (/** @type {number} */ k) => this.go(k);
         const last = this.tape.steps.length - 1;
-        this.now = Math.min(context.state.get("time", Math.max(0, this.tape.rows - 1)), last);
-        this.frozen = Math.min(context.state.get("frozen", -1), last);
+        this.now = clamp(context.state.get("time", this.tape.rows - 1), 0, last);
+        this.frozen = clamp(context.state.get("frozen", -1), -1, last);
         this.open = new Set(context.state.get("open", /** @type {number[]} */ ([])));
         this.ladder = new Ladder(this.tape, this.page, { go, toggle: (group) => this.toggle(group) });
         this.strip = new Strip(this.tape, this.page, { go, freeze: () => this.freeze(), reduced: context.reduced });
@@ -66,12 +64,15 @@ class Scrubber {
         const panel = h("div", "jt-tape-panel", this.detail, this.check.root);
         const main = h("div", {}, this.note(), this.ladder.root);
         const all = h("div", "jt-tape", main, panel, this.strip.root);
-        clear(this.context.root).append(h("div", "jt-tape-box", all));
+        clear(this.context.root).append(all);
         this.ladder.build(this.open);
         this.paint();
         this.frame = requestAnimationFrame(() => this.follow());
         this.bus = listen(this.context, (selection, own) => this.hear(selection, own));
-        this.watch = new ResizeObserver(() => this.ladder.mark(this.now));
+        this.watch = new ResizeObserver(() => {
+            this.ladder.mark(this.now);
+            this.follow();
+        });
         this.watch.observe(this.ladder.root);
     }
 
@@ -110,7 +111,7 @@ class Scrubber {
      */
     hear(selection, own) {
         this.ladder.light(selection);
-        const found = own || this.strip.playing ? [] : this.ladder.stepsOf(selection);
+        const found = own || this.strip.player.clock ? [] : this.ladder.stepsOf(selection);
         if (!found.length) return;
         if (!found.includes(this.now)) {
             this.now = found[0];
@@ -137,9 +138,7 @@ class Scrubber {
         const frozen = this.frozen < 0 ? null : comparison(this.tape, this.page, this.frozen, this.now);
         const parts = [frozen, ...panelOf(this.tape, this.page, this.now)];
         this.detail.replaceChildren(...parts.filter((child) => child !== null));
-        const side = this.detail.parentElement;
-        if (side && side.scrollHeight > side.clientHeight) side.tabIndex = 0;
-        else side?.removeAttribute("tabindex");
+        if (this.detail.parentElement) reachable(this.detail.parentElement);
         for (const node of this.tape.steps[this.now].of ?? []) this.check.choose(node);
     }
 
@@ -177,7 +176,8 @@ class Scrubber {
     }
 
     /** @type {Map<string, () => void>} */
-    acts = new Map([[" ", () => this.strip.toggle()], ["z", () => this.freeze()], ["g", () => void this.check.run()],
+    acts = new Map([
+        [" ", () => this.strip.player.toggle()], ["z", () => this.freeze()], ["g", () => void this.check.run()],
         ["o", () => this.toggleHere()],
     ]);
 
@@ -217,7 +217,7 @@ class Scrubber {
     }
 
     close() {
-        this.strip.stop();
+        this.strip.player.stop();
         cancelAnimationFrame(this.frame);
         this.bus?.off();
         this.watch?.disconnect();

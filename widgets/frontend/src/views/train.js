@@ -11,9 +11,8 @@
 /** @import { Axis, Plot, Point } from "../chart.js" */
 /** @import { Figure, Row, Section, Status } from "./train/model.js" */
 
-import style from "../chart.css";
 import { axis, line, plot, thinned } from "../chart.js";
-import { alone, button, textOf } from "../controls.js";
+import { alone, button, named, textOf } from "../controls.js";
 import { decode, fromBase64 } from "../document.js";
 import { clear, h, reveal, s } from "../dom.js";
 import { clamp, count, millisText, numberText } from "../numbers.js";
@@ -31,13 +30,13 @@ const NONE = "No step yet: run `await panel.train(steps=100)` in a cell, or step
 export const train = {
     name: "train",
     title: "Training",
+    about: "Each step adds a point. A diamond is a spike of the loss: click it to see the tape of that step.",
     keys: [
         ["← →", "the step before, after"], ["Home End", "the first step, the last"],
         ["[ ]", "the spike before, after"], ["Space", "pause, go on"], ["s", "step one batch"],
         ["Enter Esc", "open the step as a tape, close it"],
         ["↑ ↓", "the module above, below"], ["m", "show its line, or take it away"],
     ],
-    style,
     draw: (context) => new Panel(context),
 };
 
@@ -63,7 +62,7 @@ class Panel {
         this.progress = h("progress", { "aria-label": "steps done", max: 1, value: 0 });
         this.how = h("span", "jt-soft");
         this.trouble = h("span", { role: "status" });
-        this.bar = h("div", "jt-plot-bar", this.pause, this.one, this.progress, this.how, this.trouble);
+        this.bar = h("div", "jt-bar jt-plot-bar", this.pause, this.one, this.progress, this.how, this.trouble);
         this.loss = h("div");
         this.charts = h("div", "jt-plot-panels");
         this.detail = h("p", "jt-plot-detail");
@@ -72,15 +71,15 @@ class Panel {
         clear(context.root).append(this.bar, this.loss, this.detail, this.charts, this.inner);
         this.watch = new ResizeObserver(() => this.later());
         this.watch.observe(this.charts);
+        this.sight = new IntersectionObserver(() => this.isWhole() || this.later());
+        this.sight.observe(context.root);
         this.off = context.hear((message) => this.hear(message));
         this.ends = this.hold();
         this.redraw();
         if (context.live) void this.ask({ do: "rows" });
     }
 
-    table() {
-        return tableOf(this.train);
-    }
+    table = () => tableOf(this.train);
 
     /**
      * Waits with drawing while a pointer is down: a click ends on what it began on, or it is none.
@@ -102,6 +101,7 @@ class Panel {
         this.ends();
         clearTimeout(this.timer);
         this.watch.disconnect();
+        this.sight.disconnect();
         this.tape?.close?.();
         cancelAnimationFrame(this.frame);
     }
@@ -159,7 +159,7 @@ class Panel {
         this.shut();
         this.inner.hidden = false;
         const shut = button("Close", "without the tape (Esc)", () => this.shut());
-        this.inner.append(h("p", "jt-plot-panel-title", `Step ${step}: forward and backward `, shut), root);
+        this.inner.append(named(`Step ${step}: forward and backward `, shut), root);
         const page = await decode(fromBase64(reply.document), fromBase64(reply.blocks));
         this.tape = tape.draw({ ...this.contextOf(step), page, root });
         const { root: scroller } = this.context;
@@ -179,8 +179,7 @@ class Panel {
         clear(this.inner).hidden = true;
     }
 
-    step() {
-        const { rows } = this.train;
+    step({ rows } = this.train) {
         return rows.findLast((row) => row.step <= (this.at || Infinity)) ?? rows[0];
     }
 
@@ -238,24 +237,27 @@ class Panel {
         return place !== undefined && place < 0 ? now : place;
     }
 
+    /** Whether the charts are as wide as their place, which changes out of sight, too. */
+    isWhole() {
+        return this.plots.every(({ root }) => Math.abs(root.clientWidth - (root.parentElement?.clientWidth ?? 0)) < 2);
+    }
+
     later() {
         cancelAnimationFrame(this.frame);
         this.frame = requestAnimationFrame(() => this.held || this.redraw());
     }
 
-    redraw() {
-        const { train } = this;
+    redraw({ train } = this) {
         this.fillBar();
         this.plots = [];
-        clear(this.charts);
-        clear(this.loss);
+        for (const one of [this.charts, this.loss]) clear(one);
         if (!train.rows.length) return this.loss.append(h("p", {}, NONE));
         this.chart("loss", "loss", [["loss", train.rows.map((row) => row.loss), 0]]);
         const chosen = this.chosen();
         const pick = (/** @type {"gradient" | "ratio"} */ key) =>
             chosen.map((k, at) => this.column(train.modules[k], key, k, at));
-        if (chosen.length) this.chart("gradient norm", "log", pick("gradient"));
-        if (chosen.length) this.chart("update / weight", "log", pick("ratio"));
+        const two = /** @type {const} */ ([["gradient norm", "gradient"], ["update / weight", "ratio"]]);
+        for (const [title, key] of chosen.length ? two : []) this.chart(title, "log", pick(key));
         const units = evenly(train.units.length).map((k, at) => this.column(train.units[k], "dead", k, at));
         if (units.length) this.chart("dead units", "share", units, train.dead);
         if (chosen.length) this.charts.append(this.layers);

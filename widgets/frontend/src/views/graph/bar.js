@@ -6,8 +6,11 @@ import { h } from "../../dom.js";
 export const WAYS = ["module", "kernel", "none"];
 const NAMES = ["Modules", "Kernels", "Operators"];
 
-/** @param {...HTMLElement} buttons */
-function together(...buttons) {
+/**
+ * Buttons that belong to each other.
+ * @param {...HTMLElement} buttons
+ */
+export function together(...buttons) {
     return h("div", "jt-together", buttons);
 }
 
@@ -22,16 +25,10 @@ export function barOf(graph) {
     const folds = button("Fold × N", "fold what is repeated (x)", () => graph.turn("fold"));
     const shapes = button("Shapes", "shapes on lines (s)", () => graph.turn("shapes"));
     const opens = [
-        ["Open all", "every box (o)", () => graph.openAll()],
-        ["Close all", "every box (c)", () => graph.closeAll()],
+        button("Open all", "every box (o)", () => graph.openAll()),
+        button("Close all", "every box (c)", () => graph.closeAll()),
     ];
-    const zooms = [
-        ["−", "smaller (−)", () => camera.by(0.8)],
-        ["+", "larger (+)", () => camera.by(1.25)],
-        ["Fit", "fit the width; again: all of it (f)", () => camera.toggle()],
-    ];
-    const groups = /** @type {[string, string, () => void][][]} */ ([opens, zooms]);
-    const rest = groups.map((group) => together(...group.map((one) => button(...one))));
+    const rest = [together(...opens), together(...camera.buttons())];
     const computing = compute(graph);
     const parts = [together(...ways), together(folds, shapes), rest, graph.search.element, computing];
     const tell = () => {

@@ -1,19 +1,29 @@
 // Camera: which part of a sheet is seen, and how large?
 //
 //     drag to move, Ctrl and wheel to zoom (the wheel alone while the focus is inside), fit() for the width
+//     arrows in a corner say where there is more
 //
 // It moves one group and knows nothing of what is in it. Screen points count from the corner of the window, sheet
 // points from that of the drawing.
 
+import { button } from "../../controls.js";
 import { drag, wheel } from "../../dom.js";
 import { clamp } from "../../numbers.js";
 import { ZOOMS } from "./words.js";
 
-const LEAST = /** @type {number} */ (ZOOMS.at(-1));
+export const LEAST = /** @type {number} */ (ZOOMS.at(-1));
+const SIDES = ["←", "→", "↑", "↓"];
 const MOST = 3;
 const MARGIN = 20;
-const READABLE = ZOOMS[2]; // the smallest zoom at which a box has both its lines
-const HIGH = 520; // of the window, unless the reader drags its edge
+const NARROW = 480; // pixels: titles are enough there
+/** For a sheet with a panel beside it. @type {[string, string][]} */
+export const PANEL_KEYS = [
+    ["e", "into the panel: arrows and Enter there, Esc back"], ["f", "fit; again: all of it"],
+    ["+ −", "larger, smaller"],
+];
+const FIT = "fit; again: all of it (f)";
+export const READABLE = ZOOMS[2]; // the smallest zoom at which a box has both its lines
+export const TITLES = ZOOMS[3]; // and at which it has room for its title
 
 /** @typedef {{x: number, y: number, width: number, height: number}} Rectangle */
 
@@ -23,6 +33,12 @@ export class Camera {
     y = 0;
     /** Whether the reader has moved it: then a new width changes nothing. */
     free = false;
+    /** Whether all of it was asked for, although words are cut. */
+    all = false;
+    /** The zoom from which all is shown in place of the width, and the smallest one that shows the width. */
+    legible = [READABLE, READABLE];
+    /** Of the window, in pixels, unless the reader drags its edge. */
+    high = 520;
     /** Of the drawing; `home` stands in the middle where it is too wide.
      * @type {{width: number, height: number, home?: number}} */
     size = { width: 1, height: 1 };
@@ -40,7 +56,11 @@ export class Camera {
         this.world = world;
         this.zoomed = zoomed;
         this.wide = 0;
-        this.watch = new ResizeObserver(() => this.wide === window.clientWidth || this.free || this.fit());
+        this.watch = new ResizeObserver(() => {
+            const same = Math.abs(this.wide - window.clientWidth) <= MARGIN; // or a scroll bar would come and go
+            if (same || this.free) this.set(this.zoom, this.x, this.y);
+            else this.fit();
+        });
         this.watch.observe(window);
         this.listen();
     }
@@ -71,24 +91,28 @@ export class Camera {
         });
     }
 
-    /** Asked for once more: the whole width, although words are cut. */
+    /** Asked for once more: all of it, although words are cut. */
     toggle() {
-        this.fit(this.free || this.zoom !== READABLE ? READABLE : LEAST);
+        this.fit(!this.free && !this.all);
     }
 
     /**
-     * Show the width, as far as words can be read; then the window ends where the drawing does.
-     * @param {number} [least] zoom
+     * Show all where words can be read, else the width; then the window ends where the drawing does.
+     * @param {boolean} [all] even where words are cut
      */
-    fit(least = READABLE) {
-        const wide = this.window.clientWidth;
+    fit(all = false) {
+        const { window, size, high, legible: [whole, least] } = this;
+        window.style.height = `${high}px`;
+        const wide = window.clientWidth;
         if (!wide) return;
-        const { width, home = width / 2 } = this.size;
-        const zoom = clamp((wide - 2 * MARGIN) / width, least, 1);
+        const { width, height, home = width / 2 } = size;
+        const across = (wide - 2 * MARGIN) / width;
+        const both = Math.min(across, (window.clientHeight - 2 * MARGIN) / height);
+        const floor = all ? LEAST : wide < NARROW ? TITLES : least;
+        const zoom = clamp(all || both >= whole ? both : across, floor, 1);
         const room = wide - width * zoom;
-        this.window.style.height = `${Math.min(HIGH, Math.ceil(this.size.height * zoom) + 2 * MARGIN)}px`;
-        this.free = false;
-        this.wide = wide;
+        window.style.height = `${Math.min(high, Math.ceil(height * zoom) + 2 * MARGIN)}px`;
+        [this.free, this.all, this.wide] = [false, all, wide];
         const left = room < 2 * MARGIN ? clamp(wide / 2 - home * zoom, room - MARGIN, MARGIN) : room / 2;
         this.set(zoom, left, MARGIN);
     }
@@ -98,6 +122,17 @@ export class Camera {
         this.free = true;
         this.set(this.zoom, x, y);
     }
+
+    /** What a reader presses for it. */
+    buttons() {
+        return [
+            button("−", "smaller (−)", () => this.by(0.8)), button("+", "larger (+)", () => this.by(1.25)),
+            button("Fit", FIT, () => this.toggle()),
+        ];
+    }
+
+    /** The same by key. @type {Record<string, () => void>} */
+    keys = { f: () => this.toggle(), "+": () => this.by(1.25), "-": () => this.by(0.8) };
 
     /**
      * Zoom about a point of the window; without one, about its middle.
@@ -151,6 +186,16 @@ export class Camera {
         [this.zoom, this.x, this.y] = [zoom, x, y];
         this.world.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)}) scale(${zoom.toFixed(4)})`);
         if (changed) this.zoomed(zoom);
+        this.hint();
+    }
+
+    /** Say where there is more than the window shows. */
+    hint() {
+        const { window, zoom, x, y, size } = this;
+        const [right, low] = [x + size.width * zoom - window.clientWidth, y + size.height * zoom - window.clientHeight];
+        const more = SIDES.filter((_, k) => [-x, right, -y, low][k] > 1).join(" ");
+        if (more) window.dataset.more = more;
+        else delete window.dataset.more;
     }
 
     close() {

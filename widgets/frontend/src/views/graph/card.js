@@ -13,7 +13,6 @@ import { cut } from "../../graph/text.js";
 import { s } from "../../dom.js";
 import { clamp } from "../../numbers.js";
 import { outline, pill } from "./shapes.js";
-import { sizes } from "./words.js";
 
 const CAPITALS = ["output", "alone"];
 
@@ -93,13 +92,13 @@ export function labelOf(card) {
 function lines(card, wide, words) {
     const [bold, rest] = title(card);
     const room = wide - 2 * pad(card);
-    const first = put(words, `${bold} ${rest}`.trim(), "bold", room, sizes(13, 4), pad(card), [20, 20, 18, 32, 36]);
+    const first = put(words, `${bold} ${rest}`.trim(), "bold", room, [13, 4], pad(card), [20, 20, 18, 32, 36]);
     first.classList.add("v");
-    const second = put(words, cut(card.facts, 40), "mono", room, sizes(11.5, 2), pad(card), [36, 37, 37]);
+    const second = put(words, cut(card.facts, 40), "mono", room, [11.5, 2], pad(card), [36, 37, 37]);
     second.classList.add("f");
     const right = { x: wide - pad(card), "text-anchor": "end" };
-    const third = put(words, kind(card).toUpperCase(), "caps", room, [11], 0, [20], { ...right, class: "c" });
-    const fourth = put(words, card.number, "mono", room, [11], 0, [36], { ...right, class: "i" });
+    const third = put(words, kind(card).toUpperCase(), "caps", room, [11, 0], 0, [20], { ...right, class: "c" });
+    const fourth = put(words, card.number, "mono", room, [11, 0], 0, [36], { ...right, class: "i" });
     return [first, second, third, fourth];
 }
 
@@ -109,14 +108,14 @@ function lines(card, wide, words) {
  * @param {string} text
  * @param {import("./words.js").Style} style
  * @param {number} room
- * @param {number[]} known
+ * @param {[number, number]} size of its letters at zoom 1, and the last level at which it is shown
  * @param {number} x
  * @param {number[]} at
  * @param {Record<string, string | number>} [more]
  */
-export function put(words, text, style, room, known, x, at, more = {}) {
+export function put(words, text, style, room, [near, until], x, at, more = {}) {
     const element = s("text", { x, ...more });
-    words.push({ element, text, style, room: room + 1, sizes: known, at });
+    words.push({ element, text, style, room: room + 1, near, until, at });
     return element;
 }
 
@@ -158,7 +157,7 @@ function chipOf(chip, place, x, way, middle, words) {
             "g",
             { "data-box": "card" },
             s("path", { class: "b", d: pill(left, middle - CHIP / 2, wide, CHIP, CHIP / 2) }),
-            put(words, ...text, wide - 6, sizes(11, 1), left + wide / 2, [middle + 4, middle + 5], more),
+            put(words, ...text, wide - 6, [11, 1], left + wide / 2, [middle + 4, middle + 5], more),
         ),
     );
 }

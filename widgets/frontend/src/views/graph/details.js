@@ -10,16 +10,24 @@
 /** @import { Edge, Node, Page, Value } from "../../types.js" */
 /** @import { Card } from "../../graph/view.js" */
 
-import { button } from "../../controls.js";
+import { button, facts, named, soft } from "../../controls.js";
 import { h } from "../../dom.js";
 import { heat } from "../../heat.js";
 import { placeOf, wordsOf } from "../../names.js";
 import { bytesText, count, numberText, shapeText } from "../../numbers.js";
 import { KINDS, bytesOf as bytes } from "../../graph/text.js";
 import { swatch } from "./card.js";
-import { link, listOf, named, soft } from "./parts.js";
+import { link, listOf } from "./parts.js";
 
 const FEW = 12; // names in a list
+/** What an outline stands for. @type {Record<string, string>} */
+const MEANS = {
+    elementwise: "each element by itself", reindex: "elements moved, repeated or left out",
+    reindex_reduce: "elements moved, then summed up", source: "an array that goes in", constant: "one number",
+    index: "the place of an element", code: "a loop written by hand", hostcall: "done by a library",
+    kernel: "what one loop computes", module: "operators of a layer", line: "operators of one line of yours",
+    repeat: "the same several times", part: "operators of a part",
+};
 
 /** @typedef {{go: (id: number) => void, kernel: (index: number) => void}} Hear */
 
@@ -30,9 +38,11 @@ const FEW = 12; // names in a list
  */
 export function legend(kinds) {
     const known = [...new Set(kinds)].filter((kind) => kind in KINDS);
-    const rows = known.map((kind) => h("li", {}, swatch(kind), KINDS[kind]));
-    const stored = h("li", {}, swatch("elementwise", true), "stored in memory");
-    const gradient = h("li", {}, swatch("gradient"), "part of a gradient");
+    const row = (/** @type {SVGElement} */ picture, /** @type {string} */ name, /** @type {string} */ words) =>
+        h("li", {}, picture, h("div", {}, h("b", {}, name), ` ${words}`));
+    const rows = known.map((kind) => row(swatch(kind), KINDS[kind], MEANS[kind] ?? ""));
+    const stored = row(swatch("elementwise", true), "two lines", "stored in memory");
+    const gradient = row(swatch("gradient"), "dashes", "part of a gradient");
     return [named("Outlines"), h("ul", "jt-kinds", rows, stored, gradient)];
 }
 
@@ -58,7 +68,7 @@ export function ofNode(page, node, hear) {
             ["shape", shapeText(node.shape)],
             ["dtype", node.dtype],
             ["bytes", size ? bytesText(size) : ""],
-            ["array", node.stored ? "stored" : node.kernel === null ? "" : "stays in a register"],
+            ["array", node.stored ? "stored" : node.kernel === null ? "" : "none of its own"],
             ["kernel", kernelLink(page, node, hear)],
             ["module", node.module],
         ]),
@@ -86,12 +96,6 @@ function kernelLink(page, node, hear) {
     if (kernel === null) return "";
     const name = page.graph.kernels[kernel]?.name ?? `${kernel}`;
     return link(name, () => hear.kernel(kernel));
-}
-
-/** @param {[string, Part][]} rows */
-function facts(rows) {
-    const known = rows.filter(([, value]) => value);
-    return h("dl", {}, known.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
 }
 
 /**

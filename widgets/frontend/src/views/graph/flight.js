@@ -27,7 +27,7 @@ export class Flight {
     layers = [];
     /** @type {Words[]} */
     words = [];
-    level = 0;
+    zoom = 1;
     now = -1;
 
     /**
@@ -125,7 +125,7 @@ export class Flight {
         for (const part of [frames, rest]) {
             part.setAttribute("transform", `translate(${(this.size.width / 2 - stage.left).toFixed(1)} 0)`);
         }
-        for (const one of words) adapt(one, this.level);
+        for (const one of words) adapt(one, this.zoom);
         this.back.append(frames);
         this.middle.append(rest);
         const layer = { stage, frames, rest, words };
@@ -133,10 +133,10 @@ export class Flight {
         return layer;
     }
 
-    /** @param {number} level */
-    detail(level) {
-        this.level = level;
-        for (const one of [this.words, ...this.layers.map((layer) => layer?.words ?? [])].flat()) adapt(one, level);
+    /** @param {number} zoom */
+    detail(zoom) {
+        this.zoom = zoom;
+        for (const one of [this.words, ...this.layers.map((layer) => layer?.words ?? [])].flat()) adapt(one, zoom);
     }
 
     /**

@@ -6,10 +6,10 @@
 //
 // What is right is decided in predict.js; nothing here knows why.
 
-import { button, press } from "../../controls.js";
+import { button, named, press, soft } from "../../controls.js";
 import { clear, h, s } from "../../dom.js";
 import { count } from "../../numbers.js";
-import { listOf, named, soft } from "./parts.js";
+import { listOf } from "./parts.js";
 import { encloses, freshLetter, pairsOf, score } from "./predict.js";
 
 const HELP = "With the keyboard: arrows walk, Space marks, n begins a new group.";

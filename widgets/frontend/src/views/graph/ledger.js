@@ -8,11 +8,11 @@
 
 /** @import { Edge, Page } from "../../types.js" */
 
-import { button } from "../../controls.js";
+import { button, named } from "../../controls.js";
 import { clear, h } from "../../dom.js";
 import { wordsOf } from "../../names.js";
 import { count } from "../../numbers.js";
-import { isFused, link, listOf, named, row } from "./parts.js";
+import { isFused, link, listOf, row } from "./parts.js";
 
 /** @typedef {(source: number, target: number) => boolean} Holds */
 

@@ -1,4 +1,4 @@
-// Parts: links, remarks, and the edges of a graph as a list that says why.
+// Parts: links, and the edges of a graph as a list that says why.
 
 /** @import { Edge, Page } from "../../types.js" */
 
@@ -17,24 +17,6 @@ const FEW = 40; // edges in a list
  */
 export function link(words, act) {
     return button(words, "", act, { class: "jt-link" });
-}
-
-/**
- * A heading of the panel.
- * @param {string} words
- * @returns {HTMLElement}
- */
-export function named(words) {
-    return h("p", "jt-name", words);
-}
-
-/**
- * A remark.
- * @param {string} words
- * @returns {HTMLElement}
- */
-export function soft(words) {
-    return h("p", "jt-soft", words);
 }
 
 /**

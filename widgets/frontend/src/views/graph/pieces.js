@@ -10,7 +10,6 @@ import { width } from "../../graph/text.js";
 import { s } from "../../dom.js";
 import { put } from "./card.js";
 import { way } from "./shapes.js";
-import { sizes } from "./words.js";
 
 /**
  * The key of a frame: what its card is called when it is closed.
@@ -40,14 +39,14 @@ export function rectangleOf(frame) {
  */
 export function frameOf(frame, words) {
     const { x, y, width: wide, height } = rectangleOf(frame);
-    const room = Math.max(width(frame.caption, 11, "caps"), width(frame.name, 12, "mono"));
+    const room = Math.max(width(frame.caption, 11, "caps"), width(frame.name, 12, "mono"), wide / 2 - FRAME);
     const left = x + FRAME;
     return s(
         "g",
         { class: "jt-frame", "data-frame": keyOf(frame) },
         s("rect", { x, y, width: wide, height, rx: 14 }),
-        put(words, frame.caption.toUpperCase(), "caps", room, [11], left, [y + 26], { class: "c note" }),
-        put(words, frame.name, "mono", room, sizes(12, 3), left, [y + 43, y + 36, y + 37, y + 39], { class: "h" }),
+        put(words, frame.caption.toUpperCase(), "caps", room, [11, 0], left, [y + 26], { class: "c note" }),
+        put(words, frame.name, "mono", room, [12, 3], left, [y + 43, y + 36, y + 37, y + 39], { class: "h" }),
     );
 }
 

@@ -71,16 +71,16 @@ export class Search {
     mark() {
         const asked = this.field.value.trim() !== "";
         const boxes = this.boxes();
-        const hit = new Set(boxes);
+        const [hit, some] = [new Set(boxes), boxes.length > 0];
         const { sheet } = this.graph;
-        const rest = (/** @type {string} */ id) => asked && !hit.has(id);
+        const rest = (/** @type {string} */ id) => some && !hit.has(id);
         sheet.mark({
-            "jt-hit": (id) => asked && hit.has(id),
+            "jt-hit": (id) => hit.has(id),
             "jt-dim": (id) => rest(id) && !this.hidden,
             "jt-gone": (id) => rest(id) && this.hidden,
         });
-        sheet.window.classList.toggle("jt-quiet", asked);
-        this.hide.hidden = !asked;
+        sheet.window.classList.toggle("jt-quiet", some);
+        this.hide.hidden = !some;
         press(this.hide, this.hidden);
         const inBoxes = boxes.length < this.found.size ? ` in ${count(boxes.length, "box", "boxes")}` : "";
         this.result.textContent = asked ? `${count(this.found.size, "match", "matches")}${inBoxes}` : "";

@@ -28,8 +28,9 @@ export function outline(kind, x, y, w, h) {
         case "elementwise":
         case "gradient":
             return pill(x, y, w, h, 9);
-        case "kernel":
         case "line":
+            return pill(x, y, w, h, 3) + `M${n(x)} ${n(y + 4)}h${n(w)}`;
+        case "kernel":
         case "module":
         case "part":
         case "repeat":

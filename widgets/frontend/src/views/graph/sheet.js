@@ -9,7 +9,7 @@
 /** @import { Rectangle } from "./camera.js" */
 /** @import { Words } from "./words.js" */
 
-import { clamp } from "../../numbers.js";
+import { tween } from "../../motion.js";
 import { CARD } from "../../graph/scene.js";
 import { width } from "../../graph/text.js";
 import { clear, h, s } from "../../dom.js";
@@ -17,7 +17,7 @@ import { Camera } from "./camera.js";
 import { draw, markOf, put } from "./card.js";
 import { frameOf, heads, keyOf, lineOf, rectangleOf } from "./pieces.js";
 import { arc } from "./shapes.js";
-import { adapt, levelOf, sizes } from "./words.js";
+import { adapt, levelOf } from "./words.js";
 
 /** @typedef {import("./card.js").Drawn & {placed: Placed}} Shown */
 /**
@@ -39,8 +39,7 @@ export class Sheet {
     scene = null;
     /** @type {Words[]} */
     words = [];
-    level = 0;
-    running = 0;
+    stop = () => {};
 
     /**
      * @param {string} uid
@@ -59,7 +58,7 @@ export class Sheet {
         this.world = s("g", {}, this.frames, this.lines, this.labels, this.faces, this.ghost);
         this.svg = s("svg", { role: "group", "aria-label": "graph" }, heads(uid), this.world);
         this.window = h("div", "jt-sheet jt-graph", this.svg);
-        this.camera = new Camera(this.window, this.world, (zoom) => this.detail(levelOf(zoom)));
+        this.camera = new Camera(this.window, this.world, (zoom) => this.detail(zoom));
         this.listen();
     }
 
@@ -100,7 +99,7 @@ export class Sheet {
             camera.move(camera.x + before[0] - after[0], camera.y + before[1] - after[1]);
             camera.reveal(/** @type {Rectangle} */ (this.rectangle(anchor ?? "")));
         } else camera.fit();
-        this.detail(levelOf(this.camera.zoom));
+        this.detail(this.camera.zoom);
         this.tween(old);
     }
 
@@ -139,7 +138,7 @@ export class Sheet {
     paintLines(scene) {
         clear(this.lines).append(...scene.lines.map((drawn, k) => lineOf(drawn, k, this.uid)));
         const labels = scene.labels.map(({ x, y, words }) => {
-            const text = put(this.words, words, "mono", width(words, 11, "mono"), sizes(11, 1), x, [y, y]);
+            const text = put(this.words, words, "mono", width(words, 11, "mono"), [11, 1], x, [y, y]);
             text.classList.add("m");
             return text;
         });
@@ -185,7 +184,7 @@ export class Sheet {
      * @param {Map<string, [number, number]>} old
      */
     tween(old) {
-        cancelAnimationFrame(this.running);
+        this.stop();
         const { zoom } = this.camera;
         const ways = [...this.cards].flatMap(([id, { placed }]) => {
             const [from, to] = [old.get(id), this.camera.seen(placed.x, placed.y)];
@@ -195,21 +194,17 @@ export class Sheet {
         this.window.classList.remove("jt-travel");
         if (!ways.length || this.reduced()) return;
         this.window.classList.add("jt-travel");
-        const begin = performance.now();
-        const step = (/** @type {number} */ now) => {
-            const rest = (1 - clamp((now - begin) / TWEEN, 0, 1)) ** 3;
+        this.stop = tween(TWEEN, (part) => {
+            const rest = (1 - part) ** 3;
             for (const { id, dx, dy } of ways) this.put(id, dx * rest, dy * rest);
-            if (rest > 0) this.running = requestAnimationFrame(step);
-            else this.window.classList.remove("jt-travel");
-        };
-        step(begin);
+            if (part === 1) this.window.classList.remove("jt-travel");
+        });
     }
 
-    /** @param {number} level */
-    detail(level) {
-        this.level = level;
-        this.window.dataset.level = `${level}`;
-        for (const one of this.words) adapt(one, level);
+    /** @param {number} zoom */
+    detail(zoom) {
+        this.window.dataset.level = `${levelOf(zoom)}`;
+        for (const one of this.words) adapt(one, zoom);
     }
 
     /**
@@ -235,16 +230,6 @@ export class Sheet {
     }
 
     /**
-     * Light up lines.
-     * @param {(source: number | string, target: number | string) => boolean} holds
-     */
-    markLines(holds) {
-        this.scene?.lines.forEach(({ line }, k) => {
-            this.lines.children[k]?.classList.toggle("jt-on", holds(line.source, line.target));
-        });
-    }
-
-    /**
      * Show where lines would go from one card to others; without others, none.
      * @param {string} from
      * @param {string[]} ends
@@ -259,7 +244,7 @@ export class Sheet {
     }
 
     close() {
-        cancelAnimationFrame(this.running);
+        this.stop();
         this.camera.close();
     }
 }
@@ -278,7 +263,7 @@ function homeOf({ cards }) {
  * @param {Event} event
  * @returns {{id?: string, line?: number, chip?: string, frame?: string}}
  */
-function pointed(event) {
+export function pointed(event) {
     const target = /** @type {Element} */ (event.target);
     const card = target.closest(".jt-card");
     const line = target.closest("[data-line]");

@@ -19,22 +19,22 @@ import { width } from "../../graph/text.js";
  * @property {string} text
  * @property {Style} style
  * @property {number} room how wide it may become, in pixels of the sheet
- * @property {number[]} sizes of its letters at each level; 0 or nothing: not shown
+ * @property {number} near the size of its letters at zoom 1
+ * @property {number} until the last level at which it is shown
  * @property {number[]} [at] y at each level
  */
 
 export const LEAST = 11;
 export const ZOOMS = [1, 0.75, 0.6, 0.45, 0.3]; // the smallest zoom of each level
-const [, ...FAR] = ZOOMS.map((zoom) => Math.ceil((10 * LEAST) / zoom) / 10);
 
 /**
- * Sizes at each level for a text that is shown up to level `until`.
- * @param {number} near its size at level 0
- * @param {number} until
- * @returns {number[]}
+ * How large letters must be on the sheet, to be large enough on the screen.
+ * @param {number} near their size at zoom 1
+ * @param {number} zoom
+ * @returns {number}
  */
-export function sizes(near, until) {
-    return [near, ...FAR.map((size) => Math.max(near, size))].slice(0, until + 1);
+export function sizeAt(near, zoom) {
+    return Math.max(near, Math.ceil((10 * LEAST) / zoom) / 10);
 }
 
 /**
@@ -48,7 +48,7 @@ export function levelOf(zoom) {
 }
 
 /**
- * The text, or as much of its beginning as has room.
+ * The text, or as much of its beginning as has room: whole facts, where one has.
  * @param {string} text
  * @param {number} size
  * @param {Style} style
@@ -64,18 +64,20 @@ export function fitting(text, size, style, room) {
         if (width(`${letters.slice(0, middle).join("")}…`, size, style) <= room) [fits, low] = [middle, middle + 1];
         else high = middle - 1;
     }
-    return fits ? `${letters.slice(0, fits).join("")}…` : "";
+    const part = letters.slice(0, fits).join("");
+    const whole = Math.max(part.lastIndexOf(" ("), part.lastIndexOf(") ") + 1, part.lastIndexOf(" ·"));
+    return whole > 0 ? part.slice(0, whole) : fits ? `${part}…` : "";
 }
 
 /**
- * Show a text as it is at this level.
+ * Show a text as it is at this zoom.
  * @param {Words} words
- * @param {number} level
+ * @param {number} zoom
  */
-export function adapt({ element, text, style, room, sizes: known, at }, level) {
-    const size = known[level] ?? 0;
-    element.textContent = size ? fitting(text, size, style, room) : "";
-    if (!size) return;
+export function adapt({ element, text, style, room, near, until, at }, zoom) {
+    const [level, size] = [levelOf(zoom), sizeAt(near, Math.max(zoom, ZOOMS[until]))];
+    element.textContent = level <= until ? fitting(text, size, style, room) : "";
+    if (level > until) return;
     element.style.fontSize = `${size}px`;
     if (at) element.setAttribute("y", `${at[level]}`);
 }

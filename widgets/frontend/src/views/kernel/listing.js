@@ -1,4 +1,4 @@
-// Listing: the source with, beside each line, its operators and the learner's line.
+// Listing: the source; beside each line its operators, above it the learner's line that asked for it.
 //
 // Pointing at a line selects what it computes; pointing at the learner's line selects all that this line asked for. A
 // click keeps the selection. Nothing here asks Python.
@@ -37,8 +37,16 @@ export function listing(kernel, links, scroller, hear) {
     const code = source(kernel, {
         enter: (line) => hear.point(at(line)),
         click: (line) => hear.keep(at(line)),
-        beside: (line) => beside(links, line, wide, askedFor, hear),
+        beside: (line) => {
+            return h("span", { class: "jt-kernel-ops", style: `width:${wide + 2}ch` }, links.opsAt(line).join(", "));
+        },
     });
+    let before = "";
+    for (const line of all) {
+        const where = links.whereAt(line);
+        if (where && where !== before) code.rows[line - 1].before(told(where, () => askedFor(where), hear));
+        before = where || before;
+    }
     code.element.addEventListener("mouseleave", () => hear.point(null));
     code.rows.forEach((row, k) => links.rows[k].startsWith("def ") && row.setAttribute("title", PARAMETERS));
     const lit = (/** @type {Selection} */ { nodes, kernel: key, line }) => {
@@ -58,25 +66,14 @@ export function listing(kernel, links, scroller, hear) {
 }
 
 /**
- * @param {Links} links
- * @param {number} line
- * @param {number} wide
- * @param {(where: string) => Picked} askedFor
+ * A line of the learner.
+ * @param {string} where
+ * @param {() => Picked} picked
  * @param {Hear} hear
  */
-function beside(links, line, wide, askedFor, hear) {
-    const ops = h("span", "jt-kernel-ops", links.opsAt(line).join(", "));
-    ops.style.width = `${wide + 2}ch`;
-    const where = links.whereAt(line);
-    if (!where) return ops;
-    const before = Array.from({ length: line - 1 }, (_, k) => links.whereAt(line - 1 - k)).find(Boolean);
-    const told = h("span", {
-        class: "jt-kernel-where", title: where,
-        onmouseenter: () => hear.point(askedFor(where)),
-        onclick: (/** @type {Event} */ event) => {
-            event.stopPropagation();
-            hear.keep(askedFor(where));
-        },
-    }, before === where ? "\u2033" : where);
-    return h("span", "jt-kernel-both", ops, told);
+function told(where, picked, hear) {
+    const look = { class: "jt-kernel-where", role: "listitem", title: "all that this line asked for (w)" };
+    return h("div", {
+        ...look, onmouseenter: () => hear.point(picked()), onclick: () => hear.keep(picked()),
+    }, where);
 }

@@ -3,6 +3,7 @@
 // Nothing here asks Python: the tabs do, once for each kernel.
 
 import { source } from "../../code.js";
+import { soft } from "../../controls.js";
 import { h, reveal } from "../../dom.js";
 
 /** @typedef {{cpu: string, llvm: string, asm: string, ptx: string, no_ptx: string, summary: string, widest: number,
@@ -18,7 +19,7 @@ const TITLES = { llvm: "LLVM IR after optimization", asm: "Machine instructions"
  * @returns {HTMLElement}
  */
 export function machineText(made, which, scroller) {
-    if (!made[which]) return h("p", "jt-soft", made.no_ptx);
+    if (!made[which]) return soft(made.no_ptx);
     const words = which === "asm" ? made.summary : `${TITLES[which]}: the kernel's function only.`;
     const vectors = new Map(which === "asm" ? made.vectors.map((vector) => [vector.line, vector]) : []);
     const beside = which === "asm" ? (/** @type {number} */ line) => mark(vectors.get(line)) : undefined;
@@ -29,7 +30,7 @@ export function machineText(made, which, scroller) {
     const first = made.vectors.find(({ arithmetic, width }) => which === "asm" && arithmetic && width === made.widest);
     const row = first && code.rows[first.line + 5]; // with some lines below it
     requestAnimationFrame(() => row && reveal(row, scroller));
-    return h("div", {}, h("p", "jt-soft", words), code.element);
+    return h("div", {}, soft(words), code.element);
 }
 
 /** @param {{width: number, arithmetic: boolean} | undefined} vector */

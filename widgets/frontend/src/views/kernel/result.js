@@ -1,6 +1,6 @@
 // Result: what did a trial of an edited kernel find?
 
-import { trouble } from "../../controls.js";
+import { soft, trouble } from "../../controls.js";
 import { h } from "../../dom.js";
 import { grouped, millisText, numberText } from "../../numbers.js";
 import { framed } from "../../tables.js";
@@ -26,7 +26,7 @@ export function resultOf(edit) {
     return h("div", { class: "jt-kernel-result", role: "status" },
         h("p", {}, h("strong", {}, verdict(edit)), ` ${speed(edit)}`),
         framed(HEADS, rows),
-        h("p", "jt-soft", `Tried on ${sets} sets of random numbers: ${shapes.join("; ")}.`),
+        soft(`Tried on ${sets} sets of random numbers: ${shapes.join("; ")}.`),
     );
 }
 

@@ -37,7 +37,7 @@ export class Bar {
         this.swatches = KINDS.map(() => h("canvas", { "aria-hidden": "true" }));
         const gap = () => h("span", "jt-ranks-gap");
         this.root = h(
-            "div", "jt-plot-bar jt-ranks-bar", this.play,
+            "div", "jt-bar jt-ranks-bar", this.play,
             button("‹", "The event before (←)", () => act.step(-1), { "aria-label": "The event before" }),
             button("›", "The event after (→)", () => act.step(1), { "aria-label": "The event after" }),
             this.speed, gap(), this.levels, gap(), this.clocks, gap(),

@@ -6,6 +6,7 @@
 /** @import { Run } from "./model.js" */
 /** @import { Arrival } from "./scene.js" */
 
+import { facts, named, soft } from "../../controls.js";
 import { h, s } from "../../dom.js";
 import { bytesText, grouped } from "../../numbers.js";
 import { nanosText } from "./stage.js";
@@ -21,7 +22,7 @@ const [WIDE, HIGH, BALL] = [360, 230, 17];
  */
 export function detail(scene, chosen) {
     if (!chosen) {
-        return [h("p", "jt-soft", "Point at a bar or an arrow and click, or step with ← and → from event to event.")];
+        return [soft("Point at a bar or an arrow and click, or step with ← and → from event to event.")];
     }
     return chosen.what === "message" ? ofMessage(scene, chosen.which) : ofCall(scene, chosen.which);
 }
@@ -34,7 +35,7 @@ function ofMessage({ run, times, chains }, k) {
         : `a piece that began at rank ${chains[k]}`;
     const words = `Message ${grouped(k)}: ${bytesText(bytes[k])}, rank ${source[k]} → rank ${dest[k]}`;
     return [
-        h("p", "jt-ranks-name", h("b", {}, words)),
+        h("p", "jt-name jt-ranks-name", words),
         facts([
             ["carries", `${grouped(bytes[k])} bytes, ${piece}`],
             ["tag", `${tag[k]}${synchronous[k] ? ", synchronous: the sender waits until it is taken" : ""}`],
@@ -55,7 +56,7 @@ function ofCall({ run, times, arrivals }, k) {
         + `${nanosText(times.leave[k] - times.enter[k])} in all`;
     const arrival = arrivals[run.meetingOf[k]];
     return [
-        h("p", "jt-ranks-name", h("b", {}, `rank ${calls.rank[k]}: `), h("span", "jt-mono", run.text(calls.words[k]))),
+        h("p", "jt-name jt-ranks-name", `rank ${calls.rank[k]}: `, h("span", "jt-mono", run.text(calls.words[k]))),
         facts([
             ["time", took],
             ["waited", nanosText(Math.max(0, Math.min(times.ready[k], times.leave[k]) - times.enter[k]))],
@@ -86,18 +87,12 @@ function whoWasLate(run, enter, { calls, here, begin, last, first }) {
             h("span", {}, waited ? `waits ${nanosText(waited)}` : "waits for nobody"), h("em", {}, mark),
         );
     });
-    if (here === begin) return [h("p", "jt-plot-panel-title", "Nobody was late: all ranks came at the same time.")];
+    if (here === begin) return [named("Nobody was late: all ranks came at the same time.")];
     const words = `Who was late? The others waited up to ${nanosText(here - begin)}.`;
     return [
-        h("p", "jt-plot-panel-title", words), h("ul", "jt-ranks-late", rows),
-        ...(left > 0 ? [h("p", "jt-soft", `and ${left} ranks in between`)] : []),
+        named(words), h("ul", "jt-ranks-late", rows),
+        ...(left > 0 ? [soft(`and ${left} ranks in between`)] : []),
     ];
-}
-
-/** @param {[string, string | null][]} rows */
-function facts(rows) {
-    const told = rows.filter(([, words]) => words !== null);
-    return h("dl", "jt-ranks-facts", told.flatMap(([name, words]) => [h("dt", {}, name), h("dd", {}, words)]));
 }
 
 /** @param {Run} run @param {number} call */
@@ -152,7 +147,7 @@ export function waitGraph({ waits, circle }, uid) {
     );
     const rest = waits.length - shown.filter((rank) => waits.some((one) => one.rank === rank)).length;
     const more = rest > 0 ? ` Showing ${shown.length} of the ranks.` : "";
-    return h("div", {}, h("p", "jt-plot-panel-title", `${circle.length ? "A circle: " : ""}${label}.${more}`), picture);
+    return h("div", {}, named(`${circle.length ? "A circle: " : ""}${label}.${more}`), picture);
 }
 
 /** @param {[number, number]} from @param {[number, number]} to @param {boolean} circle @param {string} uid */

@@ -9,8 +9,9 @@
 /** @import { Scene } from "./stage.js" */
 
 import { axis, line, mark, plot } from "../../chart.js";
-import { button } from "../../controls.js";
+import { button, named } from "../../controls.js";
 import { clear, h, s } from "../../dom.js";
+import { sample } from "../../legend.js";
 import { bytesText, numberText } from "../../numbers.js";
 import { cost, plain, round } from "./replay.js";
 import { nanosText } from "./stage.js";
@@ -64,8 +65,8 @@ export class WhatIf {
             "label", "jt-ranks-slider", h("span", {}, h("b", {}, one.sign), ` ${one.words}`), this.inputs[k],
             this.outputs[k],
         ));
-        const title = h("p", "jt-plot-panel-title", "What if the network were another one?");
-        this.root = h("div", {}, title, rows, h("p", "jt-plot-bar", this.reset), this.told);
+        const title = named("What if the network were another one?");
+        this.root = h("div", {}, title, rows, h("p", "jt-bar", this.reset), this.told);
         this.write();
     }
 
@@ -153,9 +154,10 @@ export function drawCurves(home, { run, arrivals }, call, net, moved) {
         const look = `jt-plot-dot jt-plot-s${k === known.length ? "" : k % 6}`;
         plane.over.append(s("path", { class: look, d, ...data }, title));
     }
-    const legend = h("p", "jt-plot-legend", all.map((one, k) => [sample(styleOf(one.name, k)), one.name]), dots.length
-        ? [diamond(), moved ? "this run, worked out again" : "measured"] : null);
-    clear(home).append(h("p", "jt-plot-panel-title", words), plane.root, legend);
+    const names = all.map((one, k) => [sample(styleOf(one.name, k), "M0 7h22", 22), one.name]);
+    const legend = h("p", "jt-plot-legend", names, dots.length
+        ? [sample("jt-plot-dot", mark("diamond", 5, 7, 7)), moved ? "this run, worked out again" : "measured"] : null);
+    clear(home).append(named(words), plane.root, legend);
 }
 
 /**
@@ -175,15 +177,4 @@ function distinct(lines) {
 /** @param {string} name @param {number} k */
 function styleOf(name, k) {
     return name === "native" ? "jt-ranks-native" : `jt-plot-line jt-plot-s${k % 6}`;
-}
-
-/** @param {string} style */
-function sample(style) {
-    const path = s("path", { class: style, d: "M0 7h22" });
-    return s("svg", { class: "jt-plot-sample", width: 22, height: 14, "aria-hidden": "true" }, path);
-}
-
-function diamond() {
-    const path = s("path", { class: "jt-plot-dot", d: mark("diamond", 5, 7, 7) });
-    return s("svg", { class: "jt-plot-sample", width: 14, height: 14, "aria-hidden": "true" }, path);
 }

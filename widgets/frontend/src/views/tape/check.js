@@ -4,8 +4,9 @@
 /** @import { Tape } from "./model.js" */
 
 import { NO_KERNEL } from "../../ask.js";
-import { button, textOf } from "../../controls.js";
+import { button, named, textOf } from "../../controls.js";
 import { h, reveal } from "../../dom.js";
+import { gradientOf } from "../../names.js";
 
 /** A choice of leaves, a button, and the answer. */
 export class Check {
@@ -16,8 +17,9 @@ export class Check {
     constructor(tape, context) {
         this.tape = tape;
         this.context = context;
-        const names = tape.leaves.map((leaf) => `d${leaf.name || `#${leaf.node}`}`);
-        const options = tape.leaves.map((leaf, k) => h("option", { value: leaf.node }, names[k]));
+        const options = tape.leaves.map(({ node, name }) => {
+            return h("option", { value: node }, gradientOf(name || `#${node}`));
+        });
         const look = { class: "jt-field", id: `${context.uid}-leaf` };
         this.choice = h("select", { ...look, "aria-label": "which gradient is checked" }, options);
         this.answer = h("p", { class: "jt-tape-answer", role: "status" });
@@ -25,7 +27,7 @@ export class Check {
         this.button = button("Check", title, () => void this.run(), { disabled: !context.live });
         const needs = context.live ? "" : "; this asks Python: it needs a running notebook";
         const how = h("small", {}, `by finite differences, in float64${needs}`);
-        const heading = h("p", "jt-tape-part", "Is this gradient right?");
+        const heading = named("Is this gradient right?");
         this.root = h("section", "jt-tape-check", heading, this.choice, this.button, how, this.answer);
     }
 

@@ -8,8 +8,9 @@
 
 import { clear, h, s } from "../../dom.js";
 import { heat } from "../../heat.js";
+import { nameOf } from "../../names.js";
 import { count, numberText, shapeText } from "../../numbers.js";
-import { linesOf, nameOf, valueName, wordsOf } from "./model.js";
+import { linesOf, valueName, wordsOf } from "./model.js";
 
 const SMALL = 18; // pixels of a thumbnail
 

@@ -9,6 +9,8 @@
 
 /** @import { Page, Value } from "../../types.js" */
 
+import { gradientOf, nameOf } from "../../names.js";
+
 /** @typedef {{node: number, reader: number | null, row: number | null}} Part what one reader adds to a gradient */
 /**
  * @typedef {object} Step
@@ -87,16 +89,6 @@ export function range(from, to) {
 }
 
 /**
- * How a node is called: by its name, or by its operator.
- * @param {Page} page
- * @param {number} id
- */
-export function nameOf(page, id) {
-    const node = page.nodes.get(id);
-    return node ? node.name || node.label || node.op : `#${id}`;
-}
-
-/**
  * How the value of a step is called: "h", "dW1", "d(relu)", or its operator.
  * @param {Tape} tape
  * @param {Page} page
@@ -105,10 +97,10 @@ export function nameOf(page, id) {
 export function valueName(tape, page, step) {
     if (step.phase === "forward") return nameOf(page, step.node);
     const leaf = tape.leaves.find((one) => one.gradient === step.node);
-    if (leaf) return `d${leaf.name || `#${leaf.node}`}`;
+    if (leaf) return gradientOf(leaf.name || `#${leaf.node}`);
     const of = (step.of ?? []).map((id) => page.nodes.get(id)).filter((node) => node && node.kind !== "reindex");
     const named = of.find((node) => node?.name) ?? of.at(-1);
-    return named ? (named.name ? `d${named.name}` : `d(${named.op})`) : step.op;
+    return named ? gradientOf(named.name || named.op, named.name !== "") : step.op;
 }
 
 /**
@@ -138,7 +130,7 @@ export function meaning(page, id) {
         if (!next) break;
         node = next;
     }
-    return node ? node.name || node.op : `#${id}`;
+    return nameOf(page, node?.id ?? id);
 }
 
 /**

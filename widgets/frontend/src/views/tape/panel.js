@@ -3,10 +3,12 @@
 /** @import { Page } from "../../types.js" */
 /** @import { Step, Tape } from "./model.js" */
 
+import { facts, named } from "../../controls.js";
 import { h } from "../../dom.js";
 import { heat } from "../../heat.js";
+import { nameOf } from "../../names.js";
 import { bytesText, numberText, shapeText } from "../../numbers.js";
-import { between, meaning, nameOf, statistics, valueName, wordsOf } from "./model.js";
+import { between, meaning, statistics, valueName, wordsOf } from "./model.js";
 
 const [LARGE, SMALL] = [112, 32]; // pixels of a thumbnail
 const MOST = 8; // rows of one list
@@ -50,15 +52,20 @@ function title(tape, page, step) {
 function large(page, id) {
     const value = page.values[id];
     const node = page.nodes.get(id);
-    const facts = h("dl", {},
-        h("dt", {}, "shape"), h("dd", {}, shapeText(node?.shape ?? [])),
-        h("dt", {}, "dtype"), h("dd", {}, node?.dtype ?? ""),
-        statistics(value).map(
-            ([name, number]) => [h("dt", {}, name), h("dd", { "data-stat": name }, numberText(number))],
-        ),
-    );
+    const told = facts([
+        ["shape", shapeText(node?.shape ?? [])], ["dtype", node?.dtype],
+        ...statistics(value).map(stated),
+    ]);
     const picture = value ? heat(value, page, LARGE) : h("p", "jt-tape-none", "its value was not recorded");
-    return h("div", { class: "jt-tape-large", "data-value": id }, picture, facts);
+    return h("div", { class: "jt-tape-large", "data-value": id }, picture, told);
+}
+
+/**
+ * @param {ReturnType<typeof statistics>[number]} statistic
+ * @returns {[string, HTMLElement]}
+ */
+function stated([name, number]) {
+    return [name, h("span", { "data-stat": name }, numberText(number))];
 }
 
 /**
@@ -77,7 +84,7 @@ function rule(tape, page, step) {
     const text = parts.map(
         ({ op, lines }) => (parts.length > 1 ? `${op}:  ` : "") + lines.join(parts.length > 1 ? ",  " : "\n"),
     );
-    return h("section", {}, h("p", "jt-tape-part", heading), h("pre", {}, text.join("\n")));
+    return h("section", {}, named(heading), h("pre", {}, text.join("\n")));
 }
 
 /**
@@ -97,7 +104,7 @@ function sums(page, step) {
     return h(
         "section",
         "jt-tape-adds",
-        h("p", "jt-tape-part", `grad of ${nameOf(page, to)}: ${told}${last}`),
+        named(`grad of ${nameOf(page, to)}: ${told}${last}`),
         h("ol", {}, rows),
     );
 }
@@ -113,7 +120,7 @@ function list(page, heading, rows) {
     return h(
         "section",
         {},
-        h("p", "jt-tape-part", heading),
+        named(heading),
         h("ul", {}, rows.slice(0, MOST).map(({ id, note }) => item(page, id, "", note)), more),
     );
 }
@@ -184,7 +191,7 @@ export function comparison(tape, page, frozen, now) {
         "td", {}, valueName(tape, page, tape.steps[k]), picture(page, tape.steps[k].node),
     );
     return h("section", "jt-tape-frozen",
-        h("p", "jt-tape-part", `Frozen at step ${frozen + 1}`),
+        named(`Frozen at step ${frozen + 1}`),
         h("table", { "aria-label": `${wordsOf(tape, page, frozen)} beside now` },
             h("tbody", {}, h("tr", {}, h("td", {}), cell(frozen), cell(now)),
                 rows.map(([name, ...both]) => {

@@ -5,15 +5,14 @@
 
 import { button } from "../../controls.js";
 import { h, s } from "../../dom.js";
-import { bytesText, count } from "../../numbers.js";
+import { Player } from "../../motion.js";
+import { bytesText } from "../../numbers.js";
 
 const [WIDE, HIGH] = [1000, 48]; // of the drawing; the page stretches it
 const BEAT = 550; // milliseconds of a step while it plays
 
 /** The strip, its slider and its buttons. */
 export class Strip {
-    playing = 0;
-
     /**
      * @param {Tape} tape
      * @param {Page} page
@@ -31,7 +30,8 @@ export class Strip {
         this.bytes = h("p", "jt-tape-bytes");
         this.head = h("span", "jt-tape-playhead");
         this.mark = h("span", { class: "jt-tape-mark", hidden: true });
-        this.play = sign("▶", "play or stop (Space)", () => this.toggle());
+        const { go, reduced } = hear;
+        this.player = new Player({ last, pace: BEAT, at: () => this.now, go, reduced });
         this.freeze = button("Freeze", "freeze this moment to compare with another (z)", () => hear.freeze());
         this.root = h(
             "div",
@@ -43,10 +43,7 @@ export class Strip {
     }
 
     buttons() {
-        return h("div", "jt-tape-buttons",
-            sign("◀", "one step back ([)", () => this.hear.go(this.now - 1)), this.play,
-            sign("▶|", "one step on (])", () => this.hear.go(this.now + 1)), this.words, this.freeze,
-        );
+        return h("div", "jt-bar", this.player.buttons, this.words, this.freeze);
     }
 
     area() {
@@ -64,9 +61,10 @@ export class Strip {
     peak() {
         const { step, bytes } = this.tape.peak;
         const at = this.place(step);
-        const side = at > 50 ? "jt-tape-left" : "";
+        const side = at > 50 ? "jt-peak-left" : "";
         return h(
-            "span", { class: `jt-tape-peak ${side}`, style: `left:${at}%` }, h("small", {}, `peak ${bytesText(bytes)}`),
+            "span", { class: `jt-tape-peak jt-peak ${side}`, style: `left:${at}%` },
+            h("small", {}, `peak ${bytesText(bytes)}`),
         );
     }
 
@@ -76,7 +74,7 @@ export class Strip {
     }
 
     slide() {
-        this.stop();
+        this.player.stop();
         this.hear.go(Number(this.slider.value));
     }
 
@@ -103,46 +101,14 @@ export class Strip {
         const { steps, peak, kernel_alive: alive } = this.tape;
         const kernel = steps[now].kernel;
         const [here, most] = [steps[now].alive, peak.bytes];
-        const ideal = [
-            "Alive if each step stored its value, and freed what nobody reads any more: ",
+        const alone = [
             h("b", { "data-alive": here }, bytesText(here)),
-            ` (peak ${bytesText(most)}). `,
+            ` alive if each step ran by itself (peak ${bytesText(most)})`,
         ];
-        if (kernel === null || !alive?.length) return ideal;
-        const [name, used] = [this.page.kernels[kernel]?.name, bytesText(alive[kernel])];
-        const where = `this step is part of kernel ${kernel}, ${name}, with `;
-        const there = h("b", { "data-kernel-alive": alive[kernel] }, used);
-        const ran = `As it ran, in ${count(alive.length, "kernel")}: ${where}`;
-        const apart = " A run frees arrays after whole kernels: the memory view says what fusion saves.";
-        return [...ideal, ran, there, ` alive (peak ${bytesText(this.page.peak)}).`, apart];
+        if (kernel === null || !alive?.length) return alone;
+        const there = h("b", { "data-kernel-alive": alive[kernel] }, bytesText(alive[kernel]));
+        const name = `kernel ${kernel}, ${this.page.kernels[kernel]?.name}`;
+        return [...alone, "; as it ran, ", there, ` in ${name} (peak ${bytesText(this.page.peak)}).`];
     }
 
-    toggle() {
-        if (this.playing) return this.stop();
-        if (this.hear.reduced()) return this.hear.go(this.now + 1);
-        if (this.now >= this.tape.steps.length - 1) this.hear.go(0);
-        this.playing = window.setInterval(() => this.beat(), BEAT);
-        this.play.textContent = "❚❚";
-    }
-
-    beat() {
-        if (this.now >= this.tape.steps.length - 1) return this.stop();
-        this.hear.go(this.now + 1);
-    }
-
-    stop() {
-        clearInterval(this.playing);
-        this.playing = 0;
-        this.play.textContent = "▶";
-    }
-}
-
-/**
- * A button with a sign on it, and its title for who cannot see that.
- * @param {string} words
- * @param {string} title
- * @param {() => void} act
- */
-function sign(words, title, act) {
-    return button(words, title, act, { "aria-label": title });
 }

@@ -7,6 +7,7 @@
 
 import { axis, mark } from "../../chart.js";
 import { h, s } from "../../dom.js";
+import { sample } from "../../legend.js";
 import { bytesText, count, numberText } from "../../numbers.js";
 
 const NEAR = 12; // pixels from a mark to a click that means it
@@ -62,9 +63,6 @@ export function keptText({ kept, kept_bytes: bytes }) {
 
 /** @param {[string, Figure[], number][]} columns */
 export function legend(columns) {
-    const samples = columns.map(([name, , look]) => {
-        const path = s("path", { class: `jt-plot-line jt-plot-s${look}`, d: "M0 5h24" });
-        return [s("svg", { class: "jt-plot-sample", width: 24, height: 10, "aria-hidden": "true" }, path), name];
-    });
-    return h("p", "jt-plot-legend", samples);
+    const look = (/** @type {number} */ k) => sample(`jt-plot-line jt-plot-s${k}`, "M0 7h24", 24);
+    return h("p", "jt-plot-legend", columns.map(([name, , k]) => [look(k), name]));
 }

@@ -75,10 +75,10 @@ def open_lab(options):
 
 
 def run_notebook(options):
-    pages = sorted((HOME / "notebooks").glob("[0-9][0-9]_*.ipynb"))
-    wanted = [page for page in pages if options and page.name[:2] == options[0].zfill(2)]
+    pages = sorted((HOME / "notebooks").glob("[0-9][0-9]*_*.ipynb"))
+    wanted = [page for page in pages if options and page.name.split("_")[0] == options[0].zfill(2)]
     if not wanted:
-        numbers = ", ".join(page.name[:2] for page in pages) or "none yet"
+        numbers = ", ".join(page.name.split("_")[0] for page in pages) or "none yet"
         raise Stop(f"Which notebook? Say its number, as in 'python3 lab.py run 03'. There are: {numbers}.")
     install(COURSE)
     return become("tests.headless", str(wanted[0]), *options[1:])

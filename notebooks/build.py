@@ -48,7 +48,7 @@ def notebook_text(source: str) -> str:
 
 def pairs() -> list[tuple[Path, Path]]:
     """(source, notebook) for every notebook of the course."""
-    return [(path, FOLDER / f"{path.stem}.ipynb") for path in sorted((FOLDER / "source").glob("[0-9][0-9]_*.py"))]
+    return [(path, FOLDER / f"{path.stem}.ipynb") for path in sorted((FOLDER / "source").glob("[0-9][0-9]*_*.py"))]
 
 
 def main(arguments: Sequence[str]) -> int:

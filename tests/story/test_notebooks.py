@@ -43,7 +43,7 @@ def shown(notebook, kind):
     return [output["data"][kind] for output in outputs(notebook) if kind in output.get("data", {})]
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("[0-9][0-9]_*.ipynb")))
+@pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("[0-9][0-9]*_*.ipynb")))
 def test_a_notebook_runs_and_warns_of_nothing(finished, name):
     notebook = finished(name)
 

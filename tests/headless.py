@@ -79,7 +79,7 @@ def main(arguments):
     pictures = sum(
         "image/svg+xml" in output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", [])
     )
-    print(f"\n{path.name}: {count} code cells ran in {seconds:.1f} s, {pictures} pictures")
+    print(f"\n{path.name}: {count} code cells ran in {seconds:.1f} s, {pictures} picture{'s' * (pictures != 1)}")
     return 0
 
 

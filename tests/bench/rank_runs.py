@@ -24,6 +24,7 @@ FASTER, LONGEST = 1.6, 2000  # times as fast as alone; ms
 MANY = 1024  # simulated ranks, which meet in ten rounds
 HEADS = ("whole runs", "ranks", "best", "quartiles", "x as fast as alone", "goal", "")
 ROOT = Path(__file__).resolve().parents[2]
+STEPS = ("-m", "tests.bench.rank_steps")
 
 
 @dataclass
@@ -72,7 +73,7 @@ def _train(run: Run) -> None:
     environment = dict(os.environ)
     with tempfile.TemporaryDirectory(prefix="jt_edu-ranks-") as folder:
         target = Path(folder) / "told.json"
-        program = [sys.executable, "-m", "tests.bench.rank_steps", str(target)]
+        program = [sys.executable, *STEPS, str(target)]
         if run.ranks > 1:
             launcher = launch.find()
             if launcher is None:

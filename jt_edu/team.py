@@ -118,7 +118,7 @@ class _Apart(Generator):
         self.key = (common.key + (rank + 1) * STEP) % (1 << 64)
 
     @property
-    def drawn(self) -> int:  # type: ignore[override]
+    def drawn(self) -> int:
         """How many numbers have been drawn."""
         return self._common.drawn_apart
 

@@ -75,7 +75,7 @@ __all__ = [
 if not TYPE_CHECKING:
     _missing, __dir__ = door("jt.data", __all__)
 
-    def __getattr__(name):
-        if name == "DistributedSampler":  # PyTorch has it here; it stands upstairs
-            return import_module("jt_edu.distributed.sampler").DistributedSampler
-        return _missing(name)
+    _upstairs = {"DistributedSampler": "jt_edu.distributed.sampler"}  # PyTorch has it here
+
+    def __getattr__(name: str) -> object:
+        return getattr(import_module(_upstairs[name]), name) if name in _upstairs else _missing(name)

@@ -1,8 +1,8 @@
 """Available: which backends work here, and what PyTorch once offered and is not here.
 
-    is_mpi_available()         there is an mpirun, and mpi4py
-    is_gloo_available()        sockets are always there
-    is_nccl_available()        never: Vars are kept on no device
+is_mpi_available()         there is an mpirun, and mpi4py
+is_gloo_available()        sockets are always there
+is_nccl_available()        never: Vars are kept on no device
 """
 
 from __future__ import annotations

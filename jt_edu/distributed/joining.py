@@ -110,7 +110,7 @@ def init_process_group(
         backend: "threads", "mpi", "tcp" (or "gloo"), "solo", or one of your own. By default the one of the ranks that
             this program is one of: simulated, of mpirun, or processes that the environment tells about each other.
         init_method: where processes meet: "env://" (the default), "tcp://host:port" or "file:///path"; see
-            rendezvous.py. Simulated ranks and those of mpirun have met already.
+            rendezvous.py. Simulated ranks and those of mpirun have met already; the first also for your own backend.
         timeout: how long joining, and each collective, may take: a timedelta or seconds.
         world_size, rank: how many there are, and which one this is, where the method does not tell.
         store: where to meet, in place of `init_method`; then `rank` and `world_size` are told.
@@ -132,14 +132,11 @@ def init_process_group(
     if store is not None and (init_method is not None or min(rank, world_size) < 0):
         asked = "a store comes with rank and world_size, and without init_method"
         raise ArgumentError(asked, f"rank {rank}, world_size {world_size}, init_method {init_method!r}")
-    patience = as_timeout(timeout, "init_process_group")
-    chosen = _chosen(backend)
+    patience, chosen = as_timeout(timeout, "init_process_group"), _chosen(backend)
     if chosen in ("threads", "mpi", "solo"):
         joined = _join_comm(chosen, rank, world_size)
     else:
-        if store is None and init_method is None and simulated_comm() is not None:
-            store, rank, world_size = _among_simulated(rank, world_size)
-        joined = _join_processes(chosen, init_method or "env://", patience, rank, world_size, store, group_name)
+        joined = _join_processes(chosen, init_method, patience, rank, world_size, store, group_name)
     joined.default.timeout = patience
     current().rank_state["distributed"] = joined
 
@@ -203,12 +200,14 @@ def _among_simulated(rank: int, world_size: int) -> tuple[Store, int, int]:
 
 
 def _join_processes(
-    backend: Backend, method: str, timeout: timedelta, rank: int, world_size: int, store: Store | None, name: str
+    backend: Backend, method: str | None, timeout: timedelta, rank: int, world_size: int, store: Store | None, name: str
 ) -> Joined:
     """Over a store, where the processes tell each other their addresses."""
+    if store is None and method is None and backend in _OWN and simulated_comm() is not None:
+        store, rank, world_size = _among_simulated(rank, world_size)
     own = store is None
     if store is None:
-        store, rank, world_size = rendezvous(method, rank, world_size, timeout)
+        store, rank, world_size = rendezvous(method or "env://", rank, world_size, timeout)
     part = PrefixStore(f"{name}/{0 if own else _round()}", store)
     part.set_timeout(timeout)
     mesh = None

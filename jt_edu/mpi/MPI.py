@@ -12,8 +12,8 @@ are started later) is refused by name.
 
 from __future__ import annotations
 
-import difflib
 import platform
+import threading
 import time
 from typing import Any
 
@@ -26,6 +26,7 @@ from jt_edu.mpi.talk.pairs import PointToPoint as Comm
 from jt_edu.mpi.talk.persistent import Prequest
 from jt_edu.mpi.talk.request import REQUEST_NULL, Request
 from jt_edu.mpi.terms.datatypes import TYPES, Datatype
+from jt_edu.mpi.terms.missing import instead_of
 from jt_edu.mpi.terms.names import (
     ANY_SOURCE,
     ANY_TAG,
@@ -33,6 +34,7 @@ from jt_edu.mpi.terms.names import (
     BOR,
     BXOR,
     COMM_NULL,
+    COMM_TYPE_SHARED,
     GROUP_NULL,
     IN_PLACE,
     LAND,
@@ -45,6 +47,10 @@ from jt_edu.mpi.terms.names import (
     PROC_NULL,
     PROD,
     SUM,
+    THREAD_FUNNELED,
+    THREAD_MULTIPLE,
+    THREAD_SERIALIZED,
+    THREAD_SINGLE,
     UNDEFINED,
     Op,
     Status,
@@ -52,10 +58,12 @@ from jt_edu.mpi.terms.names import (
 from jt_edu.settings import current
 
 __all__ = [
-    "ANY_SOURCE", "ANY_TAG", "BAND", "BOR", "BXOR", "COMM_NULL", "Comm", "Datatype", "Exception", "Finalize",
-    "GROUP_NULL", "Get_library_version", "Get_processor_name", "Get_version", "Group", "IN_PLACE", "Init", "Intracomm",
-    "Is_finalized", "Is_initialized", "LAND", "LOR", "LXOR", "MAX", "MAXLOC", "MIN", "MINLOC", "Message", "Op",
-    "PROC_NULL", "PROD", "Prequest", "REQUEST_NULL", "Request", "SUM", "Status", "UNDEFINED", "Wtick", "Wtime",
+    "ANY_SOURCE", "ANY_TAG", "Attach_buffer", "BAND", "BOR", "BXOR", "COMM_NULL", "COMM_TYPE_SHARED", "Comm",
+    "Datatype", "Detach_buffer", "Exception", "Finalize", "GROUP_NULL", "Get_library_version", "Get_processor_name",
+    "Get_version", "Group", "IN_PLACE", "Init", "Init_thread", "Intracomm", "Is_finalized", "Is_initialized",
+    "Is_thread_main", "LAND", "LOR", "LXOR", "MAX", "MAXLOC", "MIN", "MINLOC", "Message", "Op", "PROC_NULL", "PROD",
+    "Prequest", "Query_thread", "REQUEST_NULL", "Request", "SUM", "Status", "THREAD_FUNNELED", "THREAD_MULTIPLE",
+    "THREAD_SERIALIZED", "THREAD_SINGLE", "UNDEFINED", "Wtick", "Wtime",
 ]  # fmt: skip
 
 Exception = RankError  # noqa: A001 - as mpi4py calls it
@@ -126,6 +134,54 @@ def Init() -> None:
     """
 
 
+def Init_thread(required: int = THREAD_MULTIPLE) -> int:
+    """The same; answers which of a rank's threads may speak, at most those that are asked for.
+
+    Example:
+        >>> Init_thread(THREAD_MULTIPLE) == THREAD_FUNNELED, Init_thread(THREAD_SINGLE) == THREAD_SINGLE
+        (True, True)
+    """
+    return min(required, Query_thread())
+
+
+def Query_thread() -> int:
+    """Which threads of a rank may speak to others: the one that runs its program.
+
+    Example:
+        >>> Query_thread() < THREAD_MULTIPLE
+        True
+    """
+    return THREAD_FUNNELED
+
+
+def Is_thread_main() -> bool:
+    """Whether the thread that asks may speak.
+
+    Example:
+        >>> Is_thread_main()
+        True
+    """
+    comm = current().rank_state.get("communicator")
+    mine = getattr(comm.task, "thread", None) if comm is not None else None
+    return threading.current_thread() is (mine or threading.main_thread())
+
+
+def Attach_buffer(buf: Any) -> None:
+    """Nothing has to be done: `Bsend` makes room for its copies itself.
+
+    Example:
+        >>> Attach_buffer(bytearray(1000))
+    """
+
+
+def Detach_buffer() -> None:
+    """Nothing has to be done.
+
+    Example:
+        >>> Detach_buffer()
+    """
+
+
 def Finalize() -> None:
     """Nothing has to be done: a rank ends with its program.
 
@@ -165,5 +221,5 @@ def __getattr__(name: str) -> Any:
         return state.setdefault("alone", None) or state.update(alone=SoloComm()) or state["alone"]
     if name.startswith("__"):
         raise AttributeError(name)
-    near = difflib.get_close_matches(name, [*__all__, *TYPES, "COMM_WORLD", "COMM_SELF"], 3)
-    raise UnknownNameError(f"MPI.{name} is asked for", "no such name here", ", ".join(near) or "mpi4py, under mpirun")
+    near = instead_of(name, [*__all__, *TYPES, "COMM_WORLD", "COMM_SELF"])
+    raise UnknownNameError(f"MPI.{name} is asked for", "no such name here", near or "mpi4py, under mpirun")

@@ -9,7 +9,9 @@ See README.md in this folder for what stands where.
 from typing import Any
 
 from jt_edu.mpi.jittor import (
+    broadcast,
     local_rank,
+    mpi_barrier,
     nccl_all_reduce,
     nccl_broadcast,
     nccl_reduce,
@@ -58,6 +60,7 @@ __all__ = [
     "SoloComm",
     "ThreadComm",
     "TruncationError",
+    "broadcast",
     "communicator",
     "flush",
     "local_rank",
@@ -65,6 +68,7 @@ __all__ = [
     "mpi_all_gather",
     "mpi_all_reduce",
     "mpi_all_to_all",
+    "mpi_barrier",
     "mpi_broadcast",
     "mpi_gather",
     "mpi_reduce",

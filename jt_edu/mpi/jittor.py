@@ -31,6 +31,7 @@ from jt_edu.mpi.real import launch
 from jt_edu.mpi.simulated.threads import simulate as simulate_comm
 from jt_edu.nn.module import Module
 from jt_edu.settings import current, no_grad
+from jt_edu.var import method
 
 
 def in_mpi() -> bool:
@@ -181,7 +182,7 @@ def single_process_scope(rank: int = 0) -> Callable[[Callable[..., Any]], Callab
     return decorate
 
 
-# modules, and the names of the device path
+# modules, older names, and those of the device path
 
 
 def mpi_param_broadcast(module: Module, root: int = 0) -> None:
@@ -204,6 +205,20 @@ def mpi_param_broadcast(module: Module, root: int = 0) -> None:
 Module.mpi_param_broadcast = mpi_param_broadcast  # type: ignore[attr-defined]
 
 
+def mpi_barrier() -> None:
+    """Nobody goes on before all ranks have come.
+
+    Example:
+        >>> jt.simulate(2)(lambda: jt.mpi.mpi_barrier())
+        [None, None]
+    """
+    communicator().barrier()
+
+
+broadcast = mpi_broadcast  # as Jittor's `jt.mpi` calls it
+
+
+@method
 def nccl_all_reduce(x: Any, op: str = "add") -> Any:
     """`mpi_all_reduce` from device to device; where there is no device, an error that says so.
 
@@ -215,6 +230,7 @@ def nccl_all_reduce(x: Any, op: str = "add") -> Any:
     raise _no_device("nccl_all_reduce", x, op)
 
 
+@method
 def nccl_reduce(x: Any, op: str = "add", root: int = 0) -> Any:
     """`mpi_reduce` from device to device; where there is no device, an error that says so.
 
@@ -226,6 +242,7 @@ def nccl_reduce(x: Any, op: str = "add", root: int = 0) -> Any:
     raise _no_device("nccl_reduce", x, op, root)
 
 
+@method
 def nccl_broadcast(x: Any, root: int = 0) -> Any:
     """`mpi_broadcast` from device to device; where there is no device, an error that says so.
 

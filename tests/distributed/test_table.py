@@ -12,10 +12,10 @@ from tests.distributed.ranks import BACKENDS, dist, run
 
 NO_TALK = {  # they ask, or are classes
     "get_backend", "get_global_rank", "get_group_rank", "get_process_group_ranks", "get_rank", "get_world_size",
-    "is_available", "is_initialized",
+    "is_available", "is_gloo_available", "is_initialized", "is_mpi_available", "is_nccl_available",
 }  # fmt: skip
-ELSEWHERE = {  # test_groups.py and test_ddp_hooks.py
-    "init_process_group", "destroy_process_group", "new_group",
+ELSEWHERE = {  # test_groups.py, test_ddp_hooks.py and test_names_of_pytorch.py
+    "init_process_group", "destroy_process_group", "new_group", "new_subgroups",
     "allreduce_hook", "bf16_compress_hook", "fp16_compress_hook", "powerSGD_hook",
 }  # fmt: skip
 
@@ -111,6 +111,12 @@ def all_to_all_single(r):
     return into.tolist()
 
 
+def all_gather_coalesced(r):
+    rooms = [[room(), room(1)] for _ in range(3)]
+    dist.all_gather_coalesced(rooms, [mine(r), jt.array([float(r)])])
+    return [lists(row) for row in rooms]
+
+
 def all_gather_object(r):
     told = [None] * 3
     dist.all_gather_object(told, "abc"[: r + 1])
@@ -133,6 +139,13 @@ def scatter_object_list(r):
     told = [None, "stays"]
     dist.scatter_object_list(told, on(r, 0, lambda: ["zero", [1], 2.0]))
     return told
+
+
+def send_and_recv_objects(r):
+    told = ["one", {1}] if r == 1 else [None, None]
+    if r == 1:
+        return dist.send_object_list(told, 2)
+    return (dist.recv_object_list(told, 1), told) if r == 2 else None
 
 
 def send_and_recv(r):
@@ -160,6 +173,7 @@ TABLE = [  # names, program, what each rank gets
     (["broadcast"], broadcast, [[3, 30]] * 3),
     (["reduce"], reduce, [[1, 10], [6, 6000], [3, 30]]),
     (["all_gather"], all_gather, [[[1, 10], [2, 20], [3, 30]]] * 3),
+    (["all_gather_coalesced"], all_gather_coalesced, [[[[1, 10], [0]], [[2, 20], [1]], [[3, 30], [2]]]] * 3),
     (["all_gather_into_tensor"], all_gather_into_tensor, [[1, 10, 2, 20, 3, 30]] * 3),
     (["gather"], gather, [None, [[1, 10], [2, 20], [3, 30]], None]),
     (["scatter"], scatter, [[1, 10], [2, 20], [3, 30]]),
@@ -171,6 +185,7 @@ TABLE = [  # names, program, what each rank gets
     (["gather_object"], gather_object, [None, None, [{"rank": 0}, {"rank": 1}, {"rank": 2}]]),
     (["broadcast_object_list"], broadcast_object_list, [["one", {1}]] * 3),
     (["scatter_object_list"], scatter_object_list, [["zero", "stays"], [[1], "stays"], [2.0, "stays"]]),
+    (["send_object_list", "recv_object_list"], send_and_recv_objects, [None, None, (1, ["one", {1}])]),
     (["send", "recv"], send_and_recv, [None, None, (0, [1, 10])]),
     (["isend", "irecv"], isend_and_irecv, [([True] * 2, [3, 30]), ([True] * 2, [1, 10]), ([True] * 2, [2, 20])]),
     (["batch_isend_irecv"], batch, [([True] * 2, [2, 20]), ([True] * 2, [3, 30]), ([True] * 2, [1, 10])]),

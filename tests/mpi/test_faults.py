@@ -14,9 +14,12 @@ import numpy as np
 import pytest
 
 from jt_edu.errors import RankError
+from jt_edu.mpi.cells.cell import Cell
+from jt_edu.mpi.jobs.remote import run_under_mpi
 from jt_edu.mpi.real import debug
 from jt_edu.mpi.real.board import Board
 from jt_edu.mpi.simulated.threads import run_ranks
+from jt_edu.mpi.terms.advice import RECEIVE, SEND
 from jt_edu.mpi.terms.errors import DeadlockError, LostRankError, MismatchError, RankTimeoutError, TruncationError
 from tests.mpi.jobs import HEAD, MPIS, left, on_each_mpi, start, well
 
@@ -122,11 +125,11 @@ CASES = [
     ),
     (
         "a rank that is gone", "import os\nif rank == 1:\n    os._exit(3)\ncomm.barrier()", 2, LostRankError,
-        ["rank 1 is gone", r"rank 0 waited in barrier|exit code"],
+        [r"rank 1 is gone, without a call\n +its process had the exit code 3\n", "rank 0 wa"],
     ),
     (
         "a rank that is killed", "import os\ncomm.barrier()\nif rank == 1:\n    os.kill(os.getpid(), 9)\ncomm.recv()",
-        2, LostRankError, ["rank 1 is gone, after barrier"],
+        2, LostRankError, [r"rank 1 is gone, after barrier.*\n +its process was ended by SIGKILL\n", "rank 0 wa"],
     ),
     (
         "a message that is too long", "comm.Send(np.ones(4), 1) if rank == 0 else comm.Recv(np.ones(2), 0)", 2,
@@ -207,13 +210,48 @@ def test_a_traceback_has_the_rank_and_the_learners_lines_only():
 
 
 def test_at_the_end_of_its_time_a_job_tells_the_last_call_of_each_rank():
-    job = start("import time\ncomm.barrier()\nif rank == 1:\n    time.sleep(100)\ncomm.recv(source=1)", timeout=6)
+    job = start("import time\ncomm.barrier()\nwhile rank == 1:\n    time.sleep(0.1)\ncomm.recv(source=1)", timeout=6)
 
     assert type(job.error) is RankTimeoutError
     assert "within 6 s" in str(job.error)
     assert re.search(r"rank 0 waits in recv\(source=1, tag=any\)\n +at cell.py:10", str(job.error))
-    assert re.search(r"rank 1 computes, after barrier\(\) at cell.py:7", str(job.error))
+    assert re.search(
+        r"rank 1 computes, after barrier\(\) at cell.py:7.*\n +at cell.py:(8: while|9: time)", str(job.error)
+    )
     assert left() == []
+
+
+@on_each_mpi
+def test_the_rank_that_went_first_is_singled_out_and_the_others_are_not_blamed(mpi):
+    job = start("import os\ncomm.allreduce(1)\nif rank == 1:\n    os._exit(5)\ncomm.barrier()", 3, mpi)
+
+    assert job.failed_rank == 1
+    assert str(job.error).count("is gone") == 1
+    assert re.search(
+        r"rank 1 is gone, after allreduce.* at cell.py:7.*\n +its process had the exit code 5", str(job.error)
+    )
+
+
+COLUMNS = {
+    "comm.recv(source=1 - rank)": ["line 1", "    comm.recv(source=1 - rank)", "waits here, and would for ever"],
+    "import time\nif rank:\n    time.sleep(2) or 1 / 0\ncomm.recv(source=1)": [
+        "line 4",
+        "    comm.recv(source=1)",
+        "stopped here, because rank 1 failed",
+    ],
+    "while rank == 0: pass\ncomm.recv()": ["line 1", "    while rank == 0: pass", "was here at the end of the time"],
+    "import os\nif rank:\n    os._exit(5)\ncomm.recv()": ["stopped", "because rank 1 is gone"],
+}
+
+
+@pytest.mark.parametrize("text", COLUMNS)
+def test_the_column_of_a_rank_that_was_ended_says_where_it_was(text):
+    start("report(1)")  # skips, where there is no mpirun
+
+    run, _ = run_under_mpi(Cell.parse(text), 2, {}, timeout=8 if "pass" in text else 60)
+
+    told = run.ranks[0].trouble
+    assert all(row in told for row in COLUMNS[text]), told
 
 
 def test_a_rank_that_computes_for_long_is_no_deadlock():
@@ -296,8 +334,8 @@ def test_a_message_that_may_be_on_its_way_is_waited_for_before_anybody_speaks_of
     monkeypatch.setattr(debug, "STILL", 0.05)
     monkeypatch.setattr(debug, "PATIENCE", 0.6)
     mine, other = Board(tmp_path / "board", 2, 0), Board(tmp_path / "board", 2, 1)
-    mine.waits("send(dest=1, tag=0)", "a.py:1", [1], None)
-    other.waits("recv(source=0, tag=0)", "a.py:2", [0], None)
+    mine.waits("send(dest=1, tag=0)", "a.py:1", [1], None, kind=SEND, tag=0)
+    other.waits("recv(source=0, tag=0)", "a.py:2", [0], None, kind=RECEIVE, tag=0)
     told, over, began = [], threading.Event(), time.monotonic()
 
     debug.watch(mine, lambda error: (told.append(time.monotonic() - began), other.ends_well()), over.set)

@@ -258,6 +258,34 @@ def test_a_plain_program_explains_itself_in_debug_mode(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["p.py"]
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("if rank == 0:\n    comm.barrier()", "rank 1 has ended, without a call"),
+        ("comm.barrier()\nif rank == 0:\n    comm.barrier()", "rank 1 has ended, after barrier() at p.py:6"),
+        ("if rank == 0:\n    comm.ssend(1, dest=1)", "rank 0 waits in ssend(dest=1, tag=0)"),
+    ],
+    ids=["a skipped call", "an extra call", "a send"],
+)
+def test_debug_mode_explains_itself_when_a_rank_has_come_to_its_end(text, said, tmp_path):
+    program = tmp_path / "p.py"
+    program.write_text(HEAD + text)
+
+    done = mpirun([str(program)], JT_EDU_MPI_DEBUG="1", TMPDIR=str(tmp_path))
+
+    assert done.returncode != 0
+    assert done.stderr.count("DeadlockError") == 1 and said in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["p.py"]
+
+
+def test_debug_mode_leaves_nothing_behind_a_program_that_ends_well(tmp_path):
+    program = tmp_path / "p.py"
+    program.write_text(HEAD + "comm.barrier()")
+
+    assert mpirun([str(program)], JT_EDU_MPI_DEBUG="1", TMPDIR=str(tmp_path)).returncode == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["p.py"]
+
+
 def test_a_plain_program_that_fails_ends_all_ranks(tmp_path):
     program = tmp_path / "p.py"
     program.write_text(HEAD + "if rank == 1:\n    1 / 0\ncomm.recv(source=1)")

@@ -1,7 +1,7 @@
 """Laws of groups: communicators that are made from others; see laws.py."""
 
 from jt_edu.mpi.talk.request import Request
-from jt_edu.mpi.terms.names import COMM_NULL, UNDEFINED
+from jt_edu.mpi.terms.names import COMM_NULL, COMM_TYPE_SHARED, UNDEFINED
 
 
 def law_split_makes_groups(comm):
@@ -95,6 +95,43 @@ def law_collectives_of_groups_do_not_meet(comm):
     assert total[0] == half.size
     assert comm.allreduce(len(total)) == comm.size + comm.size // 2
     half.Free()
+
+
+def law_groups_of_one_machine(comm):
+    here = comm.Split_type(COMM_TYPE_SHARED, key=-comm.rank)
+    nowhere = comm.Split_type(COMM_TYPE_SHARED if comm.rank else UNDEFINED)
+
+    assert (here.size, here.rank) == (comm.size, comm.size - 1 - comm.rank)
+    assert here.allgather(comm.rank) == list(range(comm.size))[::-1]
+    assert bool(nowhere) is (comm.rank > 0)
+    for group in (here, nowhere):
+        if group:
+            group.Free()
+
+
+def law_a_group_is_made_by_its_own_ranks_alone(comm):
+    """The others do something else meanwhile; and again, so that the second one is no copy of the first."""
+    chosen = comm.group.Range_incl([(comm.size - 1, 0, -2)])
+    made = [comm.Create_group(chosen, tag) for tag in (0, 0, 5)] if chosen.rank >= 0 else []
+
+    assert bool(made) is (comm.rank % 2 == (comm.size - 1) % 2)
+    for number, group in enumerate(made):
+        assert group.allgather(comm.rank) == list(range(comm.size - 1, -1, -2))
+        sent = [other.isend((k, number), (group.rank + 1) % group.size) for k, other in enumerate(made)]
+        assert [other.recv() for other in made[::-1]] == [(k, number) for k in range(len(made))][::-1]
+        Request.waitall(sent)
+    for group in made:
+        group.Free()
+
+
+def law_groups_of_ranges(comm):
+    everyone = comm.group
+
+    assert everyone.members == comm.Get_group().members
+    assert everyone.Range_incl([(0, comm.size - 1, 2)]).size == (comm.size + 1) // 2
+    assert everyone.Range_excl([(0, comm.size - 1, 1)]).size == 0
+    assert everyone.Intersect(everyone.Incl([0])).size == 1
+    assert comm.Is_intra() and not comm.Is_inter()
 
 
 LAWS = [law for name, law in list(globals().items()) if name.startswith("law_")]

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from jt_edu.errors import ArgumentError, DtypeError, RankError, ShapeError
+from jt_edu.errors import ArgumentError, DtypeError, RankError, ShapeError, UnknownNameError
 from jt_edu.mpi.talk.request import Request
 from jt_edu.mpi.terms.errors import MismatchError
 from jt_edu.mpi.terms.names import IN_PLACE, SUM, Op
@@ -109,6 +109,18 @@ def law_groups_that_cannot_be_made(comm):
     for color in (-1, 1.5, "a", None):
         refused(ArgumentError, "color", lambda color=color: comm.Split(color))
     refused(ArgumentError, "key", lambda: comm.Split(0, "first"))
+    refused(ArgumentError, "Split_type goes by machines; found 7", lambda: comm.Split_type(7))
+    refused(ArgumentError, "key", lambda: comm.Split_type(key="first"))
+    refused(ArgumentError, "Create_group takes a group", lambda: comm.Create_group([0]))
+    others = comm.group.Excl([comm.rank])
+    refused(ArgumentError, "with the one that calls; found Group of", lambda: comm.Create_group(others))
+    refused(ArgumentError, "tag from 0", lambda: comm.Create_group(comm.group, -1))
+    refused(ArgumentError, "first, last, step", lambda: comm.group.Range_incl([(0, 1, 0)]))
+
+
+def law_what_is_not_here_is_refused_with_what_does_the_same(comm):
+    for name, instead in (("Create_cart", "Split by"), ("Isendrecv", "Isend and Irecv"), ("Alltoallw", "Alltoallv")):
+        refused(UnknownNameError, f"comm.{name} is asked for.*Try: {instead}", lambda name=name: getattr(comm, name))
 
 
 def law_groups_that_overlap(comm):

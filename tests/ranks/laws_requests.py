@@ -144,4 +144,22 @@ def law_a_call_that_is_told_once_and_started_again(comm):
         assert not request
 
 
+def law_a_buffered_send_comes_back_before_anybody_receives_and_carries_what_was_there_then(comm):
+    """Both ranks of a pair send first: with plain sends of this length that would be a deadlock."""
+    to, by = around(comm)
+    x, room = np.full(300_000, float(comm.rank)), np.zeros(300_000)
+    comm.Bsend(x, to, 1)
+    comm.bsend([comm.rank] * 30_000, to, 2)
+    requests = [comm.Ibsend(x, to, 3), comm.ibsend("x" * 300_000, to, 4)]
+    assert Request.testall(requests)[0]
+    x[:] = -1
+
+    for tag in (1, 3):
+        comm.Recv(room, by, tag)
+        assert (room == by).all()
+    assert comm.recv(source=by, tag=2) == [by] * 30_000
+    assert len(comm.recv(source=by, tag=4)) == 300_000
+    comm.barrier()
+
+
 LAWS = [law for name, law in list(globals().items()) if name.startswith("law_")]

@@ -7,7 +7,7 @@ import pytest
 
 from jt_edu.dtypes import DTYPES
 from jt_edu.errors import ArgumentError
-from jt_edu.mpi.algorithms import ALGORITHMS, combine
+from jt_edu.mpi.algorithms import ALGORITHMS, combine, find
 from jt_edu.mpi.paper.model import CLOSED
 from jt_edu.mpi.paper.schedules import SCHEDULES
 from jt_edu.mpi.real.native import ARGUMENTS, OBJECTS
@@ -255,3 +255,19 @@ def test_an_unknown_algorithm_is_named_beside_the_known_ones():
     refused(
         "scan goes by native, linear, doubling; found 'snake'", lambda comm: comm.scan(1, algorithm="snake"), ranks=2
     )
+
+
+def test_the_name_that_books_give_to_doubling_is_taken_where_it_is_the_same_and_shown_by_ours():
+    def program(comm):
+        return comm.allreduce(comm.rank, algorithm="doubling" if comm.rank else "recursive_doubling")
+
+    run = run_ranks(4, program)
+
+    assert run.results == [6] * 4
+    assert {call.algorithm for call in run.record.calls if call.parent < 0} == {"doubling"}
+
+
+@pytest.mark.parametrize(("asked", "meant"), [("recursive_doubling", "doubling"), ("rings", "ring"), ("?", "native")])
+def test_an_algorithm_that_is_not_there_is_refused_with_the_one_that_looks_like_it(asked, meant):
+    with pytest.raises(ArgumentError, match=f"algorithm='{meant}'"):
+        find("allgather", asked)

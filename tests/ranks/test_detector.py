@@ -5,6 +5,7 @@ import itertools
 import os
 import sys
 import time
+import types
 
 import numpy as np
 import pytest
@@ -204,6 +205,75 @@ def test_looking_costs_a_part_of_a_second_however_much_there_is(ranks, monkeypat
 
     assert time.process_time() - begin < 1.5
     assert "tally.seen, changed by others perhaps" in told
+
+
+@pytest.mark.parametrize(("brought", "call"), [
+    ("import tally as t", "t.bump()"), ("from tally import bump", "bump()"), ("from tally import bump as up", "up()"),
+])  # fmt: skip
+@pytest.mark.parametrize("together", [True, False], ids=["in one cell", "imported before"])
+def test_the_line_is_that_of_the_call_whatever_the_module_is_called_here(ranks, brought, call, together):
+    if not together:
+        notes(ranks.run(brought))
+
+    (told,) = notes(ranks.run(f"{brought if together else 'x = 0'}\ncomm.barrier()\n{call}"))
+
+    assert f"tally.total, changed by ranks 0-2\n      line 3: {call}\nTry" in told
+
+
+def test_a_module_that_was_made_by_hand_is_the_learners_too(ranks, monkeypatch):
+    made = types.ModuleType("made")
+    made.seen = []
+    monkeypatch.setitem(sys.modules, "made", made)
+
+    (told,) = notes(ranks.run("import made\ncomm.barrier()\nmade.seen.append(rank)"))
+
+    assert "made.seen, changed by ranks 0-2\n      line 3: made.seen.append(rank)\n" in told
+
+
+@pytest.mark.parametrize("name", ["_made", "cython_thing", "numpy.made"])
+def test_what_libraries_make_by_hand_is_not_looked_at(ranks, monkeypatch, name):
+    made = types.ModuleType(name)
+    made.seen = []
+    monkeypatch.setitem(sys.modules, name, made)
+
+    assert notes(ranks.run(f"import sys\ncomm.barrier()\nsys.modules[{name!r}].seen.append(rank)")) == []
+
+
+ALONE = types.SimpleNamespace(rank=0, size=1)
+
+
+@pytest.fixture
+def mpi4py(monkeypatch):
+    """Something that is called like mpi4py: the real one would start MPI in this process."""
+    package, module = types.ModuleType("mpi4py"), types.ModuleType("mpi4py.MPI")
+    package.MPI, module.COMM_WORLD = module, ALONE
+    monkeypatch.setitem(sys.modules, "mpi4py", package)
+    monkeypatch.setitem(sys.modules, "mpi4py.MPI", module)
+    return module
+
+
+@pytest.mark.parametrize("text", [
+    "from mpi4py import MPI\nMPI.COMM_WORLD.rank", "import mpi4py.MPI as M\nM.COMM_WORLD.rank",
+    "def f():\n    import mpi4py.MPI\n    return mpi4py.MPI.COMM_WORLD.rank\nf()",
+])  # fmt: skip
+def test_mpi4py_in_a_cell_is_told_to_know_one_rank_only_and_what_to_import(ranks, mpi4py, text):
+    run = ranks.run(text)
+
+    (told,) = notes(run)
+    assert run.values == [0, 0, 0]
+    assert "rank 0 of 1 on every rank" in told and "Try: from jt_edu.mpi import MPI" in told
+
+
+def test_mpi4py_from_the_notebook_is_told_as_well_with_the_line_that_uses_it(ranks, mpi4py):
+    (told,) = notes(ranks.run("x = 1\nMPI.COMM_WORLD.rank", {"MPI": mpi4py}))
+
+    assert "line 2: MPI.COMM_WORLD.rank" in told
+
+
+def test_the_door_with_the_names_of_mpi4py_raises_no_alarm(ranks):
+    run = ranks.run("from jt_edu.mpi import MPI\nMPI.COMM_WORLD.rank")
+
+    assert notes(run) == [] and run.values == [0, 1, 2]
 
 
 def test_a_watch_that_nobody_changes_anything_under_says_nothing():

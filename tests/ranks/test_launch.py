@@ -373,6 +373,18 @@ def test_the_exit_code_is_that_of_the_rank_that_ends(tmp_path):
     assert launched("-np", "2", str(path)).returncode == 5
 
 
+def test_a_rank_that_exits_lets_the_others_finish_and_nothing_internal_is_shown(tmp_path):
+    path = tmp_path / "p.py"
+    path.write_text(
+        "import sys, jt_edu as jt\njt.mpi.communicator().barrier()\n"
+        "if jt.rank == 0:\n    sys.exit(4)\nif jt.rank == 1:\n    sys.exit('no luck')\nprint('rank', jt.rank)"
+    )
+
+    done = launched("-np", "4", str(path))
+
+    assert (done.returncode, sorted(done.stdout.splitlines()), done.stderr) == (4, ["rank 2", "rank 3"], "no luck\n")
+
+
 @pytest.mark.parametrize("arguments", [[], ["-np"], ["-np", "two", "x.py"], ["-np", "2"], ["-np", "2", "-m"], ["x.py"]])
 def test_a_wrong_command_is_told_the_usage(arguments):
     done = launched(*arguments)

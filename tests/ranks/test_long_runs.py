@@ -1,8 +1,10 @@
 """A world that runs for long: what is over is forgotten, and the record ends where it says."""
 
+import numpy as np
 import pytest
 
 from jt_edu.mpi import run_ranks
+from jt_edu.mpi.talk.request import Request
 from jt_edu.mpi.world import baton as batons
 from jt_edu.mpi.world import world as worlds
 
@@ -17,6 +19,23 @@ def test_a_box_is_gone_when_everything_in_it_was_taken():
     run = run_ranks(4, program)
 
     assert run.error is None and run.world.boxes == {}
+
+
+def test_two_thousand_rings_in_the_background_leave_no_tasks_behind():
+    def program(comm):
+        x, room, most = np.ones(2), np.zeros(2), 0
+        for _ in range(500):
+            begun = [comm.Iallreduce(x, room, algorithm="ring") for _ in range(4)]
+            most = max(most, len(comm.world.baton.tasks), len(comm.world.open_calls))
+            Request.Waitall(begun)
+        return most
+
+    run = run_ranks(2, program)
+
+    assert run.error is None and max(run.results) <= 2 + 2 * 4
+    assert len(run.world.baton.tasks) == len(run.world.open_calls) == 2
+    forks = [number for what, number, _ in run.record.steps if what == "fork"]
+    assert forks == list(range(2, 2 + 2 * 2000))  # numbers tell them apart all the same
 
 
 def test_a_message_that_nobody_takes_keeps_its_box():

@@ -252,7 +252,7 @@ def test_an_error_is_told_with_the_lines_of_the_cell_only(ranks):
         "line 5", "    f()", "line 3 in f", "    np.ones(3).reshape(2, 2)",
         "ValueError: cannot reshape array of size 3 into shape (2,2)",
     ]  # fmt: skip
-    assert run.ranks[0].trouble == "stopped here, because another rank failed"
+    assert run.ranks[0].trouble == "line 6\n    comm.barrier()\nstopped here, because another rank failed"
     assert run.explanation.startswith("rank 1 failed, and with it all ranks: ValueError")
     with pytest.raises(jt.errors.RankError, match="on rank 1") as caught:
         run.raise_failure()
@@ -418,11 +418,15 @@ def test_an_interrupt_ends_a_cell_that_runs_for_ever_within_a_second(ranks):
 
     threading.Thread(target=interrupt).start()
     begin = time.perf_counter()
-    run = ranks.run("print('begun')\nwhile True:\n    pass")
+    run = ranks.run("print('begun')\nif rank == 0:\n    comm.barrier()\nwhile True: pass")
 
     assert time.perf_counter() - begin < 0.3 + 1.5
     assert isinstance(run.failure, KeyboardInterrupt)
     assert run.ranks[0].page.text == "begun\n"
+    cause = "because the cell was interrupted"
+    assert run.ranks[0].trouble == f"line 3\n    comm.barrier()\nstopped here, {cause}"
+    assert run.ranks[1].trouble == f"line 4\n    while True: pass\nstopped here, {cause}"
+    assert run.ranks[2].trouble == f"stopped, {cause}"  # before it had a turn
     assert values(ranks.run("comm.allreduce(1)")) == [3, 3, 3]
 
 

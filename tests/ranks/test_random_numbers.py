@@ -25,9 +25,10 @@ def test_each_rank_forgets_other_numbers(backend):
     assert len({tuple(mask) for two in found for mask in two}) == 6
 
 
-@pytest.mark.parametrize(
-    "forget", [nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout], ids=lambda k: k.__name__
-)
+CHANNELS = (nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
+
+
+@pytest.mark.parametrize("forget", CHANNELS, ids=lambda kind: kind.__name__)
 def test_each_rank_forgets_other_channels(forget):
     shape = {nn.Dropout1d: (2, 32, 1), nn.Dropout3d: (2, 32, 1, 1, 1)}.get(forget, (2, 32, 1, 1))
 
@@ -121,13 +122,13 @@ def test_numpys_and_pythons_numbers_belong_to_each_rank():
         comm.barrier()
         return np.random.rand(2).tolist(), random.random()  # noqa: NPY002
 
-    wanted = [(np.random.RandomState(r).rand(2).tolist(), random.Random(r).random()) for r in range(3)]  # noqa: S311
+    wanted = [(np.random.RandomState(r).rand(2).tolist(), random.Random(r).random()) for r in range(3)]
     np.random.seed(9)  # noqa: NPY002
     random.seed(9)
 
     assert jt.simulate(3)(program) == wanted
     assert np.random.rand() == np.random.RandomState(9).rand()  # noqa: NPY002
-    assert random.random() == random.Random(9).random()  # noqa: S311
+    assert random.random() == random.Random(9).random()
 
 
 def test_ranks_inside_of_ranks_leave_the_generators_as_they_were():

@@ -56,6 +56,11 @@ def test_faults_and_policies_are_read():
     assert order.options(None)["faults"].slow == {2: 3.0, 0: 2}
 
 
+def test_how_computing_takes_time_and_how_long_ranks_wait_are_read():
+    assert read_order("2 computing=measured timeout=2.5", "ranks").given == {"computing": "measured", "timeout": 2.5}
+    assert read_order("2 computing=modelled", "mpi").given == {"computing": "modelled"}
+
+
 def test_a_network_and_a_schedule_are_read():
     order = read_order("2 network=latency:100,byte:0.5 policy=0,1,0 --view --fresh --go-on", "ranks")
 
@@ -68,6 +73,8 @@ def test_a_network_and_a_schedule_are_read():
     [
         ("polcy=random", "ranks", r"%%ranks knows policy=.*found 'polcy=random'. Try: policy="),
         ("--views", "ranks", "Try: --view"),
+        ("timeout=soon", "ranks", "timeout= takes seconds; found 'soon'"),
+        ("computing=modelled", "mpirun", "%%mpirun knows --timeout=.*found 'computing=modelled'"),
         ("slow=2", "ranks", "slow= takes pairs such as 2:3.*found '2'"),
         ("delay=0:5", "ranks", "delay= takes pairs"),
         ("seed=x", "ranks", "seed= takes a whole number; found 'x'"),
@@ -230,6 +237,30 @@ def test_a_long_cell_shows_what_there_is_while_it_runs_and_in_the_end_everything
     assert len(texts) >= 3
 
 
+def test_real_work_of_a_slow_rank_takes_longer_on_its_clock_if_that_is_ordered(cell, shell):
+    def ends(order):
+        _, _, error = cell(f"%%ranks 2 {order}\nx = jt.ones(256, 256)\n(x @ x).sync()\nmine = comm.now")
+        assert error is None
+        return shell.user_ns["ranks"]["mine"]
+
+    assert ends("slow=1:3") == [0, 0]
+    zero, one = ends("slow=1:3 computing=modelled")
+    assert one == 3 * zero > 0
+    assert min(ends("computing=measured")) > 0
+
+
+def test_a_way_of_computing_that_is_not_known_is_refused(cell):
+    _, _, error = cell("%%ranks 2 computing=guessed\n1")
+
+    assert "guessed" in str(error)
+
+
+def test_a_rank_that_waits_too_long_is_told(cell):
+    _, _, error = cell("%%ranks 2 timeout=2\nif rank == 1:\n    comm.compute(3_000_000_000)\ncomm.barrier()")
+
+    assert "rank 0 waited 2 s of virtual time for barrier()" in str(error)
+
+
 def test_the_last_schedule_can_be_replayed(cell, shell):
     cell("%%ranks 3 policy=random seed=4\nfor _ in range(5):\n    comm.barrier()")
     schedule = shell.user_ns["ranks"].record.schedule
@@ -239,7 +270,12 @@ def test_the_last_schedule_can_be_replayed(cell, shell):
 
 
 def test_help_says_what_can_be_ordered(shell):
-    for name, words in (("ranks", "slow=2:3.0"), ("mpi", "%%ranks"), ("mpirun", "--timeout")):
+    for name, words in (
+        ("ranks", "slow=2:3.0"),
+        ("ranks", "computing=modelled"),
+        ("mpi", "%%ranks"),
+        ("mpirun", "--timeout"),
+    ):
         assert words in shell.magics_manager.magics["cell"][name].__doc__
 
 

@@ -41,7 +41,10 @@ class RankMagics(Magics):
 
             policy=random seed=3       who runs next: round_robin, random, clock, or replay (as in the last cell)
             synchronous                every send waits for its receive
+            computing=modelled         kernels take time on the ranks' clocks: what their bytes and operations would, or
+                                       what they did take (measured). Without it only comm.compute(ns) does
             slow=2:3.0                 rank 2 computes three times as long
+            timeout=5                  who waits longer than 5 s on the clock of its rank gives up
             drop=3:10                  rank 3 is gone at its 10th call
             delay=0-1:5000             messages from 0 to 1 take 5000 ns longer
             lose=0-1:2                 the second message from 0 to 1 never arrives

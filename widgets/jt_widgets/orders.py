@@ -18,9 +18,9 @@ from jt_edu.mpi.world.faults import Faults
 
 FAULTS = ("slow", "drop", "delay", "lose")
 SHARED = ("--view", "--go-on", "-n")
-WORDS = {"mpirun": ("--timeout=", *SHARED)}
-WORDS["ranks"] = ("policy=", "seed=", "network=", *(f"{name}=" for name in FAULTS), "synchronous", "--fresh", *SHARED)
-WORDS["mpi"] = WORDS["ranks"]
+NUMBERS: dict[str, tuple[type, str]] = {"seed": (int, "a whole number"), "timeout": (float, "seconds")}
+HOW = ("policy=", "seed=", "network=", "computing=", "timeout=", *(f"{name}=" for name in FAULTS), "synchronous")
+WORDS = {"mpirun": ("--timeout=", *SHARED), "ranks": (*HOW, "--fresh", *SHARED), "mpi": (*HOW, "--fresh", *SHARED)}
 
 
 @dataclass
@@ -79,8 +79,8 @@ def _take(order: Order, name: str, value: str, magic: str) -> None:
         order.timeout = _number(value, f"{asked} takes seconds", float)
     elif name == "synchronous":
         order.given[name] = True
-    elif name == "seed":
-        order.given[name] = _number(value, f"{asked} takes a whole number", int)
+    elif name in NUMBERS:
+        order.given[name] = _number(value, f"{asked} takes {NUMBERS[name][1]}", NUMBERS[name][0])
     elif name == "network":
         order.given[name] = Network(**_pairs(value, asked, str, float))
     elif name in FAULTS:

@@ -11,6 +11,7 @@ What each costs stands in its file, and as numbers in `model.py`; as data, for t
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from typing import Any
 
@@ -20,11 +21,13 @@ from jt_edu.mpi.algorithms import doubling, halving, hierarchical, naive, pairwi
 __all__ = [
     "ALGORITHMS",
     "ALIKE",
+    "BOOKS",
     "doubling",
     "find",
     "halving",
     "hierarchical",
     "naive",
+    "named",
     "pairwise",
     "rank_order",
     "ring",
@@ -62,7 +65,18 @@ ALGORITHMS: dict[tuple[str, str], Callable[..., Any]] = {
     ("exscan", "linear"): scans.linear_exscan,
     ("exscan", "doubling"): scans.doubling_exscan,
 }
+BOOKS = {("allreduce", "recursive_doubling"): "doubling"}  # what books call it, where it is the same
 ALIKE = {("gather", "tree"), ("scatter", "tree")}  # ranks pass on pieces of others, and have to know how long they are
+
+
+def named(name: str, algorithm: str) -> str:
+    """What an algorithm for a collective is called here, if books have another name for it.
+
+    Example:
+        >>> named("allreduce", "recursive_doubling"), named("allreduce", "ring")
+        ('doubling', 'ring')
+    """
+    return BOOKS.get((name, algorithm), algorithm) if isinstance(algorithm, str) else algorithm
 
 
 def find(name: str, algorithm: str, uneven: bool = False) -> Callable[..., Any]:
@@ -78,7 +92,8 @@ def find(name: str, algorithm: str, uneven: bool = False) -> Callable[..., Any]:
     found = ALGORITHMS.get((name, algorithm))
     if found is None:
         known = ["native", *(a for n, a in ALGORITHMS if n == name)]
-        raise ArgumentError(f"{name} goes by {', '.join(known)}", repr(algorithm), f"algorithm={known[-1]!r}")
+        near = difflib.get_close_matches(str(algorithm), known, 1) or ["native"]
+        raise ArgumentError(f"{name} goes by {', '.join(known)}", repr(algorithm), f"algorithm={near[0]!r}")
     if uneven and (name, algorithm) in ALIKE:
         raise ArgumentError(
             f"{name} by algorithm={algorithm!r} takes pieces that are equally long",

@@ -65,6 +65,7 @@ RULES: dict[str, Rule] = {
     "scan": lambda parts, root, op: prefixes(parts, op),
     "exscan": lambda parts, root, op: [None, *prefixes(parts, op)[:-1]],
     "split": lambda parts, root, op: [list(parts)] * len(parts),
+    "split_type": lambda parts, root, op: [list(parts)] * len(parts),
     "create": lambda parts, root, op: [list(parts)] * len(parts),
     "dup": lambda parts, root, op: [None] * len(parts),
 }

@@ -98,8 +98,15 @@ class Cell:
         return value
 
     def lines_with(self, name: str) -> list[str]:
-        """The lines that mention a name, such as `3: tally.seen.append(rank)`."""
-        found = {int(getattr(n, "lineno", 0)) for n in ast.walk(ast.parse(self.text)) if name in _mentioned(n)}
+        """The lines that mention a name, such as `3: tally.seen.append(rank)`; those that import it, if no others do.
+
+        What is imported under another name, or from there, is meant as well.
+        """
+        nodes = list(ast.walk(ast.parse(self.text)))
+        brought = [n for n in nodes if isinstance(n, ast.Import | ast.ImportFrom) and _brings(n, name)]
+        names = {name, *(a.asname or a.name.partition(".")[0] for n in brought for a in n.names)}
+        found = {int(getattr(n, "lineno", 0)) for n in nodes if names & {*_mentioned(n)}}
+        found = found or {n.lineno for n in brought}
         rows = self.text.splitlines()
         return [f"{number}: {rows[number - 1].strip()}" for number in sorted(found)]
 
@@ -113,9 +120,14 @@ def _mentioned(node: ast.AST) -> tuple[str, ...]:
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return (name,)
-        case ast.alias(name=name, asname=other):
-            return (other or name.partition(".")[0], name)
     return ()
+
+
+def _brings(node: ast.Import | ast.ImportFrom, name: str) -> bool:
+    """Whether an import brings a module of this name, or what stands in it."""
+    if isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] == name:
+        return True
+    return any(name in (a.asname, a.name, a.name.rpartition(".")[2]) for a in node.names)
 
 
 @dataclass
@@ -129,6 +141,7 @@ class Told:
     running: bool = False
     ended: bool = False  # it came to the end of its cell
     lines: tuple[str, ...] = ()  # of the learner's, on the way to the error, where the error cannot tell them any more
+    cause: str = "another rank failed"  # if it was stopped
 
     @property
     def rank(self) -> int:
@@ -148,7 +161,8 @@ class Told:
         if self.error is None:
             return "" if self.ended or self.running else "ended before the end of its cell"
         if isinstance(self.error, RankStopped):
-            return "stopped here, because another rank failed"
+            lines = learners_lines(self.error)
+            return "\n".join([*lines, f"stopped{' here' if lines else ''}, because {self.cause}"])
         rest = SEE_BELOW.get(type(self.error)) or _said(self.error)
         return "\n".join([*learners_lines(self.error), rest])
 

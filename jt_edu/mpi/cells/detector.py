@@ -21,7 +21,7 @@ import os
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,6 +42,9 @@ SECONDS = 0.25  # for one cell, until only the ends of ranks are looked at
 HEAD = """This works here, and would not under mpirun. Simulated ranks share what stands in modules; there each rank has
 its own, and sees nothing of what another one changes:"""
 TAIL = "Try: let ranks send it to each other, by comm.allgather or comm.bcast."
+MPI4PY = "mpi4py knows processes, and these ranks are threads of one: here it says rank 0 of 1 on every rank."
+DOOR = "Try: from jt_edu.mpi import MPI, which has its names, on these ranks and under mpirun."
+MADE_BY_LIBRARIES = ("_", "cython")
 MAIN = ("__main__", "__mp_main__")  # each rank has its own
 PLAIN = (type(None), bool, int, float, complex, str, bytes, range, type(...))
 
@@ -86,12 +89,20 @@ class Watch:
         yield
         self._look(None)
 
-    def reports(self, cell: Cell) -> list[str]:
-        """What to tell, if ranks changed something that they share."""
+    def reports(self, cell: Cell, space: Mapping[str, Any] | None = None) -> list[str]:
+        """What to tell, if ranks changed something that they share.
+
+        Args:
+            cell: which they ran.
+            space: the names of one of them: what it calls a module.
+        """
         libraries = () if cell.lines_with("environ") else (os.environ,)  # which set variables for their own use
         things = [t for t in self._things.values() if not any(t.thing is one for one in libraries)]
         changed = [(t, path, ranks) for t in things for path, ranks in t.changes.items()]
-        rows = [_told(path, sorted(ranks), thing.words, cell) for thing, path, ranks in changed[:MOST_REPORTS]]
+        rows = [
+            _told(path, sorted(ranks), (*thing.words, *_called(path, space or {})), cell)
+            for thing, path, ranks in changed[:MOST_REPORTS]
+        ]
         if len(changed) > MOST_REPORTS:
             rows.append(f"and {len(changed) - MOST_REPORTS} more")
         return ["\n".join([HEAD, *(f"  {row}" for row in rows), TAIL])] if rows else []
@@ -114,7 +125,7 @@ class Watch:
         self._add(Thing("os.environ", os.environ, ("environ", "putenv")))
         self._add(Thing("the working directory", os.getcwd, ("chdir",)))
         for name, module in list(sys.modules.items()):
-            if name not in MAIN and isinstance(module, ModuleType) and is_learners(_file(module)):
+            if name not in MAIN and isinstance(module, ModuleType) and _is_learners_module(name, module):
                 self._add(Thing(name, module, (name.rpartition(".")[2],)))
 
     def _add(self, thing: Thing) -> None:
@@ -133,6 +144,31 @@ class Watch:
 
 def _file(module: ModuleType) -> str:
     return str(getattr(module, "__file__", None) or "")
+
+
+def _is_learners_module(name: str, module: ModuleType) -> bool:
+    """Whether a module is the learner's own: from a file of theirs, or made by hand (libraries make some as well)."""
+    if _file(module) or getattr(module, "__spec__", None) is not None:
+        return is_learners(_file(module))
+    package = sys.modules.get(name.partition(".")[0], module)
+    return package is module and not name.startswith(MADE_BY_LIBRARIES)
+
+
+def _called(path: str, space: Mapping[str, Any]) -> list[str]:
+    """What a rank calls the module in which a path begins, and what it has from there."""
+    root = next((m for k, m in list(sys.modules.items()) if path == k or path.startswith(f"{k}.")), None)
+    if root is None:
+        return []
+    own = [n for n, v in list(space.items()) if v is root]
+    return own + [n for n, v in list(space.items()) if getattr(v, "__module__", None) == root.__name__]
+
+
+def strangers(cell: Cell, space: Mapping[str, Any]) -> list[str]:
+    """What to tell of a cell that speaks through mpi4py itself: that sees one process, and so one rank."""
+    words = cell.lines_with("mpi4py")
+    held = {n for n in cell.reads | cell.sets if getattr(space.get(n), "__name__", "").startswith("mpi4py")}
+    lines = words or [line for name in sorted(held) for line in cell.lines_with(name)[:1]]
+    return [f"{MPI4PY}\n      line {lines[0]}\n{DOOR}"] if lines else []
 
 
 def _is_watched(thing: Any) -> bool:

@@ -22,10 +22,11 @@ from typing import Any
 from jt_edu.errors import ArgumentError, RankError, UnknownNameError
 from jt_edu.mpi.cells.carry import Carrier, Parcel
 from jt_edu.mpi.cells.cell import GIVEN, Cell, CellRun, Told
-from jt_edu.mpi.cells.detector import Watch
+from jt_edu.mpi.cells.detector import Watch, strangers
 from jt_edu.mpi.cells.process import Files, Page, divided
 from jt_edu.mpi.record.records import Record
 from jt_edu.mpi.simulated.threads import MOST_RANKS, Simulation, ThreadComm, run_ranks
+from jt_edu.mpi.terms.errors import RankStopped
 from jt_edu.settings import Context, Flags, Shared, current
 
 Form = Callable[[Any], dict[str, Any] | None]  # a value -> what is shown of it, by kind; None: nothing
@@ -126,7 +127,10 @@ class Namespaces:
             simulation, interrupt = self._simulate(self._program(cell, parcel, told, form, watch), options)
         for one in told:
             one.running = False
-        run = CellRun(told, notes=[*notes, *watch.reports(cell), *_clashes(files)])
+            if interrupt is not None:
+                one.cause, one.error = "the cell was interrupted", one.error or (None if one.ended else RankStopped())
+        run = CellRun(told, notes=[*notes, *watch.reports(cell, self.spaces[0]), *_clashes(files)])
+        run.notes += strangers(cell, self.spaces[0])
         if simulation is not None:
             run.record, run.failure, run.failed_rank = simulation.record, simulation.error, simulation.failed_rank
             run.notes += _left_over(simulation.record)

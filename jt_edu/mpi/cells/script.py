@@ -38,18 +38,20 @@ def main(arguments: Sequence[str]) -> int:
         case _:
             sys.stderr.write(f"usage: {USAGE}\n")
             return 2
+    own: int = next(filter(None, told.results), None) or 0
     if told.error is None:
-        return 0
+        return own
     where = "" if told.failed_rank is None else f"rank {told.failed_rank} of {told.world.size}:\n"
     sys.stderr.write(where + "".join(traceback.format_exception(told.error)))
-    code = getattr(told.error, "code", 1)
-    return code if isinstance(code, int) else 1
+    return own or 1
 
 
 def run_script(
     size: int, program: str, arguments: Sequence[str] = (), *, is_module: bool = False, **options: Any
 ) -> Simulation:
     """Run a program on simulated ranks, and wait for all of them; an error is in the answer, not raised.
+
+    Results are the exit codes of the ranks. One that calls sys.exit has ended, and the others go on, as processes do.
 
     Args:
         size: how many ranks.
@@ -64,17 +66,25 @@ def run_script(
     code, names = _module(program) if is_module else _file(program)
     place = Path.cwd() if is_module else Path(program).resolve().parent
 
-    def body(comm: ThreadComm) -> None:
+    def body(comm: ThreadComm) -> int:
         space = {**names, "__name__": "__main__", "__builtins__": __builtins__}
         current().rank_state.update(page=Terminal(comm.rank), namespace=space)
         try:
             exec(code, space)  # noqa: S102 - a program is run
         except SystemExit as end:
-            if end.code not in (None, 0):
-                raise
+            return _exit_code(end.code)
+        return 0
 
     with _as_program([program, *arguments], place), divided(lambda rank: contextlib.nullcontext()):
         return run_ranks(size, body, **options)
+
+
+def _exit_code(said: Any) -> int:
+    """The exit code of a rank that called sys.exit; what is no number is printed, as Python does."""
+    if isinstance(said, int) or said is None:
+        return said or 0
+    sys.stderr.write(f"{said}\n")
+    return 1
 
 
 def _file(path: str) -> tuple[CodeType, dict[str, Any]]:

@@ -13,8 +13,10 @@ interrupted, all of them end: none is left when `run_job` comes back.
 from __future__ import annotations
 
 import json
+import linecache
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -28,22 +30,24 @@ from typing import Any
 
 from jt_edu import errors as house
 from jt_edu.errors import ArgumentError, JtError, RankError
+from jt_edu.mpi.cells.cell import is_learners
 from jt_edu.mpi.jobs.merge import merged
 from jt_edu.mpi.real import launch
-from jt_edu.mpi.real.board import Board
+from jt_edu.mpi.real.board import Board, State
 from jt_edu.mpi.record.records import Record
 from jt_edu.mpi.terms import errors as kinds
 from jt_edu.mpi.terms.errors import DeadlockError, LostRankError, RankTimeoutError
 
 LOOK = 0.05  # seconds between two looks at a running job
 GRACE = 2.0  # seconds in which mpirun may end its ranks by itself
+PLACE = re.compile(r'File "(.+?)", line (\d+)')
 
-# Around each rank: it writes down a bad end before the launcher hears of it, which then kills all others and their
-# guards. So what is written down is who went first.
+# Around each rank: it writes down how its process ended before the launcher hears of it, which then kills all others
+# and their guards. So the first one of those is the rank that went by itself.
 GUARD = """\
 "$@"
 code=$?
-[ $code = 0 ] || echo $code > "$JT_EDU_MPI_FOLDER/${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-$PMIX_RANK}}.code"
+echo $code > "$JT_EDU_MPI_FOLDER/${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-$PMIX_RANK}}.code"
 exit $code
 """
 
@@ -68,6 +72,8 @@ class Job:
     failed_rank: int | None = None
     record: Record = field(default_factory=lambda: Record(0, "mpi"))
     log: str = ""
+    states: list[State] = field(default_factory=list)  # what each did at the end
+    lines: list[str] = field(default_factory=list)  # where each was at the end of its time: "lesson.py:3: x += 1"
 
     def raise_failure(self) -> None:
         """Raise what ended the job, if something did."""
@@ -152,6 +158,8 @@ class Running:
                     time.sleep(LOOK)
                     if meanwhile is not None:
                         meanwhile(self.folder)
+                self.job.states = self.board.states()
+                self.job.lines = self._lines() if late else [""] * self.job.size
             finally:
                 end_processes(process, self.folder)
         self.job.seconds, self.job.code = time.monotonic() - begin, process.returncode
@@ -181,13 +189,22 @@ class Running:
         job.record.waits = self._waits() if isinstance(job.error, DeadlockError) else []
         job.record.failure = "" if job.error is None else f"{type(job.error).__name__}: {job.error}"
 
+    def _lines(self) -> list[str]:
+        """Where each rank is, as it writes down when it is asked by a signal; "" for one that is elsewhere, or gone."""
+        for state in self.job.states:
+            with suppress(OSError):
+                if state.pid and not state.ended:
+                    os.kill(state.pid, signal.SIGUSR1)
+        time.sleep(5 * LOOK)
+        return [learners_place(self._text(f"{rank}.place")) for rank in range(self.job.size)]
+
     def _text(self, name: str) -> str:
         path = self.folder / name
         return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
     def _waits(self) -> list[dict[str, Any]]:
         """Who waited for whom: in a collective, for those that had not come to it."""
-        waits = {rank: state.waits for rank, state in enumerate(self.board.states()) if state.waits is not None}
+        waits = {rank: state.waits for rank, state in enumerate(self.job.states) if state.waits is not None}
         here = {rank: wait["place"] for rank, wait in waits.items()}
         return [
             {
@@ -199,49 +216,68 @@ class Running:
 
     def _what_ranks_do(self) -> str:
         rows = []
-        for rank, state in enumerate(self.board.states()):
+        for rank, state in enumerate(self.job.states):
             if state.waits is not None:
                 rows.append(f"rank {rank} waits in {at(state.waits)}")
             elif state.ended == "well":
                 rows.append(f"rank {rank} has ended{state.last_call()}")
             else:
-                rows.append(f"rank {rank} computes{state.last_call()}")
+                here = self.job.lines[rank]
+                rows.append(f"rank {rank} computes{state.last_call()}" + (f"\n    at {here}" if here else ""))
         return "ranks that are not done:\n  " + "\n  ".join(rows)
 
     def _who_is_missing(self, told: list[Any]) -> str:
-        here = {document["rank"] for document in told}
-        states = self.board.states()
+        job, states = self.job, self.job.states
         if not any(state.pid for state in states):
-            return f"exit code {self.job.code} before any rank began:\n" + self.job.log.strip()[-2000:]
-        first = self._first_to_go()
-        gone = {rank: state for rank, state in enumerate(states) if rank not in here and rank != first}
-        rows = [] if first is None else [f"rank {first} is gone{states[first].last_call()}: {self._how(first)}"]
-        verb = "is gone" if first is None else "was ended with it"
-        rows += [f"rank {rank} {verb}{s.last_call()}" for rank, s in gone.items() if s.waits is None]
-        rows += [f"rank {k} waited in {at(s.waits)}" for k, s in gone.items() if s.waits is not None]
-        found = "one that ended too early" if first is not None else f"exit code {self.job.code}"
-        return f"{found}:\n  " + "\n  ".join(rows) + f"\n{self.job.log.strip()[-2000:]}".rstrip()
+            return f"exit code {job.code} before any rank began:\n" + job.log.strip()[-2000:]
+        gone = {k: state for k, state in enumerate(states) if k not in {document["rank"] for document in told}}
+        first = job.failed_rank = self._first_of(list(gone))
+        if first is None:
+            rows = [f"rank {rank} is gone{s.last_call()}" for rank, s in gone.items() if s.waits is None]
+        else:
+            rows = [f"rank {first} is gone{gone.pop(first).last_call()}\n    {self._how(first)}"]
+            rows += [f"rank {rank} was ended with it{s.last_call()}" for rank, s in gone.items() if s.waits is None]
+        rows += [f"rank {rank} waited in {at(s.waits)}" for rank, s in gone.items() if s.waits is not None]
+        if first is None:
+            return f"exit code {job.code}:\n  " + "\n  ".join(rows) + "\n" + job.log.strip()[-2000:]
+        return "one that ended too early:\n  " + "\n  ".join(rows)
 
-    def _first_to_go(self) -> int | None:
+    def _first_of(self, ranks: Sequence[int]) -> int | None:
         """The rank whose end its guard was the first to write down."""
-        ends = [(path.stat().st_mtime_ns, int(path.stem)) for path in self.folder.glob("*.code") if path.stem.isdigit()]
+        files = {rank: self.folder / f"{rank}.code" for rank in ranks}
+        ends = [(file.stat().st_mtime_ns, rank) for rank, file in files.items() if file.exists()]
         return min(ends)[1] if ends else None
 
     def _how(self, rank: int) -> str:
         """How the process of a rank ended; a shell counts what a signal did from 128."""
         code = int(self._text(f"{rank}.code").strip() or -1)
         known = {128 + s.value: s.name for s in signal.Signals}
-        return f"ended by {known[code]}" if code in known else f"exit code {code}"
+        return f"its process was ended by {known[code]}" if code in known else f"its process had the exit code {code}"
 
 
 def at(waits: Mapping[str, Any]) -> str:
     """A call in which a rank waits, and the learner's line below it.
 
     Example:
-        >>> at({"words": "barrier()", "line": "lesson.py:3: comm.barrier()"})
-        'barrier()\\n    at lesson.py:3: comm.barrier()'
+        >>> print(at({"words": "barrier()", "line": "lesson.py:3: comm.barrier()"}))
+        barrier()
+            at lesson.py:3: comm.barrier()
     """
     return f"{waits['words']}\n    at {waits['line']}"
+
+
+def learners_place(trace: str) -> str:
+    """The innermost line of the learner's in what `faulthandler` writes, and its text.
+
+    Example:
+        >>> learners_place('  File "lesson/no_such.py", line 3 in step')
+        'no_such.py:3'
+    """
+    for file, number in PLACE.findall(trace):
+        if is_learners(file):
+            text = linecache.getline(file, int(number)).strip()
+            return f"{Path(file).name}:{number}" + (f": {text}" if text else "")
+    return ""
 
 
 def unpickled(data: bytes) -> Any:

@@ -16,15 +16,17 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from jt_edu.errors import RankError
 from jt_edu.mpi.cells.carry import Carrier
-from jt_edu.mpi.cells.cell import GIVEN, Cell, CellRun, Told, learners_lines
+from jt_edu.mpi.cells.cell import GIVEN, SEE_BELOW, Cell, CellRun, Told, learners_lines
 from jt_edu.mpi.cells.process import Page
 from jt_edu.mpi.jobs.job import Job, run_job
 from jt_edu.mpi.jobs.report import begin, report
 from jt_edu.mpi.operators import communicator
+from jt_edu.mpi.terms.errors import DeadlockError, LostRankError, RankTimeoutError
 from jt_edu.settings import current
 
 CELL, PARCEL = "cell", "parcel"  # files
@@ -131,7 +133,26 @@ def _told(job: Job, rank: int) -> Told:
             told.value = _unpickled(ending.value)
     if told.error is None and not told.ended and job.error is None:
         told.error = RankError("every rank tells how it ended", f"nothing from rank {rank}")
+    elif not told.ended and not told.lines and isinstance(told.error, (NoneType, DeadlockError, LostRankError)):
+        told.lines = _last_seen(job, rank)
     return told
+
+
+def _last_seen(job: Job, rank: int) -> tuple[str, ...]:
+    """Where a rank was that could not tell it itself any more, and why it came no further."""
+    state = job.states[rank]
+    line = (state.waits or {}).get("line") or job.lines[rank]
+    place, _, text = line.partition(": ")
+    rows = (place.replace(f"{CELL}:", "line ", 1), f"    {text}") if line else ()
+    if isinstance(job.error, DeadlockError) and state.waits is not None:
+        return (*rows, SEE_BELOW[DeadlockError])
+    if isinstance(job.error, RankTimeoutError):
+        return (*rows, "was here at the end of the time")
+    if rank == job.failed_rank:
+        return (f"gone{state.last_call()}",)
+    how = "is gone" if isinstance(job.error, LostRankError) else "failed"
+    who = "" if job.failed_rank is None else f", because rank {job.failed_rank} {how}"
+    return (*rows, f"stopped here{who}" if rows else f"stopped{state.last_call()}{who}")
 
 
 def _unpickled(data: bytes) -> Any:

@@ -13,11 +13,13 @@ In a job that a notebook started (job.py) each rank also leaves in the job's fol
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import pickle
 import runpy
 import shutil
+import signal
 import sys
 import threading
 import time
@@ -56,9 +58,9 @@ def main(arguments: Sequence[str]) -> int:
     if folder is None:
         sys.stdout.reconfigure(line_buffering=True, write_through=False)  # type: ignore[union-attr] # whole lines
         return _run_to_the_end(comm, arguments, None)
-    page = Page(comm, Path(folder))
-    with page.open():
-        return _run_to_the_end(comm, arguments, page)
+    trail = Trail(comm, Path(folder))
+    with trail.open():
+        return _run_to_the_end(comm, arguments, trail)
 
 
 def _leave_word(error: JtError, folder: str | None) -> None:
@@ -85,35 +87,35 @@ def _run(arguments: Sequence[str]) -> None:
         runpy.run_path(arguments[0], run_name="__main__")
 
 
-def _run_to_the_end(comm: MPIComm, arguments: Sequence[str], page: Page | None) -> int:
+def _run_to_the_end(comm: MPIComm, arguments: Sequence[str], trail: Trail | None) -> int:
     """Run the program; whatever ends it too early ends all ranks."""
     try:
         _run(arguments)
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
         if code == 0:
-            return _ended_well(page)
+            return _ended_well(trail)
         if isinstance(end.code, str):
             sys.stderr.write(f"{end.code}\n")
-        _ended_badly(comm, end, code, page)
+        _ended_badly(comm, end, code, trail)
     except BaseException as error:  # noqa: BLE001 - whatever it is, the other ranks would wait for this one
         told = _learners_part(error)
         sys.stderr.write(f"rank {comm.rank} of {comm.size}:\n{told}")
-        _ended_badly(comm, error, 1, page, told)
-    return _ended_well(page)
+        _ended_badly(comm, error, 1, trail, told)
+    return _ended_well(trail)
 
 
-def _ended_well(page: Page | None) -> int:
-    if page is not None:
-        page.save()
+def _ended_well(trail: Trail | None) -> int:
+    if trail is not None:
+        trail.save()
     return 0
 
 
-def _ended_badly(comm: MPIComm, error: BaseException, code: int, page: Page | None, told: str = "") -> None:
+def _ended_badly(comm: MPIComm, error: BaseException, code: int, trail: Trail | None, told: str = "") -> None:
     sys.stdout.flush()
     sys.stderr.flush()
-    if page is not None:
-        page.save(error, told)
+    if trail is not None:
+        trail.save(error, told)
     end_all(comm, error, code)
 
 
@@ -129,8 +131,11 @@ def _learners_part(error: BaseException) -> str:
     )
 
 
-class Page:
-    """What one rank of a notebook's job leaves behind: `3.out`, `3.err`, `3.json` and `3.pickle` of rank 3."""
+class Trail:
+    """What one rank of a notebook's job leaves behind: `3.out`, `3.err`, `3.json` and `3.pickle` of rank 3.
+
+    `3.place` is where it was at the end of its time, when the job asks by a signal.
+    """
 
     def __init__(self, comm: MPIComm, folder: Path) -> None:
         self.comm, self.folder = comm, folder
@@ -149,12 +154,15 @@ class Page:
         with (
             self.at("out").open("w", encoding="utf-8", buffering=1) as out,
             self.at("err").open("w", encoding="utf-8", buffering=1) as err,
+            self.at("place").open("w", encoding="utf-8") as place,
         ):
+            faulthandler.register(signal.SIGUSR1, place, all_threads=False)
             sys.stdout, sys.stderr = out, err
             try:
                 yield
             finally:
                 sys.stdout, sys.stderr = before
+                faulthandler.unregister(signal.SIGUSR1)
 
     def save(self, error: BaseException | None = None, told: str = "") -> None:
         """Write down how the rank ended; once, because the watch and the program may both want to."""

@@ -11,7 +11,6 @@ of algorithms, long objects, and what debug mode compares.
 
 from __future__ import annotations
 
-import atexit
 import os
 import sys
 import time
@@ -78,7 +77,10 @@ class MPIComm(MPIPairs, Groups):
         self.journal.open_calls[task] = [visit.call]  # what it calls is a part of this call
 
         def body() -> None:
-            request.value = self._by(visit, way, inside)
+            try:
+                request.value = self._by(visit, way, inside)
+            finally:
+                del self.journal.open_calls[task]
 
         helper = Helper(body, f"jt_edu rank {self.rank}, {request.words}")
         self.task.begin(request, helper if compared is None else Checked(compared, helper), visit, place)
@@ -140,10 +142,9 @@ def world() -> MPIComm:
     journal = Journal(raw.rank, raw.size, start, "JT_EDU_MPI_FOLDER" in os.environ, board)
     members = tuple(range(raw.size))
     comm = MPIComm(raw, side, Native(mpi), journal, Progress(journal, mpi), members, "world", "world")
-    if board is not None:
-        if board.debug:
-            journal.tell = print_explanation(board)
-            watch(board, journal.explain, partial(mpi.COMM_WORLD.Abort, 1))
+    if board is not None and board.debug:
+        journal.tell = print_explanation(board)
+        watch(board, journal.explain, partial(mpi.COMM_WORLD.Abort, 1))
     if raw.rank == 0 and "JT_EDU_MPI_FOLDER" not in os.environ:
         version = ".".join(map(str, mpi.get_vendor()[1]))
         sys.stderr.write(f"{launch.announcement(version)}\n")

@@ -274,6 +274,7 @@ OBJECTS: dict[str, Callable[[Any, Any, Way], Any]] = {
     "scan": lambda raw, part, way: _folded(raw.allgather(part)[: raw.rank + 1], way.op),
     "exscan": lambda raw, part, way: _folded(raw.allgather(part)[: raw.rank], way.op),
     "split": lambda raw, part, way: raw.allgather(part),
+    "split_type": lambda raw, part, way: raw.allgather(part),
     "create": lambda raw, part, way: raw.allgather(part),
     "dup": lambda raw, part, way: raw.Barrier(),
 }

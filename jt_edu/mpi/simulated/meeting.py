@@ -97,7 +97,10 @@ class ThreadMeets(ThreadPairs, Meets):
         def body() -> None:
             inside = self._inside(way.sequence)
             inside.task = helper
-            request.value = context.run(self._by, visit, way, inside)
+            try:
+                request.value = context.run(self._by, visit, way, inside)
+            finally:
+                del self.world.open_calls[helper]
             request.complete(clock.now)
 
         def finish() -> Any:
@@ -106,7 +109,8 @@ class ThreadMeets(ThreadPairs, Meets):
             return request.value
 
         request.finish = finish
-        helper = self.world.baton.add(self.task.rank, f"rank {self.task.rank}, {request.words}", clock, body)
+        name = f"rank {self.task.rank}, {request.words}"
+        helper = self.world.baton.add(self.task.rank, name, clock, body, helps=True)
         self.world.open_calls[helper] = [visit.call]  # what it calls is a part of this call
         self.world.note("fork", helper, self.task.number)
 

@@ -3,26 +3,37 @@
 Split     the ranks that say the same color, in the order of their keys
 Dup       the same ranks; their messages meet nobody else's
 Create    the ranks of a Group, which is made by choosing: comm.Get_group().Incl([2, 0])
+
+Also: `Split_type`, the ranks on one machine, and `Create_group`, for which only the ranks of the group are needed.
 """
 
 from __future__ import annotations
 
+import platform
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Self
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
 from jt_edu.errors import ArgumentError
+from jt_edu.mpi.talk.messages import check_tag
 from jt_edu.mpi.talk.pairs import Plane
 from jt_edu.mpi.talk.persistent import Persistent
 from jt_edu.mpi.terms.advice import ranks_named
 from jt_edu.mpi.terms.errors import MismatchError
-from jt_edu.mpi.terms.names import COMM_NULL, UNDEFINED
+from jt_edu.mpi.terms.names import COMM_NULL, COMM_TYPE_SHARED, UNDEFINED
 
 
 class Groups(Persistent):
     """A communicator that can make others."""
+
+    @cached_property
+    def _made(self) -> Counter[tuple[tuple[int, ...], int]]:
+        """How many groups of those ranks `Create_group` made, under that tag."""
+        return Counter()
 
     def Dup(self) -> Self:
         """The same group, whose messages do not meet those of this communicator."""
@@ -39,8 +50,18 @@ class Groups(Persistent):
             whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
             if not whole or (name == "color" and value < 0 and value != UNDEFINED):
                 raise ArgumentError(f"Split takes a whole number as {name}, from 0 for a color", repr(value))
-        color, key = int(color), int(key)
-        everyone = self._meet("Split", (color, key), finish=list)
+        return self._split("Split", int(color), int(key))
+
+    def Split_type(self, split_type: int = COMM_TYPE_SHARED, key: int = 0, info: Any = None) -> Self:
+        """The group of all ranks on the same machine, ordered by key and then by rank; UNDEFINED as for `Split`."""
+        if split_type not in (COMM_TYPE_SHARED, UNDEFINED):
+            raise ArgumentError("Split_type goes by machines", repr(split_type), "MPI.COMM_TYPE_SHARED")
+        if isinstance(key, bool) or not isinstance(key, (int, np.integer)):
+            raise ArgumentError("Split_type takes a whole number as key", repr(key))
+        return self._split("Split_type", UNDEFINED if split_type == UNDEFINED else platform.node(), int(key))
+
+    def _split(self, name: str, color: int | str, key: int) -> Self:
+        everyone = self._meet(name, (color, key), finish=list)
         mine = sorted((k, rank) for rank, (c, k) in enumerate(everyone) if c == color)
         if color == UNDEFINED:
             nobody: Self = COMM_NULL
@@ -50,6 +71,26 @@ class Groups(Persistent):
     def Get_group(self) -> Group:
         """The ranks of this communicator, to choose from."""
         return Group(self.members, self.task.rank)
+
+    @property
+    def group(self) -> Group:
+        """The same."""
+        return self.Get_group()
+
+    def Create_group(self, group: Group, tag: int = 0) -> Self:
+        """A communicator for a group, called only by the ranks that are in it.
+
+        Raises:
+            ArgumentError: it is no group, or one with ranks that are not here, or without the one that calls.
+        """
+        here = isinstance(group, Group) and set(group.members) <= set(self.members)
+        if not here or self.task.rank not in group.members:
+            asked = "Create_group takes a group of ranks of its communicator, with the one that calls"
+            raise ArgumentError(asked, repr(group), "Create, which all ranks call")
+        check_tag(tag, "Create_group")
+        self._made[group.members, tag] += 1
+        with self._called("Create_group", f"Create_group({group}, tag={tag})", tag=tag):
+            return self._group(group.members, (self.plane, "group", group.members, tag, self._made[group.members, tag]))
 
     def Create(self, group: Group) -> Self:
         """A communicator for a group; all ranks of this one call it, and those outside of the group get COMM_NULL.
@@ -69,6 +110,14 @@ class Groups(Persistent):
             nobody: Self = COMM_NULL
             return nobody
         return self._group(group.members, (self.plane, "create", self._met, group.members))
+
+    def Is_inter(self) -> bool:
+        """Whether it has two sides; none has, here."""
+        return False
+
+    def Is_intra(self) -> bool:
+        """Whether it has one side only."""
+        return True
 
     def Get_name(self) -> str:
         """What messages call this communicator."""
@@ -149,6 +198,14 @@ class Group:
         out = self._checked(ranks)
         return self._of(m for m in self.members if m not in out)
 
+    def Range_incl(self, ranks: Sequence[tuple[int, int, int]]) -> Group:
+        """The ranks of some ranges (first, last, step), the last ones with them."""
+        return self.Incl(_ranges(ranks))
+
+    def Range_excl(self, ranks: Sequence[tuple[int, int, int]]) -> Group:
+        """All but those."""
+        return self.Excl(_ranges(ranks))
+
     def Union(self, other: Group) -> Group:
         """The ranks of this group, then those that only the other has."""
         return self._of((*self.members, *(m for m in other.members if m not in self.members)))
@@ -156,6 +213,8 @@ class Group:
     def Intersection(self, other: Group) -> Group:
         """The ranks that both have, in the order of this one."""
         return self._of(m for m in self.members if m in other.members)
+
+    Intersect = Intersection
 
     def Difference(self, other: Group) -> Group:
         """The ranks that the other has not."""
@@ -182,3 +241,11 @@ class Group:
 
     def __repr__(self) -> str:
         return f"Group of {ranks_named(self.members)}" if self.members else "Group of nobody"
+
+
+def _ranges(ranks: Sequence[tuple[int, int, int]]) -> list[int]:
+    """All numbers of some ranges (first, last, step)."""
+    try:
+        return [r for first, last, step in ranks for r in range(first, last + (1 if step > 0 else -1), step)]
+    except (TypeError, ValueError):
+        raise ArgumentError("a range of ranks is (first, last, step), the step not 0", repr(ranks)) from None

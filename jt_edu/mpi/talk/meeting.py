@@ -48,6 +48,7 @@ class Meets(PointToPoint):
         if kind in REDUCING:
             op = as_op(op, name)
             said["op"] = op.name
+        algorithm = algorithms.named(kind, algorithm)
         said |= {**(agree or {}), "algorithm": None if algorithm == "native" else algorithm}
         run = None if algorithm == "native" else algorithms.find(kind, algorithm, uneven=name.endswith("v"))
         called = f"I{name.lower()}" if background else "barrier" if kind == "barrier" else name

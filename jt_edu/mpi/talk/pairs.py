@@ -16,7 +16,6 @@ differs: each kind of rank has five methods of its own for it.
 
 from __future__ import annotations
 
-import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from contextlib import nullcontext
@@ -31,6 +30,7 @@ from jt_edu.mpi.talk.request import Request
 from jt_edu.mpi.talk.roles import Ledger, Voice
 from jt_edu.mpi.terms.advice import RECEIVE, SEND
 from jt_edu.mpi.terms.buffers import Array, Packet, as_buffer, pack_array, pack_object
+from jt_edu.mpi.terms.missing import instead_of
 from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG, PROC_NULL, Status
 
 Plane = Hashable  # tells the messages of one communicator from those of others
@@ -61,8 +61,9 @@ class PointToPoint(ABC):
             """A method of mpi4py that is not here is refused by name."""
             if name.startswith("_"):
                 raise AttributeError(name)
-            near = difflib.get_close_matches(name, dir(type(self)), 3)
-            raise UnknownNameError(f"comm.{name} is asked for", "no such method here", ", ".join(near))
+            raise UnknownNameError(
+                f"comm.{name} is asked for", "no such method here", instead_of(name, dir(type(self)))
+            )
 
     def Get_rank(self) -> int:
         """The number of this rank in the group, from 0."""
@@ -105,6 +106,14 @@ class PointToPoint(ABC):
         """Begin to send an object; the request is done when it is being received."""
         return self._send(pack_object(obj, "issend"), dest, tag, "issend", synchronous=True)
 
+    def bsend(self, obj: Any, dest: int, tag: int = 0) -> None:
+        """Send a copy of an object; comes back at once, whether it will be received or not."""
+        self._send(pack_object(obj, "bsend"), dest, tag, "bsend").Free()
+
+    def ibsend(self, obj: Any, dest: int, tag: int = 0) -> Request:
+        """The same, with a request that is done."""
+        return self._on_its_way(pack_object(obj, "ibsend"), dest, tag, "ibsend")
+
     def recv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Any:
         """The object that comes next from `source` with `tag`. `buf` has no use here; mpi4py has it in this place."""
         return got(self._receive(source, tag, None, "recv", wait=True), status)
@@ -140,6 +149,14 @@ class PointToPoint(ABC):
     def Issend(self, buf: Any, dest: int, tag: int = 0) -> Request:
         """Begin to send a buffer; the request is done when it is being received."""
         return self._send(pack_array(as_buffer(buf, "Issend").flat), dest, tag, "Issend", synchronous=True)
+
+    def Bsend(self, buf: Any, dest: int, tag: int = 0) -> None:
+        """Send a copy of a buffer; comes back at once, whether it will be received or not."""
+        self._send(pack_array(as_buffer(buf, "Bsend").flat), dest, tag, "Bsend").Free()
+
+    def Ibsend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        """The same, with a request that is done."""
+        return self._on_its_way(pack_array(as_buffer(buf, "Ibsend").flat), dest, tag, "Ibsend")
 
     def Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> None:
         """Receive numbers into a buffer, which has room for them or more."""
@@ -232,6 +249,14 @@ class PointToPoint(ABC):
             self._left_open(request, call)
             if call.parent < 0:
                 self.task.give_way()
+        return request
+
+    def _on_its_way(self, packet: Packet, dest: int, tag: int, name: str) -> Request:
+        """Send a copy, for which nobody has to wait."""
+        sent = self._send(packet, dest, tag, name)
+        sent.Free()
+        request = Request(self, sent.words, (), sent.line, SEND, tag)
+        request.complete(self.now)
         return request
 
     def _receive(

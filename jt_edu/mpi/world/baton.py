@@ -63,7 +63,8 @@ class Baton:
         if timeout is not None and (isinstance(timeout, bool) or not timeout > 0):
             raise ArgumentError("a timeout is a number of seconds above 0, or None", repr(timeout))
         self.policy, self.at_rest, self.timeout, self.patient = policy, at_rest, timeout, patient
-        self.tasks: list[Task] = []
+        self.tasks: list[Task] = []  # ranks first; helpers that have ended are not kept
+        self.numbered = 0  # how many there were
         self.ready: dict[int, Task] = {}  # by number, in the order in which they became ready
         self.schedule: list[int] = []  # the number of the task that had each turn
         self.turns = 0  # how many there were
@@ -78,9 +79,9 @@ class Baton:
 
     # tasks
 
-    def add(self, rank: int, name: str, clock: Clock, body: Callable[[], Any]) -> Task:
-        """A task that waits for its first turn."""
-        task = Task(self, rank, name, clock)
+    def add(self, rank: int, name: str, clock: Clock, body: Callable[[], Any], helps: bool = False) -> Task:
+        """A task that waits for its first turn; one that `helps` a rank is forgotten when it has ended."""
+        task = Task(self, rank, name, clock, helps)
         self.tasks.append(task)
         self.wake(task)
         task.thread = threading.Thread(target=self._run, args=(task, body), name=f"jt_edu {name}", daemon=True)
@@ -229,6 +230,8 @@ class Baton:
         if self.turn_ends is not None and not self.stopped:
             self.turn_ends(task)
         self.ready.pop(task.number, None)
+        if task.helps and not self.stopped and task in self.tasks:
+            self.tasks.remove(task)
         if self.stopped:
             if all(t.state == "ended" for t in self.tasks):
                 self.finished.set()

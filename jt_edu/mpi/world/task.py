@@ -25,9 +25,10 @@ LOOKS = 20_000  # that many in vain, while nothing else happens anywhere, will f
 class Task:
     """Something that runs in a thread of its own, and holds the baton while it does: a rank, or a helper of one."""
 
-    def __init__(self, baton: Baton, rank: int, name: str, clock: Clock) -> None:
-        self.baton, self.rank, self.name, self.clock = baton, rank, name, clock
-        self.number = len(baton.tasks)
+    def __init__(self, baton: Baton, rank: int, name: str, clock: Clock, helps: bool = False) -> None:
+        self.baton, self.rank, self.name, self.clock, self.helps = baton, rank, name, clock, helps
+        self.number = baton.numbered
+        baton.numbered += 1
         self.gate = threading.Lock()
         self.gate.acquire()
         self.thread: threading.Thread | None = None

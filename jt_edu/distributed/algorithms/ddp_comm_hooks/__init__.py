@@ -1,9 +1,9 @@
 """Hooks for `register_comm_hook`, where PyTorch has them. They stand in hooks.py and power_sgd.py; this is a door.
 
-    from jt_edu.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
+from jt_edu.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 
-    net.register_comm_hook(None, default_hooks.fp16_compress_hook)
-    net.register_comm_hook(powerSGD_hook.PowerSGDState(), powerSGD_hook.powerSGD_hook)
+net.register_comm_hook(None, default_hooks.fp16_compress_hook)
+net.register_comm_hook(powerSGD_hook.PowerSGDState(), powerSGD_hook.powerSGD_hook)
 """
 
 import sys

@@ -42,7 +42,7 @@ def test_a_notebook_is_short_and_has_no_outputs(source, target):
 
     assert len(notebook.cells) <= MOST_CELLS
     assert [cell.id for cell in notebook.cells if cell.get("outputs") or cell.get("execution_count")] == []
-    assert notebook.cells[0].source.startswith(f"# {target.stem.split("_")[0]} ")
+    assert notebook.cells[0].source.startswith(f"# {target.stem.partition('_')[0]} ")
 
 
 def test_building_twice_gives_the_same_bytes():

@@ -123,6 +123,22 @@ def test_without_modules_the_kernels_are_shown(page_of):
     assert page.get_by_role("button", name="Kernels").get_attribute("aria-pressed") == "true"
 
 
+def test_what_has_no_array_of_its_own_says_why(page_of):
+    view = graph((jt.array([[1.0, 2.0], [3.0, 4.0]]).transpose() * 2).sum(), group="none")
+    page = page_of(view, **still())
+
+    told = {}
+    for node in view.recording.page["graph"]["nodes"]:
+        if node["kernel"] is not None:
+            page.locator(FACE.format(node["id"])).click()
+            page.wait_for_timeout(100)
+            told[node["kind"]] = page.locator(".jt-panel dt:text-is('array') + dd").inner_text()
+
+    assert told["reindex"] == "none of its own: it says where to read"
+    assert told["elementwise"] == "none: the next operator uses the number at once"
+    assert told["reindex_reduce"] == "stored"
+
+
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
 def test_a_box_opens_in_its_place_and_closes_again(page_of, motion):
     page = page_of(graph(*training_step(), group="kernel", opened=[]), reduced_motion=motion)

@@ -15,6 +15,7 @@ from jt_edu.lens.edits import edited_kernels
 from jt_widgets.kernel import MANY
 from jt_widgets.kernel import kernel as kernel_view
 from tests.widgets.live import draw_live
+from tests.widgets.records import changed, html_of
 
 HEADER = re.compile(r"\s*(for|while|if|else|elif)\b")
 
@@ -532,6 +533,24 @@ def test_a_long_list_of_kernels_can_be_scrolled_by_keys_and_a_short_one_is_no_ta
     page.keyboard.press("PageDown")
     page.wait_for_function("() => document.querySelector('.jt-kernel-list').scrollTop > 100")
     assert page_of(view).locator(".jt-kernel-list[tabindex]").count() == 0
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("ms", "runs", "words", "title"),
+    [
+        (0.0136, 5, "13.6 µs (least of 5)", "the least of 5 runs, warm"),
+        (0.0136, 1, "13.6 µs (first run)", "one run, the first: cold caches"),
+        (None, 0, "not run", ""),
+    ],
+)
+def test_a_time_says_of_how_many_runs_it_is(page_of, twins, ms, runs, words, title):
+    page_ = changed(twins.recording, lambda p: p["kernels"][0].update(ms=ms, runs=runs))
+    page = page_of(html_of(page_, twins.recording.blocks, view="kernel"))
+    told = page.locator(".jt-kernel-item .jt-soft").first
+
+    assert told.inner_text().startswith(f"{words}, ")
+    assert told.get_attribute("title").startswith(title)
 
 
 @pytest.mark.browser

@@ -14,6 +14,7 @@ from jt_widgets.roofline import roofline
 from tests.floors import machines
 from tests.frontend import FOLDER
 from tests.widgets.live import draw_live
+from tests.widgets.records import changed, html_of
 
 GOLDEN = json.loads((FOLDER / "golden" / "charts" / "axes.json").read_text(encoding="utf-8"))
 DOT = ".jt-plot-dot[data-key]"
@@ -329,6 +330,42 @@ def test_captions_cover_no_dot_and_no_other_caption(page_of, wanted):
     view.state = {"way": "unfused"}
 
     assert captions_apart(page_of(view, viewport={"width": 520, "height": 800})) == []
+
+
+def test_the_headline_is_that_of_the_way_which_is_shown(page_of, wanted):
+    view = roofline(wanted)
+    summaries = section_of(view)["summaries"]
+    page = page_of(view)
+    head, plot = page.locator(".jt-bar .jt-soft"), page.locator(".jt-plot")
+    assert (head.inner_text(), plot.get_attribute("aria-label")) == ("", summaries["fused"])
+
+    page.get_by_role("button", name="Each operator alone").click()
+
+    assert (head.inner_text(), plot.get_attribute("aria-label")) == (summaries["unfused"], summaries["unfused"])
+    page.get_by_role("button", name="Fused").click()
+    assert head.inner_text() == ""
+
+
+def test_of_two_dots_in_one_place_the_name_of_the_chosen_one_is_shown_first(page_of, wanted):
+    def together(page):
+        ways = page["roofline"]["ways"]
+        one = {**ways["fused"][0], "has_place": True, "bound": "memory", "ms": 1.0, "times": 1}
+        one |= {"intensity": 0.5, "speed": 1e8}  # far below the roofs
+        ways["fused"] = [{**one, "key": name, "name": name} for name in ("first", "second")]
+
+    view = roofline(wanted)
+    page = page_of(html_of(changed(view.recording, together), view.recording.blocks, view="roofline"))
+    page.keyboard.press("Tab")
+
+    named = {}
+    for key, name in [("ArrowDown", "first"), ("ArrowDown", "second"), ("ArrowUp", "first")]:
+        page.keyboard.press(key)
+        assert page.locator(f"{DOT}.jt-plot-here").get_attribute("data-name") == name
+        caption = page.locator(".jt-plot-caption").first
+        named[caption.text_content()] = [caption.get_attribute(place) for place in ("x", "y", "text-anchor")]
+
+    assert list(named) == ["first", "second"]
+    assert named["first"] == named["second"]  # each has the best place while it is the chosen one
 
 
 def test_a_live_view_is_drawn_as_the_page_is(chromium, wanted):

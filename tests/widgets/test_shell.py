@@ -67,6 +67,20 @@ def test_keys_of_the_shell(page_of, view):
     assert page.evaluate(FOCUSED) == "jt-body"
 
 
+def test_the_help_card_tells_how_the_figures_came_about(page_of, view):
+    about = view.recording.page["about"]
+    pages = page_of(view), page_of(html_of(changed(view.recording, lambda page: page.update(about=[]))))
+
+    with_it, without = (page.locator(".jt-help").text_content() for page in pages)
+
+    assert about
+    assert all(sentence in with_it for sentence in about)
+    assert with_it.index("How to read it") < with_it.index("About the figures")
+    assert "About the figures" not in without
+    pages[0].get_by_role("button", name="?").click()
+    assert about[0] in pages[0].locator(".jt-help").inner_text()
+
+
 def test_buttons_do_what_the_keys_do(page_of, view):
     page = page_of(view)
 
@@ -341,6 +355,37 @@ def test_a_bad_document_comes_and_goes(alive):
     alive.wait_for_selector(ROW)
     assert alive.get_by_role("alert").count() == 0
     assert good > 100
+
+
+EMPTY = "() => window.model.set('document', new DataView(new ArrayBuffer(0)))"
+
+
+def test_a_view_whose_document_was_lost_on_the_way_asks_for_it_once(alive):
+    alive.evaluate("() => { window.good = window.model.get('document'); }")
+
+    alive.evaluate(EMPTY)
+    alive.get_by_text("Waiting for the document").wait_for()
+    assert alive.locator(ROW).count() == 0
+    assert alive.evaluate("() => window.model.sent") == [{"again": True}]
+    alive.evaluate("() => window.model.set('document', window.good)")
+    alive.wait_for_selector(ROW)
+    assert alive.get_by_text("Waiting for the document").count() == 0
+
+    alive.evaluate(EMPTY)
+    assert "This page is empty" in alive.get_by_role("alert").inner_text()
+    assert alive.evaluate("() => window.model.sent.length") == 1
+
+
+def test_a_document_that_never_comes_is_said_to_be_missing(alive):
+    alive.clock.install()
+    alive.evaluate(EMPTY)
+    alive.get_by_text("Waiting for the document").wait_for()
+
+    alive.clock.fast_forward(9_000)
+    assert alive.get_by_role("alert").count() == 0
+    alive.clock.fast_forward(2_000)
+
+    alive.get_by_text("This page is empty").wait_for()
 
 
 def test_a_view_that_is_closed_hears_nothing_more(alive):

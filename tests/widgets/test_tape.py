@@ -454,6 +454,21 @@ def test_a_gradient_step_shows_its_saved_activations_and_what_is_added(opened):
     assert page.get_by_text("Saved activations it reads").count() == 1
 
 
+def test_a_gradient_step_tells_the_one_rule_that_it_follows(opened):
+    view, page = opened()
+    tape_ = view.recording.page["tape"]
+    ruled = [k for k, step in enumerate(tape_["steps"]) if step.get("rule")]
+
+    for k in ruled:
+        page.locator(f"{CELLS}[data-step='{k}']").click()
+        press(page)
+        assert page.locator(".jt-tape-panel pre").inner_text() == "\n".join(tape_["steps"][k]["rule"])
+
+    assert len(ruled) >= 2
+    assert page.get_by_text("Gradient with respect to what matmul reads").count() == 1
+    assert "dout: the gradient of that" in page.locator(".jt-tape-panel").inner_text()
+
+
 def test_keys_lead_through_the_tape(opened):
     _, page = opened()
     now = lambda: int(page.locator(NOW).get_attribute("data-step"))  # noqa: E731

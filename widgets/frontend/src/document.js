@@ -14,7 +14,7 @@ const FORMAT = "jt_edu.page";
 const VERSION = 1;
 export const MOST_BYTES = 64e6; // unpacked; a small file can unpack to anything
 
-const EMPTY = { notes: [], kernels: [], passes: [], values: {}, memory: [], peak: 0, predicted_peak: 0 };
+const EMPTY = { notes: [], about: [], kernels: [], passes: [], values: {}, memory: [], peak: 0, predicted_peak: 0 };
 
 /**
  * Unpack and check.
@@ -48,8 +48,8 @@ export function fromBase64(text) {
  */
 export function check(document, blocks) {
     const given = /** @type {Page & {format: unknown, version: unknown}} */ (document);
-    if (typeof given !== "object" || given === null || given.format !== FORMAT) throw foreign(given?.format);
-    if (given.version !== VERSION) throw otherVersion(given.version);
+    if (typeof given !== "object" || given === null || given.format !== FORMAT) throw foreign(said(given?.format));
+    if (given.version !== VERSION) throw otherVersion(said(given.version));
     const page = { ...EMPTY, ...given };
     fit(page);
     return complete(page, blocks);
@@ -148,21 +148,24 @@ function broken() {
     return new Error("This page is damaged or cut off: it cannot be unpacked. Save it again, or run its cell again.");
 }
 
+/** @param {unknown} value */
+function said(value) {
+    return JSON.stringify(value) ?? "missing";
+}
+
 /**
- * @param {unknown} format
+ * @param {string} found
  * @returns {Error}
  */
-function foreign(format) {
-    const found = JSON.stringify(format) ?? "missing";
+function foreign(found) {
     return new Error(`This is no page of jt_edu: its format is ${found}, not "${FORMAT}".`);
 }
 
 /**
- * @param {unknown} version
+ * @param {string} found
  * @returns {Error}
  */
-function otherVersion(version) {
-    const found = JSON.stringify(version) ?? "missing";
+function otherVersion(found) {
     return new Error(
         `This page has version ${found}; this jt_edu reads version ${VERSION}. ` +
             "Record it again with the jt_edu that is installed here.",

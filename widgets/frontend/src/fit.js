@@ -38,14 +38,16 @@ const GRAPH = {
 };
 const KERNEL = {
     ...of({
-        number: "id bytes flops compile_ms? ms? nodes[] stored[] reads[]", boolean: "ran compiled? edited",
+        number: "id bytes flops compile_ms? ms? runs? nodes[] stored[] reads[]", boolean: "ran compiled? edited",
         string: "key name kind loops source backend calls[]", list: "classes[]",
     }),
     lines: [of({ number: "number node", string: "op where" })],
 };
 const TAPE = {
     ...of({ number: "rows kernel_alive[]" }),
-    steps: [of({ id: "node", number: "row bytes alive until twin? kernel? inputs[] through[]", string: "op phase" })],
+    steps: [of({
+        id: "node", number: "row bytes alive until twin? kernel? inputs[] through[]", string: "op phase rule[]?",
+    })],
     groups: [of({ string: "label", number: "from to" })], passing: [of({ number: "node row" })],
     kept: [of({ number: "node step until bytes" })], leaves: [of({ number: "node gradient", string: "name" })],
     peak: of({ number: "step bytes" }), rules: { "*": ["string"] },
@@ -85,7 +87,7 @@ const PARTS = {
     ranks: RANKS, roofline: { ways: { fused: ROOF }, machine: of({ number: "bandwidth flops" }) },
 };
 const PAGE = {
-    ...of({ string: "summary notes[]", number: "peak predicted_peak" }),
+    ...of({ string: "summary notes[] about[]", number: "peak predicted_peak" }),
     graph: GRAPH, kernels: [KERNEL],
     passes: [{
         ...of({ string: "name why", number: "kernels bytes temporaries temporary_bytes" }), groups: { "*": "number?" },

@@ -10,7 +10,7 @@
 
 /** @import { Drawn, ViewKind } from "./types.js" */
 
-import { button, press, trouble } from "./controls.js";
+import { button, named, press, soft, trouble } from "./controls.js";
 import { clear, h } from "./dom.js";
 import { cut } from "./graph/text.js";
 import { helpCard, rowsOf } from "./help.js";
@@ -36,9 +36,10 @@ export class Frame {
         this.notes = h("ul", { class: "jt-notes", hidden: true });
         this.tableButton = button("Table", "The same as a table (t)", () => this.showTable(!this.asTable));
         this.helpButton = button("?", "Help (?)", () => this.showHelp(Boolean(this.help.hidden)));
+        this.figures = h("div");
         this.body = h("div", { class: "jt-body", tabindex: 0, role: "group", "aria-label": this.name });
         this.table = h("div", { class: "jt-table", tabindex: 0, role: "group", "aria-label": "Table", hidden: true });
-        this.help = helpCard(kind?.about ?? "", () => this.showHelp(false));
+        this.help = helpCard(kind?.about ?? "", this.figures, () => this.showHelp(false));
         this.polite = h("p", { class: "jt-say", "aria-live": "polite" });
         const title = h("div", { class: "jt-title", role: "heading", "aria-level": level }, this.name);
         const tools = h("div", "jt-tools", this.tableButton, this.helpButton);
@@ -51,20 +52,23 @@ export class Frame {
             h("div", "jt-head", title, tools),
             [this.summary, this.notes, this.body, this.table, this.help, this.polite],
         );
-        this.describe("", []);
+        this.describe("", [], []);
     }
 
     /**
-     * The sentence and the notes above the view.
+     * The sentence and the notes above the view, and for the help card, how its figures came about.
      * @param {string} summary
      * @param {string[]} notes
+     * @param {string[]} about
      */
-    describe(summary, notes) {
+    describe(summary, notes, about) {
         this.root.setAttribute("aria-label", `${this.name}. ${cut(summary, 400)}`);
         this.summary.replaceChildren(cut(summary, 400));
         this.summary.title = summary.length > 400 ? cut(summary, 4000) : "";
         this.notes.replaceChildren(...notes.map((note) => h("li", {}, note)));
         this.notes.hidden = !notes.length;
+        clear(this.figures);
+        if (about.length) this.figures.append(named("About the figures"), ...about.map((one) => soft(one)));
     }
 
     /**

@@ -9,15 +9,16 @@ const COMMON = [["t", "the same as a table"], ["?", "this card"], ["Esc", "back"
 /**
  * The card of a view, hidden and without keys at first.
  * @param {string} about how it is read
+ * @param {HTMLElement} figures what is to be known of the figures
  * @param {() => void} close
  * @returns {HTMLElement}
  */
-export function helpCard(about, close) {
+export function helpCard(about, figures, close) {
     return h(
         "div",
         { class: "jt-help", role: "dialog", "aria-label": "Help", tabindex: -1, hidden: true },
         h("div", "jt-help-head", h("strong", {}, "How to read it"), button("Close", "back (Esc)", close)),
-        h("p", {}, about), h("dl"),
+        h("p", {}, about), figures, h("dl"),
     );
 }
 

@@ -11,7 +11,7 @@
 
 import { makeAsk } from "./ask.js";
 import { makeBus, newUid } from "./bus.js";
-import { alone, isWritten, textOf } from "./controls.js";
+import { alone, isWritten, soft, textOf } from "./controls.js";
 import { decode } from "./document.js";
 import { clear } from "./dom.js";
 import { Frame } from "./frame.js";
@@ -22,6 +22,7 @@ import { dress } from "./style.js";
 /** @typedef {{kinds: ViewKind[], live: boolean, level: number}} Surroundings `level` is that of the heading */
 
 const WHAT_IS_SHOWN = ["change:document", "change:blocks"];
+const PATIENCE = 10_000; // milliseconds: until a document that was lost on the way comes again
 
 /**
  * Draw a model into an element, and again whenever its document changes.
@@ -44,6 +45,8 @@ class Shell {
     /** @type {Page | null} */
     page = null;
     loads = 0;
+    /** Ends the wait for a document that was asked for again; 0 before. @type {number} */
+    waiting = 0;
     /** What had the focus last. @type {HTMLElement | SVGElement | null} */
     focused = null;
     /** Ends of the subscriptions of what is drawn now. @type {(() => void)[]} */
@@ -74,7 +77,10 @@ class Shell {
         const turn = (this.loads += 1);
         this.frame.root.setAttribute("aria-busy", "true");
         try {
-            const page = await decode(bytesOf(this.model.get("document")), bytesOf(this.model.get("blocks")));
+            const document = bytesOf(this.model.get("document"));
+            if (!document.length && this.around.live && !this.waiting) return this.askAgain();
+            clearTimeout(this.waiting);
+            const page = await decode(document, bytesOf(this.model.get("blocks")));
             if (turn === this.loads) this.show(page);
         } catch (error) {
             if (turn === this.loads) this.trouble(error);
@@ -82,10 +88,18 @@ class Shell {
         if (turn === this.loads) this.frame.root.removeAttribute("aria-busy");
     }
 
+    /** The document was lost on its way here: Python is asked for it once. */
+    askAgain() {
+        this.endView();
+        this.waiting = setTimeout(this.again, PATIENCE);
+        this.frame.body.append(soft("Waiting for the document…"));
+        this.model.send({ again: true });
+    }
+
     /** @param {Page} page */
     show(page) {
         this.page = page;
-        this.frame.describe(page.summary, page.notes);
+        this.frame.describe(page.summary, page.notes, page.about);
         this.draw();
     }
 
@@ -220,6 +234,7 @@ class Shell {
 
     close() {
         this.loads += 1;
+        clearTimeout(this.waiting);
         this.endView();
         this.frame.close();
         this.state.close();

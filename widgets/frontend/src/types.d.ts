@@ -77,6 +77,7 @@ export interface Kernel {
     compiled: boolean | null;
     compile_ms: number | null;
     ms: number | null;
+    runs?: number; // of which `ms` is the least; 1 on old pages
     edited: boolean;
 }
 
@@ -98,9 +99,7 @@ export interface Value {
     shape: [number, number];
     block: [number, number];
     exact: boolean;
-    min: Figure;
-    mean: Figure;
-    max: Figure;
+    min: Figure; mean: Figure; max: Figure;
     nan: number;
     inf: number;
     zero: number;
@@ -147,6 +146,7 @@ export interface TapeStep {
     saved?: number[];
     /** The forward values whose gradient it is. */
     of?: number[];
+    rule?: string[]; // the one that it follows, where there is one
     /** What each reader adds to the gradient `to`: the last of the `done` parts. */
     adds?: { to: number; parts: {node: number; reader: number | null; row: number | null}[]; done: number; of: number };
 }
@@ -260,6 +260,7 @@ export interface RoofKernel {
 export interface Roofline {
     machine: Machine;
     ways: { fused: RoofKernel[]; unfused: RoofKernel[] | null };
+    summaries?: { fused: string; unfused: string | null };
     call_ms: number;
 }
 
@@ -269,6 +270,7 @@ export interface Page {
     version: number;
     summary: string;
     notes: string[];
+    about: string[]; // how its figures came about
     graph: Graph;
     kernels: Kernel[];
     passes: Pass[];

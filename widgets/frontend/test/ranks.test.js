@@ -123,6 +123,23 @@ test("on the wall clock a rank computes between its calls", () => {
     assert.deepEqual(bars.find(([rank, kind]) => rank === 1 && kind === 0), [1, 0, 0, run.calls.began[first]]);
 });
 
+test("messages of a real run keep the times at which they were under way, also when nobody took them", () => {
+    const page = golden("ring");
+    page.ranks.network = {};
+    page.ranks.calls.began = page.ranks.calls.began.map((_, k) => 1000 * k);
+    page.ranks.calls.ended = page.ranks.calls.began.map((time) => time + 10); // a receive that was over at once
+    page.ranks.messages.sent = page.ranks.messages.sent.map((_, k) => 5000 * k);
+    page.ranks.messages.done = page.ranks.messages.sent.map((time, k) => (k ? time + 77_000 : -1));
+
+    const times = walls(runOf(page));
+
+    assert.deepEqual([...times.sent], page.ranks.messages.sent);
+    for (const column of [times.arrived, times.taken, times.done]) {
+        assert.deepEqual([...column], page.ranks.messages.done);
+    }
+    assert.equal(times.duration, Math.max(...page.ranks.messages.done));
+});
+
 test("halves round to the even neighbour, as in Python", () => {
     assert.deepEqual([0.5, 1.5, 2.5, 2.4999, 2.5001, -0.5, 7].map(round), [0, 2, 2, 2, 3, 0, 7]);
 });

@@ -123,7 +123,7 @@ class KernelView {
                 title: `${one.loops} ([ ])`, onclick: () => this.choose(place),
             },
             h("span", "jt-kernel-name", `${one.id} ${name}`),
-            h("span", "jt-soft", factsOf(one)),
+            h("span", { class: "jt-soft", title: runsOf(one) }, factsOf(one)),
         );
     }
 
@@ -360,8 +360,15 @@ class KernelView {
 }
 
 /** @param {Kernel} kernel */
-function factsOf({ ms, bytes, edited }) {
-    return `${ms === null ? "not run" : millisText(ms)}, ${bytesText(bytes)}${edited ? ", edited" : ""}`;
+function runsOf({ ms, runs = 1 }) {
+    if (ms === null) return "";
+    return runs > 1 ? `the least of ${runs} runs, warm` : "one run, the first: cold caches; usually it is far faster";
+}
+
+/** @param {Kernel} kernel */
+function factsOf({ ms, runs = 1, bytes, edited }) {
+    const time = ms === null ? "not run" : `${millisText(ms)} ${runs > 1 ? `(least of ${runs})` : "(first run)"}`;
+    return `${time}, ${bytesText(bytes)}${edited ? ", edited" : ""}`;
 }
 
 /**

@@ -16,7 +16,7 @@ import { clear, h, s } from "../dom.js";
 import { sample } from "../legend.js";
 import { names } from "../lit.js";
 import { tween } from "../motion.js";
-import { bytesText, clamp, count, grouped, millisText } from "../numbers.js";
+import { bytesText, clamp, grouped, millisText } from "../numbers.js";
 import {
     COLUMNS, axes, backwards, between, journey, lesserRoofs, placesOf, row, sectionOf, shortened,
 } from "./roofline/model.js";
@@ -50,7 +50,8 @@ class Roofline {
         this.stage = h("div");
         this.rest = h("div");
         this.switches = WAYS.map((way) => this.switchTo(way));
-        const bar = h("div", "jt-bar", this.switches);
+        this.headline = h("span", "jt-soft");
+        const bar = h("div", "jt-bar", this.switches, this.headline);
         clear(context.root).append(bar, this.stage, this.detail, legend(), this.rest);
         this.watch = new ResizeObserver(() => this.resize());
         this.watch.observe(this.stage);
@@ -90,11 +91,13 @@ class Roofline {
         const [x, y] = axes(this.section);
         this.plane = plot({ width, height: HEIGHT, x, y, label: this.context.page.summary });
         this.layer = s("g");
-        this.plane.over.append(this.layer); // below the words
+        this.words = s("g");
+        this.plane.over.append(this.layer, this.words);
         this.taken = drawRoofs(this.plane, this.section.machine, x, y);
         clear(this.stage).append(this.plane.root);
         this.places = placesOf(this.kernels(), this.plane);
         this.put(this.places, true);
+        this.head();
         this.fillRest();
         this.tell(this.places[this.at]?.kernel);
     }
@@ -106,22 +109,32 @@ class Roofline {
     put(places, named) {
         const layer = clear(/** @type {SVGGElement} */ (this.layer));
         this.dots = places.map((place, number) => this.dot(place, number));
-        layer.append(...this.dots, ...(named ? this.names(places) : []));
+        layer.append(...this.dots);
+        this.caption(named ? places : []);
         this.light(this.context.bus.current());
     }
 
+    /** What this way tells, which the summary above the view does for the other one. */
+    head() {
+        const words = this.section.summaries?.[this.way] ?? this.context.page.summary;
+        this.headline.replaceChildren(this.way === "fused" ? "" : words);
+        this.plane?.root.setAttribute("aria-label", words);
+        return words;
+    }
+
     /**
-     * Names beside those dots where there is room.
+     * Names beside those dots where there is room: the chosen one is the first to take its place.
      * @param {Place[]} places
      */
-    names(places) {
-        const marks = places.map(({ kernel, x, y, r }) => ({ x, y, r: r * 1.2, words: shortened(kernel.name) }));
+    caption(places) {
+        const chosen = this.places?.[this.at];
+        const order = [...places].sort((a, b) => Number(b === chosen) - Number(a === chosen));
+        const marks = order.map(({ kernel, x, y, r }) => ({ x, y, r: r * 1.2, words: shortened(kernel.name) }));
         const found = captions(marks, /** @type {Plot} */ (this.plane).box, this.taken);
-        return found.flatMap((where, number) => {
-            if (!where) return [];
-            const place = { x: where.x, y: where.y, "text-anchor": where.anchor };
-            return [s("text", { class: "jt-plot-caption", ...place }, marks[number].words)];
-        });
+        const texts = found.map((where, number) => where && s("text", {
+            class: "jt-plot-caption", x: where.x, y: where.y, "text-anchor": where.anchor,
+        }, marks[number].words));
+        this.words?.replaceChildren(...texts.filter((text) => text !== null));
     }
 
     /**
@@ -155,6 +168,7 @@ class Roofline {
         const kernel = this.places?.[number]?.kernel;
         if (!kernel) return;
         this.at = number;
+        this.caption(this.places ?? []);
         this.tell(kernel);
         this.context.bus.select({ nodes: kernel.nodes, kernel: this.way === "fused" ? kernel.key : null });
         this.context.say(`${kernel.name}: ${kernel.sentence}`);
@@ -196,6 +210,7 @@ class Roofline {
         this.at = number;
         this.dots?.forEach((dot, place) => dot.classList.toggle("jt-plot-here", place === number));
         const kernel = this.places?.[number]?.kernel;
+        this.caption(this.places ?? []);
         this.tell(kernel);
         if (kernel) this.context.say(`${kernel.name}: ${kernel.sentence}`);
     }
@@ -212,7 +227,7 @@ class Roofline {
         this.places = placesOf(this.kernels(), /** @type {Plot} */ (this.plane));
         this.fillRest();
         this.tell(undefined);
-        this.context.say(count(this.kernels().length, "kernel"));
+        this.context.say(this.head());
         if (this.context.reduced()) this.put(this.places, true);
         else this.travel(before === "fused" ? journey(from, this.places) : journey(this.places, from).map(backwards));
     }

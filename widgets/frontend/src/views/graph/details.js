@@ -68,12 +68,19 @@ export function ofNode(page, node, hear) {
             ["shape", shapeText(node.shape)],
             ["dtype", node.dtype],
             ["bytes", size ? bytesText(size) : ""],
-            ["array", node.stored ? "stored" : node.kernel === null ? "" : "none of its own"],
+            ["array", arrayOf(node)],
             ["kernel", kernelLink(page, node, hear)],
             ["module", node.module],
         ]),
         ...lineOf(node),
     ];
+}
+
+/** @param {Node} node */
+function arrayOf({ stored, kernel, kind, view }) {
+    if (stored || kernel === null) return stored ? "stored" : "";
+    const looks = view || kind === "reindex" || kind === "index";
+    return looks ? "none of its own: it says where to read" : "none: the next operator uses the number at once";
 }
 
 /** @param {Value} value @param {Page} page */

@@ -47,7 +47,7 @@ function speed({ record, speed: ratio }) {
     if (!record) return "";
     const times = `${millisText(record.edited_ms)} a call, the original ${millisText(record.original_ms)}`;
     const fast = numberText(Number(ratio.toPrecision(2)));
-    return `${times}: ${fast} times as fast (least of ${record.samples}, one thread).`;
+    return `${times}: ${fast} times as fast (least of ${record.samples}, one thread, without the call from Python).`;
 }
 
 /** @param {Output} one */

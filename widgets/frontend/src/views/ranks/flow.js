@@ -9,7 +9,7 @@
 /** @import { Scene } from "./stage.js" */
 /** @import { Palette } from "./paint.js" */
 
-import { bytesText } from "../../numbers.js";
+import { bytesText, clamp } from "../../numbers.js";
 import { arrow, card, sized, write } from "./paint.js";
 
 /** @typedef {{source: number, dest: number, messages: number[], bytes: number}} Link */
@@ -121,11 +121,14 @@ export class Flow {
         const words = `${bytesText(this.carried(link, at))} / ${bytesText(link.bytes)}`;
         const [dx, dy] = [to[0] - from[0], to[1] - from[1]];
         const long = Math.hypot(dx, dy) || 1;
-        const [part, away] = [pair ? 0.36 : 0.5, 12]; // aside, where no other link is and no card comes by
+        const part = pair ? 0.36 : 0.5;
+        const outside = dx * (from[1] + to[1] - HIGH) >= dy * (from[0] + to[0] - this.width);
+        const away = pair || outside ? 12 : -12; // aside, where no other link is and no card comes by
         const [x, y] = [from[0] + dx * part - (dy / long) * away, from[1] + dy * part + (dx / long) * away];
         const wide = words.length * 6 + 4;
-        const left = Math.abs(dy) < Math.abs(dx) * 0.5 ? x - wide / 2 : dy < 0 ? x - 2 : x - wide + 2;
-        write(pen, words, left + wide / 2, y, { fill: palette.ink, rim: palette.paper, align: "center" });
+        const middle = Math.abs(dy) < Math.abs(dx) * 0.5 ? x : x + (wide / 2 - 2) * (dy * away < 0 ? 1 : -1);
+        const inside = clamp(middle, wide / 2, this.width - wide / 2);
+        write(pen, words, inside, y, { fill: palette.ink, rim: palette.paper, align: "center" });
     }
 
     /** @param {CanvasRenderingContext2D} pen @param {[number, number]} place @param {number} rank @param {number} at */

@@ -177,7 +177,7 @@ export function momentsOf(run, times, level) {
 }
 
 /**
- * Times of the wall clock: calls are known, and messages as their two calls.
+ * Times of the wall clock: those of a real run are known; a simulated one has its calls, and messages as their ends.
  * @param {Run} run
  * @returns {Times}
  */
@@ -186,7 +186,8 @@ export function walls(run) {
     const [enter, leave] = [Float64Array.from(calls.began), Float64Array.from(calls.ended)];
     const at = (/** @type {number[]} */ of, /** @type {Float64Array} */ column) =>
         Float64Array.from(of, (call) => (call < 0 ? -1 : column[call]));
-    const [sent, done] = [at(messages.call, enter), at(messages.taker, leave)];
+    const [sent, done] = run.virtual ? [at(messages.call, enter), at(messages.taker, leave)]
+        : [Float64Array.from(messages.sent), Float64Array.from(messages.done)];
     done.forEach((time, k) => (done[k] = time < 0 ? -1 : Math.max(time, sent[k])));
     const here = meetings.map((group) => group.reduce((most, k) => Math.max(most, enter[k]), 0));
     const ready = enter.map((time, k) => (meetingOf[k] < 0 ? time : Math.min(leave[k], here[meetingOf[k]])));
@@ -195,7 +196,7 @@ export function walls(run) {
     });
     return {
         enter, leave, ready, sent, arrived: done, taken: done, done, begin: new Float64Array(), end: new Float64Array(),
-        spans: wallSpans(run, enter, ready, leave), duration: leave.reduce((a, b) => Math.max(a, b), 0),
+        spans: wallSpans(run, enter, ready, leave), duration: [...leave, ...done].reduce((a, b) => Math.max(a, b), 0),
     };
 }
 

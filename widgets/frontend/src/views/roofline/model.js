@@ -13,7 +13,8 @@ import { axis, letters } from "../../chart.js";
  *     sentence: string}} Kernel
  * @typedef {{bandwidth: number, flops: number, threads: number, cpu: string, product_flops_per_second: number,
  *     one_thread_flops_per_second: number}} Machine
- * @typedef {{machine: Machine, ways: {fused: Kernel[], unfused: Kernel[] | null}, call_ms: number}} Section
+ * @typedef {{machine: Machine, ways: {fused: Kernel[], unfused: Kernel[] | null}, call_ms: number,
+ *     summaries?: Record<string, string | null>}} Section
  * @typedef {{kernel: Kernel, x: number, y: number, r: number}} Place
  */
 

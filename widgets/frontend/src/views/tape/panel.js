@@ -3,7 +3,7 @@
 /** @import { Page } from "../../types.js" */
 /** @import { Step, Tape } from "./model.js" */
 
-import { facts, named } from "../../controls.js";
+import { facts, named, soft } from "../../controls.js";
 import { h } from "../../dom.js";
 import { heat } from "../../heat.js";
 import { nameOf } from "../../names.js";
@@ -12,6 +12,7 @@ import { between, meaning, statistics, valueName, wordsOf } from "./model.js";
 
 const [LARGE, SMALL] = [112, 32]; // pixels of a thumbnail
 const MOST = 8; // rows of one list
+const LETTERS = "x, y: what the operator reads; out: its value; dout: the gradient of that; c: the condition.";
 
 /**
  * The children of the panel at a moment.
@@ -69,7 +70,8 @@ function stated([name, number]) {
 }
 
 /**
- * The rules that built a gradient step, or those of a forward step; parts of one operator one after the other.
+ * The one rule that a gradient step follows, or all that built it, or those of a forward step; parts of one
+ * operator one after the other.
  * @param {Tape} tape
  * @param {Page} page
  * @param {Step} step
@@ -79,12 +81,13 @@ function rule(tape, page, step) {
     const parts = [...new Set(twins)].flatMap(
         (of) => (of && tape.rules?.[of] ? [{ op: page.nodes.get(of)?.op, lines: tape.rules[of] }] : []),
     );
-    if (!parts.length) return null;
-    const heading = step.twin === null ? "Its gradient" : `Gradient of ${meaning(page, step.twin)}`;
-    const text = parts.map(
+    if (!parts.length && !step.rule?.length) return null;
+    const read = step.twin === null ? "it" : meaning(page, step.twin);
+    const heading = `Gradient with respect to what ${read} reads`;
+    const text = step.rule?.length ? step.rule : parts.map(
         ({ op, lines }) => (parts.length > 1 ? `${op}:  ` : "") + lines.join(parts.length > 1 ? ",  " : "\n"),
     );
-    return h("section", {}, named(heading), h("pre", {}, text.join("\n")));
+    return h("section", {}, named(heading), h("pre", {}, text.join("\n")), soft(LETTERS));
 }
 
 /**

@@ -150,8 +150,9 @@ await panel.train(steps=1500)
 # %% [markdown]
 # ## 10. All at once
 #
-# `explore` puts graph, kernels and tape side by side. Select an operator in the graph: its lines in the kernel
-# and its moment on the tape light up.
+# `explore` puts graph and kernels side by side. The tape stands behind the tab *Forward and backward* (key `p`), and
+# beside them where the window is wide. Select an operator in the graph: its lines in the kernel and its moment on the
+# tape light up.
 
 # %%
 see.explore(jt.cross_entropy_loss(reader(images), labels))

@@ -27,7 +27,7 @@ import numpy as np
 from jt_edu.build import short
 from jt_edu.dtypes import DType, float32
 from jt_edu.errors import ArgumentError, DtypeError, RankError, ShapeError
-from jt_edu.graph import Shape, describe_line, made, origin
+from jt_edu.graph import Node, Shape, describe_line, made, origin
 from jt_edu.meta import HostCall, Rule
 from jt_edu.mpi.terms.names import MAX, MIN, SUM
 from jt_edu.ops.code import as_array
@@ -60,15 +60,15 @@ def communicator() -> Any:
 def message(name: str, inputs: Sequence[Var], shape: Shape, dtype: DType, run: Run, key: Any, rule: Rule | None) -> Var:
     """A node that speaks to the other ranks when it is run: in the order in which such nodes are made.
 
-    `key` tells what `run` and `rule` mean: two nodes with one name, key and line share their operator, so that the plan
-    of a training step is found again.
+    `key` tells what `run` and `rule` mean: two nodes with one name, key, dtype and line share their operator, so that
+    the plan of a training step is found again. One without a rule shares with none that has one.
     """
     context = current()
     nodes = [as_array(x).node for x in inputs]
     tracked = rule is not None and not context.no_grad and any(n.tracked for n in nodes)
     where = origin(context)
     operators: dict[Any, HostCall] = context.rank_state.setdefault("messages", {})
-    place = (name, key, where[0])
+    place = (name, key, dtype, rule is None, where[0])
     if place not in operators:
         operators[place] = HostCall(
             name, _Spoken(run, len(nodes), where[0]), (_first(rule),) if rule else (), "the other ranks"
@@ -77,6 +77,12 @@ def message(name: str, inputs: Sequence[Var], shape: Shape, dtype: DType, run: R
     node = made(context, where, operators[place], (*nodes, *last), shape, dtype, None, tracked)
     context.due.append(node)
     return Var._of(node)
+
+
+def inputs_of(node: Node) -> Sequence[Node]:
+    """What a node is made of: of a message, not the message before it, which is an input for the sake of order."""
+    spoken = getattr(node.op, "run", None)
+    return node.inputs[: spoken.inputs] if isinstance(spoken, _Spoken) else node.inputs
 
 
 class _Spoken:
@@ -102,20 +108,29 @@ def _first(rule: Rule) -> Rule:
 # the three of Jittor
 
 
-def _checked(name: str, x: Any, op: str = "add", root: int = 0) -> tuple[Var, bool]:
-    """The Var, and whether the mean is wanted."""
+def _checked(name: str, x: Any, op: str = "add", **ranks: int) -> tuple[Var, bool]:
+    """The Var, and whether the mean is wanted; `ranks` are the arguments that name a rank."""
     v = as_var(x)
     if op not in ("add", "sum", "mean"):
         raise ArgumentError(f"{name} takes op='add', 'sum' or 'mean'", short(op))
     size = communicator().size
-    if isinstance(root, bool) or not isinstance(root, (int, np.integer)) or not 0 <= root < size:
-        raise ArgumentError(f"{name} takes a rank from 0 to {size - 1} as root", short(root))
+    for argument, k in ranks.items():
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 0 <= k < size:
+            raise ArgumentError(f"{name} takes a rank from 0 to {size - 1} as {argument}", short(k), f"{argument}=0")
     return v, op == "mean"
 
 
 def _wide(v: Var) -> Var:
     """Halves are added up as float32: no MPI adds them, and 2048 + 1 is 2048 among them."""
     return v.cast(float32) if v.dtype.is_half else v
+
+
+def _narrow(total: Var, v: Var, average: bool) -> Var:
+    """The sum of all v in the dtype of v, or their mean: divided while it is wide; that of integers is no integer."""
+    if not average:
+        return total.cast(v.dtype)
+    mean: Var = total / communicator().size
+    return mean.cast(v.dtype) if v.dtype.is_float else mean
 
 
 @method
@@ -135,8 +150,7 @@ def mpi_all_reduce(x: Any, op: str = "add") -> Var:
         [[3.0], [3.0], [3.0]]
     """
     v, average = _checked("mpi_all_reduce", x, op)
-    total = added([v])[0]
-    return total / communicator().size if average else total
+    return _narrow(_sums([v])[0], v, average)
 
 
 def added(values: Sequence[Var]) -> list[Var]:
@@ -146,6 +160,11 @@ def added(values: Sequence[Var]) -> list[Var]:
         >>> jt.simulate(2)(lambda: [v.item() for v in added([jt.array(1.0), jt.array(2.0)])])
         [[2.0, 4.0], [2.0, 4.0]]
     """
+    return [total.cast(v.dtype) for total, v in zip(_sums(values), values, strict=True)]
+
+
+def _sums(values: Sequence[Var]) -> list[Var]:
+    """What `added` answers, while it is wide."""
     wide = [_wide(v) for v in values]
     dtype = wide[0].dtype
     if any(v.dtype is not dtype for v in wide):
@@ -157,7 +176,7 @@ def added(values: Sequence[Var]) -> list[Var]:
     total = sum(v.size for v in values)
     flat = message("mpi_all_reduce", wide, (total,), dtype, _all_reduce, (shapes, dtype), rule)
     starts = [0, *accumulate(v.size for v in values)]
-    return [flat[a:b].reshape(v.shape).cast(v.dtype) for a, b, v in zip(starts, starts[1:], values, strict=False)]
+    return [flat[a:b].reshape(v.shape) for a, b, v in zip(starts, starts[1:], values, strict=False)]
 
 
 def _all_reduce(comm: Any, *arrays: Any) -> Any:
@@ -175,11 +194,11 @@ def mpi_reduce(x: Any, op: str = "add", root: int = 0) -> Var:
         >>> jt.simulate(2)(lambda: jt.array([2.0]).mpi_reduce(root=1).tolist())
         [[0.0], [4.0]]
     """
-    v, average = _checked("mpi_reduce", x, op, root)
+    v, average = _checked("mpi_reduce", x, op, root=root)
     wide = _wide(v)
     rule = (lambda out, dout, x: mpi_broadcast(dout, root)) if wide.dtype.is_float else None
     total = message("mpi_reduce", [wide], v.shape, wide.dtype, partial(_reduce, root=root), root, rule)
-    return (total / communicator().size if average else total).cast(total.dtype if average else v.dtype)
+    return _narrow(total, v, average)
 
 
 def _reduce(comm: Any, mine: Any, root: int) -> Any:
@@ -319,8 +338,7 @@ def mpi_send_recv(x: Any, dest: int, source: int) -> Var:
         >>> jt.simulate(3)(shift)
         [2.0, 0.0, 1.0]
     """
-    v, _ = _checked("mpi_send_recv", x, root=dest)
-    _checked("mpi_send_recv", x, root=source)
+    v, _ = _checked("mpi_send_recv", x, dest=dest, source=source)
     rule = (lambda out, dout, x: mpi_send_recv(dout, source, dest)) if v.dtype.is_float else None
     return message("mpi_send_recv", [v], v.shape, v.dtype, partial(_send_recv, dest=dest, source=source),
                    (dest, source), rule)  # fmt: skip
@@ -335,7 +353,7 @@ def _send_recv(comm: Any, mine: Any, dest: int, source: int) -> Any:
 def _rows(name: str, v: Var) -> Var:
     size = communicator().size
     if not v.ndim or v.shape[0] != size:
-        raise ShapeError(f"{name} takes a row for each of {size} ranks", f"shape {v.shape}")
+        raise ShapeError(f"{name} takes a row for each of {size} ranks", f"shape {v.shape}", f"a first axis of {size}")
     return v
 
 

@@ -1,4 +1,4 @@
-"""Parallel: what makes a training script on several ranks compute what it computes on one, with no line changed.
+"""Parallel: what makes a training on several ranks what it is on one, if its loss is a mean over the examples.
 
     the whole batch     8 examples                       loss = mean over 8
     rank 0              5 of them                        part = 5/8 of its mean
@@ -12,13 +12,16 @@ norm and datasets ask their `team` for these (team.py); here is the one that spe
     batch norm   mean and variance of the whole batch                  `moments`
     optimiser    gradients and loss of the whole batch                 `part`, `added`
 
-`optimizer.step(loss)` and `optimizer.backward(loss)` are exact. `loss.backward()` knows the loss of one rank only: what
-it leaves in `.grad` is put together when the optimiser uses it, which is exact if all shares are equally large.
+`optimizer.step(loss)` and `optimizer.backward(loss)` are exact for a mean in which every example counts alike. A sum,
+or a mean that leaves out some labels (`ignore_index`), is weighted as if it were one, and another number comes out.
+Dropout forgets other numbers than on one rank: each rank draws its own. `loss.backward()` knows the loss of one rank
+only: what it leaves in `.grad` is put together when the optimiser uses it, which is exact if all shares are equally
+large.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -28,8 +31,8 @@ import numpy as np
 from jt_edu.build import knob
 from jt_edu.errors import ArgumentError
 from jt_edu.execute import run
-from jt_edu.graph import Node, inputs_first
-from jt_edu.mpi.operators import added, mpi_all_gather, mpi_broadcast
+from jt_edu.graph import Node
+from jt_edu.mpi.operators import added, inputs_of, mpi_all_gather, mpi_broadcast
 from jt_edu.ops.stacks import stack
 from jt_edu.settings import current, no_grad
 from jt_edu.team import Numbers
@@ -90,7 +93,7 @@ class RankTeam:
         """
         if {*self._marks.values(), self._at_hand} == {self._at_hand}:
             return self._at_hand
-        found = {self._marks[n] for n in inputs_first([loss.node]) if n in self._marks}
+        found = self._batches_behind(loss)
         if len({self._weight_in(n) for n in found}) > 1:
             sizes = " and ".join(f"{n} examples" for n in sorted(found))
             raise ArgumentError(
@@ -98,6 +101,16 @@ class RankTeam:
                 "batch sizes that the number of ranks divides, or a step for each",
             ).at(loss.node.line)  # fmt: skip
         return next(iter(found), None)
+
+    def _batches_behind(self, v: Var) -> set[int]:
+        """How many examples those batches have that a Var was made of."""
+        seen, waiting = set[Node](), [v.node]
+        while waiting:
+            node = waiting.pop()
+            if node not in seen:
+                seen.add(node)
+                waiting.extend(inputs_of(node))
+        return {self._marks[n] for n in seen if n in self._marks}
 
     def weight(self) -> float:
         """How much of the whole batch this rank works on."""
@@ -111,9 +124,34 @@ class RankTeam:
         full, rest = divmod(examples, self.size)
         return full + int(self.rank < rest)
 
-    def _present(self) -> float:
-        """1, or 0 if the example of this rank is one that does not count."""
-        return float(self._at_hand is None or self._share(self._at_hand) > 0)
+    def _presence(self, numbers: Var) -> Callable[[], float]:
+        """Answers 1, or 0 if the example of this rank is one that does not count in the batch of these numbers.
+
+        Only where some batches have fewer examples than there are ranks, and others do not, a graph is walked.
+
+        Raises:
+            ArgumentError: nothing tells of which of them the numbers are.
+        """
+        live = set(self._marks.values())
+        found = set[int]()
+        if len({self._is_small(n) for n in (*live, self._at_hand)}) > 1:
+            found = self._batches_behind(numbers)
+            unknown = not found and current().capture is None  # a compiled step is told at each replay
+            if len({self._is_small(n) for n in (live if unknown else found)}) > 1:
+                sizes = " and ".join(f"{n} examples" for n in sorted(live if unknown else found))
+                raise ArgumentError(
+                    "batch norm knows the batch that its numbers are made of",
+                    f"batches of {sizes}, and numbers that were made of {'none' if unknown else 'several'} of them",
+                    "the Vars of one batch, not copies of their numbers; or drop_last=True",
+                ).at(numbers.node.line)
+        return lambda: float(self._counts_in(next(iter(found), self._at_hand)))
+
+    def _is_small(self, examples: int | None) -> bool:
+        """Whether a batch leaves ranks without an example."""
+        return examples is not None and examples < self.size
+
+    def _counts_in(self, examples: int | None) -> bool:
+        return examples is None or self._share(examples) > 0
 
     # layers
 
@@ -126,7 +164,7 @@ class RankTeam:
 
         Source: Chan, Golub and LeVeque 1983, "Algorithms for computing the sample variance".
         """
-        n = mean.zeros_like() + count * knob(self._present)
+        n = mean.zeros_like() + count * knob(self._presence(mean))
         rows = mpi_all_gather(stack([n, mean, variance]))  # (ranks, 3, c)
         counts, means, variances = rows[:, 0], rows[:, 1], rows[:, 2]  # (ranks, c)
         total = counts.sum(0)

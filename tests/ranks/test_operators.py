@@ -180,6 +180,8 @@ def test_received_arrays_belong_to_the_rank():
         (lambda x: x.mpi_reduce("add", 2), "0 to 1 as root.*2"),
         (lambda x: x.mpi_broadcast(-1), "0 to 1 as root.*-1"),
         (lambda x: x.mpi_broadcast(True), "as root.*True"),
+        (lambda x: mpi_send_recv(x, 7, 0), "0 to 1 as dest; found 7"),
+        (lambda x: mpi_send_recv(x, 0, 7), "0 to 1 as source; found 7"),
         (lambda x: mpi_scatter(x), "a row for each of 2 ranks.*\\(3,\\)"),
         (lambda x: mpi_all_to_all(x), "a row for each of 2 ranks"),
     ],
@@ -326,3 +328,34 @@ def test_the_device_path_says_that_there_is_none(name):
             getattr(jt.mpi, name)(jt.ones(2))
 
     on_ranks(2, program)
+
+
+SINGLE = {name: operator for name, (operator, _) in OPERATORS.items() if "mean" not in name}
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_a_line_that_speaks_of_integers_and_then_of_floats_has_the_gradient_of_floats(name):
+    def program():
+        for numbers in ([1, 2], [1.0, 2.0]):
+            x = jt.array(numbers)
+            y = SINGLE[name](x)
+        return jt.grad(y.sum(), x).shape
+
+    assert on_ranks(2, program) == [(2,)] * 2
+
+
+MEANS = {"all_reduce": lambda x: x.mpi_all_reduce("mean"), "reduce": lambda x: x.mpi_reduce("mean")}
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_the_mean_of_integers_is_not_cut_off(name):
+    assert on_ranks(2, lambda: MEANS[name](jt.array([1 + jt.rank])).item())[0] == 1.5
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_the_mean_of_halves_is_divided_before_it_is_narrow(name):
+    def program():
+        mean = MEANS[name](jt.array([30000.0]).float16())
+        return str(mean.dtype), mean.item()
+
+    assert on_ranks(4, program)[0] == ("float16", 30000.0)

@@ -222,7 +222,7 @@ def test_a_loss_of_two_batches_with_other_shares_is_refused():
 
 
 def test_in_a_loop_over_batches_of_one_size_nobody_looks_through_a_graph_for_the_batch(monkeypatch):
-    monkeypatch.setattr(parallel, "inputs_first", lambda nodes: pytest.fail("the graph of a loss is walked"))
+    monkeypatch.setattr(parallel, "inputs_of", lambda node: pytest.fail("the graph of a loss is walked"))
 
     def program():
         w = jt.array(np.array([0.5]))
@@ -292,3 +292,75 @@ def test_in_eval_mode_nothing_is_said():
         return norm(jt.ones(3, 2)).sum().item()
 
     assert run_ranks(2, program).record.calls == []
+
+
+ROWS = np.random.default_rng(0).normal(size=(10, 2)) * 3
+AHEAD = {
+    "as they come": lambda data: data,
+    "a list of batches": list,
+    "one fetched ahead": lambda data: fetched_ahead(data),
+}
+
+
+def fetched_ahead(batches):
+    before = None
+    for batch in batches:
+        if before is not None:
+            yield before
+        before = batch
+    yield before
+
+
+def two_norms(kind):
+    """Batches of 8 and 2: on four ranks two have no example of the second."""
+    jt.set_global_seed(1)
+    layers = jt.nn.Linear(2, 3), jt.nn.BatchNorm(3), jt.nn.Tanh(), jt.nn.Linear(3, 3), jt.nn.BatchNorm(3)
+    net = jt.nn.Sequential(*layers).float64()
+    optimizer = jt.optim.SGD(net.parameters(), 0.1)
+    for (x,) in AHEAD[kind](jt.data.ArrayDataset(ROWS, batch_size=8)):
+        optimizer.step(((net(x) - 0.3) ** 2).mean())
+    return [v.numpy() for v in (*net.parameters(), *net.buffers())]
+
+
+@pytest.mark.parametrize("kind", AHEAD)
+def test_batch_norm_knows_the_batch_of_its_numbers_whichever_was_handed_out_last(kind):
+    expected = two_norms(kind)
+
+    for found in jt.simulate(4)(lambda: two_norms(kind)):
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+
+
+def test_batch_norm_of_a_batch_fetched_before_the_last_one():
+    def program():
+        batches = iter(jt.data.ArrayDataset(ROWS, batch_size=8))
+        (x, *_), (last, *_) = next(batches), next(batches)
+        norm, other = (jt.nn.BatchNorm(2).float64() for _ in range(2))
+        other(last), norm(x)
+        return norm.running_mean.numpy(), other.running_mean.numpy()
+
+    for found in jt.simulate(4)(program):
+        np.testing.assert_allclose(found, program(), rtol=1e-10, atol=1e-12)
+
+
+def test_messages_of_two_batches_do_not_mix_them_up_though_one_waits_for_the_other():
+    def program():
+        jt.set_global_seed(0)
+        (x,), (last,) = list(jt.data.ArrayDataset(ROWS, batch_size=8))
+        one, two = (jt.nn.BatchNorm(2).float64() for _ in range(2))
+        with jt.no_grad():
+            two(one(x).tanh()), two(one(last).tanh())
+        return two.running_mean.numpy()
+
+    for found in jt.simulate(4)(program):
+        np.testing.assert_allclose(found, program(), rtol=1e-10, atol=1e-12)
+
+
+def test_batch_norm_of_numbers_that_lead_back_to_no_batch_is_refused_where_it_matters():
+    def program():
+        (x,), (last,) = list(jt.data.ArrayDataset(ROWS, batch_size=8))
+        with pytest.raises(ValueError, match="batches of 2 examples and 8 examples"):
+            jt.nn.BatchNorm(2).float64()(jt.array(x.numpy()))
+        return last.shape[0]
+
+    assert jt.simulate(4)(program) == [1] * 4

@@ -5,8 +5,8 @@
 
     simulate(4)(program)                     [6, 6, 6, 6], and what they said to each other is in `.record`
 
-A simulation is deterministic, and it cannot hang: a deadlock is found at once and explained, an exception on one rank
-ends the others, an interrupt ends all.
+A simulation is deterministic, and cannot hang in a call: a deadlock is found at once and explained, an exception on one
+rank ends the others. A loop without a call and without an end is the learner's to interrupt: an interrupt ends all.
 """
 
 from __future__ import annotations

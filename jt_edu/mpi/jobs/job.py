@@ -270,7 +270,7 @@ def learners_place(trace: str) -> str:
     """The innermost line of the learner's in what `faulthandler` writes, and its text.
 
     Example:
-        >>> learners_place('  File "lesson/no_such.py", line 3 in step')
+        >>> learners_place('  File "/lesson/no_such.py", line 3 in step')
         'no_such.py:3'
     """
     for file, number in PLACE.findall(trace):

@@ -37,6 +37,12 @@ class ThreadPairs(PointToPoint):
         """The ranks of this process, and what is under way between them."""
         return self.ledger
 
+    @property
+    def now(self) -> int:
+        """ns on the virtual clock of this rank, with all that it has computed so far."""
+        self.world.catch_up(self.task)
+        return self.task.now
+
     def ask_the_time(self) -> int:
         """As `now`, for a program that may do so in a loop; it is told if that would never end."""
         return self.world.ask_the_time(self.task)

@@ -135,8 +135,7 @@ class World:
         """A rank calls its communicator; `said_at` is the learner's line, if it is not the one that calls."""
         self.baton.check(task)
         stack = self.open_calls.setdefault(task, [])
-        if not stack and task.meter is not None:
-            self.work(task, task.meter())
+        self.catch_up(task)
         line = stack[-1].line if stack else said_at or _line(callers_line())
         call = Call(self.called, task.rank, name, said, line, **details)
         self.called += 1
@@ -171,9 +170,13 @@ class World:
 
     def ask_the_time(self, task: Task) -> int:
         """The virtual time of a rank, with all that it has computed so far."""
+        self.catch_up(task)
+        return task.ask_the_time()
+
+    def catch_up(self, task: Task) -> None:
+        """The clock of a rank moves on by what it has computed since its last call."""
         if task.meter is not None and not self.open_calls.get(task):
             self.work(task, task.meter())
-        return task.ask_the_time()
 
     def note(self, what: str, task: Task, number: int) -> None:
         """What moves the clock of a task, or is read from it: with these steps all times can be worked out again."""

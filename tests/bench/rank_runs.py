@@ -67,23 +67,28 @@ def verdict(name: str, best: float, ratio: float | None) -> str:
     return "" if ratio is None else "met" if ratio >= FASTER else "missed"
 
 
-def _train(run: Run) -> None:
+def under_mpirun(ranks: int, program: list[str]) -> tuple[list[str], dict[str, str]] | None:
+    """The command that runs a program on so many real ranks, and its environment; None where there is no mpirun."""
     from jt_edu.mpi.real import launch  # noqa: PLC0415  the environment comes first
 
-    environment = dict(os.environ)
+    launcher = launch.find()
+    if launcher is None:
+        return None
+    return launcher.command(ranks, program), launch.surroundings(launcher, ranks, dict(os.environ))
+
+
+def _train(run: Run) -> None:
     with tempfile.TemporaryDirectory(prefix="jt_edu-ranks-") as folder:
         target = Path(folder) / "told.json"
         program = [sys.executable, *STEPS, str(target)]
-        if run.ranks > 1:
-            launcher = launch.find()
-            if launcher is None:
-                run.failed = "no mpirun"
-                return
-            environment = launch.surroundings(launcher, run.ranks, environment)
-            program = launcher.command(run.ranks, program)
+        started = (program, None) if run.ranks == 1 else under_mpirun(run.ranks, program)
+        if started is None:
+            run.failed = "no mpirun"
+            return
+        command, surroundings = started
         try:
             done = subprocess.run(
-                program, capture_output=True, text=True, timeout=LIMIT, env=environment, cwd=ROOT, check=False
+                command, capture_output=True, text=True, timeout=LIMIT, env=surroundings, cwd=ROOT, check=False
             )
             run.ms += json.loads(target.read_text("utf-8"))["ms"]
         except subprocess.SubprocessError as error:

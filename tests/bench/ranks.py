@@ -12,7 +12,6 @@ machine hit all of them; the best of many calls has met the fewest.
 """
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -72,21 +71,16 @@ def bench(only: Sequence[str], out: Path | None, *, quick: bool) -> int:
 
 def _measure(side: Side, calls: int, meeting: Path) -> None:
     """One round of one side; what it prints last are its times."""
-    from jt_edu.mpi.real import launch  # noqa: PLC0415  the environment comes first
-
     kind, how = SIDES[side.name]
     program = [sys.executable, "-m", "tests.bench.allreduce", kind, how or str(meeting), str(side.ranks), str(calls)]
-    environment = dict(os.environ)
-    if kind != "threads":
-        launcher = launch.find()
-        if launcher is None:
-            side.failed = "no mpirun"
-            return
-        environment = launch.surroundings(launcher, side.ranks, environment)
-        program = launcher.command(side.ranks, program)
+    started = (program, None) if kind == "threads" else rank_runs.under_mpirun(side.ranks, program)
+    if started is None:
+        side.failed = "no mpirun"
+        return
+    command, surroundings = started
     try:
         done = subprocess.run(
-            program, capture_output=True, text=True, timeout=LIMIT, env=environment, cwd=ROOT, check=False
+            command, capture_output=True, text=True, timeout=LIMIT, env=surroundings, cwd=ROOT, check=False
         )
         side.ms += json.loads(done.stdout.splitlines()[-1])
     except (subprocess.SubprocessError, ValueError, IndexError) as error:

@@ -14,8 +14,10 @@ This file is a door: names only.
 import sys
 from typing import TYPE_CHECKING, Any
 
-from jt_edu import data, nn, optim
+from jt_edu import backends, benchmark, data, models, nn, optim
 from jt_edu.anatomy import ops_table
+from jt_edu.backends.pool import set_num_threads
+from jt_edu.backends.pool import threads as get_num_threads
 from jt_edu.build import at_replay, knob
 from jt_edu.compile import compile
 from jt_edu.document import document, graph
@@ -50,6 +52,7 @@ from jt_edu.errors import (
     UnknownNameError,
 )
 from jt_edu.explain import explain, kernel_sources
+from jt_edu.fusion_report import fusion_report
 from jt_edu.lens.edits import Edit, edit_kernel, edited_kernels, revert_kernels
 from jt_edu.lens.machine import machine
 from jt_edu.lens.recording import recording
@@ -437,6 +440,7 @@ from jt_edu.ops.view import (
     view_as_shape as view,
 )
 from jt_edu.optim import lr_scheduler
+from jt_edu.race import conv as _conv
 from jt_edu.random import (
     Generator,
     bernoulli,
@@ -540,7 +544,9 @@ __all__ = [
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
+    "backends",
     "baddbmm",
+    "benchmark",
     "bernoulli",
     "bfloat16",
     "bilinear",
@@ -677,6 +683,7 @@ __all__ = [
     "from_numpy",
     "full",
     "full_like",
+    "fusion_report",
     "gamma",
     "gammaln",
     "gather",
@@ -685,6 +692,7 @@ __all__ = [
     "ge",
     "gelu",
     "geomspace",
+    "get_num_threads",
     "get_seed",
     "getitem",
     "glu",
@@ -804,6 +812,7 @@ __all__ = [
     "mm",
     "mod",
     "mode",
+    "models",
     "modf",
     "moveaxis",
     "movedim",
@@ -914,6 +923,7 @@ __all__ = [
     "select_scatter",
     "selu",
     "set_global_seed",
+    "set_num_threads",
     "set_seed",
     "setdiff1d",
     "setitem",
@@ -1013,7 +1023,8 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # a type checker that saw these would believe that any name is there
-    _others = {"jt.nn": nn.__all__, "jt.optim": optim.__all__, "jt.data": data.__all__}
+    _rooms = {"nn": nn, "optim": optim, "data": data, "models": models, "benchmark": benchmark, "backends.conv": _conv}
+    _others = {f"jt.{name}": room.__all__ for name, room in _rooms.items()}
     __getattr__, __dir__ = _door("jt", __all__, _others)
     _suggest(Var, "a Var", "x", {"jt": __all__})
 

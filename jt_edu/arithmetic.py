@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from jt_edu import functions as f
 from jt_edu.build import cast, check_shape, filled, inverse, source
+from jt_edu.convolution import convolution
 from jt_edu.dtypes import DType, int64
 from jt_edu.errors import ArgumentError, DtypeError
 from jt_edu.graph import Node, Shape
@@ -312,6 +313,8 @@ class Arithmetic:
         back = reindex_reduce("scatter", *rest)
         if matrix_product(self._node, back) is not None:
             back = reindex_reduce("matmul", *rest)  # which is what the gradient of a matrix product is
+        elif convolution(self._node, back) is not None:
+            back = reindex_reduce("convolution", *rest)
         return type(self)._of(Node(back, (self._node, *(a.node for a in arrays)), shape, self.dtype))
 
     def _turned(self, op: ReindexReduce, turned: Reindex, shape: Shape) -> Var:

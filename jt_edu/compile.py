@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu import backends
+from jt_edu.backends.convolve.options import plan_key
 from jt_edu.build import Capture, cast_number
 from jt_edu.errors import ArgumentError
 from jt_edu.execute import needed, plan_for, read_slot, run, run_plan, settle
@@ -107,7 +108,7 @@ class _Compiled:
         backend = backends.get(context.flags.backend)
         nodes = [a._node for a in given if isinstance(a, Var)]
         same = tuple([nodes.index(n) for n in nodes])  # one Var given twice is another step than two Vars
-        key = (tuple([_kind(a) for a in given]), same, tuple(named), backend, context.flags.fuse)
+        key = (tuple([_kind(a) for a in given]), same, tuple(named), backend, context.flags.fuse, plan_key(context))
         try:
             hash(key)
         except TypeError:

@@ -63,7 +63,10 @@ def document_of(e: Explanation) -> dict[str, Any]:
     rows = []
     for slot, node in enumerate(e.order):
         rows.append(_row(node, e.names) | {"kernel": home.get(slot), "stored": slot in stored})
-    kernels = [{"id": k, "name": kernel.name, "nodes": []} for k, kernel in enumerate(e.kernels)]
+    kernels = [
+        {"id": k, "name": kernel.name + f" by {kernel.algorithm}" * bool(kernel.algorithm), "nodes": []}
+        for k, kernel in enumerate(e.kernels)
+    ]
     for row in rows:
         if row["kernel"] is not None:
             kernels[row["kernel"]]["nodes"].append(row["id"])

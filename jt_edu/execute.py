@@ -21,7 +21,12 @@ import numpy as np
 
 from jt_edu import backends
 from jt_edu.backends import Backend, Program
+from jt_edu.backends.convolve.choice import choice_of
+from jt_edu.backends.convolve.options import options, plan_key
 from jt_edu.backends.pool import threads
+from jt_edu.convolution import convolution
+from jt_edu.convolving import run_convolution
+from jt_edu.determined import determine
 from jt_edu.errors import ArgumentError, JtError, KernelError, RangeError
 from jt_edu.graph import Node, age
 from jt_edu.memory import no_room
@@ -95,7 +100,12 @@ def worth_seeing(order: list[Node]) -> list[Node]:
     The products inside of a contraction have no array in any run, and a repeated array says nothing new.
     """
     pending = [n for n in order if n.data is None]
-    inside = {i for n in pending if isinstance(n.op, ReindexReduce) and matrix_product(n) for i in _product_parts(n)}
+    inside = {
+        i
+        for n in pending
+        if isinstance(n.op, ReindexReduce) and (matrix_product(n) or convolution(n))
+        for i in _product_parts(n)
+    }
     return [n for n in pending if n not in inside and not _repeats(n)]
 
 
@@ -132,7 +142,11 @@ def plan_for(order: list[Node], wanted: Sequence[Node], context: Context) -> Pla
         plan = plans.get(key)
         if plan is None:
             held = {n for n in order if n.data is None and n.holders}
-            plan = plans[key] = make_plan(order, held, context.flags.fuse)
+            wishes = options(context)
+            plan = make_plan(order, held, context.flags.fuse, wishes.enabled)
+            if wishes.deterministic:
+                determine(plan, order, wishes.strict)
+            plans[key] = plan
             plan.used = next(context.ids)
             if len(plans) > PLANS:
                 oldest = min(list(plans.items()), key=lambda entry: entry[1].used)  # a copy: other threads add plans
@@ -149,7 +163,7 @@ def structure(order: list[Node], context: Context) -> tuple[tuple[Any, ...], dic
 
     That is: operators, edges, shapes of leaves, what is held, and what takes part in gradients.
     """
-    key: list[Any] = [backends.get(context.flags.backend), context.flags.fuse]
+    key: list[Any] = [backends.get(context.flags.backend), context.flags.fuse, plan_key(context)]
     add = key.append
     slot: dict[Node, int] = {}
     for number, node in enumerate(order):
@@ -236,7 +250,9 @@ def _run_step(step: Step, plan: Plan, arrays: list[Any], backend: Backend) -> No
         arguments[position] = array if shape is None else array.reshape(shape)
     for position, slot in step.numbers:
         arguments[position] = arrays[slot]
-    if step.scratch:
+    if step.own is not None:
+        run_convolution(step.own, step.prepare, program, arguments, (step.span, step.work < PARALLEL), backend)
+    elif step.scratch:
         _run_with_scratch(step, program, arguments, backend)
     elif step.work < PARALLEL:
         program.call(0, step.span, *arguments)
@@ -338,6 +354,11 @@ def calls_of(step: Step, node: Node) -> tuple[str, ...]:
     return ("BLAS",) if step.kind == "product" else (node.op.by,) if isinstance(node.op, HostCall) else ()
 
 
+def algorithm_of(step: Step) -> tuple[str, str]:
+    """Which algorithm a convolution runs, and why; two empty texts for anything else."""
+    return ("", "") if step.own is None else (step.own.algorithm.name, choice_of(step.own.sizes).reason)
+
+
 def _announce_step(
     step: Step, order: list[Node], context: Context, fresh: Program | None, elapsed: float,
     arrays: list[Any], alive: int,
@@ -351,7 +372,7 @@ def _announce_step(
         context.flags.backend, bool(fresh and fresh.compiled), fresh.seconds if fresh else 0.0, elapsed,
         step.bytes, step.flops,
         calls_of(step, order[step.slots[0]]), str(program.path or "") if program else "",
-        step.kind, tuple(order[s].id for s in step.inputs), step.written is not None, step.key,
+        step.kind, tuple(order[s].id for s in step.inputs), step.written is not None, step.key, *algorithm_of(step),
     )  # fmt: skip
     moves = []
     for sign, word, slots in ((1, "allocate", step.outputs), (-1, "free", step.frees)):

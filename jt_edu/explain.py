@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from jt_edu.caller import names_of_caller, nodes_of
-from jt_edu.execute import calls_of, needed, plan_for
+from jt_edu.determined import threads_matter
+from jt_edu.execute import algorithm_of, calls_of, needed, plan_for
 from jt_edu.functions import MULTIPLY
 from jt_edu.graph import Node
 from jt_edu.meta import CONSTANT, Reindex, ReindexReduce
@@ -47,9 +48,11 @@ class KernelPlan:
     bytes: int  # read and written, each array once
     flops: int
     calls: tuple[str, ...] = ()
-    kind: str = "loops"  # "loops", "product", "code" or "host"
+    kind: str = "loops"  # "loops", "product", "convolution", "code" or "host"
     edited: bool = False  # the source is a learner's, in place of what was generated
     key: str = ""  # what an edit keeps: names the source that was generated
+    algorithm: str = ""  # of a convolution
+    reason: str = ""  # why that one, and what the others cost
 
     @property
     def annotated(self) -> str:
@@ -78,7 +81,7 @@ class Explanation:
             return tuple(self.order[s].id for s in slots)
 
         lines = tuple(Line(n, self.order[s].id, self.order[s].op.name, self.order[s].line) for n, s in step.lines)
-        calls = calls_of(step, self.order[step.slots[0]])
+        calls, (algorithm, reason) = calls_of(step, self.order[step.slots[0]]), algorithm_of(step)
         return KernelPlan(
             step.name,
             f"{calls[0]}, on whole arrays" if step.kind == "host" else loops_in_words(step),
@@ -93,6 +96,8 @@ class Explanation:
             kind=step.kind,
             edited=step.written is not None,
             key=step.key,
+            algorithm=algorithm,
+            reason=reason,
         )
 
     @property
@@ -189,6 +194,8 @@ def loops_in_words(step: Step) -> str:
     """The loops of a kernel, as its source has them: "each i0 of 64: (each i1 of 9, then each i2 of 9)"."""
     if step.kind == "code":
         return f"written by hand, {step.span} independent part{'s' if step.span != 1 else ''}"
+    if step.own is not None:
+        return f"a convolution by {step.own.algorithm.name}, {step.span} part{'s' if step.span != 1 else ''}"
     lengths = {p.name: str(a) for p, a in zip(step.source.parameters, step.arguments, strict=False)}
     lengths["lo, hi"] = str(step.span)
     found = [m for m in map(LOOP.match, BLOCK.sub(r"\1\2", step.source.text).splitlines()) if m and m[2][0] != "b"]
@@ -320,7 +327,11 @@ class _Writer:
     def _kernel(self, number: int, step: Step, kernel: KernelPlan) -> Iterator[str]:
         yield f"kernel {number}  {kernel.name}"
         yield f"  loops   {kernel.loops}"
+        if kernel.algorithm:
+            yield f"  chosen  {kernel.algorithm}: {kernel.reason}"
         yield f"  moves   {in_words(kernel.bytes, 'B')}, {in_words(kernel.flops, 'operations')}"
+        if threads_matter(step):
+            yield f"  digits  the last ones depend on the number of threads: {threads_matter(step)}"
         for slot in step.inputs:
             yield f"  reads   {self._value(slot)}{self._made_by(slot)}"
         for slot in step.outputs:

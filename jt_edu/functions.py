@@ -82,6 +82,13 @@ MINIMUM = Elementwise(
     "minimum", "minimum({0}, {1})", "ordered",
     (lambda o, d, x, y: d * _share(x, y, x < y), lambda o, d, x, y: d * _share(x, y, y < x)), 1, {"b": "{0} and {1}"},
 )  # fmt: skip
+RELU = Elementwise(  # the second input is 0; the derivative asks the output, so that nobody needs to keep x
+    "relu", "maximum({0}, {1})", "ordered", (lambda o, d, x, low: d.where_not(o <= 0, 0), None), 1, {"b": "{0} or {1}"}
+)
+RELU6 = Elementwise(  # the others are 0 and 6
+    "relu6", "minimum(maximum({0}, {1}), {2})", "ordered",
+    (lambda o, d, x, low, high: d.where_not(o <= 0, 0).where_not(o >= 6, 0), None, None), 2,
+)  # fmt: skip
 FMAX = Elementwise(
     "fmax", "fmax({0}, {1})", "ordered",
     (lambda o, d, x, y: d.keep_where((x >= y) | ISNAN(y)), lambda o, d, x, y: d.where_not((x >= y) | ISNAN(y), 0)),

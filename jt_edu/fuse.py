@@ -3,7 +3,7 @@
 A value becomes an array (is *stored*) when
 
   * it was asked for, or the learner still holds it,                                        wanted
-  * it goes in or out of something that needs whole arrays (BLAS, NumPy, the learner's code), whole array
+  * it goes into something that needs whole arrays (BLAS, a convolution, the learner's code), whole array
   * a Reindex would compute it many times over, and it costs more than a few operations,    repeated
   * several kernels read it, and computing it twice would cost more than storing it,        shared
   * 64 operators are inlined into it: a line of thousands is cut into pieces.               kernel full
@@ -20,10 +20,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from jt_edu.convolution import Convolution, convolution
 from jt_edu.expression import Expression
 from jt_edu.graph import Node
 from jt_edu.index import counters, counters_of
-from jt_edu.join import Anchor, Kernel, Stage, join_loops, join_products, place
+from jt_edu.join import Anchor, Kernel, Stage, join_loops, join_products, join_tail, place
 from jt_edu.meta import CONSTANT, SOURCE, Code, Counter, Elementwise, Reindex, ReindexReduce
 from jt_edu.relay import Product, matrix_product
 from jt_edu.trace import Decision
@@ -47,15 +48,17 @@ class Fused:
 class Fuser:
     """One run of the fuser over the pending nodes `order` (inputs first), of which `wanted` must be stored."""
 
-    def __init__(self, order: list[Node], wanted: set[Node], enabled: bool = True) -> None:
-        self.order, self.enabled = order, enabled
+    def __init__(
+        self, order: list[Node], wanted: set[Node], enabled: bool = True, algorithms: bool = True
+    ) -> None:
+        self.order, self.enabled, self.algorithms = order, enabled, algorithms
         self.why: dict[Node, tuple[str, str]] = dict.fromkeys(wanted, ("wanted", "it was asked for, or is still held"))
         self.readers: dict[Node, list[Node]] = {n: [] for n in order}
         for node in order:
             for i in dict.fromkeys(node.inputs):
                 if i in self.readers:
                     self.readers[i].append(node)
-        self.products: dict[Node, Product] = {}
+        self.contractions: dict[Node, Product | Convolution] = {}
         self.barriers: set[Node] = set()  # arrays that are looked at before a kernel reads them: index arrays
         self.root: dict[Node, Node] = {}  # a reshape of an array -> the array with the same memory
         self.home: dict[Node, int] = {}  # an anchor -> its kernel
@@ -92,16 +95,20 @@ class Fuser:
                 for i in node.inputs[1:]:
                     self.barriers.add(i)
                     self._store(i, "whole array", f"{node.op.name} looks up indices in it")
-            product = matrix_product(node) if isinstance(node.op, ReindexReduce) else None
-            if product is not None and node.inputs[0] not in self.why:  # else the n*m*k products are wanted themselves
-                self.products[node] = product
-                for side in (product.left, product.right):
-                    self._store(side.node, "whole array", "BLAS multiplies stored matrices")
+            found = self._contraction(node) if isinstance(node.op, ReindexReduce) else None
+            if found is not None and node.inputs[0] not in self.why:  # else the n*m*k products are wanted themselves
+                self.contractions[node] = found
+                for side in found.sides:
+                    self._store(side, "whole array", f"{_worker(found)} reads stored arrays")
+
+    def _contraction(self, node: Node) -> Product | Convolution | None:
+        """What an algorithm of its own computes."""
+        return matrix_product(node) or (convolution(node) if self.algorithms else None)
 
     def _store_repeated(self) -> None:
         """Walk towards the outputs, counting how much work is inlined into each node."""
         inlined: dict[Node, frozenset[Node]] = {}
-        in_product = {n.inputs[0] for n in self.products}
+        in_product = {n.inputs[0] for n in self.contractions}
         for node in self.order:
             behind = [inlined.get(i, frozenset()) for i in node.inputs if i not in self.why]
             mine = frozenset().union(*behind)
@@ -126,7 +133,7 @@ class Fuser:
         times = math.prod(op.shape[: max(used) + 1] if used else ()) / max(math.prod(source.shape), 1)
         work = sum(n.op.weight for n in mine if isinstance(n.op, Elementwise))
         work += sum(GUARDED for n in mine if isinstance(n.op, Reindex) and (n.op.guards or n.op.valid is not None))
-        if times > 1 and work > CHEAP and all(r not in self.products for r in self.readers[node]):
+        if times > 1 and work > CHEAP and all(r not in self.contractions for r in self.readers[node]):
             self._store(source, "repeated", f"{op.name} reads it {times:g} times, {work} operations each")
 
     # which loops are shared
@@ -142,6 +149,7 @@ class Fuser:
             elif self._is_array(node):
                 anchor = self._anchor(node, expression)
                 first = max([self.home.get(self.root.get(n, n), 0) for n in anchor.reads], default=0)
+                self._sink(kernels, anchor, first)
                 latest = range(len(kernels) - 1, max(first, len(kernels) - RECENT) - 1, -1)
                 place = next((p for p in latest if self._join(kernels[p], anchor)), None)
                 if place is None:
@@ -150,12 +158,24 @@ class Fuser:
                 self.home[node] = place
         return kernels
 
+    def _sink(self, kernels: list[Kernel], anchor: Anchor, first: int) -> None:
+        """Let a convolution wait until kernel `first` has run, if its tail needs that, and nothing before needs it."""
+        homes = {self.home.get(self.root.get(n, n), first) for n in anchor.reads}
+        waits = [p for p in homes if p < first and kernels[p].kind == "convolution" and len(kernels[p].anchors) == 1]
+        for p in sorted(waits)[-1:]:
+            sums = kernels[p].anchors[0].node
+            between = (n for kernel in kernels[p + 1 : first + 1] for a in kernel.anchors for n in a.reads)
+            if any(self.root.get(n, n) is sums for n in between) or not self._is_only_reader(anchor.node, sums):
+                continue
+            kernels.insert(first, kernels.pop(p))
+            self.home = {n: first if at == p else at - (p < at <= first) for n, at in self.home.items()}
+
     def _is_array(self, node: Node) -> bool:
         return node.data is not None or node in self.why or isinstance(node.op, ReindexReduce)
 
     def _anchor(self, node: Node, expression: Expression) -> Anchor:
-        if node in self.products:
-            anchor = Anchor(node, None, (), None, self.products[node])
+        if node in self.contractions:
+            anchor = Anchor(node, None, (), None, self.contractions[node])
         elif isinstance(node.op, ReindexReduce):
             source = node.inputs[0]
             term = expression.value(source, counters(len(source.shape)))
@@ -170,8 +190,8 @@ class Fuser:
 
     def _reads(self, anchor: Anchor) -> set[Node]:
         """Arrays that must be complete before the anchor runs: what it loads, and every index array on the way."""
-        if anchor.product is not None:
-            return {anchor.product.left.node, anchor.product.right.node}
+        if anchor.contraction is not None:
+            return set(anchor.contraction.sides)
         if anchor.term is None:
             return set(anchor.node.inputs)
         arrays = {t.node for t in anchor.loads}
@@ -188,7 +208,9 @@ class Fuser:
 
     def _new_kernel(self, anchor: Anchor) -> Kernel:
         if anchor.term is None:
-            kind = "product" if anchor.product else "code" if isinstance(anchor.node.op, Code) else "host"
+            kind = "code" if isinstance(anchor.node.op, Code) else "host"
+            if anchor.contraction is not None:
+                kind = "product" if isinstance(anchor.contraction, Product) else "convolution"
             return Kernel(kind, stages=[Stage((), [anchor])])
         kernel = Kernel("loops")
         axes: dict[int, int] = {}
@@ -200,10 +222,12 @@ class Fuser:
 
     def _join(self, kernel: Kernel, anchor: Anchor) -> bool:
         """Put the anchor into the kernel if a rule allows it."""
-        if not self.enabled or kernel.kind in ("code", "host") or (anchor.term is None and anchor.product is None):
+        if not self.enabled or kernel.kind in ("code", "host") or (anchor.term is None and anchor.contraction is None):
             return False
         mine = {a.node for a in kernel.anchors}
-        if kernel.kind == "product" or anchor.product is not None:
+        if kernel.kind == "convolution":
+            return self._is_only_reader(anchor.node, kernel.anchors[0].node) and join_tail(kernel, anchor)
+        if kernel.kind == "product" or anchor.contraction is not None:
             return join_products(kernel, anchor, any(self.root.get(n, n) in mine for n in anchor.reads))
         if anchor.kept is None or any(a.kept is None for a in kernel.anchors):
             return False
@@ -216,6 +240,19 @@ class Fuser:
             return False
         return join_loops(kernel, anchor)
 
+    def _is_only_reader(self, node: Node, sums: Node) -> bool:
+        """Whether nobody but `node`, and what is inlined into it, looks at these sums."""
+        waiting = [sums]
+        while waiting:
+            n = waiting.pop()
+            if n is not node and n in self.why:
+                return False
+            if n is not node:
+                if n is not sums and self._is_array(n):
+                    return False
+                waiting.extend(self.readers[n])
+        return node in self.why
+
     # what is read outside its kernel, or computed twice
 
     def _read_elsewhere(self, kernels: list[Kernel]) -> set[Node]:
@@ -223,6 +260,8 @@ class Fuser:
         found = set()
         for number, kernel in enumerate(kernels):
             columns = {a.node for a in kernel.anchors if a.reduces and a.by_rows < 0}  # summed in arrays, not registers
+            if kernel.kind == "convolution":
+                columns = set()
             for anchor in kernel.anchors:
                 found |= columns & {t.node for t in anchor.loads}
                 for n in anchor.reads:
@@ -288,8 +327,9 @@ class Fuser:
 
     def _decision(self, i: Node, node: Node, places: dict[Node, set[int]]) -> Decision:
         if i not in self.why and not isinstance(i.op, ReindexReduce):
-            if node in self.products or any(r in self.products for r in self.readers[node]):
-                return Decision(i.id, node.id, True, "contraction", "this is a matrix product; BLAS reads it as one")
+            found = next((self.contractions[r] for r in (node, *self.readers[node]) if r in self.contractions), None)
+            if found is not None:
+                return Decision(i.id, node.id, True, "contraction", f"{_worker(found)} reads it as one")
             rule = {"reindex": "view", "index": "counter"}.get(i.op.kind, "elementwise chain")
             return Decision(i.id, node.id, True, rule, f"{i.op.name} is computed where {node.op.name} needs it")
         if node in self.root:
@@ -303,3 +343,8 @@ class Fuser:
             words = f"{i.op.name} is stored ({rule}), and {node.op.name} in the same loop need not read it back"
             return Decision(i.id, node.id, True, "same loops", words)
         return Decision(i.id, node.id, False, rule, reason)
+
+
+def _worker(found: Product | Convolution) -> str:
+    """Who computes a contraction, in the words of a reason."""
+    return "BLAS multiplies matrices; it" if isinstance(found, Product) else "an algorithm for convolutions"

@@ -10,6 +10,7 @@
     same columns   one reads, column by column, what the other has summed over all rows: batch norm's statistics
 
     same matrix    two matrix products that read the same array
+    tail           elementwise work on the sums of a convolution, done to each as it is written
 
 `Anchor`, `Stage` and `Kernel` are what the fuser puts together; nothing here decides what is stored.
 """
@@ -19,9 +20,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from jt_edu.expression import Term
+from jt_edu.convolution import Convolution
+from jt_edu.expression import Place, Term
 from jt_edu.graph import Node, Shape
-from jt_edu.index import Index, as_index, counter
+from jt_edu.index import Index, as_index, counter, counters, counters_of
 from jt_edu.meta import ReindexReduce
 from jt_edu.relay import Product
 
@@ -34,7 +36,7 @@ class Anchor:
     term: Term | None  # what is computed at each index; None for whole-array work
     loops: Shape
     kept: tuple[int, ...] | None  # loop axes that survive, in output order; None when it scatters
-    product: Product | None = None
+    contraction: Product | Convolution | None = None
     axes: tuple[int, ...] = ()  # the loop of the kernel that each axis runs in
     reads: set[Node] = field(default_factory=set)  # arrays that must be complete before it runs
     parts: frozenset[Term] = frozenset()  # its term, and all terms that it is made of
@@ -69,7 +71,7 @@ class Stage:
 class Kernel:
     """Anchors that run in one kernel: `outer` loops shared by all stages, then one loop nest per stage."""
 
-    kind: str  # "loops", "product", "code" or "host"
+    kind: str  # "loops", "product", "convolution", "code" or "host"
     outer: tuple[int, ...] = ()
     stages: list[Stage] = field(default_factory=list)
     extents: dict[int, int] = field(default_factory=dict)
@@ -90,17 +92,51 @@ class Kernel:
 
 def join_products(kernel: Kernel, anchor: Anchor, made_here: bool) -> bool:
     """Same matrix: two products that read the same array, such as the two gradients of one product."""
-    if kernel.kind != "product" or anchor.product is None or made_here:
+    first, product = kernel.anchors[0].contraction, anchor.contraction
+    if made_here or not isinstance(first, Product) or not isinstance(product, Product):
         return False
-    first = kernel.anchors[0].product
-    if first is None or (first.left.batched, first.batch) != (anchor.product.left.batched, anchor.product.batch):
+    if (first.left.batched, first.batch) != (product.left.batched, product.batch):
         return False
-    sides = {anchor.product.left.node, anchor.product.right.node}
-    theirs = {s.node for a in kernel.anchors if a.product for s in (a.product.left, a.product.right)}
-    if not sides & theirs:
+    theirs = {side for a in kernel.anchors if a.contraction is not None for side in a.contraction.sides}
+    if not {*product.sides} & theirs:
         return False
     kernel.stages[0].anchors.append(anchor)
     return True
+
+
+def join_tail(kernel: Kernel, anchor: Anchor) -> bool:
+    """Tail: elementwise work that reads each sum of a convolution once, where it stands, and takes its place."""
+    sums = kernel.anchors[0]
+    found, term = sums.contraction, anchor.term
+    if not isinstance(found, Convolution) or found.sizes.kind != "forward" or len(kernel.anchors) > 1 or term is None:
+        return False
+    sizes, loops = found.sizes, anchor.loops
+    places = sizes.places[5 - len(loops) :]
+    if anchor.reduces or anchor.node.dtype != sums.node.dtype or loops != (sizes.n, sizes.o, *places):
+        return False
+    here, flat = counters(len(loops)), frozenset(range(2, len(loops)))
+    for t in anchor.parts:
+        if t.node is sums.node and (t.guard is not None or _long(t.where, t.view) != _long(here, loops)):
+            return False
+        if t.kind in ("fill", "counter") or (t.kind == "load" and not _walks_flat(t, flat, loops)):
+            return False
+    anchor.axes = kernel.new_loops(loops)
+    kernel.stages.append(Stage(anchor.axes, [anchor]))
+    return True
+
+
+def _long(where: Place, shape: Shape) -> list[Index]:
+    """The index on axes that are longer than 1: on others it is always 0."""
+    return [w for w, length in zip(where, shape, strict=True) if length > 1]
+
+
+def _walks_flat(t: Term, flat: frozenset[int], loops: Shape) -> bool:
+    """Whether a load uses no counter of the places, or all of them in order: then they can be one."""
+    used = frozenset().union(*map(counters_of, t.where)) & flat
+    tail = tuple(counter(k) for k in sorted(flat))
+    rest = frozenset().union(*map(counters_of, t.where[: -len(tail)])) & flat
+    whole = t.where[-len(tail) :] == tail and t.view[-len(tail) :] == loops[2:]
+    return t.guard is None and (not used or (whole and not rest))
 
 
 def join_loops(kernel: Kernel, anchor: Anchor) -> bool:

@@ -19,6 +19,7 @@ from jt_edu.backends import Backend, Program
 from jt_edu.codegen.loops import choose_span, collapse, cut
 from jt_edu.codegen.nest import Builder
 from jt_edu.codegen.text import Argument, Parameter, Printer, Source, Text
+from jt_edu.convolving import Own, convolution_text
 from jt_edu.fuse import Fused, Fuser
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index
@@ -56,7 +57,7 @@ class Check:
 class Step:
     """One kernel, or one call of NumPy, with the slots it reads and writes."""
 
-    kind: str  # "loops", "product", "code", "host"
+    kind: str  # "loops", "product", "convolution", "code", "host"
     name: str
     source: Source
     lines: tuple[tuple[int, int], ...]  # (line, slot)
@@ -76,6 +77,8 @@ class Step:
     frees: tuple[int, ...] = ()  # slots whose array nobody reads afterwards
     drops: tuple[int, ...] = ()  # slots that are views of those
     program: Program | None = None
+    own: Own | None = None  # of a convolution
+    prepare: Program | None = None  # that runs before a convolution
     written: tuple[Source, tuple[tuple[int, int], ...]] | None = None  # source and lines, where a learner's text runs
 
     @property
@@ -93,6 +96,7 @@ class Plan:
     keep: tuple[int, ...]
     peak: int  # bytes that the run holds at most
     fused: bool  # fusion was on
+    algorithms: bool = True  # and so were algorithms for convolutions
     shapes: dict[int, Shape] = field(default_factory=dict)
     dtypes: dict[int, Any] = field(default_factory=dict)
     hosts: dict[int, Op] = field(default_factory=dict)
@@ -106,11 +110,14 @@ living: WeakValueDictionary[int, Plan] = WeakValueDictionary()  # every plan tha
 edits: dict[str, Callable[[Plan, Step], None]] = {}  # key of a source -> puts a learner's text in its place
 
 
-def make_plan(order: Sequence[Node], wanted: set[Node], enabled: bool) -> Plan:
-    """The plan for the nodes `order` (inputs first; leaves have data already), storing `wanted`."""
+def make_plan(order: Sequence[Node], wanted: set[Node], enabled: bool, algorithms: bool = True) -> Plan:
+    """The plan for the nodes `order` (inputs first; leaves have data already), storing `wanted`.
+
+    `enabled`: values share kernels. `algorithms`: convolutions are computed by an algorithm of their own.
+    """
     slot = {node: k for k, node in enumerate(order)}
     pending = [n for n in order if n.data is None]
-    fused = Fuser(pending, wanted, enabled).run()
+    fused = Fuser(pending, wanted, enabled, algorithms).run()
     aliases = {slot[n]: slot[root] for n, root in fused.aliases.items()}
     steps = [_step(kernel, fused, slot) for kernel in fused.kernels]
     if fused.lookups:
@@ -120,7 +127,7 @@ def make_plan(order: Sequence[Node], wanted: set[Node], enabled: bool) -> Plan:
     shapes = {k: n.shape for n, k in slot.items()}
     dtypes = {k: n.dtype.storage for n, k in slot.items()}
     hosts = {slot[n]: n.op for n in pending if n.op.kind == "hostcall"}
-    plan = living[id(steps)] = Plan(steps, aliases, keep, peak, enabled, shapes, dtypes, hosts)
+    plan = living[id(steps)] = Plan(steps, aliases, keep, peak, enabled, algorithms, shapes, dtypes, hosts)
     for step in steps:
         if step.source.key in edits:
             edits[step.source.key](plan, step)
@@ -130,7 +137,8 @@ def make_plan(order: Sequence[Node], wanted: set[Node], enabled: bool) -> Plan:
 def decisions_of(plan: Plan, order: Sequence[Node]) -> tuple[Decision, ...]:
     """Which edges were fused or cut, and by which rule. A plan does without, so they are made when somebody asks."""
     if plan.decisions is None:
-        fuser = Fuser([n for n in order if n.data is None], {order[k] for k in plan.keep}, plan.fused)
+        pending, kept = [n for n in order if n.data is None], {order[k] for k in plan.keep}
+        fuser = Fuser(pending, kept, plan.fused, plan.algorithms)
         fuser.run()
         slot = {n.id: k for k, n in enumerate(order)}
         made = fuser.decisions()
@@ -148,8 +156,10 @@ def _step(kernel: Kernel, fused: Fused, slot: dict[Node, int]) -> Step:
         return _kernel_step(
             kernel, _code_text(node, node.op), [node], slot, (node.op.span, work, blocks, 0), node.op.name
         )
+    if kernel.kind == "convolution":
+        return _convolution_step(kernel, fused, slot)
     if kernel.kind == "product":
-        products = [a.product for a in kernel.anchors if a.product is not None]
+        products = [a.contraction for a in kernel.anchors if isinstance(a.contraction, Product)]
         text, blocks = _product_text(products), False
         span = products[0].rows if _by_rows(products) else products[0].batch
         work = sum(p.flops for p in products) / FLOPS_AT_ONCE
@@ -197,6 +207,16 @@ def _kernel_step(
         kernel.kind, name, text.source, lines, arguments, tuple(binds), tuple(numbers), tuple(scratch), outs, inputs,
         tuple(slot[n] for n in nodes), span, blocks, work, size, flops,
     )  # fmt: skip
+
+
+def _convolution_step(kernel: Kernel, fused: Fused, slot: dict[Node, int]) -> Step:
+    """The algorithm that was chosen, with whatever was joined to it as its tail."""
+    text, own = convolution_text(kernel, fused.stored)
+    nodes = sorted({n for _, n in text.lines if n in slot and n.data is None}, key=slot.__getitem__)
+    flops, span = own.sizes.flops, own.algorithm.span(own.sizes)
+    step = _kernel_step(kernel, text, nodes, slot, (span, flops / FLOPS_AT_ONCE, False, flops), _name(nodes))
+    step.own = own
+    return step
 
 
 def _code_text(node: Node, op: Code) -> Text:
@@ -327,5 +347,7 @@ def compile_plan(plan: Plan, backend: Backend) -> dict[int, Program]:
         while source is not step.source:  # once, and again if it was edited meanwhile
             source = step.source
             fresh[number] = step.program = backend.compile(source)
+            if step.own is not None and step.own.prepare is not None:
+                step.prepare = backend.compile(step.own.prepare)
     plan.compiled = True
     return fresh

@@ -48,6 +48,11 @@ class Product:
     summed: int
 
     @property
+    def sides(self) -> tuple[Node, Node]:
+        """The arrays that are multiplied."""
+        return self.left.node, self.right.node
+
+    @property
     def flops(self) -> int:
         """Additions and multiplications."""
         return 2 * self.batch * self.rows * self.columns * self.summed

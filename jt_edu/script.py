@@ -22,6 +22,9 @@ import numpy as np
 
 from jt_edu import execute
 from jt_edu.backends import Backend
+from jt_edu.backends.convolve.alone import NUMBERS
+from jt_edu.backends.pool import threads
+from jt_edu.convolving import OWN, Own
 from jt_edu.errors import JtError
 from jt_edu.graph import Shape
 from jt_edu.memory import LARGE
@@ -49,6 +52,7 @@ class Script:
         for step in plan.steps:
             if not _is_plain(step):
                 self._temporary -= {plan.aliases.get(s, s) for s in (*step.inputs, *step.outputs)}
+        self._shared = self._shared_memory()
         for number, step in enumerate(plan.steps):
             self._step(number, step)
         self.text = "\n".join([*self._rows, "    return", ""])
@@ -81,8 +85,9 @@ class Script:
         if programs != self._programs:
             self._programs = programs
             for number, (step, program) in enumerate(zip(self._plan.steps, programs, strict=True)):
-                if program is not None:
-                    self._space[f"k{number}"] = program.call if step.work < execute.PARALLEL else program
+                for name, one in (("k", program), ("q", step.prepare)):
+                    if one is not None:
+                        self._space[f"{name}{number}"] = one.call if step.work < execute.PARALLEL else one
 
     def _do(self, number: int, arrays: list[Any], nodes: list[Any]) -> None:
         """What is not worth writing down: NumPy's work, and scratch that comes once for each thread."""
@@ -123,6 +128,29 @@ class Script:
             self._space[dtype.name] = dtype
             self._write(f"a[{slot}] = room({shape}, {dtype.name})", step)
 
+    def _shared_memory(self) -> dict[tuple[str, bool], Any]:
+        """What convolutions need besides arrays, as much as the largest one asks for: they run one after the other."""
+        found: dict[tuple[str, bool], Any] = {}
+        owns = [step.own for step in self._plan.steps if step.own is not None]
+        for dtype in {own.sizes.dtype for own in owns}:
+            mine = [own for own in owns if own.sizes.dtype == dtype]
+            for each, most in ((False, max(o.prepared for o in mine)), (True, max(o.space for o in mine))):
+                shape = (threads(), most) if each else (most,)
+                found[dtype, each] = self._backend.empty(shape, np.dtype(dtype))
+        return found
+
+    def _convolution(self, number: int, step: Step, own: Own, given: list[str]) -> None:
+        """Name the memory of its own, and write down the call that prepares it."""
+        prepared, space = self._shared[own.sizes.dtype, False], self._shared[own.sizes.dtype, True]
+        small = step.work < execute.PARALLEL
+        given[OWN], given[OWN + 1] = f"p{number}", f"s{number}"
+        self._space[given[OWN]] = prepared[: own.prepared]
+        self._space[given[OWN + 1]] = space[0] if small else space
+        if own.prepare is not None:
+            listed = ", ".join([given[1], given[OWN], *given[OWN + 2 : OWN + 2 + len(NUMBERS)]])
+            call = f"q{number}(0, {own.span}, {listed})" if small else f"launch(q{number}, [{listed}], {own.span})"
+            self._write(f"{call}  # {step.name}", step)
+
     def _call(self, number: int, step: Step) -> None:
         """The call of a kernel, with all its arguments."""
         given = [repr(a) for a in step.arguments]
@@ -134,8 +162,11 @@ class Script:
         for position, shape, _, slot in step.scratch:
             given[position] = f"s{number}_{position}"
             self._space[given[position]] = cells[slot] if step.blocks else cells[slot].reshape(shape)
+        if step.own is not None:
+            self._convolution(number, step, step.own, given)
         listed, small = ", ".join(given), step.work < execute.PARALLEL
-        call = f"k{number}(0, {step.span}, {listed})" if small else f"launch(k{number}, [{listed}], {step.span})"
+        each = f", [{OWN + 1}]" if step.own is not None else ""
+        call = f"k{number}(0, {step.span}, {listed})" if small else f"launch(k{number}, [{listed}], {step.span}{each})"
         self._write(f"{call}  # {step.name}", step)
 
     def _seen(self, slot: int, shape: Shape | None = None, halves: bool = False) -> str:

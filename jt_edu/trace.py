@@ -73,10 +73,12 @@ class KernelRun:
     flops: int
     calls: tuple[str, ...] = ()  # what it calls beside arithmetic: "BLAS", "NumPy", "the other ranks"
     path: str = ""
-    kind: str = "loops"  # "loops", "product", "code" or "host"
+    kind: str = "loops"  # "loops", "product", "convolution", "code" or "host"
     reads: tuple[int, ...] = ()
     edited: bool = False  # the source is a learner's, in place of what was generated
     key: str = ""  # names the source that was generated, and so the kernel on every page
+    algorithm: str = ""  # of a convolution
+    reason: str = ""  # why that one, and what the others cost
 
     @property
     def annotated(self) -> str:

@@ -152,7 +152,8 @@ def signature(source: Source) -> Any:
 def _stamp() -> str:
     """Short name of everything besides the source that decides the machine code; the flags stand in `lean`."""
     here = Path(__file__).parent
-    files = [here / "lean.py", here / "spin.py", *sorted((here / "mathlib").glob("*.py")), *here.glob("mathlib.py")]
+    imported = [f for folder in ("mathlib", "convolve") for f in sorted((here / folder).glob("*.py"))]  # by kernels
+    files = [here / "lean.py", here / "spin.py", *imported]
     parts = [
         numba.__version__, llvmlite.__version__, sys.version, sys.maxsize, np.__version__,
         lean.cpu(),

@@ -26,12 +26,28 @@ from jt_edu.errors import ArgumentError
 
 
 def threads() -> int:
-    """How many threads a launch uses at most."""
+    """How many threads a launch uses at most.
+
+    Example:
+        >>> jt.get_num_threads() >= 1
+        True
+    """
     return _pool.size
 
 
 def set_num_threads(count: int) -> None:
-    """Use that many threads from now on. Values do not depend on it, except where blocks are summed."""
+    """Use that many threads from now on. Values do not depend on it, except where blocks are summed.
+
+    Raises:
+        ArgumentError: less than 1.
+
+    Example:
+        >>> before = jt.get_num_threads()
+        >>> jt.set_num_threads(2)
+        >>> jt.get_num_threads()
+        2
+        >>> jt.set_num_threads(before)
+    """
     if index(count) < 1:
         raise ArgumentError("set_num_threads asks for a whole number of threads, 1 or more", repr(count))
     _pool.size = count

@@ -30,7 +30,7 @@ Nothing here knows how Python is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 
 from jt_edu.dtypes import DType
@@ -154,9 +154,9 @@ def accesses(block: Block) -> list[Access]:
     return [i.access for i in items if not isinstance(i, Loop) and i.access is not None]
 
 
-def collapse(nest: Nest) -> Nest:
-    """Merge neighbouring loops as long as every array is walked through in order."""
-    while (pair := _mergeable(nest)) is not None:
+def collapse(nest: Nest, alone: Container[int] = ()) -> Nest:
+    """Merge neighbouring loops as long as every array is walked through in order; those `alone` stay as they are."""
+    while (pair := _mergeable(nest, alone)) is not None:
         outer, inner = pair
         nest.extents[outer] *= nest.extents.pop(inner)
         for access in accesses(nest.top):
@@ -172,13 +172,15 @@ def collapse(nest: Nest) -> Nest:
     return nest
 
 
-def _mergeable(nest: Nest) -> tuple[int, int] | None:
+def _mergeable(nest: Nest, alone: Container[int]) -> tuple[int, int] | None:
     """Two loops that may become one: their counters are used in accesses only, and there in order."""
     numbers = [i.index for i in everything(nest.top) if isinstance(i, Value) and i.index is not None]
     fixed = frozenset().union(*map(counters_of, numbers))
     cells = accesses(nest.top)
     for outer, inner in _nested_pairs(nest.top):
-        if not fixed & {outer, inner} and all(_in_order(a, outer, inner, nest.extents) for a in cells):
+        if outer in alone or fixed & {outer, inner}:
+            continue
+        if all(_in_order(a, outer, inner, nest.extents) for a in cells):
             return outer, inner
     return None
 

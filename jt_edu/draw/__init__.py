@@ -16,6 +16,7 @@ And what else a page holds (`jt_edu.lens`):
 
     chart, plot       numbers to places on axes, and those as SVG
     figures           the roofline, and how a training goes
+    bars              the algorithms of a convolution, as bars that race
     lifetimes         arrays as rectangles: bytes over kernels
     tape              forward down the left, backward up the right
 

@@ -10,6 +10,9 @@ Wherever it is compiled, what is installed runs guarded: with checked indices, i
 that end in an error if they go round far more often than the original's would. That costs up to 3 times the time of the
 plain text (a * b + c: 1.0 to 1.3 times), and `Edit.speed` is that of the plain one. The python backend checks indices
 itself, and Ctrl-C ends its loops.
+
+The kernel of a convolution moves whole rows and blocks, whose places nobody checks. Its edit is tried between fences,
+and runs on the sizes that it was tried on; convolutions of other sizes run the original.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from jt_edu import backends
 from jt_edu.backends import Program
 from jt_edu.codegen.text import Source
 from jt_edu.errors import ArgumentError, KernelError
-from jt_edu.lens.trial import Fault, cases_of, check_seconds, original, reads_of, steps_of, try_text
+from jt_edu.lens.trial import Fault, cases_of, check_seconds, original, reads_of, shape_key, steps_of, try_text
 from jt_edu.plan import Plan, Step, edits, living
 from jt_edu.settings import current
 
@@ -56,9 +59,10 @@ class Edit:
         self.source = Source(text, source.parameters, source.entry, source.apart)
         self.error, self.line, self.record = "", None, None  # type: str, int | None, dict[str, Any] | None
         self._guarded: Callable[..., None] | None = None
-        seconds = check_seconds(seconds)
+        seconds, cases = check_seconds(seconds), cases_of(source)
+        self._tried = set(cases)
         try:
-            self.record = try_text(source, text, cases_of(source), current().flags.backend, seconds)
+            self.record = try_text(source, text, list(cases.values()), current().flags.backend, seconds)
         except Fault as fault:
             self.error, self.line = fault.words, fault.line
 
@@ -82,7 +86,7 @@ class Edit:
         if self.record is None:
             raise KernelError("an edited kernel is installed when it ran", self.error)
         with _lock:
-            steps = steps_of(self.original.key)
+            steps = [(plan, step) for plan, step in steps_of(self.original.key) if self._may_run(plan, step)]
             for plan, step in steps:  # what does not compile is told before anything changes
                 self._program(plan, step)
             if self.original.key in _installed:
@@ -118,12 +122,16 @@ class Edit:
     def _put(self, plan: Plan, step: Step) -> None:
         """Into one step; a run that is under way finishes with what it began."""
         with _lock:
-            if step.written is not None:
+            if step.written is not None or not self._may_run(plan, step):
                 return
             program = self._program(plan, step)
             lines = renumbered(step.source.text, self.source.text, step.lines)
             step.written = (step.source, step.lines)
             step.source, step.lines, step.program = self.source, lines, program
+
+    def _may_run(self, plan: Plan, step: Step) -> bool:
+        """Whether it is checked there, or was tried on just these sizes."""
+        return step.own is None or shape_key(plan, step) in self._tried
 
     def _program(self, plan: Plan, step: Step) -> Program | None:
         backend = plan.backend or backends.get(current().flags.backend)

@@ -43,6 +43,7 @@ MORE = 50  # times as many rounds as the original are taken for an endless loop,
 FEWEST = ROUNDS // MORE  # and so many besides, which even a slow kernel does in no time
 SAMPLES, SECONDS = 15, 3.0  # of timing
 LAST = 0.3  # of the time is left for it
+FENCE, MARK = 1024, 0xA5  # numbers before and behind each array, which nobody may write, and the bytes that they are of
 SHORTEST = 2e-4  # seconds: a kernel that takes less is timed several times at once
 LOOSE = {"float16": 5e-3, "bfloat16": 3e-2, "float32": 1e-4, "complex64": 1e-4, "float64": 1e-9, "complex128": 1e-9}
 TICK = 1e-9  # seconds: no call takes less, whatever the clock says
@@ -128,6 +129,8 @@ def examine(job: dict[str, Any], tell: Tell, budget: Budget) -> dict[str, Any]:
     with budget.free():
         reads = [p for p, a in enumerate(job["cases"][0]["arguments"]) if _is_input(job["cases"][0], a)]
         checked_old, checked_new = Checked(old, reads), Checked(new, reads)
+        for case in filter(lambda case: case.get("prepare"), job["cases"]):
+            _preparing(case)
     done = _check(job["cases"], pairs, (checked_old, checked_new), tell, budget)
     tell(stage="compiling it")
     backend, begin = backends.get(job["backend"]), time.process_time()
@@ -178,8 +181,8 @@ def _source(job: dict[str, Any], text: str) -> Source:
 
 
 def _shapes(case: dict[str, Any]) -> str:
-    rows = [f"{p} {tuple(a['shape'])}" for p, a in zip(case["names"], case["arguments"], strict=True) if "slot" in a]
-    return ", ".join(rows)
+    pairs = zip(case["names"], case["arguments"], strict=True)
+    return ", ".join(f"{name} {tuple(a['shape'])}" for name, a in pairs if "slot" in a and a["slot"] != "prepared")
 
 
 class Numbers:
@@ -187,7 +190,8 @@ class Numbers:
 
     def __init__(self, case: dict[str, Any], fill: str, seed: list[int]) -> None:
         rng = np.random.default_rng(seed)
-        self.flat = {slot: _fill(spec, fill, rng) for slot, spec in case["slots"].items()}
+        self.fenced: list[tuple[str, Any, int]] = []
+        self.flat = {slot: self._fence(spec["name"], _fill(spec, fill, rng)) for slot, spec in case["slots"].items()}
         self.arguments: list[Any] = []
         scratch: dict[str, Any] = {}
         for a in case["arguments"]:
@@ -199,8 +203,34 @@ class Numbers:
                 size = int(np.prod(a["shape"], dtype=int))
                 flat = scratch.setdefault(a["scratch"], np.zeros(size, a["dtype"]))
                 self.arguments.append(flat.reshape(a["shape"]))
+            elif "space" in a:  # it may hold anything
+                self.arguments.append(self._fence("space", np.full(a["space"], np.nan, a["dtype"])))
             else:
                 self.arguments.append(np.dtype(a["dtype"]).type(rng.integers(1, 4)).item())
+        if case.get("prepare"):
+            _preparing(case)(0, case["prepare"]["span"], *(self.arguments[p] for p in case["prepare"]["given"]))
+
+    def _fence(self, name: str, numbers: Any) -> Any:
+        """The same numbers, between fences."""
+        whole = np.empty(len(numbers) + 2 * FENCE, numbers.dtype)
+        whole.view(np.uint8)[:] = MARK
+        inside = whole[FENCE : FENCE + len(numbers)]
+        inside[:] = numbers
+        self.fenced.append((name, whole, len(numbers)))
+        return inside
+
+    def check_fences(self, who: str = "it") -> None:
+        """Refused, if something beside an array was written."""
+        for name, whole, count in self.fenced:
+            beside = np.concatenate([whole[:FENCE], whole[FENCE + count :]])
+            if (beside.view(np.uint8) != MARK).any():
+                raise Refused(f"{who} writes beside {name}, which has {count:,} elements")
+
+
+def _preparing(case: dict[str, Any]) -> Call:
+    """The program that fills what a convolution is given besides arrays of the graph."""
+    parameters = tuple(Parameter(name, dtype, rank) for name, dtype, rank in case["prepare"]["parameters"])
+    return backends.get("numba").compile(Source(case["prepare"]["text"], parameters, apart=True)).call
 
 
 def _fill(spec: dict[str, Any], fill: str, rng: np.random.Generator) -> Any:
@@ -250,6 +280,7 @@ def _rounds(checked: Checked, case: dict[str, Any], numbers: Numbers, limit: int
         elif original is None:
             words = f"the original cannot be tried on random numbers; {words}"
         raise Refused(words, int(mark[0]) or None) from error
+    numbers.check_fences("the original" if original is None else "it")
     return int(mark[1])
 
 
@@ -266,6 +297,7 @@ def _compare(case: dict[str, Any], calls: tuple[Call, Call], fill: str, seed: li
         else:  # as two threads would
             calls[1](0, middle, *trial.arguments)
             calls[1](middle, case["span"], *trial.arguments)
+        trial.check_fences()
         for slot, spec in case["slots"].items():
             if not spec["out"] and trial.flat[slot].tobytes() != reference.flat[slot].tobytes():
                 raise Refused(f"it changes {spec['name']}, which is an input: a kernel writes its outputs alone")

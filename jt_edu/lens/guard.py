@@ -4,7 +4,9 @@
     guarded(source, reads)     counts the rounds of its loops, and nothing else: runs in place of the original
 
 Both check every index, and refuse to write into an input. So a text that was right on the arrays of its trial, and is
-wrong on others, raises an error: it does not read or write elsewhere, nor go round forever.
+wrong on others, raises an error: it does not read or write elsewhere, nor go round forever. Functions that stand beside
+the kernel in its text are checked as it is. What `tile` or `load` of a convolution touch is not: where depends on
+lengths alone, so whoever installs such a text does so for lengths that were tried.
 
 The price of `guarded`, measured in CPU time against the plain text on arrays in the cache: a * b + c takes 1.0 to 1.3
 times as long, softmax and a matrix product in three loops 3 times. Nothing here knows plans, graphs or trials.
@@ -46,7 +48,8 @@ def guarded(source: Source, reads: Sequence[int]) -> Callable[..., None]:
     KernelError names the line. `reads` are the positions of the parameters that are inputs.
     """
     tree, kernel = _parsed(source)
-    _count_rounds(kernel)
+    _hand_on(tree, kernel, "most_")
+    _count_rounds(tree)
     with ThreadPoolExecutor(1) as apart:  # Ctrl-C reaches the main thread only, and is lost while LLVM compiles
         try:
             compiled = apart.submit(_compiled, source, tree, reads, [numba.int64]).result()
@@ -68,12 +71,23 @@ def guarded(source: Source, reads: Sequence[int]) -> Callable[..., None]:
     return call
 
 
-def _count_rounds(kernel: ast.FunctionDef) -> None:
-    for loop in [node for node in ast.walk(kernel) if isinstance(node, (ast.For, ast.While))]:
-        text = f"rounds_ += 1\nif rounds_ > most_:\n    raise RuntimeError('rounds_', {loop.lineno})"
-        loop.body = [*_code(text, loop), *loop.body]
-    kernel.args.args.append(ast.arg("most_"))
-    kernel.body = [*_code("rounds_ = 0", kernel.body[0]), *kernel.body]
+def _hand_on(tree: ast.Module, kernel: ast.FunctionDef, name: str) -> None:
+    """Add a parameter to the kernel, and to the functions beside it, which hand it to each other."""
+    functions = [s for s in tree.body if isinstance(s, ast.FunctionDef)]
+    others = {f.name for f in functions if f is not kernel}
+    for call in [node for node in ast.walk(tree) if isinstance(node, ast.Call)]:
+        if isinstance(call.func, ast.Name) and call.func.id in others:
+            call.keywords.append(ast.copy_location(ast.keyword(name, ast.copy_location(ast.Name(name, ast.Load()), call)), call))
+    for function in functions:
+        function.args.args.append(ast.arg(name))
+
+
+def _count_rounds(tree: ast.Module) -> None:
+    for function in [s for s in tree.body if isinstance(s, ast.FunctionDef)]:
+        for loop in [node for node in ast.walk(function) if isinstance(node, (ast.For, ast.While))]:
+            text = f"rounds_ += 1\nif rounds_ > most_:\n    raise RuntimeError('rounds_', {loop.lineno})"
+            loop.body = [*_code(text, loop), *loop.body]
+        function.body = [*_code("rounds_ = 0", function.body[0]), *function.body]
 
 
 def _what_failed(source: Source, reads: Sequence[int], given: tuple[Any, ...]) -> str:
@@ -94,7 +108,9 @@ class Checked:
         self.source = source
         tree, kernel = _parsed(source)
         marker = _Marker()
-        marker.mark(kernel)
+        _hand_on(tree, kernel, "mark_")
+        for function in [s for s in tree.body if isinstance(s, ast.FunctionDef)]:
+            marker.mark(function)
         self.counters = marker.counters
         self.call: Call = _compiled(source, tree, reads, [numba.int64[::1]])
 
@@ -145,10 +161,9 @@ class _Marker:
     def __init__(self) -> None:
         self.counters: list[tuple[str, int, int]] = []  # name, first and last line of its loop
 
-    def mark(self, kernel: ast.FunctionDef) -> None:
-        """Add the array to the parameters, and notes to the body."""
-        kernel.args.args.append(ast.arg("mark_"))
-        kernel.body = self._block(kernel.body)
+    def mark(self, function: ast.FunctionDef) -> None:
+        """Add notes to the body."""
+        function.body = self._block(function.body)
 
     def _block(self, body: list[ast.stmt]) -> list[ast.stmt]:
         rows: list[ast.stmt] = []

@@ -20,7 +20,7 @@ from types import CodeType
 from typing import Any
 
 from jt_edu.graph import Node
-from jt_edu.lens.maps import Contraction, contraction, read_rule, sum_rule
+from jt_edu.lens.maps import Contraction, Sliding, contraction, read_rule, sum_rule
 from jt_edu.meta import CONSTANT, Reindex, ReindexReduce
 
 NAMES = ("out", "dout")
@@ -53,7 +53,7 @@ def rule_of_step(twins: Collection[int], last: int, order: Mapping[int, Node]) -
     return ways[0] if len(ways) == 1 else []
 
 
-def _way(c: Contraction, side: int, last: int) -> list[str]:
+def _way(c: Contraction | Sliding, side: int, last: int) -> list[str]:
     """The rules from a contraction back to node `last` behind one of its factors; nothing if it is not there."""
     rules, node = [c.rule(side)], c.factors[side]
     while node.id != last:

@@ -4,9 +4,11 @@
     x[1:3]         dx[i + 1, j] += dout[i, j]            sum          dx[i, j] = dout[i]
     matmul         dx = dout @ y.T,  dy = x.T @ dout     einsum       dx[i, k] = sum over j of dout[i, j] * y[k, j]
 
+    conv2d         dx: dout[n, o, i, j] times y[o] is added to the window of x that place (i, j) sees
+
 Everything is read off the index maps of the operators, and nothing off their names: a sum of products whose maps only
 pick counters is a contraction, and the gradient of each factor is the sum of dout times the other over all counters
-that this factor does not have.
+that this factor does not have. Of a convolution, whose maps would be long, words say the same.
 """
 
 from __future__ import annotations
@@ -14,12 +16,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from jt_edu.convolution import convolution
 from jt_edu.functions import MULTIPLY
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, render
 from jt_edu.meta import Reindex, ReindexReduce
 
 LETTERS = "ijklmnpqrstuvw"  # no o, which looks like a zero
+ROLES = ("image", "weights", "places")  # the arrays of a convolution
 LONGEST = 40  # letters of an index that is written out
 SOMEWHERE = "where(i) is the place in {} that element i of {} belongs to"
 Picks = tuple[int | None, ...]  # for each axis the counter that it is; None: it is at 0
@@ -59,15 +63,57 @@ class Contraction:
         return f"dout @ {turned}" if side == 0 else f"{turned} @ dout"
 
 
-def contraction(node: Node) -> Contraction | None:
+@dataclass(frozen=True)
+class Sliding:
+    """A convolution, or what is one of its gradients: image, weights and places, of which two are multiplied."""
+
+    product: Node
+    factors: tuple[Node, Node]  # the views that the product reads
+    roles: tuple[str, str]  # of the factors: "image", "weights" or "places"
+    ways: int  # directions in which windows move
+
+    def rule(self, side: int) -> str:
+        """The gradient of one of the two factors, in words."""
+        mine, other = self.roles[side], self.roles[1 - side]
+        name, factor = ("x", "y") if side == 0 else ("y", "x")
+        asked = next(role for role in ROLES if role not in self.roles)
+        called = {mine: name, other: factor, asked: "dout"}
+        at = ", ".join("ijk"[: self.ways])
+        window = f"the window of {called['image']} that place ({at}) sees"
+        if mine == "image":
+            return f"d{name}: {called['places']}[n, o, {at}] times {called['weights']}[o] is added to {window}"
+        if mine == "weights":
+            return f"d{name}[o]: the sum over n, {at} of {called['places']}[n, o, {at}] times {window}"
+        return f"d{name}[n, o, {at}]: the sum of {called['weights']}[o] times {window}"
+
+
+def sliding(node: Node) -> Sliding | None:
+    """The convolution that a node is, or None."""
+    found = convolution(node) if node.data is None else None
+    if found is None:
+        return None
+    product = node.inputs[0]
+    x, y = product.inputs
+    asked = {"forward": "places", "by_image": "image", "by_weights": "weights"}[found.sizes.kind]
+    first, second = (role for role in ("image", "places", "weights") if role != asked)
+    behind = x
+    while behind is not found.sides[0] and behind.data is None and behind.inputs:
+        behind = behind.inputs[0]
+    roles = (first, second) if behind is found.sides[0] else (second, first)
+    return Sliding(product, (x, y), roles, len(node.shape) - 2)
+
+
+def contraction(node: Node) -> Contraction | Sliding | None:
     """The contraction that a node is, or None."""
     op = node.op
-    if node.data is not None or not isinstance(op, ReindexReduce) or op.reducer != "add" or op.kept is None:
+    if node.data is not None or not isinstance(op, ReindexReduce) or op.reducer != "add":
         return None
     product = node.inputs[0]
     factors = product.inputs
-    if product.data is not None or product.op is not MULTIPLY or not all(map(_is_broadcast, factors)):
+    if product.data is not None or product.op is not MULTIPLY:
         return None
+    if op.kept is None or not all(map(_is_broadcast, factors)):
+        return sliding(node)
     left, right = (_picks(f.op.where) for f in factors if isinstance(f.op, Reindex))
     return Contraction(product, (factors[0], factors[1]), (left, right), _picks(op.where), node.dtype.kind != "c")
 

@@ -60,7 +60,8 @@ def kernel_row(number: int, kernel: KernelPlan | KernelRun, run: KernelRun | Non
         "key": kernel.key,
         "name": kernel.name,
         "kind": kernel.kind,
-        "loops": kernel.loops if isinstance(kernel, KernelPlan) else "",
+        "loops": _loops(kernel),
+        "algorithm": kernel.algorithm,
         "source": kernel.source,
         "lines": [asdict(line) for line in kernel.lines],
         "classes": classes(kernel.source),
@@ -78,6 +79,12 @@ def kernel_row(number: int, kernel: KernelPlan | KernelRun, run: KernelRun | Non
         "runs": runs if run else 0,
         "edited": kernel.edited,
     }
+
+
+def _loops(kernel: KernelPlan | KernelRun) -> str:
+    """The loops of a kernel in words, and why a convolution is computed as it is."""
+    words = kernel.loops if isinstance(kernel, KernelPlan) else f"a convolution by {kernel.algorithm}"
+    return f"{words}; {kernel.reason}" if kernel.algorithm else words if isinstance(kernel, KernelPlan) else ""
 
 
 def row_size(row: Mapping[str, Any]) -> int:

@@ -4,7 +4,8 @@
     steps.moments[7]     Moment(line=9, reads and writes, the variables that changed)
 
 Kernels are short and loop for long, so only the first steps are recorded: an endless loop ends there too. What BLAS
-computes is machine code of another library; a matrix product is stepped through as the three loops that it stands for.
+computes is machine code of another library, and what an algorithm for convolutions does is mostly arranging; a matrix
+product is stepped through as the three loops that it stands for, and a convolution as the sums that it is (sums.py).
 """
 
 from __future__ import annotations
@@ -12,10 +13,8 @@ from __future__ import annotations
 import ast
 import math
 import re
-import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from types import CodeType, FrameType
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,10 +22,12 @@ import numpy as np
 from jt_edu import backends
 from jt_edu.backends import Backend, define
 from jt_edu.codegen.text import Source
-from jt_edu.dtypes import from_bfloat16
+from jt_edu.convolving import NUMBERS, OWN
 from jt_edu.errors import ArgumentError
 from jt_edu.execute import free, run_step
 from jt_edu.graph import Node
+from jt_edu.lens.sums import sums_of
+from jt_edu.lens.watching import Moment, Recorder, Watch
 from jt_edu.plan import ROW, Plan, Step, compile_plan
 from jt_edu.settings import current
 
@@ -34,45 +35,11 @@ MOST = 2000  # steps
 PICTURE = 4096  # cells of an array that a page is given
 COMPLEX = "The cells of a complex array are shown from the step on that touches them."
 NAME = "<jt_edu stepping>"
+PLAIN = "BLAS computes this product, in an order of its own; here are the three loops that it stands for."
+SUMS = "{} computes this convolution, in an order of its own; here are the sums that it stands for."
 PRODUCT = re.compile(
     r"( *)np\.dot\((\w+)(\[i0\])?(\.T)?(\[lo:hi\])?, (\w+)(\[i0\])?(\.T)?, (\w+)(\[i0\])?(?:\[lo:hi\])?\)"
 )
-
-
-@dataclass(frozen=True)
-class Touch:
-    """One element was read or written; `place` counts the array's elements in row-major order."""
-
-    array: int
-    place: int
-    value: float | str
-    write: bool
-
-
-@dataclass(frozen=True)
-class Moment:
-    """A line was done: what it touched, and which variables have a new value."""
-
-    line: int
-    touches: tuple[Touch, ...]
-    changes: tuple[tuple[str, float | str], ...]
-
-
-@dataclass
-class Watch:
-    """An argument that is an array: what it was called, which node it belongs to, and what it held at first."""
-
-    name: str
-    role: str  # "in", "out" or "scratch"
-    node: int
-    dtype: str
-    first: Any = field(repr=False)  # a copy
-
-    @property
-    def grid(self) -> tuple[int, int]:
-        """Rows and columns, as it is drawn: the last axis lies across."""
-        columns = self.first.shape[-1] if self.first.ndim else 1
-        return (self.first.size // columns if columns else 0, columns)
 
 
 @dataclass
@@ -139,21 +106,31 @@ def step_through(plan: Plan, order: Sequence[Node], number: int, most: int = MOS
     if step.kind == "host":
         raise ArgumentError("a kernel with lines to step through", f"{step.name}, which is done on whole arrays")
     arrays = _arrays_before(plan, list(order), number)
-    source, note = step.source, ""
-    if step.kind == "product" and "np.dot(" in source.text:  # unless it was edited to loops
-        text = product_as_loops(source.text)
-        note = "BLAS computes this product, in an order of its own; here are the three loops that it stands for."
-        source = Source(text, source.parameters)
-    recorder, kernel = _Recorder(most), define(source, NAME)
+    source, lines, span, note = _to_run(step)
+    recorder, kernel = Recorder(most), define(source, NAME)
     names = kernel.__code__.co_varnames[2:]  # those that the text uses
     arguments = _arguments(plan, step, arrays, order, recorder, names)
-    recorder.run(kernel, min(step.span, ROW) if step.blocks else step.span, arguments)
+    recorder.run(kernel, span, arguments)
     done, count = recorder.ended and not recorder.error, len(recorder.moments)
-    steps = count if done else max(count + 1, _estimate(source, step, arguments))
+    steps = count if done else max(count + 1, _estimate(source, span, arguments))
     if any(watch.first.dtype.kind == "c" for watch in recorder.arrays):
         note = f"{note} {COMPLEX}".strip()
-    lines = tuple((line, order[slot].id) for line, slot in (step.lines if step.kind == "loops" else _all(source, step)))
-    return Steps(source.text, lines, recorder.arrays, recorder.moments, steps, note, recorder.error)
+    known = tuple((line, order[slot].id) for line, slot in lines)
+    return Steps(source.text, known, recorder.arrays, recorder.moments, steps, note, recorder.error)
+
+
+def _to_run(step: Step) -> tuple[Source, Sequence[tuple[int, int]], int, str]:
+    """The text to step through, which of its lines is whose, the length of its outermost loop, and a note."""
+    source, span = step.source, min(step.span, ROW) if step.blocks else step.span
+    if step.kind == "loops" or (step.kind == "convolution" and step.written is not None):
+        return source, step.lines, span, ""
+    if step.own is not None:
+        sums = sums_of(step)
+        return sums.source, sums.lines, sums.span, SUMS.format(f"The algorithm {step.own.algorithm.name}")
+    note = ""
+    if step.kind == "product" and "np.dot(" in source.text:  # unless it was edited to loops
+        source, note = Source(product_as_loops(source.text), source.parameters), PLAIN
+    return source, _all(source, step), span, note
 
 
 def step_at(plan: Plan, number: object) -> Step:
@@ -208,7 +185,7 @@ def _arrays_before(plan: Plan, order: list[Node], number: int) -> list[Any]:
 
 
 def _arguments(
-    plan: Plan, step: Step, arrays: list[Any], order: Sequence[Node], recorder: _Recorder, names: Sequence[str]
+    plan: Plan, step: Step, arrays: list[Any], order: Sequence[Node], recorder: Recorder, names: Sequence[str]
 ) -> list[Any]:
     arguments = list(step.arguments)
     parameters = step.source.parameters
@@ -225,6 +202,8 @@ def _arguments(
         arguments[position] = recorder.watch(array.reshape(wanted), name, role, node.id, str(node.dtype))
     for position, slot in step.numbers:
         arguments[position] = np.dtype(parameters[position].dtype).type(arrays[slot])
+    if step.own is not None:
+        arguments[OWN : OWN + 2] = _own_memory(step, arguments)
     for position, shape, dtype, slot in step.scratch:
         cells = (min(math.prod(shape), ROW),) if step.blocks else shape
         arguments[position] = recorder.watch(np.zeros(cells, dtype), names[position], "scratch",
@@ -232,126 +211,15 @@ def _arguments(
     return arguments
 
 
-class _Watched(np.ndarray[Any, Any]):
-    """An array that tells which of its elements are read and written; so do its slices, which share its memory."""
-
-    recorder: _Recorder | None = None
-    number = 0
-    begin = 0  # address
-
-    def __array_finalize__(self, other: Any) -> None:
-        self.recorder = getattr(other, "recorder", None)
-        self.number, self.begin = getattr(other, "number", 0), getattr(other, "begin", 0)
-
-    def __getitem__(self, index: Any) -> Any:
-        value = super().__getitem__(index)
-        if not isinstance(value, np.ndarray):
-            self._tell(index, value, write=False)
-        return value
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        super().__setitem__(index, value)
-        at = index if isinstance(index, tuple) else (index,)
-        if all(isinstance(i, int | np.integer) for i in at) and len(at) == self.ndim:
-            self._tell(index, super().__getitem__(index), write=True)
-
-    def _tell(self, index: Any, value: Any, *, write: bool) -> None:
-        if self.recorder is None:
-            return
-        at = index if isinstance(index, tuple) else (index,)
-        steps = zip(at, self.shape, self.strides, strict=True)
-        offset = sum((int(i) + (n if i < 0 else 0)) * stride for i, n, stride in steps)
-        place = (self.__array_interface__["data"][0] - self.begin + offset) // self.itemsize
-        self.recorder.touch(self.number, place, value, write)
-
-
-class _Enough(Exception):  # noqa: N818 - it is no error
-    """As many steps as were asked for."""
-
-
-class _Recorder:
-    """Watches a kernel's frame and its arrays."""
-
-    def __init__(self, most: int) -> None:
-        self.most, self.ended, self.error = most, False, ""
-        self.arrays: list[Watch] = []
-        self.moments: list[Moment] = []
-        self._touches: list[Touch] = []
-        self._known: dict[str, Any] = {}
-        self._line = 0
-        self._code: CodeType | None = None
-
-    def watch(self, array: Any, name: str, role: str, node: int, dtype: str) -> Any:
-        """The same memory, watched."""
-        seen = array.view(_Watched)
-        seen.recorder, seen.number, seen.begin = self, len(self.arrays), array.__array_interface__["data"][0]
-        self.arrays.append(Watch(name, role, node, dtype, _real(array, dtype).copy()))
-        return seen
-
-    def touch(self, number: int, place: int, value: Any, write: bool) -> None:
-        """An element was read or written."""
-        real = _real(np.asarray(value), self.arrays[number].dtype)
-        self._touches.append(Touch(number, place, _number(real[()]), write))
-
-    def run(self, kernel: Callable[..., None], span: int, arguments: list[Any]) -> None:
-        """Until it ends, or for as many steps as were asked for."""
-        self._code = kernel.__code__
-        self._known = dict(zip(self._code.co_varnames, (0, span, *arguments), strict=False))
-        before = sys.gettrace()
-        try:
-            with np.errstate(all="ignore"):
-                sys.settrace(self._enter)
-                kernel(0, span, *arguments)
-            self.ended = True
-        except _Enough:
-            pass
-        except Exception as error:  # noqa: BLE001 - an edited kernel may do anything
-            self.error = f"line {self._line}: {type(error).__name__}: {error}"
-        finally:
-            sys.settrace(before)
-
-    def _enter(self, frame: FrameType, event: str, _: Any) -> Any:
-        return self._hear if frame.f_code is self._code else None
-
-    def _hear(self, frame: FrameType, event: str, _: Any) -> Any:
-        if event in ("line", "return"):
-            if self._line:
-                self._note(frame.f_locals)
-            self._line = frame.f_lineno
-        return self._hear
-
-    def _note(self, now: dict[str, Any]) -> None:
-        """The line that was done."""
-        known = self._known
-        fresh = {name: v for name, v in now.items() if name not in known or not _same(known[name], v)}
-        known.update(fresh)
-        changes = tuple((name, _number(value)) for name, value in fresh.items())
-        self.moments.append(Moment(self._line, tuple(self._touches), changes))
-        self._touches.clear()
-        if len(self.moments) >= self.most:
-            raise _Enough
-
-
-def _same(a: Any, b: Any) -> bool:
-    return a is b or (not isinstance(a, np.ndarray) and not isinstance(b, np.ndarray) and type(a) is type(b) and a == b)
-
-
-def _real(array: Any, dtype: str) -> Any:
-    """Numbers as their dtype means them: halves lie in memory as whole numbers."""
-    if array.dtype == np.uint16 and dtype == "float16":
-        return np.ascontiguousarray(array).view(np.float16).reshape(array.shape)
-    if array.dtype == np.uint16 and dtype == "bfloat16":
-        return from_bfloat16(array)
-    return np.asarray(array)
-
-
-def _number(value: Any) -> float | str:
-    if isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
-        plain = value.item() if isinstance(value, np.generic) else value
-        return int(plain) if isinstance(plain, bool) else plain
-    if isinstance(value, complex | np.complexfloating):
-        return f"{complex(value):.4g}"
-    return f"array {value.shape}" if isinstance(value, np.ndarray) else str(value)[:40]
+def _own_memory(step: Step, arguments: list[Any]) -> list[Any]:
+    """What a convolution is given besides arrays of the graph, prepared."""
+    own = step.own
+    assert own is not None, "it is a convolution"
+    prepared, space = (np.zeros(count, own.sizes.dtype) for count in (own.prepared, own.space))
+    if step.prepare is not None:
+        numbers = arguments[OWN + 2 : OWN + 2 + len(NUMBERS)]
+        step.prepare.call(0, own.span, np.asarray(arguments[1]), prepared, *numbers)
+    return [prepared, space]
 
 
 def _short(value: float | str) -> float | str:
@@ -369,27 +237,50 @@ def _cut(watch: Watch, picture: dict[str, Any]) -> bytes:
         return bytes(np.ascontiguousarray(np.real(grid), "<f4").tobytes())
 
 
-def _estimate(source: Source, step: Step, arguments: list[Any]) -> int:
+def _estimate(source: Source, span: int, arguments: list[Any]) -> int:
     """How many steps there are in all, if every `if` is taken and every loop is as long as in its first round."""
-    kernel = next(s for s in ast.parse(source.text).body if isinstance(s, ast.FunctionDef))
-    space: dict[str, Any] = dict(define(source, NAME).__globals__)
-    names = [a.arg for a in kernel.args.args]
-    space.update(zip(names, (0, step.span, *arguments), strict=True))
-    return _count(kernel.body, space)
+    functions = {s.name: s for s in ast.parse(source.text).body if isinstance(s, ast.FunctionDef)}
+    space = dict(define(source, NAME).__globals__)
+    return _count_call(functions[source.entry], (0, span, *arguments), functions, space)
 
 
-def _count(body: list[ast.stmt], space: dict[str, Any]) -> int:
+def _count_call(
+    function: ast.FunctionDef, given: Sequence[Any], functions: Mapping[str, ast.FunctionDef], space: dict[str, Any]
+) -> int:
+    names = [a.arg for a in function.args.args]
+    return _count(function.body, functions, {**space, **dict(zip(names, given, strict=True))})
+
+
+def _count(body: list[ast.stmt], functions: Mapping[str, ast.FunctionDef], space: dict[str, Any]) -> int:
     total = 0
     for statement in body:
         rounds = 1
         if isinstance(statement, ast.For):
-            try:
-                counts = eval(compile(ast.Expression(statement.iter), NAME, "eval"), space)  # noqa: S307 - a range
-                rounds = len(counts)
-                if isinstance(statement.target, ast.Name) and rounds:
-                    space[statement.target.id] = counts[0]
-            except Exception:  # noqa: BLE001 - it depends on what the kernel computes
-                rounds = 1
+            counts = _value(statement.iter, space)
+            rounds = 1 if counts is None else len(counts)
+            if isinstance(statement.target, ast.Name) and counts:
+                space[statement.target.id] = counts[0]
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_of_lengths(value):
+                space[name] = _value(value, space)
+            case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=args)) if name in functions:
+                given = [_value(a, space) for a in args]
+                total += _count_call(functions[name], given, functions, space)
         inner = getattr(statement, "body", [])
-        total += 1 + (rounds * (_count(inner, space) + isinstance(statement, ast.For)) if inner else 0)
+        total += 1 + (rounds * (_count(inner, functions, space) + isinstance(statement, ast.For)) if inner else 0)
     return total
+
+
+def _is_of_lengths(value: ast.expr) -> bool:
+    """Whether nothing is called for a value, and no array looked into but for its lengths."""
+    parts = list(ast.walk(value))
+    cells = [part.value for part in parts if isinstance(part, ast.Subscript)]
+    return not any(isinstance(part, ast.Call) for part in parts) and all(isinstance(c, ast.Attribute) for c in cells)
+
+
+def _value(expression: ast.expr, space: dict[str, Any]) -> Any:
+    """What an expression is before the kernel begins; None if it depends on what the kernel computes."""
+    try:
+        return eval(compile(ast.Expression(expression), NAME, "eval"), space)  # noqa: S307 - of the kernel's text
+    except Exception:  # noqa: BLE001 - whatever is missing
+        return None

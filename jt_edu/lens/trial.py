@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from jt_edu.codegen.text import Source
+from jt_edu.convolving import NUMBERS, OWN, Own
 from jt_edu.errors import ArgumentError
 from jt_edu.graph import HOME
 from jt_edu.plan import ROW, Plan, Step, living
@@ -80,14 +81,15 @@ def _alive(reference: Any) -> Plan | None:
 def check_text(text: str, source: Source) -> None:
     """Fault, unless the text is Python that defines the kernel with its parameters, and does nothing else.
 
-    Beside the kernel stand imports from modules that the original imports from, and constants: what stands there runs
-    in the notebook. No name in it leads out of a kernel.
+    Beside the kernel stand imports from modules that the original imports from, constants, and the functions that stand
+    beside the original: what stands there runs in the notebook. No name in it leads out of a kernel.
     """
-    tree = _parse(text)
+    tree, known = _parse(text), ast.parse(source.text).body
     kernels = [s for s in tree.body if isinstance(s, ast.FunctionDef) and s.name == source.entry]
-    modules = {MAY_IMPORT} | {name for s in ast.parse(source.text).body for name in _imported(s)}
+    modules = {MAY_IMPORT} | {name for s in known for name in _imported(s)}
+    others = [s for s in known if isinstance(s, ast.FunctionDef) and s.name != source.entry]
     for statement in tree.body:
-        _check_statement(statement, source.entry, modules)
+        _check_statement(statement, source.entry, modules, others)
     if len(kernels) != 1:
         raise Fault(f"one function `def {source.entry}(...)` is expected; found {len(kernels)}", 1)
     (kernel,) = kernels
@@ -98,9 +100,10 @@ def check_text(text: str, source: Source) -> None:
     if given != wanted:
         raise Fault(f"its parameters must stay ({wanted}); found ({given})", kernel.lineno)
     axes = {a: p.rank for a, p in zip(_names(source)[2:], source.parameters, strict=False) if p.rank is not None}
+    inside = set(ast.walk(kernel))
     for node in ast.walk(tree):
         _check_name(node)
-        _check_axes(node, axes)
+        _check_axes(node, axes if node in inside else {})
         if isinstance(node, ast.Name) and node.id == source.entry:
             raise Fault(f"a kernel does not call itself; found {source.entry}", node.lineno)
         if type(node) in NOT_IN_KERNELS and node not in tree.body:
@@ -151,19 +154,25 @@ def _imported(statement: ast.stmt) -> list[str]:
     return []
 
 
-def _check_statement(statement: ast.stmt, entry: str, modules: set[str]) -> None:
+def _check_statement(statement: ast.stmt, entry: str, modules: set[str], others: list[ast.FunctionDef]) -> None:
     imports = isinstance(statement, (ast.Import, ast.ImportFrom))
     found = _imported(statement)
     if found and modules.issuperset(found):
         return
     match statement:
-        case ast.FunctionDef() if statement.name == entry:
+        case ast.FunctionDef() if statement.name == entry or _head(statement) in map(_head, others):
             return
         case ast.Assign(targets=[ast.Name()], value=value) | ast.Expr(value=value) if _is_literal(value):
             return
     what = "imports from" if imports else "has, beside its imports,"
-    allowed = ", ".join(sorted(modules)) if imports else f"constants and `def {entry}`"
+    names = " and ".join(f"`def {name}`" for name in (*(s.name for s in others), entry))
+    allowed = ", ".join(sorted(modules)) if imports else f"constants and {names}"
     raise Fault(f"a kernel {what} {allowed}; found {ast.unparse(statement).splitlines()[0]}", statement.lineno)
+
+
+def _head(function: ast.FunctionDef) -> tuple[str, list[str]]:
+    """What stays as it is of a function beside a kernel: its name, and what stands above it."""
+    return function.name, [ast.unparse(d) for d in function.decorator_list]
 
 
 def _is_literal(value: ast.expr) -> bool:
@@ -291,23 +300,24 @@ def check_seconds(seconds: object) -> float:
     return float(seconds)  # type: ignore[arg-type]
 
 
-def cases_of(source: Source) -> list[dict[str, Any]]:
+def cases_of(source: Source) -> dict[object, dict[str, Any]]:
     """The kernel's arguments, as plain data, for different shapes of the plans that run it."""
     known: dict[object, dict[str, Any]] = {}
     for plan, step in steps_of(source.key):
         case = _case(plan, step)
         small = sum(s["count"] * 8 for s in case["slots"].values()) <= LARGEST
         if small and len(known) < CASES:
-            known.setdefault(_shape_key(plan, step), case)
-    return list(known.values())
+            known.setdefault(shape_key(plan, step), case)
+    return known
 
 
 def reads_of(step: Step) -> list[int]:
     """The positions of the arguments that are inputs."""
-    return [b.position for b in step.binds if b.slot not in step.outputs]
+    own = [] if step.own is None else [OWN]
+    return [*(b.position for b in step.binds if b.slot not in step.outputs), *own]
 
 
-def _shape_key(plan: Plan, step: Step) -> object:
+def shape_key(plan: Plan, step: Step) -> object:
     """What two steps with the same kernel agree in, if it has the same loops and arrays in both."""
     shapes = tuple(plan.shapes[b.slot] if b.shape is None else b.shape for b in step.binds)
     return (tuple(map(repr, step.arguments)), shapes, step.span, step.blocks)
@@ -333,9 +343,26 @@ def _case(plan: Plan, step: Step) -> dict[str, Any]:
     for position, shape, dtype, slot in step.scratch:
         cells = [min(math.prod(shape), ROW)] if step.blocks else list(shape)
         arguments[position] = {"scratch": str(slot), "shape": cells, "dtype": dtype}
+    prepare = None if step.own is None else _case_of_own(step.own, arguments, slots)
     return {
         "names": names, "arguments": arguments, "slots": slots, "span": step.span, "blocks": step.blocks, "row": ROW,
+        "prepare": prepare,
     }  # fmt: skip
+
+
+def _case_of_own(own: Own, arguments: list[dict[str, Any]], slots: dict[str, dict[str, Any]]) -> dict[str, Any] | None:
+    """Memory that a convolution has for itself, added to both; and the program that fills the part called `prepared`."""
+    dtype = own.sizes.dtype
+    arguments[OWN] = {"slot": "prepared", "shape": [own.prepared]}
+    arguments[OWN + 1] = {"space": own.space, "dtype": dtype}
+    slots["prepared"] = {
+        "name": "prepared", "dtype": dtype, "real": dtype, "count": own.prepared, "out": False, "low": 0, "high": 1,
+    }  # fmt: skip
+    if own.prepare is None:
+        return None
+    parameters = [list(asdict(p).values()) for p in own.prepare.parameters]
+    given = [1, OWN, *range(OWN + 2, OWN + 2 + len(NUMBERS))]  # its arguments: positions of those of the kernel
+    return {"text": own.prepare.text, "parameters": parameters, "span": own.span, "given": given}
 
 
 def _range(plan: Plan, slot: int) -> tuple[int, int]:

@@ -34,8 +34,7 @@ def relu(x: Any) -> Var:
         >>> relu(array([-1.0, 2.0])).numpy()
         array([0., 2.], dtype=float32)
     """
-    v = as_var(x)
-    return v.where_not(v <= 0, 0)
+    return as_var(x).apply(f.RELU, 0)
 
 
 @method
@@ -50,8 +49,7 @@ def relu6(x: Any) -> Var:
         >>> relu6(array([-1.0, 2.0, 7.0])).numpy()
         array([0., 2., 6.], dtype=float32)
     """
-    v = as_var(x)
-    return v.where_not(v <= 0, 0).where_not(v >= 6, 6)
+    return as_var(x).apply(f.RELU6, 0, 6)
 
 
 @method

@@ -22,11 +22,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from jt_edu.build import short
-from jt_edu.errors import ArgumentError, RangeError
+from jt_edu.errors import ArgumentError, DtypeError, RangeError
 from jt_edu.meta import Elementwise
 from jt_edu.var import Var, as_var, method
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+KINDS = "buifc"  # of numbers: each can hold what is to its left
 
 
 def whole(function: str, name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
@@ -269,20 +270,39 @@ def function(
     words = ("x", "y") if "{1}" in op.body else ("x",)
 
     def made(*args: Any, **named: Any) -> Var:
+        out = named.pop("out", None)
         if named or len(args) != len(words):
             args = _bound(made.__name__, words, args, named)
-        return beside(*args).apply(op, *args[1:])
+        return into(out, beside(*args).apply(op, *args[1:]))
 
     made.__name__ = made.__qualname__ = name or op.name
     made.__doc__ = _told(op, words, what, example, answer)
     made.__module__ = home
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    out = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Var | None)
     made.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(w, kind, annotation=Any) for w in words], return_annotation=Var
+        [*(inspect.Parameter(w, kind, annotation=Any) for w in words), out], return_annotation=Var
     )
     for alias in aliases:
         method(made, alias)
     return method(made)
+
+
+def into(out: Var | None, value: Var) -> Var:
+    """`value`; or `out`, which from now on has that value, in its own dtype.
+
+    Raises:
+        ArgumentError: `out` is no Var.
+        DtypeError: its numbers are of a lesser kind: whole numbers for floats.
+        ShapeError: it has another shape.
+    """
+    if out is None:
+        return value
+    if not isinstance(out, Var):
+        raise ArgumentError("out= is a Var, which is given the answer", short(out), "jt.empty(shape)")
+    if KINDS.index(out.dtype.kind) < KINDS.index(value.dtype.kind):
+        raise DtypeError(f"out= is given numbers of {value.dtype}", f"a Var of {out.dtype}", f"jt.{value.dtype}")
+    return out.assign(value)
 
 
 def _bound(function: str, words: Sequence[str], args: Sequence[Any], named: dict[str, Any]) -> tuple[Any, ...]:

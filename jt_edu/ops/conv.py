@@ -2,19 +2,14 @@
 
     out[n, o, y, x] = sum over c, ky, kx of   input[n, c, y*s + ky*d - p, x*s + kx*d - p] * weight[o, c, ky, kx]
 
-The windows are a Reindex of the padded input, and the sum over c, ky and kx is a product of matrices
-
-    weight (o, c ky kx)  @  windows (c ky kx, n y x)
-
-so BLAS multiplies, and so it does for both gradients. The windows are copied for that: kh * kw times the input. Where
-groups have few channels, down to one (depthwise), the matrices are small, and loops that read the input are faster.
+It is written as that: two Reindexes, a product, a sum; outside of the image the first one reads 0. No window is copied
+here. `convolution.py` recognises the sum, and both of its gradients, and one of several algorithms computes it.
 
 One implementation serves any number of directions. No gradient is written here.
 """
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from typing import Any
 
@@ -25,14 +20,9 @@ from jt_edu.graph import Node, Shape
 from jt_edu.index import counter, size
 from jt_edu.meta import Reindex, ReindexReduce, reindex, reindex_reduce
 from jt_edu.ops.arguments import same_words, whole
-from jt_edu.ops.contract import contract
-from jt_edu.ops.pad import pad
-from jt_edu.ops.view import view
-from jt_edu.ops.windows import Numbers, borders, each_way, places, window, window_op
+from jt_edu.ops.windows import Numbers, Pairs, borders, each_way, places, window
 from jt_edu.template import template
 from jt_edu.var import Var, as_var
-
-NARROW = 4  # channels in a group; for fewer, loops were faster on images (8, 64, 28, 28) than copies and BLAS
 
 
 @same_words
@@ -100,66 +90,36 @@ def convolution(
     around = borders(padding, w.shape[2:], steps, spread)
     parts = check_groups(groups, image.shape[1], w.shape[0])
     _check_weight(image.shape, w.shape, parts)
-    if any(map(any, around)):  # stored once, so that the window's loops need no conditions
-        image = pad(image, tuple(n for before_after in reversed(around) for n in before_after))
     if 0 in w.shape[2:]:
         raise ShapeError(f"{name} needs a window of at least 1", f"weight of shape {w.shape}")
-    places(image.shape[2:], w.shape[2:], steps, spread)
-    narrow = parts > 1 and min(w.shape[0], image.shape[1]) // parts < NARROW
-    by = _by_loops if narrow else _by_product
-    return add_bias(name, by(name, image, w, steps, spread, parts), bias)
-
-
-def _by_product(name: str, image: Var, w: Var, stride: Numbers, dilation: Numbers, groups: int) -> Var:
-    """weight (o, c, taps...) times windows (c, taps..., n, places...), group by group."""
-    taps, at = letters(len(stride))
-    if groups == 1 and math.prod(w.shape[2:]) == max(stride) == 1:  # a window of one element is the image itself
-        return contract(name, w.reshape(w.shape[:2]), "oc", image, ("n", "c", *at), ("n", "o", *at))
-    windows = view(image, window_op(image.shape, w.shape[2:], stride, dilation))
-    if groups == 1:
-        return contract(name, w, ("o", "c", *taps), windows, ("c", *taps, "n", *at), ("n", "o", *at))
-    (c, *rest), (outs, *own) = windows.shape, w.shape
-    parts, weights = windows.reshape(groups, c // groups, *rest), w.reshape(groups, outs // groups, *own)
-    left, right = ("g", "o", "c", *taps), ("g", "c", *taps, "n", *at)
-    out = contract(name, weights, left, parts, right, ("n", "g", "o", *at))
-    return out.reshape(out.shape[0], outs, *out.shape[3:])
-
-
-def _by_loops(name: str, image: Var, w: Var, stride: Numbers, dilation: Numbers, groups: int) -> Var:
-    """Nothing is copied: the image is read in the loops of the sum."""
     dtype = promote(image.dtype, w.dtype)
-    look, taps, total = _loops(name, image.shape, w.shape, stride, dilation, groups)
+    look, taps, total = _loops(name, image.shape, w.shape, steps, spread, around, parts)
     seen = Node(look, (image.cast(dtype).node,), look.shape, dtype)
     weights = Node(taps, (w.cast(dtype).node,), taps.shape, dtype)
     product = Node(f.MULTIPLY, (seen, weights), look.shape, dtype)
-    n, g, o, *at = total.shape
-    return Var._of(Node(total, (product,), total.shape, dtype)).reshape(n, g * o, *at)
+    out = Var._of(Node(total, (product,), total.shape, dtype))
+    return add_bias(name, out if parts == 1 else out.reshape(out.shape[0], w.shape[0], *out.shape[3:]), bias)
 
 
 @lru_cache(maxsize=1 << 12)
 def _loops(
-    name: str, image: Shape, weight: Shape, stride: Numbers, dilation: Numbers, groups: int
+    name: str, image: Shape, weight: Shape, stride: Numbers, dilation: Numbers, padding: Pairs, groups: int
 ) -> tuple[Reindex, Reindex, ReindexReduce]:
-    """Loops (n, g, o, c, taps..., places...): g counts groups, o and c the channels inside one."""
+    """Loops (n, o, c, taps..., places...); with groups (n, g, o, c, ...), where o and c count inside of one."""
     (batch, _, *lengths), (outs, ins, *kernel) = image, weight
-    ways, out = len(kernel), places(tuple(lengths), tuple(kernel), stride, dilation)
-    loops = (batch, groups, outs // groups, ins, *kernel, *out)
-    n, g, o, c, *rest = (counter(k) for k in range(4 + 2 * ways))
-    tap, at = rest[:ways], rest[ways:]
-    look = reindex("window", image, loops, (n, g * size(ins) + c, *map(window, at, stride, tap, dilation)))
-    taps = reindex("taps", weight, loops, (g * size(outs // groups) + o, c, *tap))
-    total = reindex_reduce(name, "add", loops, (batch, groups, outs // groups, *out), (n, g, o, *at))
-    return look, taps, total
-
-
-def letters(ways: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names of the axes of a window, and of the places where it stands.
-
-    Example:
-        >>> letters(2)
-        (('tap0', 'tap1'), ('at0', 'at1'))
-    """
-    return tuple(f"tap{k}" for k in range(ways)), tuple(f"at{k}" for k in range(ways))
+    padded = tuple(n + sum(around) for n, around in zip(lengths, padding, strict=True))
+    out, ways = places(padded, tuple(kernel), stride, dilation), len(kernel)
+    parts = () if groups == 1 else (groups,)
+    n, *g, o, c = (counter(k) for k in range(3 + len(parts)))
+    rest = [counter(3 + len(parts) + k) for k in range(2 * ways)]
+    tap, at, before = rest[:ways], rest[ways:], [p for p, _ in padding]
+    loops = (batch, *parts, outs // groups, ins, *kernel, *out)
+    channel, which = (g[0] * size(ins) + c, g[0] * size(outs // groups) + o) if g else (c, o)
+    where = (n, channel, *map(window, at, stride, tap, dilation, before))
+    look = reindex("window", image, loops, where, 0 if any(map(any, padding)) else None)
+    taps = reindex("taps", weight, loops, (which, c, *tap))
+    shape = (batch, *parts, outs // groups, *out)
+    return look, taps, reindex_reduce(name, "add", loops, shape, (n, *g, o, *at))
 
 
 # what a convolution is asked for

@@ -2,20 +2,24 @@
 
     out[n, o, y*s + ky*d - p, x*s + kx*d - p]  +=  input[n, c, y, x] * weight[c, o, ky, kx]     for all c, ky, kx, y, x
 
-It is the gradient of a convolution by its input, and so it is written: a product of matrices makes the windows, and
-one ReindexReduce paints them. What falls into the padding is dropped.
+It is the gradient of a convolution by its input, and so it is written: a product, and one ReindexReduce that paints.
+What falls into the padding is dropped. `convolution.py` recognises it as that gradient.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
+from jt_edu import functions as f
+from jt_edu.dtypes import promote
 from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.graph import Node
+from jt_edu.graph import Node, Shape
+from jt_edu.index import counter, size
+from jt_edu.meta import Reindex, ReindexReduce, reindex, reindex_reduce
 from jt_edu.ops.arguments import same_words
-from jt_edu.ops.contract import contract
-from jt_edu.ops.conv import add_bias, check_groups, check_ranks, letters
-from jt_edu.ops.windows import each_way, paint_op
+from jt_edu.ops.conv import add_bias, check_groups, check_ranks
+from jt_edu.ops.windows import Numbers, each_way, window
 from jt_edu.var import Var, as_var
 
 
@@ -107,18 +111,28 @@ def transposed(
     )
     if min(sizes) < 1 or 0 in w.shape[2:]:
         raise ShapeError(f"{name} leaves an image of at least 1", f"{sizes} for weights of {w.shape}", "less padding")
-    windows = _windows(name, image, w, parts)
-    op = paint_op(windows.shape, sizes, steps, spread, tuple((p, p) for p in around))
-    return add_bias(name, Var._of(Node(op, (windows.node,), op.shape, windows.dtype)), bias)
+    dtype = promote(image.dtype, w.dtype)
+    look, taps, paint = _loops(name, image.shape, w.shape, sizes, steps, around, spread, parts)
+    seen = Node(look, (image.cast(dtype).node,), look.shape, dtype)
+    weights = Node(taps, (w.cast(dtype).node,), taps.shape, dtype)
+    product = Node(f.MULTIPLY, (seen, weights), look.shape, dtype)
+    return add_bias(name, Var._of(Node(paint, (product,), paint.shape, dtype)), bias)
 
 
-def _windows(name: str, image: Var, w: Var, groups: int) -> Var:
-    """What is painted, (o, taps..., n, places...): weight (c, o taps) times image (c, n places), group by group."""
-    taps, at = letters(w.ndim - 2)
-    n, c, *lengths = image.shape
-    if groups == 1:
-        return contract(name, w, ("c", "o", *taps), image, ("n", "c", *at), ("o", *taps, "n", *at))
-    x = image.reshape(n, groups, c // groups, *lengths)
-    weights = w.reshape(groups, c // groups, *w.shape[1:])
-    found = contract(name, weights, ("g", "c", "o", *taps), x, ("n", "g", "c", *at), ("g", "o", *taps, "n", *at))
-    return found.reshape(groups * w.shape[1], *found.shape[2:])
+@lru_cache(maxsize=1 << 12)
+def _loops(
+    name: str, image: Shape, weight: Shape, out: Shape, stride: Numbers, padding: Numbers, dilation: Numbers,
+    groups: int,
+) -> tuple[Reindex, Reindex, ReindexReduce]:  # fmt: skip
+    """Loops (n, c, o, taps..., places...); with groups (n, g, c, o, ...), where c and o count inside of one."""
+    (batch, ins, *at), (_, outs, *kernel) = image, weight
+    parts, ways = () if groups == 1 else (groups,), len(kernel)
+    n, *g, c, o = (counter(k) for k in range(3 + len(parts)))
+    rest = [counter(3 + len(parts) + k) for k in range(2 * ways)]
+    tap, place = rest[:ways], rest[ways:]
+    loops = (batch, *parts, ins // groups, outs, *kernel, *at)
+    which, channel = (g[0] * size(ins // groups) + c, g[0] * size(outs) + o) if g else (c, o)
+    look = reindex("look", image, loops, (n, which, *place))
+    taps = reindex("taps", weight, loops, (which, o, *tap))
+    where = (n, channel, *map(window, place, stride, tap, dilation, padding))
+    return look, taps, reindex_reduce(name, "add", loops, (batch, outs * groups, *out), where, True)

@@ -16,7 +16,7 @@ from jt_edu import functions as f
 from jt_edu.build import short
 from jt_edu.dtypes import bool_, complex128, float64, promote
 from jt_edu.errors import ArgumentError, DtypeError
-from jt_edu.ops.arguments import beside, choice, function, number, one_of, same_words
+from jt_edu.ops.arguments import beside, choice, function, into, number, one_of, same_words
 from jt_edu.ops.numbers import real_floats
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
@@ -63,27 +63,33 @@ arcsinh, arccosh, arctanh = asinh, acosh, atanh
 
 
 @method
-def add(x: Any, y: Any, *, alpha: Any = 1) -> Var:
+def add(x: Any, y: Any, *, alpha: Any = 1, out: Var | None = None) -> Var:
     """x + alpha * y.
+
+    Args:
+        x: two shapes that broadcast.
+        y: the other one.
+        alpha: a number.
+        out: a Var of the shape of the answer, which is given it.
 
     Example:
         >>> add(array(1), 2, alpha=10).item()
         21
     """
     v = beside(x, y)
-    return v.apply(f.ADD, _times(v, y, alpha))
+    return into(out, v.apply(f.ADD, _times(v, y, alpha)))
 
 
 @method
-def subtract(x: Any, y: Any, *, alpha: Any = 1) -> Var:
-    """x - alpha * y.
+def subtract(x: Any, y: Any, *, alpha: Any = 1, out: Var | None = None) -> Var:
+    """x - alpha * y; arguments as of `add`.
 
     Example:
         >>> subtract(array(1), 2).item()
         -1
     """
     v = beside(x, y)
-    return v.apply(f.SUBTRACT, _times(v, y, alpha))
+    return into(out, v.apply(f.SUBTRACT, _times(v, y, alpha)))
 
 
 def _times(v: Var, y: Any, alpha: Any) -> Any:

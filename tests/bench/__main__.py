@@ -1,7 +1,7 @@
 """Run a suite:  python -m tests.bench core [--quick] [--only NAME]
 
     --only NAME       rows whose name contains NAME; may be given several times
-    --quick           few repetitions: does it run at all?
+    --quick           few repetitions, and of a long suite a part of its rows: does it run at all?
     --out FOLDER      where the page and the picture go (docs, when all rows run in full; else nowhere); what other
                       suites wrote on the page stays
     --profile NAME    where the Python of our side of a row spends its time
@@ -13,6 +13,7 @@ A bench is no test: the exit code is 0 whatever the figures are.
 
 import argparse
 import importlib
+import math
 import shutil
 import sys
 import time
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from tests.bench.surroundings import quiet
 
-SUITES = ("core", "ops", "click", "ranks")
+SUITES = ("core", "ops", "conv", "backbones", "train", "start", "click", "ranks")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 FEW = 3  # rounds of a quick run
 
@@ -74,7 +75,9 @@ def _bench(suite, options):
     from tests.bench.rows import Run, fill  # noqa: PLC0415
 
     wanted = [row for row in suite.ROWS if not options.only or any(name in row.name for name in options.only)]
-    run = Run(FEW if options.quick else suite.ROUNDS, options.quick)
+    if options.quick and hasattr(suite, "QUICK"):
+        wanted = [row for row in wanted if suite.QUICK(row)]
+    run = Run(FEW if options.quick else suite.ROUNDS, options.quick, box=getattr(suite, "BOX", math.inf))
     begin, loads = time.monotonic(), [machine.load()]
     print(report.line(report.HEADS), flush=True)
     for number, row in enumerate(wanted):
@@ -98,10 +101,14 @@ def _write(folder, name, suite, run, loads):
 
     folder.mkdir(parents=True, exist_ok=True)
     page, picture = folder / "performance.md", folder / f"performance_{name}.svg"
-    text = report.section(name, suite.TITLE, suite.NOTES, run.results, run.rounds, machine.describe(), loads)
+    reading = getattr(suite, "READING", report.READING)
+    shown, pictured = getattr(suite, "tables", report.tables), getattr(suite, "PICTURED", lambda _: True)
+    text = report.section(
+        name, suite.TITLE, suite.NOTES, run.results, run.rounds, machine.describe(), loads, shown, reading
+    )
     before = page.read_text("utf-8") if page.exists() else ""
     page.write_text(report.page(before, name, text), "utf-8")
-    picture.write_text(chart.draw(run.results), "utf-8")
+    picture.write_text(chart.draw([r for r in run.results if pictured(r.row)]), "utf-8")
     print(f"written: {page}, {picture}")
 
 

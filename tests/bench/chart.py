@@ -1,6 +1,7 @@
 """Chart: PyTorch's time / jt_edu's time, one dot for each row, with quartiles, a line at 1, and each goal.
 
-Rows of one group that are columns of a table share a line, and have a mark for each column: the larger, the larger.
+Rows of one group that are columns of a table share a line, and have a mark for each column: the further to the right in
+the table, the larger.
 
 The picture is light, and turns dark where its reader asks for dark pages (prefers-color-scheme).
 """
@@ -32,7 +33,8 @@ def draw(results: Sequence[Result]) -> str:
             for number, result in enumerate(shown):
                 _row(axes, height, result, SIZES[number] if len(shown) > 1 else SIZES[-1])
             _told(axes, height, shown)
-        _dress(axes, list(reversed(lines)), many=any(len(shown) > 1 for shown in lines.values()))
+        columns = list(dict.fromkeys(r.row.column for shown in lines.values() if len(shown) > 1 for r in shown))
+        _dress(axes, list(reversed(lines)), columns[: len(SIZES)])
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     return _with_dark(text.getvalue())
@@ -70,7 +72,7 @@ def _colour(result):
     return MET if all(g.met(result.figures) for g in bars) else MISSED
 
 
-def _dress(axes, names, *, many):
+def _dress(axes, names, columns):
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
     axes.axvline(1, color=INK, linewidth=0.8, zorder=0)
@@ -85,10 +87,10 @@ def _dress(axes, names, *, many):
     legend = [Line2D([], [], color=c, marker=m, linestyle="", label=text) for c, (m, text) in MARKS.items()]
     legend += [Line2D([], [], color=INK, marker="|", linestyle="", markersize=10, markeredgewidth=1.6, label="goal")]
     legend += [Line2D([], [], color=FAINT, linewidth=5, label="quartiles")]
-    if many:
-        words = zip(SIZES, ("small", "middle", "large"), strict=True)
+    if columns:
+        words = zip(SIZES, columns, strict=False)
         legend += [Line2D([], [], color=INK, marker="o", linestyle="", markersize=s, label=w) for s, w in words]
-    place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1), "ncols": 4 if many else 5}
+    place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1), "ncols": 4 if columns else 5}
     axes.legend(handles=legend, **place, frameon=False, labelcolor=INK)
 
 

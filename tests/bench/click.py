@@ -275,9 +275,9 @@ def _write(folder: Path, rows: Sequence[Sequence[str]], loads: Sequence[float | 
     folder.mkdir(parents=True, exist_ok=True)
     facts = machine.describe()
     text = SECTION.format(
-        table=report._table([HEADS, [":--", *["--:"] * 6, ":--", ":--"], *rows]), clicks=CLICKS,
+        table=report.table([HEADS, [":--", *["--:"] * 6, ":--", ":--"], *rows]), clicks=CLICKS,
         kernels=min(one.most for one in QUESTIONS),
-        machine="\n".join(f"* {name}: {facts[name]}" for name in FACTS), load=report._load(loads),
+        machine="\n".join(f"* {name}: {facts[name]}" for name in FACTS), load=report.load_of(loads),
     )  # fmt: skip
     page.write_text(report.page(page.read_text("utf-8") if page.exists() else "", "click", text), "utf-8")
     print(f"written: {page}")

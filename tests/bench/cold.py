@@ -8,9 +8,10 @@ import os
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
-from tests.bench.measure import Times, spread
+from tests.bench.measure import measured, spread
 from tests.bench.rows import Figures, Goal, Row, Run
 
 try:
@@ -38,17 +39,13 @@ def start(arguments: list[str], cache: str) -> tuple[float, float]:
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, float(child.stdout)
 
 
-def first_step(run: Run) -> Figures:
-    """Each time with an empty cache of kernels."""
+def step(programs: dict[str, list[str]], empty: bool, run: Run) -> Figures:
+    """Programs that take a step and print the loss; each time with an empty cache of kernels, or with one of an earlier
+    start.
+    """
     with tempfile.TemporaryDirectory() as folder:
         folders = (str(Path(folder) / str(k)) for k in range(1000))
-        return _samples(STEP, run, lambda: next(folders))
-
-
-def first_step_from_disk(run: Run) -> Figures:
-    """With the kernels of an earlier start."""
-    with tempfile.TemporaryDirectory() as folder:
-        return _samples(STEP, run, lambda: folder)
+        return _samples(programs, run, lambda: next(folders) if empty else folder)
 
 
 def importing(run: Run) -> Figures:
@@ -65,13 +62,13 @@ def _samples(programs: dict[str, list[str]], run: Run, cache) -> Figures:
         for side, arguments in programs.items():
             seconds, said[side] = start(arguments, cache())
             found[side].append(seconds)
-    ours, peer = (Times(tuple(found[side])) for side in ("ours", "peer"))
+    ours, peer = (measured(found[side]) for side in ("ours", "peer"))
     error = abs(said["ours"] - said["peer"]) / max(abs(said["peer"]), 1e-30)
     return Figures(ours.best * 1e3, peer.best * 1e3, peer.best / ours.best, spread(peer, ours), None, error)
 
 
 ROWS = (
-    Row("first step, empty cache", (Goal("ms", 3000),), work=first_step, group="start"),
-    Row("first step, kernels on disk", (Goal("ms", 1000),), work=first_step_from_disk, group="start"),
+    Row("first step, empty cache", (Goal("ms", 3000),), work=partial(step, STEP, True), group="start"),
+    Row("first step, kernels on disk", (Goal("ms", 1000),), work=partial(step, STEP, False), group="start"),
     Row("import", (), work=importing, group="start"),
 )

@@ -1,8 +1,8 @@
 """Limits: what does the machine do at best, with nothing of ours in the way?
 
     copying(bytes)      moves as many bytes as the row has to read and write, as a plain copy
-    product(n)          a matrix product of NumPy's BLAS into memory that is there already
-    products(shapes)    several of them, one after the other
+    products(shapes)    matrix products of NumPy's BLAS into memory that is there already, one after the other
+    peak()              float operations per second, of multiply-add chains in registers or of a product
 
 A share of a limit says how much is left to gain, whatever the peer does.
 """
@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+import jt_edu as jt
+
 LINE = 64  # bytes: a copy that begins at cache lines is the fastest
 
 
@@ -18,11 +20,6 @@ def copying(size: int) -> Callable[[], None]:
     """A copy that reads size / 2 bytes and writes size / 2 bytes."""
     source, target = (_aligned(max(size // 2, 4)) for _ in range(2))
     return lambda: np.copyto(target, source)
-
-
-def product(n: int) -> Callable[[], None]:
-    """(n, n) @ (n, n) in float32."""
-    return products([(n, n, n)])
 
 
 def products(shapes: Sequence[tuple[int, int, int]]) -> Callable[[], None]:
@@ -38,6 +35,12 @@ def products(shapes: Sequence[tuple[int, int, int]]) -> Callable[[], None]:
             np.dot(a, b, out)
 
     return run
+
+
+def peak() -> float:
+    """The most float32 operations per second that one thread was seen to do, measured now (a second or two)."""
+    found = jt.machine(again=True)
+    return max(found.one_thread_flops_per_second, found.product_flops_per_second if found.threads == 1 else 0.0)
 
 
 def _aligned(size: int) -> np.ndarray:

@@ -7,55 +7,77 @@ A machine that is shared has slow moments. They hit all sides alike when the sid
 samples has met none of them. CPU time does not count the time in which somebody else has the core. A sample repeats a
 short call until it is long enough for the clock.
 
-Nothing here knows what is measured. The clock is an argument, so that tests can bring their own.
+Samples are blocks of a `jt.benchmark.Timer`, as a learner would take them. A row that takes seconds gets fewer rounds,
+as many as fit into a box of time, and says so. Nothing here knows what is measured. The clock is an argument, so that
+tests can bring their own.
 """
 
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from jt_edu.benchmark import Measurement, TaskSpec, Timer
+
 LEAST = 2e-3  # seconds of one sample
 CALLS = 1 << 20  # in one sample at most
-WARM = 3  # calls before anything is timed
+WARM, WARM_SECONDS = 3, 1.0  # calls before anything is timed: so many, or as many as take so long
+FEWEST = 5  # rounds that even the slowest row gets
 
 Clock = Callable[[], float]
-
-
-@dataclass(frozen=True)
-class Times:
-    """Seconds of one call, once for each round."""
-
-    samples: tuple[float, ...]
-
-    @property
-    def best(self) -> float:
-        return min(self.samples)
+Block = Callable[[int], float]
 
 
 def take_turns(
-    sides: Mapping[str, Callable[[], object]], rounds: int, clock: Clock = time.process_time, least: float = LEAST
-) -> dict[str, Times]:
-    """Time every side once in each round."""
-    for side in sides.values():
-        for _ in range(WARM):
-            side()
-    calls = {name: enough(side, clock, least) for name, side in sides.items()}
-    samples = {name: [] for name in sides}
-    for _ in range(rounds):
-        for name, side in sides.items():
-            samples[name].append(seconds(side, calls[name], clock) / calls[name])
-    return {name: Times(tuple(found)) for name, found in samples.items()}
+    sides: Mapping[str, Callable[[], object]],
+    rounds: int,
+    clock: Clock = time.process_time,
+    least: float = LEAST,
+    box: float = math.inf,
+    threads: Mapping[str, int] | None = None,
+) -> dict[str, Measurement]:
+    """Time every side once in each round; from the fifth on, the round that fills `box` seconds is the last.
+
+    A side has one thread, or as many as `threads` says.
+    """
+    kernels = threads or {}
+    blocks = {name: block_of(side, clock, kernels.get(name, 1)) for name, side in sides.items()}
+    for block in blocks.values():
+        _warm(block)
+    calls = {name: _enough(block, least) for name, block in blocks.items()}
+    samples: dict[str, list[float]] = {name: [] for name in sides}
+    spent = 0.0
+    for number in range(rounds):
+        for name, block in blocks.items():
+            took = block(calls[name])
+            samples[name].append(took / calls[name])
+            spent += took
+        if number + 1 >= FEWEST and spent >= box:
+            break
+    return {name: measured(found, name, kernels.get(name, 1)) for name, found in samples.items()}
+
+
+def measured(samples: Iterable[float], name: str = "", threads: int = 1) -> Measurement:
+    """Seconds of one call, once for each round."""
+    return Measurement(1, tuple(samples), TaskSpec(name, num_threads=threads))
+
+
+def block_of(call: Callable[[], object], clock: Clock = time.process_time, threads: int = 1) -> Block:
+    """Seconds of so many calls; what they return is dropped at once, as a training loop does."""
+    return Timer(call, timer=clock, num_threads=threads).prepare()
 
 
 def enough(call: Callable[[], object], clock: Clock = time.process_time, least: float = LEAST) -> int:
     """How many calls take `least` seconds or more."""
+    return _enough(block_of(call, clock), least)
+
+
+def _enough(block: Block, least: float) -> int:
     count = 1
     while count < CALLS:
-        took = seconds(call, count, clock)
+        took = block(count)
         if took >= least:
             return count
         growth = 2.0 if took <= 0 else min(10.0, 1.2 * least / took)
@@ -63,20 +85,24 @@ def enough(call: Callable[[], object], clock: Clock = time.process_time, least: 
     return CALLS
 
 
-def seconds(call: Callable[[], object], count: int, clock: Clock = time.process_time) -> float:
-    """CPU time of `count` calls; what they return is dropped at once, as a training loop does."""
-    begin = clock()
-    for _ in range(count):
-        call()
-    return clock() - begin
+def _warm(block: Block) -> None:
+    spent = 0.0
+    for _ in range(WARM):
+        spent += block(1)
+        if spent >= WARM_SECONDS:
+            return
 
 
-def spread(peer: Times, ours: Times) -> tuple[float, float]:
+def spread(peer: Measurement, ours: Measurement) -> tuple[float, float]:
     """The quartiles of peer / ours over the rounds."""
-    ratios = [p / o for p, o in zip(peer.samples, ours.samples, strict=True)]
-    if len(ratios) < 2:
-        return ratios[0], ratios[0]
-    low, _, high = statistics.quantiles(ratios, n=4, method="inclusive")
+    return quartiles([p / o for p, o in zip(peer.times, ours.times, strict=True)])
+
+
+def quartiles(numbers: Sequence[float]) -> tuple[float, float]:
+    """A quarter of the numbers is below the first, a quarter above the second."""
+    if len(numbers) < 2:
+        return numbers[0], numbers[0]
+    low, _, high = statistics.quantiles(numbers, n=4, method="inclusive")
     return low, high
 
 

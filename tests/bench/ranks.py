@@ -158,9 +158,9 @@ def _write(
     page, facts, launcher = folder / "performance.md", machine.describe(), launch.find()
     facts["MPI"] = f"{launcher.kind} {launcher.version}" if launcher else "not installed"
     text = SECTION.format(
-        table=report._table([HEADS, [":--", *["--:"] * 5, ":--", ":--"], *rows]), calls=ROUNDS * CALLS, rounds=ROUNDS,
-        runs=report._table([rank_runs.HEADS, [":--", *["--:"] * 4, ":--", ":--"], *whole]),
-        machine="\n".join(f"* {name}: {fact}" for name, fact in facts.items()), load=report._load(loads),
+        table=report.table([HEADS, [":--", *["--:"] * 5, ":--", ":--"], *rows]), calls=ROUNDS * CALLS, rounds=ROUNDS,
+        runs=report.table([rank_runs.HEADS, [":--", *["--:"] * 4, ":--", ":--"], *whole]),
+        machine="\n".join(f"* {name}: {fact}" for name, fact in facts.items()), load=report.load_of(loads),
     )  # fmt: skip
     page.write_text(report.page(page.read_text("utf-8") if page.exists() else "", "ranks", text), "utf-8")
     print(f"written: {page}")

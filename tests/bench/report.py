@@ -8,11 +8,11 @@ Nothing here measures.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 
 from tests.bench.machine import QUIET
-from tests.bench.rows import Goal, Result
+from tests.bench.rows import Figures, Goal, Result
 
 HEADS = ("row", "jt_edu", "PyTorch", "ratio", "quartiles", "of the limit", "goal", "", "error")
 LEFT = (True, False, False, False, False, False, True, True, True)
@@ -21,9 +21,16 @@ SIGNS = {"ratio": "ratio ≥ {:g}", "limit": "limit ≥ {:.0%}", "ms": "≤ {:g}
 
 HEAD = """# Performance
 
-How fast is jt_edu, beside PyTorch and beside what the machine can do? `python3 lab.py bench core` measures the
-operators that everything else is made of, `python3 lab.py bench ops` the operators that people use most. Each writes
-its own part of this page.
+How fast is jt_edu, beside PyTorch and beside what the machine can do? `python3 lab.py bench SUITE` measures, and writes
+its own part of this page: `core` the operators that everything else is made of, `ops` those that people use most,
+`conv` each convolution of eight networks, `backbones` these networks, `train` steps of training, `start` the first step
+of a program.
+"""
+
+READING = """
+* **jt_edu, PyTorch**: CPU time of one call, all threads together. One thread on each side. The best of {rounds} samples
+  of at least 2 ms each, both sides by turns; compiling and warming up do not count, and malloc
+  keeps what was freed.
 """
 
 SECTION = """<!-- {suite} -->
@@ -39,11 +46,9 @@ SECTION = """<!-- {suite} -->
 
 ### How to read it: {suite}
 
-* **jt_edu, PyTorch**: CPU time of one call, all threads together. One thread on each side. The best of {rounds} samples
-  of at least 2 ms each, both sides by turns; compiling and warming up do not count, and malloc
-  keeps what was freed.
+{reading}
 * **ratio**: PyTorch / jt_edu, best against best; above 1, jt_edu is faster. **quartiles**: of the ratio round by round,
-  which on a busy machine may lie beside it.
+  which on a busy machine may lie beside it; in brackets the number of rounds, where a slow row got fewer.
 {notes}
 
 ### The machine: {suite}
@@ -58,18 +63,19 @@ SECTION = """<!-- {suite} -->
 def cells(result: Result) -> list[str]:
     """What stands in each column."""
     f = result.figures
-    if result.failed:
-        return [result.row.name, *[""] * 5, goals(result.row.goals), "FAILED", result.failed]
+    if result.failed or not f.measured:
+        why = result.failed or f.how
+        return [result.row.name, *[""] * 5, goals(result.row.goals), verdict(result), why]
     return [
-        result.row.name,
-        _time(f.ours),
-        _time(f.peer),
+        f"{result.row.name}: {f.how}" if f.how else result.row.name,
+        time_of(f.ours),
+        time_of(f.peer),
         "" if f.ratio is None else f"{f.ratio:.2f}",
-        "" if f.spread is None else f"{f.spread[0]:.2f} … {f.spread[1]:.2f}",
+        _spread(f),
         "" if f.limit is None else f"{f.limit:.0%}",
         goals(result.row.goals),
         verdict(result),
-        _error(f.error),
+        error_of(f.error),
     ]
 
 
@@ -80,9 +86,17 @@ def goals(bars: Sequence[Goal]) -> str:
 def verdict(result: Result) -> str:
     if result.failed:
         return "FAILED"
+    if not result.figures.measured:
+        return "not measured"
     if not result.row.goals:
         return ""
     return "missed" if result.missed else "met"
+
+
+def _spread(f: Figures) -> str:
+    if f.spread is None:
+        return ""
+    return f"{f.spread[0]:.2f} … {f.spread[1]:.2f}" + (f" ({f.rounds})" if f.rounds else "")
 
 
 def line(texts: Sequence[str]) -> str:
@@ -99,7 +113,7 @@ def tables(results: Sequence[Result]) -> str:
 
 def markdown(results: Sequence[Result]) -> str:
     """A line for each row."""
-    return _table([HEADS, tuple(":--" if left else "--:" for left in LEFT), *map(cells, results)])
+    return table([HEADS, tuple(":--" if left else "--:" for left in LEFT), *map(cells, results)])
 
 
 def by_size(results: Sequence[Result]) -> str:
@@ -107,7 +121,7 @@ def by_size(results: Sequence[Result]) -> str:
     columns = list(dict.fromkeys(r.row.column for r in results))
     heads = ["operator", *(text for c in columns for text in (f"{c}: jt_edu", "PyTorch", "ratio"))]
     lines = [[name, *_by_column(list(group), columns)] for name, group in groupby(results, lambda r: r.row.group)]
-    return _table([heads, [":--", *["--:"] * (len(heads) - 1)], *lines])
+    return table([heads, [":--", *["--:"] * (len(heads) - 1)], *lines])
 
 
 def _by_column(group: list[Result], columns: list[str]) -> list[str]:
@@ -119,44 +133,51 @@ def _three(result: Result) -> list[str]:
     f = result.figures
     if result.failed or f.ratio is None:
         return ["", "", "FAILED"]
-    return [_time(f.ours), _time(f.peer), f"**{f.ratio:.2f}**" if result.missed else f"{f.ratio:.2f}"]
+    return [time_of(f.ours), time_of(f.peer), f"**{f.ratio:.2f}**" if result.missed else f"{f.ratio:.2f}"]
 
 
-def _table(rows: Sequence[Sequence[str]]) -> str:
+def table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(text.replace("|", "\\|") for text in row) + " |" for row in rows)
 
 
 def summary(results: Sequence[Result]) -> str:
     """One sentence on how many goals were missed."""
     failed = [r.row.name for r in results if r.failed]
-    judged = [r for r in results if r.row.goals and not r.failed]
+    judged = [r for r in results if r.row.goals and not r.failed and r.figures.measured]
+    passed_over = [r.row.name for r in results if not r.failed and not r.figures.measured]
     missed = [r.row.name for r in judged if r.missed]
     text = f"{len(judged) - len(missed)} of {len(judged)} rows with a goal met it"
     text += f"; missed: {len(missed)} ({', '.join(missed)})" if missed else "; none was missed"
+    text += f"; not measured: {', '.join(passed_over)}" if passed_over else ""
     return text + (f"; failed: {', '.join(failed)}." if failed else ".")
 
 
 def section(
     suite: str, title: str, notes: str, results: Sequence[Result], rounds: int, facts: Mapping[str, str],
-    loads: Sequence[float | None],
+    loads: Sequence[float | None], shown: Callable[[Sequence[Result]], str] = tables, reading: str = READING,
 ) -> str:  # fmt: skip
-    """What a suite has to say, without a date. `title` says what it measures, `notes` how to read its rows."""
+    """What a suite has to say, without a date. `title` says what it measures, `notes` how to read its rows.
+
+    Its results are `shown` as it wants, or else as tables with a line for each row; `reading` says what a time is.
+    """
     return SECTION.format(
-        suite=suite, title=title, tables=tables(results), summary=summary(results), rounds=rounds, notes=notes.strip(),
-        machine="\n".join(f"* {name}: {fact}" for name, fact in facts.items()), load=_load(loads),
+        suite=suite, title=title, tables=shown(results), summary=summary(results), notes=notes.strip(),
+        reading=reading.strip().format(rounds=rounds),
+        machine="\n".join(f"* {name}: {fact}" for name, fact in facts.items()), load=load_of(loads),
     )  # fmt: skip
 
 
 def page(before: str, suite: str, text: str) -> str:
     """The page `before` with another text for this suite; what the other suites wrote stays."""
-    head = before if before.startswith(HEAD.splitlines()[0] + "\n") else HEAD
+    _, mark, parts = before.partition("<!-- ") if before.startswith(HEAD.splitlines()[0]) else ("", "", "")
+    head = f"{HEAD}\n{mark}{parts}" if mark else HEAD
     own = re.compile(rf"<!-- {suite} -->.*?<!-- end of {suite} -->\n", re.DOTALL)
     if own.search(head):
         return own.sub(lambda _: text, head, count=1)
     return f"{head.rstrip()}\n\n{text}"
 
 
-def _load(loads: Sequence[float | None]) -> str:
+def load_of(loads: Sequence[float | None]) -> str:
     if None in loads:
         return "This system does not tell how much else it had to do."
     told = f"Load when it began {loads[0]:.1f}, when it ended {loads[-1]:.1f} (the benchmark itself counts for 1)."
@@ -165,11 +186,11 @@ def _load(loads: Sequence[float | None]) -> str:
     return f"**Measured on a machine that was busy with other things: provisional.** {told}"
 
 
-def _error(error: float | None) -> str:
+def error_of(error: float | None) -> str:
     return "" if error is None else f"{error:.0e}" if error else "none"
 
 
-def _time(ms: float | None) -> str:
+def time_of(ms: float | None) -> str:
     if ms is None:
         return ""
     return f"{ms * 1e3:.1f} µs" if ms < 1 else f"{ms:.2f} ms" if ms < 1000 else f"{ms / 1e3:.2f} s"

@@ -7,14 +7,17 @@ A row says as data what it measures and what it should reach. Both sides are giv
 is timed their answers are compared. A row that fails is told in the table, and the others go on.
 """
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 import jt_edu as jt
+from tests.bench import limits
 from tests.bench.measure import Clock, largest_error, spread, take_turns
 
 AT_LEAST = {"ratio", "limit"}
@@ -44,11 +47,13 @@ class Case:
     limit_share: float = 1.0
     steps: int = 1  # how many calls one after the other are compared: training has a memory
     told: Callable[[np.ndarray], np.ndarray] | None = None  # what is compared of an array, if not all of it
+    flops: float = 0  # additions and multiplications of a call, for rows that are held to the peak of the machine
+    how: Callable[[], str] | None = None  # asked when all has run: in which way ours did it
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What was found; times in ms of CPU."""
+    """What was found; times in ms of CPU. Nothing at all, but in `how` the reason: the row could not be measured."""
 
     ours: float | None = None
     peer: float | None = None
@@ -56,6 +61,12 @@ class Figures:
     spread: tuple[float, float] | None = None  # quartiles of the ratio
     limit: float | None = None  # share of the limit that was reached
     error: float | None = None
+    rounds: int = 0  # if the row was so slow that it got fewer than the others
+    how: str = ""  # the algorithm
+
+    @property
+    def measured(self) -> bool:
+        return self.ours is not None or self.ratio is not None
 
 
 @dataclass(frozen=True)
@@ -81,7 +92,7 @@ class Result:
 
     @property
     def missed(self) -> list[Goal]:
-        return [g for g in self.row.goals if not g.met(self.figures)]
+        return [g for g in self.row.goals if not g.met(self.figures)] if self.figures.measured else []
 
 
 @dataclass
@@ -91,8 +102,14 @@ class Run:
     rounds: int = 25
     quick: bool = False
     clock: Clock = time.process_time
+    box: float = math.inf  # seconds that the rounds of one row may take, but for the first five
     results: list[Result] = field(default_factory=list)
     compiled: list[float] = field(default_factory=list)  # seconds, one for each kernel that was compiled
+
+    @cached_property
+    def peak(self) -> float:
+        """Float operations per second at best, measured once in each run."""
+        return limits.peak()
 
 
 def fill(row: Row, run: Run) -> Result:
@@ -114,10 +131,16 @@ def measure_case(case: Case, row: Row, run: Run) -> Figures:
     error, seconds = compare(case)
     run.compiled += seconds
     sides = {"ours": case.ours, "peer": case.peer} | ({"limit": case.limit} if case.limit else {})
-    times = take_turns(sides, run.rounds, run.clock)
+    times = take_turns(sides, run.rounds, run.clock, box=run.box)
     ours, peer = times["ours"], times["peer"]
     limit = times["limit"].best * case.limit_share / ours.best if case.limit else None
-    return Figures(ours.best * 1e3, peer.best * 1e3, peer.best / ours.best, spread(peer, ours), limit, error)
+    if case.flops:
+        limit = case.flops / ours.best / run.peak
+    few, how = len(ours.times), case.how() if case.how else ""
+    return Figures(
+        ours.best * 1e3, peer.best * 1e3, peer.best / ours.best, spread(peer, ours), limit, error,
+        few if few < run.rounds else 0, how,
+    )  # fmt: skip
 
 
 def warm_malloc() -> None:

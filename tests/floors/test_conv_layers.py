@@ -166,25 +166,31 @@ def products(*wanted):
     return sum(k.source.count("np.dot(") for k in jt.explain(*wanted).kernels if "BLAS" in k.calls)
 
 
+def convolutions(*wanted):
+    """The kernels that are algorithms for convolutions."""
+    return [k.name for k in jt.explain(*wanted).kernels if k.kind == "convolution"]
+
+
 @pytest.mark.parametrize(
-    ("sentence", "image", "weight", "options", "forward", "backward"),
+    ("sentence", "image", "weight", "options"),
     [
-        ("three by three", (2, 3, 5, 5), (4, 3, 3, 3), {}, 1, 2),
-        ("one by one of a batch", (2, 3, 4, 4), (4, 3, 1, 1), {}, 1, 2),
-        ("one by one of one image", (1, 3, 4, 4), (4, 3, 1, 1), {}, 1, 2),
-        ("wide groups", (2, 8, 4, 4), (8, 4, 2, 2), {"groups": 2}, 1, 2),
-        ("depthwise", (2, 3, 4, 4), (3, 1, 2, 2), {"groups": 3}, 0, 0),
+        ("three by three", (2, 3, 5, 5), (4, 3, 3, 3), {}),
+        ("one by one of a batch", (2, 3, 4, 4), (4, 3, 1, 1), {}),
+        ("one by one of one image", (1, 3, 4, 4), (4, 3, 1, 1), {}),
+        ("steps of two", (2, 3, 5, 5), (4, 3, 3, 3), {"stride": 2, "padding": 1}),
+        ("wide groups", (2, 8, 4, 4), (8, 4, 2, 2), {"groups": 2}),
+        ("depthwise", (2, 3, 4, 4), (3, 1, 2, 2), {"groups": 3}),
     ],
 )
-def test_blas_multiplies_a_convolution_and_its_gradients(sentence, image, weight, options, forward, backward):
+def test_a_convolution_and_both_its_gradients_are_recognised(sentence, image, weight, options):
     rng = np.random.default_rng(0)
     x, w = (jt.array(rng.normal(size=s)) for s in (image, weight))
     y = jt.conv2d(x, w, **options)
-    assert products(y) == forward, sentence
+    assert len(convolutions(y)) == 1, sentence
 
     found = jt.grad((y.sync() * rng.normal(size=y.shape)).sum(), [x, w])
 
-    assert products(*found) == backward, sentence
+    assert len(convolutions(*found)) == 2, sentence
 
 
 @pytest.mark.parametrize(

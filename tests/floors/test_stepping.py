@@ -10,7 +10,8 @@ import jt_edu as jt
 from jt_edu.codegen.text import Source
 from jt_edu.explain import planned
 from jt_edu.lens.edits import edit_kernel, revert_kernels
-from jt_edu.lens.stepping import Touch, product_as_loops, step_through
+from jt_edu.lens.stepping import product_as_loops, step_through
+from jt_edu.lens.watching import Touch
 
 
 def steps_of(*wanted, kernel=0, **options):

@@ -12,17 +12,18 @@ ROOT = Path(__file__).resolve().parents[2]
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors", "names", "dtypes", "index", "trace", "thumbnail", "settings", "memory"),  # 0 ground
     ("graph", "meta", "functions", "lookup"),  # 1 meaning
-    ("expression", "build", "relay", "join", "fuse", "codegen"),  # 2 planning
-    ("backends", "plan", "execute", "autograd"),  # 3 running
+    ("expression", "build", "relay", "convolution", "join", "fuse", "codegen"),  # 2 planning
+    ("backends", "convolving", "plan", "determined", "execute", "autograd"),  # 3 running
     ("arithmetic", "var", "template", "random"),  # 4 the learner's handle
     ("ops", "storage", "linalg", "fft", "script", "compile"),  # 5 operators
-    ("caller", "draw", "explain", "document", "walk"),  # 6 looking
+    ("caller", "draw", "explain", "race", "fusion_report", "document", "walk"),  # 6 looking
     ("team", "nn", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 6 learning
-    ("usage", "anatomy", "lens", "launch"),  # looking at all of it
+    ("usage", "benchmark", "anatomy", "lens", "launch"),  # looking at all of it
     ("models", "test"),  # 7 people
 )
 CORE_FLOORS = 5  # the operators of floor 5 are a library on top of it (docs/decisions/020)
-NOT_CORE = ("backends.mathlib",)  # on a floor of the core, but outside its budget: a library of functions
+# On a floor of the core, but outside its budget: libraries of functions.
+NOT_CORE = ("backends.mathlib", "backends.convolve", "backends.conv")
 
 # Upstairs for the type checker only: (who looks up, at what).
 TYPING_ONLY = {
@@ -47,6 +48,8 @@ LIBRARIES_OF: dict[str, set[str]] = {
 LATE_IMPORTS = {
     ("backends", "backends"),  # the one that was asked for, from its table
     ("backends.numba_cpu", "backends.blas"),
+    ("backends.convolve.choice", "backends.convolve.choice"),  # algorithms, from its list: they load numba
+    ("backends.convolve.tuner", "backends.numba_cpu"),
     ("jt_widgets.machine", "jt_edu.lens.assembly"),
     ("lens.edits", "lens.guard"),
     ("backends.numba_cuda", "numba"),
@@ -74,7 +77,10 @@ WALK_TODAY = (25, 156)
 # Rooms for people who extend jt_edu: their public names have docstrings, but need no example.
 WORKSHOPS = ("jt_edu.backends", "jt_edu.codegen")
 
-MAY_PRINT = {"__main__", "run", "test.test_resnet"}  # modules that are programs
+MAY_PRINT = {
+    "__main__", "run", "test.test_resnet",  # modules that are programs
+    "benchmark.compare",  # Compare.print()
+}  # fmt: skip
 RAISES_WITH_VALUE = 0.90
 
 IMPORT_SECONDS = 1.0

@@ -1,0 +1,80 @@
+"""Alone: how does an algorithm run without a graph?
+
+    run = Alone(algorithm, sizes, backend)       compiled, and with memory of its own
+    run(left, right, out)                        the factors in the order of `SIDES`, and the array to fill
+
+A plan puts an algorithm between other kernels, and a tail into its text. To time it, or to look at what it computes,
+one wants it as it is: the same program, on the same number of threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jt_edu.backends import Backend
+from jt_edu.backends.convolve import Algorithm, Sizes, text_of
+from jt_edu.backends.pool import threads
+from jt_edu.codegen.tail import with_tail
+from jt_edu.codegen.text import Parameter, Source
+from jt_edu.graph import Shape
+
+SIDES = {"forward": ("image", "weights"), "by_image": ("places", "weights"), "by_weights": ("image", "places")}
+NUMBERS = ("sd", "sh", "sw", "pd", "ph", "pw", "dd", "dh", "dw", "groups")
+SHARED = 3_200_000  # operations from which on a plan shares a convolution among threads
+
+
+class Alone:
+    """One algorithm for convolutions of one size."""
+
+    def __init__(self, algorithm: Algorithm, sizes: Sizes, backend: Backend) -> None:
+        self._algorithm, self._sizes, self._backend = algorithm, sizes, backend
+        text, _ = with_tail(text_of(algorithm.kernel), None)
+        self._program = backend.compile(_source(text, sizes, (*SIDES[sizes.kind], "out", "prepared", "space")))
+        self._prepare = None
+        if algorithm.prepare:
+            self._prepare = backend.compile(_source(text_of(algorithm.prepare), sizes, ("weights", "prepared")))
+        dtype = np.dtype(sizes.dtype)
+        self._small = sizes.flops < SHARED
+        self._prepared = backend.empty((algorithm.prepared(sizes),), dtype)
+        self._space = backend.empty((1 if self._small else threads(), algorithm.space(sizes)), dtype)
+
+    def __call__(self, left: Any, right: Any, out: Any) -> None:
+        """Fill `out`; all arrays have five axes."""
+        sizes, numbers = self._sizes, self._sizes.numbers
+        if self._prepare is not None:
+            self._run(self._prepare, [right, self._prepared, *numbers], self._algorithm.prepare_span(sizes))
+        given = [left, right, out, self._prepared, self._space, *numbers]
+        self._run(self._program, given, self._algorithm.span(sizes), (4,))
+
+    def _run(self, program: Any, arguments: list[Any], span: int, each: tuple[int, ...] = ()) -> None:
+        if not self._small:
+            self._backend.launch(program, arguments, span, each)
+            return
+        program.call(0, span, *(a[0] if p in each else a for p, a in enumerate(arguments)))
+
+
+def _source(text: str, sizes: Sizes, arrays: tuple[str, ...]) -> Source:
+    listed = [Parameter(name, sizes.dtype, 1 if name in ("prepared", "space") else 5) for name in arrays]
+    return Source(text, (*listed, *(Parameter(name, "int64") for name in NUMBERS)), apart=True)
+
+
+def shapes_of(sizes: Sizes) -> tuple[Shape, Shape, Shape]:
+    """The shapes of both factors and of what is asked for."""
+    all_three = {"image": sizes.image_shape, "weights": sizes.weights_shape, "places": sizes.places_shape}
+    left, right = (all_three.pop(name) for name in SIDES[sizes.kind])
+    return left, right, next(iter(all_three.values()))
+
+
+def any_arrays(sizes: Sizes) -> tuple[Any, Any, Any]:
+    """Both factors, filled with numbers around 0, and room for the answer."""
+    some = np.random.default_rng(0).standard_normal(4096).astype(sizes.dtype)
+    left, right, out = shapes_of(sizes)
+    return np.resize(some, left), np.resize(some[::-1], right), np.empty(out, sizes.dtype)
+
+
+def workspace(algorithm: Algorithm, sizes: Sizes, count: int) -> int:
+    """Bytes that an algorithm uses on `count` threads besides the three arrays."""
+    numbers = algorithm.prepared(sizes) + algorithm.space(sizes) * (1 if sizes.flops < SHARED else count)
+    return numbers * np.dtype(sizes.dtype).itemsize

@@ -1,0 +1,34 @@
+"""Direct: what does the definition of a convolution need?
+
+Nothing: it takes every shape, stride, padding, dilation and number of groups, and no memory. It is the first to read,
+and what the others are compared with. A row is computed several numbers at a time where the stride is 1; no number is
+used twice while it is in a register, so it is slow for all but small convolutions.
+
+Its error is that of a plain sum in the dtype of the arrays, |error| <= eps * products * sum of |products|; by the weights
+that of a sum of sums of rows. What runs stands in `kernels/direct*.py`.
+"""
+
+from __future__ import annotations
+
+from jt_edu.backends.convolve import Algorithm, Sizes
+
+
+def _suits(s: Sizes) -> bool:
+    """Everything does."""
+    del s
+    return True
+
+
+def _seconds(s: Sizes) -> float:
+    """Each vector of a row is read and written for each tap; short rows and strides come number by number."""
+    lane = (16 if s.dtype == "float32" else 8) if s.stride[2] == 1 else 1
+    row = s.places[2]
+    steps = row // lane + row % lane
+    return s.flops / 2 / row * (3.0 + 0.9 * steps) * 1e-9
+
+
+ALGORITHMS = (
+    Algorithm("direct", "forward", "direct", _suits, lambda s: s.n * s.o, _seconds),
+    Algorithm("direct", "by_image", "direct_by_image", _suits, lambda s: s.n * s.c, _seconds),
+    Algorithm("direct", "by_weights", "direct_by_weights", _suits, lambda s: s.o * (s.c // s.groups), _seconds),
+)

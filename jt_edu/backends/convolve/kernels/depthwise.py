@@ -1,0 +1,165 @@
+"""Depthwise, forward: how does a channel meet weights that belong to it alone?
+
+Nothing is shared between channels, so there is no matrix to multiply: each place is a sum of a few products of
+neighbours. What costs time is to bring neighbours and edges together. So rows are copied first, with zeros around them:
+
+    row of the image     a b c d e f g
+    in `space`         0 a b c d e f g 0      stride 1: each tap reads LANES neighbours, one column further on
+                       0 b d f                stride 2: even and odd columns apart, so that a tap reads without
+                       a c e g 0              gaps again; rows alike
+
+    place (y, x) = sum over taps  weights[ky, kx] * rows[y * stride + ky][x * stride + kx]
+
+Only as many rows are copied as the nearest cache has room for; of small images, several channels. Rows of places are
+computed two at a time, because they share most of their pixels (`slide` in slide.py, for windows of 3 x 3 and 5 x 5).
+"""
+
+from jt_edu.backends.convolve.slide import slide
+from jt_edu.backends.convolve.tile import inlined, lanes
+from jt_edu.backends.convolve.vector import copy_row, fma, load, split_row, spread, store, store_some, zeros
+
+ROOM = 6000  # numbers of float32 that leave the nearest cache some room for what else there is
+
+
+def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups, *rest):
+    n, c, d, h, w = image.shape
+    o, shared, kd, kh, kw = weights.shape
+    od, oh, ow = out.shape[2:]
+    sh = sw if oh == 1 else sh  # a single row has no next one
+    planes, many = shared * kd, o // groups
+    pitch = max(ow + (kw - 1) * dw // sw, (w + pw + sw - 1) // sw)
+    more = (kh - 1) * dh // sh  # rows of pixels besides one for each row of places
+    high = min(oh, max(8, ROOM // (planes * sh * sw * pitch) - more))
+    block = (high + more) * pitch + lanes(space)
+    size = planes * sh * sw * block
+    batch = max(1, ROOM // size) if high == oh else 1
+    for i in range(0, batch * size + lanes(space), lanes(space)):
+        store(space, i, zeros(space))
+    for first in range(lo, hi, batch):
+        for z in range(od):
+            for top in range(0, oh, high):
+                rows = min(high, oh - top)
+                for unit in range(first, min(first + batch, hi)):
+                    for plane in range(planes):
+                        i = plane // kd
+                        deep = z * sd + (plane - i * kd) * dd - pd
+                        begin = ((unit * shared + i) * d + deep) * h * w
+                        there = h if 0 <= deep < d else 0
+                        to = (unit - first) * size + plane * sh * sw * block
+                        pad(image, begin, there, w, space, to, rows + more, pitch, block, sh, top * sh - ph, pw)
+                for unit in range(first, min(first + batch, hi)):
+                    source = (unit - first) * size
+                    for channel in range(unit * many, (unit + 1) * many):  # of all samples
+                        tap = channel % o * planes * kh * kw
+                        place = (z * oh + top) * ow
+                        to = channel * od * oh * ow + place
+                        if kh == 3 and kw == 3 and dh == 1 and dw == 1:
+                            pairs3(space, source, pitch, block, sh, weights, tap, planes, out, to, rows, ow)
+                        elif kh == 5 and kw == 5 and dh == 1 and dw == 1:
+                            pairs5(space, source, pitch, block, sh, weights, tap, planes, out, to, rows, ow)
+                        else:
+                            pairs(space, source, pitch, block, sh, weights, tap, planes, kh, kw, dh, dw, out, to, rows, ow)
+                        finish(channel // o, channel % o, place, place + rows * ow, out, *rest)
+
+
+@inlined
+def pad(image, begin, h, w, space, to, rows, pitch, block, stride, top, pw):
+    """Copy rows from `top` on, sorted by the remainders of row and column."""
+    for phase in range(stride):
+        goal = to + phase * stride * block
+        y = top + phase
+        for _ in range(rows):
+            if y < 0 or y >= h:
+                for x in range(0, pitch, lanes(space)):
+                    store(space, goal + x, zeros(space))
+                    if stride == 2:
+                        store(space, goal + block + x, zeros(space))
+            elif stride == 1:
+                copy_row(image, begin + y * w, w, space, goal + pw)
+            else:
+                first = goal + (pw & 1) * block + (pw >> 1)
+                second = goal + (1 - (pw & 1)) * block + ((pw + 1) >> 1)
+                split_row(image, begin + y * w, w, space, first, second)
+            goal += pitch
+            y += stride
+
+
+@inlined
+def pairs3(source, start, pitch, block, stride, weights, tap, planes, out, to, oh, ow):
+    """Two rows of places at a time, for windows of 3 x 3."""
+    for two in range(0, oh, 2):
+        y = max(0, min(two, oh - 2))  # the last two may share a row with those before them: both compute it alike
+        for chunk in range(0, ow, lanes(out)):
+            x = max(0, min(chunk, ow - lanes(out)))
+            corner = start + y * pitch + x
+            upper, lower = zeros(out), zeros(out)
+            for plane in range(planes):
+                if stride == 1:
+                    upper, lower = slide(
+                        upper, lower, source, corner + plane * block, pitch, block, weights, tap + 9 * plane, 1, 3, 3, 3, 1, 2
+                    )
+                else:
+                    upper, lower = slide(
+                        upper, lower, source, corner + plane * 4 * block, pitch, block, weights, tap + 9 * plane, 1, 3, 3, 3, 2, 2
+                    )
+            write_two(out, to + y * ow + x, upper, lower, ow, to + oh * ow, oh)
+
+
+@inlined
+def pairs5(source, start, pitch, block, stride, weights, tap, planes, out, to, oh, ow):
+    """The same for windows of 5 x 5."""
+    for two in range(0, oh, 2):
+        y = max(0, min(two, oh - 2))
+        for chunk in range(0, ow, lanes(out)):
+            x = max(0, min(chunk, ow - lanes(out)))
+            corner = start + y * pitch + x
+            upper, lower = zeros(out), zeros(out)
+            for plane in range(planes):
+                if stride == 1:
+                    upper, lower = slide(
+                        upper, lower, source, corner + plane * block, pitch, block, weights, tap + 25 * plane, 1, 5, 5, 5, 1, 2
+                    )
+                else:
+                    upper, lower = slide(
+                        upper, lower, source, corner + plane * 4 * block, pitch, block, weights, tap + 25 * plane, 1, 5, 5, 5, 2, 2
+                    )
+            write_two(out, to + y * ow + x, upper, lower, ow, to + oh * ow, oh)
+
+
+@inlined
+def pairs(source, start, pitch, block, stride, weights, tap, planes, kh, kw, dh, dw, out, to, oh, ow):
+    """The same for windows of any size, tap by tap."""
+    half = stride - 1  # 0 or 1: a number n has remainder n & half, and quotient n >> half
+    for two in range(0, oh, 2):
+        y = max(0, min(two, oh - 2))
+        for chunk in range(0, ow, lanes(out)):
+            x = max(0, min(chunk, ow - lanes(out)))
+            upper, lower = zeros(out), zeros(out)
+            for k in range(planes * kh):
+                plane = k // kh
+                row = (k - plane * kh) * dh
+                corner = start + (plane * stride + (row & half)) * stride * block + (y + (row >> half)) * pitch + x
+                for kx in range(kw):
+                    pixel = corner + (kx * dw & half) * block + (kx * dw >> half)
+                    weight = spread(weights, tap + k * kw + kx)
+                    upper = fma(weight, load(source, pixel), upper)
+                    lower = fma(weight, load(source, pixel + pitch), lower)
+            write_two(out, to + y * ow + x, upper, lower, ow, to + oh * ow, oh)
+
+
+@inlined
+def write_two(out, to, upper, lower, ow, end, oh):
+    """Write two rows; beyond the end of a short row only what is written later is touched."""
+    lane = lanes(out)
+    if to + ow + lane <= end:
+        store(out, to, upper)
+        store(out, to + ow, lower)
+    else:
+        store_some(out, to, upper, end - to)
+        if oh > 1:
+            store_some(out, to + ow, lower, end - to - ow)
+
+
+@inlined
+def finish(n, o, begin, end, out):
+    """What the graph does to each sum as it is written; here nothing."""

@@ -1,0 +1,70 @@
+"""Panels, by weights: the gradient by the weights is places times windows.
+
+    out[o, (c, tap)] = sum over n and place of places[n, o, place] * window[n, place, (c, tap)]
+
+The sum runs over all places of all images, DEPTH of them at a time: their windows are written out in rows, as for
+`forward`, and then turned by 90 degrees, so that (c, tap) runs along the columns, as it does in out:
+
+                                  | columns (c, tap) |
+                                  |   one row for    |
+                                  |    each place    |
+        places, 6 channels o  ->  |  6 rows of out   |   += for each DEPTH places, always in the same order
+
+A unit of work is PART rows of out in about COLUMNS columns.
+"""
+
+from jt_edu.backends.convolve.tile import lanes, tile
+from jt_edu.backends.convolve.windows import gather, place_rows, transpose
+
+COLUMNS = 256  # pairs (c, tap) in a panel, about
+DEPTH = 192  # places in a panel
+PART = 12  # rows of out in a unit of work
+ROWS = 48  # rows of places that are written side by side, where an image ends inside a panel
+
+
+def kernel(lo, hi, image, places, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):
+    n, channels, d, h, w = image.shape
+    o, shared, kd, kh, kw = out.shape
+    grid = places.shape[2] * places.shape[3] * places.shape[4]
+    lane, taps, outs = lanes(space), kd * kh * kw, o // groups
+    block = min(shared, max(1, COLUMNS // taps))
+    panels, parts = -(-shared // block), -(-outs // PART)
+    pitch = DEPTH + lane
+    wide = -(-block * taps // lane) * lane
+    turned = wide * pitch  # where in space: the panel, turned
+    beside = turned + DEPTH * wide  # and rows of places, side by side
+    unit = lo
+    while unit < hi:
+        panel, part = unit // parts, unit % parts
+        last = min(parts, part + hi - unit)
+        group, c = panel // panels, panel % panels * block
+        deep = min(block, shared - c)
+        for q in range(0, n * grid, DEPTH):
+            count = min(DEPTH, n * grid - q)
+            gather(
+                image, (group * shared + c) * d * h * w, channels * d * h * w, deep, (d, h, w), places.shape[2:],
+                (kd, kh, kw), (sd, sh, sw), (dd, dh, dw), (-pd, -ph, -pw), q, count, space, (taps * pitch, pitch),
+            )
+            transpose(space, 0, pitch, space, turned, wide, deep * taps, count)
+            for row in range(group * outs + part * PART, group * outs + min(outs, last * PART), ROWS):
+                rows = min(ROWS, group * outs + min(outs, last * PART) - row)
+                goal = (row * shared + c) * taps
+                if q // grid == (q + count - 1) // grid:
+                    tile(
+                        places, (q // grid * o + row) * grid + q % grid, grid, 1, space, turned, wide,
+                        out, goal, shared * taps, rows, deep * taps, count, q == 0,
+                    )
+                else:
+                    begin = q
+                    while begin < q + count:
+                        end = min(q + count, (begin // grid + 1) * grid)
+                        place = (begin // grid * o + row) * grid + begin % grid
+                        place_rows(
+                            places, place, grid, 1, space, beside + begin - q, pitch, rows, 0, end - begin, 0
+                        )
+                        begin = end
+                    tile(
+                        space, beside, pitch, 1, space, turned, wide,
+                        out, goal, shared * taps, rows, deep * taps, count, q == 0,
+                    )
+        unit += last - part

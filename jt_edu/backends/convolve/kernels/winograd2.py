@@ -1,0 +1,53 @@
+"""Winograd's algorithm F(2x2, 3x3), forward: 2 x 2 sums of 9 products each from 16 multiplications, not 36.
+
+    for each block of rows of tiles:
+        V[tile, point, c] = B^T d B          d: the 4 x 4 numbers of the image that the tile looks at
+        for each panel of output channels o:
+            U[point, c, o] = G g G^T         g: the 3 x 3 taps from channel c to channel o
+            for each of the 16 points:
+                M[tile, point, o] = V[tile, point, c] @ U[point, c, o]
+            sums = A^T M A
+
+The transforms work on a vector of channels at a time. What they cost is shared: V by all panels, U by all tiles of a
+block, M by all channels c. The more channels and the more tiles, the nearer it comes to 4/9 of the time.
+
+Source: Lavin and Gray 2015, "Fast Algorithms for Convolutional Neural Networks" (arXiv:1509.09308).
+"""
+
+from jt_edu.backends.convolve.patches import CHUNK, cut, join, lift_weights, panel_count, plan_of, turn_taps
+from jt_edu.backends.convolve.points import image_at_four, sums_from_four, taps_at_four
+from jt_edu.backends.convolve.tile import inlined, lanes, tile
+
+
+def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups, *rest):
+    n, c, _, _, w = image.shape
+    _, o, _, oh, ow = out.shape
+    count = lanes(image)
+    plan, panels = plan_of(2, n, c, o, w, oh, ow, count), panel_count(o, count)
+    for unit in range(lo, hi):
+        block, panel = unit // panels, unit % panels
+        begin, end = block * plan.rows, min((block + 1) * plan.rows, n * plan.high)  # rows of tiles
+        first = 2 * count * panel
+        width = 2 * count if panel < panels - 1 else o - first  # channels of the panel
+        if unit == lo or panel == 0:
+            cut(image, begin, end, ph, pw, space, plan, image_at_four)
+        for channel in range(0, c, CHUNK):
+            depth = min(CHUNK, c - channel)
+            lift_weights(weights, first, width, channel, depth, space, plan, turn_taps, taps_at_four)
+            for point in range(16):
+                tile(
+                    space, plan.image + point * c + channel, plan.row, 1,
+                    space, plan.weights + point * (depth * width + count), width,
+                    space, plan.sums + point * width, 16 * width + count,
+                    (end - begin) * plan.wide, width, depth, channel == 0,
+                )  # fmt: skip
+        join(out, begin, end, first, width, space, plan, sums_from_four)
+        for row in range(begin, end):
+            picture, y = row // plan.high, 2 * (row % plan.high)
+            for channel in range(first, first + width):
+                finish(picture, channel, y * ow, min(y + 2, oh) * ow, out, *rest)
+
+
+@inlined
+def finish(n, o, begin, end, out):
+    """What the graph does to each sum as it is written; here nothing."""

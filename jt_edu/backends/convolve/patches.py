@@ -1,0 +1,226 @@
+"""Patches: how does Winograd's algorithm cut a picture into tiles, and put it together again?
+
+m x m sums beside each other, a *tile*, look at (m + 2) x (m + 2) numbers of the image. `points.py` has transforms of those and
+of the 3 x 3 taps after which it takes only one multiplication for each of (m + 2) x (m + 2) points to find all the sums:
+36 in place of 144 for m = 4. What is won is paid for with additions, once per channel and not per pair of channels:
+
+    image   --(turned: channels side by side)--> lines down --> lines across -->  V[tile, point, c]
+    weights --(turned)-------------------------> lines down --> lines across -->  U[point, c, o]
+    for each point                                                  M[:, point] = V[:, point] @ U[point]
+    M[tile, point, o] --> lines down --> lines across --(turned back)----------->  places
+
+A *line* is a transform in one direction. It comes from the kernel, as does m: everything here is the same for m = 2 and 4.
+Patches overlap by two rows and two columns. A *block* is some whole rows of tiles, so few that V, and M for a *panel* of two
+or more vectors of output channels, stay in the cache. `space` holds room to work, V, U and M, in this order.
+
+Nothing here knows the numbers of the transforms, or threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from jt_edu.backends.convolve.tile import Array, inlined, lanes
+from jt_edu.backends.convolve.transform import turn
+from jt_edu.backends.convolve.vector import store, zeros
+
+__all__ = ["CHUNK", "Plan", "cut", "join", "lift_weights", "panel_count", "plan_of", "turn_taps", "turn_taps_back"]
+
+Line = Callable[[Array, int, int, int, int], None]  # of (space, start, step) makes (space, goal, goal_step)
+Taps = Callable[[Array, int, int, int, Array], tuple[int, int, int]]
+
+CHUNK = 64  # channels of which U is in the cache at a time
+TURNED = 16  # channels of which the taps are turned at a time
+BLOCK = 40_000  # what makes V and M of a block fit: tiles * points * (channels + 64) / lanes
+
+
+class Plan(NamedTuple):
+    """How tiles lie in the image, and their numbers in `space`."""
+
+    size: int  # of a tile: m
+    points: int  # in each direction: m + 2
+    high: int  # tiles in a column of one picture
+    wide: int  # tiles in a row
+    rows: int  # rows of tiles in a block
+    row: int  # numbers of V for one tile
+    image: int  # where V begins; before it is room to work
+    weights: int  # where U begins
+    sums: int  # where M begins
+    end: int
+
+
+@inlined
+def plan_of(
+    size: int, n: int, c: int, o: int, w: int, oh: int, ow: int, count: int
+) -> Plan:  # fmt: skip
+    """The plan for an image of n pictures, c channels and w columns, and for o channels of oh x ow places."""
+    points, high, wide = size + 2, -(-oh // size), -(-ow // size)
+    rows = max(1, min(n * high, BLOCK * count // (points * points * (c + 64) * wide)))
+    room = max(
+        (size * rows + 2) * w + points * (size * wide + 2),  # a turned strip of the image, lines down
+        (TURNED + 1) * max(9, count) + 3 * points,  # turned taps, lines down
+        size * (ow + points + 1),  # lines down, a strip of places
+    ) * count  # fmt: skip
+    row = points * points * c + count  # not quite a power of two, or all rows would compete for one place of the cache
+    weights = room + rows * wide * row
+    width = min(o, 4 * count)
+    sums = weights + points * points * (CHUNK * width + count)
+    end = sums + rows * wide * (points * points * width + count)
+    return Plan(size, points, high, wide, rows, row, room, weights, sums, end)
+
+
+@inlined
+def panel_count(o: int, count: int) -> int:
+    """Panels of output channels: two vectors each, and the last takes the rest."""
+    return max(1, o // (2 * count))
+
+
+@inlined
+def cut(image: Array, begin: int, end: int, ph: int, pw: int, space: Array, plan: Plan, line: Line) -> None:
+    """Fill V[tile, point, c] for a block of tiles, for an image with zeros around it."""
+    _, c, _, _, w = image.shape
+    count = lanes(image)
+    row, goal = begin, plan.image
+    while row < end:  # the rows that one picture has in this block
+        picture, y = row // plan.high, plan.size * (row % plan.high)
+        rows = min(plan.high - row % plan.high, end - row)
+        for g in range(0, c, count):
+            channel = min(g, c - count)  # the last vector of channels begins earlier
+            turn_rows(image, picture, channel, y - ph, plan.size * rows + 2, space)
+            for r in range(rows):
+                strip = plan.size * r * w * count
+                lift_row(space, strip, w, pw, goal + r * plan.wide * plan.row + channel, c, plan, line)
+        goal += rows * plan.wide * plan.row
+        row += rows
+
+
+@inlined
+def turn_rows(image: Array, picture: int, channel: int, top: int, rows: int, space: Array) -> None:
+    """space[y, x, lane] = image[picture, channel + lane, top + y, x], 0 above and below."""
+    _, c, _, h, w = image.shape
+    count = lanes(image)
+    first = min(max(0, -top), rows)
+    after = max(first, min(h - top, rows))
+    start = ((picture * c + channel) * h + top + first) * w
+    clear(space, 0, first * w)
+    turn_in(image, start, h * w, space, first * w * count, (after - first) * w)
+    clear(space, after * w * count, (rows - after) * w)
+
+
+@inlined
+def clear(space: Array, start: int, vectors: int) -> None:
+    """Zeros."""
+    for i in range(vectors):
+        store(space, start + i * lanes(space), zeros(space))
+
+
+@inlined
+def turn_in(a: Array, a_start: int, a_row: int, b: Array, b_start: int, columns: int) -> None:
+    """b[j, lane] = a[lane, j] for any number of columns."""
+    count = lanes(a)
+    for k in range(0, columns, count):
+        j = max(0, min(k, columns - count))
+        turn(a, a_start + j, a_row, b, b_start + j * count, count, count, min(count, columns))
+
+
+@inlined
+def lift_row(space: Array, strip: int, w: int, pw: int, goal: int, c: int, plan: Plan, line: Line) -> None:
+    """V for one row of tiles, for the channels of one vector."""
+    count, size, points = lanes(space), plan.size, plan.points
+    columns = size * plan.wide + 2
+    middle = plan.image - points * columns * count
+    for x in range(columns):
+        if 0 <= x - pw < w:
+            line(space, strip + (x - pw) * count, w * count, middle + x * count, columns * count)
+        else:
+            for i in range(points):
+                store(space, middle + (i * columns + x) * count, zeros(space))
+    for t in range(plan.wide):
+        for i in range(points):
+            line(space, middle + (i * columns + size * t) * count, count, goal + t * plan.row + i * points * c, c)
+
+
+@inlined
+def turn_taps(weights: Array, o: int, c: int, depth: int, space: Array) -> tuple[int, int, int]:
+    """space[k, tap, lane] = weights[o + lane, c + k, tap]; where they begin, and the steps of k and tap."""
+    count, channels = lanes(weights), weights.shape[1]
+    turn_in(weights, (o * channels + c) * 9, channels * 9, space, 0, depth * 9)
+    return 0, 9 * count, count
+
+
+@inlined
+def turn_taps_back(weights: Array, c: int, o: int, depth: int, space: Array) -> tuple[int, int, int]:
+    """space[k, tap, lane] = weights[o + k, c + lane, tap], seen from the last tap; begin and steps as above."""
+    count, channels = lanes(weights), weights.shape[1]
+    rows = max(9, count)  # a full block, of which 9 rows are of use
+    for k in range(depth):
+        start = ((o + k) * channels + c) * 9
+        early = max(0, start + 9 * (count - 1) + rows - weights.size)  # the last block must end with the array
+        turn_in(weights, start - early, 9, space, ((k + 1) * rows - early) * count, rows)
+    return (rows + 8) * count, rows * count, -count
+
+
+@inlined
+def lift_weights(
+    weights: Array, first: int, width: int, channel: int, depth: int, space: Array, plan: Plan, taps: Taps, line: Line
+) -> None:  # fmt: skip
+    """U[point, k, o] for some channels that are summed over, and a panel of channels o."""
+    count = lanes(space)
+    for g in range(0, width, count):
+        lane = min(g, width - count)
+        for k in range(0, depth, TURNED):
+            some = min(TURNED, depth - k)
+            start, row, step = taps(weights, first + lane, channel + k, some, space)
+            goal = plan.weights + k * width + lane
+            lift_taps(space, start, row, step, some, goal, width, depth * width + count, plan.points, line)
+
+
+@inlined
+def lift_taps(
+    space: Array, start: int, row: int, step: int, depth: int, goal: int, width: int, plane: int, points: int, line: Line
+) -> None:  # fmt: skip
+    """The same for some turned taps."""
+    count = lanes(space)
+    middle = (TURNED + 1) * max(9, count) * count
+    for k in range(depth):
+        for x in range(3):
+            line(space, start + k * row + x * step, 3 * step, middle + x * count, 3 * count)
+        for i in range(points):
+            line(space, middle + 3 * i * count, count, goal + k * width + i * points * plane, plane)
+
+
+@inlined
+def join(out: Array, begin: int, end: int, first: int, width: int, space: Array, plan: Plan, line: Line) -> None:
+    """Write the places of a block of tiles, for a panel of channels."""
+    _, channels, _, oh, ow = out.shape
+    count, size, points = lanes(out), plan.size, plan.points
+    strip, step = size * points * count, points * points * width + count
+    for row in range(begin, end):
+        picture, y = row // plan.high, size * (row % plan.high)
+        start = plan.sums + (row - begin) * plan.wide * step
+        for g in range(0, width, count):
+            lane = min(g, width - count)
+            for t in range(plan.wide - 1, -1, -1):  # the last may reach into the next row: tiles to its left mend that
+                lower_tile(space, start + t * step + lane, width, strip + size * t * count, ow, size, points, line)
+            goal = ((picture * channels + first + lane) * oh + y) * ow
+            turn_out(space, strip, out, goal, oh * ow, min(size, oh - y) * ow)
+
+
+@inlined
+def lower_tile(space: Array, start: int, width: int, goal: int, ow: int, size: int, points: int, line: Line) -> None:
+    """The sums of one tile, for the channels of one vector."""
+    count = lanes(space)
+    for j in range(points):
+        line(space, start + j * width, points * width, j * count, points * count)
+    for i in range(size):
+        line(space, i * points * count, count, goal + i * ow * count, count)
+
+
+@inlined
+def turn_out(a: Array, a_start: int, b: Array, b_start: int, b_row: int, positions: int) -> None:
+    """b[lane, i] = a[i, lane] for any number of positions."""
+    count = lanes(a)
+    for k in range(0, positions, count):
+        i = max(0, min(k, positions - count))
+        turn(a, a_start + i * count, count, b, b_start + i, b_row, min(count, positions), count)

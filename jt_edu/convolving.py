@@ -1,0 +1,99 @@
+"""Convolving: how does a convolution become a step of a plan?
+
+    Convolution  ->  the algorithm that is thought, or was measured, to be fastest  ->  its text, with the tail in it
+
+A kernel is told its arrays, the memory of its own that it asked for (`prepared` is shared by the threads, `space` is
+each thread's), and the ten numbers that say how the window slides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jt_edu.backends import Backend, Program
+from jt_edu.backends.convolve import Algorithm, text_of
+from jt_edu.backends.convolve.alone import NUMBERS, SIDES
+from jt_edu.backends.convolve.choice import choose
+from jt_edu.backends.pool import threads
+from jt_edu.codegen.tail import tail_of, with_tail
+from jt_edu.codegen.text import Argument, Parameter, Source, Text
+from jt_edu.convolution import Convolution, Sizes
+from jt_edu.graph import Node
+from jt_edu.join import Kernel
+
+OWN = 3  # the position of `prepared` among the arguments; `space` is the next
+
+
+@dataclass(frozen=True)
+class Own:
+    """What the step of a convolution needs besides arrays of the graph."""
+
+    algorithm: Algorithm
+    sizes: Sizes
+    prepare: Source | None  # run before, over [0, span), with the weights and `prepared`
+    span: int
+    prepared: int  # numbers that all threads share
+    space: int  # numbers that each thread has for itself
+
+
+def convolution_text(kernel: Kernel, stored: set[Node]) -> tuple[Text, Own]:
+    """The text of the algorithm that was chosen, what to pass to it, and what it needs."""
+    found = kernel.anchors[0].contraction
+    assert isinstance(found, Convolution), "fuse says so"
+    sizes = found.sizes
+    algorithm = choose(sizes)
+    tail = tail_of(kernel, stored) if len(kernel.anchors) > 1 else None
+    text, begin = with_tail(text_of(algorithm.kernel), tail)
+    parameters = _parameters(sizes, (*SIDES[sizes.kind], "out", "prepared", "space"))
+    nodes = (*found.sides, kernel.anchors[-1].node)
+    roles = ("in", "in", "out")
+    arguments = [Argument(role, n, 0, shape) for role, n, shape in zip(roles, nodes, found.shapes, strict=True)]
+    arguments += [Argument("own"), Argument("own"), *(Argument("length", length=n) for n in sizes.numbers)]
+    row = next(k for k, line in enumerate(text.split("\n"), 1) if line.startswith("def kernel("))
+    lines = [(row, found.node)]
+    if tail is not None:
+        parameters, arguments = [*parameters, *tail.parameters], [*arguments, *tail.arguments]
+        lines += [(begin + line, node) for line, node in tail.lines]
+    source = Source(text, tuple(parameters), apart=tail is None)
+    return Text(source, tuple(arguments), tuple(sorted(lines, key=lambda line: line[0]))), _own(algorithm, sizes)
+
+
+def _own(algorithm: Algorithm, sizes: Sizes) -> Own:
+    prepare, span = None, 0
+    if algorithm.prepare:
+        weights = _parameters(sizes, ("weights", "prepared"))
+        prepare, span = Source(text_of(algorithm.prepare), tuple(weights), apart=True), algorithm.prepare_span(sizes)
+    return Own(algorithm, sizes, prepare, span, algorithm.prepared(sizes), algorithm.space(sizes))
+
+
+def _parameters(sizes: Sizes, arrays: tuple[str, ...]) -> list[Parameter]:
+    """Arrays (those of the kernel's own are flat), and the ten numbers."""
+    listed = [Parameter(name, sizes.dtype, 1 if name in ("prepared", "space") else 5) for name in arrays]
+    return [*listed, *(Parameter(name, "int64") for name in NUMBERS)]
+
+
+def run_convolution(
+    own: Own, prepare: Program | None, program: Program, arguments: list[Any], work: tuple[int, bool], backend: Backend
+) -> None:
+    """Give a kernel memory of its own, and before that prepare it; `work` is the span, and whether it is small."""
+    dtype, numbers = np.dtype(own.sizes.dtype), arguments[OWN + 2 : OWN + 2 + len(NUMBERS)]
+    span, small = work
+    prepared = backend.empty((own.prepared,), dtype)
+    space = backend.empty((1 if small else threads(), own.space), dtype)
+    if prepare is not None:
+        _launch(prepare, [arguments[1], prepared, *numbers], own.span, small, backend)
+    arguments[OWN], arguments[OWN + 1] = prepared, space[0] if small else space
+    _launch(program, arguments, span, small, backend, [OWN + 1])
+
+
+def _launch(
+    program: Program, arguments: list[Any], span: int, small: bool, backend: Backend, scratch: Sequence[int] = ()
+) -> None:
+    if small:
+        program.call(0, span, *arguments)
+    else:
+        backend.launch(program, arguments, span, scratch)

@@ -1,0 +1,238 @@
+"""Fusion report: what has fusion done for a network, kernel by kernel?
+
+    jt.fusion_report(y)            of an expression
+    jt.fusion_report(net, x)       of what a module, or any function of Vars, computes
+
+    24 kernels, 68 op by op; 49 MB are read and written, 73 MB op by op.
+      0  Conv2d conv1 + BatchNorm2d bn1 + relu         3.6 MB    by panels
+      1  MaxPool2d maxpool                             4.0 MB
+           relu is stored before it: reduction; relu is read 9 times
+
+"Op by op" is a framework with one kernel, as good as can be, for each layer of `jt.nn` and for each operator outside
+of layers. Views cost nothing there, and a convolution or a product of matrices is one operator. Nothing runs, except,
+for a function, what was pending before it: fresh parameters.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from xml.sax.saxutils import escape
+
+from jt_edu.caller import names_of_caller, nodes_of
+from jt_edu.convolution import convolution
+from jt_edu.errors import ArgumentError
+from jt_edu.execute import needed, run
+from jt_edu.explain import Explanation, homes, in_words, is_view, size
+from jt_edu.graph import Node
+from jt_edu.meta import CONSTANT, Reindex, ReindexReduce
+from jt_edu.relay import matrix_product
+from jt_edu.settings import current
+from jt_edu.var import Var
+
+LAYERS = "jt_edu.nn."  # where the modules live that count as one kernel
+
+
+@dataclass(frozen=True)
+class FusedKernel:
+    """One kernel: what was joined in it, and why it does not hold what came before, too."""
+
+    joined: tuple[str, ...]  # layers and operators, in order
+    name: str
+    kind: str  # as `jt.explain` calls it
+    algorithm: str  # of a convolution
+    bytes: int  # read and written
+    flops: int
+    apart: tuple[str, ...]  # for each array from an earlier kernel, why it had to be one
+
+    @property
+    def label(self) -> str:
+        """What was joined, in a line."""
+        return " + ".join(self.joined) or self.name
+
+
+@dataclass(frozen=True, repr=False)
+class FusionReport:
+    """Kernels and bytes, with fusion and op by op."""
+
+    rows: tuple[FusedKernel, ...]
+    op_by_op: int  # kernels
+    bytes_op_by_op: int
+
+    @property
+    def kernels(self) -> int:
+        """How many are launched."""
+        return len(self.rows)
+
+    @property
+    def bytes(self) -> int:
+        """What they read and write."""
+        return sum(row.bytes for row in self.rows)
+
+    @property
+    def summary(self) -> str:
+        """In a sentence."""
+        kernels = f"{self.kernels} kernel{'s' if self.kernels != 1 else ''}"
+        moved, before = in_words(self.bytes, "B"), in_words(self.bytes_op_by_op, "B")
+        return f"{kernels}, {self.op_by_op} op by op; {moved} are read and written, {before} op by op."
+
+    def _repr_html_(self) -> str:
+        cells = "".join(_html_row(k, row) for k, row in enumerate(self.rows))
+        head = "".join(f"<th style='text-align:left'>{w}</th>" for w in ("", "joined", "moves", "by"))
+        return f"<p>{escape(self.summary)}</p><table><thead><tr>{head}</tr></thead><tbody>{cells}</tbody></table>"
+
+    def __repr__(self) -> str:
+        wide = min(84, max((len(row.label) for row in self.rows), default=0))
+        return "\n".join([self.summary, *(line for k, row in enumerate(self.rows) for line in _lines(k, row, wide))])
+
+
+def _lines(number: int, row: FusedKernel, wide: int) -> Iterator[str]:
+    by = f"    by {row.algorithm}" if row.algorithm else ""
+    yield f"{number:>4}  {row.label:<{wide}}  {in_words(row.bytes, 'B'):>8}{by}"
+    for why in row.apart:
+        yield f"        {why}"
+
+
+def _html_row(number: int, row: FusedKernel) -> str:
+    apart = "".join(f"<br><small>{escape(why)}</small>" for why in row.apart)
+    what = f"<td style='text-align:left'>{escape(row.label)}{apart}</td>"
+    return f"<tr><td>{number}</td>{what}<td>{in_words(row.bytes, 'B')}</td><td>{escape(row.algorithm)}</td></tr>"
+
+
+def fusion_report(first: Var | Callable[..., Any], *rest: Any) -> FusionReport:
+    """What fusion has done for some Vars, or for what a function (such as a module) computes.
+
+    Args:
+        first: a Var, of any shape; or a function that is called with `rest`, and answers with Vars.
+        rest: further Vars; or the arguments of the function.
+
+    Returns:
+        A `FusionReport`: `kernels`, `op_by_op`, `bytes`, `bytes_op_by_op`, and a row for each kernel.
+
+    Raises:
+        ArgumentError: the function answers with something that holds no Var.
+
+    Example:
+        >>> layer = jt.nn.Linear(4, 3)
+        >>> report = jt.fusion_report(lambda x: jt.relu(layer(x)).sum(), jt.ones(2, 4))
+        >>> report.op_by_op, report.kernels <= report.op_by_op
+        (3, True)
+    """
+    if isinstance(first, Var):
+        wanted = nodes_of("jt.fusion_report", (first, *rest))
+    else:
+        begin = next(current().ids)
+        answer = list(_vars(first(*rest)))
+        if not answer:
+            raise ArgumentError("jt.fusion_report(f, ...) looks at the Vars that f answers with", "none", "return one")
+        wanted = nodes_of("jt.fusion_report", answer)
+        run([n for n in needed(wanted) if n.data is None and n.id < begin])
+    return _report(Explanation(wanted, names_of_caller()))
+
+
+def _vars(answer: Any) -> Iterator[Var]:
+    if isinstance(answer, Var):
+        yield answer
+    elif isinstance(answer, (tuple, list, dict)):
+        for part in answer.values() if isinstance(answer, dict) else answer:
+            yield from _vars(part)
+
+
+def _report(e: Explanation) -> FusionReport:
+    units = _Units(e.order, set(e.wanted))
+    home = homes(e)
+    apart: list[dict[int, str]] = [{} for _ in e.kernels]
+    for d in e.edges:
+        root = e.plan.aliases.get(d.source, d.source)
+        reader = home.get(d.target)
+        if not d.fused and reader is not None and home.get(root, reader) != reader:
+            apart[reader][root] = f"{units.label(e.order[root])} is stored before it: {d.rule}; {d.reason}"
+    rows = []
+    for step, k, why in zip(e.plan.steps, e.kernels, apart, strict=True):
+        joined = dict.fromkeys(units.of[e.order[s]] for s in sorted(step.slots) if e.order[s] in units.of)
+        names = tuple(units.names[u] for u in joined)
+        rows.append(FusedKernel(names, k.name, k.kind, k.algorithm, k.bytes, k.flops, tuple(why.values())))
+    return FusionReport(tuple(rows), len(units.names), sum(units.bytes()))
+
+
+class _Units:
+    """The pending nodes as a framework without fusion would group them: a kernel for each layer or operator."""
+
+    def __init__(self, order: Sequence[Node], wanted: set[int]) -> None:
+        self.order = [n for n in order if n.data is None]
+        self.wanted = wanted
+        self.sides: dict[Node, tuple[Node, ...]] = {}  # a contraction -> the arrays that it reads
+        inside = set[Node]()  # products and windows, which have no array in any framework
+        for n in self.order:
+            found = matrix_product(n) or convolution(n) if isinstance(n.op, ReindexReduce) else None
+            if found is not None:
+                self.sides[n] = found.sides
+                inside |= set(_between(n, set(found.sides)))
+        paths = {n.scope.path for n in self.order if n.scope is not None}
+        parents = {path.rpartition("/")[0] for path in paths}
+        self.of: dict[Node, int] = {}
+        self.names: list[str] = []
+        last = ""
+        for n in self.order:
+            if n in inside or is_view(n) or _is_reshape(n):
+                continue
+            layer = _layer(n, parents)
+            if not layer or layer != last:
+                self.names.append(layer or n.op.name)
+            self.of[n], last = len(self.names) - 1, layer
+
+    def label(self, node: Node) -> str:
+        """The layer or operator that a node belongs to."""
+        return self.names[self.of[node]] if node in self.of else node.op.name
+
+    def bytes(self) -> list[int]:
+        """What each unit reads and writes: arrays from outside once, and what others need of it."""
+        reads: list[dict[Node, int]] = [{} for _ in self.names]
+        readers: Counter[Node] = Counter()
+        for n, unit in self.of.items():
+            for i in self.sides.get(n, n.inputs):
+                root, least = _behind(i)
+                if root.op is not CONSTANT and self.of.get(root) != unit:
+                    reads[unit][root] = min(least, size(root))
+                    readers[root] += 1
+        writes = [0 for _ in self.names]
+        for n, unit in self.of.items():
+            if readers[n] or n.id in self.wanted:
+                writes[unit] += size(n)
+        return [sum(read.values()) + write for read, write in zip(reads, writes, strict=True)]
+
+
+def _between(node: Node, sides: set[Node]) -> Iterator[Node]:
+    """The product of a contraction, and the views between it and its sides."""
+    waiting = list(node.inputs)
+    while waiting:
+        n = waiting.pop()
+        if n not in sides and n.data is None and n.op is not CONSTANT:
+            yield n
+            waiting.extend(n.inputs)
+
+
+def _is_reshape(node: Node) -> bool:
+    return isinstance(node.op, Reindex) and node.op.flat and not node.op.within
+
+
+def _layer(node: Node, parents: set[str]) -> str:
+    """The layer of jt.nn that built a node, such as "Conv2d conv1"; "" if a module that holds others did, or none."""
+    scope = node.scope
+    if scope is None or scope.path in parents:
+        return ""
+    module = scope.module()
+    if module is None or not type(module).__module__.startswith(LAYERS):
+        return ""
+    return f"{scope.classes[-1]} {scope.path.partition('/')[2]}".strip()
+
+
+def _behind(node: Node) -> tuple[Node, int]:
+    """The array behind views, and how many bytes of it are read at most."""
+    least = size(node)
+    while is_view(node) or (node.data is None and _is_reshape(node)):
+        node = node.inputs[0]
+        least = min(least, size(node))
+    return node, least

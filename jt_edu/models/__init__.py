@@ -1,0 +1,117 @@
+"""models: networks that became known, each in one file to be read from top to bottom. This file is a door: names only.
+
+    net = jt.models.resnet50(num_classes=10)
+    scores = net(jt.rand(1, 3, 224, 224))              # (1, 10)
+    net.load_state_dict(state)                         # name -> array: keys, shapes and order are torchvision's
+
+                            parameters    operations
+                                / 10^6        / 10^9, for one image of 224 x 224, as `jt.explain` counts them
+
+    alexnet                       61.1          1.44
+    vgg11                        132.9         15.28
+    vgg11_bn                     132.9         15.31
+    vgg13                        133.0         22.74
+    vgg13_bn                     133.1         22.79
+    vgg16                        138.4         31.08
+    vgg16_bn                     138.4         31.13
+    vgg19                        143.7         39.42
+    vgg19_bn                     143.7         39.48
+    resnet18                      11.7          3.66
+    resnet34                      21.8          7.38
+    resnet50                      25.6          8.27
+    resnet101                     44.5         15.74
+    resnet152                     60.2         23.21
+    resnext50_32x4d               25.0          8.59
+    resnext101_32x8d              88.8         33.12
+    wide_resnet50_2               68.9         22.92
+    wide_resnet101_2             126.9         45.69
+    squeezenet1_0                  1.2          1.67
+    squeezenet1_1                  1.2          0.72
+    mobilenet_v2                   3.5          0.66
+    shufflenet_v2_x0_5             1.4          0.09
+    shufflenet_v2_x1_0             2.3          0.31
+    shufflenet_v2_x1_5             3.5          0.62
+    shufflenet_v2_x2_0             7.4          1.20
+    mnasnet0_5                     2.2          0.23
+    mnasnet0_75                    3.2          0.46
+    mnasnet1_0                     4.4          0.67
+    mnasnet1_3                     6.3          1.10
+
+Operations are about twice the multiply-adds that papers count. A network begins with random weights, drawn as its paper
+or torchvision does it; they are computed when they are first needed, so one that is loaded from a file never draws any.
+Images are (n, 3, h, w), of any size that is large enough for the network's pools.
+"""
+
+from typing import TYPE_CHECKING
+
+from jt_edu.models.alexnet import AlexNet, alexnet
+from jt_edu.models.mnasnet import MNASNet, mnasnet0_5, mnasnet0_75, mnasnet1_0, mnasnet1_3
+from jt_edu.models.mobilenet import MobileNetV2, mobilenet_v2
+from jt_edu.models.resnet import (
+    BasicBlock,
+    Bottleneck,
+    ResNet,
+    resnet18,
+    resnet34,
+    resnet50,
+    resnet101,
+    resnet152,
+    resnext50_32x4d,
+    resnext101_32x8d,
+    wide_resnet50_2,
+    wide_resnet101_2,
+)
+from jt_edu.models.shufflenetv2 import (
+    ShuffleNetV2,
+    shufflenet_v2_x0_5,
+    shufflenet_v2_x1_0,
+    shufflenet_v2_x1_5,
+    shufflenet_v2_x2_0,
+)
+from jt_edu.models.squeezenet import SqueezeNet, squeezenet1_0, squeezenet1_1
+from jt_edu.models.vgg import VGG, vgg11, vgg11_bn, vgg13, vgg13_bn, vgg16, vgg16_bn, vgg19, vgg19_bn
+from jt_edu.names import door
+
+__all__ = [
+    "AlexNet",
+    "BasicBlock",
+    "Bottleneck",
+    "MNASNet",
+    "MobileNetV2",
+    "ResNet",
+    "ShuffleNetV2",
+    "SqueezeNet",
+    "VGG",
+    "alexnet",
+    "mnasnet0_5",
+    "mnasnet0_75",
+    "mnasnet1_0",
+    "mnasnet1_3",
+    "mobilenet_v2",
+    "resnet101",
+    "resnet152",
+    "resnet18",
+    "resnet34",
+    "resnet50",
+    "resnext101_32x8d",
+    "resnext50_32x4d",
+    "shufflenet_v2_x0_5",
+    "shufflenet_v2_x1_0",
+    "shufflenet_v2_x1_5",
+    "shufflenet_v2_x2_0",
+    "squeezenet1_0",
+    "squeezenet1_1",
+    "vgg11",
+    "vgg11_bn",
+    "vgg13",
+    "vgg13_bn",
+    "vgg16",
+    "vgg16_bn",
+    "vgg19",
+    "vgg19_bn",
+    "wide_resnet101_2",
+    "wide_resnet50_2",
+]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = door("jt.models", __all__)

@@ -1,0 +1,27 @@
+"""Start: how long until something has happened? The import, and the first step of training of a small CNN.
+
+Each sample is a process of its own (`cold.py`).
+"""
+
+from functools import partial
+
+from tests.bench.cold import importing, step
+from tests.bench.rows import Goal, Row
+
+ROUNDS = 7
+PROGRAMS = {side: ["-m", f"tests.bench.cnn_{side}"] for side in ("ours", "peer")}
+TITLE = "From the start of a Python to the end of its first step of training."
+READING = """
+* **jt_edu, PyTorch**: CPU time of a process of its own with all its threads, from the start of the interpreter to its
+  end. One thread on each side. The best of {rounds}, both sides by turns.
+"""
+NOTES = """
+* **first conv step**: the import, the digits CNN of the suite `train` with its 64 images, and one step of training;
+  both sides print its loss, which is compared. **empty cache**: every kernel is compiled, as on a new machine.
+  **kernels on disk**: an earlier start has compiled them.
+"""
+ROWS = (
+    Row("import", (), work=importing),
+    Row("first conv step, empty cache", (), work=partial(step, PROGRAMS, True), tolerance=1e-4),
+    Row("first conv step, kernels on disk", (Goal("ms", 2000),), work=partial(step, PROGRAMS, False), tolerance=1e-4),
+)

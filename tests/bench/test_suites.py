@@ -1,0 +1,290 @@
+"""The suites conv, backbones, train and start: both sides compute the same, and sums of rows are those of a hand."""
+
+import importlib
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+from jt_edu import nn
+from tests.bench import report
+from tests.bench.measure import measured
+from tests.bench.rows import Case, Figures, Goal, Result, Row, Run, compare, fill
+
+
+@pytest.fixture(scope="module")
+def conv(torch):
+    return importlib.import_module("tests.bench.conv")
+
+
+@pytest.fixture(scope="module")
+def layers(torch):
+    return importlib.import_module("tests.bench.layers")
+
+
+@pytest.fixture(scope="module")
+def mirrors(torch):
+    return importlib.import_module("tests.bench.mirror")
+
+
+# ------------------------------------------------------------------------------------------------------------- conv
+
+
+@pytest.mark.parametrize("groups", [1, 2, 4])
+def test_each_kind_of_convolution_is_the_same_on_both_sides(conv, layers, groups):
+    layer = layers.Layer(4, 8, (7, 6), (3, 3), (2, 2), (1, 1), groups, biased=groups == 1)
+
+    errors = {kind: compare(make(layer, 2))[0] for kind, make in conv.KINDS.items()}
+
+    assert max(errors.values()) <= 1e-5, errors
+
+
+def test_the_two_gradients_are_not_the_same_thing(conv, layers):
+    x, w = (conv.KINDS[kind](conv.TINY, 2).ours() for kind in ("by input", "by weights"))
+
+    assert x.shape == (2, 4, 5, 5)
+    assert w.shape == (6, 4, 3, 3)
+
+
+def test_a_row_says_which_algorithm_it_was(conv):
+    assert conv.KINDS["forward"](conv.TINY, 2).how() not in ("", "loops")
+
+
+def test_operations_are_those_of_the_definition(layers):
+    layer = layers.Layer(4, 6, (5, 8), (3, 2), (2, 1), (1, 0), 2, biased=True)
+
+    assert layer.places == (3, 7)  # (5 + 2 - 3) // 2 + 1, (8 - 2) + 1
+    assert layer.flops(10) == 2 * 10 * 6 * 2 * 3 * 2 * 3 * 7
+    assert layer.name == "3x2, 4 to 6, 5x8, stride 2, groups 2, bias"
+
+
+class Twice(nn.Module):
+    def __init__(self):
+        self.first = nn.Conv2d(3, 8, 3, padding=1, stride=2)
+        self.second = nn.Conv2d(8, 8, 1, groups=8, bias=False)
+
+    def execute(self, x):
+        return self.second(self.second(nn.relu(self.first(x))))
+
+
+def test_the_layers_of_networks_are_found_once_each(layers):
+    found = layers.layers_of({"a": Twice, "b": Twice}, (3, 10, 12))
+
+    assert [layer.name for layer in found] == ["3x3, 3 to 8, 10x12, stride 2, bias", "1x1, 8 to 8, 5x6, depthwise"]
+    assert set(found.values()) == {("a", "b")}
+
+
+def test_the_suite_measures_every_family_and_both_batches(conv):
+    names = [row.name for row in conv.ROWS]
+
+    assert len(set(names)) == len(names)
+    assert {net for nets in conv.FIVE.values() for net in nets} == set(conv.FAMILIES)
+    assert {net for nets in conv.OTHERS.values() for net in nets} == set(conv.DEPTHWISE)
+    assert {row.size[1] for row in conv.PAIRS} == {1, 8}
+    assert not any(layer.groups > 1 for layer in conv.FIVE)
+    assert len(conv.PAIRS) == 2 * 3 * (len(conv.FIVE) + len(conv.OTHERS))
+
+
+def test_means_and_the_slowest_layer_by_hand(conv):
+    rows = [row for row in conv.PAIRS if row.size[0] in conv.FIVE and row.column == "forward"]
+    run = Run(15)
+    run.results += [Result(row, Figures(1.0, 2.0, 4.0 if k % 2 else 1.0)) for k, row in enumerate(rows)]
+    run.results[2] = Result(rows[2], Figures(2.0, 1.0, 0.25))
+    pairs = len(rows) // 2
+
+    mean = conv.mean_of(conv.FIVE, "forward", "", run)
+    worst = conv.slowest(conv.FIVE, "forward", run)
+
+    assert mean.ratio == pytest.approx((4**pairs * 0.25) ** (1 / len(rows)))
+    assert worst.ratio == 0.25
+    assert worst.how == rows[2].name.removesuffix(", forward")
+
+    run.results.pop()
+
+    assert not conv.mean_of(conv.FIVE, "forward", "", run).measured
+
+
+def test_a_layer_has_a_line_with_three_kinds_and_what_is_too_slow_is_bold(conv):
+    row = {r.column: r for r in conv.PAIRS[:3]}
+    results = [
+        Result(row["forward"], Figures(1.0, 0.5, 0.5, (0.4, 0.6), 0.9, 0.0, how="winograd4")),
+        Result(row["by input"], Figures(1.0, 0.5, 0.5, (0.4, 0.6), 0.8, 0.0, how="panels")),
+        Result(row["by weights"], failed="wrong: an error of 1"),
+    ]
+
+    text = conv.tables(results)
+    line = next(x for x in text.splitlines() if x.startswith(f"| {row['forward'].size[0].name} | 1 |"))
+
+    assert "1.00 ms | **0.50** | 90% | winograd4 | 1.00 ms | 0.50 | 80% | panels |  | FAILED |" in line
+    assert f"Farthest behind, forward: {row['forward'].size[0].name}, batch 1 (0.50)." in text
+
+
+# ------------------------------------------------------------------------------------------- networks and their mirrors
+
+
+class Everything(nn.Module):
+    """Each kind of leaf that a mirror knows, in a body of its own."""
+
+    def __init__(self):
+        self.layers = nn.Sequential(
+            nn.Conv2d(4, 8, 3, padding=1, groups=2), nn.BatchNorm2d(8), nn.ReLU(),
+            nn.MaxPool2d(3, stride=2, ceil_mode=True),
+            nn.Conv2d(8, 8, 1, bias=False), nn.BatchNorm2d(8, eps=1e-3), nn.ReLU6(), nn.AvgPool2d(2), nn.Identity(),
+        )  # fmt: skip
+        self.pool = nn.AdaptiveAvgPool2d(1)
+        self.head = nn.Sequential(nn.Flatten(), nn.Dropout(0.5), nn.Linear(8, 5))
+        self.twice, self.nothing = True, None
+
+    def execute(self, x):
+        y = self.pool(self.layers(x)).flatten(1)
+        return self.head(y + y if self.twice and self.nothing is None else y)
+
+
+def test_a_mirror_answers_as_ours_does(mirrors, torch, rng):
+    net = mirrors.lively(Everything())
+    net.eval()
+    peer = mirrors.mirror(net)
+    x = rng.standard_normal((2, 4, 9, 9)).astype(np.float32)
+
+    with torch.no_grad():
+        theirs = peer(torch.tensor(x)).numpy()
+
+    np.testing.assert_allclose(net(jt.array(x)).numpy(), theirs, rtol=1e-4, atol=1e-5)
+    assert not np.allclose(theirs, peer(torch.tensor(x * 2)).detach().numpy())
+
+
+@pytest.mark.parametrize("name", ["SqueezeNet 1.1", "ShuffleNet v2"])
+def test_networks_answer_as_their_mirrors_do(torch, name):
+    backbones = importlib.import_module("tests.bench.backbones")
+    row = next(row for row in backbones.PAIRS if row.group == name)
+
+    case = row.build(*row.tiny)
+
+    assert compare(case)[0] <= row.tolerance
+    assert case.flops > 1e6
+
+
+def test_a_mirror_refuses_words_that_it_does_not_know(mirrors):
+    class Sneaky(nn.Module):
+        def execute(self, x):
+            return jt.exp(x)
+
+    with pytest.raises(LookupError, match="calls jt: "):
+        mirrors.mirror(Sneaky())
+
+
+def test_a_mirror_in_training_trains(mirrors):
+    net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2))
+    net.train()
+
+    assert mirrors.mirror(net).training
+    net.eval()
+    assert not mirrors.mirror(net).training
+
+
+def test_operations_of_a_network_are_counted_by_its_layers(torch):
+    backbones = importlib.import_module("tests.bench.backbones")
+    peer = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3, padding=1), torch.nn.Flatten(), torch.nn.Linear(100, 7))
+
+    assert backbones.flops_of(peer, torch.zeros(1, 3, 5, 5)) == 2 * (4 * 25 * 27 + 700)
+
+
+@pytest.mark.parametrize(("load", "measured"), [(0.4, True), (0.6, False), (None, False)])
+def test_two_threads_are_measured_on_a_quiet_machine_only(torch, monkeypatch, load, measured):
+    backbones = importlib.import_module("tests.bench.backbones")
+    asked = []
+
+    def times(sides, rounds, clock, box, threads):
+        asked.append(threads)
+        return {"1": one(4.0, 6.0, threads=1), "2": one(2.0, 2.0, threads=2)}
+
+    monkeypatch.setattr(backbones.machine, "load", lambda: load)
+    monkeypatch.setattr(backbones, "network", lambda _: (nn.Sequential(nn.AdaptiveAvgPool2d(1)), None))
+    monkeypatch.setattr(backbones, "take_turns", times)
+
+    found = backbones.two_threads(Run(15))
+
+    assert found.measured is measured
+    assert found.ratio == (2.0 if measured else None)
+    assert asked == [{"1": 1, "2": 2}] * measured
+
+
+def one(*samples, threads):
+    return measured(samples, "", threads)
+
+
+# ----------------------------------------------------------------------------------------------------------- training
+
+
+def test_both_sides_of_every_step_of_training_compute_the_same(torch):
+    train = importlib.import_module("tests.bench.train")
+    rows = [row for row in train.ROWS if train.QUICK(row) and "digits" in row.name]
+
+    errors = {row.name: compare(row.build(*row.tiny))[0] for row in rows}
+
+    assert len(errors) == 2
+    assert max(errors.values()) <= 1e-5, errors
+
+
+def test_a_start_is_a_program_that_prints_its_loss(torch):
+    start = importlib.import_module("tests.bench.start")
+    cold = importlib.import_module("tests.bench.cold")
+
+    assert {side: program[-1] for side, program in start.PROGRAMS.items()} == {
+        "ours": "tests.bench.cnn_ours", "peer": "tests.bench.cnn_peer",
+    }  # fmt: skip
+    assert cold.start(["-c", "print(2.5)"], "")[1] == 2.5
+
+
+# -------------------------------------------------------------------------------------------------- rows of all suites
+
+
+def test_a_row_that_could_not_be_measured_says_why_and_is_not_missed():
+    row = Row("two threads", (Goal("ratio", 1.7),), work=lambda run: Figures(how="not quiet: load 3.0"))
+    run = Run(3)
+
+    result = fill(row, run)
+
+    assert result.missed == []
+    assert report.cells(result)[-2:] == ["not measured", "not quiet: load 3.0"]
+    assert report.summary(run.results) == "0 of 0 rows with a goal met it; none was missed; not measured: two threads."
+
+
+def test_a_row_with_operations_is_held_to_the_peak_of_the_machine():
+    class Answer:
+        def detach(self):
+            return self
+
+        def numpy(self):
+            return np.ones(2)
+
+    clock = [0.0]
+
+    def call():
+        clock[0] += 0.5
+        return Answer()
+
+    run = Run(5, clock=lambda: clock[0])
+    run.peak = 8e9
+
+    result = fill(Row("a row", build=lambda: Case(call, call, flops=1e9, how=lambda: "panels")), run)
+
+    assert result.figures.limit == pytest.approx(0.25)  # 1 GFLOP in half a second, of 8
+    assert report.cells(result)[0] == "a row: panels"
+
+
+def test_fewer_rounds_are_told():
+    row = Row("slow")
+
+    assert report.cells(Result(row, Figures(1.0, 2.0, 2.0, (1.5, 2.5), rounds=7)))[4] == "1.50 … 2.50 (7)"
+    assert report.cells(Result(row, Figures(1.0, 2.0, 2.0, (1.5, 2.5))))[4] == "1.50 … 2.50"
+
+
+def test_the_head_of_the_page_is_the_one_of_today():
+    before = "# Performance\n\nOld words.\n\n<!-- ops -->\nops\n<!-- end of ops -->\n"
+
+    after = report.page(before, "core", "<!-- core -->\ncore\n<!-- end of core -->\n")
+
+    assert after.startswith(report.HEAD)
+    assert "Old words" not in after
+    assert after.index("<!-- ops -->") < after.index("<!-- core -->")

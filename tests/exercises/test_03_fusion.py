@@ -1,0 +1,199 @@
+"""Notebook 03: each check lets the right answer through, and refuses each wrong one with words about that mistake."""
+
+import re
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+from jt_edu.backends import pool
+from jt_exercises import fusion
+from jt_exercises.fusion.checks import circle_of
+from tests.exercises.answers import filled, made
+from tests.story.test_course_answers import verdicts
+
+CAN_FUSE = """
+def can_fuse(a, b, times):
+    if a.held or a.kind != "elementwise" or b.kind == "matmul":
+        return False
+    return times == 1 or a.work <= 4
+"""
+GROUP = """
+def fits(order, inputs, home):
+    gone, left = set(), set(home.values())
+    while left:
+        ready = {
+            h for h in left
+            if all(home[i] in gone or home[i] == h for n in order if home[n] == h for i in inputs[n])
+        }
+        if not ready:
+            return False
+        gone, left = gone | ready, left - ready
+    return True
+
+
+def group(order, inputs, may):
+    home = {name: name for name in order}
+    for a, b in sorted(may):
+        joined = {name: home[a] if h == home[b] else h for name, h in home.items()}
+        if fits(order, inputs, joined):
+            home = joined
+    return home
+"""
+SECONDS = """
+def seconds(value, inputs, work, readers, bandwidth, peak):
+    stored = (inputs + value * (1 + readers)) / bandwidth + work / peak
+    return stored, readers * (inputs / bandwidth + work / peak)
+"""
+STEP = """
+import math
+
+
+def step(m, s, v):
+    new = max(m, v)
+    if new == -math.inf:
+        return new, 0.0
+    return new, s * math.exp(m - new) + math.exp(v - new)
+"""
+REMOVED = """
+def removed(kernels, values):
+    gone = [n for k in kernels for n in k.nodes if n not in k.stored]
+    return len(gone), sum(values[n][1] for n in gone)
+"""
+KERNELS = ("{" + ", ".join(f'"{n}": None' for n in ("absolute", "sum", "divide", "exp", "matmul", "max")) + "}",
+           '{"absolute": 0, "sum": 0, "divide": 0, "exp": 0, "matmul": 1, "max": 2}')  # fmt: skip
+CHECKS = {
+    "can_fuse": fusion.check_can_fuse,
+    "group": fusion.check_three_groups,
+    "seconds": fusion.check_store_or_recompute,
+    "step": fusion.check_softmax_step,
+    "removed": fusion.check_removed,
+}
+RIGHT = {"can_fuse": CAN_FUSE, "group": GROUP, "seconds": SECONDS, "step": STEP, "removed": REMOVED}
+WRONG = [  # of which exercise, what is written in place of what, and what the refusal says
+    ("can_fuse", "a.held or ", "", "`exp` is read by `add`, 1 times each element, and you say True"),
+    ("can_fuse", ' or b.kind == "matmul"', "", "BLAS multiplies stored matrices"),
+    ("can_fuse", 'a.kind != "elementwise"', 'a.kind == "matmul"', "`sum` is read by `exp`"),
+    ("can_fuse", 'a.kind != "elementwise"', 'a.kind == "reduce"', "complete only after its last iteration"),
+    ("can_fuse", " or a.work <= 4", "", "`multiply` is read by `add`, 60 times each element, and you say False"),
+    ("can_fuse", "times == 1 or a.work <= 4", "True", "60 times, 8 operations each"),
+    ("can_fuse", "return times", "return not times", "The framework computes it there"),
+    ("group", "if fits(order, inputs, joined):", "if True:", "{scale, add} needs {matmul}; {matmul} needs"),
+    ("group", "for a, b in sorted(may):", "for a, b in ():", "may fuse, and no circle would come of it"),
+    ("group", "for a, b in sorted(may):", "for a, b in [(i, n) for n in order for i in inputs[n]]:", "no allowed edge"),
+    ("group", "return home\n", "return {}\n", "a dict with a group for each of"),
+    ("group", "if h == home[b] else h", "if h == home[b] or h == home[a] else name", "may fuse"),
+    ("seconds", "1 + readers", "readers", "`stored` is"),
+    ("seconds", "1 + readers", "2", "read it once for each reader"),
+    ("seconds", "readers * (inputs / bandwidth", "(inputs / bandwidth", "`again`"),
+    ("seconds", "(inputs / bandwidth + work / peak)", "work / peak", "each reader reads the inputs"),
+    ("seconds", "return stored, ", "return ", "the answer is two numbers"),
+    ("step", "s * math.exp(m - new)", "s", "every exp(v - m) that is in s already has to become exp(v - new)"),
+    ("step", "math.exp(v - new)", "math.exp(v)", "s is"),
+    ("step", "new = max(m, v)", "new = v", "the largest number is"),
+    ("step", "if new == -math.inf", "if m == math.inf", "s is nan"),
+    ("removed", " if n not in k.stored", "", "for x * 2 you count 1 arrays"),
+    ("removed", "len(gone)", "len(gone) - 1", "fusion removes 0"),
+    ("removed", "values[n][1]", "1", "fusion removes 2 of 12,000 B"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _threads_as_before():
+    before = pool.threads()
+    yield
+    pool.set_num_threads(before)
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_the_right_answer_passes(name):
+    verdict = CHECKS[name](made(RIGHT[name]))
+
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize(("name", "part", "instead", "words"), WRONG)
+def test_a_wrong_answer_is_refused_with_words_about_its_mistake(name, part, instead, words):
+    assert RIGHT[name].count(part) == 1
+
+    verdict = CHECKS[name](made(RIGHT[name].replace(part, instead)))
+
+    assert verdict.passed is False
+    assert words in verdict.words
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_an_empty_answer_is_not_done_and_a_broken_one_is_told_why(name):
+    empty = CHECKS[name](lambda *_: None)
+    broken = CHECKS[name](lambda *_: 1 / 0)
+
+    assert (empty.passed, broken.passed) == (None, False)
+    assert "stopped with ZeroDivisionError" in broken.words
+
+
+def expression():
+    x, w = jt.array(np.ones((20, 30), np.float32)), jt.array(np.ones((30, 10), np.float32))
+    return ((x / x.abs().sum()).exp() @ w).max(1)
+
+
+@pytest.mark.parametrize(
+    ("guess", "passed", "words"),
+    [
+        ((0, 0, 0, 0, 1, 2), True, "3 kernels"),
+        ((7, 7, 7, 7, 1, 3), True, "3 kernels"),  # the numbers are free
+        ((0, 0, 1, 1, 2, 3), False, "you have `sum` and `divide` apart, but they share a kernel"),
+        ((0, 0, 0, 0, 0, 1), False, "you have `exp` and `matmul` together, but they do not share one: BLAS"),
+        ((0, 0, 0, 0, 1, 0), False, "`absolute` and `max` are in two kernels"),
+        ((0, 0, 0, 0, None, 2), False, "which kernel computes `matmul`"),
+        ((None,) * 6, None, ""),
+    ],
+)
+def test_guessed_kernels_are_compared_with_the_plan(guess, passed, words):
+    names = ("absolute", "sum", "divide", "exp", "matmul", "max")
+
+    verdict = fusion.check_groups(expression, dict(zip(names, guess, strict=True)))
+
+    assert verdict.passed is passed
+    assert words in verdict.words
+
+
+def test_a_circle_is_found_and_named():
+    g = fusion.diamond
+
+    assert circle_of(g, {"scale": 0, "matmul": 1, "add": 2}) == []
+    assert circle_of(g, {"scale": 0, "matmul": 1, "add": 0}) == [["scale", "add"], ["matmul"]]
+
+
+def test_the_graphs_hold_circles_to_run_into():
+    edges = [({n: n for n in g.order}, g) for g in fusion.all_graphs()]
+    greedy = [{n: "all" if any(n in e for e in g.may) else n for n in home} for home, g in edges]
+
+    circles = sum(bool(circle_of(g, found)) for found, (_, g) in zip(greedy, edges, strict=True))
+
+    assert circles >= 10
+
+
+def test_an_operator_that_is_not_there_is_told():
+    verdict = fusion.check_groups(expression, {"abs": 0, "exp": 0})
+
+    assert verdict.words == "there is no operator `abs` here; there are absolute, sum, divide, exp, matmul, max"
+
+
+@pytest.mark.slow
+def test_the_notebook_says_right_to_right_answers():
+    said = filled("03_fusion", KERNELS, *RIGHT.values())
+
+    assert verdicts(said) == {"right": 6, "not right": 0, "not done yet": 0, "another shape": 0}, said
+
+
+@pytest.mark.slow
+def test_the_notebook_runs_with_nothing_filled_in_and_measures_what_it_claims():
+    said = filled("03_fusion")
+
+    assert verdicts(said) == {"right": 0, "not right": 0, "not done yet": 6, "another shape": 0}, said
+    moved, longer = map(float, re.search(r"([\d.]+) times the bytes, ([\d.]+) times the time", said).groups())
+    assert moved == 3.0
+    assert longer > 1.5  # a third of the time, where nothing else needs the memory
+    assert float(re.search(r"in one loop it takes ([\d.]+) times as long", said)[1]) > 1.2
+    assert re.search(r"alone +1 kernel\(s\), 128 MB moved, 64 MB new", said)
+    assert re.search(r"watched +1 kernel\(s\), 192 MB moved, 128 MB new", said)

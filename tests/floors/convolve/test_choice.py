@@ -1,0 +1,453 @@
+"""Which algorithm is chosen, and that each setting of jt.backends.conv does what it says."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+from jt_edu import backends, determined
+from jt_edu.backends.convolve import Sizes, choice, tuner
+from jt_edu.backends.convolve.alone import Alone, any_arrays, workspace
+from jt_edu.backends.convolve.options import Options, plan_key
+from jt_edu.errors import ArgumentError, BackendError
+from jt_edu.settings import current, rank_context
+
+conv = jt.backends.conv
+SMALL = Sizes("forward", 1, 2, 3, 1, (1, 5, 5), (1, 3, 3), (1, 3, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1))
+
+
+@pytest.fixture(autouse=True)
+def _rank():
+    """Every test is a rank of its own: no plan of another test is found."""
+    with rank_context(), jt.flag_scope(backend="python"):
+        yield
+
+
+@pytest.fixture
+def table(monkeypatch, tmp_path):
+    """A table of this test's own, in the place of the learner's."""
+    backends.get("numba")  # its kernels stay where they are
+    monkeypatch.setenv("JT_EDU_CACHE", str(tmp_path))
+    mine = tuner.Tuner(stamp=f"of-{tmp_path.name}")
+    monkeypatch.setattr(tuner, "mine", mine)
+    return mine
+
+
+@pytest.fixture
+def liars(monkeypatch, table):
+    """Two algorithms, of which the slower says that it is the faster. Nobody looks at a clock here."""
+    real = choice.candidates(SMALL)[0]
+    quick = dataclasses.replace(real, name="quick", seconds=lambda s: 2e-4, suits=lambda s: True)
+    slow = dataclasses.replace(real, name="slow", seconds=lambda s: 1e-4, suits=lambda s: True)
+    monkeypatch.setattr(choice, "algorithms", lambda: (quick, slow))
+
+    def time_candidates(found, sizes, backend):
+        times = {"quick": 1e-3, "slow": 2e-3}
+        timings = sorted((tuner.Timing(a.name, times[a.name], 15, 0) for a in found), key=lambda t: t.seconds)
+        return tuner.Entry(sizes, jt.get_num_threads(), backend.name, tuple(timings))
+
+    monkeypatch.setattr(tuner, "time_candidates", time_candidates)
+    return table
+
+
+def picture(shape=(1, 2, 5, 5)):
+    return jt.array(np.arange(np.prod(shape), dtype="float32").reshape(shape) % 7)
+
+
+def y_of(x=None, w=None):
+    return jt.conv2d(picture() if x is None else x, picture((3, 2, 3, 3)) if w is None else w)
+
+
+def kernel_of(y):
+    (kernel,) = (k for k in jt.explain(y).kernels if k.nodes)
+    return kernel
+
+
+# choosing
+
+
+def test_every_kind_of_convolution_has_a_candidate():
+    for kind in ("forward", "by_image", "by_weights"):
+        assert choice.candidates(dataclasses.replace(SMALL, kind=kind))
+
+
+def test_without_a_clock_the_least_estimate_wins(liars):
+    assert choice.choose(SMALL).name == "slow"
+    assert choice.choice_of(SMALL).how == "estimated"
+    assert liars.timed == 0
+
+
+def test_an_algorithm_that_does_not_suit_is_no_candidate(monkeypatch):
+    real = choice.candidates(SMALL)[0]
+    none = dataclasses.replace(real, suits=lambda s: False)
+    monkeypatch.setattr(choice, "algorithms", lambda: (none,))
+
+    with pytest.raises(BackendError, match="no algorithm computes"):
+        choice.candidates(SMALL)
+
+
+def test_the_reason_names_the_others_and_what_they_cost(liars):
+    assert choice.choice_of(SMALL).reason == "estimated 100 µs; quick 200 µs"
+    with conv.flags(benchmark=True):
+        assert choice.choice_of(SMALL).reason == "measured 1 ms; slow 2 ms"
+
+
+@pytest.mark.parametrize("kind", ["forward", "by_image", "by_weights"])
+def test_the_order_of_sums_does_not_depend_on_how_the_span_is_cut(kind, rng):
+    """Bit by bit, for every candidate: what `deterministic` relies on."""
+    sizes = Sizes(kind, 2, 4, 6, 1, (1, 9, 8), (1, 3, 3), (1, 9, 8), (1, 1, 1), (0, 1, 1), (1, 1, 1))
+    backend = backends.get("numba")
+    left, right, out = any_arrays(sizes)
+    for algorithm in choice.candidates(sizes):
+        answers = []
+        for count in (1, 2, 3):
+            alone = Alone(algorithm, sizes, backend)
+            alone._small, alone._space = False, np.empty((count, algorithm.space(sizes)), sizes.dtype)
+            before = jt.get_num_threads()
+            try:
+                jt.set_num_threads(count)
+                alone(left, right, out)
+            finally:
+                jt.set_num_threads(before)
+            answers.append(out.tobytes())
+        assert len(set(answers)) == 1, algorithm.name
+
+
+# benchmark
+
+
+def test_benchmark_chooses_what_was_measured_to_be_fastest(liars):
+    with conv.flags(benchmark=True):
+        assert choice.choose(SMALL).name == "quick"
+        assert kernel_of(y_of()).algorithm == "quick"
+    assert kernel_of(y_of()).algorithm == "slow"
+
+
+def test_benchmark_measures_once_for_each_size(liars):
+    with conv.flags(benchmark=True):
+        for _ in range(3):
+            y_of().numpy()
+
+    assert (len(liars.entries), liars.timed) == (1, 2)
+
+
+def test_an_input_of_another_size_in_each_step_is_measured_in_each_step(liars):
+    """The seed's warning: `benchmark` makes programs slower whose shapes change all the time."""
+    steps = [(1, 2, 4 + k, 5) for k in range(6)]
+
+    for shape in steps:
+        y_of(picture(shape)).numpy()
+    without = liars.samples
+    with conv.flags(benchmark=True):
+        for shape in steps:
+            y_of(picture(shape)).numpy()
+
+    assert without == 0
+    assert liars.timed == 2 * len(steps)
+    assert liars.samples > 10 * len(steps)  # runs of kernels, for one that each step needs
+
+
+def test_an_input_of_the_same_size_costs_the_same_whether_benchmark_is_on_or_not(liars):
+    with conv.flags(benchmark=True):
+        y_of().numpy()
+        spent = liars.samples
+        for _ in range(10):
+            y_of().numpy()
+
+    assert liars.samples == spent
+
+
+def test_another_number_of_threads_is_measured_anew(liars):
+    before = jt.get_num_threads()
+    with conv.flags(benchmark=True):
+        try:
+            for count in (1, 2):
+                jt.set_num_threads(count)
+                y_of().numpy()
+        finally:
+            jt.set_num_threads(before)
+
+    assert [e.threads for e in liars.all()] == [1, 2]
+
+
+def test_clear_has_plans_made_anew(liars):
+    with conv.flags(benchmark=True):
+        y_of().numpy()
+        conv.clear()
+        y_of().numpy()
+
+    assert liars.timed == 4
+
+
+def test_the_table_tells_what_was_measured(liars):
+    with conv.flags(benchmark=True):
+        y_of().numpy()
+
+    found = conv.table()
+    assert (len(found), found.timed, found.entries[0].winner) == (1, 2, "quick")
+
+
+# deterministic, strict
+
+
+def test_deterministic_asks_no_clock(liars):
+    with conv.flags(benchmark=True):
+        y_of().numpy()
+        with conv.flags(deterministic=True):
+            assert choice.choose(SMALL).name == "slow"
+
+
+@pytest.mark.parametrize("shape", [(3, 1719, 467), (9, 797, 380), (24, 274, 369)])
+def test_deterministic_gives_the_same_bits_on_any_number_of_threads(shape, rng):
+    m, k, n = shape
+    a, b = rng.standard_normal((m, k), "float32"), rng.standard_normal((k, n), "float32")
+    before, found = jt.get_num_threads(), set()
+    with jt.flag_scope(backend="numba"), conv.flags(deterministic=True):
+        try:
+            for count in (1, 2, 3, 7):
+                jt.set_num_threads(count)
+                found.add((jt.array(a) @ jt.array(b)).numpy().tobytes())
+        finally:
+            jt.set_num_threads(before)
+
+    assert len(found) == 1
+
+
+def test_deterministic_has_a_product_run_on_one_thread():
+    def kept(**wanted):
+        with conv.flags(**wanted):
+            e = jt.explain(jt.ones(30, 40).sync() @ jt.ones(40, 50).sync())
+        return e.plan.steps[-1].work, "depend on the number of threads" in e.text
+
+    assert kept()[0] > 0
+    assert kept()[1], "an explanation lists what may differ"
+    assert kept(deterministic=True) == (0.0, False)
+
+
+def test_what_sums_in_one_order_is_not_listed_as_depending_on_threads():
+    e = jt.explain((y_of() * 2).sum())
+
+    assert not any(map(determined.threads_matter, e.plan.steps))
+
+
+def test_strict_refuses_a_function_that_may_do_anything():
+    def double(np, data):
+        np.multiply(data["inputs"][0], 2, data["outputs"][0])
+
+    def doubled():
+        return jt.numpy_code((2,), "float32", [jt.array([1.0, 2.0])], double)
+
+    with conv.flags(deterministic=True):
+        assert doubled().numpy().tolist() == [2.0, 4.0]
+    with conv.flags(strict=True):
+        assert doubled().numpy().tolist() == [2.0, 4.0]
+    with conv.flags(deterministic=True, strict=True), pytest.raises(BackendError, match="numpy_code"):
+        doubled().numpy()
+
+
+# enabled
+
+
+def test_without_algorithms_a_convolution_is_generated_loops():
+    with_one, x, w = kernel_of(y_of()), picture(), picture((3, 2, 3, 3))
+    with conv.flags(enabled=False):
+        without = kernel_of(y_of())
+        plain = y_of(x, w).numpy()
+
+    assert (with_one.kind, with_one.algorithm != "") == ("convolution", True)
+    assert (without.kind, without.algorithm) == ("loops", "")
+    np.testing.assert_allclose(y_of(x, w).numpy(), plain, rtol=1e-5)
+
+
+def test_decisions_are_those_of_the_plan_whatever_is_set_when_they_are_asked_for():
+    with conv.flags(enabled=False):
+        inside = jt.explain(y_of()).decisions
+    outside = jt.explain(y_of()).decisions
+
+    assert {d.rule for d in outside} >= {"contraction"}
+    assert "contraction" not in {d.rule for d in inside}
+
+
+# workspace_limit
+
+
+def test_an_algorithm_that_needs_too_much_memory_is_not_chosen(monkeypatch, liars):
+    small, large = choice.algorithms()
+    large = dataclasses.replace(large, space=lambda s: 1000)
+    small = dataclasses.replace(small, space=lambda s: 10, prepared=lambda s: 0)
+    monkeypatch.setattr(choice, "algorithms", lambda: (small, large))
+
+    assert choice.choose(SMALL).name == "slow"
+    with conv.flags(workspace_limit=100):
+        assert choice.choose(SMALL).name == "quick"
+        assert "slow needs 4 kB, more than the limit" in choice.choice_of(SMALL).reason
+        with conv.flags(benchmark=True):
+            assert choice.choose(SMALL).name == "quick"
+    with (
+        conv.flags(workspace_limit=39),
+        pytest.raises(ArgumentError, match="quick, which asks for the least, and needs 40"),
+    ):
+        choice.choose(SMALL)
+
+
+def test_each_thread_has_its_own_scratch(monkeypatch, liars):
+    large = dataclasses.replace(SMALL, n=64, image=(1, 40, 40), places=(1, 38, 38))
+    algorithm = dataclasses.replace(choice.algorithms()[0], space=lambda s: 10, prepared=lambda s: 5)
+
+    assert workspace(algorithm, large, 3) == 4 * (5 + 3 * 10)
+    assert workspace(algorithm, SMALL, 3) == 4 * (5 + 10), "so little work that one thread does it"
+
+
+def test_where_the_choice_must_not_depend_on_threads_nor_does_the_limit(monkeypatch, liars):
+    large = dataclasses.replace(SMALL, n=64, image=(1, 40, 40), places=(1, 38, 38))
+    small, wide = (dataclasses.replace(a, space=lambda s: 1, prepared=lambda s: 0) for a in choice.algorithms())
+    wide = dataclasses.replace(wide, space=lambda s: 100)
+    monkeypatch.setattr(choice, "algorithms", lambda: (small, wide))
+    monkeypatch.setattr(choice.pool, "_cores", lambda: 8)
+    before, names = jt.get_num_threads(), []
+    with conv.flags(workspace_limit=1600, deterministic=True):
+        try:
+            for count in (1, 4, 8):
+                jt.set_num_threads(count)
+                names.append(choice.choose(large).name)
+        finally:
+            jt.set_num_threads(before)
+
+    assert set(names) == {"quick"}
+
+
+# settings as such
+
+
+@pytest.mark.parametrize("name", Options._fields)
+def test_settings_are_part_of_what_a_plan_is_remembered_by(name):
+    other = 10**9 if name == "workspace_limit" else not getattr(conv, name)
+    x, w = picture(), picture((3, 2, 3, 3))
+    before = jt.explain(y_of(x, w)).plan
+    with conv.flags(**{name: other}):
+        inside = jt.explain(y_of(x, w)).plan
+
+    assert inside is not before
+    assert jt.explain(y_of(x, w)).plan is before
+
+
+def test_settings_that_nobody_touched_cost_nothing():
+    with conv.flags(benchmark=True):
+        assert plan_key(current())[0].benchmark
+    assert plan_key(current()) is None
+
+
+def test_a_compiled_step_is_captured_anew_under_other_settings(liars):
+    @jt.compile
+    def step(x):
+        return y_of(x)
+
+    step(picture())
+    with conv.flags(benchmark=True):
+        step(picture())
+
+    assert liars.timed == 2
+
+
+def test_settings_are_set_as_attributes_and_scoped_by_flags():
+    assert conv.benchmark is False
+    conv.benchmark = 1
+    try:
+        assert conv.benchmark is True
+        with conv.flags(benchmark=False, workspace_limit=7):
+            assert (conv.benchmark, conv.workspace_limit) == (False, 7)
+        assert (conv.benchmark, conv.workspace_limit) == (True, None)
+        assert "benchmark=True" in repr(conv)
+    finally:
+        conv.benchmark = False
+
+
+def test_settings_come_back_after_an_error():
+    with pytest.raises(RuntimeError, match="on the way"), conv.flags(enabled=False):
+        raise RuntimeError("on the way")
+
+    assert conv.enabled is True
+
+
+def test_a_rank_has_settings_of_its_own():
+    with conv.flags(deterministic=True), rank_context():
+        assert conv.deterministic is False
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("benchmrk", True, "Try: jt.backends.conv.benchmark"),
+        ("table", 3, "is not a setting"),
+        ("benchmark", "yes", "is True or False; found 'yes'"),
+        ("enabled", None, "is True or False; found None"),
+        ("deterministic", 2, "is True or False; found 2"),
+        ("workspace_limit", -1, "a number of bytes, or None; found -1"),
+        ("workspace_limit", True, "a number of bytes, or None; found True"),
+        ("workspace_limit", 1.5, "a number of bytes, or None; found 1.5"),
+    ],
+)
+def test_unknown_settings_and_wrong_values_are_errors(name, value, words):
+    with pytest.raises(ArgumentError, match=words):
+        setattr(conv, name, value)
+    with pytest.raises(ArgumentError), conv.flags(**{name: value}):
+        pass
+
+
+def test_an_unknown_name_is_an_error_that_lists_the_settings():
+    with pytest.raises(ArgumentError, match="workspace_limit"):
+        conv.workspace  # noqa: B018
+
+
+# what is shown
+
+
+def test_explanation_and_trace_name_the_algorithm_and_the_reason():
+    y = y_of()
+    planned, text = kernel_of(y), jt.explain(y).text
+    with jt.trace() as t:
+        y.numpy()
+
+    assert (t.kernels[0].algorithm, t.kernels[0].reason) == (planned.algorithm, planned.reason) != ("", "")
+    assert f"chosen  {planned.algorithm}: {planned.reason}" in text
+    assert t.as_dict()["kernels"][0]["algorithm"] == planned.algorithm
+
+
+def test_a_race_compares_all_candidates_with_float64():
+    with jt.flag_scope(backend="numba"):
+        found = conv.race(picture((1, 2, 6, 6)), picture((3, 2, 3, 3)), padding=1)
+
+    names = {a.name for a in choice.candidates(found.sizes)}
+    assert {r.name for r in found.runners} == names
+    assert found.winner.seconds == min(r.seconds for r in found.runners)
+    assert all(r.error < 1e-4 for r in found.runners)
+    assert all(name in found.svg and name in repr(found) for name in names)
+    assert found.svg.count("<rect") == 1 + len(names)
+
+
+@pytest.mark.parametrize("kind", ["by_image", "by_weights"])
+def test_a_gradient_races_as_well(kind):
+    with jt.flag_scope(backend="numba"):
+        found = conv.race(picture((2, 2, 6, 6)), picture((3, 2, 3, 3)), stride=2, kind=kind)
+
+    assert found.sizes.kind == kind
+    assert found.winner.error < 1e-4
+
+
+def test_a_race_notices_a_wrong_answer(monkeypatch):
+    real = choice.candidates(SMALL)[0]
+    wrong = dataclasses.replace(real, span=lambda s: 0)  # computes nothing
+    monkeypatch.setattr(choice, "algorithms", lambda: (wrong,))
+
+    found = conv.race(picture(), picture((3, 2, 3, 3)))
+
+    assert not found.winner.error < 0.1
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind", "words"), [((3, 3), "forward", "three to five axes"), ((1, 2, 5, 5), "by_x", "by_image")]
+)
+def test_a_race_needs_a_convolution(shape, kind, words):
+    with pytest.raises((ArgumentError, jt.ShapeError), match=words):
+        conv.race(picture(shape), picture((3, 2, 3, 3)), kind=kind)

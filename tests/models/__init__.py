@@ -1,0 +1,1 @@
+"""Backbones: names, counts and logits as torchvision's, of which nothing is needed to run these tests."""

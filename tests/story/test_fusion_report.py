@@ -1,0 +1,139 @@
+"""What fusion does for whole networks: kernels, bytes, what was joined, and why not where it was not."""
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+from jt_edu import nn
+from jt_edu.models import resnet18
+
+
+@pytest.fixture(autouse=True)
+def _python():
+    with jt.flag_scope(backend="python"):
+        yield
+
+
+def image(*shape):
+    return jt.array(np.random.default_rng(0).standard_normal(shape, "float32"))
+
+
+class Block(nn.Module):
+    """Two convolutions and a way around."""
+
+    def __init__(self):
+        self.conv1, self.bn1 = nn.Conv2d(4, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4)
+        self.conv2, self.bn2 = nn.Conv2d(4, 4, 3, padding=1), nn.BatchNorm2d(4)
+
+    def execute(self, x):
+        y = nn.relu(self.bn1(self.conv1(x)))
+        return nn.relu(x + self.bn2(self.conv2(y)))
+
+
+@pytest.fixture
+def block():
+    made = Block()
+    made.eval()
+    return made
+
+
+def test_resnet18_needs_at_most_45_kernels_against_68_op_by_op():
+    net = resnet18()
+    net.eval()
+    with jt.no_grad(), jt.flag_scope(backend="numba"):  # its parameters are drawn, which takes Python long
+        report = jt.fusion_report(net, image(1, 3, 64, 64))
+
+    assert report.op_by_op == 68  # 20 convolutions, 20 batch norms, 17 ReLUs, 8 additions, 2 poolings, 1 linear
+    assert report.kernels <= 45
+    assert report.bytes < report.bytes_op_by_op
+
+
+def test_a_block_is_two_kernels_and_each_names_what_was_joined(block):
+    with jt.no_grad():
+        report = jt.fusion_report(block, image(1, 4, 6, 6))
+
+    assert [row.joined for row in report.rows] == [
+        ("Conv2d conv1", "BatchNorm2d bn1", "relu"),
+        ("Conv2d conv2", "BatchNorm2d bn2", "add", "relu"),
+    ]
+    assert (report.kernels, report.op_by_op) == (2, 7)
+    assert all(row.algorithm for row in report.rows)
+
+
+def test_it_says_why_a_kernel_is_apart_from_the_one_before(block):
+    with jt.no_grad():
+        report = jt.fusion_report(block, image(1, 4, 6, 6))
+
+    assert report.rows[0].apart == ()
+    (why,) = report.rows[1].apart
+    assert why.startswith("relu is stored before it: whole array")
+    assert why in repr(report) and why in report._repr_html_()
+
+
+def test_the_kernels_and_bytes_are_those_of_the_run(block):
+    x = image(1, 4, 6, 6)
+    with jt.no_grad():
+        report = jt.fusion_report(block, x)
+        with jt.trace() as t:
+            block(x).numpy()
+
+    assert [(k.name, k.bytes) for k in t.kernels] == [(row.name, row.bytes) for row in report.rows]
+
+
+def test_bytes_op_by_op_can_be_counted_by_hand():
+    x, y = image(10), image(10)
+
+    report = jt.fusion_report((x * y + x).sum())
+
+    assert report.op_by_op == 3
+    assert report.bytes_op_by_op == (40 + 40 + 40) + (40 + 40 + 40) + (40 + 4)
+    assert (report.kernels, report.bytes) == (1, 40 + 40 + 4)
+
+
+def test_a_view_costs_nothing_op_by_op():
+    x = image(4, 5)
+
+    report = jt.fusion_report(x.transpose(0, 1).reshape(2, 10) + 1.0)
+
+    assert (report.op_by_op, report.bytes_op_by_op) == (1, 160)
+
+
+def test_without_fusion_nothing_is_joined():
+    x = image(10)
+    with jt.flag_scope(fuse=False):
+        report = jt.fusion_report((x * 2 + x).sum())
+
+    assert (report.kernels, report.op_by_op) == (3, 3)
+    assert [row.joined for row in report.rows] == [("multiply",), ("add",), ("sum",)]
+
+
+def test_explaining_leaves_the_numbers_alone(block):
+    x = image(1, 4, 6, 6)
+    with jt.no_grad():
+        before = block(x).numpy()
+        jt.fusion_report(block, x)
+        after = block(x).numpy()
+
+    assert before.tobytes() == after.tobytes()
+
+
+def test_a_function_that_answers_with_no_var_is_an_error():
+    with pytest.raises(jt.ArgumentError, match="looks at the Vars"):
+        jt.fusion_report(lambda: 3)
+
+
+def test_several_vars_share_one_report():
+    x = image(10)
+
+    assert jt.fusion_report(x + 1, x * 2).op_by_op == 2
+    assert jt.fusion_report(lambda v: {"a": v + 1, "b": (v * 2, v - 1)}, x).op_by_op == 3
+
+
+def test_a_page_shows_every_kernel(block):
+    with jt.no_grad():
+        report = jt.fusion_report(block, image(1, 4, 6, 6))
+
+    page = report._repr_html_()
+    assert page.count("<tr>") == 1 + report.kernels
+    assert report.summary in page
+    assert all(row.label in page for row in report.rows)

@@ -311,10 +311,10 @@ class Arithmetic:
             return type(self)._of(Node(turned, (self._node,), shape, self.dtype))
         rest = ("add", self.shape, shape, op.where, bool(op.guards) or op.fill is not None, op.valid)
         back = reindex_reduce("scatter", *rest)
-        if matrix_product(self._node, back) is not None:
-            back = reindex_reduce("matmul", *rest)  # which is what the gradient of a matrix product is
-        elif convolution(self._node, back) is not None:
-            back = reindex_reduce("convolution", *rest)
+        if self._node.op is f.MULTIPLY:  # the gradient of a contraction is a contraction
+            known = (("matmul", matrix_product), ("convolution", convolution))
+            name = next((name for name, is_one in known if is_one(self._node, back) is not None), "scatter")
+            back = reindex_reduce(name, *rest)
         return type(self)._of(Node(back, (self._node, *(a.node for a in arrays)), shape, self.dtype))
 
     def _turned(self, op: ReindexReduce, turned: Reindex, shape: Shape) -> Var:

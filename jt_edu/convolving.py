@@ -19,7 +19,7 @@ from jt_edu.backends.convolve import Algorithm, text_of
 from jt_edu.backends.convolve.alone import NUMBERS, SIDES
 from jt_edu.backends.convolve.choice import choose
 from jt_edu.backends.pool import threads
-from jt_edu.codegen.tail import tail_of, with_tail
+from jt_edu.codegen.tail import Tail, alone, hooked, tail_of, with_tail
 from jt_edu.codegen.text import Argument, Parameter, Source, Text
 from jt_edu.convolution import Convolution, Sizes
 from jt_edu.graph import Node
@@ -38,6 +38,8 @@ class Own:
     span: int
     prepared: int  # numbers that all threads share
     space: int  # numbers that each thread has for itself
+    open: Source | None = None  # the text that takes any tail, and
+    tail: Source | None = None  # the tail: the two can be compiled apart
 
 
 def convolution_text(kernel: Kernel, stored: set[Node]) -> tuple[Text, Own]:
@@ -59,15 +61,32 @@ def convolution_text(kernel: Kernel, stored: set[Node]) -> tuple[Text, Own]:
         parameters, arguments = [*parameters, *tail.parameters], [*arguments, *tail.arguments]
         lines += [(begin + line, node) for line, node in tail.lines]
     source = Source(text, tuple(parameters), apart=tail is None)
-    return Text(source, tuple(arguments), tuple(sorted(lines, key=lambda line: line[0]))), _own(algorithm, sizes)
+    own = _own(algorithm, sizes, tail)
+    return Text(source, tuple(arguments), tuple(sorted(lines, key=lambda line: line[0]))), own
 
 
-def _own(algorithm: Algorithm, sizes: Sizes) -> Own:
+def compile_convolution(own: Own, source: Source, backend: Backend) -> Program:
+    """The program of a step: algorithm and tail apart, if the backend can do that, else the one text of both."""
+    apart = getattr(backend, "compile_apart", None)
+    if apart is None or own.open is None:
+        return backend.compile(source)
+    program: Program = apart(own.open, own.tail)
+    return program
+
+
+def _own(algorithm: Algorithm, sizes: Sizes, tail: Tail | None) -> Own:
     prepare, span = None, 0
     if algorithm.prepare:
         weights = _parameters(sizes, ("weights", "prepared"))
         prepare, span = Source(text_of(algorithm.prepare), tuple(weights), apart=True), algorithm.prepare_span(sizes)
-    return Own(algorithm, sizes, prepare, span, algorithm.prepared(sizes), algorithm.space(sizes))
+    text, end = text_of(algorithm.kernel), None
+    if "*rest" not in text:
+        return Own(algorithm, sizes, prepare, span, algorithm.prepared(sizes), algorithm.space(sizes))
+    listed = [*_parameters(sizes, (*SIDES[sizes.kind], "out", "prepared", "space")), Parameter("tail", "int64", 1)]
+    if tail is not None:
+        end = Source(alone(tail), tail.parameters)
+    start = Source(hooked(text), tuple(listed), apart=True)
+    return Own(algorithm, sizes, prepare, span, algorithm.prepared(sizes), algorithm.space(sizes), start, end)
 
 
 def _parameters(sizes: Sizes, arrays: tuple[str, ...]) -> list[Parameter]:

@@ -22,7 +22,7 @@ import numpy as np
 from jt_edu import backends
 from jt_edu.backends import Backend, Program
 from jt_edu.backends.convolve.choice import choice_of
-from jt_edu.backends.convolve.options import options, plan_key
+from jt_edu.backends.convolve.options import DEFAULT, NAME, plan_key
 from jt_edu.backends.pool import threads
 from jt_edu.convolution import convolution
 from jt_edu.convolving import run_convolution
@@ -100,12 +100,8 @@ def worth_seeing(order: list[Node]) -> list[Node]:
     The products inside of a contraction have no array in any run, and a repeated array says nothing new.
     """
     pending = [n for n in order if n.data is None]
-    inside = {
-        i
-        for n in pending
-        if isinstance(n.op, ReindexReduce) and (matrix_product(n) or convolution(n))
-        for i in _product_parts(n)
-    }
+    sums = [n for n in pending if isinstance(n.op, ReindexReduce)]
+    inside = {i for n in sums if matrix_product(n) or convolution(n) for i in _product_parts(n)}
     return [n for n in pending if n not in inside and not _repeats(n)]
 
 
@@ -142,7 +138,7 @@ def plan_for(order: list[Node], wanted: Sequence[Node], context: Context) -> Pla
         plan = plans.get(key)
         if plan is None:
             held = {n for n in order if n.data is None and n.holders}
-            wishes = options(context)
+            wishes = context.rank_state.get(NAME, DEFAULT)
             plan = make_plan(order, held, context.flags.fuse, wishes.enabled)
             if wishes.deterministic:
                 determine(plan, order, wishes.strict)
@@ -163,7 +159,8 @@ def structure(order: list[Node], context: Context) -> tuple[tuple[Any, ...], dic
 
     That is: operators, edges, shapes of leaves, what is held, and what takes part in gradients.
     """
-    key: list[Any] = [backends.get(context.flags.backend), context.flags.fuse, plan_key(context)]
+    wishes = plan_key(context) if NAME in context.rank_state else None
+    key: list[Any] = [backends.get(context.flags.backend), context.flags.fuse, wishes]
     add = key.append
     slot: dict[Node, int] = {}
     for number, node in enumerate(order):

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from jt_edu.caller import names_of_caller, nodes_of
+from jt_edu.convolution import convolution
 from jt_edu.determined import threads_matter
 from jt_edu.execute import algorithm_of, calls_of, needed, plan_for
 from jt_edu.functions import MULTIPLY
@@ -82,23 +83,13 @@ class Explanation:
 
         lines = tuple(Line(n, self.order[s].id, self.order[s].op.name, self.order[s].line) for n, s in step.lines)
         calls, (algorithm, reason) = calls_of(step, self.order[step.slots[0]]), algorithm_of(step)
+        loops = f"{calls[0]}, on whole arrays" if step.kind == "host" else loops_in_words(step)
         return KernelPlan(
-            step.name,
-            f"{calls[0]}, on whole arrays" if step.kind == "host" else loops_in_words(step),
-            step.source.text,
-            lines,
-            nodes=ids(step.slots),
-            stored=ids(step.outputs),
-            reads=ids(step.inputs),
-            bytes=step.bytes,
-            flops=step.flops,
-            calls=calls,
-            kind=step.kind,
-            edited=step.written is not None,
-            key=step.key,
-            algorithm=algorithm,
-            reason=reason,
-        )
+            step.name, loops, step.source.text, lines,
+            nodes=ids(step.slots), stored=ids(step.outputs), reads=ids(step.inputs),
+            bytes=step.bytes, flops=step.flops, calls=calls, kind=step.kind,
+            edited=step.written is not None, key=step.key, algorithm=algorithm, reason=reason,
+        )  # fmt: skip
 
     @property
     def predicted_peak(self) -> int:
@@ -225,11 +216,14 @@ def without_fusion(order: Sequence[Node]) -> tuple[int, int]:
     pending = [n for n in order if n.data is None]
     readers = Counter(i for n in pending for i in set(n.inputs))
     inside = {i for n in pending for i in n.inputs[:1] if _is_contraction(n) and readers[i] == 1}
-    operators = [n for n in pending if n not in inside and not is_view(n)]
+    seen = Counter(i for product in inside for i in set(product.inputs) if isinstance(i.op, Reindex))
+    windows = {i for i, times in seen.items() if times == readers[i]}
+    operators = [n for n in pending if n not in inside and n not in windows and not is_view(n)]
     total = 0
     for node in operators:
         inputs = node.inputs[0].inputs if node.inputs and node.inputs[0] in inside else node.inputs
-        total += size(node) + sum({i: _read(i) for i in inputs if i.op is not CONSTANT}.values())
+        read = {i: _read(i.inputs[0] if i in windows else i) for i in inputs if i.op is not CONSTANT}
+        total += size(node) + sum(read.values())
     return len(operators), total
 
 
@@ -245,7 +239,8 @@ def _is_contraction(node: Node) -> bool:
     if not isinstance(node.op, ReindexReduce) or node.op.reducer != "add" or node.inputs[0].op is not MULTIPLY:
         return False
     product = node.inputs[0]
-    return product.data is None and all(is_view(i) and _read(i) < size(product) for i in product.inputs)
+    views = product.data is None and all(is_view(i) and _read(i) < size(product) for i in product.inputs)
+    return views or convolution(node) is not None
 
 
 def _read(node: Node) -> int:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 from jt_edu.convolution import Convolution, convolution
 from jt_edu.expression import Expression
+from jt_edu.functions import MULTIPLY
 from jt_edu.graph import Node
 from jt_edu.index import counters, counters_of
 from jt_edu.join import Anchor, Kernel, Stage, join_loops, join_products, join_tail, place
@@ -95,7 +96,8 @@ class Fuser:
                 for i in node.inputs[1:]:
                     self.barriers.add(i)
                     self._store(i, "whole array", f"{node.op.name} looks up indices in it")
-            found = self._contraction(node) if isinstance(node.op, ReindexReduce) else None
+            product = isinstance(node.op, ReindexReduce) and node.inputs[0].op is MULTIPLY
+            found = self._contraction(node) if product else None
             if found is not None and node.inputs[0] not in self.why:  # else the n*m*k products are wanted themselves
                 self.contractions[node] = found
                 for side in found.sides:

@@ -19,7 +19,7 @@ from jt_edu.backends import Backend, Program
 from jt_edu.codegen.loops import choose_span, collapse, cut
 from jt_edu.codegen.nest import Builder
 from jt_edu.codegen.text import Argument, Parameter, Printer, Source, Text
-from jt_edu.convolving import Own, convolution_text
+from jt_edu.convolving import Own, compile_convolution, convolution_text
 from jt_edu.fuse import Fused, Fuser
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index
@@ -346,7 +346,10 @@ def compile_plan(plan: Plan, backend: Backend) -> dict[int, Program]:
         source = None if step.program is None and step.kind != "host" else step.source
         while source is not step.source:  # once, and again if it was edited meanwhile
             source = step.source
-            fresh[number] = step.program = backend.compile(source)
+            if step.own is None or step.written is not None:
+                fresh[number] = step.program = backend.compile(source)
+            else:
+                fresh[number] = step.program = compile_convolution(step.own, source, backend)
             if step.own is not None and step.own.prepare is not None:
                 step.prepare = backend.compile(step.own.prepare)
     plan.compiled = True

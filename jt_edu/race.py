@@ -27,7 +27,9 @@ from jt_edu.backends.convolve.tuner import time_candidates
 from jt_edu.convolution import KINDS, convolution
 from jt_edu.draw.bars import Bar, bars_svg
 from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.execute import needed
 from jt_edu.explain import scrolling
+from jt_edu.meta import ReindexReduce
 from jt_edu.ops.conv import conv1d, conv2d, conv3d
 from jt_edu.ops.gradient import grad
 from jt_edu.settings import current
@@ -147,10 +149,12 @@ def _question(x: Var, w: Var, kind: str, given: dict[str, Any]) -> tuple[Sizes, 
     wide, weights = (Var(v.numpy().astype("float64")) for v in (x, w))
     places = way(wide, weights, None, **given)
     pattern = np.random.default_rng(0).standard_normal(places.shape)
-    plain = convolution(way(Var(x.numpy()), Var(w.numpy()), None, **given).node)
-    if plain is None:
+    nodes = needed([way(Var(x.numpy()), Var(w.numpy()), None, **given).node])
+    sums = (convolution(n) for n in nodes if isinstance(n.op, ReindexReduce))
+    found = next((c for c in sums if c is not None), None)  # it is not the last node, where groups become channels
+    if found is None:
         raise ShapeError("a race is between algorithms for convolutions", f"x {x.shape} and w {w.shape}")
-    sizes = dataclasses.replace(plain.sizes, kind=kind)
+    sizes = dataclasses.replace(found.sizes, kind=kind)
     asked = {"forward": places}
     if kind != "forward":
         by_image, by_weights = grad((places * Var(pattern)).sum(), [wide, weights])

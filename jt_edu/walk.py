@@ -21,6 +21,7 @@ from typing import Any
 from jt_edu import autograd, execute, functions
 from jt_edu.caller import names_of_caller, nodes_of
 from jt_edu.codegen.text import Printer
+from jt_edu.convolving import convolution_text
 from jt_edu.explain import Explanation, scrolling
 from jt_edu.fuse import Fuser
 from jt_edu.graph import HOME, Node
@@ -31,6 +32,7 @@ from jt_edu.var import Var
 MOST = 8  # operators that stop 2 shows
 KERNELS = 2  # sources that stop 5 shows
 TARGETS = 3  # gradients that stop 6 takes
+CONVOLVE = "jt_edu/backends/convolve/kernels/"  # where the algorithms for convolutions are
 
 
 @dataclass(frozen=True)
@@ -167,11 +169,21 @@ def _writing(e: Explanation) -> Stop:
     shown = [f"kernel {k}: {kernel.loops}\n\n{_indent(kernel.annotated)}" for k, kernel in enumerate(kernels)]
     if len(e.kernels) > KERNELS:
         shown.append(f"... and {len(e.kernels) - KERNELS} more: jt.explain(y).kernels")
+    words = (
+        "Each kernel becomes a nest of loops, and the nest prints itself as Python: one statement per operator.\n"
+        "Lengths are arguments, so that another shape needs no other kernel. The backend compiles this text."
+    )
+    files = {step.own.algorithm.kernel for step in e.plan.steps[:KERNELS] if step.own is not None}
+    if files:
+        words += (
+            f"\nNot so a convolution. Its algorithm is a file, {_either(f'{CONVOLVE}{f}.py' for f in files)}:\n"
+            "only its function `finish`, which says what happens to each sum, is written for your expression."
+        )
+    writers = [Printer._block] * any(step.own is None for step in e.plan.steps) + [convolution_text] * bool(files)
     return Stop(
         "Which code runs?",
-        "Each kernel becomes a nest of loops, and the nest prints itself as Python: one statement per operator.\n"
-        "Lengths are arguments, so that another shape needs no other kernel. The backend compiles this text.",
-        _join(_source(Printer._block), *shown),
+        words,
+        _join(*map(_source, writers or [Printer._block]), *shown),
         "Python source that you could have written; each line says which operator of which of your lines it is.",
     )
 
@@ -251,6 +263,10 @@ def _subscript(parts: Iterable[object]) -> str:
 
 def _several(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def _either(names: Iterable[str]) -> str:
+    return " or ".join(sorted(names))
 
 
 def _indent(text: str) -> str:

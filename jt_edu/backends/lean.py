@@ -114,13 +114,26 @@ def _freeze(result: Any) -> bytes | None:
     names = {
         "entry": result.fndesc.llvm_cpython_wrapper_name,
         "environments": [g.name for g in module.global_variables if g.name.startswith(_ENVIRONMENT)],
-        "needs": [
-            g.name
-            for g in (*module.functions, *module.global_variables)
-            if g.is_declaration and not g.name.startswith("llvm.")
-        ],
+        "needs": declared(module),
     }
     return json.dumps(names).encode() + b"\n" + bytes(library._get_compiled_object())
+
+
+def declared(module: Any) -> list[str]:
+    """The symbols that a module uses and somebody else defines."""
+    found = [g for g in (*module.functions, *module.global_variables) if g.is_declaration]
+    return [g.name for g in found if not g.name.startswith("llvm.")]
+
+
+def provide(symbols: list[str]) -> None:
+    """Have numba define symbols of its own that machine code needs; LookupError if one remains unknown."""
+    context = cpu_target.target_context
+    if _missing(symbols):  # products need numba's own helpers, and those no tables
+        rtsys.initialize(context)
+    if _missing(symbols):
+        context.refresh()
+    if _missing(symbols):  # LLVM would end the process
+        raise LookupError(_missing(symbols))
 
 
 @global_compiler_lock
@@ -128,14 +141,8 @@ def thaw(frozen: bytes) -> Callable[..., None]:
     """What `build` returned to call, made from what it returned to keep, or LookupError."""
     head, _, machine_code = frozen.partition(b"\n")
     names = json.loads(head)
-    context = cpu_target.target_context
-    if _missing(names["needs"]):  # products need numba's own helpers, and those no tables
-        rtsys.initialize(context)
-    if _missing(names["needs"]):
-        context.refresh()
-    if _missing(names["needs"]):  # LLVM would end the process
-        raise LookupError(_missing(names["needs"]))
-    library = context.codegen().create_library(names["entry"])
+    provide(names["needs"])
+    library = cpu_target.target_context.codegen().create_library(names["entry"])
     library.enable_object_caching()
     library._set_compiled_object(machine_code)
     library._finalize_final_module()

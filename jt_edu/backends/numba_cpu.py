@@ -20,14 +20,14 @@ from concurrent.futures import Future, wait
 from contextlib import suppress
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, TypeVar
 
 import llvmlite
 import numba
 import numpy as np
 
 from jt_edu import memory
-from jt_edu.backends import Program, define, lean, pool
+from jt_edu.backends import Program, define, lean, pool, tails
 from jt_edu.backends.disk import Store
 from jt_edu.backends.spin import SPIN
 from jt_edu.codegen.text import Source
@@ -37,6 +37,9 @@ _SETTINGS = (  # of numba's settings, those that change what it compiles
     "BOUNDSCHECK", "CPU_FEATURES", "CPU_NAME", "DEBUGINFO_DEFAULT", "DISABLE_JIT", "ENABLE_AVX",
     "LLVM_REFPRUNE_PASS", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE", "USE_LLVMLITE_MEMORY_MANAGER",
 )  # fmt: skip
+
+
+Answer = TypeVar("Answer")
 
 
 class NumbaBackend:
@@ -64,6 +67,39 @@ class NumbaBackend:
             program = _apart(lambda: self._make(source))
             self._programs[source.key] = program._replace(compiled=False, seconds=0.0)
             return program
+
+    def compile_apart(self, algorithm: Source, tail: Source | None) -> Program:
+        """One program of an algorithm with a hook, which is compiled once, and the tail that is hung there."""
+        begun = self.compile(algorithm)
+        if tail is None:
+            return begun._replace(call=tails.without(begun.call))
+        key = f"{algorithm.key}-{tail.key}"
+        with self._lock:
+            known = self._programs.get(key)
+            if known is None:
+                address, seconds = _apart(lambda: self._tail(tail))
+                call = tails.joined(begun.call, len(algorithm.parameters) - 1, address, tail.parameters)
+                known = Program(call, begun.compiled or seconds > 0, begun.seconds + seconds, begun.path)
+                self._programs[key] = known._replace(compiled=False, seconds=0.0)
+            return known
+
+    def _tail(self, source: Source) -> tuple[int, float]:
+        """The address of a tail, and the seconds that it was compiled; 0 if it was on disk."""
+        name, _ = self._store.write_text(source)
+        frozen = self._store.load(f"{source.key}t")
+        if frozen is not None:
+            with suppress(Exception):  # whatever is wrong with it, the text is there
+                return tails.thaw(frozen), 0.0
+        begin = time.thread_time()
+        function = define(source, name)
+        function.__qualname__ = f"tail_{source.key}"
+        try:
+            address, frozen = tails.build(function)
+        except Exception as error:
+            raise KernelError(f"numba compiles {name}", f"{type(error).__name__}: {error}") from error
+        if frozen is not None:
+            self._store.save(f"{source.key}t", frozen)
+        return address, time.thread_time() - begin
 
     def has(self, source: Source) -> bool:
         """Whether it was compiled before, and need not be compiled now."""
@@ -108,14 +144,14 @@ class NumbaBackend:
         return Program(call, compiled=True, seconds=time.thread_time() - begin, path=path)
 
 
-def _apart(work: Callable[[], Program]) -> Program:
+def _apart(work: Callable[[], Answer]) -> Answer:
     """What `work` answers, in a thread of its own.
 
     Ctrl-C reaches the main thread only. LLVM calls back into Python while it compiles: an
     interrupt in such a call would be lost, or end the process. And numba keeps errors with the frames that led to them,
     which here are none of the learner's: those would keep all their arrays.
     """
-    answer: Future[Program] = Future()
+    answer: Future[Answer] = Future()
 
     def do() -> None:
         try:

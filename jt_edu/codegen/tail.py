@@ -92,3 +92,34 @@ def with_tail(kernel: str, tail: Tail | None) -> tuple[str, int]:
         before = f"{head}{IMPORT}{', '.join(tail.imports)}\n{first}{rest}"
     text = before + "\n".join(tail.rows).rstrip() + "\n" + after
     return text.replace("*rest", ", ".join(p.name for p in tail.parameters)), before.count("\n")
+
+
+HOOK = '''@inlined
+def finish(n, o, begin, end, out, tail):
+    """What the graph does to each sum as it is written: a function that was compiled apart."""
+    call_tail(tail, n, o, begin, end, out)
+'''
+
+
+def hooked(kernel: str) -> str:
+    """The text of a kernel that takes any tail as an argument, so that it is compiled once."""
+    before, found, after = kernel.partition(DEFAULT)
+    if not found:
+        return kernel
+    head, first, rest = before.partition("from jt_edu.")
+    before = f"{head}from jt_edu.backends.convolve.hook import call_tail\n{first}{rest}"
+    return (before + HOOK + after).replace("*rest", "tail")
+
+
+def alone(tail: Tail) -> str:
+    """The text of a tail that is compiled apart: its arrays and numbers are words of a table."""
+    names, rows, word = set(), [], 0
+    for p in tail.parameters:
+        kind = f"number_{p.dtype}" if p.rank is None else f"{p.dtype}_{p.rank}"
+        names.add(kind)
+        rows.append(f"    {p.name} = {kind}({'' if p.rank is None else 'out, '}table, {word})")
+        word += 1 if p.rank is None else 1 + p.rank
+    top = [f"{IMPORT}{', '.join(tail.imports)}"] if tail.imports else []
+    top.append(f"from jt_edu.backends.convolve.hook import {', '.join(sorted(names))}")
+    body = "\n".join(tail.rows[2:]).rstrip()
+    return "\n".join([*top, "", "", "def kernel(out, table, n, o, begin, end):", *rows, body, ""])

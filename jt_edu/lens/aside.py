@@ -56,7 +56,9 @@ def to_compile(plans: Iterable[Plan]) -> int:
     if has is None:
         return 0
     steps = [s for plan in plans for s in plan.steps if s.program is None and s.kind != "host"]
-    return sum(not has(source) for source in {s.source.key: s.source for s in steps}.values())
+    sources = [s.source if s.own is None else s.own.open or s.source for s in steps]
+    sources += [s.own.prepare for s in steps if s.own is not None and s.own.prepare is not None]
+    return sum(not has(source) for source in {s.key: s for s in sources}.values())
 
 
 def check_vars(asker: str, wanted: Sequence[Any]) -> None:

@@ -27,8 +27,9 @@ from pkgutil import resolve_name
 from typing import Any
 
 from jt_edu import backends
-from jt_edu.backends import Program
+from jt_edu.backends import Backend, Program
 from jt_edu.codegen.text import Source
+from jt_edu.convolving import compile_convolution
 from jt_edu.errors import ArgumentError, KernelError
 from jt_edu.lens.trial import Fault, cases_of, check_seconds, original, reads_of, shape_key, steps_of, try_text
 from jt_edu.plan import Plan, Step, edits, living
@@ -111,7 +112,7 @@ class Edit:
             for plan, step in steps_of(self.original.key):
                 if step.written is not None:
                     (step.source, step.lines), step.written = step.written, None
-                    step.program = plan.backend.compile(step.source) if plan.backend else None
+                    step.program = _compiled(step, plan.backend) if plan.backend else None
         return self
 
     def as_dict(self) -> dict[str, Any]:
@@ -125,6 +126,8 @@ class Edit:
             if step.written is not None or not self._may_run(plan, step):
                 return
             program = self._program(plan, step)
+            if program is not None and step.own is not None and step.own.prepare is not None:
+                step.prepare = (plan.backend or backends.get(current().flags.backend)).compile(step.own.prepare)
             lines = renumbered(step.source.text, self.source.text, step.lines)
             step.written = (step.source, step.lines)
             step.source, step.lines, step.program = self.source, lines, program
@@ -161,6 +164,13 @@ class Edit:
             f"  {r['edited_ms']:.4g} ms, the original {r['original_ms']:.4g} ms: {self.speed:.2f} times as fast"
         )
         return "\n".join(rows)
+
+
+def _compiled(step: Step, backend: Backend) -> Program:
+    """The program of the text that we wrote."""
+    if step.own is not None:
+        return compile_convolution(step.own, step.source, backend)
+    return backend.compile(step.source)
 
 
 def _compile_guarded(source: Source, reads: Sequence[int]) -> Callable[..., None]:

@@ -25,6 +25,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba import extending
 
 from jt_edu.backends import lean, numba_cpu
 from jt_edu.codegen.text import Source
@@ -77,7 +78,8 @@ def _hand_on(tree: ast.Module, kernel: ast.FunctionDef, name: str) -> None:
     others = {f.name for f in functions if f is not kernel}
     for call in [node for node in ast.walk(tree) if isinstance(node, ast.Call)]:
         if isinstance(call.func, ast.Name) and call.func.id in others:
-            call.keywords.append(ast.copy_location(ast.keyword(name, ast.copy_location(ast.Name(name, ast.Load()), call)), call))
+            handed = ast.copy_location(ast.Name(name, ast.Load()), call)
+            call.keywords.append(ast.copy_location(ast.keyword(name, handed), call))
     for function in functions:
         function.args.args.append(ast.arg(name))
 
@@ -141,8 +143,13 @@ def _parsed(source: Source) -> tuple[ast.Module, ast.FunctionDef]:
 def _compiled(source: Source, tree: ast.Module, reads: Sequence[int], more: list[Any]) -> Call:
     """The tree with checked indices; its types are those of the source, and inputs cannot be written."""
     space: dict[str, Any] = {"__name__": "edited"}
+    others = [s for s in tree.body if isinstance(s, ast.FunctionDef) and s.name != source.entry]
+    for function in others:
+        function.decorator_list.clear()
     try:
         exec(compile(ast.fix_missing_locations(tree), "kernel", "exec"), space)  # noqa: S102 - what it is for
+        for function in others:
+            space[function.name] = extending.register_jitable(boundscheck=True)(space[function.name])
     except Exception as error:
         raise Refused(f"{type(error).__name__}: {error}", _line_of(error)) from error
     types = list(numba_cpu.signature(source).args)

@@ -94,7 +94,21 @@ class _Graph:
         node = self.nodes[product]
         if node["op"] != "multiply" or self.is_leaf(product) or len(self.readers[product]) != 1:
             return False
-        return all(self.is_view(i) and self.read(i) < self.size(product) for i in node["inputs"])
+        return product in self.slid or all(
+            self.is_view(i) and self.read(i) < self.size(product) for i in node["inputs"]
+        )
+
+    @cached_property
+    def slid(self) -> set[int]:
+        """The products that an algorithm of its own, such as one for convolutions, adds up."""
+        found = {e["source"] for e in self.document["edges"] if e["rule"] == "contraction"}
+        return {i for i in found if self.nodes[i]["op"] == "multiply"}
+
+    @cached_property
+    def windows(self) -> set[int]:
+        """Views of an image that such products alone read: what is filled in at the edge is no array either."""
+        seen = {i for product in self.slid for i in self.nodes[product]["inputs"]}
+        return {i for i in seen if self.nodes[i]["kind"] == "reindex" and self.slid.issuperset(self.readers[i])}
 
     def is_leaf(self, i: int) -> bool:
         """Whether nothing computes it: an array that is there, or a number."""
@@ -102,7 +116,7 @@ class _Graph:
 
     def is_view(self, i: int) -> bool:
         """Whether it only says where to read."""
-        return bool(self.nodes[i].get("view"))
+        return bool(self.nodes[i].get("view")) or i in self.windows
 
     def is_alias(self, i: int) -> bool:
         """A reshape of an array: the same memory. No kernel computes it."""

@@ -21,8 +21,9 @@ import numpy as np
 
 from jt_edu import backends
 from jt_edu.backends import Backend, define
+from jt_edu.backends.convolve.alone import NUMBERS
 from jt_edu.codegen.text import Source
-from jt_edu.convolving import NUMBERS, OWN
+from jt_edu.convolving import OWN
 from jt_edu.errors import ArgumentError
 from jt_edu.execute import free, run_step
 from jt_edu.graph import Node

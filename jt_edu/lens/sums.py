@@ -17,14 +17,15 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from jt_edu.backends.convolve.alone import NUMBERS
 from jt_edu.codegen.text import Source
 from jt_edu.convolution import Sizes
-from jt_edu.convolving import NUMBERS, OWN
+from jt_edu.convolving import OWN
 from jt_edu.plan import Step
 
 MATHLIB = "jt_edu.backends.mathlib"
 ASKED = {"forward": "places", "by_image": "image", "by_weights": "weights"}
-AXES = {"image": ("nc", "dhw"), "weights": ("oc", ("kz", "ky", "kx")), "places": ("no", "zyx")}  # what counts along them
+AXES = {"image": ("nc", "dhw"), "weights": ("oc", ("kz", "ky", "kx")), "places": ("no", "zyx")}  # their counters
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,8 @@ class _Loops:
 
     def _outer(self) -> list[str]:
         """A loop for each axis of what is asked for."""
-        (first, second), names = AXES[self.out]
+        letters, names = AXES[self.out]
+        first, second = letters[0], letters[1]
         heads = [f"for {first} in range(lo, hi):", f"for {second} in range(out.shape[1]):"]
         return [*heads, *(f"for {names[k]} in range(out.shape[{2 + k}]):" for k in self.ways)]
 

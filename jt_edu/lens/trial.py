@@ -23,8 +23,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
+from jt_edu.backends.convolve.alone import NUMBERS
 from jt_edu.codegen.text import Source
-from jt_edu.convolving import NUMBERS, OWN, Own
+from jt_edu.convolving import OWN, Own
 from jt_edu.errors import ArgumentError
 from jt_edu.graph import HOME
 from jt_edu.plan import ROW, Plan, Step, living
@@ -351,7 +352,7 @@ def _case(plan: Plan, step: Step) -> dict[str, Any]:
 
 
 def _case_of_own(own: Own, arguments: list[dict[str, Any]], slots: dict[str, dict[str, Any]]) -> dict[str, Any] | None:
-    """Memory that a convolution has for itself, added to both; and the program that fills the part called `prepared`."""
+    """Memory that a convolution has for itself, added to both; and the program that fills what is `prepared`."""
     dtype = own.sizes.dtype
     arguments[OWN] = {"slot": "prepared", "shape": [own.prepared]}
     arguments[OWN + 1] = {"space": own.space, "dtype": dtype}

@@ -7,37 +7,37 @@
                             parameters    operations
                                 / 10^6        / 10^9, for one image of 224 x 224, as `jt.explain` counts them
 
-    alexnet                       61.1          1.44
-    vgg11                        132.9         15.28
-    vgg11_bn                     132.9         15.31
-    vgg13                        133.0         22.74
-    vgg13_bn                     133.1         22.79
-    vgg16                        138.4         31.08
-    vgg16_bn                     138.4         31.13
-    vgg19                        143.7         39.42
-    vgg19_bn                     143.7         39.48
-    resnet18                      11.7          3.66
-    resnet34                      21.8          7.38
-    resnet50                      25.6          8.27
-    resnet101                     44.5         15.74
-    resnet152                     60.2         23.21
-    resnext50_32x4d               25.0          8.59
-    resnext101_32x8d              88.8         33.12
-    wide_resnet50_2               68.9         22.92
-    wide_resnet101_2             126.9         45.69
-    squeezenet1_0                  1.2          1.67
-    squeezenet1_1                  1.2          0.72
-    mobilenet_v2                   3.5          0.66
-    shufflenet_v2_x0_5             1.4          0.09
-    shufflenet_v2_x1_0             2.3          0.31
-    shufflenet_v2_x1_5             3.5          0.62
-    shufflenet_v2_x2_0             7.4          1.20
-    mnasnet0_5                     2.2          0.23
-    mnasnet0_75                    3.2          0.46
-    mnasnet1_0                     4.4          0.67
-    mnasnet1_3                     6.3          1.10
+    alexnet                       61.1          1.43
+    vgg11                        132.9          15.2
+    vgg11_bn                     132.9          15.3
+    vgg13                        133.0          22.6
+    vgg13_bn                     133.1          22.7
+    vgg16                        138.4            31
+    vgg16_bn                     138.4            31
+    vgg19                        143.7          39.3
+    vgg19_bn                     143.7          39.3
+    resnet18                      11.7          3.63
+    resnet34                      21.8          7.33
+    resnet50                      25.6          8.18
+    resnet101                     44.5          15.6
+    resnet152                     60.2            23
+    resnext50_32x4d               25.0          8.46
+    resnext101_32x8d              88.8          32.8
+    wide_resnet50_2               68.9          22.8
+    wide_resnet101_2             126.9          45.5
+    squeezenet1_0                  1.2          1.66
+    squeezenet1_1                  1.2         0.712
+    mobilenet_v2                   3.5         0.602
+    shufflenet_v2_x0_5             1.4         0.085
+    shufflenet_v2_x1_0             2.3         0.296
+    shufflenet_v2_x1_5             3.5           0.6
+    shufflenet_v2_x2_0             7.4          1.18
+    mnasnet0_5                     2.2         0.209
+    mnasnet0_75                    3.2         0.431
+    mnasnet1_0                     4.4         0.629
+    mnasnet1_3                     6.3          1.05
 
-Operations are about twice the multiply-adds that papers count. A network begins with random weights, drawn as its paper
+A multiply-add, which papers count once, is two operations. A network begins with random weights, drawn as its paper
 or torchvision does it; they are computed when they are first needed, so one that is loaded from a file never draws any.
 Images are (n, 3, h, w), of any size that is large enough for the network's pools.
 """

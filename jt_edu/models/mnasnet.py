@@ -114,7 +114,7 @@ class MNASNet(nn.Module):
         for layer in self.modules():
             if isinstance(layer, nn.Conv2d):
                 init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
-            if isinstance(layer, nn.Linear):
+            if isinstance(layer, nn.Linear) and layer.bias is not None:
                 init.kaiming_uniform_(layer.weight, mode="fan_out", nonlinearity="sigmoid")
                 init.zero_(layer.bias)
 

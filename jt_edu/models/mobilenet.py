@@ -97,7 +97,7 @@ class MobileNetV2(nn.Module):
 
     Example:
         >>> sum(p.size for p in MobileNetV2(num_classes=10, width_mult=0.35).parameters())
-        408842
+        408938
     """
 
     def __init__(self, num_classes: int = 1000, width_mult: float = 1.0, dropout: float = 0.2) -> None:
@@ -115,7 +115,7 @@ class MobileNetV2(nn.Module):
         for layer in self.modules():
             if isinstance(layer, nn.Conv2d):
                 init.kaiming_normal_(layer.weight, mode="fan_out")
-            if isinstance(layer, nn.Linear):
+            if isinstance(layer, nn.Linear) and layer.bias is not None:
                 init.gauss_(layer.weight, 0.0, 0.01)
                 init.zero_(layer.bias)
 

@@ -153,8 +153,8 @@ class ResNet(nn.Module):
             if isinstance(layer, nn.Conv2d):
                 init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
             if zero_init_residual and isinstance(layer, (BasicBlock, Bottleneck)):
-                last = layer.bn3 if isinstance(layer, Bottleneck) else layer.bn2
-                init.zero_(last.weight)
+                last = "bn3.weight" if isinstance(layer, Bottleneck) else "bn2.weight"
+                init.zero_(layer.get_parameter(last))
 
     def execute(self, x: Var) -> Var:
         """Scores of images."""  # (n, 3, 224, 224)

@@ -112,7 +112,7 @@ class SqueezeNet(nn.Module):
             nn.AdaptiveAvgPool2d(1),  # (n, num_classes, 1, 1)
         )
         for layer in self.modules():
-            if isinstance(layer, nn.Conv2d):
+            if isinstance(layer, nn.Conv2d) and layer.bias is not None:
                 init.kaiming_uniform_(layer.weight)
                 init.zero_(layer.bias)
         init.gauss_(self.classifier[1].weight, 0.0, 0.01)

@@ -1,5 +1,7 @@
 """Run a suite:  python -m tests.bench core [--quick] [--only NAME]
 
+    all               in place of a suite: every one that compares with PyTorch in this process, one after the other
+
     --only NAME       rows whose name contains NAME; may be given several times
     --quick           few repetitions, and of a long suite a part of its rows: does it run at all?
     --out FOLDER      where the page and the picture go (docs, when all rows run in full; else nowhere); what other
@@ -15,19 +17,27 @@ import argparse
 import importlib
 import math
 import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 from tests.bench.surroundings import quiet
 
-SUITES = ("core", "ops", "conv", "backbones", "train", "start", "click", "ranks")
+PEERS = ("core", "ops", "conv", "backbones", "train", "start")  # PyTorch, in this process
+SUITES = (*PEERS, "click", "ranks")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 FEW = 3  # rounds of a quick run
 
 
 def main(arguments=None):
     options = _options(arguments)
+    if options.suite == "all":
+        given = sys.argv[1:] if arguments is None else list(arguments)
+        rest = [word for word in given if word != "all"]
+        return max(
+            subprocess.run([sys.executable, "-m", "tests.bench", s, *rest], check=False).returncode for s in PEERS
+        )
     if options.suite == "click":  # a browser and its clock: nothing to compare with
         from tests.bench import click  # noqa: PLC0415  the environment of the others must come first
 
@@ -52,7 +62,7 @@ def main(arguments=None):
 
 def _options(arguments):
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__.splitlines()[0])
-    parser.add_argument("suite", choices=SUITES)
+    parser.add_argument("suite", choices=(*SUITES, "all"))
     parser.add_argument("--quick", action="store_true", help="few repetitions")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="rows whose name contains NAME")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="where the page and the picture go")

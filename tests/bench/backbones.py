@@ -14,7 +14,7 @@ import torch
 
 import jt_edu as jt
 from jt_edu import models
-from tests.bench import machine
+from tests.bench import machine, shares
 from tests.bench.measure import geometric_mean, quartiles, spread, take_turns
 from tests.bench.mirror import lively, mirror
 from tests.bench.rows import Case, Figures, Goal, Row, Run, numbers, vars_and_tensors
@@ -74,7 +74,11 @@ def forward(name: str, compiled: bool, *size: int) -> Case:
             return peer(t)
 
     taken = jt.compile(scores) if compiled else scores
-    return Case(lambda: taken(x).sync(), theirs, flops=size[0] * flops_of(peer, t[:1]))
+
+    def ours() -> Any:
+        return taken(x).sync()
+
+    return Case(ours, theirs, flops=size[0] * flops_of(peer, t[:1]), how=lambda: shares.told(ours))
 
 
 def flops_of(peer: torch.nn.Module, one: torch.Tensor) -> float:
@@ -156,6 +160,9 @@ ROWS = (
     Row("five families, geometric mean", LIVE, work=partial(mean_of, tuple(FAMILIES))),
     Row("depthwise, geometric mean", (), work=partial(mean_of, tuple(DEPTHWISE))),
 )
+
+
+tables = shares.tables
 
 
 def QUICK(row: Row) -> bool:  # noqa: N802  a constant of the suite, which happens to be a function

@@ -15,7 +15,7 @@ import torch.nn.functional as F  # noqa: N812  its usual name
 
 import jt_edu as jt
 from jt_edu import nn
-from jt_edu.settings import current
+from tests.bench import shares
 from tests.bench.rows import Case, vars_and_tensors
 
 Pair = tuple[int, int]
@@ -134,9 +134,4 @@ def gradient(which: int, layer: Layer, n: int) -> Case:
 
 def algorithms(call: Callable[[], Any]) -> str:
     """How the convolutions of a call are computed."""
-    with jt.trace() as t:
-        call()
-    steps = [s for plan in current().rank_state["plans"].values() for s in plan.steps]
-    names = {s.source.text: s.own.algorithm.name for s in steps if getattr(s, "own", None) is not None}
-    found = [names.get(k.source, k.kind) for k in t.kernels if k.source in names or k.kind == "product"]
-    return ", ".join(dict.fromkeys(found)) or "loops"
+    return ", ".join(name for name in shares.times(call) if name not in ("loops", "code", "host")) or "loops"

@@ -288,3 +288,44 @@ def test_the_head_of_the_page_is_the_one_of_today():
     assert after.startswith(report.HEAD)
     assert "Old words" not in after
     assert after.index("<!-- ops -->") < after.index("<!-- core -->")
+
+
+def test_shares_of_a_call_add_up_and_name_the_algorithm(torch):
+    shares = importlib.import_module("tests.bench.shares")
+    x, w = jt.randn((1, 8, 20, 20)).sync(), jt.randn((8, 8, 3, 3)).sync()
+
+    text = shares.told(lambda: (jt.exp(x) + jt.conv2d(jt.sin(x), w, padding=1)).sync())
+
+    parts = [part.rsplit(" ", 1) for part in text.split(", ")]
+    assert parts[-1][0] == "Python and the rest"
+    assert "loops" in dict(parts)
+    assert 95 <= sum(int(share.rstrip("%")) for _, share in parts) <= 103
+
+
+def test_shares_stand_below_the_table(torch):
+    shares = importlib.import_module("tests.bench.shares")
+    results = [
+        Result(Row("a net"), Figures(1.0, 2.0, 2.0, (1.9, 2.1), 0.5, 0.0, how="panels 60%, Python and the rest 40%")),
+        Result(Row("threads"), Figures(how="not quiet: load 2.0")),
+    ]
+
+    text = shares.tables(results)
+
+    assert "| a net | 1.00 ms |" in text
+    assert "not quiet: load 2.0 |" in text
+    assert text.endswith("* a net: panels 60%, Python and the rest 40%")
+
+
+def test_all_runs_every_suite_that_has_a_peer(monkeypatch):
+    main = importlib.import_module("tests.bench.__main__")
+    ran = []
+
+    def run(command, check):
+        ran.append(command[3:])
+        return type("Done", (), {"returncode": 0})
+
+    monkeypatch.setattr(main.subprocess, "run", run)
+
+    assert main.main(["all", "--quick"]) == 0
+    assert ran == [[suite, "--quick"] for suite in main.PEERS]
+    assert {"conv", "backbones", "train", "start"} <= set(main.PEERS)

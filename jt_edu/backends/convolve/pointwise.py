@@ -1,11 +1,58 @@
-"""Pointwise."""
+"""Pointwise: which convolutions need no windows at all?
+
+Those with one tap, stride 1 and no padding: a window is one number, and a matrix product of weights and image is all there
+is. Both are read where they are:
+
+    forward      out[n] = weights @ image[n]                 kernels/pointwise.py
+    by_image     out[n] = weights transposed @ places[n]     kernels/pointwise_by_image.py
+
+A product for each image alone does not fill the vectors where an image has few numbers; for many small images `panels`,
+which go on from one image to the next, may be faster. So they are by weights, where a sum over all images is asked for.
+
+Errors and times: as for `panels`.
+"""
+
 from __future__ import annotations
+
 import math
-from jt_edu.backends.convolve import Algorithm
-from jt_edu.convolution import Sizes
-COLUMNS, PART = 64, 12
-def _suits(s: Sizes) -> bool:
-    return s.kernel == (1, 1, 1) and s.stride == (1, 1, 1) and s.padding == (0, 0, 0) and s.image == s.places
+
+from jt_edu.backends.convolve import Algorithm, Sizes
+from jt_edu.backends.convolve.panels import moved, multiplied, prepare_seconds, prepare_span, prepared
+
+COLUMNS, PART = 64, 12  # as in the kernels
+
+
+def suits(s: Sizes) -> bool:
+    """One tap, stride 1, no padding."""
+    return s.kernel == s.stride == (1, 1, 1) and s.padding == (0, 0, 0) and s.image == s.places
+
+
 def _span(s: Sizes) -> int:
-    return s.n * s.groups * -(-math.prod(s.places) // COLUMNS) * -(-(s.o // s.groups) // PART)
-ALGORITHMS = (Algorithm("pointwise", "forward", "pointwise", _suits, _span, lambda s: s.flops / 1e11),)
+    return _units(s, s.o // s.groups)
+
+
+def _span_by_image(s: Sizes) -> int:
+    return _units(s, s.c // s.groups)
+
+
+def _units(s: Sizes, rows: int) -> int:
+    return s.n * s.groups * -(-math.prod(s.places) // COLUMNS) * -(-rows // PART)
+
+
+def _seconds(s: Sizes) -> float:
+    each = multiplied(s, s.o // s.groups, math.prod(s.places), s.c // s.groups)
+    return s.n * s.groups * each + moved(s)
+
+
+def _seconds_by_image(s: Sizes) -> float:
+    each = multiplied(s, s.c // s.groups, math.prod(s.places), s.o // s.groups)
+    return s.n * s.groups * each + moved(s) + prepare_seconds(s)
+
+
+ALGORITHMS = (
+    Algorithm("pointwise", "forward", "pointwise", suits, _span, _seconds),
+    Algorithm(
+        "pointwise", "by_image", "pointwise_by_image", suits, _span_by_image, _seconds_by_image,
+        prepare="panels_prepare", prepared=prepared, prepare_span=prepare_span,
+    ),
+)  # fmt: skip

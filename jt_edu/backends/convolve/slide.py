@@ -1,7 +1,7 @@
 """Slide: how does a small window of weights pass over rows of pixels at full speed?
 
-Two rows of places, one below the other, need nearly the same rows of the image. So each vector of pixels is loaded once,
-and multiplied for both:
+Two rows of places, one below the other, need nearly the same rows of the image. So each vector of pixels is loaded
+once, and multiplied for both:
 
     rows of the image      weights above      weights below
         row 0               k0 k1 k2

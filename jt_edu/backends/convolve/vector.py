@@ -1,8 +1,8 @@
 """Vector: how does a kernel say that one instruction shall work on many numbers?
 
 A register of the machine holds LANES numbers of float32, or half as many of float64. Loops over single numbers become
-vector code only where the compiler finds out how; the inner loops of a kernel that says `load` and `fma` are vector code
-on every machine and in every version of it.
+vector code only where the compiler finds out how; a kernel that says `load` and `fma` is vector code on every machine
+and with every version of the compiler.
 
     a      | . . . | 3 | 1 | 4 | 1 | . . .        load(a, i)  takes LANES neighbours, wherever they begin
                      *   *   *   *
@@ -28,12 +28,13 @@ from numba import extending as numba_extending
 from jt_edu.backends.convolve.tile import LANES, inlined, lanes, written
 
 types: Any = core.types
+cgutils: Any = core.cgutils
 extending: Any = numba_extending
 Array = Any  # a NumPy array while Python runs, numba's idea of one while it compiles
 INT, INT64 = ir.IntType(32), ir.IntType(64)
 
 
-class Vector(types.Type):
+class Vector(types.Type):  # type: ignore[misc]
     """Numba's type of a vector: that of its numbers, and how many there are."""
 
     def __init__(self, number: Any) -> None:
@@ -42,7 +43,7 @@ class Vector(types.Type):
 
 
 @extending.register_model(Vector)
-class _Register(extending.models.PrimitiveModel):
+class _Register(extending.models.PrimitiveModel):  # type: ignore[misc]
     """A vector is one value of LLVM's."""
 
     def __init__(self, manager: Any, kind: Any) -> None:
@@ -95,7 +96,7 @@ class _Place:
         vector = self.vector
         suffix = f"v{vector.count}{vector.element.intrinsic_name}"
         kind = ir.FunctionType(returns, [a.type for a in args])
-        function = core.cgutils.get_or_insert_function(self.builder.module, kind, f"llvm.masked.{name}.{suffix}.p0")
+        function = cgutils.get_or_insert_function(self.builder.module, kind, f"llvm.masked.{name}.{suffix}.p0")
         return self.builder.call(function, args)
 
 
@@ -131,7 +132,7 @@ def fused(builder: Any, x: Any, y: Any, z: Any) -> Any:
     """Write x * y + z."""
     name = f"llvm.fmuladd.v{x.type.count}{x.type.element.intrinsic_name}"
     kind = ir.FunctionType(x.type, [x.type] * 3)
-    return builder.call(core.cgutils.get_or_insert_function(builder.module, kind, name), [x, y, z])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [x, y, z])
 
 
 def _lower_load(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -314,3 +315,10 @@ def split_row(array: Array, begin: int, count: int, space: Array, first: int, se
         right = load_some(array, begin + min(x + lane, count), max(0, rest - lane))
         store(space, first + x // 2, even(left, right))
         store(space, second + x // 2, odd(left, right))
+
+
+@inlined
+def clear(array: Array, begin: int, end: int) -> None:
+    """Write zeros, in whole vectors: up to LANES - 1 of them behind the end."""
+    for i in range(begin, end, lanes(array)):
+        store(array, i, zeros(array))

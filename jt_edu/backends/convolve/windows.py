@@ -234,9 +234,10 @@ def scatter(source: Array, s: int, target: Array, t: int, step: int, count: int,
 @inlined
 def gather(
     source: Array, begin: int, sample: int, channels: int, size: Any, grid: Any, taps: Any, stride: Any, step: Any,
-    first: Any, q: int, count: int, target: Array, rows: Any,
+    first: Any, begin_tap: int, end_tap: int, q: int, count: int, target: Array, rows: Any,
 ) -> None:  # fmt: skip
-    """Fill a panel: target[c * rows[0] + tap * rows[1] + j] is what window q + j sees of channel c through the tap.
+    """Fill a panel with what window q + j sees of channel c through a tap, of those from begin_tap to end_tap:
+    target[c * rows[0] + (tap - begin_tap) * rows[1] + j].
 
     Windows stand on a grid, counted from image to image. In each direction a window looks at
     window * stride + tap * step + first.
@@ -256,17 +257,17 @@ def gather(
             ix = x * stride[2] + kx * step[2] + first[2]
             before = min(max(0, (-ix + stride[2] - 1) // stride[2]), wide)  # windows that look to the left of the image
             inside = min(max(before, (w - ix + stride[2] - 1) // stride[2]), wide)
-            for kz in range(td):
-                iz = z * stride[0] + kz * step[0] + first[0]
-                for ky in range(th):
-                    iy = y * stride[1] + ky * step[1] + first[1]
-                    goal = ((kz * th + ky) * tw + kx) * rows[1] + done
-                    if iz < 0 or iz >= d or iy < 0 or iy >= h or before == inside:
-                        place_rows(source, 0, 0, 1, target, goal, rows[0], channels, wide, 0, 0)
-                    else:
-                        place = image + (iz * h + iy) * w + ix + before * stride[2]
-                        place_rows(
-                            source, place, d * h * w, stride[2], target, goal, rows[0], channels,
-                            before, inside - before, wide - inside,
-                        )  # fmt: skip
+            for row in range(td * th):
+                tap = row * tw + kx
+                iz = z * stride[0] + row // th * step[0] + first[0]
+                iy = y * stride[1] + row % th * step[1] + first[1]
+                if tap < begin_tap or tap >= end_tap:
+                    continue
+                goal = (tap - begin_tap) * rows[1] + done
+                inner = inside if 0 <= iz < d and 0 <= iy < h else before
+                place = image + (iz * h + iy) * w + ix + before * stride[2]
+                place_rows(
+                    source, place, d * h * w, stride[2], target, goal, rows[0], channels,
+                    before, inner - before, wide - inner,
+                )  # fmt: skip
         done += wide

@@ -114,6 +114,58 @@ def test_the_order_of_sums_does_not_depend_on_how_the_span_is_cut(kind, rng):
         assert len(set(answers)) == 1, algorithm.name
 
 
+class Fenced:
+    """A backend whose memory has a fence on both sides."""
+
+    WIDE, POST = 4096, 12345.0
+
+    def __init__(self):
+        self._real, self.arrays = backends.get("numba"), []
+        self.name, self.compile, self.launch = self._real.name, self._real.compile, self._real.launch
+
+    def empty(self, shape, dtype):
+        size = int(np.prod(shape))
+        self.arrays.append(np.full(size + 2 * self.WIDE, self.POST, dtype))
+        return self.arrays[-1][self.WIDE : self.WIDE + size].reshape(shape)
+
+    def is_whole(self):
+        return all((a[: self.WIDE] == self.POST).all() and (a[-self.WIDE :] == self.POST).all() for a in self.arrays)
+
+
+FENCED = [
+    (2, 3, 4, 1, (1, 9, 8), (1, 3, 3), 1, 1, 1),
+    (1, 6, 5, 1, (1, 13, 7), (1, 5, 2), 2, 2, 1),
+    (2, 8, 8, 8, (1, 11, 10), (1, 3, 3), 2, 1, 1),
+    (1, 8, 12, 4, (1, 6, 6), (1, 1, 1), 1, 0, 1),
+    (3, 2, 70, 1, (1, 1, 17), (1, 1, 4), 3, 1, 2),
+    (1, 4, 6, 2, (5, 6, 7), (2, 3, 2), 1, 1, 2),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", ["forward", "by_image", "by_weights"])
+@pytest.mark.parametrize("case", FENCED, ids=range(len(FENCED)))
+def test_no_algorithm_writes_outside_of_its_memory(case, kind, dtype):
+    n, c, o, groups, image, kernel, stride, padding, dilation = case
+    ways = [length > 1 for length in image]
+    stride, padding, dilation = (
+        tuple(step if way else one for way in ways) for step, one in ((stride, 1), (padding, 0), (dilation, 1))
+    )
+    places = tuple(
+        (i + 2 * p - d * (k - 1) - 1) // s + 1
+        for i, k, s, p, d in zip(image, kernel, stride, padding, dilation, strict=True)
+    )
+    sizes = Sizes(kind, n, c, o, groups, image, kernel, places, stride, padding, dilation, dtype)
+    for algorithm in choice.candidates(sizes):
+        fenced = Fenced()
+        left, right, out = (fenced.empty(a.shape, a.dtype) for a in any_arrays(sizes))
+        left[...], right[...] = 1, 1
+
+        Alone(algorithm, sizes, fenced)(left, right, out)
+
+        assert fenced.is_whole(), algorithm.name
+
+
 # benchmark
 
 
@@ -212,6 +264,23 @@ def test_deterministic_gives_the_same_bits_on_any_number_of_threads(shape, rng):
             jt.set_num_threads(before)
 
     assert len(found) == 1
+
+
+def test_fifty_runs_of_a_training_step_give_the_same_bits_on_one_thread_and_on_two(rng):
+    x, w = rng.standard_normal((4, 8, 24, 24), "float32"), rng.standard_normal((16, 8, 3, 3), "float32")
+    v, before, found = rng.standard_normal((16 * 24 * 24, 10), "float32"), jt.get_num_threads(), set()
+    with jt.flag_scope(backend="numba"), conv.flags(deterministic=True, benchmark=True):
+        try:
+            for run in range(50):
+                jt.set_num_threads(1 + run % 2)
+                image, weights, out = jt.array(x), jt.array(w), jt.array(v)
+                loss = (jt.conv2d(image, weights, padding=1).relu().reshape(4, -1) @ out).sqr().mean()
+                found.add(tuple(g.numpy().tobytes() for g in jt.grad(loss, [image, weights, out])))
+        finally:
+            jt.set_num_threads(before)
+
+    assert len(found) == 1
+    assert all(np.isfinite(np.frombuffer(g, "float32")).all() for g in found.pop())
 
 
 def test_deterministic_has_a_product_run_on_one_thread():
@@ -426,13 +495,14 @@ def test_a_race_compares_all_candidates_with_float64():
     assert found.svg.count("<rect") == 1 + len(names)
 
 
+@pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("kind", ["by_image", "by_weights"])
-def test_a_gradient_races_as_well(kind):
+def test_gradients_and_groups_race_as_well(kind, groups):
     with jt.flag_scope(backend="numba"):
-        found = conv.race(picture((2, 2, 6, 6)), picture((3, 2, 3, 3)), stride=2, kind=kind)
+        found = conv.race(picture((2, 4, 6, 6)), picture((6, 4 // groups, 3, 3)), stride=2, groups=groups, kind=kind)
 
-    assert found.sizes.kind == kind
-    assert found.winner.error < 1e-4
+    assert (found.sizes.kind, found.sizes.groups) == (kind, groups)
+    assert all(r.error < 1e-4 for r in found.runners)
 
 
 def test_a_race_notices_a_wrong_answer(monkeypatch):

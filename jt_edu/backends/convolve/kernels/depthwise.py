@@ -16,13 +16,23 @@ computed two at a time, because they share most of their pixels (`slide` in slid
 
 from jt_edu.backends.convolve.slide import slide
 from jt_edu.backends.convolve.tile import inlined, lanes
-from jt_edu.backends.convolve.vector import copy_row, fma, load, split_row, spread, store, store_some, zeros
+from jt_edu.backends.convolve.vector import (
+    clear,
+    copy_row,
+    fma,
+    load,
+    split_row,
+    spread,
+    store,
+    store_some,
+    zeros,
+)  # fmt: skip
 
 ROOM = 6000  # numbers of float32 that leave the nearest cache some room for what else there is
 
 
 def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups, *rest):
-    n, c, d, h, w = image.shape
+    w = image.shape[4]
     o, shared, kd, kh, kw = weights.shape
     od, oh, ow = out.shape[2:]
     sh = sw if oh == 1 else sh  # a single row has no next one
@@ -33,47 +43,54 @@ def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw,
     block = (high + more) * pitch + lanes(space)
     size = planes * sh * sw * block
     batch = max(1, ROOM // size) if high == oh else 1
-    for i in range(0, batch * size + lanes(space), lanes(space)):
-        store(space, i, zeros(space))
+    clear(space, 0, batch * size + lanes(space))
     for first in range(lo, hi, batch):
+        last = min(first + batch, hi)
         for z in range(od):
             for top in range(0, oh, high):
                 rows = min(high, oh - top)
-                for unit in range(first, min(first + batch, hi)):
-                    for plane in range(planes):
-                        i = plane // kd
-                        deep = z * sd + (plane - i * kd) * dd - pd
-                        begin = ((unit * shared + i) * d + deep) * h * w
-                        there = h if 0 <= deep < d else 0
-                        to = (unit - first) * size + plane * sh * sw * block
-                        pad(image, begin, there, w, space, to, rows + more, pitch, block, sh, top * sh - ph, pw)
-                for unit in range(first, min(first + batch, hi)):
-                    source = (unit - first) * size
+                shape, corner = (rows + more, pitch, block), (z * sd - pd, top * sh - ph, pw)
+                for unit in range(first, last):
+                    fill(image, unit * shared, space, (unit - first) * size, shape, sh, planes, kd, dd, corner)
+                for unit in range(first, last):
+                    pixels = (space, (unit - first) * size, pitch, block)
                     for channel in range(unit * many, (unit + 1) * many):  # of all samples
-                        tap = channel % o * planes * kh * kw
                         place = (z * oh + top) * ow
-                        to = channel * od * oh * ow + place
+                        taps = (weights, channel % o * planes * kh * kw, planes)
+                        goal = (out, channel * od * oh * ow + place, rows, ow)
                         if kh == 3 and kw == 3 and dh == 1 and dw == 1:
-                            pairs3(space, source, pitch, block, sh, weights, tap, planes, out, to, rows, ow)
+                            pairs3(pixels, sh, taps, goal)
                         elif kh == 5 and kw == 5 and dh == 1 and dw == 1:
-                            pairs5(space, source, pitch, block, sh, weights, tap, planes, out, to, rows, ow)
+                            pairs5(pixels, sh, taps, goal)
                         else:
-                            pairs(space, source, pitch, block, sh, weights, tap, planes, kh, kw, dh, dw, out, to, rows, ow)
+                            pairs(pixels, sh, taps, goal, (kh, kw, dh, dw))
                         finish(channel // o, channel % o, place, place + rows * ow, out, *rest)
 
 
 @inlined
-def pad(image, begin, h, w, space, to, rows, pitch, block, stride, top, pw):
-    """Copy rows from `top` on, sorted by the remainders of row and column."""
+def fill(image, channel, space, to, shape, stride, planes, kd, dd, corner):
+    """Copy the rows of all planes that a window meets: of each channel of a group, kd of them."""
+    d, h, w = image.shape[2:]
+    front, top, pw = corner
+    for plane in range(planes):
+        i = plane // kd
+        z = front + (plane - i * kd) * dd
+        inside = h if 0 <= z < d else 0
+        pad(image, ((channel + i) * d + z) * h * w, inside, w, space, to, shape, stride, top, pw)
+        to += stride * stride * shape[2]
+
+
+@inlined
+def pad(image, begin, h, w, space, to, shape, stride, top, pw):
+    """Copy rows of one plane from `top` on, sorted by the remainders of row and column; zeros beyond the edge."""
+    rows, pitch, block = shape
     for phase in range(stride):
         goal = to + phase * stride * block
         y = top + phase
         for _ in range(rows):
             if y < 0 or y >= h:
-                for x in range(0, pitch, lanes(space)):
-                    store(space, goal + x, zeros(space))
-                    if stride == 2:
-                        store(space, goal + block + x, zeros(space))
+                for x in range(0, stride * block, block):
+                    clear(space, goal + x, goal + x + pitch)
             elif stride == 1:
                 copy_row(image, begin + y * w, w, space, goal + pw)
             else:
@@ -85,55 +102,69 @@ def pad(image, begin, h, w, space, to, rows, pitch, block, stride, top, pw):
 
 
 @inlined
-def pairs3(source, start, pitch, block, stride, weights, tap, planes, out, to, oh, ow):
+def pairs3(pixels, stride, taps, goal):
     """Two rows of places at a time, for windows of 3 x 3."""
-    for two in range(0, oh, 2):
-        y = max(0, min(two, oh - 2))  # the last two may share a row with those before them: both compute it alike
-        for chunk in range(0, ow, lanes(out)):
-            x = max(0, min(chunk, ow - lanes(out)))
+    source, start, pitch, block = pixels
+    weights, tap, planes = taps
+    out, to, h, w = goal
+    for two in range(0, h, 2):
+        y = max(0, min(two, h - 2))  # the last two may share a row with those before them: both compute it alike
+        for chunk in range(0, w, lanes(out)):
+            x = max(0, min(chunk, w - lanes(out)))
             corner = start + y * pitch + x
             upper, lower = zeros(out), zeros(out)
             for plane in range(planes):
                 if stride == 1:
                     upper, lower = slide(
-                        upper, lower, source, corner + plane * block, pitch, block, weights, tap + 9 * plane, 1, 3, 3, 3, 1, 2
-                    )
+                        upper, lower, source, corner + plane * block, pitch, block,
+                        weights, tap + 9 * plane, 1, 3, 3, 3, 1, 2,
+                    )  # fmt: skip
                 else:
                     upper, lower = slide(
-                        upper, lower, source, corner + plane * 4 * block, pitch, block, weights, tap + 9 * plane, 1, 3, 3, 3, 2, 2
-                    )
-            write_two(out, to + y * ow + x, upper, lower, ow, to + oh * ow, oh)
+                        upper, lower, source, corner + plane * 4 * block, pitch, block,
+                        weights, tap + 9 * plane, 1, 3, 3, 3, 2, 2,
+                    )  # fmt: skip
+            write_two(out, to + y * w + x, upper, lower, w, to + h * w, h)
 
 
 @inlined
-def pairs5(source, start, pitch, block, stride, weights, tap, planes, out, to, oh, ow):
+def pairs5(pixels, stride, taps, goal):
     """The same for windows of 5 x 5."""
-    for two in range(0, oh, 2):
-        y = max(0, min(two, oh - 2))
-        for chunk in range(0, ow, lanes(out)):
-            x = max(0, min(chunk, ow - lanes(out)))
+    source, start, pitch, block = pixels
+    weights, tap, planes = taps
+    out, to, h, w = goal
+    for two in range(0, h, 2):
+        y = max(0, min(two, h - 2))
+        for chunk in range(0, w, lanes(out)):
+            x = max(0, min(chunk, w - lanes(out)))
             corner = start + y * pitch + x
             upper, lower = zeros(out), zeros(out)
             for plane in range(planes):
                 if stride == 1:
                     upper, lower = slide(
-                        upper, lower, source, corner + plane * block, pitch, block, weights, tap + 25 * plane, 1, 5, 5, 5, 1, 2
-                    )
+                        upper, lower, source, corner + plane * block, pitch, block,
+                        weights, tap + 25 * plane, 1, 5, 5, 5, 1, 2,
+                    )  # fmt: skip
                 else:
                     upper, lower = slide(
-                        upper, lower, source, corner + plane * 4 * block, pitch, block, weights, tap + 25 * plane, 1, 5, 5, 5, 2, 2
-                    )
-            write_two(out, to + y * ow + x, upper, lower, ow, to + oh * ow, oh)
+                        upper, lower, source, corner + plane * 4 * block, pitch, block,
+                        weights, tap + 25 * plane, 1, 5, 5, 5, 2, 2,
+                    )  # fmt: skip
+            write_two(out, to + y * w + x, upper, lower, w, to + h * w, h)
 
 
 @inlined
-def pairs(source, start, pitch, block, stride, weights, tap, planes, kh, kw, dh, dw, out, to, oh, ow):
+def pairs(pixels, stride, taps, goal, window):
     """The same for windows of any size, tap by tap."""
+    source, start, pitch, block = pixels
+    weights, tap, planes = taps
+    out, to, h, w = goal
+    kh, kw, dh, dw = window
     half = stride - 1  # 0 or 1: a number n has remainder n & half, and quotient n >> half
-    for two in range(0, oh, 2):
-        y = max(0, min(two, oh - 2))
-        for chunk in range(0, ow, lanes(out)):
-            x = max(0, min(chunk, ow - lanes(out)))
+    for two in range(0, h, 2):
+        y = max(0, min(two, h - 2))
+        for chunk in range(0, w, lanes(out)):
+            x = max(0, min(chunk, w - lanes(out)))
             upper, lower = zeros(out), zeros(out)
             for k in range(planes * kh):
                 plane = k // kh
@@ -144,20 +175,20 @@ def pairs(source, start, pitch, block, stride, weights, tap, planes, kh, kw, dh,
                     weight = spread(weights, tap + k * kw + kx)
                     upper = fma(weight, load(source, pixel), upper)
                     lower = fma(weight, load(source, pixel + pitch), lower)
-            write_two(out, to + y * ow + x, upper, lower, ow, to + oh * ow, oh)
+            write_two(out, to + y * w + x, upper, lower, w, to + h * w, h)
 
 
 @inlined
-def write_two(out, to, upper, lower, ow, end, oh):
+def write_two(out, to, upper, lower, w, end, h):
     """Write two rows; beyond the end of a short row only what is written later is touched."""
     lane = lanes(out)
-    if to + ow + lane <= end:
+    if to + w + lane <= end:
         store(out, to, upper)
-        store(out, to + ow, lower)
+        store(out, to + w, lower)
     else:
         store_some(out, to, upper, end - to)
-        if oh > 1:
-            store_some(out, to + ow, lower, end - to - ow)
+        if h > 1:
+            store_some(out, to + w, lower, end - to - w)
 
 
 @inlined

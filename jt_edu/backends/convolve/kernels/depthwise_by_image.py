@@ -14,105 +14,135 @@ Rows of places are copied first with zeros around them, for as many pixels as th
 from jt_edu.backends.convolve.slide import slide
 from jt_edu.backends.convolve.tile import inlined, lanes
 from jt_edu.backends.convolve.vector import (
-    copy_row, fma, load, spread, store, store_some, woven_high, woven_low, zeros,
+    clear,
+    copy_row,
+    fma,
+    load,
+    spread,
+    store,
+    store_some,
+    woven_high,
+    woven_low,
+    zeros,
 )  # fmt: skip
 
 ROOM = 6000  # numbers of float32 that leave the nearest cache some room for what else there is
 
 
 def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):
-    n, c, d, h, w = out.shape
+    d, h, w = out.shape[2:]
     o, shared, kd, kh, kw = weights.shape
-    od, oh, ow = places.shape[2:]
+    oh, ow = places.shape[3:]
     sh = sw if oh == 1 else sh  # a single row has no next one
-    many, half, lane = o // groups, sh - 1, lanes(space)
-    planes = many * kd
+    half, planes = sh - 1, o // groups * kd
     left, more = (kw - 1) * dw >> half, (kh - 1) * dh >> half
     pitch = left + max(ow, (w - 1 + pw >> half) + 1)
     high = min(h, max(8, (ROOM // (planes * pitch) - more) * sh))
-    size = planes * (((high >> half) + 1 + more) * pitch + lane)
+    block = ((high >> half) + 1 + more) * pitch + lanes(space)
+    size = planes * block
     batch = max(1, ROOM // size) if high == h else 1
-    for i in range(0, batch * size + lane, lane):
-        store(space, i, zeros(space))
-    block = size // planes
+    clear(space, 0, batch * size + lanes(space))
+    window = (kh, kw, dh, dw)
     for first in range(lo, hi, batch):
+        last = min(first + batch, hi)
         for z in range(d):
             for top in range(0, h, high):
                 rows = min(high, h - top)
-                j = top + ph >> half
-                for unit in range(first, min(first + batch, hi)):
-                    for plane in range(planes):
-                        m = plane // kd
-                        deep = z + pd - (plane - m * kd) * dd
-                        there = oh if deep >= 0 and deep % sd == 0 and deep // sd < od else 0
-                        begin = ((unit * many + m) * od + deep // sd) * oh * ow
-                        goal = (unit - first) * size + plane * block
-                        last = (top + rows - 1 + ph >> half) + 1
-                        for y in range(j - more, last):
-                            if y < 0 or y >= there:
-                                for x in range(0, pitch, lane):
-                                    store(space, goal + x, zeros(space))
-                            else:
-                                copy_row(places, begin + y * ow, ow, space, goal + left)
-                            goal += pitch
-                for unit in range(first, min(first + batch, hi)):
+                lines = ((top + ph >> half) - more, (top + rows - 1 + ph >> half) + 1)
+                for unit in range(first, last):
+                    to = (unit - first) * size + left
+                    fill(places, unit * (o // groups), space, to, (pitch, block), planes, kd, z + pd, sd, dd, lines)
+                for channel in range(first * shared, last * shared):  # of all samples
+                    unit = channel // shared
+                    tap = (unit % groups * (o // groups) * shared + channel - unit * shared) * kd * kh * kw
+                    taps = (weights, tap, shared * kd * kh * kw, planes, kd)
                     source = (unit - first) * size
-                    for channel in range(unit * shared, (unit + 1) * shared):
-                        group = unit % groups
-                        tap = (group * many * shared + channel - unit * shared) * kd * kh * kw
-                        to = ((channel * d + z) * h + top) * w
-                        line = shared * kd * kh * kw
-                        if half == 1:
-                            woven(space, source, pitch, block, weights, tap, line, many, kd, kh, kw, dh, dw, out, to, rows, w, top + ph, pw, more, left)
-                        elif kh == 3 and kw == 3 and dh == 1 and dw == 1:
-                            pairs3(space, source + pw, pitch, block, weights, tap, line, many, kd, out, to, rows, w)
-                        elif kh == 5 and kw == 5 and dh == 1 and dw == 1:
-                            pairs5(space, source + pw, pitch, block, weights, tap, line, many, kd, out, to, rows, w)
-                        else:
-                            pairs(space, source + pw, pitch, block, weights, tap, line, many, kd, kh, kw, dh, dw, out, to, rows, w)
+                    goal = (out, ((channel * d + z) * h + top) * w, rows, w)
+                    if half == 1:
+                        start = source + left + more * pitch
+                        woven((space, start, pitch, block), taps, goal, window, top + ph, pw)
+                    elif kh == 3 and kw == 3 and dh == 1 and dw == 1:
+                        pairs3((space, source + pw, pitch, block), taps, goal)
+                    elif kh == 5 and kw == 5 and dh == 1 and dw == 1:
+                        pairs5((space, source + pw, pitch, block), taps, goal)
+                    else:
+                        pairs((space, source + pw, pitch, block), taps, goal, window)
 
 
 @inlined
-def pairs3(source, start, pitch, block, weights, tap, line, many, kd, out, to, h, w):
+def fill(places, channel, space, to, shape, planes, kd, front, sd, dd, lines):
+    """Copy the rows of all planes of places that pixels of plane `front` took part in."""
+    od, oh, ow = places.shape[2:]
+    pitch, block = shape
+    for plane in range(planes):
+        m = plane // kd
+        back = front - (plane - m * kd) * dd
+        z = back // sd
+        inside = oh if back >= 0 and z * sd == back and z < od else 0
+        goal = to + plane * block
+        for y in range(lines[0], lines[1]):
+            if 0 <= y < inside:
+                copy_row(places, (((channel + m) * od + z) * oh + y) * ow, ow, space, goal)
+            else:
+                clear(space, goal, goal + ow)
+            goal += pitch
+
+
+@inlined
+def pairs3(pixels, taps, goal):
     """Two rows of pixels at a time, for windows of 3 x 3."""
+    source, start, pitch, block = pixels
+    weights, tap, line, planes, kd = taps
+    out, to, h, w = goal
     for two in range(0, h, 2):
         y = max(0, min(two, h - 2))  # the last two may share a row with those before them: both compute it alike
         for chunk in range(0, w, lanes(out)):
             x = max(0, min(chunk, w - lanes(out)))
             corner = start + y * pitch + x
             upper, lower = zeros(out), zeros(out)
-            for m in range(many):
-                for kz in range(kd):
-                    last = tap + m * line + kz * 9 + 8
-                    upper, lower = slide(upper, lower, source, corner + (m * kd + kz) * block, pitch, 0, weights, last, -1, 3, 3, 3, 1, 2)
+            for plane in range(planes):
+                m = plane // kd
+                last = tap + m * line + (plane - m * kd) * 9 + 8
+                upper, lower = slide(
+                    upper, lower, source, corner + plane * block, pitch, 0, weights, last, -1, 3, 3, 3, 1, 2
+                )
             write_two(out, to + y * w + x, upper, lower, w, to + h * w, h)
 
 
 @inlined
-def pairs5(source, start, pitch, block, weights, tap, line, many, kd, out, to, h, w):
+def pairs5(pixels, taps, goal):
     """The same for windows of 5 x 5."""
+    source, start, pitch, block = pixels
+    weights, tap, line, planes, kd = taps
+    out, to, h, w = goal
     for two in range(0, h, 2):
         y = max(0, min(two, h - 2))
         for chunk in range(0, w, lanes(out)):
             x = max(0, min(chunk, w - lanes(out)))
             corner = start + y * pitch + x
             upper, lower = zeros(out), zeros(out)
-            for m in range(many):
-                for kz in range(kd):
-                    last = tap + m * line + kz * 25 + 24
-                    upper, lower = slide(upper, lower, source, corner + (m * kd + kz) * block, pitch, 0, weights, last, -1, 5, 5, 5, 1, 2)
+            for plane in range(planes):
+                m = plane // kd
+                last = tap + m * line + (plane - m * kd) * 25 + 24
+                upper, lower = slide(
+                    upper, lower, source, corner + plane * block, pitch, 0, weights, last, -1, 5, 5, 5, 1, 2
+                )
             write_two(out, to + y * w + x, upper, lower, w, to + h * w, h)
 
 
 @inlined
-def pairs(source, start, pitch, block, weights, tap, line, many, kd, kh, kw, dh, dw, out, to, h, w):
+def pairs(pixels, taps, goal, window):
     """The same for windows of any size, tap by tap."""
+    source, start, pitch, block = pixels
+    weights, tap, line, planes, kd = taps
+    out, to, h, w = goal
+    kh, kw, dh, dw = window
     for two in range(0, h, 2):
         y = max(0, min(two, h - 2))
         for chunk in range(0, w, lanes(out)):
             x = max(0, min(chunk, w - lanes(out)))
             upper, lower = zeros(out), zeros(out)
-            for plane in range(many * kd):
+            for plane in range(planes):
                 m = plane // kd
                 some = tap + m * line + (plane - m * kd) * kh * kw
                 for ky in range(kh):
@@ -126,25 +156,29 @@ def pairs(source, start, pitch, block, weights, tap, line, many, kd, kh, kw, dh,
 
 
 @inlined
-def woven(source, start, pitch, block, weights, tap, line, many, kd, kh, kw, dh, dw, out, to, h, w, top, pw, more, left):
+def woven(pixels, taps, goal, window, top, pw):
     """Rows of pixels at stride 2: the columns 0, 2, ... and the columns 1, 3, ... of a row, and then both."""
+    source, start, pitch, block = pixels
+    weights, tap, line, planes, kd = taps
+    out, to, h, w = goal
+    kh, kw, dh, dw = window
     lane = lanes(out)
     for y in range(h):
-        line_of_places = start + ((top + y >> 1) - (top >> 1) + more) * pitch + left
+        row = start + ((top + y >> 1) - (top >> 1)) * pitch
         for x in range(0, w, 2 * lane):
             here, beside = zeros(out), zeros(out)
-            for plane in range(many * kd):
+            for plane in range(planes):
                 m = plane // kd
                 some = tap + m * line + (plane - m * kd) * kh * kw
                 for ky in range(kh):
-                    if (ky * dh + top + y) & 1 == 0:
-                        corner = line_of_places + plane * block - (ky * dh >> 1) * pitch + (x >> 1)
-                        for kx in range(kw):
-                            weight = spread(weights, some + ky * kw + kx)
-                            if (kx * dw + pw) & 1 == 0:
-                                here = fma(weight, load(source, corner + (pw >> 1) - (kx * dw >> 1)), here)
-                            else:
-                                beside = fma(weight, load(source, corner + (pw + 1 >> 1) - (kx * dw >> 1)), beside)
+                    corner = row + plane * block - (ky * dh >> 1) * pitch + (x >> 1)
+                    meets = (ky * dh + top + y) & 1 == 0
+                    for kx in range(kw if meets else 0):
+                        weight = spread(weights, some + ky * kw + kx)
+                        if (kx * dw + pw) & 1 == 0:
+                            here = fma(weight, load(source, corner + (pw >> 1) - (kx * dw >> 1)), here)
+                        else:
+                            beside = fma(weight, load(source, corner + (pw + 1 >> 1) - (kx * dw >> 1)), beside)
             store_some(out, to + y * w + x, woven_low(here, beside), w - x)
             store_some(out, to + y * w + x + lane, woven_high(here, beside), max(0, w - x - lane))
 

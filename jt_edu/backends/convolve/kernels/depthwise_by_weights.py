@@ -9,7 +9,14 @@ has a sum of its own, kept in `space`; the lanes meet at the very end.
 
 from jt_edu.backends.convolve.tile import inlined, lanes
 from jt_edu.backends.convolve.vector import (
-    copy_row, fma, load, load_some, split_row, store, sum_of, zeros,
+    clear,
+    copy_row,
+    fma,
+    load,
+    load_some,
+    split_row,
+    store,
+    sum_of,
 )  # fmt: skip
 from jt_edu.backends.mathlib import at
 
@@ -17,7 +24,7 @@ ROOM = 6000  # numbers of float32 that leave the nearest cache some room for wha
 
 
 def kernel(lo, hi, image, places, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):
-    n, c, d, h, w = image.shape
+    n, c, w = image.shape[0], image.shape[1], image.shape[4]
     o, shared, kd, kh, kw = out.shape
     od, oh, ow = places.shape[2:]
     sh = sw if oh == 1 else sh  # a single row has no next one
@@ -27,80 +34,85 @@ def kernel(lo, hi, image, places, out, prepared, space, sd, sh, sw, pd, ph, pw, 
     high = min(oh, max(8, ROOM // (planes * sh * sw * pitch) - more))
     block = (high + more) * pitch + lane
     sums = planes * sh * sw * block + lane
-    taps = planes * kh * kw
-    for i in range(0, sums, lane):
-        store(space, i, zeros(space))
+    taps, strips = planes * kh * kw, (oh + high - 1) // high
+    clear(space, 0, sums)
     for group in range(lo, hi):
-        for i in range(many * taps):
-            store(space, sums + i * lane, zeros(space))
-        for sample in range(n):
-            for z in range(od):
-                for top in range(0, oh, high):
-                    rows = min(high, oh - top)
-                    for plane in range(planes):
-                        i = plane // kd
-                        deep = z * sd + (plane - i * kd) * dd - pd
-                        begin = ((sample * c + group * shared + i) * d + deep) * h * w
-                        there = h if 0 <= deep < d else 0
-                        goal = plane * sh * sw * block
-                        pad(image, begin, there, w, space, goal, rows + more, pitch, block, sh, top * sh - ph, pw)
-                    for m in range(many):
-                        begin = (((sample * o + group * many + m) * od + z) * oh + top) * ow
-                        for k in range(planes * kh):
-                            plane = k // kh
-                            row = (k - plane * kh) * dh
-                            source = (plane * sh + row % sh) * sw * block + row // sh * pitch
-                            agree(space, source, pitch, block, sw, places, begin, rows, ow, kw, dw, sums + (m * taps + k * kw) * lane)
-        for i in range(many * taps):
-            k = i // kw
-            row = group * many * planes * kh + k
-            channel = row // (planes * kh)
-            row -= channel * planes * kh
-            out[at(channel), at(row // (kd * kh)), at(row // kh % kd), at(row % kh), at(i - k * kw)] = sum_of(
-                load(space, sums + i * lane)
-            )
+        clear(space, sums, sums + many * taps * lane)
+        for strip in range(n * od * strips):
+            whole = strip // strips  # a plane of places of a sample
+            sample, z, top = whole // od, whole % od, (strip - whole * strips) * high
+            rows = min(high, oh - top)
+            shape, corner = (rows + more, pitch, block), (z * sd - pd, top * sh - ph, pw)
+            fill(image, sample * c + group * shared, space, 0, shape, sh, planes, kd, dd, corner)
+            for m in range(many):
+                here = (places, (((sample * o + group * many + m) * od + z) * oh + top) * ow, rows, ow)
+                for k in range(planes * kh):
+                    plane = k // kh
+                    row = (k - plane * kh) * dh
+                    start = (plane * sh + (row & (sh - 1))) * sw * block + row // sh * pitch
+                    agree((space, start, pitch, block), sw, here, kw, dw, sums + (m * taps + k * kw) * lane)
+        for m in range(many):
+            for k in range(taps):
+                i, kz, ky, kx = k // (kd * kh * kw), k // (kh * kw) % kd, k // kw % kh, k % kw
+                total = sum_of(load(space, sums + (m * taps + k) * lane))
+                out[at(group * many + m), at(i), at(kz), at(ky), at(kx)] = total
 
 
 @inlined
-def agree(space, source, pitch, block, stride, places, begin, rows, ow, kw, dw, sums):
+def agree(pixels, stride, here, kw, dw, sums):
     """Add to the sums of one row of taps, three at a time."""
+    space, start, pitch, block = pixels
+    places, begin, rows, ow = here
     lane, half = lanes(space), stride - 1
     for kx in range(0, kw, 3):
-        second, third = min(kx + 1, kw - 1), min(kx + 2, kw - 1)  # where there are fewer, one is computed again
-        a = source + (kx * dw & half) * block + (kx * dw >> half)
-        b = source + (second * dw & half) * block + (second * dw >> half)
-        c = source + (third * dw & half) * block + (third * dw >> half)
-        left, middle, right = load(space, sums + kx * lane), load(space, sums + second * lane), load(space, sums + third * lane)
+        middle, right = min(kx + 1, kw - 1), min(kx + 2, kw - 1)  # where there are fewer, one is computed again
+        a = start + (kx * dw & half) * block + (kx * dw >> half)
+        b = start + (middle * dw & half) * block + (middle * dw >> half)
+        c = start + (right * dw & half) * block + (right * dw >> half)
+        first, second = load(space, sums + kx * lane), load(space, sums + middle * lane)
+        third = load(space, sums + right * lane)
         for y in range(rows):
             for x in range(0, ow - lane + 1, lane):
-                here = load(places, begin + y * ow + x)
-                left = fma(here, load(space, a + y * pitch + x), left)
-                middle = fma(here, load(space, b + y * pitch + x), middle)
-                right = fma(here, load(space, c + y * pitch + x), right)
+                one = load(places, begin + y * ow + x)
+                first = fma(one, load(space, a + y * pitch + x), first)
+                second = fma(one, load(space, b + y * pitch + x), second)
+                third = fma(one, load(space, c + y * pitch + x), third)
             rest = ow % lane
             if rest > 0:
                 x = ow - rest
-                here = load_some(places, begin + y * ow + x, rest)
-                left = fma(here, load_some(space, a + y * pitch + x, rest), left)
-                middle = fma(here, load_some(space, b + y * pitch + x, rest), middle)
-                right = fma(here, load_some(space, c + y * pitch + x, rest), right)
-        store(space, sums + kx * lane, left)
-        store(space, sums + second * lane, middle)
-        store(space, sums + third * lane, right)
+                one = load_some(places, begin + y * ow + x, rest)
+                first = fma(one, load_some(space, a + y * pitch + x, rest), first)
+                second = fma(one, load_some(space, b + y * pitch + x, rest), second)
+                third = fma(one, load_some(space, c + y * pitch + x, rest), third)
+        store(space, sums + kx * lane, first)
+        store(space, sums + middle * lane, second)
+        store(space, sums + right * lane, third)
 
 
 @inlined
-def pad(image, begin, h, w, space, to, rows, pitch, block, stride, top, pw):
-    """Copy rows from `top` on, sorted by the remainders of row and column."""
+def fill(image, channel, space, to, shape, stride, planes, kd, dd, corner):
+    """Copy the rows of all planes that a window meets: of each channel of a group, kd of them."""
+    d, h, w = image.shape[2:]
+    front, top, pw = corner
+    for plane in range(planes):
+        i = plane // kd
+        z = front + (plane - i * kd) * dd
+        inside = h if 0 <= z < d else 0
+        pad(image, ((channel + i) * d + z) * h * w, inside, w, space, to, shape, stride, top, pw)
+        to += stride * stride * shape[2]
+
+
+@inlined
+def pad(image, begin, h, w, space, to, shape, stride, top, pw):
+    """Copy rows of one plane from `top` on, sorted by the remainders of row and column; zeros beyond the edge."""
+    rows, pitch, block = shape
     for phase in range(stride):
         goal = to + phase * stride * block
         y = top + phase
         for _ in range(rows):
             if y < 0 or y >= h:
-                for x in range(0, pitch, lanes(space)):
-                    store(space, goal + x, zeros(space))
-                    if stride == 2:
-                        store(space, goal + block + x, zeros(space))
+                for x in range(0, stride * block, block):
+                    clear(space, goal + x, goal + x + pitch)
             elif stride == 1:
                 copy_row(image, begin + y * w, w, space, goal + pw)
             else:

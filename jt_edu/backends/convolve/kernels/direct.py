@@ -1,7 +1,7 @@
 """Direct: a convolution as it is defined.
 
     places[n, o, z, y, x] = sum over the channels i of o's group and the taps (kz, ky, kx)
-                            weights[o, i, kz, ky, kx] * image[n, i, z sd + kz dd - pd, y sh + ky dh - ph, x sw + kx dw - pw]
+                            weights[o, i, kz, ky, kx] * image[n, i, z sd + kz dd - pd, y sh + ..., x sw + ...]
 
 Beyond the edge the image is 0: `inside` tells which places of a tap lie within. Everything else the other algorithms do
 differently, this one only says. The loop over a row stands inside, because numbers beside each other in memory can be
@@ -13,7 +13,7 @@ from jt_edu.backends.mathlib import at
 
 
 def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups, *rest):
-    c, d, h, w = image.shape[1:]
+    d, h, w = image.shape[2:]
     o, shared, kd, kh, kw = weights.shape
     od, oh, ow = out.shape[2:]
     for unit in range(lo, hi):  # a channel of a sample
@@ -35,7 +35,9 @@ def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw,
                             for y in range(y0, y1):
                                 deep, row = z * sd + kz * dd - pd, y * sh + ky * dh - ph
                                 for x in range(x0, x1):
-                                    out[n, channel, z, y, at(x)] += weight * image[n, first + i, deep, row, at(x * sw + aside)]
+                                    out[n, channel, z, y, at(x)] += (
+                                        weight * image[n, first + i, deep, row, at(x * sw + aside)]
+                                    )
         finish(n, channel, 0, od * oh * ow, out, *rest)
 
 

@@ -3,7 +3,7 @@
     image[n, i, z sd + kz dd - pd, ...] = sum over the channels o of i's group, taps and places (z, y, x)
                                           weights[o, i, kz, ky, kx] * places[n, o, z, y, x]
 
-The loops are those of the convolution; the product goes to where there the pixel came from.
+The loops are those of the convolution; the product goes to where the pixel came from.
 """
 
 from jt_edu.backends.convolve.tile import inlined
@@ -33,7 +33,9 @@ def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw
                             for y in range(y0, y1):
                                 deep, row = z * sd + kz * dd - pd, y * sh + ky * dh - ph
                                 for x in range(x0, x1):
-                                    out[n, channel, deep, row, at(x * sw + aside)] += weight * places[n, giver, z, y, at(x)]
+                                    out[n, channel, deep, row, at(x * sw + aside)] += (
+                                        weight * places[n, giver, z, y, at(x)]
+                                    )
 
 
 @inlined

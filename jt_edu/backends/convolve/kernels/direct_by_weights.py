@@ -11,7 +11,7 @@ from jt_edu.backends.mathlib import at
 
 
 def kernel(lo, hi, image, places, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):
-    samples, c, d, h, w = image.shape
+    samples, (d, h, w) = image.shape[0], image.shape[2:]
     o, shared, kd, kh, kw = out.shape
     od, oh, ow = places.shape[2:]
     for unit in range(lo, hi):  # a pair of channels
@@ -31,7 +31,10 @@ def kernel(lo, hi, image, places, out, prepared, space, sd, sh, sw, pd, ph, pw, 
                                 deep, row = z * sd + kz * dd - pd, y * sh + ky * dh - ph
                                 total = out.dtype.type(0)
                                 for x in range(x0, x1):
-                                    total += places[n, channel, z, y, at(x)] * image[n, first + i, deep, row, at(x * sw + aside)]
+                                    total += (
+                                        places[n, channel, z, y, at(x)]
+                                        * image[n, first + i, deep, row, at(x * sw + aside)]
+                                    )
                                 out[channel, i, kz, ky, kx] += total
 
 

@@ -2,8 +2,8 @@
 
     out[o, window] = sum over (c, tap) of weights[o, (c, tap)] * panel[(c, tap), window]
 
-The windows are written out in panels of COLUMNS windows and at most DEPTH pairs (c, tap), which fit into the cache, and each
-panel is multiplied with all rows of the weights before the next one is made:
+The windows are written out in panels of COLUMNS windows and about DEPTH pairs (c, tap). A panel fits into the cache,
+and is multiplied with all rows of the weights before the next one is made:
 
                               | panel of windows |       the weights are read where they are; the panel
                               |  (c, tap) rows   |       is read from the cache, once for 6 rows of weights
@@ -41,34 +41,41 @@ def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw,
             deep = min(block, shared - c)
             gather(
                 image, (group * shared + c) * d * h * w, channels * d * h * w, deep, (d, h, w), out.shape[2:],
-                (kd, kh, kw), (sd, sh, sw), (dd, dh, dw), (-pd, -ph, -pw), q, count, space, (taps * pitch, pitch),
-            )
+                (kd, kh, kw), (sd, sh, sw), (dd, dh, dw), (-pd, -ph, -pw), 0, taps, q, count,
+                space, (taps * pitch, pitch),
+            )  # fmt: skip
             for row in range(group * outs + part * PART, group * outs + min(outs, last * PART), ROWS):
                 rows = min(ROWS, group * outs + min(outs, last * PART) - row)
+                begin = row * shared * taps + c * taps
                 if direct:
-                    begin = (q // places * o + row) * places + q % places
                     tile(
-                        weights, row * shared * taps + c * taps, shared * taps, 1, space, 0, pitch,
-                        out, begin, places, rows, count, deep * taps, c == 0,
-                    )
+                        weights, begin, shared * taps, 1, space, 0, pitch,
+                        out, (q // places * o + row) * places + q % places, places, rows, count, deep * taps, c == 0,
+                    )  # fmt: skip
                 else:
-                    full = -(-count // lanes(space)) * lanes(space)
                     tile(
-                        weights, row * shared * taps + c * taps, shared * taps, 1, space, 0, pitch,
-                        space, sums, COLUMNS, rows, full, deep * taps, True,
-                    )
-                begin = q
-                while begin < q + count:
-                    end = min(q + count, (begin // places + 1) * places)
-                    sample, place = begin // places, begin % places
-                    for r in range(rows):
-                        if not direct:
-                            goal = (sample * o + row + r) * places + place
-                            scatter(space, sums + r * COLUMNS + begin - q, out, goal, 1, end - begin, c == 0)
-                        if c + block >= shared:
-                            finish(sample, row + r, place, place + end - begin, out, *rest)
-                    begin = end
+                        weights, begin, shared * taps, 1, space, 0, pitch,
+                        space, sums, COLUMNS, rows, -(-count // lanes(space)) * lanes(space), deep * taps, True,
+                    )  # fmt: skip
+                hand_out(space, sums, direct, out, row, rows, q, count, c == 0, c + block >= shared, *rest)
         unit += last - part
+
+
+@inlined
+def hand_out(space, sums, direct, out, row, rows, q, count, fresh, final, *rest):
+    """Bring the sums of `count` windows to their images, if they are not there; finish them if they are final."""
+    places = out.shape[2] * out.shape[3] * out.shape[4]
+    begin = q
+    while begin < q + count:  # windows in one image
+        end = min(q + count, (begin // places + 1) * places)
+        sample, place = begin // places, begin % places
+        for r in range(rows):
+            if not direct:
+                goal = (sample * out.shape[1] + row + r) * places + place
+                scatter(space, sums + r * COLUMNS + begin - q, out, goal, 1, end - begin, fresh)
+            if final:
+                finish(sample, row + r, place, place + end - begin, out, *rest)
+        begin = end
 
 
 @inlined

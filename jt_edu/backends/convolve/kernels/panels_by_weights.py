@@ -13,7 +13,7 @@ The sum runs over all places of all images, DEPTH of them at a time: their windo
 A unit of work is PART rows of out in about COLUMNS columns.
 """
 
-from jt_edu.backends.convolve.tile import lanes, tile
+from jt_edu.backends.convolve.tile import inlined, lanes, tile
 from jt_edu.backends.convolve.windows import gather, place_rows, transpose
 
 COLUMNS = 256  # pairs (c, tap) in a panel, about
@@ -31,8 +31,7 @@ def kernel(lo, hi, image, places, out, prepared, space, sd, sh, sw, pd, ph, pw, 
     panels, parts = -(-shared // block), -(-outs // PART)
     pitch = DEPTH + lane
     wide = -(-block * taps // lane) * lane
-    turned = wide * pitch  # where in space: the panel, turned
-    beside = turned + DEPTH * wide  # and rows of places, side by side
+    turned, beside = wide * pitch, wide * (pitch + DEPTH)  # where in space: the panel, turned; places, side by side
     unit = lo
     while unit < hi:
         panel, part = unit // parts, unit % parts
@@ -43,8 +42,9 @@ def kernel(lo, hi, image, places, out, prepared, space, sd, sh, sw, pd, ph, pw, 
             count = min(DEPTH, n * grid - q)
             gather(
                 image, (group * shared + c) * d * h * w, channels * d * h * w, deep, (d, h, w), places.shape[2:],
-                (kd, kh, kw), (sd, sh, sw), (dd, dh, dw), (-pd, -ph, -pw), q, count, space, (taps * pitch, pitch),
-            )
+                (kd, kh, kw), (sd, sh, sw), (dd, dh, dw), (-pd, -ph, -pw), 0, taps, q, count,
+                space, (taps * pitch, pitch),
+            )  # fmt: skip
             transpose(space, 0, pitch, space, turned, wide, deep * taps, count)
             for row in range(group * outs + part * PART, group * outs + min(outs, last * PART), ROWS):
                 rows = min(ROWS, group * outs + min(outs, last * PART) - row)
@@ -53,18 +53,23 @@ def kernel(lo, hi, image, places, out, prepared, space, sd, sh, sw, pd, ph, pw, 
                     tile(
                         places, (q // grid * o + row) * grid + q % grid, grid, 1, space, turned, wide,
                         out, goal, shared * taps, rows, deep * taps, count, q == 0,
-                    )
+                    )  # fmt: skip
                 else:
-                    begin = q
-                    while begin < q + count:
-                        end = min(q + count, (begin // grid + 1) * grid)
-                        place = (begin // grid * o + row) * grid + begin % grid
-                        place_rows(
-                            places, place, grid, 1, space, beside + begin - q, pitch, rows, 0, end - begin, 0
-                        )
-                        begin = end
+                    write_beside(places, row, rows, q, count, space, beside, pitch)
                     tile(
                         space, beside, pitch, 1, space, turned, wide,
                         out, goal, shared * taps, rows, deep * taps, count, q == 0,
-                    )
+                    )  # fmt: skip
         unit += last - part
+
+
+@inlined
+def write_beside(places, row, rows, q, count, space, beside, pitch):
+    """Write places q to q + count, counted from image to image, of some channels into rows."""
+    o, grid = places.shape[1], places.shape[2] * places.shape[3] * places.shape[4]
+    begin = q
+    while begin < q + count:  # places of one image
+        end = min(q + count, (begin // grid + 1) * grid)
+        place = (begin // grid * o + row) * grid + begin % grid
+        place_rows(places, place, grid, 1, space, beside + begin - q, pitch, rows, 0, end - begin, 0)
+        begin = end

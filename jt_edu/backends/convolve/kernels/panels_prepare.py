@@ -2,8 +2,8 @@
 
     prepared[(c, tap), o] = weights[o, (c, tap)]
 
-Squares of a vector's width are turned in registers; what is left of a row is moved number by number. Rows of prepared are
-whole vectors long. A unit of work is ROWS rows of prepared.
+Squares of a vector's width are turned in registers; what is left of a row is moved number by number. Rows of prepared
+are whole vectors long. A unit of work is ROWS rows of prepared.
 """
 
 from jt_edu.backends.convolve.tile import lanes

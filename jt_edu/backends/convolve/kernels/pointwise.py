@@ -2,8 +2,8 @@
 
     out[n, o, place] = sum over c of weights[o, c] * image[n, c, place]
 
-One product of matrices for each image of the batch. It is computed COLUMNS places at a time: the numbers of all channels
-at these places stay in the cache while every row of the weights meets them. A unit of work is PART rows of out there.
+One product of matrices for each image of the batch. It is computed COLUMNS places at a time: the numbers of all
+channels at these places stay in the cache while every row of the weights meets them. A unit of work is PART rows.
 """
 
 from jt_edu.backends.convolve.tile import inlined, tile

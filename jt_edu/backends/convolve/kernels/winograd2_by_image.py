@@ -23,7 +23,7 @@ def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw
         first = 2 * count * panel
         width = 2 * count if panel < panels - 1 else c - first  # channels of the panel
         if unit == lo or panel == 0:
-            cut(places, begin, end, 2 - ph, 2 - pw, space, plan, image_at_four)
+            cut(places, 0, o, begin, end, 2 - ph, 2 - pw, 2, space, plan.image, plan, image_at_four)
         for channel in range(0, o, CHUNK):
             depth = min(CHUNK, o - channel)
             lift_weights(weights, first, width, channel, depth, space, plan, turn_taps_back, taps_at_four)

@@ -30,7 +30,7 @@ def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw,
         first = 2 * count * panel
         width = 2 * count if panel < panels - 1 else o - first  # channels of the panel
         if unit == lo or panel == 0:
-            cut(image, begin, end, ph, pw, space, plan, image_at_six)
+            cut(image, 0, c, begin, end, ph, pw, 2, space, plan.image, plan, image_at_six)
         for channel in range(0, c, CHUNK):
             depth = min(CHUNK, c - channel)
             lift_weights(weights, first, width, channel, depth, space, plan, turn_taps, taps_at_six)

@@ -1,0 +1,130 @@
+"""Hook: how does an algorithm call a tail that was compiled apart from it?
+
+An algorithm takes seconds to compile, and what is joined to it (bias, norm, activation, residual) differs from network
+to network. So both are compiled once, and meet when they run. The algorithm has one more parameter, `tail`, an array of
+whole numbers: the address of the tail, then all that the tail reads, word by word.
+
+    tail   | address | pointer, lengths | pointer, lengths | number | ...
+                          an array           an array
+
+`call_tail` in the algorithm jumps to the address. In the tail `float32_3(out, table, 4)` makes an array of three axes
+of the words from place 4 on, and `number_float32(table, 9)` a number of the word at place 9. The sums themselves are
+passed as a pointer, so that LLVM knows that the tail may change them. An address of 0 is no tail.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import core
+from numba import extending as numba_extending
+from numba.np import arrayobj
+
+from jt_edu.backends.convolve.tile import written
+
+types: Any = core.types
+extending: Any = numba_extending
+WORD, BYTES = ir.IntType(64), ir.IntType(8).as_pointer()
+NONE = np.zeros(1, np.int64)  # no tail
+SIGNATURE = types.void(types.voidptr, types.CPointer(types.int64), *[types.int64] * 4)
+
+
+def _jump(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """Load the address, and call what is there, if anything is."""
+    table = context.make_array(signature.args[0])(context, builder, args[0]).data
+    sums = context.make_array(signature.args[5])(context, builder, args[5]).data
+    kind = ir.FunctionType(ir.VoidType(), [BYTES, WORD.as_pointer(), *[WORD] * 4])
+    address = builder.load(table)
+    with builder.if_then(builder.icmp_signed("!=", address, WORD(0))):
+        places = [context.cast(builder, v, t, types.int64) for v, t in zip(args[1:5], signature.args[1:5], strict=True)]
+        given = [builder.bitcast(sums, BYTES), builder.gep(table, [WORD(1)]), *places]
+        builder.call(builder.inttoptr(address, kind.as_pointer()), given)
+    return context.get_dummy_value()
+
+
+@written(lambda *args: types.void, _jump)
+def call_tail(tail: Any, n: int, o: int, begin: int, end: int, out: Any) -> None:
+    """Have the tail work on the sums of channel `o` of image `n`, at the places from `begin` to `end`."""
+    if callable(tail):
+        tail(n, o, begin, end)
+
+
+def __getattr__(name: str) -> Any:
+    """`float32_3` and `number_float32`, for any dtype and number of axes."""
+    kind, _, rest = name.rpartition("_")
+    if kind == "number":
+        return _number(rest)
+    if kind and rest.isdecimal():
+        return _array(kind, int(rest))
+    raise AttributeError(name)
+
+
+@cache
+def _array(dtype: str, rank: int) -> Any:
+    """The function of a tail that makes an array of words; a pointer of 0 means the sums themselves."""
+    kind = types.Array(numba.from_dtype(np.dtype(dtype)), rank, "C")
+
+    def array_at(typing: Any, out: Any, table: Any, place: Any) -> Any:
+        def write(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            sums, words, first = args
+            number = context.get_data_type(kind.dtype)
+            word = [builder.load(builder.gep(words, [builder.add(first, WORD(k))])) for k in range(rank + 1)]
+            own = builder.icmp_signed("==", word[0], WORD(0))
+            data = builder.select(own, sums, builder.inttoptr(word[0], BYTES))
+            size = context.get_abi_sizeof(number)
+            strides = [WORD(size)]
+            for length in reversed(word[2:]):
+                strides.insert(0, builder.mul(strides[0], length))
+            made = context.make_array(kind)(context, builder)
+            arrayobj.populate_array(  # type: ignore[no-untyped-call]
+                made, data=builder.bitcast(data, number.as_pointer()), shape=word[1:], strides=strides[:rank],
+                itemsize=WORD(size), meminfo=None,
+            )  # fmt: skip
+            return made._getvalue()
+
+        return kind(out, table, types.int64), write
+
+    return extending.intrinsic(array_at)
+
+
+@cache
+def _number(dtype: str) -> Any:
+    """The function of a tail that makes a number of a word."""
+    kind = numba.from_dtype(np.dtype(dtype))
+
+    def number_at(typing: Any, table: Any, place: Any) -> Any:
+        def write(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            words, place = args
+            number = context.get_data_type(kind)
+            return builder.load(builder.bitcast(builder.gep(words, [place]), number.as_pointer()))
+
+        return kind(table, types.int64), write
+
+    return extending.intrinsic(number_at)
+
+
+def words_of(parameters: Sequence[Any]) -> tuple[int, Callable[[int, Sequence[Any]], Any]]:
+    """How many words the arguments of a tail are, and a function that writes them behind an address."""
+    count = 1 + sum(1 if p.rank is None else 1 + p.rank for p in parameters)
+    formats = {"float32": "<fxxxx", "float64": "<d", "bool": "<?xxxxxxx"}
+
+    def write(address: int, arguments: Sequence[Any]) -> Any:
+        words, k = np.empty(count, np.int64), 1
+        words[0] = address
+        for p, a in zip(parameters, arguments, strict=True):
+            if p.rank is None:
+                form = formats.get(p.dtype)
+                words[k] = int(a) if form is None else struct.unpack("<q", struct.pack(form, a))[0]
+            else:
+                words[k] = 0 if p.name == "out0" else a.__array_interface__["data"][0]
+                words[k + 1 : k + 1 + p.rank] = a.shape
+            k += 1 if p.rank is None else 1 + p.rank
+        return words
+
+    return count, write

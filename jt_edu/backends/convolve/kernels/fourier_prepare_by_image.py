@@ -1,0 +1,40 @@
+"""Fourier, weights turned: the spectra of all windows, wave by wave.
+
+    prepared[wave, part, place channel of the group, channel]
+
+Part 0 is real, part 1 imaginary; they are conjugated and divided by size^2, so that nothing is left to do later.
+
+Behind them each unit has a plane to work in, and the waves. Lanes are channels of the image;
+the windows are turned by half a turn.
+"""
+
+from jt_edu.backends.convolve.spectrum import forward_plane, size_for, tell_apart, write_waves
+from jt_edu.backends.convolve.tile import lanes
+from jt_edu.backends.convolve.vector import clear
+from jt_edu.backends.mathlib import at
+
+UNITS = 8
+
+
+def kernel(lo, hi, weights, prepared, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):
+    o, shared = weights.shape[:2]
+    kh, kw = weights.shape[3:]
+    inner, outer = o // groups, shared * groups
+    size, pair = size_for(max(kh, kw)), 2 * lanes(prepared)
+    row = (outer + pair - 1) // pair * pair
+    room = size * (size + 1) * pair + size * lanes(prepared)
+    for unit in range(lo, hi):
+        waves = size * (size // 2 + 1) * 2 * inner * row + unit * room
+        plane = write_waves(prepared, waves, size)
+        for i in range(unit, inner, UNITS):
+            for first in range(0, row, pair):
+                clear(prepared, plane, plane + size * (size + 1) * pair)
+                for j in range(first, min(first + pair, outer)):
+                    for ky in range(kh):
+                        for kx in range(kw):
+                            goal = plane + (ky * (size + 1) + kx) * pair + j - first
+                            prepared[at(goal)] = weights[
+                                j // shared * inner + i, j % shared, 0, kh - 1 - ky, kw - 1 - kx
+                            ] / (size * size)
+                forward_plane(prepared, plane, size, kh, waves)
+                tell_apart(prepared, plane, size, i * row + first, 2 * inner * row, inner * row, -1.0)

@@ -1,0 +1,43 @@
+"""Winograd's algorithm F(3x3, 4x4), by weights: 3 x 3 sums of 16 products each from 36 multiplications, not 144.
+
+A tap of the gradient is a sum over all places. Cut into tiles of 4 x 4, it is the sum over tiles of what four by four taps,
+the places, give when they slide over the 6 x 6 numbers of the image that they look at:
+
+    for each block of rows of tiles:
+        V[tile, point, c] = B^T d B          d: 6 x 6 numbers of the image, as in `winograd4`
+        for each panel of output channels o:
+            P[tile, point, o] = G g G^T      g: 4 x 4 places
+            for each of the 36 points:
+                M[point, o, c] += sum over tiles of P[tile, point, o] V[tile, point, c]
+    taps = A^T M A
+
+Source: Lavin and Gray 2015, "Fast Algorithms for Convolutional Neural Networks", section 4.3 (arXiv:1509.09308).
+"""
+
+from jt_edu.backends.convolve.patches import cut, join_taps, panel_count, plan_by_weights
+from jt_edu.backends.convolve.points import image_at_six, places_at_six, taps_from_six
+from jt_edu.backends.convolve.tile import lanes, tile
+
+
+def kernel(lo, hi, image, places, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):
+    n, c, _, _, w = image.shape
+    _, o, _, oh, ow = places.shape
+    count = lanes(image)
+    plan, panels = plan_by_weights(4, n, c, o, w, oh, ow, count), panel_count(o, count)
+    wide = 2 * count  # channels of a panel
+    for begin in range(0, n * plan.high, plan.rows):
+        end = min(begin + plan.rows, n * plan.high)
+        cut(image, 0, c, begin, end, ph, pw, 2, space, plan.image, plan, image_at_six)
+        for panel in range(lo, hi):
+            width = wide if panel < panels - 1 else o - wide * panel
+            cut(places, wide * panel, width, begin, end, 0, 0, 0, space, plan.weights, plan, places_at_six)
+            for point in range(36):
+                tile(
+                    space, plan.weights + point * width, 1, 36 * width + count,
+                    space, plan.image + point * c, plan.row,
+                    space, plan.sums + (36 * wide * (panel - lo) + point * width) * c, c,
+                    width, c, (end - begin) * plan.wide, begin == 0,
+                )  # fmt: skip
+    for panel in range(lo, hi):
+        width = wide if panel < panels - 1 else o - wide * panel
+        join_taps(out, wide * panel, width, space, plan.sums + 36 * wide * (panel - lo) * c, 6, taps_from_six)

@@ -1,0 +1,61 @@
+"""Shares: where does the time of a call go?
+
+    kernels     by kind: the algorithm of a convolution, product (BLAS), loops (all that was generated), code, host
+    the rest    writing and planning the graph in Python, launching kernels, memory
+
+A kernel is timed on the wall clock and the whole call by its CPU time, one thread each; the best of a few calls counts.
+That is enough to see what is large, and no more.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import jt_edu as jt
+from jt_edu.settings import current
+from tests.bench import report
+from tests.bench.rows import Result
+
+CALLS = 7
+SMALL = 0.01  # shares that are not told
+
+
+def told(call: Callable[[], Any]) -> str:
+    """The shares of a call in words, the largest first."""
+    kernels, whole = times(call), min(_seconds(call) for _ in range(CALLS))
+    rest = max(0.0, whole - sum(kernels.values()))
+    total = rest + sum(kernels.values())
+    ordered = sorted(kernels.items(), key=lambda entry: -entry[1])
+    parts = [f"{name} {seconds / total:.0%}" for name, seconds in ordered if seconds >= SMALL * total]
+    return ", ".join([*parts, f"Python and the rest {rest / total:.0%}"])
+
+
+def times(call: Callable[[], Any]) -> dict[str, float]:
+    """Seconds of the kernels of a call, by kind: each kernel as fast as in the fastest of a few calls."""
+    runs = []
+    for _ in range(CALLS):
+        with jt.trace() as t:
+            call()
+        runs.append(t.kernels)
+    steps = [step for plan in current().rank_state["plans"].values() for step in plan.steps]
+    names = {step.source.text: step.own.algorithm.name for step in steps if getattr(step, "own", None) is not None}
+    found: dict[str, float] = {}
+    for same in zip(*runs, strict=False):
+        name = names.get(same[0].source, same[0].kind)
+        found[name] = found.get(name, 0.0) + min(k.milliseconds for k in same) / 1e3
+    return found
+
+
+def tables(results: Sequence[Result]) -> str:
+    """The tables of a suite whose rows tell their shares: these stand in a list of their own."""
+    plain = [replace(r, figures=replace(r.figures, how="")) if r.figures.measured else r for r in results]
+    lines = [f"* {r.row.name}: {r.figures.how}" for r in results if r.figures.measured and r.figures.how]
+    head = ["Where the time of jt_edu goes:", "\n".join(lines)] if lines else []
+    return "\n\n".join([report.tables(plain), *head])
+
+
+def _seconds(call: Callable[[], Any]) -> float:
+    begin = time.process_time()
+    call()
+    return time.process_time() - begin

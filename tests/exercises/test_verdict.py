@@ -1,0 +1,86 @@
+"""Verdicts: whatever a learner hands over, a check answers in a line or two, and the notebook goes on."""
+
+import inspect
+
+import pytest
+
+from jt_exercises import convolution, fusion, matmul, roofline
+from jt_exercises.verdict import NotDoneError, RefusedError, Verdict, ask, exercise
+
+CHECKS = {
+    f"{room.__name__.rpartition('.')[2]}.{name}": check
+    for room in (convolution, fusion, matmul, roofline)
+    for name, check in vars(room).items()
+    if name.startswith("check_")
+}
+ODD = [
+    "a text",
+    object(),
+    3,
+    float("nan"),
+    [1],
+    (1, 2),
+    {},
+    {"x + y": "much"},
+    lambda *_: "a text",
+    lambda *_: object(),
+]
+
+
+@exercise("0 twice")
+def twice(function):
+    found = ask(function, 2)
+    if found != 4:
+        raise RefusedError(f"twice 2 is 4, not {found}")
+    return "well done"
+
+
+def test_a_verdict_is_right_or_not_right_or_not_done_yet():
+    assert repr(twice(lambda x: 2 * x)) == "right          0 twice: well done"
+    assert repr(twice(lambda x: x)) == "not right      0 twice: twice 2 is 4, not 2"
+    assert repr(twice(lambda x: None)) == "not done yet   0 twice"
+
+
+def test_what_a_function_of_the_learners_raises_is_told():
+    def mine(x):
+        return x + "1"
+
+    assert twice(mine) == Verdict("0 twice", False, f"mine(2) stopped with TypeError: {_says(mine)}")
+    assert "this exercise takes a function, not 'four'" in twice("four").words
+
+
+def _says(function):
+    with pytest.raises(TypeError) as caught:
+        function(2)
+    return str(caught.value)
+
+
+def test_a_stub_may_also_raise():
+    def stub(x):
+        raise NotImplementedError
+
+    assert twice(stub).passed is None
+
+
+def test_a_check_that_cannot_judge_now_says_why():
+    @exercise("0 busy")
+    def busy():
+        raise NotDoneError("the machine is too busy to tell")
+
+    assert repr(busy()) == "not done yet   0 busy: the machine is too busy to tell"
+
+
+def test_there_are_six_exercises_in_each_notebook():
+    rooms = [name.partition(".")[0] for name in CHECKS]
+
+    assert {room: rooms.count(room) for room in rooms} == {"convolution": 6, "fusion": 6, "matmul": 6, "roofline": 6}
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_odd_answers_are_refused_and_raise_nothing(name):
+    count = sum(p.default is p.empty for p in inspect.signature(CHECKS[name]).parameters.values())
+
+    verdicts = [CHECKS[name](*[answer] * count) for answer in ODD]
+
+    assert [v for v in verdicts if not isinstance(v, Verdict) or v.passed] == []
+    assert all(v.words for v in verdicts if v.passed is False)

@@ -1,0 +1,96 @@
+"""Convolutions as products of waves: large windows, every size of image, and our own transform against NumPy's."""
+
+import dataclasses
+import random
+
+import numpy as np
+import pytest
+
+from jt_edu.backends.convolve import Sizes, panels
+from jt_edu.backends.convolve.fourier import ALGORITHMS
+from jt_edu.backends.convolve.spectrum import backward, column_of, forward, mirror, size_for, write_waves
+from jt_edu.backends.convolve.tile import LANES
+from tests.floors.convolve.oracle import check
+
+KINDS = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda a: a.kind)
+
+
+def large(kind, dice, small=False):
+    """A random convolution with a large window."""
+    while True:
+        kernel = [dice.randint(4, 5) if small else dice.randint(1, 33) for _ in range(2)]
+        image = [dice.randint(3, 6) if small else dice.randint(1, 70) for _ in range(2)]
+        padding, behind = ([dice.randint(0, k) for k in kernel] for _ in range(2))
+        places = [i + p + b - k + 1 for i, p, b, k in zip(image, padding, behind, kernel, strict=True)]
+        groups = dice.choice([1, 1, 2, 5])
+        c, o = groups * dice.choice([1, 3, 8]), groups * dice.choice([1, 2] if small else [1, 2, 20])
+        sides, ones = ((1, *side) for side in (image, kernel, places)), (1, 1, 1)
+        sizes = Sizes(kind, dice.randint(1, 2), c, o, groups, *sides, ones, (0, *padding), ones)
+        if min(places) > 0 and ALGORITHMS[0].suits(sizes):
+            return dataclasses.replace(sizes, dtype=dice.choice(["float32", "float64"]))
+
+
+@KINDS
+def test_two_hundred_random_convolutions_agree_with_float64(algorithm):
+    dice = random.Random(65)
+
+    for seed in range(200):
+        sizes = large(algorithm.kind, dice)
+        check(algorithm, sizes, seed, bound=1e-6 if sizes.dtype == "float32" else 1e-5)
+
+
+@KINDS
+def test_python_runs_the_same_text(algorithm):
+    sizes = Sizes(algorithm.kind, 1, 2, 1, 1, (1, 5, 3), (1, 4, 3), (1, 4, 3), (1, 1, 1), (0, 1, 1), (1, 1, 1))
+
+    check(algorithm, sizes, 0, bound=1e-6, backend="python")
+
+
+@pytest.mark.parametrize("size", [16, 32, 64])
+def test_each_lane_is_transformed_as_numpy_does_it(size):
+    step, numbers = 2 * LANES, np.random.default_rng(0).standard_normal((size, 2, LANES))
+    z = np.zeros(size * LANES + size * step)
+    start = write_waves(z, 0, size) if LANES == 8 else size * LANES
+    z = z.astype(np.float32)
+    write_waves(z, 0, size)
+    z[start:] = numbers.reshape(-1)
+
+    forward(z, start, step, size, 0)
+
+    waves = np.fft.fft(numbers[:, 0] + 1j * numbers[:, 1], axis=0)
+    bits = size.bit_length() - 1
+    found = z[start:].reshape(size, 2, LANES)
+    for j in range(size):
+        k = int(f"{j:0{bits}b}"[::-1], 2)
+        np.testing.assert_allclose(found[j, 0] + 1j * found[j, 1], waves[k], atol=1e-5 * size)
+    backward(z, start, step, size, 0)
+    np.testing.assert_allclose(z[start:].reshape(numbers.shape) / size, numbers, atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [16, 32, 64])
+def test_half_of_the_columns_and_their_mirrors_are_all_of_them(size):
+    half = [column_of(q) for q in range(size // 2 + 1)]
+
+    assert sorted({*half, *map(mirror, half)}) == list(range(size))
+
+
+@pytest.mark.parametrize(("taps", "size"), [(2, 16), (9, 16), (10, 32), (17, 32), (18, 64), (40, 64)])
+def test_a_tile_is_mostly_places(taps, size):
+    assert size_for(taps) == size
+
+
+def test_strides_and_dilations_are_left_to_others():
+    sizes = large("forward", random.Random(66))
+
+    assert not ALGORITHMS[0].suits(dataclasses.replace(sizes, stride=(1, 2, 2)))
+    assert not ALGORITHMS[0].suits(dataclasses.replace(sizes, dilation=(1, 2, 2)))
+
+
+def test_a_large_window_is_thought_cheaper_by_waves_and_a_small_one_by_panels():
+    def cheaper(taps):
+        half = (0, taps // 2, taps // 2)
+        sizes = Sizes("forward", 1, 64, 64, 1, (1, 64, 64), (1, taps, taps), (1, 64, 64), (1, 1, 1), half, (1, 1, 1))
+        return ALGORITHMS[0].seconds(sizes) < panels.ALGORITHMS[0].seconds(sizes)
+
+    assert cheaper(31)
+    assert not cheaper(4)

@@ -1,0 +1,260 @@
+"""Winograd's algorithm gives the sums that were asked for, at every size and border, to the error that it states."""
+
+from functools import lru_cache
+
+import numba
+import numpy as np
+import pytest
+
+from jt_edu.backends import lean
+from jt_edu.backends.convolve import Sizes, text_of
+from jt_edu.backends.convolve.points import (
+    image_at_four,
+    image_at_six,
+    sums_from_four,
+    sums_from_six,
+    taps_at_four,
+    taps_at_six,
+)  # fmt: skip
+from jt_edu.backends.convolve.tile import LANES
+from jt_edu.backends.convolve.transform import turn
+from jt_edu.backends.convolve.winograd import ALGORITHMS
+
+# Largest error over largest sum that the docstring of winograd.py states, and a half more
+ERROR = {("winograd2", "float32"): 1e-6, ("winograd4", "float32"): 1.5e-5}
+ERROR |= {("winograd2", "float64"): 2e-15, ("winograd4", "float64"): 3e-14}
+LINES = {2: (image_at_four, taps_at_four, sums_from_four), 4: (image_at_six, taps_at_six, sums_from_six)}
+EVERY = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda a: f"{a.name}-{a.kind}")
+
+
+def sizes_of(kind, n, c, o, image, padding, after, dtype="float32"):
+    """A 3 x 3 convolution; `padding` before the image, `after` behind it."""
+    places = tuple(length + p + q - 2 for length, p, q in zip(image, padding, after, strict=True))
+    return Sizes(kind, n, c, o, 1, (1, *image), (1, 3, 3), (1, *places), (1, 1, 1), (0, *padding), (1, 1, 1), dtype)
+
+
+def given(sizes, rng):
+    """The two arrays that are given."""
+    shapes = [sizes.image_shape, sizes.weights_shape, sizes.places_shape]
+    left, right = {"forward": (0, 1), "by_image": (2, 1), "by_weights": (0, 2)}[sizes.kind]
+    return [rng.standard_normal(shapes[k]).astype(sizes.dtype) for k in (left, right)]
+
+
+def asked(sizes):
+    """The shape of the third."""
+    shapes = {"forward": sizes.places_shape, "by_image": sizes.image_shape, "by_weights": sizes.weights_shape}
+    return shapes[sizes.kind]
+
+
+def written_out(sizes, left, right):
+    """The sums as they are written, in float64."""
+    _, ph, pw = sizes.padding
+    (h, w), (oh, ow) = sizes.image[1:], sizes.places[1:]
+    wide = np.zeros((sizes.n, sizes.c, max(h + ph, oh + 2) + 2, max(w + pw, ow + 2) + 2))
+    inside = wide[:, :, ph : ph + h, pw : pw + w]
+    windows = [wide[:, :, y : y + oh, x : x + ow] for y in range(3) for x in range(3)]
+    left, right = left.astype("f8")[:, :, 0], right.astype("f8")[:, :, 0]
+    if sizes.kind == "by_image":
+        for k, window in enumerate(windows):
+            window += np.einsum("nohw,oc->nchw", left, right[:, :, k // 3, k % 3], optimize=True)
+        return inside[:, :, None]
+    inside[...] = left
+    if sizes.kind == "forward":
+        taps = right.reshape(*right.shape[:2], 9)
+        sums = sum(np.einsum("nchw,oc->nohw", v, taps[:, :, k], optimize=True) for k, v in enumerate(windows))
+        return sums[:, :, None]
+    taps = [np.einsum("nchw,nohw->oc", window, right, optimize=True) for window in windows]
+    return np.stack(taps, -1).reshape(sizes.weights_shape)
+
+
+def in_python(algorithm):
+    """The kernel as Python runs it."""
+    scope = {}
+    text = text_of(algorithm.kernel).replace(", *rest", "")  # no tail
+    exec(compile(text, algorithm.kernel, "exec"), scope)  # noqa: S102 - as the backends do
+    return scope["kernel"]
+
+
+@lru_cache
+def compiled(algorithm, dtype):
+    number = numba.from_dtype(np.dtype(dtype))
+    arrays = [numba.types.Array(number, rank, "C") for rank in (5, 5, 5, 1, 1)]
+    signature = numba.void(numba.int64, numba.int64, *arrays, *[numba.int64] * 10)
+    return lean.build(in_python(algorithm), signature, apart=True)
+
+
+def run(algorithm, sizes, arrays, cut=None, kernel=None):
+    """What a kernel writes, with its span cut in two; it may write nowhere else, and use nothing it has not written."""
+    kernel = kernel or compiled(algorithm, sizes.dtype)[0]
+    out = np.full(asked(sizes), np.nan, sizes.dtype)
+    memory = np.full(algorithm.space(sizes) + 2 * LANES, np.nan, sizes.dtype)
+    space, span = memory[LANES:-LANES], algorithm.span(sizes)
+    cut = span if cut is None else cut % (span + 1)
+    for lo, hi in [(a, b) for a, b in ((0, cut), (cut, span)) if a < b]:
+        space[:] = np.nan
+        kernel(lo, hi, *arrays, out, np.empty(0, sizes.dtype), space, *sizes.numbers)
+    assert np.isnan(memory[:LANES]).all()
+    assert np.isnan(memory[-LANES:]).all()
+    return out
+
+
+def some_sizes(kind, rng, dtype="float32", limit=60):
+    """Anything that suits: odd lengths, odd channels, paddings that differ on all four sides."""
+    low = LANES if dtype == "float32" else LANES // 2
+    c, o = (int(k) for k in rng.integers(low, 80, 2))
+    image = tuple(int(k) for k in rng.integers(1, limit + 1, 2))
+    padding = tuple(int(k) for k in rng.integers(0, 4, 2))
+    after = tuple(max(int(k), 3 - i - p) for k, i, p in zip(rng.integers(0, 4, 2), image, padding, strict=True))
+    return sizes_of(kind, int(rng.integers(1, 4)), c, o, image, padding, after, dtype)
+
+
+# the transforms
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_transforms_in_one_direction_give_the_sums_of_three_products(size, rng):
+    image_at, taps_at, sums_from = LINES[size]
+    points = size + 2
+    space = np.zeros(4 * points * LANES)
+    d, g = rng.standard_normal(points), rng.standard_normal(3)
+    space[: points * LANES : LANES], space[points * LANES : (points + 3) * LANES : LANES] = d, g
+
+    image_at(space, 0, LANES, 2 * points * LANES, LANES)
+    taps_at(space, points * LANES, LANES, 3 * points * LANES, LANES)
+    space[: points * LANES] = space[2 * points * LANES : 3 * points * LANES] * space[3 * points * LANES :]
+    sums_from(space, 0, LANES, points * LANES, LANES)
+
+    np.testing.assert_allclose(space[points * LANES :: LANES][:size], np.convolve(d, g[::-1], "valid"), rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(LANES, LANES), (LANES, 3), (5, LANES), (1, 1)])
+def test_turn_transposes_a_block_and_touches_nothing_else(shape, rng):
+    a, b = rng.standard_normal((LANES, 40)).astype("f4"), np.zeros((LANES, 50), "f4")
+
+    turn(a, 3, 40, b, 7, 50, *shape)
+
+    rows, columns = shape
+    np.testing.assert_array_equal(b[:columns, 7 : 7 + rows], a[:rows, 3 : 3 + columns].T)
+    assert np.count_nonzero(b) == rows * columns
+
+
+# the sums
+
+
+@EVERY
+@pytest.mark.parametrize("image", [(1, 1), (3, 5)])
+def test_python_runs_the_kernel_as_it_stands(algorithm, image, rng):
+    sizes = sizes_of(algorithm.kind, 2, LANES, LANES + 1, image, (1, 1), (1, 1), "float64")
+    arrays = given(sizes, rng)
+
+    sums = run(algorithm, sizes, arrays, kernel=in_python(algorithm))
+
+    np.testing.assert_allclose(sums, written_out(sizes, *arrays), rtol=0, atol=1e-11)
+
+
+@EVERY
+@pytest.mark.parametrize("seed", range(5))
+def test_sums_are_right_to_the_stated_error_at_any_size(algorithm, seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(10):
+        sizes = some_sizes(algorithm.kind, rng, limit=60 if seed else 7)
+        arrays = given(sizes, rng)
+        assert algorithm.suits(sizes)
+
+        sums, exact = run(algorithm, sizes, arrays), written_out(sizes, *arrays)
+
+        assert np.abs(sums - exact).max() <= ERROR[algorithm.name, "float32"] * np.abs(exact).max(), sizes
+
+
+@EVERY
+def test_double_precision_is_right_to_the_stated_error(algorithm, rng):
+    for _ in range(4):
+        sizes = some_sizes(algorithm.kind, rng, "float64", 30)
+        arrays = given(sizes, rng)
+
+        sums, exact = run(algorithm, sizes, arrays), written_out(sizes, *arrays)
+
+        assert np.abs(sums - exact).max() <= ERROR[algorithm.name, "float64"] * np.abs(exact).max(), sizes
+
+
+@EVERY
+def test_many_channels_do_not_make_the_error_grow(algorithm, rng):
+    sizes = sizes_of(algorithm.kind, 1, 512, 512, (6, 6), (1, 1), (1, 1))
+    arrays = given(sizes, rng)
+
+    sums, exact = run(algorithm, sizes, arrays), written_out(sizes, *arrays)
+
+    assert np.abs(sums - exact).max() <= ERROR[algorithm.name, "float32"] * np.abs(exact).max()
+
+
+@EVERY
+def test_sums_are_bit_equal_however_the_span_is_cut(algorithm, rng):
+    sizes = sizes_of(algorithm.kind, 3, 70, 101, (33, 50), (1, 1), (1, 1))
+    arrays = given(sizes, rng)
+    whole = run(algorithm, sizes, arrays)
+    assert algorithm.span(sizes) > 2
+
+    for cut in (1, 2):
+        np.testing.assert_array_equal(run(algorithm, sizes, arrays, cut), whole)
+
+
+@EVERY
+def test_an_image_of_small_whole_numbers_gives_nearly_whole_sums(algorithm, rng):
+    """A number that anyone can check: ones everywhere, 9 c in the middle, 4 c in a corner."""
+    sizes = sizes_of(algorithm.kind, 1, 32, 32, (9, 9), (1, 1), (1, 1))
+
+    sums = run(algorithm, sizes, [np.ones_like(a) for a in given(sizes, rng)])
+
+    if algorithm.kind == "by_weights":  # the tap in the middle meets all 9 x 9 places, one in a corner 8 x 8
+        np.testing.assert_allclose(sums[0, 0, 0], [[64, 72, 64], [72, 81, 72], [64, 72, 64]], rtol=1e-5)
+        return
+    np.testing.assert_allclose(sums[0, :, 0, 4, 4], 9 * 32, rtol=1e-5)
+    np.testing.assert_allclose(sums[0, :, 0, 0, 0], 4 * 32, rtol=1e-5)
+    np.testing.assert_allclose(sums[0, :, 0, 8, 3], 6 * 32, rtol=1e-5)
+
+
+# when
+
+
+@EVERY
+def test_it_suits_plain_3_x_3_windows_with_a_vector_of_channels(algorithm):
+    def suits(**changes):
+        plain = {
+            "kind": algorithm.kind, "n": 1, "c": 64, "o": 64, "groups": 1, "image": (1, 9, 9), "kernel": (1, 3, 3),
+            "places": (1, 7, 7), "stride": (1, 1, 1), "padding": (0, 0, 0), "dilation": (1, 1, 1),
+        }  # fmt: skip
+        return algorithm.suits(Sizes(**(plain | changes)))
+
+    assert suits()
+    assert not suits(groups=2)
+    assert not suits(c=LANES - 1)
+    assert not suits(o=LANES - 1)
+    assert not suits(stride=(1, 1, 2), places=(1, 7, 4))
+    assert not suits(dilation=(1, 2, 1), places=(1, 5, 7))
+    assert not suits(kernel=(1, 3, 1), places=(1, 7, 9))
+    assert not suits(kernel=(3, 3, 3), image=(9, 9, 9), places=(7, 7, 7))
+    assert not suits(padding=(1, 0, 0), places=(3, 7, 7))
+
+
+@EVERY
+def test_another_process_can_run_the_compiled_kernel(algorithm, rng):
+    sizes = sizes_of(algorithm.kind, 1, 20, 20, (7, 7), (1, 1), (1, 1))
+    arrays = given(sizes, rng)
+    frozen = compiled(algorithm, sizes.dtype)[1]
+    assert frozen is not None
+
+    sums = run(algorithm, sizes, arrays, kernel=lean.thaw(frozen))
+
+    np.testing.assert_array_equal(sums, run(algorithm, sizes, arrays))
+
+
+@pytest.mark.parametrize("kind", ["forward", "by_image"])
+def test_the_estimate_knows_when_larger_tiles_are_worth_it(kind):
+    two, four = (a for a in ALGORITHMS if a.kind == kind)
+    assert (two.name, four.name) == ("winograd2", "winograd4")
+    large = sizes_of(kind, 8, 128, 128, (56, 56), (1, 1), (1, 1))
+    tiny = sizes_of(kind, 1, 256, 256, (2, 2), (1, 1), (1, 1))
+
+    assert four.seconds(large) < 0.7 * two.seconds(large)
+    assert two.seconds(tiny) < four.seconds(tiny)
+    assert four.seconds(large) < large.flops / 1.5e11

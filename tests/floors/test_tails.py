@@ -1,0 +1,99 @@
+"""An algorithm is compiled once; what is joined to it is compiled apart and called by address."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+from tests.house.plan import ROOT
+
+COUNT = """
+import json
+import numpy as np
+import jt_edu as jt
+from jt_edu.backends import lean, tails
+
+made = {"algorithms": 0, "tails": 0}
+
+def counted(name, build):
+    def count(function, *rest):
+        made[name] += name == "tails" or "call_tail" in function.__code__.co_names or "finish" in function.__code__.co_names
+        return build(function, *rest)
+    return count
+
+lean.build, tails.build = counted("algorithms", lean.build), counted("tails", tails.build)
+rng = np.random.default_rng(0)
+x, w, b = (jt.array(rng.standard_normal(s).astype("float32")) for s in ((2, 3, 6, 6), (4, 3, 3, 3), (4,)))
+jt.backends.conv.workspace_limit = 0  # one algorithm for all
+answers, counts = [], []
+with jt.no_grad():
+    for follow in (lambda y: y, lambda y: y.relu(), lambda y: (y * 2).sigmoid()):
+        answers.append(float(follow(jt.conv2d(x, w, b)).numpy().sum(dtype="float64")))
+        counts.append(dict(made))
+print(json.dumps([counts, answers]))
+"""
+
+
+def run(home):
+    """What a process of its own compiled, after each of three networks, and what they answered."""
+    done = subprocess.run(
+        [sys.executable, "-c", COUNT], cwd=ROOT, capture_output=True, text=True, check=False,
+        env={"PYTHONPATH": str(ROOT), "JT_EDU_CACHE": str(home), "PATH": ""},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_new_tail_compiles_no_algorithm_and_the_next_process_compiles_nothing(tmp_path):
+    first, answers = run(tmp_path)
+    again, same = run(tmp_path)
+
+    assert [c["algorithms"] for c in first] == [1, 1, 1]
+    assert [c["tails"] for c in first] == [1, 2, 3]  # the bias alone is a tail as well
+    assert [(c["algorithms"], c["tails"]) for c in again] == [(0, 0)] * 3
+    assert same == answers
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("backend", ["numba", "python"])
+def test_a_tail_may_read_numbers_flags_and_arrays_of_any_dtype(dtype, backend):
+    rng = np.random.default_rng(1)
+    x, w, add = (rng.standard_normal(s).astype(dtype) for s in ((2, 3, 5, 5), (4, 3, 2, 2), (2, 4, 4, 4)))
+    flag, count, half = rng.random((4, 1, 1)) < 0.5, rng.integers(-3, 3, (2, 4, 4, 4)), np.float16(1.5)
+
+    def follow(y):
+        y = jt.where(jt.array(flag).broadcast(y.shape), y * 0.25, y - jt.array(add))
+        return y + jt.array(count).cast(dtype) * jt.array(np.full((4, 1, 1), half)).cast(dtype)
+
+    with jt.flag_scope(backend=backend), jt.no_grad(), jt.trace() as t:
+        got = follow(jt.conv2d(jt.array(x), jt.array(w))).numpy()
+    sums = jt.conv2d(jt.array(x), jt.array(w)).numpy()
+
+    assert t.kernels[-1].kind == "convolution"
+    expected = np.where(flag, sums * sums.dtype.type(0.25), sums - add) + count.astype(dtype) * dtype_of(dtype, half)
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
+
+
+def dtype_of(dtype, number):
+    """A number in a dtype."""
+    return np.dtype(dtype).type(number)
+
+
+def test_threads_share_one_tail(monkeypatch):
+    rng = np.random.default_rng(2)
+    x, w = (jt.array(rng.standard_normal(s).astype("float32")) for s in ((4, 16, 40, 40), (32, 16, 3, 3)))
+    before = jt.get_num_threads()
+    found = []
+    try:
+        for count in (1, 2, 3):
+            jt.set_num_threads(count)
+            with jt.no_grad():
+                found.append((jt.conv2d(x, w, padding=1) * 0.5).relu().numpy())
+    finally:
+        jt.set_num_threads(before)
+
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])

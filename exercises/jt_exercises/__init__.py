@@ -1,1 +1,6 @@
-"""Exercises: `check` for learners in the notebook, `grade` for instructors, one folder for each exercise."""
+"""Exercises: a folder for each notebook, with checks that say what is not right, and where to look.
+
+fusion 03, roofline 05, matmul 06, convolution 07       door, checks, and what those are asked about
+verdict                                                 what a check answers
+timing                                                  comparing times on a machine that does other things, too
+"""

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any
 
 import jt_edu as jt
-from jt_edu.settings import current
 from tests.bench import report
 from tests.bench.rows import Result
 
@@ -38,11 +37,9 @@ def times(call: Callable[[], Any]) -> dict[str, float]:
         with jt.trace() as t:
             call()
         runs.append(t.kernels)
-    steps = [step for plan in current().rank_state["plans"].values() for step in plan.steps]
-    names = {step.source.text: step.own.algorithm.name for step in steps if getattr(step, "own", None) is not None}
     found: dict[str, float] = {}
     for same in zip(*runs, strict=False):
-        name = names.get(same[0].source, same[0].kind)
+        name = same[0].algorithm or same[0].kind
         found[name] = found.get(name, 0.0) + min(k.milliseconds for k in same) / 1e3
     return found
 

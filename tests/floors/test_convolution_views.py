@@ -155,18 +155,18 @@ def test_an_edit_of_a_convolution_runs_on_the_sizes_that_it_was_tried_on(rng, us
     assert edit.error == ""
     edit.install()
 
-    later = jt.conv2d(large, w).relu()
+    later, again = jt.conv2d(large, w).relu(), jt.conv2d(small, w).relu()
 
     (told,) = jt.explain(later).kernels
     assert (told.key, told.edited) == (kernel.key, False)
-    assert jt.conv2d(small, w).relu().numpy().min() == 1
+    assert again.numpy().min() == 1
     assert later.numpy().min() == 0
 
 
 def test_an_edit_is_given_what_the_convolution_prepares(rng, use):
     use(PREPARING)
     x, w, dout = arrays(rng, (1, 6, 7, 7), (4, 6, 3, 3), (1, 4, 5, 5))
-    (kernel,) = jt.explain(jt.grad((jt.conv2d(x, w) * dout).sum(), x)).kernels
+    *_, kernel = jt.explain(jt.grad((jt.conv2d(x, w) * dout).sum(), x)).kernels
     (_, step), *_ = steps_of(kernel.key)
     assert step.own.prepare is not None
 

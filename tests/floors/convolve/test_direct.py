@@ -15,7 +15,7 @@ def test_two_hundred_random_convolutions_agree_with_float64(algorithm):
     dice = random.Random(61)
 
     for seed in range(200):
-        check(algorithm, some(algorithm.kind, dice), seed, bound=1e-6)
+        check(algorithm, some(algorithm.kind, dice), seed, bound=4e-6)
 
 
 @KINDS
@@ -23,4 +23,4 @@ def test_python_runs_the_same_text(algorithm):
     dice = random.Random(62)
 
     for seed in range(8):
-        check(algorithm, some(algorithm.kind, dice, small=True), seed, bound=1e-6, backend="python")
+        check(algorithm, some(algorithm.kind, dice, small=True), seed, bound=4e-6, backend="python")

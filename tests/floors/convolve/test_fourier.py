@@ -36,14 +36,14 @@ def test_two_hundred_random_convolutions_agree_with_float64(algorithm):
 
     for seed in range(200):
         sizes = large(algorithm.kind, dice)
-        check(algorithm, sizes, seed, bound=1e-6 if sizes.dtype == "float32" else 1e-5)
+        check(algorithm, sizes, seed, bound=4e-6 if sizes.dtype == "float32" else 3e-5)
 
 
 @KINDS
 def test_python_runs_the_same_text(algorithm):
     sizes = Sizes(algorithm.kind, 1, 2, 1, 1, (1, 5, 3), (1, 4, 3), (1, 4, 3), (1, 1, 1), (0, 1, 1), (1, 1, 1))
 
-    check(algorithm, sizes, 0, bound=1e-6, backend="python")
+    check(algorithm, sizes, 0, bound=4e-6, backend="python")
 
 
 @pytest.mark.parametrize("size", [16, 32, 64])

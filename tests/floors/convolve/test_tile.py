@@ -102,7 +102,23 @@ def test_the_compiled_block_can_be_kept_and_read_again():
 
     again = lean.thaw(frozen)
     c = np.empty((1, WIDTH), "f4")
-    again(np.ones((1, 3), "f4"), 0, 3, 1, np.ones((3, WIDTH), "f4"), 0, WIDTH, c, 0, WIDTH, 1, WIDTH, 3, True, np.zeros(1, "i8"))
+    again(
+        np.ones((1, 3), "f4"),
+        0,
+        3,
+        1,
+        np.ones((3, WIDTH), "f4"),
+        0,
+        WIDTH,
+        c,
+        0,
+        WIDTH,
+        1,
+        WIDTH,
+        3,
+        True,
+        np.zeros(1, "i8"),
+    )
 
     np.testing.assert_array_equal(c, 3)
 

@@ -56,7 +56,7 @@ def written_out(sizes, left, right):
     left, right = left.astype("f8")[:, :, 0], right.astype("f8")[:, :, 0]
     if sizes.kind == "by_image":
         for k, window in enumerate(windows):
-            window += np.einsum("nohw,oc->nchw", left, right[:, :, k // 3, k % 3], optimize=True)
+            window[...] += np.einsum("nohw,oc->nchw", left, right[:, :, k // 3, k % 3], optimize=True)
         return inside[:, :, None]
     inside[...] = left
     if sizes.kind == "forward":

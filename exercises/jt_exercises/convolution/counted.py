@@ -1,0 +1,66 @@
+"""Counted: numbers that count how often two of them are multiplied; exact, so that no digit hides a mistake.
+
+    count = Count()
+    d, g = count.numbers([1, 2, 3, 4]), count.numbers([1, 0, -1])
+    d[0] * g[0] + d[1] / 2            one product of two numbers; a half is a constant, and costs nothing here
+
+Nothing here knows convolutions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+
+class Count:
+    """How many products of two numbers there were."""
+
+    def __init__(self) -> None:
+        self.products = 0
+
+    def numbers(self, values: Iterable[Any]) -> list[Any]:
+        """Numbers that are counted, in lists as nested as the values."""
+        return [self.numbers(v) if isinstance(v, (list, tuple)) else Number(Fraction(v), self) for v in values]
+
+
+class Number:
+    """A fraction, whose products with others are counted."""
+
+    __array_priority__ = 1000  # an array times this asks us
+
+    def __init__(self, value: Fraction, count: Count) -> None:
+        self.value, self._count = value, count
+
+    def _with(self, value: Fraction) -> Number:
+        return Number(value, self._count)
+
+    def __add__(self, other: Any) -> Number:
+        return self._with(self.value + _value(other))
+
+    def __sub__(self, other: Any) -> Number:
+        return self._with(self.value - _value(other))
+
+    def __rsub__(self, other: Any) -> Number:
+        return self._with(_value(other) - self.value)
+
+    def __mul__(self, other: Any) -> Number:
+        self._count.products += isinstance(other, Number)
+        return self._with(self.value * _value(other))
+
+    def __truediv__(self, other: Any) -> Number:
+        self._count.products += isinstance(other, Number)
+        return self._with(self.value / _value(other))
+
+    def __neg__(self) -> Number:
+        return self._with(-self.value)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __repr__(self) -> str:
+        return f"{float(self.value):g}"
+
+
+def _value(other: Any) -> Fraction:
+    return other.value if isinstance(other, Number) else Fraction(other)

@@ -1,0 +1,86 @@
+"""Verdict: what does a learner read after a try?
+
+    right          2 can_fuse: you decide as the framework does, in 9 cases
+    not done yet   2 can_fuse
+    not right      2 can_fuse: of `sum` and `exp` you say True. A sum is complete only after its loop
+
+An exercise is a function under `@exercise("2 can_fuse")`. It takes the learner's answer, raises `RefusedError` where
+that is not right and `NotDoneError` where there is none yet, and returns a sentence for those who are right. Whatever a
+learner's function raises becomes a verdict, too: the notebook goes on. Nothing here knows notebooks, or prints.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+SHORT = 120  # letters of an argument or an answer
+
+
+class NotDoneError(Exception):
+    """There is no answer yet, a gap is still `None`; or it cannot be judged now, for the reason that is told."""
+
+
+class RefusedError(Exception):
+    """The answer is not right; the message says what was asked, what came, and where to look."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a check found: `passed` is None where nothing was tried."""
+
+    name: str
+    passed: bool | None
+    words: str = ""
+
+    def __repr__(self) -> str:
+        said = {True: "right", False: "not right", None: "not done yet"}[self.passed]
+        return f"{said:<15}{self.name}" + (f": {self.words}" if self.words else "")
+
+
+def exercise(name: str) -> Callable[[Callable[..., str]], Callable[..., Verdict]]:
+    """Make a check of a function that raises one of the two errors above, and returns a sentence where all is well."""
+
+    def decorate(function: Callable[..., str]) -> Callable[..., Verdict]:
+        @functools.wraps(function)
+        def check(*answers: Any, **more: Any) -> Verdict:
+            try:
+                return Verdict(name, True, function(*answers, **more))
+            except NotDoneError as nothing:
+                return Verdict(name, None, str(nothing))
+            except RefusedError as refused:
+                return Verdict(name, False, str(refused))
+            except Exception as error:  # noqa: BLE001 - such as comparing a text with a number: the notebook goes on
+                found = f"{type(error).__name__}: {error}"
+                return Verdict(name, False, f"the answer is of a kind that cannot be judged ({short(found)})")
+
+        return check
+
+    return decorate
+
+
+def ask(function: Callable[..., Any], *arguments: Any, case: str = "", name: str = "") -> Any:
+    """What a learner's function answers; `case` names the arguments where they are long, `name` the function."""
+    if not callable(function):
+        raise RefusedError(f"this exercise takes a function, not {short(function)}")
+    try:
+        answer = function(*arguments)
+    except (NotDoneError, RefusedError):
+        raise
+    except NotImplementedError:
+        raise NotDoneError from None
+    except Exception as error:
+        called = name or getattr(function, "__name__", "your function")
+        shown = case or ", ".join(map(short, arguments))
+        raise RefusedError(f"{called}({shown}) stopped with {type(error).__name__}: {error}") from error
+    if answer is None:
+        raise NotDoneError
+    return answer
+
+
+def short(value: Any) -> str:
+    """A value in a few letters."""
+    text = getattr(value, "__name__", None) or repr(value)
+    return text if len(text) <= SHORT else text[: SHORT - 1] + "…"

@@ -1,0 +1,277 @@
+# %% [markdown]
+# # 05 Memory-bound or compute-bound? The roofline of your machine
+#
+# A kernel needs numbers from memory, and arithmetic on them. It cannot be done before the slower of the two is. So two
+# figures of a machine, bytes per second and operations per second, and one figure of a kernel, operations per byte,
+# tell how fast it can be at best, and what would make it faster. In this notebook you draw that plot for the machine in
+# front of you, place kernels on it, and learn to measure so that the figures can be believed.
+#
+# **Predict**, **run**, **look**. There are six exercises; each says *right* when it is, and why where it is not.
+
+# %%
+import time
+
+import matplotlib.pyplot as plt
+import numba
+import numpy as np
+
+import jt_edu as jt
+import jt_widgets as see
+from jt_edu.backends.pool import set_num_threads
+from jt_exercises import roofline as check
+from jt_exercises.timing import least, ratio
+
+set_num_threads(1)  # one thread and its CPU time: other programs take time of their own, not ours
+random = np.random.default_rng(0)
+
+
+def normal(*shape, dtype=np.float32):
+    return jt.array(random.normal(size=shape).astype(dtype))
+
+
+# %% [markdown]
+# ## 1. Two figures of a machine
+#
+# `jt.machine()` copies and reads arrays that are far larger than any cache, and runs chains of multiply-adds that never
+# leave the registers. Both in kernels like ours.
+#
+# **Predict.** While one number of 4 bytes comes from memory, how many operations could one core do: 1, 20 or 500?
+
+# %%
+machine = jt.machine()
+bandwidth, peak = machine.bytes_per_second, machine.flops_per_second
+ridge = peak / bandwidth
+print(f"memory: {bandwidth / 1e9:.0f} GB/s   arithmetic: {peak / 1e9:.0f} G operations/s, one thread, float32")
+print(f"while 4 bytes come from memory, {4 * ridge:.0f} operations could be done")
+print(f"the ridge: a kernel with fewer than {ridge:.1f} operations per byte waits for memory")
+
+# %% [markdown]
+# **Look.** Arithmetic is nearly free, and hardly any kernel has enough of it: that is the whole reason for fusion.
+#
+# ## 2. Exercise 1: one figure of a kernel
+#
+# The *intensity* of a kernel is its operations over the bytes that it reads and writes, each array counted once. All
+# arrays are large, and float32 where nothing else is said: 4 bytes for a number. A multiplication and an addition are
+# two operations.
+#
+# <details><summary>A hint</summary> `x + y`: one operation for each element; two numbers are read, one is written: 12
+# bytes. So 1 / 12. A sum writes next to nothing. </details>
+# <details><summary>A second hint</summary> A product of n by n matrices: n² elements of n multiplications and n
+# additions each; three matrices of n² numbers. </details>
+
+# %%
+intensity = {
+    "x + y": None,
+    "x * 2": None,
+    "x.sum()": None,
+    "x + y, float64": None,
+    "(x * 2 + 1) * x - 3, fused": None,
+    "a @ b, 1200 by 1200": None,
+}
+print(check.check_intensity(intensity))
+
+# %% [markdown]
+# ## 3. Exercise 2: the roof
+#
+# Write `roof`: how many operations per second a kernel of some intensity can reach at best, and what limits it:
+# "memory" or "arithmetic". (Where both take the same time, at the ridge, say "arithmetic".)
+
+
+# %%
+def roof(intensity, bandwidth, peak):
+    """(operations per second, "memory" or "arithmetic"); bandwidth is in bytes per second."""
+    return None
+
+
+print(check.check_roof(roof))
+
+# %% [markdown]
+# ## 4. Dots under the roof
+#
+# The plot below runs four computations: an addition, a sum, a longer chain, and a matrix product. **Predict**
+# for each where its dot will be: on the slope or under the ceiling? Then choose *not fused* above the plot. Which dots
+# move, and in which direction?
+
+# %%
+x, y = normal(3_000_000), normal(3_000_000)
+table, square, other = normal(2000, 2500), normal(300, 300), normal(300, 300)
+long = normal(4_000_000)
+
+
+def four():
+    return x + y, table.sum(1), ((long * 2 + 1) * long - 3).abs(), square @ other
+
+
+for fuse in (True, False):
+    with jt.flag_scope(fuse=fuse):
+        jt.sync([*four()])  # compiled now, so that none of it is measured
+see.roofline(*four())
+
+# %% [markdown]
+# **Look.** Elementwise kernels sit on the slope. Does another size help, or another type of number? **Predict** the
+# last column below: the share of the machine's bandwidth that is reached.
+
+# %%
+kernels = {"p + q": lambda p, q: p + q, "(p * 2 + 1) * p - q": lambda p, q: (p * 2 + 1) * p - q}
+print("kernel               numbers  type     operations per byte  of the bandwidth")
+for length in (6_000_000, 16_000_000):
+    for dtype in (np.float32, np.float64):
+        p, q = jt.array(np.ones(length, dtype)), jt.array(np.ones(length, dtype))
+        for name, build in kernels.items():
+            e = jt.explain(build(p, q))
+            share = e.bytes / least(lambda build=build, p=p, q=q: build(p, q).sync()) / bandwidth
+            kind = np.dtype(dtype).name
+            print(f"{name:<20} {length / 1e6:5.0f} M  {kind:<8} {e.flops / e.bytes:19.3f} {share:17.0%}")
+
+# %% [markdown]
+# **Look.** About the same share in every row, though some rows do four times the arithmetic. On the slope only bytes
+# count: half of them, as float32 in place of float64, is half of the time.
+#
+# **Exercise 3.** Fusion leaves the operations as they are and removes bytes, so it moves dots to the right. By which
+# factor? Answer 1 where it does not.
+#
+# <details><summary>A hint</summary> Count arrays, read and written, for each operator alone and for the one kernel. A
+# product whose two factors are the same array reads it once. </details>
+
+# %%
+z = normal(3_000_000)
+expressions = {
+    "x.sum()": lambda: long.sum(0),
+    "x * 2 + 1": lambda: long * 2 + 1,
+    "(x * x + 1).sum()": lambda: (long * long + 1).sum(0),
+    "(x + y) * z": lambda: (x + y) * z,
+}
+factor = dict.fromkeys(expressions)
+print(check.check_moves(expressions, factor))
+
+# %% [markdown]
+# ## 5. Exercise 4: an honest stopwatch
+#
+# All these figures stand on measured times. But the first run of a kernel compiles, and later ones are disturbed by
+# other programs. Write `measure(work, clock)`: the seconds that `work()` takes where nothing disturbs it. `clock()` is
+# the time now. It will be tried on simulated machines, whose true times are known: some are disturbed in 7 of 10 runs.
+#
+# <details><summary>A hint</summary> A disturbance makes a run longer, never shorter. Is the mean honest, then? The
+# median, in the worst of these machines? </details>
+
+
+# %%
+def measure(work, clock):
+    return None
+
+
+print(check.check_measure(measure))
+
+# %% [markdown]
+# ## 6. The cliff
+#
+# The slope of the plot is that of *memory*. Between it and the core lie caches: small ones that are fast. Below, arrays
+# from 8 kB to 128 MB are read again and again. **Predict**: how does the speed fall, along a ramp or in steps? And
+# where are the steps?
+
+
+# %%
+@numba.njit(fastmath=True)
+def read(numbers, passes):
+    total = np.float32(0)
+    for _ in range(passes):
+        for k in range(len(numbers)):
+            total += numbers[k]
+    return total
+
+
+sizes = [8 << k for k in range(15)] + [12 << k for k in range(14)]  # kB
+speeds = {}
+for size in sorted(sizes):
+    numbers, passes = np.ones(size << 8, np.float32), max(1, (32 << 10) // size)
+    speeds[size] = passes * numbers.nbytes / least(lambda n=numbers, p=passes: read(n, p), rounds=7)
+
+figure, axis = plt.subplots(figsize=(7, 3.2))
+axis.plot(list(speeds), [speed / speeds[8 << 14] for speed in speeds.values()], marker=".", color="#0072b2")
+axis.set(xscale="log", yscale="log", xlabel="size of the array, kB", ylabel="speed, memory = 1")
+axis.grid(alpha=0.3)
+plt.show()
+print(f"from the smallest cache {speeds[8] / speeds[8 << 14]:.1f} times as fast as from memory")
+
+# %% [markdown]
+# **Look.** Steps, at the sizes of the caches. But why a *cliff*? Should an array that is a tenth too large not still
+# find nine tenths of itself in the cache?
+#
+# **Exercise 5.** An array of `lines` cache lines is read from the first to the last, `passes` times. The cache holds
+# `cache` lines and, when a new one comes, throws out the one that was not used for longest. How often is a line not
+# there? Write the formula; it is compared with a simulated cache.
+#
+# <details><summary>A hint</summary> Play it with a cache of 2 lines: 1 2 1 2 ..., and then 1 2 3 1 2 3 ... Who was
+# thrown out when line 1 is wanted again? </details>
+
+
+# %%
+def misses(lines, cache, passes):
+    return None
+
+
+print(check.check_misses(misses))
+
+# %% [markdown]
+# (Real caches only nearly do that: they fetch ahead when they see a pattern, and a line has few places where it may be.
+# So real cliffs have a slope.)
+#
+# ## 7. Exercise 6: ten percent slower?
+#
+# You changed a kernel. Is it slower than before, by more than 10 %? Somebody will stop your change if the answer is
+# wrong, so it should be right on a machine that is disturbed, and that becomes slower or faster while you measure, as
+# laptops do when they get warm. Write `is_slower(old, new, clock)`.
+#
+# <details><summary>A hint</summary> One round runs both, one after the other: whatever changes slowly hits both. At
+# least 15 rounds, and a first one that does not count. </details>
+# <details><summary>A second hint</summary> Keep the least time of each. Slower by more than 10 %: the quotient of the
+# two is above 1.1. </details>
+#
+# The same cell then compares an addition with itself, on your own machine: the quotient should be 1. **Predict** how
+# far from it a single run is, and how far the least of 15 in turns.
+
+
+# %%
+def is_slower(old, new, clock):
+    return None
+
+
+print(check.check_slower(is_slower))
+
+
+def once(work):
+    begin = time.process_time()
+    work()
+    return time.process_time() - begin
+
+
+def add():
+    return (x + y).sync()
+
+
+single = [once(add) / once(add) for _ in range(15)]
+turns = [ratio(add, add) for _ in range(5)]
+print(f"single runs       {min(single):.2f} to {max(single):.2f}")
+print(f"least of 15 each  {min(turns):.2f} to {max(turns):.2f}")
+
+# %% [markdown]
+# ## 8. Break it
+#
+# A benchmark says that our framework adds two arrays of 12 MB far faster than memory can deliver them. **Predict**: is
+# it the cache, the clock, or the code? The roof says at once that something is wrong. Repair the line with the arrow.
+
+
+# %%
+def benchmark():
+    x + y  # <--
+
+
+speed = 3 * 4 * x.size / least(benchmark)
+print(f"{speed / bandwidth:.2f} times the bandwidth of this machine" + ": impossible" * (speed > 10 * bandwidth))
+
+# %% [markdown]
+# <details><summary>The answer</summary> Nothing was added: `x + y` alone is a note in a graph, and `(x + y).sync()`
+# runs it. A kernel far above its roof is a mistake in the measurement: ask for the roof first. </details>
+#
+# **Before you close this page**: a kernel of yours reaches 90 % of the bandwidth, and is too slow. What do you change?
+# And what if it is at 10 % of both roofs?

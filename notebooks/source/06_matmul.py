@@ -1,0 +1,225 @@
+# %% [markdown]
+# # 06 Matmul, tiled: the same sums in another order
+#
+# A product of matrices is three loops around one line, `c[i, j] += a[i, k] * b[k, j]`. The loops may stand in any
+# order, and each order does the very same multiplications. On a computer the slowest of them takes about a hundred
+# times as long as the fastest. What differs is what is *near* when it is needed: in a cache, or in a register.
+#
+# In this notebook you reorder the loops, cut them into tiles, keep sums in registers, and beat the textbook version by
+# more than ten times on your own machine. **Predict**, **run**, **look**: each of six exercises says *right* when it
+# is.
+
+# %%
+import numba
+import numpy as np
+
+import jt_edu as jt
+from jt_edu.backends.pool import set_num_threads
+from jt_exercises import matmul as check
+from jt_exercises.timing import least, ratio
+
+set_num_threads(1)  # one thread, whose CPU time is ours alone
+compiled = numba.njit(fastmath=True)
+
+
+def matrices(n):
+    """a and b at random, and c of zeros."""
+    random = np.random.default_rng(n)
+    a, b = (random.normal(size=(n, n)).astype(np.float32) for _ in range(2))
+    return a, b, np.zeros((n, n), np.float32)
+
+
+# %% [markdown]
+# ## 1. Exercise 1: which loop goes inside?
+#
+# Memory comes in *lines* of 64 bytes, 16 numbers that lie one behind the other in a row of a matrix. Who reads along a
+# row uses all 16 of a line at once. Who reads down a column fetches a line for one number, and when he comes back for
+# its neighbour, the line may be gone.
+#
+# `check.ijk`, `check.ikj` and `check.jki` are the line above in three loops; the last letter is the innermost loop.
+# **Predict**: rank the innermost loops, best first.
+#
+# <details><summary>A hint</summary> For each loop, ask of each matrix: while only this index changes, does it stand
+# still, go along a row, or down a column? </details>
+
+# %%
+best_first = [None, None, None]  # "i", "j" and "k"
+print(check.check_order(best_first))
+
+# %% [markdown]
+# (The check counts, in a simulated cache, how many of the reads and writes find no line.) And in seconds, compiled, on
+# your machine? **Predict** the two quotients.
+
+# %%
+a, b, c = matrices(256)
+kernels = {name: compiled(getattr(check, name)) for name in ("ijk", "ikj", "jki")}
+for slow, fast in (("jki", "ijk"), ("ijk", "ikj")):
+    times = ratio(lambda f=kernels[slow]: f(a, b, c), lambda f=kernels[fast]: f(a, b, c))
+    print(f"{slow} takes {times:.1f} times as long as {fast}")
+
+# %% [markdown]
+# ## 2. What the cache sees
+#
+# The film below runs two orders on matrices of 8 by 8; a line holds 4 numbers here, and the cache 8 lines. A box is a
+# line: blue when it is in the cache, orange when it has just been fetched. Black is the number that is used. Watch `b`.
+# (It plays once; run the cell again to see it again. At the end, the darker a line, the more often it was fetched.)
+
+# %%
+check.film({"ijk": check.ijk, "ikj": check.ikj})
+
+# %% [markdown]
+# **Look.** In `ijk` a column of `b` is 8 lines: when the next column begins, the first of them has just been thrown
+# out, though 3 of its 4 numbers are still wanted. In `ikj` each line is used up at once. But for each new row of `c`
+# all of `b` comes again: it does not fit.
+#
+# **Exercise 2.** Work on a part that fits. Cut `i`, `k` and `j` into tiles of `t`: three outer loops go from tile to
+# tile, three inner loops stay inside. `c` holds zeros at first. For now the sizes are multiples of `t`.
+#
+# <details><summary>A hint</summary> `for i0 in range(0, n, t):` and the same for k0 and j0; inside of all three,
+# `for i in range(i0, i0 + t):` and so on. The line in the middle stays as it is. </details>
+
+
+# %%
+def tiled(a, b, c, t):
+    """c is a @ b, where a is (n, m) and b is (m, p); tiles are t by t."""
+
+
+print(check.check_tiled(tiled))
+check.film({"ikj": check.ikj, "tiled": lambda a, b, c: tiled(a, b, c, 4)})
+
+# %% [markdown]
+# ## 3. Exercise 3: the edges
+#
+# Now sizes that are no multiples of the tile: the last tile is smaller. Plain Python stops where an index is outside.
+# A compiled kernel does not look; it reads and writes what lies behind the array. Make `tiled` above right for all
+# sizes, and run both cells.
+#
+# <details><summary>A hint</summary> A tile that begins at i0 ends at `min(i0 + t, n)`. </details>
+
+# %%
+print(check.check_edges(tiled))
+
+# %% [markdown]
+# ## 4. Exercise 4: sixteen sums in registers
+#
+# Even the nearest cache is farther away than a register. `ijk` reads two numbers for each multiply-add. But 4 numbers
+# of `a` and 4 of `b` have 16 products: 8 reads for 16 multiply-adds. So compute a block of 4 by 4 numbers of `c` at
+# once, in sixteen variables, and write them when the loop over `k` is over. Sizes are multiples of 4.
+#
+# <details><summary>A hint</summary> For each block (i, j): set c00 ... c33 to 0. For each k: read a0 ... a3 (rows i to
+# i + 3) and b0 ... b3 (columns j to j + 3), then `c00 += a0 * b0` and fifteen more. In Python a list
+# `s = [0.0] * 16` will do as well; a compiler wants names. </details>
+
+
+# %%
+def blocked(a, b, c):
+    """c is a @ b; all sizes are multiples of 4."""
+
+
+print(check.check_blocked(blocked))
+
+# %% [markdown]
+# ## 5. Exercise 5: ten times as fast
+#
+# Now for speed. Write `fast`; numba compiles it, and it has to multiply two matrices of 512 by 512 ten times as fast as
+# `ijk`, on your machine. Loops only, no NumPy inside. (It also runs once in plain Python, on 16 by 16.)
+#
+# <details><summary>A hint</summary> Which order had the fewest misses, and goes along rows? Along a row a vector
+# instruction does 8 or 16 numbers at once. </details>
+# <details><summary>A second hint</summary> With tiles: numba looks for negative indices in `range(j0, j1)`, and that
+# keeps it from using vectors. Take slices first: `row, other = c[i, j0:j1], b[k, j0:j1]`, and loop over
+# `range(len(row))`. </details>
+# <details><summary>To go on</summary> Four values of k at once: read and write the row of c once for four rows of b.
+# </details>
+
+
+# %%
+def fast(a, b, c):
+    """c is a @ b; c holds zeros at first."""
+
+
+print(check.check_fast(fast))
+
+# %% [markdown]
+# ## 6. Exercise 6: let the machine choose
+#
+# Which tile is best depends on the machine, so ask it. Write `tune(candidates, run, clock)`: `run(t)` runs a kernel
+# with tile `t`, and raises `ValueError` where that tile cannot run. Answer with the fastest candidate. It is tried on
+# simulated machines: first runs compile, half of the runs are disturbed on some, others become slower and slower.
+#
+# <details><summary>A hint</summary> First run each once, and forget those that raise. Then rounds: in each, every
+# candidate runs once, and its least time is kept. </details>
+
+
+# %%
+def tune(candidates, run, clock):
+    return None
+
+
+print(check.check_tune(tune))
+
+# %% [markdown]
+# On your machine, with a kernel that has tiles and four rows of `b` at once. **Predict**: is a tile of 16 by 16 good,
+# as 3 of them fit into any cache? The table is relative to the best; the last line is what jt_edu runs for `a @ b`.
+
+
+# %%
+@compiled
+def four_rows(a, b, c, t):
+    c[:] = 0
+    for k0 in range(0, a.shape[1], t):
+        for j0 in range(0, b.shape[1], t):
+            for i in range(a.shape[0]):
+                row = c[i, j0 : j0 + t]
+                for k in range(k0, min(k0 + t, a.shape[1]), 4):
+                    a0, a1, a2, a3 = a[i, k], a[i, k + 1], a[i, k + 2], a[i, k + 3]
+                    b0, b1 = b[k, j0 : j0 + t], b[k + 1, j0 : j0 + t]
+                    b2, b3 = b[k + 2, j0 : j0 + t], b[k + 3, j0 : j0 + t]
+                    for j in range(len(row)):
+                        row[j] += a0 * b0[j] + a1 * b1[j] + a2 * b2[j] + a3 * b3[j]
+
+
+a, b, c = matrices(512)
+took = {f"tiles of {t}": least(lambda t=t: four_rows(a, b, c, t)) for t in (16, 32, 64, 128, 256, 512)}
+best = min(took.values())
+x, y = jt.array(a), jt.array(b)
+took["jt_edu"] = least(lambda: jt.sync([x @ y]))
+for name, seconds in took.items():
+    print(f"{name:<14} {seconds / best:5.2f} times the best of the tiles")
+print("\nthe same numbers:", np.allclose(c, (x @ y).numpy(), atol=1e-3))
+
+# %% [markdown]
+# **Look.** Small tiles fit everywhere, but their rows are too short for the loop around them to pay. And a kernel of
+# BLAS, which jt_edu calls, is faster still: it copies tiles so that they lie in the order of their use, and keeps
+# blocks of sums in vector registers, written for the very processor. It is your exercises 2, 4 and 6 at once.
+#
+# ## 7. Break it
+#
+# This kernel keeps a sum in a register, inside of tiles. Its test passes. **Predict**: for which sizes is it right?
+# Find the wrong line, and say why a test with n = 16 could not find it.
+
+
+# %%
+@compiled
+def broken(a, b, c, t):
+    n = len(c)
+    for k0 in range(0, n, t):
+        for i in range(n):
+            for j in range(n):
+                total = np.float32(0)
+                for k in range(k0, min(k0 + t, n)):
+                    total += a[i, k] * b[k, j]
+                c[i, j] = total  # <--
+
+
+for n in (8, 16, 17, 40):
+    a, b, c = matrices(n)
+    broken(a, b, c, 16)
+    print(f"n = {n:<3} {'as a @ b' if np.allclose(c, a @ b, atol=1e-4) else 'wrong'}")
+
+# %% [markdown]
+# <details><summary>The answer</summary> `c[i, j] += total`: each tile of k brings only a part of the sum, and the last
+# one overwrites the others. With n = 16 there is one tile. Test with sizes that need several, and a piece. </details>
+#
+# **Before you close this page**: all orders do the same arithmetic, and 05 said that a product of matrices has more
+# than enough of it to be compute-bound. Why was `ijk` so far below the roof all the same?

@@ -106,9 +106,10 @@ class _Read:
 
 def convolution(node: Node, total: Op | None = None) -> Convolution | None:
     """The convolution that `node` is, or that its `total` would be; or None."""
-    op, source = (node.op, node.inputs[0]) if total is None else (total, node)
+    op = node.op if total is None else total
     if not isinstance(op, ReindexReduce) or op.reducer != "add" or op.valid is not None:
         return None
+    source = node.inputs[0] if total is None else node
     if source.op is not MULTIPLY or source.data is not None or node.dtype not in ("float32", "float64"):
         return None
     if source.dtype != node.dtype or min(source.shape, default=0) == 0 or len(op.where) < 3:

@@ -95,6 +95,16 @@ def _parameters(sizes: Sizes, arrays: tuple[str, ...]) -> list[Parameter]:
     return [*listed, *(Parameter(name, "int64") for name in NUMBERS)]
 
 
+def shared_memory(owns: list[Own], backend: Backend) -> dict[tuple[str, bool], Any]:
+    """(dtype, for each thread) -> memory for steps that run one after the other: as much as the largest asks for."""
+    found: dict[tuple[str, bool], Any] = {}
+    for dtype in {own.sizes.dtype for own in owns}:
+        mine = [own for own in owns if own.sizes.dtype == dtype]
+        for each, most in ((False, max(o.prepared for o in mine)), (True, max(o.space for o in mine))):
+            found[dtype, each] = backend.empty((threads(), most) if each else (most,), np.dtype(dtype))
+    return found
+
+
 def run_convolution(
     own: Own, prepare: Program | None, program: Program, arguments: list[Any], work: tuple[int, bool], backend: Backend
 ) -> None:

@@ -101,7 +101,7 @@ class Fuser:
             if found is not None and node.inputs[0] not in self.why:  # else the n*m*k products are wanted themselves
                 self.contractions[node] = found
                 for side in found.sides:
-                    self._store(side, "whole array", f"{_worker(found)} reads stored arrays")
+                    self._store(side, "whole array", _reason(found)[0])
 
     def _contraction(self, node: Node) -> Product | Convolution | None:
         """What an algorithm of its own computes."""
@@ -331,7 +331,7 @@ class Fuser:
         if i not in self.why and not isinstance(i.op, ReindexReduce):
             found = next((self.contractions[r] for r in (node, *self.readers[node]) if r in self.contractions), None)
             if found is not None:
-                return Decision(i.id, node.id, True, "contraction", f"{_worker(found)} reads it as one")
+                return Decision(i.id, node.id, True, "contraction", _reason(found)[1])
             rule = {"reindex": "view", "index": "counter"}.get(i.op.kind, "elementwise chain")
             return Decision(i.id, node.id, True, rule, f"{i.op.name} is computed where {node.op.name} needs it")
         if node in self.root:
@@ -347,6 +347,8 @@ class Fuser:
         return Decision(i.id, node.id, False, rule, reason)
 
 
-def _worker(found: Product | Convolution) -> str:
-    """Who computes a contraction, in the words of a reason."""
-    return "BLAS multiplies matrices; it" if isinstance(found, Product) else "an algorithm for convolutions"
+def _reason(found: Product | Convolution) -> tuple[str, str]:
+    """Why the sides of a contraction are stored, and why its products are not."""
+    if isinstance(found, Product):
+        return "BLAS multiplies stored matrices", "this is a matrix product; BLAS reads it as one"
+    return "a convolution reads stored arrays", "this is a convolution; one algorithm computes all of it"

@@ -23,8 +23,7 @@ import numpy as np
 from jt_edu import execute
 from jt_edu.backends import Backend
 from jt_edu.backends.convolve.alone import NUMBERS
-from jt_edu.backends.pool import threads
-from jt_edu.convolving import OWN, Own
+from jt_edu.convolving import OWN, Own, shared_memory
 from jt_edu.errors import JtError
 from jt_edu.graph import Shape
 from jt_edu.memory import LARGE
@@ -52,7 +51,7 @@ class Script:
         for step in plan.steps:
             if not _is_plain(step):
                 self._temporary -= {plan.aliases.get(s, s) for s in (*step.inputs, *step.outputs)}
-        self._shared = self._shared_memory()
+        self._shared = shared_memory([step.own for step in plan.steps if step.own is not None], backend)
         for number, step in enumerate(plan.steps):
             self._step(number, step)
         self.text = "\n".join([*self._rows, "    return", ""])
@@ -127,17 +126,6 @@ class Script:
         else:
             self._space[dtype.name] = dtype
             self._write(f"a[{slot}] = room({shape}, {dtype.name})", step)
-
-    def _shared_memory(self) -> dict[tuple[str, bool], Any]:
-        """What convolutions need besides arrays, as much as the largest one asks for: they run one after the other."""
-        found: dict[tuple[str, bool], Any] = {}
-        owns = [step.own for step in self._plan.steps if step.own is not None]
-        for dtype in {own.sizes.dtype for own in owns}:
-            mine = [own for own in owns if own.sizes.dtype == dtype]
-            for each, most in ((False, max(o.prepared for o in mine)), (True, max(o.space for o in mine))):
-                shape = (threads(), most) if each else (most,)
-                found[dtype, each] = self._backend.empty(shape, np.dtype(dtype))
-        return found
 
     def _convolution(self, number: int, step: Step, own: Own, given: list[str]) -> None:
         """Name the memory of its own, and write down the call that prepares it."""

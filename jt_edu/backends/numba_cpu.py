@@ -33,6 +33,7 @@ from jt_edu.backends.spin import SPIN
 from jt_edu.codegen.text import Source
 from jt_edu.errors import KernelError
 
+_NOT_IMPORTED = ("alone", "choice", "options", "table", "tuner")  # by any kernel
 _SETTINGS = (  # of numba's settings, those that change what it compiles
     "BOUNDSCHECK", "CPU_FEATURES", "CPU_NAME", "DEBUGINFO_DEFAULT", "DISABLE_JIT", "ENABLE_AVX",
     "LLVM_REFPRUNE_PASS", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE", "USE_LLVMLITE_MEMORY_MANAGER",
@@ -73,33 +74,9 @@ class NumbaBackend:
         begun = self.compile(algorithm)
         if tail is None:
             return begun._replace(call=tails.without(begun.call))
-        key = f"{algorithm.key}-{tail.key}"
         with self._lock:
-            known = self._programs.get(key)
-            if known is None:
-                address, seconds = _apart(lambda: self._tail(tail))
-                call = tails.joined(begun.call, len(algorithm.parameters) - 1, address, tail.parameters)
-                known = Program(call, begun.compiled or seconds > 0, begun.seconds + seconds, begun.path)
-                self._programs[key] = known._replace(compiled=False, seconds=0.0)
-            return known
-
-    def _tail(self, source: Source) -> tuple[int, float]:
-        """The address of a tail, and the seconds that it was compiled; 0 if it was on disk."""
-        name, _ = self._store.write_text(source)
-        frozen = self._store.load(f"{source.key}t")
-        if frozen is not None:
-            with suppress(Exception):  # whatever is wrong with it, the text is there
-                return tails.thaw(frozen), 0.0
-        begin = time.thread_time()
-        function = define(source, name)
-        function.__qualname__ = f"tail_{source.key}"
-        try:
-            address, frozen = tails.build(function)
-        except Exception as error:
-            raise KernelError(f"numba compiles {name}", f"{type(error).__name__}: {error}") from error
-        if frozen is not None:
-            self._store.save(f"{source.key}t", frozen)
-        return address, time.thread_time() - begin
+            address, seconds = _apart(lambda: tails.address_of(tail, self._store))
+        return tails.program(begun, algorithm, address, seconds, tail)
 
     def has(self, source: Source) -> bool:
         """Whether it was compiled before, and need not be compiled now."""
@@ -188,8 +165,8 @@ def signature(source: Source) -> Any:
 def _stamp() -> str:
     """Short name of everything besides the source that decides the machine code; the flags stand in `lean`."""
     here = Path(__file__).parent
-    imported = [f for folder in ("mathlib", "convolve") for f in sorted((here / folder).glob("*.py"))]  # by kernels
-    files = [here / "lean.py", here / "spin.py", *imported]
+    imported = [f for folder in ("mathlib", "convolve") for f in sorted((here / folder).glob("*.py"))]
+    files = [here / "lean.py", here / "spin.py", *(f for f in imported if f.stem not in _NOT_IMPORTED)]
     parts = [
         numba.__version__, llvmlite.__version__, sys.version, sys.maxsize, np.__version__,
         lean.cpu(),

@@ -10,6 +10,7 @@ disk as kernels are. `joined` makes of an algorithm and a tail what a plan takes
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -19,12 +20,42 @@ from numba.core import ccallback
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
-from jt_edu.backends import lean
+from jt_edu.backends import Program, define, lean
 from jt_edu.backends.convolve import hook
-from jt_edu.codegen.text import Parameter
+from jt_edu.backends.disk import Store
+from jt_edu.codegen.text import Parameter, Source
+from jt_edu.errors import KernelError
 
 OPTIONS = {"nogil": True, "fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
+_known: dict[str, int] = {}  # key of a source -> address
 _alive: list[Any] = []  # libraries whose code is called by address
+
+
+def address_of(source: Source, store: Store) -> tuple[int, float]:
+    """The address of a tail, and the seconds that it was compiled; 0 if it was in memory or on disk."""
+    if source.key in _known:
+        return _known[source.key], 0.0
+    name, _ = store.write_text(source)
+    frozen, begin = store.load(f"{source.key}t"), time.thread_time()
+    if frozen is not None:
+        with suppress(Exception):  # whatever is wrong with it, the text is there
+            _known[source.key] = thaw(frozen)
+            return _known[source.key], 0.0
+    function = define(source, name)
+    function.__qualname__ = f"tail_{source.key}"
+    try:
+        _known[source.key], frozen = build(function)
+    except Exception as error:
+        raise KernelError(f"numba compiles {name}", f"{type(error).__name__}: {error}") from error
+    if frozen is not None:
+        store.save(f"{source.key}t", frozen)
+    return _known[source.key], time.thread_time() - begin
+
+
+def program(begun: Program, algorithm: Source, address: int, seconds: float, tail: Source) -> Program:
+    """The program of both."""
+    call = joined(begun.call, len(algorithm.parameters) - 1, address, tail.parameters)
+    return Program(call, begun.compiled or seconds > 0, begun.seconds + seconds, begun.path)
 
 
 def build(function: Callable[..., None]) -> tuple[int, bytes | None]:

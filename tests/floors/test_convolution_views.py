@@ -13,6 +13,7 @@ from jt_edu.codegen.tail import with_tail
 from jt_edu.codegen.text import Parameter, Source
 from jt_edu.explain import planned
 from jt_edu.lens.aside import to_compile
+from jt_edu.lens.edits import find
 from jt_edu.lens.localrules import local_rules
 from jt_edu.lens.passes import passes
 from jt_edu.lens.recording import recording
@@ -167,7 +168,7 @@ def test_an_edit_is_given_what_the_convolution_prepares(rng, use):
     use(PREPARING)
     x, w, dout = arrays(rng, (1, 6, 7, 7), (4, 6, 3, 3), (1, 4, 5, 5))
     *_, kernel = jt.explain(jt.grad((jt.conv2d(x, w) * dout).sum(), x)).kernels
-    (_, step), *_ = steps_of(kernel.key)
+    (_, step), *_ = steps_of(find(kernel).key)
     assert step.own.prepare is not None
 
     edit = jt.edit_kernel(kernel, f"{kernel.source}\nMORE = 1\n")

@@ -23,7 +23,10 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 )
 CORE_FLOORS = 5  # the operators of floor 5 are a library on top of it (docs/decisions/020)
 # On a floor of the core, but outside its budget: libraries of functions.
-NOT_CORE = ("backends.mathlib", "backends.convolve", "backends.conv")
+NOT_CORE = (  # on a floor of the core, but outside its budget
+    "backends.mathlib",  # a library of functions
+    "backends.conv", "backends.convolve", "backends.tails", "codegen.tail", "convolution", "convolving", "determined", # 046
+)  # fmt: skip
 
 # Upstairs for the type checker only: (who looks up, at what).
 TYPING_ONLY = {

@@ -4,12 +4,12 @@ All of them: this is the algorithm for whatever has no better one. The windows a
 which only a panel exists at a time, so that it stays in the cache and padding, strides and dilation cost nothing more.
 
     forward      weights @ windows              kernels/panels.py
-    by_image     weights transposed @ windows   kernels/panels_by_image.py        windows of the places, phase by phase
+    by_image     weights transposed @ windows   kernels/panels_by_image.py        windows of the places, by phases
                  weights transposed @ places    kernels/panels_by_image_fold.py   and the image adds them up (fold)
     by_weights   places @ windows transposed    kernels/panels_by_weights.py
 
-A fold needs no windows, but adds each product to the image; it wins where the image has few channels, so that a panel would
-be used for a few rows only: in the first layer of a network.
+A fold needs no windows, but adds each product to the image. It wins where the image has few channels, as in the first
+layer of a network: a panel would be used for a few rows only.
 
 The largest error of a number, measured against float64 with normal random numbers and divided by the largest
 result: below 2e-6 in float32, 3e-15 in float64. The sums run over DEPTH products at a time and then over these.
@@ -23,7 +23,7 @@ import math
 from collections.abc import Iterator
 
 from jt_edu.backends.convolve import Algorithm, Sizes
-from jt_edu.backends.convolve.tile import LANES, WIDTH
+from jt_edu.backends.convolve.tile import LANES
 
 COLUMNS, DEPTH, PART, ROWS = 64, 1024, 12, 48  # as in the kernels
 TURNED_COLUMNS, TURNED_DEPTH = 256, 192  # of by_weights
@@ -182,7 +182,7 @@ def _seconds_fold(s: Sizes) -> float:
     sent, rows = math.prod(s.places), _shared(s) * _taps(s)
     units = _ceil(_shared(s), _fold(s))
     each = units * multiplied(s, _ceil(rows, units), sent, _outs(s)) + rows * (
-        sent / _lane(s) * 3 * VECTOR + sent / min(s.places[2], FOLD_COLUMNS) * CALL
+        sent / _lane(s) * 5 * VECTOR + sent / min(s.places[2], FOLD_COLUMNS) * CALL
     )
     out = math.prod(s.image_shape) * (1 / _lane(s) if s.stride[2] == 1 else 2) * VECTOR
     return s.n * s.groups * each + out + prepare_seconds(s) + moved(s)
@@ -224,5 +224,7 @@ ALGORITHMS = (
         "fold", "by_image", "panels_by_image_fold", always, _span_fold, _seconds_fold, _space_fold,
         "panels_prepare", prepared, prepare_span,
     ),
-    Algorithm("panels", "by_weights", "panels_by_weights", always, _span_by_weights, _seconds_by_weights, _space_by_weights),
+    Algorithm(
+        "panels", "by_weights", "panels_by_weights", always, _span_by_weights, _seconds_by_weights, _space_by_weights,
+    ),
 )  # fmt: skip

@@ -31,8 +31,8 @@ from jt_edu.backends.convolve.transform import turn
 from jt_edu.backends.convolve.vector import load, store, zeros
 
 __all__ = [
-    "CHUNK", "Plan", "cut", "join", "join_taps", "lift_weights", "panel_count", "plan_by_weights", "plan_of", "turn_taps",
-    "turn_taps_back",
+    "CHUNK", "Plan", "cut", "join", "join_taps", "lift_weights", "panel_count", "plan_by_weights", "plan_of",
+    "turn_taps", "turn_taps_back",
 ]  # fmt: skip
 
 Line = Callable[[Array, int, int, int, int], None]  # of (space, start, step) makes (space, goal, goal_step)

@@ -1,7 +1,7 @@
 """Pointwise: which convolutions need no windows at all?
 
-Those with one tap, stride 1 and no padding: a window is one number, and a matrix product of weights and image is all there
-is. Both are read where they are:
+Those with one tap, stride 1 and no padding: a window is one number, and a matrix product of weights and image is all
+there is. The image is read where it is:
 
     forward      out[n] = weights @ image[n]                 kernels/pointwise.py
     by_image     out[n] = weights transposed @ places[n]     kernels/pointwise_by_image.py

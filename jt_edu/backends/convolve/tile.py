@@ -1,8 +1,8 @@
 """Tile: how does a kernel multiply two small matrices as fast as the machine can?
 
-Nearly all the work of a convolution is c += a @ b on blocks that fit into the cache. A product of n x n matrices reads
+Nearly all the work of a convolution is c += a @ b on blocks that fit into the cache. A product of n x n matrices uses
 each number n times, so what counts is how often a number is used once it is in a register. `tile` keeps ROWS x VECTORS
-registers full of sums, and for each step k of the depth loads VECTORS vectors of b, and one number of a for each row:
+registers full of sums. For each step k of the depth it loads VECTORS vectors of b, and one number of a for each row:
 
                     b[k]   |  vector 0 |  vector 1 |  vector 2 |  vector 3 |
         a[0, k] -->        |  sum 0,0  |  sum 0,1  |  sum 0,2  |  sum 0,3  |     24 multiply-adds of LANES numbers
@@ -12,17 +12,18 @@ registers full of sums, and for each step k of the depth loads VECTORS vectors o
 
     c  is touched once, at the end: c = sums, or c = c + sums
 
-numba's own vectoriser does not find this shape, so `_block` writes the LLVM instructions itself, one loop for each number
-of rows and vectors. A block that is no whole number of vectors wide lets its last vector begin earlier, so that it ends
-with the last column; what two vectors share, both compute alike. Everything else here is plain Python.
+numba's own vectoriser does not find this shape, so the LLVM instructions are written here, one loop for each number of
+vectors, and for ROWS or two rows: of an odd number of rows the last is computed twice. A block that is no whole number
+of vectors wide lets its last vector begin earlier, so that it ends with the last column; what two vectors share, both
+compute alike.
 
-Matrices are given as an array (of any shape, contiguous), the place of their first element, and the steps from row to row:
+Matrices are given as an array (of any shape, contiguous), the place of their first element, and steps:
 
-    a[r, k] = a.flat[a_start + r * a_row + k * a_step]        any steps: a transposed or flipped matrix needs no copy
-    b[k, j] = b.flat[b_start + k * b_row + j]                 columns are neighbours
-    c[r, j] = c.flat[c_start + r * c_row + j]                 columns are neighbours
+    a[r, k] = a.flat[a_start + r * a_row + k * a_step]     a transposed or flipped matrix needs no copy
+    b[k, j] = b.flat[b_start + k * b_row + j]              columns are neighbours
+    c[r, j] = c.flat[c_start + r * c_row + j]              columns are neighbours
 
-Each function here runs in Python, on NumPy arrays, and is compiled into a kernel by numba. Nothing here knows convolutions.
+In Python the same functions are a few lines of NumPy. Nothing here knows convolutions.
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 from llvmlite import binding, ir
 from numba import core
 from numba import extending as numba_extending

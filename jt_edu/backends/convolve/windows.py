@@ -1,8 +1,8 @@
 """Windows: how does a piece of an image become a matrix that `tile` can multiply?
 
-A convolution is one product of matrices if the image is written out window by window (im2col): column j of the matrix is
-what window j sees, one number for each channel and tap. The whole matrix would be taps times as large as the image, so
-only a panel of it is made at a time, for some neighbouring windows, and used while it is in the cache:
+A convolution is one product of matrices if the image is written out window by window (im2col): column j of the matrix
+is what window j sees, one number for each channel and tap. All of it would be taps times as large as the image, so only
+a panel of it exists at a time, for some neighbouring windows, and is used while it is in the cache:
 
         image, one channel                  panel: windows 1 2 3 4 ...
         . . . . . . . .                     tap (0, 0)   . . . . |
@@ -10,11 +10,13 @@ only a panel of it is made at a time, for some neighbouring windows, and used wh
         . [. . .] . . . .        --->       tap (0, 2)   . . . . |  windows see neighbouring numbers through one tap
         . [. . .] . . . .                      ...               |
                                             next channel ...     |
-                                            <- pitch -------------->
 
-So a panel is filled row by row, in whole vectors. Each row has room for one vector more than the panel is wide, so that
-the last vector may hang over. Windows may look beyond the image (padding): there are zeros. A panel goes on from one row of windows
-to the next and from one image of the batch to the next, so that small images fill it as well.
+So a panel is written row by row, in whole vectors, the same piece of all channels in turn. What hangs over the end of a
+row is overwritten, or lies where nobody reads: each row has room for one vector more. Windows may look beyond the
+image (padding): there are zeros. A panel goes on from one row of windows to the next, and from one image of the batch
+to the next, so that small images fill it as well.
+
+Nothing here knows which of image, weights and places is asked for.
 """
 
 from __future__ import annotations
@@ -140,7 +142,7 @@ class _Writer:
         b.ret_void()
 
     def swapped(self, x: Any, y: Any, far: int) -> list[Any]:
-        """Two rows, `far` apart: where a lane of x has bit `far` set, it changes places with the lane of y without it."""
+        """Two rows, `far` apart: lanes of x with the bit `far` change places with those of y without it."""
         lanes = x.type.count
         first = [k if not k & far else lanes + k - far for k in range(lanes)]
         second = [k + far if not k & far else lanes + k for k in range(lanes)]
@@ -179,10 +181,16 @@ def _calls(name: str, write: Any) -> Any:
     """Lower to a call of the function that moves numbers of this type; it is written if the module has none yet."""
 
     def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        arrays = [context.make_array(t)(context, builder, v) for v, t in zip(args, signature.args, strict=True)
-                  if isinstance(t, types.Array)]
-        wholes = [context.cast(builder, v, t, types.int64) for v, t in zip(args, signature.args, strict=True)
-                  if not isinstance(t, types.Array)]
+        arrays = [
+            context.make_array(t)(context, builder, v)
+            for v, t in zip(args, signature.args, strict=True)
+            if isinstance(t, types.Array)
+        ]
+        wholes = [
+            context.cast(builder, v, t, types.int64)
+            for v, t in zip(args, signature.args, strict=True)
+            if not isinstance(t, types.Array)
+        ]
         number = arrays[0].data.type.pointee
         full = f"jt_edu_{name}_{number}"
         if full not in builder.module.globals:

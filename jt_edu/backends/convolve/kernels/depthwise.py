@@ -11,7 +11,7 @@ neighbours. What costs time is to bring neighbours and edges together. So rows a
     place (y, x) = sum over taps  weights[ky, kx] * rows[y * stride + ky][x * stride + kx]
 
 Only as many rows are copied as the nearest cache has room for; of small images, several channels. Rows of places are
-computed two at a time, because they share most of their pixels (`slide` in slide.py, for windows of 3 x 3 and 5 x 5).
+computed two at a time: they share most of their pixels (`slide` in slide.py, for windows of 3 x 3 and 5 x 5).
 """
 
 from jt_edu.backends.convolve.slide import slide
@@ -43,13 +43,15 @@ def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw,
     block = (high + more) * pitch + lanes(space)
     size = planes * sh * sw * block
     batch = max(1, ROOM // size) if high == oh else 1
+    near = planes == dh == dw == 1
+    dirty = od > 1 or high < oh  # else zeros stay where they are
     clear(space, 0, batch * size + lanes(space))
     for first in range(lo, hi, batch):
         last = min(first + batch, hi)
         for z in range(od):
             for top in range(0, oh, high):
                 rows = min(high, oh - top)
-                shape, corner = (rows + more, pitch, block), (z * sd - pd, top * sh - ph, pw)
+                shape, corner = (rows + more, pitch, block, dirty), (z * sd - pd, top * sh - ph, pw)
                 for unit in range(first, last):
                     fill(image, unit * shared, space, (unit - first) * size, shape, sh, planes, kd, dd, corner)
                 for unit in range(first, last):
@@ -58,9 +60,9 @@ def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw,
                         place = (z * oh + top) * ow
                         taps = (weights, channel % o * planes * kh * kw, planes)
                         goal = (out, channel * od * oh * ow + place, rows, ow)
-                        if kh == 3 and kw == 3 and dh == 1 and dw == 1:
+                        if near and kh == kw == 3:
                             pairs3(pixels, sh, taps, goal)
-                        elif kh == 5 and kw == 5 and dh == 1 and dw == 1:
+                        elif near and kh == kw == 5:
                             pairs5(pixels, sh, taps, goal)
                         else:
                             pairs(pixels, sh, taps, goal, (kh, kw, dh, dw))
@@ -83,14 +85,14 @@ def fill(image, channel, space, to, shape, stride, planes, kd, dd, corner):
 @inlined
 def pad(image, begin, h, w, space, to, shape, stride, top, pw):
     """Copy rows of one plane from `top` on, sorted by the remainders of row and column; zeros beyond the edge."""
-    rows, pitch, block = shape
+    rows, pitch, block, dirty = shape
     for phase in range(stride):
         goal = to + phase * stride * block
         y = top + phase
         for _ in range(rows):
             if y < 0 or y >= h:
-                for x in range(0, stride * block, block):
-                    clear(space, goal + x, goal + x + pitch)
+                for column in range(stride if dirty else 0):
+                    clear(space, goal + column * block, goal + column * block + pitch)
             elif stride == 1:
                 copy_row(image, begin + y * w, w, space, goal + pw)
             else:
@@ -103,9 +105,9 @@ def pad(image, begin, h, w, space, to, shape, stride, top, pw):
 
 @inlined
 def pairs3(pixels, stride, taps, goal):
-    """Two rows of places at a time, for windows of 3 x 3."""
+    """Two rows of places at a time, of one plane, for windows of 3 x 3."""
     source, start, pitch, block = pixels
-    weights, tap, planes = taps
+    weights, tap, _ = taps
     out, to, h, w = goal
     for two in range(0, h, 2):
         y = max(0, min(two, h - 2))  # the last two may share a row with those before them: both compute it alike
@@ -113,17 +115,10 @@ def pairs3(pixels, stride, taps, goal):
             x = max(0, min(chunk, w - lanes(out)))
             corner = start + y * pitch + x
             upper, lower = zeros(out), zeros(out)
-            for plane in range(planes):
-                if stride == 1:
-                    upper, lower = slide(
-                        upper, lower, source, corner + plane * block, pitch, block,
-                        weights, tap + 9 * plane, 1, 3, 3, 3, 1, 2,
-                    )  # fmt: skip
-                else:
-                    upper, lower = slide(
-                        upper, lower, source, corner + plane * 4 * block, pitch, block,
-                        weights, tap + 9 * plane, 1, 3, 3, 3, 2, 2,
-                    )  # fmt: skip
+            if stride == 1:
+                upper, lower = slide(upper, lower, source, corner, pitch, block, weights, tap, 1, 3, 3, 3, 1, 2)
+            else:
+                upper, lower = slide(upper, lower, source, corner, pitch, block, weights, tap, 1, 3, 3, 3, 2, 2)
             write_two(out, to + y * w + x, upper, lower, w, to + h * w, h)
 
 
@@ -131,7 +126,7 @@ def pairs3(pixels, stride, taps, goal):
 def pairs5(pixels, stride, taps, goal):
     """The same for windows of 5 x 5."""
     source, start, pitch, block = pixels
-    weights, tap, planes = taps
+    weights, tap, _ = taps
     out, to, h, w = goal
     for two in range(0, h, 2):
         y = max(0, min(two, h - 2))
@@ -139,23 +134,16 @@ def pairs5(pixels, stride, taps, goal):
             x = max(0, min(chunk, w - lanes(out)))
             corner = start + y * pitch + x
             upper, lower = zeros(out), zeros(out)
-            for plane in range(planes):
-                if stride == 1:
-                    upper, lower = slide(
-                        upper, lower, source, corner + plane * block, pitch, block,
-                        weights, tap + 25 * plane, 1, 5, 5, 5, 1, 2,
-                    )  # fmt: skip
-                else:
-                    upper, lower = slide(
-                        upper, lower, source, corner + plane * 4 * block, pitch, block,
-                        weights, tap + 25 * plane, 1, 5, 5, 5, 2, 2,
-                    )  # fmt: skip
+            if stride == 1:
+                upper, lower = slide(upper, lower, source, corner, pitch, block, weights, tap, 1, 5, 5, 5, 1, 2)
+            else:
+                upper, lower = slide(upper, lower, source, corner, pitch, block, weights, tap, 1, 5, 5, 5, 2, 2)
             write_two(out, to + y * w + x, upper, lower, w, to + h * w, h)
 
 
 @inlined
 def pairs(pixels, stride, taps, goal, window):
-    """The same for windows of any size, tap by tap."""
+    """The same for windows and planes of any number, tap by tap."""
     source, start, pitch, block = pixels
     weights, tap, planes = taps
     out, to, h, w = goal

@@ -41,6 +41,8 @@ def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw
     block = ((high >> half) + 1 + more) * pitch + lanes(space)
     size = planes * block
     batch = max(1, ROOM // size) if high == h else 1
+    near = planes == dh == dw == 1
+    dirty = d > 1 or high < h  # else zeros stay where they are
     clear(space, 0, batch * size + lanes(space))
     window = (kh, kw, dh, dw)
     for first in range(lo, hi, batch):
@@ -51,7 +53,19 @@ def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw
                 lines = ((top + ph >> half) - more, (top + rows - 1 + ph >> half) + 1)
                 for unit in range(first, last):
                     to = (unit - first) * size + left
-                    fill(places, unit * (o // groups), space, to, (pitch, block), planes, kd, z + pd, sd, dd, lines)
+                    fill(
+                        places,
+                        unit * (o // groups),
+                        space,
+                        to,
+                        (pitch, block, dirty),
+                        planes,
+                        kd,
+                        z + pd,
+                        sd,
+                        dd,
+                        lines,
+                    )
                 for channel in range(first * shared, last * shared):  # of all samples
                     unit = channel // shared
                     tap = (unit % groups * (o // groups) * shared + channel - unit * shared) * kd * kh * kw
@@ -61,9 +75,9 @@ def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw
                     if half == 1:
                         start = source + left + more * pitch
                         woven((space, start, pitch, block), taps, goal, window, top + ph, pw)
-                    elif kh == 3 and kw == 3 and dh == 1 and dw == 1:
+                    elif near and kh == kw == 3:
                         pairs3((space, source + pw, pitch, block), taps, goal)
-                    elif kh == 5 and kw == 5 and dh == 1 and dw == 1:
+                    elif near and kh == kw == 5:
                         pairs5((space, source + pw, pitch, block), taps, goal)
                     else:
                         pairs((space, source + pw, pitch, block), taps, goal, window)
@@ -73,7 +87,7 @@ def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw
 def fill(places, channel, space, to, shape, planes, kd, front, sd, dd, lines):
     """Copy the rows of all planes of places that pixels of plane `front` took part in."""
     od, oh, ow = places.shape[2:]
-    pitch, block = shape
+    pitch, block, dirty = shape
     for plane in range(planes):
         m = plane // kd
         back = front - (plane - m * kd) * dd
@@ -83,16 +97,16 @@ def fill(places, channel, space, to, shape, planes, kd, front, sd, dd, lines):
         for y in range(lines[0], lines[1]):
             if 0 <= y < inside:
                 copy_row(places, (((channel + m) * od + z) * oh + y) * ow, ow, space, goal)
-            else:
+            elif dirty:
                 clear(space, goal, goal + ow)
             goal += pitch
 
 
 @inlined
 def pairs3(pixels, taps, goal):
-    """Two rows of pixels at a time, for windows of 3 x 3."""
-    source, start, pitch, block = pixels
-    weights, tap, line, planes, kd = taps
+    """Two rows of pixels at a time, of one plane, for windows of 3 x 3."""
+    source, start, pitch, _ = pixels
+    weights, last = taps[0], taps[1] + 8
     out, to, h, w = goal
     for two in range(0, h, 2):
         y = max(0, min(two, h - 2))  # the last two may share a row with those before them: both compute it alike
@@ -100,20 +114,15 @@ def pairs3(pixels, taps, goal):
             x = max(0, min(chunk, w - lanes(out)))
             corner = start + y * pitch + x
             upper, lower = zeros(out), zeros(out)
-            for plane in range(planes):
-                m = plane // kd
-                last = tap + m * line + (plane - m * kd) * 9 + 8
-                upper, lower = slide(
-                    upper, lower, source, corner + plane * block, pitch, 0, weights, last, -1, 3, 3, 3, 1, 2
-                )
+            upper, lower = slide(upper, lower, source, corner, pitch, 0, weights, last, -1, 3, 3, 3, 1, 2)
             write_two(out, to + y * w + x, upper, lower, w, to + h * w, h)
 
 
 @inlined
 def pairs5(pixels, taps, goal):
     """The same for windows of 5 x 5."""
-    source, start, pitch, block = pixels
-    weights, tap, line, planes, kd = taps
+    source, start, pitch, _ = pixels
+    weights, last = taps[0], taps[1] + 24
     out, to, h, w = goal
     for two in range(0, h, 2):
         y = max(0, min(two, h - 2))
@@ -121,18 +130,13 @@ def pairs5(pixels, taps, goal):
             x = max(0, min(chunk, w - lanes(out)))
             corner = start + y * pitch + x
             upper, lower = zeros(out), zeros(out)
-            for plane in range(planes):
-                m = plane // kd
-                last = tap + m * line + (plane - m * kd) * 25 + 24
-                upper, lower = slide(
-                    upper, lower, source, corner + plane * block, pitch, 0, weights, last, -1, 5, 5, 5, 1, 2
-                )
+            upper, lower = slide(upper, lower, source, corner, pitch, 0, weights, last, -1, 5, 5, 5, 1, 2)
             write_two(out, to + y * w + x, upper, lower, w, to + h * w, h)
 
 
 @inlined
 def pairs(pixels, taps, goal, window):
-    """The same for windows of any size, tap by tap."""
+    """The same for windows and planes of any number, tap by tap."""
     source, start, pitch, block = pixels
     weights, tap, line, planes, kd = taps
     out, to, h, w = goal

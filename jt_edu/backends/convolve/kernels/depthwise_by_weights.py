@@ -34,7 +34,8 @@ def kernel(lo, hi, image, places, out, prepared, space, sd, sh, sw, pd, ph, pw, 
     high = min(oh, max(8, ROOM // (planes * sh * sw * pitch) - more))
     block = (high + more) * pitch + lane
     sums = planes * sh * sw * block + lane
-    taps, strips = planes * kh * kw, (oh + high - 1) // high
+    taps = planes * kh * kw
+    dirty = od > 1 or high < oh  # else zeros stay where they are
     clear(space, 0, sums)
     for group in range(lo, hi):
         clear(space, sums, sums + many * taps * lane)
@@ -42,7 +43,7 @@ def kernel(lo, hi, image, places, out, prepared, space, sd, sh, sw, pd, ph, pw, 
             whole = strip // strips  # a plane of places of a sample
             sample, z, top = whole // od, whole % od, (strip - whole * strips) * high
             rows = min(high, oh - top)
-            shape, corner = (rows + more, pitch, block), (z * sd - pd, top * sh - ph, pw)
+            shape, corner = (rows + more, pitch, block, dirty), (z * sd - pd, top * sh - ph, pw)
             fill(image, sample * c + group * shared, space, 0, shape, sh, planes, kd, dd, corner)
             for m in range(many):
                 here = (places, (((sample * o + group * many + m) * od + z) * oh + top) * ow, rows, ow)
@@ -105,14 +106,14 @@ def fill(image, channel, space, to, shape, stride, planes, kd, dd, corner):
 @inlined
 def pad(image, begin, h, w, space, to, shape, stride, top, pw):
     """Copy rows of one plane from `top` on, sorted by the remainders of row and column; zeros beyond the edge."""
-    rows, pitch, block = shape
+    rows, pitch, block, dirty = shape
     for phase in range(stride):
         goal = to + phase * stride * block
         y = top + phase
         for _ in range(rows):
             if y < 0 or y >= h:
-                for x in range(0, stride * block, block):
-                    clear(space, goal + x, goal + x + pitch)
+                for column in range(stride if dirty else 0):
+                    clear(space, goal + column * block, goal + column * block + pitch)
             elif stride == 1:
                 copy_row(image, begin + y * w, w, space, goal + pw)
             else:

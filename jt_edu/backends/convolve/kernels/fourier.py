@@ -47,9 +47,8 @@ def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw,
             number = unit * TILES + t
             sample, y, x = number // (down * across), number // across % down * high, number % across * wide
             look(image, sample, y - top, x - left, space, plane, size, pixels + t * c_row, c_part)
-        multiply(
-            space, pixels, c_part, c_row, prepared, o_row, sums, o_part, tiles, size, c // groups, o // groups, groups
-        )
+        read, written = (pixels, c_part, c_row), (sums, o_part, o_row)
+        multiply(space, prepared, read, written, tiles, size, c // groups, o // groups, groups)
         for t in range(tiles):
             number = unit * TILES + t
             sample, y, x = number // (down * across), number // across % down * high, number % across * wide
@@ -89,8 +88,10 @@ def cut(image, begin, h, w, y, x, space, to, size):
 
 
 @inlined
-def multiply(space, pixels, c_part, c_row, weights, o_row, sums, o_part, tiles, size, inner, outer, groups):
+def multiply(space, weights, read, written, tiles, size, inner, outer, groups):
     """For each wave, (r + is)(u + iv) = (ru - sv) + i(rv + su): four products of matrices, with -s kept beside s."""
+    pixels, c_part, c_row = read
+    sums, o_part, o_row = written
     lane, waves = lanes(space), size * (size // 2 + 1)
     for wave in range(waves):
         r = pixels + wave * 3 * c_part

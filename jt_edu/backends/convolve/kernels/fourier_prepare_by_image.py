@@ -33,8 +33,7 @@ def kernel(lo, hi, weights, prepared, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups
                     for ky in range(kh):
                         for kx in range(kw):
                             goal = plane + (ky * (size + 1) + kx) * pair + j - first
-                            prepared[at(goal)] = weights[
-                                j // shared * inner + i, j % shared, 0, kh - 1 - ky, kw - 1 - kx
-                            ] / (size * size)
+                            weight = weights[j // shared * inner + i, j % shared, 0, kh - 1 - ky, kw - 1 - kx]
+                            prepared[at(goal)] = weight / (size * size)
                 forward_plane(prepared, plane, size, kh, waves)
                 tell_apart(prepared, plane, size, i * row + first, 2 * inner * row, inner * row, -1.0)

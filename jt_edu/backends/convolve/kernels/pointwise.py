@@ -15,7 +15,7 @@ ROWS = 48  # rows of out that are finished at a time: they are still in the cach
 
 
 def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups, *rest):
-    n, channels = image.shape[:2]
+    channels = image.shape[1]
     o, shared = weights.shape[:2]
     places = out.shape[2] * out.shape[3] * out.shape[4]
     outs = o // groups
@@ -37,7 +37,7 @@ def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw,
                 tile(
                     weights, row * shared + c, shared, 1, image, begin, places, out, goal, places,
                     rows, count, deep, c == 0,
-                )
+                )  # fmt: skip
             for r in range(row, row + rows):
                 finish(sample, r, place, place + count, out, *rest)
         unit += last - part

@@ -1,7 +1,7 @@
 """Winograd's algorithm F(3x3, 4x4), by weights: 3 x 3 sums of 16 products each from 36 multiplications, not 144.
 
-A tap of the gradient is a sum over all places. Cut into tiles of 4 x 4, it is the sum over tiles of what four by four taps,
-the places, give when they slide over the 6 x 6 numbers of the image that they look at:
+A tap of the gradient is a sum over all places: over all tiles of 4 x 4 places, and in each a sum of 16 products
+that places give when they slide over the 6 x 6 numbers of the image they look at:
 
     for each block of rows of tiles:
         V[tile, point, c] = B^T d B          d: 6 x 6 numbers of the image, as in `winograd4`

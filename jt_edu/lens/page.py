@@ -61,7 +61,6 @@ def kernel_row(number: int, kernel: KernelPlan | KernelRun, run: KernelRun | Non
         "name": kernel.name,
         "kind": kernel.kind,
         "loops": _loops(kernel),
-        "algorithm": kernel.algorithm,
         "source": kernel.source,
         "lines": [asdict(line) for line in kernel.lines],
         "classes": classes(kernel.source),

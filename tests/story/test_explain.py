@@ -123,7 +123,7 @@ def test_what_is_still_held_is_stored_and_the_text_says_as_what():
 def test_a_value_that_several_kernels_need_says_why_it_is_stored():
     text = jt.explain(*training_step()).text
 
-    assert "whole array: BLAS multiplies matrices; it reads stored arrays (freed after kernel " in text
+    assert "whole array: BLAS multiplies stored matrices (freed after kernel " in text
     assert "here once more, which is cheaper than to store it" in text
     assert "gradient of test_explain.py" in text
 

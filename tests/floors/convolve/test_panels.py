@@ -95,10 +95,12 @@ def written_out(sizes, first, second):
     return {"forward": places, "by_image": wide[middle], "by_weights": weights}[sizes.kind].reshape(shapes_of(sizes)[2])
 
 
-def in_python(stem):
-    """The kernel as Python runs it."""
+def in_python(stem, finish=None):
+    """The kernel as Python runs it, with a `finish` of its own or another one."""
     scope = {}
     exec(text_of(stem).replace(", *rest", ""), scope)  # noqa: S102 - a kernel is text
+    if finish is not None:
+        scope["finish"] = finish
     return scope["kernel"]
 
 
@@ -160,6 +162,27 @@ def test_the_answer_does_not_depend_on_how_the_work_is_shared(algorithm):
         shared = computed(algorithm, sizes, *factors, parts=(0, *sorted(rng.random(3)), 1))
 
         np.testing.assert_array_equal(shared, alone, err_msg=str(sizes))
+
+
+@pytest.mark.parametrize("algorithm", [a for a in ALGORITHMS if a.kind == "forward"], ids=lambda a: a.name)
+def test_each_sum_is_finished_once_when_it_is_final(algorithm):
+    rng = np.random.default_rng(15)
+    for _ in range(8):
+        sizes = drawn_for(algorithm, rng, most=(30, 9))
+        factors = given(sizes, rng)
+        final, finished = computed(algorithm, sizes, *factors, python=True), np.zeros(sizes.places_shape, int)
+
+        def finish(n, o, begin, end, out, final=final, finished=finished):
+            seen, wanted, times = (a.reshape(*a.shape[:2], -1)[n, o, begin:end] for a in (out, final, finished))
+            np.testing.assert_array_equal(seen, wanted)
+            times += 1
+
+        kernel, units = in_python(algorithm.kernel, finish), algorithm.span(sizes)
+        for lo, hi in pairwise((0, units // 3, units // 2, units)):
+            space = np.zeros(algorithm.space(sizes), sizes.dtype)
+            kernel(lo, hi, *factors, np.empty_like(final), space, space, *sizes.numbers)
+
+        np.testing.assert_array_equal(finished, 1)
 
 
 @EVERY

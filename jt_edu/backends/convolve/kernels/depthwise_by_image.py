@@ -41,10 +41,9 @@ def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw
     block = ((high >> half) + 1 + more) * pitch + lanes(space)
     size = planes * block
     batch = max(1, ROOM // size) if high == h else 1
-    near = planes == dh == dw == 1
-    dirty = d > 1 or high < h  # else zeros stay where they are
+    near, window = planes == dh == dw == 1, (kh, kw, dh, dw)
+    shape = (pitch, block, d > 1 or high < h)  # else zeros stay where they are
     clear(space, 0, batch * size + lanes(space))
-    window = (kh, kw, dh, dw)
     for first in range(lo, hi, batch):
         last = min(first + batch, hi)
         for z in range(d):
@@ -53,19 +52,7 @@ def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw
                 lines = ((top + ph >> half) - more, (top + rows - 1 + ph >> half) + 1)
                 for unit in range(first, last):
                     to = (unit - first) * size + left
-                    fill(
-                        places,
-                        unit * (o // groups),
-                        space,
-                        to,
-                        (pitch, block, dirty),
-                        planes,
-                        kd,
-                        z + pd,
-                        sd,
-                        dd,
-                        lines,
-                    )
+                    fill(places, unit * (o // groups), space, to, shape, planes, kd, (z + pd, sd, dd), lines)
                 for channel in range(first * shared, last * shared):  # of all samples
                     unit = channel // shared
                     tap = (unit % groups * (o // groups) * shared + channel - unit * shared) * kd * kh * kw
@@ -84,10 +71,11 @@ def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw
 
 
 @inlined
-def fill(places, channel, space, to, shape, planes, kd, front, sd, dd, lines):
+def fill(places, channel, space, to, shape, planes, kd, steps, lines):
     """Copy the rows of all planes of places that pixels of plane `front` took part in."""
     od, oh, ow = places.shape[2:]
     pitch, block, dirty = shape
+    front, sd, dd = steps
     for plane in range(planes):
         m = plane // kd
         back = front - (plane - m * kd) * dd

@@ -35,6 +35,7 @@ def kernel(lo, hi, image, places, out, prepared, space, sd, sh, sw, pd, ph, pw, 
     block = (high + more) * pitch + lane
     sums = planes * sh * sw * block + lane
     taps = planes * kh * kw
+    strips = (oh + high - 1) // high
     dirty = od > 1 or high < oh  # else zeros stay where they are
     clear(space, 0, sums)
     for group in range(lo, hi):

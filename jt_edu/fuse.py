@@ -49,9 +49,7 @@ class Fused:
 class Fuser:
     """One run of the fuser over the pending nodes `order` (inputs first), of which `wanted` must be stored."""
 
-    def __init__(
-        self, order: list[Node], wanted: set[Node], enabled: bool = True, algorithms: bool = True
-    ) -> None:
+    def __init__(self, order: list[Node], wanted: set[Node], enabled: bool = True, algorithms: bool = True) -> None:
         self.order, self.enabled, self.algorithms = order, enabled, algorithms
         self.why: dict[Node, tuple[str, str]] = dict.fromkeys(wanted, ("wanted", "it was asked for, or is still held"))
         self.readers: dict[Node, list[Node]] = {n: [] for n in order}

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu import backends
-from jt_edu.backends import conv
+from jt_edu.backends import conv as conv  # noqa: PLC0414  handed on to the door, with what is hung on it here
 from jt_edu.backends.convolve import Sizes
 from jt_edu.backends.convolve.alone import Alone, shapes_of
 from jt_edu.backends.convolve.choice import candidates

@@ -25,7 +25,8 @@ CORE_FLOORS = 5  # the operators of floor 5 are a library on top of it (docs/dec
 # On a floor of the core, but outside its budget: libraries of functions.
 NOT_CORE = (  # on a floor of the core, but outside its budget
     "backends.mathlib",  # a library of functions
-    "backends.conv", "backends.convolve", "backends.tails", "codegen.tail", "convolution", "convolving", "determined", # 046
+    "backends.conv", "backends.convolve", "backends.tails", "codegen.tail", "convolution", "convolving",  # decision 046
+    "determined",  # the same
 )  # fmt: skip
 
 # Upstairs for the type checker only: (who looks up, at what).

@@ -4,8 +4,8 @@
     by_image     image from places and weights                                     - padding   of the image
     by_weights   weights from image and places
 
-A way to compute one of the three is an `Algorithm`. Its kernel is a file in `kernels/`, which is run as it stands and is
-what a learner reads. One and two directions are three directions, of which the first have length 1.
+A way to compute one of the three is an `Algorithm`. Its kernel is a file in `kernels/`, which is run as it stands, and
+is what a learner reads. One and two directions are three directions, of which the first have length 1.
 
 Nothing here knows graphs: `convolution.py` finds the convolutions in them.
 """

@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import cache, partial
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jt_edu.backends import Backend
 from jt_edu.backends.convolve import Algorithm, Sizes
@@ -79,7 +79,7 @@ def read_entry(content: bytes) -> Entry:
     told = json.loads(content)
     if told["format"] != FORMAT:
         raise ValueError(f"the table has format {FORMAT}; found {told['format']!r}")
-    sizes = {name: tuple(v) if isinstance(v, list) else v for name, v in told["sizes"].items()}
+    sizes: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in told["sizes"].items()}
     timings = tuple(Timing(str(n), float(s), int(r), int(b)) for n, s, r, b in told["timings"])
     return Entry(Sizes(**sizes), int(told["threads"]), str(told["backend"]), timings)
 

@@ -90,7 +90,7 @@ def _dress(axes, names, columns):
     if columns:
         words = zip(SIZES, columns, strict=False)
         legend += [Line2D([], [], color=INK, marker="o", linestyle="", markersize=s, label=w) for s, w in words]
-    place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1), "ncols": 4 if columns else 5}
+    place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1), "ncols": 4 if columns else 3}
     axes.legend(handles=legend, **place, frameon=False, labelcolor=INK)
 
 

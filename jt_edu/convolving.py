@@ -16,7 +16,7 @@ import numpy as np
 
 from jt_edu.backends import Backend, Program
 from jt_edu.backends.convolve import Algorithm, text_of
-from jt_edu.backends.convolve.alone import NUMBERS, SIDES
+from jt_edu.backends.convolve.alone import NUMBERS, SIDES, parameters
 from jt_edu.backends.convolve.choice import choose
 from jt_edu.backends.pool import threads
 from jt_edu.codegen.tail import Tail, alone, hooked, tail_of, with_tail
@@ -50,7 +50,7 @@ def convolution_text(kernel: Kernel, stored: set[Node]) -> tuple[Text, Own]:
     algorithm = choose(sizes)
     tail = tail_of(kernel, stored) if len(kernel.anchors) > 1 else None
     text, begin = with_tail(text_of(algorithm.kernel), tail)
-    parameters = _parameters(sizes, (*SIDES[sizes.kind], "out", "prepared", "space"))
+    listed = parameters(sizes, (*SIDES[sizes.kind], "out", "prepared", "space"))
     nodes = (*found.sides, kernel.anchors[-1].node)
     roles = ("in", "in", "out")
     arguments = [Argument(role, n, 0, shape) for role, n, shape in zip(roles, nodes, found.shapes, strict=True)]
@@ -58,9 +58,9 @@ def convolution_text(kernel: Kernel, stored: set[Node]) -> tuple[Text, Own]:
     row = next(k for k, line in enumerate(text.split("\n"), 1) if line.startswith("def kernel("))
     lines = [(row, found.node)]
     if tail is not None:
-        parameters, arguments = [*parameters, *tail.parameters], [*arguments, *tail.arguments]
+        listed, arguments = (*listed, *tail.parameters), [*arguments, *tail.arguments]
         lines += [(begin + line, node) for line, node in tail.lines]
-    source = Source(text, tuple(parameters), apart=tail is None)
+    source = Source(text, listed, apart=tail is None)
     own = _own(algorithm, sizes, tail)
     return Text(source, tuple(arguments), tuple(sorted(lines, key=lambda line: line[0]))), own
 
@@ -77,22 +77,16 @@ def compile_convolution(own: Own, source: Source, backend: Backend) -> Program:
 def _own(algorithm: Algorithm, sizes: Sizes, tail: Tail | None) -> Own:
     prepare, span = None, 0
     if algorithm.prepare:
-        weights = _parameters(sizes, ("weights", "prepared"))
-        prepare, span = Source(text_of(algorithm.prepare), tuple(weights), apart=True), algorithm.prepare_span(sizes)
+        weights = parameters(sizes, ("weights", "prepared"))
+        prepare, span = Source(text_of(algorithm.prepare), weights, apart=True), algorithm.prepare_span(sizes)
     text, end = text_of(algorithm.kernel), None
     if "*rest" not in text:
         return Own(algorithm, sizes, prepare, span, algorithm.prepared(sizes), algorithm.space(sizes))
-    listed = [*_parameters(sizes, (*SIDES[sizes.kind], "out", "prepared", "space")), Parameter("tail", "int64", 1)]
+    listed = (*parameters(sizes, (*SIDES[sizes.kind], "out", "prepared", "space")), Parameter("tail", "int64", 1))
     if tail is not None:
         end = Source(alone(tail), tail.parameters)
-    start = Source(hooked(text), tuple(listed), apart=True)
+    start = Source(hooked(text), listed, apart=True)
     return Own(algorithm, sizes, prepare, span, algorithm.prepared(sizes), algorithm.space(sizes), start, end)
-
-
-def _parameters(sizes: Sizes, arrays: tuple[str, ...]) -> list[Parameter]:
-    """Arrays (those of the kernel's own are flat), and the ten numbers."""
-    listed = [Parameter(name, sizes.dtype, 1 if name in ("prepared", "space") else 5) for name in arrays]
-    return [*listed, *(Parameter(name, "int64") for name in NUMBERS)]
 
 
 def shared_memory(owns: list[Own], backend: Backend) -> dict[tuple[str, bool], Any]:

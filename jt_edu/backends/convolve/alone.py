@@ -55,9 +55,14 @@ class Alone:
         program.call(0, span, *(a[0] if p in each else a for p, a in enumerate(arguments)))
 
 
-def _source(text: str, sizes: Sizes, arrays: tuple[str, ...]) -> Source:
+def parameters(sizes: Sizes, arrays: tuple[str, ...]) -> tuple[Parameter, ...]:
+    """Arrays (those of the kernel's own are flat), and the ten numbers."""
     listed = [Parameter(name, sizes.dtype, 1 if name in ("prepared", "space") else 5) for name in arrays]
-    return Source(text, (*listed, *(Parameter(name, "int64") for name in NUMBERS)), apart=True)
+    return (*listed, *(Parameter(name, "int64") for name in NUMBERS))
+
+
+def _source(text: str, sizes: Sizes, arrays: tuple[str, ...]) -> Source:
+    return Source(text, parameters(sizes, arrays), apart=True)
 
 
 def shapes_of(sizes: Sizes) -> tuple[Shape, Shape, Shape]:

@@ -333,8 +333,10 @@ def test_a_selection_crosses_the_panes_of_explore_and_all_other_views(page, view
     assert lit(panes["tape"]) > 0
 
     explore.get_by_role("tab", name="Forward and backward").click()
-    panes["tape"].locator(".jt-tape-cell[data-step]").first.click()
-    node = panes["tape"].locator(".jt-tape-cell.jt-now").get_attribute("data-node")
+    first = panes["tape"].locator(".jt-tape-cell[data-step]").first
+    node = first.get_attribute("data-node")
+    first.click()
+    panes["tape"].locator(f".jt-tape-cell.jt-now[data-node='{node}']").wait_for()  # a frame later
     panes["graph"].locator(f".jt-on > [data-id='{node}']").wait_for()
 
 

@@ -14,7 +14,9 @@ from typing import Any
 
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.functions import RSQRT
+from jt_edu.graph import Shape
 from jt_edu.ops.arguments import number, same_words, yes_or_no
+from jt_edu.ops.channel import per_channel
 from jt_edu.ops.numbers import widened
 from jt_edu.ops.reduce import mean
 from jt_edu.settings import current, no_grad
@@ -94,9 +96,8 @@ def normalized(x: Var, middle: Any, variance: Any, weight: Any, bias: Any, eps: 
         >>> normalized(jt.array([[3.0]]), jt.array([1.0]), jt.array([4.0]), None, jt.array([1.0]), 0.0).numpy()
         array([[2.]], dtype=float32)
     """
-    away = widened(x) - _box(widened(as_var(middle)), x)
-    out = away * (_box(widened(as_var(variance)), x) + eps).apply(RSQRT)
-    return scaled(out, weight, bias, x)
+    away = widened(x) - per_channel(widened(as_var(middle)), x.shape)
+    return _scaled(away, (widened(as_var(variance)) + eps).apply(RSQRT), weight, bias, x)
 
 
 @template
@@ -112,7 +113,7 @@ def by_itself(x: Var, axes: tuple[int, ...], weight: Any, bias: Any, eps: float)
     middle = mean(wide, axes, True)
     away: Var = wide - middle
     variance = mean(away * away, axes, True)
-    return scaled(away * (variance + eps).apply(RSQRT), weight, bias, x), middle, variance
+    return _scaled(away, (variance + eps).apply(RSQRT), weight, bias, x), middle, variance
 
 
 @template
@@ -128,20 +129,6 @@ def moments_of(x: Var, axes: tuple[int, ...]) -> tuple[Var, Var]:
     middle = mean(wide, axes, True)
     away: Var = wide - middle
     return middle.reshape(-1), mean(away * away, axes, True).reshape(-1)
-
-
-@template
-def scaled(out: Var, weight: Any, bias: Any, x: Var) -> Var:
-    """out * weight + bias, channel by channel of (n, c, ...); as halves where x holds halves.
-
-    Example:
-        >>> x = jt.ones(1, 2)
-        >>> scaled(x, jt.array([2.0, 3.0]), None, x).numpy()
-        array([[2., 3.]], dtype=float32)
-    """
-    out = out if weight is None else out * _box(as_var(weight), x)
-    out = out if bias is None else out + _box(as_var(bias), x)
-    return out.cast(x.dtype) if x.dtype.is_half else out
 
 
 def move(running: Any, middle: Var, variance: Var, share: Any) -> None:
@@ -226,8 +213,21 @@ def _statistics(name: str, running_mean: Any, running_var: Any, moved: bool) -> 
     return tuple(given)
 
 
-def _box(v: Var, x: Var) -> Var:
-    """(c,) as (1, c, 1, ...), to stand beside x."""
+def _scaled(away: Var, rate: Var, weight: Any, bias: Any, x: Var) -> Var:
+    """away * (rate * weight) + bias, small ones first: then the gradients of both need one sum over numbers like x.
+
+    `rate` is (c,), or (1, c, 1, ...), or has a number for each channel of each example, (n, c, 1, ...).
+    """
+    if weight is not None:
+        rate = rate * _beside(weight, x, rate.shape)
+    out: Var = away * (per_channel(rate, x.shape) if rate.ndim == 1 else rate)
+    out = out if bias is None else out + _beside(bias, x, x.shape)
+    return out.cast(x.dtype) if x.dtype.is_half else out
+
+
+def _beside(numbers: Any, x: Var, shape: Shape) -> Var:
+    """(c,), checked, to stand beside something of `shape`: (c,) as well, or (n, c, ...)."""
+    v = as_var(numbers)
     if v.shape != x.shape[1:2]:
         raise ShapeError("there is one number for each channel", f"shape {v.shape} for {x.shape}")
-    return v.reshape((1, -1) + (1,) * (x.ndim - 2))
+    return v if len(shape) == 1 else per_channel(v, shape)

@@ -20,6 +20,7 @@ from jt_edu.graph import Node, Shape
 from jt_edu.index import counter, size
 from jt_edu.meta import Reindex, ReindexReduce, reindex, reindex_reduce
 from jt_edu.ops.arguments import same_words, whole
+from jt_edu.ops.channel import per_channel
 from jt_edu.ops.windows import Numbers, Pairs, borders, each_way, places, window
 from jt_edu.template import template
 from jt_edu.var import Var, as_var
@@ -154,7 +155,7 @@ def add_bias(name: str, out: Var, bias: Any) -> Var:
         raise ShapeError(
             f"{name} adds one number to each of {out.shape[1]} output channels", f"bias of shape {numbers.shape}"
         )
-    return out + numbers.reshape(1, -1, *(1 for _ in out.shape[2:]))
+    return out + per_channel(numbers, out.shape)
 
 
 def _check_weight(image: Shape, weight: Shape, groups: int) -> None:

@@ -111,20 +111,22 @@ def _number(dtype: str) -> Any:
 
 def words_of(parameters: Sequence[Any]) -> tuple[int, Callable[[int, Sequence[Any]], Any]]:
     """How many words the arguments of a tail are, and a function that writes them behind an address."""
-    count = 1 + sum(1 if p.rank is None else 1 + p.rank for p in parameters)
-    formats = {"float32": "<fxxxx", "float64": "<d", "bool": "<?xxxxxxx"}
+    words = struct.Struct("<q" + "".join(_form(p) if p.rank is None else "q" * (1 + p.rank) for p in parameters))
+    kinds = [(p.rank is None, p.name == "out0") for p in parameters]
 
     def write(address: int, arguments: Sequence[Any]) -> Any:
-        words, k = np.empty(count, np.int64), 1
-        words[0] = address
-        for p, a in zip(parameters, arguments, strict=True):
-            if p.rank is None:
-                form = formats.get(p.dtype)
-                words[k] = int(a) if form is None else struct.unpack("<q", struct.pack(form, a))[0]
+        given = [address]
+        for (number, own), a in zip(kinds, arguments, strict=True):
+            if number:
+                given.append(a)
             else:
-                words[k] = 0 if p.name == "out0" else a.__array_interface__["data"][0]
-                words[k + 1 : k + 1 + p.rank] = a.shape
-            k += 1 if p.rank is None else 1 + p.rank
-        return words
+                given.append(0 if own else a.__array_interface__["data"][0])
+                given += a.shape
+        return np.frombuffer(words.pack(*given), np.int64)
 
-    return count, write
+    return words.size // 8, write
+
+
+def _form(number: Any) -> str:
+    """How `struct` writes a number into one word."""
+    return {"float32": "fxxxx", "float64": "d", "bool": "?xxxxxxx"}.get(number.dtype, "q")

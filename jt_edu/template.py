@@ -59,9 +59,8 @@ def template(function: Function) -> Function:
         context = current()
         if context.capture is not None or not context.flags.lazy_execution:
             return function(*args, **named)
-        inputs = _nodes((*args, *named.values()))
-        place = {n: k for k, n in reversed(list(enumerate(inputs)))}
-        kind = (context.no_grad, *named, *[_kind(a, place) for a in (*args, *named.values())])
+        inputs: list[Node] = []
+        kind = (context.no_grad, *named, *_kinds((*args, *named.values()), inputs))
         try:
             found = known.get(kind, NEW)
         except TypeError:  # an argument that cannot be looked up, such as a list
@@ -79,25 +78,22 @@ def template(function: Function) -> Function:
     return call  # type: ignore[return-value]
 
 
-def _nodes(arguments: tuple[Any, ...]) -> list[Node]:
-    """The nodes of all Vars among the arguments, and in tuples there."""
-    found: list[Node] = []
+def _kinds(arguments: tuple[Any, ...], inputs: list[Node]) -> tuple[Any, ...]:
+    """What arguments of copies of one graph agree in. Nodes of Vars, also those in tuples, are added to `inputs`.
+
+    A node's first place there tells one Var given twice from two Vars.
+    """
+    kinds: list[Any] = []
     for a in arguments:
         if isinstance(a, Var):
-            found.append(a.node)
+            node = a._node
+            inputs.append(node)
+            kinds.append((node.shape, node.dtype, node.tracked, node.op is CONSTANT, inputs.index(node)))
         elif type(a) is tuple:
-            found += _nodes(a)
-    return found
-
-
-def _kind(a: Any, place: dict[Node, int]) -> Any:
-    """What arguments of copies of one graph agree in; the place tells one Var given twice from two Vars."""
-    if isinstance(a, Var):
-        node = a.node
-        return (node.shape, node.dtype, node.tracked, node.op is CONSTANT, place[node])
-    if type(a) is tuple:
-        return tuple([_kind(part, place) for part in a])
-    return (type(a), a.hex() if isinstance(a, float) else a)  # 0.0 and -0.0 are equal, and not the same
+            kinds.append(_kinds(a, inputs))
+        else:
+            kinds.append((type(a), a.hex() if isinstance(a, float) else a))  # 0.0 and -0.0 are equal, not the same
+    return tuple(kinds)
 
 
 def _written_down(answer: Any, inputs: list[Node], begin: int) -> Any:
@@ -120,9 +116,9 @@ def _written_down(answer: Any, inputs: list[Node], begin: int) -> Any:
 def _copied(found: Template, inputs: list[Node], context: Context) -> Any:
     """The same nodes behind these inputs."""
     nodes = inputs.copy()
-    here = origin(context)
+    here, read = origin(context), nodes.__getitem__
     for op, places, shape, dtype, data, tracked in found.rows:
-        nodes.append(made(context, here, op, tuple([nodes[k] for k in places]), shape, dtype, data, tracked))
+        nodes.append(made(context, here, op, tuple(map(read, places)), shape, dtype, data, tracked))
     if found.one:
         return Var._of(nodes[found.answers[0]])
     return tuple([Var._of(nodes[k]) for k in found.answers])

@@ -90,7 +90,7 @@ def test(options):
     checks = [("ruff", "check"), ("ruff", "format", "--check"), ("mypy",)]
     failed = [" ".join(check[:2]) for check in checks if call(*check)]
     os.environ["JT_EDU_ALSO_FAILED"] = ", ".join(failed)  # pytest has the last word, and says it
-    return call("pytest", "-n", "auto", "--dist", "loadgroup", *options) or bool(failed)
+    return call("pytest", "-n", "auto", "--dist", "loadscope", *options) or bool(failed)
 
 
 def bench(options):

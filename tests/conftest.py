@@ -24,6 +24,11 @@ import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
 from tests.chromium import chromium  # noqa: E402, F401  a fixture for the folders browser and widgets
+from tests.sharing import (  # noqa: E402
+    long_ones_first,
+    pytest_xdist_auto_num_workers,  # noqa: F401  pytest looks for hooks here
+    pytest_xdist_make_scheduler,  # noqa: F401  the same
+)
 
 hypothesis.settings.register_profile("laptop", deadline=None)  # the first call of a kernel compiles it
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
@@ -31,7 +36,6 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "laptop")
 
 _SEED = pytest.StashKey[int]()
 MARKS_BY_FOLDER = ("browser", "mpi", "gpu")
-ONE_WORKER = ("browser", "mpi")  # they share a server; they have several processes as it is
 MARKS_BY_FIXTURE = {"chromium": "browser", "frontend": "node", "torch": "torch"}
 REQUIRED = frozenset(filter(None, os.environ.get("JT_EDU_REQUIRE", "").replace(",", " ").split()))
 
@@ -41,8 +45,8 @@ def pytest_addoption(parser):
     parser.addoption("--without-torch", action="store_true", help="skip the tests that ask PyTorch")
 
 
-def pytest_collection_modifyitems(items):
-    """A test in tests/browser is marked browser, and all of those run on one worker.
+def pytest_collection_modifyitems(config, items):
+    """A test in tests/browser is marked browser.
 
     What asks for Chromium, for Node or for PyTorch elsewhere gets its mark from the fixture.
     """
@@ -50,12 +54,11 @@ def pytest_collection_modifyitems(items):
         for name in MARKS_BY_FOLDER:
             if ROOT / "tests" / name in item.path.parents:
                 item.add_marker(name)
-        for name in ONE_WORKER:
-            if ROOT / "tests" / name in item.path.parents:
-                item.add_marker(pytest.mark.xdist_group(name))
         for fixture, name in MARKS_BY_FIXTURE.items():
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(name)
+    if hasattr(config, "workerinput"):
+        items[:] = long_ones_first(items)
 
 
 # ------------------------------------------------------------------------------------------------------------ seeds

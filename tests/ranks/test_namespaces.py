@@ -3,6 +3,7 @@
 import builtins
 import io
 import random
+import signal
 import sys
 import threading
 import time
@@ -15,6 +16,7 @@ import jt_edu as jt
 from jt_edu.mpi.cells.cell import Cell, learners_lines
 from jt_edu.mpi.cells.namespaces import Namespaces
 from jt_edu.mpi.cells.process import Page, divided
+from jt_edu.mpi.simulated.threads import run_ranks
 from jt_edu.mpi.terms.errors import DeadlockError, MismatchError
 from jt_edu.mpi.world.faults import Faults
 from tests.ranks.faulty import threads_of_ranks
@@ -410,17 +412,23 @@ def test_faults_and_policies_are_arguments_of_a_cell(ranks):
 
 
 def test_an_interrupt_ends_a_cell_that_runs_for_ever_within_a_second(ranks):
+    begun, sent = threading.Event(), []
+
     def interrupt():
-        time.sleep(0.3)
         import _thread  # noqa: PLC0415
 
+        begun.wait(60)
+        time.sleep(0.2)  # by now rank 1 is in its loop
+        sent.append(time.process_time())  # which passes while rank 1 runs, and not while other processes do
         _thread.interrupt_main()
 
     threading.Thread(target=interrupt).start()
-    begin = time.perf_counter()
-    run = ranks.run("print('begun')\nif rank == 0:\n    comm.barrier()\nwhile True: pass")
+    run = ranks.run(
+        "print('begun')\nif rank == 0:\n    comm.barrier()\nwhile True: pass",
+        while_waiting=lambda: begun.set() if ranks.running[1].page.text else None,
+    )
 
-    assert time.perf_counter() - begin < 0.3 + 1.5
+    assert time.process_time() - sent[0] < 1.5
     assert isinstance(run.failure, KeyboardInterrupt)
     assert run.ranks[0].page.text == "begun\n"
     cause = "because the cell was interrupted"
@@ -428,6 +436,36 @@ def test_an_interrupt_ends_a_cell_that_runs_for_ever_within_a_second(ranks):
     assert run.ranks[1].trouble == f"line 4\n    while True: pass\nstopped here, {cause}"
     assert run.ranks[2].trouble == f"stopped, {cause}"  # before it had a turn
     assert values(ranks.run("comm.allreduce(1)")) == [3, 3, 3]
+
+
+def test_an_interrupt_that_finds_a_finalizer_at_work_is_not_lost(ranks, monkeypatch):
+    """Python tells it to `sys.unraisablehook`, and raises nothing."""
+
+    class Last:
+        def __del__(self):
+            signal.raise_signal(signal.SIGINT)
+
+    dropped, held = [], [Last()]
+    monkeypatch.setattr(sys, "unraisablehook", lambda told: dropped.append(told.exc_type))
+    run = ranks.run("while True: pass", while_waiting=held.clear)
+
+    assert dropped == [KeyboardInterrupt]
+    assert isinstance(run.failure, KeyboardInterrupt)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_who_handles_interrupts_in_another_way_still_does():
+    heard, before = threading.Event(), signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, lambda *_: heard.set())
+    try:
+        told = run_ranks(
+            1, lambda comm: heard.wait(60), while_waiting=lambda: heard.is_set() or signal.raise_signal(signal.SIGINT)
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+    assert told.error is None
+    assert told.results == [True]
 
 
 def test_fifty_failing_cells_leave_nothing_behind(ranks):

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import re
+from functools import cache
 from unittest import mock
 
 import matplotlib as mpl
@@ -208,6 +209,12 @@ def run(name, answers):
     return said.getvalue()
 
 
+@cache
+def untouched(name):
+    """What they print when nothing is filled in; run once for all tests here."""
+    return run(name, {})
+
+
 def verdicts(said):
     """How often each verdict stands at the beginning of a line, or after the name of a gradient."""
     lines = said.splitlines()
@@ -230,7 +237,7 @@ def test_autograd_by_hand_says_right_to_right_answers():
 
 
 def test_autograd_by_hand_says_nothing_of_the_kind_to_an_empty_page():
-    found = verdicts(said := run("01_autograd_by_hand", {}))
+    found = verdicts(said := untouched("01_autograd_by_hand"))
 
     assert (found["right"], found["not done yet"]) == (2 + 2, 3 + 4 + 5 + 1 + 5), said
     assert "GradientError" in said
@@ -251,7 +258,7 @@ def test_meta_operators_says_right_to_right_answers():
 
 
 def test_meta_operators_says_nothing_of_the_kind_to_an_empty_page():
-    found = verdicts(said := run("02_meta_operators", {}))
+    found = verdicts(said := untouched("02_meta_operators"))
 
     assert found == {"right": 0, "not right": 0, "not done yet": 6 + 1 + 4 + 2 + 3 + 3, "another shape": 0}, said
     assert "not symmetric about the 6" in said
@@ -264,7 +271,7 @@ def test_meta_operators_says_what_is_wrong_with_wrong_answers():
 
 
 def test_meta_operators_measures_that_a_product_spelled_out_is_a_product():
-    said = run("02_meta_operators", {})
+    said = untouched("02_meta_operators")
 
     assert said.count("1 kernel: BLAS") == 2
     assert said.count(" 1.0 MB at most") == 2
@@ -280,7 +287,7 @@ def test_many_ranks_says_right_to_right_answers():
 
 
 def test_many_ranks_says_nothing_of_the_kind_to_an_empty_page():
-    found = verdicts(said := run("13_many_ranks", {}))
+    found = verdicts(said := untouched("13_many_ranks"))
 
     assert (found["right"], found["not right"], found["not done yet"]) == (0, 0, 7), said
 
@@ -292,7 +299,7 @@ def test_many_ranks_says_what_is_wrong_with_wrong_answers():
 
 
 def test_many_ranks_measures_what_it_claims():
-    said = run("13_many_ranks", {})
+    said = untouched("13_many_ranks")
 
     assert re.findall(r"it is: (\w+)", said) == ["hang", "luck", "works", "luck", "hang", "works"]
     assert len(re.findall(r"\([\d.]+, [+-]\d+%\)", said)) == 2 * 2 * 3  # measured, on two and on four ranks
@@ -309,7 +316,7 @@ def test_training_together_says_right_to_right_answers():
 
 
 def test_training_together_says_nothing_of_the_kind_to_an_empty_page():
-    found = verdicts(said := run("13b_training_together", {}))
+    found = verdicts(said := untouched("13b_training_together"))
 
     assert (found["right"], found["not right"], found["not done yet"]) == (0, 1, 7), said  # one bug is to be found
 
@@ -321,7 +328,7 @@ def test_training_together_says_what_is_wrong_with_wrong_answers():
 
 
 def test_training_together_measures_what_it_claims():
-    said = run("13b_training_together", {})
+    said = untouched("13b_training_together")
 
     assert all(float(away) < 1e-5 for away in re.findall(r"differs by ([\d.e-]+) at most", said))
     assert float(re.search(r"on 4 ranks, it differs by ([\d.e-]+)", said)[1]) > 1e-2

@@ -21,6 +21,7 @@ from typing import Any
 from jt_edu.errors import RankError
 from jt_edu.mpi.real import launch
 from jt_edu.mpi.real.debug import COURTESY, Checked, agreed, board_for, leave_together, print_explanation, watch
+from jt_edu.mpi.real.ending import abort
 from jt_edu.mpi.real.envelope import shift_for
 from jt_edu.mpi.real.journal import Journal
 from jt_edu.mpi.real.native import OBJECTS, Native
@@ -119,7 +120,7 @@ class MPIComm(MPIPairs, Groups):
         sys.stderr.write(f"{error}\n")
         sys.stderr.flush()
         self.journal.leave_word(error)
-        self.mpi.COMM_WORLD.Abort(errorcode or 1)
+        abort(self.mpi, errorcode or 1)
 
 
 # the world
@@ -144,7 +145,7 @@ def world() -> MPIComm:
     comm = MPIComm(raw, side, Native(mpi), journal, Progress(journal, mpi), members, "world", "world")
     if board is not None and board.debug:
         journal.tell = print_explanation(board)
-        watch(board, journal.explain, partial(mpi.COMM_WORLD.Abort, 1))
+        watch(board, journal.explain, partial(abort, mpi))
     if raw.rank == 0 and "JT_EDU_MPI_FOLDER" not in os.environ:
         version = ".".join(map(str, mpi.get_vendor()[1]))
         sys.stderr.write(f"{launch.announcement(version)}\n")
@@ -205,4 +206,4 @@ def end_all(comm: MPIComm, error: BaseException, code: int = 1) -> None:
         if isinstance(error, MismatchError):
             leave_together(board, COURTESY)
         board.discard()
-    comm.mpi.COMM_WORLD.Abort(code)
+    abort(comm.mpi, code)

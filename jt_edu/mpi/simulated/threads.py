@@ -11,12 +11,14 @@ rank ends the others. A loop without a call and without an end is the learner's 
 
 from __future__ import annotations
 
+import signal
 import sys
 import sysconfig
 import threading
 import weakref
-from collections.abc import Callable, Sequence
-from types import CodeType
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import CodeType, FrameType
 from typing import Any
 
 from jt_edu.errors import ArgumentError, JtError, RankError
@@ -234,9 +236,11 @@ def _wait(world: World, meanwhile: Callable[[], None] | None) -> None:
     """Until all ranks have ended; an interrupt ends them."""
     world.baton.start()
     try:
-        while not world.baton.finished.wait(0.1):  # where a wait without an end cannot be interrupted, this one can
-            if meanwhile is not None:
-                meanwhile()
+        with _interrupts() as raise_the_dropped:
+            while not world.baton.finished.wait(0.1):  # where a wait without an end cannot be interrupted, this can
+                raise_the_dropped()
+                if meanwhile is not None:
+                    meanwhile()
     except BaseException as error:
         left = world.baton.stop(error)
         if left:
@@ -246,6 +250,33 @@ def _wait(world: World, meanwhile: Callable[[], None] | None) -> None:
                 "go on; such a rank ends as soon as it is back from there",
             ) from error  # fmt: skip
         raise
+
+
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], None]]:
+    """What raises the interrupt that Python dropped: it does so when one finds a finalizer at work.
+
+    Whoever handles interrupts in a way of his own does so still.
+    """
+    came: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        signal.default_int_handler(number, frame)
+
+    def raise_the_dropped() -> None:
+        if came:
+            raise KeyboardInterrupt
+
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    ours = usual and threading.current_thread() is threading.main_thread()  # no other thread hears of them
+    if ours:
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield raise_the_dropped
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _line_now(task: Task) -> str:

@@ -1,0 +1,68 @@
+"""Sharing: which tests does one worker of pytest-xdist run together, and which begin first?
+
+    tests/mpi, tests/browser     all on one worker each; they take longest, so they begin first
+    a file with a slow test      on one worker, then
+    any other file               on one worker: what one test compiles, or a fixture of the file makes, the next one has
+    more than PART tests         are cut into parts, so that no worker is left with a long file at the end
+
+xdist has groups of its own (`xdist_group`), which it writes into the names of tests: pytest 9.2 does not heed that, and
+every test is shared out alone (pytest-xdist, issue 1386). These groups need no names but the real ones.
+"""
+
+import os
+from collections import Counter
+from functools import cached_property
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+ONE_WORKER = ("mpi", "browser")  # they have several processes as it is; they share a server
+PART = 200  # tests
+
+
+def groups(names):
+    """{name of a test: name of its group}, for all names in their order."""
+    found, counts = {}, Counter()
+    for name in names:
+        path = name.partition("::")[0]
+        found[name] = _folder(path) or f"{path}, part {counts[path] // PART}"
+        counts[path] += 1
+    return found
+
+
+def long_ones_first(items):
+    """The tests in the order in which they are to begin; those of one file in the order in which they stand there."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+
+    def begins(item):
+        folder = _folder(item.nodeid)
+        return ONE_WORKER.index(folder) if folder else len(ONE_WORKER) + (item.path not in slow)
+
+    return sorted(items, key=begins)
+
+
+def _folder(name):
+    return next((folder for folder in ONE_WORKER if name.startswith(f"tests/{folder}/")), None)
+
+
+class Groups(LoadScopeScheduling):
+    """A worker that has nothing to do gets the next group."""
+
+    @cached_property
+    def groups(self):
+        return groups(self.collection)
+
+    def _split_scope(self, nodeid):
+        return self.groups[nodeid]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_xdist_make_scheduler(config, log):
+    config.option.loadscopereorder = False  # the order is ours
+    return Groups(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_xdist_auto_num_workers():
+    """One worker more than there are cores: the one with tests/mpi mostly waits for the jobs that it starts."""
+    return 1 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)

@@ -21,6 +21,8 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = [str(ROOT), str(ROOT / "widgets"), str(ROOT / "exercises")]  # a checkout runs before it is installed
 SECONDS_PER_CELL = 300
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+PICTURES = ("image/svg+xml", "image/png")  # what is drawn in Python, by us or by a library
+VIEW = "application/vnd.jupyter.widget-view+json"  # what the browser draws
 
 
 class OwnKernel(AsyncKernelManager):
@@ -76,11 +78,16 @@ def main(arguments):
         print(f"\n{path.name}: code cell {len(seen)} of {count} failed after {seconds:.1f} s\n\n{seen[-1]}\n")
         print(COLOURS.sub("", getattr(error, "traceback", str(error))))
         return 1
-    pictures = sum(
-        "image/svg+xml" in output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", [])
-    )
-    print(f"\n{path.name}: {count} code cells ran in {seconds:.1f} s, {pictures} picture{'s' * (pictures != 1)}")
+    print(f"\n{path.name}: {count} code cells ran in {seconds:.1f} s, {shown(notebook)}")
     return 0
+
+
+def shown(notebook):
+    """How many outputs are pictures, and how many are views, in words; the same picture in two formats is one."""
+    outputs = [output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", [])]
+    pictures = sum(any(kind in data for kind in PICTURES) for data in outputs)
+    views = sum(VIEW in data for data in outputs)
+    return f"{pictures} picture{'s' * (pictures != 1)}, {views} view{'s' * (views != 1)}"
 
 
 if __name__ == "__main__":

@@ -12,11 +12,13 @@ learner's function raises becomes a verdict, too: the notebook goes on. Nothing 
 from __future__ import annotations
 
 import functools
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 SHORT = 120  # letters of an argument or an answer
+WIDE = 76  # letters of a line; in a narrow page longer ones would be cut inside of a word
 
 
 class NotDoneError(Exception):
@@ -37,7 +39,17 @@ class Verdict:
 
     def __repr__(self) -> str:
         said = {True: "right", False: "not right", None: "not done yet"}[self.passed]
-        return f"{said:<15}{self.name}" + (f": {self.words}" if self.words else "")
+        text = f"{said:<15}{self.name}" + (f": {self.words}" if self.words else "")
+        return "\n".join(row for line in text.split("\n") for row in _rows(line))
+
+
+def _rows(line: str) -> list[str]:
+    """A line, broken between words; what follows stands four letters further in."""
+    indent = " " * (4 + len(line) - len(line.lstrip()))
+    wrapper = textwrap.TextWrapper(
+        WIDE, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, replace_whitespace=False
+    )
+    return wrapper.wrap(line) or [""]
 
 
 def exercise(name: str) -> Callable[[Callable[..., str]], Callable[..., Verdict]]:

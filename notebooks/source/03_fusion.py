@@ -13,11 +13,10 @@ import numpy as np
 
 import jt_edu as jt
 import jt_widgets as see
-from jt_edu.backends.pool import set_num_threads
 from jt_exercises import fusion as check
 from jt_exercises.timing import ratio
 
-set_num_threads(1)  # one thread: its CPU time is the same whatever else the machine does
+jt.set_num_threads(1)  # one thread: its CPU time is the same whatever else the machine does
 random = np.random.default_rng(0)
 
 

@@ -17,11 +17,10 @@ import numpy as np
 
 import jt_edu as jt
 import jt_widgets as see
-from jt_edu.backends.pool import set_num_threads
 from jt_exercises import roofline as check
 from jt_exercises.timing import least, ratio
 
-set_num_threads(1)  # one thread and its CPU time: other programs take time of their own, not ours
+jt.set_num_threads(1)  # one thread and its CPU time: other programs take time of their own, not ours
 random = np.random.default_rng(0)
 
 
@@ -52,7 +51,7 @@ print(f"the ridge: a kernel with fewer than {ridge:.1f} operations per byte wait
 #
 # The *intensity* of a kernel is its operations over the bytes that it reads and writes, each array counted once. All
 # arrays are large, and float32 where nothing else is said: 4 bytes for a number. A multiplication and an addition are
-# two operations.
+# two operations. Write fractions, such as `2 / 7`.
 #
 # <details><summary>A hint</summary> `x + y`: one operation for each element; two numbers are read, one is written: 12
 # bytes. So 1 / 12. A sum writes next to nothing. </details>
@@ -89,12 +88,12 @@ print(check.check_roof(roof))
 # ## 4. Dots under the roof
 #
 # The plot below runs four computations: an addition, a sum, a longer chain, and a matrix product. **Predict**
-# for each where its dot will be: on the slope or under the ceiling? Then choose *not fused* above the plot. Which dots
-# move, and in which direction?
+# for each where its dot will be: on the slope or under the ceiling? Then choose *Each operator alone* above the plot.
+# Which dots move, and in which direction?
 
 # %%
 x, y = normal(3_000_000), normal(3_000_000)
-table, square, other = normal(2000, 2500), normal(300, 300), normal(300, 300)
+table, square, other = normal(2000, 2500), normal(320, 320), normal(320, 320)
 long = normal(4_000_000)
 
 
@@ -167,7 +166,7 @@ print(check.check_measure(measure))
 #
 # The slope of the plot is that of *memory*. Between it and the core lie caches: small ones that are fast. Below, arrays
 # from 8 kB to 128 MB are read again and again. **Predict**: how does the speed fall, along a ramp or in steps? And
-# where are the steps?
+# where are the steps? (Dashed lines: the sizes of the caches, if the system tells them.)
 
 
 # %%
@@ -186,16 +185,26 @@ for size in sorted(sizes):
     numbers, passes = np.ones(size << 8, np.float32), max(1, (32 << 10) // size)
     speeds[size] = passes * numbers.nbytes / least(lambda n=numbers, p=passes: read(n, p), rounds=7)
 
+times = {size: speed / speeds[8 << 14] for size, speed in speeds.items()}  # as fast as from memory
+top = max(times, key=times.get)
+
 figure, axis = plt.subplots(figsize=(7, 3.2))
-axis.plot(list(speeds), [speed / speeds[8 << 14] for speed in speeds.values()], marker=".", color="#0072b2")
-axis.set(xscale="log", yscale="log", xlabel="size of the array, kB", ylabel="speed, memory = 1")
+axis.plot(list(times), list(times.values()), marker=".", color="#0072b2")
+axis.set(xscale="log", yscale="log", xlabel="size of the array", ylabel="speed, memory = 1")
+axis.set_xticks([8 << k for k in range(0, 15, 2)], ["8 kB", "32", "128", "512", "2 MB", "8", "32", "128"])
+axis.set_yticks(doubled := [1 << k for k in range(8) if 1 << k <= times[top]], doubled)
+axis.minorticks_off()
 axis.grid(alpha=0.3)
+for name, size in check.caches():
+    axis.axvline(size >> 10, color="#d55e00", linestyle="--", linewidth=1)
+    axis.annotate(f" {name}", (size >> 10, 1), (0, -10), ("data", "axes fraction"), "offset points", color="#d55e00")
 plt.show()
-print(f"from the smallest cache {speeds[8] / speeds[8 << 14]:.1f} times as fast as from memory")
+print("caches:", ", ".join(f"{name} {size >> 10:,} kB" for name, size in check.caches()) or "the system does not tell")
+print(f"with {top} kB it is {times[top]:.1f} times as fast as from memory")
 
 # %% [markdown]
-# **Look.** Steps, at the sizes of the caches. But why a *cliff*? Should an array that is a tenth too large not still
-# find nine tenths of itself in the cache?
+# **Look.** Steps, near the sizes of the caches, some high and some low. But why a *cliff*? Should an array that is a
+# tenth too large not still find nine tenths of itself in the cache?
 #
 # **Exercise 5.** An array of `lines` cache lines is read from the first to the last, `passes` times. The cache holds
 # `cache` lines and, when a new one comes, throws out the one that was not used for longest. How often is a line not

@@ -2,8 +2,8 @@
 # # 06 Matmul, tiled: the same sums in another order
 #
 # A product of matrices is three loops around one line, `c[i, j] += a[i, k] * b[k, j]`. The loops may stand in any
-# order, and each order does the very same multiplications. On a computer the slowest of them takes about a hundred
-# times as long as the fastest. What differs is what is *near* when it is needed: in a cache, or in a register.
+# order, and each order does the very same multiplications. On a computer one of them takes many times as long as
+# another; how many, you will measure. What differs is what is *near* when it is needed: in a cache, or in a register.
 #
 # In this notebook you reorder the loops, cut them into tiles, keep sums in registers, and beat the textbook version by
 # more than ten times on your own machine. **Predict**, **run**, **look**: each of six exercises says *right* when it
@@ -14,11 +14,10 @@ import numba
 import numpy as np
 
 import jt_edu as jt
-from jt_edu.backends.pool import set_num_threads
 from jt_exercises import matmul as check
 from jt_exercises.timing import least, ratio
 
-set_num_threads(1)  # one thread, whose CPU time is ours alone
+jt.set_num_threads(1)  # one thread, whose CPU time is ours alone
 compiled = numba.njit(fastmath=True)
 
 
@@ -48,21 +47,21 @@ print(check.check_order(best_first))
 
 # %% [markdown]
 # (The check counts, in a simulated cache, how many of the reads and writes find no line.) And in seconds, compiled, on
-# your machine? **Predict** the two quotients.
+# your machine? **Predict** the first two quotients; the last line, the slowest by the fastest, is about their product.
 
 # %%
 a, b, c = matrices(256)
 kernels = {name: compiled(getattr(check, name)) for name in ("ijk", "ikj", "jki")}
-for slow, fast in (("jki", "ijk"), ("ijk", "ikj")):
-    times = ratio(lambda f=kernels[slow]: f(a, b, c), lambda f=kernels[fast]: f(a, b, c))
-    print(f"{slow} takes {times:.1f} times as long as {fast}")
+for slow, quick in (("jki", "ijk"), ("ijk", "ikj"), ("jki", "ikj")):
+    times = ratio(lambda f=kernels[slow]: f(a, b, c), lambda f=kernels[quick]: f(a, b, c))
+    print(f"{slow} takes {times:.1f} times as long as {quick}")
 
 # %% [markdown]
 # ## 2. What the cache sees
 #
 # The film below runs two orders on matrices of 8 by 8; a line holds 4 numbers here, and the cache 8 lines. A box is a
 # line: blue when it is in the cache, orange when it has just been fetched. Black is the number that is used. Watch `b`.
-# (It plays once; run the cell again to see it again. At the end, the darker a line, the more often it was fetched.)
+# (It plays once; run the cell again to see it again. At the end each line says how often it was fetched.)
 
 # %%
 check.film({"ijk": check.ijk, "ikj": check.ikj})

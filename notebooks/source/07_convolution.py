@@ -16,11 +16,10 @@ from dataclasses import astuple, replace  # noqa: F401 - for your answers
 import numpy as np
 
 import jt_edu as jt
-from jt_edu.backends.pool import set_num_threads
 from jt_exercises import convolution as check
-from jt_exercises.timing import ratio
+from jt_exercises.timing import least, ratio
 
-set_num_threads(1)  # one thread, whose CPU time is ours alone
+jt.set_num_threads(1)  # one thread, whose CPU time is ours alone
 random = np.random.default_rng(0)
 
 
@@ -33,17 +32,20 @@ def normal(*shape):
 #
 # 64 channels of 28 by 28 pixels, 64 windows of 3 by 3. That is 64 · 64 · 9 multiplications for each pixel. All
 # algorithms of jt_edu that can compute it do so, on the same arrays. **Predict**: how many times as long as the winner
-# does the slowest take? Is the fastest as exact as the others? (`error` is relative to a result in float64.)
+# does the slowest take? Is the fastest as exact as the others? (`error` is relative to a result in float64; the memory
+# is what an algorithm uses besides image, weights and result.)
 
 # %%
 image, weights = normal(1, 64, 28, 28), normal(64, 64, 3, 3)
-jt.backends.conv.race(image, weights, padding=1)
+raced = jt.backends.conv.race(image, weights, padding=1)
+raced
 
 # %% [markdown]
 # **Look.** *direct* is the sum as it is written down. *panels* is a product of matrices in disguise, made in pieces
-# that fit into the cache. Those called *winograd* do fewer multiplications than the sum has; you will see how, and
-# where their larger error comes from. (Operations per second are those of the sum as written. So they may be more than
-# the processor can do: with Winograd most of them were never done.)
+# that fit into the cache. Those called *winograd* do fewer multiplications than the sum has; you will see how, what
+# memory they need for it, and why *winograd4*, though not *winograd2*, has a larger error than the sum itself.
+# (Operations per second are those of the sum as written. So they may be more than the processor can do: with Winograd
+# most of them were never done.)
 #
 # ## 2. Exercise 1: im2col, without moving a number
 #
@@ -72,14 +74,17 @@ def by_columns(image, weights):
 if verdict.passed:
     y, z = by_columns(image, weights), jt.conv2d(image, weights, padding=1)
     print("the same numbers:", np.allclose(y.numpy(), z.numpy(), atol=1e-2))
-    spelled, built_in = (jt.explain(f) for f in (by_columns(image, weights), jt.conv2d(image, weights, padding=1)))
-    print(f"new arrays: {spelled.predicted_peak / 1e6:.2f} MB, where conv2d has {built_in.predicted_peak / 1e6:.2f} MB")
-    times = ratio(lambda: by_columns(image, weights).sync(), lambda: jt.conv2d(image, weights, padding=1).sync())
-    print(f"{times:.1f} times as long as conv2d")
+    took, new = least(lambda: by_columns(image, weights).sync()), jt.explain(by_columns(image, weights)).predicted_peak
+    print(f"{'all columns at once':<20} {took * 1e6:6.0f} µs  {new / 1e6:.2f} MB, columns and result")
+    for runner in raced.runners:
+        used = z.numpy().nbytes + runner.bytes
+        print(f"{runner.name:<20} {runner.seconds * 1e6:6.0f} µs  {used / 1e6:.2f} MB, workspace and result")
 
 # %% [markdown]
 # **Look.** BLAS wants the columns as an array, so there they are: nine times the image. That is the price of the simple
-# way. A good kernel makes the columns for a small part, uses them while they are in the cache, and forgets them.
+# way. *panels* does the same product, but makes the columns for a small part, uses them while they are in the cache,
+# and forgets them. (Small is not the same as fast: *winograd4* may well take the most memory of all, and the least
+# time.)
 #
 # ## 3. Exercise 2: fewer multiplications
 #
@@ -230,26 +235,37 @@ print(check.check_broken_key(first, second, repaired))
 # ## 9. What measuring costs
 #
 # A tuner pays once for each size. **Predict**: a training whose images have another size in each step, is it faster or
-# slower with `benchmark`? Below, eight sizes are new, and then they come once more.
+# slower with `benchmark`? Below, eight sizes are new, and then they come again: first chosen by an estimate, as
+# `benchmark=False` does, then by measuring.
 
 # %%
 channels = int(np.random.default_rng().integers(17, 97))  # no seed: a size that nobody has asked for
 filters = normal(channels, channels, 3, 3)
 pictures = [normal(2, channels, 20 + k, 21 + k) for k in range(8)]
-known, spent = jt.backends.conv.table(), []
-with jt.backends.conv.flags(benchmark=True):
-    for _ in range(2):
-        begin = time.process_time()
+
+
+def all_pictures(benchmark):
+    with jt.backends.conv.flags(benchmark=benchmark):
         for picture in pictures:
             jt.conv2d(picture, filters, padding=1).sync()
-        spent.append(time.process_time() - begin)
+
+
+known, spent = jt.backends.conv.table(), {}
+for benchmark in (False, True):
+    begin = time.process_time()
+    all_pictures(benchmark)
+    spent[benchmark] = time.process_time() - begin
 found = jt.backends.conv.table()
 print(f"{found.timed - known.timed} candidates were timed for {len(found) - len(known)} sizes")
-print(f"new sizes take {spent[0] / spent[1]:.0f} times as long as known ones")
+print(f"new sizes take {spent[True] / spent[False]:.0f} times as long with benchmark as without")
+gain = ratio(lambda: all_pictures(False), lambda: all_pictures(True))
+print(f"known sizes take {1 / gain:.2f} times as long with benchmark as without")
 
 # %% [markdown]
-# **Look.** So `benchmark` is for sizes that come again; for sizes that change in each step leave it off, as it is at
-# first: then an estimate chooses, and costs nothing. PyTorch says the same of `torch.backends.cudnn.benchmark`.
+# **Look.** So `benchmark` is for sizes that come again and again, if the estimate was wrong about them; where the last
+# line is near 1, it was right, and nothing is gained. For sizes that change in each step leave it off, as it is at
+# first: then the estimate chooses, and costs next to nothing. PyTorch says the same of
+# `torch.backends.cudnn.benchmark`.
 #
 # **Before you close this page**: a tuner found that Winograd is fastest, in float32. You train in float16. Name two
 # reasons for which its answer is worth nothing now.

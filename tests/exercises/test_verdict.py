@@ -41,6 +41,16 @@ def test_a_verdict_is_right_or_not_right_or_not_done_yet():
     assert repr(twice(lambda x: None)) == "not done yet   0 twice"
 
 
+def test_a_long_verdict_is_broken_between_words_and_loses_none():
+    words = "10 are asked for. " * 12 + "It asked about\n    a = " + "Value(...), " * 9 + "\n" + "x" * 100
+
+    rows = repr(Verdict("5 ten times as fast", False, words)).split("\n")
+
+    assert " ".join(rows).split() == f"not right 5 ten times as fast: {words}".split()
+    assert [row for row in rows if len(row) > 76] == ["x" * 100]
+    assert sum(row.startswith("    a = Value(...), Value") for row in rows) == 1
+
+
 def test_what_a_function_of_the_learners_raises_is_told():
     def mine(x):
         return x + "1"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import fields, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,14 @@ import numpy as np
 import jt_edu as jt
 from jt_edu.meta import Reindex
 from jt_exercises.convolution import problems
-from jt_exercises.convolution.counted import Count, Number
+from jt_exercises.convolution.counted import Count, Number, fraction
 from jt_exercises.convolution.problems import ALGORITHMS, Problem, fastest, runner, seconds, suits
 from jt_exercises.convolution.transforms import Transform, winograd
 from jt_exercises.roofline.worlds import World
 from jt_exercises.verdict import NotDoneError, RefusedError, ask, exercise
 
 CLEAR = 1.3  # times as slow: a choice that is not to be explained by noise
+HUGE = 1e9  # a pixel whose rounding is seen wherever it goes
 
 
 @exercise("1 im2col")
@@ -87,8 +89,10 @@ def _count(function: Callable[..., Any], d: list[Any], g: list[Any], right: list
     mine = list(_flat(found))
     if len(mine) != len(list(_flat(right))):
         raise RefusedError(f"{name}(d={d}, g={g}) answers with {found!r}, and {right} is what there should be")
-    if [v.value if isinstance(v, Number) else v for v in mine] != list(_flat(right)):
+    if [fraction(v) if isinstance(v, Number) else v for v in mine] != list(_flat(right)):
         raise RefusedError(f"{name}(d={d}, g={g}) is {found!r}, and should be {right}")
+    if not all(isinstance(v, Number) for v in mine):
+        raise RefusedError(f"{name} answers with plain numbers: compute with those of d and g, which are counted")
     if count.products > most:
         raise RefusedError(f"{name}: right, with {count.products} products of two numbers; {most} will do, of {plain}")
 
@@ -125,7 +129,24 @@ def check_fft(fft_conv: Callable[..., Any]) -> str:
             raise RefusedError("the answer is complex: two real arrays give a real one, take `.real`, or irfft2")
         if not np.allclose(found, right, atol=1e-9):
             raise RefusedError(f"for an image of {size} and a window of {taps}: {_slip(image, window, found)}")
+    if _by_windows(fft_conv):
+        raise RefusedError(
+            f"right numbers, but no transform: with pixels of some {HUGE:g} on the diagonal, those places stay exact "
+            f"whose window sees none of them. In a product of transforms each number is made of all pixels: multiply "
+            f"the `np.fft.fft2` of both"
+        )
     return f"{len(cases)} sizes"
+
+
+def _by_windows(fft_conv: Callable[..., Any]) -> bool:
+    """Whether each place is summed for itself: then huge pixels cost no digits where the window sees none."""
+    random = np.random.default_rng(5)
+    image, window = random.normal(size=(12, 12)), random.normal(size=(3, 3))
+    image += np.diag(HUGE * random.uniform(1, 2, 12))  # one in each row and column: a transform of rows is one, too
+    found = np.asarray(ask(fft_conv, image, window, case="image of (12, 12), huge on the diagonal; window of (3, 3)"))
+    right = _correlate(image, window)
+    unseen = abs(np.subtract.outer(range(10), range(10))) > 2  # the diagonal is outside of these windows
+    return bool(abs(found - right)[unseen].max() < 1e-12)
 
 
 def _correlate(image: np.ndarray, window: np.ndarray) -> np.ndarray:
@@ -161,18 +182,20 @@ def check_half(half: Callable[..., Any]) -> str:
                 away, mine = (abs(v - exact).max() / abs(exact).max() for v in (right, found.astype(float)))
                 where = "more exact than float16 is: cast each of t.G @ g, t.BT @ d, their product, and the outputs"
                 where = where if mine < away / 2 else "not what rounding after each step gives"
+                if np.array_equal(found.astype(float), in_half(t, d, g, inputs=False).astype(float)):
+                    where = "where only the steps are rounded: d and g come in float64, so cast the two as well"
                 raise RefusedError(
                     f"F({outputs}, 3) is wrong by {mine:.1e} of the largest output, {where} ({away:.1e})"
                 )
     return "each step rounded, in three transforms"
 
 
-def in_half(t: Transform, d: np.ndarray, g: np.ndarray) -> np.ndarray:
+def in_half(t: Transform, d: np.ndarray, g: np.ndarray, inputs: bool = True) -> np.ndarray:
     """F(m, 3), whose inputs and whose every step are rounded to float16; sums inside of a step are exact."""
-    d, g = d.astype(np.float16), g.astype(np.float16)
+    d, g = (d.astype(np.float16), g.astype(np.float16)) if inputs else (d, g)
     taps = (t.G @ g).astype(np.float16)
-    inputs = (t.BT @ d).astype(np.float16)
-    return (t.AT @ (taps * inputs).astype(np.float16)).astype(np.float16)
+    turned = (t.BT @ d).astype(np.float16)
+    return (t.AT @ (taps * turned).astype(np.float16)).astype(np.float16)
 
 
 @exercise("5 a tuner that remembers")
@@ -196,13 +219,15 @@ def check_choose(choose: Callable[..., str]) -> str:
             before, known = len(calls), p in {q for _, q in calls}
             found = ask(choose, p, ALGORITHMS, run, world.clock, table, case=f"{p}, ...")
             runs, tried = calls[before:], tried + 1
-            _judge_choice(p, found, runs, known)
+            _judge_choice(p, found, runs, known, ever=bool(calls))
     return f"{tried} questions"
 
 
-def _judge_choice(p: Problem, found: str, runs: list[tuple[str, Problem]], known: bool) -> None:
+def _judge_choice(p: Problem, found: str, runs: list[tuple[str, Problem]], known: bool, ever: bool) -> None:
     if found not in ALGORITHMS:
         raise RefusedError(f"choose answers with one of {ALGORITHMS}, not {found!r}")
+    if not ever:
+        raise RefusedError(f"{found!r} was chosen for {p}, and `run` was never called: measure, and then choose")
     if not known and not runs:
         raise RefusedError(f"{p} was never measured, and nothing ran: its key must be that of another problem")
     if known and runs:
@@ -214,8 +239,8 @@ def _judge_choice(p: Problem, found: str, runs: list[tuple[str, Problem]], known
     if seconds(found, p) > 1.03 * seconds(fastest(p), p):
         rounds, times = len(runs) // len(ALGORITHMS), seconds(found, p) / seconds(fastest(p), p)
         raise RefusedError(
-            f"{found} takes {times:.2f} times as long as {fastest(p)} for {p}, after {rounds} rounds: the first run "
-            f"compiles, others are disturbed, so the least of many counts"
+            f"{found} takes {times:.2f} times as long as {fastest(p)} for {p}, after {rounds} "
+            f"round{'s' * (rounds != 1)}: the first run compiles, others are disturbed, so the least of many counts"
         )
 
 
@@ -234,12 +259,33 @@ def check_broken_key(first: Problem | None, second: Problem | None, repaired: Ca
             break
     else:
         raise RefusedError(f"the key takes them for one, but {fastest(first)} is good for both: nobody would notice")
+    mine = ask(repaired, first, name="repaired")
+    try:
+        hash(mine)
+    except TypeError as no:
+        raise RefusedError(
+            f"your pair is right; but a dict takes no key such as {mine!r}: {no}; a tuple will do"
+        ) from no
     for field in fields(Problem):
         other: dict[str, Any] = {field.name: _another(getattr(first, field.name))}
-        if ask(repaired, first, name="repaired") == ask(repaired, replace(first, **other), name="repaired"):
+        if mine == ask(repaired, replace(first, **other), name="repaired"):
             raise RefusedError(f"your pair is right; but `repaired` does not tell problems apart by their {field.name}")
+    _holds(repaired)
     does = f"cannot compute {then}" if not suits(chosen, then) else "is slow there"
     return f"after {asked} the tuner answers {chosen}, which {does}"
+
+
+def _holds(repaired: Callable[[Problem], Hashable]) -> None:
+    """One key for each of many problems, such as have the same sum, the same product, or the same digits in a row."""
+    known: dict[Hashable, Problem] = {}
+    for sizes, dtype in product(product((1, 2, 4, 12, 21), repeat=5), ("float32", "float64")):
+        images, channels, size, kernel, stride = sizes
+        p = Problem(images, channels, size, kernel, stride, dtype)
+        mine, again = (ask(repaired, q, name="repaired") for q in (p, replace(p)))
+        if mine != again or hash(mine) != hash(again):
+            raise RefusedError(f"your pair is right; but asked twice for {p}, `repaired` says {mine!r} and {again!r}")
+        if known.setdefault(mine, p) != p:
+            raise RefusedError(f"your pair is right; but `repaired` gives {mine!r} to both {known[mine]} and {p}")
 
 
 def _another(value: int | str) -> int | str:

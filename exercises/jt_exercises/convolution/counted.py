@@ -26,41 +26,49 @@ class Count:
 
 
 class Number:
-    """A fraction, whose products with others are counted."""
+    """A fraction, whose products with others are counted; whoever learns gets no other hold of it."""
 
     __array_priority__ = 1000  # an array times this asks us
 
     def __init__(self, value: Fraction, count: Count) -> None:
-        self.value, self._count = value, count
+        self._exact, self._count = value, count
 
     def _with(self, value: Fraction) -> Number:
         return Number(value, self._count)
 
     def __add__(self, other: Any) -> Number:
-        return self._with(self.value + _value(other))
+        return self._with(self._exact + _value(other))
 
     def __sub__(self, other: Any) -> Number:
-        return self._with(self.value - _value(other))
+        return self._with(self._exact - _value(other))
 
     def __rsub__(self, other: Any) -> Number:
-        return self._with(_value(other) - self.value)
+        return self._with(_value(other) - self._exact)
 
     def __mul__(self, other: Any) -> Number:
         self._count.products += isinstance(other, Number)
-        return self._with(self.value * _value(other))
+        return self._with(self._exact * _value(other))
 
     def __truediv__(self, other: Any) -> Number:
         self._count.products += isinstance(other, Number)
-        return self._with(self.value / _value(other))
+        return self._with(self._exact / _value(other))
 
     def __neg__(self) -> Number:
-        return self._with(-self.value)
+        return self._with(-self._exact)
+
+    def __pos__(self) -> Number:
+        return self
 
     __radd__, __rmul__ = __add__, __mul__
 
     def __repr__(self) -> str:
-        return f"{float(self.value):g}"
+        return f"{float(self._exact):g}"
+
+
+def fraction(number: Number) -> Fraction:
+    """What it is, for those who judge."""
+    return number._exact
 
 
 def _value(other: Any) -> Fraction:
-    return other.value if isinstance(other, Number) else Fraction(other)
+    return other._exact if isinstance(other, Number) else Fraction(other)

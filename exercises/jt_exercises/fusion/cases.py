@@ -45,6 +45,7 @@ class Pair:
     times: float
     fused: bool
     reason: str
+    one_kernel: bool  # the two share a kernel, whether or not `a` is computed where `b` needs it
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,8 @@ def _pair(a: str, b: str, *wanted: jt.Var) -> Pair:
     fused, reason = fate(e, first, second)
     domain = second.inputs[0].shape if isinstance(second.op, ReindexReduce) and b != "matmul" else second.shape
     times = 1.0 if b == "matmul" else max(1.0, math.prod(domain) / math.prod(first.shape))
-    return Pair(_value(first, e.wanted), _value(second, e.wanted), times, fused, reason)
+    together = any({first.id, second.id} <= set(k.nodes) for k in e.kernels)
+    return Pair(_value(first, e.wanted), _value(second, e.wanted), times, fused, reason, together)
 
 
 def _value(node: Node, wanted: tuple[int, ...]) -> Value:

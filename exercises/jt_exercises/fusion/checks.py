@@ -12,16 +12,16 @@ import numpy as np
 import jt_edu as jt
 from jt_edu.explain import Explanation
 from jt_edu.lens.passes import passes
-from jt_exercises.fusion.cases import Graph, all_graphs, fate, pairs
+from jt_exercises.fusion.cases import Graph, Pair, all_graphs, fate, pairs
 from jt_exercises.verdict import NotDoneError, RefusedError, ask, exercise
 
 Groups = Mapping[str, Hashable]
 
 
 @exercise("1 the kernels of an expression")
-def check_groups(expression: Callable[[], jt.Var], answer: Mapping[str, int | None]) -> str:
+def check_groups(expression: Callable[[], jt.Var], answer: Mapping[str, int | None] | None) -> str:
     """Compare guessed kernel numbers, by name of operator, with the plan; the order of the numbers is free."""
-    if all(number is None for number in answer.values()):
+    if answer is None or all(number is None for number in answer.values()):
         raise NotDoneError
     missing = [name for name, number in answer.items() if number is None]
     if missing:
@@ -31,6 +31,9 @@ def check_groups(expression: Callable[[], jt.Var], answer: Mapping[str, int | No
     unknown = [name for name in answer if name not in nodes]
     if unknown:
         raise RefusedError(f"there is no operator `{unknown[0]}` here; there are {', '.join(nodes)}")
+    lost = [name for name in nodes if name not in answer]
+    if lost:
+        raise RefusedError(f"which kernel computes `{lost[0]}`? The answer leaves it out")
     homes = {name: next(k for k, run in enumerate(e.kernels) if nodes[name].id in run.nodes) for name in answer}
     for a, b in itertools.pairwise(answer):
         together = homes[a] == homes[b]
@@ -54,10 +57,20 @@ def check_can_fuse(can_fuse: Callable[..., bool]) -> str:
             does = "computes it there" if pair.fused else "does not"
             raise RefusedError(
                 f"`{pair.a.name}` is read by `{pair.b.name}`, {pair.times:g} times each element, and you say {answer}. "
-                f"The framework {does}: {pair.reason}. It asked about\n    a = {pair.a}\n    b = {pair.b}"
+                f"The framework {does}: {_why(pair)}. It asked about\n    a = {pair.a}\n    b = {pair.b}"
             )
         count += 1
     return f"you decide as the framework does, in {count} of {count} cases"
+
+
+def _why(pair: Pair) -> str:
+    """The framework's reason; where the two share a kernel all the same, what is nevertheless there."""
+    a, b = f"`{pair.a.name}`", f"`{pair.b.name}`"
+    if pair.fused or not pair.one_kernel:
+        return pair.reason
+    if pair.a.held:
+        return f"{a} becomes an array, since somebody wants it. They share a kernel, but {a} is stored there"
+    return f"{a} has a loop of its own, and is complete only after it. They share a kernel: {b} comes after that loop"
 
 
 @exercise("3 groups without a circle")

@@ -3,12 +3,14 @@
     film({"ijk": ijk, "ikj": ikj})       one row for each order: a, b and c, each box a cache line of 4 numbers
 
 It plays once. Orange: the line has just been fetched; blue: it is in the cache; white: it is not; the black square is
-the number that is used. The bar grows with every miss. Where the film is over, or cannot play, each line has the colour
-of how often it was fetched. It is an SVG with animations and no script, so it also plays on a page.
+the number that is used. The bar grows with every miss. Where the film is over, or cannot play, each line says how often
+it was fetched, and the more often, the darker it is. It is an SVG with animations and no script, so it also plays on a
+page; it is narrow, and becomes smaller where there is less room.
 """
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,9 +21,12 @@ from jt_exercises.matmul.memory import MATRICES, Watched, watch
 from jt_exercises.verdict import NotDoneError, RefusedError
 
 N, WIDTH, LINES = 8, 4, 8  # matrices of N by N numbers, lines of WIDTH numbers, LINES of them in the cache
-CELL, GAP, TOP, LEFT = 14, 26, 34, 96  # pixels
+CELL, GAP, LEFT = 14, 26, 16  # pixels
+HEAD, ROW = 50, 50 + N * CELL + 18  # above the matrices of an order, and from one order to the next
+WIDE, LONG = 2 * LEFT + 3 * N * CELL + 2 * GAP, 3 * N * CELL + 2 * GAP  # the picture, and its longest bar
 SECONDS, FRESH = 24, 5  # of the film; accesses for which a new line stays orange
 PAPER, INK, HERE, NEW, EDGE = "#ffffff", "#1b1b1b", "#9ecae9", "#e69f00", "#8a8f98"
+ONCE, OFTEN, MANY = (255, 233, 190), (208, 120, 0), 32  # red, green, blue of a line fetched once, and of one 32 times
 Line = tuple[str, int]
 
 
@@ -70,11 +75,12 @@ def film(orders: Mapping[str, Callable[..., Any]]) -> Film:
     text = "\n".join(said)
     most = max((t.misses[-1] for t in takes.values()), default=1)
     rows = [part for k, (name, take) in enumerate(takes.items()) for part in _row(name, take, k, most)]
-    high, wide = TOP + len(takes) * (N * CELL + GAP), LEFT + 3 * (N * CELL + GAP) + 230
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" role="img">'
+    high = max(1, len(takes)) * ROW
+    fits = 'style="max-width:100%;height:auto" role="img"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {high}" width="{WIDE}" {fits}>'
     title = f"<title>{saxutils.escape(text)}</title>"
-    paper = f'<rect width="{wide}" height="{high}" fill="{PAPER}"/>'
-    style = f"<style>text{{font:12px sans-serif;fill:{INK}}}</style>"
+    paper = f'<rect width="{WIDE}" height="{high}" fill="{PAPER}"/>'
+    style = f"<style>text{{font:12px sans-serif;fill:{INK}}}.n{{font-size:10px;text-anchor:middle}}</style>"
     return Film("\n".join([head, title, style, paper, *rows, "</svg>"]), text)
 
 
@@ -99,24 +105,25 @@ def _take(seen: Watched) -> Take:
 
 
 def _row(name: str, take: Take, number: int, most: int) -> Iterator[str]:
-    y, length = TOP + number * (N * CELL + GAP), len(take.seen.log)
-    yield f'<text x="8" y="{y + N * CELL / 2 + 4}">{saxutils.escape(name)}</text>'
+    """The name and the bar of an order, and its three matrices below them."""
+    top, length = number * ROW, len(take.seen.log)
+    said = f"{saxutils.escape(name)}: {take.misses[-1]} misses in {length} accesses"
+    yield f'<text x="{LEFT}" y="{top + 16}">{said}</text>'
+    steps = range(0, length, max(1, length // 60))
+    values = ";".join(f"{LONG * take.misses[s] / most:.0f}" for s in steps)
+    bar = f'x="{LEFT}" y="{top + 22}" width="{LONG * take.misses[-1] / most:.0f}" height="8"'
+    yield f'<rect {bar} fill="{NEW}">{_move("width", values)}</rect>'
+    y = top + HEAD
     for k, matrix in enumerate(MATRICES):
         x = LEFT + k * (N * CELL + GAP)
-        if number == 0:
-            yield f'<text x="{x}" y="{y - 8}">{matrix}</text>'
+        yield f'<text x="{x}" y="{y - 5}">{matrix}</text>'
         for line in range(N * N // WIDTH):
             yield _box(x, y, line, take.came.get((matrix, line), []), length)
         yield _square(x, y, matrix, take, length)
-    x, wide = LEFT + 3 * (N * CELL + GAP), 200 * take.misses[-1] / most
-    steps = range(0, length, max(1, length // 60))
-    values = ";".join(f"{200 * take.misses[s] / most:.0f}" for s in steps)
-    yield f'<rect x="{x}" y="{y + 40}" width="{wide:.0f}" height="16" fill="{NEW}">{_move("width", values)}</rect>'
-    yield f'<text x="{x}" y="{y + 34}">{take.misses[-1]} misses in {len(take.seen.log)} accesses</text>'
 
 
 def _box(x: float, y: float, line: int, stays: list[tuple[int, int]], length: int) -> str:
-    """One cache line: white, orange when it comes, blue while it stays."""
+    """One cache line: white, orange when it comes, blue while it stays; and how often it came, when all is over."""
     row, column = divmod(line * WIDTH, N)
     times: list[tuple[int, str]] = [(0, PAPER)]
     for first, last in stays:
@@ -124,10 +131,20 @@ def _box(x: float, y: float, line: int, stays: list[tuple[int, int]], length: in
         times += [(last, PAPER)] if last < length else []
     kept = {at: colour for at, colour in times}  # noqa: C416 - the last word at one moment counts
     keys = ";".join(f"{at / length:.4f}" for at in kept)
-    fill = f"rgb({255 - min(len(stays), 32) * 1},{255 - min(len(stays), 32) * 4},{255 - min(len(stays), 32) * 7})"
-    place = f'x="{x + column * CELL}" y="{y + row * CELL}" width="{WIDTH * CELL}" height="{CELL}"'
+    left, top = x + column * CELL, y + row * CELL
+    place = f'x="{left}" y="{top}" width="{WIDTH * CELL}" height="{CELL}"'
     motion = _move("fill", ";".join(kept.values()), keys)
-    return f'<rect {place} fill="{fill}" stroke="{EDGE}" stroke-width="0.7">{motion}</rect>'
+    box = f'<rect {place} fill="{_colour(len(stays))}" stroke="{EDGE}" stroke-width="0.7">{motion}</rect>'
+    middle = f'x="{left + WIDTH * CELL / 2:g}" y="{top + CELL - 3.5:g}"'
+    return f'{box}<text class="n" {middle}>{len(stays)}{_move("opacity", "0;0")}</text>'
+
+
+def _colour(count: int) -> str:
+    """White for a line that was never fetched; each doubling is as much darker as the one before."""
+    if not count:
+        return PAPER
+    share = min(1.0, math.log(count, MANY))
+    return "rgb(" + ",".join(f"{a + (b - a) * share:.0f}" for a, b in zip(ONCE, OFTEN, strict=True)) + ")"
 
 
 def _square(x: float, y: float, matrix: str, take: Take, length: int) -> str:

@@ -22,14 +22,30 @@ from jt_exercises.verdict import RefusedError, ask
 Access = tuple[str, int, bool]  # name of a matrix, number of the element, whether it is written
 Sizes = tuple[int, ...]
 MATRICES = "abc"
+MOST = 20  # accesses for each multiply-add, and some more: plain loops need 4
+
+
+class Log(list[Access]):
+    """The accesses, one after the other; it ends when there are far more than a product needs."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most = most
+
+    def note(self, name: str, place: int, written: bool) -> None:
+        """One more."""
+        if len(self) >= self.most:
+            raise RefusedError(
+                f"it has read and written {self.most:,} numbers, and has not come to an end: four for each "
+                f"multiply-add will do. Does every `while` end?"
+            )
+        self.append((name, place, written))
 
 
 class Matrix:
     """A matrix, or a part of one: its elements lie in a flat list, row by row."""
 
-    def __init__(
-        self, name: str, store: list[float], log: list[Access], shape: Sizes, steps: Sizes, start: int = 0
-    ) -> None:
+    def __init__(self, name: str, store: list[float], log: Log, shape: Sizes, steps: Sizes, start: int = 0) -> None:
         self.name, self.store, self.log = name, store, log
         self.shape, self._steps, self._start = shape, steps, start
 
@@ -68,14 +84,14 @@ class Matrix:
         place = self._place(key)
         if isinstance(place, Matrix):
             return place
-        self.log.append((self.name, place, False))
+        self.log.note(self.name, place, written=False)
         return self.store[place]
 
     def __setitem__(self, key: Any, value: float) -> None:
         place = self._place(key)
         if isinstance(place, Matrix):
             raise RefusedError(_LOOPS)
-        self.log.append((self.name, place, True))
+        self.log.note(self.name, place, written=True)
         self.store[place] = value
 
     def _whole(self, *_: Any, **__: Any) -> Any:
@@ -123,10 +139,11 @@ class Watched:
 
 
 def watch(function: Callable[..., Any], n: int, m: int, p: int, *more: Any) -> Watched:
-    """Run function(a, b, c, *more) on small whole numbers, c all zeros, and watch."""
+    """Run function(a, b, c, *more) on small whole numbers, c all zeros, and watch; as plain Python."""
+    function = getattr(function, "py_func", function)
     random = np.random.default_rng(n * 10_000 + m * 100 + p)
     left, right = (random.integers(-3, 4, shape).astype(float) for shape in ((n, m), (m, p)))
-    log: list[Access] = []
+    log = Log(MOST * n * m * p + 1000)
     arrays = (left, right, np.zeros((n, p)))
     matrices = [
         Matrix(name, list(array.flat), log, array.shape, (array.shape[1], 1))

@@ -1,5 +1,6 @@
 """The six exercises of notebook 05: does a kernel wait for memory or for arithmetic, and how does one measure that?"""
 
+from jt_exercises.roofline.caches import caches
 from jt_exercises.roofline.checks import (
     check_intensity,
     check_measure,
@@ -10,6 +11,7 @@ from jt_exercises.roofline.checks import (
 )
 
 __all__ = [
+    "caches",
     "check_intensity",
     "check_measure",
     "check_misses",

@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from itertools import product
+from numbers import Real
 
 import jt_edu as jt
-from jt_exercises.roofline.worlds import FIRST, World, cache_misses
+from jt_exercises.roofline.worlds import World, cache_misses
 from jt_exercises.verdict import NotDoneError, RefusedError, ask, exercise
 
-CLOSE = 1e-3
+CLOSE, NEARLY = 0.01, 0.1  # 0.083 is 1 / 12; 0.09 is not, but means it
+NOTHING = 1e-3  # of the truth: no time was measured at all
 MOODS = ((0.0, 0.0), (0.01, 0.0), (-0.004, 0.0), (0.0, 0.4), (0.002, 0.4))  # (slower with each run, disturbed runs)
 INTENSITIES = {  # operations, numbers read and written, bytes of a number
     "x + y": (1, 2, 1, 4),
@@ -43,13 +45,15 @@ def check_intensity(answer: Mapping[str, float | None]) -> str:
             f"a number has {size} bytes here": done / (read + written) / (12 - size),
         }
         why = next((w for w, slip in slips.items() if math.isclose(mine, slip, rel_tol=CLOSE)), "")
+        if not why and math.isclose(mine, right, rel_tol=NEARLY):
+            raise RefusedError(f"`{text}`: {mine:g} is nearly it, and rounded too far: write a fraction, such as 3 / 7")
         hint = f"{read:g} read and {written:g} written for {done:g} operation{'s' * (done > 1)}"
         raise RefusedError(f"`{text}` has not {mine:g} operations per byte: {why or f'numbers: {hint}'}")
     return f"{len(INTENSITIES)} expressions"
 
 
 def _all_there(answer: Mapping[str, object]) -> None:
-    if all(value is None for value in answer.values()):
+    if answer is None or all(value is None for value in answer.values()):
         raise NotDoneError
     missing = [text for text, value in answer.items() if value is None]
     if missing:
@@ -60,9 +64,10 @@ def _all_there(answer: Mapping[str, object]) -> None:
 def check_roof(roof: Callable[..., tuple[float, str]]) -> str:
     """Compare (operations per second, what limits them) with the two lines of the plot."""
     places = list(product((0.01, 0.25, 1.0, 7.0, 300.0), (1e10, 2e11), (5e9, 1e12)))
+    places += [(0.5, 1e10, 5e9), (4.0, 2.5e11, 1e12)]  # the ridge itself, in numbers that no rounding moves
     for intensity, bandwidth, peak in places:
         answer = ask(roof, intensity, bandwidth, peak)
-        if not isinstance(answer, tuple) or len(answer) != 2:
+        if not isinstance(answer, (tuple, list)) or len(answer) != 2:
             raise RefusedError(f"the answer is a pair, such as (2e9, 'memory'), not {answer!r}")
         speed, bound = answer
         right = min(intensity * bandwidth, peak)
@@ -71,6 +76,8 @@ def check_roof(roof: Callable[..., tuple[float, str]]) -> str:
             over = "more than the peak" if speed > peak else "more than memory delivers" if speed > right else "too low"
             raise RefusedError(f"{where} is {speed:g} operations per second, which is {over}: expected is {right:g}")
         limit = "memory" if intensity * bandwidth < peak else "arithmetic"
+        if bound != limit and intensity * bandwidth == peak:
+            raise RefusedError(f"{where} is at the ridge, where both take as long: say 'arithmetic', not {bound!r}")
         if bound != limit:
             raise RefusedError(f"{where} is limited by {limit}, not by {bound!r}: below the ridge, it is memory")
     return f"{len(places)} places"
@@ -101,7 +108,7 @@ def check_measure(measure: Callable[..., float]) -> str:
         world = World(seed, share)
         right = 10.0 ** (seed % 4 - 3)
         found = ask(measure, world.work(right), world.clock, case="work, clock")
-        if not isinstance(found, (int, float)) or not math.isfinite(found):
+        if not isinstance(found, Real) or not math.isfinite(found):
             raise RefusedError(f"measure answers with seconds, not {found!r}")
         if not 0.99 * right <= found <= 1.03 * right:
             raise RefusedError(_why_not(found / right, world.calls, share))
@@ -112,10 +119,10 @@ def _why_not(times: float, calls: int, share: float) -> str:
     found = f"where {share:.0%} of the runs are disturbed, your answer is {times:.3g} times the truth"
     if calls == 0:
         return f"{found}: `work` never ran"
-    if abs(times) < CLOSE:
+    if abs(times) < NOTHING:
         return f"{found}: read the `clock` that you are given, before and after each run"
     if not share:
-        return f"{found}. The first run compiles, and takes {FIRST:g} times as long: do not count it"
+        return f"{found}. The first run compiles, and takes 20 to 60 times as long: do not count it"
     if calls < 10:
         return f"{found}, after {calls} runs: they may all have been disturbed"
     return f"{found}, after {calls} runs. A disturbance makes a run longer, never shorter: which of the runs had least?"
@@ -154,11 +161,12 @@ def check_slower(is_slower: Callable[..., bool]) -> str:
 def _misjudged(true: float, drift: float, share: float, calls: int, answer: bool) -> str:
     alike = "as fast as the old one" if true == 1 else f"{abs(true - 1):.0%} {'slower' if true > 1 else 'faster'}"
     told = f"the new work is {alike}, and you answer {answer} after {calls} runs"
+    if calls < 20:
+        each = "once" if calls < 4 else f"{calls // 2} times"
+        return f"{told}. Each ran {each}, and the first run compiles, for a longer or a shorter time: that says little"
     if drift and not share:
         way = "slower" if drift > 0 else "faster"
         return f"{told}. This machine becomes {way} with each run: let old and new take turns, so that it hits both"
-    if calls < 20:
-        return f"{told}. Each ran {calls // 2} times, and the first run compiles: that says little"
     if share:
         return f"{told}. {share:.0%} of the runs were disturbed: compare the least of each, not the means"
     return (

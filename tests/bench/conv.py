@@ -12,7 +12,7 @@ from tests.bench.layers import Layer, forward, gradient, layers_of
 from tests.bench.measure import geometric_mean, quartiles
 from tests.bench.rows import Figures, Goal, Result, Row, Run
 
-ROUNDS, BOX = 15, 4.0
+ROUNDS = 15
 TITLE = "Each distinct convolution of eight networks at batch 1 and 8, alone, beside PyTorch eager and beside the peak."
 NOTES = """
 * **five families**: AlexNet, VGG-16, ResNet-50, Wide ResNet-50-2, SqueezeNet 1.1; **depthwise**: what MobileNet v2,
@@ -20,7 +20,6 @@ NOTES = """
 * **forward** has the bias, where the layer has one. **by input**, **by weights**: one gradient, given that of the
   answer; PyTorch's is `aten::convolution_backward`, asked for that one alone. Ours is written, planned from memory and
   run at each call: its Python is a part of it.
-* A row gets 15 rounds, or as many as fit into 4 seconds, and at least 5.
 * **of the peak**: operations per second, of those that multiply-add chains in registers (or a matrix product of 512 by
   512, whichever is faster) reach on this machine in the same run. Counted is what the definition multiplies and adds;
   Winograd's algorithm does with fewer, and may pass 100 %. The last word of each three is the algorithm.

@@ -112,7 +112,7 @@ def forward(layer: Layer, n: int) -> Case:
         with torch.no_grad():
             return F.conv2d(t, u, peer_bias, *sides)
 
-    return Case(ours, theirs, flops=layer.flops(n), how=lambda: algorithms(ours))
+    return Case(ours, theirs, flops=layer.flops(n), how=lambda: shares.algorithms(ours))
 
 
 def gradient(which: int, layer: Layer, n: int) -> Case:
@@ -129,9 +129,4 @@ def gradient(which: int, layer: Layer, n: int) -> Case:
             e, t, u, None, *sides[:3], False, [0, 0], layer.groups, wanted
         )[which]  # fmt: skip
 
-    return Case(ours, theirs, flops=layer.flops(n), how=lambda: algorithms(ours))
-
-
-def algorithms(call: Callable[[], Any]) -> str:
-    """How the convolutions of a call are computed."""
-    return ", ".join(name for name in shares.times(call) if name not in ("loops", "code", "host")) or "loops"
+    return Case(ours, theirs, flops=layer.flops(n), how=lambda: shares.algorithms(ours))

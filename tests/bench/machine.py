@@ -20,7 +20,7 @@ def describe() -> dict[str, str]:
     """Name of a fact -> the fact."""
     return {
         "processor": _processor(),
-        "cores": str(os.cpu_count()),
+        "cores": _cores(),
         "caches": _caches(),
         "widest registers": _registers(),
         "system": f"{platform.system()}, {platform.machine()}",
@@ -39,6 +39,15 @@ def _processor() -> str:
         return platform.processor() or "unknown"
     numbers = [f"{key} {hit[1]}" for key, hit in found.items() if hit and key != "model name"]
     return f"{found['model name'][1]} ({', '.join(numbers)})"
+
+
+def allowed() -> int:
+    """How many cores this process may use: taskset, or a container, may allow fewer than there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _cores() -> str:
+    return f"{os.cpu_count()}" + (f", of which {allowed()} for this bench" if allowed() != os.cpu_count() else "")
 
 
 def _caches() -> str:

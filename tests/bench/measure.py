@@ -23,7 +23,7 @@ from jt_edu.benchmark import Measurement, TaskSpec, Timer
 
 LEAST = 2e-3  # seconds of one sample
 CALLS = 1 << 20  # in one sample at most
-WARM, WARM_SECONDS = 3, 1.0  # calls before anything is timed: so many, or as many as take so long
+WARM, WARM_SECONDS = 3, 0.2  # calls before anything is timed: so many, or as many as take so long
 FEWEST = 5  # rounds that even the slowest row gets
 
 Clock = Callable[[], float]

@@ -51,7 +51,7 @@ class Peer(torch.nn.Module):
         called = {i.argval for i in dis.get_instructions(execute) if i.opname == "LOAD_GLOBAL"}
         if unknown := sorted(called - set(WORDS) - set(dir(builtins))):
             raise LookupError(f"{type(ours).__name__}.execute calls {', '.join(unknown)}: tests/bench/mirror.py")
-        self._lines = FunctionType(execute.__code__, dict(WORDS))
+        self._lines = FunctionType(execute.__code__, WORDS | {"__builtins__": builtins})  # which dynamo looks for
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self._lines(self, x)

@@ -1,31 +1,37 @@
 """Report: the results as lines of a terminal, and as a part of a page that each suite writes for itself.
 
     # Performance
+    <!-- machines -->  ...                       which parts were measured where: made anew with each part
     <!-- core -->  ...  <!-- end of core -->      `bench core` replaces what stands between these two,
     <!-- ops -->   ...  <!-- end of ops -->       `bench ops` what stands between those
 
 Nothing here measures.
 """
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 from tests.bench.machine import QUIET
-from tests.bench.rows import Figures, Goal, Result
+from tests.bench.rows import Figures, Goal, Result, Run
 
 HEADS = ("row", "jt_edu", "PyTorch", "ratio", "quartiles", "of the limit", "goal", "", "error")
 LEFT = (True, False, False, False, False, False, True, True, True)
 WIDTHS = (34, 10, 10, 7, 13, 12, 27, 6, 8)
-SIGNS = {"ratio": "ratio ≥ {:g}", "limit": "limit ≥ {:.0%}", "ms": "≤ {:g} ms"}
+SIGNS = {"ratio": "ratio ≥ {:g}", "limit": "limit ≥ {:.0%}", "ms": "≤ {:g} ms", "over": "≤ {:g} x the best"}
 
 HEAD = """# Performance
 
 How fast is jt_edu, beside PyTorch and beside what the machine can do? `python3 lab.py bench SUITE` measures, and writes
 its own part of this page: `core` the operators that everything else is made of, `ops` those that people use most,
 `conv` each convolution of eight networks, `backbones` these networks, `train` steps of training, `start` the first step
-of a program.
+of a program, `threads` what a second thread is worth, `tuning` what the tuner's choices are worth. Each part names its
+machine.
 """
+
+PROVISIONAL = "**Measured on a machine that was busy with other things: provisional.**"
 
 READING = """
 * **jt_edu, PyTorch**: CPU time of one call, all threads together. One thread on each side. The best of {rounds} samples
@@ -33,23 +39,27 @@ READING = """
   keeps what was freed.
 """
 
+RATIO = """
+* **ratio**: PyTorch / jt_edu, best against best; above 1, jt_edu is faster. **quartiles**: of the ratio round by round,
+  which on a busy machine may lie beside it.
+"""
+
+IN_A_BOX = """
+* A slow row gets as many rounds as fit into {box:g} seconds, and at least 5; then their number stands in brackets.
+"""
+
 SECTION = """<!-- {suite} -->
 ## {suite}
 
-{title}
+{title} Measured on {processor}.
 
-![PyTorch's time / jt_edu's time, row by row](performance_{suite}.svg)
-
-{tables}
+{picture}{tables}
 
 {summary}
 
 ### How to read it: {suite}
 
 {reading}
-* **ratio**: PyTorch / jt_edu, best against best; above 1, jt_edu is faster. **quartiles**: of the ratio round by round,
-  which on a busy machine may lie beside it; in brackets the number of rounds, where a slow row got fewer.
-{notes}
 
 ### The machine: {suite}
 
@@ -58,6 +68,21 @@ SECTION = """<!-- {suite} -->
 {load}
 <!-- end of {suite} -->
 """
+
+
+PICTURE = "![PyTorch's time / jt_edu's time, row by row](performance_{suite}.svg)\n\n"
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a suite says beside its figures: what it measures, what a time is, what a ratio is, how to read its rows."""
+
+    title: str
+    notes: str = ""
+    reading: str = READING
+    ratio: str = RATIO
+    tables: "Callable[[Sequence[Result]], str] | None" = None  # a table with a line for each row, if it has none
+    picture: bool = True
 
 
 def cells(result: Result) -> list[str]:
@@ -72,7 +97,7 @@ def cells(result: Result) -> list[str]:
         time_of(f.peer),
         "" if f.ratio is None else f"{f.ratio:.2f}",
         _spread(f),
-        "" if f.limit is None else f"{f.limit:.0%}",
+        _limit(f),
         goals(result.row.goals),
         verdict(result),
         error_of(f.error),
@@ -97,6 +122,10 @@ def _spread(f: Figures) -> str:
     if f.spread is None:
         return ""
     return f"{f.spread[0]:.2f} … {f.spread[1]:.2f}" + (f" ({f.rounds})" if f.rounds else "")
+
+
+def _limit(f: Figures) -> str:
+    return "" if f.limit is None else f"{f.limit:.0%} of {f.limit_of}" if f.limit_of else f"{f.limit:.0%}"
 
 
 def line(texts: Sequence[str]) -> str:
@@ -147,22 +176,19 @@ def summary(results: Sequence[Result]) -> str:
     passed_over = [r.row.name for r in results if not r.failed and not r.figures.measured]
     missed = [r.row.name for r in judged if r.missed]
     text = f"{len(judged) - len(missed)} of {len(judged)} rows with a goal met it"
-    text += f"; missed: {len(missed)} ({', '.join(missed)})" if missed else "; none was missed"
-    text += f"; not measured: {', '.join(passed_over)}" if passed_over else ""
-    return text + (f"; failed: {', '.join(failed)}." if failed else ".")
+    text += f"; missed: {len(missed)} ({'; '.join(missed)})" if missed else "; none was missed"
+    text += f"; not measured: {'; '.join(passed_over)}" if passed_over else ""
+    return text + (f"; failed: {'; '.join(failed)}." if failed else ".")
 
 
-def section(
-    suite: str, title: str, notes: str, results: Sequence[Result], rounds: int, facts: Mapping[str, str],
-    loads: Sequence[float | None], shown: Callable[[Sequence[Result]], str] = tables, reading: str = READING,
-) -> str:  # fmt: skip
-    """What a suite has to say, without a date. `title` says what it measures, `notes` how to read its rows.
-
-    Its results are `shown` as it wants, or else as tables with a line for each row; `reading` says what a time is.
-    """
+def section(suite: str, words: Words, run: Run, facts: Mapping[str, str], loads: Sequence[float | None]) -> str:
+    """What a suite has to say, without a date."""
+    slow = IN_A_BOX.format(box=run.box) if math.isfinite(run.box) else ""
+    reading = [words.reading.format(rounds=run.rounds), slow, words.ratio, words.notes]
     return SECTION.format(
-        suite=suite, title=title, tables=shown(results), summary=summary(results), notes=notes.strip(),
-        reading=reading.strip().format(rounds=rounds),
+        suite=suite, title=words.title, processor=facts.get("processor", "an unknown processor"),
+        picture=PICTURE.format(suite=suite) if words.picture else "", tables=(words.tables or tables)(run.results),
+        summary=summary(run.results), reading="\n".join(text.strip() for text in reading if text.strip()),
         machine="\n".join(f"* {name}: {fact}" for name, fact in facts.items()), load=load_of(loads),
     )  # fmt: skip
 
@@ -170,11 +196,28 @@ def section(
 def page(before: str, suite: str, text: str) -> str:
     """The page `before` with another text for this suite; what the other suites wrote stays."""
     _, mark, parts = before.partition("<!-- ") if before.startswith(HEAD.splitlines()[0]) else ("", "", "")
-    head = f"{HEAD}\n{mark}{parts}" if mark else HEAD
+    old = re.sub(r"<!-- machines -->.*?<!-- end of machines -->\n+", "", mark + parts, count=1, flags=re.DOTALL)
     own = re.compile(rf"<!-- {suite} -->.*?<!-- end of {suite} -->\n", re.DOTALL)
-    if own.search(head):
-        return own.sub(lambda _: text, head, count=1)
-    return f"{head.rstrip()}\n\n{text}"
+    new = own.sub(lambda _: text, old, count=1) if own.search(old) else f"{old.rstrip()}\n\n{text}".lstrip()
+    return f"{HEAD}\n{machines(new)}\n{new}"
+
+
+def machines(parts: str) -> str:
+    """Which parts of the page were measured on which processor, and which while it was busy."""
+    found: dict[str, list[str]] = {}
+    busy = []
+    for name, text in re.findall(r"<!-- (\w+) -->(.*?)<!-- end of \1 -->", parts, re.DOTALL):
+        where = re.search(r"^\* processor: (.+)$", text, re.MULTILINE)
+        found.setdefault(where[1] if where else "unknown", []).append(f"`{name}`")
+        busy += [f"`{name}`"] * (PROVISIONAL in text)
+    told = "All parts were measured on the same kind of processor:"
+    if len(found) > 1:
+        told = (
+            "**Not all parts were measured on the same machine.** Compare figures within a part, not across machines:"
+        )
+    lines = [told, "", *(f"* {where}: {', '.join(names)}" for where, names in found.items())]
+    lines += ["", f"Provisional, because the machine had other things to do: {', '.join(busy)}."] if busy else []
+    return "\n".join(["<!-- machines -->", *lines, "<!-- end of machines -->", ""])
 
 
 def load_of(loads: Sequence[float | None]) -> str:
@@ -183,7 +226,7 @@ def load_of(loads: Sequence[float | None]) -> str:
     told = f"Load when it began {loads[0]:.1f}, when it ended {loads[-1]:.1f} (the benchmark itself counts for 1)."
     if max(loads[0], loads[-1] - 1) < QUIET:
         return told
-    return f"**Measured on a machine that was busy with other things: provisional.** {told}"
+    return f"{PROVISIONAL} {told}"
 
 
 def error_of(error: float | None) -> str:

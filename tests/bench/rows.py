@@ -25,13 +25,13 @@ AT_LEAST = {"ratio", "limit"}
 
 @dataclass(frozen=True)
 class Goal:
-    """A bar: `ratio` (peer / ours) and `limit` (share of it) at least, `ms` at most."""
+    """A bar: `ratio` (peer / ours) and `limit` (share of it) at least, `ms` and `over` at most."""
 
     kind: str
     value: float
 
     def met(self, figures: "Figures") -> bool:
-        found = {"ratio": figures.ratio, "limit": figures.limit, "ms": figures.ours}[self.kind]
+        found = {"ratio": figures.ratio, "limit": figures.limit, "ms": figures.ours, "over": figures.over}[self.kind]
         if found is None:
             return False
         return found >= self.value if self.kind in AT_LEAST else found <= self.value
@@ -45,6 +45,7 @@ class Case:
     peer: Callable[[], Any]
     limit: Callable[[], Any] | None = None
     limit_share: float = 1.0
+    limit_of: str = "copy"  # what the limit does
     steps: int = 1  # how many calls one after the other are compared: training has a memory
     told: Callable[[np.ndarray], np.ndarray] | None = None  # what is compared of an array, if not all of it
     flops: float = 0  # additions and multiplications of a call, for rows that are held to the peak of the machine
@@ -63,10 +64,12 @@ class Figures:
     error: float | None = None
     rounds: int = 0  # if the row was so slow that it got fewer than the others
     how: str = ""  # the algorithm
+    limit_of: str = ""  # which limit: the peak, a copy ...
+    over: float | None = None  # a choice among candidates: how many times as long as the best of them it takes
 
     @property
     def measured(self) -> bool:
-        return self.ours is not None or self.ratio is not None
+        return not all(found is None for found in (self.ours, self.ratio, self.over))
 
 
 @dataclass(frozen=True)
@@ -133,13 +136,15 @@ def measure_case(case: Case, row: Row, run: Run) -> Figures:
     sides = {"ours": case.ours, "peer": case.peer} | ({"limit": case.limit} if case.limit else {})
     times = take_turns(sides, run.rounds, run.clock, box=run.box)
     ours, peer = times["ours"], times["peer"]
-    limit = times["limit"].best * case.limit_share / ours.best if case.limit else None
+    limit, limit_of = None, ""
+    if case.limit:
+        limit, limit_of = times["limit"].best * case.limit_share / ours.best, case.limit_of
     if case.flops:
-        limit = case.flops / ours.best / run.peak
+        limit, limit_of = case.flops / ours.best / run.peak, "peak"
     few, how = len(ours.times), case.how() if case.how else ""
     return Figures(
         ours.best * 1e3, peer.best * 1e3, peer.best / ours.best, spread(peer, ours), limit, error,
-        few if few < run.rounds else 0, how,
+        few if few < run.rounds else 0, how, limit_of,
     )  # fmt: skip
 
 

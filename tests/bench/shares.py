@@ -3,26 +3,27 @@
     kernels     by kind: the algorithm of a convolution, product (BLAS), loops (all that was generated), code, host
     the rest    writing and planning the graph in Python, launching kernels, memory
 
-A kernel is timed on the wall clock and the whole call by its CPU time, one thread each; the best of a few calls counts.
-That is enough to see what is large, and no more.
+A kernel is timed on the wall clock and the whole call by its CPU time, one thread each; the best of a few calls counts,
+and two are enough where each takes seconds. It shows what is large, and no more.
 """
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import jt_edu as jt
 from tests.bench import report
 from tests.bench.rows import Result
 
-CALLS = 7
+CALLS, FEWEST, BOX = 7, 2, 1.0  # calls: so many, or as many as fit into a second, and at least two
 SMALL = 0.01  # shares that are not told
 
 
 def told(call: Callable[[], Any]) -> str:
     """The shares of a call in words, the largest first."""
-    kernels, whole = times(call), min(_seconds(call) for _ in range(CALLS))
+    kernels, whole = times(call), min(_some(partial(_seconds, call)))
     rest = max(0.0, whole - sum(kernels.values()))
     total = rest + sum(kernels.values())
     ordered = sorted(kernels.items(), key=lambda entry: -entry[1])
@@ -32,11 +33,7 @@ def told(call: Callable[[], Any]) -> str:
 
 def times(call: Callable[[], Any]) -> dict[str, float]:
     """Seconds of the kernels of a call, by kind: each kernel as fast as in the fastest of a few calls."""
-    runs = []
-    for _ in range(CALLS):
-        with jt.trace() as t:
-            call()
-        runs.append(t.kernels)
+    runs = _some(partial(_kernels, call))
     found: dict[str, float] = {}
     for same in zip(*runs, strict=False):
         name = same[0].algorithm or same[0].kind
@@ -50,6 +47,26 @@ def tables(results: Sequence[Result]) -> str:
     lines = [f"* {r.row.name}: {r.figures.how}" for r in results if r.figures.measured and r.figures.how]
     head = ["Where the time of jt_edu goes:", "\n".join(lines)] if lines else []
     return "\n\n".join([report.tables(plain), *head])
+
+
+def algorithms(call: Callable[[], Any]) -> str:
+    """How the convolutions of a call are computed; "loops" if none of them has an algorithm."""
+    names = dict.fromkeys(k.algorithm or k.kind for k in _kernels(call))
+    return ", ".join(name for name in names if name not in ("loops", "code", "host")) or "loops"
+
+
+def _some(what: Callable[[], Any]) -> list[Any]:
+    """What a few calls told."""
+    told, begin = [], time.perf_counter()
+    while len(told) < FEWEST or (len(told) < CALLS and time.perf_counter() - begin < BOX):
+        told.append(what())
+    return told
+
+
+def _kernels(call: Callable[[], Any]) -> list[Any]:
+    with jt.trace() as t:
+        call()
+    return t.kernels
 
 
 def _seconds(call: Callable[[], Any]) -> float:

@@ -1,13 +1,14 @@
 """The table, the page, the picture and the closer look at machine code say what was found."""
 
 import dataclasses
+import math
 import xml.etree.ElementTree as ET
 
 import pytest
 
 from tests.bench import look
-from tests.bench.report import by_size, cells, markdown, page, section, summary, tables
-from tests.bench.rows import Figures, Goal, Result, Row
+from tests.bench.report import HEAD, Words, by_size, cells, machines, markdown, page, section, summary, tables
+from tests.bench.rows import Figures, Goal, Result, Row, Run
 
 
 def results():
@@ -67,8 +68,9 @@ def test_rows_without_sizes_have_a_table_of_their_own():
     assert "exp" not in plain
 
 
-def written(suite, loads=(0.1, 1.1), title="What it is."):
-    return section(suite, title, "* a note", results(), 15, {"cores": "2"}, loads)
+def written(suite, loads=(0.1, 1.1), title="What it is.", processor="one of theirs", box=math.inf, **words):
+    facts = {"processor": processor, "cores": "2"}
+    return section(suite, Words(title, "* a note", **words), Run(15, box=box, results=results()), facts, loads)
 
 
 @pytest.mark.parametrize(
@@ -92,6 +94,51 @@ def test_each_suite_replaces_its_own_part_of_the_page_only():
     assert again == both.replace("What it is.", "Something else.", 1)
     assert page(both, "ops", written("ops")) == both
     assert both.startswith("# Performance\n")
+
+
+def test_a_part_names_its_machine_at_once():
+    assert "\nWhat it is. Measured on one of theirs.\n" in written("core")
+
+
+def test_the_top_of_the_page_says_when_its_parts_come_from_different_machines():
+    one = page(page("", "core", written("core")), "ops", written("ops"))
+    two = page(one, "ops", written("ops", processor="another"))
+
+    assert one.startswith(HEAD + "\n<!-- machines -->\nAll parts were measured on the same kind of processor:\n")
+    assert "* one of theirs: `core`, `ops`\n" in one
+    assert "**Not all parts were measured on the same machine.**" in two
+    assert "* one of theirs: `core`\n* another: `ops`\n" in two
+    assert two.count("<!-- machines -->") == 1
+    assert page(two, "ops", written("ops")) == one
+
+
+def test_the_top_of_the_page_names_the_parts_that_are_provisional():
+    text = written("core") + written("ops", loads=(3.0, 4.0))
+
+    assert "\nProvisional, because the machine had other things to do: `ops`.\n" in machines(text)
+    assert "Provisional" not in machines(written("core"))
+
+
+def test_a_page_says_when_slow_rows_got_fewer_rounds():
+    assert "as many rounds as fit into 25 seconds" in written("core", box=25)
+    assert "as many rounds" not in written("core")
+
+
+def test_a_part_without_a_picture_shows_none():
+    assert "performance_core.svg" in written("core")
+    assert "performance_core.svg" not in written("core", picture=False)
+
+
+def test_a_share_says_of_which_limit():
+    row = Row("matmul 256", (Goal("limit", 0.8),))
+
+    assert cells(Result(row, Figures(1.0, 2.0, 2.0, (2.0, 2.0), 0.84, limit_of="peak")))[5] == "84% of peak"
+
+
+def test_names_with_commas_are_told_apart_in_the_summary():
+    slow = [Result(Row(name, (Goal("ratio", 1.0),)), Figures(ratio=0.5)) for name in ("sum, all", "max, all")]
+
+    assert "missed: 2 (sum, all; max, all)" in summary(slow)
 
 
 def test_words_by_hand_between_the_parts_stay():

@@ -8,7 +8,6 @@ import pytest
 import jt_edu as jt
 from jt_edu import nn
 from tests.bench import report
-from tests.bench.measure import measured
 from tests.bench.rows import Case, Figures, Goal, Result, Row, Run, compare, fill
 
 
@@ -189,28 +188,58 @@ def test_operations_of_a_network_are_counted_by_its_layers(torch):
     assert backbones.flops_of(peer, torch.zeros(1, 3, 5, 5)) == 2 * (4 * 25 * 27 + 700)
 
 
-@pytest.mark.parametrize(("load", "measured"), [(0.4, True), (0.6, False), (None, False)])
-def test_two_threads_are_measured_on_a_quiet_machine_only(torch, monkeypatch, load, measured):
+def best_of(backbones, kind):
+    return next(row for row in backbones.PAIRS if row.group == "MobileNet v2" and row.name.endswith(kind))
+
+
+def test_pytorch_at_its_best_answers_as_ours_does(torch):
+    backbones = importlib.import_module("tests.bench.backbones")
+    row = best_of(backbones, backbones.LAST)
+    seen = []
+
+    def note(layer, inputs, out):
+        seen.append((inputs[0].is_contiguous(memory_format=torch.channels_last), torch.is_inference_mode_enabled()))
+
+    with torch.nn.modules.module.register_module_forward_hook(note):
+        error = compare(row.build(*row.tiny))[0]
+
+    assert error <= row.tolerance
+    assert seen[0] == (False, False)  # where operations are counted, on the mirror that other rows use
+    assert seen[-1] == (True, True)
+    assert next(backbones.network("MobileNet v2")[1].parameters()).is_contiguous()
+
+
+def test_a_peer_is_compiled_for_the_row_that_says_so(torch, monkeypatch):
     backbones = importlib.import_module("tests.bench.backbones")
     asked = []
+    monkeypatch.setattr(torch, "compile", lambda net, **settings: asked.append(settings) or net)
+    monkeypatch.setattr(torch.compiler, "reset", lambda: asked.append("reset"))
 
-    def times(sides, rounds, clock, box, threads):
-        asked.append(threads)
-        return {"1": one(4.0, 6.0, threads=1), "2": one(2.0, 2.0, threads=2)}
+    row = best_of(backbones, backbones.INDUCTOR)
 
-    monkeypatch.setattr(backbones.machine, "load", lambda: load)
-    monkeypatch.setattr(backbones, "network", lambda _: (nn.Sequential(nn.AdaptiveAvgPool2d(1)), None))
-    monkeypatch.setattr(backbones, "take_turns", times)
-
-    found = backbones.two_threads(Run(15))
-
-    assert found.measured is measured
-    assert found.ratio == (2.0 if measured else None)
-    assert asked == [{"1": 1, "2": 2}] * measured
+    assert compare(row.build(*row.tiny))[0] <= row.tolerance
+    assert asked == ["reset", {"dynamic": False}]
 
 
-def one(*samples, threads):
-    return measured(samples, "", threads)
+def test_rows_beside_the_best_have_no_goal_and_are_few(torch):
+    backbones = importlib.import_module("tests.bench.backbones")
+    rows = [row for row in backbones.PAIRS if row.name.endswith((backbones.LAST, backbones.INDUCTOR))]
+
+    assert 6 <= len(rows) <= 10
+    assert not any(row.goals for row in rows)
+    assert len({row.name for row in backbones.ROWS}) == len(backbones.ROWS)
+
+
+def test_dynamo_finds_its_way_through_a_mirror(mirrors, torch):
+    """It reads the globals of a function, and a mirror's function has globals of its own."""
+    torch.compiler.reset()
+    net = Everything()
+    net.eval()
+    peer = mirrors.mirror(net)
+
+    theirs = torch.compile(peer, backend="eager", fullgraph=True)(torch.ones(2, 4, 9, 9))
+
+    assert torch.equal(theirs, peer(torch.ones(2, 4, 9, 9)))
 
 
 # ----------------------------------------------------------------------------------------------------------- training
@@ -234,6 +263,18 @@ def test_a_start_is_a_program_that_prints_its_loss(torch):
         "ours": "tests.bench.cnn_ours", "peer": "tests.bench.cnn_peer",
     }  # fmt: skip
     assert cold.start(["-c", "print(2.5)"], "")[1] == 2.5
+
+
+@pytest.mark.parametrize(("seconds", "samples"), [(0.1, 15), (5.0, 10), (60.0, 7)])
+def test_a_slow_start_gets_fewer_samples_and_says_so(monkeypatch, seconds, samples):
+    cold = importlib.import_module("tests.bench.cold")
+    started = []
+    monkeypatch.setattr(cold, "start", lambda arguments, cache: started.append(arguments) or (seconds, 1.0))
+
+    found = cold.importing(Run(25))
+
+    assert len(started) == 2 + 2 * samples
+    assert found.rounds == (0 if samples == 15 else samples)
 
 
 # -------------------------------------------------------------------------------------------------- rows of all suites

@@ -16,7 +16,7 @@ from tests.bench import cnn, cnn_ours, cnn_peer, shares
 from tests.bench.mirror import mirror
 from tests.bench.rows import Case, Goal, Row, vars_and_tensors
 
-ROUNDS, BOX = 25, 25.0
+ROUNDS = 25
 TITLE = "Steps of training of convolutional networks, beside PyTorch eager and torch.compile."
 NOTES = """
 * **ResNet-18**: 16 images of 3 x 64 x 64, 1000 classes, SGD with momentum 0.9. **digits CNN**: like LeNet, two

@@ -74,7 +74,7 @@ def test_a_slow_row_gets_as_many_rounds_as_fit_into_its_box_but_five_at_least(bo
 def test_warming_up_ends_when_it_takes_too_long():
     clock = Clock()
 
-    take_turns({"ours": clock.work("a", 0.25), "peer": clock.work("b", 8.0)}, 5, clock)
+    take_turns({"ours": clock.work("a", 0.05), "peer": clock.work("b", 8.0)}, 5, clock)
 
     assert clock.log.count("a") == 3 + 1 + 5  # to warm up, to count the calls of a sample, to measure
     assert clock.log.count("b") == 1 + 1 + 5

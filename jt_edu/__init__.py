@@ -15,6 +15,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from jt_edu import backends, benchmark, data, models, nn, optim
+from jt_edu import compiling as _compiling  # noqa: F401  a bar while kernels are compiled
 from jt_edu.anatomy import ops_table
 from jt_edu.backends.pool import set_num_threads
 from jt_edu.backends.pool import threads as get_num_threads
@@ -52,6 +53,7 @@ from jt_edu.errors import (
     UnknownNameError,
 )
 from jt_edu.explain import explain, kernel_sources
+from jt_edu.formats import channels_last, channels_last_3d, contiguous_format, preserve_format
 from jt_edu.fusion_report import fusion_report
 from jt_edu.lens.edits import Edit, edit_kernel, edited_kernels, revert_kernels
 from jt_edu.lens.machine import machine
@@ -205,31 +207,15 @@ from jt_edu.ops.difference import cumulative_trapezoid, diff, ediff1d, gradient,
 from jt_edu.ops.distance import cdist
 from jt_edu.ops.einsum import einsum
 from jt_edu.ops.elementwise import (
-    acos,
-    acosh,
     add,
     addcdiv,
     addcmul,
-    arccos,
-    arccosh,
-    arcsin,
-    arcsinh,
-    arctan,
-    arctan2,
-    arctanh,
-    asin,
-    asinh,
-    atan,
-    atan2,
-    atanh,
     cast,
     cbrt,
     clamp,
     clamp_max,
     clamp_min,
     clip,
-    cos,
-    cosh,
     deg2rad,
     degrees,
     div,
@@ -238,7 +224,6 @@ from jt_edu.ops.elementwise import (
     exp2,
     expm1,
     float_power,
-    hypot,
     lerp,
     log,
     log1p,
@@ -259,15 +244,11 @@ from jt_edu.ops.elementwise import (
     reciprocal,
     rsqrt,
     sigmoid,
-    sin,
-    sinh,
     sqr,
     sqrt,
     square,
     sub,
     subtract,
-    tan,
-    tanh,
     ternary,
     true_divide,
     where,
@@ -403,6 +384,29 @@ from jt_edu.ops.stacks import (
 )
 from jt_edu.ops.statistics import aminmax, average, corrcoef, cov, ptp, std_mean, var_mean
 from jt_edu.ops.strided import as_strided, sliding_window_view, unfold
+from jt_edu.ops.trigonometry import (
+    acos,
+    acosh,
+    arccos,
+    arccosh,
+    arcsin,
+    arcsinh,
+    arctan,
+    arctan2,
+    arctanh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cos,
+    cosh,
+    hypot,
+    sin,
+    sinh,
+    tan,
+    tanh,
+)
 from jt_edu.ops.turn import (
     flip,
     fliplr,
@@ -576,6 +580,8 @@ __all__ = [
     "celu",
     "chain_matmul",
     "channel_shuffle",
+    "channels_last",
+    "channels_last_3d",
     "chunk",
     "clamp",
     "clamp_max",
@@ -594,6 +600,7 @@ __all__ = [
     "conj",
     "conj_physical",
     "conjugate",
+    "contiguous_format",
     "conv1d",
     "conv2d",
     "conv3d",
@@ -877,6 +884,7 @@ __all__ = [
     "pow",
     "power",
     "prelu",
+    "preserve_format",
     "prod",
     "psi",
     "ptp",

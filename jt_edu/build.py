@@ -19,7 +19,7 @@ import numpy as np
 from jt_edu import functions as f
 from jt_edu.dtypes import DTYPES, PYTHON, DType, as_dtype, bfloat16, float32, promote_number
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
-from jt_edu.expression import ravel, unravel
+from jt_edu.expression import reshaped
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, counter, counters
 from jt_edu.memory import no_room, pool
@@ -60,15 +60,20 @@ def shared_source(array: np.ndarray[Any, Any]) -> Node:
     """A leaf that shares the memory of a NumPy array."""
     if not isinstance(array, np.ndarray):
         raise DtypeError("from_numpy shares the memory of a NumPy array", type(array).__name__, "jt.array(...)")
-    if not array.flags.c_contiguous:
-        raise ArgumentError(
-            "from_numpy shares memory that lies in row-major order", f"strides {array.strides} for shape {array.shape}",
-            "jt.array(a), which copies",
-        )  # fmt: skip
     wanted = _known(array.dtype)
+    if not lies_as_kernels_read(array):
+        raise ArgumentError(
+            "from_numpy shares memory in row-major order, with numbers aligned and in the byte order of the machine",
+            f"{array.dtype.str}, strides {array.strides} for shape {array.shape}", "jt.array(a), which copies",
+        )  # fmt: skip
     node = Node(SOURCE, (), array.shape, wanted, array)
     node.tracked = wanted.is_float and not current().no_grad
     return node
+
+
+def lies_as_kernels_read(array: np.ndarray[Any, Any]) -> bool:
+    """Whether kernels can read it in place: they trust the order of its elements and of the bytes of each."""
+    return array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative
 
 
 def _known(dtype: np.dtype[Any]) -> DType:
@@ -78,15 +83,11 @@ def _known(dtype: np.dtype[Any]) -> DType:
 
 
 def _array_of(data: Any, wanted: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
-    if isinstance(data, (np.ndarray, np.generic)):
-        found = _known(data.dtype)
-        array = np.asarray(data)
-    else:
-        array = _nested(data)
-        found = _known(array.dtype)
-        if found.kind in "fc" and not isinstance(data, np.ndarray):
-            found = PYTHON[complex] if found.kind == "c" else float32
-            found = _widest_inside(data, found)
+    by_numpy = isinstance(data, (np.ndarray, np.generic))
+    array = np.asarray(data) if by_numpy else _nested(data)
+    found = _known(array.dtype)
+    if not by_numpy and found.kind in "fc":
+        found = _widest_inside(data, PYTHON[complex] if found.kind == "c" else float32)
     wanted = wanted or found
     if wanted is bfloat16:
         return to_bfloat16(array), wanted
@@ -340,8 +341,7 @@ def filled(shape: Shape, number: Any, dtype: DType) -> Node:
 @cache
 def flat_view(name: str, found: Shape, wanted: Shape) -> Reindex:
     """The same elements in the same order under another shape."""
-    where = unravel(ravel(counters(len(wanted)), wanted), found)
-    return reindex(name, found, wanted, where, None, None, True)
+    return reindex(name, found, wanted, reshaped(counters(len(wanted)), wanted, found), None, None, True)
 
 
 def inverse(op: Reindex, loops: Shape, shape: Shape) -> Reindex | None:

@@ -23,7 +23,7 @@ import numpy as np
 
 from jt_edu import backends
 from jt_edu.backends.convolve.options import plan_key
-from jt_edu.build import Capture, cast_number
+from jt_edu.build import Capture, cast_number, lies_as_kernels_read
 from jt_edu.errors import ArgumentError
 from jt_edu.execute import needed, plan_for, read_slot, run, run_plan, settle
 from jt_edu.graph import Node
@@ -98,6 +98,11 @@ class _Compiled:
         self.replays: dict[Any, list[Replay]] = {}
         self._lock = threading.RLock()
 
+    def __repr__(self) -> str:
+        name = getattr(self.step, "__qualname__", None) or repr(self.step)
+        count = sum(map(len, self.replays.values()))
+        return f"jt.compile({name}), captured {'once' if count == 1 else f'{count} times'}"
+
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """A compiled method: the object is its first argument."""
         return self if instance is None else MethodType(self, instance)
@@ -140,13 +145,15 @@ def _kind(a: Any) -> Any:
 
 
 def array_of(a: Any) -> Any:
-    """The array of a Var, computed if need be; an array in row-major order; anything else as it is."""
+    """The array of a Var, computed if need be; an array as kernels read it, copied if need be; else `a` as it is."""
     if isinstance(a, Var):
         node = a._node
         if node.data is None:
             run((node,))
         return node.data
-    return a if not isinstance(a, np.ndarray) or a.flags.c_contiguous else np.ascontiguousarray(a)
+    if not isinstance(a, np.ndarray) or lies_as_kernels_read(a):
+        return a
+    return np.array(a, a.dtype.newbyteorder("="), order="C")
 
 
 def _fits(replay: Replay) -> bool:

@@ -10,18 +10,24 @@ arrays are read (or written) so:
 Any two of them may be the factors, and the third the sum. So a convolution and both its gradients are one pattern, and
 as the gradients of such a sum are such sums again, gradients of any order are found as well. With groups the channels
 are counted as  group * size + channel  where an array keeps all groups in one axis.
+
+A factor may be a view: transposed, a part, every second number, backwards. Each element then lies
+
+    start + n * steps[0] + c * steps[1] + ...      numbers behind the first one of an array that is there
+
+and that array is the factor, with its `Strides`. Whether a kernel reads through them or a copy, others decide.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from jt_edu.functions import MULTIPLY
 from jt_edu.graph import Node, Shape
-from jt_edu.index import Index
+from jt_edu.index import Index, counters
 from jt_edu.meta import CONSTANT, Op, Reindex, ReindexReduce
 
 Three = tuple[int, int, int]
@@ -73,12 +79,36 @@ class Sizes:
 
 
 @dataclass(frozen=True)
+class Strides:
+    """Where the elements of a view lie: from number `start` of an array on, and `steps` apart on each axis."""
+
+    shape: Shape
+    start: int
+    steps: tuple[int, ...]
+
+    @property
+    def plain(self) -> bool:
+        """Whether the elements lie behind each other in row-major order."""
+        return self._as_stored_from(0)
+
+    @property
+    def whole_planes(self) -> bool:
+        """Whether those of each channel do: the channels may lie anywhere."""
+        return self._as_stored_from(2)
+
+    def _as_stored_from(self, axis: int) -> bool:
+        rows = list(zip(self.shape, self.steps, pitches(self.shape), strict=True))
+        return all(step == pitch for n, step, pitch in rows[axis:] if n > 1)
+
+
+@dataclass(frozen=True)
 class Convolution:
     """One of the three arrays of a convolution as the sum over the other two, which stand in the order of `Sizes`."""
 
     node: Node
     sides: tuple[Node, Node]
     sizes: Sizes
+    strides: tuple[Strides | None, Strides | None] = (None, None)  # of sides that are seen through views
 
     @property
     def shapes(self) -> tuple[Shape, Shape, Shape]:
@@ -121,6 +151,70 @@ def convolution(node: Node, total: Op | None = None) -> Convolution | None:
     sides, sizes = found
     first, second = (_behind(source.inputs[side], depth) for side, depth in sides)
     return Convolution(node, (first, second), sizes)
+
+
+def behind_views(found: Convolution | None, stored: Container[Node]) -> Convolution | None:
+    """The same convolution, of the arrays behind the views that its factors are; `stored` are arrays, too."""
+    if found is None:
+        return None
+    sides, strides = list(found.sides), list(found.strides)
+    for k, shape in enumerate(found.shapes[:2]):
+        root, lies = strides_of(found.sides[k], stored)
+        under = None if lies is None else _under(lies, shape)
+        if under is not None:
+            whole = under.plain and math.prod(shape) == math.prod(root.shape)
+            sides[k], strides[k] = root, None if whole else under
+    return replace(found, sides=(sides[0], sides[1]), strides=(strides[0], strides[1]))
+
+
+def strides_of(node: Node, stored: Container[Node]) -> tuple[Node, Strides | None]:
+    """The array that a pending view looks at, and where its elements lie in it; None if it is no such view."""
+    best: tuple[Node, Strides | None] = (node, None)
+    view, where = node, counters(len(node.shape))
+    while _is_affine_view(node) and node not in stored:
+        assert isinstance(node.op, Reindex), "views are"
+        where, node = tuple(w.at(where) for w in node.op.where), node.inputs[0]
+        lines = [_line(w) for w in where]
+        if None in lines:
+            return best
+        if node.data is not None or node in stored or isinstance(node.op, ReindexReduce):
+            best = (node, _strides(view.shape, [line for line in lines if line], node.shape))
+    return best
+
+
+def _is_affine_view(node: Node) -> bool:
+    """Whether a node is pending, and only says where to read in one array."""
+    op = node.op
+    if node.data is not None or not isinstance(op, Reindex) or len(node.inputs) != 1 or node.inputs[0].op is CONSTANT:
+        return False
+    return not op.guards and op.valid is None and op.within is None
+
+
+def _strides(shape: Shape, lines: list[Line], source: Shape) -> Strides:
+    """What the lines of an index mean in an array of shape `source`."""
+    start, steps = 0, [0] * len(shape)
+    for (counts, plus), pitch in zip(lines, pitches(source), strict=True):
+        start += plus * pitch
+        for k, times in counts.items():
+            steps[k] += times * pitch
+    return Strides(shape, start, tuple(steps))
+
+
+def pitches(shape: Shape) -> tuple[int, ...]:
+    """How far neighbours on each axis lie apart in row-major order."""
+    return tuple(math.prod(shape[k + 1 :]) for k in range(len(shape)))
+
+
+def _under(lies: Strides, shape: Shape) -> Strides | None:
+    """The same elements under a shape of five axes: without some of length 1, or with two that go on as one."""
+    lengths, steps = list(lies.shape), list(lies.steps)
+    if len(lengths) > 2 and shape[1] == lengths[1] * lengths[2] != lengths[1]:  # groups with an axis of their own
+        if lengths[1] > 1 and steps[1] != lengths[2] * steps[2]:
+            return None
+        lengths[1:3], steps[1:3] = [shape[1]], [steps[2]]
+    more = len(shape) - len(lengths)
+    lengths[2:2], steps[2:2] = [1] * more, [0] * more
+    return Strides(shape, lies.start, tuple(steps)) if tuple(lengths) == shape else None
 
 
 def _chain(node: Node) -> Chain:

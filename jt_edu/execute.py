@@ -21,7 +21,6 @@ import numpy as np
 
 from jt_edu import backends
 from jt_edu.backends import Backend, Program
-from jt_edu.backends.convolve.choice import choice_of
 from jt_edu.backends.convolve.options import DEFAULT, NAME, plan_key
 from jt_edu.backends.pool import threads
 from jt_edu.convolution import convolution
@@ -248,7 +247,7 @@ def _run_step(step: Step, plan: Plan, arrays: list[Any], backend: Backend) -> No
     for position, slot in step.numbers:
         arguments[position] = arrays[slot]
     if step.own is not None:
-        run_convolution(step.own, step.prepare, program, arguments, (step.span, step.work < PARALLEL), backend)
+        run_convolution(step.own, step.prepare, program, arguments, step.span, backend)
     elif step.scratch:
         _run_with_scratch(step, program, arguments, backend)
     elif step.work < PARALLEL:
@@ -348,12 +347,12 @@ def _announce_plan(plan: Plan, order: list[Node], context: Context) -> None:
 
 def calls_of(step: Step, node: Node) -> tuple[str, ...]:
     """What a step leaves to others: a product to BLAS, a host call to whoever does it."""
-    return ("BLAS",) if step.kind == "product" else (node.op.by,) if isinstance(node.op, HostCall) else ()
+    return ("BLAS",) if step.way[0] == "BLAS" else (node.op.by,) if isinstance(node.op, HostCall) else ()
 
 
 def algorithm_of(step: Step) -> tuple[str, str]:
-    """Which algorithm a convolution runs, and why; two empty texts for anything else."""
-    return ("", "") if step.own is None else (step.own.algorithm.name, choice_of(step.own.sizes).reason)
+    """Which algorithm a convolution or a product runs, and why; two empty texts for anything else."""
+    return step.way if step.own is None else (step.own.algorithm.name, step.own.reason)
 
 
 def _announce_step(

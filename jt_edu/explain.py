@@ -22,6 +22,7 @@ from jt_edu.caller import names_of_caller, nodes_of
 from jt_edu.convolution import convolution
 from jt_edu.determined import threads_matter
 from jt_edu.execute import algorithm_of, calls_of, needed, plan_for
+from jt_edu.formats import format_of
 from jt_edu.functions import MULTIPLY
 from jt_edu.graph import Node
 from jt_edu.meta import CONSTANT, Reindex, ReindexReduce
@@ -52,7 +53,7 @@ class KernelPlan:
     kind: str = "loops"  # "loops", "product", "convolution", "code" or "host"
     edited: bool = False  # the source is a learner's, in place of what was generated
     key: str = ""  # what an edit keeps: names the source that was generated
-    algorithm: str = ""  # of a convolution
+    algorithm: str = ""  # of a convolution, or a matrix product
     reason: str = ""  # why that one, and what the others cost
 
     @property
@@ -69,6 +70,7 @@ class Explanation:
         self.order, self.plan = planned(wanted)
         self.wanted = tuple(n.id for n in wanted)
         self.names = names
+        self.formats = {n.id: format_of(n) for n in wanted if format_of(n).rank}
         self.kernels = tuple(self._kernel(step) for step in self.plan.steps)
         self.edges = decisions_of(self.plan, self.order)  # the decisions, with slots in place of ids
         self.decisions = tuple(
@@ -191,9 +193,9 @@ def loops_in_words(step: Step) -> str:
     lengths["lo, hi"] = str(step.span)
     found = [m for m in map(LOOP.match, BLOCK.sub(r"\1\2", step.source.text).splitlines()) if m and m[2][0] != "b"]
     loops = [(len(m[1]), f"each {m[2]} of {lengths.get(m[3], m[3])}") for m in found]
-    words = _nested(loops)
+    words = _nested(loops) if step.way[0] in ("", "BLAS") else f"{step.span} part{'s' * (step.span != 1)}"
     if step.kind == "product":
-        return "a matrix product by BLAS" + (f", {words}" if words else "")
+        return f"a matrix product by {step.way[0]}" + (f", {words}" if words else "")
     return words or "no loop: one number"
 
 
@@ -308,6 +310,9 @@ class _Writer:
         yield f"{kernels} {what}."
         moved, done, peak = in_words(e.bytes, "B"), in_words(e.flops, "operations"), in_words(e.predicted_peak, "B")
         yield f"{moved} are read and written, {done} done, new arrays take at most {peak} at once."
+        for i, wish in e.formats.items():
+            slot = self.slot[i]
+            yield f"{self._name(slot)} is {wish.name}: numpy() copies its {in_words(size(self.order[slot]), 'B')} so."
         saved = total - e.bytes
         if saved > 0:
             yield (

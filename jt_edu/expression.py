@@ -72,7 +72,7 @@ class Expression:
             return Term("compute", node, where, view, guard, operands)
         if isinstance(node.op, Reindex) and node.op.flat and not node.op.picks:
             return self.value(node.inputs[0], where, view, guard)
-        here = where if view == node.shape else unravel(ravel(where, view), node.shape)
+        here = where if view == node.shape else reshaped(where, view, node.shape)
         if isinstance(node.op, Counter):
             index = here[node.op.axis]  # an index array is looked into only where the guard lets it
             return Term("counter", node, (index,), guard=guard if looks_up(index) else None)
@@ -118,20 +118,35 @@ def spell_loads(index: Index, node: Node, shape: Shape, axis: int) -> Index:
     return binary(index.op, *(spell_loads(a, node, shape, axis) for a in index.args))
 
 
-def ravel(where: Place, shape: Shape) -> Index:
-    """The position in row-major order."""
-    flat = as_index(0)
-    for axis, index in enumerate(where):
-        stride = math.prod(shape[axis + 1 :])
-        flat = flat + (index if axis == len(shape) - 1 else index * size(stride))
-    return flat
+def reshaped(where: Place, view: Shape, shape: Shape) -> Place:
+    """The place in an array of `shape` that a place of its reshape `view` is.
 
+    Axes meet where as many elements lie behind them on both sides. Only between two such borders is anything multiplied
+    or divided: channels that are shuffled leave rows and columns alone.
 
-def unravel(flat: Index, shape: Shape) -> Place:
-    """The place of a row-major position in an array of `shape`."""
-    place = []
-    for axis, length in enumerate(shape):
-        stride = math.prod(shape[axis + 1 :])
-        index = flat if axis == len(shape) - 1 else flat // size(max(stride, 1))
-        place.append(index if axis == 0 else index % size(max(length, 1)))
+    Example:
+        >>> from jt_edu.index import counters
+        >>> reshaped(counters(3), (6, 4, 5), (2, 3, 4, 5))
+        (i0 // 3, i0 % 3, i1, i2)
+    """
+    if 0 in shape:  # there is no place: an index that no loop reaches, or the load would be done before all loops
+        return (where[view.index(0)],) * len(shape)
+    if view[:1] == shape[:1] != ():
+        return (where[0], *reshaped(where[1:], view[1:], shape[1:]))
+    ours, theirs = steps(view), steps(shape)
+    borders, place = {*ours} & {*theirs}, []
+    for length, step in zip(shape, theirs, strict=True):
+        low = max([b for b in borders if b <= step], default=1)
+        high = min([b for b in borders if b > step], default=math.prod(shape))
+        flat = as_index(0)
+        for index, own, n in zip(where, ours, view, strict=True):
+            if n != 1 and low <= own < high:
+                flat = flat + (index if own == low else index * size(own // low))
+        index = flat if step == low else flat // size(step // low)
+        place.append(as_index(0) if length == 1 else index if step * length == high else index % size(length))
     return tuple(place)
+
+
+def steps(shape: Shape) -> tuple[int, ...]:
+    """How many elements lie between two neighbours of each axis."""
+    return tuple(math.prod(shape[k + 1 :]) for k in range(len(shape)))

@@ -5,6 +5,8 @@
 `{0}` and `{1}` stand for the inputs; names in a body are those of `backends/mathlib`. A derivative gets the output, the
 gradient that comes in, and the inputs, and is ordinary arithmetic on Vars, so it can be differentiated again. `conj`
 does nothing to real numbers; for complex ones the gradient is the conjugate of the derivative, as in PyTorch.
+
+The rows of sines and their kin stand in `ops/trigonometry.py`, those of gamma and Bessel in `ops/special.py`.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ from jt_edu.errors import DtypeError
 from jt_edu.meta import Elementwise, Rule, Rules
 
 
-def _unary(name: str, gradient: Rule | None, weight: int = 8, rule: str = "float", body: str = "") -> Elementwise:
+def unary(name: str, gradient: Rule | None, weight: int = 8, rule: str = "float", body: str = "") -> Elementwise:
+    """A row with one input."""
     return Elementwise(name, body or f"{name}({{0}})", rule, (gradient,) if gradient else (), weight)
 
 
@@ -141,13 +144,13 @@ ISINF = Elementwise("isinf", "isinf({0})", "test")
 ISFINITE = Elementwise("isfinite", "isfinite({0})", "test")
 
 # exponentials and logarithms
-EXP = _unary("exp", lambda o, d, x: d * o.conj())
-EXPM1 = _unary("expm1", lambda o, d, x: d * (o + 1).conj())
-LOG: Elementwise = _unary("log", lambda o, d, x: d / x.conj())
-LOG1P = _unary("log1p", lambda o, d, x: d / (x + 1).conj())
-LOG2 = _unary("log2", lambda o, d, x: d / (x.conj() * math.log(2)))
-LOG10 = _unary("log10", lambda o, d, x: d / (x.conj() * math.log(10)))
-EXP2 = _unary("exp2", lambda o, d, x: d * (o * math.log(2)).conj())
+EXP = unary("exp", lambda o, d, x: d * o.conj())
+EXPM1 = unary("expm1", lambda o, d, x: d * (o + 1).conj())
+LOG: Elementwise = unary("log", lambda o, d, x: d / x.conj())
+LOG1P = unary("log1p", lambda o, d, x: d / (x + 1).conj())
+LOG2 = unary("log2", lambda o, d, x: d / (x.conj() * math.log(2)))
+LOG10 = unary("log10", lambda o, d, x: d / (x.conj() * math.log(10)))
+EXP2 = unary("exp2", lambda o, d, x: d * (o * math.log(2)).conj())
 LOGADDEXP = Elementwise(
     "logaddexp", "logaddexp({0}, {1})", "float_real",
     (lambda o, d, x, y: d * _rises(x, y), lambda o, d, x, y: d * _rises(y, x)), 16,
@@ -156,12 +159,12 @@ LOGADDEXP2 = Elementwise(
     "logaddexp2", "logaddexp2({0}, {1})", "float_real",
     (lambda o, d, x, y: d * _rises(x, y, math.log(2)), lambda o, d, x, y: d * _rises(y, x, math.log(2))), 16,
 )  # fmt: skip
-CBRT = _unary("cbrt", lambda o, d, x: d / (o * o * 3), 16, "float_real")
-SQRT = _unary("sqrt", lambda o, d, x: d / (o * 2).conj(), 4)
-RSQRT = _unary("rsqrt", lambda o, d, x: d * (o / x * -0.5).conj(), 6)
-SIGMOID = _unary("sigmoid", lambda o, d, x: d * (o - o * o).conj())
-ERF = _unary("erf", lambda o, d, x: d * (EXP(-(x * x)) * (2 / math.sqrt(math.pi))), 8, "float_real")
-ERFINV = _unary("erfinv", lambda o, d, x: d * (EXP(o * o) * (math.sqrt(math.pi) / 2)), 20, "float_real")
+CBRT = unary("cbrt", lambda o, d, x: d / (o * o * 3), 16, "float_real")
+SQRT = unary("sqrt", lambda o, d, x: d / (o * 2).conj(), 4)
+RSQRT = unary("rsqrt", lambda o, d, x: d * (o / x * -0.5).conj(), 6)
+SIGMOID = unary("sigmoid", lambda o, d, x: d * (o - o * o).conj())
+ERF = unary("erf", lambda o, d, x: d * (EXP(-(x * x)) * (2 / math.sqrt(math.pi))), 8, "float_real")
+ERFINV = unary("erfinv", lambda o, d, x: d * (EXP(o * o) * (math.sqrt(math.pi) / 2)), 20, "float_real")
 
 
 def _rises(x: Any, y: Any, scale: float = 1.0) -> Any:
@@ -169,84 +172,20 @@ def _rises(x: Any, y: Any, scale: float = 1.0) -> Any:
     return SIGMOID((x - y).where_not(x == y, 0) * scale)
 
 
-# special functions
-_GAUSS = 2 / math.sqrt(math.pi)
-ERFC = _unary("erfc", lambda o, d, x: d * (EXP(-(x * x)) * -_GAUSS), 24, "float_real")
-ERFCX = _unary("erfcx", lambda o, d, x: d * (x * o * 2 - _GAUSS), 24, "float_real")
-GAMMA = _unary("gamma", lambda o, d, x: d * (o * DIGAMMA(x)), 60, "float_real")
-LGAMMA = _unary("lgamma", lambda o, d, x: d * DIGAMMA(x), 60, "float_real")
-DIGAMMA: Elementwise = _unary("digamma", lambda o, d, x: d * POLYGAMMA(x, 1), 60, "float_real")
-POLYGAMMA: Elementwise = Elementwise(
-    "polygamma", "polygamma({1}, {0})", "float_real", (lambda o, d, x, n: d * POLYGAMMA(x, n + 1),), 200
-)
-ZETA: Elementwise = Elementwise(
-    "zeta", "zeta({0}, {1})", "float_real", (None, lambda o, d, s, q: d * (ZETA(s + 1, q) * -s)), 200
-)
-I0 = _unary("i0", lambda o, d, x: d * I1(x), 80, "float_real", "bessel0({0})")
-I1: Elementwise = _unary("i1", lambda o, d, x: d * (I0(x) - _by(o, x)), 80, "float_real", "bessel1({0})")
-I0E = _unary("i0e", lambda o, d, x: d * (I1E(x) - SIGN(x) * o), 80, "float_real", "bessel0e({0})")
-I1E: Elementwise = _unary(
-    "i1e", lambda o, d, x: d * (I0E(x) - SIGN(x) * o - _by(o, x)), 80, "float_real", "bessel1e({0})"
-)
-XLOGY = Elementwise(
-    "xlogy", "select(({0} == 0) & ({1} == {1}), {0}, {0} * log({1}))", "float_real",
-    (lambda o, d, x, y: d * LOG(y).where_not((x == 0) & (y <= 0), 0), lambda o, d, x, y: d * (x / y)), 10,
-)  # fmt: skip
-XLOG1PY = Elementwise(
-    "xlog1py", "select(({0} == 0) & ({1} == {1}), {0}, {0} * log1p({1}))", "float_real",
-    (lambda o, d, x, y: d * LOG1P(y).where_not((x == 0) & (y <= -1), 0), lambda o, d, x, y: d * (x / (y + 1))), 10,
-)  # fmt: skip
-ENTR = _unary("entr", lambda o, d, x: d * (-LOG(x) - 1), 10, "float_real", "select({0} == 0, {0}, -({0} * log({0})))")
-
-
-def _by(o: Any, x: Any) -> Any:
-    """o / x, and its limit 1/2 at 0: the slope of I1."""
-    return (o / x.where_not(x == 0, 1)).where_not(x == 0, 0.5)
-
-
-# trigonometry, circular and hyperbolic
-SIN = _unary("sin", lambda o, d, x: d * COS(x).conj())
-COS: Elementwise = _unary("cos", lambda o, d, x: -d * SIN(x).conj())
-TAN = _unary("tan", lambda o, d, x: d * (o * o + 1).conj(), 12)
-ASIN = _unary("asin", lambda o, d, x: d * RSQRT(1 - x * x).conj(), 20)
-ACOS = _unary("acos", lambda o, d, x: -d * RSQRT(1 - x * x).conj(), 20)
-ATAN = _unary("atan", lambda o, d, x: d / (x * x + 1).conj(), 20)
-SINH = _unary("sinh", lambda o, d, x: d * COSH(x).conj(), 10)
-COSH: Elementwise = _unary("cosh", lambda o, d, x: d * SINH(x).conj(), 10)
-TANH = _unary("tanh", lambda o, d, x: d * (1 - o * o).conj())
-ASINH = _unary("asinh", lambda o, d, x: d * RSQRT(x * x + 1).conj(), 20)
-ACOSH = _unary("acosh", lambda o, d, x: d * (RSQRT(x - 1) * RSQRT(x + 1)).conj(), 20)
-ATANH = _unary("atanh", lambda o, d, x: d / (1 - x * x).conj(), 20)
-ATAN2 = Elementwise(
-    "atan2", "atan2({0}, {1})", "float_real",
-    (lambda o, d, y, x: d * _slope(x, y), lambda o, d, y, x: -d * _slope(y, x)), 30,
-)  # fmt: skip
-HYPOT = Elementwise(
-    "hypot", "hypot({0}, {1})", "float_real", (lambda o, d, x, y: d * (x / o), lambda o, d, x, y: d * (y / o)), 8
-)
-
-
-def _slope(x: Any, y: Any) -> Any:
-    """x / |(x, y)| ** 2, without squares, which overflow; 0 at the origin, where the angle has no slope."""
-    origin = (x == 0) & (y == 0)
-    size = HYPOT(x.where_not(origin, 1), y)
-    return (x / size / size).where_not(origin, 0)
-
-
 # rounding, and parts of numbers
 FLOOR = Elementwise("floor", "floor({0})", "real", (_flat,), 1, {"b": "{0}"})
 CEIL = Elementwise("ceil", "ceil({0})", "real", (_flat,), 1, {"b": "{0}"})
 TRUNC: Elementwise = Elementwise("trunc", "trunc({0})", "real", (_flat,), 1, {"b": "{0}"})
-ROUND = _unary("round", _flat, 1, "round", "round_even({0})")
-FRACTION = _unary("fraction", lambda o, d, x: d, 2, "float_real")
-MANTISSA = _unary("mantissa", lambda o, d, x: LDEXP(d, -EXPONENT(x).cast(d.dtype)), 4, "float_real")
-EXPONENT: Elementwise = _unary("exponent", None, 4, "exponent")
+ROUND = unary("round", _flat, 1, "round", "round_even({0})")
+FRACTION = unary("fraction", lambda o, d, x: d, 2, "float_real")
+MANTISSA = unary("mantissa", lambda o, d, x: LDEXP(d, -EXPONENT(x).cast(d.dtype)), 4, "float_real")
+EXPONENT: Elementwise = unary("exponent", None, 4, "exponent")
 LDEXP: Elementwise = Elementwise("ldexp", "ldexp({0}, {1})", "float_real", (lambda o, d, x, n: LDEXP(d, n),), 6)
-COPY = _unary("copy", lambda o, d, x: d, 1, "same", "{0}")
-CONJ = _unary("conj", lambda o, d, x: d.conj(), 1, "same")
-REAL = _unary("real", lambda o, d, x: d.cast(x.dtype), 1, "part")
-IMAG = _unary("imag", lambda o, d, x: d.cast(x.dtype) * 1j, 1, "part")
-ANGLE = _unary(
+COPY = unary("copy", lambda o, d, x: d, 1, "same", "{0}")
+CONJ = unary("conj", lambda o, d, x: d.conj(), 1, "same")
+REAL = unary("real", lambda o, d, x: d.cast(x.dtype), 1, "part")
+IMAG = unary("imag", lambda o, d, x: d.cast(x.dtype) * 1j, 1, "part")
+ANGLE = unary(
     "angle",
     lambda o, d, z: d * (z / (z * z.conj()).where_not(z == 0, 1)) * 1j if z.dtype.kind == "c" else _flat(o, d),
     30,
@@ -274,18 +213,6 @@ def cast_to(wanted: DType, found: DType) -> Elementwise:
         body = f"{short}_to_float(float_to_{short}({body}))"
     gradient: Rules = (lambda o, d, x: d.cast(x.dtype),) if wanted.is_float and found.is_float else ()
     return Elementwise(f"cast_{wanted}", body, wanted, gradient)
-
-
-@cache
-def next_after(d: DType) -> Elementwise:
-    """The next number of this dtype: halves are computed as float32, but their steps are wider."""
-    slopes: Rules = (lambda o, d, x, y: d, _flat)
-    if not d.is_half:
-        return Elementwise("nextafter", "nextafter({0}, {1})", "float_real", slopes, 4)
-    short = "half" if d == "float16" else "bfloat"
-    step = f"{short}_to_float(next_half(float_to_{short}({{0}}), float_to_{short}({{1}})))"
-    body = f"select(({{0}} == {{0}}) & ({{1}} == {{1}}), {step}, {{0}} + {{1}})"
-    return Elementwise("nextafter", body, "float_real", slopes, 6)
 
 
 def _count(d: DType) -> DType:

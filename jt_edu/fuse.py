@@ -20,11 +20,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from jt_edu.convolution import Convolution, convolution
+from jt_edu.convolution import Convolution, behind_views, convolution
 from jt_edu.expression import Expression
 from jt_edu.functions import MULTIPLY
 from jt_edu.graph import Node
-from jt_edu.index import counters, counters_of
+from jt_edu.index import counters, counters_of, divides
 from jt_edu.join import Anchor, Kernel, Stage, join_loops, join_products, join_tail, place
 from jt_edu.meta import CONSTANT, SOURCE, Code, Counter, Elementwise, Reindex, ReindexReduce
 from jt_edu.relay import Product, matrix_product
@@ -103,7 +103,7 @@ class Fuser:
 
     def _contraction(self, node: Node) -> Product | Convolution | None:
         """What an algorithm of its own computes."""
-        return matrix_product(node) or (convolution(node) if self.algorithms else None)
+        return matrix_product(node) or (behind_views(convolution(node), self.why) if self.algorithms else None)
 
     def _store_repeated(self) -> None:
         """Walk towards the outputs, counting how much work is inlined into each node."""
@@ -126,7 +126,9 @@ class Fuser:
         if source in self.why or source.data is not None or isinstance(source.op, ReindexReduce):
             return
         if op.flat and not op.picks:
-            if not all(isinstance(n.op, Elementwise) or len(n.shape) == 1 for n in mine):
+            inner = max((k for k, n in enumerate(op.shape) if n != 1), default=0)  # the counter of the innermost loop
+            divided = any(divides(w) and inner in counters_of(w) for w in op.where)
+            if divided and not all(isinstance(n.op, Elementwise) or len(n.shape) == 1 for n in mine):
                 self._store(source, "reshape", "a reshape behind a view would need divisions for every element")
             return
         used = frozenset().union(*map(counters_of, op.where)) if op.where else frozenset()

@@ -167,6 +167,11 @@ def counters_of(index: Index) -> frozenset[int]:
     return frozenset().union(*(counters_of(p) for p in parts if isinstance(p, Index)))
 
 
+def divides(index: Index) -> bool:
+    """Whether there is a division in it."""
+    return index.op in ("//", "%") or any(divides(a) for a in index.args if isinstance(a, Index))
+
+
 def bounds(index: Index, extents: Sequence[int]) -> tuple[float, float]:
     """Smallest and largest value, by interval arithmetic; counter k runs from 0 to extents[k] - 1."""
     if index.op == "counter":

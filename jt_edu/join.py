@@ -25,7 +25,7 @@ from jt_edu.expression import Place, Term
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, counter, counters, counters_of
 from jt_edu.meta import ReindexReduce
-from jt_edu.relay import Product
+from jt_edu.relay import Product, way_of
 
 
 @dataclass(eq=False)
@@ -96,6 +96,8 @@ def join_products(kernel: Kernel, anchor: Anchor, made_here: bool) -> bool:
     if made_here or not isinstance(first, Product) or not isinstance(product, Product):
         return False
     if (first.left.batched, first.batch) != (product.left.batched, product.batch):
+        return False
+    if {way_of(first)[0], way_of(product)[0]} != {"BLAS"}:
         return False
     theirs = {side for a in kernel.anchors if a.contraction is not None for side in a.contraction.sides}
     if not {*product.sides} & theirs:

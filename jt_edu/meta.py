@@ -96,7 +96,8 @@ class Reindex(Op):
     @property
     def picks(self) -> bool:
         """Whether the index only picks counters, so that one can look through without arithmetic."""
-        return all(w.op == "counter" or w == as_index(0) for w in self.where)
+        plain = all(w.op == "counter" or w == as_index(0) for w in self.where)
+        return plain and not (self.flat and 0 in self.shape)  # reshapes of nothing name the empty loop on each axis
 
     @property
     def gradients(self) -> Rules:  # type: ignore[override]

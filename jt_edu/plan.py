@@ -10,7 +10,7 @@ knows which buffer is free after which step, and from that the peak of memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -25,7 +25,7 @@ from jt_edu.graph import Node, Shape
 from jt_edu.index import Index
 from jt_edu.join import Kernel
 from jt_edu.meta import CONSTANT, Code, HostCall, Op, Reindex, ReindexReduce
-from jt_edu.relay import Operand, Product
+from jt_edu.multiplying import multiplied
 from jt_edu.trace import Decision
 
 FLOPS_AT_ONCE = 16  # of BLAS, for each weighted operation of a loop
@@ -79,6 +79,8 @@ class Step:
     program: Program | None = None
     own: Own | None = None  # of a convolution
     prepare: Program | None = None  # that runs before a convolution
+    way: tuple[str, str] = ("", "")  # of a product: who multiplies, and why
+    plain: tuple[Source, int] | None = None  # of a product by a kernel of ours: the same by np.dot, and its span
     written: tuple[Source, tuple[tuple[int, int], ...]] | None = None  # source and lines, where a learner's text runs
 
     @property
@@ -107,6 +109,7 @@ class Plan:
 
 
 living: WeakValueDictionary[int, Plan] = WeakValueDictionary()  # every plan that somebody may still run
+shown: Callable[[list[Step]], Iterable[Step]] = iter  # goes over steps while they are compiled (compiling.py: a bar)
 edits: dict[str, Callable[[Plan, Step], None]] = {}  # key of a source -> puts a learner's text in its place
 
 
@@ -159,26 +162,22 @@ def _step(kernel: Kernel, fused: Fused, slot: dict[Node, int]) -> Step:
     if kernel.kind == "convolution":
         return _convolution_step(kernel, fused, slot)
     if kernel.kind == "product":
-        products = [a.contraction for a in kernel.anchors if isinstance(a.contraction, Product)]
-        text, blocks = _product_text(products), False
-        span = products[0].rows if _by_rows(products) else products[0].batch
-        work = sum(p.flops for p in products) / FLOPS_AT_ONCE
-        nodes = [p.node for p in products]
-        flops = sum(p.flops for p in products)
-    else:
-        nest = cut(choose_span(collapse(Builder(kernel, fused.stored).build())))
-        text, work = Printer(nest).print(), nest.work
-        span = 1 if nest.span is None else nest.extents[nest.span]
-        blocks = any("acc" in p.name for p in text.source.parameters) and " - lo)]" in text.source.text
-        loaded = {a.node for a in text.arguments if a.kind == "in"} - {
-            a.node for a in text.arguments if a.kind == "out"
-        }
-        nodes = sorted({n for _, n in text.lines if n.data is None and n not in loaded}, key=slot.__getitem__)
-        flops = sum(
-            math.prod(n.inputs[0].shape if isinstance(n.op, ReindexReduce) else n.shape)
-            for n in nodes
-            if n.inputs and n.data is None
-        )
+        return _product_step(kernel, slot)
+    return _loops_step(kernel, fused, slot)
+
+
+def _loops_step(kernel: Kernel, fused: Fused, slot: dict[Node, int]) -> Step:
+    nest = cut(choose_span(collapse(Builder(kernel, fused.stored).build())))
+    text, work = Printer(nest).print(), nest.work
+    span = 1 if nest.span is None else nest.extents[nest.span]
+    blocks = any("acc" in p.name for p in text.source.parameters) and " - lo)]" in text.source.text
+    loaded = {a.node for a in text.arguments if a.kind == "in"} - {a.node for a in text.arguments if a.kind == "out"}
+    nodes = sorted({n for _, n in text.lines if n.data is None and n not in loaded}, key=slot.__getitem__)
+    flops = sum(
+        math.prod(n.inputs[0].shape if isinstance(n.op, ReindexReduce) else n.shape)
+        for n in nodes
+        if n.inputs and n.data is None
+    )
     return _kernel_step(kernel, text, nodes, slot, (span, work, blocks, flops), _name(nodes))
 
 
@@ -209,13 +208,22 @@ def _kernel_step(
     )  # fmt: skip
 
 
+def _product_step(kernel: Kernel, slot: dict[Node, int]) -> Step:
+    """BLAS, or a kernel of ours where that is faster."""
+    made = multiplied(kernel)
+    cost = (made.span, made.flops / FLOPS_AT_ONCE, False, made.flops)
+    step = _kernel_step(kernel, made.text, made.nodes, slot, cost, _name(made.nodes))
+    step.way, step.plain = made.way, made.plain
+    return step
+
+
 def _convolution_step(kernel: Kernel, fused: Fused, slot: dict[Node, int]) -> Step:
     """The algorithm that was chosen, with whatever was joined to it as its tail."""
     text, own = convolution_text(kernel, fused.stored)
     nodes = sorted({n for _, n in text.lines if n in slot and n.data is None}, key=slot.__getitem__)
     flops, span = own.sizes.flops, own.algorithm.span(own.sizes)
     step = _kernel_step(kernel, text, nodes, slot, (span, flops / FLOPS_AT_ONCE, False, flops), _name(nodes))
-    step.own = own
+    step.own, step.bytes = own, step.bytes + own.moved
     return step
 
 
@@ -283,43 +291,6 @@ def _index_arrays(index: Index) -> list[int]:
     return [k for a in index.args if isinstance(a, Index) for k in _index_arrays(a)]
 
 
-def _product_text(products: list[Product]) -> Text:
-    """Matrix products in BLAS, one line each."""
-    parameters: dict[tuple[Node, Shape], tuple[Parameter, Argument]] = {}
-
-    def operand(o: Operand, shape: Shape, role: str) -> str:
-        full = shape if o.batched else shape[1:]
-        key = (o.node, full)
-        if key not in parameters:
-            count = sum(p.name.startswith("out") for p, _ in parameters.values())
-            name = f"out{count}" if role == "out" else f"a{len(parameters) - count}"
-            parameter = Parameter(name, o.node.dtype.kernel, len(full))
-            parameters[key] = (parameter, Argument(role, o.node, 0, full))
-        return parameters[key][0].name + ("[i0]" if o.batched else "") + (".T" if o.transposed else "")
-
-    rows, lines = [], []
-    part = "[lo:hi]" if _by_rows(products) else ""  # of the rows, so that threads can share them
-    for p in products:
-        batched = p.left.batched
-        left = (p.batch, p.summed, p.rows) if p.left.transposed else (p.batch, p.rows, p.summed)
-        right = (p.batch, p.columns, p.summed) if p.right.transposed else (p.batch, p.summed, p.columns)
-        a, b = operand(p.left, left, "in"), operand(p.right, right, "in")
-        out = operand(Operand(p.node, False, batched), (p.batch, p.rows, p.columns), "out")
-        if batched:
-            rows.append("    for i0 in range(lo, hi):")
-        rows.append("    " * (2 if batched else 1) + f"np.dot({a}{part}, {b}, {out}{part})")
-        lines.append((len(rows) + 4, p.node))
-    listed = sorted(parameters.values(), key=lambda entry: (entry[0].name.startswith("out"), entry[0].name))
-    names = ", ".join(["lo", "hi", *(p.name for p, _ in listed)])
-    text = "\n".join(["import numpy as np", "", "", f"def kernel({names}):", *rows, ""])
-    return Text(Source(text, tuple(p for p, _ in listed)), tuple(a for _, a in listed), tuple(lines))
-
-
-def _by_rows(products: list[Product]) -> bool:
-    """Whether a kernel is one product whose rows lie behind each other in memory."""
-    return len(products) == 1 and not products[0].left.batched and not products[0].left.transposed
-
-
 def _free_early(steps: list[Step], aliases: dict[int, int], keep: tuple[int, ...], order: Sequence[Node]) -> int:
     """Note after which step each temporary is free, and add up what is alive: the peak in bytes."""
     kept = {aliases.get(k, k) for k in keep}
@@ -342,14 +313,12 @@ def _free_early(steps: list[Step], aliases: dict[int, int], keep: tuple[int, ...
 def compile_plan(plan: Plan, backend: Backend) -> dict[int, Program]:
     """Programs for all steps that have none yet; the answer tells which were new: step number -> program."""
     fresh, plan.backend = {}, backend
-    for number, step in enumerate(plan.steps):
+    for number, step in enumerate(shown(plan.steps)):
         source = None if step.program is None and step.kind != "host" else step.source
         while source is not step.source:  # once, and again if it was edited meanwhile
             source = step.source
-            if step.own is None or step.written is not None:
-                fresh[number] = step.program = backend.compile(source)
-            else:
-                fresh[number] = step.program = compile_convolution(step.own, source, backend)
+            own = None if step.written else step.own
+            fresh[number] = step.program = compile_convolution(own, source, backend) if own else backend.compile(source)
             if step.own is not None and step.own.prepare is not None:
                 step.prepare = backend.compile(step.own.prepare)
     plan.compiled = True

@@ -9,8 +9,9 @@ read off the maps and never off an operator's name:
     column           x   x
     summed        x  x
 
-With rows, columns and something summed it is a matrix product, and BLAS does it faster than any loop of ours. Products
-of matrices written as broadcast, multiply, sum are therefore found too, and so are both gradients.
+With rows, columns and something summed it is a matrix product. Products of matrices written as broadcast, multiply, sum
+are therefore found too, and so are both gradients. BLAS does them faster than any loop of ours, but for those that are
+thin, where kernels of our own are faster: `way_of` says which, and why.
 """
 
 from __future__ import annotations
@@ -24,6 +25,13 @@ from jt_edu.index import Index, as_index
 from jt_edu.meta import CONSTANT, Op, Reindex, ReindexReduce
 
 BLAS = ("float32", "float64", "complex64", "complex128")
+FEW = 32  # rows, or numbers to sum over, up to which a product is thin; measured
+SMALL = 1 << 20  # multiplications up to which BLAS is as fast: it then copies nothing
+VECTOR = 16  # columns: kernels made of vectors want whole ones
+ONCE = "each number of the large side is read once, where it lies; BLAS would copy it first"
+WRITTEN = "each number is written once; BLAS would write zeros first, and then add to them"
+OFTEN = "BLAS copies both sides into an order that suits it, which pays where each number is used often"
+QUICK = "BLAS multiplies small matrices where they lie"
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,22 @@ class Product:
     def flops(self) -> int:
         """Additions and multiplications."""
         return 2 * self.batch * self.rows * self.columns * self.summed
+
+
+def way_of(p: Product) -> tuple[str, str]:
+    """Who multiplies, and why: "dots", "rows", "outer" (kernels of ours, for thin products), or "BLAS"."""
+    real, turned = p.node.dtype in ("float32", "float64"), (p.left.transposed, p.right.transposed)
+    work = p.flops // 2
+    few, summed = p.rows <= FEW and work > SMALL * (1 if p.rows > 1 else 4), p.summed <= FEW and work > SMALL
+    sizes = f"{p.rows} row{'s' * (p.rows > 1)}, {p.columns} column{'s' * (p.columns > 1)}, sums of {p.summed}: "
+    if real and not p.left.batched and p.left.node is not p.right.node:
+        if few and turned == (False, True):
+            return "dots", sizes + ONCE
+        if few and p.rows > 1 and p.columns >= VECTOR and turned == (False, False):
+            return "rows", sizes + ONCE
+        if summed and p.columns >= VECTOR and turned == (True, False):
+            return "outer", sizes + WRITTEN
+    return "BLAS", sizes + (OFTEN if work > SMALL else QUICK)
 
 
 Axes = list[int]

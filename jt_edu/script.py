@@ -16,13 +16,14 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from jt_edu import execute
 from jt_edu.backends import Backend
-from jt_edu.backends.convolve.alone import NUMBERS
+from jt_edu.backends.convolve.alone import NUMBERS, depth_of
 from jt_edu.convolving import OWN, Own, shared_memory
 from jt_edu.errors import JtError
 from jt_edu.graph import Shape
@@ -86,7 +87,7 @@ class Script:
             for number, (step, program) in enumerate(zip(self._plan.steps, programs, strict=True)):
                 for name, one in (("k", program), ("q", step.prepare)):
                     if one is not None:
-                        self._space[f"{name}{number}"] = one.call if step.work < execute.PARALLEL else one
+                        self._space[f"{name}{number}"] = one.call if _is_small(step) else one
 
     def _do(self, number: int, arrays: list[Any], nodes: list[Any]) -> None:
         """What is not worth writing down: NumPy's work, and scratch that comes once for each thread."""
@@ -130,14 +131,17 @@ class Script:
     def _convolution(self, number: int, step: Step, own: Own, given: list[str]) -> None:
         """Name the memory of its own, and write down the call that prepares it."""
         prepared, space = self._shared[own.sizes.dtype, False], self._shared[own.sizes.dtype, True]
-        small = step.work < execute.PARALLEL
         given[OWN], given[OWN + 1] = f"p{number}", f"s{number}"
         self._space[given[OWN]] = prepared[: own.prepared]
-        self._space[given[OWN + 1]] = space[0] if small else space
+        self._space[given[OWN + 1]] = space[0] if own.small else space
+        for side in own.views:
+            self._space[f"v{number}_{side.position}"] = partial(side.read, small=own.small, backend=self._backend)
+            self._write(f"w{number}_{side.position} = v{number}_{side.position}({given[side.position]})", step)
+            given[side.position] = f"w{number}_{side.position}"
         if own.prepare is not None:
-            listed = ", ".join([given[1], given[OWN], *given[OWN + 2 : OWN + 2 + len(NUMBERS)]])
-            call = f"q{number}(0, {own.span}, {listed})" if small else f"launch(q{number}, [{listed}], {own.span})"
-            self._write(f"{call}  # {step.name}", step)
+            read = [given[k] for k in own.algorithm.reads]
+            listed = ", ".join([*read, given[OWN], *given[OWN + 2 : OWN + 2 + len(NUMBERS)]])
+            self._write(_call_of(f"q{number}", own.span, listed, step, ()), step)
 
     def _call(self, number: int, step: Step) -> None:
         """The call of a kernel, with all its arguments."""
@@ -152,10 +156,8 @@ class Script:
             self._space[given[position]] = cells[slot] if step.blocks else cells[slot].reshape(shape)
         if step.own is not None:
             self._convolution(number, step, step.own, given)
-        listed, small = ", ".join(given), step.work < execute.PARALLEL
-        each = f", [{OWN + 1}]" if step.own is not None else ""
-        call = f"k{number}(0, {step.span}, {listed})" if small else f"launch(k{number}, [{listed}], {step.span}{each})"
-        self._write(f"{call}  # {step.name}", step)
+        each = () if step.own is None else (OWN + 1,)
+        self._write(_call_of(f"k{number}", step.span, ", ".join(given), step, each), step)
 
     def _seen(self, slot: int, shape: Shape | None = None, halves: bool = False) -> str:
         """The array in a slot, under the shape and as the bits that a kernel reads."""
@@ -177,6 +179,19 @@ class Script:
 def _is_plain(step: Step) -> bool:
     """Whether a step is a call that can be written down: no work of NumPy, no scratch that depends on the threads."""
     return step.kind != "host" and not (step.scratch and (step.work >= execute.PARALLEL or step.span > ROW))
+
+
+def _is_small(step: Step) -> bool:
+    """Whether one thread does it."""
+    return step.work < execute.PARALLEL if step.own is None else step.own.small
+
+
+def _call_of(name: str, span: int, listed: str, step: Step, each: tuple[int, ...]) -> str:
+    """The call of a kernel; `each` are the positions of what comes once for each thread."""
+    if _is_small(step):
+        return f"{name}(0, {span}, {listed})  # {step.name}"
+    more = "" if step.own is None else f", {each}, 1, {depth_of(step.own.sizes)}"
+    return f"launch({name}, [{listed}], {span}{more})  # {step.name}"
 
 
 def _bytes(plan: Plan, slot: int) -> int:

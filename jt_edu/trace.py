@@ -77,7 +77,7 @@ class KernelRun:
     reads: tuple[int, ...] = ()
     edited: bool = False  # the source is a learner's, in place of what was generated
     key: str = ""  # names the source that was generated, and so the kernel on every page
-    algorithm: str = ""  # of a convolution
+    algorithm: str = ""  # of a convolution, or a matrix product
     reason: str = ""  # why that one, and what the others cost
 
     @property

@@ -19,19 +19,11 @@ import numpy as np
 from jt_edu import functions as f
 from jt_edu.arithmetic import Arithmetic
 from jt_edu.autograd import LEAF
-from jt_edu.build import (
-    broadcast,
-    cast,
-    check_shape,
-    constant,
-    elementwise,
-    flat_view,
-    operand_of,
-    source,
-)
+from jt_edu.build import broadcast, cast, check_shape, constant, elementwise, flat_view, operand_of, source
 from jt_edu.dtypes import DType, as_dtype, bfloat16, from_bfloat16, promote
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.execute import run
+from jt_edu.formats import FORMATS, follow, in_format, inherit
 from jt_edu.graph import Node, Shape
 from jt_edu.meta import CONSTANT, SOURCE, Elementwise
 from jt_edu.settings import current
@@ -76,6 +68,8 @@ class Var(Arithmetic):
         node.holders += 1
         if node.owner is None or node.owner() is None:
             node.owner = weakref.ref(self)
+        if FORMATS:
+            inherit(node)
         if node.data is None and not current().flags.lazy_execution:
             run((node,))
         return self
@@ -154,7 +148,7 @@ class Var(Arithmetic):
     def numpy(self, copy: bool = False) -> np.ndarray[Any, Any]:
         """Its numbers, as a read-only view of its memory or as a copy to write to; bfloat16 becomes float32."""
         run((self._node,), "numpy() or item()")
-        data, half, number = self._node.data, self.dtype == bfloat16, self._node.op is CONSTANT
+        data, half, number = in_format(self._node), self.dtype == bfloat16, self._node.op is CONSTANT
         if half and not number:
             data = from_bfloat16(data)
         found = np.array(data, np.float32 if half else self.dtype.storage, copy=copy or None).view()
@@ -290,7 +284,7 @@ class Var(Arithmetic):
         else:
             twin = Node(flat_view("detach", node.shape, node.shape), (node,), node.shape, node.dtype)
         twin.tracked = False
-        return Var._of(twin)
+        return Var._of(follow(twin, node))
 
     def stop_grad(self) -> Var:
         """Cut this Var off from the gradient, in place."""

@@ -2,8 +2,9 @@
 
     get("numba").compile(source)  ->  Program, whose `call(lo, hi, *arguments)` does the work
 
-A backend is any object with a name and three methods. Ours are found by the table below. One that lives elsewhere
-announces itself in its own `pyproject.toml`, and is looked up when its name is first asked for:
+A backend is any object with a name and three methods; a fourth, `compile_apart`, is for those whose compiler takes long
+(see `Backend`). Ours are found by the table below. One that lives elsewhere announces itself in its own
+`pyproject.toml`, and is looked up when its name is first asked for:
 
     [project.entry-points."jt_edu.backends"]
     mine = "my_package:MyBackend"
@@ -43,7 +44,12 @@ class Program(NamedTuple):
 
 
 class Backend(Protocol):
-    """Three methods and a name: the whole of what the executor asks of a backend."""
+    """Three methods and a name: what the executor asks of every backend.
+
+    One that has `compile_apart(algorithm: Source, tail: Source | None) -> Program` as well is given the kernel of a
+    forward convolution in two: the algorithm, which takes any tail, and the work that was joined to it, or None. So an
+    algorithm is compiled once, whatever follows it. Without that method, `compile` is given one text of both.
+    """
 
     name: str
 
@@ -54,12 +60,14 @@ class Backend(Protocol):
         """Memory for an array, filled with anything."""
 
     def launch(
-        self, program: Program, arguments: Sequence[Any], span: int, scratch: Sequence[int] = (), align: int = 1
-    ) -> None:
+        self, program: Program, arguments: Sequence[Any], span: int, scratch: Sequence[int] = (), align: int = 1,
+        depth: int = 1,
+    ) -> None:  # fmt: skip
         """Run a kernel over [0, span), on as many threads as the backend has.
 
         Each thread does one block, whose length is a multiple of `align` except for the last. `scratch` are the
         positions of arguments that come once for each thread: block k is given `arguments[p][k]`.
+        If `depth` is more than 1, a thread may do several blocks, one after the other: see `pool.pieces`.
         """
 
 
@@ -158,10 +166,11 @@ class PythonBackend:
         return memory.pool.empty(shape, dtype)
 
     def launch(
-        self, program: Program, arguments: Sequence[Any], span: int, scratch: Sequence[int] = (), align: int = 1
-    ) -> None:
+        self, program: Program, arguments: Sequence[Any], span: int, scratch: Sequence[int] = (), align: int = 1,
+        depth: int = 1,
+    ) -> None:  # fmt: skip
         """Run a kernel over [0, span), in one call."""
-        del align
+        del align, depth
         program.call(0, span, *(a[0, ...] if p in scratch else a for p, a in enumerate(arguments)))
 
 

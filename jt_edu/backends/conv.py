@@ -9,7 +9,12 @@
     benchmark          False    True: the first plan for a size times the candidates, and the table remembers
     deterministic      False    True: the same program gives the same bits, on any number of threads
     strict             False    True: with `deterministic`, an error where nobody can promise that
+    local              False    True: no number reaches sums whose windows do not see it
     workspace_limit    None     bytes that an algorithm may use besides its arrays
+
+What `local` is for. Winograd and Fourier compute many sums from common parts. Each error is small against the largest
+number around; but one pixel of 1e6 is felt in its neighbourhood, and NaN and infinity spread there (or over the image).
+With `local` they stay where they belong, and 3 x 3 convolutions take longer.
 
 What `deterministic` means. Which algorithm is used is then decided by sizes alone, and `benchmark` has no say: two runs
 of a tuner may find another winner, and algorithms differ in their last digits. (cuDNN leaves that to the learner: with
@@ -17,8 +22,8 @@ both set, it may choose another deterministic algorithm in each process.) And su
 number of threads, as in products of matrices by BLAS, run on one thread. A function of the learner's that calls NumPy
 can do anything: with `strict` it is an error, without it runs as it is.
 
-The settings belong to the rank that sets them. With `benchmark`, a plan is made after measuring, so `jt.explain`
-measures too.
+The settings belong to the rank that sets them: as in PyTorch, all its threads share them. With `benchmark`, a plan is
+made after measuring, so `jt.explain` measures too.
 """
 
 from __future__ import annotations
@@ -30,11 +35,13 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from jt_edu.backends.convolve import tuner
 from jt_edu.backends.convolve.choice import algorithms
 from jt_edu.backends.convolve.options import DEFAULT, Options, forget_plans, options, set_options
 from jt_edu.backends.convolve.table import Table
-from jt_edu.errors import ArgumentError
+from jt_edu.errors import ArgumentError, UnknownNameError
 
 __all__ = ["clear", "flags", "race", "table", "version"]
 
@@ -72,6 +79,10 @@ def clear() -> None:
     forget_plans()
 
 
+class _UnknownSettingError(ArgumentError, UnknownNameError):
+    """A setting that is not there: an argument of `flags`, and an attribute of this module."""
+
+
 @contextmanager
 def flags(**wanted: Any) -> Iterator[None]:
     """Settings for the lines inside; afterwards they are as before, whatever happens. Also a decorator.
@@ -98,16 +109,20 @@ def _checked(name: str, value: Any) -> Any:
     """The value, if the setting is one and can have it."""
     if name not in Options._fields:
         near = difflib.get_close_matches(name, Options._fields, 1)
-        raise ArgumentError(
+        error = _UnknownSettingError(
             f"jt.backends.conv.{name} is not a setting",
             f"the settings {', '.join(Options._fields)}",
             f"jt.backends.conv.{(near or Options._fields)[0]}",
         )
+        error.name = name  # Python, which would guess as well, does not guess a second time
+        raise error
     if name == "workspace_limit":
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+        if value is None:
+            return None
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 0:
             raise ArgumentError(f"jt.backends.conv.{name} is a number of bytes, or None", repr(value), "64 * 2**20")
-        return value
-    if not isinstance(value, (bool, int)) or value not in (0, 1):
+        return int(value)
+    if not isinstance(value, (bool, int, np.bool_)) or value not in (0, 1):
         raise ArgumentError(f"jt.backends.conv.{name} is True or False", repr(value), repr(not getattr(DEFAULT, name)))
     return bool(value)
 
@@ -118,7 +133,7 @@ class _Settings(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        _checked(name, getattr(DEFAULT, name, None))  # raises, and lists the settings
+        _checked(name, getattr(DEFAULT, name, None))  # raises what hasattr() understands, and lists the settings
         return getattr(options(), name)
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import linecache
 import os
+import stat
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -70,10 +71,16 @@ class Store:
 
 
 def _read(path: Path) -> bytes | None:
-    with suppress(OSError), path.open("rb") as file:
-        if is_ours(os.fstat(file.fileno())):
+    with suppress(OSError), open(path, "rb", opener=_at_once) as file:
+        status = os.fstat(file.fileno())
+        if is_ours(status) and stat.S_ISREG(status.st_mode):
             return file.read()
     return None
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open a file, and wait for nobody: a pipe in its place has no end, and perhaps no beginning."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _write(path: Path, content: bytes) -> bool:

@@ -5,7 +5,8 @@
 
 A kernel that allocates nothing has no references to count, nor the round of passes that removes them. The wrapper,
 which takes the arguments out of Python objects, is left as it is: a call takes 0.05 us more, a kernel 12 ms less.
-The kernel itself goes through the passes that numba would send it through, and runs as fast.
+The kernel itself goes through the passes that numba would send it through, and runs as fast. Functions that kernels
+call are typed and written once, and become machine code as a part of each kernel only: see `Inside`.
 
 What is kept on disk is the machine code and the names in it, not all that numba's own cache stores. Loading it takes
 0.5 ms, and does not need numba's tables of all the functions it knows, whose filling takes half a second.
@@ -74,6 +75,37 @@ class _Apart(_Pipeline):
         """The one pipeline there is."""
         self.state.flags.noalias = True
         return super().define_pipelines()
+
+
+class _Piece(codegen.JITCodeLibrary):
+    """The LLVM module of a function that is only called by kernels: it becomes code in each of them, and not before."""
+
+    def _optimize_final_module(self) -> None:
+        """Left to the kernel."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class Inside(compiler.CompilerBase):
+    """For functions that kernels call: neither machine code of their own, nor a way to call them from Python.
+
+    Numba would compile each by itself, with everything that it calls, and then once more as a part of the kernel.
+    """
+
+    def define_pipelines(self) -> list[Any]:
+        """The one pipeline there is."""
+        self.state.library = _Piece(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        for name in ("no_compile", "no_cpython_wrapper", "no_cfunc_wrapper"):
+            setattr(self.state.flags, name, True)
+        return [compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)]
+
+    def _compile_core(self) -> Any:
+        made = super()._compile_core()
+        nobody: Any = [].append  # numba tells functions apart by what Python would call: something in C, and its own
+        self.state.targetctx.insert_user_function(nobody, made.fndesc, [made.library])
+        return made._replace(entry_point=nobody)
 
 
 def build(

@@ -87,24 +87,36 @@ class NumbaBackend:
         return memory.pool.empty(shape, dtype)
 
     def launch(
-        self, program: Program, arguments: Sequence[Any], span: int, scratch: Sequence[int] = (), align: int = 1
-    ) -> None:
-        """Run a kernel over [0, span), one block on each thread."""
+        self, program: Program, arguments: Sequence[Any], span: int, scratch: Sequence[int] = (), align: int = 1,
+        depth: int = 1,
+    ) -> None:  # fmt: skip
+        """Run a kernel over [0, span): a block on each thread, or pieces of it on whichever is free."""
         count, call = pool.threads(), program.call
         if scratch:
             count = min(count, *(len(arguments[p]) for p in scratch))
         if count == 1 and not scratch:
             call(0, span, *arguments)
             return
-        blocks = pool.borders(span, count, align)
+        blocks = pool.pieces(span, count, align, depth if count > 1 else 1)
         if len(blocks) > 1 and not self._spins:
             pool.lend_spin(self.compile(SPIN).call)
             self._spins = True
-        if not scratch:
-            pool.run(lambda k: call(*blocks[k], *arguments), len(blocks))
+        count = min(count, len(blocks))
+        if isinstance(program.call, tails.Joined):  # once for all pieces
+            call, arguments = program.call.algorithm, program.call.bind(arguments)
+        given = [arguments] * count
+        if scratch:
+            given = [[a[k, ...] if p in scratch else a for p, a in enumerate(arguments)] for k in range(count)]
+        if depth == 1:
+            pool.run(lambda k: call(*blocks[k], *given[k]), count)
             return
-        given = [[a[k, ...] if p in scratch else a for p, a in enumerate(arguments)] for k in range(len(blocks))]
-        pool.run(lambda k: call(*blocks[k], *given[k]), len(blocks))
+        left = iter(blocks)  # two threads cannot have the same piece of it
+
+        def work(k: int) -> None:
+            for piece in left:
+                call(*piece, *given[k])
+
+        pool.run(work, count)
 
     def _make(self, source: Source) -> Program:
         if "np.dot(" in source.text:

@@ -1,7 +1,7 @@
 """Tails: compile a function for other kernels to call, and join it to an algorithm.
 
 `lean` builds what Python calls. A tail is called by machine code, at an address, so it is a C function. It is kept on
-disk as kernels are. `joined` makes of an algorithm and a tail what a plan takes for one kernel.
+disk as kernels are. `Joined` makes of an algorithm and a tail what a plan takes for one kernel.
 """
 
 # mypy: disable-error-code="attr-defined, call-overload, no-untyped-call"
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -54,7 +54,7 @@ def address_of(source: Source, store: Store) -> tuple[int, float]:
 
 def program(begun: Program, algorithm: Source, address: int, seconds: float, tail: Source) -> Program:
     """The program of both."""
-    call = joined(begun.call, len(algorithm.parameters) - 1, address, tail.parameters)
+    call = Joined(begun.call, len(algorithm.parameters) - 1, address, tail.parameters)
     return Program(call, begun.compiled or seconds > 0, begun.seconds + seconds, begun.path)
 
 
@@ -97,16 +97,22 @@ def thaw(frozen: bytes) -> int:
     return int(library.codegen._engine.get_function_address(names["entry"]))
 
 
-def joined(
-    algorithm: Callable[..., None], own: int, address: int, parameters: tuple[Parameter, ...]
-) -> Callable[..., None]:
+class Joined:
     """What a plan calls: the first `own` arguments are the algorithm's, the others those of its tail."""
-    _, words = hook.words_of(parameters)
 
-    def call(lo: int, hi: int, *arguments: Any) -> None:
-        algorithm(lo, hi, *arguments[:own], words(address, arguments[own:]))
+    def __init__(
+        self, algorithm: Callable[..., None], own: int, address: int, parameters: tuple[Parameter, ...]
+    ) -> None:
+        self.algorithm, self._own, self._address = algorithm, own, address
+        _, self._words = hook.words_of(parameters)
 
-    return call
+    def bind(self, arguments: Sequence[Any]) -> list[Any]:
+        """What the algorithm is passed instead, in any number of calls."""
+        return [*arguments[: self._own], self._words(self._address, arguments[self._own :])]
+
+    def __call__(self, lo: int, hi: int, *arguments: Any) -> None:
+        """Run both over [lo, hi)."""
+        self.algorithm(lo, hi, *self.bind(arguments))
 
 
 def without(algorithm: Callable[..., None]) -> Callable[..., None]:

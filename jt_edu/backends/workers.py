@@ -1,10 +1,14 @@
 """Workers: how are several threads set to work, and waited for?
 
-    caller      put, put, ... own block, look, wait
-    worker      get,  block,  say so, look, get ...
+    caller      put, put, ... block 0,  blocks that nobody has begun,  look, wait
+    worker      get,  a block that nobody has begun,  say so,  look,  get ...
+
+A worker that slept needs a moment to wake up, and where another process has its core it may not come at all. So blocks
+are not given to workers: whoever is there takes the next, and the caller waits only for those that somebody has begun.
 
 Queues and locks decide what happens. A backend may lend a way to spin, which only shortens the waiting: a thread looks
-at a counter for a moment before it goes to sleep. Where a core is short that is in vain, and left off for a while.
+at a counter for a moment before it goes to sleep. Where that is in vain several times in a row, a core is short, and it
+is left off for a while.
 
 Nothing here knows kernels, or which block is which.
 """
@@ -16,25 +20,46 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-_PAUSE = 32  # launches
+_VAIN = 3  # launches in a row that were waited for in vain, after which no thread spins
+_PAUSE = 32  # launches, for which that is so
 _SHORT = 0.5e-3  # seconds
 Counter = np.ndarray[Any, Any]  # one int64 that matters, and room, so that no two share a cache line
 Spin = Callable[[int, int, Counter, Counter], None]  # spin(say, n, mine, other): see spin.py
 
 
-class _Job(NamedTuple):
-    """One block of a launch, as a worker receives it."""
+class _Launch:
+    """A task, and its blocks: those that nobody has begun, and how many have not ended."""
 
-    launch: int  # its number
-    task: Callable[[int], None]
-    block: int
-    errors: dict[int, BaseException]
-    tickets: list[int]  # one for each worker; popping is atomic, and whoever pops 0 is the last
-    ended: threading.Lock  # held until then
+    def __init__(self, number: int, task: Callable[[int], None], count: int) -> None:
+        self.number = number
+        self.task: Callable[[int], None] | None = task
+        self.left = list(range(count))[::-1]  # popping is atomic, so that each block has one who takes it
+        self.tickets = list(range(count))  # and whoever pops 0 has done the last one
+        self.errors: dict[int, BaseException] = {}
+        self.ended = _held()  # until then
+
+    def work(self) -> bool:
+        """Take the next block as long as there is one; whether the last one to end was among them."""
+        last = False
+        while self.left:
+            with suppress(IndexError):  # somebody was faster
+                last = self._do(self.left.pop())
+        return last
+
+    def _do(self, block: int) -> bool:
+        assert self.task is not None, "it is forgotten when all blocks have ended"
+        try:
+            self.task(block)
+        except BaseException as error:  # noqa: BLE001 - the caller raises it
+            self.errors[block] = error
+        last = self.tickets.pop() == 0
+        if last:
+            self.ended.release()
+        return last
 
 
 class Workers:
@@ -43,37 +68,46 @@ class Workers:
     def __init__(self) -> None:
         self.spin: Spin | None = None
         self.busy = threading.Lock()
-        self.queues: list[SimpleQueue[_Job]] = []
+        self.queues: list[SimpleQueue[_Launch]] = []
         self.begun, self.ended = np.zeros((2, 32), np.int64)  # the number of the last launch that did
+        self.vain = 0  # so many times in a row, spinning was in vain
         self.pause = 0  # for so many launches, do not spin
 
     def run(self, task: Callable[[int], None], count: int) -> None:
-        """Block 0 here, the others one on each worker; an error is raised when all have ended."""
+        """Block 0 here, the others wherever a thread is free; an error is raised when all have ended."""
         while len(self.queues) < count - 1:
-            queue: SimpleQueue[_Job] = SimpleQueue()
+            queue: SimpleQueue[_Launch] = SimpleQueue()
             name = f"jt_edu-{len(self.queues) + 1}"
             threading.Thread(target=_work, args=(self, queue), name=name, daemon=True).start()
             self.queues.append(queue)  # only now: the system may refuse another thread
-        launch, ended, tickets = int(self.begun[0]) + 1, _held(), list(range(count - 1))
-        errors: dict[int, BaseException] = {}
-        start = time.perf_counter()
+        launch = _Launch(int(self.begun[0]) + 1, task, count)
+        first, start = launch.left.pop(), time.perf_counter()
         try:
-            for block in range(1, count):
-                self.queues[block - 1].put(_Job(launch, task, block, errors, tickets, ended))
-            self.begun[0] = launch
-            _attempt(task, 0, errors)
-            if self.pause:
-                self.pause -= 1
-            else:
-                self.look(0, launch - 1, self.begun, self.ended)
-                if ended.locked() and time.perf_counter() - start < _SHORT:  # another process may have that core
-                    self.pause = _PAUSE
-            ended.acquire()
+            for queue in self.queues[: count - 1]:
+                queue.put(launch)
+            self.begun[0] = launch.number
+            launch._do(first)
+            launch.work()
+            self.wait(launch, start)
         except BaseException:  # Ctrl-C: what a worker has begun it ends, while its arrays are still there
+            launch.left.clear()
             self.drain()
             raise
-        if errors:
-            raise errors[min(errors)]
+        launch.task = None  # a worker may not have looked into its queue yet
+        if launch.errors:
+            raise launch.errors[min(launch.errors)]
+
+    def wait(self, launch: _Launch, start: float) -> None:
+        """Until the blocks that others have begun are done."""
+        if self.pause:
+            self.pause -= 1
+        elif launch.ended.locked():
+            self.look(0, launch.number - 1, self.begun, self.ended)
+            short = launch.ended.locked() and time.perf_counter() - start < _SHORT  # another process may have that core
+            self.vain = self.vain + 1 if short else 0
+            if self.vain == _VAIN:
+                self.vain, self.pause = 0, _PAUSE
+        launch.ended.acquire()
 
     def look(self, say: int, number: int, mine: Counter, other: Counter) -> None:
         """Say something, and wait for a moment until the other counter is above a number; or go on at once."""
@@ -84,31 +118,20 @@ class Workers:
         """Wait until each worker has come to the end of its queue, however often Ctrl-C is pressed."""
         for queue in self.queues:
             reached = threading.Event()
-            queue.put(_Job(0, lambda _, it=reached: it.set(), 0, {}, [0], _held()))  # type: ignore[misc]
+            queue.put(_Launch(0, lambda _, it=reached: it.set(), 1))  # type: ignore[misc]
             while not reached.is_set():
                 with suppress(KeyboardInterrupt):
                     reached.wait()
 
 
-def _work(workers: Workers, queue: SimpleQueue[_Job]) -> None:
+def _work(workers: Workers, queue: SimpleQueue[_Launch]) -> None:
     while True:
         launch, last = _finish(queue.get())  # in a function, so that a waiting worker keeps no arrays alive
         workers.look(launch if last else 0, launch, workers.ended, workers.begun)
 
 
-def _finish(job: _Job) -> tuple[int, bool]:
-    _attempt(job.task, job.block, job.errors)
-    last = job.tickets.pop() == 0
-    if last:
-        job.ended.release()
-    return job.launch, last
-
-
-def _attempt(task: Callable[[int], None], block: int, errors: dict[int, BaseException]) -> None:
-    try:
-        task(block)
-    except BaseException as error:  # noqa: BLE001 - the caller raises it
-        errors[block] = error
+def _finish(launch: _Launch) -> tuple[int, bool]:
+    return launch.number, launch.work()
 
 
 def _held() -> threading.Lock:

@@ -17,7 +17,7 @@ from jt_edu.codegen.loops import Access, Block, Item, Loop, Nest, Start, Store, 
 from jt_edu.dtypes import DType, complex128, float32, float64
 from jt_edu.expression import Place, Term, condition, spell_loads
 from jt_edu.graph import Node, Shape
-from jt_edu.index import Index, both, counter, counters_of
+from jt_edu.index import Index, both, counter, counters_of, divides
 from jt_edu.join import Anchor, Kernel, Stage
 from jt_edu.meta import REDUCERS, Elementwise, Reindex, ReindexReduce
 
@@ -148,7 +148,7 @@ class Builder:
             depth = max(self._depth(*where), least)
             return Value("counter", term.node, depth, index=where[0], guard=condition_value)
         if term.kind == "load":
-            access = Access("in", term.node, where, term.view)
+            access = Access("in", term.node, tuple([self._divided(w, term.node) for w in where]), term.view)
             if term.node in self.written:  # by an earlier loop of this row, so not before it
                 least = max(least, len(self.kernel.outer))
             return Value("load", term.node, max(self._depth(*where), least), access=access, guard=condition_value)
@@ -159,6 +159,17 @@ class Builder:
         if term.kind == "fill":
             return Value("fill", term.node, max(depth, least), operands, guard=condition_value)
         return Value("compute", term.node, depth, operands)
+
+    def _divided(self, index: Index, node: Node) -> Index:
+        """A division that an outer loop can do is done there: no compiler moves it out from behind a condition."""
+        depth, key = self._depth(index), ("divided", index)
+        if depth == len(self.scopes) - 1 or not divides(index):
+            return index
+        found = self.scopes[depth].known.get(key)
+        if found is None:
+            found = self.scopes[depth].known[key] = Value("counter", node, depth, index=index)
+            self.scopes[depth].block.items.append(found)
+        return Index("value", found)
 
     def guard(self, index: Index, node: Node) -> Value:
         """The register that holds a condition; what an outer loop already knows of it is asked there."""

@@ -26,6 +26,8 @@ from functools import lru_cache
 from pkgutil import resolve_name
 from typing import Any
 
+import numpy as np
+
 from jt_edu import backends
 from jt_edu.backends import Backend, Program
 from jt_edu.codegen.text import Source
@@ -147,7 +149,13 @@ class Edit:
             if self._guarded is None:
                 self._guarded = _compile_guarded(self.source, reads_of(step))
         call, most = self._guarded, FEWEST + MORE * _rounds(step)
-        return Program(lambda lo, hi, *given: call(lo, hi, *given, most), True, 0.0, None)
+        own = step.own
+
+        def run(lo: int, hi: int, *given: Any) -> None:
+            whole = given if own is None or not own.views else map(_whole, given)  # its arrays have no steps
+            call(lo, hi, *whole, most)
+
+        return Program(run, True, 0.0, None)
 
     def __repr__(self) -> str:
         if self.record is None:
@@ -164,6 +172,10 @@ class Edit:
             f"  {r['edited_ms']:.4g} ms, the original {r['original_ms']:.4g} ms: {self.speed:.2f} times as fast"
         )
         return "\n".join(rows)
+
+
+def _whole(argument: Any) -> Any:
+    return np.ascontiguousarray(argument) if isinstance(argument, np.ndarray) else argument
 
 
 def _compiled(step: Step, backend: Backend) -> Program:

@@ -129,6 +129,8 @@ def _to_run(step: Step) -> tuple[Source, Sequence[tuple[int, int]], int, str]:
         sums = sums_of(step)
         return sums.source, sums.lines, sums.span, SUMS.format(f"The algorithm {step.own.algorithm.name}")
     note = ""
+    if step.plain is not None and step.written is None:  # a kernel of vectors is hard to follow
+        source, span = step.plain
     if step.kind == "product" and "np.dot(" in source.text:  # unless it was edited to loops
         source, note = Source(product_as_loops(source.text), source.parameters), PLAIN
     return source, _all(source, step), span, note
@@ -200,7 +202,8 @@ def _arguments(
         array = array.view(np.uint16) if halves else array
         node, name = order[slot], names[position]
         wanted = plan.shapes[slot] if shape is None else shape
-        arguments[position] = recorder.watch(array.reshape(wanted), name, role, node.id, str(node.dtype))
+        array = array.reshape(wanted) if step.own is None else step.own.shown(position, array.reshape(wanted))
+        arguments[position] = recorder.watch(array, name, role, node.id, str(node.dtype))
     for position, slot in step.numbers:
         arguments[position] = np.dtype(parameters[position].dtype).type(arrays[slot])
     if step.own is not None:

@@ -331,6 +331,8 @@ def _case(plan: Plan, step: Step) -> dict[str, Any]:
     for position, slot, shape, halves in step.binds:
         p = parameters[position]
         lengths = list(plan.shapes[slot] if shape is None else shape)
+        views = {} if step.own is None else {v.position: v.strides.shape for v in step.own.views}
+        lengths = list(views.get(position, lengths))
         arguments[position] = {"slot": str(slot), "shape": lengths}
         out = slot in step.outputs
         real = "float16" if halves else "bfloat16" if p.dtype == "uint16" and "bfloat" in step.source.text else p.dtype

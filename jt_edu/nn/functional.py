@@ -63,7 +63,7 @@ from jt_edu.ops.adaptive import (
 )
 from jt_edu.ops.conv import conv1d, conv2d, conv3d
 from jt_edu.ops.conv_transpose import conv_transpose1d, conv_transpose2d, conv_transpose3d
-from jt_edu.ops.elementwise import sigmoid, tanh
+from jt_edu.ops.elementwise import sigmoid
 from jt_edu.ops.fold import fold, unfold
 from jt_edu.ops.gates import glu, prelu, rrelu
 from jt_edu.ops.index import one_hot
@@ -84,6 +84,7 @@ from jt_edu.ops.pool import (
 from jt_edu.ops.sample import affine_grid, grid_sample
 from jt_edu.ops.softmax import cross_entropy_loss as cross_entropy
 from jt_edu.ops.softmax import log_softmax, nll_loss, softmax, softmin
+from jt_edu.ops.trigonometry import tanh
 from jt_edu.ops.unpool import max_unpool1d, max_unpool2d, max_unpool3d
 
 __all__ = [

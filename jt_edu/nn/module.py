@@ -19,10 +19,12 @@ from typing import Any
 from jt_edu.build import watch
 from jt_edu.dtypes import as_dtype
 from jt_edu.errors import ArgumentError, DtypeError
+from jt_edu.formats import FORMATS
 from jt_edu.nn.hooks import watched
 from jt_edu.nn.scope import scope_of
 from jt_edu.nn.state import Stateful
 from jt_edu.ops.arguments import DEVICES, on_cpu, yes_or_no
+from jt_edu.ops.layout import check_format
 from jt_edu.settings import current, no_grad
 from jt_edu.var import Var
 
@@ -152,13 +154,16 @@ class Module(Stateful):
         """All parameters and float buffers as bfloat16."""
         return self.cast("bfloat16")
 
-    def to(self, *wishes: Any) -> Module:
-        """PyTorch's word: a float dtype casts, and "cpu", where everything is already, changes nothing."""
+    def to(self, *wishes: Any, memory_format: Any = None) -> Module:
+        """PyTorch's word: a float dtype casts, "cpu" changes nothing, `jt.channels_last` is for weights of 4 axes."""
         for wish in wishes:
             if isinstance(wish, str) and wish.partition(":")[0] in DEVICES:
                 on_cpu("to", wish)
             else:
                 self.cast(wish)
+        for var in [*self.parameters(), *self.buffers()] if memory_format is not None else []:
+            if var.ndim in (4, 5):
+                FORMATS[var.node] = check_format("to", memory_format, var.ndim)
         return self
 
     float32 = float

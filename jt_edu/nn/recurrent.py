@@ -32,6 +32,7 @@ from jt_edu.ops.arguments import number, yes_or_no
 from jt_edu.ops.create import zeros
 from jt_edu.ops.split import split
 from jt_edu.ops.stacks import concat, stack
+from jt_edu.ops.trigonometry import TANH
 from jt_edu.template import template
 from jt_edu.var import Var, as_var
 
@@ -43,7 +44,7 @@ Step = Callable[[Var, Var, State], State]  # W x + b, U h + b, the state -> the 
 def rnn_step(now: Var, past: Var, relu: bool = False) -> State:
     """tanh(now + past), or relu: (n, h) twice -> the next state."""
     total = now + past
-    return (total.where_not(total < 0, 0) if relu else total.apply(f.TANH),)
+    return (total.where_not(total < 0, 0) if relu else total.apply(TANH),)
 
 
 @template
@@ -51,8 +52,8 @@ def lstm_step(now: Var, past: Var, state: State) -> State:
     """One step of an LSTM: (n, 4 * h) twice, state (h, c) -> the next state."""
     width = now.shape[-1] // 4
     i, keep, g, o = (a + b for a, b in zip(split(now, width, -1), split(past, width, -1), strict=True))
-    c = keep.apply(f.SIGMOID) * state[1] + i.apply(f.SIGMOID) * g.apply(f.TANH)
-    return o.apply(f.SIGMOID) * c.apply(f.TANH), c
+    c = keep.apply(f.SIGMOID) * state[1] + i.apply(f.SIGMOID) * g.apply(TANH)
+    return o.apply(f.SIGMOID) * c.apply(TANH), c
 
 
 @template
@@ -60,7 +61,7 @@ def gru_step(now: Var, past: Var, state: State) -> State:
     """One step of a GRU: (n, 3 * h) twice, state (h,) -> the next state."""
     width = now.shape[-1] // 3
     (r, z, n), (look, keep, back) = split(now, width, -1), split(past, width, -1)
-    new = (n + (r + look).apply(f.SIGMOID) * back).apply(f.TANH)
+    new = (n + (r + look).apply(f.SIGMOID) * back).apply(TANH)
     return (new + (z + keep).apply(f.SIGMOID) * (state[0] - new),)
 
 

@@ -18,11 +18,12 @@ from jt_edu.ops.activation import (
 )
 from jt_edu.ops.arguments import axis_of, number, same_words, whole, yes_or_no
 from jt_edu.ops.create import index
-from jt_edu.ops.elementwise import sigmoid, tanh
+from jt_edu.ops.elementwise import sigmoid
 from jt_edu.ops.gates import glu
 from jt_edu.ops.numbers import widened
 from jt_edu.ops.reduce import argmax
 from jt_edu.ops.softmax import log_softmax, softmax, softmin
+from jt_edu.ops.trigonometry import tanh
 from jt_edu.random import random
 from jt_edu.var import Var, as_var
 

@@ -6,11 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.errors import ArgumentError, ShapeError, UnknownKeyError
 from jt_edu.nn.hooks import Hooked
 from jt_edu.nn.members import Members, _join
 from jt_edu.nn.store import read_arrays, write_arrays
 from jt_edu.var import Var, as_var
+
+
+class StateError(ShapeError, UnknownKeyError):
+    """A state whose names are not those of the module: some are missing, or nobody knows them. Its shapes may be wrong
+    as well, so it is caught as a `ShapeError`, too.
+    """
 
 
 class Loaded(NamedTuple):
@@ -56,7 +62,8 @@ class Stateful(Hooked, Members):
             strict: every name must be in both; otherwise what is missing or unexpected is passed over and returned.
 
         Raises:
-            ShapeError: names do not match (if strict), or shapes differ; the message lists all of them.
+            StateError: names do not match (if strict); the message lists them, and the shapes that differ.
+            ShapeError: names match, and shapes differ, or a complex number would have to become a real one.
         """
         if not isinstance(state, Mapping):
             raise ArgumentError("load_state_dict takes names and arrays", type(state).__name__, "model.load(path)")
@@ -70,9 +77,10 @@ class Stateful(Hooked, Members):
         if strict:
             wrong = [*(f"missing {name}" for name in missing), *(f"unexpected {name}" for name in unexpected), *wrong]
         if wrong:
-            attempt = "strict=False, to load what fits" if strict and (missing or unexpected) else ""
-            asked = f"{type(self).__name__} loads a state of its own names and shapes"
-            raise ShapeError(asked, "; ".join(wrong), attempt)
+            asked, found = f"{type(self).__name__} loads a state of its own names and shapes", "; ".join(wrong)
+            if strict and (missing or unexpected):
+                raise StateError(asked, found, "strict=False, to load what fits")
+            raise ShapeError(asked, found)
         for name, value in values.items():
             own[name].update(value.detach())
         return self._loaded(Loaded(missing, unexpected))

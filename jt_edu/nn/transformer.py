@@ -33,6 +33,7 @@ from jt_edu.nn.sequential import ModuleList
 from jt_edu.nn.start import xavier_uniform_
 from jt_edu.ops.activation import gelu, relu
 from jt_edu.ops.create import zeros
+from jt_edu.ops.trigonometry import COS, SIN
 from jt_edu.var import Var, as_var
 
 Activation = Callable[[Any], Var]
@@ -66,7 +67,7 @@ def positional_encoding(length: int, width: int, base: float = 10_000.0) -> Var:
     place, wave = (Var._of(Node(COUNTERS[axis], (), (length, width), int64)) for axis in (0, 1))
     slower = ((wave // 2).cast("float64") * (-2 * math.log(base) / width)).apply(f.EXP)
     angle = place.cast("float64") * slower
-    return angle.apply(f.COS).where_not(wave % 2 == 0, angle.apply(f.SIN)).cast("float32")
+    return angle.apply(COS).where_not(wave % 2 == 0, angle.apply(SIN)).cast("float32")
 
 
 def generate_square_subsequent_mask(size: int) -> Var:

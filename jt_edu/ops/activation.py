@@ -18,6 +18,8 @@ from jt_edu import functions as f
 from jt_edu.errors import ArgumentError
 from jt_edu.ops.arguments import choice, number, one_of, same_words
 from jt_edu.ops.numbers import floats
+from jt_edu.ops.special import ERFC
+from jt_edu.ops.trigonometry import TANH
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
@@ -299,7 +301,7 @@ def mish(x: Any) -> Var:
     Source: Misra 2019 (arXiv:1908.08681).
     """
     v = floats(x)
-    return v * _log1p_exp(v).apply(f.TANH)
+    return v * _log1p_exp(v).apply(TANH)
 
 
 @method
@@ -317,8 +319,8 @@ def gelu(x: Any, approximate: str = "none") -> Var:
     v = as_var(x)
     if choice("gelu", "approximate", approximate, ("none", "tanh")) == "tanh":
         inner = (v + v * v * v * 0.044715) * math.sqrt(2 / math.pi)
-        return v * (inner.apply(f.TANH) + 1) * 0.5
-    return v * (v * -math.sqrt(0.5)).apply(f.ERFC) * 0.5  # 1 + erf(v) would lose its digits for v far below 0
+        return v * (inner.apply(TANH) + 1) * 0.5
+    return v * (v * -math.sqrt(0.5)).apply(ERFC) * 0.5  # 1 + erf(v) would lose its digits for v far below 0
 
 
 @method
@@ -346,7 +348,7 @@ def tanhshrink(x: Any) -> Var:
         array([ 0., 99.], dtype=float32)
     """
     v = floats(x)
-    return v - v.apply(f.TANH)
+    return v - v.apply(TANH)
 
 
 swish = silu

@@ -11,6 +11,7 @@ from jt_edu.dtypes import float_of
 from jt_edu.errors import DtypeError, ShapeError
 from jt_edu.ops.arguments import beside, function, yes_or_no
 from jt_edu.ops.create import index
+from jt_edu.ops.trigonometry import COS, SIN
 from jt_edu.var import Var, as_var, method
 
 _function = partial(function, __name__)
@@ -77,7 +78,7 @@ def polar(abs: Any, angle: Any) -> Var:
     if size.dtype.kind == "c" or turn.dtype.kind == "c":
         raise DtypeError("polar needs real numbers", f"dtypes {size.dtype} and {turn.dtype}", "abs(z) and angle(z)")
     turn = turn.cast(float_of(turn.dtype))
-    return (size * turn.apply(f.COS)).apply(f.COMPLEX, size * turn.apply(f.SIN))
+    return (size * turn.apply(COS)).apply(f.COMPLEX, size * turn.apply(SIN))
 
 
 @method

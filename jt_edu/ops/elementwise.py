@@ -40,26 +40,7 @@ log2 = _function(f.LOG2, "Logarithm to base 2.", "log2(array(8.0)).item()", "3.0
 sqrt = _function(f.SQRT, "Square root.", "sqrt(array(9.0)).item()", "3.0")
 rsqrt = _function(f.RSQRT, "1 / sqrt(x).", "rsqrt(array(4.0)).item()", "0.5")
 sigmoid = _function(f.SIGMOID, "1 / (1 + exp(-x)).", "sigmoid(array(0.0)).item()", "0.5")
-sin = _function(f.SIN, "Sine of an angle in radians.", "sin(array(0.0)).item()", "0.0")
-cos = _function(f.COS, "Cosine of an angle in radians.", "cos(array(0.0)).item()", "1.0")
-tan = _function(f.TAN, "Tangent of an angle in radians.", "tan(array(0.0)).item()", "0.0")
-asin = _function(f.ASIN, "The angle whose sine is x.", "asin(array(0.0)).item()", "0.0", "arcsin")
-acos = _function(f.ACOS, "The angle whose cosine is x.", "acos(array(1.0)).item()", "0.0", "arccos")
-atan = _function(f.ATAN, "The angle whose tangent is x.", "atan(array(0.0)).item()", "0.0", "arctan")
-sinh = _function(f.SINH, "(exp(x) - exp(-x)) / 2.", "sinh(array(0.0)).item()", "0.0")
-cosh = _function(f.COSH, "(exp(x) + exp(-x)) / 2.", "cosh(array(0.0)).item()", "1.0")
-tanh = _function(f.TANH, "sinh(x) / cosh(x).", "tanh(array(0.0)).item()", "0.0")
-asinh = _function(f.ASINH, "The x whose sinh is given.", "asinh(array(0.0)).item()", "0.0", "arcsinh")
-acosh = _function(f.ACOSH, "The x >= 0 whose cosh is given.", "acosh(array(1.0)).item()", "0.0", "arccosh")
-atanh = _function(f.ATANH, "The x whose tanh is given.", "atanh(array(0.0)).item()", "0.0", "arctanh")
-atan2 = _function(
-    f.ATAN2, "The angle of the point (second, first).", "atan2(array(0.0), array(1.0)).item()", "0.0", "arctan2"
-)
-hypot = _function(f.HYPOT, "sqrt(x**2 + y**2).", "hypot(array(3.0), array(4.0)).item()", "5.0")
 multiply = _function(f.MULTIPLY, "x * y.", "multiply(array(3), 2).item()", "6", "mul")
-
-arcsin, arccos, arctan, arctan2 = asin, acos, atan, atan2
-arcsinh, arccosh, arctanh = asinh, acosh, atanh
 
 
 @method

@@ -18,6 +18,7 @@ from jt_edu.dtypes import DType, as_dtype
 from jt_edu.ops.arguments import DEVICES, axis_of, on_cpu, same_words
 from jt_edu.ops.create import full, ones, zeros
 from jt_edu.ops.elementwise import where
+from jt_edu.ops.layout import check_format, in_memory_format
 from jt_edu.ops.view import reshape
 from jt_edu.var import Var, array, as_var, method
 
@@ -114,11 +115,12 @@ def astype(x: Any, dtype: Any) -> Var:
 
 
 @method
-def to(x: Any, *wanted: Any, dtype: Any = None, device: Any = None) -> Var:
-    """x as another dtype, or in the dtype of another Var. A device may be named as well; there is one, "cpu".
+def to(x: Any, *wanted: Any, dtype: Any = None, device: Any = None, memory_format: Any = None) -> Var:
+    """x as another dtype, in the dtype of another Var, or in a memory format. The only device is "cpu".
 
     Raises:
-        ArgumentError: another device. DtypeError: neither a dtype nor a device.
+        ArgumentError: another device, or a memory format for another number of axes.
+        DtypeError: neither a dtype nor a device.
 
     Example:
         >>> array(1.7).to("int32").item(), array(1).to(array(0.5)).dtype, array(1).to("cpu").dtype
@@ -130,7 +132,7 @@ def to(x: Any, *wanted: Any, dtype: Any = None, device: Any = None) -> Var:
             on_cpu("to", w)
         else:
             v = v.cast(w.dtype if isinstance(w, Var) else w)
-    return v
+    return v if memory_format is None else in_memory_format(v, check_format("to", memory_format, v.ndim))
 
 
 @method

@@ -9,7 +9,7 @@ nextafter spacing nan_to_num         floats as steps on a ruler
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,10 @@ import numpy as np
 from jt_edu import functions as f
 from jt_edu.dtypes import DType, bfloat16, float64
 from jt_edu.errors import DtypeError
+from jt_edu.meta import Elementwise, Rules
 from jt_edu.ops.arguments import beside, function, number, whole
 from jt_edu.ops.numbers import real_floats
+from jt_edu.ops.trigonometry import HYPOT
 from jt_edu.var import Var, as_var, method
 
 MOST_DIGITS, LEAST_DIGITS = 308, 38  # 10 to more than this is infinite as float64, as float32
@@ -178,8 +180,8 @@ def nextafter(x: Any, other: Any) -> Var:
         True
     """
     v = beside(x, other)
-    common, _ = f.meet(f.HYPOT, v.dtype, v.beside(other).dtype)
-    return v.apply(f.next_after(common), other)
+    common, _ = f.meet(HYPOT, v.dtype, v.beside(other).dtype)
+    return v.apply(_next_after(common), other)
 
 
 @method
@@ -192,7 +194,7 @@ def spacing(x: Any) -> Var:
     """
     v = real_floats("spacing", x)
     outwards = v.ones_like().apply(f.COPYSIGN, v.detach()) * float("inf")
-    return v.apply(f.next_after(v.dtype), outwards) - v
+    return v.apply(_next_after(v.dtype), outwards) - v
 
 
 @method
@@ -225,3 +227,15 @@ def nan_to_num(x: Any, nan: float = 0.0, posinf: float | None = None, neginf: fl
 def _largest(dtype: DType) -> float:
     """The largest finite number."""
     return (2 - 2.0**-7) * 2.0**127 if dtype is bfloat16 else float(np.finfo(dtype.storage).max)
+
+
+@cache
+def _next_after(d: DType) -> Elementwise:
+    """The next number of this dtype: halves are computed as float32, but their steps are wider."""
+    slopes: Rules = (lambda o, d, x, y: d, lambda o, d, x, y: d.zeros_like())
+    if not d.is_half:
+        return Elementwise("nextafter", "nextafter({0}, {1})", "float_real", slopes, 4)
+    short = "half" if d == "float16" else "bfloat"
+    step = f"{short}_to_float(next_half(float_to_{short}({{0}}), float_to_{short}({{1}})))"
+    body = f"select(({{0}} == {{0}}) & ({{1}} == {{1}}), {step}, {{0}} + {{1}})"
+    return Elementwise("nextafter", body, "float_real", slopes, 6)

@@ -15,31 +15,70 @@ from functools import partial
 from typing import Any
 
 from jt_edu import functions as f
+from jt_edu.functions import unary
+from jt_edu.meta import Elementwise
 from jt_edu.ops.arguments import function, number, whole
 from jt_edu.ops.numbers import as_floats, floats, real_floats
+from jt_edu.ops.trigonometry import SIN
 from jt_edu.var import Var, method
 
+# the table: body and derivative, as in functions.py
+_GAUSS = 2 / math.sqrt(math.pi)
+ERFC = unary("erfc", lambda o, d, x: d * (f.EXP(-(x * x)) * -_GAUSS), 24, "float_real")
+ERFCX = unary("erfcx", lambda o, d, x: d * (x * o * 2 - _GAUSS), 24, "float_real")
+GAMMA = unary("gamma", lambda o, d, x: d * (o * DIGAMMA(x)), 60, "float_real")
+LGAMMA = unary("lgamma", lambda o, d, x: d * DIGAMMA(x), 60, "float_real")
+DIGAMMA: Elementwise = unary("digamma", lambda o, d, x: d * POLYGAMMA(x, 1), 60, "float_real")
+POLYGAMMA: Elementwise = Elementwise(
+    "polygamma", "polygamma({1}, {0})", "float_real", (lambda o, d, x, n: d * POLYGAMMA(x, n + 1),), 200
+)
+ZETA: Elementwise = Elementwise(
+    "zeta", "zeta({0}, {1})", "float_real", (None, lambda o, d, s, q: d * (ZETA(s + 1, q) * -s)), 200
+)
+I0 = unary("i0", lambda o, d, x: d * I1(x), 80, "float_real", "bessel0({0})")
+I1: Elementwise = unary("i1", lambda o, d, x: d * (I0(x) - _by(o, x)), 80, "float_real", "bessel1({0})")
+I0E = unary("i0e", lambda o, d, x: d * (I1E(x) - f.SIGN(x) * o), 80, "float_real", "bessel0e({0})")
+I1E: Elementwise = unary(
+    "i1e", lambda o, d, x: d * (I0E(x) - f.SIGN(x) * o - _by(o, x)), 80, "float_real", "bessel1e({0})"
+)
+XLOGY = Elementwise(
+    "xlogy", "select(({0} == 0) & ({1} == {1}), {0}, {0} * log({1}))", "float_real",
+    (lambda o, d, x, y: d * f.LOG(y).where_not((x == 0) & (y <= 0), 0), lambda o, d, x, y: d * (x / y)), 10,
+)  # fmt: skip
+XLOG1PY = Elementwise(
+    "xlog1py", "select(({0} == 0) & ({1} == {1}), {0}, {0} * log1p({1}))", "float_real",
+    (lambda o, d, x, y: d * f.LOG1P(y).where_not((x == 0) & (y <= -1), 0), lambda o, d, x, y: d * (x / (y + 1))), 10,
+)  # fmt: skip
+ENTR = unary("entr", lambda o, d, x: d * (-f.LOG(x) - 1), 10, "float_real", "select({0} == 0, {0}, -({0} * log({0})))")
+
+
+def _by(o: Any, x: Any) -> Any:
+    """o / x, and its limit 1/2 at 0: the slope of I1."""
+    return (o / x.where_not(x == 0, 1)).where_not(x == 0, 0.5)
+
+
+# for the learner
 _function = partial(function, __name__)
 
 erf = _function(
     f.ERF, "Error function, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x.", "erf(array(0.0)).item()", "0.0"
 )
-erfc = _function(f.ERFC, "1 - erf(x), exact also where that is nearly 0.", "erfc(array(0.0)).item()", "1.0")
-erfcx = _function(f.ERFCX, "exp(x**2) * erfc(x).", "erfcx(array(0.0)).item()", "1.0")
+erfc = _function(ERFC, "1 - erf(x), exact also where that is nearly 0.", "erfc(array(0.0)).item()", "1.0")
+erfcx = _function(ERFCX, "exp(x**2) * erfc(x).", "erfcx(array(0.0)).item()", "1.0")
 erfinv = _function(f.ERFINV, "The x whose erf is given.", "erfinv(array(0.0)).item()", "0.0")
-gamma = _function(f.GAMMA, "(x - 1)!, also between whole numbers.", "gamma(array(5.0)).item()", "24.0")
-lgamma = _function(f.LGAMMA, "log |gamma(x)|.", "lgamma(array(1.0)).item()", "0.0", "gammaln")
-digamma = _function(f.DIGAMMA, "The derivative of lgamma.", "digamma(array(1.0)).item()", "-0.5772156715393066", "psi")
+gamma = _function(GAMMA, "(x - 1)!, also between whole numbers.", "gamma(array(5.0)).item()", "24.0")
+lgamma = _function(LGAMMA, "log |gamma(x)|.", "lgamma(array(1.0)).item()", "0.0", "gammaln")
+digamma = _function(DIGAMMA, "The derivative of lgamma.", "digamma(array(1.0)).item()", "-0.5772156715393066", "psi")
 zeta = _function(
-    f.ZETA, "Hurwitz' zeta function, the sum of 1 / (y + k)**x over k = 0, 1, 2, ...", "zeta(array(2.0), 1.0).item()",
+    ZETA, "Hurwitz' zeta function, the sum of 1 / (y + k)**x over k = 0, 1, 2, ...", "zeta(array(2.0), 1.0).item()",
     "1.644934058189392",
 )  # fmt: skip
-i0 = _function(f.I0, "Modified Bessel function of order 0.", "i0(array(0.0)).item()", "1.0")
-i0e = _function(f.I0E, "exp(-|x|) * i0(x), which does not overflow.", "i0e(array(0.0)).item()", "1.0")
-i1 = _function(f.I1, "Modified Bessel function of order 1.", "i1(array(0.0)).item()", "0.0")
-i1e = _function(f.I1E, "exp(-|x|) * i1(x), which does not overflow.", "i1e(array(0.0)).item()", "0.0")
-xlogy = _function(f.XLOGY, "x * log(y), and 0 where x is 0.", "xlogy(array(0.0), 0.0).item()", "0.0")
-xlog1py = _function(f.XLOG1PY, "x * log(1 + y), and 0 where x is 0.", "xlog1py(array(0.0), -1.0).item()", "0.0")
+i0 = _function(I0, "Modified Bessel function of order 0.", "i0(array(0.0)).item()", "1.0")
+i0e = _function(I0E, "exp(-|x|) * i0(x), which does not overflow.", "i0e(array(0.0)).item()", "1.0")
+i1 = _function(I1, "Modified Bessel function of order 1.", "i1(array(0.0)).item()", "0.0")
+i1e = _function(I1E, "exp(-|x|) * i1(x), which does not overflow.", "i1e(array(0.0)).item()", "0.0")
+xlogy = _function(XLOGY, "x * log(y), and 0 where x is 0.", "xlogy(array(0.0), 0.0).item()", "0.0")
+xlog1py = _function(XLOG1PY, "x * log(1 + y), and 0 where x is 0.", "xlog1py(array(0.0), -1.0).item()", "0.0")
 gammaln, psi = lgamma, digamma
 
 
@@ -58,7 +97,7 @@ def polygamma(n: int, x: Any) -> Var:
         >>> polygamma(1, array(1.0)).item()
         1.644934058189392
     """
-    return real_floats("polygamma", x).apply(f.POLYGAMMA, float(whole("polygamma", "n", n, 0, 170)))
+    return real_floats("polygamma", x).apply(POLYGAMMA, float(whole("polygamma", "n", n, 0, 170)))
 
 
 @method
@@ -87,7 +126,7 @@ def ndtr(x: Any) -> Var:
         >>> ndtr(array(0.0)).item()
         0.5
     """
-    return (real_floats("ndtr", x) * -math.sqrt(0.5)).apply(f.ERFC) * 0.5
+    return (real_floats("ndtr", x) * -math.sqrt(0.5)).apply(ERFC) * 0.5
 
 
 @method
@@ -100,8 +139,8 @@ def log_ndtr(x: Any) -> Var:
     """
     v = real_floats("log_ndtr", x)
     left, right = v.where_not(v > -1, -1), v.where_not(v <= -1, -1)
-    tail = ((left * -math.sqrt(0.5)).apply(f.ERFCX) * 0.5).apply(f.LOG) - left * left * 0.5
-    return tail.where_not(v > -1, ((right * math.sqrt(0.5)).apply(f.ERFC) * -0.5).apply(f.LOG1P))
+    tail = ((left * -math.sqrt(0.5)).apply(ERFCX) * 0.5).apply(f.LOG) - left * left * 0.5
+    return tail.where_not(v > -1, ((right * math.sqrt(0.5)).apply(ERFC) * -0.5).apply(f.LOG1P))
 
 
 @method
@@ -132,7 +171,7 @@ def entr(x: Any) -> Var:
         array([ -0.,   0., -inf], dtype=float32)
     """
     v = real_floats("entr", x)
-    return v.apply(f.ENTR).where_not(v < 0, -math.inf)
+    return v.apply(ENTR).where_not(v < 0, -math.inf)
 
 
 @method
@@ -144,12 +183,12 @@ def sinc(x: Any) -> Var:
         array([1.        , 0.63661975], dtype=float32)
     """
     v = as_floats(x)
-    wave = (v * math.pi).apply(f.SIN) if v.dtype.kind == "c" else _wave(v)
+    wave = (v * math.pi).apply(SIN) if v.dtype.kind == "c" else _wave(v)
     return (wave / (v * math.pi).where_not(v == 0, 1)).where_not(v == 0, 1)
 
 
 def _wave(v: Var) -> Var:
     """sin(pi v), exact near every whole v: the whole turns are taken off before pi comes in."""
     whole = v.apply(f.ROUND)
-    wave = ((v - whole) * math.pi).apply(f.SIN)
+    wave = ((v - whole) * math.pi).apply(SIN)
     return wave.where_not(whole % 2 != 0, -wave)

@@ -1,11 +1,11 @@
 """Views: the same numbers at other places. Each is one Reindex; none copies anything by itself.
 
 reshape, flatten     other axes, same order     expand, broadcast     read a smaller array more than once
-unsqueeze, squeeze   axes of length 1           stride, contiguous    where the numbers lie
+unsqueeze, squeeze   axes of length 1
 
 A Var that is stored lies in row-major order, whatever views it came through; a view that is not stored lies nowhere,
-and is read through its index. So every shape of the right size is a view, `is_contiguous()` is always true, and the
-strides follow from the shape. What it costs shows in the kernel: an index, or a copy where a value must be stored.
+and is read through its index. So every shape of the right size is a view. What it costs shows in the kernel: an index,
+or a copy where a value must be stored.
 """
 
 from __future__ import annotations
@@ -294,54 +294,6 @@ def atleast_3d(*vars: Any) -> Any:
 def _each(vars: Sequence[Any], change: Callable[[Var], Var]) -> Any:
     done = tuple(change(v) for v in listed("atleast", varargs(vars)))
     return done[0] if len(vars) == 1 and not isinstance(vars[0], (tuple, list)) else done
-
-
-# ----------------------------------------------------------------------------------------------- where the numbers lie
-
-
-@method
-def stride(x: Var, dim: int | None = None) -> Any:
-    """How many elements lie between neighbours along each axis, when x is stored: always in row-major order.
-
-    Example:
-        >>> ones((2, 3, 4)).stride(), ones((2, 3, 4)).T.stride(0)
-        ((12, 4, 1), 6)
-    """
-    steps = tuple(math.prod(n or 1 for n in x.shape[k + 1 :]) for k in range(x.ndim))
-    return steps if dim is None else steps[axis_of("stride", dim, x.ndim)]
-
-
-@method
-def is_contiguous(x: Var) -> bool:  # noqa: ARG001 - a method
-    """Whether the elements lie in row-major order without gaps: always, since every Var that is stored does.
-
-    Example:
-        >>> ones((2, 3)).T.is_contiguous()
-        True
-    """
-    return True
-
-
-@method
-def contiguous(x: Var) -> Var:
-    """x itself: see `is_contiguous`.
-
-    Example:
-        >>> x = ones((2, 3)); x.contiguous() is x
-        True
-    """
-    return x
-
-
-@method
-def storage_offset(x: Var) -> int:  # noqa: ARG001 - a method
-    """Where x begins in its memory: always at element 0, since no two Vars share a part of their memory.
-
-    Example:
-        >>> arange(5)[2:].storage_offset()
-        0
-    """
-    return 0
 
 
 expand_dims = method(unsqueeze, "expand_dims")

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.backends import Backend
+from jt_edu.backends import Backend, Program
 from jt_edu.backends.convolve import Algorithm, Sizes, text_of
 from jt_edu.backends.pool import threads
 from jt_edu.codegen.tail import with_tail
@@ -22,7 +22,9 @@ from jt_edu.graph import Shape
 
 SIDES = {"forward": ("image", "weights"), "by_image": ("places", "weights"), "by_weights": ("image", "places")}
 NUMBERS = ("sd", "sh", "sw", "pd", "ph", "pw", "dd", "dh", "dw", "groups")
-SHARED = 3_200_000  # operations from which on a plan shares a convolution among threads
+SHARED = 3_200_000  # operations from which on threads share a convolution
+PIECE = 4_000_000  # of two of the smallest pieces: shorter ones would not be worth the asking
+DEPTH = 4  # so often the work is halved, at most
 
 
 class Alone:
@@ -31,28 +33,42 @@ class Alone:
     def __init__(self, algorithm: Algorithm, sizes: Sizes, backend: Backend) -> None:
         self._algorithm, self._sizes, self._backend = algorithm, sizes, backend
         text, _ = with_tail(text_of(algorithm.kernel), None)
-        self._program = backend.compile(_source(text, sizes, (*SIDES[sizes.kind], "out", "prepared", "space")))
-        self._prepare = None
-        if algorithm.prepare:
-            self._prepare = backend.compile(_source(text_of(algorithm.prepare), sizes, ("weights", "prepared")))
+        listed = parameters(sizes, (*SIDES[sizes.kind], "out", "prepared", "space"))
+        self._program = backend.compile(Source(text, listed, apart=True))
+        prepare = prepare_source(algorithm, sizes)
+        self._prepare = None if prepare is None else backend.compile(prepare)
         dtype = np.dtype(sizes.dtype)
-        self._small = sizes.flops < SHARED
         self._prepared = backend.empty((algorithm.prepared(sizes),), dtype)
-        self._space = backend.empty((1 if self._small else threads(), algorithm.space(sizes)), dtype)
+        self._space = backend.empty((rows_of(sizes), algorithm.space(sizes)), dtype)
 
     def __call__(self, left: Any, right: Any, out: Any) -> None:
         """Fill `out`; all arrays have five axes."""
-        sizes, numbers = self._sizes, self._sizes.numbers
-        if self._prepare is not None:
-            self._run(self._prepare, [right, self._prepared, *numbers], self._algorithm.prepare_span(sizes))
+        algorithm, sizes, numbers = self._algorithm, self._sizes, self._sizes.numbers
         given = [left, right, out, self._prepared, self._space, *numbers]
-        self._run(self._program, given, self._algorithm.span(sizes), (4,))
+        if self._prepare is not None:
+            read = [*(given[k] for k in algorithm.reads), self._prepared, *numbers]
+            launch(self._backend, self._prepare, read, algorithm.prepare_span(sizes), sizes)
+        launch(self._backend, self._program, given, algorithm.span(sizes), sizes, (4,))
 
-    def _run(self, program: Any, arguments: list[Any], span: int, each: tuple[int, ...] = ()) -> None:
-        if not self._small:
-            self._backend.launch(program, arguments, span, each)
-            return
+
+def launch(
+    backend: Backend, program: Program, arguments: list[Any], span: int, sizes: Sizes, each: tuple[int, ...] = ()
+) -> None:
+    """Run a kernel of an algorithm, on one thread if it is small; arguments `each` come once for each thread."""
+    if sizes.flops < SHARED:
         program.call(0, span, *(a[0] if p in each else a for p, a in enumerate(arguments)))
+    else:
+        backend.launch(program, arguments, span, each, 1, depth_of(sizes))
+
+
+def depth_of(sizes: Sizes) -> int:
+    """How often the work for threads is halved, until whoever is free takes the next piece."""
+    return max(1, min(DEPTH, (sizes.flops // PIECE).bit_length()))
+
+
+def rows_of(sizes: Sizes) -> int:
+    """How many threads may need memory of their own."""
+    return 1 if sizes.flops < SHARED else threads()
 
 
 def parameters(sizes: Sizes, arrays: tuple[str, ...]) -> tuple[Parameter, ...]:
@@ -61,8 +77,13 @@ def parameters(sizes: Sizes, arrays: tuple[str, ...]) -> tuple[Parameter, ...]:
     return (*listed, *(Parameter(name, "int64") for name in NUMBERS))
 
 
-def _source(text: str, sizes: Sizes, arrays: tuple[str, ...]) -> Source:
-    return Source(text, parameters(sizes, arrays), apart=True)
+def prepare_source(algorithm: Algorithm, sizes: Sizes) -> Source | None:
+    """What runs before an algorithm, if it is to."""
+    if not algorithm.prepared(sizes):
+        return None
+    names = (*SIDES[sizes.kind], "out")
+    listed = parameters(sizes, (*(names[k] for k in algorithm.reads), "prepared"))
+    return Source(text_of(algorithm.prepare), listed, apart=True)
 
 
 def shapes_of(sizes: Sizes) -> tuple[Shape, Shape, Shape]:

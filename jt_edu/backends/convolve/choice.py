@@ -63,7 +63,8 @@ def _algorithms() -> tuple[Algorithm, ...]:
 
 def candidates(sizes: Sizes) -> list[Algorithm]:
     """Every algorithm that can compute it, the one that is thought to be fastest first."""
-    found = [a for a in algorithms() if a.kind == sizes.kind and a.suits(sizes)]
+    local = options().local
+    found = [a for a in algorithms() if a.kind == sizes.kind and a.suits(sizes) and not (local and a.spreads)]
     if not found:
         raise BackendError(f"no algorithm computes {sizes}", "none that suits", "jt.backends.conv.enabled = False")
     return sorted(found, key=lambda a: a.seconds(sizes))

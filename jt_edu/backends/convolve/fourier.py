@@ -102,10 +102,11 @@ def _seconds(s: Sizes) -> float:
 
 ALGORITHMS = (
     Algorithm(
-        "fourier", "forward", "fourier", _suits, _span, _seconds, _space, "fourier_prepare", _prepared, _prepare_span
+        "fourier", "forward", "fourier", _suits, _span, _seconds, _space, "fourier_prepare", _prepared, _prepare_span,
+        spreads=True,
     ),
     Algorithm(
         "fourier", "by_image", "fourier_by_image", _suits, _span, _seconds, _space, "fourier_prepare_by_image",
-        _prepared, _prepare_span,
+        _prepared, _prepare_span, spreads=True,
     ),
 )  # fmt: skip

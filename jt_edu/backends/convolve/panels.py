@@ -24,6 +24,7 @@ from collections.abc import Iterator
 
 from jt_edu.backends.convolve import Algorithm, Sizes
 from jt_edu.backends.convolve.tile import LANES
+from jt_edu.convolution import Strides
 
 COLUMNS, DEPTH, PART, ROWS = 64, 1024, 12, 48  # as in the kernels
 TURNED_COLUMNS, TURNED_DEPTH = 256, 192  # of by_weights
@@ -61,6 +62,12 @@ def _outs(s: Sizes) -> int:
 def always(s: Sizes) -> bool:
     """Nothing is asked of the sizes."""
     del s
+    return True
+
+
+def any_view(lies: Strides) -> bool:
+    """Windows are written out from wherever they lie."""
+    del lies
     return True
 
 
@@ -215,7 +222,7 @@ def _seconds_by_weights(s: Sizes) -> float:
 
 
 ALGORITHMS = (
-    Algorithm("panels", "forward", "panels", always, _span, _seconds, _space),
+    Algorithm("panels", "forward", "panels", always, _span, _seconds, _space, reads_views=any_view),
     Algorithm(
         "panels", "by_image", "panels_by_image", always, _span_by_image, _seconds_by_image, _space_by_image,
         "panels_prepare", prepared, prepare_span,
@@ -226,5 +233,6 @@ ALGORITHMS = (
     ),
     Algorithm(
         "panels", "by_weights", "panels_by_weights", always, _span_by_weights, _seconds_by_weights, _space_by_weights,
+        reads_views=any_view,
     ),
 )  # fmt: skip

@@ -26,13 +26,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from jt_edu.backends.convolve.tile import Array, inlined, lanes
+from jt_edu.backends.convolve.tile import Array, inlined, lanes, tile
 from jt_edu.backends.convolve.transform import turn
 from jt_edu.backends.convolve.vector import load, store, zeros
 
 __all__ = [
-    "CHUNK", "Plan", "cut", "join", "join_taps", "lift_weights", "panel_count", "plan_by_weights", "plan_of",
-    "turn_taps", "turn_taps_back",
+    "UNITS", "Plan", "cut", "cut_all", "join", "join_taps", "multiply", "panel_count", "part_of", "plan_by_weights",
+    "plan_of", "turn_taps", "turn_taps_back",
 ]  # fmt: skip
 
 Line = Callable[[Array, int, int, int, int], None]  # of (space, start, step) makes (space, goal, goal_step)
@@ -41,6 +41,7 @@ Taps = Callable[[Array, int, int, int, Array], tuple[int, int, int]]
 CHUNK = 64  # channels c of which U is in the cache at a time
 TURNED = 16  # channels of which the taps are turned at a time
 BLOCK = 3_500  # points of all its tiles: 97 tiles of 4 x 4
+UNITS = 8  # of work, to make V beforehand
 
 
 class Plan(NamedTuple):
@@ -59,12 +60,11 @@ class Plan(NamedTuple):
 
 
 @inlined
-def plan_of(
-    size: int, n: int, c: int, o: int, w: int, oh: int, ow: int, count: int
-) -> Plan:  # fmt: skip
+def plan_of(size: int, n: int, c: int, o: int, w: int, oh: int, ow: int, count: int) -> Plan:
     """The plan for an image of n pictures, c channels and w columns, and for o channels of oh x ow places."""
     points, high, wide = size + 2, -(-oh // size), -(-ow // size)
     rows = max(1, min(n * high, BLOCK // (points * points * wide)))
+    rows = -(-n * high // -(-n * high // rows))  # blocks of about the same length
     room = max(
         (size * rows + 2) * w + points * (size * wide + 2),  # a turned strip of the image, lines down
         (TURNED + 1) * max(9, count) + 3 * points,  # turned taps, lines down
@@ -95,37 +95,73 @@ def panel_count(o: int, count: int) -> int:
 
 
 @inlined
+def part_of(unit: int, plan: Plan, o: int, count: int, total: int) -> tuple[int, int, int, int]:
+    """Of a unit of work: the rows of tiles of its block, of `total`; the first channel of its panel, and how many."""
+    panels = panel_count(o, count)
+    block, panel = unit // panels, unit % panels
+    first = 2 * count * panel
+    width = 2 * count if panel < panels - 1 else o - first
+    return block * plan.rows, min((block + 1) * plan.rows, total), first, width
+
+
+@inlined
 def cut(
     image: Array, first: int, width: int, begin: int, end: int, ph: int, pw: int, overlap: int,
     space: Array, goal: int, plan: Plan, line: Line,
 ) -> None:  # fmt: skip
     """Fill V[tile, point, channel] for a block of tiles of some channels, for an image with zeros around it."""
+    count = lanes(image)
+    for g in range(0, width, count):
+        channel = min(g, width - count)  # the last vector of channels begins earlier
+        cut_vector(image, first + channel, width, begin, end, ph, pw, overlap, space, 0, goal + channel, plan, line)
+
+
+@inlined
+def cut_vector(
+    image: Array, channel: int, width: int, begin: int, end: int, ph: int, pw: int, overlap: int,
+    space: Array, room: int, goal: int, plan: Plan, line: Line,
+) -> None:  # fmt: skip
+    """The same for the channels of one vector; there is room to work from `room` in space."""
     w, count = image.shape[4], lanes(image)
     row, step = begin, plan.points * plan.points * width + count
     while row < end:  # the rows that one picture has in this block
         picture, y = row // plan.high, plan.size * (row % plan.high)
         rows = min(plan.high - row % plan.high, end - row)
-        for g in range(0, width, count):
-            channel = min(g, width - count)  # the last vector of channels begins earlier
-            turn_rows(image, picture, first + channel, y - ph, plan.size * rows + overlap, space)
-            for r in range(rows):
-                strip, there = plan.size * r * w * count, goal + r * plan.wide * step + channel
-                lift_row(space, strip, w, pw, overlap, there, width, plan, line)
+        turn_rows(image, picture, channel, y - ph, plan.size * rows + overlap, space, room)
+        for r in range(rows):
+            strip = room + plan.size * r * w * count
+            lift_row(space, room, strip, w, pw, overlap, goal + r * plan.wide * step, width, plan, line)
         goal += rows * plan.wide * step
         row += rows
 
 
 @inlined
-def turn_rows(image: Array, picture: int, channel: int, top: int, rows: int, space: Array) -> None:
-    """space[y, x, lane] = image[picture, channel + lane, top + y, x], 0 above and below."""
+def cut_all(image: Array, unit: int, ph: int, pw: int, prepared: Array, plan: Plan, line: Line) -> None:
+    """Fill V for all tiles of all channels: every UNITS-th vector of channels of some rows of tiles, from `unit` on.
+
+    Behind V each unit has room to work.
+    """
+    n, c = image.shape[:2]
+    count, total = lanes(image), n * plan.high
+    vectors, room = -(-c // count), total * plan.wide * plan.row + unit * plan.image
+    rows = min(plan.rows, -(-total // max(1, UNITS // vectors)))  # the more, the fewer are turned twice
+    for item in range(unit, -(-total // rows) * vectors, UNITS):
+        row, channel = item // vectors * rows, min(item % vectors * count, c - count)
+        goal, end = row * plan.wide * plan.row + channel, min(total, row + rows)
+        cut_vector(image, channel, c, row, end, ph, pw, 2, prepared, room, goal, plan, line)
+
+
+@inlined
+def turn_rows(image: Array, picture: int, channel: int, top: int, rows: int, space: Array, room: int) -> None:
+    """space[room + (y, x, lane)] = image[picture, channel + lane, top + y, x], 0 above and below."""
     _, c, _, h, w = image.shape
     count = lanes(image)
     first = min(max(0, -top), rows)
     after = max(first, min(h - top, rows))
     start = ((picture * c + channel) * h + top + first) * w
-    clear(space, 0, first * w)
-    turn_in(image, start, h * w, space, first * w * count, (after - first) * w)
-    clear(space, after * w * count, (rows - after) * w)
+    clear(space, room, first * w)
+    turn_in(image, start, h * w, space, room + first * w * count, (after - first) * w)
+    clear(space, room + after * w * count, (rows - after) * w)
 
 
 @inlined
@@ -146,12 +182,12 @@ def turn_in(a: Array, a_start: int, a_row: int, b: Array, b_start: int, columns:
 
 @inlined
 def lift_row(
-    space: Array, strip: int, w: int, pw: int, overlap: int, goal: int, width: int, plan: Plan, line: Line
+    space: Array, room: int, strip: int, w: int, pw: int, overlap: int, goal: int, width: int, plan: Plan, line: Line
 ) -> None:  # fmt: skip
     """V for one row of tiles, for the channels of one vector."""
     count, size, points = lanes(space), plan.size, plan.points
     columns, step = size * plan.wide + overlap, points * points * width + count
-    middle = plan.image - points * columns * count
+    middle = room + plan.image - points * columns * count
     for x in range(columns):
         if 0 <= x - pw < w:
             line(space, strip + (x - pw) * count, w * count, middle + x * count, columns * count)
@@ -160,7 +196,8 @@ def lift_row(
                 store(space, middle + (i * columns + x) * count, zeros(space))
     for t in range(plan.wide):
         for i in range(points):
-            line(space, middle + (i * columns + size * t) * count, count, goal + t * step + i * points * width, width)
+            begin = middle + (i * columns + size * t) * count
+            line(space, begin, count, goal + t * step + i * points * width, width)
 
 
 @inlined
@@ -211,6 +248,25 @@ def lift_taps(
             line(space, start + k * row + x * step, 3 * step, middle + x * count, 3 * count)
         for i in range(points):
             line(space, middle + 3 * i * count, count, goal + k * width + i * points * plane, plane)
+
+
+@inlined
+def multiply(
+    patches: Array, begin: int, tiles: int, c: int, weights: Array, first: int, width: int, space: Array, plan: Plan,
+    taps: Taps, line: Line,
+) -> None:  # fmt: skip
+    """M for a panel of channels: V of some tiles, which begins there in `patches`, times U, for each point."""
+    count, points = lanes(space), plan.points * plan.points
+    for channel in range(0, c, CHUNK):
+        depth = min(CHUNK, c - channel)
+        lift_weights(weights, first, width, channel, depth, space, plan, taps, line)
+        for point in range(points):
+            tile(
+                patches, begin + point * c + channel, plan.row, 1,
+                space, plan.weights + point * (depth * width + count), width,
+                space, plan.sums + point * width, points * width + count,
+                tiles, width, depth, channel == 0,
+            )  # fmt: skip
 
 
 @inlined

@@ -6,8 +6,9 @@ there is. The image is read where it is:
     forward      out[n] = weights @ image[n]                 kernels/pointwise.py
     by_image     out[n] = weights transposed @ places[n]     kernels/pointwise_by_image.py
 
-A product for each image alone does not fill the vectors where an image has few numbers; for many small images `panels`,
-which go on from one image to the next, may be faster. So they are by weights, where a sum over all images is asked for.
+A product for each image alone does not fill the vectors where an image has few numbers, so `forward` works on a few
+last places one by one. For many small images `panels`, which go on from one image to the next, may be faster. So they
+are by weights, where a sum over all images is asked for.
 
 Errors and times: as for `panels`.
 """
@@ -17,9 +18,11 @@ from __future__ import annotations
 import math
 
 from jt_edu.backends.convolve import Algorithm, Sizes
-from jt_edu.backends.convolve.panels import moved, multiplied, prepare_seconds, prepare_span, prepared
+from jt_edu.backends.convolve.panels import MULTIPLY, moved, multiplied, prepare_seconds, prepare_span, prepared
+from jt_edu.backends.convolve.tile import LANES
 
-COLUMNS, PART = 64, 12  # as in the kernels
+COLUMNS, PART, ROWS = 512, 12, 48  # as in the kernels
+FEW, SMALL = 3, 128
 
 
 def suits(s: Sizes) -> bool:
@@ -39,8 +42,20 @@ def _units(s: Sizes, rows: int) -> int:
     return s.n * s.groups * -(-math.prod(s.places) // COLUMNS) * -(-rows // PART)
 
 
+def _alone(s: Sizes) -> int:
+    """The last places of a small image, if they are so few that they are worked on one by one."""
+    lane, places = LANES if s.dtype == "float32" else LANES // 2, math.prod(s.places)
+    return places % lane if lane < places < SMALL and places % lane <= FEW else 0
+
+
+def _space(s: Sizes) -> int:
+    """The channels of those places, and the sums of ROWS rows there."""
+    return _alone(s) * (s.c // s.groups + ROWS)
+
+
 def _seconds(s: Sizes) -> float:
-    each = multiplied(s, s.o // s.groups, math.prod(s.places), s.c // s.groups)
+    rows, depth, alone = s.o // s.groups, s.c // s.groups, _alone(s)
+    each = multiplied(s, rows, math.prod(s.places) - alone, depth) + 2 * alone * rows * depth * MULTIPLY
     return s.n * s.groups * each + moved(s)
 
 
@@ -50,7 +65,10 @@ def _seconds_by_image(s: Sizes) -> float:
 
 
 ALGORITHMS = (
-    Algorithm("pointwise", "forward", "pointwise", suits, _span, _seconds),
+    Algorithm(
+        "pointwise", "forward", "pointwise", suits, _span, _seconds, _space,
+        reads_views=lambda lies: lies.whole_planes,
+    ),
     Algorithm(
         "pointwise", "by_image", "pointwise_by_image", suits, _span_by_image, _seconds_by_image,
         prepare="panels_prepare", prepared=prepared, prepare_span=prepare_span,

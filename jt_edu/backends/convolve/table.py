@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from jt_edu.backends.convolve import Sizes
 from jt_edu.backends.convolve.tuner import Entry, Timing
 
+TICK = 1e-9  # seconds: a coarse clock says 0
+
 
 @dataclass(frozen=True, repr=False)
 class Table:
@@ -36,12 +38,13 @@ class Table:
 
 def rows_of(entry: Entry) -> Iterator[str]:
     """One entry: what is computed, and a row for each candidate, the winner marked."""
-    least = entry.timings[0].seconds
+    least = max(entry.timings[0].seconds, TICK)
     threads = f"{entry.threads} thread{'s' if entry.threads > 1 else ''}"
     yield f"{in_words(entry.sizes)}, {threads}, {entry.backend}"
     for k, t in enumerate(entry.timings):
         mark = ">" if k == 0 else " "
-        row = f"  {mark} {t.name:<16}{time_text(t.seconds):>9}{t.seconds / least:>7.2f}x{size_text(t.bytes):>10}"
+        times = max(t.seconds, TICK) / least
+        row = f"  {mark} {t.name:<16}{time_text(t.seconds):>9}{times:>7.2f}x{size_text(t.bytes):>10}"
         yield row + (f"    {_note(t)}" if _note(t) else "")
 
 

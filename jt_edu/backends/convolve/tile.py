@@ -39,6 +39,8 @@ from numba import core
 from numba import extending as numba_extending
 from numpy.lib.stride_tricks import as_strided
 
+from jt_edu.backends.lean import Inside
+
 types: Any = core.types
 cgutils: Any = core.cgutils
 extending: Any = numba_extending
@@ -60,7 +62,7 @@ def _shape() -> tuple[int, int, int]:
 LANES, ROWS, VECTORS = _shape()
 WIDTH = LANES * VECTORS  # columns of float32 in a full block
 
-inlined = extending.register_jitable
+inlined = extending.register_jitable(pipeline_class=Inside)
 
 
 def written(typer: Callable[..., Any], lower: Callable[..., Any]) -> Callable[..., Any]:
@@ -125,7 +127,8 @@ def tile(
 
 
 def _matrix(array: Array, start: int, shape: tuple[int, int], steps: tuple[int, int]) -> Array:
-    return as_strided(array.reshape(-1)[start:], shape, tuple(s * array.itemsize for s in steps))
+    jump, *strides = (s * array.itemsize for s in (start, *steps))
+    return as_strided(array, (2, *shape), (jump, *strides))[1]  # of an array, or of a view of one
 
 
 class _Writer:

@@ -41,6 +41,8 @@ HOPELESS = 20.0  # times the least estimate: not run at all, unless the estimate
 TRIFLE = 1e-3  # seconds
 SAMPLE = 2e-4  # seconds: a kernel that is faster than that runs several times between two looks at the clock
 FORMAT = 1
+MOST = 2**62  # no number in the table is larger
+MISREAD = (ValueError, KeyError, TypeError, RecursionError)  # of a file that `as_json` did not write
 
 Clock = Callable[[], float]
 
@@ -75,13 +77,41 @@ class Entry:
 
 
 def read_entry(content: bytes) -> Entry:
-    """What `as_json` wrote; ValueError, KeyError or TypeError if it did not."""
+    """What `as_json` wrote; one of the MISREAD errors if it did not."""
     told = json.loads(content)
     if told["format"] != FORMAT:
         raise ValueError(f"the table has format {FORMAT}; found {told['format']!r}")
-    sizes: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in told["sizes"].items()}
-    timings = tuple(Timing(str(n), float(s), int(r), int(b)) for n, s, r, b in told["timings"])
-    return Entry(Sizes(**sizes), int(told["threads"]), str(told["backend"]), timings)
+    timings = tuple(Timing(_word(n), _seconds(s), _count(r), _count(b)) for n, s, r, b in told["timings"])
+    if not timings:
+        raise ValueError("an entry has the time of one candidate at least; found none")
+    return Entry(_sizes(dict(told["sizes"])), _count(told["threads"], least=1), _word(told["backend"]), timings)
+
+
+def _sizes(told: dict[str, Any]) -> Sizes:
+    """Sizes of a convolution that could be one, or a MISREAD error."""
+    read: dict[str, Any] = {name: _word(told.pop(name)) for name in ("kind", "dtype")}
+    read |= {name: _count(told.pop(name), least=1) for name in ("n", "c", "o", "groups")}
+    for name, (z, y, x) in told.items():
+        read[name] = tuple(_count(value, least=-MOST if name == "padding" else 1) for value in (z, y, x))
+    return Sizes(**read)
+
+
+def _word(value: Any) -> str:
+    if not isinstance(value, str) or not value.isprintable() or not value:
+        raise ValueError(f"a name in the table can be printed; found {value!r}")
+    return value
+
+
+def _count(value: Any, least: int = 0) -> int:
+    if type(value) is not int or not least <= value <= MOST:  # nor a bool
+        raise ValueError(f"a number in the table is whole, from {least} on; found {value!r}")
+    return value
+
+
+def _seconds(value: Any) -> float:
+    if type(value) not in (int, float) or not 0 <= value <= MOST:  # infinity and nan are no times
+        raise ValueError(f"a time in the table is in seconds; found {value!r}")
+    return float(value)
 
 
 def measured(
@@ -182,7 +212,7 @@ class Tuner:
         key = key_of(sizes, count, backend)
         if key not in self.entries:
             found = self._load(key)
-            if found is not None and (found.sizes, found.threads, found.backend) == (sizes, count, backend):
+            if found is not None:
                 self.entries[key] = found
         return self.entries.get(key)
 
@@ -207,9 +237,12 @@ class Tuner:
         return [] if folder is None else [path.stem.removeprefix("k_") for path in folder.glob("k_*.bin")]
 
     def _load(self, key: str) -> Entry | None:
+        """The line in the file of that key; None where there is none, or that of something else."""
         content = self.store.load(key)
-        with suppress(ValueError, KeyError, TypeError):
-            return None if content is None else read_entry(content)
+        with suppress(*MISREAD):
+            found = None if content is None else read_entry(content)
+            if found is not None and key_of(found.sizes, found.threads, found.backend) == key:
+                return found
         return None
 
 

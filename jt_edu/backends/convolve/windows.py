@@ -210,12 +210,12 @@ def place_rows(
 
     Rows begin `s_row` and `t_row` numbers apart. Behind each row some more may be written, less than a vector.
     """
-    numbers, goal = source.reshape(-1), target.reshape(-1)
+    size, goal = source.itemsize, target.reshape(-1)
+    seen = as_strided(source, (2, rows, inside), (s * size, s_row * size, step * size))[1]  # counted from its first one
     for r in range(rows):
         row = goal[t + r * t_row :][: before + inside + after]
         row[...] = 0
-        for i in range(inside):
-            row[before + i] = numbers[s + r * s_row + i * step]
+        row[before : before + inside] = seen[r]
 
 
 @written(lambda *args: types.void, _calls("transpose", _Writer.transposed))
@@ -240,17 +240,33 @@ def scatter(source: Array, s: int, target: Array, t: int, step: int, count: int,
 
 
 @inlined
+def steps(array: Array) -> tuple[int, int, int, int, int]:
+    """How many numbers lie between neighbours on each of the five axes."""
+    s, size = array.strides, array.itemsize
+    return s[0] // size, s[1] // size, s[2] // size, s[3] // size, s[4] // size
+
+
+@inlined
+def goes_on(size: Any, lies: Any) -> bool:
+    """Whether the rows of a plane, and the planes of a channel, go on as one row."""
+    rows, planes = lies[2] == size[2] * lies[3], lies[1] == size[1] * size[2] * lies[3]
+    whole: bool = (size[1] == 1 or rows) and (size[0] == 1 or planes)
+    return whole
+
+
+@inlined
 def gather(
-    source: Array, begin: int, sample: int, channels: int, size: Any, grid: Any, taps: Any, stride: Any, step: Any,
-    first: Any, begin_tap: int, end_tap: int, q: int, count: int, target: Array, rows: Any,
+    source: Array, begin: int, sample: int, channels: int, lies: Any, size: Any, grid: Any, taps: Any, stride: Any,
+    step: Any, first: Any, begin_tap: int, end_tap: int, q: int, count: int, target: Array, rows: Any,
 ) -> None:  # fmt: skip
     """Fill a panel with what window q + j sees of channel c through a tap, of those from begin_tap to end_tap:
     target[c * rows[0] + (tap - begin_tap) * rows[1] + j].
 
     Windows stand on a grid, counted from image to image. In each direction a window looks at
-    window * stride + tap * step + first.
+    window * stride + tap * step + first. `lies` are the steps from a number of the source to its neighbours: the next
+    channel, plane, row and column.
     """
-    if stride == (1, 1, 1) and taps == (1, 1, 1) and first == (0, 0, 0) and grid == size:
+    if goes_on(size, lies) and stride == (1, 1, 1) and taps == (1, 1, 1) and first == (0, 0, 0) and grid == size:
         grid = size = (1, 1, size[0] * size[1] * size[2])  # one long row
     d, h, w = size
     gd, gh, gw = grid
@@ -273,9 +289,9 @@ def gather(
                     continue
                 goal = (tap - begin_tap) * rows[1] + done
                 inner = inside if 0 <= iz < d and 0 <= iy < h else before
-                place = image + (iz * h + iy) * w + ix + before * stride[2]
+                place = image + iz * lies[1] + iy * lies[2] + (ix + before * stride[2]) * lies[3]
                 place_rows(
-                    source, place, d * h * w, stride[2], target, goal, rows[0], channels,
+                    source, place, lies[0], stride[2] * lies[3], target, goal, rows[0], channels,
                     before, inner - before, wide - inner,
                 )  # fmt: skip
         done += wide

@@ -17,6 +17,10 @@ numbers from a normal distribution the largest error, divided by the largest sum
 
 It does not grow with the channels, of which `tile` adds up CHUNK at a time. In float64 it is below 3e-14 for m = 4.
 
+"Divided by the largest sum" is to be taken at its word: a tile is computed as a whole, so a number reaches all sums of
+its tile. One pixel of 1e6 among pixels of size 1 leaves an error of some 10 in its neighbourhood, NaN and infinity
+spread there, and numbers near the end of float32 overflow. `jt.backends.conv.local = True` does without.
+
 Nothing here knows arrays: the work is done by `kernels/winograd*.py` and `patches.py`.
 
 Source: Lavin and Gray 2015, "Fast Algorithms for Convolutional Neural Networks" (arXiv:1509.09308).
@@ -25,12 +29,17 @@ Source: Lavin and Gray 2015, "Fast Algorithms for Convolutional Neural Networks"
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from jt_edu.backends.convolve import Algorithm, Sizes
-from jt_edu.backends.convolve.patches import Plan, panel_count, plan_by_weights, plan_of
+from jt_edu.backends.convolve.patches import UNITS, Plan, panel_count, plan_by_weights, plan_of
 from jt_edu.backends.convolve.tile import LANES
+from jt_edu.backends.pool import threads
 
 __all__ = ["ALGORITHMS"]
+
+FEW = 4  # blocks of tiles, of which threads share the patches
+SHARED = 1_500_000  # numbers of them, that stay in the cache of the machine
 
 
 def _lanes(sizes: Sizes) -> int:
@@ -69,17 +78,34 @@ def _space(sizes: Sizes, size: int) -> int:
     return _plan(sizes, size).end
 
 
+def _prepared(sizes: Sizes) -> int:
+    """Numbers of V, and room to make it, if threads are to share it: that is, if several would need the same block.
+
+    On one thread it would not be in the cache any more when it is needed.
+    """
+    if threads() == 1:
+        return 0
+    plan = _plan(sizes, 4)
+    size = sizes.n * plan.high * plan.wide * plan.row
+    return size + UNITS * plan.image if _blocks(sizes, 4) <= FEW and size <= SHARED else 0
+
+
+def _prepare_span(sizes: Sizes) -> int:
+    del sizes
+    return UNITS
+
+
 def _seconds(sizes: Sizes, size: int) -> float:
     """In cycles for each point: 1.2 for a product of vectors, and what a vector of each transform costs; measured."""
     c, o = _ways(sizes)
     plan, blocks = _plan(sizes, size), _blocks(sizes, size)
     tiles = sizes.n * plan.high * plan.wide
-    once = {"forward": 4.5 * blocks, "by_image": 6.5 * blocks, "by_weights": 10 + 20 * blocks}[sizes.kind]  # for c * o
+    once = {"forward": 4.5 * blocks, "by_image": 6.5 * blocks, "by_weights": 20 + 20 * blocks}[sizes.kind]  # for c * o
     cycles = 1.2 * tiles * c * o + 4 * tiles * c + 2 * tiles * o + once * c * o
     return cycles * plan.points**2 / _lanes(sizes) / 3.1e9 + 4e-6
 
 
-def _algorithm(size: int, kind: str) -> Algorithm:
+def _algorithm(size: int, kind: str, **more: Any) -> Algorithm:
     return Algorithm(
         name=f"winograd{size}",
         kind=kind,
@@ -88,13 +114,16 @@ def _algorithm(size: int, kind: str) -> Algorithm:
         span=partial(_span, size=size),
         space=partial(_space, size=size),
         seconds=partial(_seconds, size=size),
+        spreads=True,
+        **more,
     )
 
 
+_MADE: dict[str, Any] = {"prepared": _prepared, "prepare_span": _prepare_span}
 ALGORITHMS = (
     _algorithm(2, "forward"),
-    _algorithm(4, "forward"),
+    _algorithm(4, "forward", prepare="winograd4_prepare", reads=(0, 2), **_MADE),
     _algorithm(2, "by_image"),
-    _algorithm(4, "by_image"),
-    _algorithm(4, "by_weights"),
+    _algorithm(4, "by_image", prepare="winograd4_by_image_prepare", reads=(0, 2), **_MADE),
+    _algorithm(4, "by_weights", prepare="winograd4_prepare", reads=(0, 1), **_MADE),
 )

@@ -9,11 +9,12 @@ and is multiplied with all rows of the weights before the next one is made:
                               |  (c, tap) rows   |       is read from the cache, once for 6 rows of weights
         weights, 6 rows   ->  |  6 rows of out   |
 
-A unit of work is PART rows of out in one panel.
+The image may be a view: its rows and channels are fetched from where they lie. A unit of work is PART rows of out in
+one panel.
 """
 
 from jt_edu.backends.convolve.tile import inlined, lanes, tile
-from jt_edu.backends.convolve.windows import gather, scatter
+from jt_edu.backends.convolve.windows import gather, scatter, steps
 
 COLUMNS = 64  # windows in a panel
 DEPTH = 1024  # rows of a panel, about
@@ -22,8 +23,9 @@ ROWS = 48  # rows of out that are finished at a time: they are still in the cach
 
 
 def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups, *rest):
-    n, channels, d, h, w = image.shape
+    n = image.shape[0]
     o, shared, kd, kh, kw = weights.shape
+    sn, sc, sz, sy, sx = steps(image)
     places = out.shape[2] * out.shape[3] * out.shape[4]
     taps, outs, pitch = kd * kh * kw, o // groups, COLUMNS + lanes(space)
     panels, parts = -(-n * places // COLUMNS), -(-outs // PART)
@@ -40,7 +42,7 @@ def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw,
         for c in range(0, shared, block):
             deep = min(block, shared - c)
             gather(
-                image, (group * shared + c) * d * h * w, channels * d * h * w, deep, (d, h, w), out.shape[2:],
+                image, (group * shared + c) * sc, sn, deep, (sc, sz, sy, sx), image.shape[2:], out.shape[2:],
                 (kd, kh, kw), (sd, sh, sw), (dd, dh, dw), (-pd, -ph, -pw), 0, taps, q, count,
                 space, (taps * pitch, pitch),
             )  # fmt: skip

@@ -15,7 +15,7 @@ A unit of work is PART channels c of one panel of one phase.
 """
 
 from jt_edu.backends.convolve.tile import inlined, lanes, tile
-from jt_edu.backends.convolve.windows import gather, scatter
+from jt_edu.backends.convolve.windows import gather, scatter, steps
 
 COLUMNS = 64  # numbers of the image in a panel
 DEPTH = 1024  # rows of a panel, about
@@ -24,12 +24,11 @@ ROWS = 48  # channels that are multiplied at a time
 
 
 def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):
-    n = out.shape[0]
     o, shared, kd, kh, kw = weights.shape
-    seen = places.shape[2] * places.shape[3] * places.shape[4]
+    sn, sc, sz, sy, sx = steps(places)
     outs, lane, whole = o // groups, lanes(space), sd * sh * sw == 1
     pitch, long, block = COLUMNS + lane, -(-outs // lane) * lane, -(-outs // max(1, outs // DEPTH))
-    begin = 0  # units of the phases before this one
+    n, begin = out.shape[0], 0  # units of the phases before this one
     for index in range(sd * sh * sw):
         tz, kz, lz, fz, jz, gz = phase(index // (sh * sw), sd, pd, dd, kd, out.shape[2])
         ty, ky, ly, fy, jy, gy = phase(index // sw % sh, sh, ph, dh, kh, out.shape[3])
@@ -47,8 +46,9 @@ def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw
                 first, tap = turn % -(-outs // block) * block, turn // -(-outs // block) * several
                 deep, some = min(block, outs - first), min(several, taps - tap)
                 gather(
-                    places, (group * outs + first) * seen, o * seen, deep, places.shape[2:], (gz, gy, gx), (tz, ty, tx),
-                    (1, 1, 1), (jz, jy, jx), (fz, fy, fx), tap, tap + some, q, count, space, (pitch, deep * pitch),
+                    places, (group * outs + first) * sc, sn, deep, (sc, sz, sy, sx), places.shape[2:], (gz, gy, gx),
+                    (tz, ty, tx), (1, 1, 1), (jz, jy, jx), (fz, fy, fx), tap, tap + some, q, count, space,
+                    (pitch, deep * pitch),
                 )  # fmt: skip
                 joined = whole and deep == long  # rows of prepared that lie side by side count as one
                 for c in range(part * PART, min(shared, last * PART), ROWS):

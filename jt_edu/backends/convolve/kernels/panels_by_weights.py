@@ -14,7 +14,7 @@ A unit of work is PART rows of out in about COLUMNS columns.
 """
 
 from jt_edu.backends.convolve.tile import inlined, lanes, tile
-from jt_edu.backends.convolve.windows import gather, place_rows, transpose
+from jt_edu.backends.convolve.windows import gather, place_rows, steps, transpose
 
 COLUMNS = 256  # pairs (c, tap) in a panel, about
 DEPTH = 192  # places in a panel
@@ -23,8 +23,9 @@ ROWS = 48  # rows of places that are written side by side, where an image ends i
 
 
 def kernel(lo, hi, image, places, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):
-    n, channels, d, h, w = image.shape
+    n = image.shape[0]
     o, shared, kd, kh, kw = out.shape
+    sn, sc, sz, sy, sx = steps(image)
     grid = places.shape[2] * places.shape[3] * places.shape[4]
     lane, taps, outs = lanes(space), kd * kh * kw, o // groups
     block = min(shared, max(1, COLUMNS // taps))
@@ -41,7 +42,7 @@ def kernel(lo, hi, image, places, out, prepared, space, sd, sh, sw, pd, ph, pw, 
         for q in range(0, n * grid, DEPTH):
             count = min(DEPTH, n * grid - q)
             gather(
-                image, (group * shared + c) * d * h * w, channels * d * h * w, deep, (d, h, w), places.shape[2:],
+                image, (group * shared + c) * sc, sn, deep, (sc, sz, sy, sx), image.shape[2:], places.shape[2:],
                 (kd, kh, kw), (sd, sh, sw), (dd, dh, dw), (-pd, -ph, -pw), 0, taps, q, count,
                 space, (taps * pitch, pitch),
             )  # fmt: skip

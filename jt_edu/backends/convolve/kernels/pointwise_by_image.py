@@ -8,7 +8,7 @@ them. A unit of work is PART channels c at these places.
 
 from jt_edu.backends.convolve.tile import lanes, tile
 
-COLUMNS = 64  # places that are worked on together
+COLUMNS = 512  # places that are worked on together
 DEPTH = 1024  # channels that are
 PART = 12  # channels of the image in a unit of work
 ROWS = 48  # channels of the image that are multiplied at a time

@@ -14,33 +14,21 @@ block, M by all channels c. The more channels and the more tiles, the nearer it 
 Source: Lavin and Gray 2015, "Fast Algorithms for Convolutional Neural Networks" (arXiv:1509.09308).
 """
 
-from jt_edu.backends.convolve.patches import CHUNK, cut, join, lift_weights, panel_count, plan_of, turn_taps
+from jt_edu.backends.convolve.patches import cut, join, multiply, part_of, plan_of, turn_taps
 from jt_edu.backends.convolve.points import image_at_four, sums_from_four, taps_at_four
-from jt_edu.backends.convolve.tile import inlined, lanes, tile
+from jt_edu.backends.convolve.tile import inlined, lanes
 
 
 def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups, *rest):
     n, c, _, _, w = image.shape
     _, o, _, oh, ow = out.shape
-    count = lanes(image)
-    plan, panels = plan_of(2, n, c, o, w, oh, ow, count), panel_count(o, count)
+    plan = plan_of(2, n, c, o, w, oh, ow, lanes(image))
     for unit in range(lo, hi):
-        block, panel = unit // panels, unit % panels
-        begin, end = block * plan.rows, min((block + 1) * plan.rows, n * plan.high)  # rows of tiles
-        first = 2 * count * panel
-        width = 2 * count if panel < panels - 1 else o - first  # channels of the panel
-        if unit == lo or panel == 0:
+        begin, end, first, width = part_of(unit, plan, o, lanes(image), n * plan.high)  # rows of tiles, channels
+        if unit == lo or first == 0:
             cut(image, 0, c, begin, end, ph, pw, 2, space, plan.image, plan, image_at_four)
-        for channel in range(0, c, CHUNK):
-            depth = min(CHUNK, c - channel)
-            lift_weights(weights, first, width, channel, depth, space, plan, turn_taps, taps_at_four)
-            for point in range(16):
-                tile(
-                    space, plan.image + point * c + channel, plan.row, 1,
-                    space, plan.weights + point * (depth * width + count), width,
-                    space, plan.sums + point * width, 16 * width + count,
-                    (end - begin) * plan.wide, width, depth, channel == 0,
-                )  # fmt: skip
+        tiles = (end - begin) * plan.wide
+        multiply(space, plan.image, tiles, c, weights, first, width, space, plan, turn_taps, taps_at_four)
         join(out, begin, end, first, width, space, plan, sums_from_four)
         for row in range(begin, end):
             picture, y = row // plan.high, 2 * (row % plan.high)

@@ -7,31 +7,19 @@ a padding of 2 - padding, and sums over o for each channel c.
 Source: Lavin and Gray 2015, "Fast Algorithms for Convolutional Neural Networks" (arXiv:1509.09308).
 """
 
-from jt_edu.backends.convolve.patches import CHUNK, cut, join, lift_weights, panel_count, plan_of, turn_taps_back
+from jt_edu.backends.convolve.patches import cut, join, multiply, part_of, plan_of, turn_taps_back
 from jt_edu.backends.convolve.points import image_at_four, sums_from_four, taps_at_four
-from jt_edu.backends.convolve.tile import lanes, tile
+from jt_edu.backends.convolve.tile import lanes
 
 
 def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):
     n, o, _, _, ow = places.shape
     _, c, _, h, w = out.shape
-    count = lanes(places)
-    plan, panels = plan_of(2, n, o, c, ow, h, w, count), panel_count(c, count)
+    plan = plan_of(2, n, o, c, ow, h, w, lanes(places))
     for unit in range(lo, hi):
-        block, panel = unit // panels, unit % panels
-        begin, end = block * plan.rows, min((block + 1) * plan.rows, n * plan.high)  # rows of tiles
-        first = 2 * count * panel
-        width = 2 * count if panel < panels - 1 else c - first  # channels of the panel
-        if unit == lo or panel == 0:
+        begin, end, first, width = part_of(unit, plan, c, lanes(places), n * plan.high)  # rows of tiles, channels
+        if unit == lo or first == 0:
             cut(places, 0, o, begin, end, 2 - ph, 2 - pw, 2, space, plan.image, plan, image_at_four)
-        for channel in range(0, o, CHUNK):
-            depth = min(CHUNK, o - channel)
-            lift_weights(weights, first, width, channel, depth, space, plan, turn_taps_back, taps_at_four)
-            for point in range(16):
-                tile(
-                    space, plan.image + point * o + channel, plan.row, 1,
-                    space, plan.weights + point * (depth * width + count), width,
-                    space, plan.sums + point * width, 16 * width + count,
-                    (end - begin) * plan.wide, width, depth, channel == 0,
-                )  # fmt: skip
+        tiles = (end - begin) * plan.wide
+        multiply(space, plan.image, tiles, o, weights, first, width, space, plan, turn_taps_back, taps_at_four)
         join(out, begin, end, first, width, space, plan, sums_from_four)

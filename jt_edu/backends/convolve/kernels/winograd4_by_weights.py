@@ -23,18 +23,20 @@ def kernel(lo, hi, image, places, out, prepared, space, sd, sh, sw, pd, ph, pw, 
     n, c, _, _, w = image.shape
     _, o, _, oh, ow = places.shape
     count = lanes(image)
-    plan, panels = plan_by_weights(4, n, c, o, w, oh, ow, count), panel_count(o, count)
+    plan, panels, ready = plan_by_weights(4, n, c, o, w, oh, ow, count), panel_count(o, count), prepared.size > 0
     wide = 2 * count  # channels of a panel
     for begin in range(0, n * plan.high, plan.rows):
         end = min(begin + plan.rows, n * plan.high)
-        cut(image, 0, c, begin, end, ph, pw, 2, space, plan.image, plan, image_at_six)
+        if not ready:
+            cut(image, 0, c, begin, end, ph, pw, 2, space, plan.image, plan, image_at_six)
+        patches, start = (prepared, begin * plan.wide * plan.row) if ready else (space, plan.image)
         for panel in range(lo, hi):
             width = wide if panel < panels - 1 else o - wide * panel
             cut(places, wide * panel, width, begin, end, 0, 0, 0, space, plan.weights, plan, places_at_six)
             for point in range(36):
                 tile(
                     space, plan.weights + point * width, 1, 36 * width + count,
-                    space, plan.image + point * c, plan.row,
+                    patches, start + point * c, plan.row,
                     space, plan.sums + (36 * wide * (panel - lo) + point * width) * c, c,
                     width, c, (end - begin) * plan.wide, begin == 0,
                 )  # fmt: skip

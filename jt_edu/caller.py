@@ -50,11 +50,12 @@ def _locals_of(frame: FrameType) -> dict[str, Any]:
 
 
 def _parameters(model: Any) -> list[tuple[str, Var]]:
-    """The parameters of a model by name; other libraries have models too, with parameters of their own."""
+    """The parameters and buffers of a model by name; other libraries have models too, with parameters of their own."""
     try:
-        return [(path, p) for path, p in model.named_parameters() if isinstance(p, Var)]
+        named = (*model.named_parameters(), *model.named_buffers())
     except Exception:  # noqa: BLE001  what a stranger's method raises is no concern of who asks for a name
         return []
+    return [(path, p) for path, p in named if isinstance(p, Var)]
 
 
 def _asks_for_its_caller(frame: FrameType) -> bool:

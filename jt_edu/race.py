@@ -26,14 +26,14 @@ from jt_edu.backends.convolve.table import in_words, size_text, time_text
 from jt_edu.backends.convolve.tuner import time_candidates
 from jt_edu.convolution import KINDS, convolution
 from jt_edu.draw.bars import Bar, bars_svg
-from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.execute import needed
 from jt_edu.explain import scrolling
 from jt_edu.meta import ReindexReduce
 from jt_edu.ops.conv import conv1d, conv2d, conv3d
 from jt_edu.ops.gradient import grad
 from jt_edu.settings import current
-from jt_edu.var import Var
+from jt_edu.var import Var, as_var
 
 WAYS = {3: conv1d, 4: conv2d, 5: conv3d}  # by the rank of the image
 
@@ -86,7 +86,8 @@ class Race:
         return self.svg
 
     def _repr_html_(self) -> str:
-        return f'<div style="overflow-x:auto">{self.svg}</div>{scrolling(self.summary)}'
+        lines = self.summary.replace("; ", "\n")
+        return f'<div style="overflow-x:auto">{self.svg}</div>{scrolling(lines)}'
 
     def __repr__(self) -> str:
         return "\n".join([self.summary, *self._rows()])
@@ -103,18 +104,19 @@ def _words(r: Runner) -> str:
 
 
 def race(
-    x: Var, w: Var, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1, kind: str = "forward"
+    x: Any, w: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1, kind: str = "forward"
 ) -> Race:
     """Let all algorithms that can compute a convolution do so, and compare them. Takes seconds for a large one.
 
     Args:
-        x: the image, (n, c, ..., h, w), float32 or float64, with one to three directions.
-        w: the weights, (o, c / groups, ..., kh, kw).
+        x: the image, (n, c, ..., h, w), float32 or float64, with one to three directions: a Var or an array.
+        w: the weights, (o, c / groups, ..., kh, kw), of the same dtype.
         stride, padding, dilation, groups: as for `jt.conv2d`.
         kind: what is asked for: "forward", or a gradient: "by_image", "by_weights".
 
     Raises:
         ShapeError: `x` has other than three to five axes, or does not fit `w`.
+        DtypeError: other numbers than float32 or float64: the algorithms do without.
         ArgumentError: an unknown kind.
 
     Example:
@@ -125,10 +127,7 @@ def race(
         >>> max(r.error for r in found.runners) < 1e-5
         True
     """
-    if kind not in KINDS.values():
-        raise ArgumentError("a race is for one kind of convolution", repr(kind), " or ".join(map(repr, KINDS.values())))
-    if len(x.shape) not in WAYS:
-        raise ShapeError(f"a race needs an image of three to five axes, such as {(1, 3, 32, 32)}", f"shape {x.shape}")
+    x, w = _racing(x, w, kind)
     given = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     sizes, left, right, answer = _question(x, w, kind, given)
     backend = backends.get(current().flags.backend)
@@ -141,6 +140,21 @@ def race(
         error = float(np.abs(out - answer).max()) / (float(np.abs(answer).max()) or 1.0)
         runners.append(Runner(t.name, t.seconds, t.bytes, error, by_name[t.name].seconds(sizes)))
     return Race(sizes, entry.threads, tuple(runners))
+
+
+def _racing(image: Any, weights: Any, kind: str) -> tuple[Var, Var]:
+    """Both as Vars, if there can be a race for them."""
+    if kind not in KINDS.values():
+        raise ArgumentError("a race is for one kind of convolution", repr(kind), " or ".join(map(repr, KINDS.values())))
+    x, w = as_var(image), as_var(weights)
+    if {str(x.dtype), str(w.dtype)} not in ({"float32"}, {"float64"}):
+        raise DtypeError(
+            "a race is between algorithms for float32 and for float64", f"x of {x.dtype} and w of {w.dtype}",
+            "x.float(), w.float()",
+        )  # fmt: skip
+    if len(x.shape) not in WAYS:
+        raise ShapeError(f"a race needs an image of three to five axes, such as {(1, 3, 32, 32)}", f"shape {x.shape}")
+    return x, w
 
 
 def _question(x: Var, w: Var, kind: str, given: dict[str, Any]) -> tuple[Sizes, Any, Any, Any]:

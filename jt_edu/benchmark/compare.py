@@ -17,8 +17,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from jt_edu.benchmark.measurement import Measurement, TaskSpec, unit_of
-from jt_edu.errors import ArgumentError
+from jt_edu.benchmark.measurement import Measurement, TaskSpec, checked, unit_of
+from jt_edu.ops.arguments import yes_or_no
 
 GREEN, BLUE, RED, BOLD, PLAIN = "\033[32m", "\033[34m", "\033[31m", "\033[1m", "\033[0m"
 COLOURS = ((1.05, BOLD + GREEN), (1.2, BLUE), (2.0, ""), (5.0, RED), (math.inf, BOLD + RED))  # times the best, at most
@@ -61,11 +61,7 @@ class Compare:
         Raises:
             ArgumentError: one of them is none.
         """
-        more = list(results)
-        for one in more:
-            if not isinstance(one, Measurement):
-                raise ArgumentError("Compare is given Measurements", type(one).__name__, "what Timer.timeit returns")
-        self._results += more
+        self._results += checked("Compare", results)
 
     def trim_significant_figures(self) -> None:
         """From now on show as many digits as the samples can vouch for (`Measurement.significant_figures`)."""
@@ -78,7 +74,7 @@ class Compare:
         `rowwise`, that of the same row. Bold green to 1.05, blue to 1.2, plain to 2, red to 5, bold red above. The
         colours are those of a terminal.
         """
-        self._style.coloured = "row" if rowwise else "column"
+        self._style.coloured = "row" if yes_or_no("colorize", "rowwise", rowwise) else "column"
 
     def highlight_warnings(self) -> None:
         """From now on mark unsteady measurements, with their interquartile range as a share of their median."""

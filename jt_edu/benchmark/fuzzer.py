@@ -10,15 +10,18 @@ of it is drawn again. Numbers are drawn by Philox, which everybody's machine rep
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from jt_edu.build import short
 from jt_edu.dtypes import DType, as_dtype, float32
 from jt_edu.errors import ArgumentError
+from jt_edu.ops.arguments import whole
 from jt_edu.var import Var, array
 
 TRIES = 1000  # draws for one that is kept
@@ -189,19 +192,25 @@ class Fuzzer:
         constraints: Sequence[Callable[..., bool]] | None = None,
         seed: int | None = None,
     ) -> None:
-        self._parameters: list[FuzzedParameter] = _flat(parameters)
-        self._tensors: list[FuzzedTensor] = _flat(tensors)
-        self._constraints = list(constraints or ())
+        self._parameters: list[FuzzedParameter] = _flat("parameters", parameters)
+        self._tensors: list[FuzzedTensor] = _flat("tensors", tensors)
+        self._constraints = _flat("constraints", constraints or ())
         for what, named in (("parameters", self._parameters), ("tensors", self._tensors)):
+            kind = FuzzedParameter if what == "parameters" else FuzzedTensor
+            for one in named:
+                if not isinstance(one, kind):
+                    raise ArgumentError(f"the {what} of a Fuzzer are of {kind.__name__}, or lists of them", short(one))
             names = [one.name for one in named]
             if len(set(names)) < len(names):
                 raise ArgumentError(f"the {what} of a Fuzzer have names of their own", ", ".join(names))
-        self._rng = np.random.Generator(np.random.Philox(seed))
+        for fine in self._constraints:
+            _check_constraint(fine, [p.name for p in self._parameters])
+        self._rng = np.random.Generator(np.random.Philox(None if seed is None else whole("Fuzzer", "seed", seed, 0)))
         self._kept = self._drawn = 0
 
     def take(self, n: int) -> Iterator[tuple[dict[str, Var], dict[str, dict[str, Any]], dict[str, Any]]]:
         """`n` draws: (Vars by name, facts about each of them by name, parameters by name)."""
-        for _ in range(n):
+        for _ in range(whole("take", "n", n, 0)):
             params = self._draw()
             made = {t.name: t.make(params, self._rng) for t in self._tensors}
             yield {k: v for k, (v, _) in made.items()}, {k: facts for k, (_, facts) in made.items()}, params
@@ -227,7 +236,28 @@ class Fuzzer:
         )
 
 
-def _flat(parts: Sequence[Any]) -> list[Any]:
+def _check_constraint(fine: Callable[..., bool], names: Sequence[str]) -> None:
+    """A constraint is called with every parameter by its name; ArgumentError if it cannot be."""
+    told = ", ".join(names)
+    if not callable(fine):
+        raise ArgumentError("a constraint of a Fuzzer is a function", short(fine), f"lambda {told}: True")
+    try:
+        signature = inspect.signature(fine)
+    except ValueError:  # written in C: it shows when it is called
+        return
+    try:
+        signature.bind(**dict.fromkeys(names))
+    except TypeError as error:
+        raise ArgumentError(
+            f"a constraint of a Fuzzer is called with all parameters by name: {told}",
+            f"one that takes {signature}: {error}",
+            "**others for those that do not matter",
+        ) from None
+
+
+def _flat(what: str, parts: Sequence[Any]) -> list[Any]:
+    if not isinstance(parts, Iterable):
+        raise ArgumentError(f"a Fuzzer takes {what} as a list", short(parts))
     return [one for part in parts for one in (part if isinstance(part, (list, tuple)) else [part])]
 
 

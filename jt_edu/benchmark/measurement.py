@@ -22,7 +22,9 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError
+from jt_edu.ops.arguments import number, whole
 
 UNITS = (("ns", 1e-9, "nanoseconds"), ("us", 1e-6, "microseconds"), ("ms", 1e-3, "milliseconds"), ("s", 1.0, "seconds"))
 UNSTEADY = 0.1  # iqr / median from which on a measurement comes with a warning
@@ -92,8 +94,14 @@ class Measurement:
     metadata: dict[Any, Any] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "raw_times", tuple(self.raw_times))
-        if not self.raw_times or self.number_per_run < 1:
+        for name, value, kind in (("raw_times", self.raw_times, Iterable), ("task_spec", self.task_spec, TaskSpec)):
+            if not isinstance(value, kind):
+                raise ArgumentError(f"a Measurement takes {name} as {kind.__name__}", f"{name}={short(value)}")
+        count = whole("a Measurement", "number_per_run", self.number_per_run)
+        times = tuple(number("a Measurement", "a time", seconds) for seconds in self.raw_times)
+        object.__setattr__(self, "number_per_run", count)
+        object.__setattr__(self, "raw_times", times)
+        if not times or count < 1:
             raise ArgumentError(
                 "a Measurement is made of samples, of 1 or more runs each",
                 f"{len(self.raw_times)} samples of {self.number_per_run} runs",
@@ -177,7 +185,7 @@ class Measurement:
             [2]
         """
         times: dict[TaskSpec, list[float]] = {}
-        for one in measurements:
+        for one in checked("merge", measurements):
             times.setdefault(one.task_spec, []).extend(one.times)
         return [Measurement(1, found, task) for task, found in times.items()]
 
@@ -200,6 +208,22 @@ class Measurement:
                 "measurement."
             )
         return "\n".join(lines)
+
+
+def checked(asks: str, results: Any) -> list[Measurement]:
+    """The measurements as a list; ArgumentError unless they are some.
+
+    Example:
+        >>> checked("Compare", [1.0])
+        Traceback (most recent call last):
+        ArgumentError: ...
+    """
+    found: list[Any] = list(results) if isinstance(results, Iterable) and not isinstance(results, str) else [None]
+    wrong = next((one for one in found if not isinstance(one, Measurement)), found)
+    if wrong is not found:
+        kind = type(results if wrong is None else wrong).__name__
+        raise ArgumentError(f"{asks} is given Measurements", kind, "a list of what Timer.timeit returns")
+    return found
 
 
 def unit_of(seconds: float) -> tuple[str, float, str]:

@@ -27,12 +27,16 @@ from typing import Any
 from jt_edu.backends.pool import set_num_threads, threads
 from jt_edu.benchmark.measurement import UNSTEADY, Measurement, TaskSpec
 from jt_edu.benchmark.statement import Code, Statement, execute
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError
+from jt_edu.ops import arguments
+from jt_edu.ops.arguments import whole
 
 WARM = 3  # runs before anything is timed: the first compiles, the second writes the plan out as a page of Python
 OVERHEAD = 1e-4  # of a block: what looking at the clock may cost
 BLOCKS = 1000  # in min_run_time, at least, where one run allows it
 MOST = 10**7  # runs of a block
+LONGEST = 1e9  # seconds that can be asked for
 
 Block = Callable[[int], float]
 Told = Callable[[int, float], object]
@@ -55,7 +59,8 @@ class Timer:
         num_threads: how many threads kernels use meanwhile.
 
     Raises:
-        ArgumentError: a text is not Python; `num_threads` is less than 1; the clock stands still.
+        ArgumentError: a text is not Python; `num_threads` is less than 1; the clock stands still; an argument is of
+            another kind.
 
     Example:
         >>> timer = jt.benchmark.Timer("x * y", "x, y = jt.ones(3), jt.ones(3)", label="multiply")
@@ -77,15 +82,23 @@ class Timer:
         env: str | None = None,
         num_threads: int = 1,
     ) -> None:
-        if num_threads < 1:
-            raise ArgumentError("Timer uses 1 thread or more", f"num_threads={num_threads}")
-        self._task = TaskSpec(
-            _text(stmt), _text(setup), _text(global_setup), label, sub_label, description, env, num_threads
-        )
+        count = whole("Timer", "num_threads", num_threads, 1)
+        for name, value in (("label", label), ("sub_label", sub_label), ("description", description), ("env", env)):
+            _expect(name, value, value is None or isinstance(value, str), "a text, or None")
+        _expect("timer", timer, callable(timer), "a function that returns seconds")
+        _expect("globals", globals, globals is None or isinstance(globals, dict), "a dict of names, or None")
+        texts = _text("stmt", stmt), _text("setup", setup), _text("global_setup", global_setup)
+        self._task = TaskSpec(*texts, label, sub_label, description, env, count)
         self._setup = setup
         self._statement = Statement(stmt, timer)
         self._names = _front_door() | (globals or {})
         execute(global_setup, self._names, "global_setup")
+
+    def __repr__(self) -> str:
+        """What it measures, when it is asked to."""
+        count = self._task.num_threads
+        asked = f"{count} thread{'s' if count != 1 else ''}; .timeit(n) and .blocked_autorange() measure"
+        return f"<jt.benchmark.Timer>\n{self._task.summary()}\n  {asked}"
 
     def timeit(self, number: int = 1_000_000) -> Measurement:
         """One block of so many runs, after a hundredth of them (at least one) that does not count.
@@ -94,8 +107,7 @@ class Timer:
             >>> jt.benchmark.Timer("1 + 1").timeit(100).number_per_run
             100
         """
-        if number < 1:
-            raise ArgumentError("timeit measures 1 run or more", f"number={number}")
+        number = whole("timeit", "number", number, 1)
         block = self.prepare()
         block(max(number // 100, 1))
         return self._measured(number, [block(number)])
@@ -115,8 +127,8 @@ class Timer:
             >>> jt.benchmark.Timer("1 + 1").blocked_autorange(lambda n, s: seen.append(n), 0.01).number_per_run in seen
             True
         """
-        block = self.prepare()
-        number = _runs_of_a_block(block, min_run_time)
+        min_run_time = _seconds("blocked_autorange", "min_run_time", min_run_time)
+        block, number = self._sized(min_run_time, callback)
         times = [_told(block, number, callback)]
         total = times[0]
         while total < min_run_time:
@@ -125,13 +137,9 @@ class Timer:
         return self._measured(number, times)
 
     def adaptive_autorange(
-        self,
-        threshold: float = UNSTEADY,
-        *,
-        min_run_time: float = 0.01,
-        max_run_time: float = 10.0,
+        self, threshold: float = UNSTEADY, *, min_run_time: float = 0.01, max_run_time: float = 10.0,
         callback: Told | None = None,
-    ) -> Measurement:
+    ) -> Measurement:  # fmt: skip
         """Blocks until their interquartile range is below `threshold` of their median, or time is up.
 
             stop when  seconds >= min_run_time, samples >= 4 and iqr < threshold * median
@@ -150,8 +158,10 @@ class Timer:
             >>> found.meets_confidence() or sum(found.raw_times) >= 0.1
             True
         """
-        block = self.prepare()
-        number = _runs_of_a_block(block, min_run_time)
+        threshold = arguments.number("adaptive_autorange", "threshold", threshold, 0.0)
+        min_run_time = _seconds("adaptive_autorange", "min_run_time", min_run_time)
+        max_run_time = _seconds("adaptive_autorange", "max_run_time", max_run_time, above=True)
+        block, number = self._sized(min_run_time, callback)
         times: list[float] = []
         total, look = 0.0, 1
         while total < max_run_time:
@@ -181,6 +191,12 @@ class Timer:
                 return block(number)
 
         return timed
+
+    def _sized(self, min_run_time: float, callback: Told | None) -> tuple[Block, int]:
+        """What to repeat, and how often between two looks at the clock."""
+        _expect("callback", callback, callback is None or callable(callback), "a function, or None")
+        block = self.prepare()
+        return block, _runs_of_a_block(block, min_run_time)
 
     def _measured(self, number: int, times: list[float]) -> Measurement:
         return Measurement(number, times, self._task)
@@ -228,5 +244,15 @@ def _front_door() -> dict[str, Any]:
     return dict.fromkeys(("jt", package), sys.modules[package])
 
 
-def _text(code: Code) -> str:
+def _expect(name: str, value: Any, fine: bool, what: str) -> None:
+    if not fine:
+        raise ArgumentError(f"Timer takes {name} as {what}", f"{name}={short(value)}")
+
+
+def _seconds(method: str, name: str, value: float, above: bool = False) -> float:
+    return arguments.number(method, name, value, 0.0, LONGEST, above)
+
+
+def _text(name: str, code: Code) -> str:
+    _expect(name, code, isinstance(code, str) or callable(code), "code, a text or a function without arguments")
     return code if isinstance(code, str) else f"{getattr(code, '__qualname__', type(code).__name__)}()"

@@ -84,28 +84,28 @@ class progress:  # noqa: N801 - it is used like a function
         parts.append(f"batch {self.done}" + (f"/{self.total}" if self.total is not None else ""))
         parts += [f"{name} {mean:.{3 if name.startswith('acc') else 4}f}" for name, mean in self.means.items()]
         elapsed = self.clock() - self._begin
-        return "  ".join([*parts, _minutes(elapsed) + self._left(elapsed)])
+        return "  ".join([*parts, minutes(elapsed) + self._left(elapsed)])
 
     def _left(self, elapsed: float) -> str:
         """The time left of this epoch and of all of them, as far as their numbers are known."""
         if not self.total or not self.done:
             return ""
         of_this = elapsed / self.done * max(0, self.total - self.done)
-        text = f", {_minutes(of_this)} left" if of_this else ""
+        text = f", {minutes(of_this)} left" if of_this else ""
         if self.epoch is None or self.epochs is None or self.epoch >= self.epochs:
             return text
         of_all = of_this + elapsed / self.done * self.total * (self.epochs - self.epoch)
-        return text + (f", {_minutes(of_all)} left of all epochs" if of_all else "")
+        return text + (f", {minutes(of_all)} left of all epochs" if of_all else "")
 
     def _update(self) -> None:
         now = self.clock()
-        if now - self._last >= 1 / UPDATES and _rewrites(self.out):
+        if now - self._last >= 1 / UPDATES and rewrites(self.out):
             self._last = now
             self._write("\r", "")
 
     def _close(self) -> None:
         """The line stays, and what is written next begins below it."""
-        self._write("\r" if _rewrites(self.out) else "", "\n")
+        self._write("\r" if rewrites(self.out) else "", "\n")
 
     def _write(self, before: str, after: str) -> None:
         text = self.text
@@ -114,7 +114,7 @@ class progress:  # noqa: N801 - it is used like a function
         self._width = len(text)
 
 
-def _rewrites(out: TextIO) -> bool:
+def rewrites(out: TextIO) -> bool:
     """Whether a carriage return leads back to the beginning of the line: in terminals and notebooks."""
     return type(out).__module__.startswith("ipykernel") or out.isatty()
 
@@ -127,7 +127,13 @@ def _length(batches: Iterable[Any]) -> int | None:
         return None
 
 
-def _minutes(seconds: float) -> str:
+def minutes(seconds: float) -> str:
+    """Seconds as hours, minutes and seconds.
+
+    Example:
+        >>> minutes(75.2), minutes(3675)
+        ('1:15', '1:01:15')
+    """
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

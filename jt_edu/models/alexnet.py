@@ -23,6 +23,7 @@ from __future__ import annotations
 from typing import Any
 
 from jt_edu import nn
+from jt_edu.models.weights import untrained
 from jt_edu.var import Var
 
 
@@ -76,11 +77,11 @@ class AlexNet(nn.Module):
         return scores
 
 
-def alexnet(**settings: Any) -> AlexNet:
+def alexnet(pretrained: Any = False, **settings: Any) -> AlexNet:
     """AlexNet, 61.1 million parameters; `settings` are those of `AlexNet`.
 
     Example:
         >>> sum(p.size for p in alexnet().parameters())
         61100840
     """
-    return AlexNet(**settings)
+    return AlexNet(**untrained("alexnet", pretrained, settings))

@@ -32,6 +32,7 @@ from __future__ import annotations
 from typing import Any
 
 from jt_edu import nn
+from jt_edu.models.weights import untrained
 from jt_edu.nn import init
 from jt_edu.ops.arguments import number
 from jt_edu.var import Var
@@ -133,11 +134,11 @@ def multiple_of_8(channels: float) -> int:
     return near + 8 if near < 0.9 * channels else near
 
 
-def mobilenet_v2(**settings: Any) -> MobileNetV2:
+def mobilenet_v2(pretrained: Any = False, **settings: Any) -> MobileNetV2:
     """MobileNet v2: 3.5 million parameters; `settings` are those of `MobileNetV2`.
 
     Example:
         >>> sum(p.size for p in mobilenet_v2().parameters())
         3504872
     """
-    return MobileNetV2(**settings)
+    return MobileNetV2(**untrained("mobilenet_v2", pretrained, settings))

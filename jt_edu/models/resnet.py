@@ -32,6 +32,7 @@ from typing import Any
 
 from jt_edu import nn
 from jt_edu.errors import ArgumentError
+from jt_edu.models.weights import untrained
 from jt_edu.nn import init
 from jt_edu.var import Var
 
@@ -169,91 +170,95 @@ class ResNet(nn.Module):
         return scores
 
 
-def resnet18(**settings: Any) -> ResNet:
+def resnet18(pretrained: Any = False, **settings: Any) -> ResNet:
     """ResNet-18: 11.7 million parameters; `settings` are those of `ResNet`.
 
     Example:
         >>> sum(p.size for p in resnet18().parameters())
         11689512
     """
-    return ResNet(BasicBlock, (2, 2, 2, 2), **settings)
+    return ResNet(BasicBlock, (2, 2, 2, 2), **untrained("resnet18", pretrained, settings))
 
 
-def resnet34(**settings: Any) -> ResNet:
+def resnet34(pretrained: Any = False, **settings: Any) -> ResNet:
     """ResNet-34: 21.8 million parameters; `settings` are those of `ResNet`.
 
     Example:
         >>> sum(p.size for p in resnet34().parameters())
         21797672
     """
-    return ResNet(BasicBlock, (3, 4, 6, 3), **settings)
+    return ResNet(BasicBlock, (3, 4, 6, 3), **untrained("resnet34", pretrained, settings))
 
 
-def resnet50(**settings: Any) -> ResNet:
+def resnet50(pretrained: Any = False, **settings: Any) -> ResNet:
     """ResNet-50: 25.6 million parameters; `settings` are those of `ResNet`.
 
     Example:
         >>> sum(p.size for p in resnet50().parameters())
         25557032
     """
-    return ResNet(Bottleneck, (3, 4, 6, 3), **settings)
+    return ResNet(Bottleneck, (3, 4, 6, 3), **untrained("resnet50", pretrained, settings))
 
 
-def resnet101(**settings: Any) -> ResNet:
+def resnet101(pretrained: Any = False, **settings: Any) -> ResNet:
     """ResNet-101: 44.5 million parameters; `settings` are those of `ResNet`.
 
     Example:
         >>> sum(p.size for p in resnet101().parameters())
         44549160
     """
-    return ResNet(Bottleneck, (3, 4, 23, 3), **settings)
+    return ResNet(Bottleneck, (3, 4, 23, 3), **untrained("resnet101", pretrained, settings))
 
 
-def resnet152(**settings: Any) -> ResNet:
+def resnet152(pretrained: Any = False, **settings: Any) -> ResNet:
     """ResNet-152: 60.2 million parameters; `settings` are those of `ResNet`.
 
     Example:
         >>> sum(p.size for p in resnet152().parameters())
         60192808
     """
-    return ResNet(Bottleneck, (3, 8, 36, 3), **settings)
+    return ResNet(Bottleneck, (3, 8, 36, 3), **untrained("resnet152", pretrained, settings))
 
 
-def resnext50_32x4d(**settings: Any) -> ResNet:
+def resnext50_32x4d(pretrained: Any = False, **settings: Any) -> ResNet:
     """ResNeXt-50, 32 groups of 4 channels: 25.0 million parameters; `settings` are those of `ResNet`.
 
     Example:
         >>> sum(p.size for p in resnext50_32x4d().parameters())
         25028904
     """
-    return ResNet(Bottleneck, (3, 4, 6, 3), groups=32, width_per_group=4, **settings)
+    return ResNet(
+        Bottleneck, (3, 4, 6, 3), groups=32, width_per_group=4, **untrained("resnext50_32x4d", pretrained, settings)
+    )
 
 
-def resnext101_32x8d(**settings: Any) -> ResNet:
+def resnext101_32x8d(pretrained: Any = False, **settings: Any) -> ResNet:
     """ResNeXt-101, 32 groups of 8 channels: 88.8 million parameters; `settings` are those of `ResNet`.
 
     Example:
         >>> sum(p.size for p in resnext101_32x8d().parameters())
         88791336
     """
-    return ResNet(Bottleneck, (3, 4, 23, 3), groups=32, width_per_group=8, **settings)
+    return ResNet(
+        Bottleneck, (3, 4, 23, 3), groups=32, width_per_group=8, **untrained("resnext101_32x8d", pretrained, settings)
+    )
 
 
-def wide_resnet50_2(**settings: Any) -> ResNet:
+def wide_resnet50_2(pretrained: Any = False, **settings: Any) -> ResNet:
     """Wide ResNet-50, twice as wide: 68.9 million parameters; `settings` are those of `ResNet`.
 
     Example:
         >>> sum(p.size for p in wide_resnet50_2().parameters())
         68883240
     """
-    return ResNet(Bottleneck, (3, 4, 6, 3), width_per_group=128, **settings)
+    return ResNet(Bottleneck, (3, 4, 6, 3), width_per_group=128, **untrained("wide_resnet50_2", pretrained, settings))
 
 
-def wide_resnet101_2(**settings: Any) -> ResNet:
+def wide_resnet101_2(pretrained: Any = False, **settings: Any) -> ResNet:
     """Wide ResNet-101, twice as wide: 126.9 million parameters; `settings` are those of `ResNet`.
 
     Example:
         >>> sum(p.size for p in wide_resnet101_2().parameters())
         126886696
     """
-    return ResNet(Bottleneck, (3, 4, 23, 3), width_per_group=128, **settings)
+    return ResNet(Bottleneck, (3, 4, 23, 3), width_per_group=128, **untrained("wide_resnet101_2", pretrained, settings))

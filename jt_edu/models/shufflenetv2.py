@@ -29,6 +29,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jt_edu import nn
+from jt_edu.models.weights import untrained
 from jt_edu.ops.stacks import concat
 from jt_edu.var import Var
 
@@ -114,41 +115,41 @@ class ShuffleNetV2(nn.Module):
         return scores
 
 
-def shufflenet_v2_x0_5(**settings: Any) -> ShuffleNetV2:
+def shufflenet_v2_x0_5(pretrained: Any = False, **settings: Any) -> ShuffleNetV2:
     """ShuffleNet v2 x0.5: 1.4 million parameters; `settings` are those of `ShuffleNetV2`.
 
     Example:
         >>> sum(p.size for p in shufflenet_v2_x0_5().parameters())
         1366792
     """
-    return ShuffleNetV2((24, 48, 96, 192, 1024), **settings)
+    return ShuffleNetV2((24, 48, 96, 192, 1024), **untrained("shufflenet_v2_x0_5", pretrained, settings))
 
 
-def shufflenet_v2_x1_0(**settings: Any) -> ShuffleNetV2:
+def shufflenet_v2_x1_0(pretrained: Any = False, **settings: Any) -> ShuffleNetV2:
     """ShuffleNet v2 x1.0: 2.3 million parameters; `settings` are those of `ShuffleNetV2`.
 
     Example:
         >>> sum(p.size for p in shufflenet_v2_x1_0().parameters())
         2278604
     """
-    return ShuffleNetV2((24, 116, 232, 464, 1024), **settings)
+    return ShuffleNetV2((24, 116, 232, 464, 1024), **untrained("shufflenet_v2_x1_0", pretrained, settings))
 
 
-def shufflenet_v2_x1_5(**settings: Any) -> ShuffleNetV2:
+def shufflenet_v2_x1_5(pretrained: Any = False, **settings: Any) -> ShuffleNetV2:
     """ShuffleNet v2 x1.5: 3.5 million parameters; `settings` are those of `ShuffleNetV2`.
 
     Example:
         >>> sum(p.size for p in shufflenet_v2_x1_5().parameters())
         3503624
     """
-    return ShuffleNetV2((24, 176, 352, 704, 1024), **settings)
+    return ShuffleNetV2((24, 176, 352, 704, 1024), **untrained("shufflenet_v2_x1_5", pretrained, settings))
 
 
-def shufflenet_v2_x2_0(**settings: Any) -> ShuffleNetV2:
+def shufflenet_v2_x2_0(pretrained: Any = False, **settings: Any) -> ShuffleNetV2:
     """ShuffleNet v2 x2.0: 7.4 million parameters; `settings` are those of `ShuffleNetV2`.
 
     Example:
         >>> sum(p.size for p in shufflenet_v2_x2_0().parameters())
         7393996
     """
-    return ShuffleNetV2((24, 244, 488, 976, 2048), **settings)
+    return ShuffleNetV2((24, 244, 488, 976, 2048), **untrained("shufflenet_v2_x2_0", pretrained, settings))

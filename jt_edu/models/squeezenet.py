@@ -18,6 +18,7 @@ from typing import Any
 
 from jt_edu import nn
 from jt_edu.errors import ArgumentError
+from jt_edu.models.weights import untrained
 from jt_edu.nn import init
 from jt_edu.ops.stacks import concat
 from jt_edu.var import Var
@@ -124,21 +125,21 @@ class SqueezeNet(nn.Module):
         return scores
 
 
-def squeezenet1_0(**settings: Any) -> SqueezeNet:
+def squeezenet1_0(pretrained: Any = False, **settings: Any) -> SqueezeNet:
     """SqueezeNet 1.0, 1.2 million parameters; `settings` are those of `SqueezeNet`.
 
     Example:
         >>> sum(p.size for p in squeezenet1_0().parameters())
         1248424
     """
-    return SqueezeNet("1_0", **settings)
+    return SqueezeNet("1_0", **untrained("squeezenet1_0", pretrained, settings))
 
 
-def squeezenet1_1(**settings: Any) -> SqueezeNet:
+def squeezenet1_1(pretrained: Any = False, **settings: Any) -> SqueezeNet:
     """SqueezeNet 1.1, 1.2 million parameters; `settings` are those of `SqueezeNet`.
 
     Example:
         >>> sum(p.size for p in squeezenet1_1().parameters())
         1235496
     """
-    return SqueezeNet("1_1", **settings)
+    return SqueezeNet("1_1", **untrained("squeezenet1_1", pretrained, settings))

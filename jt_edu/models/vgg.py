@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jt_edu import nn
+from jt_edu.models.weights import untrained
 from jt_edu.nn import init
 from jt_edu.var import Var
 
@@ -100,81 +101,81 @@ def start(layer: nn.Module) -> None:
         init.zero_(layer.bias)
 
 
-def vgg11(**settings: Any) -> VGG:
+def vgg11(pretrained: Any = False, **settings: Any) -> VGG:
     """VGG-11, 132.9 million parameters; `settings` are those of `VGG`.
 
     Example:
         >>> sum(p.size for p in vgg11().parameters())
         132863336
     """
-    return VGG(BLOCKS[11], **settings)
+    return VGG(BLOCKS[11], **untrained("vgg11", pretrained, settings))
 
 
-def vgg11_bn(**settings: Any) -> VGG:
+def vgg11_bn(pretrained: Any = False, **settings: Any) -> VGG:
     """VGG-11 with batch norm, 132.9 million parameters; `settings` are those of `VGG`.
 
     Example:
         >>> sum(p.size for p in vgg11_bn().parameters())
         132868840
     """
-    return VGG(BLOCKS[11], batch_norm=True, **settings)
+    return VGG(BLOCKS[11], batch_norm=True, **untrained("vgg11_bn", pretrained, settings))
 
 
-def vgg13(**settings: Any) -> VGG:
+def vgg13(pretrained: Any = False, **settings: Any) -> VGG:
     """VGG-13, 133.0 million parameters; `settings` are those of `VGG`.
 
     Example:
         >>> sum(p.size for p in vgg13().parameters())
         133047848
     """
-    return VGG(BLOCKS[13], **settings)
+    return VGG(BLOCKS[13], **untrained("vgg13", pretrained, settings))
 
 
-def vgg13_bn(**settings: Any) -> VGG:
+def vgg13_bn(pretrained: Any = False, **settings: Any) -> VGG:
     """VGG-13 with batch norm, 133.1 million parameters; `settings` are those of `VGG`.
 
     Example:
         >>> sum(p.size for p in vgg13_bn().parameters())
         133053736
     """
-    return VGG(BLOCKS[13], batch_norm=True, **settings)
+    return VGG(BLOCKS[13], batch_norm=True, **untrained("vgg13_bn", pretrained, settings))
 
 
-def vgg16(**settings: Any) -> VGG:
+def vgg16(pretrained: Any = False, **settings: Any) -> VGG:
     """VGG-16, 138.4 million parameters; `settings` are those of `VGG`.
 
     Example:
         >>> sum(p.size for p in vgg16().parameters())
         138357544
     """
-    return VGG(BLOCKS[16], **settings)
+    return VGG(BLOCKS[16], **untrained("vgg16", pretrained, settings))
 
 
-def vgg16_bn(**settings: Any) -> VGG:
+def vgg16_bn(pretrained: Any = False, **settings: Any) -> VGG:
     """VGG-16 with batch norm, 138.4 million parameters; `settings` are those of `VGG`.
 
     Example:
         >>> sum(p.size for p in vgg16_bn().parameters())
         138365992
     """
-    return VGG(BLOCKS[16], batch_norm=True, **settings)
+    return VGG(BLOCKS[16], batch_norm=True, **untrained("vgg16_bn", pretrained, settings))
 
 
-def vgg19(**settings: Any) -> VGG:
+def vgg19(pretrained: Any = False, **settings: Any) -> VGG:
     """VGG-19, 143.7 million parameters; `settings` are those of `VGG`.
 
     Example:
         >>> sum(p.size for p in vgg19().parameters())
         143667240
     """
-    return VGG(BLOCKS[19], **settings)
+    return VGG(BLOCKS[19], **untrained("vgg19", pretrained, settings))
 
 
-def vgg19_bn(**settings: Any) -> VGG:
+def vgg19_bn(pretrained: Any = False, **settings: Any) -> VGG:
     """VGG-19 with batch norm, 143.7 million parameters; `settings` are those of `VGG`.
 
     Example:
         >>> sum(p.size for p in vgg19_bn().parameters())
         143678248
     """
-    return VGG(BLOCKS[19], batch_norm=True, **settings)
+    return VGG(BLOCKS[19], batch_norm=True, **untrained("vgg19_bn", pretrained, settings))

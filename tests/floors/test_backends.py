@@ -2,6 +2,7 @@
 
 import errno
 import gc
+import itertools
 import logging
 import os
 import subprocess
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 from jt_edu import backends
 from jt_edu.backends import PythonBackend, disk, folder, numba_cpu, pool
 from jt_edu.backends.numba_cpu import NumbaBackend
+from jt_edu.backends.workers import Workers, _Launch
 from jt_edu.codegen.text import Parameter, Source
 from jt_edu.errors import ArgumentError, BackendError, KernelError
 
@@ -566,10 +568,26 @@ def test_blocks_cover_the_span_in_order_and_all_but_the_last_are_aligned(span, c
     assert max(lengths) - min(lengths) <= 1
 
 
-def test_each_block_runs_once_and_the_caller_does_the_first():
-    seen = {}
+@given(st.integers(0, 10_000), st.integers(1, 9), st.integers(1, 100), st.integers(1, 6))
+def test_pieces_cover_the_span_in_order_and_become_no_longer(span, count, align, depth):
+    found = pool.pieces(span, count, align, depth)
 
-    pool.run(lambda k: seen.setdefault(k, threading.current_thread()), 4)
+    assert (found[0][0], found[-1][1]) == (0, span)
+    assert [hi for _, hi in found[:-1]] == [lo for lo, _ in found[1:]]
+    assert all((hi - lo) % align == 0 and hi > lo for lo, hi in found[:-1])
+    lengths = [-(-(hi - lo) // align) for lo, hi in found]
+    assert all(later <= earlier + 1 for earlier, later in itertools.pairwise(lengths))
+    assert depth > 1 or found == pool.borders(span, count, align)
+
+
+def test_each_block_runs_once_and_the_caller_does_the_first():
+    seen, all_there = {}, threading.Barrier(4)
+
+    def task(k):
+        seen.setdefault(k, threading.current_thread())
+        all_there.wait(60)
+
+    pool.run(task, 4)
 
     assert sorted(seen) == [0, 1, 2, 3]
     assert seen[0] is threading.current_thread()
@@ -592,6 +610,38 @@ def test_the_error_of_the_first_bad_block_is_raised_when_all_blocks_have_ended(b
     assert set(ended) == {0, 1, 2} - bad
     pool.run(ended.append, 3)  # and the pool is as good as new
     assert len(ended) == 6 - len(bad)
+
+
+def test_the_caller_does_not_wait_for_workers_that_do_not_come():
+    workers, seen, go_on = Workers(), [], threading.Event()
+    workers.run(lambda k: None, 3)
+    for queue in workers.queues:
+        queue.put(_Launch(0, lambda k: go_on.wait(60), 1))  # they are busy with something else
+
+    workers.run(lambda k: seen.append((k, threading.current_thread())), 3)
+
+    go_on.set()
+    assert seen == [(k, threading.current_thread()) for k in range(3)]
+
+
+def test_a_worker_that_comes_too_late_finds_nothing_to_do():
+    workers, seen = Workers(), []
+    late = _Launch(1, seen.append, 2)
+    late.work()
+
+    assert not late.work()
+    workers.run(seen.append, 1)
+    assert seen == [0, 1, 0]
+
+
+def test_the_pieces_of_a_launch_are_all_done_with_memory_of_their_thread(backend, three_threads):
+    x = np.ones((640, 4), np.float32)
+    out, scratch = np.zeros(640, np.float32), np.zeros(pool.threads(), np.float32)
+
+    backend.launch(backend.compile(SHARES), (out, x, 4, scratch, 1.0), 640, scratch=(3,), depth=4)
+
+    found = pool.pieces(640, 3, 1, 4) if backend.name != "python" else ((0, 640),)
+    assert out.tolist() == [4.0 * (1 + i) for lo, hi in found for i in range(hi - lo)]
 
 
 def test_a_launch_inside_a_block_runs_in_its_thread():
@@ -653,8 +703,8 @@ from tests.floors.test_backends import DOUBLE, result_of
 backend = NumbaBackend()
 pool.run(lambda k: None, 3)
 child = os.fork()
-seen = {}
-pool.run(lambda k: seen.setdefault(k, threading.get_ident()), 3)
+seen, all_there = {}, threading.Barrier(3)
+pool.run(lambda k: seen.setdefault(k, threading.get_ident()) and all_there.wait(60), 3)
 good = len(set(seen.values())) == 3 and result_of(backend.compile(DOUBLE))[1] == 2.0
 if child == 0:
     os._exit(0 if good else 1)
@@ -668,8 +718,9 @@ def test_ctrl_c_waits_for_blocks_that_have_begun(cache):
     script = """
 import os, signal, threading, time
 from jt_edu.backends import pool
-ended = []
+ended, all_there = [], threading.Barrier(3)
 def task(k):
+    all_there.wait(60)
     if k == 1:
         time.sleep(0.3)
         os.kill(os.getpid(), signal.SIGINT)  # while the caller waits

@@ -8,6 +8,7 @@ from jt_edu.convolution import convolution
 from jt_edu.execute import needed
 
 RNG = np.random.default_rng(6)
+EDGED = np.random.default_rng(7).standard_normal((2, 3, 4, 4)).astype("float32")
 
 
 def numbers(*shape):
@@ -76,6 +77,27 @@ def test_a_convolution_is_found_by_its_maps_wherever_they_come_from():
     np.testing.assert_allclose(y.numpy(), jt.conv2d(x, w).numpy(), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("behind", ["the image", "the weights", "both"])
+def test_a_convolution_is_found_behind_a_second_view_that_only_picks(behind):
+    x, w = numbers(2, 2, 6, 6), numbers(3, 2, 2, 2)
+    loops = (2, 3, 2, 2, 2, 5, 5)
+    image = x.reindex((2, 1, 2, 6, 6), lambda n, o, c, y, z: (n, c, y, z))  # an axis for out channels, of length 1
+    several = w.reindex((1, 3, 2, 2, 2), lambda n, o, c, ky, kx: (o, c, ky, kx))  # and one for images
+    if behind == "the weights":
+        windows = x.reindex(loops, lambda n, o, c, ky, kx, y, z: (n, c, y + ky, z + kx))
+    else:
+        windows = image.reindex(loops, lambda n, o, c, ky, kx, y, z: (n, 0, c, y + ky, z + kx))
+    if behind == "the image":
+        weights = w.reindex(loops, lambda n, o, c, ky, kx, y, z: (o, c, ky, kx))
+    else:
+        weights = several.reindex(loops, lambda n, o, c, ky, kx, y, z: (0, o, c, ky, kx))
+
+    y = (windows * weights).reindex_reduce("add", (2, 3, 5, 5), lambda n, o, c, ky, kx, y, z: (n, o, y, z))
+
+    assert kinds(y) == ["forward"]
+    np.testing.assert_allclose(y.numpy(), jt.conv2d(x, w).numpy(), rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("sentence", "window", "taps"),
     [
@@ -136,6 +158,10 @@ def test_bias_norm_residual_and_activation_are_done_while_the_sums_are_written(b
         ("it is turned", lambda y: y.transpose(2, 3).relu()),
         ("it is summed", lambda y: y.sum(3)),
         ("it becomes another dtype", lambda y: y.cast("float64")),
+        ("columns are counted", lambda y: y + jt.arange(5)),
+        ("channels are counted", lambda y: y + jt.arange(3).reshape(3, 1, 1)),
+        ("a part becomes zero", lambda y: jt.triu(y)),
+        ("what is added has a border", lambda y: y + jt.nn.functional.pad(jt.array(EDGED), (1, 0, 0, 1), value=2.0)),
     ],
 )
 def test_what_needs_more_than_a_place_and_a_channel_has_a_kernel_of_its_own(sentence, work):

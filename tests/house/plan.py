@@ -13,12 +13,12 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors", "names", "dtypes", "index", "trace", "thumbnail", "settings", "memory"),  # 0 ground
     ("graph", "meta", "functions", "lookup"),  # 1 meaning
     ("expression", "build", "relay", "convolution", "join", "fuse", "codegen"),  # 2 planning
-    ("backends", "convolving", "plan", "determined", "execute", "autograd"),  # 3 running
-    ("arithmetic", "var", "template", "random"),  # 4 the learner's handle
+    ("backends", "convolving", "multiplying", "plan", "determined", "execute", "autograd"),  # 3 running
+    ("formats", "arithmetic", "var", "template", "random"),  # 4 the learner's handle
     ("ops", "storage", "linalg", "fft", "script", "compile"),  # 5 operators
     ("caller", "draw", "explain", "race", "fusion_report", "document", "walk"),  # 6 looking
     ("team", "nn", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 6 learning
-    ("usage", "benchmark", "anatomy", "lens", "launch"),  # looking at all of it
+    ("usage", "compiling", "benchmark", "anatomy", "lens", "launch"),  # looking at all of it
     ("models", "test"),  # 7 people
 )
 CORE_FLOORS = 5  # the operators of floor 5 are a library on top of it (docs/decisions/020)
@@ -26,7 +26,8 @@ CORE_FLOORS = 5  # the operators of floor 5 are a library on top of it (docs/dec
 NOT_CORE = (  # on a floor of the core, but outside its budget
     "backends.mathlib",  # a library of functions
     "backends.conv", "backends.convolve", "backends.tails", "codegen.tail", "convolution", "convolving",  # decision 046
-    "determined",  # the same
+    "determined", "backends.multiply", "multiplying",  # the same
+    "formats",  # rules that nothing enters until somebody asks for a format (decision 047)
 )  # fmt: skip
 
 # Upstairs for the type checker only: (who looks up, at what).
@@ -53,6 +54,7 @@ LATE_IMPORTS = {
     ("backends", "backends"),  # the one that was asked for, from its table
     ("backends.numba_cpu", "backends.blas"),
     ("backends.convolve.choice", "backends.convolve.choice"),  # algorithms, from its list: they load numba
+    ("backends.convolve.packing", "backends.convolve.tile"),  # how long vectors are: that loads numba
     ("backends.convolve.tuner", "backends.numba_cpu"),
     ("jt_widgets.machine", "jt_edu.lens.assembly"),
     ("lens.edits", "lens.guard"),

@@ -90,6 +90,71 @@ def test_bytes_op_by_op_can_be_counted_by_hand():
     assert (report.kernels, report.bytes) == (1, 40 + 40 + 4)
 
 
+def test_it_says_what_op_by_op_counts_and_agrees_with_explain(block):
+    x = image(1, 4, 6, 6)
+    with jt.no_grad():
+        report, explained = jt.fusion_report(block, x), jt.explain(block(x))
+
+    assert (report.operators, report.bytes_of_operators) == explained.unfused
+    assert report.operators > report.op_by_op
+    assert f"made of operators: {report.operators} in all, as jt.explain counts" in report.note
+    assert report.note in repr(report) and report.note in report._repr_html_()
+
+
+def test_the_bias_of_a_linear_layer_is_not_joined_to_its_product_and_the_report_says_so():
+    layer = nn.Linear(16, 4)
+
+    report = jt.fusion_report(layer, jt.ones(8, 16))
+
+    assert [row.joined for row in report.rows] == [("Linear (matmul)",), ("Linear (add)",)]
+    assert report.rows[1].apart == (
+        "Linear is stored before it: BLAS writes whole products; what is done to them has a kernel of its own",
+    )
+    assert report.bytes > report.bytes_op_by_op  # the product is written and read again
+
+
+@pytest.mark.parametrize(
+    ("why", "follow"),
+    [
+        ("and this is summed in the same loop", lambda y: (y + 1).sum()),
+        ("and this needs more than the place and the channel of each", lambda y: y.transpose(2, 3) * 2),
+        ("2 kernels read it", lambda y: (y.sum((2, 3)), y.transpose(2, 3).exp().sum((0, 1)))),
+    ],
+)
+def test_it_says_why_work_is_not_joined_to_a_convolution(why, follow):
+    x, w = image(2, 4, 6, 5), image(3, 4, 3, 3)
+
+    with jt.no_grad():
+        report = jt.fusion_report(lambda: follow(jt.conv2d(x, w)))
+
+    assert report.rows[0].algorithm
+    assert any(text.startswith("conv2d is stored") and why in text for row in report.rows[1:] for text in row.apart)
+
+
+def test_of_two_convolutions_whose_sums_are_added_the_later_one_does_it():
+    x, w = image(2, 4, 6, 6), image(3, 4, 3, 3)
+
+    with jt.no_grad():
+        report = jt.fusion_report(lambda: (jt.conv2d(x, w) + jt.conv2d(x, w * 2)).relu())
+
+    assert any("is joined to another convolution, which runs later" in text for text in report.rows[-1].apart)
+
+
+def test_nothing_is_joined_to_a_transposed_convolution():
+    with jt.no_grad():
+        report = jt.fusion_report(jt.conv_transpose2d(image(2, 4, 6, 6), image(4, 3, 2, 2)) * 2)
+
+    assert any("only those of a forward one" in text for row in report.rows for text in row.apart)
+
+
+@pytest.mark.parametrize("first", [3, None, "y", np.ones(3)])
+def test_what_is_neither_var_nor_function_is_refused(first):
+    with pytest.raises(jt.ArgumentError, match=r"jt\.fusion_report takes Vars, or a function") as raised:
+        jt.fusion_report(first)
+
+    assert repr(first)[:5] in str(raised.value)
+
+
 def test_a_view_costs_nothing_op_by_op():
     x = image(4, 5)
 

@@ -338,6 +338,32 @@ def test_decisions_are_those_of_the_plan_whatever_is_set_when_they_are_asked_for
     assert "contraction" not in {d.rule for d in inside}
 
 
+# local
+
+
+@pytest.mark.parametrize("strange", [np.nan, np.inf, 1e6])
+def test_with_local_a_number_reaches_only_the_sums_that_see_it(strange, rng):
+    x, w = (rng.standard_normal(shape).astype("f4") for shape in ((1, 16, 12, 12), (16, 16, 3, 3)))
+    with jt.flag_scope(backend="numba"):
+        plain = jt.conv2d(jt.array(x), jt.array(w), padding=1).numpy()
+    x[0, 0, 6, 6] = strange
+    unseen = np.ones((12, 12), bool)
+    unseen[5:8, 5:8] = False
+
+    with conv.flags(local=True), jt.flag_scope(backend="numba"):
+        found = jt.conv2d(jt.array(x), jt.array(w), padding=1).numpy()
+
+    np.testing.assert_allclose(found[..., unseen], plain[..., unseen], atol=1e-3)
+
+
+def test_local_does_without_winograd_and_fourier():
+    sizes = dataclasses.replace(SMALL, c=64, o=64, image=(1, 58, 58), places=(1, 56, 56))
+
+    assert {"winograd2", "winograd4"} <= {a.name for a in choice.candidates(sizes)}
+    with conv.flags(local=True):
+        assert not [a.name for a in choice.candidates(sizes) if a.spreads or a.name.startswith("winograd")]
+
+
 # workspace_limit
 
 

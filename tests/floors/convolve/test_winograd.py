@@ -5,9 +5,12 @@ from functools import lru_cache
 import numba
 import numpy as np
 import pytest
+from numba.core import codegen
 
+from jt_edu import backends
 from jt_edu.backends import lean
-from jt_edu.backends.convolve import Sizes, text_of
+from jt_edu.backends.convolve import Sizes, panels, text_of, winograd
+from jt_edu.backends.convolve.alone import Alone
 from jt_edu.backends.convolve.points import (
     image_at_four,
     image_at_six,
@@ -16,7 +19,7 @@ from jt_edu.backends.convolve.points import (
     taps_at_four,
     taps_at_six,
 )  # fmt: skip
-from jt_edu.backends.convolve.tile import LANES
+from jt_edu.backends.convolve.tile import LANES, inlined
 from jt_edu.backends.convolve.transform import turn
 from jt_edu.backends.convolve.winograd import ALGORITHMS
 
@@ -198,6 +201,23 @@ def test_sums_are_bit_equal_however_the_span_is_cut(algorithm, rng):
         np.testing.assert_array_equal(run(algorithm, sizes, arrays, cut), whole)
 
 
+@pytest.mark.parametrize("algorithm", [a for a in ALGORITHMS if a.prepare], ids=lambda a: a.kind)
+@pytest.mark.parametrize("n", [1, 3])
+def test_threads_that_share_the_patches_get_the_same_bits(algorithm, n, rng, monkeypatch):
+    backend, size = backends.get("numba"), 2 * LANES + 3
+    sizes, found = sizes_of(algorithm.kind, n, size, size, (13, 10), (1, 1), (1, 1)), set()
+    left, right = given(sizes, rng)
+    for count in (1, 2, 3):
+        monkeypatch.setattr(winograd, "threads", lambda count=count: count)
+        out = np.full(asked(sizes), np.nan, np.float32)
+        assert (algorithm.prepared(sizes) > 0) == (count > 1)
+        Alone(algorithm, sizes, backend)(left, right, out)
+        found.add(out.tobytes())
+        np.testing.assert_allclose(out, written_out(sizes, left, right), atol=1e-3)
+
+    assert len(found) == 1
+
+
 @EVERY
 def test_an_image_of_small_whole_numbers_gives_nearly_whole_sums(algorithm, rng):
     """A number that anyone can check: ones everywhere, 9 c in the middle, 4 c in a corner."""
@@ -236,6 +256,32 @@ def test_it_suits_plain_3_x_3_windows_with_a_vector_of_channels(algorithm):
     assert not suits(padding=(1, 0, 0), places=(3, 7, 7))
 
 
+def test_a_function_inside_a_kernel_has_no_machine_code_of_its_own(monkeypatch):
+    made = []
+    add = codegen.JITCPUCodegen._add_module
+    monkeypatch.setattr(codegen.JITCPUCodegen, "_add_module", lambda self, m: made.append(m.name) or add(self, m))
+
+    @inlined
+    def twice(x):
+        return 2 * x
+
+    @inlined
+    def four_times(x):
+        return twice(twice(x))
+
+    def kernel(lo, hi, x):
+        for i in range(lo, hi):
+            x[i] = four_times(x[i])
+
+    call, frozen = lean.build(kernel, numba.void(numba.int64, numba.int64, numba.float64[::1]))
+
+    assert [name for name in made if "no_machine_code" in name] == [made[-1]]
+    for run_it in (call, lean.thaw(frozen)):
+        x = np.arange(5.0)
+        run_it(1, 4, x)
+        assert x.tolist() == [0, 4, 8, 12, 4]
+
+
 @EVERY
 def test_another_process_can_run_the_compiled_kernel(algorithm, rng):
     sizes = sizes_of(algorithm.kind, 1, 20, 20, (7, 7), (1, 1), (1, 1))
@@ -258,3 +304,13 @@ def test_the_estimate_knows_when_larger_tiles_are_worth_it(kind):
     assert four.seconds(large) < 0.7 * two.seconds(large)
     assert two.seconds(tiny) < four.seconds(tiny)
     assert four.seconds(large) < large.flops / 1.5e11
+
+
+@pytest.mark.skipif(LANES != 16, reason="seconds were measured with vectors of 16")
+@pytest.mark.parametrize(("n", "c", "side", "pays"), [(1, 256, 14, False), (4, 512, 7, False), (4, 256, 14, True)])
+def test_by_weights_many_channels_of_few_tiles_are_left_to_panels(n, c, side, pays):
+    sizes = sizes_of("by_weights", n, c, c, (side, side), (1, 1), (1, 1))
+    mine = next(a for a in ALGORITHMS if a.kind == "by_weights")
+    other = next(a for a in panels.ALGORITHMS if a.kind == "by_weights")
+
+    assert (mine.seconds(sizes) < other.seconds(sizes)) == pays

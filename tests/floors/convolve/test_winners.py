@@ -1,0 +1,52 @@
+"""Which algorithm the cost models choose for layers of known networks. No kernel runs, and no clock is looked at."""
+
+import pytest
+
+from jt_edu.backends.convolve.choice import candidates, choice_of
+from tests.bench.tuning import SHAPES, layer
+
+MUCH = 1e7  # operations from which on plain loops are far behind everything else
+
+# What the models find for the shapes of tests.bench.tuning, in their order; where two are very close, either may win.
+WINNERS = """
+    panels winograd4 winograd4 winograd4 winograd4 winograd4 winograd4 panels
+    pointwise/panels pointwise/panels pointwise/panels panels
+    panels panels depthwise depthwise depthwise depthwise
+    winograd4 panels panels depthwise
+    winograd4 winograd4 pointwise/panels depthwise
+    winograd4 winograd4 panels depthwise
+""".split()
+
+
+@pytest.mark.parametrize(("sizes", "expected"), list(zip(SHAPES, WINNERS, strict=True)))
+def test_the_cost_models_choose_what_is_known_to_be_fast(sizes, expected):
+    choice = choice_of(sizes)
+
+    assert choice.algorithm.name in expected.split("/")
+    assert choice.how == "estimated"
+
+
+@pytest.mark.parametrize("sizes", SHAPES)
+def test_plain_loops_are_never_chosen_for_a_layer_that_takes_long(sizes):
+    first, *others = candidates(sizes)
+    direct = next(a for a in others if a.name == "direct")
+
+    assert sizes.flops < MUCH or first.name != "direct"
+    assert direct.seconds(sizes) > 2 * first.seconds(sizes)
+
+
+@pytest.mark.parametrize("kind", ["forward", "by_image", "by_weights"])
+def test_every_estimate_grows_with_the_work(kind):
+    """Sixteen times the images are between four and forty times the time: no model forgets what it has to do."""
+    small, large = layer(2, 64, 28, 64, 3, kind=kind), layer(32, 64, 28, 64, 3, kind=kind)
+    by_name = {a.name: a for a in candidates(large)}
+
+    for a in candidates(small):
+        assert 4 < by_name[a.name].seconds(large) / a.seconds(small) < 40, a.name
+
+
+@pytest.mark.parametrize("sizes", SHAPES)
+def test_no_estimate_promises_more_than_the_machine_can_do(sizes):
+    """1e11 operations per second: Winograd needs fewer multiplications, at best a quarter of them; Fourier too."""
+    for a in candidates(sizes):
+        assert a.seconds(sizes) > sizes.flops / 1e11 / 6, a.name

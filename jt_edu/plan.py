@@ -163,10 +163,6 @@ def _step(kernel: Kernel, fused: Fused, slot: dict[Node, int]) -> Step:
         return _convolution_step(kernel, fused, slot)
     if kernel.kind == "product":
         return _product_step(kernel, slot)
-    return _loops_step(kernel, fused, slot)
-
-
-def _loops_step(kernel: Kernel, fused: Fused, slot: dict[Node, int]) -> Step:
     nest = cut(choose_span(collapse(Builder(kernel, fused.stored).build())))
     text, work = Printer(nest).print(), nest.work
     span = 1 if nest.span is None else nest.extents[nest.span]
@@ -313,7 +309,7 @@ def _free_early(steps: list[Step], aliases: dict[int, int], keep: tuple[int, ...
 def compile_plan(plan: Plan, backend: Backend) -> dict[int, Program]:
     """Programs for all steps that have none yet; the answer tells which were new: step number -> program."""
     fresh, plan.backend = {}, backend
-    for number, step in enumerate(shown(plan.steps)):
+    for number, step in enumerate(shown(plan.steps) if len(plan.steps) > 1 else plan.steps):
         source = None if step.program is None and step.kind != "host" else step.source
         while source is not step.source:  # once, and again if it was edited meanwhile
             source = step.source

@@ -148,7 +148,8 @@ class Var(Arithmetic):
     def numpy(self, copy: bool = False) -> np.ndarray[Any, Any]:
         """Its numbers, as a read-only view of its memory or as a copy to write to; bfloat16 becomes float32."""
         run((self._node,), "numpy() or item()")
-        data, half, number = in_format(self._node), self.dtype == bfloat16, self._node.op is CONSTANT
+        data = in_format(self._node) if FORMATS else self._node.data
+        half, number = self.dtype == bfloat16, self._node.op is CONSTANT
         if half and not number:
             data = from_bfloat16(data)
         found = np.array(data, np.float32 if half else self.dtype.storage, copy=copy or None).view()

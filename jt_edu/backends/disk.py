@@ -70,17 +70,16 @@ class Store:
         return _MARK + hashlib.sha256(f"{self.stamp} {key} ".encode() + content).digest() + content
 
 
+# Wait for nobody: a pipe in the place of a file has no end, and perhaps no beginning.
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
 def _read(path: Path) -> bytes | None:
-    with suppress(OSError), open(path, "rb", opener=_at_once) as file:
+    with suppress(OSError), os.fdopen(os.open(path, _FLAGS), "rb") as file:
         status = os.fstat(file.fileno())
         if is_ours(status) and stat.S_ISREG(status.st_mode):
             return file.read()
     return None
-
-
-def _at_once(path: str, flags: int) -> int:
-    """Open a file, and wait for nobody: a pipe in its place has no end, and perhaps no beginning."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _write(path: Path, content: bytes) -> bool:

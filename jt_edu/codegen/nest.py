@@ -148,7 +148,8 @@ class Builder:
             depth = max(self._depth(*where), least)
             return Value("counter", term.node, depth, index=where[0], guard=condition_value)
         if term.kind == "load":
-            access = Access("in", term.node, tuple([self._divided(w, term.node) for w in where]), term.view)
+            places = tuple([w if w.op == "counter" else self._divided(w, term.node) for w in where])
+            access = Access("in", term.node, places, term.view)
             if term.node in self.written:  # by an earlier loop of this row, so not before it
                 least = max(least, len(self.kernel.outer))
             return Value("load", term.node, max(self._depth(*where), least), access=access, guard=condition_value)

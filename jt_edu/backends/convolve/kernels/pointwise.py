@@ -17,7 +17,8 @@ COLUMNS = 512  # places that are worked on together
 DEPTH = 1024  # channels that are
 PART = 12  # rows of weights in a unit of work
 ROWS = 48  # rows of out that are finished at a time: they are still in the cache
-FEW, SMALL = 3, 128  # places at the end of so small an image that are worked on one by one
+FEW = 3  # places at the end
+SMALL = 128  # of so small an image, that are worked on one by one
 
 
 def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups, *rest):

@@ -26,7 +26,7 @@ CORE_FLOORS = 5  # the operators of floor 5 are a library on top of it (docs/dec
 NOT_CORE = (  # on a floor of the core, but outside its budget
     "backends.mathlib",  # a library of functions
     "backends.conv", "backends.convolve", "backends.tails", "codegen.tail", "convolution", "convolving",  # decision 046
-    "determined", "backends.multiply", "multiplying",  # the same
+    "determined", "backends.multiply", "multiplying",  # decisions 046 and 048
     "formats",  # rules that nothing enters until somebody asks for a format (decision 047)
 )  # fmt: skip
 

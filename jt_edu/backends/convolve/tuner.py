@@ -37,6 +37,7 @@ from jt_edu.backends.pool import threads
 ROUNDS = 15
 BUDGET = 1.0  # seconds for all candidates of one size, but for the first round
 SLOW = 3.0  # times the best so far: dropped
+FAIR = 3  # rounds, until which only those are dropped that are SLOW squared: one sample may be somebody else's fault
 HOPELESS = 20.0  # times the least estimate: not run at all, unless the estimate is a TRIFLE
 TRIFLE = 1e-3  # seconds
 SAMPLE = 2e-4  # seconds: a kernel that is faster than that runs several times between two looks at the clock
@@ -52,7 +53,7 @@ class Timing(NamedTuple):
 
     name: str
     seconds: float  # the least that was measured; the estimate where nothing was
-    runs: int  # samples; 0: its estimate alone ruled it out, 1: dropped after the first round
+    runs: int  # samples; 0: its estimate alone ruled it out, 1 to 3: dropped after so many rounds
     bytes: int  # that it used besides the three arrays
 
 
@@ -117,14 +118,14 @@ def _seconds(value: Any) -> float:
 def measured(
     runs: Mapping[str, Callable[[], object]], clock: Clock, budget: float = BUDGET
 ) -> dict[str, tuple[float, int]]:
-    """The least time of each run, and how many samples were taken; slow ones drop out after their first.
+    """The least time of each run, and how many samples were taken; slow ones drop out early.
 
     Example:
-        >>> now, took = [0.0], {"slow": 4.0, "fast": 1.0}
+        >>> now, took = [0.0], {"slow": 10.0, "fast": 1.0}
         >>> def run(name):
         ...     now[0] += took[name]
         >>> measured({n: lambda n=n: run(n) for n in took}, lambda: now[0], budget=10.0)
-        {'slow': (4.0, 1), 'fast': (1.0, 11)}
+        {'slow': (10.0, 1), 'fast': (1.0, 11)}
     """
     for run in runs.values():
         run()  # its memory is touched for the first time, and its code read
@@ -136,7 +137,8 @@ def measured(
             least[name] = min(least[name], _sample(runs[name], clock, calls, name))
             count[name] += 1
         best = min(least.values())
-        alive = [name for name in alive if least[name] <= SLOW * best]
+        limit = SLOW * best if number + 1 >= FAIR else SLOW * SLOW * best
+        alive = [name for name in alive if least[name] <= limit]
         if number == 0:
             begin = clock()
         elif clock() - begin >= budget:

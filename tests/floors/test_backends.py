@@ -5,6 +5,7 @@ import gc
 import itertools
 import logging
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -340,7 +341,7 @@ def test_many_threads_that_ask_for_the_same_kernels_get_one_program_each(cache):
 
 
 def test_the_stamp_changes_with_the_settings_of_numba_and_with_the_functions_that_kernels_call(tmp_path, monkeypatch):
-    for name in ("lean.py", "spin.py"):
+    for name in ("lean.py", "spin.py", "tails.py"):
         (tmp_path / name).write_text("")
     (tmp_path / "mathlib").mkdir()
     monkeypatch.setattr(numba_cpu, "__file__", str(tmp_path / "numba_cpu.py"))
@@ -354,6 +355,20 @@ def test_the_stamp_changes_with_the_settings_of_numba_and_with_the_functions_tha
     stamps.append(numba_cpu._stamp())
 
     assert len(set(stamps)) == 4
+
+
+def test_what_kernels_import_is_part_of_the_stamp_and_cost_models_are_not():
+    home = Path(numba_cpu.__file__).parent
+    waiting, imported = [*home.glob("*/kernels/*.py"), home / "tails.py"], set()
+    while waiting:
+        text = waiting.pop().read_text("utf-8")
+        new = set(re.findall(r"^from jt_edu\.backends\.convolve\.(\w+) import", text, re.MULTILINE)) - imported
+        imported |= new
+        waiting += [home / "convolve" / f"{name}.py" for name in new]
+
+    assert {"dots", "tile", "vector", "windows"} <= imported
+    assert not imported & set(numba_cpu._NOT_IMPORTED)
+    assert {"choice", "panels", "tuner", "winograd"} <= set(numba_cpu._NOT_IMPORTED)
 
 
 # --------------------------------------------------------------------------------------------- files, and healing

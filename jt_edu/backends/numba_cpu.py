@@ -33,10 +33,21 @@ from jt_edu.backends.spin import SPIN
 from jt_edu.codegen.text import Source
 from jt_edu.errors import KernelError
 
-_NOT_IMPORTED = (  # by any kernel: whoever tunes a cost model compiles nothing anew
-    "alone", "choice", "depthwise", "direct", "fourier", "options", "packing", "panels", "pointwise", "table", "tuner",
+# not imported by any kernel: whoever tunes a cost model compiles nothing anew
+_NOT_IMPORTED = [
+    "alone",
+    "choice",
+    "depthwise",
+    "direct",
+    "fourier",
+    "options",
+    "packing",
+    "panels",
+    "pointwise",
+    "table",
+    "tuner",
     "winograd",
-)  # fmt: skip
+]
 _SETTINGS = (  # of numba's settings, those that change what it compiles
     "BOUNDSCHECK", "CPU_FEATURES", "CPU_NAME", "DEBUGINFO_DEFAULT", "DISABLE_JIT", "ENABLE_AVX",
     "LLVM_REFPRUNE_PASS", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE", "USE_LLVMLITE_MEMORY_MANAGER",
@@ -181,12 +192,8 @@ def _stamp() -> str:
     """Short name of everything besides the source that decides the machine code; the flags stand in `lean`."""
     here = Path(__file__).parent
     imported = [f for folder in ("mathlib", "convolve") for f in sorted((here / folder).glob("*.py"))]
-    files = [
-        here / "lean.py",
-        here / "spin.py",
-        here / "tails.py",
-        *(f for f in imported if f.stem not in _NOT_IMPORTED),
-    ]
+    files = [here / "lean.py", here / "spin.py", here / "tails.py"]
+    files += [f for f in imported if f.stem not in _NOT_IMPORTED]
     parts = [
         numba.__version__, llvmlite.__version__, sys.version, sys.maxsize, np.__version__,
         lean.cpu(),

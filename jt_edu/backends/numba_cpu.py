@@ -33,21 +33,10 @@ from jt_edu.backends.spin import SPIN
 from jt_edu.codegen.text import Source
 from jt_edu.errors import KernelError
 
-# not imported by any kernel: whoever tunes a cost model compiles nothing anew
-_NOT_IMPORTED = [
-    "alone",
-    "choice",
-    "depthwise",
-    "direct",
-    "fourier",
-    "options",
-    "packing",
-    "panels",
-    "pointwise",
-    "table",
-    "tuner",
+_NOT_IMPORTED = (  # by any kernel: whoever tunes a cost model compiles nothing anew
+    "alone", "choice", "depthwise", "direct", "fourier", "options", "packing", "panels", "pointwise", "table", "tuner",
     "winograd",
-]
+)  # fmt: skip
 _SETTINGS = (  # of numba's settings, those that change what it compiles
     "BOUNDSCHECK", "CPU_FEATURES", "CPU_NAME", "DEBUGINFO_DEFAULT", "DISABLE_JIT", "ENABLE_AVX",
     "LLVM_REFPRUNE_PASS", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE", "USE_LLVMLITE_MEMORY_MANAGER",

@@ -25,6 +25,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
+from jt_edu.expression import pitches
 from jt_edu.functions import MULTIPLY
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, counters
@@ -198,11 +199,6 @@ def _strides(shape: Shape, lines: list[Line], source: Shape) -> Strides:
         for k, times in counts.items():
             steps[k] += times * pitch
     return Strides(shape, start, tuple(steps))
-
-
-def pitches(shape: Shape) -> tuple[int, ...]:
-    """How far neighbours on each axis lie apart in row-major order."""
-    return tuple(math.prod(shape[k + 1 :]) for k in range(len(shape)))
 
 
 def _under(lies: Strides, shape: Shape) -> Strides | None:

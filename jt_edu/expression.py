@@ -133,7 +133,7 @@ def reshaped(where: Place, view: Shape, shape: Shape) -> Place:
         return (where[view.index(0)],) * len(shape)
     if view[:1] == shape[:1] != ():
         return (where[0], *reshaped(where[1:], view[1:], shape[1:]))
-    ours, theirs = steps(view), steps(shape)
+    ours, theirs = pitches(view), pitches(shape)
     borders, place = {*ours} & {*theirs}, []
     for length, step in zip(shape, theirs, strict=True):
         low = max([b for b in borders if b <= step], default=1)
@@ -147,6 +147,6 @@ def reshaped(where: Place, view: Shape, shape: Shape) -> Place:
     return tuple(place)
 
 
-def steps(shape: Shape) -> tuple[int, ...]:
-    """How many elements lie between two neighbours of each axis."""
+def pitches(shape: Shape) -> tuple[int, ...]:
+    """How far neighbours on each axis lie apart in row-major order."""
     return tuple(math.prod(shape[k + 1 :]) for k in range(len(shape)))

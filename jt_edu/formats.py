@@ -21,7 +21,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from jt_edu.convolution import convolution, pitches
+from jt_edu.convolution import convolution
+from jt_edu.expression import pitches
 from jt_edu.functions import MULTIPLY
 from jt_edu.graph import Node, Shape
 from jt_edu.meta import CONSTANT, Reindex, ReindexReduce

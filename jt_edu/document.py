@@ -63,8 +63,9 @@ def document_of(e: Explanation) -> dict[str, Any]:
     rows = []
     for slot, node in enumerate(e.order):
         rows.append(_row(node, e.names) | {"kernel": home.get(slot), "stored": slot in stored})
+    usual = ("", "BLAS")  # of products, not worth a word
     kernels = [
-        {"id": k, "name": kernel.name + f" by {kernel.algorithm}" * bool(kernel.algorithm), "nodes": []}
+        {"id": k, "name": kernel.name + f" by {kernel.algorithm}" * (kernel.algorithm not in usual), "nodes": []}
         for k, kernel in enumerate(e.kernels)
     ]
     for row in rows:

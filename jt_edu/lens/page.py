@@ -81,9 +81,10 @@ def kernel_row(number: int, kernel: KernelPlan | KernelRun, run: KernelRun | Non
 
 
 def _loops(kernel: KernelPlan | KernelRun) -> str:
-    """The loops of a kernel in words, and why a convolution is computed as it is."""
-    words = kernel.loops if isinstance(kernel, KernelPlan) else f"a convolution by {kernel.algorithm}"
-    return f"{words}; {kernel.reason}" if kernel.algorithm else words if isinstance(kernel, KernelPlan) else ""
+    """The loops of a kernel in words, and why a convolution or a matrix product is computed as it is."""
+    kind = {"product": "a matrix product"}.get(kernel.kind, "a convolution")
+    words = kernel.loops if isinstance(kernel, KernelPlan) else f"{kind} by {kernel.algorithm}" * bool(kernel.algorithm)
+    return f"{words}; {kernel.reason}" if kernel.algorithm else words
 
 
 def row_size(row: Mapping[str, Any]) -> int:

@@ -22,7 +22,6 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("models", "test"),  # 7 people
 )
 CORE_FLOORS = 5  # the operators of floor 5 are a library on top of it (docs/decisions/020)
-# On a floor of the core, but outside its budget: libraries of functions.
 NOT_CORE = (  # on a floor of the core, but outside its budget
     "backends.mathlib",  # a library of functions
     "backends.conv", "backends.convolve", "backends.tails", "codegen.tail", "convolution", "convolving",  # decision 046

@@ -29,6 +29,7 @@ from jt_edu.backends.convolve.tile import (
     _lanes,
     _matrix,
     _Writer,
+    calling,
     cgutils,
     types,
     written,
@@ -37,23 +38,7 @@ from jt_edu.backends.convolve.tile import (
 Sums = list[Any]
 
 
-def _call_dots(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    """Call the function that multiplies arrays of this type; write it if the module has none yet."""
-    given = []
-    for value, kind in zip(args, signature.args, strict=True):
-        if isinstance(kind, types.Array):
-            given.append(context.make_array(kind)(context, builder, value).data)
-        else:
-            given.append(context.cast(builder, value, kind, types.int64))
-    number = given[0].type.pointee
-    name = f"jt_edu_dots_{number}"
-    if name not in builder.module.globals:
-        _Dots(builder.module, name, number).write()
-    builder.call(builder.module.globals[name], given)
-    return context.get_dummy_value()
-
-
-@written(lambda *args: types.void, _call_dots)
+@written(lambda *args: types.void, calling("dots", lambda *given: _Dots(*given).write()))
 def dots(
     a: Array, a_start: int, a_row: int,
     b: Array, b_start: int, b_row: int,

@@ -93,23 +93,27 @@ def lanes(array: Array) -> int:
     return _lanes(array.itemsize * 8)
 
 
-def _call_tile(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    """Call the function that multiplies arrays of this type; write it if the module has none yet."""
-    given = []
-    for value, kind in zip(args, signature.args, strict=True):
-        if isinstance(kind, types.Array):
-            given.append(context.make_array(kind)(context, builder, value).data)
-        else:
-            given.append(context.cast(builder, value, kind, types.int64))
-    number = given[0].type.pointee
-    name = f"jt_edu_tile_{number}"
-    if name not in builder.module.globals:
-        _Writer(builder.module, name, number).write()
-    builder.call(builder.module.globals[name], given)
-    return context.get_dummy_value()
+def calling(stem: str, write: Callable[[Any, str, Any], None]) -> Callable[..., Any]:
+    """Call the function of this name that works on arrays of this type; `write` it if the module has none yet."""
+
+    def call(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        given = []
+        for value, kind in zip(args, signature.args, strict=True):
+            if isinstance(kind, types.Array):
+                given.append(context.make_array(kind)(context, builder, value).data)
+            else:
+                given.append(context.cast(builder, value, kind, types.int64))
+        number = given[0].type.pointee
+        name = f"jt_edu_{stem}_{number}"
+        if name not in builder.module.globals:
+            write(builder.module, name, number)
+        builder.call(builder.module.globals[name], given)
+        return context.get_dummy_value()
+
+    return call
 
 
-@written(lambda *args: types.void, _call_tile)
+@written(lambda *args: types.void, calling("tile", lambda *given: _Writer(*given).write()))
 def tile(
     a: Array, a_start: int, a_row: int, a_step: int,
     b: Array, b_start: int, b_row: int,

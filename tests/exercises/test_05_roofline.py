@@ -82,6 +82,7 @@ WRONG = [  # of which exercise, what is written in place of what, and what the r
     ("measure", "    work()\n    times = []\n    for _ in range(50)", "    times = []\n    for _ in (0,)", "compiles"),
     ("measure", MEASURE[MEASURE.index("    work()") :], ONE_RUN, "takes 20 to 60 times as long: do not count it"),
     ("measure", "        work()\n        times", "        times", "read the `clock` that you are given"),
+    ("measure", "return min(times)", "return min(times) / 2", "no run took less than the truth"),
     ("measure", "    return min", "    return 0 * min", "before and after each run"),
     ("misses", "lines if lines <= cache else lines * passes", "lines * passes", "It fits: after the first pass"),
     ("misses", "lines if lines <= cache else lines * passes", "lines", "it is the one that was thrown out last pass"),

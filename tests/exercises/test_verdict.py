@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from jt_exercises import convolution, fusion, matmul, roofline
-from jt_exercises.verdict import NotDoneError, RefusedError, Verdict, ask, exercise
+from jt_exercises.verdict import NotDoneError, RefusedError, Verdict, ask, exercise, heard
 
 CHECKS = {
     f"{room.__name__.rpartition('.')[2]}.{name}": check
@@ -39,6 +39,25 @@ def test_a_verdict_is_right_or_not_right_or_not_done_yet():
     assert repr(twice(lambda x: 2 * x)) == "right          0 twice: well done"
     assert repr(twice(lambda x: x)) == "not right      0 twice: twice 2 is 4, not 2"
     assert repr(twice(lambda x: None)) == "not done yet   0 twice"
+
+
+def test_who_forgot_a_return_is_told_and_who_did_not_begin_is_not():
+    def forgotten(x):
+        2 * x
+
+    def empty(x):
+        """Twice x."""
+
+    assert repr(twice(forgotten)) == "not done yet   0 twice: it answers None: is a `return` missing?"
+    assert repr(twice(empty)) == "not done yet   0 twice"
+
+
+def test_what_was_said_is_kept_for_those_who_grade():
+    heard.clear()
+
+    said = [twice(lambda x: 2 * x), twice(lambda x: x)]
+
+    assert heard == said
 
 
 def test_a_long_verdict_is_broken_between_words_and_loses_none():

@@ -39,10 +39,10 @@ def check_columns(columns: Callable[..., jt.Var]) -> str:
         case = f"image of {shape}, kh={kh}, kw={kw}, stride={stride}, padding={padding}"
         found = ask(columns, image, kh, kw, stride, padding, case=case)
         right = _windows(numbers, kh, kw, stride, padding)
-        if not isinstance(found, jt.Var) or found.shape != right.shape:
-            raise RefusedError(
-                f"columns({case}) has shape {getattr(found, 'shape', found)!r}, and should have {right.shape}"
-            )
+        if not isinstance(found, jt.Var):
+            raise RefusedError(f"columns is a Var, one reindex of the image, and not of type {type(found).__name__}")
+        if found.shape != right.shape:
+            raise RefusedError(f"columns({case}) has shape {found.shape}, and should have {right.shape}")
         if not isinstance(found.node.op, Reindex) or found.node.inputs[0] is not image.node:
             raise RefusedError("columns is one reindex of the image, and nothing else")
         if not np.array_equal(found.numpy(), right):
@@ -158,12 +158,21 @@ def _slip(image: np.ndarray, window: np.ndarray, found: np.ndarray) -> str:
     """What the numbers are instead."""
     if np.allclose(found, _correlate(image, window[::-1, ::-1]), atol=1e-9):
         return "the window is upside down: a product of FFTs flips it; take the conjugate of its FFT, or flip it before"
-    spectrum = np.fft.fft2(image) * np.conj(np.fft.fft2(window, image.shape))
-    around = np.fft.ifft2(spectrum).real
-    for down, right in np.ndindex(*window.shape):
-        if np.allclose(found, np.roll(around, (-down, -right), (0, 1))[: found.shape[0], : found.shape[1]], atol=1e-9):
-            return "the places are shifted: with the conjugate the first place is (0, 0); and cut off what wraps around"
+    slid, flipped = np.fft.fft2(image), np.fft.fft2(window, image.shape)
+    if _is_part_of(found, np.fft.ifft2(slid * np.conj(flipped)).real, window):
+        return "the places are shifted: with the conjugate the first place is (0, 0); and cut off what wraps around"
+    if _is_part_of(found, np.fft.ifft2(slid * flipped).real, window):
+        return (
+            "the window is upside down: a product of FFTs flips it; take the conjugate of its FFT. The first places "
+            "are those where the window hangs over the edge; with the conjugate the first place is (0, 0)"
+        )
     return "wrong numbers. A product of FFTs goes round: what runs out at the end comes in at the beginning"
+
+
+def _is_part_of(found: np.ndarray, around: np.ndarray, window: np.ndarray) -> bool:
+    """Whether these places are cut out of what goes round, begun at any place of a window."""
+    rolls = (np.roll(around, (-down, -right), (0, 1)) for down, right in np.ndindex(*window.shape))
+    return any(np.allclose(found, roll[: found.shape[0], : found.shape[1]], atol=1e-9) for roll in rolls)
 
 
 @exercise("4 digits lost in float16")

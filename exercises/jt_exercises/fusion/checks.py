@@ -161,7 +161,7 @@ def _where_costs_went(name: str, mine: float, right: float, case: str) -> str:
         "stored": "read the inputs once, compute once, write the value once, and read it once for each reader",
         "again": "each reader reads the inputs and computes; nothing is written",
     }
-    return f"seconds({case}): `{name}` is {mine:.4g}, and should be {right:.4g}: {hints[name]}"
+    return f"seconds({case}): `{name}` is {mine:.6g}, and should be {right:.6g}: {hints[name]}. Add the times"
 
 
 @exercise("5 softmax in two passes")
@@ -178,6 +178,8 @@ def check_softmax_step(step: Callable[[float, float, float], tuple[float, float]
                 raise RefusedError(f"step({m:g}, {s:g}, {v:g}) is two numbers, the new m and s, not {answer!r}")
             m, s = answer
         right = math.fsum(math.exp(v - max(row)) for v in row)
+        if math.isnan(m) or math.isnan(s):
+            raise RefusedError(_where_nan_began(step, row))
         shown = [round(v, 2) for v in row[:5]] + ["..."] * (len(row) > 5)
         if m != max(row):
             raise RefusedError(f"after {shown} m is {m:g}, and the largest number is {max(row):g}")
@@ -187,6 +189,18 @@ def check_softmax_step(step: Callable[[float, float, float], tuple[float, float]
                 f"every exp(v - m) that is in s already has to become exp(v - new)"
             )
     return f"{len(rows)} rows, each read once for both"
+
+
+def _where_nan_began(step: Callable[[float, float, float], tuple[float, float]], row: list[float]) -> str:
+    """The first number of a row that the learner's step makes nan of."""
+    m, s, v = -math.inf, 0.0, row[0]
+    for v in row:
+        after = step(m, s, v)
+        if any(map(math.isnan, after)):
+            break
+        m, s = after
+    hint = "-inf - -inf is nan: as long as m is -inf nothing has been added, and s stays 0"
+    return f"step({m:g}, {s:g}, {v:g}) is ({after[0]:g}, {after[1]:g})" + (f". {hint}" if m == -math.inf else "")
 
 
 @exercise("6 arrays that fusion removes")

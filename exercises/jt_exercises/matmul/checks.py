@@ -171,6 +171,8 @@ def _why_not(found: int, best: int, times: dict[int, float], calls: list[int], s
 def _right(function: Callable[..., Any], *case: int, begun: bool = False) -> Watched:
     """Watch function(a, b, c, *more) on a of (n, m) and b of (m, p); c has to be their product."""
     seen = watch(function, *case)
+    if not seen.writes and seen.reads:
+        raise RefusedError("it reads, and writes nothing into c: what counts is what c holds, not what is returned")
     if not seen.writes and not begun:
         raise NotDoneError
     if not seen.product:

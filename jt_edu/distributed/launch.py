@@ -28,6 +28,7 @@ from typing import IO
 
 PAUSE = 0.02  # seconds between two looks at the ranks
 GRACE = 3.0  # seconds that a rank has to end when it is asked to
+LAST_WORDS = 15.0  # seconds for what the ranks printed at the end to come through
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
 
@@ -68,11 +69,10 @@ def environments(told: argparse.Namespace) -> Iterator[dict[str, str]]:
         ['2', '3']
     """
     count = told.nproc_per_node
-    port = told.master_port or free_port()
     for local in range(count):
         yield {
             "MASTER_ADDR": told.master_addr,
-            "MASTER_PORT": str(port),
+            "MASTER_PORT": str(told.master_port),
             "WORLD_SIZE": str(count * told.nnodes),
             "RANK": str(count * told.node_rank + local),
             "LOCAL_RANK": str(local),
@@ -98,7 +98,8 @@ def launch(arguments: Sequence[str]) -> int:
     """Run the ranks of this machine; answers the code of the first one that failed, or 0."""
     told = parsed(arguments)
     ranks: list[Rank] = []
-    with _signals_as_interrupts():
+    with _signals_as_interrupts(), kept_port() as port:
+        told.master_port = told.master_port or port
         try:
             for local, environment in enumerate(environments(told)):
                 threads = {} if told.nproc_per_node == 1 else {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
@@ -113,7 +114,7 @@ def launch(arguments: Sequence[str]) -> int:
             _end_all(ranks, signal.SIGTERM)
             for rank in ranks:
                 if rank.reader.is_alive():
-                    rank.reader.join(GRACE)
+                    rank.reader.join(LAST_WORDS)
 
 
 class Rank:
@@ -198,16 +199,24 @@ def _die_with_launcher() -> Callable[[], object] | None:
     return lambda: library.prctl(DIE_WITH_PARENT, signal.SIGKILL)
 
 
-def free_port() -> int:
-    """A port that nobody listens at right now.
+@contextlib.contextmanager
+def kept_port() -> Iterator[int]:
+    """A port at which nobody listens, and which the system gives to nobody else as long as the block lasts.
+
+    Whoever is told its number can listen there: it is bound, and does not listen. Only Linux allows both at once;
+    elsewhere somebody may take the port before.
 
     Example:
-        >>> 0 < free_port() < 65536
-        True
+        >>> with kept_port() as port:
+        ...     socket.create_server(("127.0.0.1", port)).close()
     """
     with socket.socket() as door:
+        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         door.bind(("127.0.0.1", 0))
-        return int(door.getsockname()[1])
+        port = int(door.getsockname()[1])
+        if sys.platform != "linux":
+            door.close()
+        yield port
 
 
 def _at_least(least: int) -> Callable[[str], int]:

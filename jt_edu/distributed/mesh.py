@@ -39,7 +39,7 @@ MAGIC = b"jt_edu 1"
 NUMBERS, TEXT, GIVES_UP, GOODBYE = range(4)  # kinds of frames
 DTYPES = {np.dtype(c).str: np.dtype(c) for c in "?bBhHiIqQefdFD"}
 MOST = 1 << 36  # bytes of one message
-SHAKE = 5.0  # seconds in which a stranger has to say who it is, and the others their goodbye
+FAREWELL = 20.0  # seconds in which the others have to say goodbye: a slow one may still want to be told something
 
 
 @dataclass
@@ -98,6 +98,7 @@ class Inbox:
             while (frame := self.find(plane, kind, sources, tag)) is None:
                 if plane in self.given_up:
                     raise RankError("all ranks go on together", self.given_up[plane])
+                # Before the time is looked at: that they are gone is the cause, that they are late is what it leads to.
                 if all(rank in self.gone for rank in sources):
                     told = " and ".join(f"that rank {rank} {self.gone[rank]}" for rank in sources)
                     raise LostRankError("somebody is there to send it", told)
@@ -153,20 +154,24 @@ class Mesh:
         self._peers[other] = Peer(self.inbox, other, connection)
 
     def _receive_calls(self, door: socket.socket, secret: bytes, deadline: float, seconds: float) -> None:
-        """Let the ranks above mine connect; a stranger is sent away."""
-        while missing := [r for r in range(self.rank + 1, self.size) if r not in self._peers]:
-            door.settimeout(max(deadline - time.monotonic(), 0.01))
-            try:
-                connection, _ = door.accept()
-            except TimeoutError:
-                raise _too_few(missing, self.size, seconds) from None
-            connection.settimeout(min(SHAKE, max(deadline - time.monotonic(), 0.01)))
-            caller = _said_hello(connection, secret)
-            if caller not in missing:
-                connection.close()
-                continue
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._peers[caller] = Peer(self.inbox, caller, connection)
+        """Let the ranks above mine connect; a stranger is sent away, and one that says nothing keeps nobody waiting."""
+        said: dict[socket.socket, bytes] = {}  # by those who have called, and not yet said all of their hello
+        try:
+            while missing := [r for r in range(self.rank + 1, self.size) if r not in self._peers]:
+                ready, _, _ = select.select([door, *said], [], [], max(deadline - time.monotonic(), 0.01))
+                if not ready:
+                    raise _too_few(missing, self.size, seconds)
+                for one in ready:
+                    if one is door:
+                        said[door.accept()[0]] = b""
+                    elif (caller := _hello(one, said, secret)) in missing and caller not in self._peers:
+                        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                        self._peers[caller] = Peer(self.inbox, caller, one)
+                    elif caller is not None:
+                        one.close()
+        finally:
+            for stranger in said:
+                stranger.close()
 
     def send(self, dest: int, kind: int, plane: int, tag: int, numbers: Array, deadline: float) -> None:
         """Send a frame; comes back when the system has taken it."""
@@ -186,7 +191,7 @@ class Mesh:
 
     def leave(self, last: Any) -> None:
         """Say goodbye, and wait until the others have; rank 0 calls `last` before it says so to anybody."""
-        deadline = time.monotonic() + SHAKE
+        deadline = time.monotonic() + FAREWELL
         if self.rank == 0:
             self._wait_for_goodbyes(list(self._peers), deadline)
         last()
@@ -315,12 +320,21 @@ def text_of(numbers: Array) -> str:
     return numbers.tobytes().decode(errors="replace")
 
 
-def _said_hello(connection: socket.socket, secret: bytes) -> int:
-    """The rank that calls; -1 for a stranger."""
+def _hello(caller: socket.socket, said: dict[socket.socket, bytes], secret: bytes) -> int | None:
+    """The rank that calls, -1 for a stranger, who are in `said` no longer; None as long as not all was said."""
     try:
-        magic, rank, told = HELLO.unpack(exactly(connection, HELLO.size))
+        piece = caller.recv(HELLO.size - len(said[caller]), socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return None
     except OSError:
+        piece = b""
+    said[caller] += piece
+    if piece and len(said[caller]) < HELLO.size:
+        return None
+    words = said.pop(caller)
+    if not piece:
         return -1
+    magic, rank, told = HELLO.unpack(words)
     return int(rank) if magic == MAGIC and hmac.compare_digest(told, secret) else -1
 
 

@@ -22,7 +22,7 @@ from jt_edu.ops.create import zeros
 from jt_edu.var import array
 
 TAG = TAG_LIMIT  # the last one that there is
-LONGER = 0.5  # seconds that the others wait longer than rank 0, so that it can tell them
+LONGER = 20.0  # seconds that the others wait longer than rank 0, which is there, so that it can tell them
 SOON = 0.001  # seconds for one more rank when the time is up: it may have come while another was waited for
 
 

@@ -24,7 +24,7 @@ from jt_edu.errors import ArgumentError, RankError
 LENGTH = struct.Struct("<I")
 MOST = 1 << 26  # bytes of a frame, and of answers that a client has not read
 MOST_KEYS = 1 << 20  # of the whole table
-MARGIN = 5.0  # seconds for the thread to end
+MARGIN = 30.0  # seconds for the thread to end: it may have to wait for its turn
 SET, GET, ADD, WAIT, COMPARE, DELETE, MISSING, COUNT, JOIN, TOGETHER = range(10)  # what is asked
 FINE, LATE, WRONG = range(3)  # what is answered
 PATIENCE = 1e6  # seconds: longer waits are cut down to this, which the system can still count

@@ -36,7 +36,7 @@ from jt_edu.distributed.store_server import (
 from jt_edu.errors import ArgumentError
 from jt_edu.mpi.terms.errors import LostRankError, RankTimeoutError
 
-MARGIN = 5.0  # seconds after which a server that owes an answer is given up
+MARGIN = 30.0  # seconds after which a server that owes an answer is given up; one that has ended is missed at once
 RETRY = 0.05  # seconds between two tries to reach a server that is not there yet
 
 

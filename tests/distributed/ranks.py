@@ -1,10 +1,16 @@
-"""Ranks for tests: simulated ones, and ones that speak through sockets, each in a thread with a context of its own."""
+"""Ranks for tests: simulated ones, and ones that speak through sockets, each in a thread with a context of its own.
+
+Any of these threads may stand still for seconds, on a machine that does something else. So no test counts on somebody
+being there in time: who has to come first is waited for (`until`, `heard`), whoever is to be missed waits until it was,
+and all other patience is LONG.
+"""
 
 import threading
 
 import jt_edu as jt
-from jt_edu.distributed.launch import free_port
+from jt_edu.distributed.launch import kept_port
 from jt_edu.settings import rank_context
+from tests.patience import LONG, until
 
 dist = jt.distributed
 BACKENDS = ("threads", "tcp")
@@ -42,8 +48,10 @@ def well(results, errors):
 
 def outcomes(size, program, timeout=None):
     """(results, errors by rank) on sockets: here a rank that fails does not end the others."""
-    place = f"tcp://127.0.0.1:{free_port()}"
-    return in_threads(size, program, lambda rank: dist.init_process_group("tcp", place, timeout or 20, size, rank))
+    with kept_port() as port:
+        place = f"tcp://127.0.0.1:{port}"
+        patience = timeout or LONG
+        return in_threads(size, program, lambda rank: dist.init_process_group("tcp", place, patience, size, rank))
 
 
 def in_threads(size, program, join):
@@ -71,5 +79,21 @@ def together(bodies):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(2 * LONG)
     assert not any(thread.is_alive() for thread in threads), "a rank hangs"
+
+
+def heard(source):
+    """Come back when a message that rank `source` has sent to this one is there and waits to be asked for.
+
+    Simulated ranks need not: their seconds are virtual, and nobody is late because the machine is slow.
+    """
+    group = dist.group.WORLD
+    inbox = group.mesh.inbox if isinstance(group, dist.SocketGroup) else None
+
+    def is_there():
+        with inbox.changed:
+            return any(frame.source == source for waiting in inbox.frames.values() for frame in waiting)
+
+    if inbox is not None:
+        until(is_there)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.distributed.launch import free_port
+from jt_edu.distributed.launch import kept_port
 from jt_edu.distributed.power_sgd import _Round
 from tests.distributed.ranks import BACKENDS, dist, run, simulated
 
@@ -121,20 +121,21 @@ def theirs():
     """What PyTorch's hooks answer on two processes that speak through gloo."""
     pytest.importorskip("torch")
     context = multiprocessing.get_context("spawn")
-    answer, port = context.Queue(), free_port()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        others = [context.Process(target=_theirs, args=(rank, port, answer)) for rank in range(2)]
-        for one in others:
-            one.start()
-    try:
-        yield answer.get(timeout=120)
-    finally:
-        for one in others:
-            one.join(20)
-            if one.is_alive():
-                one.kill()
-                one.join()
+    answer = context.Queue()
+    with kept_port() as port:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            others = [context.Process(target=_theirs, args=(rank, port, answer)) for rank in range(2)]
+            for one in others:
+                one.start()
+        try:
+            yield answer.get(timeout=300)
+        finally:
+            for one in others:
+                one.join(20)
+                if one.is_alive():
+                    one.kill()
+                    one.join()
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -4,12 +4,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from jt_edu.distributed.launch import launch, parsed
+from tests.distributed.ranks import LONG, until
 from tests.house.plan import ROOT
 
 SHOW = """
@@ -19,13 +19,16 @@ print(*[os.environ[n] for n in names], sys.argv[1:])
 """
 FAIL = """
 import os, sys, time, subprocess
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+from pathlib import Path
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 print("child", child.pid, os.getpid())
 sys.stdout.flush()
-time.sleep(0.3)
+Path(__file__).with_suffix("." + os.environ["RANK"]).touch()
 if os.environ["RANK"] == "1":
+    while len(list(Path(__file__).parent.glob("program.[0-9]"))) < int(os.environ["WORLD_SIZE"]):
+        time.sleep(0.01)
     CODE
-time.sleep(60)
+time.sleep(600)
 """
 
 
@@ -57,12 +60,9 @@ def alive(pid):
         return False
 
 
-def gone(numbers):
-    """Whether all of these processes end within some seconds."""
-    deadline = time.monotonic() + 5
-    while any(map(alive, numbers)) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return not any(map(alive, numbers))
+def all_end(numbers):
+    """Come back when all of these processes have ended, long before they would by themselves."""
+    until(lambda: not any(map(alive, numbers)))
 
 
 def test_each_rank_is_told_who_it_is_and_its_lines_say_so(program, capfd):
@@ -100,10 +100,11 @@ def test_a_module_is_run_as_one(program, capfd, monkeypatch, tmp_path):
 def test_one_that_fails_ends_the_rest_with_its_code(program, how, code, words):
     launcher = start("--nproc_per_node=3", "--master_port=0", program(FAIL.replace("CODE", how)))
 
-    text = launcher.communicate(timeout=30)[0]
+    text = launcher.communicate(timeout=LONG)[0]
 
     assert launcher.returncode == code and f"rank 1 {words}" in text
-    assert len(pids(text)) == 6 and gone(pids(text))
+    assert len(pids(text)) == 6
+    all_end(pids(text))
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
@@ -112,22 +113,23 @@ def test_whoever_ends_the_launcher_ends_the_ranks(program, how):
     lines = [launcher.stdout.readline(), launcher.stdout.readline()]
 
     launcher.send_signal(how)
-    launcher.communicate(timeout=30)
+    launcher.wait(LONG)
 
     ranks = pids("".join(lines))
     own = ranks if how != signal.SIGKILL else ranks[1::2]  # nobody is left who could end what the ranks started
-    assert len(ranks) == 4 and gone(own)
+    assert len(ranks) == 4
+    all_end(own)
     assert launcher.returncode == (130 if how != signal.SIGKILL else -9)
-    for pid in ranks:
-        if alive(pid):
-            os.kill(pid, signal.SIGKILL)
+    for pid in filter(alive, ranks):
+        os.kill(pid, signal.SIGKILL)
+    launcher.stdout.close()
 
 
 def test_ranks_find_each_other_by_what_they_were_told(program, capfd, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     text = """
 import jt_edu as jt
-jt.distributed.init_process_group(timeout=20)
+jt.distributed.init_process_group(timeout=120)
 x = jt.array([1.0])
 jt.distributed.all_reduce(x)
 print("sum", x.item())

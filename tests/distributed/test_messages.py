@@ -1,13 +1,14 @@
 """Messages and objects: from one rank to another, and anything that can be pickled."""
 
 import pickle
+import threading
 
 import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.mpi.terms.errors import DeadlockError, RankTimeoutError
-from tests.distributed.ranks import BACKENDS, dist, run
+from jt_edu.mpi.terms.errors import DeadlockError, LostRankError, RankTimeoutError
+from tests.distributed.ranks import BACKENDS, LONG, dist, run
 
 both = pytest.mark.parametrize("backend", BACKENDS)
 
@@ -101,10 +102,27 @@ def test_two_receives_that_wait_for_each_other_are_a_deadlock_that_names_both():
 
 
 def test_two_receives_over_sockets_time_out_and_name_whom_they_wait_for():
+    both_were_told = threading.Barrier(2)
+
     def program(rank):
         dist.group.WORLD.set_timeout(0.2)
         with pytest.raises(RankTimeoutError, match=rf"recv\(src={1 - rank}, tag=0\).*rank {1 - rank} within 0\.2 s"):
             dist.recv(jt.zeros(1), 1 - rank)
+        both_were_told.wait(LONG)  # else the one that leaves first is what the other is told of
+
+    run("tcp", 2, program)
+
+
+def test_who_waits_for_one_that_has_left_is_told_so_even_when_the_time_is_up():
+    def program(rank):
+        inbox = dist.group.WORLD.mesh.inbox
+        if rank == 1:
+            return
+        with inbox.changed:
+            assert inbox.changed.wait_for(lambda: 1 in inbox.gone, LONG)
+        dist.group.WORLD.set_timeout(1e-6)
+        with pytest.raises(LostRankError, match=r"recv\(src=1, tag=0\).*rank 1 has left the group"):
+            dist.recv(jt.zeros(1), 1)
 
     run("tcp", 2, program)
 

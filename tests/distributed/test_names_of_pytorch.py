@@ -7,7 +7,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu.distributed import available
-from tests.distributed.ranks import BACKENDS, dist, run
+from tests.distributed.ranks import BACKENDS, LONG, dist, run
 
 
 def test_gloo_is_always_there_and_nccl_never():
@@ -77,13 +77,13 @@ def test_objects_that_cannot_travel_are_refused():
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_subgroups_share_out_all_ranks(backend):
     def program(rank):
-        mine, groups = dist.new_subgroups(2, timeout=3)
+        mine, groups = dist.new_subgroups(2, timeout=90)
         x = jt.array([float(rank)])
         dist.all_reduce(x, group=mine)
         others = [one is dist.GroupMember.NON_GROUP_MEMBER for one in groups]
         return mine.ranks, mine.timeout.total_seconds(), x.item(), others
 
-    low, high = ((0, 1), 3.0, 1.0, [False, True]), ((2, 3), 3.0, 5.0, [True, False])
+    low, high = ((0, 1), 90.0, 1.0, [False, True]), ((2, 3), 90.0, 5.0, [True, False])
     assert run(backend, 4, program) == [low, low, high, high]
 
 
@@ -100,11 +100,11 @@ def test_a_world_that_was_asked_for_as_gloo_is_called_so_and_its_groups_too():
     def program(rank):
         dist.destroy_process_group()
         store = program.store
-        dist.init_process_group("gloo", store=store, rank=rank, world_size=2, timeout=20)
+        dist.init_process_group("gloo", store=store, rank=rank, world_size=2, timeout=LONG)
         names = dist.get_backend(), dist.get_backend(dist.new_group([0, 1]))
         return *names, dist.get_backend(dist.new_group([0, 1], backend="tcp"))
 
-    program.store = dist.HashStore(20)
+    program.store = dist.HashStore(LONG)
     assert run("tcp", 2, program) == [("gloo", "gloo", "tcp")] * 2
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu.distributed.array_group import read, write
-from tests.distributed.ranks import dist, in_threads, well
+from tests.distributed.ranks import LONG, dist, in_threads, well
 
 
 class StoreGroup(dist.ProcessGroup):
@@ -45,7 +45,7 @@ class StoreGroup(dist.ProcessGroup):
 
 
 def on_ranks(size, program):
-    store = dist.HashStore(timeout=20)
+    store = dist.HashStore(timeout=LONG)
     if "by store" not in dist.joining._OWN:
         dist.Backend.register_backend("by store", StoreGroup)
 

@@ -1,11 +1,11 @@
 """The engine: schedules as data take as long as the same algorithms on simulated ranks, to the nanosecond."""
 
-import gc
 import time
 
 import numpy as np
 import pytest
 
+import jt_edu as jt
 from jt_edu.errors import ArgumentError
 from jt_edu.mpi.algorithms import ALGORITHMS
 from jt_edu.mpi.paper.engine import Compute, Round, events, run
@@ -171,19 +171,21 @@ def test_what_makes_no_sense_is_refused(wrong, found):
         wrong()
 
 
-def test_a_thousand_simulated_ranks_finish_a_barrier_in_two_seconds():
-    def seconds():
-        begin = time.process_time()  # other programs on the machine do not count
-        told = run_ranks(1000, lambda comm: comm.Barrier(algorithm="dissemination"), network=PAPER)
-        taken = time.process_time() - begin
+def test_a_thousand_simulated_ranks_finish_a_barrier_in_few_turns():
+    """`tests.bench ranks` says how long that takes."""
+    begin = time.process_time()  # other programs on the machine do not count, but that they take turns does
 
-        assert told.error is None
-        assert told.record.duration == 55_000
-        return taken
+    told = run_ranks(1000, lambda comm: comm.Barrier(algorithm="dissemination"), network=PAPER)
 
-    gc.collect()
-    gc.freeze()  # nor does what other tests left behind
-    try:
-        assert min(seconds(), seconds()) < 2
-    finally:
-        gc.unfreeze()
+    assert told.error is None and told.record.duration == 55_000
+    assert len(told.record.schedule) <= len(told.record.messages) == 10 * 1000  # no wait for what is there already
+    assert time.process_time() - begin < 20
+
+
+@pytest.mark.parametrize("ready", [True, False], ids=["computed", "pending"])
+def test_a_var_from_outside_is_computed_with_by_every_rank(ready):
+    x = jt.array([1.0, 2.0]) + 1
+    if ready:
+        x.sync()
+
+    assert [a.tolist() for a in jt.simulate(3)(lambda: (x * 2).numpy())] == [[4.0, 6.0]] * 3

@@ -330,7 +330,7 @@ def test_what_can_not_move_any_more_is_explained(states, kind):
 
 def launched(*arguments):
     command = [sys.executable, "-m", "jt_edu.launch", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=120)
 
 
 def test_a_program_runs_on_simulated_ranks_with_its_arguments_and_names(tmp_path):

@@ -40,14 +40,16 @@ from jt_edu.mpi.terms.errors import DeadlockError, LostRankError, RankTimeoutErr
 
 LOOK = 0.05  # seconds between two looks at a running job
 GRACE = 2.0  # seconds in which mpirun may end its ranks by itself
+LAST = 30.0  # seconds in which a process ends that was killed: the system may have other things to do
+PLACES = 10.0  # seconds in which a rank that is asked writes down where it is
 PLACE = re.compile(r'File "(.+?)", line (\d+)')
 
 # Around each rank: it writes down how its process ended before the launcher hears of it, which then kills all others
-# and their guards. So the first one of those is the rank that went by itself.
+# and their guards. So the first line of that file is about the rank that went by itself.
 GUARD = """\
 "$@"
 code=$?
-echo $code > "$JT_EDU_MPI_FOLDER/${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-$PMIX_RANK}}.code"
+echo ${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-$PMIX_RANK}} $code >> "$JT_EDU_MPI_FOLDER/codes"
 exit $code
 """
 
@@ -191,11 +193,15 @@ class Running:
 
     def _lines(self) -> list[str]:
         """Where each rank is, as it writes down when it is asked by a signal; "" for one that is elsewhere, or gone."""
-        for state in self.job.states:
+        asked, until = [], time.monotonic() + PLACES
+        for rank, state in enumerate(self.job.states):
             with suppress(OSError):
                 if state.pid and not state.ended:
                     os.kill(state.pid, signal.SIGUSR1)
-        time.sleep(5 * LOOK)
+                    asked.append(f"{rank}.place")
+        while not all(map(self._text, asked)) and time.monotonic() < until:
+            time.sleep(LOOK)
+        time.sleep(2 * LOOK)  # some are in the middle of it
         return [learners_place(self._text(f"{rank}.place")) for rank in range(self.job.size)]
 
     def _text(self, name: str) -> str:
@@ -244,13 +250,16 @@ class Running:
 
     def _first_of(self, ranks: Sequence[int]) -> int | None:
         """The rank whose end its guard was the first to write down."""
-        files = {rank: self.folder / f"{rank}.code" for rank in ranks}
-        ends = [(file.stat().st_mtime_ns, rank) for rank, file in files.items() if file.exists()]
-        return min(ends)[1] if ends else None
+        return next((rank for rank, _ in self._codes() if rank in ranks), None)
+
+    def _codes(self) -> list[tuple[int, int]]:
+        """(rank, exit code) of those that ended by themselves, the first one first."""
+        rows = (line.split() for line in self._text("codes").splitlines())
+        return [(int(row[0]), int(row[1])) for row in rows if len(row) == 2]
 
     def _how(self, rank: int) -> str:
         """How the process of a rank ended; a shell counts what a signal did from 128."""
-        code = int(self._text(f"{rank}.code").strip() or -1)
+        code = dict(self._codes()).get(rank, -1)
         known = {128 + s.value: s.name for s in signal.Signals}
         return f"its process was ended by {known[code]}" if code in known else f"its process had the exit code {code}"
 
@@ -304,7 +313,7 @@ def end_processes(process: subprocess.Popen[bytes], folder: Path) -> None:
     until = time.monotonic() + GRACE
     while time.monotonic() < until and (process.poll() is None or marked("JT_EDU_MPI_FOLDER", folder)):
         time.sleep(LOOK / 5)
-    until = time.monotonic() + GRACE
+    until = time.monotonic() + LAST
     while time.monotonic() < until and (left := marked("JT_EDU_MPI_FOLDER", folder)):
         for pid in left:
             with suppress(ProcessLookupError):

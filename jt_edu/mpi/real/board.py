@@ -1,11 +1,11 @@
 """Board: what every rank of a job does right now, where the others can read it.
 
-    rank 0   [count, length, {"said": "recv(source=1)", "line": "lesson.py:3", "waits": {...}}]
-    rank 1   [count, length, {...}]
+    rank 0   [count, length, {"said": "recv(source=1)", "line": "lesson.py:3", "waits": {...}}, looks]
+    rank 1   [count, length, {...}, looks]
 
 One file that all ranks of one machine have in their memory, with a slot for each, which only that rank writes. So what
 a rank does can still be read when it hangs in MPI, or is gone. The count grows with every change: if no count grows any
-more, nothing moves.
+more, nothing moves. The looks grow as long as the process has its turns: it lives, and the machine lets it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any
 
 SLOT = 4096  # bytes for each rank
 HEAD = struct.Struct("<QI")  # how often it changed, how long it is
+LOOKS = struct.Struct("<Q")  # at the end of a slot: how often the rank looked at the board
 MOST = 700  # bytes of a learner's line, and of a call: four of them, and the rest, go into a slot
 NAME = 150  # bytes of how a rank ended, and of a group's name
 RANKS = 64  # that are named
@@ -83,7 +84,7 @@ class Board:
             self._memory = mmap.mmap(handle, self.size * SLOT)
         finally:
             os.close(handle)
-        self._count, self._lock = 0, threading.Lock()
+        self._count, self._looks, self._lock = 0, 0, threading.Lock()
         if self.rank >= 0:
             self.state.pid = os.getpid()
             self._write()
@@ -124,15 +125,24 @@ class Board:
         with self._lock:
             self._count += 1
             text = _in_json(vars(self.state))
-            assert len(text) <= SLOT - HEAD.size, "whatever is long was cut"
+            assert len(text) <= SLOT - HEAD.size - LOOKS.size, "whatever is long was cut"
             begin = self.rank * SLOT
             self._memory[begin : begin + HEAD.size + len(text)] = HEAD.pack(self._count, len(text)) + text
+
+    def looks(self) -> None:
+        """This rank has its turns: it looks at the board once more."""
+        self._looks += 1
+        LOOKS.pack_into(self._memory, (self.rank + 1) * SLOT - LOOKS.size, self._looks)
 
     # what all say
 
     def counts(self) -> tuple[int, ...]:
         """How often each slot has changed."""
         return tuple(HEAD.unpack_from(self._memory, rank * SLOT)[0] for rank in range(self.size))
+
+    def looked(self) -> tuple[int, ...]:
+        """How often each rank has looked at the board."""
+        return tuple(LOOKS.unpack_from(self._memory, end * SLOT - LOOKS.size)[0] for end in range(1, self.size + 1))
 
     def states(self) -> list[State]:
         """What each rank does; an empty state for one that has not begun, or writes at this moment."""

@@ -5,6 +5,9 @@ fingerprints    before each collective all ranks tell each other what they are a
 watch           a thread of each rank looks at the board: if nothing moves, and everyone waits for somebody who will not
                 come, it says who waits for whom, as simulated ranks do, and ends the job
 
+How long nothing has moved is counted in looks of every rank, and not in seconds: a rank that is behind because the
+machine is busy has not looked either.
+
 On in notebooks and under `python -m jt_edu.run`, where JT_EDU_MPI_DEBUG=0 switches it off; elsewhere JT_EDU_MPI_DEBUG=1
 switches it on. It costs some microseconds for each call, and one small collective more for each collective.
 """
@@ -37,10 +40,11 @@ from jt_edu.mpi.world import words
 if TYPE_CHECKING:
     from jt_edu.mpi.real.communicator import MPIComm
 
-STILL = 2.0  # seconds without a move before the watch looks closer
-PATIENCE = 20.0  # and before it believes that a message which could be on its way is not
 LOOK = 0.1  # seconds between two looks
-COURTESY = 1.0  # seconds in which the other ranks may say what they know, before the job ends
+STILL = 10  # looks of every rank without a move before the watch looks closer
+PATIENCE = 200  # and before it believes that a message which could be on its way is not
+COURTESY = 10  # looks in which the other ranks may say what they know, before the job ends
+LONGEST = 20.0  # seconds that this takes at most: a rank that computes without an end may never look
 PRINT = 1024  # bytes of a fingerprint
 STANDSTILL = DeadlockError.__name__  # how a rank ends that has found it out
 
@@ -172,13 +176,14 @@ def watch(board: Board, tell: Tell, abort: Callable[[], None]) -> None:
 
 
 def _look_for_standstill(board: Board, tell: Tell, abort: Callable[[], None]) -> None:
-    counts, since = board.counts(), time.monotonic()
+    counts, since = board.counts(), board.looked()
     while not board.state.ended:
         time.sleep(LOOK)
+        board.looks()
         now = board.counts()
         if now != counts and not any(s.ended == STANDSTILL for s in board.states()):  # who found it waits for us
-            counts, since = now, time.monotonic()
-        elif (still := time.monotonic() - since) > STILL and board.state.waits is not None:
+            counts, since = now, board.looked()
+        elif (still := looks_of_all(board, since)) > STILL and board.state.waits is not None:
             error = why_still(board.states(), still > PATIENCE)
             if error is not None:
                 tell(error)
@@ -188,10 +193,16 @@ def _look_for_standstill(board: Board, tell: Tell, abort: Callable[[], None]) ->
                 abort()
 
 
-def leave_together(board: Board, seconds: float) -> None:
+def looks_of_all(board: Board, since: Sequence[int]) -> int:
+    """How often the others have looked since then that are still there: the one that did so least."""
+    rows = zip(board.states(), since, board.looked(), strict=True)
+    return min((now - then for state, then, now in rows if not state.ended and state.is_alive), default=PATIENCE)
+
+
+def leave_together(board: Board, looks: int) -> None:
     """Wait until every rank has said how it ends, but not for long."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until and not all(s.ended or not s.is_alive for s in board.states()):
+    until, since = time.monotonic() + LONGEST, board.looked()
+    while time.monotonic() < until and looks_of_all(board, since) < looks:
         time.sleep(LOOK / 10)
 
 
@@ -205,7 +216,8 @@ def why_still(states: list[State], long: bool = False) -> JtError | None:
         Wait(rank, **{name: fact for name, fact in w.items() if name != "place"} | {"peers": _peers(w, waiting)})
         for rank, w in waiting.items()
     ]
-    if not long and (any(not e.peers for e in entries) or _is_under_way(entries)):
+    gone_without_a_word = any(not s.ended for s in gone.values())  # the launcher ends all, and its job knows more
+    if not long and (gone_without_a_word or any(not e.peers for e in entries) or _is_under_way(entries)):
         return None
     lost = {rank: f"is gone{s.last_call()}" for rank, s in gone.items() if s.ended != "well"}
     return words.standstill(entries, lost, {rank: s.last_call() for rank, s in gone.items()})

@@ -26,7 +26,7 @@ except ImportError:  # pragma: no cover
 else:
     PIPES_TELL = True
 
-PATIENCE = 2.0  # seconds for the launcher to read: on a busy machine it may have to wait for its turn
+PATIENCE = 10.0  # seconds for the launcher to read: on a busy machine it may have to wait for its turn
 LOOK = 0.002  # seconds between two looks
 
 

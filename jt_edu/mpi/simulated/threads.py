@@ -18,6 +18,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from types import CodeType, FrameType
 from typing import Any
 
@@ -43,7 +44,7 @@ from jt_edu.mpi.world.arguments import check_options
 from jt_edu.mpi.world.meter import meter_for
 from jt_edu.mpi.world.task import Task
 from jt_edu.mpi.world.world import World
-from jt_edu.settings import current, rank_context
+from jt_edu.settings import Context, Shared, current, rank_context
 
 MOST_RANKS = 4096
 WITH_LINES = (  # they name ranks and lines themselves
@@ -185,12 +186,12 @@ def run_ranks(
             raise ArgumentError(f"{name} is a function", repr(function), "simulate(4)(function)")
     check_options(options)
     world = World(size, **options)
-    told = Simulation(world)
-    before = threading.stack_size(1 << 20 if size > 64 else 0)
+    told, before = Simulation(world), threading.stack_size(1 << 20 if size > 64 else 0)
+    begin = next(current().ids)  # nodes of ranks are younger than those that they find outside
     try:
         for rank in range(size):
-            context = contexts[rank] if contexts else None
-            world.baton.add(rank, f"rank {rank}", Clock(world.network), _body(told, program, rank, context))
+            own = contexts[rank] if contexts else Context(Shared(ids=count(begin)))
+            world.baton.add(rank, f"rank {rank}", Clock(world.network), _body(told, program, rank, own))
     except BaseException as error:  # no room for so many threads, or an interrupt
         world.baton.stop(error)
         raise
@@ -204,7 +205,7 @@ def run_ranks(
 def _body(told: Simulation, program: Program, rank: int, context: Any) -> Callable[[], None]:
     """What the thread of a rank runs. How to compute a graph is found out once, for all ranks of the process."""
     world = told.world
-    plans = {name: current().rank_state.setdefault(name, {}) for name in ("plans", "messages")}
+    plans = {name: current().rank_state.setdefault(name, {}) for name in ("plans", "outlines", "messages")}
 
     def run() -> None:
         with rank_context(context) as mine:

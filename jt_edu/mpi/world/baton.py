@@ -32,6 +32,7 @@ from jt_edu.mpi.terms.errors import RankStopped, RankStruck
 from jt_edu.mpi.world.task import Task
 
 TICK = 0.05  # seconds between two tries to stop ranks
+ENDING = 0.8  # seconds that these take, before it is said which rank does not end
 POLICIES = ("round_robin", "random", "clock")
 MOST_TURNS = 1_000_000  # are in a schedule; whoever repeats it goes on in turn after them
 STOPS = 100  # so often is a rank told to end; one that goes on all the same is left behind
@@ -238,7 +239,7 @@ class Baton:
         elif self.holder is task:
             self._give(self._next())
 
-    def stop(self, error: BaseException, seconds: float = 0.8) -> list[Task]:
+    def stop(self, error: BaseException) -> list[Task]:
         """From another thread: end all tasks; answers those that did not end in time.
 
         Whoever waits finds its gate open, and ends; who runs is hit by an exception as soon as it runs Python again.
@@ -246,7 +247,7 @@ class Baton:
         self.fail(None, error)
         self.stopped = True
         left = list(self.tasks)
-        for turn in range(round(seconds / TICK)):
+        for turn in range(round(ENDING / TICK)):
             left = [t for t in left if t.thread is not None and t.thread.is_alive()]
             for task in left:
                 if task.gate.locked():

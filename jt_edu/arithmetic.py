@@ -4,14 +4,14 @@
     x.reindex(shape, where)                   out[i, j] = x[where(i, j)]
     x.reindex_reduce("add", shape, where)     out[where(i, j)] += x[i, j]
 
-`x += y` moves the handle x to the sum (`assign`); the old value stays what it was, for whoever still reads it. The two
+`x += y` moves the handle x to the sum (`become`); the old value stays what it was, for whoever still reads it. The two
 reindexes are each other's gradient: `gather_by` reads where a sum wrote, `scatter_to` sums where a view read.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from jt_edu import functions as f
@@ -29,8 +29,26 @@ if TYPE_CHECKING:
     from jt_edu.var import Var
 
 
+Operator = Callable[[Any, Any], "Var"]
+
+
+def _of_two(op: Elementwise) -> tuple[Operator, Operator, Operator]:
+    """What `x * y` does; `2 * x`, where only the right side is a Var; and `x *= y`."""
+
+    def left(self: Any, other: Any) -> Var:
+        return self.apply(op, other)  # type: ignore[no-any-return]
+
+    def right(self: Any, other: Any) -> Var:
+        return self.beside(other).apply(op, self)  # type: ignore[no-any-return]
+
+    def in_place(self: Any, other: Any) -> Var:
+        return self.become(self.apply(op, other))  # type: ignore[no-any-return]
+
+    return left, right, in_place
+
+
 class Arithmetic:
-    """Operators and reindexes, for learners and for gradients; `apply`, `assign` and `beside` are the Var's own."""
+    """Operators and reindexes, for learners and for gradients; `apply`, `become` and `beside` are the Var's own."""
 
     __slots__ = ()
 
@@ -43,147 +61,53 @@ class Arithmetic:
         def node(self) -> Node:
             """The node behind the handle."""
 
-        @property
-        def shape(self) -> Shape:
-            """Lengths of the axes."""
-
-        @property
-        def ndim(self) -> int:
-            """How many axes."""
-
-        @property
-        def size(self) -> int:
-            """How many elements."""
-
-        @property
-        def dtype(self) -> DType:
-            """Kind of number."""
-
         def apply(self, op: Elementwise, *others: Any) -> Var:
             """`op` at each index."""
 
-        def assign(self, value: Any) -> Var:
+        def become(self, other: Var) -> Var:
             """Point this handle to another value."""
 
         def beside(self, value: Any) -> Var:
             """A number or an array as a Var that stands beside this one."""
 
-    def __add__(self, other: Any) -> Var:
-        return self.apply(f.ADD, other)
+    @property
+    def shape(self) -> Shape:
+        """Lengths of the axes."""
+        return self._node.shape
 
-    def __sub__(self, other: Any) -> Var:
-        return self.apply(f.SUBTRACT, other)
+    @property
+    def dtype(self) -> DType:
+        """Kind of number."""
+        return self._node.dtype
 
-    def __mul__(self, other: Any) -> Var:
-        return self.apply(f.MULTIPLY, other)
+    @property
+    def ndim(self) -> int:
+        """How many axes."""
+        return len(self._node.shape)
 
-    def __truediv__(self, other: Any) -> Var:
-        return self.apply(f.DIVIDE, other)
+    @property
+    def size(self) -> int:
+        """How many elements."""
+        return math.prod(self._node.shape)
 
-    def __floordiv__(self, other: Any) -> Var:
-        return self.apply(f.FLOOR_DIVIDE, other)
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.dtype.size
 
-    def __mod__(self, other: Any) -> Var:
-        return self.apply(f.REMAINDER, other)
-
-    def __and__(self, other: Any) -> Var:
-        return self.apply(f.BITWISE_AND, other)
-
-    def __or__(self, other: Any) -> Var:
-        return self.apply(f.BITWISE_OR, other)
-
-    def __xor__(self, other: Any) -> Var:
-        return self.apply(f.BITWISE_XOR, other)
-
-    def __lshift__(self, other: Any) -> Var:
-        return self.apply(f.LEFT_SHIFT, other)
-
-    def __rshift__(self, other: Any) -> Var:
-        return self.apply(f.RIGHT_SHIFT, other)
-
-    def __radd__(self, other: Any) -> Var:
-        return self.beside(other).apply(f.ADD, self)
-
-    def __rsub__(self, other: Any) -> Var:
-        return self.beside(other).apply(f.SUBTRACT, self)
-
-    def __rmul__(self, other: Any) -> Var:
-        return self.beside(other).apply(f.MULTIPLY, self)
-
-    def __rtruediv__(self, other: Any) -> Var:
-        return self.beside(other).apply(f.DIVIDE, self)
-
-    def __rfloordiv__(self, other: Any) -> Var:
-        return self.beside(other).apply(f.FLOOR_DIVIDE, self)
-
-    def __rmod__(self, other: Any) -> Var:
-        return self.beside(other).apply(f.REMAINDER, self)
-
-    def __rand__(self, other: Any) -> Var:
-        return self.beside(other).apply(f.BITWISE_AND, self)
-
-    def __ror__(self, other: Any) -> Var:
-        return self.beside(other).apply(f.BITWISE_OR, self)
-
-    def __rxor__(self, other: Any) -> Var:
-        return self.beside(other).apply(f.BITWISE_XOR, self)
-
-    def __rlshift__(self, other: Any) -> Var:
-        return self.beside(other).apply(f.LEFT_SHIFT, self)
-
-    def __rrshift__(self, other: Any) -> Var:
-        return self.beside(other).apply(f.RIGHT_SHIFT, self)
-
-    def __iadd__(self, other: Any) -> Var:
-        return self.assign(self.apply(f.ADD, other))
-
-    def __isub__(self, other: Any) -> Var:
-        return self.assign(self.apply(f.SUBTRACT, other))
-
-    def __imul__(self, other: Any) -> Var:
-        return self.assign(self.apply(f.MULTIPLY, other))
-
-    def __itruediv__(self, other: Any) -> Var:
-        return self.assign(self.apply(f.DIVIDE, other))
-
-    def __ifloordiv__(self, other: Any) -> Var:
-        return self.assign(self.apply(f.FLOOR_DIVIDE, other))
-
-    def __imod__(self, other: Any) -> Var:
-        return self.assign(self.apply(f.REMAINDER, other))
-
-    def __iand__(self, other: Any) -> Var:
-        return self.assign(self.apply(f.BITWISE_AND, other))
-
-    def __ior__(self, other: Any) -> Var:
-        return self.assign(self.apply(f.BITWISE_OR, other))
-
-    def __ixor__(self, other: Any) -> Var:
-        return self.assign(self.apply(f.BITWISE_XOR, other))
-
-    def __ilshift__(self, other: Any) -> Var:
-        return self.assign(self.apply(f.LEFT_SHIFT, other))
-
-    def __irshift__(self, other: Any) -> Var:
-        return self.assign(self.apply(f.RIGHT_SHIFT, other))
-
-    def __eq__(self, other: object) -> Var:  # type: ignore[override]
-        return self.apply(f.EQUAL, other)
-
-    def __ne__(self, other: object) -> Var:  # type: ignore[override]
-        return self.apply(f.NOT_EQUAL, other)
-
-    def __lt__(self, other: Any) -> Var:
-        return self.apply(f.LESS, other)
-
-    def __le__(self, other: Any) -> Var:
-        return self.apply(f.LESS_EQUAL, other)
-
-    def __gt__(self, other: Any) -> Var:
-        return self.apply(f.GREATER, other)
-
-    def __ge__(self, other: Any) -> Var:
-        return self.apply(f.GREATER_EQUAL, other)
+    __add__, __radd__, __iadd__ = _of_two(f.ADD)
+    __sub__, __rsub__, __isub__ = _of_two(f.SUBTRACT)
+    __mul__, __rmul__, __imul__ = _of_two(f.MULTIPLY)
+    __truediv__, __rtruediv__, __itruediv__ = _of_two(f.DIVIDE)
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _of_two(f.FLOOR_DIVIDE)
+    __mod__, __rmod__, __imod__ = _of_two(f.REMAINDER)
+    __and__, __rand__, __iand__ = _of_two(f.BITWISE_AND)
+    __or__, __ror__, __ior__ = _of_two(f.BITWISE_OR)
+    __xor__, __rxor__, __ixor__ = _of_two(f.BITWISE_XOR)
+    __lshift__, __rlshift__, __ilshift__ = _of_two(f.LEFT_SHIFT)
+    __rshift__, __rrshift__, __irshift__ = _of_two(f.RIGHT_SHIFT)
+    __lt__, __le__, __gt__, __ge__ = (_of_two(op)[0] for op in (f.LESS, f.LESS_EQUAL, f.GREATER, f.GREATER_EQUAL))
+    __eq__, __ne__ = (_of_two(op)[0] for op in (f.EQUAL, f.NOT_EQUAL))  # type: ignore[assignment]
 
     def __neg__(self) -> Var:
         return self.apply(f.NEGATIVE)
@@ -297,6 +221,13 @@ class Arithmetic:
         fill = 0 if op.guards or op.valid is not None else None
         back = reindex("gather", self.shape, shape, op.where, fill, op.valid)
         return type(self)._of(Node(back, (self._node, *(a.node for a in arrays)), shape, self.dtype))
+
+    def is_what(self, op: ReindexReduce, arrays: Sequence[Var] = ()) -> Var:
+        """Whether each number is what `op` makes of those that go where it goes: the largest, say.
+
+        That is asked of these very numbers. What was made of them before they were computed again may differ.
+        """
+        return self.apply(f.EQUAL, self.reduce_as(op, arrays, op.reducer).gather_by(op, self.shape, arrays))
 
     def scatter_to(self, op: Reindex, shape: Shape, arrays: Sequence[Var] = ()) -> Var:
         """Accumulate where `op` reads: the gradient of a read is a sum through the same index.

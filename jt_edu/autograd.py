@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from jt_edu.errors import GradientError
 from jt_edu.graph import Node, age, inputs_first
+from jt_edu.graph import behind as sources_of
 from jt_edu.settings import current
 
 if TYPE_CHECKING:
@@ -27,12 +28,8 @@ class Tape:
         self.backward, self.sources, self.outputs = backward, tuple(sources), tuple(outputs)
 
 
+behind = sources_of  # many ask for it here
 LEAF = Tape(lambda: (), (), ())  # on a node whose history is nobody's business: a parameter that was updated
-
-
-def behind(node: Node) -> tuple[Node, ...]:
-    """The nodes that a gradient flows to from `node`."""
-    return node.inputs if node.tape is None else node.tape.sources
 
 
 def history(loss: Node) -> list[Node]:
@@ -58,18 +55,18 @@ def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unuse
         if node in wanted or any(i in reach for i in behind(node)):
             reach.add(node)
     grads: dict[Node, Var] = {}
-    context = current()
-    outer, context.twin = context.twin, loss.node
+    moment = current().threads.now
+    outer, moment.twin = moment.twin, loss.node
     try:
         if loss.node in reach:
             grads[loss.node] = loss.ones_like() if seed is None else seed
         for node in reversed(order):
             if node in grads:
-                context.twin = node  # a gradient belongs to the line, and to the module, that it is the gradient of
+                moment.twin = node  # a gradient belongs to the line, and to the module, that it is the gradient of
                 grads[node] = _hooked(node, grads[node])
                 _spread(node, grads, reach, wrap)
     finally:
-        context.twin = outer
+        moment.twin = outer
     return [_found(t, grads, loss, allow_unused) for t in targets]
 
 

@@ -148,12 +148,13 @@ class Capture:
 
     def __init__(self, context: Context) -> None:
         self.context = context
+        self.begin = next(context.ids)  # what is older may be another array at the next replay
         self.moved: list[tuple[Any, Node]] = []
         self.numbers: list[tuple[Node, Callable[[], Any]]] = []
         self.casts: dict[Node, Node] = {}
         self.before: list[Callable[[], None]] = []
-        self.after: list[Callable[[], None]] = []
-        self.looks: list[Callable[[], Any]] = []
+        self.after: list[Callable[[], Callable[[], None]]] = []
+        self.looks: list[Callable[[], tuple[Any, ...]]] = []
         self.due: list[Node] = []
 
     def origin(self, number: Node) -> Node:
@@ -220,15 +221,17 @@ def at_replay(action: Callable[[], None]) -> None:
         capture.before.append(action)
 
 
-def after_replay(action: Callable[[], None]) -> None:
-    """Do this at the end of each replay of the step that is being captured, when all its Vars have moved."""
+def after_replay(action: Callable[[], Callable[[], None]]) -> None:
+    """At the end of each replay of the step that is being captured, call what this answers; maybe twice."""
     capture = current().capture
     if capture is not None:
         capture.after.append(action)
 
 
-def watch(look: Callable[[], Any]) -> None:
-    """Tell the step that is being captured, if one is, what must answer alike at a replay: a module of its mode."""
+def watch(look: Callable[[], tuple[Any, ...]]) -> None:
+    """Tell the step that is being captured, if one is, what must answer the same objects, or equal plain values, at a
+    replay: a module all of its attributes.
+    """
     capture = current().capture
     if capture is not None:
         capture.looks.append(look)
@@ -309,13 +312,15 @@ def broadcast(node: Node, shape: Shape) -> Node:
 
 def elementwise(op: Elementwise, nodes: Sequence[Node], dtype: DType) -> Node:
     """The node of an elementwise operator, its inputs broadcast to one shape."""
-    first = nodes[0].shape
+    shape: Shape | None = None
     for n in nodes:
-        if n.shape != first and n.op is not CONSTANT:
-            break
+        if n.op is not CONSTANT:
+            if shape is not None and n.shape != shape:
+                break
+            shape = n.shape
     else:
-        if nodes[0].op is not CONSTANT:
-            return Node(op, tuple(nodes), first, dtype)
+        if shape is not None:  # all alike, or numbers
+            return Node(op, tuple(nodes), shape, dtype)
     shape = broadcast_shape(op.name, *(n.shape for n in nodes))
     return Node(op, tuple(n if n.op is CONSTANT else broadcast(n, shape) for n in nodes), shape, dtype)
 

@@ -4,17 +4,19 @@
     step(x, y)      the first time: the Python runs, and the graph it builds is planned
     step(x, y)      from then on: bind the new arrays, run the kernels, hand out the results
 
-A replay runs none of the Python of the step. What changes from call to call has to be visible to it: array arguments,
-Vars that the step reads or assigns (parameters, running statistics), random numbers, and numbers made by `knob`
-(learning rates). Everything else is part of the step; another shape, dtype or other argument captures it anew.
+A replay runs none of the Python of the step. What changes from call to call has to be visible to it: arrays in the
+arguments, Vars that the step reads or assigns (parameters, running statistics), random numbers, and numbers made by
+`knob` (learning rates). Everything else is part of the step. It is captured anew for another shape, dtype or other
+argument, when a module or an optimizer was changed, and when a parameter was stopped or got a hook.
 """
 
 from __future__ import annotations
 
 import functools
+import operator
 import sys
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import MethodType
 from typing import Any
@@ -25,14 +27,17 @@ from jt_edu import backends
 from jt_edu.backends.convolve.options import plan_key
 from jt_edu.build import Capture, cast_number, lies_as_kernels_read
 from jt_edu.errors import ArgumentError
-from jt_edu.execute import needed, plan_for, read_slot, run, run_plan, settle
+from jt_edu.execute import needed, plan_for, run, run_plan, settle
 from jt_edu.graph import Node
+from jt_edu.leaves import kind_of, mapped, refilled
 from jt_edu.meta import CONSTANT, SOURCE
-from jt_edu.plan import Plan
+from jt_edu.plan import Plan, read_slot
 from jt_edu.script import Script
 from jt_edu.settings import current
 from jt_edu.var import Var
 
+PLAIN = (bool, int, float, complex, str, bytes)
+KINDS = 256  # kinds of arguments whose captures are kept, such as shapes; the oldest goes first
 REPLAYS = 4  # captures that are kept for each kind of arguments: of training and of evaluating, for one
 Read = Callable[[tuple[Any, ...]], Any]  # array arguments of this call -> what to put into a slot
 
@@ -45,13 +50,14 @@ class Replay:
     arrays: list[Any]  # leaves that stay as they are; None where something is read or computed
     reads: list[tuple[int, Read]]
     before: list[Callable[[], None]]  # Python that runs at each replay: looking at settings, drawing numbers
-    after: list[Callable[[], None]]  # and when everything has moved: counting steps
-    moved: list[tuple[Var | int, int]]  # Vars (or numbers of arguments) that the step assigned, slots of the new values
+    after: list[Callable[[], Callable[[], None]]]  # and at its end: counting steps; each answers what stores the count
+    moved: list[tuple[Var | int, int]]  # Vars (or places among the arguments) that the step assigned, their new slots
     outputs: Any  # the answer of the step, with `Out` in place of Vars
     order: list[Node] = field(default_factory=list)
     handed_out: tuple[int, ...] = ()  # leaves whose memory is part of the answer
-    read_vars: list[tuple[Var, Any, Any]] = field(default_factory=list)  # shapes and dtypes at the capture
-    looks: list[tuple[Callable[[], Any], Any]] = field(default_factory=list)  # answers at the capture
+    moving: frozenset[int] = frozenset()  # ids of the Vars in `moved`
+    found: list[tuple[Var, tuple[Any, ...]]] = field(default_factory=list)  # Vars that are no arguments: see _facts
+    looks: list[tuple[Callable[[], tuple[Any, ...]], tuple[Any, ...]]] = field(default_factory=list)  # and the answers
     script: Script | None = None  # written when the step is replayed for the first time
 
 
@@ -67,14 +73,15 @@ def compile(step: Callable[..., Any]) -> Callable[..., Any]:
     """Capture `step` at its first call for each kind of argument, and replay it from then on. Also a decorator.
 
     Args:
-        step: a function of Vars, arrays and other (hashable) arguments. What it reads from elsewhere and is not a Var,
-            such as a global number, is captured as it is.
+        step: a function of Vars, arrays, tuples, lists and dicts of them, and other (hashable) arguments. What it reads
+            from elsewhere and is not a Var, such as a global number, is captured as it is.
 
     Returns:
         A function of the same arguments; Vars in its answer take no part in gradients taken outside.
 
     Raises:
-        ArgumentError: the step asks for numbers (`.item()`, printing) while it is captured.
+        ArgumentError: the step asks for numbers (`.item()`, printing) while it is captured, or is given a Var as an
+            argument that it also finds by itself.
 
     Example:
         >>> import jt_edu as jt
@@ -93,6 +100,8 @@ class _Compiled:
     """A step, and what was captured of it."""
 
     def __init__(self, step: Callable[..., Any]) -> None:
+        if not callable(step):
+            raise ArgumentError("jt.compile takes a function", repr(step), "jt.compile(step)")
         functools.update_wrapper(self, step)
         self.step = step
         self.replays: dict[Any, list[Replay]] = {}
@@ -108,40 +117,23 @@ class _Compiled:
         return self if instance is None else MethodType(self, instance)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        given = (*args, *named.values())
         context = current()
+        leaves: list[Any] = []
+        kinds = tuple([kind_of(a, leaves) for a in (*args, *named.values())])
         backend = backends.get(context.flags.backend)
-        nodes = [a._node for a in given if isinstance(a, Var)]
+        nodes = [a._node for a in leaves if isinstance(a, Var)]
         same = tuple([nodes.index(n) for n in nodes])  # one Var given twice is another step than two Vars
-        key = (tuple([_kind(a) for a in given]), same, tuple(named), backend, context.flags.fuse, plan_key(context))
-        try:
-            hash(key)
-        except TypeError:
-            unfit = next(a for a in given if not _is_array(a) and not isinstance(a, Hashable))
-            raise ArgumentError(
-                "a compiled step takes Vars, arrays, and arguments that can be hashed", type(unfit).__name__, "a tuple"
-            ) from None
+        key = (kinds, same, tuple(named), backend, context.flags.fuse, context.no_grad, plan_key(context))
         with self._lock:
             known = self.replays.setdefault(key, [])
-            replay = next((r for r in known if _fits(r)), None)
+            if len(self.replays) > KINDS:
+                del self.replays[next(iter(self.replays))]
+            replay = next((r for r in known if _fits(r, leaves)), None)
             if replay is not None and not context.traces:
-                return _replay(replay, given)
-            answer, fresh = _capture(self.step, args, named)
+                return _replay(replay, leaves)
+            answer, fresh = _capture(self.step, args, named, leaves)
             known[:] = [fresh, *(r for r in known if r is not replay)][:REPLAYS]
             return answer
-
-
-def _is_array(a: Any) -> bool:
-    return isinstance(a, (Var, np.ndarray))
-
-
-def _kind(a: Any) -> Any:
-    """What a replay has to agree in: shape and dtype of an array; of anything else its value and its type."""
-    if _is_array(a):
-        return (type(a), a.shape, a.dtype)
-    if isinstance(a, tuple):
-        return (type(a), tuple(map(_kind, a)))
-    return (type(a), a.hex() if isinstance(a, float) else a)  # 0.0 and -0.0 are equal, and not the same
 
 
 def array_of(a: Any) -> Any:
@@ -156,76 +148,115 @@ def array_of(a: Any) -> Any:
     return np.array(a, a.dtype.newbyteorder("="), order="C")
 
 
-def _fits(replay: Replay) -> bool:
-    """Whether what the step reads is as it was: shapes and dtypes of Vars; modes and parameters of modules."""
-    for var, shape, dtype in replay.read_vars:
-        node = var._node
-        if node.shape != shape or node.dtype is not dtype:
+def _facts(var: Var) -> tuple[Any, ...]:
+    """What a captured step takes for granted of a Var that it finds by itself."""
+    node = var._node
+    return (node.shape, node.dtype, node.tracked, var._hooks)
+
+
+def _fits(replay: Replay, leaves: list[Any]) -> bool:
+    """Whether everything is as it was: Vars that the step finds, and what modules and optimizers answer."""
+    for var, seen in replay.found:
+        if _facts(var) != seen:
             return False
-    for look, seen in replay.looks:  # noqa: SIM110 - all() and any() take twice as long for a few
-        if look() != seen:
+    for a in leaves:
+        if id(a) in replay.moving:
+            return False
+    for look, answer in replay.looks:  # noqa: SIM110 - all() and any() take twice as long for a few
+        if not _alike(look(), answer):
             return False
     return True
 
 
-def _capture(step: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Replay]:
+def _alike(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    """Whether two tuples hold the same objects; of plain values, whether they are equal."""
+    if len(a) != len(b):
+        return False
+    if all(map(operator.is_, a, b)):
+        return True
+    for x, y in zip(a, b, strict=True):
+        kind = type(x)
+        if x is not y and not (kind is type(y) and (_alike(x, y) if kind is tuple else kind in PLAIN and x == y)):
+            return False
+    return True
+
+
+def _capture(
+    step: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any], leaves: list[Any]
+) -> tuple[Any, Replay]:
     """Run the Python of the step, without running its graph; then plan the graph and run it once."""
     context = current()
-    given = (*args, *named.values())
-    inputs = _twins(given)
-    call = [inputs.get(k, a) for k, a in enumerate(given)]
-    leaves = {v.node: k for k, v in inputs.items()}
+    twins = _twins(leaves)
+    given = iter(twins)
+    call = [refilled(a, given) for a in (*args, *named.values())]
+    places = {v.node: k for k, v in enumerate(twins)}
     run(context.due)
-    begin = next(context.ids)
     with Capture(context) as capture:
         answer = step(*call[: len(args)], **dict(zip(named, call[len(args) :], strict=True)))
-    moved = list(dict.fromkeys(v for v, _ in capture.moved))
-    wanted = [*capture.due, *(v.node for v in (*_vars(answer), *moved))]
-    _run_older(wanted, begin)
+        moved = list(dict.fromkeys(v for v, _ in capture.moved))
+        _refuse_moved(leaves, moved)
+        wanted = [*capture.due, *(v.node for v in (*_vars(answer), *moved))]
+    _run_older(wanted, capture.begin)
     order = needed(wanted)
-    reads, owners = _readers(order, leaves, capture)
-    before = list(capture.before)
+    reads, owners = _readers(order, places, capture)
     pending = [n for n in dict.fromkeys(wanted) if n.data is None]
     plan = plan_for(order, pending, context)
     slot = {n: k for k, n in enumerate(order)}
-    outputs = _map(answer, lambda v: Out(slot[v.node], v.dtype) if v.node in slot else v)
+    outputs = mapped(answer, lambda v: Out(slot[v.node], v.dtype) if v.node in slot else v, Var)
     read = {slot for slot, _ in reads}
     fixed = [None if k in read else n.data for k, n in enumerate(order)]
     results = run_plan(plan, order, context)
     settle(order, [(order[k], read_slot(plan, results, k)) for k in plan.keep])
-    mine = {v: k for k, v in inputs.items()}
+    mine = {v: k for k, v in enumerate(twins)}
     moves = [(mine.get(v, v), slot[v.node]) for v in moved if v.node in slot]
-    roots = {plan.aliases.get(k, k) for k in plan.keep}
+    roots = {plan.aliases.get(k, k) for k in (*plan.keep, *(slot[v.node] for v in _vars(answer) if v.node in slot))}
     handed_out = tuple(k for k in sorted(roots & read) if order[k].op is SOURCE)
-    read_vars = [(v, v.node.shape, v.node.dtype) for v in dict.fromkeys([*owners, *moved]) if v not in mine]
+    found = [(v, _facts(v)) for v in dict.fromkeys([*owners, *moved]) if v not in mine]
     replay = Replay(
-        plan, fixed, reads, before, list(capture.after), moves, outputs, [nameless(n) for n in order], handed_out,
-        read_vars, [(look, look()) for look in dict.fromkeys(capture.looks)],
+        plan, fixed, reads, list(capture.before), list(capture.after), moves, outputs, [nameless(n) for n in order],
+        handed_out, frozenset(id(v) for v in moved if v not in mine), found,
+        [(look, look()) for look in dict.fromkeys(capture.looks)],
     )  # fmt: skip
-    _move_arguments(replay, given, results)
+    for target, slot_of_it in moves:
+        if isinstance(target, int) and isinstance(leaves[target], Var):
+            move(leaves[target], read_slot(plan, results, slot_of_it))
     return _map_out(outputs, plan, results), replay
 
 
-def _twins(given: tuple[Any, ...]) -> dict[int, Var]:
-    """Vars that stand for the arguments while the step is captured: what it reads elsewhere is not taken for them."""
+def _refuse_moved(leaves: list[Any], moved: list[Var]) -> None:
+    """A replay would take the argument, and the Var that the step finds and assigns, for two."""
+    for var in moved:
+        if any(var is a for a in leaves):
+            raise ArgumentError(
+                "a compiled step assigns a Var that it is given, or one that it finds by itself",
+                f"both are {var.name or var.node}", "only one way to it",
+            )  # fmt: skip
+
+
+def _twins(leaves: list[Any]) -> list[Var]:
+    """Vars that stand for those in the arguments while the step is captured: what it finds is not taken for them."""
+    run([a.node for a in leaves if isinstance(a, Var)])
     known: dict[Node, Var] = {}
-    twins = {}
-    run([a.node for a in given if isinstance(a, Var)])
-    for k, a in enumerate(given):
+    twins = []
+    for a in leaves:
         if isinstance(a, np.ndarray):
-            twins[k] = Var(a)
-        elif isinstance(a, Var):
+            twins.append(Var(a))
+        else:
             if a.node not in known:
                 known[a.node] = Var._of(leaf_like(a.node, a.node.data))
-            twins[k] = known[a.node]
+            twins.append(known[a.node])
     return twins
 
 
-def _move_arguments(replay: Replay, given: tuple[Any, ...], arrays: list[Any]) -> None:
-    """Give arguments that the step assigned their new values."""
-    for target, slot in replay.moved:
-        if isinstance(target, int) and isinstance(given[target], Var):
-            move(given[target], read_slot(replay.plan, arrays, slot))
+def _owners(order: list[Node], capture: Capture) -> dict[Node, Var]:
+    """The Vars behind the leaves of a graph, as they were before the step moved some of them."""
+    first = dict(reversed(capture.moved))  # the node that each had
+    owners = {node: var for var, node in first.items()}
+    for node in order:
+        owner = None if node.owner is None else node.owner()
+        if owner is not None:
+            owners.setdefault(node, owner)
+    return {node: owners[node] for node in order if node.data is not None and node in owners}
 
 
 def nameless(node: Node) -> Node:
@@ -241,21 +272,21 @@ def _run_older(wanted: list[Node], begin: int) -> None:
     run(older)
 
 
-def _readers(order: list[Node], leaves: dict[Node, int], capture: Capture) -> tuple[list[tuple[int, Read]], list[Var]]:
+def _readers(order: list[Node], places: dict[Node, int], capture: Capture) -> tuple[list[tuple[int, Read]], list[Var]]:
     """How each leaf is read at a replay: from an argument, a Var, the generator, a knob; or it stays as it is.
 
     The second answer is the Vars that are read.
     """
     moved = {v for v, _ in capture.moved}
-    numbers = dict(capture.numbers)
+    numbers, behind = dict(capture.numbers), _owners(order, capture)
     reads: list[tuple[int, Read]] = []
     owners: list[Var] = []
     for slot, node in enumerate(order):
         if node.data is None:
             continue
-        owner = node.owner() if node.owner is not None else None
-        if node in leaves:
-            reads.append((slot, lambda given, k=leaves[node]: given[k]))  # type: ignore[misc]
+        owner = behind.get(node)
+        if node in places:
+            reads.append((slot, lambda given, k=places[node]: given[k]))  # type: ignore[misc]
         elif capture.origin(node) in numbers:
             read = numbers[capture.origin(node)]
             reads.append((slot, lambda given, read=read, d=node.dtype: cast_number(read(), d)))  # type: ignore[misc]
@@ -268,9 +299,9 @@ def _readers(order: list[Node], leaves: dict[Node, int], capture: Capture) -> tu
     return reads, owners
 
 
-def _replay(replay: Replay, given: tuple[Any, ...]) -> Any:
+def _replay(replay: Replay, leaves: list[Any]) -> Any:
     """Bind, run, hand out."""
-    context, inputs = current(), tuple([array_of(a) for a in given])
+    context, inputs = current(), tuple([array_of(a) for a in leaves])
     for advance in replay.before:
         advance()
     arrays = replay.arrays.copy()
@@ -282,13 +313,23 @@ def _replay(replay: Replay, given: tuple[Any, ...]) -> Any:
     if replay.script is None:
         replay.script = Script(plan, backends.get(context.flags.backend))
     replay.script(arrays, replay.order)
-    _move_arguments(replay, given, arrays)
-    for target, slot in replay.moved:
-        if not isinstance(target, int):
-            move(target, read_slot(plan, arrays, slot))
-    for count in replay.after:
-        count()
+    counted = [count() for count in replay.after]
+    try:
+        _take_effect(replay, leaves, arrays, counted)
+    except BaseException:  # an interrupt in the middle is let through at the end
+        _take_effect(replay, leaves, arrays, counted)
+        raise
     return _map_out(replay.outputs, plan, arrays)
+
+
+def _take_effect(replay: Replay, leaves: list[Any], arrays: list[Any], counted: list[Callable[[], None]]) -> None:
+    """Give everything that moved its new value; a second time changes nothing."""
+    for target, slot in replay.moved:
+        var = leaves[target] if isinstance(target, int) else target
+        if isinstance(var, Var):
+            move(var, read_slot(replay.plan, arrays, slot))
+    for store in counted:
+        store()
 
 
 def move(var: Var, array: Any) -> None:
@@ -311,25 +352,10 @@ def _map_out(outputs: Any, plan: Plan, arrays: list[Any]) -> Any:
         data = read_slot(plan, arrays, out.slot)
         return Var._of(Node(SOURCE, (), plan.shapes[out.slot], out.dtype, data))
 
-    return _map(outputs, var, Out)
+    return mapped(outputs, var, Out)
 
 
 def _vars(tree: Any) -> list[Var]:
     found: list[Var] = []
-    _map(tree, found.append)
+    mapped(tree, found.append, Var)
     return found
-
-
-def _map(tree: Any, change: Callable[[Any], Any], leaf: type = Var) -> Any:
-    """The same tuples, lists and dicts with every leaf changed."""
-    if isinstance(tree, leaf):
-        return change(tree)
-    if isinstance(tree, (tuple, list)):
-        return type(tree)(_map(t, change, leaf) for t in tree)
-    if isinstance(tree, dict):
-        return {k: _map(t, change, leaf) for k, t in tree.items()}
-    if isinstance(tree, (int, float, str, type(None), Var)):
-        return tree
-    raise ArgumentError(
-        "a compiled step answers with Vars, numbers, and tuples, lists and dicts of them", repr(type(tree))
-    )

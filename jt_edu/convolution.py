@@ -219,8 +219,6 @@ def _chain(node: Node) -> Chain:
     while node.data is None and isinstance(node.op, Reindex) and len(node.inputs) == 1:
         found.append((node.op, node.inputs[0].shape))
         node = node.inputs[0]
-        if node.op is CONSTANT:
-            return ()
     return tuple(found)
 
 
@@ -306,11 +304,11 @@ def _fits(trio: tuple[_Read, _Read, _Read], asked: int, loops: Shape, dtype: str
     ways = len(image.lines) - 2
     if not _slides(image) or ways > 3 or len(weights.lines) != ways + 2 or len(places.lines) < ways + 2:
         return None
-    taps, at = ([_alone(line) for line in read.lines[-ways:]] for read in (weights, places))
+    taps, at = ([_counter(line) for line in read.lines[-ways:]] for read in (weights, places))
     steps = [_step(line, p, t) for line, p, t in zip(image.lines[2:], at, taps, strict=True)]
-    n, c = _alone(image.lines[0]), _alone(weights.lines[1])
+    n, c = _counter(image.lines[0]), _counter(weights.lines[1])
     channels = None if c is None else _channels(trio, c, ways, loops)
-    if n is None or c is None or channels is None or None in steps or _alone(places.lines[0]) != n:
+    if n is None or c is None or channels is None or None in steps or _counter(places.lines[0]) != n:
         return None
     g, o = channels
     used = [n, c, o, *([] if g is None else [g]), *(k for k in (*taps, *at) if k is not None)]
@@ -342,7 +340,7 @@ def _step(line: Line, place: int | None, tap: int | None) -> Three | None:
     return counts[place], -plus, counts[tap]
 
 
-def _alone(line: Line) -> int | None:
+def _counter(line: Line) -> int | None:
     """The counter that an axis is, if it is one."""
     counts, plus = line
     return next(iter(counts)) if plus == 0 and list(counts.values()) == [1] else None
@@ -351,14 +349,14 @@ def _alone(line: Line) -> int | None:
 def _channels(trio: tuple[_Read, _Read, _Read], c: int, ways: int, loops: Shape) -> tuple[int | None, int] | None:
     """The counters of groups (None: there is one group) and of out channels, if all three arrays agree on them."""
     image, weights, places = trio
-    own = places.lines[1:-ways]
-    if len(own) == 2:  # groups have an axis of their own
-        g, o = _alone(own[0]), _alone(own[1])
+    channels = places.lines[1:-ways]
+    if len(channels) == 2:  # groups have an axis of their own
+        g, o = _counter(channels[0]), _counter(channels[1])
     else:
         g, o = _pair(weights.lines[0], loops)
     if o is None or _pair(image.lines[1], loops) != (g, c) or _pair(weights.lines[0], loops) != (g, o):
         return None
-    if len(own) == 1 and _pair(own[0], loops) != (g, o):
+    if len(channels) == 1 and _pair(channels[0], loops) != (g, o):
         return None
     groups = 1 if g is None else loops[g]
     wide = image.shape[1] == groups * loops[c] and weights.shape[:2] == (groups * loops[o], loops[c])

@@ -11,22 +11,35 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from jt_edu.backends import Backend, Program
 from jt_edu.backends.convolve import Algorithm, text_of
-from jt_edu.backends.convolve.alone import NUMBERS, SHARED, SIDES, launch, parameters, prepare_source, rows_of
+from jt_edu.backends.convolve.alone import (
+    NUMBERS,
+    SHARED,
+    compile_algorithm,
+    given_to,
+    launch,
+    open_source,
+    parameters,
+    prepare_source,
+    rows_of,
+)
 from jt_edu.backends.convolve.choice import choose
 from jt_edu.backends.convolve.packing import Side, choose_with_views, reason
+from jt_edu.backends.disk import Store
 from jt_edu.backends.pool import threads
-from jt_edu.codegen.tail import Tail, alone, hooked, tail_of, with_tail
+from jt_edu.codegen.tail import Tail, alone, tail_of, with_tail
 from jt_edu.codegen.text import Argument, Parameter, Source, Text
 from jt_edu.convolution import Convolution, Sizes
-from jt_edu.graph import Node
+from jt_edu.graph import Node, Shape
 from jt_edu.join import Kernel
 
+SUBTOTALS = (Parameter("subtotals", "float64", 2), Parameter("total", "float64", 1))
 OWN = 3  # the position of `prepared` among the arguments; `space` is the next
 
 
@@ -42,6 +55,7 @@ class Own:
     space: int  # numbers that each thread has for itself
     open: Source | None = None  # the text that takes any tail, and
     tail: Source | None = None  # the tail: the two can be compiled apart
+    gather: Source | None = None  # run after it for each sum that the tail has begun
     views: tuple[Side, ...] = ()  # the factors that are views
     moved: int = 0  # bytes that are read and written because of them, besides the whole arrays behind them
 
@@ -70,10 +84,10 @@ def convolution_text(kernel: Kernel, stored: set[Node]) -> tuple[Text, Own]:
         algorithm, views = choose_with_views(sizes, found.strides)
     else:
         algorithm = choose(sizes)
-    tail = tail_of(kernel, stored) if len(kernel.anchors) > 1 else None
-    text, begin = with_tail(text_of(algorithm.kernel), tail)
-    listed = parameters(sizes, (*SIDES[sizes.kind], "out", "prepared", "space"))
-    nodes = (*found.sides, kernel.anchors[-1].node)
+    tail = tail_of(kernel, stored, algorithm.apart(sizes)) if len(kernel.anchors) > 1 else None
+    text, begin = with_tail(algorithm.text(sizes), tail)
+    listed = parameters(sizes, given_to(sizes))
+    nodes = (*found.sides, kernel.written)
     roles = ("in", "in", "out")
     shapes = [n.shape if lies else s for n, s, lies in zip(nodes, found.shapes, (*found.strides, None), strict=True)]
     arguments = [Argument(role, n, 0, shape) for role, n, shape in zip(roles, nodes, shapes, strict=True)]
@@ -90,11 +104,22 @@ def convolution_text(kernel: Kernel, stored: set[Node]) -> tuple[Text, Own]:
 
 def compile_convolution(own: Own, source: Source, backend: Backend) -> Program:
     """The program of a step: algorithm and tail apart, if the backend can do that, else the one text of both."""
-    apart = getattr(backend, "compile_apart", None)
-    if apart is None or own.open is None:
-        return backend.compile(source)
-    program: Program = apart(own.open, own.tail)
-    return program
+    program = compile_algorithm(source, own.open, own.tail, backend)
+    if program.path is None or own.open is None:
+        return program
+    _, path = _store(program.path.parent.name).write_text(source)  # of both, which is what a learner reads
+    return program._replace(path=path)
+
+
+def compile_around(own: Own, backend: Backend) -> tuple[Program | None, Program | None]:
+    """The programs that run before and after a convolution, where there are any."""
+    prepare, gather = (None if source is None else backend.compile(source) for source in (own.prepare, own.gather))
+    return prepare, gather
+
+
+@lru_cache(maxsize=8)
+def _store(stamp: str) -> Store:
+    return Store(stamp)
 
 
 def _moved(found: Convolution, views: Sequence[Side]) -> int:
@@ -109,14 +134,12 @@ def _moved(found: Convolution, views: Sequence[Side]) -> int:
 def _own(algorithm: Algorithm, sizes: Sizes, tail: Tail | None) -> Own:
     prepare = prepare_source(algorithm, sizes)
     span = 0 if prepare is None else algorithm.prepare_span(sizes)
-    text, end = text_of(algorithm.kernel), None
-    if "*rest" not in text:
-        return Own(algorithm, sizes, prepare, span, algorithm.prepared(sizes), algorithm.space(sizes))
-    listed = (*parameters(sizes, (*SIDES[sizes.kind], "out", "prepared", "space")), Parameter("tail", "int64", 1))
-    if tail is not None:
-        end = Source(alone(tail), tail.parameters)
-    start = Source(hooked(text), listed, apart=True)
-    return Own(algorithm, sizes, prepare, span, algorithm.prepared(sizes), algorithm.space(sizes), start, end)
+    start = open_source(algorithm, sizes)
+    end = None if tail is None or start is None else Source(alone(tail), tail.parameters)
+    gather = None
+    if tail is not None and any(a.kind == "scratch" for a in tail.arguments):
+        gather = Source(text_of("subtotals"), SUBTOTALS, apart=True)
+    return Own(algorithm, sizes, prepare, span, algorithm.prepared(sizes), algorithm.space(sizes), start, end, gather)
 
 
 def shared_memory(owns: list[Own], backend: Backend) -> dict[tuple[str, bool], Any]:
@@ -130,15 +153,25 @@ def shared_memory(owns: list[Own], backend: Backend) -> dict[tuple[str, bool], A
 
 
 def run_convolution(
-    own: Own, prepare: Program | None, program: Program, arguments: list[Any], span: int, backend: Backend
-) -> None:
-    """Give a kernel memory of its own, and before that prepare it."""
+    own: Own, programs: tuple[Program | None, Program, Program | None], arguments: list[Any], span: int,
+    sums: Sequence[tuple[int, Shape, Any]], backend: Backend,
+) -> None:  # fmt: skip
+    """Prepare a kernel, run it with memory of its own, and gather the `sums` that its tail has begun.
+
+    A sum is the position of its subtotals among the arguments, their shape, and the array to write.
+    """
+    prepare, program, gather = programs
     dtype, numbers = np.dtype(own.sizes.dtype), arguments[OWN + 2 : OWN + 2 + len(NUMBERS)]
     for side in own.views:
         arguments[side.position] = side.read(arguments[side.position], own.small, backend)
     arguments[OWN] = backend.empty((own.prepared,), dtype)
     arguments[OWN + 1] = backend.empty((rows_of(own.sizes), own.space), dtype)
+    for position, shape, _ in sums:
+        arguments[position] = np.zeros(shape)
     if prepare is not None:
         read = [arguments[k] for k in own.algorithm.reads]
         launch(backend, prepare, [*read, arguments[OWN], *numbers], own.span, own.sizes)
     launch(backend, program, arguments, span, own.sizes, (OWN + 1,))
+    if gather is not None:
+        for position, shape, total in sums:
+            gather.call(0, shape[0], arguments[position], total.reshape(-1))

@@ -1,7 +1,7 @@
 """Execute: from nodes to numbers, on one page.
 
-order      every pending node behind what is wanted, inputs first
-key        the structure of that graph, without its arrays
+key        the structure of the graph behind what is wanted, folded as it is, without its arrays
+order      of a new one only: every pending node, inputs first; else remembered beside the key
 plan       fused, written and compiled; or found under the key
 run        step by step: bind arrays, launch the kernel, free what nobody reads any more
 settle     give the learner's nodes their arrays, and forget the history that nobody can ask for
@@ -12,10 +12,12 @@ Open traces are told of every step; if they want values, what would stay in regi
 from __future__ import annotations
 
 import math
+import os
+import threading
 import time
-from collections.abc import Sequence
-from itertools import accumulate
+from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -23,23 +25,23 @@ from jt_edu import backends
 from jt_edu.backends import Backend, Program
 from jt_edu.backends.convolve.options import DEFAULT, NAME, plan_key
 from jt_edu.backends.pool import threads
-from jt_edu.convolution import convolution
 from jt_edu.convolving import run_convolution
 from jt_edu.determined import determine
 from jt_edu.errors import ArgumentError, JtError, KernelError, RangeError
-from jt_edu.graph import Node, age
+from jt_edu.graph import Node, age, behind, callers_line, describe_line
 from jt_edu.memory import no_room
-from jt_edu.meta import CONSTANT, HostCall, Reindex, ReindexReduce
-from jt_edu.plan import ROW, Check, Plan, Step, compile_plan, decisions_of, make_plan
-from jt_edu.relay import matrix_product
+from jt_edu.meta import CONSTANT, SOURCE, HostCall
+from jt_edu.plan import ROW, Check, Plan, Step, compile_plan, make_plan, read_slot
 from jt_edu.settings import Context, current
-from jt_edu.thumbnail import value_of
-from jt_edu.trace import Decision, KernelRun, Line, Memory, Trace
+from jt_edu.telling import announce_plan, announce_step, seen_by_traces, tell_values
 
 PLANS = 1024  # how many structures are remembered
 PARALLEL = 200_000.0  # weighted operations from which on a second thread is worth waking
-SEEN = 1 << 20  # elements of the largest value that is stored only to be looked at
-SEEN_BYTES = 256 << 20  # of all of them together
+STILL = threading.RLock()  # held while a graph is planned: meanwhile no other thread hands arrays to its nodes
+AGAIN = 3  # runs, after which a plan is worth writing down
+if hasattr(os, "register_at_fork"):  # who forks must not do it while another thread plans
+    os.register_at_fork(before=STILL.acquire, after_in_parent=STILL.release, after_in_child=STILL.release)
+written_down: Callable[[Plan, Backend], Any] = lambda *_: None  # noqa: E731 - script.py puts its own here
 
 
 def run(wanted: Sequence[Node], numbers_for: str = "") -> None:
@@ -47,71 +49,36 @@ def run(wanted: Sequence[Node], numbers_for: str = "") -> None:
 
     Who needs numbers then is told so.
     """
-    pending = [n for n in wanted if n.data is None]
-    if not pending:
-        return
     context = current()
-    if context.capture is not None:
-        if numbers_for:
+    capture = context.threads.now.capture
+    if capture is not None:
+        if numbers_for and any(n.data is None or (n.op is SOURCE and n.id < capture.begin) for n in wanted):
             raise ArgumentError(
                 "a step is captured without being run, so it has no numbers yet", f"{numbers_for} inside of jt.compile",
                 "return the Var, and look at it outside",
-            ).at(pending[0].line)  # fmt: skip
+            ).at(describe_line(callers_line()))  # fmt: skip
         return
-    pending = [n for n in dict.fromkeys((*context.due, *pending)) if n.data is None]
-    order = needed(pending)
-    watched = seen_by_traces(order, context) if context.traces else set()
-    plan = plan_for(order, [*pending, *sorted(watched, key=age)] if watched else pending, context)
-    arrays = run_plan(plan, order, context)
+    pending = [n for n in wanted if n.data is None]
+    if not pending:
+        return
+    if context.due:
+        pending = [n for n in (*context.due, *pending) if n.data is None]
     if context.traces:
-        tell_values(order, plan, arrays, watched, context.traces)
-    kept = [slot for slot in plan.keep if order[slot] not in watched]
-    settle(order, [(order[slot], read_slot(plan, arrays, slot)) for slot in kept])
+        _run_watched(needed(pending), pending, context)
+    else:
+        plan, order = recall(pending, context)
+        arrays = run_plan(plan, order, context)
+        settle(order if plan.tracked else (), [(order[k], read_slot(plan, arrays, k)) for k in plan.keep])
     context.due.clear()
 
 
-def tell_values(order: list[Node], plan: Plan, arrays: list[Any], watched: set[Node], traces: Sequence[Trace]) -> None:
-    """Tell those of the traces that want it what the nodes are: those `watched`, what is kept, and the leaves."""
-    traces = [t for t in traces if t.wants_values]
-    for slot, node in enumerate(order if traces else ()):
-        if node in watched or slot in plan.keep or (node.data is not None and node.op is not CONSTANT):
-            value = value_of(node.id, np.asarray(read_slot(plan, arrays, slot)), str(node.dtype))
-            for t in traces:
-                t.values.append(value)
-
-
-def seen_by_traces(order: list[Node], context: Context) -> set[Node]:
-    """The pending nodes whose values an open trace wants, and that nobody holds.
-
-    None has more than SEEN elements, and together they have at most SEEN_BYTES: the largest are left out.
-    """
-    if not any(t.wants_values for t in context.traces):
-        return set()
-    sizes = sorted((math.prod(n.shape) * n.dtype.size, n.id, n) for n in worth_seeing(order) if not n.holders)
-    total = accumulate(size for size, _, _ in sizes)
-    fit = [n for (_, _, n), so_far in zip(sizes, total, strict=True) if so_far <= SEEN_BYTES]
-    return {n for n in fit if math.prod(n.shape) <= SEEN}
-
-
-def worth_seeing(order: list[Node]) -> list[Node]:
-    """The pending nodes that have a value of their own.
-
-    The products inside of a contraction have no array in any run, and a repeated array says nothing new.
-    """
-    pending = [n for n in order if n.data is None]
-    sums = [n for n in pending if isinstance(n.op, ReindexReduce)]
-    inside = {i for n in sums if matrix_product(n) or convolution(n) for i in _product_parts(n)}
-    return [n for n in pending if n not in inside and not _repeats(n)]
-
-
-def _product_parts(node: Node) -> tuple[Node, ...]:
-    product = node.inputs[0]
-    return (product, *(i for i in product.inputs if isinstance(i.op, Reindex)))
-
-
-def _repeats(node: Node) -> bool:
-    """Whether a view is larger than what it looks at."""
-    return isinstance(node.op, Reindex) and math.prod(node.shape) > math.prod(node.inputs[0].shape)
+def _run_watched(order: list[Node], pending: list[Node], context: Context) -> None:
+    """The same, and open traces are told what they want to know."""
+    watched = seen_by_traces(order, context)
+    plan = plan_for(order, [*pending, *sorted(watched, key=age)], context)
+    arrays = run_plan(plan, order, context)
+    tell_values(order, plan, arrays, watched, context.traces)
+    settle(order, [(order[k], read_slot(plan, arrays, k)) for k in plan.keep if order[k] not in watched])
 
 
 def needed(wanted: Sequence[Node]) -> list[Node]:
@@ -127,25 +94,59 @@ def needed(wanted: Sequence[Node]) -> list[Node]:
     return sorted(seen, key=age)
 
 
+def recall(wanted: Sequence[Node], context: Context) -> tuple[Plan, list[Node]]:
+    """The plan for what is pending behind `wanted`, and the node in each slot, inputs first.
+
+    A graph that was seen before is walked once, folded as it is: the positions of its nodes in the plan are remembered.
+    One inside of a folded copy is given the copy's last node: nobody asks it for an array. Only constants inside of
+    copies are kept as nodes, since kernels read their numbers; those of a template never change.
+    """
+    found = [*wanted]
+    key, spots = structure(found, context)
+    outlines: dict[Any, tuple[ref[Plan], list[int], list[Node]]] = context.rank_state.setdefault("outlines", {})
+    known = outlines.get(key)
+    plan = known[0]() if known is not None else None
+    if known is not None and plan is not None:
+        plan.used = next(context.ids)
+        found += known[2]
+        return plan, [found[k] for k in known[1]]
+    with STILL:
+        found = [*wanted]
+        key, spots = structure(found, context)
+        order, position, positions, numbers = needed(wanted), 0, list[int](), list[Node]()
+        for node in reversed(order):
+            position = spots.get(node, position)
+            if node.op is CONSTANT and node not in spots:
+                positions.append(len(found) + len(numbers))
+                numbers.append(node)
+            else:
+                positions.append(position)
+        plan = plan_for(order, wanted, context)
+    if len(outlines) >= PLANS:
+        outlines.pop(next(iter(list(outlines))), None)
+    outlines[key] = ref(plan), positions[::-1], numbers
+    return plan, order
+
+
 def plan_for(order: list[Node], wanted: Sequence[Node], context: Context) -> Plan:
     """The plan of a graph: remembered by structure, made when it is new."""
     for node in wanted:
         node.holders += 1  # what is asked for is kept
     try:
-        key, _ = structure(order, context)
-        plans: dict[Any, Plan] = context.rank_state.setdefault("plans", {})
-        plan = plans.get(key)
-        if plan is None:
-            held = {n for n in order if n.data is None and n.holders}
-            wishes = context.rank_state.get(NAME, DEFAULT)
-            plan = make_plan(order, held, context.flags.fuse, wishes.enabled)
-            if wishes.deterministic:
-                determine(plan, order, wishes.strict)
-            plans[key] = plan
-            plan.used = next(context.ids)
-            if len(plans) > PLANS:
-                oldest = min(list(plans.items()), key=lambda entry: entry[1].used)  # a copy: other threads add plans
-                plans.pop(oldest[0], None)
+        with STILL:
+            key = structure(order, context)[0]
+            plans: dict[Any, Plan] = context.rank_state.setdefault("plans", {})
+            plan = plans.get(key)
+            if plan is None:
+                held = {n for n in order if n.data is None and n.holders}
+                wishes = context.rank_state.get(NAME, DEFAULT)
+                plan = make_plan(order, held, context.flags.fuse, wishes.enabled)
+                if wishes.deterministic:
+                    determine(plan, order, wishes.strict)
+                if len(plans) >= PLANS:
+                    oldest = min(plans.items(), key=lambda entry: entry[1].used)
+                    plans.pop(oldest[0], None)
+                plans[key] = plan
         plan.used = next(context.ids)
         return plan
     finally:
@@ -156,47 +157,60 @@ def plan_for(order: list[Node], wanted: Sequence[Node], context: Context) -> Pla
 def structure(order: list[Node], context: Context) -> tuple[tuple[Any, ...], dict[Node, int]]:
     """What two graphs have in common if one plan serves both, and the slot of each node.
 
-    That is: operators, edges, shapes of leaves, what is held, and what takes part in gradients.
+    That is: operators, edges, shapes of leaves, what is held, and what takes part in gradients. What nodes read that
+    are not in `order` is added to it. For a folded node its template says all.
     """
     wishes = plan_key(context) if NAME in context.rank_state else None
-    key: list[Any] = [backends.get(context.flags.backend), context.flags.fuse, wishes]
+    key: list[Any] = [backends.get(context.flags.backend), context.flags.fuse, wishes, len(order)]
     add = key.append
     slot: dict[Node, int] = {}
     for number, node in enumerate(order):
-        slot[node] = number
+        slot[node] = number  # noqa: PERF403 - a comprehension is one more call, in each run of each graph
+    for node in order:  # grows meanwhile
         if node.data is None:
-            op = node.op
-            add(op)
-            add(node.holders > 0)
-            add(node.tracked)
-            for i in node.inputs:
-                add(slot[i])
-            if not node.inputs or op.kind in ("code", "hostcall"):
-                add((node.shape, node.dtype))
+            op: Any = node.op
+            inputs = node.behind
+            if type(inputs) is not tuple:
+                op, inputs = inputs.template, inputs.inputs
+            key += (op, node.holders > 0, node.tracked)
+            for i in inputs:
+                if i in slot:
+                    add(slot[i])
+                else:
+                    add(len(order))
+                    slot[i] = len(order)
+                    order.append(i)
+            if not inputs or op.kind in ("code", "hostcall"):
+                key += (node.shape, node.dtype)
         elif node.op is CONSTANT:
             add(node.dtype)
         else:  # where an array came from does not matter any more
-            add(node.shape)
-            add(node.dtype)
-            add(node.tracked)
+            key += (node.shape, node.dtype, node.tracked)
     return tuple(key), slot
 
 
 def run_plan(plan: Plan, order: list[Node], context: Context) -> list[Any]:
     """The array of each slot, after all steps have run; freed ones are None."""
-    backend = backends.get(context.flags.backend)
-    fresh = {} if plan.compiled else compile_plan(plan, backend)
+    fresh = {} if plan.compiled else compile_plan(plan, backends.get(context.flags.backend))
+    backend = plan.backend
+    assert backend is not None, "somebody compiled the plan"
     arrays: list[Any] = [n.data for n in order]
     if not context.traces:
+        if plan.page is not None:
+            plan.page(arrays, order)
+            return arrays
         run_steps(plan, arrays, backend, order)
+        plan.runs += 1
+        if plan.runs == AGAIN:  # nothing else may change the page: another thread may have written it meanwhile
+            plan.page = written_down(plan, backend)
         return arrays
-    _announce_plan(plan, order, context)
+    announce_plan(plan, order, context)
     alive = 0
     for number, step in enumerate(plan.steps):
         begin = time.perf_counter()
         run_step(step, plan, arrays, backend, order)
         elapsed = (time.perf_counter() - begin) * 1e3
-        alive = _announce_step(step, order, context, fresh.get(number), elapsed, arrays, alive)
+        alive = announce_step(step, order, context, fresh.get(number), elapsed, arrays, alive)
         free(step, arrays)
     return arrays
 
@@ -210,9 +224,7 @@ def run_steps(plan: Plan, arrays: list[Any], backend: Backend, order: list[Node]
 
 def free(step: Step, arrays: list[Any]) -> None:
     """Let go of what nobody reads any more."""
-    for slot in step.frees:
-        arrays[slot] = None
-    for slot in step.drops:
+    for slot in (*step.frees, *step.drops):
         arrays[slot] = None
 
 
@@ -225,7 +237,7 @@ def run_step(step: Step, plan: Plan, arrays: list[Any], backend: Backend, order:
     except JtError as error:
         raise error.at(order[step.slots[-1]].line) from None
     except Exception as error:
-        raise _explain(error, step, order) from error
+        raise _explain(error, step, plan, order) from error
 
 
 def _run_step(step: Step, plan: Plan, arrays: list[Any], backend: Backend) -> None:
@@ -247,7 +259,8 @@ def _run_step(step: Step, plan: Plan, arrays: list[Any], backend: Backend) -> No
     for position, slot in step.numbers:
         arguments[position] = arrays[slot]
     if step.own is not None:
-        run_convolution(step.own, step.prepare, program, arguments, step.span, backend)
+        sums = [(position, shape, arrays[slot]) for position, shape, _, slot in step.scratch]
+        run_convolution(step.own, (step.prepare, program, step.gather), arguments, step.span, sums, backend)
     elif step.scratch:
         _run_with_scratch(step, program, arguments, backend)
     elif step.work < PARALLEL:
@@ -258,26 +271,20 @@ def _run_step(step: Step, plan: Plan, arrays: list[Any], backend: Backend) -> No
 
 def _run_with_scratch(step: Step, program: Program, arguments: list[Any], backend: Backend) -> None:
     """Kernels with accumulators of their own: one set per thread, or a row that is worked on piece by piece."""
-    small = step.work < PARALLEL
-    rows = 1 if step.blocks or small else threads()
+    shared_out = step.work >= PARALLEL and not step.blocks
     cells: dict[int, Any] = {}  # one sum may be looked at under several shapes
     for position, shape, dtype, slot in step.scratch:
-        size = min(math.prod(shape), ROW) if step.blocks else math.prod(shape)
+        one = (min(math.prod(shape), ROW),) if step.blocks else shape
+        size = (threads(), *one) if shared_out else one
         if slot not in cells:
-            cells[slot] = np.empty((rows, size), dtype)
-        one = rows == 1 and (step.blocks or small)
-        arguments[position] = (
-            (cells[slot][0] if step.blocks else cells[slot][0].reshape(shape))
-            if one
-            else cells[slot].reshape(rows, *shape)
-        )
-    if step.blocks:
-        for low in range(0, step.span, ROW):
-            program.call(low, min(low + ROW, step.span), *arguments)
-    elif small:
-        program.call(0, step.span, *arguments)
-    else:
+            cells[slot] = np.empty(math.prod(size), dtype)
+        arguments[position] = cells[slot].reshape(size)
+    if shared_out:
         backend.launch(program, arguments, step.span, [s[0] for s in step.scratch])
+    elif not step.blocks:
+        program.call(0, step.span, *arguments)
+    for low in range(0, step.span, ROW) if step.blocks else ():
+        program.call(low, min(low + ROW, step.span), *arguments)
 
 
 def _run_on_host(step: Step, plan: Plan, arrays: list[Any]) -> None:
@@ -285,14 +292,6 @@ def _run_on_host(step: Step, plan: Plan, arrays: list[Any]) -> None:
     assert isinstance(op, HostCall), "only host calls run on the host"
     result = np.asarray(op.run(*(read_slot(plan, arrays, i) for i in step.inputs)))
     arrays[slot] = np.ascontiguousarray(result, plan.dtypes[slot]).reshape(plan.shapes[slot])
-
-
-def read_slot(plan: Plan, arrays: list[Any], slot: int) -> Any:
-    """The array of a slot; a reshape is the same memory under its own shape."""
-    array = arrays[slot]
-    if array is None and slot in plan.aliases:
-        array = arrays[slot] = arrays[plan.aliases[slot]].reshape(plan.shapes[slot])
-    return array
 
 
 def _check_indices(check: Check, indices: Any, node: Node) -> None:
@@ -309,74 +308,44 @@ def _check_indices(check: Check, indices: Any, node: Node) -> None:
         ).at(node.line)  # fmt: skip
 
 
-def _explain(error: Exception, step: Step, order: list[Node]) -> Exception:
+def _explain(error: Exception, step: Step, plan: Plan, order: list[Node]) -> Exception:
     node = order[step.slots[-1]]
     if isinstance(error, MemoryError):
-        large = max((order[s] for s in step.outputs), key=lambda n: math.prod(n.shape) * n.dtype.size)
-        return no_room(step.name, large.shape, math.prod(large.shape) * large.dtype.size).at(node.line)
+        size, large = max((math.prod(plan.shapes[s]) * plan.dtypes[s].itemsize, s) for s in step.outputs)
+        return no_room(step.name, plan.shapes[large], size).at(node.line)
     return KernelError(f"the kernel {step.name} could not run", f"{type(error).__name__}: {error}").at(node.line)
 
 
 def settle(order: Sequence[Node], kept: Sequence[tuple[Node, Any]]) -> None:
-    """Hand the arrays to the nodes that keep them; cut history that leads to nothing the learner holds."""
-    for node, array in kept:
-        node.data = array
-    reachable: set[Node] = set()
-    leading: set[Node] = set()  # something that the learner can still differentiate by lies behind them
-    for node in order:
-        if node.tracked:
-            for i in node.inputs:
-                if i in reachable or (i.data is not None and i.inputs and i.tracked):
-                    leading.add(node)
-                    break
-            if node.holders or node in leading:
-                reachable.add(node)
-    for node, _ in kept:
-        if node.tape is not None or node not in leading:
-            node.inputs = ()
+    """Hand the arrays to the nodes that keep them; cut history that leads to nothing the learner holds.
+
+    In `order` may be left out what takes part in no gradient.
+    """
+    with STILL:
+        for node, array in kept:
+            node.data = array
+        reachable: set[Node] = set()
+        leading: set[Node] = set()  # something that the learner can still differentiate by lies behind them
+        for node in order:
+            if node.tracked:
+                for i in node.behind if node.tape is None else behind(node):
+                    if i in reachable or (i.tracked and _leads(i, node, order)):
+                        leading.add(node)
+                        break
+                if node.holders or node in leading:
+                    reachable.add(node)
+        for node, _ in kept:
+            if node.tape is not None or node not in leading:
+                node.inputs = ()
+            if node.tape is not None and node not in leading:
+                node.tape = None if node.tape.sources else node.tape
 
 
-def _announce_plan(plan: Plan, order: list[Node], context: Context) -> None:
-    for t in context.traces:
-        t.predicted_peak = max(t.predicted_peak, plan.peak)
-        t.decisions += [
-            Decision(order[d.source].id, order[d.target].id, d.fused, d.rule, d.reason)
-            for d in decisions_of(plan, order)
-        ]
+def _leads(source: Node, node: Node, order: Sequence[Node]) -> bool:
+    """Whether the learner can still differentiate by what lies behind a node that this run did not compute.
 
-
-def calls_of(step: Step, node: Node) -> tuple[str, ...]:
-    """What a step leaves to others: a product to BLAS, a host call to whoever does it."""
-    return ("BLAS",) if step.way[0] == "BLAS" else (node.op.by,) if isinstance(node.op, HostCall) else ()
-
-
-def algorithm_of(step: Step) -> tuple[str, str]:
-    """Which algorithm a convolution or a product runs, and why; two empty texts for anything else."""
-    return step.way if step.own is None else (step.own.algorithm.name, step.own.reason)
-
-
-def _announce_step(
-    step: Step, order: list[Node], context: Context, fresh: Program | None, elapsed: float,
-    arrays: list[Any], alive: int,
-) -> int:  # fmt: skip
-    """Tell the open traces what a step did; `alive` bytes are held by this run before and, as the answer, after it."""
-    lines = tuple(Line(number, order[s].id, order[s].op.name, order[s].line) for number, s in step.lines)
-    program = fresh or step.program
-    record = KernelRun(
-        step.name, step.source.text, lines,
-        tuple(order[s].id for s in step.slots), tuple(order[s].id for s in step.outputs),
-        context.flags.backend, bool(fresh and fresh.compiled), fresh.seconds if fresh else 0.0, elapsed,
-        step.bytes, step.flops,
-        calls_of(step, order[step.slots[0]]), str(program.path or "") if program else "",
-        step.kind, tuple(order[s].id for s in step.inputs), step.written is not None, step.key, *algorithm_of(step),
-    )  # fmt: skip
-    moves = []
-    for sign, word, slots in ((1, "allocate", step.outputs), (-1, "free", step.frees)):
-        for s in slots:
-            size = arrays[s].nbytes
-            alive += sign * size
-            moves.append((word, order[s].id, size, alive))
-    for t in context.traces:
-        t.memory += [Memory(*move, kernel=len(t.kernels)) for move in moves]
-        t.kernels.append(record)
-    return alive
+    A Function may be given what its numbers were not computed from: that is still pending, and not in `order`.
+    """
+    if source.data is None:
+        return node.tape is not None and source not in order
+    return source.holders > 0 or bool(behind(source))

@@ -11,7 +11,6 @@ computed already is explained as if it had to be computed again.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from copy import copy
@@ -21,19 +20,19 @@ from xml.sax.saxutils import escape
 from jt_edu.caller import names_of_caller, nodes_of
 from jt_edu.convolution import convolution
 from jt_edu.determined import threads_matter
-from jt_edu.execute import algorithm_of, calls_of, needed, plan_for
+from jt_edu.execute import needed, plan_for
 from jt_edu.formats import format_of
 from jt_edu.functions import MULTIPLY
 from jt_edu.graph import Node
 from jt_edu.meta import CONSTANT, Reindex, ReindexReduce
 from jt_edu.plan import Plan, Step, decisions_of
+from jt_edu.reasons import costs_of, loops_in_words, why_loops
 from jt_edu.settings import current
+from jt_edu.telling import algorithm_of, calls_of
 from jt_edu.trace import Decision, Line, annotate
 from jt_edu.var import Var
 
 SHORT = 160  # rows that `repr` shows
-LOOP = re.compile(r"( *)for (\w+) in range\((.+)\):")
-BLOCK = re.compile(r" {4}(for \w+ in range\()b\d+, minimum\(b\d+ \+ \d+, (\w+)\)")  # of a sum in blocks
 
 
 @dataclass(frozen=True)
@@ -55,6 +54,8 @@ class KernelPlan:
     key: str = ""  # what an edit keeps: names the source that was generated
     algorithm: str = ""  # of a convolution, or a matrix product
     reason: str = ""  # why that one, and what the others cost
+    costs: str = ""  # of a matrix product: what each way would take
+    loops_because: str = ""  # why loops compute what an algorithm could
 
     @property
     def annotated(self) -> str:
@@ -91,6 +92,7 @@ class Explanation:
             nodes=ids(step.slots), stored=ids(step.outputs), reads=ids(step.inputs),
             bytes=step.bytes, flops=step.flops, calls=calls, kind=step.kind,
             edited=step.written is not None, key=step.key, algorithm=algorithm, reason=reason,
+            costs=costs_of(step, self.order), loops_because=why_loops(step, self.order, self.plan),
         )  # fmt: skip
 
     @property
@@ -181,33 +183,6 @@ def homes(e: Explanation) -> dict[int, int]:
         if d.fused and d.rule != "alias" and d.source not in home and reader is not None:
             views[d.source] = min(reader, views.get(d.source, reader))
     return home | views
-
-
-def loops_in_words(step: Step) -> str:
-    """The loops of a kernel, as its source has them: "each i0 of 64: (each i1 of 9, then each i2 of 9)"."""
-    if step.kind == "code":
-        return f"written by hand, {step.span} independent part{'s' if step.span != 1 else ''}"
-    if step.own is not None:
-        return f"a convolution by {step.own.algorithm.name}, {step.span} part{'s' if step.span != 1 else ''}"
-    lengths = {p.name: str(a) for p, a in zip(step.source.parameters, step.arguments, strict=False)}
-    lengths["lo, hi"] = str(step.span)
-    found = [m for m in map(LOOP.match, BLOCK.sub(r"\1\2", step.source.text).splitlines()) if m and m[2][0] != "b"]
-    loops = [(len(m[1]), f"each {m[2]} of {lengths.get(m[3], m[3])}") for m in found]
-    words = _nested(loops) if step.way[0] in ("", "BLAS") else f"{step.span} part{'s' * (step.span != 1)}"
-    if step.kind == "product":
-        return f"a matrix product by {step.way[0]}" + (f", {words}" if words else "")
-    return words or "no loop: one number"
-
-
-def _nested(loops: list[tuple[int, str]]) -> str:
-    """Loops with their indentation, outer ones first, as words."""
-    parts = []
-    while loops:
-        depth, words = loops[0]
-        end = next((k for k, (d, _) in enumerate(loops) if k and d <= depth), len(loops))
-        inner, loops = _nested(loops[1:end]), loops[end:]
-        parts.append(words + (": " + (f"({inner})" if ", then " in inner else inner) if inner else ""))
-    return ", then ".join(parts)
 
 
 def without_fusion(order: Sequence[Node]) -> tuple[int, int]:
@@ -329,6 +304,10 @@ class _Writer:
         yield f"  loops   {kernel.loops}"
         if kernel.algorithm:
             yield f"  chosen  {kernel.algorithm}: {kernel.reason}"
+        if kernel.costs:
+            yield f"  costs   {kernel.costs}"
+        if kernel.loops_because:
+            yield f"  chosen  loops: {kernel.loops_because}"
         yield f"  moves   {in_words(kernel.bytes, 'B')}, {in_words(kernel.flops, 'operations')}"
         if threads_matter(step):
             yield f"  digits  the last ones depend on the number of threads: {threads_matter(step)}"

@@ -16,21 +16,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from jt_edu.dtypes import (
-    DType,
-    as_dtype,
-    bool_,
-    complex64,
-    complex128,
-    float32,
-    float64,
-    float_of,
-    int8,
-    int32,
-    promote,
-    real_of,
-    uint8,
-)
+from jt_edu import dtypes
+from jt_edu.dtypes import DType, as_dtype, bool_, float_of, promote, real_of
 from jt_edu.errors import DtypeError
 from jt_edu.meta import Elementwise, Rule, Rules
 
@@ -69,7 +56,7 @@ POWER = Elementwise(
     "power", "power({0}, {1})", "power",
     (
         lambda o, d, x, y: d * (y * x ** (y - 1).where_not(y == 0, 0)).conj().where_not(y == 0, 0),
-        lambda o, d, x, y: d * (o * LOG(x.where_not(x == 0, 1))).conj().where_not(x == 0, 0),
+        lambda o, d, x, y: d * (o * LOG(x.where_not(_stays(x, y), 1))).conj().where_not(_stays(x, y), 0),
     ), 30,
 )  # fmt: skip
 NEGATIVE = Elementwise("negative", "-{0}", "number", (lambda o, d, x: -d,))
@@ -109,6 +96,11 @@ SELECT = Elementwise(
 )  # fmt: skip
 
 
+def _stays(x: Any, y: Any) -> Any:
+    """Where x**y does not move with y: 0 to a power from 0 on, as in PyTorch."""
+    return (x == 0) & ((REAL(y) if y.dtype.kind == "c" else y) >= 0)
+
+
 def _turned(o: Any, d: Any, z: Any) -> Any:
     """The gradient of z / |z|: what of d turns z; what of it stretches z has no effect. 0 at 0, as in PyTorch."""
     return ((d - o * (d * o.conj()).real()) / ABSOLUTE(z)).where_not(z == 0, 0)
@@ -120,12 +112,12 @@ def _share(x: Any, y: Any, mine: Any) -> Any:
 
 
 # comparisons and logic
-EQUAL = Elementwise("equal", "{0} == {1}", "compare")
-NOT_EQUAL = Elementwise("not_equal", "{0} != {1}", "compare")
-LESS = Elementwise("less", "{0} < {1}", "compare", (), 1, {"c": ""})
-LESS_EQUAL = Elementwise("less_equal", "{0} <= {1}", "compare", (), 1, {"c": ""})
-GREATER = Elementwise("greater", "{0} > {1}", "compare", (), 1, {"c": ""})
-GREATER_EQUAL = Elementwise("greater_equal", "{0} >= {1}", "compare", (), 1, {"c": ""})
+EQUAL = Elementwise("equal", "{0} == {1}", "compare", exact=True)
+NOT_EQUAL = Elementwise("not_equal", "{0} != {1}", "compare", exact=True)
+LESS = Elementwise("less", "{0} < {1}", "compare", (), 1, {"c": ""}, exact=True)
+LESS_EQUAL = Elementwise("less_equal", "{0} <= {1}", "compare", (), 1, {"c": ""}, exact=True)
+GREATER = Elementwise("greater", "{0} > {1}", "compare", (), 1, {"c": ""}, exact=True)
+GREATER_EQUAL = Elementwise("greater_equal", "{0} >= {1}", "compare", (), 1, {"c": ""}, exact=True)
 LOGICAL_AND = Elementwise("logical_and", "{0} and {1}", "logic")
 LOGICAL_OR = Elementwise("logical_or", "{0} or {1}", "logic")
 LOGICAL_XOR = Elementwise("logical_xor", "{0} != {1}", "logic")
@@ -186,11 +178,9 @@ CONJ = unary("conj", lambda o, d, x: d.conj(), 1, "same")
 REAL = unary("real", lambda o, d, x: d.cast(x.dtype), 1, "part")
 IMAG = unary("imag", lambda o, d, x: d.cast(x.dtype) * 1j, 1, "part")
 ANGLE = unary(
-    "angle",
-    lambda o, d, z: d * (z / (z * z.conj()).where_not(z == 0, 1)) * 1j if z.dtype.kind == "c" else _flat(o, d),
-    30,
-    "angle",
-)
+    "angle", lambda o, d, z: d * (z / (z * z.conj()).where_not(z == 0, 1)) * 1j if z.dtype.kind == "c" else _flat(o, d),
+    30, "angle",
+)  # fmt: skip
 COMPLEX = Elementwise(
     "complex", "complex_of({0}, {1})", "complex", (lambda o, d, x, y: REAL(d), lambda o, d, x, y: IMAG(d)), 1
 )
@@ -217,16 +207,16 @@ def cast_to(wanted: DType, found: DType) -> Elementwise:
 
 def _count(d: DType) -> DType:
     """Bools count as 0 and 1 in the smallest integers, as in NumPy."""
-    return int8 if d is bool_ else d
+    return dtypes.int8 if d is bool_ else d
 
 
 def _part_of(d: DType) -> DType:
     """The parts of complex numbers have 32 or 64 bits."""
-    return float32 if d.is_half or d.size < 4 else float_of(d)
+    return dtypes.float32 if d.is_half or d.size < 4 else float_of(d)
 
 
 def _complex_of(d: DType) -> DType:
-    return complex64 if d is float32 else complex128
+    return dtypes.complex64 if d is dtypes.float32 else dtypes.complex128
 
 
 Become = DType | Callable[[DType], DType] | None  # another dtype, one that follows from it, or the same
@@ -243,15 +233,15 @@ RULES: dict[str, tuple[tuple[str, str], Become, Become]] = {
     "ordered": (("c", "needs numbers that have an order"), None, None),
     "float": (("", ""), float_of, None),
     "float_real": (NEEDS_REAL, float_of, None),
-    "divide": (("", ""), lambda d: d if d.is_float else float64, None),
+    "divide": (("", ""), lambda d: d if d.is_float else dtypes.float64, None),
     "compare": (("", ""), None, bool_),
     "logic": (("", ""), bool_, None),
     "bits": (("fc", "works on the bits of whole numbers"), None, None),
     "whole": (("fc", "works on whole numbers"), _count, None),
     "integer": (("bfc", "works on integers (as in NumPy)"), None, None),
-    "bit_count": (("fc", "works on the bits of whole numbers"), None, uint8),
+    "bit_count": (("fc", "works on the bits of whole numbers"), None, dtypes.uint8),
     "test_real": (NEEDS_REAL, None, bool_),
-    "exponent": (NEEDS_REAL, float_of, int32),
+    "exponent": (NEEDS_REAL, float_of, dtypes.int32),
     "angle": (("", ""), float_of, real_of),
     "complex": (("c", "needs the real and the imaginary part as real numbers"), _part_of, _complex_of),
     "test": (("", ""), None, bool_),

@@ -25,7 +25,7 @@ from jt_edu.expression import Expression
 from jt_edu.functions import MULTIPLY
 from jt_edu.graph import Node
 from jt_edu.index import counters, counters_of, divides
-from jt_edu.join import Anchor, Kernel, Stage, join_loops, join_products, join_tail, place
+from jt_edu.join import Anchor, Kernel, Stage, join_loops, join_products, join_tail, join_tail_sums, place
 from jt_edu.meta import CONSTANT, SOURCE, Code, Counter, Elementwise, Reindex, ReindexReduce
 from jt_edu.relay import Product, matrix_product
 from jt_edu.trace import Decision
@@ -87,6 +87,8 @@ class Fuser:
             if not isinstance(node.op, (Elementwise, Reindex, ReindexReduce, Counter)):
                 for n in (node, *node.inputs):
                     self._store(n, "whole array", f"{node.op.name} works on whole arrays")
+            if isinstance(node.op, Elementwise) and node.op.exact:
+                self._store_compared(node)
             if isinstance(node.op, Reindex) and node.op.within:
                 self.barriers.add(node.inputs[0])
                 self._store(node.inputs[0], "whole array", "its numbers are checked before a kernel reads them")
@@ -101,6 +103,13 @@ class Fuser:
                 for side in found.sides:
                     self._store(side, "whole array", _reason(found)[0])
 
+    def _store_compared(self, node: Node) -> None:
+        """z == z.max() is asked of one z: computed again, in another loop, its last digits might differ."""
+        sides = [behind_view(i) for i in node.inputs if i.dtype.kind == "f"]
+        for side in sides if any(isinstance(s.op, ReindexReduce) for s in sides) else ():
+            if not isinstance(side.op, ReindexReduce) or side.dtype.is_half:
+                self._store(side, "whole array", "it is compared with what was made of it, digit by digit")
+
     def _contraction(self, node: Node) -> Product | Convolution | None:
         """What an algorithm of its own computes."""
         return matrix_product(node) or (behind_views(convolution(node), self.why) if self.algorithms else None)
@@ -110,8 +119,7 @@ class Fuser:
         inlined: dict[Node, frozenset[Node]] = {}
         in_product = {n.inputs[0] for n in self.contractions}
         for node in self.order:
-            behind = [inlined.get(i, frozenset()) for i in node.inputs if i not in self.why]
-            mine = frozenset().union(*behind)
+            mine = frozenset().union(*(inlined.get(i, frozenset()) for i in node.inputs if i not in self.why))
             if len(mine) >= FULL:
                 for i in node.inputs:
                     if inlined.get(i):
@@ -227,6 +235,9 @@ class Fuser:
         if not self.enabled or kernel.kind in ("code", "host") or (anchor.term is None and anchor.contraction is None):
             return False
         mine = {a.node for a in kernel.anchors}
+        if kernel.kind == "convolution" and anchor.reduces:
+            begun = {a.node for a in kernel.anchors if a.reduces and a.term is not None}  # known when it has ended
+            return not any(self.root.get(n, n) in begun for n in anchor.reads) and join_tail_sums(kernel, anchor)
         if kernel.kind == "convolution":
             return self._is_only_reader(anchor.node, kernel.anchors[0].node) and join_tail(kernel, anchor)
         if kernel.kind == "product" or anchor.contraction is not None:
@@ -352,3 +363,10 @@ def _reason(found: Product | Convolution) -> tuple[str, str]:
     if isinstance(found, Product):
         return "BLAS multiplies stored matrices", "this is a matrix product; BLAS reads it as one"
     return "a convolution reads stored arrays", "this is a convolution; one algorithm computes all of it"
+
+
+def behind_view(node: Node) -> Node:
+    """The node that a view shows; any other is itself."""
+    while isinstance(node.op, Reindex) and node.data is None:
+        node = node.inputs[0]
+    return node

@@ -8,7 +8,7 @@
     made of operators: 173 in all, as jt.explain counts, which move 61.2 MB in a kernel each.
       0  Conv2d conv1 + BatchNorm2d bn1 + relu         350 kB    by panels
       1  MaxPool2d maxpool                             328 kB
-           relu is stored before it: repeated; window reads it 2.25 times, 12 operations each
+           relu (kernel 0) is stored before it: repeated; window reads it 2.25 times, 12 operations each
 
 (ResNet-18 without gradients, one image of 64 x 64. At 224 x 224 its parameters matter less: 72.6 MB, 117 MB op by op.)
 
@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -40,6 +41,7 @@ from jt_edu.settings import current
 from jt_edu.trace import Decision
 from jt_edu.var import Var
 
+WIDE = 72  # letters of a row's names; longer ones go on in the next row
 LAYERS = "jt_edu.nn."  # where the modules live that count as one kernel
 
 
@@ -104,7 +106,7 @@ class FusionReport:
         return f"{words}<table><thead><tr>{head}</tr></thead><tbody>{cells}</tbody></table>"
 
     def __repr__(self) -> str:
-        wide = min(84, max((len(row.label) for row in self.rows), default=0))
+        wide = min(WIDE, max((len(row.label) for row in self.rows), default=0))
         return "\n".join(
             [self.summary, self.note, *(line for k, row in enumerate(self.rows) for line in _lines(k, row, wide))]
         )
@@ -112,7 +114,10 @@ class FusionReport:
 
 def _lines(number: int, row: FusedKernel, wide: int) -> Iterator[str]:
     by = f"    by {row.algorithm}" if row.algorithm else ""
-    yield f"{number:>4}  {row.label:<{wide}}  {in_words(row.bytes, 'B'):>8}{by}"
+    first, *more = wrap(row.label, wide, break_long_words=False, break_on_hyphens=False)
+    yield f"{number:>4}  {first:<{wide}}  {in_words(row.bytes, 'B'):>8}{by}"
+    for names in more:
+        yield f"        {names}"
     for why in row.apart:
         yield f"        {why}"
 
@@ -125,6 +130,9 @@ def _html_row(number: int, row: FusedKernel) -> str:
 
 def fusion_report(first: Var | Callable[..., Any], *rest: Any) -> FusionReport:
     """What fusion has done for some Vars, or for what a function (such as a module) computes.
+
+    A module that is being trained keeps its buffers: running statistics are those from before. What a function of
+    one's own assigns stays assigned, and random numbers are drawn.
 
     Args:
         first: a Var, of any shape; or a function that is called with `rest`, and answers with Vars.
@@ -148,12 +156,23 @@ def fusion_report(first: Var | Callable[..., Any], *rest: Any) -> FusionReport:
         raise ArgumentError("jt.fusion_report takes Vars, or a function and its arguments", short(first), "y")
     else:
         begin = next(current().ids)
-        answer = list(_vars(first(*rest)))
+        answer = list(_vars(_call(first, rest)))
         if not answer:
             raise ArgumentError("jt.fusion_report(f, ...) looks at the Vars that f answers with", "none", "return one")
         wanted = nodes_of("jt.fusion_report", answer)
         run([n for n in needed(wanted) if n.data is None and n.id < begin])
     return _report(Explanation(wanted, names_of_caller()))
+
+
+def _call(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+    """What a function answers; the buffers of a module are put back."""
+    before = [(var, var.node) for var in getattr(function, "buffers", list)()]
+    try:
+        return function(*arguments)
+    finally:
+        for var, node in before:
+            if var.node is not node:
+                var.node = node
 
 
 def _vars(answer: Any) -> Iterator[Var]:
@@ -173,13 +192,16 @@ def _report(e: Explanation) -> FusionReport:
         reader = home.get(d.target)
         if not d.fused and reader is not None and home.get(root, reader) != reader:
             why = _why_apart(e, home, d, root, reader)
-            apart[reader][root] = f"{units.label(e.order[root])} is stored before it: {why}"
+            maker = f" (kernel {home[root]})" if root in home else ""
+            apart[reader][root] = f"{units.label(e.order[root])}{maker} is stored before it: {why}"
     inside = [units.inside(e.order[s] for s in sorted(step.slots)) for step in e.plan.steps]
     kernels = Counter(u for parts in inside for u in parts)
     rows = []
     for parts, k, reasons in zip(inside, e.kernels, apart, strict=True):
         names = tuple(units.names[u] + (_part(ops) if kernels[u] > 1 else "") for u, ops in parts.items())
-        rows.append(FusedKernel(names, k.name, k.kind, k.algorithm, k.bytes, k.flops, tuple(reasons.values())))
+        rows.append(
+            FusedKernel(names, k.name, k.kind, k.algorithm, k.bytes, k.flops, tuple(dict.fromkeys(reasons.values())))
+        )
     return FusionReport(tuple(rows), len(units.names), sum(units.bytes()), *e.unfused)
 
 
@@ -197,12 +219,14 @@ def _why_apart(e: Explanation, home: dict[int, int], d: Decision, root: int, rea
         return f"{d.rule}; {d.reason}"
     if made.kind == "product":
         return "BLAS writes whole products; what is done to them has a kernel of its own"
+    if root != made.outputs[0]:
+        return "a sum over all images, which is known when the convolution has ended"
     if reads.kind == "convolution":
         return "the work on it is joined to another convolution, which runs later"
     readers = sum(root in {e.plan.aliases.get(s, s) for s in step.inputs} for step in e.plan.steps)
     if readers > 1:
         return f"{readers} kernels read it"
-    only = "only elementwise work is done as the sums of a convolution are written"
+    only = "only elementwise work, and float64 sums of a channel, are done as the sums of a convolution are written"
     if made.own is not None and made.own.sizes.kind != "forward":
         return f"{only}, and only those of a forward one"
     if any(isinstance(e.order[s].op, ReindexReduce) for s in reads.slots):

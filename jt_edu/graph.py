@@ -22,11 +22,11 @@ import sys
 from collections.abc import Container, Iterable
 from operator import attrgetter
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from jt_edu.dtypes import DType
-from jt_edu.settings import Context, current
+from jt_edu.settings import Context, Moment, current
 from jt_edu.trace import Built
 
 if TYPE_CHECKING:
@@ -43,11 +43,11 @@ age = attrgetter("id")  # nodes are numbered as they are made
 class Node:
     """One value of the graph: the operator that makes it, its inputs, its shape and dtype, and, once run, its data."""
 
-    __slots__ = ("__weakref__", "data", "dtype", "holders", "id", "inputs", "name", "op", "owner", "scope",
+    __slots__ = ("__weakref__", "behind", "data", "dtype", "holders", "id", "name", "op", "owner", "scope",
                  "shape", "tape", "tracked", "twin", "where")  # fmt: skip
 
     op: Op
-    inputs: tuple[Node, ...]
+    behind: Any  # its inputs, or, until somebody looks at them, who makes them (template.py)
     shape: Shape
     dtype: DType
     data: Any  # NumPy array, Python number (op is a constant), or None while pending
@@ -63,20 +63,33 @@ class Node:
 
     def __init__(self, op: Op, inputs: tuple[Node, ...], shape: Shape, dtype: DType, data: Any = None) -> None:
         context = current()
-        self.op, self.inputs, self.shape, self.dtype, self.data = op, inputs, shape, dtype, data
-        self.id = next(context.ids)
-        self.holders = 0
-        self.name = ""
-        self.owner = self.tape = None
+        moment = context.threads.now
+        self.op, self.behind, self.shape, self.dtype, self.data = op, inputs, shape, dtype, data
+        self.id, self.holders = next(context.ids), 0
+        self.name, self.owner, self.tape = "", None, None
         self.tracked = False
-        if dtype.kind in "fc" and not context.no_grad:
+        if dtype.is_float and not moment.no_grad:
             for i in inputs:
                 if i.tracked:
                     self.tracked = True
                     break
-        self.where, self.scope, self.twin = origin(context)
+        twin = moment.twin
+        if twin is None:  # as in origin(), which is a call more for every node
+            self.where, self.scope, self.twin = callers_line(), moment.scope, None
+        else:
+            self.where, self.scope, self.twin = twin.where, twin.scope, twin.id
         if context.traces:
             announce(context, self)
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The nodes that it is made from."""
+        found = self.behind
+        return found if type(found) is tuple else found.unfold(self)
+
+    @inputs.setter
+    def inputs(self, inputs: tuple[Node, ...]) -> None:
+        self.behind = inputs
 
     @property
     def gradient(self) -> bool:
@@ -98,21 +111,21 @@ class Node:
         return f"#{self.id} {self.op.name}({inputs}) {self.shape} {self.dtype}"
 
 
-def origin(context: Context) -> Origin:
+def origin(now: Moment | Context) -> Origin:
     """The line, the module and the twin of a node built now: a gradient has those of what it is a gradient of."""
-    twin = context.twin
+    twin = now.twin
     if twin is None:
-        return callers_line(), context.scope, None
+        return callers_line(), now.scope, None
     return twin.where, twin.scope, twin.id
 
 
 def made(
-    context: Context, origin: Origin, op: Op, inputs: tuple[Node, ...], shape: Shape, dtype: DType, data: Any,
+    context: Context, origin: Origin, op: Op, inputs: Any, shape: Shape, dtype: DType, data: Any,
     tracked: bool,
 ) -> Node:  # fmt: skip
     """A node of which everything is known already: what `Node(...)` would find out by looking."""
     node = object.__new__(Node)
-    node.op, node.inputs = op, inputs
+    node.op, node.behind = op, inputs
     node.shape, node.dtype = shape, dtype
     node.data, node.tracked = data, tracked
     node.id, node.holders = next(context.ids), 0
@@ -125,14 +138,15 @@ def made(
 
 def callers_line() -> Line:
     """The innermost place outside of jt_edu that led here: the learner's line."""
-    frame = sys._getframe(2)
-    while frame.f_back is not None:
+    back: FrameType | None = sys._getframe(2)
+    while back is not None:
+        frame = back
         file = frame.f_code.co_filename
         if file not in OURS:
             if not file.startswith(HOME):
                 break
             OURS.add(file)  # remembered, because this is asked for every node
-        frame = frame.f_back
+        back = frame.f_back
     return frame.f_code, frame.f_lasti
 
 
@@ -156,6 +170,11 @@ def describe_line(where: Line | None) -> str:
     text = linecache.getline(code.co_filename, number).strip()
     name = "cell" if "ipykernel" in code.co_filename else Path(code.co_filename).name
     return f"{name}:{number}" + (f": {text}" if text else "")
+
+
+def behind(node: Node) -> tuple[Node, ...]:
+    """The nodes that a gradient flows to from `node`."""
+    return node.inputs if node.tape is None else node.tape.sources
 
 
 def inputs_first(wanted: Iterable[Node], stop: Container[Node] = ()) -> list[Node]:

@@ -11,12 +11,14 @@
 
     same matrix    two matrix products that read the same array
     tail           elementwise work on the sums of a convolution, done to each as it is written
+    tail sums      sums over what a convolution has written, such as batch norm's: while it is still in the cache
 
 `Anchor`, `Stage` and `Kernel` are what the fuser puts together; nothing here decides what is stored.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -26,6 +28,8 @@ from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, counter, counters, counters_of
 from jt_edu.meta import ReindexReduce
 from jt_edu.relay import Product, way_of
+
+SHORT = 64  # places of one channel of an image: to add up fewer, the calls cost more than to read them again
 
 
 @dataclass(eq=False)
@@ -81,6 +85,12 @@ class Kernel:
         """All anchors, in order."""
         return [a for s in self.stages for a in s.anchors]
 
+    @property
+    def written(self) -> Node:
+        """Of a convolution: what its kernel writes, the sums or what its tail makes of them."""
+        sums, *joined = self.anchors
+        return next((a.node for a in joined if not a.reduces), sums.node)
+
     def new_loops(self, extents: Iterable[int]) -> tuple[int, ...]:
         """Numbers for further loops."""
         numbers = []
@@ -109,22 +119,51 @@ def join_products(kernel: Kernel, anchor: Anchor, made_here: bool) -> bool:
 def join_tail(kernel: Kernel, anchor: Anchor) -> bool:
     """Tail: elementwise work that reads each sum of a convolution once, where it stands, and takes its place."""
     sums = kernel.anchors[0]
-    found, term = sums.contraction, anchor.term
-    if not isinstance(found, Convolution) or found.sizes.kind != "forward" or len(kernel.anchors) > 1 or term is None:
+    found = sums.contraction
+    if not isinstance(found, Convolution) or found.sizes.kind != "forward" or len(kernel.anchors) > 1:
         return False
+    if anchor.reduces or anchor.node.dtype != sums.node.dtype or not _follows(anchor, sums.node, found):
+        return False
+    anchor.axes = kernel.new_loops(anchor.loops)
+    kernel.stages.append(Stage(anchor.axes, [anchor]))
+    return True
+
+
+def join_tail_sums(kernel: Kernel, anchor: Anchor) -> bool:
+    """Tail sums: for each channel, a sum over what the convolution has written of all images.
+
+    Only sums in a wider format: then it does not matter that subtotals are added up first.
+    """
+    found, op = kernel.anchors[0].contraction, anchor.node.op
+    if not isinstance(found, Convolution) or found.sizes.kind != "forward" or not isinstance(op, ReindexReduce):
+        return False
+    written = kernel.written
+    wide = op.reducer == "add" and (anchor.node.dtype, written.dtype) == ("float64", "float32")
+    if not wide or anchor.kept != (1,) or math.prod(found.sizes.places) < SHORT:
+        return False
+    if not _follows(anchor, written, found):
+        return False
+    stage = kernel.stages[-1]
+    anchor.axes = stage.loops or kernel.new_loops(anchor.loops)
+    if stage.anchors[0].term is not None and stage.anchors[0].reduces:
+        stage.anchors.append(anchor)
+    else:
+        kernel.stages.append(Stage(anchor.axes, [anchor]))
+    return True
+
+
+def _follows(anchor: Anchor, written: Node, found: Convolution) -> bool:
+    """Whether the anchor reads each number that a convolution has written where it stands, once."""
     sizes, loops = found.sizes, anchor.loops
-    places = sizes.places[5 - len(loops) :]
-    if anchor.reduces or anchor.node.dtype != sums.node.dtype or loops != (sizes.n, sizes.o, *places):
+    if anchor.term is None or loops != (sizes.n, sizes.o, *sizes.places[5 - len(loops) :]):
         return False
     here, flat = counters(len(loops)), frozenset(range(2, len(loops)))
     for t in anchor.parts:
-        if t.node is sums.node and (t.guard is not None or _long(t.where, t.view) != _long(here, loops)):
+        if t.node is written and (t.guard is not None or _long(t.where, t.view) != _long(here, loops)):
             return False
         if t.kind in ("fill", "counter") or (t.kind == "load" and not _walks_flat(t, flat, loops)):
             return False
-    anchor.axes = kernel.new_loops(loops)
-    kernel.stages.append(Stage(anchor.axes, [anchor]))
-    return True
+    return any(t.node is written for t in anchor.loads)
 
 
 def _long(where: Place, shape: Shape) -> list[Index]:

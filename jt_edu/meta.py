@@ -47,6 +47,7 @@ class Elementwise(Op):
     gradients: Rules = ()
     weight: int = 1  # cost in multiplications, for the fusion rule that weighs work against bytes
     bodies: dict[str, str] = field(default_factory=dict)  # other bodies for some kinds of dtype
+    exact: bool = False  # compares: numbers are stored that are compared with a sum, or with the largest, of them
 
     def __call__(self, first: Any, *others: Any) -> Any:
         """The operator at work on Vars, for gradient rules: `SIN(x)`."""
@@ -154,7 +155,7 @@ def _add_gradient(op: ReindexReduce, out: Any, dout: Any, x: Any, *arrays: Any) 
 
 def _extremum_gradient(op: ReindexReduce, out: Any, dout: Any, x: Any, *arrays: Any) -> Any:
     """Inputs that tie share the gradient evenly, as in PyTorch's amax."""
-    mine = (x == out.gather_by(op, x.shape, arrays)).cast(x.dtype)
+    mine = x.is_what(op, arrays).cast(x.dtype)
     share = dout / mine.reduce_as(op, arrays)
     return mine * share.gather_by(op, x.shape, arrays)
 

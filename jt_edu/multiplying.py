@@ -40,7 +40,7 @@ def multiplied(kernel: Kernel) -> Multiplied:
     kernel_text = text_of(way[0])
     line = next(k for k, row in enumerate(kernel_text.split("\n"), 1) if row.startswith("def kernel("))
     text = Text(Source(kernel_text, text.source.parameters, apart=True), text.arguments, ((line, first.node),))
-    shared = first.rows if way[0] == "outer" else first.columns
+    shared = first.rows if way[0] in ("outer", "near") else first.columns
     return Multiplied(text, -(-shared // PARTS[way[0]]), flops, nodes, way, plain)
 
 

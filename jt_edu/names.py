@@ -2,9 +2,13 @@
 
     jt.sofmax       jt offers no sofmax. Try: jt.softmax or jt.nn.Softmax or jt.nn.softmax.
     x.smu()         a Var offers no smu. Try: x.sum or jt.sum.
+    x.add_(1)       a Var offers no add_. Try: x.assign(x.add(...)).
+
+Some names of PyTorch and Jittor have no like here at all: `INSTEAD` says what is written in their place.
 
 Python asks here only when it has looked everywhere else. (It takes a longer way to every attribute of a class or module
-that has a `__getattr__`, though: about 10 ns.) Names that begin with `_` are asked for by machines (copy, pickle,
+that has a `__getattr__`, though: about 10 ns. Layers look at themselves often, so a layer answers only the names of
+`INSTEAD`, each by an attribute that says so.) Names that begin with `_` are asked for by machines (copy, pickle,
 doctest, notebooks): they get a short answer at once.
 """
 
@@ -18,6 +22,29 @@ from jt_edu.errors import UnknownNameError
 
 MOST = 3  # suggestions
 LIKE = 0.7  # how much of two names has to agree
+
+_CPU = "leaving it out: everything is on the CPU"
+INSTEAD = {  # how one writes the owner, a name that it does not have -> what does the same
+    ("jt", "save"): 'net.save("net.npz"), or np.savez("arrays.npz", **arrays)',
+    ("jt", "load"): 'net.load("net.npz"), or np.load("arrays.npz")',
+    ("jt", "cuda"): _CPU,
+    ("jt", "device"): _CPU,
+    ("jt", "use_cuda"): _CPU,
+    ("jt", "Tensor"): "jt.Var, the class, or jt.array(...), which makes one",
+    ("jt", "float"): "jt.float32",
+    ("jt", "is_grad_enabled"): "x.requires_grad, and jt.why_no_grad(x)",
+    ("x", "cuda"): _CPU,
+    ("x", "is_cuda"): _CPU,
+    ("x", "requires_grad_"): "x.requires_grad = True",
+    ("x", "zero_"): "x.assign(jt.zeros_like(x))",
+    ("x", "copy_"): "x.assign(...)",
+    ("x", "fill_"): "x.assign(jt.full_like(x, ...))",
+    ("net", "cpu"): _CPU,
+    ("net", "cuda"): _CPU,
+    ("net", "xpu"): _CPU,
+    ("jt.nn.utils", "rnn"): "jt.nn, which has pack_padded_sequence, pad_sequence and the others",
+    ("jt.nn.utils", "parametrizations"): "jt.nn.utils, which has weight_norm and spectral_norm",
+}
 
 Doors = Mapping[str, Iterable[str]]  # how one writes a package, or an object -> the names that it offers
 
@@ -47,16 +74,20 @@ def _plain(name: str) -> str:
 
 def unknown(owner: str, name: str, doors: Doors) -> UnknownNameError:
     """The error for `owner` having no `name`; the first of the doors is its own."""
-    private = name.startswith("_")
-    found = [] if private else nearest(name, doors)
     call = next(iter(doors))
-    error = UnknownNameError(
-        f"{owner} offers no {name}",
-        "",
-        " or ".join(found) or ("" if private else f"dir({call}), which lists its names"),
-    )
+    error = UnknownNameError(f"{owner} offers no {name}", "", "" if name.startswith("_") else _try(call, name, doors))
     error.name = name  # Python, which would guess as well, does not guess a second time
     return error
+
+
+def _try(call: str, name: str, doors: Doors) -> str:
+    """What to write instead."""
+    if (call, name) in INSTEAD:
+        return INSTEAD[call, name]
+    plain = name.removesuffix("_")
+    if call == "x" and plain != name and plain in doors[call]:
+        return f"x.assign(x.{plain}(...))"
+    return " or ".join(nearest(name, doors)) or f"dir({call}), which lists its names"
 
 
 def door(
@@ -79,3 +110,20 @@ def suggest(kind: type, owner: str, call: str, others: Doors | None = None) -> N
         raise unknown(owner, name, {call: own, **(others or {})})
 
     setattr(kind, "__getattr__", missing)  # noqa: B010 - the type checker must not think that any name will do
+
+
+class _Lacking:
+    """An attribute that is not there: whoever asks an object for it is told what to write instead."""
+
+    def __init__(self, owner: str, call: str, name: str) -> None:
+        self.asked = owner, name, {call: ()}
+
+    def __get__(self, thing: Any, kind: type) -> Any:
+        raise unknown(*self.asked)
+
+
+def lack(kind: type, owner: str, call: str) -> None:
+    """Let objects of a class answer the names that `INSTEAD` has for them, and no others."""
+    for whose, name in INSTEAD:
+        if whose == call:
+            setattr(kind, name, _Lacking(owner, call, name))

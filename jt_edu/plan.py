@@ -19,7 +19,7 @@ from jt_edu.backends import Backend, Program
 from jt_edu.codegen.loops import choose_span, collapse, cut
 from jt_edu.codegen.nest import Builder
 from jt_edu.codegen.text import Argument, Parameter, Printer, Source, Text
-from jt_edu.convolving import Own, compile_convolution, convolution_text
+from jt_edu.convolving import Own, compile_around, compile_convolution, convolution_text
 from jt_edu.fuse import Fused, Fuser
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index
@@ -79,6 +79,7 @@ class Step:
     program: Program | None = None
     own: Own | None = None  # of a convolution
     prepare: Program | None = None  # that runs before a convolution
+    gather: Program | None = None  # that runs after it, for each sum that its tail has begun
     way: tuple[str, str] = ("", "")  # of a product: who multiplies, and why
     plain: tuple[Source, int] | None = None  # of a product by a kernel of ours: the same by np.dot, and its span
     written: tuple[Source, tuple[tuple[int, int], ...]] | None = None  # source and lines, where a learner's text runs
@@ -97,6 +98,7 @@ class Plan:
     aliases: dict[int, int]  # slot -> slot with the same memory
     keep: tuple[int, ...]
     peak: int  # bytes that the run holds at most
+    tracked: bool  # something in it takes part in gradients
     fused: bool  # fusion was on
     algorithms: bool = True  # and so were algorithms for convolutions
     shapes: dict[int, Shape] = field(default_factory=dict)
@@ -106,6 +108,8 @@ class Plan:
     compiled: bool = False
     backend: Backend | None = None  # that compiled it
     used: int = 0  # grows with time; the plan of the smallest number is forgotten first
+    runs: int = 0  # with nobody watching
+    page: Callable[[list[Any], Sequence[Node]], None] | None = None  # all its steps, written down (script.py)
 
 
 living: WeakValueDictionary[int, Plan] = WeakValueDictionary()  # every plan that somebody may still run
@@ -130,7 +134,8 @@ def make_plan(order: Sequence[Node], wanted: set[Node], enabled: bool, algorithm
     shapes = {k: n.shape for n, k in slot.items()}
     dtypes = {k: n.dtype.storage for n, k in slot.items()}
     hosts = {slot[n]: n.op for n in pending if n.op.kind == "hostcall"}
-    plan = living[id(steps)] = Plan(steps, aliases, keep, peak, enabled, algorithms, shapes, dtypes, hosts)
+    tracked = any(n.tracked for n in order)
+    plan = living[id(steps)] = Plan(steps, aliases, keep, peak, tracked, enabled, algorithms, shapes, dtypes, hosts)
     for step in steps:
         if step.source.key in edits:
             edits[step.source.key](plan, step)
@@ -220,6 +225,7 @@ def _convolution_step(kernel: Kernel, fused: Fused, slot: dict[Node, int]) -> St
     flops, span = own.sizes.flops, own.algorithm.span(own.sizes)
     step = _kernel_step(kernel, text, nodes, slot, (span, flops / FLOPS_AT_ONCE, False, flops), _name(nodes))
     step.own, step.bytes = own, step.bytes + own.moved
+    step.outputs += tuple(slot for *_, slot in step.scratch)  # the sums that are gathered
     return step
 
 
@@ -315,7 +321,15 @@ def compile_plan(plan: Plan, backend: Backend) -> dict[int, Program]:
             source = step.source
             own = None if step.written else step.own
             fresh[number] = step.program = compile_convolution(own, source, backend) if own else backend.compile(source)
-            if step.own is not None and step.own.prepare is not None:
-                step.prepare = backend.compile(step.own.prepare)
+            if step.own is not None:
+                step.prepare, step.gather = compile_around(step.own, backend)
     plan.compiled = True
     return fresh
+
+
+def read_slot(plan: Plan, arrays: list[Any], slot: int) -> Any:
+    """The array of a slot; a reshape is the same memory under its own shape."""
+    array = arrays[slot]
+    if array is None and slot in plan.aliases:
+        array = arrays[slot] = arrays[plan.aliases[slot]].reshape(plan.shapes[slot])
+    return array

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import Any
+from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -28,7 +29,6 @@ from jt_edu.convolution import KINDS, convolution
 from jt_edu.draw.bars import Bar, bars_svg
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.execute import needed
-from jt_edu.explain import scrolling
 from jt_edu.meta import ReindexReduce
 from jt_edu.ops.conv import conv1d, conv2d, conv3d
 from jt_edu.ops.gradient import grad
@@ -86,8 +86,7 @@ class Race:
         return self.svg
 
     def _repr_html_(self) -> str:
-        lines = self.summary.replace("; ", "\n")
-        return f'<div style="overflow-x:auto">{self.svg}</div>{scrolling(lines)}'
+        return f'{self.svg}<p style="margin:4px 0">{escape(self.summary)}</p>'
 
     def __repr__(self) -> str:
         return "\n".join([self.summary, *self._rows()])

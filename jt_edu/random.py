@@ -55,13 +55,13 @@ class Generator:
     def bits(self, count: int) -> Node:
         """A node of `count` random words of 64 bits."""
         number = cast(Node(COUNTERS[0], (), (count,), int64), uint64)
-        start = constant(self.drawn, uint64)
+        key, start = constant(self.key, uint64), constant(self.drawn, uint64)
         capture = current().capture
         if capture is not None:  # each replay of a compiled step draws anew
-            capture.numbers.append((start, lambda: self.draw(count)))
+            capture.numbers += [(key, lambda: self.key), (start, lambda: self.draw(count))]
         self.draw(count)
         counter = elementwise(f.ADD, [number, start], uint64)
-        return elementwise(f.BITS, [constant(self.key, uint64), counter], uint64)
+        return elementwise(f.BITS, [key, counter], uint64)
 
 
 def default_generator() -> Generator:
@@ -222,7 +222,9 @@ def _whole(name: str, value: Any) -> int:
     except TypeError:
         plain = None
     if plain is None or not -(1 << 63) <= plain <= 1 << 63:
-        raise ArgumentError(f"randint takes {name} as a whole number of at most 64 bits", f"{name}={short(value)}")
+        raise ArgumentError(
+            f"randint takes {name} as a whole number", f"{name}={short(value)}", "randint(0, 9, (2, 3))"
+        )
     return plain
 
 

@@ -11,7 +11,7 @@ read off the maps and never off an operator's name:
 
 With rows, columns and something summed it is a matrix product. Products of matrices written as broadcast, multiply, sum
 are therefore found too, and so are both gradients. BLAS does them faster than any loop of ours, but for those that are
-thin, where kernels of our own are faster: `way_of` says which, and why.
+thin, or have a side that stays in the cache: there kernels of our own are faster. `way_of` says which, and why.
 """
 
 from __future__ import annotations
@@ -26,11 +26,16 @@ from jt_edu.meta import CONSTANT, Op, Reindex, ReindexReduce
 
 BLAS = ("float32", "float64", "complex64", "complex128")
 FEW = 32  # rows, or numbers to sum over, up to which a product is thin; measured
+NEAR = 1 << 17  # numbers of an answer, or of a side, that stay in the cache while the rest passes by
 SMALL = 1 << 20  # multiplications up to which BLAS is as fast: it then copies nothing
+MANY = 512  # rows from which on a small matrix is turned for one product
+TURNED = 1 << 18  # numbers of a matrix up to which it is turned in the time of a few products of few rows
 VECTOR = 16  # columns: kernels made of vectors want whole ones
 ONCE = "each number of the large side is read once, where it lies; BLAS would copy it first"
 WRITTEN = "each number is written once; BLAS would write zeros first, and then add to them"
 OFTEN = "BLAS copies both sides into an order that suits it, which pays where each number is used often"
+ADDED = "the answer stays in the cache while products are added to it; BLAS would copy both sides first"
+STAYS = "one side stays in the cache while the rows of the other pass by; BLAS would copy both first"
 QUICK = "BLAS multiplies small matrices where they lie"
 
 
@@ -67,7 +72,7 @@ class Product:
 
 
 def way_of(p: Product) -> tuple[str, str]:
-    """Who multiplies, and why: "dots", "rows", "outer" (kernels of ours, for thin products), or "BLAS"."""
+    """Who multiplies, and why: "dots", "rows", "outer", "near" (kernels of ours), or "BLAS"."""
     real, turned = p.node.dtype in ("float32", "float64"), (p.left.transposed, p.right.transposed)
     work = p.flops // 2
     few, summed = p.rows <= FEW and work > SMALL * (1 if p.rows > 1 else 4), p.summed <= FEW and work > SMALL
@@ -75,18 +80,35 @@ def way_of(p: Product) -> tuple[str, str]:
     if real and not p.left.batched and p.left.node is not p.right.node:
         if few and turned == (False, True):
             return "dots", sizes + ONCE
-        if few and p.rows > 1 and p.columns >= VECTOR and turned == (False, False):
-            return "rows", sizes + ONCE
-        if summed and p.columns >= VECTOR and turned == (True, False):
-            return "outer", sizes + WRITTEN
+        if p.columns >= VECTOR and turned == (False, False):
+            if few and p.rows > 1:
+                return "rows", sizes + ONCE
+            if p.rows > FEW and work > SMALL and p.summed * p.columns <= NEAR:
+                return "near", sizes + STAYS
+        if p.columns >= VECTOR and turned == (True, False):
+            if summed:
+                return "outer", sizes + WRITTEN
+            if work > SMALL and p.rows * p.columns <= NEAR:
+                return "outer", sizes + ADDED
     return "BLAS", sizes + (OFTEN if work > SMALL else QUICK)
+
+
+@dataclass(frozen=True, eq=False)
+class Turned(Reindex):
+    """The transpose of a matrix, which may be worth storing; see `matrix_product`."""
+
+    often: bool = True  # many products read it
 
 
 Axes = list[int]
 
 
 def matrix_product(node: Node, total: Op | None = None) -> Product | None:
-    """The matrix product that `node` is, or that its `total` would be; or None."""
+    """The matrix product that `node` is, or that its `total` would be; or None.
+
+    Few rows, and very many, meet a small matrix faster if its rows are what is summed over: then a `Turned` one takes
+    the place of the matrix behind it.
+    """
     op, source = (node.op, node.inputs[0]) if total is None else (total, node)
     if not isinstance(op, ReindexReduce) or op.reducer != "add" or node.dtype not in BLAS or op.kept is None:
         return None
@@ -98,7 +120,19 @@ def matrix_product(node: Node, total: Op | None = None) -> Product | None:
     thin = any(source.shape[k] == 1 for k in op.kept)
     left, right = (_readings(i, source.shape) for i in source.inputs)
     found = (_sorted_out(node, source.shape, a, b, out, thin) for a in left for b in right)
-    return next((product for product in found if product is not None), None)
+    products = (product for product in found if product is not None)
+    first = next(products, None)
+    if first is None or not first.right.transposed:
+        return first
+    return next((p for p in products if not p.right.transposed and _worth_turning(p)), first)
+
+
+def _worth_turning(p: Product) -> bool:
+    """Whether turning the right side takes little of the time that is saved: by many such products, or a large one."""
+    op, size = p.right.node.op, p.columns * p.summed
+    if not isinstance(op, Turned):
+        return False
+    return (op.often and size <= TURNED) if p.rows <= FEW else (size <= NEAR and p.rows >= MANY)
 
 
 def _sorted_out(

@@ -6,9 +6,10 @@
         k1(0, 64, 128, t5, a[7])                        # exp_sum: lengths that never change are written down
 
 `execute.py` asks every step what it needs: how many arrays, seen under which shapes, with scratch or without. In each
-run the answers are the same. So a replay asks once, writes down what is left to do, and runs that: the same things in
-the same order, and a third of the Python. Small temporaries (t5) are made once, as well; two share their memory if one
-is read for the last time before the other is written.
+run the answers are the same. So a plan that has run before is asked once, what is left to do is written down, and that
+is run: the same things in the same order, and a third of the Python. A replay of jt.compile `owns` its memory too:
+small temporaries (t5) are made once; two share their memory if one is read for the last time before the other is
+written. Plans of other graphs own nothing, since a thousand of them are remembered.
 """
 
 from __future__ import annotations
@@ -24,22 +25,28 @@ import numpy as np
 from jt_edu import execute
 from jt_edu.backends import Backend
 from jt_edu.backends.convolve.alone import NUMBERS, depth_of
+from jt_edu.backends.pool import threads
 from jt_edu.convolving import OWN, Own, shared_memory
 from jt_edu.errors import JtError
 from jt_edu.graph import Shape
-from jt_edu.memory import LARGE
 from jt_edu.plan import ROW, Plan, Step
+
+OWNED = 1 << 18  # bytes; smaller temporaries are made once: the same memory in each run is still in the cache
 
 
 class Script:
-    """The page for a plan whose steps are compiled, and what its names mean."""
+    """The page for a plan whose steps are compiled, and what its names mean.
 
-    def __init__(self, plan: Plan, backend: Backend) -> None:
-        self._plan, self._backend, self._busy = plan, backend, threading.Lock()
+    `owns`: with memory of its own for what is small. Then it serves one thread at a time.
+    """
+
+    def __init__(self, plan: Plan, backend: Backend, owns: bool = True) -> None:
+        self._plan, self._backend, self._busy, self._owns = plan, backend, threading.Lock(), owns
         self._rows = ["def run(a, nodes):"]
         self._steps: dict[int, Step] = {}  # line -> step, where the script has to explain errors
         self._space: dict[str, Any] = {
             "room": backend.empty,
+            "zeros": np.zeros,
             "launch": backend.launch,
             "bits": np.uint16,
             "check": execute._check_indices,
@@ -48,11 +55,12 @@ class Script:
         self._viewed: set[int] = set()  # slots of reshapes that have an array in each run
         self._own: dict[int, Any] = {}  # slot -> memory of a small temporary
         self._shelf: dict[int, list[Any]] = {}  # bytes -> memory that is free again
-        self._temporary = {s for step in plan.steps for s in step.frees if _bytes(plan, s) < LARGE}
+        self._temporary = {s for step in plan.steps for s in step.frees if owns and _bytes(plan, s) < OWNED}
         for step in plan.steps:
-            if not _is_plain(step):
+            if not self._is_plain(step):
                 self._temporary -= {plan.aliases.get(s, s) for s in (*step.inputs, *step.outputs)}
-        self._shared = shared_memory([step.own for step in plan.steps if step.own is not None], backend)
+        convolutions = [step.own for step in plan.steps if owns and step.own is not None]
+        self._shared = shared_memory(convolutions, backend)
         for number, step in enumerate(plan.steps):
             self._step(number, step)
         self.text = "\n".join([*self._rows, "    return", ""])
@@ -62,11 +70,13 @@ class Script:
 
     def __call__(self, arrays: list[Any], nodes: Sequence[Any]) -> None:
         """Run all steps on the arrays of the leaves; then those that the plan keeps are there as well."""
-        if not self._busy.acquire(blocking=False):  # another thread has the temporaries
+        if self._owns and not self._busy.acquire(blocking=False):  # another thread has the temporaries
             execute.run_steps(self._plan, arrays, self._backend, list(nodes))
             return
         try:
-            self._bind_programs()
+            programs = [step.program for step in self._plan.steps]
+            if programs != self._programs:  # a learner may have put another in the place of one
+                self._bind(programs)
             self._run(arrays, nodes)
         except Exception as error:
             trace = error.__traceback__
@@ -75,22 +85,21 @@ class Script:
                 raise
             if isinstance(error, JtError):
                 raise error.at(nodes[step.slots[-1]].line) from None
-            raise execute._explain(error, step, list(nodes)) from error
+            raise execute._explain(error, step, self._plan, list(nodes)) from error
         finally:
-            self._busy.release()
+            if self._owns:
+                self._busy.release()
 
-    def _bind_programs(self) -> None:
-        """Give the names in the text their kernels: a learner may have put another in the place of one."""
-        programs = [step.program for step in self._plan.steps]
-        if programs != self._programs:
-            self._programs = programs
-            for number, (step, program) in enumerate(zip(self._plan.steps, programs, strict=True)):
-                for name, one in (("k", program), ("q", step.prepare)):
-                    if one is not None:
-                        self._space[f"{name}{number}"] = one.call if _is_small(step) else one
+    def _bind(self, programs: list[Any]) -> None:
+        """Give the names in the text their kernels."""
+        for number, (step, program) in enumerate(zip(self._plan.steps, programs, strict=True)):
+            for name, one in (("k", program), ("q", step.prepare), ("g", step.gather)):
+                if one is not None:
+                    self._space[f"{name}{number}"] = one.call if _is_small(step) or name == "g" else one
+        self._programs = programs  # last: another thread takes it for a sign that all names are there
 
     def _do(self, number: int, arrays: list[Any], nodes: list[Any]) -> None:
-        """What is not worth writing down: NumPy's work, and scratch that comes once for each thread."""
+        """What is not worth writing down."""
         execute.run_step(self._plan.steps[number], self._plan, arrays, self._backend, nodes)
 
     # writing
@@ -101,7 +110,7 @@ class Script:
             self._steps[len(self._rows)] = step
 
     def _step(self, number: int, step: Step) -> None:
-        if _is_plain(step):
+        if self._is_plain(step):
             for k, check in enumerate(step.checks):
                 self._space[f"c{number}_{k}"] = check
                 self._write(f"check(c{number}_{k}, {self._seen(check.slot)}, nodes[{check.node}])")
@@ -117,6 +126,15 @@ class Script:
         if gone:
             self._write("".join(f"a[{slot}] = " for slot in gone) + "None")
 
+    def _is_plain(self, step: Step) -> bool:
+        """Whether a step is a call that can be written down.
+
+        No work of NumPy, nor loops with scratch that depends on the threads, or with any where a page owns no memory.
+        """
+        if step.kind == "host" or step.own is not None or not step.scratch:
+            return step.kind != "host"
+        return self._owns and step.work < execute.PARALLEL and step.span <= ROW
+
     def _room(self, slot: int, step: Step) -> None:
         """Memory for what a step stores: the script's own, or fresh in each run."""
         shape, dtype = self._plan.shapes[slot], self._plan.dtypes[slot]
@@ -129,11 +147,20 @@ class Script:
             self._write(f"a[{slot}] = room({shape}, {dtype.name})", step)
 
     def _convolution(self, number: int, step: Step, own: Own, given: list[str]) -> None:
-        """Name the memory of its own, and write down the call that prepares it."""
-        prepared, space = self._shared[own.sizes.dtype, False], self._shared[own.sizes.dtype, True]
-        given[OWN], given[OWN + 1] = f"p{number}", f"s{number}"
-        self._space[given[OWN]] = prepared[: own.prepared]
-        self._space[given[OWN + 1]] = space[0] if own.small else space
+        """Name the memory of its own, or ask for it in each run; and write down the call that prepares it."""
+        dtype = own.sizes.dtype
+        if self._owns:
+            prepared, space = self._shared[dtype, False], self._shared[dtype, True]
+            given[OWN], given[OWN + 1] = f"p{number}", f"s{number}"
+            self._space[given[OWN]] = prepared[: own.prepared]
+            self._space[given[OWN + 1]] = space[0] if own.small else space
+        else:
+            self._space |= {dtype: np.dtype(dtype), "threads": threads}
+            given[OWN] = f"room(({own.prepared},), {dtype})"
+            given[OWN + 1] = f"room(({'' if own.small else 'threads(), '}{own.space},), {dtype})"
+            if own.prepare is not None:  # two calls take it
+                self._write(f"p = {given[OWN]}", step)
+                given[OWN] = "p"
         for side in own.views:
             self._space[f"v{number}_{side.position}"] = partial(side.read, small=own.small, backend=self._backend)
             self._write(f"w{number}_{side.position} = v{number}_{side.position}({given[side.position]})", step)
@@ -150,14 +177,23 @@ class Script:
             given[position] = self._seen(slot, shape, halves)
         for position, slot in step.numbers:
             given[position] = f"a[{slot}]"
-        cells = {slot: np.empty(math.prod(shape), dtype) for _, shape, dtype, slot in step.scratch[::-1]}
+        scratch = step.scratch[::-1] if self._owns else ()  # zeros: a call of `finish` that is never made leaves one
+        cells = {slot: np.zeros(math.prod(shape), dtype) for _, shape, dtype, slot in scratch}
         for position, shape, _, slot in step.scratch:
             given[position] = f"s{number}_{position}"
-            self._space[given[position]] = cells[slot] if step.blocks else cells[slot].reshape(shape)
+            if self._owns:
+                self._space[given[position]] = cells[slot] if step.blocks else cells[slot].reshape(shape)
+            else:
+                self._write(f"{given[position]} = zeros({shape})", step)
         if step.own is not None:
             self._convolution(number, step, step.own, given)
         each = () if step.own is None else (OWN + 1,)
         self._write(_call_of(f"k{number}", step.span, ", ".join(given), step, each), step)
+        for position, shape, _, slot in step.scratch if step.gather is not None else ():
+            self._write(f"g{number}(0, {shape[0]}, {given[position]}, {self._seen(slot, shape[:1])})", step)
+        lent = [name for name in dict.fromkeys(given) if name == "p" or name.startswith(f"w{number}_")]
+        if lent:
+            self._write(" = ".join([*lent, "None"]))
 
     def _seen(self, slot: int, shape: Shape | None = None, halves: bool = False) -> str:
         """The array in a slot, under the shape and as the bits that a kernel reads."""
@@ -169,16 +205,12 @@ class Script:
             self._space[name] = self._own[root].view(kind).reshape(seen)
             return name
         if shape is not None:
-            return f"a[{root}]" + ".view(bits)" * halves + f".reshape({shape})"
+            flat = len(shape) == 1  # all of it in one row, for which there is a shorter way
+            return f"a[{root}]" + ".view(bits)" * halves + (".ravel()" if flat else f".reshape({shape})")
         if root != slot and slot not in self._viewed:
             self._viewed.add(slot)
             self._write(f"a[{slot}] = a[{root}].reshape({own})")
         return f"a[{slot}]" + ".view(bits)" * halves
-
-
-def _is_plain(step: Step) -> bool:
-    """Whether a step is a call that can be written down: no work of NumPy, no scratch that depends on the threads."""
-    return step.kind != "host" and not (step.scratch and (step.work >= execute.PARALLEL or step.span > ROW))
 
 
 def _is_small(step: Step) -> bool:
@@ -196,3 +228,6 @@ def _call_of(name: str, span: int, listed: str, step: Step, each: tuple[int, ...
 
 def _bytes(plan: Plan, slot: int) -> int:
     return math.prod(plan.shapes[slot]) * int(plan.dtypes[slot].itemsize)
+
+
+execute.written_down = partial(Script, owns=False)

@@ -5,39 +5,68 @@
 
     the first call for a kind       runs the function, and notes down the nodes between its inputs and its answer
     every other call                makes those nodes again, with these inputs: 0.5 µs a node
+    where no gradient can be taken  makes the last one only, and the others when somebody looks behind it: a graph that
+                                    was run before is run again with its copies folded
 
 The graph that comes out is the one that the function would have built. What cannot be copied (random numbers, a
-gradient of one's own, a Var from elsewhere) is seen at the first call, and then the function always runs. What cannot
-be seen is a function's own affair: it must not read flags, modules or what else may change between two calls.
+gradient of one's own, a Var from elsewhere, or one that stands for a number) is seen at the first call, and then the
+function always runs. What cannot be seen is a function's own affair: it must not read flags, modules or what else may
+change between two calls.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeVar
 
+from jt_edu.execute import STILL
 from jt_edu.functions import BITS
-from jt_edu.graph import Node, inputs_first, made, origin
-from jt_edu.meta import CONSTANT
-from jt_edu.settings import Context, current
+from jt_edu.graph import Node, Origin, inputs_first, made, origin
+from jt_edu.meta import CONSTANT, Elementwise, Reindex, ReindexReduce
+from jt_edu.settings import Context, Shared, current
 from jt_edu.var import Var
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Row = tuple[Any, tuple[int, ...], Any, Any, Any, bool]  # op, places of the inputs, shape, dtype, data, tracked
 KINDS = 4096  # how many are remembered for each function
+WHOLE = {bool, int, str}  # types whose values are the same if they are equal
 NEW: Any = object()  # no such call yet
 NEVER: Any = object()  # no copy: the function runs
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Template:
     """Nodes to be made behind the given ones: place k is input k, or the row k - inputs."""
 
     rows: tuple[Row, ...]
     answers: tuple[int, ...]
     one: bool  # the answer is a Var, not a tuple of them
+    folds: bool  # the last node can stand for all of them
+    kind = "template"  # where it stands in place of an operator
+
+
+class Folded:
+    """What stands behind the last node of a copy until somebody looks there; to be run again, nobody needs to.
+
+    `ids` are the numbers of the nodes that are not there yet.
+    """
+
+    __slots__ = ("ids", "inputs", "template")
+
+    def __init__(self, template: Template, inputs: list[Node], ids: tuple[int, ...]) -> None:
+        self.template, self.inputs, self.ids = template, inputs, ids
+
+    def unfold(self, node: Node) -> tuple[Node, ...]:
+        """Make them, as if they had been made together with `node`: no trace is told. The inputs of the node."""
+        with STILL:
+            if node.behind is self:  # else another thread was here first
+                context = Context(Shared(ids=iter(self.ids)))
+                nodes = _made(self.template.rows[:-1], self.inputs, (node.where, node.scope, node.twin), context)
+                node.inputs = tuple([nodes[k] for k in self.template.rows[-1][1]])
+            return node.inputs
 
 
 def template(function: Function) -> Function:
@@ -57,10 +86,13 @@ def template(function: Function) -> Function:
     @functools.wraps(function)
     def call(*args: Any, **named: Any) -> Any:
         context = current()
-        if context.capture is not None or not context.flags.lazy_execution:
+        moment = context.threads.now
+        if moment.capture is not None or not context.flags.lazy_execution:
             return function(*args, **named)
         inputs: list[Node] = []
-        kind = (context.no_grad, *named, *_kinds((*args, *named.values()), inputs))
+        kinds: list[Any] = [moment.no_grad, *named]
+        _add_kinds(kinds, (*args, *named.values()) if named else args, inputs)
+        kind = tuple(kinds)
         try:
             found = known.get(kind, NEW)
         except TypeError:  # an argument that cannot be looked up, such as a list
@@ -78,22 +110,25 @@ def template(function: Function) -> Function:
     return call  # type: ignore[return-value]
 
 
-def _kinds(arguments: tuple[Any, ...], inputs: list[Node]) -> tuple[Any, ...]:
+def _add_kinds(kinds: list[Any], arguments: Collection[Any], inputs: list[Node]) -> None:
     """What arguments of copies of one graph agree in. Nodes of Vars, also those in tuples, are added to `inputs`.
 
-    A node's first place there tells one Var given twice from two Vars.
+    A node's first place there tells one Var given twice from two Vars. One flat list: it is hashed in each call.
     """
-    kinds: list[Any] = []
     for a in arguments:
         if isinstance(a, Var):
             node = a._node
             inputs.append(node)
-            kinds.append((node.shape, node.dtype, node.tracked, node.op is CONSTANT, inputs.index(node)))
+            kinds += (node.shape, node.dtype, node.tracked, node.op is CONSTANT, inputs.index(node))
         elif type(a) is tuple:
-            kinds.append(_kinds(a, inputs))
+            types = tuple(map(type, a))
+            if WHOLE.issuperset(types):  # strides, axes and the like, all at once
+                kinds += (types, a)
+            else:
+                kinds += (tuple, len(a))
+                _add_kinds(kinds, a, inputs)
         else:
-            kinds.append((type(a), a.hex() if isinstance(a, float) else a))  # 0.0 and -0.0 are equal, not the same
-    return tuple(kinds)
+            kinds += (type(a), a.hex() if isinstance(a, float) else a)  # 0.0 and -0.0 are equal, not the same
 
 
 def _written_down(answer: Any, inputs: list[Node], begin: int) -> Any:
@@ -107,18 +142,40 @@ def _written_down(answer: Any, inputs: list[Node], begin: int) -> Any:
         return NEVER
     if any(n.data is not None and n.op is not CONSTANT for n in between) or any(r.node in place for r in results):
         return NEVER
+    used = {i for n in between for i in n.inputs}
+    if not used.issuperset(inputs):  # a Var that stands for a number: the function looked at it
+        return NEVER
     for k, node in enumerate(between):
         place[node] = len(inputs) + k
     rows = [(n.op, tuple(place[i] for i in n.inputs), n.shape, n.dtype, n.data, n.tracked) for n in between]
-    return Template(tuple(rows), tuple(place[r.node] for r in results), isinstance(answer, Var))
+    answers, one = tuple(place[r.node] for r in results), isinstance(answer, Var)
+    return Template(tuple(rows), answers, one, one and len(rows) > 1 and all(map(_folds, between)))
+
+
+def _folds(node: Node) -> bool:
+    """Whether it may be left out until somebody looks: no gradient will, and it checks nothing, such as an index."""
+    op, view = node.op, isinstance(node.op, (Reindex, ReindexReduce)) and len(node.inputs) == 1
+    checks = isinstance(op, Reindex) and op.within is not None
+    return (view or op is CONSTANT or isinstance(op, Elementwise)) and not checks and not node.tracked
 
 
 def _copied(found: Template, inputs: list[Node], context: Context) -> Any:
-    """The same nodes behind these inputs."""
-    nodes = inputs.copy()
-    here, read = origin(context), nodes.__getitem__
-    for op, places, shape, dtype, data, tracked in found.rows:
-        nodes.append(made(context, here, op, tuple(map(read, places)), shape, dtype, data, tracked))
+    """The same nodes behind these inputs; only the last one, if that can stand for them."""
+    here = origin(context.threads.now)
+    if found.folds and not context.traces:
+        ids = tuple(islice(context.ids, len(found.rows) - 1))
+        op, _, shape, dtype, data, tracked = found.rows[-1]
+        return Var._of(made(context, here, op, Folded(found, inputs, ids), shape, dtype, data, tracked))
+    nodes = _made(found.rows, inputs, here, context)
     if found.one:
         return Var._of(nodes[found.answers[0]])
     return tuple([Var._of(nodes[k]) for k in found.answers])
+
+
+def _made(rows: Sequence[Row], inputs: list[Node], here: Origin, context: Context) -> list[Node]:
+    """The inputs, and behind them a node for each row."""
+    nodes = inputs.copy()
+    read = nodes.__getitem__
+    for op, places, shape, dtype, data, tracked in rows:
+        nodes.append(made(context, here, op, tuple(map(read, places)), shape, dtype, data, tracked))
+    return nodes

@@ -9,9 +9,9 @@ The methods that are families of their own (sums, views, indexing, ...) are writ
 
 from __future__ import annotations
 
-import math
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -24,11 +24,12 @@ from jt_edu.dtypes import DType, as_dtype, bfloat16, from_bfloat16, promote
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.execute import run
 from jt_edu.formats import FORMATS, follow, in_format, inherit
-from jt_edu.graph import Node, Shape
+from jt_edu.graph import Node
 from jt_edu.meta import CONSTANT, SOURCE, Elementwise
 from jt_edu.settings import current
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+meet = lru_cache(maxsize=1 << 12)(f.meet)  # asked for every operator
 
 
 class Var(Arithmetic):
@@ -68,16 +69,17 @@ class Var(Arithmetic):
         node.holders += 1
         if node.owner is None or node.owner() is None:
             node.owner = weakref.ref(self)
-        if FORMATS:
+        if FORMATS.data:  # type: ignore[attr-defined]  # asking the dict inside spares a call for every value
             inherit(node)
         if node.data is None and not current().flags.lazy_execution:
             run((node,))
         return self
 
     def __del__(self) -> None:
-        node = getattr(self, "_node", None)
-        if node is not None:
-            node.holders -= 1
+        try:  # noqa: SIM105 - suppress() takes five times as long
+            self._node.holders -= 1
+        except AttributeError:  # it never became a Var
+            pass
 
     # what it is
 
@@ -95,31 +97,6 @@ class Var(Arithmetic):
         self._node.holders -= 1
         self._node = node
         node.owner = weakref.ref(self)
-
-    @property
-    def shape(self) -> Shape:
-        """Lengths of the axes."""
-        return self._node.shape
-
-    @property
-    def dtype(self) -> DType:
-        """Kind of number."""
-        return self._node.dtype
-
-    @property
-    def ndim(self) -> int:
-        """How many axes."""
-        return len(self._node.shape)
-
-    @property
-    def size(self) -> int:
-        """How many elements."""
-        return math.prod(self._node.shape)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all elements."""
-        return self.size * self.dtype.size
 
     @property
     def name(self) -> str:
@@ -148,12 +125,14 @@ class Var(Arithmetic):
     def numpy(self, copy: bool = False) -> np.ndarray[Any, Any]:
         """Its numbers, as a read-only view of its memory or as a copy to write to; bfloat16 becomes float32."""
         run((self._node,), "numpy() or item()")
-        data = in_format(self._node) if FORMATS else self._node.data
-        half, number = self.dtype == bfloat16, self._node.op is CONSTANT
-        if half and not number:
-            data = from_bfloat16(data)
-        found = np.array(data, np.float32 if half else self.dtype.storage, copy=copy or None).view()
-        found.setflags(write=bool(copy))
+        node = self._node
+        data = in_format(node) if FORMATS.data else node.data  # type: ignore[attr-defined]  # as in _of
+        if node.op is CONSTANT or copy or node.dtype is bfloat16:
+            half = node.dtype is bfloat16
+            data = from_bfloat16(data) if half and node.op is not CONSTANT else data
+            data = np.array(data, np.float32 if half else node.dtype.storage, copy=copy or None)
+        found: np.ndarray[Any, Any] = data.view(np.ndarray)  # also of a matrix that shares its memory
+        found.flags.writeable = bool(copy)
         return found
 
     @property
@@ -197,9 +176,7 @@ class Var(Arithmetic):
     def __bool__(self) -> bool:
         if self.size != 1:
             raise ShapeError(
-                "a Var of several numbers is neither true nor false",
-                f"shape {self.shape}",
-                "(x > 0).any() or (x > 0).all()",
+                "a Var of several numbers is neither true nor false", f"shape {self.shape}", "(x > 0).any() or .all()"
             )
         return bool(self.item())
 
@@ -223,7 +200,17 @@ class Var(Arithmetic):
 
     def assign(self, value: Any) -> Var:
         """Point this handle to another value of the same shape; under `no_grad`, without history (as `update`)."""
-        return self.update(value) if current().no_grad and self._node.tracked else self._point_to(as_var(value))
+        given = as_var(value)
+        if given is value:  # a node of its own, so that a compiled step can tell the two apart
+            node = value._node
+            given = Var._of(Node(flat_view("assign", node.shape, node.shape), (node,), node.shape, node.dtype))
+        return self.become(given.cast(self.dtype))
+
+    def become(self, other: Var) -> Var:
+        """Take over the node of a Var that nobody else holds: what `x += y` does. Fractions do not become whole."""
+        if "bifc".index(other.dtype.kind.replace("u", "i")) > "bifc".index(self.dtype.kind.replace("u", "i")):
+            raise DtypeError(f"a Var of {self.dtype} stays one", f"{other.dtype} to put into it", "x = x + y")
+        return self.update(other) if current().no_grad and self._node.tracked else self._point_to(other)
 
     def update(self, value: Any) -> Var:
         """Assign without history, as optimisers and running statistics do; whether gradients are taken stays."""
@@ -235,8 +222,7 @@ class Var(Arithmetic):
     def _point_to(self, other: Var) -> Var:
         if other.shape != self.shape:
             raise ShapeError("assign keeps the shape", f"{other.shape} for a Var of shape {self.shape}", "a new Var")
-        name = self.name
-        self.node = other.cast(self.dtype).node
+        name, self.node = self.name, other.cast(self.dtype).node
         self.name = self.name or name
         return self
 
@@ -290,9 +276,7 @@ class Var(Arithmetic):
     def stop_grad(self) -> Var:
         """Cut this Var off from the gradient, in place."""
         if self._node.tracked:
-            name = self.name
-            self.node = self.detach().node
-            self.name = name
+            self.node, self.name = self.detach().node, self.name
         return self
 
     def start_grad(self) -> Var:
@@ -312,15 +296,17 @@ class Var(Arithmetic):
 
     def apply(self, op: Elementwise, *others: Any) -> Var:
         """`op` at each index of this Var and the others, after broadcasting and promotion."""
-        nodes = [self._node]
+        nodes, dtypes = [self._node], [self._node.dtype]
         for o in others:
-            nodes.append(o._node if isinstance(o, Var) else operand_of(o, nodes[0].dtype))
+            node = o._node if isinstance(o, Var) else operand_of(o, dtypes[0])
+            nodes.append(node)
+            dtypes.append(node.dtype)
         if op.rule == "select":
             return _select(op, nodes)
-        common, dtype = f.meet(op, *[n.dtype for n in nodes])
-        for k, n in enumerate(nodes):
-            if n.dtype is not common:
-                nodes[k] = cast(n, common)
+        common, dtype = meet(op, *dtypes)
+        for k, d in enumerate(dtypes):
+            if d is not common:
+                nodes[k] = cast(nodes[k], common)
         return Var._of(elementwise(op, nodes, dtype))
 
     def cast(self, dtype: Any) -> Var:
@@ -370,10 +356,6 @@ def array(data: Any, dtype: Any = None) -> Var:
 
 def as_var(value: Any, partner: DType | None = None) -> Var:
     """A Var from a Var, an array, a list or a number; a bare number gives way to the dtype of its partner."""
-    return value if isinstance(value, Var) else _var(value, partner)
-
-
-def _var(value: Any, partner: DType | None) -> Var:
     if isinstance(value, Var):
         return value
     return Var._of(source(value) if partner is None else operand_of(value, partner))

@@ -139,7 +139,7 @@ def _running(e: Explanation) -> Stop:
         "When does it run?",
         "When a number is asked for: numpy(), item(), print or sync(). `run` is the table of contents of all that\n"
         "follows: put the nodes in order, look for a plan or make one, run it, keep what you still hold.",
-        _join(_source(execute.run), _source(execute.plan_for)),
+        _join(_source(execute.run), _source(execute.recall), _source(execute.plan_for)),
         f"{_several(len(e.order), 'node')} in order, inputs first; their plan has {steps}.",
     )
 

@@ -66,7 +66,7 @@ def table() -> Table:
         >>> len(found.entries) >= 0, found.timed >= 0
         (True, True)
     """
-    return Table(tuple(tuner.mine.all()), tuner.mine.timed, tuner.mine.samples)
+    return Table(tuple(tuner.mine.all()), tuner.mine.timed, tuner.mine.samples, str(tuner.mine.store.folder or ""))
 
 
 def clear() -> None:
@@ -141,6 +141,11 @@ class _Settings(ModuleType):
             super().__setattr__(name, value)
         else:
             set_options(options()._replace(**{name: _checked(name, value)}))
+
+    def __delattr__(self, name: str) -> None:
+        if name in Options._fields:
+            raise ArgumentError(f"jt.backends.conv.{name} has a value, always", "del", repr(getattr(DEFAULT, name)))
+        super().__delattr__(name)
 
     def __dir__(self) -> list[str]:
         return sorted([*__all__, *Options._fields])

@@ -14,7 +14,7 @@ What is kept on disk is the machine code and the names in it, not all that numba
 This file alone uses what numba does not promise to keep; where that fails, `njit` is asked. Nothing here knows files.
 """
 
-# mypy: disable-error-code="attr-defined, call-overload, no-untyped-call"
+# mypy: disable-error-code="attr-defined, call-overload, no-any-return, no-untyped-call"
 # numba is typed in part, and nowhere as deep as this
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import gc
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from pkgutil import resolve_name
 from typing import Any
 
 import numba
@@ -122,7 +123,7 @@ def build(
     finally:
         if collecting:
             gc.enable()
-    if made is function:  # NUMBA_DISABLE_JIT
+    if not hasattr(made, "overloads"):  # NUMBA_DISABLE_JIT
         return function, None
     result = made.overloads[made.signatures[0]]
     with suppress(Exception):  # keeping it is a favour
@@ -134,9 +135,16 @@ def compiled(function: Callable[..., None], signature: Any, apart: bool = False)
     """What numba makes of a function, with its machine code as text; the function itself under NUMBA_DISABLE_JIT."""
     pipeline = _Apart if apart else _Pipeline
     try:
-        return numba.njit(signature, pipeline_class=pipeline, _nrt=False, **FLAGS)(function)
+        return numba.njit(signature, pipeline_class=pipeline, _nrt=False, **FLAGS)(_by_blas(function))
     except Exception:  # noqa: BLE001 - it allocates, or is wrong, or numba has changed: numba's own way tells
         return numba.njit(signature, **FLAGS)(function)
+
+
+def _by_blas(function: Callable[..., None]) -> Callable[..., None]:
+    """The same function; one that multiplies matrices asks BLAS, which is loaded here, because that takes a while."""
+    if "dot" not in function.__code__.co_names:
+        return function
+    return resolve_name("jt_edu.backends.multiply.dot:with_blas")(function)
 
 
 def _freeze(result: Any) -> bytes | None:

@@ -34,8 +34,8 @@ from jt_edu.codegen.text import Source
 from jt_edu.errors import KernelError
 
 _NOT_IMPORTED = (  # by any kernel: whoever tunes a cost model compiles nothing anew
-    "alone", "choice", "depthwise", "direct", "fourier", "options", "packing", "panels", "pointwise", "table", "tuner",
-    "winograd",
+    "alone", "choice", "depthwise", "direct", "fourier", "lanewise", "options", "packing", "panels", "pointwise",
+    "shifted", "table", "tuner", "winograd",
 )  # fmt: skip
 _SETTINGS = (  # of numba's settings, those that change what it compiles
     "BOUNDSCHECK", "CPU_FEATURES", "CPU_NAME", "DEBUGINFO_DEFAULT", "DISABLE_JIT", "ENABLE_AVX",
@@ -101,7 +101,8 @@ class NumbaBackend:
             call(0, span, *arguments)
             return
         blocks = pool.pieces(span, count, align, depth if count > 1 else 1)
-        if len(blocks) > 1 and not self._spins:
+        compiled = not getattr(numba.config, "DISABLE_JIT", False)
+        if len(blocks) > 1 and not self._spins and compiled:  # Python would spin under the GIL
             pool.lend_spin(self.compile(SPIN).call)
             self._spins = True
         count = min(count, len(blocks))
@@ -180,7 +181,7 @@ def signature(source: Source) -> Any:
 def _stamp() -> str:
     """Short name of everything besides the source that decides the machine code; the flags stand in `lean`."""
     here = Path(__file__).parent
-    imported = [f for folder in ("mathlib", "convolve") for f in sorted((here / folder).glob("*.py"))]
+    imported = [f for folder in ("mathlib", "convolve", "multiply") for f in sorted((here / folder).glob("*.py"))]
     files = [here / "lean.py", here / "spin.py", here / "tails.py"]
     files += [f for f in imported if f.stem not in _NOT_IMPORTED]
     parts = [

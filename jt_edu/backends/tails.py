@@ -1,7 +1,8 @@
-"""Tails: compile a function for other kernels to call, and join it to an algorithm.
+"""Tails: how is a function compiled that the machine code of other kernels calls?
 
 `lean` builds what Python calls. A tail is called by machine code, at an address, so it is a C function. It is kept on
-disk as kernels are. `Joined` makes of an algorithm and a tail what a plan takes for one kernel.
+disk as kernels are. `Joined` makes of an algorithm and a tail what a plan takes for one kernel; how the one calls the
+other stands in `convolve/hook.py`. Nothing here knows convolutions.
 """
 
 # mypy: disable-error-code="attr-defined, call-overload, no-untyped-call"
@@ -98,17 +99,17 @@ def thaw(frozen: bytes) -> int:
 
 
 class Joined:
-    """What a plan calls: the first `own` arguments are the algorithm's, the others those of its tail."""
+    """What a plan calls: the first `count` arguments are the algorithm's, the others those of its tail."""
 
     def __init__(
-        self, algorithm: Callable[..., None], own: int, address: int, parameters: tuple[Parameter, ...]
+        self, algorithm: Callable[..., None], count: int, address: int, parameters: tuple[Parameter, ...]
     ) -> None:
-        self.algorithm, self._own, self._address = algorithm, own, address
+        self.algorithm, self._count, self._address = algorithm, count, address
         _, self._words = hook.words_of(parameters)
 
     def bind(self, arguments: Sequence[Any]) -> list[Any]:
         """What the algorithm is passed instead, in any number of calls."""
-        return [*arguments[: self._own], self._words(self._address, arguments[self._own :])]
+        return [*arguments[: self._count], self._words(self._address, arguments[self._count :])]
 
     def __call__(self, lo: int, hi: int, *arguments: Any) -> None:
         """Run both over [lo, hi)."""

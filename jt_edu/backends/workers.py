@@ -112,7 +112,10 @@ class Workers:
     def look(self, say: int, number: int, mine: Counter, other: Counter) -> None:
         """Say something, and wait for a moment until the other counter is above a number; or go on at once."""
         if self.spin is not None and not self.pause:
-            self.spin(say, number, mine, other)
+            try:
+                self.spin(say, number, mine, other)
+            except Exception:  # noqa: BLE001 - it only shortens the waiting, and a worker that ends is waited for
+                self.spin = None
 
     def drain(self) -> None:
         """Wait until each worker has come to the end of its queue, however often Ctrl-C is pressed."""

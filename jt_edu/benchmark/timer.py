@@ -37,6 +37,7 @@ OVERHEAD = 1e-4  # of a block: what looking at the clock may cost
 BLOCKS = 1000  # in min_run_time, at least, where one run allows it
 MOST = 10**7  # runs of a block
 LONGEST = 1e9  # seconds that can be asked for
+MOST_THREADS = 1024  # more are a slip of the pen
 
 Block = Callable[[int], float]
 Told = Callable[[int, float], object]
@@ -82,7 +83,7 @@ class Timer:
         env: str | None = None,
         num_threads: int = 1,
     ) -> None:
-        count = whole("Timer", "num_threads", num_threads, 1)
+        count = whole("Timer", "num_threads", num_threads, 1, MOST_THREADS)
         for name, value in (("label", label), ("sub_label", sub_label), ("description", description), ("env", env)):
             _expect(name, value, value is None or isinstance(value, str), "a text, or None")
         _expect("timer", timer, callable(timer), "a function that returns seconds")

@@ -13,15 +13,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import reduce
 
-from jt_edu.codegen.loops import Access, Block, Item, Loop, Nest, Start, Store, Update, Value
+from jt_edu.codegen.loops import BLOCK, EXPENSIVE, Access, Block, Item, Loop, Nest, Start, Store, Update, Value
 from jt_edu.dtypes import DType, complex128, float32, float64
 from jt_edu.expression import Place, Term, condition, spell_loads
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, both, counter, counters_of, divides
 from jt_edu.join import Anchor, Kernel, Stage
 from jt_edu.meta import REDUCERS, Elementwise, Reindex, ReindexReduce
-
-EXPENSIVE = 8  # multiplications; what costs more is kept in a row rather than computed again
 
 
 @dataclass(eq=False)
@@ -84,14 +82,16 @@ class Builder:
         self.filled |= self.fresh
         for anchor in stage.anchors:
             if not anchor.reduces:
-                del self.registers[anchor.node]  # later stages read the array
+                self.registers.pop(anchor.node, None)  # later stages read the array
                 self.written.add(anchor.node)
 
     def _write(self, node: Node, value: Value, shape: Shape, where: Place) -> None:
-        access = Access("out", node, where, shape)
-        depth = self._depth(*where)
-        value.used_at(max(depth, value.depth))
-        self.scopes[max(depth, value.depth)].block.items.append(Store(node, access, value))
+        depth = max(self._depth(*where), value.depth)
+        value.used_at(depth)
+        self.scopes[depth].block.items.append(Store(node, Access("out", node, where, shape), value))
+        if node.dtype.is_half:  # rounded in the array only, so it is read there
+            self.written.add(node)
+            del self.registers[node]
 
     # values
 
@@ -199,8 +199,8 @@ class Builder:
         assert isinstance(op, ReindexReduce), "only reductions accumulate"
         update = Update(anchor.node, REDUCERS[op.reducer], accumulator(anchor, op), value)
         narrow = anchor.node.dtype.kind == "f" and anchor.node.dtype.size <= 4 and op.reducer == "add"
-        # float64 lanes would slow down what is expensive: a register holds half as many of them
-        update.blocked = narrow and anchor.by_rows >= 0 and work(anchor.parts) >= EXPENSIVE
+        if narrow and anchor.by_rows >= 0:  # float64 lanes would be slow: a register holds half as many of them
+            update.plain = 0 if work(anchor.parts) >= EXPENSIVE else BLOCK
         value.used_at(len(self.scopes) - 1)
         kept = {anchor.axes[k] for k in anchor.kept} if anchor.kept is not None else set()
         self.kept.append(kept)

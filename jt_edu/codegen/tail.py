@@ -10,23 +10,39 @@ that was joined to the convolution (bias, batch norm, activation, residual), and
             out0[n, o, at(q)] = maximum(out0[n, o, at(q)] + x0, float32(0))
 
 The work is done in place: the array of the sums never exists. All places of an image count as one axis.
+
+Sums over all images, such as those of a batch norm that trains, begin there too. `finish` is called several times for a
+channel of an image, by whichever thread is there, so each call leaves a subtotal in a place of its own:
+
+        call = n * k0 + (n * k1 + begin) // k2 - n * k1 // k2       at most k0 calls for an image of k1 places;
+        s0 = float64(0)                                             they begin k2 places apart, at least
+        for q in range(begin, end):
+            s0 = s0 + float64(out0[n, o, at(q)])
+        acc0[o, at(call)] = s0
+
+Afterwards `kernels/subtotals.py` adds them up, in the same order on any number of threads.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+import re
+from dataclasses import dataclass, replace
 
-from jt_edu.codegen.loops import Block, Loop, Nest, accesses, collapse
+from jt_edu.codegen.loops import Block, Loop, Nest, Value, accesses, collapse
 from jt_edu.codegen.nest import Builder
 from jt_edu.codegen.text import Argument, Parameter, Printer
-from jt_edu.convolution import Convolution
+from jt_edu.convolution import Convolution, Sizes
+from jt_edu.dtypes import float64
 from jt_edu.graph import Node
-from jt_edu.join import Kernel
+from jt_edu.index import Index, counter
+from jt_edu.join import Kernel, Stage
 
 DEFAULT = '''@inlined
 def finish(n, o, begin, end, out):
     """What the graph does to each sum as it is written; here nothing."""
 '''
+BOUNDS = re.compile(r"\b(lo|hi)\b")
 IMPORT = "from jt_edu.backends.mathlib import "
 
 
@@ -41,20 +57,51 @@ class Tail:
     lines: tuple[tuple[int, Node], ...]  # counted from the first row, which is 1
 
 
-def tail_of(kernel: Kernel, stored: set[Node]) -> Tail:
-    """The tail of a convolution that something was joined to."""
-    sums, last = kernel.anchors
+def tail_of(kernel: Kernel, stored: set[Node], apart: int) -> Tail:
+    """The tail of a convolution that something was joined to; its calls for an image begin `apart` places apart."""
+    sums, *joined = kernel.anchors
     assert isinstance(sums.contraction, Convolution), "join.py says so"
-    loops = Kernel("loops", stages=kernel.stages[1:], extents=kernel.extents)
-    n, o, *places = last.axes
-    nest = collapse(Builder(loops, stored).build(), alone=(n, o))
+    written = kernel.written
+    n, o, *places = joined[-1].axes
+    loops = Kernel("loops", (n, o), [_one_channel(stage) for stage in kernel.stages[1:]], kernel.extents)
+    nest = collapse(Builder(loops, stored | {a.node for a in joined}).build(), alone=(n, o))
     nest.top = _inside(_inside(nest.top, n), o)
-    for access in accesses(nest.top):  # the sums stand where the outcome will
-        if access.node is sums.node:
-            access.role, access.node = "out", last.node
-    printer = Printer(nest)
+    printer = _TailPrinter(nest, sums.contraction.sizes, apart)
     printer.axes |= {n: "n", o: "o", places[0]: "q"}
+    for access in accesses(nest.top):
+        if access.node in (sums.node, written):  # the sums stand where the outcome will
+            access.role, access.node = "out", written
+        elif access.role == "out":
+            access.role, access.dtype, access.where = "scratch", float64, (counter(o), printer.call(access.node))
+            access.shape = (kernel.extents[o], kernel.extents[n] * printer.calls)
     return _printed(printer)
+
+
+def _one_channel(stage: Stage) -> Stage:
+    """The stage, with its sums over one channel of one image at a time."""
+    return Stage(stage.loops, [replace(a, kept=(0, 1)) if a.reduces else a for a in stage.anchors])
+
+
+class _TailPrinter(Printer):
+    """Prints what stands inside of `finish`."""
+
+    def __init__(self, nest: Nest, sizes: Sizes, apart: int) -> None:
+        super().__init__(nest)
+        self.places, self.apart = math.prod(sizes.places), apart
+        self.calls = 1 if apart == self.places else (self.places - 1) // apart + 2  # for an image, at most
+
+    def call(self, node: Node) -> Index:
+        """The number of this call; it is computed for the first one who asks."""
+        if not self.rows:
+            lengths = {"calls": self.calls, "places": self.places, "apart": self.apart}
+            k0, k1, k2 = (
+                self._parameter(word, "k", "int64", Argument("length", length=length))
+                for word, length in lengths.items()
+            )
+            self._write(1, f"call = n * {k0} + (n * {k1} + begin) // {k2} - n * {k1} // {k2}", node)
+        value = Value("counter", node, 0)
+        self.names[value] = "call"
+        return Index("value", value)
 
 
 def _inside(block: Block, axis: int) -> Block:
@@ -74,7 +121,7 @@ def _printed(printer: Printer) -> Tail:
     head, _, body = text.source.text.partition("def kernel(")
     first = head.count("\n") + 1
     names = [p.name for p in text.source.parameters]
-    rows = body.replace("range(lo, hi)", "range(begin, end)").split("\n")[1:]
+    rows = BOUNDS.sub(lambda found: "begin" if found[0] == "lo" else "end", body).split("\n")[1:]
     signature = ", ".join(["def finish(n", "o", "begin", "end", "out", *names]) + "):"
     imports = head.partition("import ")[2].strip().split(", ") if head.strip() else []
     lines = tuple((line - first + 2, node) for line, node in text.lines)

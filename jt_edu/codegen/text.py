@@ -22,7 +22,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from jt_edu.codegen.loops import Access, Block, Loop, Nest, Start, Store, Update, Value
+from jt_edu.codegen.loops import BLOCK, LARGE, SUMMED, Access, Block, Loop, Nest, Start, Store, Update, Value, streamed
 from jt_edu.dtypes import DType
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, render
@@ -30,7 +30,6 @@ from jt_edu.meta import Elementwise, ReindexReduce
 
 LETTERS = ("n", "k", "c", "a", "out", "acc", "row")  # parameters: lengths, sizes, numbers, arrays, and rooms for sums
 NAMES = re.compile(r"(?<![\w.])(?:[a-z_]\w*(?=\()|inf\b|nan\b)")  # what a body needs: functions, and two constants
-BLOCK = 256  # float32 numbers that are summed as such: a lane of a register adds up 8 to 32 of them
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ class Printer:
         self.lines: list[tuple[int, Node]] = []
         self.parameters: dict[str, dict[object, tuple[Parameter, Argument]]] = {letter: {} for letter in LETTERS}
         self.axes: dict[int, str] = {}
-        self.names: dict[Value | Update, str] = {}
+        self.names: dict[Value | Update | Store, str] = {}
         self.counts: dict[str, int] = {}
         self.shifted: set[int] = set()  # loops that do not begin at 0
 
@@ -133,21 +132,22 @@ class Printer:
                     self._update(item, depth)
                 case Store():
                     stored = _to_storage(self._use(item.value), item.node, item.access)
-                    self._write(depth, f"{self._cell(item.access)} = {stored}", item.node)
+                    self._write(depth, f"{self.names.get(item) or self._cell(item.access)} = {stored}", item.node)
                 case Value():
                     self._value(item, depth)
 
     def _loop(self, loop: Loop, depth: int) -> None:
         name = self.axes.setdefault(loop.axis, f"i{len(self.axes)}")
         span, key = loop.axis == self.nest.span, ("n", loop.axis)
-        extent = Argument("length", length=self.nest.extents[loop.axis])
-        length = "hi" if span else self._parameter(key, "n", "int64", extent)
+        extent = self.nest.extents[loop.axis]
+        length = "hi" if span else self._parameter(key, "n", "int64", Argument("length", length=extent))
         if loop.head:
             self._loop_in_pieces(loop, "lo" if span else "0", length, depth)
             return
-        sums = [i for i in loop.body.items if isinstance(i, Update) and i.blocked and i in self.names]
-        if sums:
-            self._loop_in_blocks(loop, sums, length, depth)
+        sums = [i for i in loop.body.items if isinstance(i, Update) and extent > i.plain and i in self.names]
+        stores = streamed(self.nest, loop) if self.nest.work * 8 > LARGE else []
+        if sums or stores:
+            self._loop_in_blocks(loop, sums, stores, length, depth)
             return
         self._write(depth, f"for {name} in range({'lo, hi' if span else length}):")
         self._block(loop.body, depth + 1)
@@ -172,21 +172,28 @@ class Printer:
         self.shifted.discard(loop.axis)
         self._write(depth + 1, f"{begin} = {end}", node)
 
-    def _loop_in_blocks(self, loop: Loop, sums: list[Update], length: str, depth: int) -> None:
-        """Sum a block in the narrow dtype of its values, then add it to the wide accumulator."""
-        counter, begin = self.axes[loop.axis], self._new("b")
-        wide = {update: self.names[update] for update in sums}
-        self._write(depth, f"for {begin} in range(0, {length}, {BLOCK}):")
+    def _loop_in_blocks(self, loop: Loop, sums: list[Update], stores: list[Store], last: str, depth: int) -> None:
+        """Sum a block in the narrow dtype of its values, then add it up; collect what is stored, then send it off."""
+        counter, begin, size = self.axes[loop.axis], self._new("b"), BLOCK if stores else SUMMED
+        end, wide = f"minimum({begin} + {size}, {last})", {update: self.names[update] for update in sums}
+        arrays = {store: self._cell(store.access).partition("[")[0] for store in stores}
+        rows = {store: self._new("w") for store in stores}
+        for store, row in rows.items():
+            self._write(depth, f"{row} = block({arrays[store]})", store.node)
+            self.names[store] = f"{row}[at({counter} - {begin})]"
+        self._write(depth, f"for {begin} in range({'lo' if last == 'hi' else '0'}, {last}, {size}):")
         for update in sums:
             self.names[update] = self._new("p")
             self._write(depth + 1, f"{self.names[update]} = float32(0)", update.node)
-        self._write(depth + 1, f"for {counter} in range({begin}, minimum({begin} + {BLOCK}, {length})):")
+        self._write(depth + 1, f"for {counter} in range({begin}, {end}):")
         self.shifted.add(loop.axis)
         self._block(loop.body, depth + 2)
         self.shifted.discard(loop.axis)
-        for update in sums:
-            self._write(depth + 1, f"{wide[update]} = {wide[update]} + {self.names[update]}", update.node)
+        for store, row in rows.items():
+            part = ", ".join([*(self._position(w) for w in store.access.where[:-1]), f"{begin}:{end}"])
+            self._write(depth + 1, f"stream({row}, {arrays[store]}[{part}])", store.node)
         for update, name in wide.items():
+            self._write(depth + 1, f"{name} = {name} + {self.names[update]}", update.node)
             self.names[update] = name
 
     def _start(self, update: Update, depth: int) -> None:
@@ -304,11 +311,7 @@ class Printer:
             return f"wrap({self._index(index.args[0])}, {self._index(index.args[1])})"
         if index.op == "load":
             node, where = index.args
-            rank = len(node.shape)
-            array = self._parameter(
-                ("in", node, node.shape), "a", node.dtype.kernel, Argument("in", node, 0, node.shape), rank
-            )
-            return f"{array}[{', '.join(self._position(w) for w in where) or '()'}]"
+            return self._cell(Access("in", node, where, node.shape))
         return render(index, self.axes.__getitem__, self._length, self._index)
 
     def _length(self, index: Index) -> str:

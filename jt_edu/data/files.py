@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import zlib
 from pathlib import Path
 from typing import Any, Self
@@ -12,6 +13,9 @@ import numpy as np
 from jt_edu.errors import ArgumentError, JtError
 
 DEFLATE = 1040  # gzip makes a file at most so many times smaller: a header that promises more is lying
+DENSE = 100  # and measured numbers not even so many times: a large file that is packed tighter is a trap
+SMALL = 1 << 26  # bytes that may be packed as tightly as can be: labels in order, an image of one colour
+PIECE = 1 << 20  # bytes that are read at a time
 
 
 class FileError(JtError, ValueError):
@@ -22,6 +26,13 @@ class FileError(JtError, ValueError):
         Traceback (most recent call last):
         FileError: ...
     """
+
+
+def path_of(name: str, path: Any) -> Path:
+    """What was given as the path of a file."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise ArgumentError(f"{name} reads a file, and takes its path", repr(path), f"{name}('...')")
+    return Path(os.fsdecode(path))
 
 
 def folder(root: Any) -> Path:
@@ -48,9 +59,10 @@ class Reader:
     """A file read in pieces of a known size; one that ends in .gz is unpacked, never beyond what is asked for."""
 
     def __init__(self, path: Path) -> None:
-        self.path, packed = path, path.suffix == ".gz"
-        self.limit = path.stat().st_size * (DEFLATE if packed else 1)
-        self.file: Any = gzip.open(path) if packed else path.open("rb")  # noqa: SIM115 - __exit__ closes it
+        self.path, self.packed = path, path.suffix == ".gz"
+        size = path.stat().st_size
+        self.limit = min(size * DEFLATE, max(size * DENSE, SMALL)) if self.packed else size
+        self.file: Any = gzip.open(path) if self.packed else path.open("rb")  # noqa: SIM115 - __exit__ closes it
 
     def __enter__(self) -> Self:
         return self
@@ -58,12 +70,15 @@ class Reader:
     def __exit__(self, *error: object) -> None:
         self.file.close()
 
-    def take(self, count: int) -> bytes:
+    def take(self, count: int) -> bytearray:
         """The next `count` bytes."""
-        found = self._read(count) if count <= self.limit else b""
+        found = self._read(count) if count <= self.limit else bytearray()
         if len(found) < count:
             have = f"{len(found)}" if count <= self.limit else f"at most {self.limit}"
-            raise FileError(f"{count} more bytes follow, as the header promises", f"{have} in {str(self.path)!r}")
+            raise FileError(
+                f"{count} more bytes follow, as the header promises", f"{have} in {str(self.path)!r}",
+                "a file that is not packed" if count > self.limit and self.packed else "",
+            )  # fmt: skip
         return found
 
     def end(self) -> None:
@@ -71,11 +86,14 @@ class Reader:
         if self._read(1):
             raise FileError("the file ends where its header says", f"more bytes in {str(self.path)!r}")
 
-    def _read(self, count: int) -> bytes:
+    def _read(self, count: int) -> bytearray:
+        found = bytearray()
         try:
-            return bytes(self.file.read(count))
+            while len(found) < count and (piece := self.file.read(min(PIECE, count - len(found)))):
+                found += piece
         except (EOFError, OSError, zlib.error) as error:
             raise FileError("the file can be read", f"{error} in {str(self.path)!r}", "fetch it again") from error
+        return found
 
 
 def checked_labels(labels: np.ndarray[Any, Any], classes: int, path: Path) -> np.ndarray[Any, Any]:

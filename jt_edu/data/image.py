@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.data.files import FileError
+from jt_edu.data.files import FileError, path_of
 
 EXTENSIONS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm", ".npy")
 MOST_PIXELS = 1 << 27  # a larger image is more likely an attack than a photograph
@@ -37,6 +37,7 @@ def read_image(path: Any) -> np.ndarray[Any, Any]:
 
     Raises:
         FileError: the file is missing or damaged, too large, or of a format that nobody here reads.
+        ArgumentError: `path` is no path.
 
     Example:
         >>> import tempfile, pathlib
@@ -46,7 +47,7 @@ def read_image(path: Any) -> np.ndarray[Any, Any]:
         ...     read_image(file)
         array([[[255,   0,   0]]], dtype=uint8)
     """
-    file = Path(path)
+    file = path_of("read_image", path)
     if not file.is_file():
         raise FileError("an image is read from a file", f"no file {str(path)!r}")
     own = {".npy": _read_npy, ".ppm": _read_pnm, ".pgm": _read_pnm}.get(file.suffix.lower())
@@ -174,6 +175,10 @@ def _read_with_pillow(path: Path) -> np.ndarray[Any, Any]:
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # _check_size says it, with the name
         with Image.open(path) as image:
             _check_size(image.height, image.width, path)
+            if image.mode.startswith("I;16"):  # grey with 16 bits, of which the upper 8 are kept
+                return (np.array(image) >> 8).astype(np.uint8)
+            if image.mode in ("I", "F"):  # any numbers: nobody knows which of them is white
+                raise FileError("an image has 8 or 16 bits", f"mode {image.mode!r} in {str(path)!r}")
             return np.array(image.convert("RGB"))
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu.data.checks import yes_or_no
-from jt_edu.data.files import FileError, Reader, checked_labels, first_of, folder
+from jt_edu.data.files import FileError, Reader, checked_labels, first_of, folder, path_of
 from jt_edu.data.pictures import Pictures
 
 TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
@@ -52,11 +52,7 @@ class MNIST(Pictures):
         part = "train" if yes_or_no("train", train) else "t10k"
         images = self._file(f"{part}-images-idx3-ubyte")
         labels = self._file(f"{part}-labels-idx1-ubyte")
-        pixels, numbers = read_idx(images), read_idx(labels)
-        for path, array, axes in ((images, pixels, 3), (labels, numbers, 1)):
-            if array.ndim != axes or array.dtype != np.uint8:
-                found = f"{array.dtype} {array.shape} in {str(path)!r}"
-                raise FileError(f"the file holds uint8 numbers with {axes} axes", found)
+        pixels, numbers = _array_in(images, 3), _array_in(labels, 1)
         if len(pixels) != len(numbers):
             raise FileError("each image has a label", f"{len(pixels)} images, {len(numbers)} labels in {str(labels)!r}")
         self.hold(pixels, checked_labels(numbers, len(self.CLASSES), labels), self.CLASSES)
@@ -91,8 +87,11 @@ class FashionMNIST(MNIST):
 def read_idx(path: Any) -> np.ndarray[Any, Any]:
     """The array in an idx file, packed (.gz) or not.
 
+    A packed file of more than 64 MiB that is packed a hundred times or more is refused before it is unpacked.
+
     Raises:
         FileError: it is no such file, or holds less or more than its header promises.
+        ArgumentError: `path` is no path.
 
     Example:
         >>> import tempfile, pathlib
@@ -102,13 +101,22 @@ def read_idx(path: Any) -> np.ndarray[Any, Any]:
         ...     read_idx(file)
         array([7, 8, 9], dtype=uint8)
     """
-    with Reader(first_of(Path(path).parent, Path(path).name)) as file:
+    file = path_of("read_idx", path)
+    return _array_in(first_of(file.parent, file.name))
+
+
+def _array_in(path: Path, wanted: int = 0) -> np.ndarray[Any, Any]:
+    """The array of a file; if `wanted` is said, its header must promise uint8 numbers with so many axes."""
+    with Reader(path) as file:
         zero, kind, axes = file.take(2), *file.take(2)
         if zero != b"\0\0" or kind not in TYPES or not 1 <= axes <= MOST_AXES:
             found = f"bytes {zero.hex(' ')} {kind:02x} {axes:02x} in {str(path)!r}"
             raise FileError("an idx file begins with two zeros, the type of its numbers and how many axes", found)
         shape = [int(n) for n in np.frombuffer(file.take(4 * axes), ">u4")]
         dtype = np.dtype(TYPES[kind])
+        if wanted and (axes != wanted or dtype != np.uint8):
+            found = f"{dtype} {tuple(shape)} in {str(path)!r}"
+            raise FileError(f"the file holds uint8 numbers with {wanted} axes", found)
         numbers = file.take(math.prod(shape) * dtype.itemsize)
         file.end()
-    return np.frombuffer(numbers, dtype).reshape(shape).astype(dtype.newbyteorder("="))
+    return np.frombuffer(numbers, dtype).reshape(shape).astype(dtype.newbyteorder("="), copy=False)

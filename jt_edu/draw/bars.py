@@ -52,7 +52,8 @@ def bars_svg(bars: Sequence[Bar], title: str, summary: str) -> str:
     style = "".join([*rules(identity, ()), *_rules(identity), *(f"#{identity} {rule}" for rule in speeds)])
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" id="{identity}" width="{WIDE:.0f}" height="{high:.0f}"',
-        f'viewBox="0 0 {WIDE:.0f} {high:.0f}" style="max-width:none" role="img" aria-labelledby="{identity}-t">',
+        f'viewBox="0 0 {WIDE:.0f} {high:.0f}" style="max-width:100%;height:auto"',
+        f'role="img" aria-labelledby="{identity}-t">',
         f'<title id="{identity}-t">{escape(summary)}</title><style>{style}</style>',
         f'<rect class="paper" width="{WIDE:.0f}" height="{high:.0f}" rx="12"/>',
         f'<text class="h" x="{MARGIN:.0f}" y="28">{escape(cut(title, 96))}</text>',

@@ -17,6 +17,7 @@ from jt_edu.draw.plot import draw
 
 SMALL, LARGE = 4.0, 15.0  # of a dot, in pixels
 MOST_LINES = 6  # of one chart
+ASIDE, ABOVE = 1.25, 2.0  # so many times less and more than its dots an axis shows: a large dot has room, and its name
 BOUNDS = {"memory": ("d4", "circle"), "arithmetic": ("d0", "diamond")}
 
 
@@ -55,8 +56,9 @@ def roofline_axes(section: Mapping[str, Any]) -> tuple[Axis, Axis]:
     machine, ways = section["machine"], [way for way in section["ways"].values() if way]
     kernels = [k for way in ways for k in way if k["has_place"]]
     ridge = machine["flops"] / machine["bandwidth"]
-    xs = [ridge / 10, ridge * 4, *(k["intensity"] for k in kernels)]
-    ys = [machine["flops"] * 1.5, min(xs) * machine["bandwidth"], *(k["speed"] for k in kernels)]
+    xs = [ridge / 10, ridge * 4, *(v for k in kernels for v in (k["intensity"] / ASIDE, k["intensity"] * ASIDE))]
+    ys = [machine["flops"] * 1.5, min(xs) * machine["bandwidth"]]
+    ys += [v for k in kernels for v in (k["speed"] / ABOVE, k["speed"] * ABOVE)]
     return axis("log", xs, "operations per byte moved"), axis("log", ys, "operations per second", letters)
 
 

@@ -18,9 +18,9 @@ from typing import Any
 
 from jt_edu import backends
 from jt_edu.errors import ArgumentError
-from jt_edu.execute import needed, plan_for, read_slot, run, run_plan
+from jt_edu.execute import needed, plan_for, run, run_plan
 from jt_edu.graph import Node, inputs_first
-from jt_edu.plan import Plan
+from jt_edu.plan import Plan, read_slot
 from jt_edu.settings import Context, Shared, current, rank_context
 from jt_edu.var import Var
 
@@ -57,7 +57,8 @@ def to_compile(plans: Iterable[Plan]) -> int:
         return 0
     steps = [s for plan in plans for s in plan.steps if s.program is None and s.kind != "host"]
     sources = [s.source if s.own is None else s.own.open or s.source for s in steps]
-    sources += [s.own.prepare for s in steps if s.own is not None and s.own.prepare is not None]
+    around = (source for s in steps if s.own is not None for source in (s.own.prepare, s.own.gather))
+    sources += [source for source in around if source is not None]
     return sum(not has(source) for source in {s.key: s for s in sources}.values())
 
 

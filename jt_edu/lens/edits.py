@@ -31,7 +31,7 @@ import numpy as np
 from jt_edu import backends
 from jt_edu.backends import Backend, Program
 from jt_edu.codegen.text import Source
-from jt_edu.convolving import compile_convolution
+from jt_edu.convolving import compile_around, compile_convolution
 from jt_edu.errors import ArgumentError, KernelError
 from jt_edu.lens.trial import Fault, cases_of, check_seconds, original, reads_of, shape_key, steps_of, try_text
 from jt_edu.plan import Plan, Step, edits, living
@@ -128,8 +128,9 @@ class Edit:
             if step.written is not None or not self._may_run(plan, step):
                 return
             program = self._program(plan, step)
-            if program is not None and step.own is not None and step.own.prepare is not None:
-                step.prepare = (plan.backend or backends.get(current().flags.backend)).compile(step.own.prepare)
+            if program is not None and step.own is not None:
+                backend = plan.backend or backends.get(current().flags.backend)
+                step.prepare, step.gather = compile_around(step.own, backend)
             lines = renumbered(step.source.text, self.source.text, step.lines)
             step.written = (step.source, step.lines)
             step.source, step.lines, step.program = self.source, lines, program

@@ -24,18 +24,7 @@ from jt_edu.caller import names_of_caller, nodes_of
 from jt_edu.document import document_of
 from jt_edu.draw import Picture
 from jt_edu.errors import JtError
-from jt_edu.execute import (
-    SEEN,
-    SEEN_BYTES,
-    free,
-    plan_for,
-    read_slot,
-    run_plan,
-    run_step,
-    seen_by_traces,
-    tell_values,
-    worth_seeing,
-)
+from jt_edu.execute import free, plan_for, run_plan, run_step
 from jt_edu.explain import Explanation, in_words, pending_copies
 from jt_edu.graph import Node, age
 from jt_edu.lens.aside import check_size, check_vars, initialize_parameters, overheard_by_nobody, to_compile
@@ -44,8 +33,9 @@ from jt_edu.lens.page import Page, empty, kernel_row, shortened
 from jt_edu.lens.passes import passes
 from jt_edu.lens.thumbnails import thumbnails
 from jt_edu.meta import CONSTANT
-from jt_edu.plan import Plan
+from jt_edu.plan import Plan, read_slot
 from jt_edu.settings import current, trace
+from jt_edu.telling import SEEN, SEEN_BYTES, seen_by_traces, tell_values, worth_seeing
 from jt_edu.thumbnail import value_of
 from jt_edu.trace import Trace, Value
 from jt_edu.var import Var

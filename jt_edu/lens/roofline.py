@@ -84,14 +84,15 @@ def _sentence(bound: str, share: float, moved: int, m: Machine, overhead: float)
         return f"faster than memory: {said}, since its {in_words(moved, 'B')} fit in the cache"
     if share >= NEAR:
         return f"{name}: {said}"
-    return f"{said}, far below it: {_holds_up(overhead)}"
+    return f"{said}, far below it: {_holds_up(overhead, m.threads)}"
 
 
-def _holds_up(overhead: float) -> str:
+def _holds_up(overhead: float, threads: int) -> str:
     """What a kernel waits for that is far below both roofs, as far as it is known."""
     if overhead >= MUCH:
         return f"being called takes {round(overhead * 100)} % of its time"
-    return "it may run on one thread, or do what takes longer than a plus: exp, divisions, looking up"
+    alone = "run on one thread, " * (threads > 1)
+    return f"it may {alone}do what takes longer than a plus (exp, divisions, looking up), or wait for new memory"
 
 
 # timing

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from jt_edu.names import door
+from jt_edu.names import door, lack
 from jt_edu.nn import functional, init, parallel, utils
 from jt_edu.nn.activation import (
     CELU,
@@ -490,3 +490,4 @@ __all__ = [
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = door("jt.nn", __all__, {"jt.nn.functional": functional.__all__})
+    lack(Module, "a module", "net")

@@ -11,8 +11,8 @@ moves on by one, or skips a blank between two letters that differ:
 
     alpha[t, s] = log(e**alpha[t-1, s] + e**alpha[t-1, s-1] + e**alpha[t-1, s-2]) + log_probs[t, letter of s]
 
-The sum stops at the last letter or at the blank behind it. The gradient is the graph's own, to any order: by the chain
-rule, it is the probability of standing at each place at each moment.
+The sum stops at the last letter or at the blank behind it. `trellis.py` adds up the ways, and its gradient is, by the
+chain rule, the probability of standing at each place at each moment.
 
 Source: Graves et al. 2006, "Connectionist temporal classification".
 """
@@ -31,13 +31,13 @@ from jt_edu.graph import Node
 from jt_edu.index import load
 from jt_edu.meta import COUNTERS, in_range
 from jt_edu.nn.loss import REDUCTIONS, Loss
+from jt_edu.nn.trellis import NEVER, standing
 from jt_edu.ops.arguments import choice, yes_or_no
 from jt_edu.ops.elementwise import clamp
+from jt_edu.ops.numbers import widened
 from jt_edu.ops.reduce import mean, sum
 from jt_edu.template import template
 from jt_edu.var import Var, as_var
-
-NEVER = -1e30  # a logarithm of no probability at all with which one can still calculate
 
 
 def ctc_loss(
@@ -70,42 +70,33 @@ def ctc_loss(
     scores, letters, moments, counts = _arguments(log_probs, targets, input_lengths, target_lengths)
     if not isinstance(blank, int) or not 0 <= blank < scores.shape[2]:
         raise ArgumentError(f"blank is one of {scores.shape[2]} classes", repr(blank), "0")
-    total = _surprise(scores, letters, moments, counts, blank)
-    impossible = total > -NEVER / 2
-    free = yes_or_no("ctc_loss", "zero_infinity", zero_infinity)
+    total = _surprise(widened(scores), letters, moments, counts, blank)
+    impossible, free = total > -NEVER / 2, yes_or_no("ctc_loss", "zero_infinity", zero_infinity)
     total = total.where_not(impossible, 0) if free else total * total.ones_like().where_not(impossible, math.inf)
     if reduction == "mean":
-        return mean(total / clamp(counts, 1).cast(total.dtype))
-    if reduction == "sum":
-        return sum(total)
-    return total.reshape(()) if as_var(log_probs).ndim == 2 else total
+        total = mean(total / clamp(counts, 1).cast(total.dtype))
+    elif reduction == "sum":
+        total = sum(total)
+    elif as_var(log_probs).ndim == 2:
+        total = total.reshape(())
+    return total.cast(scores.dtype)
 
 
+@template
 def _surprise(scores: Var, letters: Var, moments: Var, counts: Var, blank: int) -> Var:
     """The loss of each sequence, about 1e30 where there is no way at all."""
     t, n, classes = scores.shape
     places = _places(letters, counts, blank, classes)  # (n, 2s + 1)
     width = places.shape[1]
     said = scores.reindex((t, n, width), lambda i, j, k: (i, j, load(0, (j, k))), extras=[places])
-    place = _counter(1, (n, width))
     before = places.reindex((n, width), lambda j, k: (j, k - 2), fill=blank)
-    skips = said.zeros_like()[0].where_not((places == blank) | (places == before), NEVER)
-    alpha = said[0].where_not(place > 1, NEVER)
-    for now in range(1, t):
-        alpha = (_step(alpha, skips) + said[now]).where_not((moments <= now).unsqueeze(1), alpha)
-    ends = alpha.where_not((place != 2 * counts.unsqueeze(1)) & (place != 2 * counts.unsqueeze(1) - 1), NEVER)
+    hops = said.zeros_like()[0].where_not((places == blank) | (places == before), NEVER)
+    alpha = standing(said, hops, moments, counts)
+    last = counts.unsqueeze(1) * 2 - _counter(1, (n, 2))  # the blank behind the last letter, and this letter
+    ends = alpha.reindex((n, 2), lambda j, k: (load(0, (j,)), j, load(1, (j, k))), extras=[moments - 1, clamp(last, 0)])
+    ends = ends.where_not(last < 0, NEVER).apply(f.MAXIMUM, as_var(NEVER, alpha.dtype))
     top = ends.max(1, keepdim=True).detach()
     return -(sum((ends - top).apply(f.EXP), 1).apply(f.LOG) + top.squeeze(1))
-
-
-@template
-def _step(alpha: Var, skips: Var) -> Var:
-    """One moment later, before anything is said: stay, move on by one, or skip a blank."""
-    one = alpha.reindex(alpha.shape, lambda j, k: (j, k - 1), fill=NEVER)
-    two = alpha.reindex(alpha.shape, lambda j, k: (j, k - 2), fill=NEVER) + skips
-    top = alpha.apply(f.MAXIMUM, one).apply(f.MAXIMUM, two).detach()
-    ways = (alpha - top).apply(f.EXP) + (one - top).apply(f.EXP) + (two - top).apply(f.EXP)
-    return ways.apply(f.LOG) + top
 
 
 def _places(letters: Var, counts: Var, blank: int, classes: int) -> Var:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jt_edu.errors import ShapeError
+from jt_edu.meta import Elementwise
 from jt_edu.nn.module import Module
 from jt_edu.ops.arguments import number, one_of, same_words, yes_or_no
 from jt_edu.random import random
@@ -119,20 +120,28 @@ def _active(name: str, p: Any, is_train: Any, training: Any, usual: bool = True)
     return yes_or_no(name, "training", wanted) and p > 0
 
 
-def _gone(p: float, box: tuple[int, ...]) -> Var:
-    gone: Var = random(box, "float32", generator=apart()).detach() < p
-    return gone
+def _drawn(box: tuple[int, ...]) -> Var:
+    return random(box, "float32", generator=apart()).detach()
+
+
+# x * scale where the number drawn is not below p, else 0; the gradient forgets the same ones
+FORGET: Elementwise = Elementwise(
+    "forget", "select({1} < {2}, {4}, {0} * {3})", "float_real", (lambda o, d, x, *how: d.apply(FORGET, *how),), 2
+)
 
 
 def _forget(v: Var, p: float, box: tuple[int, ...]) -> Var:
-    return (v * (1 / (1 - p) if p < 1 else 0)).where_not(_gone(p, box), 0)
+    scale = 1 / (1 - p) if p < 1 else 0
+    if v.dtype.kind == "f":
+        return v.apply(FORGET, _drawn(box), p, scale, 0).cast(v.dtype)
+    return (v * scale).where_not(_drawn(box) < p, 0)
 
 
 def _to_low(v: Var, p: float, box: tuple[int, ...]) -> Var:
     if p == 1:
         return _forget(v, p, box)
     a = ((1 - p) * (1 + p * LOW**2)) ** -0.5
-    out: Var = v.where_not(_gone(p, box), LOW) * a - a * p * LOW
+    out: Var = v.where_not(_drawn(box) < p, LOW) * a - a * p * LOW
     return out
 
 

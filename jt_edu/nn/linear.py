@@ -67,8 +67,9 @@ def bilinear(x1: Any, x2: Any, weight: Any, bias: Any = None) -> Var:
             f"shapes {a.shape}, {b.shape} and {w.shape}",
         )
     o, i, j = w.shape
-    left = a.reshape(-1, i) @ w.permute(1, 0, 2).reshape(i, o * j)  # (n, o * j)
-    out = (left.reshape(-1, o, j) * b.reshape(-1, 1, j)).sum(-1).reshape(*a.shape[:-1], o)
+    n = math.prod(a.shape[:-1])
+    left = a.reshape(n, i) @ w.permute(1, 0, 2).reshape(i, o * j)  # (n, o * j)
+    out = (left.reshape(n, o, j) * b.reshape(n, 1, j)).sum(-1).reshape(*a.shape[:-1], o)
     return out if bias is None else out + as_var(bias)
 
 

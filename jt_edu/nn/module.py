@@ -63,10 +63,14 @@ class Module(Stateful):
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Hooks before, `execute`, hooks after."""
-        watch(self._makeup)
-        context = current()
-        outer, context.scope = context.scope, scope_of(self, context.scope)
+        moment = current().threads.now
+        if moment.capture is not None:
+            watch(self._makeup)
+        outer = moment.scope
+        moment.scope = scope_of(self, outer)
         try:
+            if not (self._before or self._after or self._watches_gradients()):
+                return self.execute(*args, **named)
             args, named = self._go_in(args, named)
             if self._watches_gradients():
                 out = watched(self, args, lambda inputs: self.execute(*inputs, **named))
@@ -74,11 +78,13 @@ class Module(Stateful):
                 out = self.execute(*args, **named)
             return self._come_out(args, named, out)
         finally:
-            context.scope = outer
+            moment.scope = outer
 
     def _makeup(self) -> tuple[Any, ...]:
-        """What a compiled step takes for granted: the mode, and which Vars and modules the attributes are."""
-        return (self.is_train, *[id(v) for v in vars(self).values() if isinstance(v, (Var, Module))])
+        """What a compiled step takes for granted: mode, attributes, and what stands in lists and dicts there."""
+        held = vars(self).values()
+        inside = [x for v in held if type(v) in (list, dict) for x in (v.values() if type(v) is dict else v)]
+        return (self.is_train, *held, *inside)
 
     def apply(self, function: Callable[[Module], Any]) -> Module:
         """Call `function` with every module inside, inner ones first, and with this one last. Returns this module."""

@@ -2,8 +2,9 @@
 
     Linear(3, 2, dtype="float64")      the layer, and then `.cast("float64")`
     Linear(3, 2, device="cpu")         where everything is; there is no other place
+    Linear(3, 2, biass=True)           Linear takes no argument biass. Try: bias.
 
-`placed` gives both words to a layer's `__init__`, so that no layer has to know them.
+`placed` gives both words to a layer's `__init__`, so that no layer has to know them, and says which word was meant.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
+from jt_edu.names import nearest
 from jt_edu.nn.module import Module
 from jt_edu.ops.arguments import on_cpu
 
@@ -27,15 +29,25 @@ def placed(init: Init) -> Init:
         >>> Linear(3, 2, dtype="float64", device="cpu").weight.dtype
         jt.float64
     """
+    own = inspect.signature(init)
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in own.parameters.values())
 
     @wraps(init)
     def made(self: Module, *args: Any, device: Any = None, dtype: Any = None, **named: Any) -> None:
         on_cpu(type(self).__name__, device)
+        for wrong in [word for word in named if word not in own.parameters and not takes_any]:
+            raise TypeError(f"{type(self).__name__} takes no argument {wrong}. Try: {_meant(wrong, own)}.")
         init(self, *args, **named)
         if dtype is not None:
             self.cast(dtype)
 
     words = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=None) for n in ("device", "dtype")]
-    own = inspect.signature(init)
     made.__signature__ = own.replace(parameters=[*own.parameters.values(), *words])  # type: ignore[attr-defined]
     return made  # type: ignore[return-value]
+
+
+def _meant(wrong: str, own: inspect.Signature) -> str:
+    """The words of `__init__` that are like a wrong one, or all of them."""
+    _, *words = own.parameters
+    near = [full.removeprefix(".") for full in nearest(wrong, {"": words})]
+    return " or ".join(near) or ", ".join(words)

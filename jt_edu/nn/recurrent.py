@@ -11,13 +11,17 @@
             h' = (1 - z) * n + z * h
 
 Each `...` is its own W x + U h. W x does not wait for the state: for all moments together it is one matrix product.
-A step then is the product U h and one fused kernel. Nothing here has a gradient of its own.
+A step then is the product U h and one fused kernel. Going back, a step is one product as well: the gradients of W and U
+are one product each, for all moments together (`moments.py`). Nothing here has a gradient of its own.
+
+The graph of a layer has some thirty nodes for each step. It is built once, and copied from then on (`_steps`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from jt_edu import functions as f
@@ -25,42 +29,43 @@ from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.nn.dropout import dropout
 from jt_edu.nn.linear import count, linear
 from jt_edu.nn.module import Module
+from jt_edu.nn.moments import gates, moments, spread, turned
 from jt_edu.nn.packed import PackedSequence, pack_padded_sequence, pad_packed_sequence
 from jt_edu.nn.placement import placed
 from jt_edu.nn.start import uniform_
 from jt_edu.ops.arguments import number, yes_or_no
 from jt_edu.ops.create import zeros
-from jt_edu.ops.split import split
 from jt_edu.ops.stacks import concat, stack
 from jt_edu.ops.trigonometry import TANH
 from jt_edu.template import template
 from jt_edu.var import Var, as_var
 
+Parts = tuple[Var, ...]  # one for each gate
 State = tuple[Var, ...]  # (h,), or (h, c)
-Step = Callable[[Var, Var, State], State]  # W x + b, U h + b, the state -> the next one
+Step = Callable[[Parts, Parts, State], State]  # W x + b, U h + b, the state -> the next one
 
 
-@template
-def rnn_step(now: Var, past: Var, relu: bool = False) -> State:
-    """tanh(now + past), or relu: (n, h) twice -> the next state."""
-    total = now + past
-    return (total.where_not(total < 0, 0) if relu else total.apply(TANH),)
+def tanh_step(now: Parts, past: Parts, _: State) -> State:
+    """One step of an RNN, tanh(now + past): (n, h) twice -> the next state."""
+    return ((now[0] + past[0]).apply(TANH),)
 
 
-@template
-def lstm_step(now: Var, past: Var, state: State) -> State:
-    """One step of an LSTM: (n, 4 * h) twice, state (h, c) -> the next state."""
-    width = now.shape[-1] // 4
-    i, keep, g, o = (a + b for a, b in zip(split(now, width, -1), split(past, width, -1), strict=True))
+def relu_step(now: Parts, past: Parts, _: State) -> State:
+    """One step of an RNN, relu(now + past): (n, h) twice -> the next state."""
+    total = now[0] + past[0]
+    return (total.where_not(total < 0, 0),)
+
+
+def lstm_step(now: Parts, past: Parts, state: State) -> State:
+    """One step of an LSTM: four parts (n, h) twice, state (h, c) -> the next state."""
+    i, keep, g, o = (a + b for a, b in zip(now, past, strict=True))
     c = keep.apply(f.SIGMOID) * state[1] + i.apply(f.SIGMOID) * g.apply(TANH)
     return o.apply(f.SIGMOID) * c.apply(TANH), c
 
 
-@template
-def gru_step(now: Var, past: Var, state: State) -> State:
-    """One step of a GRU: (n, 3 * h) twice, state (h,) -> the next state."""
-    width = now.shape[-1] // 3
-    (r, z, n), (look, keep, back) = split(now, width, -1), split(past, width, -1)
+def gru_step(now: Parts, past: Parts, state: State) -> State:
+    """One step of a GRU: three parts (n, h) twice, state (h,) -> the next state."""
+    (r, z, n), (look, keep, back) = now, past
     new = (n + (r + look).apply(f.SIGMOID) * back).apply(TANH)
     return (new + (z + keep).apply(f.SIGMOID) * (state[0] - new),)
 
@@ -69,6 +74,7 @@ class _Cell(Module):
     """One step as a layer: its weights, and what it does with a batch or with a single input."""
 
     gates, states = 1, 1
+    step: Step = staticmethod(tanh_step)
 
     @placed
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
@@ -80,10 +86,6 @@ class _Cell(Module):
         self.bias_ih = uniform_(zeros(rows), -bound, bound) if bias else None
         self.bias_hh = uniform_(zeros(rows), -bound, bound) if bias else None
 
-    def step(self, now: Var, past: Var, state: State) -> State:
-        """W x + b, U h + b, and the state -> the next state."""
-        return rnn_step(now, past)
-
     def _next(self, x: Any, state: Any) -> State:
         v = as_var(x)
         if v.ndim not in (1, 2) or v.shape[-1] != self.input_size:
@@ -91,7 +93,7 @@ class _Cell(Module):
         shape = (*v.shape[:-1], self.hidden_size)
         parts = _state(type(self).__name__, state, [shape] * self.states, v)
         now, past = linear(v, self.weight_ih, self.bias_ih), linear(parts[0], self.weight_hh, self.bias_hh)
-        return self.step(now, past, parts)
+        return self.step(gates(now, self.gates), gates(past, self.gates), parts)
 
     def execute(self, x: Any, state: Any = None) -> Any:
         """(n, input_size), and the state (n, hidden_size) or None for zeros -> the next state."""
@@ -113,6 +115,14 @@ def _state(name: str, given: Any, shapes: list[tuple[int, ...]], x: Var) -> Stat
     return parts
 
 
+def _bend(nonlinearity: str) -> Step:
+    """The step of an RNN."""
+    steps = {"tanh": tanh_step, "relu": relu_step}
+    if nonlinearity not in steps:
+        raise ArgumentError("an RNN bends by 'tanh' or 'relu'", repr(nonlinearity))
+    return steps[nonlinearity]
+
+
 class RNNCell(_Cell):
     """h' = tanh(W x + U h), one step.
 
@@ -126,20 +136,13 @@ class RNNCell(_Cell):
         (5, 2)
     """
 
+    step = property(lambda self: _bend(self.nonlinearity))  # which may change
+
     @placed
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh") -> None:
         super().__init__(input_size, hidden_size, bias)
-        self.nonlinearity = _bend(nonlinearity)
-
-    def step(self, now: Var, past: Var, state: State) -> State:
-        """tanh(now + past), or relu."""
-        return rnn_step(now, past, self.nonlinearity == "relu")
-
-
-def _bend(nonlinearity: str) -> str:
-    if nonlinearity not in ("tanh", "relu"):
-        raise ArgumentError("an RNN bends by 'tanh' or 'relu'", repr(nonlinearity))
-    return nonlinearity
+        _bend(nonlinearity)
+        self.nonlinearity = nonlinearity
 
 
 class GRUCell(_Cell):
@@ -151,10 +154,7 @@ class GRUCell(_Cell):
     """
 
     gates = 3
-
-    def step(self, now: Var, past: Var, state: State) -> State:
-        """One step."""
-        return gru_step(now, past, state)
+    step: Step = staticmethod(gru_step)
 
 
 class LSTMCell(_Cell):
@@ -167,20 +167,46 @@ class LSTMCell(_Cell):
     """
 
     gates, states = 4, 2
-
-    def step(self, now: Var, past: Var, state: State) -> State:
-        """One step."""
-        return lstm_step(now, past, state)
+    step: Step = staticmethod(lstm_step)
 
     def execute(self, x: Any, state: Any = None) -> State:
         """(n, input_size), and the state (h, c) or None for zeros -> the next state."""
         return self._next(x, state)
 
 
+def _by_steps(
+    now: Var, state: State, weight: Var, bias: Var | None, after: Var | None, lengths: Var | None, step: Step,
+    backwards: bool,
+) -> State:  # fmt: skip
+    """All steps: W x + b (t, n, gates * h), the state to begin with, U, b, ... -> (t, n, h) and the last state."""
+    many = weight.shape[0] // state[-1].shape[-1]
+    parts, weight = list(enumerate(moments(now, many))), turned(weight, now.shape[0])
+    after = None if after is None else turned(after, now.shape[0])
+    bias = None if bias is None else spread(bias)
+    shown: list[Var] = []
+    for t, part in reversed(parts) if backwards else parts:
+        past = state[0] @ weight
+        new = step(part, gates(past if bias is None else past + bias, many), state)
+        if after is not None:
+            new = (new[0] @ after, *new[1:])
+        if lengths is None:
+            state = new
+        else:
+            over = (lengths <= t).unsqueeze(1)
+            state = tuple(n.where_not(over, s) for n, s in zip(new, state, strict=True))
+        shown.append(state[0])
+    rows = concat(shown[::-1] if backwards else shown)  # (t * n, h)
+    return (rows.reshape(len(shown), *shown[0].shape), *state)
+
+
+_steps = template(_by_steps)
+
+
 class _Recurrent(Module):
     """Steps along a sequence, in one direction or both, in layers above each other."""
 
     gates, states = 1, 1
+    step: Step = staticmethod(tanh_step)
     merged = True  # both biases may be added at once, ahead of the steps
     proj_size = 0
 
@@ -219,10 +245,6 @@ class _Recurrent(Module):
             shapes["weight_hr"] = (self.proj_size, self.hidden_size)
         for what, shape in shapes.items():
             setattr(self, f"{what}_{name}", uniform_(zeros(shape), -bound, bound))
-
-    def step(self, now: Var, past: Var, state: State) -> State:
-        """W x + b, U h + b, and the state -> the next state."""
-        return rnn_step(now, past)
 
     def execute(self, x: Any, state: Any = None) -> tuple[Any, Any]:
         """A sequence, and the state to begin with or None for zeros -> all h of the last layer, and the last states.
@@ -278,24 +300,15 @@ class _Recurrent(Module):
 
     def _one_way(self, x: Var, state: State, name: str, lengths: Var | None) -> tuple[Var, State]:
         """All steps of one layer in one direction: (t, n, width) -> (t, n, h), and the last state."""
-        weight, after = getattr(self, f"weight_hh_{name}"), getattr(self, f"weight_hr_{name}", None)
         first, later = (getattr(self, f"bias_{way}_{name}", None) for way in ("ih", "hh"))
         if first is not None and self.merged:
             first, later = first + later, None
-        now = linear(x, getattr(self, f"weight_ih_{name}"), first)
-        moments = range(x.shape[0])
-        shown: list[Var] = []
-        for t in reversed(moments) if name.endswith("_reverse") else moments:
-            new = self.step(now[t], linear(state[0], weight, later), state)
-            if after is not None:
-                new = (linear(new[0], after), *new[1:])
-            if lengths is not None:
-                over = (lengths <= t).unsqueeze(1)
-                state = tuple(n.where_not(over, s) for n, s in zip(new, state, strict=True))
-            else:
-                state = new
-            shown.append(state[0])
-        return stack(shown[::-1] if name.endswith("_reverse") else shown), state
+        now = x @ turned(getattr(self, f"weight_ih_{name}"), uses=1)
+        now = now if first is None else now + first
+        weight, after = getattr(self, f"weight_hh_{name}"), getattr(self, f"weight_hr_{name}", None)
+        steps = _steps if isinstance(self.step, FunctionType) else _by_steps  # a method may read what changes
+        out, *last = steps(now, state, weight, later, after, lengths, self.step, name.endswith("_reverse"))
+        return out, tuple(last)
 
     def extra_repr(self) -> str:
         """Its sizes, and what is not as usual."""
@@ -323,17 +336,16 @@ class RNN(_Recurrent):
         ((7, 5, 2), (1, 5, 2))
     """
 
+    step = property(lambda self: _bend(self.nonlinearity))  # which may change
+
     @placed
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", bias: bool = True,
         batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional)
-        self.nonlinearity = _bend(nonlinearity)
-
-    def step(self, now: Var, past: Var, state: State) -> State:
-        """tanh(now + past), or relu."""
-        return rnn_step(now, past, self.nonlinearity == "relu")
+        _bend(nonlinearity)
+        self.nonlinearity = nonlinearity
 
 
 class GRU(_Recurrent):
@@ -348,11 +360,8 @@ class GRU(_Recurrent):
     """
 
     gates = 3
+    step: Step = staticmethod(gru_step)
     merged = False
-
-    def step(self, now: Var, past: Var, state: State) -> State:
-        """One step."""
-        return gru_step(now, past, state)
 
 
 class LSTM(_Recurrent):
@@ -370,6 +379,7 @@ class LSTM(_Recurrent):
     """
 
     gates, states = 4, 2
+    step: Step = staticmethod(lstm_step)
 
     @placed
     def __init__(
@@ -380,7 +390,3 @@ class LSTM(_Recurrent):
             raise ArgumentError(f"proj_size is from 0 to below hidden_size, {hidden_size}", repr(proj_size))
         self.proj_size = proj_size
         super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional)
-
-    def step(self, now: Var, past: Var, state: State) -> State:
-        """One step."""
-        return lstm_step(now, past, state)

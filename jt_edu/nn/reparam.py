@@ -14,7 +14,7 @@ from jt_edu.errors import ArgumentError
 from jt_edu.functions import ABSOLUTE
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module, Parameter
-from jt_edu.ops.arguments import number
+from jt_edu.ops.arguments import number, same_words
 from jt_edu.ops.compare import maximum
 from jt_edu.ops.create import zeros
 from jt_edu.ops.reduce import norm
@@ -103,6 +103,7 @@ class _SpectralNorm(_Computed):
                 u.update(_unit((matrix @ v.unsqueeze(1)).squeeze(1), self.eps))
 
 
+@same_words
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
     """weight = g * v / |v|: length and direction of each slice of a weight are learned apart. Returns the module.
 
@@ -138,6 +139,7 @@ def remove_weight_norm(module: Module, name: str = "weight") -> Module:
     return module
 
 
+@same_words
 def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int = 0
 ) -> Module:

@@ -66,6 +66,8 @@ class Row(Module):
 
     def __getattr__(self, name: str) -> Any:
         layers = vars(self).get("_layers", {})
+        if any(name in vars(kind) for kind in type(self).__mro__):
+            return super().__getattribute__(name)  # raises again, and says what to write instead
         if name not in layers:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         return layers[name]

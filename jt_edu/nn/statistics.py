@@ -1,4 +1,6 @@
-"""Statistics of channels: numbers (n, c, ...) become (x - mean) / sqrt(var + eps) * weight + bias, channel by channel.
+"""Statistics: by which mean and variance is a channel normalised?
+
+Numbers (n, c, ...) become (x - mean) / sqrt(var + eps) * weight + bias, channel by channel.
 
     batch_norm       mean and variance over the batch, or running ones
     instance_norm    over each image, or running ones
@@ -110,10 +112,8 @@ def by_itself(x: Var, axes: tuple[int, ...], weight: Any, bias: Any, eps: float)
         (array([-1.,  1.], dtype=float32), 2.0, 1.0)
     """
     wide = widened(x)
-    middle = mean(wide, axes, True)
-    away: Var = wide - middle
-    variance = mean(away * away, axes, True)
-    return _scaled(away, (variance + eps).apply(RSQRT), weight, bias, x), middle, variance
+    middle, variance = _mean_and_variance(wide, axes)
+    return _scaled(wide - middle, (variance + eps).apply(RSQRT), weight, bias, x), middle, variance
 
 
 @template
@@ -125,10 +125,25 @@ def moments_of(x: Var, axes: tuple[int, ...]) -> tuple[Var, Var]:
         >>> middle.tolist(), variance.tolist()
         ([2.0], [1.0])
     """
-    wide = widened(x)
+    middle, variance = _mean_and_variance(widened(x), axes)
+    return middle.reshape(-1), variance.reshape(-1)
+
+
+def _mean_and_variance(x: Var, axes: tuple[int, ...]) -> tuple[Var, Var]:
+    """Mean and variance over `axes`, which stay as axes of length 1.
+
+    Over images of a batch, float32 numbers are looked at once: sum and sum of squares in float64, whose 53 bits hold
+    the square of a float32 number exactly. So a convolution that makes them can add them up as it writes them. What is
+    lost: a mean of m standard deviations costs the variance m^2 of its 1e16 (docs/decisions/051).
+    """
+    if x.dtype != "float32" or x.ndim < 3 or axes[0] != 0:
+        middle = mean(x, axes, True)
+        away: Var = x - middle
+        return middle, mean(away * away, axes, True)
+    wide = x.cast("float64")
     middle = mean(wide, axes, True)
-    away: Var = wide - middle
-    return middle.reshape(-1), mean(away * away, axes, True).reshape(-1)
+    variance = mean(wide * wide, axes, True) - middle * middle
+    return middle.cast("float32"), variance.clamp(0).cast("float32")
 
 
 def move(running: Any, middle: Var, variance: Var, share: Any) -> None:
@@ -142,8 +157,14 @@ def move(running: Any, middle: Var, variance: Var, share: Any) -> None:
     """
     with no_grad():
         for old, new in zip(running, (middle, variance), strict=True):
-            old.update(old * (1 - share) + new.reshape(-1).cast(old.dtype) * share)
+            old.update(_moved(old, new, share))
     ride_along(running)
+
+
+@template
+def _moved(old: Var, new: Var, share: Any) -> Var:
+    moved: Var = old * (1 - share) + new.reshape(-1).cast(old.dtype) * share
+    return moved
 
 
 def ride_along(variables: tuple[Var, ...]) -> None:
@@ -192,6 +213,7 @@ def check_several(name: str, x: Var, n: int, attempt: str) -> int:
     return n
 
 
+@template
 def unbiased(variance: Var, n: Any) -> Var:
     """sum / (n - 1), from sum / n.
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jt_edu.errors import ArgumentError, GradientError, ShapeError
+from jt_edu.names import door
 from jt_edu.nn.reparam import remove_spectral_norm, remove_weight_norm, spectral_norm, weight_norm
 from jt_edu.ops.arguments import number
 from jt_edu.ops.compare import minimum
@@ -27,6 +28,9 @@ __all__ = [
     "vector_to_parameters",
     "weight_norm",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = door("jt.nn.utils", __all__)
 
 
 def parameters_to_vector(parameters: Iterable[Var]) -> Var:

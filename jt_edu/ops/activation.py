@@ -4,9 +4,10 @@
     smooth     elu celu selu softplus logsigmoid silu mish gelu softsign tanhshrink
     gates.py   prelu, rrelu and glu, which need more than x: a slope that is learned or drawn, a gate
 
-Each is ordinary arithmetic on Vars, fuses with what stands around it, and takes nan to nan. At a kink the gradient is
-PyTorch's. Where one side of a kink would overflow, it is computed from a number that was cut off before: a gradient of
-0 times inf would be nan.
+Each fuses with what stands around it, and takes nan to nan. Those that stand in many networks are one row of the table,
+with a gradient of their own; the others are ordinary arithmetic on Vars. At a kink the gradient is PyTorch's. Where one
+side of a kink would overflow, it is computed from a number that was cut off before: a gradient of 0 times inf would be
+nan.
 """
 
 from __future__ import annotations
@@ -16,14 +17,55 @@ from typing import Any
 
 from jt_edu import functions as f
 from jt_edu.errors import ArgumentError
+from jt_edu.functions import unary
+from jt_edu.meta import Elementwise
 from jt_edu.ops.arguments import choice, number, one_of, same_words
 from jt_edu.ops.numbers import floats
-from jt_edu.ops.special import ERFC
+from jt_edu.ops.special import BELL, NDTR
 from jt_edu.ops.trigonometry import TANH
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
+
+# the table: body and derivative, as in functions.py; inputs behind x are numbers, which have no gradient
+HARDTANH = Elementwise(
+    "hardtanh", "minimum(maximum({0}, {1}), {2})", "ordered",
+    (lambda o, d, x, low, high: d.where_not((x <= low) | (x >= high), 0),), 2,
+)  # fmt: skip
+LEAKY_RELU = Elementwise(
+    "leaky_relu", "select({0} <= 0, {0} * {1}, {0})", "ordered",
+    (lambda o, d, x, slope: d.where_not(x <= 0, d * slope),), 2,
+)  # fmt: skip
+HARDSIGMOID = Elementwise(  # the others are 3, 0 and 6
+    "hardsigmoid", "minimum(maximum({0} + {1}, {2}), {3}) / {3}", "float_real",
+    (lambda o, d, x, *_: (d / 6).where_not((x <= -3) | (x >= 3), 0),), 4,
+)  # fmt: skip
+HARDSWISH = Elementwise(  # the others are 3, 0 and 6
+    "hardswish", "{0} * minimum(maximum({0} + {1}, {2}), {3}) / {3}", "float_real",
+    (lambda o, d, x, *_: d * (x / 3 + 0.5).where_not(x <= -3, 0).where_not(x >= 3, 1),), 5,
+)  # fmt: skip
+ELU = Elementwise(
+    "elu", "select({0} <= 0, expm1({0}) * {1}, {0})", "float_real",
+    (lambda o, d, x, alpha: d * (_below_zero(x).apply(f.EXP) * alpha).where_not(x > 0, 1),), 12,
+)  # fmt: skip
+SOFTPLUS = Elementwise(  # log(1 + exp(x)) without overflow; from the second number on it is x, and the third is 0
+    "softplus", "select({0} > {1}, {0}, maximum({0}, {2}) + log1p(exp(-absolute({0}))))", "float_real",
+    (lambda o, d, x, end, zero: d * f.SIGMOID(x).where_not(x > end, 1),), 16,
+)  # fmt: skip
+LOGSIGMOID = Elementwise(  # the second number is 0
+    "logsigmoid", "-(maximum(-{0}, {1}) + log1p(exp(-absolute({0}))))", "float_real",
+    (lambda o, d, x, zero: d * f.SIGMOID(-x),), 16,
+)  # fmt: skip
+SILU = unary("silu", lambda o, d, x: d * _silu_slope(o, f.SIGMOID(x)).conj(), 10, "float", "{0} * sigmoid({0})")
+GELU = unary(  # 1 + erf would lose its digits far below 0
+    "gelu", lambda o, d, x: d * (NDTR(x) + x * f.EXP(x * x * -0.5) * BELL), 20, "float_real", "{0} * ndtr({0})"
+)
+
+
+def _silu_slope(out: Any, gate: Any) -> Any:
+    """The derivative of x * gate, gate = sigmoid(x)."""
+    return gate + out * (1 - gate)
 
 
 @method
@@ -70,8 +112,7 @@ def hardtanh(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Var:
     low, high = number("hardtanh", "min_val", min_val), number("hardtanh", "max_val", max_val)
     if low > high:
         raise ArgumentError("hardtanh needs min_val <= max_val", f"min_val={low}, max_val={high}")
-    v = floats(x)
-    return v.where_not(v <= low, low).where_not(v >= high, high)
+    return floats(x).apply(HARDTANH, low, high)
 
 
 @method
@@ -92,8 +133,7 @@ def leaky_relu(x: Any, scale: float | None = None, *, negative_slope: float | No
     Source: Maas et al. 2013, "Rectifier nonlinearities improve neural network acoustic models".
     """
     slope = number("leaky_relu", "scale", one_of("leaky_relu", 0.01, scale=scale, negative_slope=negative_slope))
-    v = as_var(x)
-    return v.where_not(v <= 0, v * slope)
+    return as_var(x).apply(LEAKY_RELU, slope)
 
 
 @method
@@ -152,7 +192,7 @@ def hardsigmoid(x: Any) -> Var:
         >>> hardsigmoid(array([-4.0, 0.0, 4.0])).numpy()
         array([0. , 0.5, 1. ], dtype=float32)
     """
-    return relu6(floats(x) + 3) / 6
+    return floats(x).apply(HARDSIGMOID, 3, 0, 6)
 
 
 @method
@@ -167,8 +207,7 @@ def hardswish(x: Any) -> Var:
 
     Source: Howard et al. 2019, "Searching for MobileNetV3" (arXiv:1905.02244).
     """
-    v = floats(x)
-    return v * relu6(v + 3) / 6
+    return floats(x).apply(HARDSWISH, 3, 0, 6)
 
 
 @method
@@ -183,8 +222,7 @@ def elu(x: Any, alpha: float = 1.0) -> Var:
 
     Source: Clevert et al. 2015 (arXiv:1511.07289).
     """
-    v, scale = floats(x), number("elu", "alpha", alpha)
-    return v.where_not(v <= 0, _below_zero(v).apply(f.EXPM1) * scale)
+    return floats(x).apply(ELU, number("elu", "alpha", alpha))
 
 
 def _below_zero(v: Var) -> Var:
@@ -249,14 +287,10 @@ def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Var:
     v, sharp, end = floats(x), number("softplus", "beta", beta), number("softplus", "threshold", threshold)
     if sharp == 0:
         raise ArgumentError("softplus divides by beta, which must not be 0", f"beta={beta}")
-    scaled = v if sharp == 1 else v * sharp
-    corner = _log1p_exp(scaled)
-    return (corner if sharp == 1 else corner / sharp).where_not(scaled > end, v)
-
-
-def _log1p_exp(v: Var) -> Var:
-    """log(1 + exp(v)), without overflow."""
-    return v.where_not(v < 0, 0) + v.where_not(v >= 0, -v).apply(f.EXP).apply(f.LOG1P)
+    if sharp == 1:
+        return v.apply(SOFTPLUS, end, 0)
+    scaled = v * sharp
+    return (scaled.apply(SOFTPLUS, end, 0) / sharp).where_not(scaled > end, v)
 
 
 @method
@@ -269,7 +303,7 @@ def logsigmoid(x: Any) -> Var:
         >>> logsigmoid(array([-1000.0, 1000.0])).numpy()
         array([-1000.,    -0.], dtype=float32)
     """
-    return -_log1p_exp(-floats(x))
+    return floats(x).apply(LOGSIGMOID, 0)
 
 
 @method
@@ -284,8 +318,7 @@ def silu(x: Any) -> Var:
 
     Source: Elfwing et al. 2017 (arXiv:1702.03118).
     """
-    v = as_var(x)
-    return v * v.apply(f.SIGMOID)
+    return as_var(x).apply(SILU)
 
 
 @method
@@ -301,7 +334,7 @@ def mish(x: Any) -> Var:
     Source: Misra 2019 (arXiv:1908.08681).
     """
     v = floats(x)
-    return v * _log1p_exp(v).apply(TANH)
+    return v * v.apply(SOFTPLUS, math.inf, 0).apply(TANH)
 
 
 @method
@@ -320,7 +353,7 @@ def gelu(x: Any, approximate: str = "none") -> Var:
     if choice("gelu", "approximate", approximate, ("none", "tanh")) == "tanh":
         inner = (v + v * v * v * 0.044715) * math.sqrt(2 / math.pi)
         return v * (inner.apply(TANH) + 1) * 0.5
-    return v * (v * -math.sqrt(0.5)).apply(ERFC) * 0.5  # 1 + erf(v) would lose its digits for v far below 0
+    return v.apply(GELU)
 
 
 @method

@@ -302,7 +302,7 @@ def into(out: Var | None, value: Var) -> Var:
         raise ArgumentError("out= is a Var, which is given the answer", short(out), "jt.empty(shape)")
     if KINDS.index(out.dtype.kind) < KINDS.index(value.dtype.kind):
         raise DtypeError(f"out= is given numbers of {value.dtype}", f"a Var of {out.dtype}", f"jt.{value.dtype}")
-    return out.assign(value)
+    return out.become(value)
 
 
 def _bound(function: str, words: Sequence[str], args: Sequence[Any], named: dict[str, Any]) -> tuple[Any, ...]:

@@ -5,22 +5,31 @@
 It is written as that: two Reindexes, a product, a sum; outside of the image the first one reads 0. No window is copied
 here. `convolution.py` recognises the sum, and both of its gradients, and one of several algorithms computes it.
 
+The algorithms take float32 and float64, so other numbers come as these:
+
+    float16, bfloat16    widened to float32, and rounded once, when the bias is added
+    complex              two real channels for each complex one: re, im, re, im, ...
+
 One implementation serves any number of directions. No gradient is written here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 from jt_edu import functions as f
-from jt_edu.dtypes import promote
+from jt_edu.dtypes import DType, promote
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import counter, size
 from jt_edu.meta import Reindex, ReindexReduce, reindex, reindex_reduce
 from jt_edu.ops.arguments import same_words, whole
 from jt_edu.ops.channel import per_channel
+from jt_edu.ops.complex import complex
+from jt_edu.ops.numbers import widened
+from jt_edu.ops.stacks import stack
 from jt_edu.ops.windows import Numbers, Pairs, borders, each_way, places, window
 from jt_edu.template import template
 from jt_edu.var import Var, as_var
@@ -94,6 +103,9 @@ def convolution(
     if 0 in w.shape[2:]:
         raise ShapeError(f"{name} needs a window of at least 1", f"weight of shape {w.shape}")
     dtype = promote(image.dtype, w.dtype)
+    if dtype.is_half or dtype.kind == "c":
+        how = (steps, padding, spread, parts)
+        return as_floats(name, dtype, image, w, bias, lambda x, w, b: convolution(ways, x, w, b, *how))
     look, taps, total = _loops(name, image.shape, w.shape, steps, spread, around, parts)
     seen = Node(look, (image.cast(dtype).node,), look.shape, dtype)
     weights = Node(taps, (w.cast(dtype).node,), taps.shape, dtype)
@@ -121,6 +133,37 @@ def _loops(
     taps = reindex("taps", weight, loops, (which, c, *tap))
     shape = (batch, *parts, outs // groups, *out)
     return look, taps, reindex_reduce(name, "add", loops, shape, (n, *g, o, *at))
+
+
+# other numbers than the algorithms take
+
+
+def as_floats(
+    name: str, dtype: DType, image: Var, weight: Var, bias: Any, convolve: Callable[..., Var], swapped: bool = False
+) -> Var:
+    """The convolution of halves or of complex numbers, by one of float32 or float64: convolve(image, weight, bias).
+
+    Weights are (o, c, taps...), or if `swapped` (c, o, taps...), as a transposed convolution has them.
+
+    Example:
+        >>> i = ones((1, 1, 2)) * 1j
+        >>> as_floats("conv1d", i.dtype, i, i, None, conv1d).item()
+        (-2+0j)
+    """
+    if dtype.is_half:
+        more = None if bias is None else as_var(bias)
+        wide = convolve(widened(image), widened(weight), more if more is None else widened(more))
+        return wide.cast(dtype if more is None else promote(dtype, more.dtype))
+    image, weight = image.cast(dtype), weight.cast(dtype)
+    x, y = image.apply(f.REAL), image.apply(f.IMAG)
+    a, b = weight.apply(f.REAL), weight.apply(f.IMAG)
+    rows = ((a, b), (-b, a)) if swapped else ((a, -b), (b, a))  # (a + ib)(x + iy) = ax - by + i(bx + ay)
+    (n, c, *lengths), (first, second, *taps) = image.shape, weight.shape
+    pairs = stack([x, y], 2).reshape(n, 2 * c, *lengths)  # (n, 2c, ...)
+    turns = stack([stack(row, 2) for row in rows], 1).reshape(2 * first, 2 * second, *taps)  # (2o, 2c, ...)
+    out = convolve(pairs, turns, None)
+    parts = out.reshape(n, out.shape[1] // 2, 2, *out.shape[2:])
+    return add_bias(name, complex(parts[:, :, 0], parts[:, :, 1]), bias)
 
 
 # what a convolution is asked for

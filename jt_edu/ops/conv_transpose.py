@@ -18,8 +18,8 @@ from jt_edu.graph import Node, Shape
 from jt_edu.index import counter, size
 from jt_edu.meta import Reindex, ReindexReduce, reindex, reindex_reduce
 from jt_edu.ops.arguments import same_words
-from jt_edu.ops.conv import add_bias, check_groups, check_ranks
-from jt_edu.ops.windows import Numbers, each_way, window
+from jt_edu.ops.conv import add_bias, as_floats, check_groups, check_ranks
+from jt_edu.ops.windows import Numbers, check_room, each_way, window
 from jt_edu.var import Var, as_var
 
 
@@ -111,7 +111,11 @@ def transposed(
     )
     if min(sizes) < 1 or 0 in w.shape[2:]:
         raise ShapeError(f"{name} leaves an image of at least 1", f"{sizes} for weights of {w.shape}", "less padding")
+    check_room(name, sizes)
     dtype = promote(image.dtype, w.dtype)
+    if dtype.is_half or dtype.kind == "c":
+        how = (steps, around, more, parts, spread)
+        return as_floats(name, dtype, image, w, bias, lambda x, w, b: transposed(ways, x, w, b, *how), True)
     look, taps, paint = _loops(name, image.shape, w.shape, sizes, steps, around, spread, parts)
     seen = Node(look, (image.cast(dtype).node,), look.shape, dtype)
     weights = Node(taps, (w.cast(dtype).node,), taps.shape, dtype)

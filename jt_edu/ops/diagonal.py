@@ -138,7 +138,8 @@ def triu(x: Any, diagonal: int | None = None, *, k: int | None = None) -> Var:
         ([[1, 2], [0, 4]], [[0, 2], [0, 0]])
     """
     v = as_var(x)
-    return v.keep_where(_across("triu", v, diagonal, k) >= 0)
+    row, column, shift = _places_of("triu", v, diagonal, k)
+    return v.keep_where(column >= (row if shift == 0 else row + shift))
 
 
 @method
@@ -156,14 +157,15 @@ def tril(x: Any, diagonal: int | None = None, *, k: int | None = None) -> Var:
         ([[1, 0], [3, 4]], [[0, 0], [3, 0]])
     """
     v = as_var(x)
-    return v.keep_where(_across("tril", v, diagonal, k) <= 0)
+    row, column, shift = _places_of("tril", v, diagonal, k)
+    return v.keep_where(column <= (row if shift == 0 else row + shift))
 
 
-def _across(name: str, x: Var, diagonal: Any, k: Any) -> Var:
-    """How far each element is to the right of the diagonal."""
+def _places_of(name: str, x: Var, diagonal: Any, k: Any) -> tuple[Var, Var, int]:
+    """The row and the column of each element, and which diagonal is meant."""
     if x.ndim < 2:
         raise ShapeError(f"{name} takes matrices", f"shape {x.shape}", "two axes or more")
-    return index(x.shape, x.ndim - 1) - index(x.shape, x.ndim - 2) - _shift(name, diagonal, k)
+    return index(x.shape, x.ndim - 2), index(x.shape, x.ndim - 1), _shift(name, diagonal, k)
 
 
 def _shift(name: str, diagonal: Any, k: Any) -> int:

@@ -24,7 +24,7 @@ def diff(x: Any, n: int = 1, dim: Any = None, prepend: Any = None, append: Any =
     """out[i] = x[i + 1] - x[i] along an axis (the last one by default), n times; for bools whether they differ.
 
     Args:
-        prepend, append: numbers or arrays that stand before and behind x along the axis.
+        prepend, append: numbers or arrays that stand before and behind x along the axis, unless n is 0.
 
     Example:
         >>> diff(array([1, 4, 9, 16]), n=2).numpy()
@@ -32,6 +32,8 @@ def diff(x: Any, n: int = 1, dim: Any = None, prepend: Any = None, append: Any =
     """
     v, times = as_var(x), whole("diff", "n", n, 0)
     at = axis_of("diff", -1 if dim is None else dim, v.ndim)
+    if times == 0:
+        return v
     parts = [_beside(v, prepend, at), v, _beside(v, append, at)]
     found = concat([p for p in parts if p is not None], at) if len(parts) > 1 else v
     for _ in range(min(times, found.shape[at])):  # then nothing is left

@@ -7,7 +7,7 @@ from typing import Any
 from jt_edu.errors import DtypeError, ShapeError
 from jt_edu.ops.arguments import number
 from jt_edu.ops.numbers import as_floats
-from jt_edu.ops.reduce import norm
+from jt_edu.ops.reduce import norm, sum
 from jt_edu.var import Var, as_var
 
 
@@ -29,7 +29,8 @@ def cdist(x: Any, y: Any, p: float = 2.0) -> Var:
         raise ShapeError(
             "cdist takes rows of one length, (..., n, k) and (..., m, k)", f"shapes {a.shape} and {b.shape}"
         )
-    return norm(a.unsqueeze(-2) - b.unsqueeze(-3), number("cdist", "p", p, 0), -1)
+    order, apart = number("cdist", "p", p, 0), a.unsqueeze(-2) - b.unsqueeze(-3)
+    return norm(apart, order, -1) if a.shape[-1] else sum(apart, -1)  # the same places have no largest difference
 
 
 def _floats(name: str, value: Any) -> Var:

@@ -24,12 +24,14 @@ from jt_edu.ops.contract import LAID, Letters, contract
 from jt_edu.ops.reduce import reduced
 from jt_edu.ops.turn import permute
 from jt_edu.ops.view import view
+from jt_edu.template import template
 from jt_edu.var import Var, as_var
 
 DOTS = "..."
 Term = tuple[Var, Letters]
 
 
+@template
 def einsum(subscripts: Any, *operands: Any) -> Var:
     """Sum of products over the letters that the result lacks.
 

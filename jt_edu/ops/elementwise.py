@@ -16,10 +16,18 @@ from jt_edu import functions as f
 from jt_edu.build import short
 from jt_edu.dtypes import bool_, complex128, float64, promote
 from jt_edu.errors import ArgumentError, DtypeError
+from jt_edu.meta import Elementwise
 from jt_edu.ops.arguments import beside, choice, function, into, number, one_of, same_words
 from jt_edu.ops.numbers import real_floats
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
+
+CLAMP = Elementwise(  # between two numbers
+    "clamp", "minimum(maximum({0}, {1}), {2})", "ordered",
+    (lambda o, d, x, low, high: d.where_not((x < low) | (x > high), 0),), 2,
+)  # fmt: skip
+CLAMP_MIN = Elementwise("clamp_min", "maximum({0}, {1})", "ordered", (lambda o, d, x, low: d.where_not(x < low, 0),))
+CLAMP_MAX = Elementwise("clamp_max", "minimum({0}, {1})", "ordered", (lambda o, d, x, high: d.where_not(x > high, 0),))
 
 _function = partial(function, __name__)
 
@@ -222,14 +230,16 @@ def lerp(start: Any, end: Any, weight: Any) -> Var:
 
 @method
 def addcmul(x: Any, first: Any, second: Any, *, value: float = 1) -> Var:
-    """x + value * first * second.
+    """x + value * first * second, in the dtype of all three.
 
     Example:
         >>> addcmul(array(1.0), array(2.0), array(3.0), value=10).item()
         61.0
     """
     v = beside(x, first, second)
-    return v + v.beside(first) * v.beside(second) * number("addcmul", "value", value)
+    a, b = v.beside(first), v.beside(second)
+    common = promote(promote(v.dtype, a.dtype), b.dtype)
+    return v + a.cast(common) * b.cast(common) * number("addcmul", "value", value)
 
 
 @method
@@ -273,24 +283,28 @@ def clamp(
     if low is None and high is None:
         raise ArgumentError("clamp needs min_v, max_v, or both", f"min_v={low}, max_v={high}", "x.clamp(0, 1)")
     v = beside(x, low, high)
-    if low is not None:
-        bound = _bound(v, low)
-        v = v.where_not(_or_nan(v < bound, bound, low), bound)
-    if high is None:
-        return v
-    bound = _bound(v, high)
-    return v.where_not(_or_nan(v > bound, bound, high), bound)
+    given = [_bound(b) for b in (low, high) if b is not None]
+    if any(isinstance(b, Var) for b in given):
+        return _between(v, low, high)
+    return v.apply(CLAMP if len(given) == 2 else CLAMP_MAX if low is None else CLAMP_MIN, *given)
 
 
-def _bound(v: Var, bound: Any) -> Var:
+def _bound(bound: Any) -> Any:
+    """A number, or a Var: an array, a list."""
     if isinstance(bound, float) and math.isnan(bound):
         raise ArgumentError("clamp needs bounds that have a size", short(bound), "x.clamp(0, 1)")
-    return v.beside(bound)
+    return bound if isinstance(bound, (int, float)) else as_var(bound)
 
 
-def _or_nan(beyond: Var, bound: Var, given: Any) -> Var:
-    """A bound of nan makes the answer nan; a number was looked at before, and is none."""
-    return beyond if isinstance(given, (int, float)) else beyond | bound.apply(f.ISNAN)
+def _between(v: Var, low: Any, high: Any) -> Var:
+    """Clamped by Vars, which have gradients too; a bound of nan makes the answer nan."""
+    if low is not None:
+        bound = v.beside(low)
+        v = v.where_not((v < bound) | bound.apply(f.ISNAN), bound)
+    if high is None:
+        return v
+    bound = v.beside(high)
+    return v.where_not((v > bound) | bound.apply(f.ISNAN), bound)
 
 
 @method

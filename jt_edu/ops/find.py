@@ -1,7 +1,7 @@
 """Find: where are the elements that are not 0?
 
-How many there are decides the shape of the answer, so the condition is computed at once: it is counted, and a kernel
-writes down the positions. Positions have no gradient; what is read at them has.
+How many there are decides the shape of the answer, so the condition is computed at once: a kernel writes down the
+positions, and behind them how many they are. Positions have no gradient; what is read at them has.
 """
 
 from __future__ import annotations
@@ -15,28 +15,40 @@ import numpy as np
 from jt_edu.build import check_shape
 from jt_edu.dtypes import bool_, int64
 from jt_edu.errors import ArgumentError, DtypeError, RangeError
+from jt_edu.graph import Node
+from jt_edu.meta import SOURCE
 from jt_edu.ops.arguments import choice, same_words, yes_or_no
 from jt_edu.ops.code import kernel
 from jt_edu.ops.numbers import checked
 from jt_edu.ops.reduce import sum
 from jt_edu.ops.stacks import stack
 from jt_edu.ops.view import reshape
+from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
 FOUND = kernel("found_positions", """
 def kernel(lo, hi, mask, out):
-    k = 0
-    for i in range(len(mask)):
-        if mask[i] and k < len(out):
-            out[k] = i
-            k += 1
+    k, n = 0, len(mask)
+    for i in range(n):
+        out[k] = i  # the next one writes over it, unless it is found
+        k += mask[i]
+    out[n] = k
 """)  # fmt: skip
 
 
 def positions(x: Var) -> Var:
     """The row-major numbers of the elements that are not 0, computed at once."""
-    flat = reshape(x != 0 if x.dtype is not bool_ else x, -1).sync()
-    return FOUND(flat, shape=(int(sum(flat).item()),), dtype=int64).sync()
+    room = _found(x).numpy()
+    many = int(room[-1])
+    found = room[:many] if 2 * many > x.size else room[:many].copy()  # a few do not keep room for all
+    return Var._of(Node(SOURCE, (), found.shape, int64, found))
+
+
+@template
+def _found(x: Var) -> Var:
+    """Room for all positions and for how many there are."""
+    flat = reshape(x != 0 if x.dtype is not bool_ else x, -1)
+    return FOUND(flat, shape=(x.size + 1,), dtype=int64)
 
 
 @method

@@ -11,6 +11,7 @@ from jt_edu.errors import ArgumentError, GradientError
 from jt_edu.execute import run
 from jt_edu.graph import Node
 from jt_edu.ops.arguments import yes_or_no
+from jt_edu.ops.derived import derivative
 from jt_edu.settings import current, no_grad
 from jt_edu.var import Var, as_var, method
 
@@ -31,7 +32,7 @@ def grad(loss: Var, targets: Any, allow_unused: bool = False) -> Any:
         >>> grad((x * x).sum(), x).numpy()
         array([2., 4.], dtype=float32)
     """
-    found = autograd.grad(loss, _asked("grad", loss, targets), None, yes_or_no("grad", "allow_unused", allow_unused))
+    found = derivative(loss, _asked("grad", loss, targets), None, yes_or_no("grad", "allow_unused", allow_unused))
     return found[0] if isinstance(targets, Var) else found
 
 
@@ -53,7 +54,7 @@ def vjp(y: Var, targets: Sequence[Var], v: Any) -> list[Var]:
         array([ 2., 40.], dtype=float32)
     """
     asked = _asked("vjp", y, targets)
-    found = autograd.grad(y, asked, _seed("vjp", y, v), True)
+    found = derivative(y, asked, _seed("vjp", y, v), True)
     return [t.zeros_like() if g is None else g for g, t in zip(found, asked, strict=True)]
 
 
@@ -79,7 +80,7 @@ def backward(loss: Var, gradient: Any = None) -> None:
             f"none that takes part, behind a loss of shape {loss.shape}",
         )
     seed = None if gradient is None else _seed("backward", loss, gradient)
-    for leaf, part in zip(held, autograd.grad(loss, held, seed, True), strict=True):
+    for leaf, part in zip(held, derivative(loss, held, seed, True), strict=True):
         if part is not None:
             leaf.grad = (part if leaf.grad is None else leaf.grad + part).detach()
     wanted = (loss, *(leaf.grad for leaf in held))
@@ -115,7 +116,7 @@ def why_no_grad(target: Var, loss: Var) -> str:
         >>> why_no_grad(x, (y * 2).sum())
         'the loss was not computed from the Var of shape (1,), or only by way of detach or numpy'
     """
-    if autograd.grad(loss, _asked("why_no_grad", loss, target), None, True)[0] is not None:
+    if derivative(loss, _asked("why_no_grad", loss, target), None, True)[0] is not None:
         return "there is a gradient: the loss depends on it"
     return autograd.why_no_path(target.node, loss.node)
 

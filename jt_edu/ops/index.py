@@ -9,6 +9,7 @@ x[...] = v             a new value: v where the brackets point, the old one else
 from __future__ import annotations
 
 import operator
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,9 @@ from jt_edu.meta import Reindex, reindex, reindex_reduce
 from jt_edu.ops.arguments import axis_of, same_words, whole
 from jt_edu.ops.create import index as counting
 from jt_edu.ops.find import nonzero
+from jt_edu.ops.find import positions as found_positions
 from jt_edu.ops.numbers import checked
+from jt_edu.ops.unnamed import warn_if_lost
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
@@ -39,14 +42,14 @@ class Brackets:
 
 def read_brackets(x: Var, key: Any) -> Brackets:
     """Understand `x[key]` as NumPy does."""
-    parts = _expand(x, key if isinstance(key, tuple) else (key,))
+    parts = _expand(x, keys := key if isinstance(key, tuple) else (key,))
     boxes = [(int(p),) if isinstance(p, bool) else p.shape for p in parts if isinstance(p, (bool, Var))]
     if not boxes:
         return _basic(x, parts)
     box = broadcast_shape("indexing", *boxes)
-    spots = [k for k, p in enumerate(parts) if isinstance(p, (Var, int))]
-    together = spots == list(range(spots[0], spots[-1] + 1))
-    return _advanced(x, parts, box, spots[0] if together else 0)
+    first = next(k for k, p in enumerate(parts) if isinstance(p, (Var, int)))
+    between = "".join(" " if k is None or k is Ellipsis or isinstance(k, slice) else "i" for k in keys).strip()
+    return _advanced(x, parts, box, first if " " not in between else 0)  # a ... of no axes keeps apart, too
 
 
 def _expand(x: Var, key: tuple[Any, ...]) -> list[Any]:
@@ -192,6 +195,8 @@ def getitem(x: Var, key: Any) -> Var:
                [5, 3]])
     """
     v = as_var(x)
+    if isinstance(key, Var) and key.dtype is bool_ and key.shape == v.shape != ():
+        return _selected(v.reshape(-1), 0, found_positions(key))
     b = read_brackets(v, key)
     plain = b.where == tuple(counter(k) for k in range(v.ndim))
     return v.reshape(b.shape) if plain and b.shape == v.shape else gathered(v, b)
@@ -200,13 +205,16 @@ def getitem(x: Var, key: Any) -> Var:
 def setitem(x: Var, key: Any, value: Any) -> None:
     """x[key] = value, NumPy's assignment; positions that are named twice keep the value named last.
 
+    `x[0]` is a Var of its own: `x[0][1] = 5`, or writing to `x.reshape(6)`, changes nothing that is left, and warns.
+
     Example:
         >>> x = zeros(4); x[1:3] = 5; x.numpy()
         array([0., 5., 5., 0.], dtype=float32)
     """
     if not isinstance(x, Var):
         raise ArgumentError("setitem changes a Var", short(x), "x = jt.array(x)")
-    x.assign(replaced(x, key, value))
+    warn_if_lost(sys.getrefcount(x))
+    x.become(replaced(x, key, value))
 
 
 def replaced(x: Var, key: Any, value: Any) -> Var:
@@ -261,6 +269,7 @@ method(setitem, "__setitem__")
 
 @method
 @template
+@same_words
 def gather(x: Any, dim: int, index: Any) -> Var:
     """out[i, j] = x[index[i, j], j] for dim 0, and so on: one position along `dim` for each element of the answer.
 
@@ -287,13 +296,13 @@ def _positions_along(name: str, x: Var, index: Any, axis: int) -> Var:
         raise DtypeError(f"{name} takes positions as whole numbers", f"dtype {positions.dtype}", "index.int64()")
     fits = positions.ndim == x.ndim and all(n <= x.shape[k] for k, n in enumerate(positions.shape) if k != axis)
     if not fits:
-        raise ShapeError(
-            f"{name} along axis {axis} needs an index no longer than x elsewhere", f"{positions.shape} for {x.shape}"
-        )
+        found = f"{positions.shape} for {x.shape}"
+        raise ShapeError(f"{name} along axis {axis} needs an index no longer than x elsewhere", found)
     return positions.cast(int64)
 
 
 @method
+@same_words
 def scatter(x: Any, dim: int, index: Any, src: Any, reduce: str = "void") -> Var:
     """x, with src written (reduce="void"), added ("add") or multiplied ("multiply") at x[index[i, j], j] for dim 0.
 
@@ -337,16 +346,27 @@ def scatter_into(x: Var, new: Var, positions: Var, where: tuple[Index, ...], red
 
 
 @method
+@same_words
 def index_select(x: Any, dim: int, index: Any) -> Var:
     """The slices of x at the positions `index` along axis `dim`.
 
     Example:
-        >>> index_select(arange(6).reshape(2, 3), 1, array([2, 2])).numpy()
-        array([[2, 2],
-               [5, 5]])
+        >>> index_select(arange(6).reshape(2, 3), 1, array([2, 2])).tolist()
+        [[2, 2], [5, 5]]
     """
-    v = as_var(x)
-    return getitem(v, (*([slice(None)] * axis_of("index_select", dim, v.ndim)), as_var(index)))
+    v, where = as_var(x), as_var(index)
+    axis = axis_of("index_select", dim, v.ndim)
+    if where.ndim == 1 and where.dtype.kind in "iu":
+        return _selected(v, axis, where)
+    return getitem(v, (*([slice(None)] * axis), where))
+
+
+@template
+def _selected(x: Var, axis: int, index: Var) -> Var:
+    """What brackets with one row of positions read."""
+    shape = (*x.shape[:axis], index.size, *x.shape[axis + 1 :])
+    where = tuple(load(0, [counter(k)]) if k == axis else counter(k) for k in range(x.ndim))
+    return gathered(x, Brackets(shape, where, (index.cast(int64),)))
 
 
 @same_words
@@ -363,9 +383,8 @@ def one_hot(x: Any, num_classes: int = -1) -> Var:
         RangeError: a number below 0, or num_classes and more, when the kernel is about to read it.
 
     Example:
-        >>> one_hot(array([2, 0]), 3).numpy()
-        array([[0, 0, 1],
-               [1, 0, 0]])
+        >>> one_hot(array([2, 0]), 3).tolist()
+        [[0, 0, 1], [1, 0, 0]]
     """
     v, classes = as_var(x), whole("one_hot", "num_classes", num_classes, -1)
     if v.dtype.kind not in "iu":

@@ -14,6 +14,7 @@ Where output pixel i looks, along an axis of n pixels that becomes one of o:
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -22,8 +23,8 @@ from jt_edu.build import broadcast_shape, short
 from jt_edu.dtypes import float32, float64, int64, real_of
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Node, Shape
-from jt_edu.index import Index, as_index, counter, load
-from jt_edu.meta import reindex
+from jt_edu.index import Index, as_index, counter, load, size
+from jt_edu.meta import Elementwise, reindex
 from jt_edu.ops.adaptive import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from jt_edu.ops.arguments import choice, number, same_words, yes_or_no
 from jt_edu.ops.create import index
@@ -78,20 +79,63 @@ def interpolate(
         return AREA[len(plane) - 1](image, out)
     if mode not in DIRECTIONS:
         return _nearest(image, out, scales, 0.5 if mode == "nearest-exact" else 0)
-    return _weighted(image, out, tuple(scales), "cubic" if mode == "bicubic" else "linear", bool(align_corners))
+    way = _cubic if mode == "bicubic" else _linear
+    return way(image, out, tuple(scales), bool(align_corners))
 
 
 @template
-def _weighted(image: Var, out: Shape, scales: tuple[float, ...], kind: str, align: bool) -> Var:
+def _linear(image: Var, out: Shape, scales: tuple[float, ...], align: bool) -> Var:
+    """Between two pixels of each direction, written out: one pass over the answer, with the corners side by side."""
+    floats = as_floats(image)
+    wide = floats.cast(widened(floats).dtype)
+    found: dict[Any, tuple[Var, Var]] = {}  # directions that are alike share theirs
+    ways = list(zip(image.shape[2:], out, scales, strict=True))
+    for n, o, scale in dict.fromkeys(ways):
+        step, start = ((n - 1) / (o - 1) if o > 1 else 0.0, 0.0) if align else (scale, 0.5 * scale - 0.5)
+        if n == o and not align:
+            step, start = 1.0, 0.0
+        here = index((o,), 0).cast(real_of(wide.dtype)).apply(PLACE, step, start, 0, n - 1)
+        behind = here.cast(int64)
+        found[n, o, scale] = behind, here - behind.cast(here.dtype)
+    return _between(wide, out, [found[w][0] for w in ways], [found[w][1] for w in ways]).cast(floats.dtype)
+
+
+PLACE = Elementwise("place", "minimum(maximum({0} * {1} + {2}, {3}), {4})", "float_real", (), 4)
+BETWEEN = Elementwise(
+    "between", "{0} + ({1} - {0}) * {2}", "float",
+    (lambda o, d, a, b, t: d * (1 - t), lambda o, d, a, b, t: d * t), 3,
+)  # fmt: skip
+
+
+def _between(x: Var, out: Shape, behind: Sequence[Var], shares: Sequence[Var]) -> Var:
+    """x at places between pixels: `behind` are those before them, `shares` how far they are from there to the next."""
+    dims, shape = len(out), (*x.shape[:2], *out)
+    corners = []
+    for steps in itertools.product((0, 1), repeat=dims):  # the last direction changes first
+        where = [counter(0), counter(1)]
+        for k, step in enumerate(steps):
+            here = load(k, [counter(2 + k)])
+            where.append(here + (here < size(x.shape[2 + k] - 1)) if step else here)
+        op = reindex("sample", x.shape, shape, tuple(where))
+        corners.append(Var._of(Node(op, (x.node, *(b.node for b in behind)), shape, x.dtype)))
+    for k in reversed(range(dims)):
+        share = shares[k].reshape(-1, *(1,) * (dims - 1 - k))
+        corners = [a.apply(BETWEEN, b, share) for a, b in zip(corners[::2], corners[1::2], strict=True)]
+    return corners[0]
+
+
+@template
+def _cubic(image: Var, out: Shape, scales: tuple[float, ...], align: bool) -> Var:
     """The sum over taps, with places and weights that are made of counters."""
     floats = as_floats(image)
     wide = widened(floats).dtype
     dims, places, weights = len(out), [], []
     for k, (n, o, scale) in enumerate(zip(image.shape[2:], out, scales, strict=True)):
-        here = _source(n, o, scale, align, kind, counts_along(2 + k, o, 2 + 2 * dims).cast(real_of(wide)))
-        tap = counts_along(2 + dims + k, TAPS[kind], 2 + 2 * dims)
-        places.append(clamp(floor(here).cast(int64) + tap - taps_before(kind), 0, n - 1))
-        weights.append(weigh(kind, here - floor(here), tap))
+        i = counts_along(2 + k, o, 2 + 2 * dims).cast(real_of(wide))
+        here = i * ((n - 1) / (o - 1) if o > 1 else 0.0) if align else (i + 0.5) * scale - 0.5
+        tap = counts_along(2 + dims + k, TAPS["cubic"], 2 + 2 * dims)
+        places.append(clamp(floor(here).cast(int64) + tap - taps_before("cubic"), 0, n - 1))
+        weights.append(weigh("cubic", here - floor(here), tap))
     return blend(floats.cast(wide), places, weights, dims).cast(floats.dtype)
 
 
@@ -158,16 +202,6 @@ def _ratio(i: Index, n: int, o: int, scale: float, offset: float) -> Index | Non
     return (i * (2 * up) + up) // (2 * down) if offset else (i * up) // down
 
 
-def _source(n: int, o: int, scale: float, align: bool, kind: str, i: Var) -> Var:
-    """Where output pixel i looks."""
-    if align:
-        return i * ((n - 1) / (o - 1) if o > 1 else 0.0)
-    if n == o and kind == "linear":
-        return i
-    here = (i + 0.5) * scale - 0.5
-    return here if kind == "cubic" else clamp(here, 0)
-
-
 def counts_along(axis: int, length: int, rank: int) -> Var:
     """0, 1, 2, ... along one of `rank` axes; the others have length 1.
 
@@ -197,13 +231,14 @@ def weigh(kind: str, fraction: Var, tap: Var) -> Var:
     return outer.where_not((tap == 1) | (tap == 2), inner)
 
 
-def blend(x: Var, places: Sequence[Var], weights: Sequence[Var], dims: int) -> Var:
+def blend(x: Var, places: Sequence[Var], weights: Sequence[Var], dims: int, inside: Sequence[Var] = ()) -> Var:
     """x read at `places` in its last axes, times `weights`, summed over the taps.
 
     Args:
         x: (n, c, *plane).
         places, weights: one for each axis of the plane, of shapes that broadcast to (n, c, *out, *taps).
         dims: how many axes the plane has.
+        inside: for each axis, which places are pixels; others show 0, and a weight that is nan gives them no gradient.
     """
     rest = x.shape[: x.ndim - dims]
     loops = broadcast_shape("interpolate", (*rest, *(1,) * (2 * dims)), *(p.shape for p in places))
@@ -212,6 +247,8 @@ def blend(x: Var, places: Sequence[Var], weights: Sequence[Var], dims: int) -> V
         where.append(load(k, [counter(j) if m > 1 else as_index(0) for j, m in enumerate(p.shape)]))
     op = reindex("sample", x.shape, loops, tuple(where))
     total = Var._of(Node(op, (x.node, *(p.node for p in places)), loops, x.dtype))
+    for i in inside:
+        total = total.where_not(i == 0, 0)
     for w in weights:
         total = total * w
     return reduced(total, "interpolate", "add", tuple(range(len(loops) - dims, len(loops))), False)

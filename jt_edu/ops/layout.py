@@ -16,7 +16,7 @@ from jt_edu.build import flat_view
 from jt_edu.errors import ArgumentError
 from jt_edu.formats import FORMATS, MemoryFormat, contiguous_format, format_of, lies_so, preserve_format
 from jt_edu.graph import Node
-from jt_edu.ops.arguments import axis_of
+from jt_edu.ops.arguments import axis_of, same_words
 from jt_edu.var import Var, method
 
 
@@ -34,6 +34,7 @@ def check_format(function: str, wanted: Any, rank: int) -> MemoryFormat:
 
 
 @method
+@same_words
 def stride(x: Var, dim: int | None = None) -> Any:
     """How many elements lie between neighbours along each axis, where the numbers can be seen.
 

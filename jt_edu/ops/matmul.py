@@ -20,10 +20,12 @@ from jt_edu.ops.contract import contract
 from jt_edu.ops.create import eye
 from jt_edu.ops.products import outer
 from jt_edu.ops.view import listed
+from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
 
 @method
+@template
 def matmul(x: Any, y: Any) -> Var:
     """Matrix product: out[..., i, j] = sum over k of x[..., i, k] * y[..., k, j]; NumPy's rules for stacks and vectors.
 
@@ -92,6 +94,7 @@ def mv(x: Any, y: Any) -> Var:
 
 
 @method
+@template
 def bmm(x: Any, y: Any) -> Var:
     """Matrix products of two stacks of equal length: (b, i, k) and (b, k, j) give (b, i, j).
 

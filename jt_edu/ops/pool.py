@@ -14,16 +14,16 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from jt_edu import functions as f
-from jt_edu.dtypes import sum_of
+from jt_edu.dtypes import float32, sum_of
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
-from jt_edu.graph import Shape
+from jt_edu.graph import Node, Shape
 from jt_edu.index import counter, counters
-from jt_edu.meta import REDUCERS, Reindex, reindex
+from jt_edu.meta import REDUCERS, Reindex, ReindexReduce, Rules, reindex
 from jt_edu.ops.arguments import choice, number, same_words, yes_or_no
 from jt_edu.ops.create import index
 from jt_edu.ops.elementwise import clamp
 from jt_edu.ops.numbers import as_floats, widened
-from jt_edu.ops.reduce import reduced
+from jt_edu.ops.reduce import reduce_op, reduced
 from jt_edu.ops.view import view
 from jt_edu.ops.windows import each_way, window
 from jt_edu.template import template
@@ -89,17 +89,44 @@ def extremum(x: Var, look: Reindex, reducer: str, dims: int, indices: bool) -> A
     The position is row-major, as PyTorch counts it; of equal numbers it is the first.
     """
     seen = view(x, look)
-    best = reduce_taps(seen, reducer, dims)
+    op = _first_extremum(seen.shape, reducer, dims)
+    best = Var._of(Node(op, (seen.node,), op.shape, seen.dtype))
     if not yes_or_no("pooling", "return_indices", indices):
         return best
     plane = x.shape[-dims:]
     beyond = math.prod(plane)
     places = reindex(look.name, plane, look.shape, look.where[-dims:], beyond, look.valid)
     counted = view(index((beyond,), 0).reshape(plane), places)
-    here = seen == best.reshape(*best.shape, *(1,) * dims)
+    here = seen.is_what(op)
     if x.dtype.is_float:
         here = here.apply(f.BITWISE_OR, seen.apply(f.ISNAN))
     return best, reduce_taps(counted.where_not(here == 0, beyond), "minimum", dims)
+
+
+class FirstExtremum(ReindexReduce):
+    """The largest or smallest of the taps of each window; of equal ones the first has all of the gradient.
+
+    (Without windows, in `max`, they share it. PyTorch has both rules too.)
+    """
+
+    @property
+    def gradients(self) -> Rules:  # type: ignore[override]
+        """Number the taps of a window, and find the lowest number of those that are as large as the answer."""
+        return (self._to_the_first,)
+
+    def _to_the_first(self, out: Var, dout: Var, x: Var) -> Var:
+        taps = x.shape[len(self.shape) :]
+        many = math.prod(taps)
+        tap = index((many,), 0).cast(float32 if x.dtype.is_half else x.dtype).reshape(taps)
+        here = x.is_what(self).apply(f.BITWISE_OR, x.apply(f.ISNAN))
+        first = tap.broadcast_to(x.shape).where_not(here == 0, many).reduce_as(self, (), "minimum")
+        return dout.gather_by(self, x.shape).where_not(first.gather_by(self, x.shape) != tap, 0)
+
+
+@lru_cache(maxsize=1 << 12)
+def _first_extremum(seen: Shape, reducer: str, dims: int) -> ReindexReduce:
+    op = reduce_op("pool", reducer, seen, tuple(range(len(seen) - dims, len(seen))), False)
+    return FirstExtremum(op.name, op.reducer, op.shape, op.where, op.valid, op.guards, op.whole)
 
 
 def lowest(name: str, reducer: str, x: Var) -> float:
@@ -189,7 +216,8 @@ def pool2d(
         ceil_mode: let the last window stand partly outside, if it begins inside.
         count_include_pad: for "mean", whether padding counts as elements.
         divisor_override: for "mean", the number to divide by.
-        return_indices: for "maximum" and "minimum", answer also where each number stands in its plane, row by row.
+        return_indices: for "maximum" and "minimum", answer also where each number stands in its plane, row by row; a
+            window that sees padding alone has the number of elements there, which is no place (PyTorch's is none too).
 
     Raises:
         ShapeError: x is no image, or the window is larger than it. ArgumentError: a setting that makes no sense.
@@ -211,8 +239,8 @@ def max_pool1d(
 ) -> Any:  # fmt: skip
     """Largest number of each window of a signal (n, c, l) or (c, l); settings as in `pool2d`.
 
-    With `return_indices`, also where it stands in its plane, counted row by row. Equal largest numbers share the
-    gradient.
+    With `return_indices`, also where it stands in its plane, counted row by row. Of equal largest
+    numbers the first has the gradient.
 
     Example:
         >>> max_pool1d(array([[3, 1, 4, 1, 5]]), 3, 2).numpy()
@@ -228,8 +256,8 @@ def max_pool2d(
 ) -> Any:  # fmt: skip
     """Largest number of each window of an image (n, c, h, w) or (c, h, w); settings as in `pool2d`.
 
-    With `return_indices`, also where it stands in its plane, counted row by row. Equal largest numbers share the
-    gradient.
+    With `return_indices`, also where it stands in its plane, counted row by row. Of equal largest
+    numbers the first has the gradient.
 
     Example:
         >>> max_pool2d(arange(16).reshape(1, 4, 4), 2).tolist()
@@ -245,8 +273,8 @@ def max_pool3d(
 ) -> Any:  # fmt: skip
     """Largest number of each window of a volume (n, c, d, h, w) or (c, d, h, w); settings as in `pool2d`.
 
-    With `return_indices`, also where it stands in its plane, counted row by row. Equal largest numbers share the
-    gradient.
+    With `return_indices`, also where it stands in its plane, counted row by row. Of equal largest
+    numbers the first has the gradient.
 
     Example:
         >>> max_pool3d(arange(16).reshape(1, 2, 2, 4), 2).tolist()

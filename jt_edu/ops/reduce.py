@@ -14,11 +14,13 @@ from functools import lru_cache
 from typing import Any
 
 from jt_edu import functions as f
-from jt_edu.dtypes import as_dtype, bool_, float64, float_of, promote, real_of, sum_of
+from jt_edu.build import constant, elementwise
+from jt_edu.dtypes import as_dtype, bool_, float64, float_of, int64, promote, real_of, sum_of
 from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.functions import unary
 from jt_edu.graph import Node, Shape
 from jt_edu.index import as_index, counter
-from jt_edu.meta import ReindexReduce, reindex_reduce
+from jt_edu.meta import Elementwise, ReindexReduce, reindex_reduce
 from jt_edu.ops.arguments import axes_of, axis_of, choice, number, same_words, yes_or_no
 from jt_edu.ops.create import index
 from jt_edu.ops.numbers import as_floats, check_order, widened
@@ -281,9 +283,13 @@ def position(x: Var, name: str, reducer: str, dim: Any, keep: bool) -> Var:
     flat = x.reshape(-1) if dim is None else x
     axis = axis_of(name, 0 if dim is None else dim, flat.ndim)
     best = _extremum(flat, name, reducer, (axis,), True)
-    here = (flat == best).apply(f.BITWISE_OR, flat.apply(f.ISNAN)) if flat.dtype.is_float else flat == best
-    first = first_where(here, axis, keep)
+    parts = [flat.node, best.node, index(flat.shape, axis).node, constant(flat.shape[axis], int64)]
+    first = reduced(Var._of(elementwise(SPOT, parts, int64)), "first", "minimum", (axis,), keep)
     return first.reshape((1,) * x.ndim) if dim is None and keep else first
+
+
+# the third input where the first is the second, or nan; else the fourth
+SPOT = Elementwise("spot", "select(({0} == {1}) | ({0} != {0}), {2}, {3})", "int64", exact=True)
 
 
 def first_where(here: Var, axis: int, keep: bool) -> Var:
@@ -310,7 +316,11 @@ def norm(x: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Var:
     """
     keep = yes_or_no("norm", "keepdim", keepdim)
     order = _order(p)
-    floats = as_floats(as_var(x).apply(f.ABSOLUTE))
+    v = as_var(x)
+    if order == 2 and v.dtype.kind == "f":  # a square has no sign
+        wide = widened(v)
+        return root(sum(wide * wide, dim, keep), 2).cast(v.dtype)
+    floats = as_floats(v.apply(f.ABSOLUTE))
     if math.isinf(order):
         return max(floats, dim, keep) if order > 0 else min(floats, dim, keep)
     size = widened(floats)
@@ -338,8 +348,15 @@ def _power(size: Var, order: float) -> Var:
     return (size.where_not(size == 0, 1) ** order).where_not(size == 0, 0 if order > 0 else math.inf)
 
 
+ROOT = unary(
+    "root", lambda o, d, x: (d / (o * 2).where_not(o == 0, 1)).where_not(o == 0, 0), 4, "float_real", "sqrt({0})"
+)
+
+
 def root(x: Var, p: float) -> Var:
     """x ** (1 / p), with gradient 0 where x is 0, as in PyTorch: the length of a zero vector has no direction."""
+    if p == 2 and x.dtype.kind == "f":
+        return x.apply(ROOT)
     at_zero = 0.0 if p > 0 else math.inf
     safe = x.where_not(x == 0, 1)
     return (safe.apply(f.SQRT) if p == 2 else safe ** (1 / p)).where_not(x == 0, at_zero)

@@ -7,6 +7,7 @@ The sum over taps is that of `interpolate`; here the places come from the learne
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from jt_edu.dtypes import float32, int64, promote
@@ -62,12 +63,12 @@ def grid_sample(
         g = coordinates[..., dims - 1 - k].cast(wide).reshape(loops)
         here = (g + 1) * ((n - 1) / 2) if aligned else ((g + 1) * n - 1) / 2
         taps.append(_taps(here, n, kind, outside, aligned, 2 + dims + k))
-    places, weights = ([t[part] for t in taps] for part in (0, 1))
-    return blend(image.cast(wide), places, weights, dims).cast(dtype)
+    places, weights, inside = zip(*taps, strict=True)
+    return blend(image.cast(wide), places, weights, dims, inside).cast(dtype)
 
 
-def _taps(here: Var, n: int, kind: str, outside: str, align: bool, axis: int) -> tuple[Var, Var]:
-    """Which pixels along an axis are read for the place `here`, and how much each counts."""
+def _taps(here: Var, n: int, kind: str, outside: str, align: bool, axis: int) -> tuple[Var, Var, Var]:
+    """Which pixels along an axis are read for the place `here`, how much each counts, and whether it is one."""
     if kind != "cubic":  # the cubic looks at four pixels first, and asks for each of them what lies outside
         here = _brought_inside(here, n, outside, align)
     if kind == "nearest":
@@ -80,7 +81,7 @@ def _taps(here: Var, n: int, kind: str, outside: str, align: bool, axis: int) ->
     if kind == "cubic":
         pixel = _brought_inside(pixel, n, outside, align)
     inside = (pixel >= 0) & (pixel <= n - 1)
-    return pixel.where_not(inside == 0, 0).cast(int64), weight * inside.cast(here.dtype)
+    return pixel.where_not(inside == 0, 0).cast(int64), weight, inside
 
 
 def _brought_inside(here: Var, n: int, outside: str, align: bool) -> Var:
@@ -98,6 +99,7 @@ def _reflected(here: Var, n: int, align: bool) -> Var:
     if span == 0:
         return here * 0
     way = absolute(here - low)
+    way = way.where_not(way == math.inf, 0)  # there and back for ever: as good as any is the first edge
     turns = floor(way / span).detach()
     rest = way - turns * span
     back = turns - floor(turns / 2) * 2  # 1 where the number of turns is odd

@@ -13,10 +13,11 @@ of a product is right where there are zeros.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from jt_edu import functions as f
-from jt_edu.dtypes import DType, as_dtype, complex128, float64, float_of, int64, promote, sum_of
+from jt_edu.dtypes import as_dtype, float_of, int64, promote, sum_of
 from jt_edu.errors import ShapeError
 from jt_edu.ops.arguments import same_words
 from jt_edu.ops.code import kernel
@@ -25,48 +26,33 @@ from jt_edu.ops.numbers import as_floats, check_order
 from jt_edu.ops.pad import pad
 from jt_edu.ops.rows import as_rows, from_rows, one_axis, picked
 from jt_edu.ops.turn import flip
+from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
-LINEAR = kernel(
-    "linear_recurrence",
-    """
-    def kernel(lo, hi, a, b, zero, out):
+# what numbers of a kind are added up in: 64 bits
+WIDE = {"b": "np.int64", "i": "np.int64", "u": "np.uint64", "f": "np.float64", "c": "np.complex128"}
+LINEAR = """
+    def kernel(lo, hi, a, b, out):
         for row in range(lo, hi):
-            s = zero[()]
+            s = {wide}(0)
             for i in range(a.shape[1]):
                 s = a[row, i] * s + b[row, i]
                 out[row, i] = s
-    """,
-    (
-        lambda out, dout, a, b, zero: _backwards(a, dout) * before(out, 0).conj(),
-        lambda out, dout, a, b, zero: _backwards(a, dout),
-        None,
-    ),
-)
-CUMSUM: Callable[..., Var] = kernel(
-    "cumsum",
-    """
-    def kernel(lo, hi, x, zero, out):
-        for row in range(lo, hi):
-            total = zero[()]
-            for i in range(x.shape[1]):
-                total += x[row, i]
+"""
+RUNNING = """
+    def kernel(lo, hi, x, out):
+        n = x.shape[1]
+        for row in range(lo, hi - 3, 4):  # a total waits for the one before it, but not for those of other rows
+            a = b = c = d = {wide}({start})
+            for i in range(n):
+                a, b, c, d = a {sign} x[row, i], b {sign} x[row + 1, i], c {sign} x[row + 2, i], d {sign} x[row + 3, i]
+                out[row, i], out[row + 1, i], out[row + 2, i], out[row + 3, i] = a, b, c, d
+        for row in range(hi - (hi - lo) % 4, hi):
+            total = {wide}({start})
+            for i in range(n):
+                total {sign}= x[row, i]
                 out[row, i] = total
-    """,
-    (lambda out, dout, x, zero: flip(_running(CUMSUM, flip(dout, -1), 0), -1), None),
-)
-CUMPROD = kernel(
-    "cumprod",
-    """
-    def kernel(lo, hi, x, one, out):
-        for row in range(lo, hi):
-            total = one[()]
-            for i in range(x.shape[1]):
-                total *= x[row, i]
-                out[row, i] = total
-    """,
-    (lambda out, dout, x, one: _backwards(x, dout) * before(out, 1).conj(), None),
-)
+"""
 LOGCUMSUMEXP = kernel(
     "logcumsumexp",
     """
@@ -99,15 +85,36 @@ BEST = """
 LARGEST, SMALLEST = kernel("cummax", BEST.format(">=")), kernel("cummin", BEST.format("<="))
 
 
-def _running(scan: Callable[..., Var], x: Var, start: int) -> Var:
-    """A scan of rows that begins at `start`, in 64 bits: many small numbers add up."""
-    wide: dict[str, DType] = {"f": float64, "c": complex128}
-    return scan(x, Var(start, wide.get(x.dtype.kind, x.dtype)), shape=x.shape, dtype=x.dtype, span=len(x))
+@cache
+def _linear(kind: str) -> Callable[..., Var]:
+    """The recurrence of numbers of a kind."""
+    rules = (
+        lambda out, dout, a, b: _backwards(a, dout) * before(out, 0).conj(),
+        lambda out, dout, a, b: _backwards(a, dout),
+    )
+    return kernel("linear_recurrence", LINEAR.format(wide=WIDE[kind]), rules)
+
+
+@cache
+def _cumsum(kind: str) -> Callable[..., Var]:
+    """The running sum of numbers of a kind."""
+    rule = (lambda out, dout, x: flip(_over_rows(_cumsum, flip(dout, -1)), -1),)
+    return kernel("cumsum", RUNNING.format(wide=WIDE[kind], start=0, sign="+"), rule)
+
+
+@cache
+def _cumprod(kind: str) -> Callable[..., Var]:
+    """The running product of numbers of a kind."""
+    rule = (lambda out, dout, x: _backwards(x, dout) * before(out, 1).conj(),)
+    return kernel("cumprod", RUNNING.format(wide=WIDE[kind], start=1, sign="*"), rule)
+
+
+def _over_rows(scan: Callable[[str], Callable[..., Var]], x: Var) -> Var:
+    return scan(x.dtype.kind)(x, shape=x.shape, dtype=x.dtype, span=len(x))
 
 
 def _recurrence(a: Var, b: Var) -> Var:
-    zero = Var(0, complex128 if a.dtype.kind == "c" else float64)
-    return LINEAR(a, b, zero, shape=a.shape, dtype=a.dtype, span=len(a))
+    return _linear(a.dtype.kind)(a, b, shape=a.shape, dtype=a.dtype, span=len(a))
 
 
 def before(x: Var, first: float) -> Var:
@@ -139,7 +146,7 @@ def cumsum(x: Any, dim: Any = None, dtype: Any = None) -> Var:
         >>> cumsum(array([1, 2, 3])).numpy()
         array([1, 3, 6])
     """
-    return _accumulated("cumsum", CUMSUM, 0, as_var(x), dim, dtype)
+    return _accumulated("cumsum", _cumsum, as_var(x), dim, dtype)
 
 
 @method
@@ -151,13 +158,17 @@ def cumprod(x: Any, dim: Any = None, dtype: Any = None) -> Var:
         >>> cumprod(array([1, 2, 3])).numpy()
         array([1, 2, 6])
     """
-    return _accumulated("cumprod", CUMPROD, 1, as_var(x), dim, dtype)
+    return _accumulated("cumprod", _cumprod, as_var(x), dim, dtype)
 
 
-def _accumulated(name: str, scan: Callable[..., Var], start: int, x: Var, dim: Any, dtype: Any) -> Var:
+def _accumulated(name: str, scan: Callable[[str], Callable[..., Var]], x: Var, dim: Any, dtype: Any) -> Var:
     axis = one_axis(name, dim, x.ndim)
-    v = x.cast(sum_of(x.dtype) if dtype is None else as_dtype(dtype))
-    return from_rows(_running(scan, as_rows(v, (axis,)), start), x.shape, axis)
+    return _scanned(x.cast(sum_of(x.dtype) if dtype is None else as_dtype(dtype)), scan, axis)
+
+
+@template
+def _scanned(x: Var, scan: Callable[[str], Callable[..., Var]], axis: int) -> Var:
+    return from_rows(_over_rows(scan, as_rows(x, (axis,))), x.shape, axis)
 
 
 @method
@@ -170,7 +181,7 @@ def nancumsum(x: Any, dim: Any = None, dtype: Any = None) -> Var:
         array([1., 1., 4.], dtype=float32)
     """
     along = dim
-    return _accumulated("nancumsum", CUMSUM, 0, without_nan(as_var(x), 0), along, dtype)
+    return _accumulated("nancumsum", _cumsum, without_nan(as_var(x), 0), along, dtype)
 
 
 @method
@@ -183,7 +194,7 @@ def nancumprod(x: Any, dim: Any = None, dtype: Any = None) -> Var:
         array([2., 2., 6.], dtype=float32)
     """
     along = dim
-    return _accumulated("nancumprod", CUMPROD, 1, without_nan(as_var(x), 1), along, dtype)
+    return _accumulated("nancumprod", _cumprod, without_nan(as_var(x), 1), along, dtype)
 
 
 @method
@@ -239,6 +250,7 @@ def best_so_far(scan: Callable[..., Var], rows: Var) -> Var:
     return scan(rows, shape=rows.shape, dtype=int64, span=len(rows))
 
 
+@same_words
 def linear_recurrence(a: Any, b: Any, dim: int = -1) -> Var:
     """s[i] = a[i] * s[i - 1] + b[i] along an axis, with s = 0 before the first.
 

@@ -76,6 +76,7 @@ def put_along_axis(x: Any, indices: Any, values: Any, dim: Any = None) -> Var:
 
 @method
 @template
+@same_words
 def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Var:
     """x, with src added at x[index[i, j], j] for dim 0, as often as a position is named.
 
@@ -91,6 +92,7 @@ REDUCTIONS = {"sum": "add", "add": "add", "prod": "multiply", "multiply": "multi
 
 
 @method
+@same_words
 def scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True) -> Var:
     """x, where all src that meet at x[index[i, j], j] (for dim 0) are put together; elsewhere x stays.
 

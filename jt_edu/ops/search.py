@@ -7,6 +7,8 @@ isin                                    whether a number is one of a set
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from jt_edu.dtypes import bool_, int32, int64, promote, uint8
@@ -18,14 +20,12 @@ from jt_edu.ops.numbers import check_order
 from jt_edu.ops.rows import picked
 from jt_edu.ops.sort import sorted_positions
 from jt_edu.ops.turn import flip
+from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
-SEARCH = kernel(
-    "searchsorted",
-    """
-    def kernel(lo, hi, edges, values, after, out):
+SEARCH = """
+    def kernel(lo, hi, edges, values, out):
         m = values.shape[1]
-        behind = after[()]
         for k in range(lo, hi):
             row = k // m
             v = values[row, k - row * m]
@@ -33,14 +33,19 @@ SEARCH = kernel(
             while low < high:
                 middle = (low + high) // 2
                 e = edges[row, middle]
-                if (not (v < e or (e != e and v == v))) if behind else (e < v or (v != v and e == e)):
+                if {before}:
                     low = middle + 1
                 else:
                     high = middle
             out[row, k - row * m] = low
-    """,
-    weight=40,
-)
+"""
+
+
+@cache
+def _search(right: bool) -> Callable[..., Var]:
+    """The search for the place behind equal numbers, or before them."""
+    before = "not (v < e or (e != e and v == v))" if right else "e < v or (v != v and e == e)"
+    return kernel("searchsorted", SEARCH.format(before=before), weight=40)
 
 
 def searchsorted(
@@ -70,11 +75,14 @@ def searchsorted(
         )
     if sorter is not None:
         edges = _in_order(edges, as_var(sorter))
-    rows = math.prod(edges.shape[:-1])
-    found = _positions(
-        edges.reshape(rows, edges.shape[-1]), v.reshape(rows, v.size // max(rows, 1)), after or side == "right"
-    )
     narrow = yes_or_no("searchsorted", "out_int32", out_int32)
+    return _searched(edges, v, after or side == "right", narrow)
+
+
+@template
+def _searched(edges: Var, v: Var, right: bool, narrow: bool) -> Var:
+    rows = math.prod(edges.shape[:-1])
+    found = _positions(edges.reshape(rows, edges.shape[-1]), v.reshape(rows, v.size // max(rows, 1)), right)
     return found.reshape(v.shape).cast(int32 if narrow else int64)
 
 
@@ -93,8 +101,8 @@ def _positions(edges: Var, values: Var, right: bool) -> Var:
     check_order("searchsorted", values)
     common = promote(edges.dtype, values.dtype)
     common = uint8 if common is bool_ else common
-    a, b = edges.detach().cast(common), values.detach().cast(common)
-    return SEARCH(a, b, Var(right), shape=b.shape, dtype=int64, span=b.size)
+    a, b = edges.cast(common), values.cast(common)
+    return _search(right)(a, b, shape=b.shape, dtype=int64, span=b.size)
 
 
 @method

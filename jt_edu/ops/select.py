@@ -27,6 +27,7 @@ from jt_edu.var import Var, as_var, method
 
 
 @method
+@same_words
 def select(x: Any, dim: int, index: int) -> Var:
     """The slice at a position along an axis, without that axis.
 
@@ -44,6 +45,7 @@ def _at(name: str, x: Var, dim: Any, key: Any) -> tuple[Any, ...]:
 
 
 @method
+@same_words
 def narrow(x: Any, dim: int, start: int, length: int) -> Var:
     """`length` slices along an axis, from `start` on.
 
@@ -102,6 +104,7 @@ def compress(condition: Any, x: Any, dim: Any = None) -> Var:
 
 
 @method
+@same_words
 def index_add(x: Any, dim: int, index: Any, source: Any, alpha: float = 1) -> Var:
     """x, with alpha * source added to the slices at the positions `index`, as often as they are named.
 
@@ -115,6 +118,7 @@ def index_add(x: Any, dim: int, index: Any, source: Any, alpha: float = 1) -> Va
 
 
 @method
+@same_words
 def index_copy(x: Any, dim: int, index: Any, source: Any) -> Var:
     """x, with the slices of `source` at the positions `index`; the last one written stays.
 
@@ -127,6 +131,7 @@ def index_copy(x: Any, dim: int, index: Any, source: Any) -> Var:
 
 
 @method
+@same_words
 def index_fill(x: Any, dim: int, index: Any, value: Any) -> Var:
     """x, with one number in the slices at the positions `index`.
 
@@ -155,6 +160,7 @@ def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = Fa
 
 
 @method
+@same_words
 def slice_scatter(x: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Var:
     """x, with src at x[start:end:step] along an axis.
 
@@ -167,6 +173,7 @@ def slice_scatter(x: Any, src: Any, dim: int = 0, start: Any = None, end: Any = 
 
 
 @method
+@same_words
 def select_scatter(x: Any, src: Any, dim: int, index: int) -> Var:
     """x, with src as the slice at a position along an axis.
 
@@ -179,6 +186,7 @@ def select_scatter(x: Any, src: Any, dim: int, index: int) -> Var:
 
 
 @method
+@same_words
 def diagonal_scatter(x: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Var:
     """x, with src on the diagonal of two axes, whose places are the last axis of src.
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.dtypes import bool_, int64, promote
+from jt_edu.dtypes import int64, promote
 from jt_edu.index import load
 from jt_edu.ops.arguments import axis_of, same_words, yes_or_no
-from jt_edu.ops.create import arange, ones, zeros
+from jt_edu.ops.create import arange
+from jt_edu.ops.create import index as counting
+from jt_edu.ops.find import positions
 from jt_edu.ops.index import getitem, index_select
 from jt_edu.ops.numbers import check_order
 from jt_edu.ops.reduce import any
@@ -22,6 +24,7 @@ from jt_edu.ops.scan import cumsum
 from jt_edu.ops.search import isin
 from jt_edu.ops.sort import sorted_positions
 from jt_edu.ops.stacks import concat
+from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
 
@@ -54,13 +57,12 @@ def unique(
     v = as_var(x)
     check_order("unique", v)
     axis = None if dim is None else axis_of("unique", dim, v.ndim)
-    table = v.reshape(v.size, 1) if axis is None else as_rows(v, tuple(k for k in range(v.ndim) if k != axis))
-    order = _sorted_rows(table)
-    rows = table[order]  # held, so that it is stored: the two sides of a comparison need not look it up twice
-    new = _begins(rows, yes_or_no("unique", "equal_nan", equal_nan))
-    index = order[new]  # sorting keeps the order of equal numbers, so the first of a group is the first in x
-    found = [v.reshape(-1)[index] if axis is None else index_select(v, axis, index)]
-    if yes_or_no("unique", "return_index", return_index):
+    alike, wants_index = yes_or_no("unique", "equal_nan", equal_nan), yes_or_no("unique", "return_index", return_index)
+    order, rows, new = _grouped(v, axis, alike)
+    first = positions(new)
+    index = index_select(order, 0, first)  # sorting keeps the order of equal numbers: the first of a group is that in x
+    found = [index_select(rows, 0, first) if axis is None else index_select(v, axis, index)]
+    if wants_index:
         found.append(index)
     if yes_or_no("unique", "return_inverse", return_inverse):
         found.append(_inverse(new, order).reshape(v.shape if axis is None else (-1,)))
@@ -80,7 +82,7 @@ def unique_consecutive(x: Any, return_inverse: bool = False, return_counts: bool
     """
     v = as_var(x)
     axis = None if dim is None else axis_of("unique_consecutive", dim, v.ndim)
-    table = v.reshape(v.size, 1) if axis is None else as_rows(v, tuple(k for k in range(v.ndim) if k != axis))
+    table = _table(v, axis)
     order = arange(len(table))
     new = _begins(table, equal_nan=False)
     found = [v.reshape(-1)[order[new]] if axis is None else index_select(v, axis, order[new])]
@@ -94,22 +96,39 @@ def unique_consecutive(x: Any, return_inverse: bool = False, return_counts: bool
 def _sorted_rows(table: Var) -> Var:
     """Positions that put the rows of a table in order: by the last column first, as keeping the order allows."""
     if table.shape[1] == 1:
-        return sorted_positions(table.reshape(1, -1))[0]
+        return sorted_positions(table.reshape(1, -1)).reshape(-1)
     order = arange(len(table))
     for column in reversed(range(table.shape[1])):
         order = order[sorted_positions(table[order, column].reshape(1, -1))[0]]
     return order
 
 
+@template
+def _grouped(x: Var, axis: int | None, equal_nan: bool) -> tuple[Var, Var, Var]:
+    """Positions that sort the numbers (or slices), what is there, and whether each differs from the one before.
+
+    What is there is an answer, so that it is stored: the two sides of a comparison need not look it up twice.
+    """
+    table = _table(x, axis)
+    order = _sorted_rows(table)
+    rows = index_select(table, 0, order)
+    return order, rows.reshape(-1) if axis is None else rows, _begins(rows, equal_nan)
+
+
+def _table(x: Var, axis: int | None) -> Var:
+    """A row for each number, or for each slice along an axis."""
+    return x.reshape(x.size, 1) if axis is None else as_rows(x, tuple(k for k in range(x.ndim) if k != axis))
+
+
 def _begins(table: Var, equal_nan: bool) -> Var:
     """Whether each row differs from the one before; the first one always does."""
-    if len(table) == 0:
-        return zeros((0,), dtype=bool_)
-    after, here = table[1:], table[:-1]
-    differ = after != here
+    rows, columns = table.shape
+    before = table.reindex((rows, columns), lambda i, j: (i - 1, j))
+    differ = table != before
     if equal_nan and table.dtype.is_float:
-        differ = differ & ((after == after) | (here == here))  # noqa: PLR0124
-    return concat([ones((1,), dtype=bool_), any(differ, 1)])
+        differ = differ & ((table == table) | (before == before))  # noqa: PLR0124
+    some = differ.reshape(rows) if columns == 1 else any(differ, 1)
+    return some | (counting((rows,), 0) == 0)
 
 
 def _inverse(new: Var, order: Var) -> Var:

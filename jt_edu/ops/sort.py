@@ -11,7 +11,7 @@ Equal numbers keep their order, and nan counts as larger than every number, as i
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from jt_edu.dtypes import DType, bool_, float32, int64, uint8
@@ -20,15 +20,17 @@ from jt_edu.ops.arguments import same_words, whole, yes_or_no
 from jt_edu.ops.code import kernel
 from jt_edu.ops.numbers import check_order
 from jt_edu.ops.rows import as_rows, from_rows, one_axis, one_each, picked
+from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
-ARGSORT = kernel(
-    "argsort",
-    """
-    def kernel(lo, hi, x, down, out):
+BEFORE = {  # whether the number a belongs before b, for rising and for falling ones
+    False: "a < b or (b != b and a == a)",
+    True: "a > b or (a != a and b == b)",
+}
+MERGE = """
+    def kernel(lo, hi, x, out):
         n = x.shape[1]
         other = np.empty(n, np.int64)
-        falling = down[()]
         for row in range(lo, hi):
             key, here = x[row], out[row]
             for first in range(0, n, 16):  # short runs, by insertion
@@ -37,7 +39,7 @@ ARGSORT = kernel(
                     k = i
                     while k > first:
                         b = key[here[k - 1]]
-                        if (a > b or (a != a and b == b)) if falling else (a < b or (b != b and a == a)):
+                        if {before}:
                             here[k] = here[k - 1]
                             k -= 1
                         else:
@@ -52,7 +54,7 @@ ARGSORT = kernel(
                         right = i == middle
                         if not right and j < last:
                             a, b = key[here[j]], key[here[i]]
-                            right = (a > b or (a != a and b == b)) if falling else (a < b or (b != b and a == a))
+                            right = {before}
                         if right:
                             other[k] = here[j]
                             j += 1
@@ -61,15 +63,13 @@ ARGSORT = kernel(
                             i += 1
                 here[:] = other
                 width *= 2
-    """,
-    weight=100,
-)
+"""
 
 
 DIGITS = """
-    def kernel(lo, hi, x, down, out):
+    def kernel(lo, hi, x, out):
         n, last, digit, top = x.shape[1], {word}({width} - 1), {word}({digit}), {word}(1 << ({width} - 1))
-        bits, falling = x.view({word}), down[()]
+        bits = x.view({word})
         mine, other = np.empty(n, {word}), np.empty(n, {word})
         room = np.empty(n, np.int64)
         begin = np.empty(1 << {step}, np.int64)  # where the numbers with this digit go
@@ -77,7 +77,7 @@ DIGITS = """
             for i in range(n):  # whole numbers that stand in the same order
                 b = bits[row, i]
                 {key}
-                mine[i] = ~b if falling else b
+                mine[i] = {turned}
                 out[row, i] = i
             key, spare, here, there, moves = mine, other, out[row], room, 0
             for first in range(0, {width}, {step}):
@@ -107,57 +107,65 @@ KEYS = {  # of a number, from its bits
 LONG = 256  # numbers in a row that are sooner sorted by digits
 
 
-@lru_cache
-def _by_digits(dtype: DType) -> Callable[..., Var]:
-    """The sort for rows of a dtype."""
+@cache
+def _by_merging(falling: bool) -> Callable[..., Var]:
+    """The sort for short rows."""
+    return kernel("argsort", MERGE.format(before=BEFORE[falling]), weight=100)
+
+
+@cache
+def _by_digits(dtype: DType, falling: bool) -> Callable[..., Var]:
+    """The sort for long rows of a dtype."""
     width = 8 * dtype.size
     step = min(width, 11)
     text = DIGITS.format(
         word=f"np.uint{width}", width=width, step=step, digit=(1 << step) - 1, key=KEYS[dtype.kind],
+        turned="~b" if falling else "b",
     )  # fmt: skip
     return kernel("argsort", text, weight=50)
 
 
-TOPK = kernel(
-    "topk",
-    """
-    def kernel(lo, hi, x, down, out):
+FIRST = """
+    def kernel(lo, hi, x, out):
         n, many = x.shape[1], out.shape[1]
-        falling = down[()]
         for row in range(lo, hi):
             key, here = x[row], out[row]
-            last = key[0]  # the number in the last place
+            b = key[0]  # the number in the last place
             for i in range(n):
                 a = key[i]
-                if i >= many and not ((a > last or (a != a and last == last)) if falling
-                                      else (a < last or (last != last and a == a))):
+                if i >= many and not ({before}):
                     continue
                 k = min(i, many - 1)
                 while k > 0:
                     b = key[here[k - 1]]
-                    if (a > b or (a != a and b == b)) if falling else (a < b or (b != b and a == a)):
+                    if {before}:
                         here[k] = here[k - 1]
                         k -= 1
                     else:
                         break
                 here[k] = i
-                last = key[here[min(i, many - 1)]]
-    """,
-    weight=4,
-)
+                b = key[here[min(i, many - 1)]]
+"""
 FEW = 32  # numbers that are sooner kept in order one by one than found by sorting all
+
+
+@cache
+def _by_keeping(falling: bool) -> Callable[..., Var]:
+    """The few that come first."""
+    return kernel("topk", FIRST.format(before=BEFORE[falling]), weight=4)
 
 
 def sorted_positions(rows: Var, descending: bool = False) -> Var:
     """For each row its positions, so that the numbers there rise (or fall)."""
     keys = _keys(rows)
-    op = _by_digits(keys.dtype) if rows.shape[1] >= LONG else ARGSORT
-    return op(keys, Var(bool(descending)), shape=rows.shape, dtype=int64, span=len(rows))
+    falling = bool(descending)
+    op = _by_digits(keys.dtype, falling) if rows.shape[1] >= LONG else _by_merging(falling)
+    return op(keys, shape=rows.shape, dtype=int64, span=len(rows))
 
 
 def _keys(rows: Var) -> Var:
     """What a kernel compares: bools as whole numbers, halves as float32."""
-    plain = rows.cast(uint8) if rows.dtype is bool_ else rows.detach()
+    plain = rows.cast(uint8) if rows.dtype is bool_ else rows
     return plain.cast(float32) if plain.dtype.is_half else plain
 
 
@@ -165,7 +173,8 @@ def first_positions(rows: Var, many: int, descending: bool) -> Var:
     """The first `many` of these positions."""
     if not 0 < many <= FEW:
         return sorted_positions(rows, descending)[:, :many]
-    return TOPK(_keys(rows), Var(bool(descending)), shape=(len(rows), many), dtype=int64, span=len(rows))
+    op = _by_keeping(bool(descending))
+    return op(_keys(rows), shape=(len(rows), many), dtype=int64, span=len(rows))
 
 
 @method
@@ -184,6 +193,11 @@ def argsort(x: Any, dim: Any = None, descending: bool = False, stable: bool = Tr
     v = as_var(x)
     axis = _axis("argsort", v, dim)
     falling, _ = yes_or_no("argsort", "descending", descending), yes_or_no("argsort", "stable", stable)
+    return _order(v, axis, falling)
+
+
+@template
+def _order(v: Var, axis: int, falling: bool) -> Var:
     return from_rows(sorted_positions(as_rows(v, (axis,)), falling), v.shape, axis)
 
 
@@ -199,6 +213,11 @@ def sort(x: Any, dim: Any = None, descending: bool = False, stable: bool = True)
     v = as_var(x)
     axis = _axis("sort", v, dim)
     falling, _ = yes_or_no("sort", "descending", descending), yes_or_no("sort", "stable", stable)
+    return _sorted(v, axis, falling)
+
+
+@template
+def _sorted(v: Var, axis: int, falling: bool) -> tuple[Var, Var]:
     rows = as_rows(v, (axis,))
     order = sorted_positions(rows, falling)
     return from_rows(picked(rows, order), v.shape, axis), from_rows(order, v.shape, axis)
@@ -237,6 +256,11 @@ def topk(
     axis = _axis("topk", v, dim)
     falling, in_order = yes_or_no("topk", "largest", largest), yes_or_no("topk", "sorted", sorted)
     many = _rank("topk", k, 0, v.shape[axis])
+    return _first(v, many, axis, falling, in_order)
+
+
+@template
+def _first(v: Var, many: int, axis: int, falling: bool, in_order: bool) -> tuple[Var, Var]:
     rows = as_rows(v, (axis,))
     best = first_positions(rows, many, falling)
     best = best if in_order else picked(best, sorted_positions(best))

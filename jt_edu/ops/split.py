@@ -55,12 +55,16 @@ def piece(x: Var, at: int, start: int, end: int) -> Var:
 def chunk(x: Any, chunks: int, dim: Any = 0) -> tuple[Var, ...]:
     """At most `chunks` parts of equal size along an axis (0 by default); the last may be shorter.
 
+    Where the axis has length 0, there are `chunks` empty parts.
+
     Example:
         >>> [p.shape for p in arange(5).chunk(2)]
         [(3,), (2,)]
     """
     v, parts = as_var(x), whole("chunk", "chunks", chunks, 1)
     at = axis_of("chunk", dim, v.ndim)
+    if v.shape[at] == 0:
+        return tuple(piece(v, at, 0, 0) for _ in range(whole("chunk", "chunks", parts, 1, MOST)))
     return split(v, max(-(-v.shape[at] // parts), 1), at)
 
 

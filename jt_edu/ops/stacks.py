@@ -35,8 +35,12 @@ def concat(vars: Sequence[Any], dim: Any = 0) -> Var:
         >>> concat([arange(2), arange(3)]).numpy()
         array([0, 1, 0, 1, 2])
     """
-    parts = listed("concat", vars)
-    axis = axis_of("concat", dim, parts[0].ndim)
+    parts = tuple(listed("concat", vars))
+    return _joined(parts, axis_of("concat", dim, parts[0].ndim))
+
+
+@template
+def _joined(parts: tuple[Var, ...], axis: int) -> Var:
     dtype = parts[0].dtype
     for p in parts[1:]:
         dtype = promote(dtype, p.dtype)
@@ -48,7 +52,6 @@ def concat(vars: Sequence[Any], dim: Any = 0) -> Var:
     return slabs(cast, axis, shape) if len(cast) > CHOICES else _side_by_side(cast, axis, shape)
 
 
-@template
 def _side_by_side(parts: tuple[Var, ...], axis: int, shape: Shape) -> Var:
     """Choose the array that the index falls into, halving the list so that the choice nests only log2 deep."""
     starts = [0]
@@ -82,14 +85,14 @@ def stack(vars: Sequence[Any], dim: Any = 0) -> Var:
         >>> stack([arange(2), arange(2)], 1).shape
         (2, 2)
     """
-    parts = listed("stack", vars)
-    if len({p.shape for p in parts}) != 1:
-        raise ShapeError("stack needs arrays of one shape", f"{[p.shape for p in parts]}", "jt.concat")
-    return _stacked(tuple(parts), axis_of("stack", dim, parts[0].ndim + 1))
+    parts = tuple(listed("stack", vars))
+    return _stacked(parts, axis_of("stack", dim, parts[0].ndim + 1))
 
 
 @template
 def _stacked(parts: tuple[Var, ...], at: int) -> Var:
+    if len({p.shape for p in parts}) != 1:
+        raise ShapeError("stack needs arrays of one shape", f"{[p.shape for p in parts]}", "jt.concat")
     return concat([unsqueeze(p, at) for p in parts], at)
 
 

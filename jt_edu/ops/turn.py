@@ -184,7 +184,7 @@ def roll(x: Any, shifts: Any, dims: Any = None) -> Var:
     axes = [axis_of("roll", a, v.ndim) for a in (named if isinstance(named, (tuple, list)) else (named,))]
     steps = [whole("roll", "shifts", s) for s in (shifts if isinstance(shifts, (tuple, list)) else (shifts,))]
     steps = steps * len(axes) if len(steps) == 1 else steps
-    if len(steps) != len(axes):
+    if len(steps) != len(axes) or not axes:
         raise ArgumentError("roll takes one shift for each axis", f"shifts {shifts} for dims {named}")
     start = [0] * v.ndim
     for a, step in zip(axes, steps, strict=True):

@@ -142,6 +142,7 @@ def ravel(x: Any) -> Var:
 
 
 @method
+@same_words
 def unflatten(x: Any, dim: int, sizes: Sequence[int]) -> Var:
     """Axis `dim` as several axes of these lengths, one of which may be -1.
 
@@ -208,6 +209,7 @@ def expand(x: Any, *shape: Any) -> Var:
 
 
 @method
+@same_words
 def broadcast(x: Any, shape: Any, dims: Any = ()) -> Var:
     """Repeat x to `shape`; `dims` are the axes of `shape` that are new (Jittor's form).
 

@@ -7,6 +7,7 @@ Everything is written for any number of directions; convolutions of one, two and
 
 from __future__ import annotations
 
+import math
 import operator
 from functools import lru_cache
 from typing import Any
@@ -17,6 +18,7 @@ from jt_edu.graph import Shape
 from jt_edu.index import Index, counter, size
 from jt_edu.meta import Reindex, ReindexReduce, reindex, reindex_reduce
 
+MOST = 1 << 59  # numbers of 16 bytes: NumPy counts the bytes of an array in 63 bits
 Numbers = tuple[int, ...]
 Pairs = tuple[tuple[int, int], ...]
 
@@ -61,6 +63,16 @@ def borders(padding: Any, kernel: Numbers, stride: Numbers, dilation: Numbers) -
     return tuple((n // 2, n - n // 2) for n in total)
 
 
+def check_room(name: str, shape: Shape) -> None:
+    """Refuse what no memory can hold, where it is written and not where it runs.
+
+    Example:
+        >>> check_room("pad", (3, 4))
+    """
+    if math.prod(n for n in shape if n) > MOST:
+        raise ShapeError(f"{name} makes an array that a memory can hold", f"shape {shape}", "less padding")
+
+
 def places(image: Shape, kernel: Shape, stride: Numbers, dilation: Numbers) -> Shape:
     """How many places the window has in each direction of an image that is padded already.
 
@@ -68,6 +80,7 @@ def places(image: Shape, kernel: Shape, stride: Numbers, dilation: Numbers) -> S
         >>> places((5, 6), (3, 3), (1, 2), (1, 1))
         (3, 2)
     """
+    check_room("padding", image)
     spans = tuple(d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True))
     if any(span > n for span, n in zip(spans, image, strict=True)):
         raise ShapeError("the window fits into the padded image", f"a window of {spans} in {image}", "padding")

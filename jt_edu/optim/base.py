@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
+from jt_edu.build import watch
 from jt_edu.compile import move
 from jt_edu.errors import ArgumentError, GradientError
 from jt_edu.nn.utils import clip_grad_norm_, clip_grad_value_
@@ -283,7 +284,7 @@ class Optimizer:
 
         Args:
             loss: one real number; a function that computes it (and may call `backward` itself); or None.
-            retain_graph: keep what the loss was computed from, for a second step with it.
+            retain_graph: keep what the loss was computed from, for the step of another optimizer with it.
 
         Returns:
             What the function computed, if one was given.
@@ -316,10 +317,8 @@ class Optimizer:
             return False
         for group in self.param_groups:
             self.check(group)
-        kind = tuple(tuple(kind_of(v) for k, v in group.items() if k != "params") for group in self.param_groups)
-
         with about(loss):
-            found = self._known.run([loss, *riders()], params, kind, partial(self._moves, loss))
+            found = self._known.run([loss, *riders()], params, self._kinds(), partial(self._moves, loss))
         if found is None:
             return False
         moved, counts = found
@@ -327,8 +326,13 @@ class Optimizer:
         take_effect(move, aimed(moved, loss), counts)
         return True
 
+    def _kinds(self) -> tuple[Any, ...]:
+        """What the graph of a step depends on in the settings."""
+        return tuple([kind_of(v) for group in self.param_groups for k, v in group.items() if k != "params"])
+
     def _moves(self, loss: Var | None) -> tuple[list[Move], list[Count]]:
         """The new value of every parameter and state that moves, and of every step count; nothing has run."""
+        watch(lambda: (*self._kinds(), *self._params()))
         moves: list[Move] = []
         if loss is None:
             gradients = self._collected()

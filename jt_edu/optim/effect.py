@@ -55,9 +55,14 @@ def take_effect(put: Callable[[Var, Any], Any], moves: Sequence[tuple[Var, Any]]
         for state, numbers in after:
             state.update(numbers)
 
-    def count() -> None:
-        for state, numbers in counts:
-            state.update(numbers())
+    def count() -> Callable[[], None]:
+        found = [(state, numbers()) for state, numbers in counts]
+
+        def store() -> None:
+            for state, numbers in found:
+                state.update(numbers)
+
+        return store
 
     after_replay(count)
 

@@ -24,10 +24,10 @@ from jt_edu.autograd import LEAF
 from jt_edu.build import Capture, cast_number
 from jt_edu.compile import array_of, nameless
 from jt_edu.dtypes import DType
-from jt_edu.execute import needed, plan_for, read_slot, run, run_plan, settle, structure
+from jt_edu.execute import needed, plan_for, run, run_plan, settle, structure
 from jt_edu.graph import Node
 from jt_edu.meta import CONSTANT
-from jt_edu.plan import Plan
+from jt_edu.plan import Plan, read_slot
 from jt_edu.script import Script
 from jt_edu.settings import Context, current
 from jt_edu.var import Var

@@ -7,7 +7,7 @@ from typing import Any
 
 from jt_edu.errors import ArgumentError
 from jt_edu.optim.base import Optimizer
-from jt_edu.optim.factor import Factor, Group
+from jt_edu.optim.factor import Factor, Group, State
 from jt_edu.var import Var
 
 
@@ -83,9 +83,9 @@ class ASGD(Optimizer):
     """Averaged stochastic gradient descent: the steps become shorter, and the average of the places is kept.
 
         g = dp + weight_decay * p
-        eta = lr / (1 + lambd * lr * (t - 1))**alpha
-        p = (1 - lambd * eta) * p - eta * g
+        p = (1 - lambd * eta) * p - eta * g                       eta = lr in the first step
         average = average + (p - average) / max(1, t - 1 - t0)
+        eta = lr / (1 + lambd * lr * t)**alpha                    for step t + 1: a schedule is felt a step later
 
     Args:
         params: Vars, or groups of them with settings of their own.
@@ -108,6 +108,7 @@ class ASGD(Optimizer):
     """
 
     states = ("average",)
+    counts = (("step", 0), ("eta", 0.0), ("next_eta", 0.0))
     from_0 = ("lr", "lambd", "alpha", "t0", "weight_decay")
     replays = True
 
@@ -120,12 +121,14 @@ class ASGD(Optimizer):
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """One step of the formula."""
         p, g = self.decay(p, g, factor)
-        new = p * factor(lambda now, t: 1 - now["lambd"] * _shorter(now, t)) - g * factor(_shorter)
+        stays = factor(lambda now, t: 1 - now["lambd"] * factor.counted["eta"])
+        new = p * stays - g * factor(lambda now, t: factor.counted["eta"])
         part = factor(lambda now, t: 1 / max(1, t - 1 - now["t0"]))
         rest = factor(lambda now, t: 1 - 1 / max(1, t - 1 - now["t0"]))
         return new, {"average": state["average"] * rest + new * part}
 
-
-def _shorter(group: Group, t: int) -> float:
-    """The length of step t of ASGD."""
-    return float(group["lr"] / (1 + group["lambd"] * group["lr"] * (t - 1)) ** group["alpha"])
+    def count(self, group: Group, state: State) -> dict[str, Any]:
+        """The length of this step follows from the settings at the step before, as in PyTorch."""
+        t, lr = state["step"] + 1, float(group["lr"])
+        later = lr / (1 + group["lambd"] * lr * t) ** group["alpha"]
+        return {"step": t, "eta": state["next_eta"] if t > 1 else lr, "next_eta": later}

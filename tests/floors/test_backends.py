@@ -104,12 +104,13 @@ def said(caplog):
     return lambda: [record.getMessage() for record in caplog.records]
 
 
-def python(script, *arguments, **environment):
+def python(script, stdin=None, **environment):
     """Start a program in a Python of its own."""
     return subprocess.Popen(
-        [sys.executable, "-c", script, *map(str, arguments)],
+        [sys.executable, "-c", script],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -117,7 +118,7 @@ def python(script, *arguments, **environment):
 
 
 def answer(process):
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=240)
     assert process.returncode == 0, err
     return out.strip()
 
@@ -388,16 +389,19 @@ print(program.compiled, result_of(program))
 
 def test_processes_that_compile_the_same_kernels_at_once_do_not_disturb_each_other(cache):
     script = """
-import sys, time
 from jt_edu.backends.numba_cpu import NumbaBackend
 from tests.floors.test_backends import result_of, scale
 backend = NumbaBackend()
-while time.time() < float(sys.argv[1]):
-    pass
+print("ready", flush=True)
+input()
 print([result_of(backend.compile(scale(f)))[1] for f in (1.0, 2.0, 3.0, 4.0)])
 """
-    start = time.time() + 3
-    answers = {answer(p) for p in [python(script, start) for _ in range(4)]}
+    processes = [python(script, stdin=subprocess.PIPE) for _ in range(4)]
+    assert [p.stdout.readline() for p in processes] == ["ready\n"] * 4
+    for p in processes:
+        p.stdin.write("go\n")
+        p.stdin.flush()
+    answers = {answer(p) for p in processes}
 
     assert answers == {"[1.0, 2.0, 3.0, 4.0]"}
     assert not list(cache.rglob("*.tmp"))
@@ -611,10 +615,11 @@ def test_each_block_runs_once_and_the_caller_does_the_first():
 
 @pytest.mark.parametrize("bad", [{0}, {2}, {1, 2}])
 def test_the_error_of_the_first_bad_block_is_raised_when_all_blocks_have_ended(bad):
-    ended = []
+    ended, over = [], [threading.Event() for _ in range(3)]
 
     def task(k):
-        time.sleep(0.05 * (3 - k))  # the last block is the first to fail
+        assert k == 2 or over[k + 1].wait(60)  # the last block is the first to fail
+        over[k].set()
         if k in bad:
             raise ZeroDivisionError(k)
         ended.append(k)
@@ -637,6 +642,40 @@ def test_the_caller_does_not_wait_for_workers_that_do_not_come():
 
     go_on.set()
     assert seen == [(k, threading.current_thread()) for k in range(3)]
+
+
+def test_a_way_to_spin_that_fails_is_given_up_and_nobody_waits_for_ever():
+    workers, seen = Workers(), []
+
+    def broken(say, number, mine, other):
+        raise NotImplementedError("this Python cannot")
+
+    def work():
+        for _ in range(3):
+            workers.spin = broken
+            workers.run(seen.append, 3)
+            workers.drain()  # each worker still answers
+
+    caller = threading.Thread(target=work, daemon=True)
+    caller.start()
+    caller.join(60)
+
+    assert not caller.is_alive()
+    assert sorted(seen) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+
+
+def test_without_compiling_threads_share_a_kernel_and_the_program_ends():
+    script = (
+        "import jt_edu as jt; jt.set_num_threads(2); x = jt.ones(100_000)\n"
+        "for _ in range(3): print((x * 2 + 1).numpy()[-1], (x + 1).sum().item())"
+    )
+    env = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+
+    ran = subprocess.run(
+        [sys.executable, "-c", script], env=env, capture_output=True, text=True, timeout=240, check=False
+    )
+
+    assert (ran.stdout, ran.stderr) == ("3.0 200000.0\n" * 3, "")
 
 
 def test_a_worker_that_comes_too_late_finds_nothing_to_do():
@@ -701,7 +740,7 @@ def test_a_thread_that_waits_keeps_no_arrays_alive():
     pool.run(lambda k, large=large: large and k, 3)
     del large
 
-    deadline = time.time() + 5
+    deadline = time.time() + 60
     while alive() is not None and time.time() < deadline:
         time.sleep(0.001)
     assert alive() is None
@@ -731,18 +770,39 @@ print(good, os.waitpid(child, 0)[1])
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C cannot be sent to one process there")
 def test_ctrl_c_waits_for_blocks_that_have_begun(cache):
     script = """
-import os, signal, threading, time
-from jt_edu.backends import pool
-ended, all_there = [], threading.Barrier(3)
+import signal, threading, time
+from jt_edu.backends import pool, workers
+ended, heard, all_there = [], [], threading.Barrier(3)
+waits, drains = threading.Event(), threading.Event()
+class Told(threading.Event):
+    def wait(self):
+        drains.set()
+        super().wait()
+class Watched(workers.Workers):
+    def wait(self, launch, start):
+        waits.set()
+        super().wait(launch, start)
+    def drain(self):
+        threading.Event = Told
+        super().drain()
+def hear(*_):
+    if len(heard) < 1 + drains.is_set():
+        heard.append(1)
+        raise KeyboardInterrupt
+def press(times):
+    while len(heard) < times:  # a thread that is about to sleep may miss one
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        time.sleep(0.01)
 def task(k):
     all_there.wait(60)
     if k == 1:
-        time.sleep(0.3)
-        os.kill(os.getpid(), signal.SIGINT)  # while the caller waits
-        time.sleep(0.1)
-        os.kill(os.getpid(), signal.SIGINT)  # and again
-        time.sleep(0.3)
+        waits.wait(60)
+        press(1)  # while the caller waits
+        drains.wait(60)
+        press(2)  # and again
     ended.append(k)
+signal.signal(signal.SIGINT, hear)
+pool._pool.workers = Watched()
 try:
     pool.run(task, 3)
 except KeyboardInterrupt:
@@ -753,16 +813,22 @@ print(len(ended))
     assert answer(python(script)) == "[0, 1, 2]\n6"
 
 
-def test_the_number_of_threads_can_be_chosen_and_nonsense_is_refused(cache, three_threads):
+def test_the_number_of_threads_can_be_chosen_and_nonsense_is_refused(three_threads):
     assert pool.threads() == 3
     with pytest.raises(ArgumentError, match="found 0"):
         pool.set_num_threads(0)
     with pytest.raises(TypeError):
         pool.set_num_threads(2.5)
 
-    script = "from jt_edu.backends import pool; print(pool.threads())"
-    assert answer(python(script, JT_EDU_NUM_THREADS="5")) == "5"
-    assert 1 <= int(answer(python(script, JT_EDU_NUM_THREADS="many"))) <= os.cpu_count()
+
+def test_the_number_of_threads_of_a_new_process_is_taken_from_its_environment(monkeypatch):
+    def begins():
+        return pool._Pool().size
+
+    monkeypatch.setenv("JT_EDU_NUM_THREADS", "5")
+    assert begins() == 5
+    monkeypatch.setenv("JT_EDU_NUM_THREADS", "many")
+    assert 1 <= begins() <= os.cpu_count()
 
 
 def test_values_do_not_depend_on_the_number_of_threads(backend):

@@ -56,6 +56,42 @@ def test_both_gradients_and_the_gradients_of_these_are_convolutions(ways, groups
     assert "by_weights" in kinds(twice)
 
 
+@pytest.mark.parametrize("name", ["conv", "conv_transpose"])
+@pytest.mark.parametrize("ways", [1, 2, 3])
+@pytest.mark.parametrize("groups", [1, 2, 4])
+def test_the_gradients_of_a_plain_sum_are_convolutions_though_one_factor_is_a_number(name, ways, groups):
+    x, w = numbers(2, 4, *[5] * ways), numbers(4, 4 // groups, *[3] * ways)
+    y = getattr(jt, f"{name}{ways}d")(x, w, groups=groups)
+    both = ["by_image", "by_weights"] if name == "conv" else ["by_weights", "forward"]
+
+    assert kinds(*jt.grad(y.sync().sum(), [x, w])) == both
+    assert kinds(*jt.grad(y.mean(), [x, w])) == both
+
+    (dx,) = jt.grad(y.sum(), [x])
+    assert kinds(*jt.grad((dx.sync() * numbers(*x.shape)).sum(), [w])) == ["by_weights"]
+
+
+@pytest.mark.parametrize("name", ["conv2d", "conv_transpose2d"])
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_number_everywhere_has_the_gradients_that_an_array_of_it_has(name, groups):
+    with jt.flag_scope(backend="python"):
+        x, w = numbers(1, 2, 4, 3), numbers(2, 2 // groups, 2, 3)
+        y, probe = getattr(jt, name)(x, w, groups=groups), numbers(1, 2, 4, 3)
+        there = jt.array(np.full(y.shape, 3, "float32"))
+
+        once = [jt.grad((y * three).sum(), [x, w]) for three in (jt.full(y.shape, 3.0), there)]
+        twice = [jt.grad((dx * probe).sum(), [w]) for dx, _ in once]
+
+        for number, array in (*zip(*once, strict=True), *zip(*twice, strict=True)):
+            np.testing.assert_allclose(number.numpy(), array.numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_images_and_weights_of_one_number_are_convolved_by_an_algorithm():
+    x, w = numbers(2, 3, 5, 5), numbers(4, 3, 3, 3)
+
+    assert kinds(jt.conv2d(x, jt.ones(4, 3, 3, 3))) == kinds(jt.conv2d(jt.zeros(2, 3, 5, 5), w)) == ["forward"]
+
+
 def test_a_transposed_convolution_is_the_gradient_by_the_image():
     x, w = numbers(2, 4, 5, 5), numbers(4, 3, 3, 3)
     y = jt.conv_transpose2d(x, w, stride=2)

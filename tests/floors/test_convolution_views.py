@@ -20,6 +20,7 @@ from jt_edu.lens.recording import recording
 from jt_edu.lens.stepping import step_through
 from jt_edu.lens.tape import record_tape
 from jt_edu.lens.trial import check_text, steps_of
+from tests.floors.trials import Here
 
 RELU = "t1 = maximum(t0, c0)"
 PREPARING = next(a.name for a in algorithms() if a.kind == "by_image" and a.prepare)  # it turns the weights first
@@ -29,6 +30,17 @@ PREPARING = next(a.name for a in algorithms() if a.kind == "by_image" and a.prep
 def nothing_stays_edited():
     yield
     jt.revert_kernels()
+
+
+@pytest.fixture
+def apart():
+    """For a test whose edit is tried in a process of its own, as a learner's is; others have it tried in this one."""
+
+
+@pytest.fixture(autouse=True)
+def tried(request, monkeypatch):
+    if "apart" not in request.fixturenames:
+        monkeypatch.setattr("jt_edu.lens.trial._Process", Here)
 
 
 @pytest.fixture
@@ -124,7 +136,7 @@ def test_how_many_steps_there_are_is_estimated_with_the_tail(rng):
     assert part.estimated_steps == len(whole.moments)
 
 
-def test_an_edit_of_a_convolution_is_tried_runs_and_is_stepped_through(rng, use):
+def test_an_edit_of_a_convolution_is_tried_runs_and_is_stepped_through(rng, use, apart):
     use("direct")
     x, w, b = arrays(rng, (2, 2, 5, 5), (3, 2, 3, 3), (3,))
     y = jt.conv2d(x, w, b, padding=1).relu()

@@ -6,6 +6,7 @@ once where PyTorch spells it as we do (`t` is the module: jt_edu, or torch).
 
 import math
 import re
+import weakref
 
 import numpy as np
 import pytest
@@ -1008,6 +1009,62 @@ def test_a_function_that_returns_its_input_still_has_its_own_gradient():
     x = square()
 
     assert jt.grad((Scaled()(x) * x).sum(), x).tolist() == [10 + 1, 20 + 2, 30 + 3]
+
+
+class Doubled(jt.Function):
+    def execute(self, x):
+        return x * 2
+
+    def grad(self, dout):
+        return dout * 2
+
+
+class DoubledByNumpy(jt.Function):
+    """Its output was not computed from its input, as far as the graph knows."""
+
+    def execute(self, x):
+        return jt.array(x.numpy() * 2)
+
+    def grad(self, dout):
+        return dout * 2
+
+
+class Given(Doubled):
+    """Its output has nothing to do with the numbers of its input."""
+
+    def execute(self, x):
+        return jt.array([6.0])
+
+
+@pytest.mark.parametrize("function", [Doubled, DoubledByNumpy, Given])
+@pytest.mark.parametrize("before", ["a leaf", "computed", "pending"])
+@pytest.mark.parametrize("held", [True, False])
+def test_a_function_hands_gradients_on_after_its_graph_has_run(function, before, held):
+    x = jt.array([3.0])
+    given = x if before == "a leaf" else x * 1
+    if before == "computed":
+        given.sync()
+    y = function.apply(given)
+    z = y * 5
+    if not held:
+        del y, given
+
+    z.sync()
+
+    assert jt.grad(z, x).item() == 10
+    assert jt.grad((z * 1).sync(), x).item() == 10
+
+
+def test_a_loop_of_functions_that_ran_keeps_no_history_of_what_nobody_holds():
+    x = jt.array([3.0])
+    first = weakref.ref(x.node)
+
+    for _ in range(3):
+        x = Doubled.apply(x)
+        x.sync()
+
+    assert first() is None
+    assert x.item() == 24
 
 
 def test_a_cast_hands_its_gradient_back_in_the_dtype_of_its_input():

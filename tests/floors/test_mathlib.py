@@ -175,6 +175,7 @@ def of_mpmath(name, x):
     """A special function in 30 digits, as a long double; nan where it has no finite value."""
     definition = {
         "erfc": mpmath.erfc,
+        "ndtr": mpmath.ncdf,
         "erfcx": lambda v: mpmath.exp(v * v) * mpmath.erfc(v),
         "bessel0": lambda v: mpmath.besseli(0, v),
         "bessel1": lambda v: mpmath.besseli(1, v),
@@ -218,11 +219,27 @@ def test_special_functions_keep_to_their_bounds(dtype, rng):
             assert error[worst] <= stated_error(name), (name, plain, x[worst], got[worst], expected[worst])
 
 
+@pytest.mark.parametrize(("dtype", "lowest"), [("float32", -13), ("float64", -37)])
+def test_the_area_under_the_bell_keeps_to_its_bound_also_far_below_0(dtype, lowest, rng):
+    x = np.concatenate([rng.uniform(lowest, 9, 300), rng.uniform(-2, 2, 300), np.linspace(-0.1, 0.1, 100)])
+    x = x.astype(dtype)
+    allowed = stated_error("ndtr") + np.where(x < 0, 2 * x.astype(np.float64) ** 2, 0)
+    expected = of_mpmath("ndtr", x)
+
+    for plain in (False, True):
+        (got,) = run(["ndtr(a)"], [x], [dtype], plain=plain)
+
+        error = ulps(got, expected)
+        worst = int(np.argmax(error - allowed))
+        assert error[worst] <= allowed[worst], (plain, x[worst], got[worst], expected[worst])
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_special_functions_meet_scipys_at_the_edges(dtype):
     x = np.array([*ODD_ONES, -0.25, -2.5, 100, -100, 171.5, 180, 1e5, -1e5, 713, -745], dtype)
     twins = {"erfc": scipy.special.erfc, "erfcx": scipy.special.erfcx, "bessel0e": scipy.special.i0e,
-             "bessel1e": scipy.special.i1e, "gamma": scipy.special.gamma, "digamma": scipy.special.psi,
+             "ndtr": scipy.special.ndtr, "bessel1e": scipy.special.i1e, "gamma": scipy.special.gamma,
+             "digamma": scipy.special.psi,
              "lgamma": lambda x: np.where(x == -np.inf, np.inf, scipy.special.gammaln(x))}  # fmt: skip
     texts = [f"{name}(a)" for name in twins]
 
@@ -377,6 +394,23 @@ def test_select_sees_nothing_of_the_other_side_and_wrap_counts_from_the_end():
 
     np.testing.assert_array_equal(chosen, np.array([7, 7, np.inf, 2], np.float32))
     np.testing.assert_array_equal(wrapped, [4, 0, 0, 4])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_a_stream_writes_all_of_a_row_and_nothing_beside_it(dtype):
+    row = np.arange(1, 301).astype(dtype)
+    kind = numba.types.Array(numba.from_dtype(np.dtype(dtype)), 1, "C")
+    compiled = numba.njit(numba.void(kind, kind, numba.int64, numba.int64))(_streamed)
+
+    for begin, end in [(0, 0), (0, 300), (1, 2), (3, 300), (5, 21), (16, 32), (7, 200), (15, 33)]:
+        for send in (_streamed, compiled):
+            out = np.zeros(310, dtype)
+            send(row, out, begin, end)
+            np.testing.assert_array_equal(out, [0] * begin + row[: end - begin].tolist() + [0] * (310 - end))
+
+
+def _streamed(row, out, begin, end):
+    mathlib.stream(row, out[begin:end])
 
 
 # ----------------------------------------------------------------------------------------------------- both backends

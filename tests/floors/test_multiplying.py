@@ -1,4 +1,4 @@
-"""Thin products: who multiplies is read off the sizes, said in words, and does not change what comes out."""
+"""Products: who multiplies is read off the sizes, said in words, and does not change what comes out."""
 
 import numpy as np
 import pytest
@@ -54,8 +54,36 @@ def test_a_thin_layer_and_both_gradients_agree_with_float64(sizes, backend, dtyp
         np.testing.assert_allclose(answer, want, rtol=0, atol=8 * ERROR[dtype] * terms**0.5)
 
 
+@FLOATS
+@pytest.mark.parametrize("sizes", [(33, 256, 300), (1600, 128, 512), (1001, 67, 45)])
+def test_long_sums_are_added_to_a_small_answer_that_stays_in_the_cache(sizes, dtype):
+    given = layer(*sizes, dtype)
+
+    answers, ways = three(*given)
+
+    assert ways == ["BLAS", "near", "outer"]
+    error = np.abs(answers[2] - in_float64(*given)[2]).max()
+    assert error < 8 * ERROR[dtype] * sizes[0] ** 0.5
+
+
+@FLOATS
+@pytest.mark.parametrize("backend", ["numba", "python"])
+@pytest.mark.parametrize("sizes", [(33, 256, 300), (600, 45, 67), (1601, 128, 512), (100, 1700, 77)])
+def test_many_rows_pass_by_a_small_matrix(sizes, backend, dtype):
+    rows, summed, columns = sizes
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(shape).astype(dtype) for shape in ((rows, summed), (summed, columns)))
+    y = jt.array(a) @ jt.array(b)
+
+    with jt.flag_scope(backend=backend), jt.trace() as t:
+        answer = y.numpy()
+
+    assert [k.algorithm for k in t.kernels] == ["near"]
+    np.testing.assert_allclose(answer, a.astype("f8") @ b.astype("f8"), rtol=0, atol=8 * ERROR[dtype] * summed**0.5)
+
+
 def test_many_rows_and_small_matrices_are_left_to_blas():
-    assert three(*layer(33, 256, 300))[1] == ["BLAS"] * 3
+    assert three(*layer(33, 600, 700))[1] == ["BLAS"] * 3
     assert three(*layer(4, 64, 64))[1] == ["BLAS"] * 3
 
 
@@ -74,8 +102,9 @@ def test_an_explanation_says_who_multiplies_and_why_and_so_does_the_trace():
     assert "def kernel(lo, hi, a0, a1, out0):" in kernel.source
 
 
-def test_threads_do_not_change_a_bit_of_a_thin_product():
-    given = layer(6, 900, 1100)
+@pytest.mark.parametrize("sizes", [(6, 900, 1100), (700, 128, 256)])
+def test_threads_do_not_change_a_bit_of_a_product_by_a_kernel_of_ours(sizes):
+    given = layer(*sizes)
     before = jt.get_num_threads()
     try:
         jt.set_num_threads(1)

@@ -9,7 +9,6 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import backends, nn
-from jt_edu.execute import SEEN
 from jt_edu.explain import Explanation
 from jt_edu.lens import clock
 from jt_edu.lens import recording as recordings
@@ -17,6 +16,7 @@ from jt_edu.lens.colours import classes
 from jt_edu.lens.footprint import footprint, footprint_of
 from jt_edu.lens.roofline import both_ways
 from jt_edu.lens.thumbnails import shrunk
+from jt_edu.telling import SEEN
 from jt_edu.thumbnail import value_of
 from jt_edu.trace import KernelRun
 
@@ -421,7 +421,7 @@ def test_a_recording_hears_nothing_of_what_another_thread_runs_and_nobody_hears_
             (jt.ones(50) * 2).sum().item()
 
     with jt.flag_scope(backend="python"), jt.trace() as outside:
-        other = threading.Thread(target=train)
+        other = threading.Thread(target=train, daemon=True)
         jt.recording((jt.array([1.0, 2.0]) * 3).sum())
         alone = len(outside.kernels)
         other.start()

@@ -25,6 +25,27 @@ def test_ten_million_small_numbers_add_up(rng, name, shift):
     assert found == pytest.approx(getattr(a.astype(np.float64), name)(), rel=1e-6)
 
 
+@pytest.mark.parametrize("number", [0.1, 1 / 3, 16777215.0])
+def test_ten_million_equal_numbers_add_up(number):
+    a = np.full(10_000_000, number, np.float32)
+
+    assert jt.array(a).sum().item() == pytest.approx(a.astype(np.float64).sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize("n", [255, 256, 257, 511, 513, 1000, 1024, 1025, 2049])
+def test_rows_that_end_within_a_block_add_up(rng, n):
+    a = uniform(rng, 3, n)
+    x = jt.array(a)
+
+    with jt.trace() as t:
+        found = [x.sum(1).numpy(), (x.mean(1) + x.var(1)).numpy(), jt.sum(x * x).numpy()]
+
+    wide = a.astype(np.float64)
+    for got, want in zip(found, [wide.sum(1), wide.mean(1) + wide.var(1), (wide * wide).sum()], strict=True):
+        np.testing.assert_allclose(got, want, 1e-6)
+    assert ("float32(0)" in t.kernels[0].source) == (n > 256)  # short rows are summed in float64
+
+
 def test_a_running_sum_of_a_million_small_numbers_ends_where_it_should(rng):
     a = uniform(rng, 1_000_000)
 
@@ -39,6 +60,47 @@ def test_a_mean_of_halves_exists_where_their_sum_does_not():
     assert x.sum().item() == np.inf
     assert (x.mean().item(), x.var().item(), x.nanmean().item()) == (100.0, 0.0, 100.0)
     assert x.norm().item() == pytest.approx(3000**0.5 * 100, rel=1e-3)
+
+
+# ------------------------------------------------------------------------------------------------------ large arrays
+
+
+@pytest.mark.parametrize("shape", [(3, 1 << 20), (3 << 20,), (5, 700_001), (12_000, 263)])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_arrays_that_bypass_the_caches_hold_what_was_computed(rng, shape, threads):
+    a = uniform(rng, *shape)
+    x, before = jt.array(a), jt.get_num_threads()
+
+    try:
+        jt.set_num_threads(threads)
+        with jt.trace() as t:
+            got = (x * x + 1).numpy()
+    finally:
+        jt.set_num_threads(before)
+
+    assert "stream(w0, out0[" in t.kernels[0].source
+    np.testing.assert_allclose(got, a * a + 1, 1e-6)
+
+
+def test_only_what_no_later_loop_reads_bypasses_the_caches(rng):
+    x = jt.array(uniform(rng, 4, 1 << 20))
+    y = x * 2
+    z = y - jt.max(y, 1, True)
+
+    with jt.trace() as t:
+        jt.sync([y, z])
+
+    (kernel,) = t.kernels
+    assert "out0[at(i0), i1] = " in kernel.source
+    assert "stream(w0, out1[" in kernel.source
+    np.testing.assert_array_equal(z.numpy(), x.numpy() * 2 - x.numpy().max(1, keepdims=True) * 2)
+
+
+def test_what_is_expensive_to_compute_or_small_is_stored_at_once(rng):
+    with jt.trace() as t:
+        jt.sync([jt.array(uniform(rng, 3 << 20)).exp(), jt.array(uniform(rng, 1 << 20)) * 2])
+
+    assert [k.source.count("stream") for k in t.kernels] == [0, 0]
 
 
 # ------------------------------------------------------------------------------------------------------- large rows

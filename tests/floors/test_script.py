@@ -11,7 +11,8 @@ from jt_edu import backends, execute
 from jt_edu.graph import Node
 from jt_edu.memory import LARGE
 from jt_edu.meta import HostCall
-from jt_edu.script import Script
+from jt_edu.plan import read_slot
+from jt_edu.script import OWNED, Script
 from jt_edu.settings import current
 
 
@@ -41,13 +42,22 @@ def both_ways(*wanted):
         if arrays is None:
             arrays = [n.data for n in order]
             script(arrays, order)
-        answers.append([execute.read_slot(plan, arrays, s) for s in slots])
+        answers.append([read_slot(plan, arrays, s) for s in slots])
     return answers, script
 
 
 def on_host(run, x):
     """A node that NumPy computes."""
     return jt.Var._of(Node(HostCall("told", run), (x.node,), x.shape, x.dtype))
+
+
+def weights():
+    return jt.array(np.random.default_rng(0).standard_normal((4, 1, 3, 3)).astype("float32"))
+
+
+def image(x):
+    """A picture that is made of x (3, 4), of float32."""
+    return x.reshape(1, 1, 3, 4).float().tile(2, 1, 6, 5)
 
 
 GRAPHS = {
@@ -62,6 +72,10 @@ GRAPHS = {
     "numpy's work": lambda x: [on_host(lambda a: a[::-1], x * 2) + 1],
     "numpy's answer is its input": lambda x: [on_host(lambda a: a, x * 2), (x * 3) @ jt.array(np.eye(4))],
     "scratch in pieces": lambda x: [(x.reshape(-1).repeat(3000) * 1.5).reshape(2, -1).sum(0)],
+    "convolutions": lambda x: [jt.conv2d(image(x), weights()).relu().sum((0, 2, 3)), image(x).sum()],
+    "a convolution that is prepared": lambda x: [jt.conv_transpose2d(image(x), weights()[:1])],
+    "a convolution of a view": lambda x: [jt.conv2d(image(x)[:, :, ::2], weights()).exp()],
+    "sums of a convolution": lambda x: [jt.nn.functional.batch_norm(jt.conv2d(image(x), weights()), training=True)],
     "a gradient": lambda x: jt.grad((x.tanh() @ x.transpose(0, 1)).sum(), [x]),
 }
 
@@ -99,7 +113,7 @@ def test_small_temporaries_are_made_once_and_share_memory_when_one_is_read_no_mo
 
 
 def test_a_large_temporary_is_lent_anew_in_each_run():
-    n = math.ceil((LARGE / 8) ** 0.5)
+    n = math.ceil((OWNED / 8) ** 0.5)
     x = jt.array(np.zeros((n, n)))
     smaller = jt.array(np.zeros((n - 1, n - 1)))
 
@@ -217,3 +231,68 @@ def test_the_allocator_in_charge_makes_room_for_what_outlives_the_run():
         step(x)
 
     assert [(a.bytes, "step(x)" in a.line) for a in seen.allocations] == [(32, True)]
+
+
+def ran(count, build, *given):
+    """The answers of a graph that is built and run so often, and its plan."""
+    answers = []
+    for _ in range(count):
+        y = build(*given)
+        order = execute.needed([y.node])
+        plan = execute.plan_for(order, [y.node], current())
+        answers.append(y.numpy(copy=True))
+    return answers, plan
+
+
+@pytest.mark.parametrize("name", [name for name in GRAPHS if "numpy" not in name])  # those are another graph each time
+def test_a_plan_that_ran_a_few_times_is_written_down_and_computes_the_same(name, rng):
+    x = jt.array(rng.standard_normal((3, 4)))
+
+    answers, plan = ran(execute.AGAIN + 2, lambda: GRAPHS[name](x)[0])
+
+    assert plan.page is not None
+    for a in answers[1:]:
+        np.testing.assert_array_equal(a, answers[0])
+
+
+def test_the_page_of_a_plan_owns_no_memory_and_serves_all_threads_at_once():
+    x = jt.array([[1.0, 2.0], [3.0, 4.0]])
+    _, plan = ran(execute.AGAIN, lambda: (x @ x) @ x)
+
+    assert plan.page._own == {}
+    assert plan.page.text.count("room(") == 2
+    with plan.page._busy:
+        assert ran(1, lambda: (x @ x) @ x)[0][0].tolist() == (x.numpy() @ x.numpy() @ x.numpy()).tolist()
+
+
+def test_a_page_that_owns_no_memory_lends_it_to_its_convolutions_and_takes_it_back():
+    x, w = jt.array(np.ones((2, 24, 12, 12), "float32")), jt.array(np.ones((24, 24, 5, 5), "float32"))
+    _, plan = ran(execute.AGAIN, lambda: jt.grad(jt.conv2d(x, w).exp().sum(), [x])[0])
+
+    text = plan.page.text
+    assert [step.kind for step in plan.steps].count("convolution") == 2
+    assert "do(" not in text
+    assert "p = room(" in text and "p = None" in text
+
+
+def test_a_run_by_the_page_looks_at_the_programs_and_names_the_line_of_an_error(monkeypatch):
+    x = jt.array([1.0, 2.0])
+    _, plan = ran(execute.AGAIN, lambda: x * 3 + 1)
+
+    def broken(*_):
+        raise ZeroDivisionError("on purpose")
+
+    (step,) = plan.steps
+    monkeypatch.setattr(step, "program", step.program._replace(call=broken))
+    with pytest.raises(jt.KernelError, match=r"on purpose[\s\S]*test_script.py:\d+: ran\(1, lambda: x"):
+        ran(1, lambda: x * 3 + 1)
+
+
+def test_who_watches_sees_every_kernel_of_a_plan_that_is_written_down():
+    x = jt.array([1.0, 2.0])
+    ran(execute.AGAIN + 1, lambda: x * 5 - 1)
+
+    with jt.trace() as t:
+        ran(1, lambda: x * 5 - 1)
+
+    assert len(t.kernels) == 1

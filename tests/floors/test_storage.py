@@ -382,15 +382,18 @@ def test_arrays_are_made_by_threads_at_the_same_time():
 
 @pytest.fixture
 def ground():
-    """What is in use before a test begins, so that it can count its own bytes."""
+    """What is in use before a test begins, so that it can count its own bytes; nothing else is let go meanwhile."""
     gc.collect()
+    gc.freeze()
+    gc.disable()
     before = jt.memory_stats()
 
     def since():
         now = jt.memory_stats()
         return {k: getattr(now, k) - getattr(before, k) for k in KINDS}
 
-    return since
+    yield since
+    gc.enable()
 
 
 KINDS = ("weights", "optimizer", "gradients", "saved", "other")

@@ -3,11 +3,16 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import jt_edu as jt
+from jt_edu import backends
+from jt_edu.backends.convolve import Sizes, text_of
+from jt_edu.backends.convolve.alone import Alone
+from jt_edu.backends.convolve.choice import algorithms, candidates
 from tests.house.plan import ROOT
 
 COUNT = """
@@ -97,3 +102,43 @@ def test_threads_share_one_tail(monkeypatch):
 
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
+
+
+def convolved():
+    """A convolution with something joined to it, and one without."""
+    rng = np.random.default_rng(3)
+    x, w = (jt.array(rng.standard_normal(s).astype("float32")) for s in ((2, 3, 6, 6), (4, 3, 3, 3)))
+    return (jt.conv2d(x, w) * 0.5).relu(), jt.conv2d(x, w)
+
+
+def test_the_file_beside_a_convolution_holds_the_text_that_is_shown():
+    with jt.flag_scope(backend="numba"), jt.no_grad(), jt.trace() as t:
+        for y in convolved():
+            y.numpy()
+
+    run = [k for k in t.kernels if k.kind == "convolution"]
+    assert len({k.source for k in run}) == 2
+    assert [Path(k.path).read_text("utf-8") for k in run] == [k.source for k in run]
+
+
+def test_the_algorithm_that_is_timed_is_the_one_that_a_plan_runs(monkeypatch):
+    numba, asked = backends.get("numba"), []
+    compile_ = numba.compile
+    monkeypatch.setattr(numba, "compile", lambda source: asked.append(source.key) or compile_(source))
+    x, w = jt.array(np.ones((2, 3, 7, 7), "float32")), jt.array(np.ones((4, 3, 3, 3), "float32"))
+    with jt.flag_scope(backend="numba"), jt.no_grad(), jt.trace() as t:
+        jt.conv2d(x, w).tanh().numpy()  # a plan that nobody made before
+    sizes = Sizes("forward", 2, 3, 4, 1, (1, 7, 7), (1, 3, 3), (1, 5, 5), (1, 1, 1), (0, 0, 0), (1, 1, 1))
+    algorithm = next(a for a in candidates(sizes) if a.name == t.kernels[-1].algorithm)
+    in_plan = set(asked)
+    asked.clear()
+
+    Alone(algorithm, sizes, numba)
+
+    assert asked and set(asked) <= in_plan
+
+
+def test_an_algorithm_that_takes_a_tail_has_a_place_for_it():
+    assert {a.kernel for a in algorithms() if a.takes_tail} == {
+        a.kernel for a in algorithms() if "def finish(" in text_of(a.kernel)
+    }

@@ -1,5 +1,8 @@
 """Templates: a copied graph is the graph that the function would have built, and what cannot be copied is built."""
 
+import sys
+from threading import Thread
+
 import numpy as np
 import pytest
 
@@ -75,7 +78,10 @@ def test_one_var_given_twice_is_another_kind_than_two_vars():
     assert found == [11.0, 12.0, 21.0, 22.0]
 
 
-@pytest.mark.parametrize(("one", "other"), [(0.0, -0.0), (1, True), (1, 1.0), ((1, 2), (1.0, 2.0))])
+PAIRS = [(0.0, -0.0), (1, True), (1, 1.0), ((1, 2), (1.0, 2.0)), ((1, 0), (True, False)), ((0.0, 1), (-0.0, 1))]
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
 def test_arguments_that_are_equal_and_not_the_same_are_told_apart(one, other):
     seen = []
 
@@ -182,3 +188,179 @@ def test_several_answers_are_handed_out_as_a_tuple():
         a, b = function(jt.array([3.0]))
         assert (a.item(), b.item()) == (6.0, 4.0)
     assert len(runs) == 1
+
+
+@pytest.mark.parametrize("call", [jt.mean, jt.std, jt.softmax, jt.argmax, jt.cumsum], ids=lambda f: f.__name__)
+def test_a_var_in_place_of_a_number_is_read_each_time(call):
+    x = jt.array([[1.0, 2.0], [3.0, 7.0]])
+
+    for axis in (0, 1, 0):
+        np.testing.assert_array_equal(call(x, jt.array(axis)).numpy(), call(x, axis).numpy())
+
+
+# ------------------------------------------------------------------------------------------------------------- folded
+
+
+def folded(var):
+    return type(var.node.behind) is not tuple
+
+
+def curve(x):
+    return (x * 2 + 1).relu() / (x * x + 3)
+
+
+def test_where_no_gradient_can_be_taken_a_copy_is_one_node_until_somebody_looks():
+    function, _ = counted(curve)
+    with jt.no_grad():
+        function(jt.array([0.5]))
+        x = jt.array([0.25])
+        copied = function(x)
+        built = curve(x)
+
+    assert folded(copied)
+    assert described(copied, x) == described(built, x)
+    assert not folded(copied)
+    numbers = [n.id for n in inputs_first([copied.node])]
+    assert numbers == sorted(set(numbers))
+    assert numbers[-1] < built.node.id
+
+
+def test_a_gradient_of_a_copy_needs_all_of_its_nodes_so_that_it_is_not_folded():
+    function, _ = counted(curve)
+    function(jt.array([0.5]))
+
+    assert not folded(function(jt.array([0.25])))
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_folded_copies_are_computed_as_they_are_with_the_numbers_of_their_own_arrays(backend, rng):
+    half, curved = counted(lambda v: v / 2 + 0.25)[0], counted(curve)[0]
+
+    def net(x, y):
+        h = curved(x) + half(y)
+        return curved(h) * half(h) - half(h + 1), h
+
+    with jt.flag_scope(backend=backend), jt.no_grad():
+        for k in range(7):
+            x, y = (rng.standard_normal((2, 3)).astype("float32") for _ in range(2))
+            out, kept = net(jt.array(x), jt.array(y))
+            if k % 2:
+                del kept  # another structure: nobody holds what is on the way
+            np.testing.assert_allclose(out.numpy(), numpy_net(x, y), rtol=1e-5)
+
+
+def numpy_net(x, y):
+    def curved(v):
+        return np.maximum(v * 2 + 1, 0) / (v * v + 3)
+
+    def half(v):
+        return v / 2 + 0.25
+
+    h = curved(x) + half(y)
+    return curved(h) * half(h) - half(h + 1)
+
+
+def test_one_graph_folded_in_part_and_whole_gives_the_same_numbers():
+    function, _ = counted(curve)
+    found = []
+    with jt.no_grad():
+        for k in range(6):
+            first = function(jt.array([0.5, -2.0]))
+            second = function(first)
+            if k % 3 == 1:
+                inputs_first([first.node])
+            if k % 3 == 2:
+                inputs_first([second.node])
+            found.append(second.numpy().tolist())
+
+    assert found == [found[0]] * 6
+
+
+def test_a_graph_that_was_folded_is_explained_and_traced_as_any_other():
+    function, _ = counted(curve)
+    x = jt.array([0.5, -2.0])
+    with jt.no_grad():
+        for _ in range(2):
+            function(x).sync()
+        copied, built = function(x), curve(x)
+
+    assert folded(copied)
+    with jt.trace(values=True) as t:
+        copied.sync()
+    with jt.trace(values=True) as other:
+        built.sync()
+
+    assert [v.mean for v in t.values] == [v.mean for v in other.values]
+    assert [(k.name, k.bytes, k.flops) for k in t.kernels] == [(k.name, k.bytes, k.flops) for k in other.kernels]
+    assert t.built == []
+
+
+def test_an_error_in_a_folded_copy_names_the_line_that_called(monkeypatch):
+    function, _ = counted(lambda x: (x @ x) @ x)
+    x = jt.array(np.ones((7, 7), "float32"))
+
+    def net():
+        copied = function(x)  # this one
+        return copied, copied + 1
+
+    with jt.no_grad():
+        for _ in range(2):
+            copied, y = net()
+            y.sync()
+        copied, y = net()
+        assert folded(copied)
+        monkeypatch.setattr("jt_edu.backends.PythonBackend.empty", lambda *_: 1 / 0)
+
+        with pytest.raises(jt.KernelError, match="# this one"):
+            y.sync()
+
+    assert folded(copied)
+
+
+def test_two_functions_that_end_alike_are_not_taken_for_each_other():
+    twice, square = counted(lambda x: x * 2 + x)[0], counted(lambda x: x * x + x)[0]
+    x = jt.array([3.0])
+
+    with jt.no_grad():
+        found = [(twice(x).item(), square(x).item()) for _ in range(3)]
+
+    assert found == [(9.0, 12.0)] * 3
+
+
+def test_what_checks_its_indices_is_not_folded():
+    function, _ = counted(lambda x, k: x[k] * 2)
+    x = jt.array([1.0, 2.0, 3.0])
+    with jt.no_grad():
+        for k in (0, 1, 2):
+            assert function(x, jt.array([k])).item() == 2.0 * (k + 1)
+        with pytest.raises(jt.RangeError, match="the index 7"):
+            function(x, jt.array([7])).sync()
+
+
+def test_asking_for_one_var_twice_among_others_gives_each_its_own_numbers():
+    for _ in range(3):
+        x = jt.array([1.0])
+        a, b = x + 1, x + 2
+
+        jt.sync([a, a, b, a])
+
+        assert (a.item(), b.item()) == (2.0, 3.0)
+
+
+def test_threads_that_ask_for_one_new_graph_at_once_all_get_its_numbers():
+    often = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for n in range(51, 71):  # lengths that no other test has: each graph is planned
+            function, _ = counted(curve)
+            with jt.no_grad():
+                wanted = function(jt.array(np.ones(n, "float32"))).tolist()
+                copied, found = function(jt.array(np.ones(n, "float32"))), []
+                threads = [Thread(target=lambda c=copied, f=found: f.append((c * 1).tolist())) for _ in range(4)]
+                for t in threads:
+                    t.start()
+                for t in threads:
+                    t.join()
+            assert found == [wanted] * 4
+    finally:
+        sys.setswitchinterval(often)

@@ -11,13 +11,13 @@ def test_no_grad_in_two_threads_that_overlap_leaves_gradients_on_afterwards():
     def first():
         with jt.no_grad():
             inside.set()
-            second.wait(5)
+            second.wait(60)
 
     def later():
-        inside.wait(5)
+        inside.wait(60)
         with jt.no_grad():
             second.set()
-            a.join(5)
+            a.join(60)
 
     a, b = threading.Thread(target=first), threading.Thread(target=later)
     a.start(), b.start()
@@ -33,11 +33,11 @@ def test_no_grad_in_one_thread_stops_no_gradients_in_another():
     def evaluate():
         with jt.no_grad():
             inside.set()
-            done.wait(5)
+            done.wait(60)
 
     thread = threading.Thread(target=evaluate)
     thread.start()
-    inside.wait(5)
+    inside.wait(60)
     x = jt.array([2.0])
     y = (x * x).sum()
     done.set()

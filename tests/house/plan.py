@@ -13,10 +13,10 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors", "names", "dtypes", "index", "trace", "thumbnail", "settings", "memory"),  # 0 ground
     ("graph", "meta", "functions", "lookup"),  # 1 meaning
     ("expression", "build", "relay", "convolution", "join", "fuse", "codegen"),  # 2 planning
-    ("backends", "convolving", "multiplying", "plan", "determined", "execute", "autograd"),  # 3 running
-    ("formats", "arithmetic", "var", "template", "random"),  # 4 the learner's handle
-    ("ops", "storage", "linalg", "fft", "script", "compile"),  # 5 operators
-    ("caller", "draw", "explain", "race", "fusion_report", "document", "walk"),  # 6 looking
+    ("backends", "convolving", "multiplying", "plan", "determined", "telling", "execute", "autograd"),  # 3 running
+    ("formats", "arithmetic", "var", "random"),  # 4 the learner's handle
+    ("template", "ops", "storage", "linalg", "fft", "script", "leaves", "compile"),  # 5 operators
+    ("caller", "draw", "reasons", "explain", "race", "fusion_report", "document", "walk"),  # 6 looking
     ("team", "nn", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 6 learning
     ("usage", "compiling", "benchmark", "anatomy", "lens", "launch"),  # looking at all of it
     ("models", "test"),  # 7 people
@@ -26,6 +26,7 @@ NOT_CORE = (  # on a floor of the core, but outside its budget
     "backends.mathlib",  # a library of functions
     "backends.conv", "backends.convolve", "backends.tails", "codegen.tail", "convolution", "convolving",  # decision 046
     "determined", "backends.multiply", "multiplying",  # decisions 046 and 048
+    "telling",  # what those hear who watch
     "formats",  # rules that nothing enters until somebody asks for a format (decision 047)
 )  # fmt: skip
 
@@ -51,6 +52,7 @@ LIBRARIES_OF: dict[str, set[str]] = {
 # takes too long to load for everybody: numba some 0.5 s, BLAS 0.2 s.
 LATE_IMPORTS = {
     ("backends", "backends"),  # the one that was asked for, from its table
+    ("backends.lean", "backends.multiply.dot"),
     ("backends.numba_cpu", "backends.blas"),
     ("backends.convolve.choice", "backends.convolve.choice"),  # algorithms, from its list: they load numba
     ("backends.convolve.packing", "backends.convolve.tile"),  # how long vectors are: that loads numba
@@ -77,7 +79,7 @@ MEDIAN_FUNCTION_LINES = 8
 
 # What (a * b + c).sum() and its gradient enter, on the python backend: the goal, and where it stands.
 WALK_FILES, WALK_FUNCTIONS = 12, 80
-WALK_TODAY = (24, 156)
+WALK_TODAY = (25, 160)
 
 # Rooms for people who extend jt_edu: their public names have docstrings, but need no example.
 WORKSHOPS = ("jt_edu.backends", "jt_edu.codegen")

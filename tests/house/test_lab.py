@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from tests.bench.__main__ import SUITES
 from tests.house.plan import ROOT
 
 TEXT = (ROOT / "lab.py").read_text(encoding="utf-8")
@@ -54,6 +55,8 @@ NO_VENV = (
         (["brew"], "", "There is no command 'brew'."),
         (["run"], "", "Which notebook? Say its number"),
         (["run", "99"], "", "Which notebook? Say its number"),
+        (["bench"], "", "Which suite? Say its name"),
+        (["bench", "nothing"], "", "Which suite? Say its name"),
         ([], OLD, "jt_edu needs Python 3.11, 3.12 or 3.13; this is 3.10.4."),
         ([], NO_VENV, "Python's venv module is missing."),
     ],
@@ -64,6 +67,12 @@ def test_it_says_in_one_sentence_what_is_wrong(arguments, before, sentence):
     assert code == 1
     assert said.startswith(f"lab.py: {sentence}")
     assert "Traceback" not in said
+
+
+def test_it_knows_every_suite_that_there_is():
+    _, said = lab("bench", "nothing")
+
+    assert said.split("There are: ")[1].rstrip(".\n").split(", ") == [*SUITES, "all"]
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,22 @@ def test_layers_print_under_their_own_name(torch, name, args):
     assert repr(getattr(nn, name)(*args)).split("(")[0] == repr(getattr(torch.nn, name)(*args)).split("(")[0]
 
 
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: nn.Conv2d(3, 8, kernel=3), "Conv2d takes no argument kernel. Try: kernel_size."),
+        (lambda: nn.Linear(3, 8, biass=False), "Linear takes no argument biass. Try: bias."),
+        (lambda: nn.LSTM(3, 8, num_layer=2), "LSTM takes no argument num_layer. Try: num_layers."),
+        (lambda: nn.Linear(3, 8, xyzzy=1), "Linear takes no argument xyzzy. Try: in_features, out_features, bias."),
+    ],
+)
+def test_a_word_that_a_layer_does_not_take_names_the_layer_and_the_word_that_was_meant(make, words):
+    with pytest.raises(TypeError) as caught:
+        make()
+
+    assert str(caught.value) == words
+
+
 def test_jittors_names_are_aliases():
     assert nn.Conv is nn.Conv2d
     assert nn.ConvTranspose is nn.ConvTranspose2d

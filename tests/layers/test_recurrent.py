@@ -5,6 +5,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn
+from jt_edu.nn.moments import gates, moments, spread, turned
 from tests.layers.harness import agrees
 
 CELLS = {
@@ -77,8 +78,10 @@ def test_a_single_sequence_needs_no_batch(torch, rng, name, settings):
     agrees(torch, ours, theirs, x, begin(rng, ours, ()), train=False)
 
 
-@pytest.mark.parametrize(("name", "settings"), WITHIN, ids=str)
-@pytest.mark.parametrize("lengths", [[4, 2, 1], [1, 4, 3]], ids=str)
+@pytest.mark.parametrize(("name", "settings", "lengths"), [
+    *((name, settings, [1, 4, 3]) for name, settings in WITHIN),
+    *((name, settings, [4, 2, 1]) for name, many in LAYERS.items() for settings in (many[0], many[-1])),
+], ids=str)  # fmt: skip
 def test_packed_sequences_agree_with_pytorch(torch, rng, name, settings, lengths):
     ours, theirs = pair(torch, name, settings)
     x = rng.normal(size=(4, 3, 3))
@@ -175,6 +178,23 @@ def test_second_gradients_agree_with_pytorch(torch, rng, name):
         np.testing.assert_allclose(second.numpy(), expected.numpy(), rtol=1e-8)
 
 
+@pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])
+def test_second_gradients_by_the_weights_of_the_steps_agree_with_pytorch(torch, rng, name):
+    ours, theirs = getattr(nn, name)(2, 2), getattr(torch.nn, name)(2, 2)
+    ours.double().load_state_dict({k: v.detach().numpy() for k, v in theirs.double().state_dict().items()})
+    a = rng.normal(size=(3, 1, 2))
+    x, t = jt.array(a), torch.tensor(a, requires_grad=True)
+
+    with jt.flag_scope(backend="python"):
+        first = jt.grad((ours(x)[0] ** 3).sum(), [ours.weight_hh_l0, ours.weight_ih_l0])
+        second = jt.grad(sum((g * g).sum() for g in first), ours.weight_hh_l0)
+        wanted = torch.autograd.grad(
+            (theirs(t)[0] ** 3).sum(), [theirs.weight_hh_l0, theirs.weight_ih_l0], create_graph=True
+        )
+        expected = torch.autograd.grad(sum((g * g).sum() for g in wanted), theirs.weight_hh_l0)[0]
+        np.testing.assert_allclose(second.numpy(), expected.numpy(), rtol=1e-8)
+
+
 @pytest.mark.parametrize("name", ["GRU", "LSTM"])
 def test_compiled_kernels_compute_what_plain_python_computes(rng, name):
     layer, x = getattr(nn, name)(3, 4, num_layers=2), jt.array(rng.normal(size=(4, 2, 3)))
@@ -203,6 +223,142 @@ def test_a_step_is_one_product_and_one_kernel(name):
     assert 8 * 2 <= many - few <= 8 * 2 + 2  # to put 12 outputs side by side takes some kernels more
 
 
+@pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])
+def test_going_back_a_weight_costs_one_product_for_all_moments(name):
+    layer = getattr(nn, name)(3, 4)
+
+    def products(moments):
+        with jt.flag_scope(backend="python"), jt.trace() as told:
+            jt.grad((layer(jt.ones(moments, 2, 3))[0] ** 2).sum(), layer.weight_hh_l0).sync()
+        return sum(k.source.count("np.dot") for k in told.kernels)
+
+    assert products(9) - products(5) == 4 * 2  # there and back: a product each; the weight's is the same one
+
+
+def test_going_back_the_gates_of_a_step_are_put_beside_each_other_once():
+    layer = nn.LSTM(3, 4)
+
+    def copies(moments):
+        with jt.flag_scope(backend="python"), jt.trace() as told:
+            jt.grad((layer(jt.ones(moments, 2, 3))[0] ** 2).sum(), list(layer.parameters()))[0].sync()
+        return sum(k.name == "concat" for k in told.kernels)
+
+    assert copies(14) - copies(10) == 4
+
+
+def test_pieces_put_their_gradients_beside_each_other_and_so_does_a_sum_of_products(rng):
+    x, w = jt.array(rng.normal(size=(3, 2, 4))), jt.array(rng.normal(size=(4, 4)))
+    u = turned(w)
+    (first,), (second,), (third,) = moments(x)
+
+    with jt.flag_scope(backend="python"):
+        dx, dw = jt.grad((first @ u * 1 + second @ u * 2 + third @ u * 3).sum(), [x, w])
+        part = jt.grad((second * second).sum(), x)
+        halves = jt.grad((gates(first, 2)[0] * gates(first, 2)[1]).sum(), x)
+
+    factors = np.array([1.0, 2.0, 3.0]).reshape(3, 1, 1)
+    rows = np.broadcast_to(factors * w.numpy().sum(0), x.shape)
+    np.testing.assert_allclose(dx.numpy(), rows, rtol=1e-12, err_msg="all of them")
+    np.testing.assert_allclose(dw.numpy(), np.tile((factors * x.numpy()).sum((0, 1)), (4, 1)), rtol=1e-12)
+    np.testing.assert_allclose(part.numpy(), x.numpy() * np.array([0, 2, 0]).reshape(3, 1, 1), err_msg="one of them")
+    np.testing.assert_allclose(halves.numpy()[0], np.roll(x.numpy()[0], 2, axis=1), err_msg="pieces of a piece")
+
+
+def test_products_of_several_sizes_with_one_weight_are_added_up(rng):
+    w, few, many = (
+        jt.array(rng.normal(size=(3, 4))),
+        jt.array(rng.normal(size=(2, 4))),
+        jt.array(rng.normal(size=(5, 4))),
+    )
+    u = turned(w)
+
+    with jt.flag_scope(backend="python"):
+        total = (few @ u).sum() + (many @ u).sum()
+        dw, more = jt.grad(total, w), jt.grad(total + (u * u).sum(), w)
+
+    expected = np.tile(few.numpy().sum(0) + many.numpy().sum(0), (3, 1))
+    np.testing.assert_allclose(dw.numpy(), expected, rtol=1e-12)
+    np.testing.assert_allclose(more.numpy(), expected + 2 * w.numpy(), rtol=1e-12, err_msg="not all are products")
+
+
+def test_gates_of_all_moments_put_their_gradients_beside_each_other(rng):
+    x = jt.array(rng.normal(size=(3, 2, 4)))
+    factors = np.arange(1.0, 13).reshape(3, 1, 4).repeat(2, 1)
+
+    with jt.flag_scope(backend="python"), jt.trace() as told:
+        parts = [part for row in moments(x, 4) for part in row]
+        weighted = zip(parts, factors[:, 0].reshape(-1), strict=True)
+        dx = jt.grad(sum((part * k).sum() for part, k in weighted), x).sync()
+
+    np.testing.assert_allclose(dx.numpy(), factors, rtol=1e-12)
+    assert sum(k.name == "concat" for k in told.kernels) == 3, "the gates of a moment are put side by side once"
+
+
+def test_a_bias_that_is_added_at_many_moments_has_one_sum_as_its_gradient(rng):
+    b, many = jt.array(rng.normal(size=4)), [jt.array(rng.normal(size=(3, 4))) for _ in range(5)]
+    u = spread(b)
+
+    with jt.flag_scope(backend="python"):
+        total = sum(((x + u) ** 3).sum() for x in many)
+        with jt.trace() as told:
+            first = jt.grad(total, b).sync()
+        second = jt.grad((jt.grad(total, b) ** 2).sum(), b)
+        other = jt.grad(total + (u * u).sum(), b)
+
+    sums = sum(((x.numpy() + b.numpy()) ** 2 * 3).sum(0) for x in many)
+    np.testing.assert_allclose(first.numpy(), sums, rtol=1e-12)
+    np.testing.assert_allclose(second.numpy(), 2 * sums * sum((x.numpy() + b.numpy()) * 6 for x in many).sum(0))
+    np.testing.assert_allclose(other.numpy(), sums + 2 * b.numpy(), err_msg="not all are sums over rows")
+    assert sum(b.op == "sum" and b.shape == (4,) for b in told.built) == 1
+
+
+@pytest.mark.parametrize("uses", [1, 8])
+def test_a_turned_weight_has_the_gradients_of_a_transposed_one(rng, uses):
+    w = jt.array(rng.normal(size=(5, 4)))
+    many = [jt.array(rng.normal(size=(3, 4))) for _ in range(uses)]
+
+    with jt.flag_scope(backend="python"):
+        u = turned(w, uses)
+        first = jt.grad(sum(((x @ u) ** 3).sum() for x in many), w)
+        second = jt.grad((first * first).sum(), w)
+        plain = jt.grad(sum(((x @ w.transpose(0, 1)) ** 3).sum() for x in many), w)
+        again = jt.grad((plain * plain).sum(), w)
+
+    np.testing.assert_allclose(first.numpy(), plain.numpy(), rtol=1e-10)
+    np.testing.assert_allclose(second.numpy(), again.numpy(), rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])
+def test_the_steps_of_a_layer_run_as_python_once_and_are_copied_from_then_on(name, monkeypatch):
+    layer, runs = getattr(nn, name)(3, 4), []
+    kind = layer.step
+
+    def counted(*given):
+        runs.append(1)
+        return kind(*given)
+
+    monkeypatch.setattr(type(layer), "step", staticmethod(counted))
+    with jt.flag_scope(backend="python"):
+        built, copied, longer = (layer(jt.ones(t, 2, 3))[0].numpy() for t in (5, 5, 6))
+
+    assert len(runs) == 5 + 6
+    np.testing.assert_array_equal(built, copied)
+    np.testing.assert_array_equal(built, longer[:5])
+
+
+def test_a_long_sequence_turns_its_weight_once_and_a_short_one_not_at_all(seed):
+    jt.set_global_seed(seed)
+    layer = nn.RNN(128, 512)
+
+    def told(moments):
+        with jt.trace() as t:
+            layer(jt.randn(moments, 32, 128))[0].sync()
+        return [k.algorithm or k.name for k in t.kernels if k.kind == "product" or k.name == "transpose"]
+
+    assert told(3) == ["BLAS"] + ["dots"] * 3
+    assert told(9) == ["BLAS", "transpose"] + ["rows"] * 9
+
+
 def test_a_recurrent_layer_learns_to_remember_the_first_number(seed):
     jt.set_global_seed(seed)
     layer, read = nn.GRU(1, 8), nn.Linear(8, 1)
@@ -217,3 +373,45 @@ def test_a_recurrent_layer_learns_to_remember_the_first_number(seed):
         optimizer.step(loss())
 
     assert loss().item() < before / 5
+
+
+@pytest.mark.parametrize("kind", [nn.RNN, nn.GRU, nn.LSTM])
+def test_a_step_without_laziness_is_the_same(kind):
+    x = np.random.default_rng(5).standard_normal((9, 2, 3)).astype("float32")
+    found = []
+    for lazy in (True, False):
+        jt.set_global_seed(3)
+        net = kind(3, 4)
+        with jt.flag_scope(lazy_execution=lazy):
+            loss = (net(jt.array(x))[0] ** 2).sum()
+            jt.optim.SGD(net.parameters(), lr=0.1).step(loss)
+        found.append([p.numpy() for p in net.parameters()])
+
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+class Fading(nn.GRU):
+    """A layer with a step of its own."""
+
+    share = 1.0
+
+    def step(self, now, past, state):
+        return (super().step(now, past, state)[0] * self.share,)
+
+
+def test_a_step_of_ones_own_reads_what_is_there_now():
+    net, x = Fading(3, 4), jt.ones(5, 2, 3)
+    first = net(x)[0].numpy()
+    net.share = 0.0
+
+    assert (first != 0).all()
+    assert (net(x)[0].numpy() == 0).all()
+
+
+def test_the_nonlinearity_of_an_rnn_may_change():
+    for net, x in ((nn.RNN(3, 4), jt.ones(5, 2, 3)), (nn.RNNCell(3, 4), jt.ones(2, 3))):
+        before = [v.numpy() for v in net(x)]
+        net.nonlinearity = "relu"
+        after = [v.numpy() for v in net(x)]
+        assert (before[0] < 0).any() and (after[0] >= 0).all()

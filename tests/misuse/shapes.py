@@ -13,6 +13,7 @@ def x():
 
 
 CALLS = [
+    ("rolling no axes", lambda: jt.roll(jt.ones(3), 1, []), jt.ArgumentError, r"shifts 1 for dims \[\]"),
     ("reshape keeps the elements", lambda: jt.reshape(X, 4), jt.ShapeError, r"\(4,\)"),
     ("reshape works out one length", lambda: jt.reshape(X, -1, -1), jt.ShapeError, r"\(-1, -1\)"),
     ("reshape takes whole lengths", lambda: jt.reshape(X, "six"), jt.ArgumentError, "'six'"),

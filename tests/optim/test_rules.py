@@ -148,6 +148,24 @@ def test_asgd_keeps_the_average_of_the_places_from_t0_on(double):
             np.testing.assert_allclose(state["average"].numpy(), peer.state[other]["ax"].numpy(), rtol=1e-12)
 
 
+def test_asgd_feels_a_schedule_where_pytorch_does(double):
+    problem = Problem()
+    params = [jt.array(a) for a in problem.start]
+    theirs = [double.tensor(a, requires_grad=True) for a in problem.start]
+    settings = {"lr": 0.1, "lambd": 0.01, "t0": 2.0}
+    ours, peer = optim.ASGD(params, **settings), double.optim.ASGD(theirs, **settings)
+    mine, yours = optim.lr_scheduler.StepLR(ours, 2, 0.5), double.optim.lr_scheduler.StepLR(peer, 2, 0.5)
+    for _ in range(8):
+        ours.step(problem.loss(*params))
+        peer.zero_grad()
+        problem.loss(*theirs, like=double.tensor).backward()
+        peer.step()
+        mine.step(), yours.step()
+
+        for p, other in zip(params, theirs, strict=True):
+            np.testing.assert_allclose(p.numpy(), other.detach().numpy(), rtol=1e-9)
+
+
 def test_rprop_stays_where_the_sign_turns_and_bounds_its_lengths():
     w = jt.array([1.0])
     optimizer = optim.Rprop([w], lr=0.75, etas=(0.5, 1.2), step_sizes=(0.4, 0.8))

@@ -11,6 +11,7 @@ import numpy as np
 import jt_edu as jt
 
 STEP = 1e-6
+MOST = 12  # elements of each input that are asked by differences, where PyTorch was asked about all
 
 
 def weights(shape, turn):
@@ -67,12 +68,16 @@ def torch_orders(torch, function, arrays, orders=2):
     return found
 
 
-def differences(number, arrays):
-    """Central differences of a real number by each element; for complex ones d/dRe + 1j d/dIm."""
-    found = [np.zeros_like(a) for a in arrays]
+def differences(number, arrays, known=None):
+    """Central differences of a real number by each element; for complex ones d/dRe + 1j d/dIm.
+
+    Of large arrays only some elements are asked; the others are those that are `known`.
+    """
+    found = [np.zeros_like(a) for a in arrays] if known is None else [np.array(a) for a in known]
     for k, a in enumerate(arrays):
         parts = (1.0, 1j) if np.iscomplexobj(a) else (1.0,)
-        for index in np.ndindex(a.shape):
+        for index in _all_or_some(a.shape, known is None or a.size <= MOST):
+            found[k][index] = 0
             for part in parts:
                 values = []
                 for sign in (1, -1):
@@ -83,7 +88,13 @@ def differences(number, arrays):
     return found
 
 
-def by_differences(function, arrays):
+def _all_or_some(shape, all_of_them):
+    """The places of an array; of a large one MOST, from the first to the last."""
+    places = list(np.ndindex(shape))
+    return places if all_of_them else [places[round(k)] for k in np.linspace(0, len(places) - 1, MOST)]
+
+
+def by_differences(function, arrays, orders=2, known=(None, None)):
     """First order from values, second order from our first."""
 
     def value(*moved):
@@ -99,7 +110,7 @@ def by_differences(function, arrays):
             ]
         ).item()
 
-    return [differences(value, arrays), differences(first, arrays)]
+    return [differences(number, arrays, k) for number, k in zip((value, first)[:orders], known, strict=False)]
 
 
 def expect_equal(ours, theirs, rtol, what):
@@ -116,7 +127,8 @@ def judge(torch, ours, theirs, arrays, what="", *, smooth=True, orders=2):
     if theirs is not None:
         expect_equal(found, torch_orders(torch, theirs, arrays, orders), 1e-9, f"{what}, PyTorch")
     if smooth:
-        expect_equal(found, by_differences(ours, arrays)[:orders], 2e-6, f"{what}, differences")
+        known = found if theirs is not None else (None, None)
+        expect_equal(found, by_differences(ours, arrays, orders, known), 2e-6, f"{what}, differences")
 
 
 def safe(a):

@@ -16,7 +16,7 @@ from jt_edu.backends.convolve.alone import Alone, shapes_of
 from jt_edu.backends.convolve.choice import algorithms, candidates
 
 COUNT, PARTS = 500, 10
-FAMILIES, EACH = ("3x3", "1x1", "large", "depthwise"), 130
+FAMILIES, EACH = ("3x3", "1x1", "large", "depthwise", "lanewise"), 130
 ALL = COUNT + len(FAMILIES) * EACH
 LEAST = 60  # that each algorithm is tried on, in float32 and in float64
 KINDS = ("forward", "by_image", "by_weights")
@@ -45,10 +45,14 @@ def drawn(number, kind):
         few, wide = [int(v) for v in rng.integers(4, 9, 2)], [int(v) for v in rng.integers(16, 49, 2)]
         ways, stride, dilation, groups = 2, (1, 1, 1), (1, 1, 1), 1
         ins, outs = (ins, outs) if family == "large" else wide
-        kernel = {"3x3": (1, 3, 3), "1x1": (1, 1, 1), "large": (1, *few), "depthwise": (1, few[0] - 3, 3)}[family]
-    if family == "depthwise":
+        narrow = (1, few[0] - 3, 3)
+        kernels = {"3x3": (1, 3, 3), "1x1": (1, 1, 1), "large": (1, *few), "depthwise": narrow, "lanewise": narrow}
+        kernel = kernels[family]
+    if family in ("depthwise", "lanewise"):
         step = int(rng.integers(1, 3))
         groups, ins, outs, stride = few[1], 1, int(rng.choice([1, 1, 2])), (1, step, step)
+    if family == "lanewise":
+        groups, outs = wide[0], 1
     padding = tuple(int(rng.integers(0, d * (k - 1) + 1)) for k, d in zip(kernel, dilation, strict=True))
     least = [max(1, d * (k - 1) + 1 - 2 * p) for k, d, p in zip(kernel, dilation, padding, strict=True)]
     image = tuple(1 if w < 3 - ways else low + int(rng.integers(0, 14)) for w, low in enumerate(least))

@@ -27,6 +27,8 @@ def _t(name, *rest):
 
 CORNERS = [
     # (sentence, ours, PyTorch's, numbers of each input)
+    ("0 to a power", lambda x: jt.power(0.0, x), lambda t, x: t.pow(0.0, x), [[-2.0, -0.5, 0.0, 0.5, NAN]]),
+    ("zeros to powers", jt.power, _t("pow"), [[0.0, 0.0, 0.0, 2.0], [-2.0, 0.0, 3.0, -1.0]]),
     ("relu6", jt.relu6, _f("relu6"), [[0.0, 6.0, -1.0, 7.0, 1000.0]]),
     ("hardtanh", jt.hardtanh, _f("hardtanh"), [[-1.0, 1.0, 0.5, -INF, INF]]),
     ("hardsigmoid", jt.hardsigmoid, _f("hardsigmoid"), [[-3.0, 3.0, 0.0]]),
@@ -251,3 +253,118 @@ def test_functions_and_methods_have_their_own_names_and_arguments(name):
     words = list(inspect.signature(function).parameters)
     assert "others" not in words or name == "flip"
     assert getattr(jt, function.__name__, function) is function or function.__name__ in ("view", "where")
+
+
+NOWHERE = [(NAN, 0.0), (INF, 0.0), (-INF, 0.3), (0.2, NAN), (INF, -INF), (1e30, 0.0)]
+
+
+@pytest.mark.parametrize("align", [False, True])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+@pytest.mark.parametrize("place", NOWHERE, ids=str)
+def test_a_place_that_is_none_gives_no_gradient_to_pixels_that_were_not_read(torch, mode, align, place):
+    x, g = np.arange(1.0, 10.0).reshape(1, 1, 3, 3), np.array([[[[0.1, 0.2], place]]])
+    xs, ts = [jt.array(x), jt.array(g)], [torch.tensor(a, requires_grad=True) for a in (x, g)]
+
+    y = jt.grid_sample(*xs, mode, "zeros", align)
+    t = torch.nn.functional.grid_sample(*ts, mode, "zeros", align)
+    t.sum().backward()
+
+    np.testing.assert_allclose(y.numpy(), t.detach().numpy(), 1e-12)
+    for mine, yours in zip(jt.grad(y.sum(), xs), ts, strict=True):
+        np.testing.assert_allclose(mine.numpy(), yours.grad.numpy(), 1e-12, 1e-14)
+
+
+@pytest.mark.parametrize("align", [False, True])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+def test_a_place_that_is_reflected_for_ever_is_the_first_edge(torch, mode, align):
+    x, g = np.arange(1.0, 10.0).reshape(1, 1, 3, 3), np.array([[[[INF, 0.3], [-INF, INF]]]])
+
+    y = jt.grid_sample(jt.array(x), jt.array(g), mode, "reflection", align)
+
+    wanted = torch.nn.functional.grid_sample(torch.tensor(x), torch.tensor(g), mode, "reflection", align)
+    np.testing.assert_allclose(y.numpy(), wanted.numpy(), 1e-12)
+
+
+@pytest.mark.parametrize("widths", [(-2, 1), (1, -2), (2, -3), (-3, 3), (-1, -1), (2, 1)], ids=str)
+def test_a_circular_border_shows_the_other_end_of_what_was_not_cropped(torch, widths):
+    x = np.arange(18.0).reshape(1, 3, 6)
+
+    wanted = torch.nn.functional.pad(torch.tensor(x), widths, "circular").numpy()
+
+    np.testing.assert_array_equal(jt.pad(jt.array(x), widths, "circular").numpy(), wanted)
+
+
+@pytest.mark.parametrize("kinds", [("f8", "u1", "u1"), ("u1", "u1", "f4"), ("u1", "u1", "u1"), ("f4", "u1", "u1")])
+def test_addcmul_multiplies_in_the_dtype_of_all_three(torch, kinds):
+    arrays = [np.array(n).astype(kind) for n, kind in zip(([1, 2], [201, 3], [90, 200]), kinds, strict=True)]
+
+    y, t = jt.addcmul(*map(jt.array, arrays)), torch.addcmul(*map(torch.tensor, arrays))
+
+    np.testing.assert_array_equal(y.numpy(), t.numpy())
+    assert str(y.dtype) == str(t.dtype).removeprefix("torch.")
+
+
+def test_no_difference_at_all_is_x_without_what_stands_beside_it():
+    x = np.array([1.0, 4.0, 9.0])
+
+    found = jt.diff(jt.array(x), 0, prepend=jt.array([0.0]), append=7)
+
+    np.testing.assert_array_equal(found.numpy(), np.diff(x, 0, prepend=0, append=7))
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0, 2.0, INF])
+def test_places_without_coordinates_are_no_distance_apart(torch, p):
+    a, b = np.zeros((2, 0)), np.zeros((3, 0))
+
+    np.testing.assert_array_equal(jt.cdist(jt.array(a), jt.array(b), p).numpy(),
+                                  torch.cdist(torch.tensor(a), torch.tensor(b), p).numpy())  # fmt: skip
+
+
+def test_nothing_is_cut_into_as_many_empty_parts_as_asked_for(torch):
+    assert [c.shape for c in jt.zeros(2, 0).chunk(3, 1)] == [tuple(c.shape) for c in torch.zeros(2, 0).chunk(3, 1)]
+
+
+@pytest.mark.parametrize("outs", [0, 2])
+def test_bilinear_may_have_no_outputs_or_no_examples(torch, outs):
+    for n in (0, 3):
+        arrays = [np.ones(s, np.float32) for s in ((n, 4), (n, 5), (outs, 4, 5))]
+        wanted = torch.nn.functional.bilinear(*map(torch.tensor, arrays)).numpy()
+
+        np.testing.assert_array_equal(jt.nn.functional.bilinear(*map(jt.array, arrays)).numpy(), wanted)
+
+
+SETTINGS = ({}, {"stride": 1}, {"kernel_size": 3, "padding": 1}, {"dilation": 2, "stride": 1, "ceil_mode": True})
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_of_equal_numbers_in_a_window_the_first_has_the_gradient(torch, rng, d, settings):
+    a = rng.integers(-1, 2, (2, 2, 7, 6, 5)[: d + 2]).astype(float)
+    x, t = jt.array(a), torch.tensor(a, requires_grad=True)
+    settings = {"kernel_size": 2, **settings}
+    wanted = getattr(torch.nn.functional, f"max_pool{d}d")(t, **settings)
+    way = np.cos(np.arange(wanted.numel())).reshape(wanted.shape)
+
+    y = getattr(jt, f"max_pool{d}d")(x, **settings)
+    least = -jt.ops.pool.pool(-x, d, op="minimum", **settings)
+    (wanted * torch.tensor(way)).sum().backward()
+
+    np.testing.assert_array_equal(y.numpy(), wanted.detach().numpy())
+    np.testing.assert_allclose(jt.grad((y * way).sum(), x).numpy(), t.grad.numpy(), 1e-12, 1e-14)
+    np.testing.assert_allclose(jt.grad((least * way).sum(), x).numpy(), t.grad.numpy(), 1e-12, 1e-14)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_of_equal_numbers_in_an_adapted_window_the_first_has_the_gradient(torch, rng, size):
+    a = rng.integers(-1, 2, (2, 3, 7, 5)).astype(float)
+    x, t = jt.array(a), torch.tensor(a, requires_grad=True)
+
+    torch.nn.functional.adaptive_max_pool2d(t, size).sum().backward()
+
+    np.testing.assert_array_equal(jt.grad(jt.adaptive_max_pool2d(x, size).sum(), x).numpy(), t.grad.numpy())
+
+
+def test_the_gradient_of_a_window_with_nan_goes_to_the_first_nan():
+    x = jt.array([[[NAN, 1.0, 2.0, NAN]]])
+
+    np.testing.assert_array_equal(jt.grad(jt.max_pool1d(x, 2).sum(), x).numpy(), [[[1, 0, 0, 1]]])

@@ -112,6 +112,13 @@ def test_settings_can_be_asked_for_as_any_attribute():
             conv.benchmrk = True
 
 
+def test_a_setting_cannot_be_deleted_and_keeps_its_value():
+    with pytest.raises(jt.ArgumentError, match=r"benchmark has a value, always; found del. Try: False"):
+        del jt.backends.conv.benchmark
+
+    assert jt.backends.conv.benchmark is False
+
+
 def test_settings_take_what_numpy_answers():
     with jt.backends.conv.flags(deterministic=np.bool_(True), workspace_limit=np.int64(1 << 20)):
         assert jt.backends.conv.deterministic is True

@@ -66,8 +66,36 @@ def test_it_says_why_a_kernel_is_apart_from_the_one_before(block):
 
     assert report.rows[0].apart == ()
     (why,) = report.rows[1].apart
-    assert why.startswith("relu is stored before it: whole array")
+    assert why.startswith("relu (kernel 0) is stored before it: whole array")
     assert why in repr(report) and why in report._repr_html_()
+
+
+def test_two_arrays_of_one_name_are_told_apart_by_the_kernels_that_make_them():
+    w = image(5, 5)
+
+    def work(x, y):
+        left, right = nn.relu(x @ w), nn.relu(y @ w)
+        return left @ right
+
+    report = jt.fusion_report(work, image(4, 5), image(5, 5))
+
+    told = [why.split(" is stored")[0] for why in report.rows[-1].apart]
+    assert len(told) == len(set(told)) == 2
+    assert all(name.startswith("relu (kernel ") for name in told)
+
+
+def test_long_rows_do_not_push_their_bytes_out_of_the_column():
+    def work(x):
+        for _ in range(12):
+            x = nn.relu(x * 2 - 1).sqrt()
+        return x, image(3) + 1
+
+    rows = repr(jt.fusion_report(work, image(10))).split("\n")
+
+    numbered = [row for row in rows if row[:4].strip().isdigit()]
+    assert len(numbered) == 2 and len({row.rindex(" B") for row in numbered}) == 1
+    assert max(map(len, numbered)) < 100
+    assert "".join(rows).count("sqrt") == 12
 
 
 def test_the_kernels_and_bytes_are_those_of_the_run(block):
@@ -107,9 +135,8 @@ def test_the_bias_of_a_linear_layer_is_not_joined_to_its_product_and_the_report_
     report = jt.fusion_report(layer, jt.ones(8, 16))
 
     assert [row.joined for row in report.rows] == [("Linear (matmul)",), ("Linear (add)",)]
-    assert report.rows[1].apart == (
-        "Linear is stored before it: BLAS writes whole products; what is done to them has a kernel of its own",
-    )
+    (why,) = report.rows[1].apart
+    assert why.startswith("Linear (kernel 0) is stored before it: BLAS writes whole products; what is done to them has")
     assert report.bytes > report.bytes_op_by_op  # the product is written and read again
 
 
@@ -128,7 +155,9 @@ def test_it_says_why_work_is_not_joined_to_a_convolution(why, follow):
         report = jt.fusion_report(lambda: follow(jt.conv2d(x, w)))
 
     assert report.rows[0].algorithm
-    assert any(text.startswith("conv2d is stored") and why in text for row in report.rows[1:] for text in row.apart)
+    assert any(
+        text.startswith("conv2d (kernel 0) is stored") and why in text for row in report.rows[1:] for text in row.apart
+    )
 
 
 def test_of_two_convolutions_whose_sums_are_added_the_later_one_does_it():
@@ -180,6 +209,27 @@ def test_explaining_leaves_the_numbers_alone(block):
         after = block(x).numpy()
 
     assert before.tobytes() == after.tobytes()
+
+
+def test_a_module_that_is_trained_keeps_its_running_statistics(block):
+    block.train()
+    block(image(1, 4, 6, 6))
+    before = {name: var.numpy().copy() for name, var in block.named_buffers()}
+
+    jt.fusion_report(block, image(2, 4, 6, 6) + 1)
+
+    assert len(before) == 6
+    for name, var in block.named_buffers():
+        np.testing.assert_array_equal(var.numpy(), before[name])
+
+
+def test_buffers_are_put_back_after_an_error_too():
+    norm = nn.BatchNorm2d(4)
+
+    with pytest.raises(jt.ArgumentError, match="looks at the Vars"):
+        jt.fusion_report(nn.Sequential(norm, lambda y: 3), image(2, 4, 6, 6))
+
+    assert norm.num_batches_tracked.item() == 0
 
 
 def test_a_function_that_answers_with_no_var_is_an_error():

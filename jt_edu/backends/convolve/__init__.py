@@ -1,4 +1,4 @@
-"""Convolve: the ways to compute a convolution, and what each of them needs.
+"""Convolve: in which ways can a convolution be computed, and what does each of them need?
 
     forward      places from image and weights       a place with a tap looks at   place * stride + tap * dilation
     by_image     image from places and weights                                     - padding   of the image
@@ -8,19 +8,66 @@ A way to compute one of the three is an `Algorithm`. Its kernel is a file in `ke
 what is joined to the convolution takes the place of its `finish`. One and two directions are three directions, of which
 the first have length 1.
 
-Where a convolution passes through, in this order:
+Five doors lead to a convolution, in this order:
 
-    ops/conv.py           conv2d(x, w) as a sum of products, from the meta-operators
-    convolution.py        finds convolutions among all sums, by their index maps alone
-    backends/convolve/    choice.py takes one of the algorithms; each has a file here, and one in kernels/
-    convolving.py         makes of it a step of the plan: its text, its memory, what is joined to it
-    backends/conv.py      jt.backends.conv: what a learner may ask and set
+    ops/conv.py  --graph-->  convolution.py  --Convolution-->  convolving.py  --step of a plan-->  it runs
+    conv2d(x, w) as a sum    finds such sums by their          its text, its memory,
+    of products              index maps: image, weights,       what is joined to it
+                             places, Sizes                       |          ^
+                                                           Sizes |          | Algorithm
+                                                                 v          |
+    backends/conv.py  ---------settings, table-------->   backends/convolve/choice.py
+    jt.backends.conv: what a learner asks and sets        which algorithm, and why
 
-Begin with `direct.py` and `kernels/direct.py`. Nothing here knows graphs.
+Read this folder in the order of the lists. First one algorithm, from outside to inside:
+
+    direct.py       kernels/direct.py: the definition, loop by loop; what an algorithm tells of itself
+    alone.py        how an algorithm runs without a graph: its arrays, its scratch, its threads
+    choice.py       which one computes a convolution; options.py has the settings
+    packing.py      whether a view is read where it lies, or copied first (kernels/pack.py)
+    tuner.py        which one is fastest when one looks; table.py prints what it saw
+    hook.py         how an algorithm calls what was joined to it, though both were compiled apart;
+                    kernels/subtotals.py: how sums over what it wrote are ended
+
+Then the instructions that all others are made of, and with them the algorithms. Beside each stand who says when it
+suits and how long it takes, and its kernels; what several kernels share, and what lies where in their scratch, once:
+
+    llvm.py         how functions of a kernel are written in LLVM's instructions: the ground of all below
+    tile.py         products of small matrices, at full speed; dots.py: those of a few rows with many
+    moves.py        rows of numbers from here to there
+    vector.py       vectors as a kernel says them; transform.py: their + - *, and blocks turned on their side
+
+    algorithm       when, how long    shared by kernels                        kernels/
+    panels, fold    panels.py         windows.py                               panels*.py
+    shifted         shifted.py        shifts.py                                shifted.py
+    pointwise       pointwise.py      leftover.py                              pointwise*.py
+    depthwise       depthwise.py      strips.py, slide.py                      depthwise*.py
+    lanewise        lanewise.py       beside.py                                lanewise.py
+    winograd        winograd.py       patches.py, points.py                    winograd*.py
+    fourier         fourier.py        waves.py, spectrum.py                    fourier*.py
+
+Words that mean the same in all files:
+
+    image, weights, places          the three arrays; a place is where a window stands, a tap is a number of the window
+    sd sh sw, pd ph pw, dd dh dw    strides, paddings and dilations of depth, height and width
+    unit            of work: lo and hi count them, and threads share them
+    shared, lane    how many channels of the image a group has; how many numbers a vector, a register of the machine
+    space           scratch of a thread; `prepared` is what was made before, for all threads
+    layout          what lies where in scratch, said once for the kernel and the plan: its `end` is how much is needed,
+                    its `pitch` how far a row is from the next
+    panel           columns of a product that are worked on together
+    strip           as many rows, of an image or of places, as are near at a time
+    phase           every stride-th row or column: with stride 2 the even ones, or the odd ones
+    tile            of winograd and fourier: a square of places that is computed from common parts; `tile` is the
+                    product of small matrices
+
+Nothing here knows graphs.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,9 +75,13 @@ from pathlib import Path
 
 from jt_edu.convolution import Sizes, Strides
 
-__all__ = ["Algorithm", "Sizes", "never", "nothing", "text_of"]
+__all__ = [
+    "Algorithm", "Constants", "Sizes", "any_sizes", "any_view", "no_constants", "no_view", "nothing", "strips_apart",
+    "text_of", "text_with", "whole_image",
+]  # fmt: skip
 
 _KERNELS = Path(__file__).parent / "kernels"
+Constants = tuple[tuple[str, int], ...]  # (NAME, number): what takes the place of the number in a line `NAME = 0`
 
 
 def nothing(sizes: Sizes) -> int:
@@ -39,7 +90,36 @@ def nothing(sizes: Sizes) -> int:
     return 0
 
 
-def never(lies: Strides) -> bool:
+def whole_image(sizes: Sizes) -> int:
+    """For algorithms that finish all places of an image at once."""
+    return math.prod(sizes.places)
+
+
+def strips_apart(sizes: Sizes, high: int) -> int:
+    """For algorithms that finish `high` rows of places at once, or what is left of them where a plane ends."""
+    planes, rows, row = sizes.places
+    return (min(high, rows) if planes == 1 else (rows - 1) % high + 1) * row
+
+
+def no_constants(sizes: Sizes) -> Constants:
+    """For algorithms whose kernel is the same for all sizes."""
+    del sizes
+    return ()
+
+
+def any_sizes(sizes: Sizes) -> bool:
+    """For algorithms that compute every convolution of their kind."""
+    del sizes
+    return True
+
+
+def any_view(lies: Strides) -> bool:
+    """For algorithms that read an image from wherever its numbers lie."""
+    del lies
+    return True
+
+
+def no_view(lies: Strides) -> bool:
     """For algorithms that read images in row-major order."""
     del lies
     return False
@@ -61,10 +141,32 @@ class Algorithm:
     prepare_span: Callable[[Sizes], int] = nothing
     reads: tuple[int, ...] = (1,)  # given to `prepare`: 0 and 1 are the factors, as in `SIDES`, 2 the array to fill
     spreads: bool = False  # a number, and NaN, may reach sums whose windows do not see it
-    reads_views: Callable[[Strides], bool] = never  # of the image: which ones the kernel takes with steps of their own
+    apart: Callable[[Sizes], int] = whole_image  # forward: the calls of `finish` for one channel begin so many places
+    # apart, at least; or at multiples of it, counted through all images (codegen/tail.py)
+    reads_views: Callable[[Strides], bool] = no_view  # of the image: those that the kernel takes with their steps
+    constants: Callable[[Sizes], Constants] = no_constants  # of its kernel: what it does not need then is not compiled
+
+    @property
+    def takes_tail(self) -> bool:
+        """Whether its kernel has a place, `finish`, for what is joined to it: convolutions have one, gradients not."""
+        return self.kind == "forward"
+
+    def text(self, sizes: Sizes) -> str:
+        """The text of its kernel for these sizes."""
+        return text_with(self.kernel, self.constants(sizes))
 
 
 @lru_cache(maxsize=64)
 def text_of(stem: str) -> str:
     """The text of a kernel."""
     return (_KERNELS / f"{stem}.py").read_text(encoding="utf-8")
+
+
+@lru_cache(maxsize=64)
+def text_with(stem: str, constants: Constants) -> str:
+    """The text of a kernel in which these constants stand."""
+    text = text_of(stem)
+    for name, number in constants:
+        text, found = re.subn(rf"^{name} = \d+", f"{name} = {number}", text, flags=re.MULTILINE)
+        assert found == 1, f"{stem} has one line that begins with {name} = 0"
+    return text

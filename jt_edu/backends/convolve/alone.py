@@ -3,8 +3,8 @@
     run = Alone(algorithm, sizes, backend)       compiled, and with memory of its own
     run(left, right, out)                        the factors in the order of `SIDES`, and the array to fill
 
-A plan puts an algorithm between other kernels, and a tail into its text. To time it, or to look at what it computes,
-one wants it as it is: the same program, on the same number of threads.
+A plan puts an algorithm between other kernels, and hangs a tail on it. To time it, or to look at what it computes, one
+wants it without: the same program, on the same number of threads. What both need stands here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from jt_edu.backends import Backend, Program
 from jt_edu.backends.convolve import Algorithm, Sizes, text_of
 from jt_edu.backends.pool import threads
-from jt_edu.codegen.tail import with_tail
+from jt_edu.codegen.tail import hooked, with_tail
 from jt_edu.codegen.text import Parameter, Source
 from jt_edu.graph import Shape
 
@@ -32,9 +32,9 @@ class Alone:
 
     def __init__(self, algorithm: Algorithm, sizes: Sizes, backend: Backend) -> None:
         self._algorithm, self._sizes, self._backend = algorithm, sizes, backend
-        text, _ = with_tail(text_of(algorithm.kernel), None)
-        listed = parameters(sizes, (*SIDES[sizes.kind], "out", "prepared", "space"))
-        self._program = backend.compile(Source(text, listed, apart=True))
+        text, _ = with_tail(algorithm.text(sizes), None)
+        source = Source(text, parameters(sizes, given_to(sizes)), apart=True)
+        self._program = compile_algorithm(source, open_source(algorithm, sizes), None, backend)
         prepare = prepare_source(algorithm, sizes)
         self._prepare = None if prepare is None else backend.compile(prepare)
         dtype = np.dtype(sizes.dtype)
@@ -49,6 +49,26 @@ class Alone:
             read = [*(given[k] for k in algorithm.reads), self._prepared, *numbers]
             launch(self._backend, self._prepare, read, algorithm.prepare_span(sizes), sizes)
         launch(self._backend, self._program, given, algorithm.span(sizes), sizes, (4,))
+
+
+def compile_algorithm(whole: Source, opened: Source | None, tail: Source | None, backend: Backend) -> Program:
+    """The program of an algorithm and its tail: the two compiled apart, where the backend can do that.
+
+    `whole` is the text of both, `opened` that of the algorithm with a hook, if it takes a tail; see `hook.py`.
+    """
+    apart = getattr(backend, "compile_apart", None)
+    if apart is None or opened is None:
+        return backend.compile(whole)
+    program: Program = apart(opened, tail)
+    return program
+
+
+def open_source(algorithm: Algorithm, sizes: Sizes) -> Source | None:
+    """The text of an algorithm that any tail can be hung on; None if it takes none."""
+    if not algorithm.takes_tail:
+        return None
+    listed = (*parameters(sizes, given_to(sizes)), Parameter("tail", "int64", 1))
+    return Source(hooked(algorithm.text(sizes)), listed, apart=True)
 
 
 def launch(
@@ -69,6 +89,11 @@ def depth_of(sizes: Sizes) -> int:
 def rows_of(sizes: Sizes) -> int:
     """How many threads may need memory of their own."""
     return 1 if sizes.flops < SHARED else threads()
+
+
+def given_to(sizes: Sizes) -> tuple[str, ...]:
+    """The arrays that a kernel is given, in this order."""
+    return (*SIDES[sizes.kind], "out", "prepared", "space")
 
 
 def parameters(sizes: Sizes, arrays: tuple[str, ...]) -> tuple[Parameter, ...]:

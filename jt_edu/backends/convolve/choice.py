@@ -26,7 +26,8 @@ from jt_edu.backends.pool import threads
 from jt_edu.errors import ArgumentError, BackendError
 from jt_edu.settings import current
 
-FAMILIES = ("panels", "pointwise", "winograd", "depthwise", "fourier", "direct")  # files of this folder
+# files of this folder
+FAMILIES = ("panels", "shifted", "pointwise", "winograd", "depthwise", "lanewise", "fourier", "direct")
 
 
 @dataclass(frozen=True)

@@ -10,22 +10,23 @@ Sums are plain, in the dtype of the arrays; by the weights, each lane adds up it
     |error| <  4e-6 * sqrt(sum of products^2)               float32, measured against float64 on random shapes
                 8e-15                                        float64
 
-What runs stands in `kernels/depthwise*.py`. Nothing here knows numbers.
+What runs stands in `kernels/depthwise*.py` and `strips.py`. Nothing here knows numbers.
 """
 
 from __future__ import annotations
 
 import math
 
-from jt_edu.backends.convolve import Algorithm, Sizes
-from jt_edu.backends.convolve.tile import LANES
+from jt_edu.backends.convolve import Algorithm, Constants, Sizes, strips_apart
+from jt_edu.backends.convolve.llvm import lanes_for
+from jt_edu.backends.convolve.strips import Strips, image_strips, places_strips, sums_behind
 
-ROOM = 6000  # the same as in the kernels
+WRITTEN_OUT = ((1, 3, 3), (1, 5, 5), (1, 7, 7))  # windows that `slide` passes over rows (slide.py)
 SHARED = 3  # channels in a group; of more, matrix products are faster
 
 
 def _suits(s: Sizes) -> bool:
-    return s.c // s.groups <= SHARED and _stride(s) == s.stride[2] <= 2
+    return s.c // s.groups <= SHARED and _stride(s) == s.stride[2] <= 2 and min(s.padding) >= 0
 
 
 def _suits_by_image(s: Sizes) -> bool:
@@ -37,39 +38,28 @@ def _stride(s: Sizes) -> int:
     return s.stride[2] if s.places[1] == 1 else s.stride[1]
 
 
-def _lane(s: Sizes) -> int:
-    return LANES if s.dtype == "float32" else LANES // 2
+def _strips(s: Sizes) -> Strips:
+    """Of the image: forward and by the weights."""
+    planes = s.c // s.groups * s.kernel[0]
+    stride = (_stride(s), s.stride[2])
+    edge = (s.image[2], s.padding[2])
+    return image_strips(edge, s.places[1:], s.kernel[1:], stride, s.dilation[1:], planes, lanes_for(s.dtype))
 
 
 def _space(s: Sizes) -> int:
-    """Rows of the image of one group, or of several groups if they are small; by remainders of row and column."""
-    step, pitch, more = _stride(s), _pitch(s), _more(s)
-    planes = s.c // s.groups * s.kernel[0] * step * step
-    high = min(s.places[1], max(8, ROOM // (planes * pitch) - more))
-    size = planes * ((high + more) * pitch + _lane(s))
-    return max(size, ROOM if high == s.places[1] else 0) + 2 * pitch + 4 * _lane(s)
+    return _strips(s).end
 
 
 def _space_by_image(s: Sizes) -> int:
-    """Rows of the places of one group, or of several groups if they are small."""
-    step, more = _stride(s), _more(s)
-    left = (s.kernel[2] - 1) * s.dilation[2] // step
-    pitch = left + max(s.places[2], (s.image[2] - 1 + s.padding[2]) // step + 1)
-    planes = s.o // s.groups * s.kernel[0]
-    high = min(s.image[1], max(8, (ROOM // (planes * pitch) - more) * step))
-    size = planes * ((high // step + 1 + more) * pitch + _lane(s))
-    return max(size, ROOM if high == s.image[1] else 0) + 3 * pitch + 4 * _lane(s)
+    planes, edge = s.o // s.groups * s.kernel[0], (s.image[2], s.padding[2])
+    return places_strips(
+        edge, s.image[1], s.places[2], s.kernel[1:], _stride(s), s.dilation[1:], planes, lanes_for(s.dtype)
+    ).end
 
 
 def _space_by_weights(s: Sizes) -> int:
-    """The same rows as forward, of one group, and a vector of sums for each weight of it."""
-    return _space(s) + s.o // s.groups * (s.c // s.groups) * math.prod(s.kernel) * _lane(s)
-
-
-def _pitch(s: Sizes) -> int:
-    step = s.stride[2]
-    reach = s.places[2] + (s.kernel[2] - 1) * s.dilation[2] // step
-    return max(reach, -(-(s.image[2] + s.padding[2]) // step))
+    taps = s.o // s.groups * (s.c // s.groups) * math.prod(s.kernel)
+    return sums_behind(_strips(s), taps, lanes_for(s.dtype))[1]
 
 
 def _more(s: Sizes) -> int:
@@ -78,13 +68,14 @@ def _more(s: Sizes) -> int:
 
 def _vectors(s: Sizes, rows: int, columns: int) -> int:
     """How many vectors fill the rows of one plane."""
-    return rows * -(-columns // _lane(s))
+    return rows * -(-columns // lanes_for(s.dtype))
 
 
 def _per_tap(s: Sizes) -> float:
-    """Nanoseconds for a vector and a tap: windows of 3 x 3 and 5 x 5 of one plane are written out, others a loop."""
-    written_out = s.kernel in ((1, 3, 3), (1, 5, 5)) and s.dilation[1:] == (1, 1) and s.c == s.groups
-    return 0.3 if written_out else 1.0
+    """Nanoseconds for a vector and a tap: some windows of one plane are written out, others are a loop."""
+    if not _is_written_out(s):
+        return 1.0
+    return 0.3 if s.kernel[1] < 7 else 0.4  # more weights than registers
 
 
 def _seconds(s: Sizes) -> float:
@@ -112,15 +103,36 @@ def _seconds_by_weights(s: Sizes) -> float:
     return 1e-9 * (s.n * (30 * s.groups + 3.0 * copied * s.places[0] * s.c + sums) + 8 * s.o * math.prod(s.kernel))
 
 
+def _apart(s: Sizes) -> int:
+    return strips_apart(s, _strips(s).high)
+
+
+def _constants(s: Sizes) -> Constants:
+    """The side of a window that is written out, and its stride: `slide` wants to know them when it is compiled."""
+    return (("SIDE", s.kernel[2]), ("STRIDE", s.stride[2])) if _is_written_out(s) else ()
+
+
+def _constants_by_image(s: Sizes) -> Constants:
+    """At stride 2 rows are woven, tap by tap."""
+    return (("SIDE", s.kernel[2]),) if _is_written_out(s) and s.o == s.groups and _stride(s) == 1 else ()
+
+
+def _is_written_out(s: Sizes) -> bool:
+    return s.kernel in WRITTEN_OUT and s.dilation[1:] == (1, 1) and s.c == s.groups
+
+
 def _samples_and_groups(s: Sizes) -> int:
     return s.n * s.groups
 
 
 ALGORITHMS = (
-    Algorithm("depthwise", "forward", "depthwise", _suits, _samples_and_groups, _seconds, _space),
+    Algorithm(
+        "depthwise", "forward", "depthwise", _suits, _samples_and_groups, _seconds, _space, apart=_apart,
+        constants=_constants,
+    ),
     Algorithm(
         "depthwise", "by_image", "depthwise_by_image", _suits_by_image, _samples_and_groups, _seconds_by_image,
-        _space_by_image,
+        _space_by_image, constants=_constants_by_image,
     ),
     Algorithm(
         "depthwise", "by_weights", "depthwise_by_weights", _suits, lambda s: s.groups, _seconds_by_weights,

@@ -15,13 +15,7 @@ What runs stands in `kernels/direct*.py`. Nothing here knows numbers.
 
 from __future__ import annotations
 
-from jt_edu.backends.convolve import Algorithm, Sizes
-
-
-def _suits(s: Sizes) -> bool:
-    """Everything does."""
-    del s
-    return True
+from jt_edu.backends.convolve import Algorithm, Sizes, any_sizes
 
 
 def _seconds(s: Sizes) -> float:
@@ -33,7 +27,7 @@ def _seconds(s: Sizes) -> float:
 
 
 ALGORITHMS = (
-    Algorithm("direct", "forward", "direct", _suits, lambda s: s.n * s.o, _seconds),
-    Algorithm("direct", "by_image", "direct_by_image", _suits, lambda s: s.n * s.c, _seconds),
-    Algorithm("direct", "by_weights", "direct_by_weights", _suits, lambda s: s.o * (s.c // s.groups), _seconds),
+    Algorithm("direct", "forward", "direct", any_sizes, lambda s: s.n * s.o, _seconds),
+    Algorithm("direct", "by_image", "direct_by_image", any_sizes, lambda s: s.n * s.c, _seconds),
+    Algorithm("direct", "by_weights", "direct_by_weights", any_sizes, lambda s: s.o * (s.c // s.groups), _seconds),
 )

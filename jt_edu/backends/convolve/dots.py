@@ -20,25 +20,14 @@ from typing import Any
 
 from llvmlite import ir
 
-from jt_edu.backends.convolve.tile import (
-    INT,
-    ROWS,
-    VECTORS,
-    Array,
-    _as_it_is,
-    _lanes,
-    _matrix,
-    _Writer,
-    calling,
-    cgutils,
-    types,
-    written,
-)  # fmt: skip
+from jt_edu.backends.convolve import llvm
+from jt_edu.backends.convolve.llvm import INT, ROWS, VECTORS, Array, calling, nothing, written
+from jt_edu.backends.convolve.tile import Blocks, as_it_is, matrix
 
 Sums = list[Any]
 
 
-@written(lambda *args: types.void, calling("dots", lambda *given: _Dots(*given).write()))
+@written(nothing, calling("dots", lambda *given: _Dots(*given).write()))
 def dots(
     a: Array, a_start: int, a_row: int,
     b: Array, b_start: int, b_row: int,
@@ -49,30 +38,23 @@ def dots(
 
     Rows are given as for `tile`, and what is summed over are neighbours.
     """
-    left = _matrix(a, a_start, (rows, depth), (a_row, 1))
-    right = _matrix(b, b_start, (columns, depth), (b_row, 1))
-    sums = _matrix(c, c_start, (rows, columns), (c_row, 1))
+    left = matrix(a, a_start, (rows, depth), (a_row, 1))
+    right = matrix(b, b_start, (columns, depth), (b_row, 1))
+    sums = matrix(c, c_start, (rows, columns), (c_row, 1))
     sums[...] = left @ right.T if fresh else sums + left @ right.T
 
 
-class _Dots(_Writer):
+class _Dots(Blocks):
     """Writes the function behind `dots` into an LLVM module."""
 
     def __init__(self, module: Any, name: str, number: Any) -> None:
-        self.number, self.lanes = number, _lanes(32 if isinstance(number, ir.FloatType) else 64)
-        self.vector = ir.VectorType(number, self.lanes)
-        array = number.as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [array, INT, INT] * 3 + [INT] * 4)
-        function = ir.Function(module, kind, name)
-        function.linkage = "internal"
-        function.attributes.add("noinline")
-        function.attributes.add("optsize")
-        b = self.builder = ir.IRBuilder(function.append_basic_block("entry"))
-        a, a_start, self.a_row, right, b_start, self.b_row, c, c_start, self.c_row = function.args[:9]
-        self.rows, self.columns, self.depth, fresh = function.args[9:]
+        super().__init__(module, name, number, "aiiaiiaiiiiii")
+        b = self.builder
+        a, a_start, self.a_row, right, b_start, self.b_row, c, c_start, self.c_row = self.arguments[:9]
+        self.rows, self.columns, self.depth, fresh = self.arguments[9:]
         self.fresh = b.icmp_signed("!=", fresh, INT(0))
         self.a, self.b, self.c = b.gep(a, [a_start]), b.gep(right, [b_start]), b.gep(c, [c_start])
-        self.as_it_is = _as_it_is(module)
+        self.as_it_is = as_it_is(module)
 
     def write(self) -> None:
         """For each VECTORS rows of b, for each ROWS of a: a block."""
@@ -103,7 +85,7 @@ class _Dots(_Writer):
         lefts = [b.gep(self.a, [b.mul(self.a_row, r)]) for r in numbers]
         rights = [b.gep(self.b, [b.mul(self.b_row, c)]) for c in columns]
         goals = [b.gep(self.c, [b.add(b.mul(self.c_row, r), c)]) for r in numbers for c in columns]
-        self.keep([self.total(s) for s in self.rest(lefts, rights, *self.wholes(lefts, rights))], goals)
+        self.keep([llvm.total(b, s) for s in self.rest(lefts, rights, *self.wholes(lefts, rights))], goals)
 
     def wholes(self, lefts: Sums, rights: Sums) -> tuple[Any, Sums]:
         """The loop over whole vectors: where it ends, and the sums."""
@@ -113,7 +95,7 @@ class _Dots(_Writer):
         b.cbranch(b.icmp_signed(">", end, INT(0)), loop, after)
         b.position_at_end(loop)
         k, sums = b.phi(INT), [b.phi(self.vector) for _ in lefts for _ in rights]
-        far, near = ([self.load(b.gep(p, [k]), self.vector) for p in places] for places in (rights, lefts))
+        far, near = ([llvm.load(b, b.gep(p, [k]), self.vector) for p in places] for places in (rights, lefts))
         made = self.added(near, far, sums)
         moved = b.add(k, INT(self.lanes))
         k.add_incoming(INT(0), before)
@@ -131,8 +113,9 @@ class _Dots(_Writer):
         more, after = b.append_basic_block("rest"), b.append_basic_block("summed")
         b.cbranch(b.icmp_signed("<", end, self.depth), more, after)
         b.position_at_end(more)
-        mask = self.first(b.sub(self.depth, end))
-        near, far = ([self.load_first(b.gep(p, [end]), mask) for p in places] for places in (lefts, rights))
+        mask = llvm.first_lanes(b, b.sub(self.depth, end), self.lanes)
+        begins = [[b.gep(place, [end]) for place in places] for places in (lefts, rights)]
+        near, far = ([llvm.load_some(b, begin, self.vector, mask) for begin in side] for side in begins)
         made = self.added(near, far, sums)
         b.branch(after)
         b.position_at_end(after)
@@ -141,7 +124,7 @@ class _Dots(_Writer):
     def added(self, near: Sums, far: Sums, sums: Sums) -> Sums:
         """Each vector of a with each of b, added to their sum."""
         pairs = [(x, y) for x in near for y in far]
-        return [self.multiply_add(x, y, s) for (x, y), s in zip(pairs, sums, strict=True)]
+        return [llvm.fused(self.builder, x, y, s) for (x, y), s in zip(pairs, sums, strict=True)]
 
     def either(self, one: Any, ones: Sums, other: Any, others: Sums) -> Sums:
         """Values that depend on the block that led here."""
@@ -150,27 +133,3 @@ class _Dots(_Writer):
             phi.add_incoming(x, one)
             phi.add_incoming(y, other)
         return phis
-
-    def first(self, count: Any) -> Any:
-        """A bit for each lane: whether it is one of the first `count`."""
-        kind = ir.VectorType(INT, self.lanes)
-        nothing, every = ir.Constant(kind, ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), None)
-        many = self.builder.shuffle_vector(self.builder.insert_element(nothing, count, INT(0)), nothing, every)
-        return self.builder.icmp_signed("<", ir.Constant(kind, list(range(self.lanes))), many)
-
-    def load_first(self, place: Any, mask: Any) -> Any:
-        """A vector from memory: what the mask excludes is not touched, and is 0."""
-        b, vector = self.builder, self.vector
-        pointer = b.bitcast(place, vector.as_pointer())
-        name = f"llvm.masked.load.v{vector.count}{self.number.intrinsic_name}.p0"
-        kind = ir.FunctionType(vector, [pointer.type, ir.IntType(32), mask.type, vector])
-        function = cgutils.get_or_insert_function(b.module, kind, name)
-        return b.call(function, [pointer, ir.IntType(32)(4), mask, ir.Constant(vector, None)])
-
-    def total(self, vector: Any) -> Any:
-        """The sum of all lanes, as a vector of one: halves onto each other."""
-        while vector.type.count > 1:
-            half = vector.type.count // 2
-            parts = [ir.Constant(ir.VectorType(ir.IntType(32), half), list(range(k, k + half))) for k in (0, half)]
-            vector = self.builder.fadd(*(self.builder.shuffle_vector(vector, vector, part) for part in parts))
-        return vector

@@ -13,7 +13,10 @@ shrink where the true value is small, and one infinite pixel spoils its tile, an
     |error| < 4e-6 * the largest sqrt(sum of products^2)    float32, measured against float64, windows up to 33 x 33
               6e-14                                         float64
 
-What runs stands in `kernels/fourier*.py` and `spectrum.py`. Nothing here knows numbers.
+What runs stands in `kernels/fourier*.py`, `waves.py` and `spectrum.py`. The gradient
+by the weights is left to others. Nothing here knows numbers.
+
+Source: Mathieu, Henaff, LeCun 2014, "Fast Training of Convolutional Networks through FFTs" (arXiv:1312.5851).
 """
 
 from __future__ import annotations
@@ -21,9 +24,10 @@ from __future__ import annotations
 import math
 
 from jt_edu.backends.convolve import Algorithm, Sizes
-from jt_edu.backends.convolve.tile import LANES
+from jt_edu.backends.convolve.llvm import lanes_for
+from jt_edu.backends.convolve.spectrum import size_for
+from jt_edu.backends.convolve.waves import TILES, UNITS, prepared_layout, waves_layout, waves_of
 
-TILES, UNITS = 6, 8  # the same as in the kernels
 LARGEST = 40  # taps in one direction
 
 
@@ -33,23 +37,8 @@ def _suits(s: Sizes) -> bool:
     return flat and plain and 4 <= max(s.kernel) <= LARGEST
 
 
-def _lane(s: Sizes) -> int:
-    return LANES if s.dtype == "float32" else LANES // 2
-
-
-def _up(number: int, step: int) -> int:
-    return -(-number // step) * step
-
-
 def _size(s: Sizes) -> int:
-    size = 16
-    while size < 64 and size < 2 * (max(s.kernel) - 1):
-        size *= 2
-    return size
-
-
-def _waves(s: Sizes) -> int:
-    return _size(s) * (_size(s) // 2 + 1)
+    return size_for(max(s.kernel))
 
 
 def _sides(s: Sizes) -> tuple[int, int, tuple[int, int, int]]:
@@ -69,20 +58,21 @@ def _span(s: Sizes) -> int:
     return -(-_tiles(s) // TILES)
 
 
-def _plane(s: Sizes) -> int:
-    """A complex plane, and the waves."""
-    return _size(s) * (_size(s) + 1) * 2 * _lane(s) + _size(s) * _lane(s)
+def _apart(s: Sizes) -> int:
+    """Of a row of places, a tile has so many; the last one, what is left."""
+    wide = _size(s) - s.kernel[2] + 1
+    return min(wide, (s.places[2] - 1) % wide + 1)
 
 
 def _space(s: Sizes) -> int:
     read, written, _ = _sides(s)
-    pair = 2 * _lane(s)
-    return _plane(s) + _waves(s) * TILES * (3 * _up(read, pair) + 2 * _up(written, pair))
+    return waves_layout(read, written, _size(s), lanes_for(s.dtype)).end
 
 
 def _prepared(s: Sizes) -> int:
     read, written, _ = _sides(s)
-    return _waves(s) * 2 * (read // s.groups) * _up(written, 2 * _lane(s)) + UNITS * _plane(s)
+    _, rooms, room = prepared_layout(read // s.groups, written, _size(s), lanes_for(s.dtype))
+    return rooms + UNITS * room
 
 
 def _prepare_span(s: Sizes) -> int:
@@ -92,18 +82,19 @@ def _prepare_span(s: Sizes) -> int:
 def _seconds(s: Sizes) -> float:
     """Butterflies, pixels that move to and from their lanes, and products; weights come from memory."""
     read, written, _ = _sides(s)
-    size, pair, inner = _size(s), 2 * _lane(s), read // s.groups
+    size, pair, inner = _size(s), 2 * lanes_for(s.dtype), read // s.groups
     planes = _tiles(s) * (-(-read // pair) + -(-written // pair)) + inner * -(-written // pair)
     steps = planes * size * size * (math.log2(size) * 2.5e-9 + 12e-9)
     moved = _tiles(s) * size * size * (read + written) * 0.6e-9
-    products = _waves(s) * (_tiles(s) * 8 * inner * written / 4e10 + inner * written * 8 / 1e10)
+    waves = waves_of(size)
+    products = waves * (_tiles(s) * 8 * inner * written / 4e10 + inner * written * 8 / 1e10)
     return steps + moved + products
 
 
 ALGORITHMS = (
     Algorithm(
         "fourier", "forward", "fourier", _suits, _span, _seconds, _space, "fourier_prepare", _prepared, _prepare_span,
-        spreads=True,
+        spreads=True, apart=_apart,
     ),
     Algorithm(
         "fourier", "by_image", "fourier_by_image", _suits, _span, _seconds, _space, "fourier_prepare_by_image",

@@ -22,14 +22,10 @@ from typing import Any
 import numba
 import numpy as np
 from llvmlite import ir
-from numba import core
-from numba import extending as numba_extending
 from numba.np import arrayobj
 
-from jt_edu.backends.convolve.tile import written
+from jt_edu.backends.convolve.llvm import extending, nothing, types, written
 
-types: Any = core.types
-extending: Any = numba_extending
 WORD, BYTES = ir.IntType(64), ir.IntType(8).as_pointer()
 NONE = np.zeros(1, np.int64)  # no tail
 SIGNATURE = types.void(types.voidptr, types.CPointer(types.int64), *[types.int64] * 4)
@@ -48,7 +44,7 @@ def _jump(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return context.get_dummy_value()
 
 
-@written(lambda *args: types.void, _jump)
+@written(nothing, _jump)
 def call_tail(tail: Any, n: int, o: int, begin: int, end: int, out: Any) -> None:
     """Have the tail work on the sums of channel `o` of image `n`, at the places from `begin` to `end`."""
     if callable(tail):
@@ -75,8 +71,8 @@ def _array(dtype: str, rank: int) -> Any:
             sums, words, first = args
             number = context.get_data_type(kind.dtype)
             word = [builder.load(builder.gep(words, [builder.add(first, WORD(k))])) for k in range(rank + 1)]
-            own = builder.icmp_signed("==", word[0], WORD(0))
-            data = builder.select(own, sums, builder.inttoptr(word[0], BYTES))
+            sums_meant = builder.icmp_signed("==", word[0], WORD(0))
+            data = builder.select(sums_meant, sums, builder.inttoptr(word[0], BYTES))
             size = context.get_abi_sizeof(number)
             strides = [WORD(size)]
             for length in reversed(word[2:]):
@@ -116,11 +112,11 @@ def words_of(parameters: Sequence[Any]) -> tuple[int, Callable[[int, Sequence[An
 
     def write(address: int, arguments: Sequence[Any]) -> Any:
         given = [address]
-        for (number, own), a in zip(kinds, arguments, strict=True):
+        for (number, sums), a in zip(kinds, arguments, strict=True):
             if number:
                 given.append(a)
             else:
-                given.append(0 if own else a.__array_interface__["data"][0])
+                given.append(0 if sums else a.__array_interface__["data"][0])
                 given += a.shape
         return np.frombuffer(words.pack(*given), np.int64)
 

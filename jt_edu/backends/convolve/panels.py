@@ -15,28 +15,38 @@ The largest error of a number, measured against float64 with normal random numbe
 result: below 2e-6 in float32, 3e-15 in float64. The sums run over DEPTH products at a time and then over these.
 
 The times are those of one thread, fitted to measurements on a machine of 1.1e11 operations per second in float32.
+What runs stands in `kernels/panels*.py` and `windows.py`. Nothing here knows numbers.
+
+Source: Chellapilla, Puri, Simard 2006, "High Performance Convolutional Neural Networks for Document Processing"
+(windows written out as a matrix).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import product
 
-from jt_edu.backends.convolve import Algorithm, Sizes
-from jt_edu.backends.convolve.tile import LANES
-from jt_edu.convolution import Strides
+from jt_edu.backends.convolve import Algorithm, Sizes, any_sizes, any_view
+from jt_edu.backends.convolve.llvm import LANES, lanes_for
+from jt_edu.backends.convolve.windows import (
+    COLUMNS,
+    FOLD_COLUMNS,
+    PART,
+    TURNED_DEPTH,
+    Panel,
+    fold_length,
+    folded,
+    panel_by_image,
+    panel_by_weights,
+    panel_of,
+    phase,
+)
 
-COLUMNS, DEPTH, PART, ROWS = 64, 1024, 12, 48  # as in the kernels
-TURNED_COLUMNS, TURNED_DEPTH = 256, 192  # of by_weights
-FOLD_COLUMNS = 128
-PREPARE_ROWS = 64
+PREPARE_ROWS = 64  # as in the kernel
 
 MULTIPLY, VECTOR, CALL = 1.8e-11, 8e-10, 1.5e-8  # seconds: two operations; a vector moved; a row of them begun
 BYTE = 6e-11  # of what is read or written once
-
-
-def _lane(s: Sizes) -> int:
-    return LANES if s.dtype == "float32" else LANES // 2
 
 
 def _ceil(a: int, b: int) -> int:
@@ -59,22 +69,15 @@ def _outs(s: Sizes) -> int:
     return s.o // s.groups
 
 
-def always(s: Sizes) -> bool:
-    """Nothing is asked of the sizes."""
-    del s
-    return True
-
-
-def any_view(lies: Strides) -> bool:
-    """Windows are written out from wherever they lie."""
-    del lies
-    return True
+def _from_the_edge(s: Sizes) -> bool:
+    """The first window begins at the edge of the image, or before it: nothing of the image is passed over."""
+    return min(s.padding) >= 0
 
 
 def multiplied(s: Sizes, rows: int, columns: int, depth: int) -> float:
     """Seconds that `tile` needs: rows are rounded up to two, columns to a vector; short sums take longer."""
-    work = _round(rows, 2) * _round(columns, _lane(s)) * (depth + 6)
-    return work * MULTIPLY * (LANES // _lane(s))
+    work = _round(rows, 2) * _round(columns, lanes_for(s.dtype)) * (depth + 6)
+    return work * MULTIPLY * (LANES // lanes_for(s.dtype))
 
 
 def moved(s: Sizes) -> float:
@@ -86,7 +89,7 @@ def moved(s: Sizes) -> float:
 def _gathered(s: Sizes, windows: int, line: int, channels: int, taps: int) -> float:
     """Seconds to write out so many windows, `line` of which lie in a row of their grid."""
     runs = windows / min(line, COLUMNS) + windows / COLUMNS
-    vectors = windows / _lane(s) + runs / 2
+    vectors = windows / lanes_for(s.dtype) + runs / 2
     return taps * (vectors * channels * VECTOR + runs * CALL)
 
 
@@ -98,8 +101,7 @@ def _span(s: Sizes) -> int:
 
 
 def _space(s: Sizes) -> int:
-    block = _ceil(_shared(s), max(1, _shared(s) * _taps(s) // DEPTH))
-    return (block * _taps(s) + 1) * (COLUMNS + _lane(s)) + ROWS * COLUMNS
+    return panel_of(_shared(s), _taps(s), lanes_for(s.dtype)).end
 
 
 def _seconds(s: Sizes) -> float:
@@ -115,15 +117,9 @@ def _seconds(s: Sizes) -> float:
 
 def _phases(s: Sizes) -> Iterator[tuple[int, int, int]]:
     """Of each phase: how many taps, how many numbers of the image, how many of them in a line."""
-    directions = list(zip(s.image, s.kernel, s.stride, s.padding, s.dilation, strict=True))
-    for index in range(math.prod(s.stride)):
-        wheres = (index // s.stride[2] // s.stride[1], index // s.stride[2] % s.stride[1], index % s.stride[2])
-        taps, grid, line = 1, 1, 0
-        for where, (size, kernel, stride, padding, dilation) in zip(wheres, directions, strict=True):
-            taps *= sum((where + padding - tap * dilation) % stride == 0 for tap in range(kernel))
-            line = max(0, _ceil(size - where, stride))
-            grid *= line
-        yield taps, grid, line
+    for where in product(*map(range, s.stride)):
+        ways = [phase(*way) for way in zip(where, s.stride, s.padding, s.dilation, s.kernel, s.image, strict=True)]
+        yield math.prod(way.taps for way in ways), math.prod(way.windows for way in ways), ways[2].windows
 
 
 def _span_by_image(s: Sizes) -> int:
@@ -132,9 +128,7 @@ def _span_by_image(s: Sizes) -> int:
 
 
 def _space_by_image(s: Sizes) -> int:
-    block = _ceil(_outs(s), max(1, _outs(s) // DEPTH))
-    several = max(1, min(max(taps for taps, _, _ in _phases(s)), DEPTH // block))
-    return block * several * (COLUMNS + _lane(s)) + _lane(s) + ROWS * COLUMNS
+    return panel_by_image(_outs(s), max(taps for taps, _, _ in _phases(s)), lanes_for(s.dtype)).end
 
 
 def _seconds_by_image(s: Sizes) -> float:
@@ -145,13 +139,13 @@ def _seconds_by_image(s: Sizes) -> float:
             each = multiplied(s, _shared(s), windows, _outs(s) * taps)
             each += _gathered(s, windows, grid if _taps(s) == 1 and line == grid else line, _outs(s), taps)
             total += s.groups * each
-            total += s.c * windows * (1 / _lane(s) if s.stride == (1, 1, 1) else 4) * VECTOR
+            total += s.c * windows * (1 / lanes_for(s.dtype) if s.stride == (1, 1, 1) else 4) * VECTOR
     return total
 
 
 def prepared(s: Sizes) -> int:
     """Numbers of the transposed weights."""
-    return s.c * _taps(s) * _round(_outs(s), _lane(s))
+    return s.c * _taps(s) * _round(_outs(s), lanes_for(s.dtype))
 
 
 def prepare_span(s: Sizes) -> int:
@@ -167,48 +161,45 @@ def prepare_seconds(s: Sizes) -> float:
 # ----------------------------------------------------------------------------------------------------------- fold
 
 
-def _fold(s: Sizes) -> int:
-    """Channels of the image in a unit of work."""
-    return min(max(1, ROWS // _taps(s)), _ceil(_shared(s), 2))
+def _folded(s: Sizes) -> tuple[int, int]:
+    """Channels of the image in a unit of work, and the scratch for it."""
+    ways = zip(s.image, s.places, s.kernel, s.stride, s.padding, s.dilation, strict=True)
+    plane = math.prod(s.stride) * math.prod(fold_length(*way) for way in ways)
+    block, _, end = folded(_shared(s), _taps(s), plane, lanes_for(s.dtype))
+    return block, end
 
 
 def _span_fold(s: Sizes) -> int:
-    return s.n * s.groups * _ceil(_shared(s), _fold(s))
+    return s.n * s.groups * _ceil(_shared(s), _folded(s)[0])
 
 
 def _space_fold(s: Sizes) -> int:
-    plane = 1
-    for size, kernel, place, stride, padding, dilation in zip(
-        s.image, s.kernel, s.places, s.stride, s.padding, s.dilation, strict=True
-    ):
-        plane *= stride * max(place + (kernel - 1) * dilation // stride, (size - 1 + padding) // stride + 1)
-    return _fold(s) * (plane + _taps(s) * FOLD_COLUMNS) + LANES
+    return _folded(s)[1]
 
 
 def _seconds_fold(s: Sizes) -> float:
     sent, rows = math.prod(s.places), _shared(s) * _taps(s)
-    units = _ceil(_shared(s), _fold(s))
+    units = _ceil(_shared(s), _folded(s)[0])
     each = units * multiplied(s, _ceil(rows, units), sent, _outs(s)) + rows * (
-        sent / _lane(s) * 5 * VECTOR + sent / min(s.places[2], FOLD_COLUMNS) * CALL
+        sent / lanes_for(s.dtype) * 5 * VECTOR + sent / min(s.places[2], FOLD_COLUMNS) * CALL
     )
-    out = math.prod(s.image_shape) * (1 / _lane(s) if s.stride[2] == 1 else 2) * VECTOR
+    out = math.prod(s.image_shape) * (1 / lanes_for(s.dtype) if s.stride[2] == 1 else 2) * VECTOR
     return s.n * s.groups * each + out + prepare_seconds(s) + moved(s)
 
 
 # ----------------------------------------------------------------------------------------------------- by weights
 
 
-def _block(s: Sizes) -> int:
-    return min(_shared(s), max(1, TURNED_COLUMNS // _taps(s)))
+def _panel_by_weights(s: Sizes) -> Panel:
+    return panel_by_weights(_shared(s), _taps(s), lanes_for(s.dtype))
 
 
 def _span_by_weights(s: Sizes) -> int:
-    return s.groups * _ceil(_shared(s), _block(s)) * _ceil(_outs(s), PART)
+    return s.groups * _ceil(_shared(s), _panel_by_weights(s).block) * _ceil(_outs(s), PART)
 
 
 def _space_by_weights(s: Sizes) -> int:
-    wide, pitch = _round(_block(s) * _taps(s), _lane(s)), TURNED_DEPTH + _lane(s)
-    return wide * (pitch + TURNED_DEPTH) + ROWS * pitch
+    return _panel_by_weights(s).end
 
 
 def _seconds_by_weights(s: Sizes) -> float:
@@ -217,22 +208,25 @@ def _seconds_by_weights(s: Sizes) -> float:
     line = math.prod(s.places) if flat else s.places[2]
     calls = _ceil(windows, TURNED_DEPTH)
     each = multiplied(s, _outs(s), columns, windows + 6 * calls)
-    each += _gathered(s, windows, line, _shared(s), _taps(s)) + windows * columns / _lane(s) * 2 * VECTOR
+    each += _gathered(s, windows, line, _shared(s), _taps(s)) + windows * columns / lanes_for(s.dtype) * 2 * VECTOR
     return s.groups * each + moved(s)
 
 
 ALGORITHMS = (
-    Algorithm("panels", "forward", "panels", always, _span, _seconds, _space, reads_views=any_view),
     Algorithm(
-        "panels", "by_image", "panels_by_image", always, _span_by_image, _seconds_by_image, _space_by_image,
+        "panels", "forward", "panels", any_sizes, _span, _seconds, _space,
+        apart=lambda s: COLUMNS, reads_views=any_view,
+    ),
+    Algorithm(
+        "panels", "by_image", "panels_by_image", any_sizes, _span_by_image, _seconds_by_image, _space_by_image,
         "panels_prepare", prepared, prepare_span,
     ),
     Algorithm(
-        "fold", "by_image", "panels_by_image_fold", always, _span_fold, _seconds_fold, _space_fold,
+        "fold", "by_image", "panels_by_image_fold", _from_the_edge, _span_fold, _seconds_fold, _space_fold,
         "panels_prepare", prepared, prepare_span,
     ),
     Algorithm(
-        "panels", "by_weights", "panels_by_weights", always, _span_by_weights, _seconds_by_weights, _space_by_weights,
-        reads_views=any_view,
+        "panels", "by_weights", "panels_by_weights", any_sizes, _span_by_weights, _seconds_by_weights,
+        _space_by_weights, reads_views=any_view,
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Points: Winograd's transforms in one direction.
+"""Points: what are Winograd's transforms, in one direction?
 
 Sliding three taps g over an image d is a product of two polynomials, seen from the other end. To find a product of
 polynomials it is enough to know its values at some points, and those are products of the factors' values there. m sums
@@ -29,7 +29,7 @@ Source: Lavin and Gray 2015, "Fast Algorithms for Convolutional Neural Networks"
 
 from __future__ import annotations
 
-from jt_edu.backends.convolve.tile import Array, inlined
+from jt_edu.backends.convolve.llvm import Array, inlined
 from jt_edu.backends.convolve.vector import load, store
 
 __all__ = [

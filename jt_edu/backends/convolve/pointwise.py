@@ -10,7 +10,7 @@ A product for each image alone does not fill the vectors where an image has few 
 last places one by one. For many small images `panels`, which go on from one image to the next, may be faster. So they
 are by weights, where a sum over all images is asked for.
 
-Errors and times: as for `panels`.
+Errors and times: as for `panels`. What runs stands in `kernels/pointwise*.py`. Nothing here knows numbers.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from __future__ import annotations
 import math
 
 from jt_edu.backends.convolve import Algorithm, Sizes
+from jt_edu.backends.convolve.leftover import left_over, sums_behind
+from jt_edu.backends.convolve.llvm import lanes_for
 from jt_edu.backends.convolve.panels import MULTIPLY, moved, multiplied, prepare_seconds, prepare_span, prepared
-from jt_edu.backends.convolve.tile import LANES
 
-COLUMNS, PART, ROWS = 512, 12, 48  # as in the kernels
-FEW, SMALL = 3, 128
+COLUMNS, PART = 512, 12  # as in the kernels
 
 
 def suits(s: Sizes) -> bool:
@@ -42,20 +42,18 @@ def _units(s: Sizes, rows: int) -> int:
     return s.n * s.groups * -(-math.prod(s.places) // COLUMNS) * -(-rows // PART)
 
 
-def _alone(s: Sizes) -> int:
+def _left(s: Sizes) -> int:
     """The last places of a small image, if they are so few that they are worked on one by one."""
-    lane, places = LANES if s.dtype == "float32" else LANES // 2, math.prod(s.places)
-    return places % lane if lane < places < SMALL and places % lane <= FEW else 0
+    return left_over(math.prod(s.places), lanes_for(s.dtype))
 
 
 def _space(s: Sizes) -> int:
-    """The channels of those places, and the sums of ROWS rows there."""
-    return _alone(s) * (s.c // s.groups + ROWS)
+    return sums_behind(_left(s), s.c // s.groups)[1]
 
 
 def _seconds(s: Sizes) -> float:
-    rows, depth, alone = s.o // s.groups, s.c // s.groups, _alone(s)
-    each = multiplied(s, rows, math.prod(s.places) - alone, depth) + 2 * alone * rows * depth * MULTIPLY
+    rows, depth, left = s.o // s.groups, s.c // s.groups, _left(s)
+    each = multiplied(s, rows, math.prod(s.places) - left, depth) + 2 * left * rows * depth * MULTIPLY
     return s.n * s.groups * each + moved(s)
 
 
@@ -67,7 +65,7 @@ def _seconds_by_image(s: Sizes) -> float:
 ALGORITHMS = (
     Algorithm(
         "pointwise", "forward", "pointwise", suits, _span, _seconds, _space,
-        reads_views=lambda lies: lies.whole_planes,
+        apart=lambda s: COLUMNS, reads_views=lambda lies: lies.whole_planes,
     ),
     Algorithm(
         "pointwise", "by_image", "pointwise_by_image", suits, _span_by_image, _seconds_by_image,

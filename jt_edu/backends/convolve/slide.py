@@ -15,60 +15,64 @@ must be a constant of the kernel. In Python it is the loop that it says.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
-from jt_edu.backends.convolve.tile import written
-from jt_edu.backends.convolve.vector import INT64, Array, Vector, fused, load, load_at, spread, spread_at, types
+from llvmlite import ir
+
+from jt_edu.backends.convolve.llvm import INT, Array, fused, types, written
+from jt_edu.backends.convolve.vector import Vector, load, load_at, spread, spread_at
+
+CHAINS = 2  # sums that each sum is made of: an addition begins before the one before it is done
 
 
 def _rule(*args: Any) -> Any:
-    *_, kh, kw, stride, high = args
-    if not all(isinstance(x, types.IntegerLiteral) for x in (kh, kw, stride, high)):
+    *_, side, stride = args
+    if not all(isinstance(x, types.IntegerLiteral) for x in (side, stride)):
         return None
     return types.UniTuple(args[0], 2) if isinstance(args[0], Vector) else None
 
 
 def _lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     kinds = signature.args
-    kh, kw, stride, high = (kind.literal_value for kind in kinds[-4:])
-    sums = [args[0], args[1]]
+    side, stride = (kind.literal_value for kind in kinds[-2:])
+    chains = [[total, *[ir.Constant(total.type, None)] * (CHAINS - 1)] for total in args[:2]]
     source, weights = ((kinds[k], args[k]) for k in (2, 6))
-    corner, pitch, block, tap, step, across = (
-        context.cast(builder, args[k], kinds[k], types.int64) for k in (3, 4, 5, 7, 8, 9)
-    )
+    corner, pitch, block, tap, step = (context.cast(builder, args[k], kinds[k], types.int64) for k in (3, 4, 5, 7, 8))
 
     def times(number: int, value: Any) -> Any:
-        return builder.mul(INT64(number), value)
+        return builder.mul(INT(number), value)
 
-    for row in range(kh + (high - 1) * stride):
+    for row in range(side + stride):
         line = builder.add(corner, times(row // stride, pitch))
-        for kx in range(kw):
+        for kx in range(side):
             part = times(row % stride * stride + kx % stride, block)
-            pixels = load_at(context, builder, source, builder.add(builder.add(line, part), INT64(kx // stride)))
-            for which, ky in enumerate((row, row - stride)[:high]):
-                if 0 <= ky < kh:
-                    where = builder.mul(step, builder.add(times(ky, across), INT64(kx)))
+            pixels = load_at(context, builder, source, builder.add(builder.add(line, part), INT(kx // stride)))
+            for which, ky in enumerate((row, row - stride)):
+                if 0 <= ky < side:
+                    where = times(ky * side + kx, step)
                     weight = spread_at(context, builder, weights, builder.add(tap, where))
-                    sums[which] = fused(builder, weight, pixels, sums[which])
-    return context.make_tuple(builder, signature.return_type, sums)
+                    chain, k = chains[which], (ky * side + kx) % CHAINS
+                    chain[k] = fused(builder, weight, pixels, chain[k])
+    return context.make_tuple(builder, signature.return_type, [reduce(builder.fadd, chain) for chain in chains])
 
 
 @written(_rule, _lower)
 def slide(
     upper: Array, lower: Array, source: Array, corner: int, pitch: int, block: int,
-    weights: Array, tap: int, step: int, across: int, kh: int, kw: int, stride: int, high: int,
+    weights: Array, tap: int, step: int, side: int, stride: int,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """Add LANES places of a row, and if `high` is 2 of the row below, to what `upper` and `lower` hold.
+    """Add LANES places of a row to `upper`, and those of the row below to `lower`: of a window of side * side taps.
 
     The pixel of row r and column x lies at  corner + r // stride * pitch + (r % stride * stride + x % stride) * block
-    + x // stride,  the weight of tap (ky, kx) at  tap + step * (ky * across + kx).
+    + x // stride,  the weight of tap (ky, kx) at  tap + step * (ky * side + kx).
     """
-    for row in range(kh + (high - 1) * stride):
-        for kx in range(kw):
+    for row in range(side + stride):
+        for kx in range(side):
             part = (row % stride * stride + kx % stride) * block
             pixels = load(source, corner + row // stride * pitch + part + kx // stride)
-            if row < kh:
-                upper = upper + spread(weights, tap + step * (row * across + kx)) * pixels
-            if high == 2 and row >= stride:
-                lower = lower + spread(weights, tap + step * ((row - stride) * across + kx)) * pixels
+            if row < side:
+                upper = upper + spread(weights, tap + step * (row * side + kx)) * pixels
+            if row >= stride:
+                lower = lower + spread(weights, tap + step * ((row - stride) * side + kx)) * pixels
     return upper, lower

@@ -12,7 +12,7 @@ n is two of size n / 2, found by butterflies of two numbers, log2(n) times over:
 so, nobody sorts. Where wave k stands at j, wave -k stands at `mirror(j)`.
 
 Each lane of a vector is a channel of its own, so all lanes do the same and none waits for another. A complex plane
-holds twice as many channels: one half as real parts, the other as imaginary parts. Symmetry tells their spectra apart,
+holds twice as many channels: one half as real parts, the other as imaginary parts. Symmetry splits their spectra,
 
     A[k] = (Z[k] + conj Z[-k]) / 2         B[k] = (Z[k] - conj Z[-k]) / 2i
 
@@ -25,8 +25,8 @@ Source: Cooley, Tukey 1965, "An Algorithm for the Machine Calculation of Complex
 from __future__ import annotations
 
 from jt_edu.backends.convolve import transform as _operators  # noqa: F401 - teaches numba + - * of vectors
-from jt_edu.backends.convolve.tile import inlined, lanes
-from jt_edu.backends.convolve.vector import Array, load, store, zeros
+from jt_edu.backends.convolve.llvm import Array, inlined, lanes
+from jt_edu.backends.convolve.vector import load, store, zeros
 from jt_edu.backends.mathlib import at, cos, float64, pi, sin
 
 
@@ -54,10 +54,10 @@ def write_waves(space: Array, to: int, size: int) -> int:
 @inlined
 def forward(z: Array, start: int, step: int, size: int, waves: int) -> None:
     """Transform numbers that are `step` apart."""
-    lane, half, turn = lanes(z), size // 2, 2 * lanes(z)
+    lane, half, next_wave = lanes(z), size // 2, 2 * lanes(z)  # every wave at first, then every other one, ...
     while half >= 1:
         for k in range(half):
-            real, imaginary = load(z, waves + k * turn), load(z, waves + k * turn + lane)
+            real, imaginary = load(z, waves + k * next_wave), load(z, waves + k * next_wave + lane)
             for i in range(k, size, 2 * half):
                 a, b = start + i * step, start + (i + half) * step
                 ar, ai, br, bi = load(z, a), load(z, a + lane), load(z, b), load(z, b + lane)
@@ -65,16 +65,16 @@ def forward(z: Array, start: int, step: int, size: int, waves: int) -> None:
                 store(z, a + lane, ai + bi)
                 store(z, b, (ar - br) * real - (ai - bi) * imaginary)
                 store(z, b + lane, (ar - br) * imaginary + (ai - bi) * real)
-        half, turn = half // 2, turn * 2
+        half, next_wave = half // 2, next_wave * 2
 
 
 @inlined
 def backward(z: Array, start: int, step: int, size: int, waves: int) -> None:
     """Transform back; everything comes out `size` times as large."""
-    lane, half, turn = lanes(z), 1, lanes(z) * size
+    lane, half, next_wave = lanes(z), 1, lanes(z) * size
     while half < size:
         for k in range(half):
-            real, imaginary = load(z, waves + k * turn), load(z, waves + k * turn + lane)
+            real, imaginary = load(z, waves + k * next_wave), load(z, waves + k * next_wave + lane)
             for i in range(k, size, 2 * half):
                 a, b = start + i * step, start + (i + half) * step
                 ar, ai, cr, ci = load(z, a), load(z, a + lane), load(z, b), load(z, b + lane)
@@ -83,7 +83,7 @@ def backward(z: Array, start: int, step: int, size: int, waves: int) -> None:
                 store(z, a + lane, ai + bi)
                 store(z, b, ar - br)
                 store(z, b + lane, ai - bi)
-        half, turn = half * 2, turn // 2
+        half, next_wave = half * 2, next_wave // 2
 
 
 @inlined
@@ -127,7 +127,7 @@ def column_of(q: int) -> int:
 
 
 @inlined
-def tell_apart(z: Array, plane: int, size: int, to: int, wave: int, part: int, sign: float) -> None:
+def split(z: Array, plane: int, size: int, to: int, wave: int, part: int, sign: float) -> None:
     """Write the spectra of both halves of the channels, wave by wave: real part, imaginary part times `sign`.
 
     The numbers of wave f begin at  to + f * wave,  imaginary parts `part` further on.
@@ -148,7 +148,7 @@ def tell_apart(z: Array, plane: int, size: int, to: int, wave: int, part: int, s
 
 
 @inlined
-def join(z: Array, plane: int, size: int, begin: int, wave: int, part: int) -> None:
+def merge(z: Array, plane: int, size: int, begin: int, wave: int, part: int) -> None:
     """Make one plane of the spectra of two halves of the channels: A + iB, and its other half by symmetry."""
     lane, row = lanes(z), (size + 1) * 2 * lanes(z)
     for q in range(size // 2 + 1):

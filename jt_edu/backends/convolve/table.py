@@ -1,22 +1,27 @@
 """Table: what has the tuner measured, in a form that people read?
 
-    forward 16x64x56x56 * 64x64x3x3, stride 1, padding 1, float32, 1 thread, numba
-      > winograd4       1.21 ms    1.00x      2.1 MB
-        panels          1.87 ms    1.55x      310 kB
-        direct          9.4 ms     7.8x         0 B    dropped after one run
+    1 size, stored in <folder>
+        algorithm       least time  slower workspace
+    forward 16x64x56x56 * 64x64x3x3, padding 1, float32, 1 thread, numba
+      > winograd4          1.21 ms   1.00x    2.1 MB
+        panels             1.87 ms   1.55x    310 kB
+        direct              9.4 ms   7.77x       0 B    dropped after one run
 
+Small sizes come first: 32 x 28 x 28 before 128 x 28 x 28. A notebook shows one table, and opens a size by a click.
 Nothing here measures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass
+from xml.sax.saxutils import escape
 
 from jt_edu.backends.convolve import Sizes
 from jt_edu.backends.convolve.tuner import Entry, Timing
 
 TICK = 1e-9  # seconds: a coarse clock says 0
+HEAD = f"    {'algorithm':<16}{'least time':>10}{'slower':>8}{'workspace':>10}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,6 +31,13 @@ class Table:
     entries: tuple[Entry, ...]
     timed: int
     samples: int
+    folder: str = ""  # where they are kept; "" where nothing can be kept
+
+    @property
+    def summary(self) -> str:
+        """How many sizes there are, and where they are stored."""
+        count = f"{len(self)} size{'s' if len(self) != 1 else ''}"
+        return f"{count}, stored in {self.folder}" if self.folder else f"{count}, in the memory of this process"
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -33,19 +45,44 @@ class Table:
     def __repr__(self) -> str:
         if not self.entries:
             return "nothing was measured yet: jt.backends.conv.benchmark = True measures"
-        return "\n".join(row for entry in self.entries for row in rows_of(entry))
+        return "\n".join([self.summary, HEAD, *(row for e in _ordered(self.entries) for row in rows_of(e))])
+
+    def _repr_html_(self) -> str:
+        if not self.entries:
+            return f"<p>{escape(repr(self))}</p>"
+        return f"<p>{escape(self.summary)}</p>" + "".join(_html_of(e) for e in _ordered(self.entries))
+
+
+def _ordered(entries: Iterable[Entry]) -> list[Entry]:
+    """By numbers, not by their digits."""
+    return sorted(entries, key=lambda e: (e.backend, e.threads, astuple(e.sizes)))
+
+
+def _cells(entry: Entry) -> Iterator[tuple[str, str, str, str, str]]:
+    """Name, time, how many times the least one, workspace and a note, of each candidate."""
+    least = max(entry.timings[0].seconds, TICK)
+    for t in entry.timings:
+        yield t.name, time_text(t.seconds), f"{max(t.seconds, TICK) / least:.2f}x", size_text(t.bytes), _note(t)
+
+
+def _html_of(entry: Entry) -> str:
+    head = "".join(f"<th>{word}</th>" for word in ("algorithm", "least time", "slower", "workspace", ""))
+    rows = "".join(f"<tr>{''.join(f'<td>{escape(c)}</td>' for c in cells)}</tr>" for cells in _cells(entry))
+    first = entry.timings[0]
+    told = f"{_title(entry)}: {first.name}, {time_text(first.seconds)}"
+    return f"<details><summary>{escape(told)}</summary><table><tr>{head}</tr>{rows}</table></details>"
 
 
 def rows_of(entry: Entry) -> Iterator[str]:
     """One entry: what is computed, and a row for each candidate, the winner marked."""
-    least = max(entry.timings[0].seconds, TICK)
-    threads = f"{entry.threads} thread{'s' if entry.threads > 1 else ''}"
-    yield f"{in_words(entry.sizes)}, {threads}, {entry.backend}"
-    for k, t in enumerate(entry.timings):
-        mark = ">" if k == 0 else " "
-        times = max(t.seconds, TICK) / least
-        row = f"  {mark} {t.name:<16}{time_text(t.seconds):>9}{times:>7.2f}x{size_text(t.bytes):>10}"
-        yield row + (f"    {_note(t)}" if _note(t) else "")
+    yield _title(entry)
+    for k, (name, seconds, times, size, note) in enumerate(_cells(entry)):
+        mark = " " if k else ">"
+        yield f"  {mark} {name:<16}{seconds:>10}{times:>8}{size:>10}" + (f"    {note}" if note else "")
+
+
+def _title(entry: Entry) -> str:
+    return f"{in_words(entry.sizes)}, {entry.threads} thread{'s' if entry.threads > 1 else ''}, {entry.backend}"
 
 
 def _note(timing: Timing) -> str:

@@ -2,6 +2,7 @@
 
     x + y, x - y, 4 * x     lane by lane, of vectors that were loaded
     turn(a, .., b, ..)      b = transpose(a), for a block of up to lanes x lanes numbers
+    transpose(a, .., b, ..) the same for whole matrices, block by block
 
 A transform works on many channels at once if the channels are neighbours, and in an image they are not: a block of some
 channels (rows) and some positions (columns) is turned. A square of 4 x 4 takes two rounds, each of which shuffles the
@@ -23,20 +24,26 @@ from typing import Any
 
 from llvmlite import ir
 from numba import core
-from numba import extending as numba_extending
 from numpy.lib.stride_tricks import as_strided
 
-from jt_edu.backends.convolve.tile import Array, inlined, lanes, written
-from jt_edu.backends.convolve.vector import INT as SHORT
-from jt_edu.backends.convolve.vector import Vector, spread_value
+from jt_edu.backends.convolve import llvm
+from jt_edu.backends.convolve.llvm import (
+    INT,
+    Array,
+    Writer,
+    calling,
+    extending,
+    inlined,
+    lanes,
+    nothing,
+    types,
+    written,
+)
+from jt_edu.backends.convolve.vector import Vector
 
-__all__ = ["turn"]
+__all__ = ["transpose", "turn"]
 
-types: Any = core.types
 templates: Any = core.typing.templates
-extending: Any = numba_extending
-
-INT = ir.IntType(64)
 FAST = ("reassoc", "contract")  # what `lean` allows the rest of a kernel
 
 
@@ -56,24 +63,20 @@ def turn(
             _move(a, a_start + i * a_row + j, b, b_start + j * b_row + i)
 
 
-def _lower_turn(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    """Call the function that turns blocks of this type; write it if the module has none yet."""
-    given = _unpacked(context, builder, signature, args)
-    register = context.get_value_type(Vector(signature.args[0].dtype))
-    name = f"jt_edu_turn_{register.element}"
-    if name not in builder.module.globals:
-        kind = ir.FunctionType(ir.VoidType(), [value.type for value in given])
-        function = ir.Function(builder.module, kind, name)
-        function.linkage = "internal"
-        function.attributes.add("noinline")
-        body = ir.IRBuilder(function.append_basic_block("entry"))
-        _write_turn(body, register, *function.args)
-        body.ret_void()
-    builder.call(builder.module.globals[name], given)
-    return context.get_dummy_value()
+@inlined
+def transpose(
+    a: Array, a_start: int, a_row: int, b: Array, b_start: int, b_row: int, rows: int, columns: int
+) -> None:  # fmt: skip
+    """Transpose a matrix of any size: b[j, i] = a[i, j], block by block.
+
+    Rows and columns are rounded up to `lanes`, on both sides: what is too much is read and written as well.
+    """
+    for i in range(0, rows, lanes(a)):
+        for j in range(0, columns, lanes(a)):
+            _turn(a, a_start + i * a_row + j, a_row, b, b_start + j * b_row + i, b_row)
 
 
-@written(lambda *args: types.void, _lower_turn)
+@written(nothing, calling("turn", lambda *given: _Turn(*given).write()))
 def _turn(a: Array, a_start: int, a_row: int, b: Array, b_start: int, b_row: int) -> None:
     """Transpose a full block."""
     count, step = lanes(a), a.itemsize
@@ -81,34 +84,39 @@ def _turn(a: Array, a_start: int, a_row: int, b: Array, b_start: int, b_row: int
     as_strided(b.reshape(-1)[b_start:], (count, count), (b_row * step, step))[...] = block.T.copy()
 
 
-def _write_turn(builder: Any, register: Any, *args: Any) -> None:
-    """Squares of 16 bytes in each direction find their places while they are loaded, and are turned in registers."""
-    a, a_start, a_row, b, b_start, b_row = args
-    number, count = register.element, register.count
-    size = min(count, 4 if isinstance(number, ir.FloatType) else 2)
-    side = ir.VectorType(number, size)
+class _Turn(Writer):
+    """Writes the function behind `_turn`.
 
-    def place(array: Any, start: Any, row: Any, i: int, j: int, kind: Any) -> Any:
-        index = builder.add(start, builder.add(builder.mul(row, INT(i)), INT(j)))
-        return builder.bitcast(builder.gep(array, [index]), kind.as_pointer())
+    Squares of 16 bytes in each direction find their places while they are loaded, and are turned in registers.
+    """
 
-    for j in range(0, count, size):
-        rows = []
-        for i in range(size):
-            sides = [builder.load(place(a, a_start, a_row, i + k, j, side)) for k in range(0, count, size)]
-            for value in sides:
-                value.align = 4  # wherever it begins
-            rows.append(_joined(builder, sides))
-        for i, row in enumerate(_turned(builder, rows)):
-            builder.store(row, place(b, b_start, b_row, i + j, 0, register)).align = 4
+    def __init__(self, module: Any, name: str, number: Any) -> None:
+        super().__init__(module, name, number, "aiiaii")
+
+    def write(self) -> None:
+        """Row by row of squares: row j of each of them, joined, are the rows that `_turned` takes."""
+        b, (source, s, s_row, target, t, t_row) = self.builder, self.arguments
+        size = min(self.lanes, 4 if isinstance(self.number, ir.FloatType) else 2)
+        side = ir.VectorType(self.number, size)
+
+        def place(array: Any, start: Any, row: Any, i: int, j: int) -> Any:
+            return b.gep(array, [b.add(start, b.add(b.mul(row, INT(i)), INT(j)))])
+
+        for j in range(0, self.lanes, size):
+            rows = []
+            for i in range(size):
+                parts = [llvm.load(b, place(source, s, s_row, i + k, j), side) for k in range(0, self.lanes, size)]
+                rows.append(_joined(b, parts))
+            for i, row in enumerate(_turned(b, rows)):
+                llvm.store(b, row, place(target, t, t_row, i + j, 0))
+        b.ret_void()
 
 
 def _joined(builder: Any, parts: list[Any]) -> Any:
     """Vectors as one."""
     while len(parts) > 1:
-        kind = ir.VectorType(SHORT, 2 * parts[0].type.count)
-        every = ir.Constant(kind, list(range(kind.count)))
-        parts = [builder.shuffle_vector(x, y, every) for x, y in zip(parts[::2], parts[1::2], strict=True)]
+        every = range(2 * parts[0].type.count)
+        parts = [llvm.picked(builder, x, y, every) for x, y in zip(parts[::2], parts[1::2], strict=True)]
     return parts[0]
 
 
@@ -119,31 +127,20 @@ def _turned(builder: Any, rows: list[Any]) -> list[Any]:
         [square + begin + i // 2 + count * (i % 2) for square in range(0, count, size) for i in range(size)]
         for begin in (0, size // 2)
     ]
-    cards = [ir.Constant(ir.VectorType(SHORT, count), half) for half in halves]
     for _ in range(size.bit_length() - 1):
-        rows = [builder.shuffle_vector(rows[i // 2], rows[(i + size) // 2], cards[i % 2]) for i in range(size)]
+        rows = [llvm.picked(builder, rows[i // 2], rows[(i + size) // 2], halves[i % 2]) for i in range(size)]
     return rows
 
 
 def _lower_move(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    a, i, b, j = _unpacked(context, builder, signature, args)
+    a, i, b, j = llvm.unpacked(context, builder, signature, args)
     builder.store(builder.load(builder.gep(a, [i])), builder.gep(b, [j]))
     return context.get_dummy_value()
 
 
-@written(lambda *args: types.void, _lower_move)
+@written(nothing, _lower_move)
 def _move(a: Array, i: int, b: Array, j: int) -> None:
     b.reshape(-1)[j] = a.reshape(-1)[i]
-
-
-def _unpacked(context: Any, builder: Any, signature: Any, args: Any) -> list[Any]:
-    """The arguments as LLVM values: of an array, where it begins."""
-    return [
-        context.make_array(kind)(context, builder, value).data
-        if isinstance(kind, types.Array)
-        else context.cast(builder, value, kind, types.int64)
-        for value, kind in zip(args, signature.args, strict=True)
-    ]
 
 
 def _arithmetic(function: Any, instruction: str) -> None:
@@ -162,7 +159,7 @@ def _arithmetic(function: Any, instruction: str) -> None:
     def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         vector = context.get_value_type(signature.return_type)
         sides = [
-            value if isinstance(kind, Vector) else spread_value(builder, value, vector)
+            value if isinstance(kind, Vector) else llvm.spread(builder, value, vector)
             for value, kind in zip(args, signature.args, strict=True)
         ]
         return getattr(builder, instruction)(*sides, flags=FAST)

@@ -16,227 +16,95 @@ row is overwritten, or lies where nobody reads: each row has room for one vector
 image (padding): there are zeros. A panel goes on from one row of windows to the next, and from one image of the batch
 to the next, so that small images fill it as well.
 
+What lies where in the scratch of these kernels is said once, by `Panel`: the kernels ask it where, the plan how much.
 Nothing here knows which of image, weights and places is asked for.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from llvmlite import ir
-from numpy.lib.stride_tricks import as_strided
+from jt_edu.backends.convolve.llvm import Array, inlined
+from jt_edu.backends.convolve.moves import place_rows
 
-from jt_edu.backends.convolve.tile import INT, LANES, Array, cgutils, inlined, lanes, types, written
+__all__ = [
+    "COLUMNS", "DEPTH", "FOLD_COLUMNS", "PART", "ROWS", "TURNED_COLUMNS", "TURNED_DEPTH", "Panel", "Phase",
+    "fold_length", "folded", "gather", "goes_on", "panel_by_image", "panel_by_weights", "panel_of", "phase", "steps",
+    "tap_of", "wide_of",
+]  # fmt: skip
+
+COLUMNS, DEPTH = 64, 1024  # windows in a panel; its rows, about: pairs (channel, tap)
+TURNED_COLUMNS, TURNED_DEPTH = 256, 192  # by the weights: pairs (channel, tap) in a panel, about; its places
+FOLD_COLUMNS = 128  # places that send together
+PART = 12  # rows of the result in a unit of work
+ROWS = 48  # rows that are finished at a time: they are still in the cache
 
 
-class _Writer:
-    """Writes a function that moves rows of numbers into an LLVM module.
+class Panel(NamedTuple):
+    """What lies where in the scratch of a kernel that writes windows out; lengths and places in numbers."""
 
-    LLVM is asked not to trade size for speed: it would unroll every loop, which takes it half a second.
+    block: int  # channels that are written out at a time
+    several: int  # taps of each of them
+    pitch: int  # from a row of the panel to the next: its windows, and a vector to overshoot
+    turned: int  # where the same panel lies transposed (by the weights)
+    beside: int  # where rows lie that cannot be read, or written, in their place: an image ends inside the panel
+    end: int  # of all
+
+
+@inlined
+def panel_of(shared: int, taps: int, lane: int) -> Panel:
+    """Forward: windows of all taps of `block` channels; then ROWS rows of sums.
+
+    Example: 64 channels, 3 x 3 taps and vectors of 16 numbers. There are 576 rows, fewer than DEPTH, so that one panel
+    holds all of them:
+
+        >>> panel_of(64, 9, 16)
+        Panel(block=64, several=9, pitch=80, turned=0, beside=46160, end=49232)
     """
-
-    def __init__(self, module: Any, name: str, number: Any, wholes: int) -> None:
-        array = number.as_pointer()
-        self.function = ir.Function(module, ir.FunctionType(ir.VoidType(), [array, array, *[INT] * wholes]), name)
-        self.function.linkage = "internal"
-        self.function.attributes.add("noinline")
-        self.function.attributes.add("optsize")
-        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
-        self.vector = ir.VectorType(number, LANES if isinstance(number, ir.FloatType) else LANES // 2)
-        self.source, self.target = self.function.args[:2]
-
-    def rows(self) -> None:
-        """The function behind `place_rows`: vector by vector, and for each of them row by row."""
-        b, lanes = self.builder, self.vector.count
-        s, s_row, step, t, t_row, rows, before, inside, after = self.function.args[2:]
-        first = b.mul(before, step)  # counted from where the row would begin if there were numbers instead of zeros
-        last = b.add(first, b.mul(b.sub(inside, INT(1)), step))
-        s = b.sub(s, first)
-        others = b.append_basic_block("others")
-        switch = b.switch(step, others)
-        for k in (1, 2, 4):
-            begin = b.append_basic_block(f"step{k}")
-            switch.add_case(INT(k), begin)
-            b.position_at_end(begin)
-            with cgutils.for_range_slice(b, INT(0), b.add(b.add(before, inside), after), INT(lanes)) as (i, _):
-                places = [b.add(b.mul(i, INT(k)), INT(j * lanes)) for j in range(k)]
-                masks = [self.between(first, last, place) for place in places]
-                with cgutils.for_range(b, rows) as loop:
-                    begin = b.add(s, b.mul(s_row, loop.index))
-                    parts = [self.load_some(b.add(begin, p), m) for p, m in zip(places, masks, strict=True)]
-                    while len(parts) > 1:  # every other number of two vectors makes one
-                        parts = [self.even(*parts[j : j + 2]) for j in range(0, len(parts), 2)]
-                    self.store(parts[0], b.add(b.add(t, i), b.mul(t_row, loop.index)))
-            b.ret_void()
-        b.position_at_end(others)
-        with cgutils.for_range(b, rows) as loop:
-            begin, goal = b.add(s, b.mul(s_row, loop.index)), b.add(t, b.mul(t_row, loop.index))
-            end = b.add(before, inside)
-            self.clear(goal, before)
-            with cgutils.for_range_slice(b, before, end, INT(1)) as (i, _):
-                self.move(b.add(begin, b.mul(i, step)), b.add(goal, i))
-            self.clear(b.add(goal, end), after)
-        b.ret_void()
-
-    def between(self, first: Any, last: Any, place: Any) -> Any:
-        """A bit for each lane of the vector that begins at `place`: whether it lies in [first, last]."""
-        b, lanes = self.builder, ir.VectorType(INT, self.vector.count)
-        nothing = ir.Constant(lanes, ir.Undefined)
-        every = ir.Constant(ir.VectorType(ir.IntType(32), lanes.count), None)
-
-        def spread(value: Any) -> Any:
-            return b.shuffle_vector(b.insert_element(nothing, value, ir.IntType(32)(0)), nothing, every)
-
-        places = b.add(spread(place), ir.Constant(lanes, list(range(lanes.count))))
-        low, high = b.icmp_signed(">=", places, spread(first)), b.icmp_signed("<=", places, spread(last))
-        return b.and_(low, high)
-
-    def load_some(self, place: Any, mask: Any) -> Any:
-        """A vector from the source: what the mask excludes is not touched, and is 0."""
-        b, vector = self.builder, self.vector
-        pointer = b.bitcast(b.gep(self.source, [place]), vector.as_pointer())
-        name = f"llvm.masked.load.v{vector.count}{vector.element.intrinsic_name}.p0"
-        kind = ir.FunctionType(vector, [pointer.type, ir.IntType(32), mask.type, vector])
-        function = cgutils.get_or_insert_function(b.module, kind, name)
-        return b.call(function, [pointer, ir.IntType(32)(4), mask, ir.Constant(vector, None)])
-
-    def scattered(self) -> None:
-        """The function behind `scatter`."""
-        b = self.builder
-        s, t, step, count, fresh = self.function.args[2:]
-        add = b.icmp_signed("==", fresh, INT(0))
-        done = b.alloca(INT)
-        b.store(INT(0), done)
-        with b.if_then(b.icmp_signed("==", step, INT(1))):
-            rounds = b.sdiv(count, INT(self.vector.count))
-            with cgutils.for_range(b, rounds) as loop:
-                i = b.mul(loop.index, INT(self.vector.count))
-                old = self.load(self.target, b.add(t, i))
-                new = self.load(self.source, b.add(s, i))
-                self.store(b.select(add, b.fadd(old, new), new), b.add(t, i))
-            b.store(b.mul(rounds, INT(self.vector.count)), done)
-        with cgutils.for_range_slice(b, b.load(done), count, INT(1)) as (i, _):
-            goal = b.gep(self.target, [b.add(t, b.mul(i, step))])
-            old, new = b.load(goal), b.load(b.gep(self.source, [b.add(s, i)]))
-            b.store(b.select(add, b.fadd(old, new), new), goal)
-        b.ret_void()
-
-    def transposed(self) -> None:
-        """The function behind `transpose`."""
-        b, lanes = self.builder, self.vector.count
-        s, s_row, t, t_row, rows, columns = self.function.args[2:]
-        with (
-            cgutils.for_range_slice(b, INT(0), rows, INT(lanes)) as (i, _),
-            cgutils.for_range_slice(b, INT(0), columns, INT(lanes)) as (j, _),
-        ):
-            begin = b.add(b.add(s, b.mul(i, s_row)), j)
-            square = [self.load(self.source, b.add(begin, b.mul(INT(r), s_row))) for r in range(lanes)]
-            far = lanes // 2
-            while far:  # swap the off-diagonal quarters of all squares of 2 * far, as one does by hand
-                for r in (r for r in range(lanes) if not r & far):
-                    square[r : r + far + 1 : far] = self.swapped(square[r], square[r + far], far)
-                far //= 2
-            goal = b.add(b.add(t, b.mul(j, t_row)), i)
-            for r, row in enumerate(square):
-                self.store(row, b.add(goal, b.mul(INT(r), t_row)))
-        b.ret_void()
-
-    def swapped(self, x: Any, y: Any, far: int) -> list[Any]:
-        """Two rows, `far` apart: lanes of x with the bit `far` change places with those of y without it."""
-        lanes = x.type.count
-        first = [k if not k & far else lanes + k - far for k in range(lanes)]
-        second = [k + far if not k & far else lanes + k for k in range(lanes)]
-        kind = ir.VectorType(ir.IntType(32), lanes)
-        return [self.builder.shuffle_vector(x, y, ir.Constant(kind, order)) for order in (first, second)]
-
-    def clear(self, t: Any, count: Any) -> None:
-        """Zeros, in whole vectors."""
-        with cgutils.for_range_slice(self.builder, INT(0), count, INT(self.vector.count)) as (i, _):
-            self.store(ir.Constant(self.vector, None), self.builder.add(t, i))
-
-    def move(self, s: Any, t: Any) -> None:
-        """One number."""
-        b = self.builder
-        b.store(b.load(b.gep(self.source, [s])), b.gep(self.target, [t]))
-
-    def load(self, array: Any, place: Any) -> Any:
-        """A vector, wherever it begins."""
-        pointer = self.builder.gep(array, [place])
-        value = self.builder.load(self.builder.bitcast(pointer, self.vector.as_pointer()))
-        value.align = 4
-        return value
-
-    def store(self, value: Any, place: Any) -> None:
-        """A vector to the target, wherever it begins."""
-        pointer = self.builder.gep(self.target, [place])
-        self.builder.store(value, self.builder.bitcast(pointer, self.vector.as_pointer())).align = 4
-
-    def even(self, x: Any, y: Any) -> Any:
-        """Every other number of x followed by y."""
-        order = ir.Constant(ir.VectorType(ir.IntType(32), x.type.count), list(range(0, 2 * x.type.count, 2)))
-        return self.builder.shuffle_vector(x, y, order)
+    block, pitch = -(-shared // max(1, shared * taps // DEPTH)), COLUMNS + lane
+    beside = block * taps * pitch + pitch
+    return Panel(block, taps, pitch, 0, beside, beside + ROWS * COLUMNS)
 
 
-def _calls(name: str, write: Any) -> Any:
-    """Lower to a call of the function that moves numbers of this type; it is written if the module has none yet."""
-
-    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        arrays = [
-            context.make_array(t)(context, builder, v)
-            for v, t in zip(args, signature.args, strict=True)
-            if isinstance(t, types.Array)
-        ]
-        wholes = [
-            context.cast(builder, v, t, types.int64)
-            for v, t in zip(args, signature.args, strict=True)
-            if not isinstance(t, types.Array)
-        ]
-        number = arrays[0].data.type.pointee
-        full = f"jt_edu_{name}_{number}"
-        if full not in builder.module.globals:
-            write(_Writer(builder.module, full, number, len(wholes)))
-        builder.call(builder.module.globals[full], [a.data for a in arrays] + wholes)
-        return context.get_dummy_value()
-
-    return lower
+@inlined
+def panel_by_image(outs: int, taps: int, lane: int) -> Panel:
+    """By the image: windows of `several` taps of `block` channels of the places; then ROWS rows of sums."""
+    block, pitch = -(-outs // max(1, outs // DEPTH)), COLUMNS + lane
+    several = max(1, min(taps, DEPTH // block))
+    beside = block * several * pitch + lane
+    return Panel(block, several, pitch, 0, beside, beside + ROWS * COLUMNS)
 
 
-@written(lambda *args: types.void, _calls("rows", _Writer.rows))
-def place_rows(
-    source: Array, s: int, s_row: int, step: int, target: Array, t: int, t_row: int,
-    rows: int, before: int, inside: int, after: int,
-) -> None:  # fmt: skip
-    """Write rows of `before` zeros, `inside` numbers of the source that lie `step` apart, and `after` zeros.
+@inlined
+def panel_by_weights(shared: int, taps: int, lane: int) -> Panel:
+    """By the weights: windows of all taps of `block` channels, the same transposed, and ROWS rows of places.
 
-    Rows begin `s_row` and `t_row` numbers apart. Behind each row some more may be written, less than a vector.
+    A row of the transposed panel is as long as `wide_of` says.
     """
-    size, goal = source.itemsize, target.reshape(-1)
-    seen = as_strided(source, (2, rows, inside), (s * size, s_row * size, step * size))[1]  # counted from its first one
-    for r in range(rows):
-        row = goal[t + r * t_row :][: before + inside + after]
-        row[...] = 0
-        row[before : before + inside] = seen[r]
+    block, pitch = min(shared, max(1, TURNED_COLUMNS // taps)), TURNED_DEPTH + lane
+    turned = wide_of(block, taps, lane) * pitch
+    beside = turned + wide_of(block, taps, lane) * TURNED_DEPTH
+    return Panel(block, taps, pitch, turned, beside, beside + ROWS * pitch)
 
 
-@written(lambda *args: types.void, _calls("transpose", _Writer.transposed))
-def transpose(source: Array, s: int, s_row: int, target: Array, t: int, t_row: int, rows: int, columns: int) -> None:
-    """Write the transpose of a matrix: target[t + j * t_row + i] = source[s + i * s_row + j].
-
-    It works on squares of a vector's width, so rows and columns are rounded up to `lanes`, on both sides.
-    """
-    count = lanes(source)
-    rows, columns = -(-rows // count) * count, -(-columns // count) * count
-    size = source.itemsize
-    matrix = as_strided(source.reshape(-1)[s:], (columns, rows), (size, s_row * size))
-    as_strided(target.reshape(-1)[t:], (columns, rows), (t_row * size, size))[...] = matrix
+@inlined
+def wide_of(block: int, taps: int, lane: int) -> int:
+    """Pairs (channel, tap) of a panel, rounded up to whole vectors."""
+    return -(-block * taps // lane) * lane
 
 
-@written(lambda *args: types.void, _calls("scatter", _Writer.scattered))
-def scatter(source: Array, s: int, target: Array, t: int, step: int, count: int, fresh: bool) -> None:
-    """Write a row of numbers `step` apart, or add it to what is there; nothing beyond it is touched."""
-    goal = target.reshape(-1)[t : t + (count - 1) * step + 1 : step]
-    row = source.reshape(-1)[s : s + count]
-    goal[...] = row if fresh else goal + row
+@inlined
+def folded(shared: int, taps: int, plane: int, lane: int) -> tuple[int, int, int]:
+    """Fold: channels of a unit of work; behind a `plane` of sums for each, where what is sent begins; where it ends."""
+    block = min(max(1, ROWS // taps), -(-shared // 2))
+    sent = block * plane
+    return block, sent, sent + block * taps * FOLD_COLUMNS + lane
+
+
+@inlined
+def fold_length(size: int, places: int, taps: int, stride: int, padding: int, dilation: int) -> int:
+    """Fold, in one direction: how many sums a phase has, inside the image and beyond its edges."""
+    return max(places + (taps - 1) * dilation // stride, (size - 1 + padding) // stride + 1)
 
 
 @inlined
@@ -295,3 +163,49 @@ def gather(
                     before, inner - before, wide - inner,
                 )  # fmt: skip
         done += wide
+
+
+class Phase(NamedTuple):
+    """In one direction: every `stride`-th number of the image, from `where` on. All of them meet the same taps."""
+
+    windows: int  # how many numbers there are
+    taps: int  # how many taps they meet
+    tap: int  # the first of these
+    tap_step: int  # from one of these to the next
+    place: int  # at which place number 0 meets the first
+    place_step: int  # how much further on it meets the next
+
+
+@inlined
+def phase(where: int, stride: int, padding: int, dilation: int, taps: int, size: int) -> Phase:
+    """The phase of the numbers where, where + stride, where + 2 stride, ... of `size` numbers.
+
+    Number i is read at the place (i + padding - tap * dilation) / stride, if that is whole and there.
+
+    Example: stride 2, 3 taps and padding 1, for 7 numbers. Number 0 meets tap 1, at place 0. Number 1 meets tap 0 at
+    place 1, and tap 2 at place 0:
+
+        >>> phase(0, 2, 1, 1, 3, 7)
+        Phase(windows=4, taps=1, tap=1, tap_step=0, place=0, place_step=0)
+        >>> phase(1, 2, 1, 1, 3, 7)
+        Phase(windows=3, taps=2, tap=0, tap_step=2, place=1, place_step=-1)
+    """
+    count, first, step, place, along = 0, 0, 0, 0, 0
+    for tap in range(taps):
+        seen = where + padding - tap * dilation
+        if seen % stride == 0:
+            if count == 0:
+                first, place = tap, seen // stride
+            elif count == 1:
+                step, along = tap - first, seen // stride - place
+            count += 1
+    return Phase(max(0, -(-(size - where) // stride)), count, first, step, place, along)
+
+
+@inlined
+def tap_of(m: int, z: Phase, y: Phase, x: Phase, kh: int, kw: int) -> int:
+    """Which of the kd * kh * kw taps is number m of those that a phase meets in its three directions."""
+    row, column = m // max(1, x.taps), m % max(1, x.taps)
+    plane, line = row // max(1, y.taps), row % max(1, y.taps)
+    tap_row = (z.tap + plane * z.tap_step) * kh + y.tap + line * y.tap_step
+    return tap_row * kw + x.tap + column * x.tap_step

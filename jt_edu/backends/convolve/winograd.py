@@ -32,8 +32,8 @@ from functools import partial
 from typing import Any
 
 from jt_edu.backends.convolve import Algorithm, Sizes
-from jt_edu.backends.convolve.patches import UNITS, Plan, panel_count, plan_by_weights, plan_of
-from jt_edu.backends.convolve.tile import LANES
+from jt_edu.backends.convolve.llvm import lanes_for
+from jt_edu.backends.convolve.patches import UNITS, Layout, layout_by_weights, layout_of, panel_count
 from jt_edu.backends.pool import threads
 
 __all__ = ["ALGORITHMS"]
@@ -42,14 +42,10 @@ FEW = 4  # blocks of tiles, of which threads share the patches
 SHARED = 1_500_000  # numbers of them, that stay in the cache of the machine
 
 
-def _lanes(sizes: Sizes) -> int:
-    return LANES if sizes.dtype == "float32" else LANES // 2
-
-
 def _suits(sizes: Sizes, size: int) -> bool:
     plain = sizes.kernel == (1, 3, 3) and sizes.stride[1:] == sizes.dilation[1:] == (1, 1) and sizes.groups == 1
     flat = sizes.image[0] == sizes.places[0] == 1 and sizes.padding[0] == 0
-    return plain and flat and min(sizes.c, sizes.o) >= _lanes(sizes) and _plan(sizes, size).wide <= 512
+    return plain and flat and min(sizes.c, sizes.o) >= lanes_for(sizes.dtype) and _layout(sizes, size).wide <= 512
 
 
 def _ways(sizes: Sizes) -> tuple[int, int]:
@@ -57,25 +53,24 @@ def _ways(sizes: Sizes) -> tuple[int, int]:
     return (sizes.o, sizes.c) if sizes.kind == "by_image" else (sizes.c, sizes.o)
 
 
-def _plan(sizes: Sizes, size: int) -> Plan:
+def _layout(sizes: Sizes, size: int) -> Layout:
     given, tiled = (sizes.places, sizes.image) if sizes.kind == "by_image" else (sizes.image, sizes.places)
-    planned = plan_by_weights if sizes.kind == "by_weights" else plan_of
-    plan: Plan = planned(size, sizes.n, *_ways(sizes), given[2], tiled[1], tiled[2], _lanes(sizes))
-    return plan
+    laid_out = layout_by_weights if sizes.kind == "by_weights" else layout_of
+    return laid_out(size, sizes.n, *_ways(sizes), given[2], tiled[1], tiled[2], lanes_for(sizes.dtype))
 
 
 def _blocks(sizes: Sizes, size: int) -> int:
-    plan = _plan(sizes, size)
-    return -(-sizes.n * plan.high // plan.rows)
+    layout = _layout(sizes, size)
+    return -(-sizes.n * layout.high // layout.rows)
 
 
 def _span(sizes: Sizes, size: int) -> int:
-    panels: int = panel_count(_ways(sizes)[1], _lanes(sizes))
+    panels = panel_count(_ways(sizes)[1], lanes_for(sizes.dtype))
     return panels if sizes.kind == "by_weights" else _blocks(sizes, size) * panels
 
 
 def _space(sizes: Sizes, size: int) -> int:
-    return _plan(sizes, size).end
+    return _layout(sizes, size).end
 
 
 def _prepared(sizes: Sizes) -> int:
@@ -85,9 +80,9 @@ def _prepared(sizes: Sizes) -> int:
     """
     if threads() == 1:
         return 0
-    plan = _plan(sizes, 4)
-    size = sizes.n * plan.high * plan.wide * plan.row
-    return size + UNITS * plan.image if _blocks(sizes, 4) <= FEW and size <= SHARED else 0
+    layout = _layout(sizes, 4)
+    size = sizes.n * layout.high * layout.wide * layout.row
+    return size + UNITS * layout.image if _blocks(sizes, 4) <= FEW and size <= SHARED else 0
 
 
 def _prepare_span(sizes: Sizes) -> int:
@@ -98,11 +93,11 @@ def _prepare_span(sizes: Sizes) -> int:
 def _seconds(sizes: Sizes, size: int) -> float:
     """In cycles for each point: 1.2 for a product of vectors, and what a vector of each transform costs; measured."""
     c, o = _ways(sizes)
-    plan, blocks = _plan(sizes, size), _blocks(sizes, size)
-    tiles = sizes.n * plan.high * plan.wide
+    layout, blocks = _layout(sizes, size), _blocks(sizes, size)
+    tiles = sizes.n * layout.high * layout.wide
     once = {"forward": 4.5 * blocks, "by_image": 6.5 * blocks, "by_weights": 20 + 20 * blocks}[sizes.kind]  # for c * o
     cycles = 1.2 * tiles * c * o + 4 * tiles * c + 2 * tiles * o + once * c * o
-    return cycles * plan.points**2 / _lanes(sizes) / 3.1e9 + 4e-6
+    return cycles * layout.points**2 / lanes_for(sizes.dtype) / 3.1e9 + 4e-6
 
 
 def _algorithm(size: int, kind: str, **more: Any) -> Algorithm:
@@ -114,6 +109,7 @@ def _algorithm(size: int, kind: str, **more: Any) -> Algorithm:
         span=partial(_span, size=size),
         space=partial(_space, size=size),
         seconds=partial(_seconds, size=size),
+        apart=lambda s: size * s.places[2],
         spreads=True,
         **more,
     )

@@ -7,10 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.backends.mathlib.exponential import exp2, log2
-from jt_edu.backends.mathlib.lane import Number, alike, instruction, kernel_function, kind_of, types, where
+from jt_edu.backends.mathlib.exponential import (
+    EXP_SERIES,
+    LN2,
+    LOG2_E,
+    exp2,
+    log2,
+    nearest_integer,
+    power_of_two,
+)
+from jt_edu.backends.mathlib.lane import Number, alike, instruction, kernel_function, kind_of, series, types, where
 
 ANY = "biufc"
+LOG2_SERIES = [2 * LOG2_E / (2 * n + 1) for n in range(7)]  # Taylor's: the rest is 2^-39 of the logarithm
 
 
 def real_of(kind: Number) -> Number:
@@ -129,6 +138,26 @@ def _power(x: Number, y: Number) -> Number:
     return np.power(np.array([x]), np.array([y]))[0]
 
 
+def _log2_of_single(x: Number) -> Number:
+    """log2(x) in float64, of a float32 that is not negative: it is no subnormal number any more."""
+    root = x.const(0.7071067811865476).bits()
+    bits = x.bits() - root  # x = 2^k (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2)
+    k = (bits >> 52).to(types.int32).to(x.type)
+    f = ((bits & (2**52 - 1)) + root).number() - 1
+    s = f / (2 + f)
+    return where(x == 0, -inf, where(x < inf, k + s * series(s * s, LOG2_SERIES), x))
+
+
+def _exp2_for_single(x: Number) -> Number:
+    """2 ** x in float64, to 2^-28, and no farther than float32 goes."""
+    x = where(x < -151.0, -151.0, x)
+    x = where(x > 129.0, 129.0, x)
+    k, whole = nearest_integer(x)
+    r = (x - whole) * LN2
+    scale = power_of_two(k)
+    return scale + scale * (r + r * r * series(r, EXP_SERIES[0]))
+
+
 @kernel_function(_power, alike("iufc"), _POWERS)
 def power(x: Number, y: Number) -> Number:
     """The power x ** y, with all the edges of C's `pow`; integers wrap. Error: 1 ulp.
@@ -138,13 +167,12 @@ def power(x: Number, y: Number) -> Number:
     if x.width == 64:
         return instruction("llvm.pow", x, y)
     size, times = instruction("llvm.fabs", x).to(types.float64), y.to(types.float64)
-    half = times * 0.5
-    odd = (instruction("llvm.floor", half) != half) & (instruction("llvm.floor", times) == times)
-    result = exp2(times * log2(size)).to(types.float32)
+    half, whole = y * 0.5, instruction("llvm.floor", y) == y
+    odd = (instruction("llvm.floor", half) != half) & whole
+    result = _exp2_for_single(times * _log2_of_single(size)).to(types.float32)
     result = where((y == 0) | (x == 1) | ((x == -1) & (instruction("llvm.fabs", y) == inf)), 1.0, result)
     result = where(odd, instruction("llvm.copysign", result, x), result)
-    fraction = instruction("llvm.floor", times) != times
-    return where((x < 0) & (x > -inf) & fraction, nan, result)
+    return where((x < 0) & (x > -inf) & (whole == 0), nan, result)
 
 
 @kernel_function(np.conj, alike(ANY))

@@ -24,6 +24,7 @@ MISUSE = {
     "threads a text": (lambda: Timer("1", num_threads="2"), "found num_threads='2'"),
     "threads yes": (lambda: Timer("1", num_threads=True), "found num_threads=True"),
     "threads half": (lambda: Timer("1", num_threads=1.5), "found num_threads=1.5"),
+    "threads without end": (lambda: Timer("1", num_threads=10**6), "from 1 to 1024; found num_threads=1000000"),
     "runs a text": (lambda: Timer("1").timeit("3"), "timeit takes number as a whole number from 1; found number='3'"),
     "runs half": (lambda: Timer("1").timeit(1.5), "found number=1.5"),
     "runs yes": (lambda: Timer("1").timeit(True), "found number=True"),

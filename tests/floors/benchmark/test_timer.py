@@ -217,7 +217,7 @@ def test_an_error_in_a_statement_is_the_statements_own_and_shows_its_line():
         (lambda: Timer("return 1"), "'return' outside function"),
         (lambda: Timer("1", global_setup="x ="), "runs its global_setup as Python"),
         (lambda: Timer("1", "x =").timeit(1), "runs its setup as Python"),
-        (lambda: Timer("1", num_threads=0), "num_threads as a whole number from 1; found num_threads=0"),
+        (lambda: Timer("1", num_threads=0), "num_threads as a whole number from 1 to 1024; found num_threads=0"),
         (lambda: Timer("1").timeit(0), "number as a whole number from 1; found number=0"),
     ],
 )

@@ -1,6 +1,7 @@
 """Which algorithm is chosen, and that each setting of jt.backends.conv does what it says."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -238,6 +239,7 @@ def test_the_table_tells_what_was_measured(liars):
 
     found = conv.table()
     assert (len(found), found.timed, found.entries[0].winner) == (1, 2, "quick")
+    assert Path(found.folder).is_dir() and f"stored in {found.folder}" in repr(found)
 
 
 # deterministic, strict
@@ -519,6 +521,8 @@ def test_a_race_compares_all_candidates_with_float64():
     assert all(r.error < 1e-4 for r in found.runners)
     assert all(name in found.svg and name in repr(found) for name in names)
     assert found.svg.count("<rect") == 1 + len(names)
+    assert "max-width:100%;height:auto" in found.svg, "a narrow page shows all of it"
+    assert f"{found.summary}</p>" in found._repr_html_(), "a sentence that wraps"
 
 
 @pytest.mark.parametrize("groups", [1, 2])

@@ -88,3 +88,20 @@ def test_a_row_alone_may_have_any_stride():
 
     for algorithm in ALGORITHMS:
         check(algorithm, dataclasses.replace(sizes, kind=algorithm.kind), 0, BOUND)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS[:2], ids=lambda a: a.kind)
+@pytest.mark.parametrize(
+    ("taps", "stride", "side"), [(3, 1, 3), (5, 1, 5), (7, 1, 7), (7, 2, {"forward": 7, "by_image": 0}), (4, 1, 0)]
+)
+def test_a_kernel_holds_the_window_that_it_was_compiled_for_and_no_other(algorithm, taps, stride, side):
+    text = algorithm.text(window(algorithm.kind, 20, taps, stride))
+
+    assert f"\nSIDE = {side if isinstance(side, int) else side[algorithm.kind]}  #" in text
+
+
+def test_a_constant_that_no_line_sets_is_a_mistake():
+    wrong = dataclasses.replace(ALGORITHMS[0], constants=lambda sizes: (("SIZE", sizes.kernel[2]),))
+
+    with pytest.raises(AssertionError, match="depthwise has one line that begins with SIZE = 0"):
+        wrong.text(window("forward", 20, 3, 1))

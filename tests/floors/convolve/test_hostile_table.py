@@ -128,4 +128,4 @@ def test_times_that_no_clock_saw_can_be_printed():
 
     rows = repr(Table((tuner.Entry(SMALL, 1, "numba", timings),), 2, 30)).split("\n")
 
-    assert [row.split()[-3] for row in rows[1:]] == ["1.00x", "2.00x"]
+    assert [row.split()[-3] for row in rows[3:]] == ["1.00x", "2.00x"]

@@ -1,5 +1,6 @@
 """Products of panels give every convolution and both its gradients, to the error that panels.py states."""
 
+import dataclasses
 import re
 from functools import lru_cache
 from itertools import pairwise, product
@@ -8,8 +9,11 @@ import numba
 import numpy as np
 import pytest
 
+from jt_edu import backends
 from jt_edu.backends import lean
 from jt_edu.backends.convolve import Sizes, panels, pointwise, text_of
+from jt_edu.backends.convolve.alone import Alone
+from jt_edu.backends.convolve.choice import candidates
 
 ALGORITHMS = [*panels.ALGORITHMS, *pointwise.ALGORITHMS]
 EVERY = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda a: f"{a.name}-{a.kind}")
@@ -212,6 +216,36 @@ def test_sums_longer_than_a_panel_are_added_up_panel_by_panel(algorithm, stride)
     assert error_of(computed(algorithm, sizes, *factors), written_out(sizes, *factors)) < ERROR["float32"]
 
 
+@pytest.mark.parametrize("groups", [1, 4])
+@pytest.mark.parametrize("kind", ["forward", "by_image", "by_weights"])
+def test_windows_may_begin_behind_the_edge_of_the_image(kind, groups):
+    """Of candidates that say that they can: padding below zero passes numbers over."""
+    rng = np.random.default_rng(16)
+    ones = ((1, 1, 1), (0, -2, -1), (1, 1, 1))
+    sizes = Sizes(kind, 2, 4, 4, groups, (1, 20, 20), (1, 3, 3), (1, 12, 12), *ones)
+    factors = given(sizes, rng)
+    want = written_out(moved_in(sizes), *moved_in_arrays(kind, *factors))
+    names = [a.name for a in candidates(sizes)]
+
+    assert {"panels", "direct"} <= set(names)
+    for algorithm in candidates(sizes):
+        got = np.full(shapes_of(sizes)[2], np.nan, "f4")
+        Alone(algorithm, sizes, backends.get("numba"))(*factors, got)
+        seen = got[:, :, :, 2:16, 1:15] if kind == "by_image" else got
+        assert error_of(seen, want) < ERROR["float32"], algorithm.name
+        assert kind != "by_image" or not got[:, :, :, :2].any(), algorithm.name
+
+
+def moved_in(sizes):
+    """The same without what is passed over: windows begin at the edge of a smaller image."""
+    return dataclasses.replace(sizes, image=(1, 14, 14), padding=(0, 0, 0))
+
+
+def moved_in_arrays(kind, first, second):
+    """The factors of that: a piece of the image."""
+    return (first, second) if kind == "by_image" else (first[:, :, :, 2:16, 1:15], second)
+
+
 def test_numbers_of_the_image_that_no_place_sees_have_gradient_zero():
     sizes = Sizes("by_image", 1, 2, 3, 1, (1, 7, 9), (1, 1, 1), (1, 2, 2), (1, 3, 4), (0, 0, 0), (1, 1, 1))
     factors = [np.ones(shape, "f4") for shape in shapes_of(sizes)[:2]]
@@ -231,13 +265,6 @@ def test_the_machine_code_can_be_kept(algorithm):
 @pytest.mark.parametrize(
     ("stem", "numbers"),
     [
-        ("panels", {"COLUMNS": panels.COLUMNS, "DEPTH": panels.DEPTH, "PART": panels.PART, "ROWS": panels.ROWS}),
-        (
-            "panels_by_image",
-            {"COLUMNS": panels.COLUMNS, "DEPTH": panels.DEPTH, "PART": panels.PART, "ROWS": panels.ROWS},
-        ),
-        ("panels_by_image_fold", {"COLUMNS": panels.FOLD_COLUMNS, "ROWS": panels.ROWS}),
-        ("panels_by_weights", {"COLUMNS": panels.TURNED_COLUMNS, "DEPTH": panels.TURNED_DEPTH, "PART": panels.PART}),
         ("panels_prepare", {"ROWS": panels.PREPARE_ROWS}),
         ("pointwise", {"COLUMNS": pointwise.COLUMNS, "PART": pointwise.PART}),
         ("pointwise_by_image", {"COLUMNS": pointwise.COLUMNS, "PART": pointwise.PART}),

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from jt_edu.backends import lean
-from jt_edu.backends.convolve import tile as module
-from jt_edu.backends.convolve.tile import LANES, ROWS, VECTORS, WIDTH, lanes, tile
+from jt_edu.backends.convolve import llvm as module
+from jt_edu.backends.convolve.tile import LANES, ROWS, VECTORS, WIDTH, lanes, tile, tile_at
 
 BOTH = pytest.mark.parametrize("compiled", [False, True], ids=["python", "numba"])
 NUMBERS = pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -18,6 +18,17 @@ ERROR = {"float32": 2e-6, "float64": 4e-15}  # of sums of up to 40 products of n
 def kernel(a, a_start, a_row, a_step, b, b_start, b_row, c, c_start, c_row, rows, columns, depth, fresh, told):
     tile(a, a_start, a_row, a_step, b, b_start, b_row, c, c_start, c_row, rows, columns, depth, fresh)
     told[0] = lanes(c)
+
+
+def kernel_at(a, a_start, a_row, b, b_start, table, t_start, c, c_start, c_row, rows, columns, depth):
+    tile_at(a, a_start, a_row, b, b_start, table, t_start, c, c_start, c_row, rows, columns, depth)
+
+
+@lru_cache
+def built_at(dtype):
+    array, whole = numba.types.Array(numba.from_dtype(np.dtype(dtype)), 2, "C"), numba.int64
+    kinds = [array, whole, whole, array, whole, array, whole, array, *[whole] * 5]
+    return lean.build(kernel_at, numba.void(*kinds))[0]
 
 
 @lru_cache
@@ -73,6 +84,27 @@ def test_the_left_matrix_may_be_transposed_and_flipped_where_it_lies(compiled, d
     run(compiled, a, 8 * 11, 1, -11, b, 0, 20, c, 0, 20, 11, 20, 9, True)
 
     np.testing.assert_allclose(c, a[::-1].T.astype("f8") @ b, rtol=0, atol=40 * ERROR[dtype])
+
+
+@BOTH
+@NUMBERS
+@pytest.mark.parametrize("rows", [1, 3, 4, ROWS, 2 * ROWS + 3])
+def test_rows_of_the_right_matrix_begin_wherever_a_table_says(compiled, dtype, rows):
+    rng = np.random.default_rng(rows)
+    for columns in (LANES, LANES + 3, WIDTH, 2 * WIDTH + LANES + 5):
+        begins = rng.integers(0, 50, 23)  # any order, overlapping, some twice
+        a, a_start, a_row = inside(rng, dtype, rows, 23)
+        b, table = rng.standard_normal((2, 100 + columns)).astype(dtype), np.full((1, 30), np.nan, dtype)
+        table[0, 4:27] = begins
+        c, c_start, c_row = inside(rng, dtype, rows, columns)
+        want = c.astype("f8")
+        seen = np.stack([b.reshape(-1)[7 + begin :][:columns] for begin in begins]).astype("f8")
+        want[1:-1, 3:-2] = a[1:-1, 3:-2].astype("f8") @ seen
+
+        run_at = built_at(dtype) if compiled else kernel_at
+        run_at(a, a_start, a_row, b, 7, table, 4, c, c_start, c_row, rows, columns, 23)
+
+        np.testing.assert_allclose(c, want, rtol=0, atol=40 * ERROR[dtype])
 
 
 @NUMBERS

@@ -9,10 +9,10 @@ MUCH = 1e7  # operations from which on plain loops are far behind everything els
 
 # What the models find for the shapes of tests.bench.tuning, in their order; where two are very close, either may win.
 WINNERS = """
-    panels winograd4 winograd4 winograd4 winograd4 winograd4 winograd4 panels
+    shifted winograd4 winograd4 winograd4 winograd4 winograd4 winograd4 panels
     pointwise/panels pointwise/panels pointwise/panels pointwise/panels
-    panels panels depthwise depthwise depthwise depthwise
-    winograd4 panels panels depthwise
+    panels shifted depthwise depthwise/lanewise depthwise depthwise
+    winograd4 panels shifted depthwise
     winograd4 winograd4 pointwise/panels depthwise
     winograd4 winograd4 panels depthwise
 """.split()

@@ -4,7 +4,7 @@ import warnings
 
 import jt_edu as jt
 from jt_edu import nn
-from tests.parity.inputs import FLOATS
+from tests.parity.inputs import COMPLEX, FLOATS
 from tests.parity.table import Row
 
 
@@ -67,6 +67,15 @@ CONV = (
         ("groups", ((1, 2, 2, 2, 2), (4, 1, 1, 2, 2), (4,)), {"groups": 2}),
         ("as large as before", ((1, 1, 2, 3, 2), (1, 1, 2, 3, 1)), {"padding": "same"}),
     ),
+    *_rows(
+        "conv1d", jt.conv1d, COMPLEX,
+        ("of complex numbers", ((2, 4, 5), (4, 2, 3), (4,)), {"groups": 2, "stride": 2, "padding": 1}),
+    ),
+    *_rows(
+        "conv2d", jt.conv2d, COMPLEX,
+        ("of complex numbers", ((1, 2, 3, 4), (3, 2, 2, 2), (3,)), {"dilation": (1, 2)}),
+        ("depthwise, of complex numbers", ((1, 2, 3, 3), (4, 1, 2, 2)), {"groups": 2, "padding": "same"}),
+    ),
 )  # fmt: skip
 
 TRANSPOSED = (
@@ -96,6 +105,11 @@ TRANSPOSED = (
         ("all at once", ((1, 1, 2, 2, 1), (1, 2, 2, 1, 3)),
          {"stride": (2, 1, 2), "padding": (1, 0, 1), "dilation": (1, 2, 2), "output_padding": (1, 0, 1)}),
         ("groups", ((1, 2, 1, 2, 2), (2, 2, 1, 2, 1), (4,)), {"groups": 2}),
+    ),
+    *_rows(
+        "conv_transpose2d", jt.conv_transpose2d, COMPLEX,
+        ("of complex numbers", ((2, 2, 2, 3), (2, 3, 2, 2), (3,)), {"stride": 2, "padding": 1}),
+        ("groups, of complex numbers", ((1, 4, 2, 2), (4, 1, 2, 1), (2,)), {"groups": 2}),
     ),
 )  # fmt: skip
 

@@ -2,25 +2,15 @@
 
     weight (ky, kx) = sum over samples and places (y, x)   places[y, x] * image[y * stride + ky][x * stride + kx]
 
-That is a dot product for each tap. Rows of the image are copied first, with zeros around them and at stride 2 with even
-and odd columns apart, so that both factors are neighbours. A vector of places is loaded once for three taps. Each lane
-has a sum of its own, kept in `space`; the lanes meet at the very end.
+That is a dot product for each tap. Rows of the image are copied first, as forward, so that both factors are
+neighbours (strips.py); behind them `space` holds a vector of sums for each tap. A vector of places is loaded once for
+three taps. Each lane has a sum to itself; the lanes meet at the very end.
 """
 
+from jt_edu.backends.convolve.strips import fill, image_strips, sums_behind
 from jt_edu.backends.convolve.tile import inlined, lanes
-from jt_edu.backends.convolve.vector import (
-    clear,
-    copy_row,
-    fma,
-    load,
-    load_some,
-    split_row,
-    store,
-    sum_of,
-)  # fmt: skip
+from jt_edu.backends.convolve.vector import fma, load, load_some, store, sum_of, write_zeros
 from jt_edu.backends.mathlib import at
-
-ROOM = 6000  # numbers of float32 that leave the nearest cache some room for what else there is
 
 
 def kernel(lo, hi, image, places, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):
@@ -29,22 +19,20 @@ def kernel(lo, hi, image, places, out, prepared, space, sd, sh, sw, pd, ph, pw, 
     od, oh, ow = places.shape[2:]
     sh = sw if oh == 1 else sh  # a single row has no next one
     planes, many, lane = shared * kd, o // groups, lanes(space)
-    pitch = max(ow + (kw - 1) * dw // sw, (w + pw + sw - 1) // sw)
-    more = (kh - 1) * dh // sh
-    high = min(oh, max(8, ROOM // (planes * sh * sw * pitch) - more))
-    block = (high + more) * pitch + lane
-    sums = planes * sh * sw * block + lane
+    layout = image_strips((w, pw), (oh, ow), (kh, kw), (sh, sw), (dh, dw), planes, lane)
+    high, pitch, block = layout.high, layout.pitch, layout.block
     taps = planes * kh * kw
+    sums, end = sums_behind(layout, many * taps, lane)
     strips = (oh + high - 1) // high
     dirty = od > 1 or high < oh  # else zeros stay where they are
-    clear(space, 0, sums)
+    write_zeros(space, 0, sums)
     for group in range(lo, hi):
-        clear(space, sums, sums + many * taps * lane)
-        for strip in range(n * od * strips):
-            whole = strip // strips  # a plane of places of a sample
-            sample, z, top = whole // od, whole % od, (strip - whole * strips) * high
+        write_zeros(space, sums, end)
+        for part in range(n * od * strips):
+            whole = part // strips  # a plane of places of a sample
+            sample, z, top = whole // od, whole % od, (part - whole * strips) * high
             rows = min(high, oh - top)
-            shape, corner = (rows + more, pitch, block, dirty), (z * sd - pd, top * sh - ph, pw)
+            shape, corner = (rows + layout.more, pitch, block, dirty), (z * sd - pd, top * sh - ph, layout.left)
             fill(image, sample * c + group * shared, space, 0, shape, sh, planes, kd, dd, corner)
             for m in range(many):
                 here = (places, (((sample * o + group * many + m) * od + z) * oh + top) * ow, rows, ow)
@@ -89,37 +77,3 @@ def agree(pixels, stride, here, kw, dw, sums):
         store(space, sums + kx * lane, first)
         store(space, sums + middle * lane, second)
         store(space, sums + right * lane, third)
-
-
-@inlined
-def fill(image, channel, space, to, shape, stride, planes, kd, dd, corner):
-    """Copy the rows of all planes that a window meets: of each channel of a group, kd of them."""
-    d, h, w = image.shape[2:]
-    front, top, pw = corner
-    for plane in range(planes):
-        i = plane // kd
-        z = front + (plane - i * kd) * dd
-        inside = h if 0 <= z < d else 0
-        pad(image, ((channel + i) * d + z) * h * w, inside, w, space, to, shape, stride, top, pw)
-        to += stride * stride * shape[2]
-
-
-@inlined
-def pad(image, begin, h, w, space, to, shape, stride, top, pw):
-    """Copy rows of one plane from `top` on, sorted by the remainders of row and column; zeros beyond the edge."""
-    rows, pitch, block, dirty = shape
-    for phase in range(stride):
-        goal = to + phase * stride * block
-        y = top + phase
-        for _ in range(rows):
-            if y < 0 or y >= h:
-                for column in range(stride if dirty else 0):
-                    clear(space, goal + column * block, goal + column * block + pitch)
-            elif stride == 1:
-                copy_row(image, begin + y * w, w, space, goal + pw)
-            else:
-                first = goal + (pw & 1) * block + (pw >> 1)
-                second = goal + (1 - (pw & 1)) * block + ((pw + 1) >> 1)
-                split_row(image, begin + y * w, w, space, first, second)
-            goal += pitch
-            y += stride

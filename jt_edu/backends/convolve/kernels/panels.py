@@ -13,13 +13,9 @@ The image may be a view: its rows and channels are fetched from where they lie. 
 one panel.
 """
 
+from jt_edu.backends.convolve.moves import scatter
 from jt_edu.backends.convolve.tile import inlined, lanes, tile
-from jt_edu.backends.convolve.windows import gather, scatter, steps
-
-COLUMNS = 64  # windows in a panel
-DEPTH = 1024  # rows of a panel, about
-PART = 12  # rows of weights in a unit of work
-ROWS = 48  # rows of out that are finished at a time: they are still in the cache
+from jt_edu.backends.convolve.windows import COLUMNS, PART, ROWS, gather, panel_of, steps
 
 
 def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups, *rest):
@@ -27,11 +23,10 @@ def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw,
     o, shared, kd, kh, kw = weights.shape
     sn, sc, sz, sy, sx = steps(image)
     places = out.shape[2] * out.shape[3] * out.shape[4]
-    taps, outs, pitch = kd * kh * kw, o // groups, COLUMNS + lanes(space)
+    taps, outs = kd * kh * kw, o // groups
+    layout = panel_of(shared, taps, lanes(space))
+    block, pitch, sums = layout.block, layout.pitch, layout.beside
     panels, parts = -(-n * places // COLUMNS), -(-outs // PART)
-    blocks = max(1, shared * taps // DEPTH)
-    block = -(-shared // blocks)
-    sums = block * taps * pitch + pitch  # where in space: rows of sums that do not lie in one image
     unit = lo
     while unit < hi:
         panel, part = unit // parts, unit % parts

@@ -1,4 +1,4 @@
-"""Panels, by image: the gradient by the image is weights, turned round, times places.
+"""Panels, by image: the gradient by the image is weights, transposed, times places.
 
 A number of the image is seen through a tap by the place (where + padding - tap * dilation) / stride, if that is whole.
 So what the places say about a number is gathered: no zeros are inserted, and nothing is added up in disorder.
@@ -11,58 +11,78 @@ phase is a convolution with stride 1 and with taps of its own, and no two phases
 
     out[n, c, where] = sum over (o, tap of the phase) of prepared[c, tap, o] * panel[(tap, o), where]
 
-A unit of work is PART channels c of one panel of one phase.
+    where               the phase: from which plane, row and column of the image on its numbers are counted
+    z, y, x             what there is to know of the phase in each direction (windows.py: phase)
+    grid, windows       its numbers in an image, in each direction; in all images: each is a window over places
+    panel, part         a unit of work: COLUMNS windows of a group, and PART channels c
+    q, count            the first window of the panel, counted from image to image, and how many
+    tap, first          a piece of the panel: of the phase's taps those from `tap` on, of the channels o from `first` on
+    some, deep          how many taps, and how many channels o, the piece has
+
+Example: 64 channels o, 32 channels c, 3 x 3 taps, stride 2 and padding 1, 7 x 7 numbers from 4 x 4 places. Of the four
+phases the first has the numbers 0, 2, 4, 6 of rows 0, 2, 4, 6: 16 windows, each of which meets tap (1, 1) only, so its
+panel has 64 rows. The last has 3 x 3 windows, and each meets the taps (0, 0), (0, 2), (2, 0) and (2, 2): 256 rows.
 """
 
+from jt_edu.backends.convolve.moves import scatter
 from jt_edu.backends.convolve.tile import inlined, lanes, tile
-from jt_edu.backends.convolve.windows import gather, scatter, steps
-
-COLUMNS = 64  # numbers of the image in a panel
-DEPTH = 1024  # rows of a panel, about
-PART = 12  # channels in a unit of work
-ROWS = 48  # channels that are multiplied at a time
+from jt_edu.backends.convolve.windows import COLUMNS, PART, ROWS, gather, panel_by_image, phase, steps, tap_of
 
 
 def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):
     o, shared, kd, kh, kw = weights.shape
     sn, sc, sz, sy, sx = steps(places)
-    outs, lane, whole = o // groups, lanes(space), sd * sh * sw == 1
-    pitch, long, block = COLUMNS + lane, -(-outs // lane) * lane, -(-outs // max(1, outs // DEPTH))
-    n, begin = out.shape[0], 0  # units of the phases before this one
+    outs, lane, stride = o // groups, lanes(space), (sd, sh, sw)
+    parts, begin = -(-shared // PART), 0  # begin: units of the phases before this one
     for index in range(sd * sh * sw):
-        tz, kz, lz, fz, jz, gz = phase(index // (sh * sw), sd, pd, dd, kd, out.shape[2])
-        ty, ky, ly, fy, jy, gy = phase(index // sw % sh, sh, ph, dh, kh, out.shape[3])
-        tx, kx, lx, fx, jx, gx = phase(index % sw, sw, pw, dw, kw, out.shape[4])
-        taps, grid, where = tz * ty * tx, gz * gy * gx, (index // (sh * sw), index // sw % sh, index % sw)
-        panels, parts = -(-n * grid // COLUMNS), -(-shared // PART)
-        several = max(1, min(taps, DEPTH // block))
-        sums = block * several * pitch + lane  # where in space: sums on their way to the image
+        where = (index // (sh * sw), index // sw % sh, index % sw)
+        z = phase(where[0], sd, pd, dd, kd, out.shape[2])
+        y = phase(where[1], sh, ph, dh, kh, out.shape[3])
+        x = phase(where[2], sw, pw, dw, kw, out.shape[4])
+        taps, grid = z.taps * y.taps * x.taps, (z.windows, y.windows, x.windows)
+        windows = out.shape[0] * z.windows * y.windows * x.windows
+        panels = -(-windows // COLUMNS)
+        layout = panel_by_image(outs, taps, lane)
+        block, several, pitch, sums = layout.block, layout.several, layout.pitch, layout.beside
         unit, end = max(lo, begin), min(hi, begin + groups * panels * parts)
         while unit < end:
             panel, part = (unit - begin) // parts, (unit - begin) % parts
             group, q = panel // panels, panel % panels * COLUMNS
-            last, count = min(parts, part + end - unit), min(COLUMNS, n * grid - q)
-            for turn in range(-(-outs // block) * max(1, -(-taps // several))):
-                first, tap = turn % -(-outs // block) * block, turn // -(-outs // block) * several
-                deep, some = min(block, outs - first), min(several, taps - tap)
-                gather(
-                    places, (group * outs + first) * sc, sn, deep, (sc, sz, sy, sx), places.shape[2:], (gz, gy, gx),
-                    (tz, ty, tx), (1, 1, 1), (jz, jy, jx), (fz, fy, fx), tap, tap + some, q, count, space,
-                    (pitch, deep * pitch),
-                )  # fmt: skip
-                joined = whole and deep == long  # rows of prepared that lie side by side count as one
-                for c in range(part * PART, min(shared, last * PART), ROWS):
-                    rows, channel = min(ROWS, min(shared, last * PART) - c), group * shared + c
-                    for m in range(tap, tap + 1 if joined else tap + max(1, some)):
-                        line = (kz + m // max(1, ty * tx) * lz) * kh + ky + m // max(1, tx) % max(1, ty) * ly
-                        tile(
-                            prepared, ((channel * kd * kh + line) * kw + kx + m % max(1, tx) * lx) * long + first,
-                            kd * kh * kw * long, 1, space, (m - tap) * deep * pitch, pitch, space, sums, COLUMNS,
-                            rows, -(-count // lane) * lane, deep * some if joined else deep * min(1, some), m == tap,
-                        )  # fmt: skip
-                    put_down(space, sums, out, channel, rows, q, count, (gz, gy, gx), where, (sd, sh, sw), turn == 0)
+            last, count = min(parts, part + end - unit), min(COLUMNS, windows - q)
+            for tap in range(0, max(1, taps), several):
+                for first in range(0, outs, block):
+                    deep, some = min(block, outs - first), min(several, taps - tap)
+                    gather(
+                        places, (group * outs + first) * sc, sn, deep, (sc, sz, sy, sx), places.shape[2:], grid,
+                        (z.taps, y.taps, x.taps), (1, 1, 1), (z.place_step, y.place_step, x.place_step),
+                        (z.place, y.place, x.place), tap, tap + some, q, count, space, (pitch, deep * pitch),
+                    )  # fmt: skip
+                    for c in range(part * PART, min(shared, last * PART), ROWS):
+                        rows, channel = min(ROWS, min(shared, last * PART) - c), group * shared + c
+                        matrix = (prepared, channel, kd * kh * kw, -(-outs // lane) * lane, first)
+                        windows_of = (space, pitch, count, deep, sums)
+                        multiply(matrix, windows_of, rows, tap, some, (z, y, x), stride, (kh, kw))
+                        put_down(space, sums, out, channel, rows, q, count, grid, where, stride, tap == first == 0)
             unit += last - part
         begin += groups * panels * parts
+
+
+@inlined
+def multiply(matrix, windows, rows, tap, some, phases, stride, taps):
+    """The sums of some rows of prepared with the piece of the panel: one product for each tap, added up.
+
+    Where the taps of a phase are all taps, and a panel has all channels o, they lie side by side and are one product.
+    """
+    prepared, channel, all_taps, long, first = matrix
+    space, pitch, count, deep, sums = windows
+    z, y, x = phases
+    joined = stride == (1, 1, 1) and deep == long
+    for m in range(tap, tap + 1 if joined else tap + max(1, some)):
+        tile(
+            prepared, (channel * all_taps + tap_of(m, z, y, x, taps[0], taps[1])) * long + first, all_taps * long, 1,
+            space, (m - tap) * deep * pitch, pitch, space, sums, COLUMNS,
+            rows, -(-count // lanes(space)) * lanes(space), deep * (some if joined else min(1, some)), m == tap,
+        )  # fmt: skip
 
 
 @inlined
@@ -81,20 +101,3 @@ def put_down(space, sums, out, channel, rows, q, count, grid, where, stride, fre
         for r in range(rows):
             scatter(space, sums + r * COLUMNS + done, out, goal + r * d * h * w, stride[2], run, fresh)
         done += run
-
-
-@inlined
-def phase(where, stride, padding, dilation, taps, size):
-    """In one direction: how many taps, the first, the step to the next; what window 0 sees through the first, and the
-    step to what it sees through the next; how many windows.
-    """
-    count, first, step, place, along = 0, 0, 0, 0, 0
-    for tap in range(taps):
-        seen = where + padding - tap * dilation
-        if seen % stride == 0:
-            if count == 0:
-                first, place = tap, seen // stride
-            elif count == 1:
-                step, along = tap - first, seen // stride - place
-            count += 1
-    return count, first, step, place, along, max(0, -(-(size - where) // stride))

@@ -12,12 +12,11 @@ number of the image. So that they send to neighbours all the same, the sums are 
 The additions cost least where o is large. A unit of work is one image and some channels: no two send to one number.
 """
 
+from jt_edu.backends.convolve.moves import place_rows, scatter
 from jt_edu.backends.convolve.tile import lanes, tile
-from jt_edu.backends.convolve.windows import place_rows, scatter
+from jt_edu.backends.convolve.windows import FOLD_COLUMNS, fold_length, folded
 
-COLUMNS = 128  # places that send together
 DEPTH = 512  # channels of the places that are summed up in registers
-ROWS = 48  # pairs (c, tap) in a unit of work, about
 
 
 def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):
@@ -25,23 +24,23 @@ def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw
     o, shared, kd, kh, kw = weights.shape
     od, oh, ow = places.shape[2:]
     taps, outs, sent = kd * kh * kw, o // groups, od * oh * ow
-    rz = max(od + (kd - 1) * dd // sd, (d - 1 + pd) // sd + 1)  # lengths of a phase
-    ry = max(oh + (kh - 1) * dh // sh, (h - 1 + ph) // sh + 1)
-    rx = max(ow + (kw - 1) * dw // sw, (w - 1 + pw) // sw + 1)
-    block = min(max(1, ROWS // taps), -(-shared // 2))
-    blocks, plane = -(-shared // block), sd * sh * sw * rz * ry * rx
+    rz, ry = fold_length(d, od, kd, sd, pd, dd), fold_length(h, oh, kh, sh, ph, dh)  # lengths of a phase
+    rx = fold_length(w, ow, kw, sw, pw, dw)
+    plane = sd * sh * sw * rz * ry * rx
+    block, begin_sent, _ = folded(shared, taps, plane, lanes(space))
+    blocks = -(-shared // block)
     for unit in range(lo, hi):
         sample, group, c = unit // blocks // groups, unit // blocks % groups, unit % blocks * block
         some = min(block, shared - c)
         place_rows(space, 0, 0, 1, space, 0, 0, 1, some * plane, 0, 0)  # zeros
-        for q in range(0, sent, COLUMNS):
-            count = min(COLUMNS, sent - q)
+        for q in range(0, sent, FOLD_COLUMNS):
+            count = min(FOLD_COLUMNS, sent - q)
             for first in range(0, outs, DEPTH):
                 channel, long = group * outs + first, -(-outs // lanes(space)) * lanes(space)
                 tile(
                     prepared, (group * shared + c) * taps * long + first, long, 1,
                     places, (sample * o + channel) * sent + q, sent,
-                    space, block * plane, COLUMNS, some * taps, count, min(DEPTH, outs - first), first == 0,
+                    space, begin_sent, FOLD_COLUMNS, some * taps, count, min(DEPTH, outs - first), first == 0,
                 )  # fmt: skip
             done = 0
             while done < count:  # places in one row
@@ -51,7 +50,7 @@ def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw
                     tz, ty, tx = row // (kh * kw) % kd * dd, row // kw % kh * dh, row % kw * dw
                     goal = ((row // taps * sd + tz % sd) * sh + ty % sh) * sw + tx % sw
                     goal = ((goal * rz + z + tz // sd) * ry + y + ty // sh) * rx + x + tx // sw
-                    scatter(space, block * plane + row * COLUMNS + done, space, goal, 1, run, False)
+                    scatter(space, begin_sent + row * FOLD_COLUMNS + done, space, goal, 1, run, False)
                 done += run
         for line in range(some * d * h):
             y, z = line % h + ph, line // h % d + pd

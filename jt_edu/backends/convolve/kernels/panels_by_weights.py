@@ -2,24 +2,21 @@
 
     out[o, (c, tap)] = sum over n and place of places[n, o, place] * window[n, place, (c, tap)]
 
-The sum runs over all places of all images, DEPTH of them at a time: their windows are written out in rows, as for
-`forward`, and then turned by 90 degrees, so that (c, tap) runs along the columns, as it does in out:
+The sum runs over all places of all images, DEPTH = 192 of them at a time: their windows are written out in rows, as for
+`forward`, and then transposed, so that (c, tap) runs along the columns, as it does in out:
 
                                   | columns (c, tap) |
                                   |   one row for    |
                                   |    each place    |
         places, 6 channels o  ->  |  6 rows of out   |   += for each DEPTH places, always in the same order
 
-A unit of work is PART rows of out in about COLUMNS columns.
+A unit of work is PART rows of out in one panel, of about 256 columns.
 """
 
+from jt_edu.backends.convolve.moves import place_rows
 from jt_edu.backends.convolve.tile import inlined, lanes, tile
-from jt_edu.backends.convolve.windows import gather, place_rows, steps, transpose
-
-COLUMNS = 256  # pairs (c, tap) in a panel, about
-DEPTH = 192  # places in a panel
-PART = 12  # rows of out in a unit of work
-ROWS = 48  # rows of places that are written side by side, where an image ends inside a panel
+from jt_edu.backends.convolve.transform import transpose
+from jt_edu.backends.convolve.windows import PART, ROWS, TURNED_DEPTH, gather, panel_by_weights, steps, wide_of
 
 
 def kernel(lo, hi, image, places, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):
@@ -28,19 +25,18 @@ def kernel(lo, hi, image, places, out, prepared, space, sd, sh, sw, pd, ph, pw, 
     sn, sc, sz, sy, sx = steps(image)
     grid = places.shape[2] * places.shape[3] * places.shape[4]
     lane, taps, outs = lanes(space), kd * kh * kw, o // groups
-    block = min(shared, max(1, COLUMNS // taps))
+    layout = panel_by_weights(shared, taps, lane)
+    block, pitch, turned, beside = layout.block, layout.pitch, layout.turned, layout.beside
+    wide = wide_of(block, taps, lane)
     panels, parts = -(-shared // block), -(-outs // PART)
-    pitch = DEPTH + lane
-    wide = -(-block * taps // lane) * lane
-    turned, beside = wide * pitch, wide * (pitch + DEPTH)  # where in space: the panel, turned; places, side by side
     unit = lo
     while unit < hi:
         panel, part = unit // parts, unit % parts
         last = min(parts, part + hi - unit)
         group, c = panel // panels, panel % panels * block
         deep = min(block, shared - c)
-        for q in range(0, n * grid, DEPTH):
-            count = min(DEPTH, n * grid - q)
+        for q in range(0, n * grid, TURNED_DEPTH):
+            count = min(TURNED_DEPTH, n * grid - q)
             gather(
                 image, (group * shared + c) * sc, sn, deep, (sc, sz, sy, sx), image.shape[2:], places.shape[2:],
                 (kd, kh, kw), (sd, sh, sw), (dd, dh, dw), (-pd, -ph, -pw), 0, taps, q, count,

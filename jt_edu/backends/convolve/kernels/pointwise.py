@@ -5,20 +5,18 @@
 One product of matrices for each image of the batch. It is computed COLUMNS places at a time: the numbers of all
 channels at these places stay in the cache while every row of the weights meets them. A unit of work is PART rows.
 
-A small image may end with a few places that do not fill a vector: of 7 x 7 = 49 the last would be a vector of its own.
-The channels at such a place are written one behind the other; then each sum is that of a vector with a row of weights.
+A small image may end with a few places that do not fill a vector. These are computed one by one (leftover.py).
 """
 
 from jt_edu.backends.convolve.dots import dots
+from jt_edu.backends.convolve.leftover import ROWS, left_over, sums_behind
+from jt_edu.backends.convolve.moves import place_rows
 from jt_edu.backends.convolve.tile import inlined, lanes, tile
-from jt_edu.backends.convolve.windows import place_rows, steps
+from jt_edu.backends.convolve.windows import steps
 
 COLUMNS = 512  # places that are worked on together
 DEPTH = 1024  # channels that are
 PART = 12  # rows of weights in a unit of work
-ROWS = 48  # rows of out that are finished at a time: they are still in the cache
-FEW = 3  # places at the end
-SMALL = 128  # of so small an image, that are worked on one by one
 
 
 def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups, *rest):
@@ -27,8 +25,8 @@ def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw,
     places = out.shape[2] * out.shape[3] * out.shape[4]
     outs = o // groups
     panels, parts = -(-places // COLUMNS), -(-outs // PART)
-    last = places % lanes(out)
-    alone = last if 0 < last <= FEW and lanes(out) < places < SMALL else 0
+    left = left_over(places, lanes(out))
+    sums, _ = sums_behind(left, shared)
     unit = lo
     while unit < hi:
         panel, part = unit // parts, unit % parts
@@ -37,8 +35,8 @@ def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw,
         sample, group = image_group // groups, image_group % groups
         count = min(COLUMNS, places - place)
         source = sample * sample_step + group * shared * channel_step
-        for k in range(alone):
-            place_rows(image, source + places - alone + k, 0, channel_step, space, k * shared, 0, 1, 0, shared, 0)
+        for k in range(left):
+            place_rows(image, source + places - left + k, 0, channel_step, space, k * shared, 0, 1, 0, shared, 0)
         first, last_row = group * outs + part * PART, group * outs + min(outs, end * PART)
         for row in range(first, last_row, ROWS):
             rows = min(ROWS, last_row - row)
@@ -47,22 +45,21 @@ def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw,
                 deep = min(DEPTH, shared - c)
                 tile(
                     weights, row * shared + c, shared, 1, image, source + c * channel_step + place, channel_step,
-                    out, goal, places, rows, count - alone, deep, c == 0,
+                    out, goal, places, rows, count - left, deep, c == 0,
                 )  # fmt: skip
-            if alone > 0:
-                one_by_one(weights, row * shared, rows, shared, space, alone, out, goal + count - alone, places)
+            if left > 0:
+                one_by_one(weights, row * shared, rows, shared, space, sums, left, out, goal + count - left, places)
             for r in range(row, row + rows):
                 finish(sample, r, place, place + count, out, *rest)
         unit += end - part
 
 
 @inlined
-def one_by_one(weights, begin, rows, shared, space, alone, out, goal, places):
-    """The sums at the last places: they are found one behind the other, and then sent to their rows."""
-    sums = alone * shared
-    dots(space, 0, shared, weights, begin, shared, space, sums, rows, alone, rows, shared, True)
+def one_by_one(weights, begin, rows, shared, space, sums, left, out, goal, places):
+    """The sums at the places left over: they are found one behind the other, and then sent to their rows."""
+    dots(space, 0, shared, weights, begin, shared, space, sums, rows, left, rows, shared, True)
     for r in range(rows):
-        for k in range(alone):
+        for k in range(left):
             out.reshape(-1)[goal + r * places + k] = space[sums + k * rows + r]
 
 

@@ -1,13 +1,11 @@
 """Winograd's algorithm F(2x2, 3x3), by image: `winograd2` over places in place of the image.
 
-A place with tap k looks at image position  place + k - padding.  So tap k sees a position from  position + padding - k,
-and tap 2 - j from  position + j - (2 - padding):  a convolution of the places, with the taps in reverse order,
-a padding of 2 - padding, and sums over o for each channel c.
+Padding and the order of the taps change as in `winograd4_by_image`.
 
 Source: Lavin and Gray 2015, "Fast Algorithms for Convolutional Neural Networks" (arXiv:1509.09308).
 """
 
-from jt_edu.backends.convolve.patches import cut, join, multiply, part_of, plan_of, turn_taps_back
+from jt_edu.backends.convolve.patches import compute, layout_of, turn_taps_back
 from jt_edu.backends.convolve.points import image_at_four, sums_from_four, taps_at_four
 from jt_edu.backends.convolve.tile import lanes
 
@@ -15,11 +13,9 @@ from jt_edu.backends.convolve.tile import lanes
 def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):
     n, o, _, _, ow = places.shape
     _, c, _, h, w = out.shape
-    plan = plan_of(2, n, o, c, ow, h, w, lanes(places))
+    layout = layout_of(2, n, o, c, ow, h, w, lanes(places))
     for unit in range(lo, hi):
-        begin, end, first, width = part_of(unit, plan, c, lanes(places), n * plan.high)  # rows of tiles, channels
-        if unit == lo or first == 0:
-            cut(places, 0, o, begin, end, 2 - ph, 2 - pw, 2, space, plan.image, plan, image_at_four)
-        tiles = (end - begin) * plan.wide
-        multiply(space, plan.image, tiles, o, weights, first, width, space, plan, turn_taps_back, taps_at_four)
-        join(out, begin, end, first, width, space, plan, sums_from_four)
+        compute(
+            unit, unit == lo, places, 2 - ph, 2 - pw, weights, turn_taps_back, out, prepared, space, layout,
+            image_at_four, taps_at_four, sums_from_four,
+        )  # fmt: skip

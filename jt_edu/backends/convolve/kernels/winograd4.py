@@ -14,7 +14,7 @@ block, M by all channels c. The more channels and the more tiles, the nearer it 
 Source: Lavin and Gray 2015, "Fast Algorithms for Convolutional Neural Networks" (arXiv:1509.09308).
 """
 
-from jt_edu.backends.convolve.patches import cut, join, multiply, part_of, plan_of, turn_taps
+from jt_edu.backends.convolve.patches import compute, layout_of, turn_taps
 from jt_edu.backends.convolve.points import image_at_six, sums_from_six, taps_at_six
 from jt_edu.backends.convolve.tile import inlined, lanes
 
@@ -22,17 +22,14 @@ from jt_edu.backends.convolve.tile import inlined, lanes
 def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups, *rest):
     n, c, _, _, w = image.shape
     _, o, _, oh, ow = out.shape
-    plan, ready = plan_of(4, n, c, o, w, oh, ow, lanes(image)), prepared.size > 0
+    layout = layout_of(4, n, c, o, w, oh, ow, lanes(image))
     for unit in range(lo, hi):
-        begin, end, first, width = part_of(unit, plan, o, lanes(image), n * plan.high)  # rows of tiles, channels
-        if not ready and (unit == lo or first == 0):
-            cut(image, 0, c, begin, end, ph, pw, 2, space, plan.image, plan, image_at_six)
-        patches, start = (prepared, begin * plan.wide * plan.row) if ready else (space, plan.image)
-        tiles = (end - begin) * plan.wide
-        multiply(patches, start, tiles, c, weights, first, width, space, plan, turn_taps, taps_at_six)
-        join(out, begin, end, first, width, space, plan, sums_from_six)
-        for row in range(begin, end):
-            picture, y = row // plan.high, 4 * (row % plan.high)
+        begin, end, first, width = compute(
+            unit, unit == lo, image, ph, pw, weights, turn_taps, out, prepared, space, layout,
+            image_at_six, taps_at_six, sums_from_six,
+        )  # fmt: skip
+        for row in range(begin, end):  # of tiles
+            picture, y = row // layout.high, 4 * (row % layout.high)
             for channel in range(first, first + width):
                 finish(picture, channel, y * ow, min(y + 4, oh) * ow, out, *rest)
 

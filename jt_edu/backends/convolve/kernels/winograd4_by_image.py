@@ -7,7 +7,7 @@ a padding of 2 - padding, and sums over o for each channel c.
 Source: Lavin and Gray 2015, "Fast Algorithms for Convolutional Neural Networks" (arXiv:1509.09308).
 """
 
-from jt_edu.backends.convolve.patches import cut, join, multiply, part_of, plan_of, turn_taps_back
+from jt_edu.backends.convolve.patches import compute, layout_of, turn_taps_back
 from jt_edu.backends.convolve.points import image_at_six, sums_from_six, taps_at_six
 from jt_edu.backends.convolve.tile import lanes
 
@@ -15,12 +15,9 @@ from jt_edu.backends.convolve.tile import lanes
 def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):
     n, o, _, _, ow = places.shape
     _, c, _, h, w = out.shape
-    plan, ready = plan_of(4, n, o, c, ow, h, w, lanes(places)), prepared.size > 0
+    layout = layout_of(4, n, o, c, ow, h, w, lanes(places))
     for unit in range(lo, hi):
-        begin, end, first, width = part_of(unit, plan, c, lanes(places), n * plan.high)  # rows of tiles, channels
-        if not ready and (unit == lo or first == 0):
-            cut(places, 0, o, begin, end, 2 - ph, 2 - pw, 2, space, plan.image, plan, image_at_six)
-        patches, start = (prepared, begin * plan.wide * plan.row) if ready else (space, plan.image)
-        tiles = (end - begin) * plan.wide
-        multiply(patches, start, tiles, o, weights, first, width, space, plan, turn_taps_back, taps_at_six)
-        join(out, begin, end, first, width, space, plan, sums_from_six)
+        compute(
+            unit, unit == lo, places, 2 - ph, 2 - pw, weights, turn_taps_back, out, prepared, space, layout,
+            image_at_six, taps_at_six, sums_from_six,
+        )  # fmt: skip

@@ -6,13 +6,13 @@ Whoever computes a panel of channels needs all of V. So where V is not too large
 Behind V each unit of work has room of its own.
 """
 
-from jt_edu.backends.convolve.patches import cut_all, plan_of
+from jt_edu.backends.convolve.patches import cut_all, layout_of
 from jt_edu.backends.convolve.points import image_at_six
 from jt_edu.backends.convolve.tile import lanes
 
 
 def kernel(lo, hi, places, image, prepared, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):
     n, c, _, _, w = places.shape
-    plan = plan_of(4, n, c, c, w, image.shape[3], image.shape[4], lanes(prepared))
+    layout = layout_of(4, n, c, c, w, image.shape[3], image.shape[4], lanes(prepared))
     for unit in range(lo, hi):
-        cut_all(places, unit, 2 - ph, 2 - pw, prepared, plan, image_at_six)
+        cut_all(places, unit, 2 - ph, 2 - pw, prepared, layout, image_at_six)

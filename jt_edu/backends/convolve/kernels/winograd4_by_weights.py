@@ -14,7 +14,7 @@ that places give when they slide over the 6 x 6 numbers of the image they look a
 Source: Lavin and Gray 2015, "Fast Algorithms for Convolutional Neural Networks", section 4.3 (arXiv:1509.09308).
 """
 
-from jt_edu.backends.convolve.patches import cut, join_taps, panel_count, plan_by_weights
+from jt_edu.backends.convolve.patches import cut, layout_by_weights, panel_count, write_taps
 from jt_edu.backends.convolve.points import image_at_six, places_at_six, taps_from_six
 from jt_edu.backends.convolve.tile import lanes, tile
 
@@ -22,24 +22,24 @@ from jt_edu.backends.convolve.tile import lanes, tile
 def kernel(lo, hi, image, places, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):
     n, c, _, _, w = image.shape
     _, o, _, oh, ow = places.shape
-    count = lanes(image)
-    plan, panels, ready = plan_by_weights(4, n, c, o, w, oh, ow, count), panel_count(o, count), prepared.size > 0
-    wide = 2 * count  # channels of a panel
-    for begin in range(0, n * plan.high, plan.rows):
-        end = min(begin + plan.rows, n * plan.high)
+    lane = lanes(image)
+    layout, panels, ready = layout_by_weights(4, n, c, o, w, oh, ow, lane), panel_count(o, lane), prepared.size > 0
+    wide = 2 * lane  # channels of a panel
+    for begin in range(0, n * layout.high, layout.rows):
+        end = min(begin + layout.rows, n * layout.high)
         if not ready:
-            cut(image, 0, c, begin, end, ph, pw, 2, space, plan.image, plan, image_at_six)
-        patches, start = (prepared, begin * plan.wide * plan.row) if ready else (space, plan.image)
+            cut(image, 0, c, begin, end, ph, pw, 2, space, layout.image, layout, image_at_six)
+        patches, start = (prepared, begin * layout.wide * layout.row) if ready else (space, layout.image)
         for panel in range(lo, hi):
             width = wide if panel < panels - 1 else o - wide * panel
-            cut(places, wide * panel, width, begin, end, 0, 0, 0, space, plan.weights, plan, places_at_six)
+            cut(places, wide * panel, width, begin, end, 0, 0, 0, space, layout.weights, layout, places_at_six)
             for point in range(36):
                 tile(
-                    space, plan.weights + point * width, 1, 36 * width + count,
-                    patches, start + point * c, plan.row,
-                    space, plan.sums + (36 * wide * (panel - lo) + point * width) * c, c,
-                    width, c, (end - begin) * plan.wide, begin == 0,
+                    space, layout.weights + point * width, 1, 36 * width + lane,
+                    patches, start + point * c, layout.row,
+                    space, layout.sums + (36 * wide * (panel - lo) + point * width) * c, c,
+                    width, c, (end - begin) * layout.wide, begin == 0,
                 )  # fmt: skip
     for panel in range(lo, hi):
         width = wide if panel < panels - 1 else o - wide * panel
-        join_taps(out, wide * panel, width, space, plan.sums + 36 * wide * (panel - lo) * c, 6, taps_from_six)
+        write_taps(out, wide * panel, width, space, layout.sums + 36 * wide * (panel - lo) * c, 6, taps_from_six)

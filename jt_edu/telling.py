@@ -1,0 +1,113 @@
+"""Telling: what do open traces hear of a run?
+
+    the plan      the decisions that led to it, the peak that it predicts
+    each step     its kernel, what it read and stored, its time, what was allocated and freed
+    values        what each node is, as a thumbnail, if a trace wants them
+
+A run whose values are wanted stores what would stay in registers, so that it can be looked at. Nothing here computes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from jt_edu.backends import Program
+from jt_edu.convolution import convolution
+from jt_edu.graph import Node
+from jt_edu.meta import CONSTANT, HostCall, Reindex, ReindexReduce
+from jt_edu.plan import Plan, Step, decisions_of, read_slot
+from jt_edu.relay import matrix_product
+from jt_edu.settings import Context
+from jt_edu.thumbnail import value_of
+from jt_edu.trace import Decision, KernelRun, Line, Memory, Trace
+
+SEEN = 1 << 20  # elements of the largest value that is stored only to be looked at
+SEEN_BYTES = 256 << 20  # of all of them together
+
+
+def tell_values(order: list[Node], plan: Plan, arrays: list[Any], watched: set[Node], traces: Sequence[Trace]) -> None:
+    """Tell those of the traces that want it what the nodes are: those `watched`, what is kept, and the leaves."""
+    traces = [t for t in traces if t.wants_values]
+    for slot, node in enumerate(order if traces else ()):
+        if node in watched or slot in plan.keep or (node.data is not None and node.op is not CONSTANT):
+            value = value_of(node.id, np.asarray(read_slot(plan, arrays, slot)), str(node.dtype))
+            for t in traces:
+                t.values.append(value)
+
+
+def seen_by_traces(order: list[Node], context: Context) -> set[Node]:
+    """The pending nodes whose values an open trace wants, and that nobody holds.
+
+    None has more than SEEN elements, and together they have at most SEEN_BYTES: the largest are left out.
+    """
+    if not any(t.wants_values for t in context.traces):
+        return set()
+    sizes = sorted((math.prod(n.shape) * n.dtype.size, n.id, n) for n in worth_seeing(order) if not n.holders)
+    total = accumulate(size for size, _, _ in sizes)
+    fit = [n for (_, _, n), so_far in zip(sizes, total, strict=True) if so_far <= SEEN_BYTES]
+    return {n for n in fit if math.prod(n.shape) <= SEEN}
+
+
+def worth_seeing(order: list[Node]) -> list[Node]:
+    """The pending nodes that have a value of their own.
+
+    The products inside of a contraction have no array in any run, and a repeated array says nothing new.
+    """
+    pending = [n for n in order if n.data is None]
+    sums = (n for n in pending if isinstance(n.op, ReindexReduce))
+    products = {n.inputs[0] for n in sums if matrix_product(n) or convolution(n)}
+    inside = products | {i for p in products for i in p.inputs if isinstance(i.op, Reindex)}
+    repeats = (isinstance(n.op, Reindex) and math.prod(n.shape) > math.prod(n.inputs[0].shape) for n in pending)
+    return [n for n, again in zip(pending, repeats, strict=True) if n not in inside and not again]
+
+
+def announce_plan(plan: Plan, order: list[Node], context: Context) -> None:
+    """Tell the open traces how the plan came about, and how much memory it predicts."""
+    for t in context.traces:
+        t.predicted_peak = max(t.predicted_peak, plan.peak)
+        t.decisions += [
+            Decision(order[d.source].id, order[d.target].id, d.fused, d.rule, d.reason)
+            for d in decisions_of(plan, order)
+        ]
+
+
+def calls_of(step: Step, node: Node) -> tuple[str, ...]:
+    """What a step leaves to others: a product to BLAS, a host call to whoever does it."""
+    return ("BLAS",) if step.way[0] == "BLAS" else (node.op.by,) if isinstance(node.op, HostCall) else ()
+
+
+def algorithm_of(step: Step) -> tuple[str, str]:
+    """Which algorithm a convolution or a product runs, and why; two empty texts for anything else."""
+    return step.way if step.own is None else (step.own.algorithm.name, step.own.reason)
+
+
+def announce_step(
+    step: Step, order: list[Node], context: Context, fresh: Program | None, elapsed: float,
+    arrays: list[Any], alive: int,
+) -> int:  # fmt: skip
+    """Tell the open traces what a step did; `alive` bytes are held by this run before and, as the answer, after it."""
+    lines = tuple(Line(number, order[s].id, order[s].op.name, order[s].line) for number, s in step.lines)
+    program = fresh or step.program
+    record = KernelRun(
+        step.name, step.source.text, lines,
+        tuple(order[s].id for s in step.slots), tuple(order[s].id for s in step.outputs),
+        context.flags.backend, bool(fresh and fresh.compiled), fresh.seconds if fresh else 0.0, elapsed,
+        step.bytes, step.flops,
+        calls_of(step, order[step.slots[0]]), str(program.path or "") if program else "",
+        step.kind, tuple(order[s].id for s in step.inputs), step.written is not None, step.key, *algorithm_of(step),
+    )  # fmt: skip
+    moves = []
+    for sign, word, slots in ((1, "allocate", step.outputs), (-1, "free", step.frees)):
+        for s in slots:
+            size = arrays[s].nbytes
+            alive += sign * size
+            moves.append((word, order[s].id, size, alive))
+    for t in context.traces:
+        t.memory += [Memory(*move, kernel=len(t.kernels)) for move in moves]
+        t.kernels.append(record)
+    return alive

@@ -1,0 +1,161 @@
+"""Core: Vars and their meta-operators, gradients, flags, traces, allocators and errors."""
+
+import numpy as np
+
+import jt_edu as jt
+from jt_edu import data
+from tests.arguments.inputs import some
+from tests.arguments.rows import Row, refuses, shows
+
+V = np.arange(4.0)
+IMAGE = some(2, 3, 4, 5)
+
+
+def x() -> jt.Var:
+    return jt.array(V)
+
+
+def folded(**given) -> jt.Var:
+    """Four numbers added up in two."""
+    return x().reindex_reduce("add", (2,), lambda i: (i // 2,), **given)
+
+
+def by_table(**given):
+    """Read through an index array, which `extras` names; without it there is none."""
+    given = {name: [jt.array([2, 0])] for name in given}
+    return x().reindex((2,), ["@e0(i0)" if given else "i0"], **given)
+
+
+def sorted_out(**given):
+    given = {name: [jt.array([1, 0, 1, 0])] for name in given}
+    return x().reindex_reduce("add", (4,), ["@e0(i0)" if given else "i0"], **given)
+
+
+VARS = [
+    *shows(jt.Var.numpy, "copy", True, lambda **k: x().numpy(**k).flags.writeable),
+    *shows(jt.Var.to, "dtype", "int64", lambda **k: str(x().to(**k).dtype), "int64"),
+    *refuses(jt.Var.to, "device", "cuda", lambda **k: x().to(**k)),
+    *shows(jt.Var.to, "memory_format", jt.channels_last, lambda **k: jt.array(IMAGE).to(**k).stride(), (60, 1, 15, 3)),
+    *shows(jt.Var.contiguous, "memory_format", jt.channels_last,
+           lambda **k: jt.array(IMAGE).contiguous(**k).numpy().strides, (480, 8, 120, 24)),
+    *shows(jt.Var.is_contiguous, "memory_format", jt.channels_last,
+           lambda **k: jt.array(IMAGE).is_contiguous(**k), False),
+    *shows(jt.Var.stride, "dim", 0, lambda **k: jt.array(IMAGE).stride(**k), 60),
+    *shows(jt.Var.backward, "gradient", np.full(4, 3.0), lambda **k: _back(**k), 2 * V * 3),
+    *shows(jt.Var.reindex, "fill", 7.0,
+           lambda **k: x().reindex((6,), lambda i: (i,), **k), np.array([0, 1, 2, 3, 7, 7.0])),
+    *shows(jt.Var.reindex, "valid", "i < 2",
+           lambda **k: x().reindex((4,), lambda i: (i,), **{n: lambda i: i < 2 for n in k}), np.array([0, 1, 0, 0.0])),
+    *shows(jt.Var.reindex, "extras", "positions", by_table, np.array([2.0, 0.0])),
+    *shows(jt.Var.reindex_reduce, "valid", "i < 3",
+           lambda **k: folded(**{n: lambda i: i < 3 for n in k}), np.array([1.0, 2.0])),
+    *shows(jt.Var.reindex_reduce, "extras", "positions", sorted_out, np.array([4.0, 2.0, 0.0, 0.0])),
+]  # fmt: skip
+
+
+def _back(**given):
+    v = x()
+    (v * v).backward(**given) if given else (v * v).sum().backward()
+    return v.grad
+
+
+# ----------------------------------------------------------------------------------------------------- around gradients
+
+
+def unused(**given):
+    a, b = x(), x()
+    return jt.grad((a * a).sum(), [b], **given)
+
+
+def by_numpy(**given):
+    """The square, with the gradient that is given; without one, no gradient goes through."""
+    v = x()
+    backward = [lambda np_, d: np_.copyto(d["outputs"][0], 2 * d["inputs"][0] * d["dout"])]
+    y = jt.numpy_code((4,), "float64", [v], lambda np_, d: np_.copyto(d["outputs"][0], d["inputs"][0] ** 2),
+                      **dict.fromkeys(given, backward))  # fmt: skip
+    return jt.grad((y + v).sum(), v)
+
+
+def traced(**given) -> int:
+    with jt.trace(**given) as seen:
+        (x() * 2).sum().sync()
+    return len(seen.values) > 0
+
+
+def alone(**given) -> list:
+    """Which of two ranks runs a function for one."""
+    return jt.simulate(2)(jt.single_process_scope(**given)(lambda: "here"))
+
+
+# ---------------------------------------------------------------------------------------------------------------- flags
+
+
+def flagged(look):
+    """A flag is an argument of flag_scope."""
+
+    def ask(**given):
+        with jt.flag_scope(**given):
+            return look()
+
+    return ask
+
+
+def kernels() -> int:
+    """How many kernels a chain of three operators takes."""
+    return len(jt.kernel_sources((x() * 2 + 1).exp()))
+
+
+def pending() -> bool:
+    return (x() + 1).node.pending
+
+
+def runs_with() -> str:
+    with jt.trace() as seen:
+        (x() * 3 + 1).sync()
+    return seen.kernels[0].backend
+
+
+class Counted:
+    """An allocator that counts."""
+
+    def __init__(self) -> None:
+        self.arrays = 0
+
+    def empty(self, shape, dtype):
+        """An array with arbitrary contents."""
+        self.arrays += 1
+        return np.empty(shape, dtype)
+
+
+def allocated(**given) -> int:
+    with jt.allocator(jt.TracingAllocator(**given)) as seen:
+        (x() + 1).sync()
+    return getattr(seen.inner, "arrays", 0)
+
+
+# --------------------------------------------------------------------------------------------------------------- errors
+
+ERRORS = [getattr(room, name) for room in (jt, data) for name in room.__all__ if name.endswith("Error")]
+
+
+def errors() -> list[Row]:
+    """What was found, and what to try, stand in the message."""
+    rows = []
+    for kind in ERRORS:
+        rows += shows(kind, "found", "seven", lambda kind=kind, **k: "seven" in str(kind("asked", **k)))
+        rows += shows(kind, "attempt", "eight", lambda kind=kind, **k: "eight" in str(kind("asked", "seven", **k)))
+    return rows
+
+
+ROWS = [
+    *VARS,
+    *shows(jt.grad, "allow_unused", True, unused, [None]),
+    *shows(jt.numpy_code, "backward", "a rule", by_numpy, 2 * V + 1),
+    *shows(jt.trace, "values", True, traced),
+    *shows(jt.single_process_scope, "rank", 1, alone, [None, "here"]),
+    *shows(jt.flag_scope, "fuse", False, flagged(kernels), 3),
+    *shows(jt.flag_scope, "lazy_execution", False, flagged(pending), False),
+    *shows(jt.flag_scope, "backend", "numba", flagged(runs_with), "numba"),
+    *shows(jt.TracingAllocator, "inner", Counted(), lambda **k: allocated(**k) > 0),
+    *errors(),
+]  # fmt: skip

@@ -1,0 +1,105 @@
+"""Gradients and positions of the largest: found although the numbers are computed again, with other last digits."""
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+from jt_edu import nn
+
+WHEN = pytest.mark.parametrize("when", ["together", "value first", "value in between"])
+
+
+def gradient(function, x, when):
+    """The gradient of the sum of f(x) by x; its value is asked for with it, before it is built, or before it is run."""
+    y = function(x)
+    if when == "value first":
+        y.numpy()
+    found = jt.grad(y.sum(), x)
+    if when == "value in between":
+        y.numpy()
+    return found.numpy()
+
+
+def largest_of(rows, weights):
+    """Where the largest of each column stands, in float64, for each number 1 or 0."""
+    exact = rows.astype("f8") * weights + rows
+    return (exact == exact.max(0)).astype("f8")
+
+
+@WHEN
+def test_the_largest_of_a_softmax_has_its_gradient(rng, when):
+    x = jt.array(rng.standard_normal((64, 33), np.float32))
+
+    found = gradient(lambda x: jt.softmax(x, 1).max(0), x, when)
+
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found, gradient(lambda x: jt.softmax(x.double(), 1).max(0), x, when), atol=1e-6)
+
+
+@WHEN
+def test_the_largest_has_its_gradient_where_a_product_is_used_twice(rng, when):
+    rows, weights = rng.standard_normal((2, 64, 33), np.float32)
+
+    def function(x):
+        product = x * jt.array(weights)
+        return (product + x).max(0) + (product * product).sum(0)
+
+    found = gradient(function, jt.array(rows), when)
+
+    expected = largest_of(rows, weights) * (weights + 1) + 2 * rows.astype("f8") * weights**2
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+@WHEN
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_halves_are_compared_as_they_are_rounded(rng, axis, dtype, when):
+    rows, weights = (jt.array(rng.standard_normal((16, 9), np.float32)).cast(dtype) for _ in range(2))
+
+    found = gradient(lambda x: (x * weights).max(axis), rows, when).astype("f4")
+
+    products = (rows.float() * weights.float()).cast(dtype).float().numpy()
+    shared = products == products.max(axis, keepdims=True)
+    np.testing.assert_allclose(found, shared / shared.sum(axis, keepdims=True) * weights.float().numpy(), rtol=1e-2)
+
+
+@WHEN
+def test_windows_find_their_largest_again(rng, when):
+    x = jt.array(rng.standard_normal((1, 4, 15, 17), np.float32))
+
+    def pooled(x):
+        return nn.max_pool2d(x - x.mean((2, 3), keepdim=True), 3, 1, 1)
+
+    found = gradient(pooled, x, when)
+
+    np.testing.assert_allclose(found, gradient(pooled, x.double(), when), atol=1e-5)
+
+
+@WHEN
+def test_positions_are_those_of_the_largest(rng, when):
+    rows, weights = rng.standard_normal((2, 64, 33), np.float32)
+    x = jt.array(rows)
+    product = x * jt.array(weights)
+    y = product + x
+    images = y.reshape(1, 1, 64, 33)
+    best, places = nn.max_pool2d(images, 4, return_indices=True)
+    if when != "together":
+        best.numpy()
+    also = (product * product).sum(0)
+    del y, images
+
+    found = [jt.argmax(product + x, 0), jt.nanargmax(product + x, 0), places, also]
+    jt.sync(found)
+
+    exact = rows.astype("f8") * weights + rows
+    np.testing.assert_array_equal(found[0].numpy(), exact.argmax(0))
+    np.testing.assert_array_equal(found[1].numpy(), exact.argmax(0))
+    np.testing.assert_array_equal(found[2].numpy().ravel(), places_of(exact))
+
+
+def places_of(exact):
+    """The row-major place of the largest of each window of 4 x 4."""
+    rows, columns = (n // 4 for n in exact.shape)
+    windows = [(r, c) for r in range(rows) for c in range(columns)]
+    inside = [np.unravel_index(exact[4 * r : 4 * r + 4, 4 * c : 4 * c + 4].argmax(), (4, 4)) for r, c in windows]
+    return [(4 * r + i) * exact.shape[1] + 4 * c + j for (r, c), (i, j) in zip(windows, inside, strict=True)]

@@ -1,0 +1,71 @@
+"""Writing to a Var that nobody holds is answered with a warning; writing to one that somebody holds is not."""
+
+import operator
+import warnings
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+
+
+def test_brackets_twice_change_nothing_and_warn():
+    x = jt.zeros((2, 2))
+
+    with pytest.warns(UserWarning, match=r"x\[i, j\] = value, not x\[i\]\[j\]") as told:
+        x[0][1] = 5
+    with pytest.warns(UserWarning, match="lost"):
+        x.reshape(4)[1] = 5
+    with pytest.warns(UserWarning, match="lost"):
+        x.t()[1] += 5
+
+    assert told[0].filename == __file__
+    assert not x.numpy().any()
+
+
+class Holder:
+    """An object with a Var."""
+
+    def __init__(self):
+        self.x = jt.zeros(2)
+
+
+def test_who_holds_the_var_is_not_warned():
+    holder, listed, named = Holder(), [jt.zeros(2)], {"x": jt.zeros(2)}
+    layer = jt.nn.Linear(2, 2)
+
+    def inside(x):
+        x[0] = 1
+        return x
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x = jt.zeros((2, 2))
+        x[0] = 1
+        x[0, 1] += 4
+        row = x[1]
+        row[0] = 1
+        holder.x[0] = 1
+        listed[0][0] = 1
+        named["x"][0] = 1
+        for v in listed:
+            v[1] = 1
+        (y := jt.zeros(2))[0] = 1
+        done = inside(jt.zeros(2))
+        with jt.no_grad():
+            layer.weight[0] = 0
+            layer.parameters()[1][0] = 0
+
+    for v in (holder.x, named["x"], y, done):
+        np.testing.assert_array_equal(v.numpy(), [1, 0])
+
+
+def test_who_calls_the_method_is_not_warned():
+    x = jt.zeros(2)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (lambda: x.__setitem__(0, 1.0))()
+        operator.setitem(x, 1, 2.0)
+
+    assert x.tolist() == [1.0, 2.0]

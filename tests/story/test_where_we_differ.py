@@ -1,0 +1,61 @@
+"""docs/where_we_differ.md tells the truth: every line of code on it runs, and every statement is followed by some."""
+
+import doctest
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "where_we_differ.md").read_text(encoding="utf-8")
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@pytest.mark.filterwarnings("ignore:nobody holds the Var")
+def test_every_line_of_code_answers_as_the_page_says(tmp_path):
+    code = "\n".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
+    test = doctest.DocTestParser().get_doctest(code, {"folder": str(tmp_path)}, "where_we_differ.md", None, 0)
+    said: list[str] = []
+
+    result = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=said.append)
+
+    assert result.attempted > 40
+    assert result.failed == 0, "".join(said)
+
+
+def test_every_statement_is_followed_by_code_that_shows_it():
+    parts = re.split(r"\n(?=\*\*)", PAGE)[1:]
+
+    assert len(parts) >= 15
+    assert [part.split("\n")[0] for part in parts if "```python" not in part] == []
+
+
+def test_pytorch_answers_as_the_page_says(torch):
+    x, whole, parts = torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([1, 2]), torch.zeros(2, 3)
+    parts[0][1] = 5
+    parts.view(-1)[2] = 7
+
+    assert round(x.var().item(), 4) == 1.6667
+    assert x.median().item() == 2.0
+    assert {(whole / 2).dtype, (torch.ones(2) + whole).dtype} == {torch.float32}
+    assert parts.tolist()[0] == [0.0, 5.0, 7.0]
+    assert type(torch.ones(2, 2).max(1)).__name__ == "max"  # values and indices
+    assert torch.randint(10, (3,)).shape == (3,)
+    for refused in (lambda: whole**-1, whole.mean, lambda: torch.nn.Linear(2, 3)(torch.ones(1, 2).double())):
+        with pytest.raises(RuntimeError):
+            refused()
+
+
+def test_numpy_answers_as_the_page_says():
+    x, whole = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1, 2])
+
+    assert (x.var(), np.median(x)) == (1.25, 2.5)
+    assert {(whole / 2).dtype, whole.mean().dtype, (np.ones(2, np.float32) + whole).dtype} == {np.dtype("float64")}
+    assert (np.array([-7]) // 2, np.array([-7]) % 2) == (-4, 1)
+    with pytest.raises(ValueError, match="negative"):
+        _ = whole**-1
+
+
+def test_the_readme_leads_to_it():
+    assert "(docs/where_we_differ.md)" in (ROOT / "README.md").read_text(encoding="utf-8")

@@ -14,6 +14,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -63,8 +64,6 @@ def main(arguments):
 
 
 # ------------------------------------------------------------------------------------------------------- commands
-
-
 def open_lab(options):
     install(COURSE)
     page = f"/lab/tree/{FIRST_PAGE}" if (HOME / FIRST_PAGE).exists() else "/lab"
@@ -94,6 +93,10 @@ def test(options):
 
 
 def bench(options):
+    text = (HOME / "tests" / "bench" / "__main__.py").read_text(encoding="utf-8")
+    suites = [*re.findall(r'^    "(\w+)": ".*minutes?",$', text, re.MULTILINE), "all"]
+    if not options or not (options[0].startswith("-") or options[0] in suites):
+        raise Stop(f"Which suite? Say its name, as in 'python3 lab.py bench core'. There are: {', '.join(suites)}.")
     install_for_tests(options)
     return become("tests.bench", *options)
 
@@ -103,8 +106,6 @@ def install_for_tests(options):
 
 
 # ---------------------------------------------------------------------------------------------------- environment
-
-
 def require_python():
     if not OLDEST <= sys.version_info[:2] <= NEWEST:
         others = [name for name in ("python3.13", "python3.12", "python3.11") if shutil.which(name)]
@@ -166,8 +167,6 @@ def write_notes(**more):
 
 
 # ------------------------------------------------------------------------------------------------------ processes
-
-
 def watch(command, title):
     """Run a command and show on one line how far it is. Where it fails, say why in one sentence."""
     start, said = time.monotonic(), []

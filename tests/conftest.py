@@ -7,6 +7,7 @@ Three switches, by option or by environment:
   JT_EDU_REQUIRE      marks whose tests must run, as in "browser,mpi": a skip there is a failure (.ci/run sets it)
 """
 
+import gc
 import os
 import random
 import zlib
@@ -59,6 +60,13 @@ def pytest_collection_modifyitems(config, items):
                 item.add_marker(name)
     if hasattr(config, "workerinput"):
         items[:] = long_ones_first(items)
+
+
+def pytest_runtest_teardown(item, nextitem):
+    """What outlives a file, such as kernels and plans, is not looked through again at each collection."""
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
 
 
 # ------------------------------------------------------------------------------------------------------------ seeds

@@ -8,6 +8,7 @@ The kernel is the Python that runs this. The file itself is left as it is. Exit 
 import os
 import re
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -16,10 +17,11 @@ from jupyter_client import AsyncKernelManager
 from jupyter_client.kernelspec import KernelSpec
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from traitlets.config import Config
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = [str(ROOT), str(ROOT / "widgets"), str(ROOT / "exercises")]  # a checkout runs before it is installed
-SECONDS_PER_CELL = 300
+SECONDS_PER_CELL = SECONDS_TO_START = 300
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 PICTURES = ("image/svg+xml", "image/png")  # what is drawn in Python, by us or by a library
 VIEW = "application/vnd.jupyter.widget-view+json"  # what the browser draws
@@ -48,18 +50,28 @@ class Watched(NotebookClient):
 def execute(path, progress=None):
     """The notebook with its outputs, and the error of the cell that failed, or None."""
     notebook = nbformat.read(path, as_version=4)
-    client = Watched(
-        notebook,
-        timeout=SECONDS_PER_CELL,
-        kernel_manager_class=OwnKernel,
-        resources={"metadata": {"path": str(Path(path).parent)}},
-    )
-    client.progress = progress
-    try:
-        client.execute(env={**os.environ, "PYTHONPATH": os.pathsep.join(FOLDERS)})
-    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-        return notebook, error
+    with tempfile.TemporaryDirectory(prefix="jt_") as folder:
+        client = Watched(
+            notebook,
+            timeout=SECONDS_PER_CELL,
+            startup_timeout=SECONDS_TO_START,
+            kernel_manager_class=OwnKernel,
+            config=Config(OwnKernel=sockets_in(folder)),
+            resources={"metadata": {"path": str(Path(path).parent)}},
+        )
+        client.progress = progress
+        try:
+            client.execute(env={**os.environ, "PYTHONPATH": os.pathsep.join(FOLDERS)})
+        except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+            return notebook, error
     return notebook, None
+
+
+def sockets_in(folder):
+    """How to reach a kernel: by files of its own. A port that is free now may be taken when the kernel has started."""
+    if os.name == "nt":  # which has none
+        return Config()
+    return Config(transport="ipc", connection_file=str(Path(folder) / "kernel.json"))
 
 
 def main(arguments):

@@ -71,7 +71,8 @@ see.step_kernel(a * b + 1)
 #
 # The text above is the real source of the kernel: Python, written by the framework, compiled by numba, and kept in a
 # file on your disk. Behind each line stands the operator it computes and the line of yours that asked for it.
-# (`at(i0)` only says that a counter is never negative; compiled code gets faster by knowing that.)
+# (`c0` is the 1; `lo` and `hi` are the part of the loop that one thread does; `at(i0)` says that a counter is never
+# negative, which makes compiled code faster.)
 #
 # Below it you can run the same kernel one line at a time: click into it, then go on with `]` and back with `[`. The
 # cells that are read and written light up.
@@ -157,7 +158,7 @@ see.graph(loss, da)
 
 # %% [markdown]
 # **Look.** Nothing ran. Walking back from the loss, each operator added the nodes of its own derivative: dashed
-# outlines, marked ∂. They are nodes like any other: they are fused, run, and can be differentiated again. The
+# outlines. They are nodes like any other: they are fused, run, and can be differentiated again. The
 # derivative of `a * b + 1` by `a` is `b`. Below the numbers you can go down to the loss and back up to the gradients,
 # with every value on the way (drag the slider, or press `[` and `]`):
 

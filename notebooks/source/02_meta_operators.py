@@ -21,24 +21,9 @@ import numpy as np
 
 import jt_edu as jt
 from jt_edu.index import load
+from jt_exercises.tell import tell
 
 jt.set_global_seed(0)
-
-
-def tell(what, yours, right):
-    """Compare an answer of yours with the right one, in one line."""
-    right = np.asarray(right)
-    if yours is None:
-        print(f"not done yet   {what}")
-        return
-    yours = np.asarray(yours)
-    if yours.shape != right.shape:
-        print(f"another shape  {what}: yours is {yours.shape}, expected is {right.shape}")
-    elif np.allclose(yours, right, 1e-4, 1e-5):
-        print(f"right          {what}")
-    else:
-        print(f"not right      {what}:\nyours is\n{yours.round(3)}\nexpected is\n{right.round(3)}")
-
 
 # %% [markdown]
 # ## 1. Reindex: where does each cell read from?

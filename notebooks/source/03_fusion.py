@@ -151,15 +151,18 @@ def everywhere():
 for build in (stored, everywhere):
     e = jt.explain(build())
     done = sum(k.flops for k in e.kernels)
-    print(f"{build.__name__:<11} {len(e.kernels)} kernel(s)   {e.bytes / 1e6:.3f} MB   {done / 1e6:.1f} M operations")
+    told = f"{e.bytes / 1e6:.3f} MB   {done / 1e6:.1f} M elements computed"
+    print(f"{build.__name__:<11} {len(e.kernels)} kernel(s)   {told}")
 times = ratio(lambda: everywhere().sync(), lambda: stored().sync())
 print(f"\nin one loop it takes {times:.1f} times as long, on this machine, now")
 print([d.reason for d in jt.explain(stored()).decisions if not d.fused])
 
 # %% [markdown]
-# **Look.** Fewer bytes, and slower: the sines were computed a thousand times over. So it is a choice, and one can
-# compute which is better. **Exercise 4**: a value is needed by some `readers`. Answer with the seconds of both ways,
-# where moving takes bytes / bandwidth, computing takes operations / peak, and nothing happens at the same time:
+# **Look.** Fewer bytes, and slower: the sines were computed a thousand times over. (The table counts an element of any
+# operator once. The reason below it counts what an element costs, in multiplications: an `exp` or a `sin` as 8, both of
+# them as 16.) So it is a choice, and one can compute which is better. **Exercise 4**: a value is needed by some
+# `readers`. Answer with the seconds of both ways, where moving takes bytes / bandwidth, computing takes operations /
+# peak, and nothing happens at the same time:
 #
 # * *stored*: the inputs are read once and the work is done once; the value is written, and read by each reader;
 # * *again*: each reader reads the inputs and does the work.

@@ -94,7 +94,7 @@ print(check.check_roof(roof))
 # %%
 x, y = normal(3_000_000), normal(3_000_000)
 table, square, other = normal(2000, 2500), normal(320, 320), normal(320, 320)
-long = normal(4_000_000)
+long = normal(8_000_000)
 
 
 def four():
@@ -124,7 +124,9 @@ for length in (6_000_000, 16_000_000):
 
 # %% [markdown]
 # **Look.** About the same share in every row, though some rows do four times the arithmetic. On the slope only bytes
-# count: half of them, as float32 in place of float64, is half of the time.
+# count: half of them, as float32 in place of float64, is half of the time. (A share above 100 % says that memory was
+# busier when section 1 measured it, or that a large cache still held a part of the arrays. If the rows differ much,
+# something else is using the memory: run the cell again.)
 #
 # **Exercise 3.** Fusion leaves the operations as they are and removes bytes, so it moves dots to the right. By which
 # factor? Answer 1 where it does not.

@@ -32,8 +32,8 @@ def matrices(n):
 # ## 1. Exercise 1: which loop goes inside?
 #
 # Memory comes in *lines* of 64 bytes, 16 numbers that lie one behind the other in a row of a matrix. Who reads along a
-# row uses all 16 of a line at once. Who reads down a column fetches a line for one number, and when he comes back for
-# its neighbour, the line may be gone.
+# row uses all 16 of a line at once. Who reads down a column fetches a line for one number, and by the time its
+# neighbour is wanted, the line may be gone.
 #
 # `check.ijk`, `check.ikj` and `check.jki` are the line above in three loops; the last letter is the innermost loop.
 # **Predict**: rank the innermost loops, best first.

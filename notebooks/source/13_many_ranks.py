@@ -19,21 +19,7 @@ import jt_edu as jt
 import jt_widgets as see
 from jt_edu.mpi import run_ranks
 from jt_edu.mpi.paper import model
-
-
-def _agree(yours, expected):
-    return np.allclose(yours, expected, rtol=1e-5) if expected.dtype.kind in "if" else np.array_equal(yours, expected)
-
-
-def judged(name, yours, expected):
-    """Say whether an answer is right."""
-    if yours is None:
-        print(f"not done yet   {name}")
-    elif np.shape(yours) == np.shape(expected) and _agree(np.asarray(yours), np.asarray(expected)):
-        print(f"right          {name}")
-    else:
-        few = np.size(expected) <= 12
-        print(f"not right:     {name}" + (f", {yours} in place of {expected}" if few else ""))
+from jt_exercises.tell import tell
 
 
 def stopped(run):
@@ -141,6 +127,9 @@ word = comm.recv(source=other)
 #
 # **Task 1.** Each rank has a word for the one to its right; the last one's right is rank 0. Fill in `pass_right` with
 # `send` and `recv` alone. It has to work for any number of ranks, and where every send waits for its receiver.
+#
+# <details><summary>A hint</summary> Somebody has to listen first: let rank 0 do what the others do in the other order.
+# </details>
 
 
 # %%
@@ -155,7 +144,7 @@ for count in (2, 3, 4):
     passed = run_ranks(count, lambda comm, words=words: pass_right(comm, words[comm.rank]), synchronous=True)
     stopped(passed)
     done = None if passed.error is None and not passed.record.calls else passed.results
-    judged(
+    tell(
         f"passed on by {count} ranks", done and [str(word) for word in done], [str(words[r - 1]) for r in range(count)]
     )
     others = {call.name for call in passed.record.calls} - {"send", "ssend", "recv"}
@@ -189,6 +178,11 @@ print(f"{comm.now / 1000:.1f} us")
 #
 # **Task 2.** Fill in the two loops. `pass_on(k)` sends chunk k to the right, and gives you the one that comes from the
 # left, which is number k - 1. In the first step rank r sends chunk r.
+#
+# <details><summary>A hint</summary> In step s of the first loop, rank r sends chunk (r - s) mod P and adds what comes
+# to chunk (r - s - 1) mod P. </details>
+# <details><summary>A second hint</summary> In the second loop it begins with chunk (r + 1) mod P, which is finished.
+# </details>
 
 
 # %%
@@ -210,16 +204,19 @@ def ring_allreduce(comm, x):
 P, n = 4, 1001
 told = run_ranks(P, lambda comm: ring_allreduce(comm, np.arange(n) * (comm.rank + 1.0)))
 done = None if stopped(told) or told.results[0] is None else np.array(told.results)
-judged("the sum, on each rank", done, np.array([np.arange(n) * (1.0 + 2 + 3 + 4)] * P))
+tell("the sum, on each rank", done, np.array([np.arange(n) * (1.0 + 2 + 3 + 4)] * P))
 n = 1000
 told = run_ranks(P, lambda comm: ring_allreduce(comm, np.arange(n) * (comm.rank + 1.0)))
 sent = [m for m in told.record.messages if m.source == 0]
-judged("messages that a rank sends", len(sent) or None, 2 * (P - 1))
-judged("bytes that a rank sends", sum(m.bytes for m in sent) or None, 2 * (P - 1) * n * 8 // P)
+tell("messages that a rank sends", len(sent) or None, 2 * (P - 1))
+tell("bytes that a rank sends", sum(m.bytes for m in sent) or None, 2 * (P - 1) * n * 8 // P)
 
 # %% [markdown]
 # The same, built in, as it moves: press *Play*. Each rank sends 2 (P - 1) / P times its array, however many ranks
-# there are. **Predict**: for 1,000 bytes on 16 ranks, is a ring faster than a tree? And for 25 million bytes?
+# there are. It is raced with two others. *naive*: rank 0 gets all arrays, one after the other, and sends the sum to
+# each. A *tree*: ranks add up in pairs, then pairs of pairs, and so on, and the sum goes back the same way: 2 · log₂ P
+# steps, the whole array in each. **Predict**: for 1,000 bytes on 16 ranks, is a ring faster than a tree? And for 25
+# million bytes?
 
 
 # %%
@@ -256,6 +253,9 @@ see.ranks(run_ranks(4, ring).record)
 #
 # **Task 3.** Where do they cross? A tree on P ranks takes 2 · log₂ P messages of all n bytes, a ring 2 (P - 1) messages
 # of n / P bytes, and a message of m bytes takes alpha + beta · m. Find the n from which a ring is faster on 16 ranks.
+#
+# <details><summary>A hint</summary> Both have the form (number of messages) · alpha + (bytes of all of them) · beta.
+# Set them equal, with P = 16, and solve for n. </details>
 
 # %%
 crossing = None  # in bytes, from line.alpha and line.beta
@@ -268,18 +268,12 @@ def is_faster(length):
 
 
 if crossing is None:
-    judged("the crossing", None, None)
+    tell("the crossing", None, None)
 else:
     below, above = is_faster(int(0.98 * crossing)), is_faster(int(1.02 * crossing))
-    judged("the crossing", "too large" if below else "it" if above else "too small", "it")
+    tell("the crossing", "too large" if below else "it" if above else "too small", "it")
 
 # %% [markdown]
-# <details><summary>Hints for the tasks</summary>
-#
-# *1*: somebody has to listen first: let rank 0 do what the others do in the other order. *2*: in step s of the first
-# loop, rank r sends chunk (r - s) mod P and adds what comes to chunk (r - s - 1) mod P. In the second loop it begins
-# with chunk (r + 1) mod P, which is finished. *3*: both have alpha and beta · n; solve for n. </details>
-#
 # **Before you close this page**: a script runs well on one rank and hangs on four. What do you look at first?
 #
 # How a network is trained with all this is the next page, `13b_training_together`.

@@ -18,23 +18,9 @@ import numpy as np
 import jt_edu as jt
 from jt_edu import nn, optim
 from jt_edu.mpi import Network, run_ranks
+from jt_exercises.tell import tell
 
 images, labels = (v.numpy() for v in next(iter(jt.data.digits(batch_size=90))))
-
-
-def _agree(yours, expected):
-    return np.allclose(yours, expected, rtol=1e-5) if expected.dtype.kind in "if" else np.array_equal(yours, expected)
-
-
-def judged(name, yours, expected):
-    """Say whether an answer is right."""
-    if yours is None:
-        print(f"not done yet   {name}")
-    elif np.shape(yours) == np.shape(expected) and _agree(np.asarray(yours), np.asarray(expected)):
-        print(f"right          {name}")
-    else:
-        few = np.size(expected) <= 12
-        print(f"not right:     {name}" + (f", {yours} in place of {expected}" if few else ""))
 
 
 def stopped(run):
@@ -82,6 +68,8 @@ print(f"with a batch norm of each rank alone, on 4 ranks, it differs by {np.abs(
 #
 # **Task 1, find the bug.** 9 examples on 4 ranks: shares of 3, 2, 2 and 2. Each rank has the mean gradient of its own
 # share. `combine` should give each of them the mean gradient of all 9 examples, and does not. Repair it.
+#
+# <details><summary>A hint</summary> A share of 3 counts for more than one of 2; so add up *sums*. </details>
 
 
 # %%
@@ -93,7 +81,7 @@ def combine(comm, gradient, count):
 gradients = np.array([1.0, 1, 1, 5, 5, 9, 9, 2, 2])  # of each example
 shares = np.array_split(gradients, 4)
 found = jt.simulate(4)(lambda comm: combine(comm, shares[comm.rank].mean(), len(shares[comm.rank])))
-judged("the mean gradient, on each rank", np.array(found), np.full(4, gradients.mean()))
+tell("the mean gradient, on each rank", np.array(found), np.full(4, gradients.mean()))
 
 # %% [markdown]
 # **Task 2, by hand.** Now do yourself what the optimiser did: fill in `begin` and `together`, so that a training on 1,
@@ -101,6 +89,9 @@ judged("the mean gradient, on each rank", np.array(found), np.full(4, gradients.
 # One weight is *tied*: it is used twice, and stands in `net.parameters()` once. And one is *frozen*: nobody asks for
 # its gradient, and it stays as it is on rank 0. You have `comm.bcast(array, root=0)` and `comm.allreduce(array)`;
 # `parameter.numpy()` gives an array, and `parameter.update(array)` takes one.
+#
+# <details><summary>A hint</summary> All of `net.parameters()`, the frozen ones too, come from rank 0. `together` is
+# `combine` of task 1. </details>
 
 
 # %%
@@ -149,7 +140,7 @@ for count in (2, 3):
     run = run_ranks(count, lambda comm: by_hand(comm, begin, together))
     if not stopped(run) and run.results[0] is not None:
         print(f"{count} ranks are {max(np.abs(row - alone).max() for row in run.results):.0e} away from one alone")
-    judged(
+    tell(
         f"training on {count} ranks",
         None if run.results[0] is None else np.array(run.results),
         np.array([alone] * count),
@@ -165,6 +156,9 @@ for count in (2, 3):
 # **Predict.** In float32, with a mean of 1,000 and a spread of 1: how many digits of the variance are right?
 #
 # **Task 3.** Fill in `merge`. It is exact algebra: how far is each mean from the common one?
+#
+# <details><summary>A hint</summary> The common mean is weighted by the counts. </details>
+# <details><summary>A second hint</summary> M2 = M2a + M2b + (distance of the means)² · na · nb / n. </details>
 
 
 # %%
@@ -178,7 +172,7 @@ def moments(x):
 
 
 x = np.random.default_rng(0).normal(size=900)
-judged("merged", merge(moments(x[:200]), moments(x[200:])), moments(x))
+tell("merged", merge(moments(x[:200]), moments(x[200:])), moments(x))
 
 print("\nmean/spread    error of E[x²] - E[x]²    error of a synchronised batch norm, 4 ranks")
 for mean in (0, 10, 100, 1000, 10_000):
@@ -208,6 +202,8 @@ for mean in (0, 10, 100, 1000, 10_000):
 # $$dx = \frac{1}{std} \left( dy - \overline{dy} - y \cdot \overline{dy \cdot y} \right)$$
 #
 # where a bar is a mean over the whole batch. Fill in the two means; `count` is how many examples all ranks have.
+#
+# <details><summary>A hint</summary> A mean is a sum over all ranks, divided by `count`. </details>
 
 
 # %%
@@ -229,7 +225,7 @@ def backward_of_share(comm):
 
 
 parts = jt.simulate(4)(backward_of_share)
-judged("dx through the batch of all", None if parts[0] is None else np.concatenate(parts), expected)
+tell("dx through the batch of all", None if parts[0] is None else np.concatenate(parts), expected)
 
 # %% [markdown]
 # ## 3. Buckets that leave early
@@ -242,6 +238,8 @@ judged("dx through the batch of all", None if parts[0] is None else np.concatena
 #
 # **Task 5.** `buckets` gets the bytes of the gradients in the order in which they are found, and fills one bucket
 # after the other: a bucket is full, and leaves, as soon as it has `cap` bytes or more; the last one leaves at the end.
+#
+# <details><summary>A hint</summary> One list, begun anew whenever its bytes have reached the cap. </details>
 
 
 # %%
@@ -269,7 +267,7 @@ def backward(comm, groups, early):
 
 for sizes, wanted in (([3, 3, 3, 10, 1, 1], "0 1, 2 3, 4 5"), ([6, 1, 5, 6], "0, 1 2, 3"), ([1, 1, 1], "0 1 2")):
     told = buckets(sizes, 6)
-    judged(f"{len(sizes)} gradients", told and ", ".join(" ".join(map(str, group)) for group in told), wanted)
+    tell(f"{len(sizes)} gradients", told and ", ".join(" ".join(map(str, group)) for group in told), wanted)
 for layers in (1, 2, 4, 8, 16):
     groups = buckets([16_000] * 16, 16_000 * layers)
     if groups:
@@ -314,10 +312,4 @@ for options in ([], ["-m", "jt_edu.launch", "-np", "4"]):
     print(done.stdout or done.stderr, end="")
 
 # %% [markdown]
-# <details><summary>Hints for the tasks</summary>
-#
-# *1*: a share of 3 counts for more than one of 2; so add up *sums*. *2*: all of `net.parameters()`, the frozen ones
-# too, come from rank 0. *3*: M2 = M2a + M2b + (distance of the means)² · na · nb / n. *4*: a mean is a sum over all
-# ranks, divided by `count`. *5*: one list, begun anew whenever its bytes have reached the cap. </details>
-#
 # **Before you close this page**: four ranks train with a batch of 32 in all. What changes if you want each to have 32?

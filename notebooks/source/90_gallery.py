@@ -124,7 +124,7 @@ see.memory(loss, *gradients)
 # switch it off, and see the dots move.
 
 # %%
-large = jt.array(np.random.default_rng(1).normal(size=(2000, 2000)).astype(np.float32))
+large = jt.array(np.random.default_rng(1).normal(size=(4000, 4000)).astype(np.float32))
 see.roofline((((large * 2 + 1) * large - 3).relu() * large).sum(1))
 
 # %% [markdown]

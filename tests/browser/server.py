@@ -1,23 +1,26 @@
-"""A JupyterLab of its own: free port, own settings, own copy of the notebooks, and the kernel of this Python."""
+"""A JupyterLab of its own: own port, own settings, own copy of the notebooks, and the kernel of this Python.
+
+The server takes any free port itself, and tells which in a file; a port that was found free before could be taken by
+another process meanwhile. For the same reason it speaks to its kernels through sockets that are files.
+"""
 
 import contextlib
 import json
 import os
 import secrets
 import shutil
-import socket
 import subprocess
 import sys
+import tempfile
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.chromium import LIMIT
 from tests.headless import FOLDERS
 
-START_SECONDS = 60
+PATHS = "jt_"  # of the runtime's folder, directly in /tmp: the path of a socket has 107 letters at most
 
 
 @dataclass(frozen=True)
@@ -38,36 +41,37 @@ class Lab:
 @contextlib.contextmanager
 def jupyterlab(notebooks: Path, folder: Path) -> Iterator[Lab]:
     """Start JupyterLab on a copy of `notebooks`, and end it afterwards. Its files and its log lie in `folder`."""
-    shutil.copytree(notebooks, folder / "work" / "notebooks", ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
-    lab = Lab(folder / "work", _free_port(), secrets.token_hex(16))
-    with (folder / "jupyter.log").open("w") as log:
+    work, token = folder / "work", secrets.token_hex(16)
+    shutil.copytree(notebooks, work / "notebooks", ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
+    with (folder / "jupyter.log").open("w") as log, tempfile.TemporaryDirectory(prefix=PATHS) as runtime:
+        environment = _environment(folder, runtime)
         server = subprocess.Popen(
-            _command(lab), cwd=lab.folder, env=_environment(folder), stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            _command(work, token), cwd=work, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
         )
         try:
-            _wait(lab, server, folder / "jupyter.log")
-            yield lab
+            yield Lab(work, _port(server, Path(runtime), folder / "jupyter.log"), token)
         finally:
             server.terminate()
             try:
-                server.wait(15)
+                server.wait(LIMIT)
             except subprocess.TimeoutExpired:
                 server.kill()
                 server.wait()
 
 
-def _command(lab: Lab) -> list[str]:
+def _command(work: Path, token: str) -> list[str]:
     superuser = hasattr(os, "geteuid") and os.geteuid() == 0
     return [
-        *(sys.executable, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", f"--port={lab.port}"),
-        *(f"--IdentityProvider.token={lab.token}", f"--ServerApp.root_dir={lab.folder}", "--ServerApp.port_retries=0"),
+        *(sys.executable, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", "--port=0"),
+        *(f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={work}", "--KernelManager.transport=ipc"),
         *("--LabApp.expose_app_in_browser=True", "--LabApp.extension_manager=readonly"),
         "--JupyterNotebookApp.expose_app_in_browser=True",
+        f"--MappingKernelManager.kernel_info_timeout={LIMIT}",
         *["--allow-root"] * superuser,
     ]
 
 
-def _environment(folder: Path) -> dict[str, str]:
+def _environment(folder: Path, runtime: str) -> dict[str, str]:
     """Nothing of the person who runs the tests: no settings, no kernels, no workspace."""
     own = {
         "IPYTHONDIR": "ipython",
@@ -75,7 +79,6 @@ def _environment(folder: Path) -> dict[str, str]:
         "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
         "JUPYTER_CONFIG_DIR": "config",
         "JUPYTER_DATA_DIR": "data",
-        "JUPYTER_RUNTIME_DIR": "runtime",
     }
     settings = {  # as lab.py has them
         "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -92,23 +95,18 @@ def _environment(folder: Path) -> dict[str, str]:
     return {
         **{name: value for name, value in os.environ.items() if name not in {"JUPYTER_PATH", "JUPYTER_TOKEN"}},
         **{name: str(folder / place) for name, place in own.items()},
+        "JUPYTER_RUNTIME_DIR": runtime,
         "JUPYTER_PREFER_ENV_PATH": "0",  # the kernel above, not the one of another installation
         "PYTHONPATH": os.pathsep.join(FOLDERS),
     }
 
 
-def _free_port() -> int:
-    with socket.socket() as door:
-        door.bind(("127.0.0.1", 0))
-        return door.getsockname()[1]
-
-
-def _wait(lab: Lab, server: subprocess.Popen, log: Path) -> None:
-    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    deadline = time.monotonic() + START_SECONDS
+def _port(server: subprocess.Popen, runtime: Path, log: Path) -> int:
+    """The port that the server listens at: it writes it down when it is ready."""
+    told = runtime / f"jpserver-{server.pid}.json"
+    deadline = time.monotonic() + LIMIT
     while time.monotonic() < deadline and server.poll() is None:
-        with contextlib.suppress(urllib.error.URLError, OSError):
-            direct.open(f"http://127.0.0.1:{lab.port}/api/status?token={lab.token}", timeout=5).close()
-            return
-        time.sleep(0.2)
-    raise RuntimeError(f"JupyterLab did not answer within {START_SECONDS} s. Its log:\n{log.read_text()[-3000:]}")
+        with contextlib.suppress(OSError, ValueError):  # not there yet, or not written to its end
+            return int(json.loads(told.read_text(encoding="utf-8"))["port"])
+        time.sleep(0.1)
+    raise RuntimeError(f"JupyterLab did not say its port within {LIMIT} s. Its log:\n{log.read_text()[-3000:]}")

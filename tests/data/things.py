@@ -68,16 +68,20 @@ class Big(Squares):
 
 
 class Odd(Squares):
-    """What goes wrong at example 5 is told by `how`."""
+    """What goes wrong at example 5 is told by `how`; the file `sign` is there when it begins."""
 
-    def __init__(self, how, n=10, **attributes):
+    def __init__(self, how, n=10, sign=None, **attributes):
         super().__init__(n, **attributes)
-        self.how = how
+        self.how, self.sign = how, sign
 
     def __getitem__(self, k):
         if k == 5:
             getattr(self, self.how)()
         return k
+
+    def begin(self):
+        if self.sign is not None:
+            self.sign.touch()
 
     def divide(self):
         return 1 // 0
@@ -92,6 +96,7 @@ class Odd(Squares):
         sys.exit(3)
 
     def hang(self):
+        self.begin()
         while True:
             time.sleep(0.01)
 

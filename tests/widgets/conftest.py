@@ -1,9 +1,14 @@
-"""Pages of views in Chromium: `page_of(view)` opens one, `axe` and `geometry` look at it, `frontend` has the tools."""
+"""Pages of views in Chromium: `page_of(view)` opens one that was saved, `live(view)` draws one that asks Python.
+
+Both are at rest when a test gets them. `axe` and `geometry` look at a page, `frontend` has the tools.
+"""
 
 import pytest
 
+from tests.chromium import LIMIT
 from tests.frontend import missing
-from tests.widgets.page import GEOMETRY, READY, Visitor, violations
+from tests.widgets.live import draw_live
+from tests.widgets.page import GEOMETRY, READY, Visitor, still, violations
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +43,27 @@ def page_of(chromium, tmp_path):
 
 
 @pytest.fixture
+def live(chromium):
+    """A function: a view -> a page on which it is drawn, and whose questions go to it in this process.
+
+    Options are those of Playwright's new_context; `before` is a script that runs before the view is drawn.
+    """
+    contexts = []
+
+    def draw(view, *, before=None, **options):
+        contexts.append(chromium.new_context(**options))
+        contexts[-1].set_default_timeout(1000 * LIMIT)
+        page = contexts[-1].new_page()
+        if before:
+            page.evaluate(before)
+        return draw_live(page, view)
+
+    yield draw
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
 def axe(frontend):
     """A function: a page -> what axe-core has against it, as a list of texts."""
     return violations
@@ -46,4 +72,9 @@ def axe(frontend):
 @pytest.fixture
 def geometry():
     """A function: a page -> letters below 11 px, words outside of a [data-box], boxes of one kind that overlap."""
-    return lambda page: page.evaluate(GEOMETRY)
+
+    def look(page):
+        still(page)
+        return page.evaluate(GEOMETRY)
+
+    return look

@@ -5,7 +5,8 @@ import base64
 from concurrent.futures import ThreadPoolExecutor
 
 from jt_widgets.bundle import MODULE
-from tests.widgets.page import READY
+from tests.chromium import LIMIT
+from tests.widgets.page import READY, STILL, still
 
 DRAW = """async ([code, traits]) => {
     const bytes = text => new DataView(Uint8Array.from(atob(text), letter => letter.charCodeAt(0)).buffer);
@@ -20,7 +21,9 @@ DRAW = """async ([code, traits]) => {
         on: (name, listener) => { (listeners[name] ??= []).push(listener); },
         off: (name, listener) => { listeners[name] = (listeners[name] ?? []).filter(one => one !== listener); },
         send: async content => {
+            window.jtComing.add(content);
             const {answers, traits} = await window.askPython(content);
+            window.jtComing.delete(content);
             const fresh = {...read(traits), state: held.state};
             const moved = traits.changed;
             held = fresh;
@@ -37,7 +40,7 @@ DRAW = """async ([code, traits]) => {
 
 
 def draw_live(page, view):
-    """Draw a View into a page; what it asks is answered here."""
+    """Draw a View into a page; what it asks is answered here. The page is at rest afterwards."""
     known = [view.document]
 
     def answer(content):
@@ -50,8 +53,10 @@ def draw_live(page, view):
     body = "<main><h1>Live</h1><h2>A notebook</h2></main>"
     page.set_content(f'<!doctype html><html lang="en"><title>Live</title>{body}</html>')
     page.expose_function("askPython", answer)
+    page.evaluate(STILL)
     page.evaluate(DRAW, [base64.b64encode(MODULE.read_bytes()).decode(), _traits(view)])
     page.wait_for_selector(READY)
+    still(page)
     return page
 
 
@@ -63,4 +68,4 @@ def _traits(view):
 def finish(training):
     """Run a coroutine to its end, in a thread of its own: in this one a browser that is driven may have a loop."""
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, training).result(60)
+        return thread.submit(asyncio.run, training).result(LIMIT)

@@ -9,7 +9,7 @@ import pytest
 import jt_edu as jt
 from jt_edu import nn
 from jt_widgets.explore import explore
-from tests.widgets.live import draw_live
+from tests.widgets.page import still
 
 PANE = ".jt-explore-pane-{} .jt-body"
 ON = ".jt-explore-pane-{} .jt-on"
@@ -50,22 +50,16 @@ def boxes(page):
 
 
 @pytest.fixture
-def cell(chromium, view):
+def cell(live, view):
     """A function: the view in a cell of a notebook, that many pixels wide, in a window of 1280 x 900."""
-    pages = []
 
     def drawn(wide, shown=view):
-        page = chromium.new_page(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
-        pages.append(page)
-        page.set_default_timeout(20_000)
-        draw_live(page, shown)
+        page = live(shown, viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
         page.add_style_tag(content=f"main {{ width: {wide}px }} body {{ min-height: 3000px }}")
-        page.wait_for_timeout(200)
+        still(page)
         return page
 
-    yield drawn
-    for page in pages:
-        page.close()
+    return drawn
 
 
 @pytest.mark.parametrize("wide", [830, 960])
@@ -80,6 +74,7 @@ def test_in_a_cell_of_a_usual_window_the_kernels_stand_beside_the_graph_and_all_
     assert bottom - page.locator(".jt-view").bounding_box()["y"] < 860
 
     page.get_by_role("tab", name="Forward and backward").click()
+    still(page)
     graph, kernel, tape = boxes(page)
     assert kernel is None
     assert graph["x"] + graph["width"] <= tape["x"]
@@ -89,9 +84,11 @@ def test_a_key_brings_the_tape_in_front_and_is_a_letter_where_one_writes(page):
     page.locator(PANE.format("graph")).focus()
 
     page.keyboard.press("p")
+    still(page)
     assert page.locator(PANE.format("tape")).is_visible()
     assert page.evaluate("document.activeElement.closest('.jt-explore-pane-tape') !== null")
     page.keyboard.press("p")
+    still(page)
     assert page.locator(PANE.format("kernel")).is_visible()
 
     page.get_by_role("searchbox").fill("")
@@ -138,7 +135,7 @@ def test_no_more_than_one_scroll_bar_is_in_sight(cell, shared):
 
     for tab in ("Kernels", "Forward and backward"):
         page.get_by_role("tab", name=tab).click()
-        page.wait_for_timeout(100)
+        still(page)
         assert len(page.evaluate(BARS)) <= 1, page.evaluate(BARS)
 
 
@@ -157,7 +154,7 @@ def test_a_long_name_stays_in_its_cell_and_as_much_of_it_as_the_page_has_is_in_a
     page = page_of(explore((x * x).sum()), reduced_motion="reduce", viewport={"width": wide, "height": 800})
 
     page.get_by_role("tab", name="Forward and backward").click()
-    page.wait_for_timeout(200)  # rows get their height when they are in sight
+    still(page)  # rows get their height when they are in sight
 
     assert geometry(page) == []
     cell = page.locator(".jt-tape-backward[title*='NNN']").last
@@ -171,6 +168,7 @@ def test_a_box_of_the_graph_lights_up_in_the_other_panes(page, view):
     page.locator(PANE.format("graph")).focus()
     page.keyboard.press("g")  # operators
     page.locator(f".jt-explore-pane-graph [data-id='{node['id']}']").click()
+    still(page)
 
     assert page.locator(ON.format("graph")).count() == 1
     assert page.locator(ON.format("kernel")).count() > 0
@@ -189,6 +187,7 @@ def test_the_help_card_has_the_keys_of_every_pane(page):
     for words in ("Op graph", "inputs above, users below", "Kernels", "Forward and backward", "the same as a table"):
         assert words in card
     page.keyboard.press("Escape")
+    still(page)
     assert page.evaluate("document.activeElement.closest('.jt-explore-pane-graph') !== null")
 
 

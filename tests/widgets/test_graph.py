@@ -10,6 +10,7 @@ from jt_edu import nn
 from jt_edu.errors import ArgumentError
 from jt_widgets import graph
 from tests.floors.test_passes import GRAPHS
+from tests.widgets.page import still as at_rest
 
 FACE = "[data-id='{}']"
 
@@ -131,7 +132,7 @@ def test_what_has_no_array_of_its_own_says_why(page_of):
     for node in view.recording.page["graph"]["nodes"]:
         if node["kernel"] is not None:
             page.locator(FACE.format(node["id"])).click()
-            page.wait_for_timeout(100)
+            at_rest(page)
             told[node["kind"]] = page.locator(".jt-panel dt:text-is('array') + dd").inner_text()
 
     assert told["reindex"] == "none of its own: it says where to read"
@@ -147,7 +148,7 @@ def test_a_box_opens_in_its_place_and_closes_again(page_of, motion):
     before = boxes(page)
     key = next(key for key in before if not key.isdigit())  # it is in sight
     page.locator(FACE.format(key)).dispatch_event("dblclick")
-    page.wait_for_timeout(500)
+    at_rest(page)
 
     frame = page.locator(f".jt-frame[data-frame='{key}'] > rect").bounding_box()
     window = page.locator(".jt-sheet").bounding_box()
@@ -155,7 +156,7 @@ def test_a_box_opens_in_its_place_and_closes_again(page_of, motion):
     assert frame["x"] == pytest.approx(before[key][0], abs=3) or sees(window, frame)
     assert sees(window, page.locator(".jt-face:focus").bounding_box())  # a box inside of the frame
     page.keyboard.press("Backspace")
-    page.wait_for_timeout(500)
+    at_rest(page)
     assert boxes(page).keys() == before.keys()
 
 
@@ -166,6 +167,7 @@ def test_the_panel_says_what_python_knows_of_a_node(page_of):
     page = page_of(view)
 
     page.locator(FACE.format(y.node.id)).hover()
+    at_rest(page)
 
     panel = page.locator(".jt-panel").inner_text()
     assert "y = exp (2, 2)" in panel
@@ -315,15 +317,18 @@ def test_the_wheel_is_left_to_the_page_until_it_is_meant_for_the_sheet(page_of):
     page = page_of(graph(blocks()), **still())
     zoom = "document.querySelector('.jt-sheet svg > g').getAttribute('transform')"
     page.locator(".jt-sheet").hover()
+    page.evaluate("() => { window.turns = 0; addEventListener('wheel', () => { window.turns += 1; }); }")
     before = page.evaluate(zoom)
 
     page.mouse.wheel(0, 100)
-    page.wait_for_timeout(50)
+    page.wait_for_function("() => window.turns === 1")
+    at_rest(page)
     assert page.evaluate(zoom) == before
     page.keyboard.down("Control")
     page.mouse.wheel(0, -100)
+    page.wait_for_function("() => window.turns === 2")
     page.keyboard.up("Control")
-    page.wait_for_timeout(50)
+    at_rest(page)
     assert page.evaluate(zoom) != before
 
 
@@ -400,6 +405,7 @@ def test_the_panel_is_walked_by_key(page_of):
     page.keyboard.press("e")
     assert page.evaluate("document.activeElement.closest('.jt-panel') !== null")
     page.keyboard.press("Escape")
+    at_rest(page)
 
     assert focused(page) == here
 
@@ -448,7 +454,7 @@ def test_the_address_brings_the_same_boxes_back(page_of):
     page.locator(".jt-body").focus()
     page.keyboard.press("g")
     before = boxes(page).keys()
-    page.wait_for_timeout(400)
+    at_rest(page)  # the address is written a moment later
 
     again = page_of(view, hash=page.evaluate("location.hash.slice(1)"), **still())
 

@@ -14,7 +14,8 @@ from jt_edu import nn, optim
 from jt_edu.lens.edits import edited_kernels
 from jt_widgets.kernel import MANY
 from jt_widgets.kernel import kernel as kernel_view
-from tests.widgets.live import draw_live
+from tests.chromium import LIMIT
+from tests.widgets.page import still
 from tests.widgets.records import changed, html_of
 
 HEADER = re.compile(r"\s*(for|while|if|else|elif)\b")
@@ -221,7 +222,7 @@ def test_other_views_are_answered_during_a_trial(view, monkeypatch):
 
     def slow(*_):
         begun.set()
-        go_on.wait(30)
+        go_on.wait(LIMIT)
         raise jt.ArgumentError("a trial", "that took long")
 
     monkeypatch.setattr(jt, "edit_kernel", slow)
@@ -229,11 +230,11 @@ def test_other_views_are_answered_during_a_trial(view, monkeypatch):
     replies = []
     trial = threading.Thread(target=lambda: replies.append(ask(view, do="try", text="x")))
     trial.start()
-    assert begun.wait(30)
+    assert begun.wait(LIMIT)
     answers = []
     asking = threading.Thread(target=lambda: answers.append(ask(other, do="dance")))
     asking.start()
-    asking.join(10)
+    asking.join(LIMIT / 2)  # half of what the trial waits: who waits for the trial is answered too late
     answered = len(answers)
     go_on.set()
     trial.join()
@@ -363,20 +364,20 @@ def test_of_two_kernels_with_one_source_the_one_that_computes_the_node_is_gone_t
 
 
 @pytest.mark.browser
-def test_a_selection_scrolls_the_listing_and_never_the_notebook(chromium, twins):
-    page = draw_live(chromium.new_page(viewport={"width": 1000, "height": 500}), twins)
+def test_a_selection_scrolls_the_listing_and_never_the_notebook(live, twins):
+    page = live(twins, viewport={"width": 1000, "height": 500})
     page.evaluate("() => document.querySelector('main').prepend(document.createElement('hr'))")
     page.evaluate("() => { document.querySelector('hr').style.marginBottom = '2000px' }")
     kernels = twins.recording.page["kernels"]
 
     select_elsewhere(page, kernels[-1]["lines"][-1]["node"])
     page.wait_for_selector(f"{ROWS}.jt-on")
+    still(page)
 
     assert page.evaluate("scrollY") == 0
     body = page.locator(".jt-kernel-pane").bounding_box()
     row = page.locator(f"{ROWS}.jt-on").first.bounding_box()
     assert body["y"] <= row["y"] <= body["y"] + body["height"] - row["height"]
-    page.close()
 
 
 @pytest.mark.browser
@@ -417,11 +418,11 @@ def test_keys_and_tabs(page_of, rng):
     page.wait_for_selector(".jt-kernel-wide")
     assert "bits at once" in page.locator(".jt-kernel-wide").first.inner_text()
     page.keyboard.press("2")
-    assert "define" in page.locator(ROWS).first.inner_text()
+    page.locator(ROWS).first.filter(has_text="define").wait_for()
     page.keyboard.press("4")
-    page.wait_for_selector(".jt-kernel-pane p")
-    assert re.search("GPU|PTX", page.locator(".jt-kernel-pane").inner_text())
+    page.locator(".jt-kernel-pane").filter(has_text=re.compile("GPU|PTX")).wait_for()
     page.keyboard.press("1")
+    page.locator(".jt-code").get_by_text("def kernel").wait_for()
     page.keyboard.press("ArrowDown")
     assert _lit(page) == [1]
     page.keyboard.press("t")
@@ -456,16 +457,16 @@ AT_COMPILE = """() => new MutationObserver(() => {
 
 
 @pytest.mark.browser
-def test_edit_run_and_revert_by_keyboard(chromium, axe, view):
-    page = draw_live(chromium.new_page(), view)
+def test_edit_run_and_revert_by_keyboard(live, axe, view):
+    page = live(view)
     page.focus(".jt-body")
 
     page.keyboard.press("e")
     page.wait_for_selector("textarea:focus")
     page.fill("textarea", twice(view).replace("tanh(", "tan(("))
     page.keyboard.press("Control+Enter")
-    page.wait_for_selector(".jt-kernel-foot .jt-trouble")
-    assert "SyntaxError" in page.locator(".jt-trouble").inner_text()
+    page.locator(".jt-kernel-foot .jt-trouble").filter(has_text="SyntaxError").wait_for()
+    still(page)
     assert page.locator(".jt-kernel-wrong").count() == 1
     assert axe(page) == []
 
@@ -479,14 +480,12 @@ def test_edit_run_and_revert_by_keyboard(chromium, axe, view):
     page.get_by_role("button", name="Run it in the graph all the same").click()
     page.wait_for_selector("text=Runs in the graph, and computes something else.")
     assert len(edited_kernels()) == 1
-    page.wait_for_selector(ROWS)
-    assert "2 * tanh(" in page.locator(".jt-code").inner_text()
+    page.locator(".jt-code").filter(has_text="2 * tanh(").wait_for()
 
     page.focus(".jt-body")
     page.keyboard.press("r")
-    page.wait_for_function("() => !document.querySelector('.jt-code')?.innerText.includes('2 * tanh(')")
+    page.locator(".jt-code").filter(has_text="tanh(").filter(has_not_text="2 * tanh(").wait_for()
     assert edited_kernels() == []
-    page.close()
 
 
 def test_a_view_hears_of_what_another_one_edited_and_reverted(tmp_path):

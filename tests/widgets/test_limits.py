@@ -8,7 +8,7 @@ import pytest
 
 import jt_edu as jt
 import jt_widgets as w
-from jt_edu import execute, nn
+from jt_edu import nn, telling
 from jt_edu.lens import aside, recording
 from jt_edu.lens.differences import difference
 from jt_edu.lens.tape import record_tape
@@ -76,7 +76,7 @@ def test_values_that_do_not_fit_together_are_left_out_largest_first(monkeypatch)
     x = jt.ones(1000).sync()
     y = (x[:10] * 2).exp().sum() + (x * 3).exp().sum()
     everything = jt.recording(y).page
-    monkeypatch.setattr(execute, "SEEN_BYTES", 4000)
+    monkeypatch.setattr(telling, "SEEN_BYTES", 4000)
 
     page = jt.recording(y).page
 
@@ -88,7 +88,7 @@ def test_values_that_do_not_fit_together_are_left_out_largest_first(monkeypatch)
 
 
 def test_a_value_with_too_many_elements_is_missed_in_words(monkeypatch):
-    monkeypatch.setattr(execute, "SEEN", 5)
+    monkeypatch.setattr(telling, "SEEN", 5)
 
     notes = jt.recording((jt.ones(10).sync() * 2).exp().sum()).page["notes"]
 

@@ -10,6 +10,7 @@ import pytest
 import jt_edu as jt
 from jt_widgets import loops as module
 from jt_widgets.loops import step_kernel
+from tests.widgets.page import stop_clock
 
 NOW = ".jt-code .jt-row.jt-now"
 
@@ -130,16 +131,22 @@ def test_up_and_down_stay_at_a_line_and_home_and_end_go_far(page_of, view):
 @pytest.mark.browser
 def test_play_plays_and_with_reduced_motion_makes_one_step(page_of, view):
     page = page_of(view)
+    step = page.locator("input[type=range]")
+    stop_clock(page)
     page.keyboard.press("Tab")
     page.keyboard.press("Space")
-    page.wait_for_function("() => Number(document.querySelector('input[type=range]').value) >= 2")
+    page.clock.run_for(2_000)
+    assert int(now := step.input_value()) >= 2
     page.keyboard.press("Space")
     assert "Play" in page.locator(".jt-loops-bar").inner_text()
+    page.clock.run_for(10_000)
+    assert step.input_value() == now
 
     calm = page_of(view, reduced_motion="reduce")
     calm.keyboard.press("Tab")
+    stop_clock(calm)
     calm.keyboard.press("Space")
-    calm.wait_for_timeout(600)
+    calm.clock.run_for(10_000)
     assert calm.locator("input[type=range]").input_value() == "1"
 
 

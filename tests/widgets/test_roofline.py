@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
+from jt_edu.draw import figures
 from jt_edu.draw.chart import axis, captions, figure, letters, scale, ticks
 from jt_edu.lens import roofline as roofline_of
 from jt_widgets.roofline import roofline
 from tests.floors import machines
 from tests.frontend import FOLDER
-from tests.widgets.live import draw_live
+from tests.widgets.page import still
 from tests.widgets.records import changed, html_of
 
 GOLDEN = json.loads((FOLDER / "golden" / "charts" / "axes.json").read_text(encoding="utf-8"))
@@ -103,7 +104,7 @@ def test_a_kernel_that_ran_again_and_again_is_one_dot_at_its_best_time():
     assert kernel["ms"] == min(k.milliseconds for k in t.kernels)
 
 
-SLOW = "it may run on one thread, or do what takes longer than a plus: exp, divisions, looking up"
+SLOW = "it may run on one thread, do what takes longer than a plus (exp, divisions, looking up), or wait for new memory"
 
 
 @pytest.mark.parametrize(
@@ -198,6 +199,29 @@ def test_the_picture_has_a_dot_for_each_kernel_and_both_roofs(wanted):
         assert f"{kernel['name']}, {kernel['sentence']}" in words
 
 
+def test_the_largest_dot_lies_inside_the_frame_and_has_its_name_beside_it():
+    """A long kernel far below both roofs, with a name that is as long as any: it stood on the lower axis."""
+    times = {"name": "multiply_exp_divide", "ms": 30.0, "bytes": 10_000_000, "flops": 610_000}
+    kernel = {**times, "times": 1, **roofline_of.judged(times, machines.made(), call=0.001)}
+    section = {"machine": machines.made().as_dict(), "ways": {"fused": [kernel], "unfused": None}}
+
+    x, y = figures.roofline_axes(section)
+    svg = ET.fromstring(figures.roofline("one kernel", section))  # noqa: S314  it is ours
+
+    bottom = scale(y, 360 - 40, 26)
+    assert bottom(kernel["speed"]) + figures.LARGE < 360 - 40
+    assert x.start < kernel["intensity"] < x.end
+    assert kernel["name"] in [text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_advice_about_threads_is_given_where_there_are_several():
+    slow = {"ms": 1.0, "bytes": 100_000, "flops": 10_000}
+
+    said = [roofline_of.judged(slow, machines.made(threads=n), call=0.001)["sentence"] for n in (1, 2)]
+
+    assert ["one thread" in words for words in said] == [False, True]
+
+
 def test_the_text_names_each_kernel_and_its_verdict(wanted):
     view = roofline(wanted)
 
@@ -264,12 +288,14 @@ def test_the_switch_shows_each_operator_alone_and_comes_back(page_of, wanted, mo
     page.get_by_role("button", name="Each operator alone").click()
     if motion == "reduce":
         assert page.locator(".jt-plot-caption").count() > 0  # no journey: names are there at once
-    page.wait_for_selector(".jt-plot-caption")
+    still(page)
+    assert page.locator(".jt-plot-caption").count() > 0
     assert page.locator(DOT).count() == sum(k["has_place"] for k in ways["unfused"])
 
     page.locator(".jt-body").focus()
     page.keyboard.press("u")
-    page.wait_for_selector(".jt-plot-caption")
+    still(page)
+    assert page.locator(".jt-plot-caption").count() > 0
     assert page.locator(DOT).count() == sum(k["has_place"] for k in ways["fused"])
     assert page.locator("[aria-pressed=true]").inner_text() == "Fused"
 
@@ -340,9 +366,11 @@ def test_the_headline_is_that_of_the_way_which_is_shown(page_of, wanted):
     assert (head.inner_text(), plot.get_attribute("aria-label")) == ("", summaries["fused"])
 
     page.get_by_role("button", name="Each operator alone").click()
+    still(page)
 
     assert (head.inner_text(), plot.get_attribute("aria-label")) == (summaries["unfused"], summaries["unfused"])
     page.get_by_role("button", name="Fused").click()
+    still(page)
     assert head.inner_text() == ""
 
 
@@ -368,13 +396,8 @@ def test_of_two_dots_in_one_place_the_name_of_the_chosen_one_is_shown_first(page
     assert named["first"] == named["second"]  # each has the best place while it is the chosen one
 
 
-def test_a_live_view_is_drawn_as_the_page_is(chromium, wanted):
-    context = chromium.new_context()
-    try:
-        page = draw_live(context.new_page(), roofline(wanted))
-        assert page.locator(DOT).count() == 2
-    finally:
-        context.close()
+def test_a_live_view_is_drawn_as_the_page_is(live, wanted):
+    assert live(roofline(wanted)).locator(DOT).count() == 2
 
 
 def captions_apart(page):

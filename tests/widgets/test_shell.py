@@ -8,10 +8,13 @@ import pytest
 
 from jt_widgets import View
 from jt_widgets.bundle import MODULE, pack
+from tests.chromium import LIMIT
+from tests.widgets.page import still, stop_clock
 from tests.widgets.records import changed, html_of, small
 
 FOCUSED = "() => document.activeElement.className"
 ROW = ".jt-rows tbody tr"
+AT = "row => location.hash === `#row=${row}` && document.querySelectorAll('.jt-rows tr')[row + 1]?.matches('.jt-on')"
 
 
 @pytest.fixture
@@ -130,7 +133,9 @@ def test_the_focus_stays_when_what_had_it_goes(page_of, view):
         button.click();
         button.focus();
     }""")
+    still(page)  # the focus is looked for a moment later
     page.keyboard.press("t")
+    still(page)
 
     assert page.evaluate("() => document.activeElement.closest('.jt-view') !== null")
 
@@ -154,10 +159,10 @@ def test_the_address_leads_back_to_what_was_seen(page_of, view):
     page.locator(ROW).nth(5).click()
     page.wait_for_function("() => location.hash === '#row=5'")
     page.go_back()
-    page.wait_for_function("() => location.hash === '#row=3'")
+    page.wait_for_function(AT, arg=3)  # the address changes first, the view hears of it a moment later
     assert page.locator("tr.jt-on").inner_text() == fourth
     page.go_forward()
-    page.wait_for_function("() => location.hash === '#row=5'")
+    page.wait_for_function(AT, arg=5)
     assert page.locator("tr.jt-on").inner_text() == page.locator(ROW).nth(5).inner_text()
 
 
@@ -173,6 +178,8 @@ def test_a_page_lives_in_a_sandboxed_frame(page_of, view):
     inner = page.frame_locator("iframe")
 
     inner.locator(ROW).nth(2).click()
+    inner.locator("tr.jt-on").wait_for()
+    still(page)
 
     assert inner.locator("tr.jt-on").count() == 1
     assert page.evaluate("() => location.hash") == ""
@@ -180,6 +187,7 @@ def test_a_page_lives_in_a_sandboxed_frame(page_of, view):
 
 def test_without_scripts_picture_and_table_remain(chromium, view, tmp_path):
     context = chromium.new_context(java_script_enabled=False)
+    context.set_default_timeout(1000 * LIMIT)
     page = context.new_page()
 
     page.goto(view.save(tmp_path / "page.html").as_uri())
@@ -310,6 +318,7 @@ def alive(page_of, view):
     traits |= {name: base64.b64encode(getattr(view, name)).decode() for name in ("document", "blocks")}
     page.evaluate(LIVE, [base64.b64encode(MODULE.read_bytes()).decode(), traits])
     page.wait_for_selector(ROW)
+    still(page)
     return page
 
 
@@ -372,12 +381,12 @@ def test_a_view_whose_document_was_lost_on_the_way_asks_for_it_once(alive):
     assert alive.get_by_text("Waiting for the document").count() == 0
 
     alive.evaluate(EMPTY)
-    assert "This page is empty" in alive.get_by_role("alert").inner_text()
+    alive.get_by_role("alert").filter(has_text="This page is empty").wait_for()
     assert alive.evaluate("() => window.model.sent.length") == 1
 
 
 def test_a_document_that_never_comes_is_said_to_be_missing(alive):
-    alive.clock.install()
+    stop_clock(alive)
     alive.evaluate(EMPTY)
     alive.get_by_text("Waiting for the document").wait_for()
 

@@ -6,15 +6,18 @@ import itertools
 import json
 import math
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import jt_edu as jt
 from jt_edu import nn
+from jt_edu.lens import loop
 from jt_edu.lens.training import MOST, dead_share, is_spike
 from jt_widgets.train import train_panel
-from tests.widgets.live import draw_live, finish
+from tests.widgets.live import finish
+from tests.widgets.page import still
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((4, 16, 6)).astype(np.float32), RNG.integers(0, 3, (4, 16))
@@ -210,6 +213,13 @@ def test_training_runs_in_an_async_cell_and_others_have_their_turn():
     assert not panel.loop.running
 
 
+@pytest.fixture
+def restless(monkeypatch):
+    """The loop never sleeps: it takes each turn that it is given. What stands still after many turns stands still."""
+    monkeypatch.setattr(loop, "asyncio", SimpleNamespace(sleep=lambda _: asyncio.sleep(0)))
+
+
+@pytest.mark.usefixtures("restless")
 def test_a_click_pauses_a_step_makes_one_and_resume_goes_on():
     panel, seen = panel_of(), []
 
@@ -217,13 +227,12 @@ def test_a_click_pauses_a_step_makes_one_and_resume_goes_on():
         training = asyncio.ensure_future(panel.train(steps=30))
         await until(lambda: panel.training.done >= 5)
         panel.answer({"do": "pause"})
-        await asyncio.sleep(0.06)
         stood = panel.training.done
-        await asyncio.sleep(0.06)
+        await turns()
         assert panel.training.done == stood
         seen.append(panel.answer({"do": "step"})["status"]["paused"])
         await until(lambda: panel.training.done == stood + 1)
-        await asyncio.sleep(0.06)
+        await turns()
         assert panel.training.done == stood + 1
         panel.answer({"do": "resume"})
         await training
@@ -234,14 +243,21 @@ def test_a_click_pauses_a_step_makes_one_and_resume_goes_on():
     assert panel.training.done == 30
 
 
-async def until(true, seconds=10.0):
-    for _ in range(int(seconds / 0.005)):
+async def turns(count=100):
+    """Others have their turn, so often."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def until(true):
+    for _ in range(10_000):
         if true():
             return
-        await asyncio.sleep(0.005)
+        await turns(1)
     pytest.fail("it did not happen")
 
 
+@pytest.mark.usefixtures("restless")
 def test_a_click_from_another_thread_is_answered_while_training_runs():
     panel = panel_of()
 
@@ -251,9 +267,8 @@ def test_a_click_from_another_thread_is_answered_while_training_runs():
         clicks = threading.Thread(target=panel.answer, args=({"do": "pause"},))
         clicks.start()
         clicks.join()
-        await asyncio.sleep(0.1)
         stood = panel.training.done
-        await asyncio.sleep(0.05)
+        await turns()
         assert panel.training.done == stood < 1000
         training.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -436,14 +451,17 @@ def test_only_new_rows_are_sent():
     assert sent[-1]["status"]["done"] == 3
 
 
-def test_in_an_async_cell_rows_are_gathered_and_none_is_lost():
+def test_in_an_async_cell_rows_are_gathered_and_none_is_lost(monkeypatch):
+    ticks = itertools.count()
+    clock = SimpleNamespace(monotonic=lambda: next(ticks) / 100, perf_counter=lambda: 0.0)  # some 10 ms for a step
+    monkeypatch.setattr(loop, "time", clock)
     panel = panel_of()
     sent = sent_by(panel)
 
     finish(panel.train(steps=50))
 
     assert [row["step"] for message in sent if "rows" in message for row in message["rows"]] == list(range(1, 51))
-    assert len(sent) < 40
+    assert 5 <= len(sent) <= 2 + 10  # one at the begin, one at the end, and in between not more than one for 5 steps
 
 
 def test_the_document_holds_the_whole_history_when_it_is_saved(tmp_path):
@@ -542,6 +560,7 @@ def test_a_click_on_the_curve_goes_to_the_nearest_step(page_of, trained):
     axis = page.locator(".jt-plot .jt-plot-axis").first.bounding_box()
 
     page.mouse.click(axis["x"] + axis["width"] * 15 / 30, axis["y"] + 20)
+    still(page)
 
     assert page.locator(".jt-plot-detail strong").inner_text() == "Step 15"
 
@@ -561,60 +580,49 @@ def test_a_page_of_a_training_that_has_not_begun_says_how_to_begin(page_of, axe)
     assert axe(page) == []
 
 
-def test_a_live_panel_steps_shows_the_row_and_opens_a_tape(chromium, trained):
-    context = chromium.new_context(viewport={"width": 1000, "height": 1400})
-    try:
-        page = draw_live(context.new_page(), trained)
-        page.get_by_text("step 30 of 30").wait_for()
+def test_a_live_panel_steps_shows_the_row_and_opens_a_tape(live, trained):
+    page = live(trained, viewport={"width": 1000, "height": 1400})
+    page.get_by_text("step 30 of 30").wait_for()
 
-        page.get_by_role("button", name="Step one batch").click()
-        page.get_by_text("step 31 of 31").wait_for()
-        page.locator(".jt-plot-detail strong", has_text="Step 31").wait_for()  # drawn with the next frame
+    page.get_by_role("button", name="Step one batch").click()
+    page.get_by_text("step 31 of 31").wait_for()
+    page.locator(".jt-plot-detail strong", has_text="Step 31").wait_for()  # drawn with the next frame
+    still(page)
 
-        page.locator(".jt-plot-spike:not(.jt-plot-gone)").last.click()
-        page.locator(".jt-plot-inner .jt-tape").wait_for()
-        spike = next(row["step"] for row in reversed(trained.training.rows) if row["spike"])
-        assert page.locator(".jt-plot-inner p").first.inner_text() == f"Step {spike}: forward and backward Close"
-        page.get_by_role("button", name="Close").click()
-        assert not page.locator(".jt-plot-inner").is_visible()
-    finally:
-        context.close()
+    page.locator(".jt-plot-spike:not(.jt-plot-gone)").last.click()
+    page.locator(".jt-plot-inner .jt-tape").wait_for()
+    spike = next(row["step"] for row in reversed(trained.training.rows) if row["spike"])
+    assert page.locator(".jt-plot-inner p").first.inner_text() == f"Step {spike}: forward and backward Close"
+    page.get_by_role("button", name="Close").click()
+    page.locator(".jt-plot-inner").wait_for(state="hidden")
 
 
-def test_one_click_makes_one_step_and_a_held_key_no_more(chromium, trained):
-    context = chromium.new_context()
-    try:
-        page = draw_live(context.new_page(), trained)
-        one = page.get_by_role("button", name="Step one batch")
-        for number in (31, 32, 33):
-            one.click()
-            page.get_by_text(f"step {number} of {number}").wait_for()
-        page.locator(".jt-body").focus()
-        for _ in range(3):
-            page.keyboard.down("s")  # the first one counts, the others are repeats
-        page.keyboard.up("s")
+def test_one_click_makes_one_step_and_a_held_key_no_more(live, trained):
+    page = live(trained)
+    one = page.get_by_role("button", name="Step one batch")
+    for number in (31, 32, 33):
+        one.click()
+        page.get_by_text(f"step {number} of {number}").wait_for()
+        still(page)
+    page.locator(".jt-body").focus()
+    for _ in range(3):
+        page.keyboard.down("s")  # the first one counts, the others are repeats
         page.get_by_text("step 34 of 34").wait_for()
-        page.wait_for_timeout(400)
-        assert trained.training.done == 34
-    finally:
-        context.close()
+        still(page)
+    page.keyboard.up("s")
+    assert trained.training.done == 34
 
 
-def test_what_a_pointer_is_on_stays_until_it_is_up(chromium, trained):
-    context = chromium.new_context(viewport={"width": 1000, "height": 1400})
-    try:
-        page = draw_live(context.new_page(), trained)
-        page.wait_for_timeout(300)
-        spike = page.locator(".jt-plot-spike:not(.jt-plot-gone)").last.bounding_box()
-        page.mouse.move(spike["x"] + spike["width"] / 2, spike["y"] + spike["height"] / 2)
-        page.mouse.down()
-        page.keyboard.press("s")
-        page.wait_for_timeout(600)  # a new row has come, and all is drawn again but for the pointer
-        assert trained.training.done == 31
-        page.mouse.up()
-        page.locator(".jt-plot-inner .jt-tape").wait_for()
-    finally:
-        context.close()
+def test_what_a_pointer_is_on_stays_until_it_is_up(live, trained):
+    page = live(trained, viewport={"width": 1000, "height": 1400})
+    spike = page.locator(".jt-plot-spike:not(.jt-plot-gone)").last.bounding_box()
+    page.mouse.move(spike["x"] + spike["width"] / 2, spike["y"] + spike["height"] / 2)
+    page.mouse.down()
+    page.keyboard.press("s")
+    still(page)  # a new row has come, and all is drawn again but for the pointer
+    assert trained.training.done == 31
+    page.mouse.up()
+    page.locator(".jt-plot-inner .jt-tape").wait_for()
 
 
 def test_a_module_is_chosen_by_keys(page_of, trained):
@@ -624,44 +632,39 @@ def test_a_module_is_chosen_by_keys(page_of, trained):
 
     page.keyboard.press("ArrowDown")
     page.keyboard.press("m")
+    still(page)
 
     assert page.locator("tr.jt-plot-shown").count() == shown - 1
     assert page.locator("tr.jt-plot-here").count() == 1
 
 
-def test_what_python_refuses_is_said_in_the_view(chromium, trained):
+def test_what_python_refuses_is_said_in_the_view(live, trained):
     trained.training.batches, trained.training._left = [], iter(())
-    context = chromium.new_context()
-    try:
-        page = draw_live(context.new_page(), trained)
-        page.get_by_role("button", name="Step one batch").click()
-        page.get_by_text("no batch in epoch").wait_for()
-    finally:
-        context.close()
+
+    page = live(trained)
+    page.get_by_role("button", name="Step one batch").click()
+
+    page.get_by_text("no batch in epoch").wait_for()
 
 
 # As while an output is out of sight.
 BLIND = "() => { window.ResizeObserver = class { observe() {} disconnect() {} } }"
 
 
-def test_charts_that_were_made_narrow_out_of_sight_are_whole_when_they_come_into_sight(chromium, trained):
-    context = chromium.new_context(viewport={"width": 1000, "height": 900})
-    try:
-        page = context.new_page()
-        page.evaluate(BLIND)
-        draw_live(page, trained)
-        page.evaluate("() => { document.querySelector('main').style.cssText = 'width: 280px; margin-top: 4000px' }")
-        page.locator(".jt-body").focus()
-        page.keyboard.press("m")
-        page.keyboard.press("ArrowDown")
-        page.keyboard.press("m")  # drawn again, narrow
-        narrow = page.locator(".jt-plot").first.bounding_box()["width"]
+def test_charts_that_were_made_narrow_out_of_sight_are_whole_when_they_come_into_sight(live, trained):
+    page = live(trained, before=BLIND, viewport={"width": 1000, "height": 900})
+    wide = "document.querySelector('.jt-plot')?.clientWidth"
+    page.evaluate("() => { document.querySelector('main').style.cssText = 'width: 280px; margin-top: 4000px' }")
+    page.locator(".jt-body").focus()
+    for key in ("m", "ArrowDown", "m"):
+        page.keyboard.press(key)
+    still(page)  # drawn again, narrow
+    narrow = page.evaluate(wide)
 
-        page.evaluate("() => { document.querySelector('main').style.width = '900px' }")
-        page.evaluate("() => scrollTo(0, 0)")
-        page.wait_for_timeout(200)
-        page.evaluate("() => document.querySelector('.jt-plot').scrollIntoView()")
-        page.wait_for_function("() => document.querySelector('.jt-plot').clientWidth > 800")
-        assert narrow <= 300
-    finally:
-        context.close()
+    page.evaluate("() => { document.querySelector('main').style.width = '900px' }")
+    page.evaluate("() => scrollTo(0, 0)")
+    still(page)
+    page.evaluate("() => document.querySelector('.jt-plot').scrollIntoView()")
+
+    page.wait_for_function(f"() => {wide} > 800")
+    assert narrow <= 300

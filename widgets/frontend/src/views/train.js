@@ -24,6 +24,7 @@ import { LINES, evenly, gathered, joined, said, sectionOf, tableOf } from "./tra
 const HEIGHT = { loss: 230, other: 200 };
 const APART = 11; // pixels between two marks of spikes
 const LATER = 250; // milliseconds after a click, when what it stopped or began has ended
+const LONG = 3600; // seconds for rows, which no person asked for: other cells may run meanwhile
 const NONE = "No step yet: run `await panel.train(steps=100)` in a cell, or step one batch.";
 
 /** @type {ViewKind} */
@@ -109,7 +110,7 @@ class Panel {
     /** @param {Message} message */
     async ask(message) {
         try {
-            const reply = await this.context.ask(message);
+            const reply = await this.context.ask(message, message.do === "rows" ? LONG : undefined);
             if (reply.train) this.train = /** @type {Section} */ (reply.train);
             if (reply.status) this.train.status = /** @type {Status} */ (reply.status);
             this.trouble.replaceChildren();
@@ -155,10 +156,9 @@ class Panel {
         if (!step || !this.train.status.kept.includes(step)) return;
         const reply = await this.ask({ do: "tape", step });
         if (!reply?.document) return;
-        const root = h("div");
         this.shut();
         this.inner.hidden = false;
-        const shut = button("Close", "without the tape (Esc)", () => this.shut());
+        const [root, shut] = [h("div"), button("Close", "without the tape (Esc)", () => this.shut())];
         this.inner.append(named(`Step ${step}: forward and backward `, shut), root);
         const page = await decode(fromBase64(reply.document), fromBase64(reply.blocks));
         this.tape = tape.draw({ ...this.contextOf(step), page, root });

@@ -15,6 +15,7 @@ import { clamp } from "../../numbers.js";
 import { outline, pill } from "./shapes.js";
 
 const CAPITALS = ["output", "alone"];
+const SHORT = /** @type {Record<string, string>} */ ({ output: "OUT" });
 
 /** @typedef {{root: SVGGElement, face: SVGGElement, words: Words[], mark: string}} Drawn */
 
@@ -112,10 +113,11 @@ function lines(card, wide, words) {
  * @param {number} x
  * @param {number[]} at
  * @param {Record<string, string | number>} [more]
+ * @param {string} [short] what stands there where the text has no room
  */
-export function put(words, text, style, room, [near, until], x, at, more = {}) {
+export function put(words, text, style, room, [near, until], x, at, more = {}, short = undefined) {
     const element = s("text", { x, ...more });
-    words.push({ element, text, style, room: room + 1, near, until, at });
+    words.push({ element, text, style, room: room + 1, near, until, at, short });
     return element;
 }
 
@@ -157,7 +159,7 @@ function chipOf(chip, place, x, way, middle, words) {
             "g",
             { "data-box": "card" },
             s("path", { class: "b", d: pill(left, middle - CHIP / 2, wide, CHIP, CHIP / 2) }),
-            put(words, ...text, wide - 6, [11, 1], left + wide / 2, [middle + 4, middle + 5], more),
+            put(words, ...text, wide - 6, [11, 1], left + wide / 2, [middle + 4, middle + 5], more, SHORT[chip.kind]),
         ),
     );
 }

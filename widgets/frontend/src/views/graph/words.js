@@ -22,6 +22,7 @@ import { width } from "../../graph/text.js";
  * @property {number} near the size of its letters at zoom 1
  * @property {number} until the last level at which it is shown
  * @property {number[]} [at] y at each level
+ * @property {string} [short] what stands there where the text has no room
  */
 
 export const LEAST = 11;
@@ -74,9 +75,10 @@ export function fitting(text, size, style, room) {
  * @param {Words} words
  * @param {number} zoom
  */
-export function adapt({ element, text, style, room, near, until, at }, zoom) {
+export function adapt({ element, text, style, room, near, until, at, short = text }, zoom) {
     const [level, size] = [levelOf(zoom), sizeAt(near, Math.max(zoom, ZOOMS[until]))];
-    element.textContent = level <= until ? fitting(text, size, style, room) : "";
+    const said = width(text, size, style) <= room ? text : short;
+    element.textContent = level <= until ? fitting(said, size, style, room) : "";
     if (level > until) return;
     element.style.fontSize = `${size}px`;
     if (at) element.setAttribute("y", `${at[level]}`);

@@ -19,6 +19,7 @@ import { axis, letters } from "../../chart.js";
  */
 
 const [SMALL, LARGE] = [4, 15]; // of a dot, in pixels
+const [ASIDE, ABOVE] = [1.25, 2]; // so many times less and more than its dots an axis shows: room for large ones
 export const COLUMNS = [
     "kernel", "ms", "runs", "bytes", "operations", "operations per byte", "operations per second", "verdict",
 ];
@@ -43,8 +44,9 @@ export function sectionOf(page) {
 export function axes({ machine, ways }) {
     const kernels = [...ways.fused, ...(ways.unfused ?? [])].filter((kernel) => kernel.has_place);
     const ridge = machine.flops / machine.bandwidth;
-    const xs = [ridge / 10, ridge * 4, ...kernels.map((kernel) => kernel.intensity ?? ridge)];
-    const speeds = kernels.map((kernel) => kernel.speed ?? machine.flops);
+    const around = (/** @type {number} */ value, /** @type {number} */ room) => [value / room, value * room];
+    const xs = [ridge / 10, ridge * 4, ...kernels.flatMap((kernel) => around(kernel.intensity ?? ridge, ASIDE))];
+    const speeds = kernels.flatMap((kernel) => around(kernel.speed ?? machine.flops, ABOVE));
     const ys = [machine.flops * 1.5, Math.min(...xs) * machine.bandwidth, ...speeds];
     return [axis("log", xs, "operations per byte moved"), axis("log", ys, "operations per second", letters)];
 }
@@ -106,7 +108,7 @@ export function backwards({ place, from }) {
  * @returns {Place}
  */
 export function between(from, to, part) {
-    const mix = (/** @type {number} */ a, /** @type {number} */ b) => a + (b - a) * part;
+    const mix = (/** @type {number} */ a, /** @type {number} */ b) => a * (1 - part) + b * part;
     return { kernel: to.kernel, x: mix(from.x, to.x), y: mix(from.y, to.y), r: mix(from.r, to.r) };
 }
 

@@ -131,7 +131,7 @@ def _look(rows, looks):
 
 
 def _bench(suite, options):
-    from tests.bench import machine, report  # noqa: PLC0415
+    from tests.bench import causes, machine, report  # noqa: PLC0415
     from tests.bench.rows import Run, fill  # noqa: PLC0415
 
     wanted = _named(suite.ROWS, options.only)
@@ -147,7 +147,8 @@ def _bench(suite, options):
     print(report.line(report.HEADS), flush=True)
     for number, row in enumerate(wanted):
         _progress(number, len(wanted), row.name, time.monotonic() - begin)
-        print(report.line(report.cells(fill(row, run))), flush=True)
+        result = fill(row, run, causes.of)
+        print(report.line(report.cells(result)), *report.cause_lines(result), sep="\n", flush=True)
     loads.append(machine.load())
     print(f"\n{report.summary(run.results)} {time.monotonic() - begin:.0f} s, load {loads}")
     if out := _folder(options):

@@ -15,10 +15,10 @@ import torch
 
 import jt_edu as jt
 from jt_edu import models
-from tests.bench import shares
+from tests.bench import causes, shares
 from tests.bench.measure import geometric_mean, quartiles
 from tests.bench.mirror import lively, mirror
-from tests.bench.rows import Case, Figures, Goal, Row, Run, vars_and_tensors
+from tests.bench.rows import Case, Cause, Figures, Goal, Result, Row, Run, vars_and_tensors
 
 ROUNDS = 15
 TITLE = "Whole networks, forward in evaluation, one image of 224 x 224 or several, beside PyTorch eager."
@@ -129,11 +129,17 @@ def flops_of(peer: torch.nn.Module, one: torch.Tensor) -> float:
 def mean_of(names: tuple[str, ...], run: Run) -> Figures:
     """The geometric mean over networks and batches, and the quartiles of these ratios."""
     wanted = [row.name for row in PAIRS if row.group in names and row.goals]
-    found = {r.row.name: r.figures.ratio for r in run.results if not r.failed and r.figures.ratio}
-    ratios = [found[name] for name in wanted if name in found]
-    if len(ratios) < len(wanted):
+    found = {r.row.name: r.figures for r in run.results if not r.failed and r.figures.ratio}
+    figures = [found[name] for name in wanted if name in found]
+    if len(figures) < len(wanted):
         return Figures(how=f"it needs all {len(wanted)} rows")
-    return Figures(ratio=geometric_mean(ratios), spread=quartiles(ratios))
+    ratios, kept = [f.ratio for f in figures], [f.kept or f.ratio for f in figures]
+    return Figures(ratio=geometric_mean(ratios), spread=quartiles(ratios), kept=geometric_mean(kept))
+
+
+def all_of(names: tuple[str, ...], _: Result, run: Run) -> Cause:
+    """The rows that `mean_of` is made of."""
+    return causes.of_rows([r for r in run.results if r.row.group in names and r.row.goals])
 
 
 def _rows(names: dict[str, Callable[[], Any]], wanted: tuple[Goal, ...]) -> list[Row]:
@@ -164,9 +170,12 @@ def _row(name: str, what: str, n: int, build: Callable[..., Case], goals: tuple[
 PAIRS = [*_rows(FAMILIES, GOOD), *_rows(DEPTHWISE, LIVE)]
 ROWS = (
     *PAIRS,
-    Row("five families, geometric mean", LIVE, work=partial(mean_of, tuple(FAMILIES))),
+    Row(
+        "five families, geometric mean", LIVE, work=partial(mean_of, tuple(FAMILIES)),
+        why=partial(all_of, tuple(FAMILIES)),
+    ),
     Row("depthwise, geometric mean", (), work=partial(mean_of, tuple(DEPTHWISE))),
-)
+)  # fmt: skip
 
 
 tables = shares.tables

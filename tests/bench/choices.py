@@ -12,8 +12,8 @@ from functools import partial
 
 from jt_edu.backends.convolve import Sizes
 from jt_edu.backends.convolve.table import in_words
-from tests.bench import report, tuning
-from tests.bench.rows import Figures, Goal, Result, Row, Run
+from tests.bench import causes, report, tuning
+from tests.bench.rows import Cause, Figures, Goal, Result, Row, Run
 
 ROUNDS, QUICK_SECONDS = 15, 0.2
 NEAR = 1.1
@@ -38,6 +38,19 @@ def choice(sizes: Sizes, run: Run) -> Figures:
     v = VERDICTS[sizes] = tuning.verdict(sizes, QUICK_SECONDS if run.quick else tuning.LONG)
     told = f"tuner {v.tuned} {v.tuned_over_best:.2f}, estimate {v.estimated} {v.estimated_over_best:.2f}, best {v.best}"
     return Figures(over=v.tuned_over_best, how=told)
+
+
+def one_choice(result: Result, _: Run) -> Cause:
+    """Who was chosen in place of the best."""
+    v = VERDICTS[result.row.size[0]]
+    return Cause(f"{v.tuned} was chosen of {v.candidates} candidates, where {v.best} is the best", "1.00 is the best")
+
+
+def all_choices(_: Result, run: Run) -> Cause:
+    """The shapes where the choice is farthest from the best."""
+    shapes = sorted((r for r in run.results if r.row.size and r.figures.over), key=lambda r: -r.figures.over)
+    names = "; ".join(f"{r.row.name} ({r.figures.over:.2f})" for r in shapes[: causes.FARTHEST])
+    return Cause(f"the worst of {len(shapes)} shapes; farthest from the best: {names}", "1.00 is the best")
 
 
 def worst(who: str, run: Run) -> Figures:
@@ -71,8 +84,8 @@ def _line(result: Result) -> list[str]:
 
 LIMIT = (Goal("over", NEAR),)
 ROWS = (
-    *(Row(in_words(s), LIMIT, work=partial(choice, s), size=(s,)) for s in tuning.SHAPES),
-    Row("the tuner", LIMIT, work=partial(worst, "tuned")),
+    *(Row(in_words(s), LIMIT, work=partial(choice, s), size=(s,), why=one_choice) for s in tuning.SHAPES),
+    Row("the tuner", LIMIT, work=partial(worst, "tuned"), why=all_choices),
     Row("the cost model", work=partial(worst, "estimated")),
 )
 

@@ -11,17 +11,20 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
+from tests.bench import causes
 from tests.bench.measure import measured, spread
-from tests.bench.rows import Figures, Goal, Row, Run
+from tests.bench.rows import Cause, Figures, Goal, Result, Row, Run
 
 try:
     import resource
 except ImportError:  # Windows
     resource = None
 
+FEW = 3  # samples of what a first step is made of
 ROUNDS, FEWEST, BOX = 15, 7, 100.0  # samples of each side: 15, or as many as fit into 100 seconds, and at least 7
 ROOT = Path(__file__).resolve().parents[2]
 STEP = {"ours": ["-m", "tests.bench.mlp_ours"], "peer": ["-m", "tests.bench.mlp_peer"]}
+NOTHING = ["-c", "print(0)"]
 IMPORT = {"ours": ["-c", "import jt_edu; print(0)"], "peer": ["-c", "import torch; print(0)"]}
 
 
@@ -49,6 +52,21 @@ def step(programs: dict[str, list[str]], empty: bool, run: Run) -> Figures:
         return _samples(programs, run, lambda: next(folders) if empty else folder)
 
 
+def parts(result: Result, _: Run) -> Cause:
+    """Of a first step: the start of Python, the import, and the rest, each the best of some processes."""
+    with tempfile.TemporaryDirectory() as folder:
+        python, imported = (
+            min(start(arguments, folder)[0] for _ in range(FEW)) * 1e3 for arguments in (NOTHING, IMPORT["ours"])
+        )
+    whole = max(result.figures.ours or 0.0, imported)
+    shares = causes.percent({"Python": python, "import": imported - python, "rest": whole - imported})
+    return Cause(
+        f"the start of Python {shares['Python']}%, the import {shares['import']}%, "
+        f"kernels, the network and the step {shares['rest']}%",
+        f"the import alone takes {imported:.0f} ms",
+    )
+
+
 def importing(run: Run) -> Figures:
     """The import alone."""
     with tempfile.TemporaryDirectory() as folder:
@@ -72,7 +90,7 @@ def _samples(programs: dict[str, list[str]], run: Run, cache) -> Figures:
 
 
 ROWS = (
-    Row("first step, empty cache", (Goal("ms", 3000),), work=partial(step, STEP, True), group="start"),
-    Row("first step, kernels on disk", (Goal("ms", 1000),), work=partial(step, STEP, False), group="start"),
+    Row("first step, empty cache", (Goal("ms", 3000),), work=partial(step, STEP, True), group="start", why=parts),
+    Row("first step, kernels on disk", (Goal("ms", 1000),), work=partial(step, STEP, False), group="start", why=parts),
     Row("import", (), work=importing, group="start"),
 )

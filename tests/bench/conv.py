@@ -6,11 +6,11 @@ layer x batch (1, 8)  ->  forward, gradient by input, gradient by weights  ->  r
 from collections.abc import Sequence
 from functools import partial
 
-from tests.bench import report
+from tests.bench import causes, report
 from tests.bench.backbones import DEPTHWISE, FAMILIES, PHOTO
 from tests.bench.layers import Layer, forward, gradient, layers_of
 from tests.bench.measure import geometric_mean, quartiles
-from tests.bench.rows import Figures, Goal, Result, Row, Run
+from tests.bench.rows import Cause, Figures, Goal, Result, Row, Run
 
 ROUNDS = 15
 TITLE = "Each distinct convolution of eight networks at batch 1 and 8, alone, beside PyTorch eager and beside the peak."
@@ -59,10 +59,16 @@ def found(layers: dict[Layer, tuple[str, ...]], kind: str, net: str, run: Run) -
 
 
 def mean_of(layers: dict[Layer, tuple[str, ...]], kind: str, net: str, run: Run) -> Figures:
-    ratios = [r.figures.ratio for r in found(layers, kind, net, run)]
-    if not ratios:
+    figures = [r.figures for r in found(layers, kind, net, run)]
+    if not figures:
         return Figures(how="it needs all of its layers")
-    return Figures(ratio=geometric_mean(ratios), spread=quartiles(ratios))
+    ratios, kept = [f.ratio for f in figures], [f.kept or f.ratio for f in figures]
+    return Figures(ratio=geometric_mean(ratios), spread=quartiles(ratios), kept=geometric_mean(kept))
+
+
+def all_of(layers: dict[Layer, tuple[str, ...]], kind: str, _: Result, run: Run) -> Cause:
+    """The layers that the mean over all networks is made of."""
+    return causes.of_rows(found(layers, kind, "", run))
 
 
 def slowest(layers: dict[Layer, tuple[str, ...]], kind: str, run: Run) -> Figures:
@@ -80,7 +86,8 @@ def _summaries() -> list[Row]:
     for title, layers, nets in (("five families", FIVE, FAMILIES), ("depthwise networks", OTHERS, DEPTHWISE)):
         for kind in KINDS:
             goals = MEANS[kind] if layers is FIVE else ()
-            rows.append(Row(f"{title}, {kind}, geometric mean", goals, work=partial(mean_of, layers, kind, "")))
+            mean, why = partial(mean_of, layers, kind, ""), partial(all_of, layers, kind)
+            rows.append(Row(f"{title}, {kind}, geometric mean", goals, work=mean, why=why))
             rows.append(Row(f"{title}, {kind}, slowest", work=partial(slowest, layers, kind)))
             everything = FIVE | OTHERS if layers is OTHERS else FIVE
             rows += [Row(f"{net}, {kind}", work=partial(mean_of, _of(everything, net), kind, net)) for net in nets]
@@ -124,7 +131,7 @@ def _four(result: Result | None) -> list[str]:
     if result is None or result.failed or result.figures.ratio is None:
         return ["", "FAILED" if result is not None and result.failed else "", "", result.failed if result else ""]
     f = result.figures
-    ratio = f"**{f.ratio:.2f}**" if result.missed else f"{f.ratio:.2f}"
+    ratio = f"**{report.ratio_of(f)}**" if result.missed else report.ratio_of(f)
     return [report.time_of(f.ours), ratio, f"{f.limit:.0%}" if f.limit else "", f.how]
 
 

@@ -12,9 +12,9 @@ import torch
 
 import jt_edu as jt
 from jt_edu import nn
-from tests.bench import cold, limits, mlp, mlp_ours, mlp_peer
+from tests.bench import causes, cold, limits, mlp, mlp_ours, mlp_peer
 from tests.bench.measure import geometric_mean
-from tests.bench.rows import Case, Figures, Goal, Row, Run, vars_and_tensors
+from tests.bench.rows import Case, Cause, Figures, Goal, Result, Row, Run, vars_and_tensors
 
 ROUNDS = 25
 TITLE = "The operators that everything else is made of, a step of training, and the start."
@@ -122,10 +122,19 @@ def mean_of_reductions(run: Run) -> Figures:
     return Figures(ratio=geometric_mean(ratios))
 
 
+def all_reductions(_: Result, run: Run) -> Cause:
+    return causes.of_rows([r for r in run.results if r.row.group == "reductions"])
+
+
 def median_kernel(run: Run) -> Figures:
     if not run.compiled:
         raise LookupError("no row before it compiled a kernel")
     return Figures(ours=statistics.median(run.compiled) * 1e3)
+
+
+def all_kernels(_: Result, run: Run) -> Cause:
+    first, last = (end(run.compiled) * 1e3 for end in (min, max))
+    return Cause(f"the median of {len(run.compiled)} kernels of the rows above: {first:.0f} to {last:.0f} ms in LLVM")
 
 
 # ------------------------------------------------------------------------------------------------------------- table
@@ -169,10 +178,10 @@ ROWS = (
         "mean, variance over n, h, w", (Goal("ratio", 1.0),), mean_and_variance, (32, 64, 56, 56), (3, 4, 5, 2),
         group="reductions",
     ),
-    Row("reductions, geometric mean", (Goal("ratio", 1.5),), work=mean_of_reductions),
+    Row("reductions, geometric mean", (Goal("ratio", 1.5),), work=mean_of_reductions, why=all_reductions),
     *(_matmul(n) for n in (256, 512, 1024, 2048)),
     _training("mlp step", 0.7, compiled=False),
     _training("mlp step, jt.compile", 3.0, compiled=True),
     *cold.ROWS,
-    Row("one kernel compiled, median", (Goal("ms", 120),), work=median_kernel),
+    Row("one kernel compiled, median", (Goal("ms", 120),), work=median_kernel, why=all_kernels),
 )  # fmt: skip

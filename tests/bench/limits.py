@@ -1,18 +1,22 @@
 """Limits: what does the machine do at best, with nothing of ours in the way?
 
     copying(bytes)      moves as many bytes as the row has to read and write, as a plain copy
+    copy_speed(bytes)   bytes per second of such a copy
     products(shapes)    matrix products of NumPy's BLAS into memory that is there already, one after the other
     peak()              float operations per second, of multiply-add chains in registers or of a product
 
 A share of a limit says how much is left to gain, whatever the peer does.
 """
 
+import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 import jt_edu as jt
+from tests.bench.measure import Clock, take_turns
 
+ROUNDS = 25  # of a copy
 LINE = 64  # bytes: a copy that begins at cache lines is the fastest
 
 
@@ -20,6 +24,11 @@ def copying(size: int) -> Callable[[], None]:
     """A copy that reads size / 2 bytes and writes size / 2 bytes."""
     source, target = (_aligned(max(size // 2, 4)) for _ in range(2))
     return lambda: np.copyto(target, source)
+
+
+def copy_speed(size: int, clock: Clock = time.process_time) -> float:
+    """Bytes per second of a copy that moves `size` bytes, those that are read and those that are written."""
+    return size / take_turns({"copy": copying(size)}, ROUNDS, clock)["copy"].best
 
 
 def products(shapes: Sequence[tuple[int, int, int]]) -> Callable[[], None]:

@@ -13,7 +13,7 @@ import torch.nn.functional as F  # noqa: N812  its usual name
 
 import jt_edu as jt
 from jt_edu import nn
-from tests.bench import training
+from tests.bench import causes, training
 from tests.bench.measure import geometric_mean
 from tests.bench.pairs import (
     COLUMNS,
@@ -32,7 +32,7 @@ from tests.bench.pairs import (
     values,
     whole,
 )  # fmt: skip
-from tests.bench.rows import Figures, Goal, Row, Run
+from tests.bench.rows import Cause, Figures, Goal, Result, Row, Run
 
 ROUNDS = 15
 TITLE = "The operators that people use most, at three sizes each, and the steps of training that are made of them."
@@ -235,9 +235,13 @@ def mean_of(columns: tuple[str, ...], run: Run) -> Figures:
     return Figures(ratio=geometric_mean(ratios))
 
 
+def all_operators(_: Result, run: Run) -> Cause:
+    return causes.of_rows([r for r in run.results if r.row.column in COLUMNS])
+
+
 ROWS = (
     *OPERATORS,
-    Row("operators, geometric mean", (Goal("ratio", 1.0),), work=partial(mean_of, COLUMNS)),
+    Row("operators, geometric mean", (Goal("ratio", 1.0),), work=partial(mean_of, COLUMNS), why=all_operators),
     *(Row(f"operators, {column}, geometric mean", work=partial(mean_of, (column,))) for column in COLUMNS),
     *training.ROWS,
 )

@@ -19,7 +19,7 @@ from tests.bench.rows import Figures, Goal, Result, Run
 
 HEADS = ("row", "jt_edu", "PyTorch", "ratio", "quartiles", "of the limit", "goal", "", "error")
 LEFT = (True, False, False, False, False, False, True, True, True)
-WIDTHS = (34, 10, 10, 7, 13, 12, 27, 6, 8)
+WIDTHS = (34, 10, 10, 16, 13, 12, 27, 6, 8)
 SIGNS = {"ratio": "ratio ≥ {:g}", "limit": "limit ≥ {:.0%}", "ms": "≤ {:g} ms", "over": "≤ {:g} x the best"}
 
 HEAD = """# Performance
@@ -36,12 +36,13 @@ PROVISIONAL = "**Measured on a machine that was busy with other things: provisio
 READING = """
 * **jt_edu, PyTorch**: CPU time of one call, all threads together. One thread on each side. The best of {rounds} samples
   of at least 2 ms each, both sides by turns; compiling and warming up do not count, and malloc
-  keeps what was freed.
+  keeps blocks of up to 32 MB that were freed.
 """
 
 RATIO = """
 * **ratio**: PyTorch / jt_edu, best against best; above 1, jt_edu is faster. **quartiles**: of the ratio round by round,
-  which on a busy machine may lie beside it.
+  which on a busy machine may lie beside it. **(kept ...)**: the ratio if malloc gave PyTorch's freed blocks never back
+  to the system; above 32 MB it does, and each page is a fault, which is a part of PyTorch's time as it is installed.
 """
 
 IN_A_BOX = """
@@ -57,7 +58,7 @@ SECTION = """<!-- {suite} -->
 
 {summary}
 
-### How to read it: {suite}
+{causes}### How to read it: {suite}
 
 {reading}
 
@@ -69,6 +70,22 @@ SECTION = """<!-- {suite} -->
 <!-- end of {suite} -->
 """
 
+
+CAUSES = """### Goals that were missed, and where the time goes: {suite}
+
+{table}
+
+* **where the time goes**: of jt_edu's side, traced right after the row was measured. A kernel is named by its algorithm
+  or by its kind (**loops**: generated from the graph), and its time holds the call and the room for its answer.
+  **products** and **transforms** or **packing** of an algorithm share its time as its cost model says. **Python** is
+  what a profile finds beside the kernels: **writing** the graph, **planning** it, **launching** its kernels. **the
+  rest**: what neither the clock of a kernel nor the profile holds, such as memory that is given back.
+* **limit**: what this machine cannot do in less: **arithmetic**, each addition and multiplication of the algorithm that
+  ran (padding included) at the peak of the machine, or **memory**, each array that a kernel reads or writes once, as a
+  plain copy of that length. The longer of the two counts. A kernel that hardly writes may take less than a copy.
+  **ratio**: that of the row if it took no longer. **kernels alone**: if Python took no time.
+
+"""
 
 PICTURE = "![PyTorch's time / jt_edu's time, row by row](performance_{suite}.svg)\n\n"
 
@@ -95,7 +112,7 @@ def cells(result: Result) -> list[str]:
         f"{result.row.name}: {f.how}" if f.how else result.row.name,
         time_of(f.ours),
         time_of(f.peer),
-        "" if f.ratio is None else f"{f.ratio:.2f}",
+        ratio_of(f),
         _spread(f),
         _limit(f),
         goals(result.row.goals),
@@ -106,6 +123,13 @@ def cells(result: Result) -> list[str]:
 
 def goals(bars: Sequence[Goal]) -> str:
     return ", ".join(SIGNS[bar.kind].format(bar.value) for bar in bars)
+
+
+def ratio_of(f: Figures) -> str:
+    """PyTorch / ours; behind it, where it differs, the same without PyTorch's page faults."""
+    if f.ratio is None:
+        return ""
+    return f"{f.ratio:.2f}" if f.kept is None or f.ratio - f.kept < 0.005 else f"{f.ratio:.2f} (kept {f.kept:.2f})"
 
 
 def verdict(result: Result) -> str:
@@ -162,7 +186,7 @@ def _three(result: Result) -> list[str]:
     f = result.figures
     if result.failed or f.ratio is None:
         return ["", "", "FAILED"]
-    return [time_of(f.ours), time_of(f.peer), f"**{f.ratio:.2f}**" if result.missed else f"{f.ratio:.2f}"]
+    return [time_of(f.ours), time_of(f.peer), f"**{ratio_of(f)}**" if result.missed else ratio_of(f)]
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
@@ -181,6 +205,31 @@ def summary(results: Sequence[Result]) -> str:
     return text + (f"; failed: {'; '.join(failed)}." if failed else ".")
 
 
+def causes(suite: str, results: Sequence[Result]) -> str:
+    """The part of a section on goals that were missed; nothing if none was."""
+    lines = [
+        [r.row.name, found(r), goals(r.missed), r.cause.where, r.cause.limit]
+        for r in results
+        if r.missed and not r.failed and r.cause
+    ]
+    heads = [["row", "ratio", "goal", "where the time goes", "limit"], [":--", "--:", ":--", ":--", ":--"]]
+    return CAUSES.format(suite=suite, table=table([*heads, *lines])) if lines else ""
+
+
+def cause_lines(result: Result) -> list[str]:
+    """The same in a terminal, below the line of the row."""
+    told = result.cause and (("where the time goes", result.cause.where), ("limit", result.cause.limit))
+    return [f"    {what}: {text}" for what, text in told or () if text]
+
+
+def found(result: Result) -> str:
+    """What was found where a goal was missed, the ratio first."""
+    f = result.figures
+    told = {"ratio": "" if f.ratio is None else f"{f.ratio:.2f}", "limit": _limit(f), "ms": time_of(f.ours)}
+    told["over"] = "" if f.over is None else f"{f.over:.2f} x the best"
+    return ", ".join(told[kind] for kind in dict.fromkeys(goal.kind for goal in result.missed))
+
+
 def section(suite: str, words: Words, run: Run, facts: Mapping[str, str], loads: Sequence[float | None]) -> str:
     """What a suite has to say, without a date."""
     slow = IN_A_BOX.format(box=run.box) if math.isfinite(run.box) else ""
@@ -188,7 +237,8 @@ def section(suite: str, words: Words, run: Run, facts: Mapping[str, str], loads:
     return SECTION.format(
         suite=suite, title=words.title, processor=facts.get("processor", "an unknown processor"),
         picture=PICTURE.format(suite=suite) if words.picture else "", tables=(words.tables or tables)(run.results),
-        summary=summary(run.results), reading="\n".join(text.strip() for text in reading if text.strip()),
+        summary=summary(run.results), causes=causes(suite, run.results),
+        reading="\n".join(text.strip() for text in reading if text.strip()),
         machine="\n".join(f"* {name}: {fact}" for name, fact in facts.items()), load=load_of(loads),
     )  # fmt: skip
 

@@ -2,15 +2,17 @@
 
     Row  --build(*size)-->  Case: ours, peer, limit  --take_turns-->  Figures  --goals-->  Result
     Row  --work(run)--------------------------------------------->   Figures               for what is no pair of calls
+                                               a goal was missed  -->  Cause: where the time goes, what the limit is
 
 A row says as data what it measures and what it should reach. Both sides are given the same numbers, and before anything
-is timed their answers are compared. A row that fails is told in the table, and the others go on.
+is timed their answers are compared. A row that fails is told in the table, and the others go on. How a cause is found
+is not known here: whoever fills the rows says who looks for it.
 """
 
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,9 +20,11 @@ import numpy as np
 
 import jt_edu as jt
 from tests.bench import limits
+from tests.bench.keeping import best_kept
 from tests.bench.measure import Clock, largest_error, spread, take_turns
 
 AT_LEAST = {"ratio", "limit"}
+LEAST_COPY, MOST_COPY = 1 << 18, 1 << 27  # bytes: a shorter one would measure the call, a longer one nothing new
 
 
 @dataclass(frozen=True)
@@ -66,10 +70,19 @@ class Figures:
     how: str = ""  # the algorithm
     limit_of: str = ""  # which limit: the peak, a copy ...
     over: float | None = None  # a choice among candidates: how many times as long as the best of them it takes
+    kept: float | None = None  # the ratio, if malloc gave nothing back; only where the peer has page faults
 
     @property
     def measured(self) -> bool:
         return not all(found is None for found in (self.ours, self.ratio, self.over))
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why a goal was missed."""
+
+    where: str  # the time goes
+    limit: str = ""  # how fast it could be
 
 
 @dataclass(frozen=True)
@@ -85,6 +98,7 @@ class Row:
     group: str = ""
     column: str = ""  # rows of one group with columns share a line of a wide table
     tolerance: float = 2e-5
+    why: "Callable[[Result, Run], Cause] | None" = None  # asked if a row made by `work` missed a goal
 
 
 @dataclass(frozen=True)
@@ -92,6 +106,7 @@ class Result:
     row: Row
     figures: Figures = field(default_factory=Figures)
     failed: str = ""
+    cause: Cause | None = None  # if a goal was missed
 
     @property
     def missed(self) -> list[Goal]:
@@ -108,24 +123,52 @@ class Run:
     box: float = math.inf  # seconds that the rounds of one row may take, but for the first five
     results: list[Result] = field(default_factory=list)
     compiled: list[float] = field(default_factory=list)  # seconds, one for each kernel that was compiled
+    copies: dict[int, float] = field(default_factory=dict)  # bytes that a copy moves -> bytes per second
 
     @cached_property
     def peak(self) -> float:
         """Float operations per second at best, measured once in each run."""
         return limits.peak()
 
+    def copy_seconds(self, size: int) -> float:
+        """How long a plain copy takes to move so many bytes, at the speed of one of about that length."""
+        near = min(max((1 << size.bit_length()) >> 1, LEAST_COPY), MOST_COPY)
+        if near not in self.copies:
+            self.copies[near] = limits.copy_speed(near)
+        return size / self.copies[near]
 
-def fill(row: Row, run: Run) -> Result:
-    """Measure a row. Whatever goes wrong is part of the result."""
+
+Explain = Callable[[Result, Case | None, Run], Cause]
+
+
+def fill(row: Row, run: Run, explain: Explain | None = None) -> Result:
+    """Measure a row, and have it explained if it missed a goal. Whatever goes wrong is part of the result."""
+    case = None
     try:
-        figures = row.work(run) if row.build is None else measure_case(row.build(*row.size), row, run)
+        case = row.build(*row.size) if row.build else None
+        figures = row.work(run) if case is None else measure_case(case, row, run)
         result = Result(row, figures)
         if figures.error is not None and not figures.error <= row.tolerance:
             result = Result(row, figures, f"wrong: an error of {figures.error:.1e}, {row.tolerance:.0e} is allowed")
     except Exception as error:  # noqa: BLE001  a bench goes on
-        result = Result(row, failed=f"{type(error).__name__}: {error}".splitlines()[0])
+        result = Result(row, failed=in_short(error))
+    if explain and result.missed and not result.failed:
+        result = replace(result, cause=cause_of(result, case, run, explain))
     run.results.append(result)
     return result
+
+
+def cause_of(result: Result, case: Case | None, run: Run, explain: Explain) -> Cause:
+    """The cause; that it could not be found is no reason to lose the row."""
+    try:
+        return explain(result, case, run)
+    except Exception as error:  # noqa: BLE001  a bench goes on
+        return Cause(f"it could not be profiled: {in_short(error)}")
+
+
+def in_short(error: Exception) -> str:
+    """An error in one line."""
+    return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def measure_case(case: Case, row: Row, run: Run) -> Figures:
@@ -142,16 +185,18 @@ def measure_case(case: Case, row: Row, run: Run) -> Figures:
     if case.flops:
         limit, limit_of = case.flops / ours.best / run.peak, "peak"
     few, how = len(ours.times), case.how() if case.how else ""
+    kept = best_kept(case.peer, run.clock)
     return Figures(
         ours.best * 1e3, peer.best * 1e3, peer.best / ours.best, spread(peer, ours), limit, error,
-        few if few < run.rounds else 0, how, limit_of,
+        few if few < run.rounds else 0, how, limit_of, kept=kept and min(kept, peer.best) / ours.best,
     )  # fmt: skip
 
 
 def warm_malloc() -> None:
-    """Let malloc keep large blocks that were freed, so that page faults, which cost as much as a kernel, do not count.
+    """Let malloc keep blocks of up to 32 MB that were freed: page faults cost as much as a kernel.
 
-    glibc does so for blocks up to the largest that it has seen come and go, and no larger than 32 MB.
+    glibc does so for blocks up to the largest that it has seen come and go, and no larger than that. For others, see
+    keeping.py.
     """
     np.empty((32 << 20) - (64 << 10), np.uint8)
 

@@ -23,8 +23,8 @@ SMALL = 0.01  # shares that are not told
 
 def told(call: Callable[[], Any]) -> str:
     """The shares of a call in words, the largest first."""
-    kernels, whole = times(call), min(_some(partial(_seconds, call)))
-    rest = max(0.0, whole - sum(kernels.values()))
+    kernels, whole_call = times(call), whole(call)
+    rest = max(0.0, whole_call - sum(kernels.values()))
     total = rest + sum(kernels.values())
     ordered = sorted(kernels.items(), key=lambda entry: -entry[1])
     parts = [f"{name} {seconds / total:.0%}" for name, seconds in ordered if seconds >= SMALL * total]
@@ -33,12 +33,17 @@ def told(call: Callable[[], Any]) -> str:
 
 def times(call: Callable[[], Any]) -> dict[str, float]:
     """Seconds of the kernels of a call, by kind: each kernel as fast as in the fastest of a few calls."""
-    runs = _some(partial(_kernels, call))
     found: dict[str, float] = {}
-    for same in zip(*runs, strict=False):
-        name = same[0].algorithm or same[0].kind
-        found[name] = found.get(name, 0.0) + min(k.milliseconds for k in same) / 1e3
+    for k in fastest(call):
+        name = k.algorithm or k.kind
+        found[name] = found.get(name, 0.0) + k.milliseconds / 1e3
     return found
+
+
+def fastest(call: Callable[[], Any], calls: int = CALLS) -> list[Any]:
+    """The kernels of a call, each as it ran in the fastest of a few calls."""
+    runs = _some(partial(_kernels, call), calls)
+    return [min(same, key=lambda k: k.milliseconds) for same in zip(*runs, strict=False)]
 
 
 def tables(results: Sequence[Result]) -> str:
@@ -55,10 +60,15 @@ def algorithms(call: Callable[[], Any]) -> str:
     return ", ".join(name for name in names if name not in ("loops", "code", "host")) or "loops"
 
 
-def _some(what: Callable[[], Any]) -> list[Any]:
+def whole(call: Callable[[], Any], calls: int = CALLS) -> float:
+    """CPU seconds of the fastest of a few calls."""
+    return min(_some(partial(_seconds, call), calls))
+
+
+def _some(what: Callable[[], Any], calls: int = CALLS) -> list[Any]:
     """What a few calls told."""
     told, begin = [], time.perf_counter()
-    while len(told) < FEWEST or (len(told) < CALLS and time.perf_counter() - begin < BOX):
+    while len(told) < FEWEST or (len(told) < calls and time.perf_counter() - begin < BOX):
         told.append(what())
     return told
 

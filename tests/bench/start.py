@@ -5,7 +5,7 @@ Each sample is a process of its own (`cold.py`).
 
 from functools import partial
 
-from tests.bench.cold import importing, step
+from tests.bench.cold import importing, parts, step
 from tests.bench.rows import Goal, Row
 
 ROUNDS = 15
@@ -24,5 +24,8 @@ NOTES = """
 ROWS = (
     Row("import", (), work=importing),
     Row("first conv step, empty cache", (), work=partial(step, PROGRAMS, True), tolerance=1e-4),
-    Row("first conv step, kernels on disk", (Goal("ms", 2000),), work=partial(step, PROGRAMS, False), tolerance=1e-4),
-)
+    Row(
+        "first conv step, kernels on disk", (Goal("ms", 2000),), work=partial(step, PROGRAMS, False), tolerance=1e-4,
+        why=parts,
+    ),
+)  # fmt: skip

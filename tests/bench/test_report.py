@@ -7,8 +7,21 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from tests.bench import look
-from tests.bench.report import HEAD, Words, by_size, cells, machines, markdown, page, section, summary, tables
-from tests.bench.rows import Figures, Goal, Result, Row, Run
+from tests.bench.report import (
+    HEAD,
+    Words,
+    by_size,
+    cause_lines,
+    cells,
+    found,
+    machines,
+    markdown,
+    page,
+    section,
+    summary,
+    tables,
+)
+from tests.bench.rows import Cause, Figures, Goal, Result, Row, Run
 
 
 def results():
@@ -170,6 +183,52 @@ def test_sizes_of_an_operator_share_a_line_of_the_chart():
     assert "0.25 0.50 2.00" in text
     assert ">middle<" in text
     assert ">middle<" not in chart.draw(results())
+
+
+# ---------------------------------------------------------------------------------------------- goals that were missed
+
+
+def missed():
+    slow = Result(
+        Row("softmax", (Goal("ratio", 1.5), Goal("limit", 0.85))), Figures(1.0, 1.4, 1.4, limit=0.9, limit_of="copy"),
+        cause=Cause("loops 99%, Python 1%", "memory: 1.00 ms, ratio 1.40"),
+    )  # fmt: skip
+    return slow, Result(Row("met", (Goal("ratio", 1.5),)), Figures(ratio=2.0))
+
+
+def test_the_page_has_a_table_of_goals_that_were_missed_below_the_others():
+    run = Run(15)
+    run.results += missed()
+
+    text = section("core", Words("What it is."), run, {}, (0.1, 1.1))
+
+    assert "### Goals that were missed, and where the time goes: core\n" in text
+    assert "| softmax | 1.40 | ratio ≥ 1.5 | loops 99%, Python 1% | memory: 1.00 ms, ratio 1.40 |\n" in text
+    assert text.index("1 of 2 rows") < text.index("### Goals") < text.index("### How to read it")
+    assert "| met | 2.00" not in text
+
+
+def test_a_page_without_missed_goals_has_no_such_table():
+    run = Run(15)
+    run.results += missed()[1:]
+
+    assert "Goals that were missed" not in section("core", Words("What it is."), run, {}, (0.1, 1.1))
+
+
+def test_what_was_found_is_told_for_each_goal_that_was_missed():
+    row = Row("a row", (Goal("ratio", 1.5), Goal("limit", 0.85), Goal("ms", 2), Goal("over", 1.1)))
+    figures = Figures(3.0, 1.0, 1 / 3, limit=0.5, limit_of="peak", over=1.25)
+
+    assert found(Result(row, figures)) == "0.33, 50% of peak, 3.00 ms, 1.25 x the best"
+
+
+def test_a_terminal_shows_the_cause_below_the_row():
+    slow, fast = missed()
+
+    assert cause_lines(slow) == [
+        "    where the time goes: loops 99%, Python 1%", "    limit: memory: 1.00 ms, ratio 1.40",
+    ]  # fmt: skip
+    assert cause_lines(fast) == []
 
 
 # ----------------------------------------------------------------------------------------------------- a closer look

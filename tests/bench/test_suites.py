@@ -1,6 +1,7 @@
 """The suites conv, backbones, train and start: both sides compute the same, and sums of rows are those of a hand."""
 
 import importlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -331,16 +332,21 @@ def test_the_head_of_the_page_is_the_one_of_today():
     assert after.index("<!-- ops -->") < after.index("<!-- core -->")
 
 
-def test_shares_of_a_call_add_up_and_name_the_algorithm(torch):
+def test_shares_of_a_call_add_up_and_name_the_algorithm(torch, monkeypatch):
+    """Each kernel takes 2 ms, and the whole call two more."""
     shares = importlib.import_module("tests.bench.shares")
     x, w = jt.randn((1, 8, 20, 20)).sync(), jt.randn((8, 8, 3, 3)).sync()
+    kernels = shares._kernels
+    monkeypatch.setattr(shares, "_kernels", lambda call: [replace(k, milliseconds=2.0) for k in kernels(call)])
+    monkeypatch.setattr(shares, "whole", lambda call: 0.002 * (1 + len(kernels(call))))
 
     text = shares.told(lambda: (jt.exp(x) + jt.conv2d(jt.sin(x), w, padding=1)).sync())
 
     parts = [part.rsplit(" ", 1) for part in text.split(", ")]
     assert parts[-1][0] == "Python and the rest"
-    assert "loops" in dict(parts)
-    assert 95 <= sum(int(share.rstrip("%")) for _, share in parts) <= 103
+    assert dict(parts).keys() >= {"loops"}
+    assert len(parts) >= 3, "the convolution has an algorithm"
+    assert 99 <= sum(int(share.rstrip("%")) for _, share in parts) <= 101
 
 
 def test_shares_stand_below_the_table(torch):

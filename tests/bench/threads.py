@@ -10,18 +10,19 @@ that is too high; what it found stands in each row.
 
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 import jt_edu as jt
 from jt_edu import models
-from tests.bench import machine
+from tests.bench import causes, machine, shares
 from tests.bench.measure import spread, take_turns
-from tests.bench.rows import Figures, Goal, Row, Run, numbers, warm_malloc
+from tests.bench.rows import Cause, Figures, Goal, Result, Row, Run, numbers, warm_malloc
 
 ROUNDS, BUSY, PATIENCE = 25, 1.5, 90  # BUSY: a load with which nothing is measured; PATIENCE: seconds
+FEW = 15  # rounds of two threads alone, where a goal was missed
 TITLE = "What a second thread is worth: the forward of a network with two threads, beside one."
 READING = """
 * The best of {rounds} samples in wall-clock time, by turns with one thread and with two. **load**: how many programs
@@ -44,7 +45,7 @@ def two_over_one(make: Callable[[], Any], batch: int, run: Run) -> Figures:
         return Figures(how=f"the machine is busy: load {load}")
     warm_malloc()
     scores = forward(make, batch)
-    one, two = (_with_threads(scores, n) for n in (1, 2))
+    one, two = (numbers(_with_threads(scores, n))[0] for n in (1, 2))
     times = take_turns({"1": scores, "2": scores}, run.rounds, time.perf_counter, box=run.box, threads={"1": 1, "2": 2})
     alone, both = times["1"], times["2"]
     return Figures(
@@ -63,6 +64,15 @@ def settled(pause: Callable[[float], object] = time.sleep, patience: int = PATIE
     return machine.load()
 
 
+def scaling(make: Callable[[], Any], batch: int, *_: Result | Run) -> Cause:
+    """Which kernels two threads compute how much faster than one."""
+    scores = forward(make, batch)
+    one, two = (_with_threads(partial(shares.fastest, scores), n) for n in (1, 2))
+    whole = take_turns({"2": scores}, FEW, time.perf_counter, threads={"2": 2})["2"]
+    return causes.of_threads(one, two, whole.best)
+
+
+@lru_cache(maxsize=1)
 def forward(make: Callable[[], Any], batch: int) -> Callable[[], Any]:
     """The scores of some images, in evaluation."""
     jt.set_global_seed(0)
@@ -78,17 +88,18 @@ def forward(make: Callable[[], Any], batch: int) -> Callable[[], Any]:
     return scores
 
 
-def _with_threads(scores: Callable[[], Any], threads: int) -> np.ndarray:
+def _with_threads(call: Callable[[], Any], threads: int) -> Any:
     before = jt.get_num_threads()
     jt.set_num_threads(threads)
     try:
-        return numbers(scores())[0]
+        return call()
     finally:
         jt.set_num_threads(before)
 
 
 def _row(name: str, make: Callable[[], Any], batch: int, goals: tuple[Goal, ...] = ()) -> Row:
-    return Row(f"{name}, batch {batch}", goals, work=partial(two_over_one, make, batch), size=(batch,), tolerance=1e-4)
+    work, why = partial(two_over_one, make, batch), partial(scaling, make, batch)
+    return Row(f"{name}, batch {batch}", goals, work=work, size=(batch,), tolerance=1e-4, why=why)
 
 
 ROWS = (

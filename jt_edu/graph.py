@@ -120,10 +120,13 @@ def origin(now: Moment | Context) -> Origin:
 
 
 def made(
-    context: Context, origin: Origin, op: Op, inputs: Any, shape: Shape, dtype: DType, data: Any,
+    context: Any, origin: Origin, op: Op, inputs: Any, shape: Shape, dtype: DType, data: Any,
     tracked: bool,
 ) -> Node:  # fmt: skip
-    """A node of which everything is known already: what `Node(...)` would find out by looking."""
+    """A node of which everything is known already: what `Node(...)` would find out by looking.
+
+    The context is asked for a number, and which traces to tell.
+    """
     node = object.__new__(Node)
     node.op, node.behind = op, inputs
     node.shape, node.dtype = shape, dtype

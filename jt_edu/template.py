@@ -5,8 +5,8 @@
 
     the first call for a kind       runs the function, and notes down the nodes between its inputs and its answer
     every other call                makes those nodes again, with these inputs: 0.5 µs a node
-    where no gradient can be taken  makes the last one only, and the others when somebody looks behind it: a graph that
-                                    was run before is run again with its copies folded
+    where nothing must be checked   makes the last one only, and the others when somebody looks behind it, as a gradient
+                                    does: a graph that was run before is run again with its copies folded
 
 The graph that comes out is the one that the function would have built. What cannot be copied (random numbers, a
 gradient of one's own, a Var from elsewhere, or one that stands for a number) is seen at the first call, and then the
@@ -17,7 +17,7 @@ change between two calls.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
@@ -25,8 +25,8 @@ from typing import Any, TypeVar
 from jt_edu.execute import STILL
 from jt_edu.functions import BITS
 from jt_edu.graph import Node, Origin, inputs_first, made, origin
-from jt_edu.meta import CONSTANT, Elementwise, Reindex, ReindexReduce
-from jt_edu.settings import Context, Shared, current
+from jt_edu.meta import CONSTANT, Counter, Elementwise, Reindex, ReindexReduce
+from jt_edu.settings import Context, current
 from jt_edu.var import Var
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -51,22 +51,31 @@ class Template:
 class Folded:
     """What stands behind the last node of a copy until somebody looks there; to be run again, nobody needs to.
 
-    `ids` are the numbers of the nodes that are not there yet.
+    `ids` are the numbers of the nodes that are not there yet. No trace is told of them.
     """
 
     __slots__ = ("ids", "inputs", "template")
+    traces = ()
 
-    def __init__(self, template: Template, inputs: list[Node], ids: tuple[int, ...]) -> None:
+    def __init__(self, template: Template, inputs: list[Node], ids: Iterator[int]) -> None:
         self.template, self.inputs, self.ids = template, inputs, ids
 
+    def __iter__(self) -> Iterator[Node]:
+        """What the copy was made from."""
+        return iter(self.inputs)
+
     def unfold(self, node: Node) -> tuple[Node, ...]:
-        """Make them, as if they had been made together with `node`: no trace is told. The inputs of the node."""
+        """Make them, as if they had been made together with `node`. The inputs of the node."""
         with STILL:
             if node.behind is self:  # else another thread was here first
-                context = Context(Shared(ids=iter(self.ids)))
-                nodes = _made(self.template.rows[:-1], self.inputs, (node.where, node.scope, node.twin), context)
+                nodes = _made(self.template.rows[:-1], self.inputs, (node.where, node.scope, node.twin), self)
                 node.inputs = tuple([nodes[k] for k in self.template.rows[-1][1]])
             return node.inputs
+
+
+def maker_of(node: Node) -> Any:
+    """The operator that makes a node, or the template that stands for all of a copy."""
+    return node.op if type(node.behind) is tuple else node.behind.template
 
 
 def template(function: Function) -> Function:
@@ -153,17 +162,17 @@ def _written_down(answer: Any, inputs: list[Node], begin: int) -> Any:
 
 
 def _folds(node: Node) -> bool:
-    """Whether it may be left out until somebody looks: no gradient will, and it checks nothing, such as an index."""
+    """Whether it may be left out until somebody looks: it checks nothing, such as an index."""
     op, view = node.op, isinstance(node.op, (Reindex, ReindexReduce)) and len(node.inputs) == 1
     checks = isinstance(op, Reindex) and op.within is not None
-    return (view or op is CONSTANT or isinstance(op, Elementwise)) and not checks and not node.tracked
+    return (view or op is CONSTANT or isinstance(op, (Elementwise, Counter))) and not checks
 
 
 def _copied(found: Template, inputs: list[Node], context: Context) -> Any:
     """The same nodes behind these inputs; only the last one, if that can stand for them."""
     here = origin(context.threads.now)
     if found.folds and not context.traces:
-        ids = tuple(islice(context.ids, len(found.rows) - 1))
+        ids = iter(tuple(islice(context.ids, len(found.rows) - 1)))
         op, _, shape, dtype, data, tracked = found.rows[-1]
         return Var._of(made(context, here, op, Folded(found, inputs, ids), shape, dtype, data, tracked))
     nodes = _made(found.rows, inputs, here, context)
@@ -172,7 +181,7 @@ def _copied(found: Template, inputs: list[Node], context: Context) -> Any:
     return tuple([Var._of(nodes[k]) for k in found.answers])
 
 
-def _made(rows: Sequence[Row], inputs: list[Node], here: Origin, context: Context) -> list[Node]:
+def _made(rows: Sequence[Row], inputs: list[Node], here: Origin, context: Context | Folded) -> list[Node]:
     """The inputs, and behind them a node for each row."""
     nodes = inputs.copy()
     read = nodes.__getitem__

@@ -1,21 +1,27 @@
 """What every test may rely on: seeds that are told, kernels that are compiled once, skips that CI does not forgive.
 
-Three switches, by option or by environment:
+Four switches, by option or by environment:
 
   --seed N            the seed behind `rng` (0); a failing test prints the one it used
   --without-torch     skip what asks PyTorch
+  --again             tests of processes, pages and ranks that failed beside others run once more, alone (.ci/run)
   JT_EDU_REQUIRE      marks whose tests must run, as in "browser,mpi": a skip there is a failure (.ci/run sets it)
 """
 
 import gc
 import os
 import random
+import signal
 import zlib
 from pathlib import Path
 
 # One thread for each BLAS: tests run side by side, and a result must not depend on how many cores there are.
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
+
+# A run that was started in the background ignores Ctrl-C, and so would all that it starts, which tests do interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[1]
 os.environ.setdefault("JT_EDU_CACHE", str(ROOT / ".pytest_cache" / "kernels"))  # kept between runs, shared by workers
@@ -24,6 +30,7 @@ import hypothesis  # noqa: E402  the environment above comes first
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
+from tests.again import SecondTry, allow, waits_for_others  # noqa: E402
 from tests.chromium import chromium  # noqa: E402, F401  a fixture for the folders browser and widgets
 from tests.sharing import (  # noqa: E402
     long_ones_first,
@@ -44,6 +51,7 @@ REQUIRED = frozenset(filter(None, os.environ.get("JT_EDU_REQUIRE", "").replace("
 def pytest_addoption(parser):
     parser.addoption("--seed", type=int, default=0, help="seed behind the rng fixture (default 0)")
     parser.addoption("--without-torch", action="store_true", help="skip the tests that ask PyTorch")
+    parser.addoption("--again", action="store_true", help="a second try for tests of processes, pages and ranks")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -53,8 +61,10 @@ def pytest_collection_modifyitems(config, items):
     """
     for item in items:
         for name in MARKS_BY_FOLDER:
-            if ROOT / "tests" / name in item.path.parents:
+            if item.nodeid.startswith(f"tests/{name}/"):
                 item.add_marker(name)
+        if waits_for_others(item.nodeid):
+            item.add_marker("processes")
         for fixture, name in MARKS_BY_FIXTURE.items():
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(name)
@@ -108,6 +118,7 @@ def pytest_runtest_makereport(item, call):
     if report.failed and _SEED in item.stash:
         option = item.config.getoption("--seed")
         report.sections.append(("seed", f"rng was seeded with {item.stash[_SEED]}; repeat with --seed {option}"))
+    allow(item, report)
     marks = sorted(REQUIRED.intersection(mark.name for mark in item.iter_markers()))
     if marks and report.skipped:
         _refuse(report, marks)
@@ -140,6 +151,8 @@ def _refuse(report, marks):
 
 def pytest_configure(config):
     if not hasattr(config, "workerinput"):
+        if config.getoption("again"):
+            config.pluginmanager.register(SecondTry(config), "jt_edu_second_try")
         config.pluginmanager.register(LastWords(), "jt_edu_last_words")
 
 
@@ -154,11 +167,15 @@ class LastWords:
         if report.when == "call":
             self.properties += report.user_properties
 
-    def pytest_sessionfinish(self, session, exitstatus):
-        """A mark that no test carried is as good as skipped: an empty folder, a -k that left them out."""
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session):
+        """A mark that no test carried is as good as skipped: an empty folder, a -k that left them out.
+
+        Registered after the second try, so that it is asked after it: no second try mends this.
+        """
         ran = {mark for name, marks in self.properties if name == "ran" for mark in marks}
         self.missing = sorted(REQUIRED - ran)
-        if self.missing and exitstatus == pytest.ExitCode.OK:
+        if self.missing and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter):

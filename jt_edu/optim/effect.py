@@ -75,5 +75,5 @@ def take_effect(put: Callable[[Var, Any], Any], moves: Sequence[tuple[Var, Any]]
 
 def forget_history(loss: Var, retain_graph: bool) -> None:
     """A list of losses would keep the graph of every step alive."""
-    if not retain_graph and current().capture is None and loss.node.inputs:
+    if not retain_graph and current().capture is None and loss.node.behind:
         loss.node = leaf_like(loss.node, loss.node.data)

@@ -1,7 +1,8 @@
 """Replay: the second step of a loop adds the same gradients and updates to the same graph; plan them once.
 
     loss (a graph that the learner's lines build anew in each step)
-      |  structure: the same operators, edges, shapes, and the same Vars still held?
+      |  structure: the same operators, edges, shapes, and the same Vars still held? Folded as it is; and with what lies
+      |  behind values that were looked at before the step, since gradients flow through them
       +-- new:    gradients and rule run as Python and add to the graph; the whole is planned, run, and remembered
       +-- known:  the arrays of this graph are bound to the remembered plan, and its kernels run
 
@@ -25,11 +26,12 @@ from jt_edu.build import Capture, cast_number
 from jt_edu.compile import array_of, nameless
 from jt_edu.dtypes import DType
 from jt_edu.execute import needed, plan_for, run, run_plan, settle, structure
-from jt_edu.graph import Node
+from jt_edu.graph import Node, age
 from jt_edu.meta import CONSTANT
 from jt_edu.plan import Plan, read_slot
 from jt_edu.script import Script
 from jt_edu.settings import Context, current
+from jt_edu.template import maker_of
 from jt_edu.var import Var
 
 KNOWN = 16  # structures that are remembered: an optimizer seldom sees more than two batch sizes
@@ -47,6 +49,7 @@ class Added:
     twins: list[Node | None]  # nodes that the recipe added, without their history: errors name their lines
     fixed: list[Any]  # arrays of leaves that are always the same
     shared: list[tuple[int, int]]  # (slot, spot) of everything that the graph brings along
+    inside: list[tuple[int, int]]  # (slot, spot of the copy) of what is folded in the graph
     casts: list[tuple[int, int, DType]]  # (slot, spot, dtype) of its numbers as another dtype
     reads: list[tuple[int, Callable[[], Any]]]  # (slot, where its array or number comes from)
     kept: list[tuple[int, int]]  # (slot, spot) of what the learner holds
@@ -79,16 +82,15 @@ class Replays:
         context = current()
         run([p.node for p in params if p.node.data is None])
         wanted = list(dict.fromkeys([*context.due, *(v.node for v in roots)]))
-        graph = needed(wanted)
+        graph, key, spots = _gone_through(wanted, context)
         if any(_asks_python(n) for n in graph):
             return None
-        key, spots = structure(graph, context)
         ends = tuple([spots[n] for n in graph if n.tape is LEAF and n.data is None])  # where gradients stop
         leaves = tuple([(spots.get(p.node, -1), p.node.tracked) for p in params])
         roles = tuple([spots[n] for n in wanted]), leaves, ends
         known = self._known.pop((key, roles, also), None)
         if known is None:
-            known, arrays = _add(spots, wanted, recipe, context)
+            known, arrays = _add(graph, spots, wanted, recipe, context)
         else:
             arrays = _replay(known, graph, context)
         context.due.clear()
@@ -98,32 +100,77 @@ class Replays:
         return [(var, read_slot(known.plan, arrays, slot)) for var, slot in known.moved], known.answer
 
 
+def _gone_through(wanted: list[Node], context: Context) -> tuple[list[Node], Hashable, dict[Node, int]]:
+    """The graph behind some nodes, what it has in common with others of its structure, and the spot of each node.
+
+    A value that was computed before, such as logits that somebody printed, is a leaf for kernels but not for gradients:
+    what it was computed from belongs to the graph too.
+    """
+    graph = [*wanted]
+    key, spots = structure(graph, context)
+    if not any(_has_history(n) for n in graph):
+        return graph, key, spots
+    graph, seen = [*wanted], set(wanted)
+    for node in graph:  # grows meanwhile
+        for i in node.behind if node.data is None or _has_history(node) else ():
+            if i not in seen:
+                seen.add(i)
+                graph.append(i)
+    key, spots = structure(graph, context)
+    past = [(spots[n], maker_of(n), *[spots[i] for i in n.behind]) for n in graph if _has_history(n)]
+    return graph, (key, tuple(past)), spots
+
+
+def _has_history(node: Node) -> bool:
+    """Whether a gradient flows through a node to what its number was computed from."""
+    return node.data is not None and node.tracked and node.tape is None and bool(node.behind)
+
+
 def _asks_python(node: Node) -> bool:
     """Whether a gradient through this node runs Python of the learner: a hook, or a Function."""
     owner = node.owner() if node.owner is not None else None
-    taped = node.data is None and node.tape is not None and node.tape is not LEAF
+    taped = node.tape is not None and node.tape is not LEAF
     return taped or (owner is not None and bool(owner.hooks))
 
 
-def _add(spots: dict[Node, int], roots: list[Node], recipe: Recipe, context: Context) -> tuple[Added, list[Any]]:
+def _inside(graph: list[Node], spots: dict[Node, int]) -> dict[Node, int]:
+    """Nodes that are folded in the graph, and the spot of the copy that each belongs to; numbers stay what they are."""
+    found: dict[Node, int] = {}
+    for node in graph:
+        waiting = [*node.inputs] if node.data is None or _has_history(node) else []
+        while waiting:
+            i = waiting.pop()
+            if i not in spots and i not in found and i.op is not CONSTANT:
+                found[i] = spots[node]
+                waiting.extend(i.inputs)
+    return found
+
+
+def _add(
+    graph: list[Node], spots: dict[Node, int], roots: list[Node], recipe: Recipe, context: Context
+) -> tuple[Added, list[Any]]:
     """Run the recipe once; plan and run what it built, together with the graph it was built on."""
+    inside = _inside(graph, spots)
     begin = next(context.ids)
     with Capture(context) as capture:
         moves, answer = recipe()
     wanted = [n for n in dict.fromkeys([*roots, *capture.due, *(new.node for _, new in moves)]) if n.data is None]
-    run([n for n in needed(wanted) if n.data is None and n not in spots and n.id < begin])  # states, for one
+    ours = {*spots, *inside}
+    run([n for n in needed(wanted) if n.data is None and n not in ours and n.id < begin])  # states, for one
     whole = needed(wanted)
     plan = plan_for(whole, wanted, context)
     slots = {n: k for k, n in enumerate(whole)}
     shared = [(slot, spots[n]) for n, slot in slots.items() if n in spots]
     casts, reads = _origins(slots, spots, capture)
-    elsewhere = {slot for slot, *_ in (*shared, *casts, *reads)}
+    folded = [(slot, inside[n]) for n, slot in slots.items() if n in inside]
+    elsewhere = {slot for slot, *_ in (*shared, *folded, *casts, *reads)}
     keep = set(plan.keep)
     added = Added(
         plan=plan,
-        twins=[None if n in spots else nameless(n) for n in whole],
+        twins=[None if n in ours else nameless(n) for n in whole],
         fixed=[None if slot in elsewhere else n.data for n, slot in slots.items()],
         shared=shared,
+        inside=folded,
         casts=casts,
         reads=reads,
         kept=[(slot, spot) for slot, spot in shared if slot in keep],
@@ -165,6 +212,8 @@ def _replay(known: Added, graph: list[Node], context: Context) -> list[Any]:
     for slot, spot in known.shared:
         nodes[slot] = graph[spot]
         arrays[slot] = graph[spot].data
+    for slot, spot in known.inside:
+        nodes[slot] = graph[spot]
     for slot, spot, dtype in known.casts:
         arrays[slot] = cast_number(graph[spot].data, dtype)
     for slot, read in known.reads:
@@ -173,7 +222,7 @@ def _replay(known: Added, graph: list[Node], context: Context) -> list[Any]:
     if known.script is None:
         known.script = Script(plan, backends.get(context.flags.backend))
     known.script(arrays, nodes)
-    settle(graph, [(graph[spot], read_slot(plan, arrays, slot)) for slot, spot in known.kept])
+    settle(sorted(graph, key=age), [(graph[spot], read_slot(plan, arrays, slot)) for slot, spot in known.kept])
     return arrays
 
 

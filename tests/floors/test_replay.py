@@ -6,6 +6,7 @@ import pytest
 import jt_edu as jt
 from jt_edu import nn, optim
 from jt_edu.optim.replay import Replays
+from jt_edu.template import template
 
 
 @pytest.fixture(autouse=True)
@@ -150,6 +151,138 @@ def test_what_the_learner_still_holds_is_computed_and_can_be_differentiated(neve
     replayed, built = two_ways(never, story)
 
     assert replayed == built
+
+
+LOOKS = {
+    "the answers": lambda hidden, out: out.argmax(1).numpy(),
+    "a picture of the answers": lambda hidden, out: repr(out),
+    "a value inside": lambda hidden, out: hidden.numpy(),
+    "first a value inside, then the answers": lambda hidden, out: (hidden.numpy(), out.numpy()),
+    "the mean of the answers": lambda hidden, out: out.mean().item(),
+    "nothing": lambda hidden, out: None,
+}
+
+
+@pytest.mark.parametrize("every", [1, 2])
+@pytest.mark.parametrize("look", LOOKS)
+def test_what_was_looked_at_before_the_step_is_differentiated_through(never, look, every):
+    def story():
+        start, end = network(), nn.Sequential(nn.LayerNorm(2), nn.GELU(), nn.Linear(2, 2))
+        optimizer, losses = optim.SGD([*start.parameters(), *end.parameters()], lr=0.5, momentum=0.5), []
+        for k in range(6):
+            x, t = batch(k)
+            hidden = start(x)
+            out = end(hidden)
+            if k % every == 0:
+                LOOKS[look](hidden, out)
+            loss = nn.cross_entropy_loss(out, t)
+            optimizer.step(loss)
+            losses.append(loss.item())
+        return losses, numbers(start), numbers(end)
+
+    replayed, built = two_ways(never, story)
+
+    assert replayed == built
+    assert len(set(built[0])) == 6
+
+
+def test_a_looked_at_value_without_a_gradient_of_its_own_is_a_leaf_as_any_other(never):
+    def story():
+        w, told = jt.array([1.0, 2.0]), []
+        optimizer = optim.SGD([w], lr=0.1)
+        for k in range(4):
+            x = (jt.array([1.0, 3.0]) * k).detach() + 1
+            x.numpy()
+            with jt.no_grad():
+                y = w * x
+            y.numpy()
+            optimizer.step((w * x * y).sum())
+            told.append(w.tolist())
+        return told
+
+    replayed, built = two_ways(never, story)
+
+    assert replayed == built
+
+
+def test_two_functions_that_end_alike_are_not_taken_for_each_other_behind_a_value_that_was_looked_at(never):
+    twice, square = template(lambda x: x * 2 + x), template(lambda x: x * x + x)
+
+    def story():
+        w, told = jt.array([3.0]), []
+        optimizer = optim.SGD([w], lr=0.1)
+        for k in range(8):
+            y = (twice if k % 2 else square)(w)
+            y.numpy()
+            optimizer.step(y.sum())
+            told.append(w.item())
+        return told
+
+    replayed, built = two_ways(never, story)
+
+    assert replayed == built
+
+
+def test_what_a_looked_at_value_was_computed_from_may_change_places(never):
+    def story():
+        w, v, told = jt.array([3.0]), jt.array([2.0]), []
+        optimizer = optim.SGD([w, v], lr=0.1)
+        for k in range(6):
+            y = w - v if k % 2 else v - w
+            y.numpy()
+            optimizer.step((w * 2 + v * 3 + y * 2 * 2).sum())
+            told.append((w.item(), v.item()))
+        return told
+
+    replayed, built = two_ways(never, story)
+
+    assert replayed == built
+
+
+def test_what_is_still_held_can_be_differentiated_through_what_nobody_holds(never):
+    def story():
+        w, x, told = jt.array([[1.0, 2.0]]), jt.array([[1.0], [3.0]]), []
+        optimizer = optim.SGD([w], lr=0.01)
+        for _ in range(4):
+            held = ((x @ w).sin() * 2).exp() * 3
+            optimizer.step((held * held).sum())
+            told += [held.tolist(), jt.grad(held.sum(), x).tolist()]
+        return told
+
+    replayed, built = two_ways(never, story)
+
+    assert replayed == built
+
+
+def test_a_gradient_of_ones_own_behind_a_value_that_was_looked_at_is_asked_in_every_step():
+    class Own(jt.Function):
+        def execute(self, x):
+            self.x = x
+            return x * x
+
+        def grad(self, dout):
+            return dout * 2 * self.x
+
+    w = jt.array([1.0])
+    optimizer = optim.SGD([w], lr=0.25)
+    for k in (1.0, 2.0, 3.0):
+        before = w.item()
+        y = Own()(w * k)
+        y.numpy()
+        optimizer.step(y.sum())
+        assert w.item() == before - 0.25 * 2 * k * k * before
+
+
+def test_a_hook_behind_a_value_that_was_looked_at_is_called_in_every_step():
+    w, seen = jt.array([1.0]), []
+    optimizer = optim.SGD([w], lr=0.25)
+    for _ in range(4):
+        h = w * 3
+        h.register_hook(lambda d: seen.append(1) or d * 0)
+        y = h * 2
+        y.numpy()
+        optimizer.step(y.sum())
+    assert (w.item(), len(seen)) == (1.0, 4)
 
 
 def test_losses_that_stay_in_a_list_keep_their_numbers():

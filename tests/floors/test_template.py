@@ -209,9 +209,10 @@ def curve(x):
     return (x * 2 + 1).relu() / (x * x + 3)
 
 
-def test_where_no_gradient_can_be_taken_a_copy_is_one_node_until_somebody_looks():
+@pytest.mark.parametrize("gradients", [jt.no_grad, jt.enable_grad])
+def test_a_copy_is_one_node_until_somebody_looks(gradients):
     function, _ = counted(curve)
-    with jt.no_grad():
+    with gradients():
         function(jt.array([0.5]))
         x = jt.array([0.25])
         copied = function(x)
@@ -225,11 +226,31 @@ def test_where_no_gradient_can_be_taken_a_copy_is_one_node_until_somebody_looks(
     assert numbers[-1] < built.node.id
 
 
-def test_a_gradient_of_a_copy_needs_all_of_its_nodes_so_that_it_is_not_folded():
+@pytest.mark.parametrize("run", [False, True])
+def test_a_gradient_looks_behind_a_copy_that_was_run_or_not(run):
     function, _ = counted(curve)
-    function(jt.array([0.5]))
+    for number in (0.5, 0.25, -1.0):
+        x = jt.array([number])
+        copied, built = function(x), curve(x)
+        if run:
+            jt.sync([copied, built])
 
-    assert not folded(function(jt.array([0.25])))
+        found = jt.grad(copied.sum(), x)
+
+        assert not folded(copied)
+        assert found.item() == jt.grad(built.sum(), x).item()
+        assert jt.grad(found.sum(), x).item() == jt.grad(jt.grad(built.sum(), x).sum(), x).item()
+
+
+def test_what_led_to_a_copy_that_nobody_can_differentiate_is_forgotten():
+    function, _ = counted(curve)
+    for _ in range(3):
+        x = jt.array([0.25])
+        kept, lost = function(x), function(jt.array([0.75]))
+
+        jt.sync([kept, lost])
+
+        assert (bool(kept.node.behind), lost.node.behind) == (True, ())
 
 
 @pytest.mark.parametrize("backend", ["python", "numba"])

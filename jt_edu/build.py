@@ -12,7 +12,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, counter, counters
 from jt_edu.memory import no_room, pool
 from jt_edu.meta import CONSTANT, COUNTERS, SOURCE, Elementwise, Reindex, reindex
-from jt_edu.settings import Context, current
+from jt_edu.settings import current
 
 NUMBERS = (bool, int, float, complex)
 PYTHON_KIND: dict[str, Callable[[Any], Any]] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
@@ -137,104 +137,10 @@ def to_bfloat16(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.where(nan, np.uint16(0x7FC0), rounded).astype(np.uint16).reshape(np.shape(array))
 
 
-class Capture:
-    """What `jt.compile` learns while a step is captured; nothing runs meanwhile.
-
-    moved: (Var, node before) for each Var that was assigned; numbers: (node, how to read it at a replay) for numbers
-    that change from step to step; casts: a number of the graph -> the one that it is a cast of; before, after: what to
-    do at the beginning and at the end of each replay; looks: functions whose answers a replay has to find as they were;
-    due: nodes that were built meanwhile and have to be computed, whoever asks for them.
-    """
-
-    def __init__(self, context: Context) -> None:
-        self.context = context
-        self.begin = next(context.ids)  # what is older may be another array at the next replay
-        self.moved: list[tuple[Any, Node]] = []
-        self.numbers: list[tuple[Node, Callable[[], Any]]] = []
-        self.casts: dict[Node, Node] = {}
-        self.before: list[Callable[[], None]] = []
-        self.after: list[Callable[[], Callable[[], None]]] = []
-        self.looks: list[Callable[[], tuple[Any, ...]]] = []
-        self.due: list[Node] = []
-
-    def origin(self, number: Node) -> Node:
-        """The number of the graph that `number` was cast from, directly or not."""
-        while number in self.casts:
-            number = self.casts[number]
-        return number
-
-    def __enter__(self) -> Self:
-        if self.context.capture is not None:
-            raise ArgumentError(
-                "a compiled step is captured on its own", "a compiled step inside another one", "one jt.compile"
-            )
-        self.context.capture = self
-        self.due, self.context.due[:] = list(self.context.due), []
-        return self
-
-    def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        self.context.capture = None
-        self.due, self.context.due[:] = list(self.context.due), self.due  # those from before are not of this capture
-        if error is not None:
-            for var, before in reversed(self.moved):
-                var.node = before
-
-
 class Knob(float):
     """A number that a compiled step reads anew at each replay: `read()` gives its value."""
 
     read: Callable[[], float]
-
-
-def knob(read: Callable[[], float]) -> Knob:
-    """A number for graph arithmetic that may change between the replays of a compiled step, such as a learning rate.
-
-    Example:
-        >>> rate = {"now": 0.5}
-        >>> knob(lambda: rate["now"]) * 2
-        1.0
-    """
-    if not callable(read):
-        raise ArgumentError("a knob is a function that answers a number", short(read), "jt.knob(lambda: rate)")
-    number = Knob(read())
-    number.read = read
-    return number
-
-
-def at_replay(action: Callable[[], None]) -> None:
-    """Do this at the beginning of each replay of the step that is being captured, if one is.
-
-    Example:
-        >>> import jt_edu as jt
-        >>> done = []
-        >>> @jt.compile
-        ... def step(x):
-        ...     at_replay(lambda: done.append("a step"))
-        ...     return x + 1
-        >>> for _ in range(3):
-        ...     y = step(jt.array([1.0]))
-        >>> done
-        ['a step', 'a step']
-    """
-    capture = current().capture
-    if capture is not None:
-        capture.before.append(action)
-
-
-def after_replay(action: Callable[[], Callable[[], None]]) -> None:
-    """At the end of each replay of the step that is being captured, call what this answers; maybe twice."""
-    capture = current().capture
-    if capture is not None:
-        capture.after.append(action)
-
-
-def watch(look: Callable[[], tuple[Any, ...]]) -> None:
-    """Tell the step that is being captured, if one is, what must answer the same objects, or equal plain values, at a
-    replay: a module all of its attributes.
-    """
-    capture = current().capture
-    if capture is not None:
-        capture.looks.append(look)
 
 
 def constant(number: Any, dtype: DType) -> Node:

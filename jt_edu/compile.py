@@ -25,7 +25,8 @@ import numpy as np
 
 from jt_edu import backends
 from jt_edu.backends.convolve.options import plan_key
-from jt_edu.build import Capture, cast_number, lies_as_kernels_read
+from jt_edu.build import cast_number, lies_as_kernels_read
+from jt_edu.capture import Capture
 from jt_edu.errors import ArgumentError
 from jt_edu.execute import needed, plan_for, run, run_plan, settle
 from jt_edu.graph import Node

@@ -28,7 +28,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from jt_edu.build import knob
+from jt_edu.capture import knob
 from jt_edu.errors import ArgumentError
 from jt_edu.execute import run
 from jt_edu.graph import Node

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jt_edu.build import watch
+from jt_edu.capture import watch
 from jt_edu.dtypes import as_dtype
 from jt_edu.errors import ArgumentError, DtypeError
 from jt_edu.formats import FORMATS

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from jt_edu.build import watch
+from jt_edu.capture import watch
 from jt_edu.compile import move
 from jt_edu.errors import ArgumentError, GradientError
 from jt_edu.nn.utils import clip_grad_norm_, clip_grad_value_

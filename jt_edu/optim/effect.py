@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from jt_edu.build import after_replay
+from jt_edu.capture import after_replay
 from jt_edu.compile import leaf_like
 from jt_edu.errors import ArgumentError
 from jt_edu.optim.factor import State

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from jt_edu.build import at_replay, knob
+from jt_edu.capture import at_replay, knob
 
 Group = dict[str, Any]
 State = dict[str, Any]

@@ -22,7 +22,8 @@ from typing import Any
 
 from jt_edu import backends
 from jt_edu.autograd import LEAF
-from jt_edu.build import Capture, cast_number
+from jt_edu.build import cast_number
+from jt_edu.capture import Capture
 from jt_edu.compile import array_of, nameless
 from jt_edu.dtypes import DType
 from jt_edu.execute import needed, plan_for, run, run_plan, settle, structure

@@ -255,6 +255,11 @@ def flat_view(name: str, found: Shape, wanted: Shape) -> Reindex:
     return reindex(name, found, wanted, reshaped(counters(len(wanted)), wanted, found), None, None, True)
 
 
+def same(name: str, node: Node) -> Node:
+    """A node of its own with the same numbers, made by a view of that name."""
+    return Node(flat_view(name, node.shape, node.shape), (node,), node.shape, node.dtype)
+
+
 def inverse(op: Reindex, loops: Shape, shape: Shape) -> Reindex | None:
     """The Reindex that undoes `op`, where each counter moves along one axis of its own by steps of 1 or -1."""
     if op.valid is not None:

@@ -25,11 +25,12 @@ import numpy as np
 
 from jt_edu import backends
 from jt_edu.backends.convolve.options import plan_key
-from jt_edu.build import cast_number, lies_as_kernels_read
+from jt_edu.build import cast_number, lies_as_kernels_read, source
 from jt_edu.capture import Capture
+from jt_edu.dtypes import DType
 from jt_edu.errors import ArgumentError
-from jt_edu.execute import needed, plan_for, run, run_plan, settle
-from jt_edu.graph import Node
+from jt_edu.execute import plan_for, run, run_plan, settle
+from jt_edu.graph import Node, needed
 from jt_edu.leaves import kind_of, mapped, refilled
 from jt_edu.meta import CONSTANT, SOURCE
 from jt_edu.plan import Plan, read_slot
@@ -143,10 +144,15 @@ def array_of(a: Any) -> Any:
         node = a._node
         if node.data is None:
             run((node,))
-        return node.data
+        return _box(node.data, node.dtype)
     if not isinstance(a, np.ndarray) or lies_as_kernels_read(a):
         return a
     return np.array(a, a.dtype.newbyteorder("="), order="C")
+
+
+def _box(data: Any, dtype: DType) -> Any:
+    """An array as it is; a number of the graph as an array without axes."""
+    return data if isinstance(data, np.ndarray) else source(data, dtype).data
 
 
 def _facts(var: Var) -> tuple[Any, ...]:
@@ -206,6 +212,7 @@ def _capture(
     outputs = mapped(answer, lambda v: Out(slot[v.node], v.dtype) if v.node in slot else v, Var)
     read = {slot for slot, _ in reads}
     fixed = [None if k in read else n.data for k, n in enumerate(order)]
+    fixed += [None] * len([k for k in read if k >= len(order)])
     results = run_plan(plan, order, context)
     settle(order, [(order[k], read_slot(plan, results, k)) for k in plan.keep])
     mine = {v: k for k, v in enumerate(twins)}
@@ -220,7 +227,7 @@ def _capture(
     )  # fmt: skip
     for target, slot_of_it in moves:
         if isinstance(target, int) and isinstance(leaves[target], Var):
-            move(leaves[target], read_slot(plan, results, slot_of_it))
+            move(leaves[target], _box(read_slot(plan, results, slot_of_it), leaves[target].dtype))
     return _map_out(outputs, plan, results), replay
 
 
@@ -244,20 +251,24 @@ def _twins(leaves: list[Any]) -> list[Var]:
             twins.append(Var(a))
         else:
             if a.node not in known:
-                known[a.node] = Var._of(leaf_like(a.node, a.node.data))
+                known[a.node] = Var._of(leaf_like(a.node, array_of(a)))
             twins.append(known[a.node])
     return twins
 
 
 def _owners(order: list[Node], capture: Capture) -> dict[Node, Var]:
-    """The Vars behind the leaves of a graph, as they were before the step moved some of them."""
+    """The Vars behind the leaves of a graph, as they were before the step moved some of them.
+
+    A number that the step makes itself is no Var's, unless the step moves that Var.
+    """
     first = dict(reversed(capture.moved))  # the node that each had
     owners = {node: var for var, node in first.items()}
-    for node in order:
-        owner = None if node.owner is None else node.owner()
-        if owner is not None:
-            owners.setdefault(node, owner)
-    return {node: owners[node] for node in order if node.data is not None and node in owners}
+    leaves = {node: capture.origin(node) for node in order if node.data is not None}
+    for origin in leaves.values():
+        owner = None if origin.owner is None else origin.owner()
+        if owner is not None and (origin.op is not CONSTANT or origin.id < capture.begin):
+            owners.setdefault(origin, owner)
+    return {node: owners[origin] for node, origin in leaves.items() if origin in owners}
 
 
 def nameless(node: Node) -> Node:
@@ -276,13 +287,15 @@ def _run_older(wanted: list[Node], begin: int) -> None:
 def _readers(order: list[Node], places: dict[Node, int], capture: Capture) -> tuple[list[tuple[int, Read]], list[Var]]:
     """How each leaf is read at a replay: from an argument, a Var, the generator, a knob; or it stays as it is.
 
-    The second answer is the Vars that are read.
+    Numbers that nobody reads are asked for too, and have slots behind those of the plan. The second answer is the Vars
+    that are read.
     """
-    moved = {v for v, _ in capture.moved}
     numbers, behind = dict(capture.numbers), _owners(order, capture)
     reads: list[tuple[int, Read]] = []
     owners: list[Var] = []
-    for slot, node in enumerate(order):
+    origins = {capture.origin(n) for n in order}
+    unread = [n for n in numbers if n not in origins]  # drawn all the same: else all that follow would be other numbers
+    for slot, node in sorted(enumerate((*order, *unread)), key=lambda place: place[1].id):
         if node.data is None:
             continue
         owner = behind.get(node)
@@ -291,10 +304,10 @@ def _readers(order: list[Node], places: dict[Node, int], capture: Capture) -> tu
         elif capture.origin(node) in numbers:
             read = numbers[capture.origin(node)]
             reads.append((slot, lambda given, read=read, d=node.dtype: cast_number(read(), d)))  # type: ignore[misc]
-        elif owner is not None and owner in moved and node.op is CONSTANT:
+        elif owner is not None and node.op is CONSTANT:
             owners.append(owner)
-            reads.append((slot, lambda given, v=owner: v.item()))  # type: ignore[misc]
-        elif owner is not None and node.op is not CONSTANT:
+            reads.append((slot, lambda given, v=owner, d=node.dtype: cast_number(v.item(), d)))  # type: ignore[misc]
+        elif owner is not None:
             owners.append(owner)
             reads.append((slot, lambda given, v=owner: array_of(v)))  # type: ignore[misc]
     return reads, owners
@@ -328,14 +341,14 @@ def _take_effect(replay: Replay, leaves: list[Any], arrays: list[Any], counted: 
     for target, slot in replay.moved:
         var = leaves[target] if isinstance(target, int) else target
         if isinstance(var, Var):
-            move(var, read_slot(replay.plan, arrays, slot))
+            move(var, _box(read_slot(replay.plan, arrays, slot), var.dtype))
     for store in counted:
         store()
 
 
 def move(var: Var, array: Any) -> None:
     """Give a Var its new value: in place where nothing else reads the old node."""
-    if sys.getrefcount(var.node) <= 2:
+    if sys.getrefcount(var.node) <= 2 and var.node.op is not CONSTANT:
         var.node.data = array
     else:
         var.node = leaf_like(var.node, array)
@@ -350,7 +363,7 @@ def leaf_like(node: Node, array: Any) -> Node:
 
 def _map_out(outputs: Any, plan: Plan, arrays: list[Any]) -> Any:
     def var(out: Out) -> Var:
-        data = read_slot(plan, arrays, out.slot)
+        data = _box(read_slot(plan, arrays, out.slot), out.dtype)
         return Var._of(Node(SOURCE, (), plan.shapes[out.slot], out.dtype, data))
 
     return mapped(outputs, var, Out)

@@ -28,13 +28,14 @@ from jt_edu.backends.pool import threads
 from jt_edu.convolving import run_convolution
 from jt_edu.determined import determine
 from jt_edu.errors import ArgumentError, JtError, KernelError, RangeError
-from jt_edu.graph import Node, age, behind, callers_line, describe_line
+from jt_edu.graph import Node, age, behind, callers_line, describe_line, needed
 from jt_edu.memory import no_room
 from jt_edu.meta import CONSTANT, SOURCE, HostCall
 from jt_edu.plan import ROW, Check, Plan, Step, compile_plan, make_plan, read_slot
 from jt_edu.settings import Context, current
 from jt_edu.telling import announce_plan, announce_step, seen_by_traces, tell_values
 
+Outline = tuple[ref[Plan], list[int], list[Node]]  # a plan, the position of the node in each slot, numbers of its own
 PLANS = 1024  # how many structures are remembered
 PARALLEL = 200_000.0  # weighted operations from which on a second thread is worth waking
 STILL = threading.RLock()  # held while a graph is planned: meanwhile no other thread hands arrays to its nodes
@@ -65,11 +66,61 @@ def run(wanted: Sequence[Node], numbers_for: str = "") -> None:
         pending = [n for n in (*context.due, *pending) if n.data is None]
     if context.traces:
         _run_watched(needed(pending), pending, context)
-    else:
+    elif len(pending) > 1 or not _run_alone(pending[0], context):
         plan, order = recall(pending, context)
         arrays = run_plan(plan, order, context)
         settle(order if plan.tracked else (), [(order[k], read_slot(plan, arrays, k)) for k in plan.keep])
     context.due.clear()
+
+
+def _run_alone(node: Node, context: Context) -> bool:
+    """One operator on arrays that are there, whose like was run before: the shortest way; False if it is none.
+
+    What `recall`, `run_plan` and `settle` do for any graph, where there is nothing to search.
+    """
+    found, ways = [node], context.rank_state.setdefault("alone", {})
+    key = _kind_alone(node, found, context)
+    way: Outline | None = ways.get(key)
+    if way is None and key is not None:
+        way = context.rank_state.get("outlines", {}).get(structure([node], context)[0])
+        if way is not None:
+            remember(ways, key, way)
+    plan = None if way is None else way[0]()
+    if way is None or plan is None or plan.page is None:
+        ways.pop(key, None)
+        return False
+    found += way[2]
+    order = [found[k] for k in way[1]]
+    arrays = [n.data for n in order]
+    plan.page(arrays, order)
+    plan.used = next(context.ids)
+    with STILL:
+        node.data = read_slot(plan, arrays, plan.keep[0])
+        for i in found[1:] if node.tracked else ():
+            if i.tracked and _leads(i, node, found):
+                break
+        else:
+            node.inputs = ()
+    return True
+
+
+def _kind_alone(node: Node, found: list[Node], context: Context) -> tuple[Any, ...] | None:
+    """What operators on arrays have in common if one plan serves them; None for others. Adds the arrays to `found`."""
+    inputs = node.behind
+    key = [node.shape, node.dtype, backends.get(context.flags.backend), context.flags.fuse]
+    key += [plan_key(context)] if NAME in context.rank_state else []
+    if type(inputs) is tuple:
+        key.append(node.op)
+    else:
+        key.append(inputs.template)
+        inputs = inputs.inputs
+    for i in inputs:
+        if i.data is None:
+            return None
+        if i not in found:
+            found.append(i)
+        key += (i.dtype, i.op is CONSTANT or i.shape, found.index(i))
+    return tuple(key)
 
 
 def _run_watched(order: list[Node], pending: list[Node], context: Context) -> None:
@@ -81,19 +132,6 @@ def _run_watched(order: list[Node], pending: list[Node], context: Context) -> No
     settle(order, [(order[k], read_slot(plan, arrays, k)) for k in plan.keep if order[k] not in watched])
 
 
-def needed(wanted: Sequence[Node]) -> list[Node]:
-    """The pending nodes behind `wanted`, and the leaves that they read, each after its inputs."""
-    seen = set(wanted)
-    waiting = list(wanted)
-    while waiting:
-        for i in waiting.pop().inputs:
-            if i not in seen:
-                seen.add(i)
-                if i.data is None:
-                    waiting.append(i)
-    return sorted(seen, key=age)
-
-
 def recall(wanted: Sequence[Node], context: Context) -> tuple[Plan, list[Node]]:
     """The plan for what is pending behind `wanted`, and the node in each slot, inputs first.
 
@@ -103,7 +141,7 @@ def recall(wanted: Sequence[Node], context: Context) -> tuple[Plan, list[Node]]:
     """
     found = [*wanted]
     key, spots = structure(found, context)
-    outlines: dict[Any, tuple[ref[Plan], list[int], list[Node]]] = context.rank_state.setdefault("outlines", {})
+    outlines: dict[Any, Outline] = context.rank_state.setdefault("outlines", {})
     known = outlines.get(key)
     plan = known[0]() if known is not None else None
     if known is not None and plan is not None:
@@ -122,10 +160,15 @@ def recall(wanted: Sequence[Node], context: Context) -> tuple[Plan, list[Node]]:
             else:
                 positions.append(position)
         plan = plan_for(order, wanted, context)
+    remember(outlines, key, (ref(plan), positions[::-1], numbers))
+    return plan, order
+
+
+def remember(outlines: dict[Any, Outline], key: Any, outline: Outline) -> None:
+    """Note it down; of too many the oldest goes."""
     if len(outlines) >= PLANS:
         outlines.pop(next(iter(list(outlines))), None)
-    outlines[key] = ref(plan), positions[::-1], numbers
-    return plan, order
+    outlines[key] = outline
 
 
 def plan_for(order: list[Node], wanted: Sequence[Node], context: Context) -> Plan:
@@ -174,12 +217,11 @@ def structure(order: list[Node], context: Context) -> tuple[tuple[Any, ...], dic
                 op, inputs = inputs.template, inputs.inputs
             key += (op, node.holders > 0, node.tracked)
             for i in inputs:
-                if i in slot:
-                    add(slot[i])
-                else:
-                    add(len(order))
-                    slot[i] = len(order)
+                at = slot.get(i)
+                if at is None:
+                    at = slot[i] = len(order)
                     order.append(i)
+                add(at)
             if not inputs or op.kind in ("code", "hostcall"):
                 key += (node.shape, node.dtype)
         elif node.op is CONSTANT:

@@ -11,6 +11,7 @@ computed already is explained as if it had to be computed again.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from copy import copy
@@ -20,19 +21,21 @@ from xml.sax.saxutils import escape
 from jt_edu.caller import names_of_caller, nodes_of
 from jt_edu.convolution import convolution
 from jt_edu.determined import threads_matter
-from jt_edu.execute import needed, plan_for
+from jt_edu.execute import plan_for
 from jt_edu.formats import format_of
 from jt_edu.functions import MULTIPLY
-from jt_edu.graph import Node
+from jt_edu.graph import Node, needed
 from jt_edu.meta import CONSTANT, Reindex, ReindexReduce
-from jt_edu.plan import Plan, Step, decisions_of
+from jt_edu.plan import Plan, Step
 from jt_edu.reasons import costs_of, loops_in_words, why_loops
 from jt_edu.settings import current
-from jt_edu.telling import algorithm_of, calls_of
+from jt_edu.telling import algorithm_of, calls_of, decisions_of
 from jt_edu.trace import Decision, Line, annotate
 from jt_edu.var import Var
 
 SHORT = 160  # rows that `repr` shows
+HANGING = re.compile(r" *(\S+  +)?")  # the word in front of a row, such as `  reads   `
+FONT = "font:var(--jp-code-font-size,13px)/1.35 var(--jp-code-font-family,monospace)"
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ class Explanation:
         return sum(k.flops for k in self.kernels)
 
     def _repr_html_(self) -> str:
-        return scrolling(repr(self))
+        return wrapping(repr(self))
 
     def __repr__(self) -> str:
         rows = self.text.split("\n")
@@ -246,9 +249,19 @@ def in_words(number: float, unit: str) -> str:
 
 
 def scrolling(text: str) -> str:
-    """Text for a page: long lines scroll sideways, and are not broken."""
-    font = "font:var(--jp-code-font-size,13px)/1.35 var(--jp-code-font-family,monospace)"
-    return f'<pre style="margin:0;padding:0;overflow-x:auto;white-space:pre;{font}">{escape(text)}</pre>'
+    """Source for a page: long lines scroll sideways, and are not broken."""
+    return f'<pre style="margin:0;padding:0;overflow-x:auto;white-space:pre;{FONT}">{escape(text)}</pre>'
+
+
+def wrapping(text: str) -> str:
+    """Sentences for a page: one that is too long goes on in a line below, indented further than its word in front."""
+    rows = []
+    for row in text.split("\n"):
+        found = HANGING.match(row)
+        assert found is not None, "every row begins with nothing at least"
+        deep = found.end() + 2 * (not found[1])
+        rows.append(f'<div style="padding-left:{deep}ch;text-indent:-{deep}ch">{escape(row) or "&nbsp;"}</div>')
+    return f'<div style="white-space:pre-wrap;overflow-wrap:anywhere;{FONT}">{"".join(rows)}</div>'
 
 
 class _Writer:

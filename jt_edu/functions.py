@@ -161,7 +161,7 @@ ERFINV = unary("erfinv", lambda o, d, x: d * (EXP(o * o) * (math.sqrt(math.pi) /
 
 def _rises(x: Any, y: Any, scale: float = 1.0) -> Any:
     """e ** x / (e ** x + e ** y): how much of a logaddexp is due to x; half of it where both are the same infinity."""
-    return SIGMOID((x - y).where_not(x == y, 0) * scale)
+    return SIGMOID((x - y).where_not(ISINF(x) & (x == y), 0) * scale)
 
 
 # rounding, and parts of numbers

@@ -32,9 +32,9 @@ from jt_edu.build import short
 from jt_edu.caller import names_of_caller, nodes_of
 from jt_edu.convolution import convolution
 from jt_edu.errors import ArgumentError
-from jt_edu.execute import needed, run
+from jt_edu.execute import run
 from jt_edu.explain import Explanation, homes, in_words, is_view, size
-from jt_edu.graph import Node
+from jt_edu.graph import Node, needed
 from jt_edu.meta import CONSTANT, Reindex, ReindexReduce
 from jt_edu.relay import matrix_product
 from jt_edu.settings import current

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import linecache
 import sys
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from operator import attrgetter
 from pathlib import Path
 from types import CodeType, FrameType
@@ -194,4 +194,17 @@ def inputs_first(wanted: Iterable[Node], stop: Container[Node] = ()) -> list[Nod
             seen.add(node)
             if node not in stop:
                 waiting.extend(node.inputs)
+    return sorted(seen, key=age)
+
+
+def needed(wanted: Sequence[Node]) -> list[Node]:
+    """The pending nodes behind `wanted`, and the leaves that they read, each after its inputs."""
+    seen = set(wanted)
+    waiting = list(wanted)
+    while waiting:
+        for i in waiting.pop().inputs:
+            if i not in seen:
+                seen.add(i)
+                if i.data is None:
+                    waiting.append(i)
     return sorted(seen, key=age)

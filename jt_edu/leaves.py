@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu.errors import ArgumentError
+from jt_edu.template import exactly
 from jt_edu.var import Var
 
 
@@ -44,7 +45,7 @@ def kind_of(argument: Any, leaves: list[Any]) -> tuple[Any, ...]:
             "a compiled step takes Vars, arrays, tuples, lists and dicts of them, and what can be hashed",
             kind.__name__, "a tuple",
         ) from None  # fmt: skip
-    return (kind, argument.hex() if isinstance(argument, float) else argument)  # 0.0 and -0.0 are equal, not the same
+    return (kind, exactly(argument))
 
 
 def refilled(argument: Any, leaves: Iterator[Any]) -> Any:

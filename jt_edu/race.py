@@ -28,7 +28,7 @@ from jt_edu.backends.convolve.tuner import time_candidates
 from jt_edu.convolution import KINDS, convolution
 from jt_edu.draw.bars import Bar, bars_svg
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
-from jt_edu.execute import needed
+from jt_edu.graph import needed
 from jt_edu.meta import ReindexReduce
 from jt_edu.ops.conv import conv1d, conv2d, conv3d
 from jt_edu.ops.gradient import grad

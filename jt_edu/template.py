@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
+import numpy as np
+
 from jt_edu.execute import STILL
 from jt_edu.functions import BITS
 from jt_edu.graph import Node, Origin, inputs_first, made, origin
@@ -137,7 +139,16 @@ def _add_kinds(kinds: list[Any], arguments: Collection[Any], inputs: list[Node])
                 kinds += (tuple, len(a))
                 _add_kinds(kinds, a, inputs)
         else:
-            kinds += (type(a), a.hex() if isinstance(a, float) else a)  # 0.0 and -0.0 are equal, not the same
+            kinds += (type(a), a if type(a) in WHOLE else exactly(a))
+
+
+def exactly(value: Any) -> Any:
+    """What is equal only for the same value: 0.0 and -0.0 are equal, and nan is not."""
+    if isinstance(value, np.generic):
+        return value.tobytes()
+    if isinstance(value, complex):
+        return value.real.hex(), value.imag.hex()
+    return value.hex() if isinstance(value, float) else value
 
 
 def _written_down(answer: Any, inputs: list[Node], begin: int) -> Any:

@@ -19,7 +19,7 @@ import numpy as np
 from jt_edu import functions as f
 from jt_edu.arithmetic import Arithmetic
 from jt_edu.autograd import LEAF
-from jt_edu.build import broadcast, cast, check_shape, constant, elementwise, flat_view, operand_of, source
+from jt_edu.build import broadcast, cast, check_shape, constant, elementwise, operand_of, same, source
 from jt_edu.dtypes import DType, as_dtype, bfloat16, from_bfloat16, promote
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.execute import run
@@ -56,7 +56,8 @@ class Var(Arithmetic):
         def __rmatmul__(self, other: Any) -> Var: ...
 
     def __init__(self, data: Any, dtype: Any = None) -> None:
-        self._node = data.node if isinstance(data, Var) and dtype is None else source(data, dtype)
+        alike = isinstance(data, Var) and dtype is None
+        self._node = same("var", data.node) if alike else source(data, dtype)  # each handle has a node of its own
         self._node.holders += 1
         self._node.owner = weakref.ref(self)
         self._grad, self._hooks = None, ()
@@ -202,8 +203,7 @@ class Var(Arithmetic):
         """Point this handle to another value of the same shape; under `no_grad`, without history (as `update`)."""
         given = as_var(value)
         if given is value:  # a node of its own, so that a compiled step can tell the two apart
-            node = value._node
-            given = Var._of(Node(flat_view("assign", node.shape, node.shape), (node,), node.shape, node.dtype))
+            given = Var._of(same("assign", value._node))
         return self.become(given.cast(self.dtype))
 
     def become(self, other: Var) -> Var:
@@ -269,7 +269,7 @@ class Var(Arithmetic):
         if node.data is not None and (current().capture is None or node.op is CONSTANT):
             twin = Node(node.op if node.op is CONSTANT else SOURCE, (), node.shape, node.dtype, node.data)
         else:
-            twin = Node(flat_view("detach", node.shape, node.shape), (node,), node.shape, node.dtype)
+            twin = same("detach", node)
         twin.tracked = False
         return Var._of(follow(twin, node))
 
@@ -283,8 +283,9 @@ class Var(Arithmetic):
         """Let gradients be taken with respect to this Var, in place."""
         if not self.dtype.is_float:
             raise DtypeError("only floats have gradients", f"dtype {self.dtype}", "x.float()")
-        if not self._node.tracked:
-            self.node = self.detach().node
+        if not self._node.tracked:  # a number becomes an array: only that is summed over where it was repeated
+            number = self._node.op is CONSTANT
+            self.node = source(self._node.data, self.dtype) if number else self.detach().node
             self._node.tracked = True
         return self
 

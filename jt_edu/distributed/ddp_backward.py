@@ -21,7 +21,7 @@ from typing import Protocol
 
 from jt_edu import autograd
 from jt_edu.autograd import Tape, behind
-from jt_edu.build import flat_view
+from jt_edu.build import same
 from jt_edu.graph import Node, age
 from jt_edu.settings import current
 from jt_edu.var import Var
@@ -59,11 +59,11 @@ class Gate:
         self.sources = [*dict.fromkeys(n for n in self.params if n.tracked), *others]
         self.wanted: set[int] = set()  # numbers of the outputs that a gradient came to
 
-    def behind(self, outs: Sequence[Var]) -> list[Var]:
+    def behind(self) -> list[Var]:
         """The outputs as everybody else sees them."""
-        inner = [_same(node) for node in self.ends]
+        inner = [_gate(node) for node in self.ends]
         tape = Tape(self._backward, self.sources, inner)
-        outer = [_same(node) for node in inner]
+        outer = [_gate(node) for node in inner]
         for number, (a, b) in enumerate(zip(inner, outer, strict=True)):
             a.tape, b.tape = tape, Tape(partial(self._asked, number), [a], [b])
         return [Var._of(node) for node in outer]
@@ -135,8 +135,8 @@ class Gate:
             self.listener.arrived(number, grads.get(self.params[number]))
 
 
-def _same(node: Node) -> Node:
+def _gate(node: Node) -> Node:
     """The same numbers, as a node of their own."""
-    same = Node(flat_view("gate", node.shape, node.shape), (node,), node.shape, node.dtype)
-    same.tracked = True
-    return same
+    gate = same("gate", node)
+    gate.tracked = True
+    return gate

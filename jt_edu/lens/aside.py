@@ -18,8 +18,8 @@ from typing import Any
 
 from jt_edu import backends
 from jt_edu.errors import ArgumentError
-from jt_edu.execute import needed, plan_for, run, run_plan
-from jt_edu.graph import Node, inputs_first
+from jt_edu.execute import plan_for, run, run_plan
+from jt_edu.graph import Node, inputs_first, needed
 from jt_edu.plan import Plan, read_slot
 from jt_edu.settings import Context, Shared, current, rank_context
 from jt_edu.var import Var

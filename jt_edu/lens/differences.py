@@ -20,9 +20,8 @@ import numpy as np
 from jt_edu import autograd
 from jt_edu.dtypes import as_dtype, bfloat16, complex128, float64, from_bfloat16
 from jt_edu.errors import ArgumentError
-from jt_edu.execute import needed
 from jt_edu.functions import cast_to
-from jt_edu.graph import Node, inputs_first
+from jt_edu.graph import Node, inputs_first, needed
 from jt_edu.lens.aside import computed
 from jt_edu.meta import CONSTANT, SOURCE, Elementwise
 from jt_edu.var import Var

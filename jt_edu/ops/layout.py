@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.build import flat_view
+from jt_edu.build import same
 from jt_edu.errors import ArgumentError
 from jt_edu.formats import FORMATS, MemoryFormat, contiguous_format, format_of, lies_so, preserve_format
-from jt_edu.graph import Node
 from jt_edu.ops.arguments import axis_of, same_words
 from jt_edu.var import Var, method
 
@@ -90,7 +89,7 @@ def in_memory_format(x: Var, wanted: MemoryFormat) -> Var:
     """x with a format that was checked; x itself if it has it."""
     if wanted is preserve_format or format_of(x.node) is wanted:
         return x
-    node = Node(flat_view(wanted.name, x.shape, x.shape), (x.node,), x.shape, x.dtype)
+    node = same(wanted.name, x.node)
     FORMATS[node] = wanted
     return Var._of(node)
 

@@ -26,8 +26,8 @@ from jt_edu.build import cast_number
 from jt_edu.capture import Capture
 from jt_edu.compile import array_of, nameless
 from jt_edu.dtypes import DType
-from jt_edu.execute import needed, plan_for, run, run_plan, settle, structure
-from jt_edu.graph import Node, age
+from jt_edu.execute import plan_for, run, run_plan, settle, structure
+from jt_edu.graph import Node, age, needed
 from jt_edu.meta import CONSTANT
 from jt_edu.plan import Plan, read_slot
 from jt_edu.script import Script

@@ -297,3 +297,18 @@ def test_an_answer_may_be_a_named_tuple():
     for _ in range(2):
         answer = step(ones(1))
         assert (type(answer), answer.h.item(), answer.c[0].item()) == (Pair, 2.0, 2.0)
+
+
+@pytest.mark.parametrize("read", ["the first", "the second"])
+@pytest.mark.parametrize("moved", ["the first", "the second"])
+def test_two_handles_on_one_value_are_told_apart(read, moved):
+    first = jt.array(ones(2))
+    handles = {"the first": first, "the second": jt.Var(first)}
+    x, asked = jt.array(ones(2, times=3)), handles[read]
+    step = jt.compile(lambda x: x * asked)
+    for _ in range(3):
+        assert step(x).tolist() == [3, 3]
+
+    handles[moved].assign(ones(2, times=5))
+
+    assert step(x).tolist() == ([15, 15] if read == moved else [3, 3])

@@ -5,7 +5,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu.convolution import convolution
-from jt_edu.execute import needed
+from jt_edu.graph import needed
 
 RNG = np.random.default_rng(6)
 EDGED = np.random.default_rng(7).standard_normal((2, 3, 4, 4)).astype("float32")

@@ -9,7 +9,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu.codegen import loops
-from jt_edu.execute import needed
+from jt_edu.graph import needed
 from jt_edu.plan import make_plan
 from jt_edu.settings import rank_context
 

@@ -1075,3 +1075,13 @@ def test_a_cast_hands_its_gradient_back_in_the_dtype_of_its_input():
             dx = jt.grad((x.cast(wanted) * 3).sum(), x)
 
             assert (str(dx.dtype), dx.numpy().tolist()) == (found, [3.0, 3.0])
+
+
+@pytest.mark.parametrize(("function", "wanted"), [(jt.logaddexp, 0.25), (jt.logaddexp2, math.log(2) / 4)])
+def test_the_second_gradient_of_logaddexp_at_a_tie_is_that_of_its_neighbours(function, wanted):
+    x, y = jt.array([0.5, np.inf], dtype="float64"), jt.array([0.5, np.inf], dtype="float64")
+
+    first = jt.grad(function(x, y).sum(), x)
+
+    assert first.tolist() == [0.5, 0.5]
+    assert jt.grad(first.sum(), x).tolist()[0] == pytest.approx(wanted, rel=1e-12)

@@ -78,7 +78,8 @@ def test_one_var_given_twice_is_another_kind_than_two_vars():
     assert found == [11.0, 12.0, 21.0, 22.0]
 
 
-PAIRS = [(0.0, -0.0), (1, True), (1, 1.0), ((1, 2), (1.0, 2.0)), ((1, 0), (True, False)), ((0.0, 1), (-0.0, 1))]
+PAIRS = [(0.0, -0.0), (1, True), (1, 1.0), ((1, 2), (1.0, 2.0)), ((1, 0), (True, False)), ((0.0, 1), (-0.0, 1)),
+         (np.float32(0.0), np.float32(-0.0)), (0j, -0j), (0j, complex(0.0, -0.0))]  # fmt: skip
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)

@@ -1,0 +1,132 @@
+"""Numbers of the graph: a Var without axes that was made from nothing is a Var like any other."""
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+
+NUMBERS = {
+    "full": lambda value: jt.full((), value),
+    "zeros": lambda value: jt.zeros(()).assign(value),
+    "like": lambda value: jt.array(1.0).zeros_like() if value == 0 else jt.array(1.0).ones_like(),
+}
+
+
+@pytest.fixture(autouse=True)
+def on_python():
+    with jt.flag_scope(backend="python"):
+        yield
+
+
+@pytest.mark.parametrize("make", [lambda: jt.ones(()), lambda: jt.full((), 1.0), lambda: jt.ones_like(jt.array(3.0)),
+                                  lambda: jt.ones_like(jt.array(3.0)).stop_grad().start_grad()])  # fmt: skip
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_gradient_of_a_number_has_no_axes_whatever_it_meets(make, dtype):
+    w, x = make(), jt.array(np.arange(3.0, dtype=dtype))
+
+    found = jt.grad(((w * x - 3) ** 2).sum(), w)
+
+    assert found.shape == () and found.item() == pytest.approx(-8.0)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("rule", [lambda p: jt.optim.SGD(p, lr=0.1, momentum=0.9), lambda p: jt.optim.Adam(p, lr=0.1)])
+def test_a_parameter_that_was_made_as_a_number_is_trained_as_one_that_was_made_from_a_number(compiled, rule):
+    trained = []
+    for w in (jt.ones(()), jt.array(1.0)):
+        optimizer = rule([w])
+
+        def step(x, w=w, optimizer=optimizer):
+            optimizer.step(((w * x - 3) ** 2).sum())
+
+        run = jt.compile(step) if compiled else step
+        for k in range(4):
+            run(jt.array(np.full(2, 1 + k, np.float32)))
+        trained.append((w.shape, w.item()))
+
+    assert trained[0] == trained[1]
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_number_that_a_step_finds_is_read_at_each_replay(kind, dtype):
+    scale = NUMBERS[kind](1.0)
+    step = jt.compile(lambda x: x * scale)
+    x = np.ones(2, dtype)
+
+    seen = [step(x).tolist()]
+    for value in (5.0, 7.0):
+        scale.assign(value)
+        seen.append(step(x).tolist())
+
+    assert seen == [[1, 1], [5, 5], [7, 7]]
+
+
+def test_a_number_that_a_step_counts_with_is_read_as_another_dtype():
+    count = jt.array(0).ones_like()
+
+    @jt.compile
+    def step(x):
+        before = x * count
+        count.update(count * 2)
+        return before
+
+    assert [step(np.ones(1)).item() for _ in range(4)] == [1, 2, 4, 8]
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_a_step_may_be_given_a_number(kind):
+    step = jt.compile(lambda x, scale: (x * scale, scale))
+    x = np.ones(2, "float32")
+
+    answers = [[a.tolist() for a in step(x, NUMBERS[kind](value))] for value in (1.0, 0.0, 1.0)]
+
+    assert answers == [[[1, 1], 1], [[0, 0], 0], [[1, 1], 1]]
+
+
+def test_a_step_may_move_a_number_that_it_is_given():
+    w = jt.array(1.0).ones_like()
+    step = jt.compile(lambda w, x: w.update(w.zeros_like() + x.sum() * 0))
+
+    for _ in range(3):
+        step(w, np.ones(2, "float32"))
+
+    assert (w.item(), (w + 1).item()) == (0, 1)
+
+
+def test_a_step_may_answer_with_a_number():
+    x = jt.array(2.0)
+    step = jt.compile(lambda x: (jt.grad(x * 3, x), x.zeros_like()))
+
+    assert [[a.item() for a in step(x)] for _ in range(3)] == [[3, 0]] * 3
+
+
+def test_random_numbers_that_nobody_reads_are_drawn_at_each_replay_too():
+    def step(x):
+        _ = jt.rand(3)
+        return x + jt.rand(3), jt.randn(2)[0]
+
+    x, replayed = np.zeros(3, "float32"), jt.compile(step)
+    jt.set_global_seed(4)
+    lazy = [[a.tolist() for a in step(jt.array(x))] for _ in range(3)]
+    jt.set_global_seed(4)
+
+    assert [[a.tolist() for a in replayed(x)] for _ in range(3)] == lazy
+
+
+@pytest.mark.parametrize("zero", [np.float32(0), np.float16(0), 0j, np.complex64(0)])
+def test_zero_and_minus_zero_are_two_arguments_of_whatever_type(zero):
+    step = jt.compile(lambda x, k: x / (x * k.real))
+    x = np.ones(1, "float32")
+
+    assert [step(x, k).item() for k in (zero, -zero)] == [np.inf, -np.inf]
+
+
+def test_nan_of_numpy_is_captured_once():
+    calls = []
+    step = jt.compile(lambda x, k: calls.append(1) or x * k)
+
+    for _ in range(3):
+        step(np.ones(1, "float32"), np.float32("nan"))
+
+    assert len(calls) == 1

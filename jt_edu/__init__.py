@@ -19,6 +19,7 @@ from jt_edu import compiling as _compiling  # noqa: F401  a bar while kernels ar
 from jt_edu.anatomy import ops_table
 from jt_edu.backends.pool import set_num_threads
 from jt_edu.backends.pool import threads as get_num_threads
+from jt_edu.backward import leaves as _leaves  # noqa: F401  attaches Var.backward
 from jt_edu.capture import at_replay, knob
 from jt_edu.compile import compile
 from jt_edu.document import document, graph

@@ -256,7 +256,9 @@ def flat_view(name: str, found: Shape, wanted: Shape) -> Reindex:
 
 
 def same(name: str, node: Node) -> Node:
-    """A node of its own with the same numbers, made by a view of that name."""
+    """A node of its own with the same numbers, made by a view of that name; a number has no memory to be viewed."""
+    if node.op is CONSTANT:
+        return Node(CONSTANT, (), (), node.dtype, node.data)
     return Node(flat_view(name, node.shape, node.shape), (node,), node.shape, node.dtype)
 
 

@@ -112,4 +112,4 @@ def _gradients(objects: list[Any]) -> Iterator[Node]:
 
 
 def _read(objects: list[Any]) -> Iterator[Node]:
-    return (i for one in objects if type(one) is Node for i in one.inputs)
+    return (i for one in objects if type(one) is Node for i in one.behind)  # a folded copy reads what it was made from

@@ -1,4 +1,4 @@
-"""Gradients for the learner: `jt.grad`, `loss.backward()`, and `Function` for a gradient of one's own."""
+"""Gradients for the learner: `jt.grad`, `jt.vjp`, and `Function` for a gradient of one's own."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import Any
 from jt_edu import autograd
 from jt_edu.build import same
 from jt_edu.errors import ArgumentError, GradientError
-from jt_edu.execute import run
-from jt_edu.graph import Node
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.derived import derivative
 from jt_edu.settings import current, no_grad
-from jt_edu.var import Var, as_var, method
+from jt_edu.var import Var, as_var
 
 
 def grad(loss: Var, targets: Any, allow_unused: bool = False) -> Any:
@@ -54,58 +52,15 @@ def vjp(y: Var, targets: Sequence[Var], v: Any) -> list[Var]:
         array([ 2., 40.], dtype=float32)
     """
     asked = _asked("vjp", y, targets)
-    found = derivative(y, asked, _seed("vjp", y, v), True)
+    found = derivative(y, asked, seed_of("vjp", y, v), True)
     return [t.zeros_like() if g is None else g for g, t in zip(found, asked, strict=True)]
 
 
-def _seed(name: str, y: Var, v: Any) -> Var:
+def seed_of(name: str, y: Var, v: Any) -> Var:
     seed = as_var(v, y.dtype).cast(y.dtype)
     if seed.shape != y.shape:
         raise GradientError(f"{name} starts from a gradient of the shape of its Var", f"{seed.shape} for {y.shape}")
     return seed
-
-
-@method
-def backward(loss: Var, gradient: Any = None) -> None:
-    """Add d loss / d leaf to `.grad` of every leaf that the learner holds, as PyTorch does.
-
-    Example:
-        >>> x = array([3.0]); (x * x).sum().backward(); x.grad.numpy()
-        array([6.], dtype=float32)
-    """
-    held = leaves(loss)
-    if not held:
-        raise GradientError(
-            "backward() fills .grad of the Vars that the loss was computed from",
-            f"none that takes part, behind a loss of shape {loss.shape}",
-        )
-    seed = None if gradient is None else _seed("backward", loss, gradient)
-    for leaf, part in zip(held, derivative(loss, held, seed, True), strict=True):
-        if part is not None:
-            leaf.grad = (part if leaf.grad is None else leaf.grad + part).detach()
-    wanted = (loss, *(leaf.grad for leaf in held))
-    run([v.node for v in wanted if v is not None])  # in one go, so that values are shared
-
-
-def leaves(loss: Var) -> list[Var]:
-    """The Vars that are held, take part, and have no such Var behind them: parameters, and inputs that may change.
-
-    Example:
-        >>> w = array([1.0])
-        >>> [v is w for v in leaves(w * 2 + 1)]
-        [True]
-    """
-    reached: set[Node] = set()
-    found = []
-    for node in autograd.history(loss.node):
-        owner = None if node.owner is None else node.owner()
-        later = bool(reached & set(autograd.behind(node)))
-        if owner is not None and owner.node is node and node is not loss.node and not later:
-            found.append(owner)
-            reached.add(node)
-        elif later:
-            reached.add(node)
-    return found or ([loss] if loss.requires_grad and not any(i.tracked for i in autograd.behind(loss.node)) else [])
 
 
 def why_no_grad(target: Var, loss: Var) -> str:

@@ -29,8 +29,8 @@ from jt_edu.ops.gradient import grad, why_no_grad
 from jt_edu.optim.effect import WHOLE, Closure, Count, about, aimed, evaluated, forget_history, riders, take_effect
 from jt_edu.optim.factor import Factor, Group, State, kind_of
 from jt_edu.optim.params import as_groups, as_leaves, as_vars, check_flag, check_number, label, levels_up, state_of
-from jt_edu.optim.replay import Replays
 from jt_edu.optim.saving import check_saved, saved_of, take_over
+from jt_edu.replay import Replays
 from jt_edu.settings import current, no_grad
 from jt_edu.team import team
 from jt_edu.var import Var
@@ -296,34 +296,34 @@ class Optimizer:
             value, graded = evaluated(loss, self._params())
             self.step(None if graded else value, retain_graph)
             return value
-        if loss is not None and not retain_graph and self._replayed(loss):
+        if not retain_graph and self._replayed(loss):
             return None
         moves, counts = self._moves(loss)
         sync([new for _, new in moves] + ([] if loss is None else [loss]) + riders())
-        if loss is not None:
-            forget_history(loss, retain_graph)
+        forget_history(loss, retain_graph)
         take_effect(Var.update, aimed(moves, loss, retain_graph), counts)
-        if loss is not None or self._mine:
-            self.zero_grad()
-        else:
-            self._cut_gradients()
+        self._let_go(loss)
         return None
 
-    def _replayed(self, loss: Var) -> bool:
-        """The step as it was planned for an earlier loss of the same structure; False if this one has to be built."""
+    def _replayed(self, loss: Var | None) -> bool:
+        """The step, from a loss or from `.grad`, as it was planned for an earlier one of its structure; or False."""
         context, params = current(), self._params()
-        apart = context.traces or context.capture is not None or any(p.grad is not None for p in params)
-        if apart or not self.replays or not isinstance(loss, Var) or not loss.node.pending:
+        held = [p.grad for p in params if p.grad is not None]
+        if context.traces or context.capture is not None or not self.replays or bool(held) == (loss is not None):
+            return False
+        if team() is not None if loss is None else not isinstance(loss, Var) or not loss.node.pending:
             return False
         for group in self.param_groups:
             self.check(group)
+        roots, also = held if loss is None else [loss], tuple([p.grad is None for p in params])
         with about(loss):
-            found = self._known.run([loss, *riders()], params, self._kinds(), partial(self._moves, loss))
+            found = self._known.run([*roots, *riders()], params, (self._kinds(), also), partial(self._moves, loss))
         if found is None:
             return False
         moved, counts = found
         forget_history(loss, retain_graph=False)
         take_effect(move, aimed(moved, loss), counts)
+        self._let_go(loss)
         return True
 
     def _kinds(self) -> tuple[Any, ...]:
@@ -370,10 +370,12 @@ class Optimizer:
         self._warn_about([p for p, g in zip(self._params(), found, strict=True) if g is None and p.requires_grad])
         return found
 
-    def _cut_gradients(self) -> None:
-        """Gradients that stay are numbers from now on: they keep no graph alive."""
+    def _let_go(self, loss: Var | None) -> None:
+        """Gradients that stay after a step are numbers from now on: they keep no graph alive."""
+        if loss is not None or self._mine:
+            self.zero_grad()
         for p in self._params():
-            if p.grad is not None:
+            if p.grad is not None and p.grad.node.behind:
                 p.grad = p.grad.detach()
 
     # saving

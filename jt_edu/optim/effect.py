@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 from jt_edu.capture import after_replay
@@ -28,10 +29,10 @@ def evaluated(closure: Closure, params: Sequence[Var]) -> tuple[Var, bool]:
     return loss, any(p.grad is not None and p.grad is not g for p, g in zip(params, before, strict=True))
 
 
-def about(loss: Var) -> AbstractContextManager[None]:
+def about(loss: Var | None) -> AbstractContextManager[None]:
     """Inside, this rank's part is its share of the batch that the loss is made of."""
     crew = team()
-    return nullcontext() if crew is None else crew.about(loss)
+    return nullcontext() if crew is None or loss is None else crew.about(loss)
 
 
 def riders() -> list[Var]:
@@ -55,8 +56,13 @@ def take_effect(put: Callable[[Var, Any], Any], moves: Sequence[tuple[Var, Any]]
         for state, numbers in after:
             state.update(numbers)
 
+    capture = current().capture
+    mine = [(state, capture.ahead[id(state)]) for state, _ in counts] if capture is not None else []
+    if capture is not None:
+        capture.undo += [partial(state.update, {name: state[name] for name in numbers}) for state, numbers in after]
+
     def count() -> Callable[[], None]:
-        found = [(state, numbers()) for state, numbers in counts]
+        found = [(state, factor.counted) for state, factor in mine]
 
         def store() -> None:
             for state, numbers in found:
@@ -73,7 +79,7 @@ def take_effect(put: Callable[[Var, Any], Any], moves: Sequence[tuple[Var, Any]]
         raise
 
 
-def forget_history(loss: Var, retain_graph: bool) -> None:
+def forget_history(loss: Var | None, retain_graph: bool) -> None:
     """A list of losses would keep the graph of every step alive."""
-    if not retain_graph and current().capture is None and loss.node.behind:
+    if loss is not None and not retain_graph and current().capture is None and loss.node.behind:
         loss.node = leaf_like(loss.node, loss.node.data)

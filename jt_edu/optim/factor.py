@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from jt_edu.capture import at_replay, knob
+from jt_edu.settings import current
 
 Group = dict[str, Any]
 State = dict[str, Any]
@@ -29,6 +30,10 @@ class Factor:
 
     def __init__(self, group: Group, state: State, count: Callable[[Group, State], dict[str, Any]]) -> None:
         self.group, self._state, self._count = group, state, count
+        capture = current().capture
+        ahead: dict[int, Factor] = {} if capture is None else capture.ahead
+        self._before = ahead.get(id(state))
+        ahead[id(state)] = self
         self._look()
         at_replay(self._look)
 
@@ -37,7 +42,9 @@ class Factor:
         return knob(lambda: formula(self.group, self.counted["step"]))
 
     def _look(self) -> None:
-        self.counted = self._count(self.group, self._state)
+        """Count one more step; a replay stores its counts at its end, so the second step in it asks the first."""
+        now = self._state if self._before is None else {**self._state, **self._before.counted}
+        self.counted: State = self._count(self.group, now)
 
 
 def kind_of(setting: Any) -> Any:

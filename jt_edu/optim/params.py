@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.backward import leaves
 from jt_edu.errors import ArgumentError, DtypeError
 from jt_edu.graph import HOME
 from jt_edu.ops.create import sync
-from jt_edu.ops.gradient import leaves
 from jt_edu.var import Var
 
 

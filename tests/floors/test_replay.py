@@ -1,11 +1,14 @@
 """Replayed steps: a step that was planned for an earlier loss does exactly what building it anew would do."""
 
+import warnings
+import weakref
+
 import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu import nn, optim
-from jt_edu.optim.replay import Replays
+from jt_edu import autograd, nn, optim
+from jt_edu.replay import Replays
 from jt_edu.template import template
 
 
@@ -426,3 +429,139 @@ def test_an_error_in_a_later_step_names_the_line_of_that_step():
 
     assert "w[jt.array(k)]" in str(error.value)
     assert w.tolist() == before and optimizer.state[0]["step"] == 2
+
+
+# ------------------------------------------------------------------------------------------ backward(), then step()
+
+
+GIVEN = {
+    "a loss": lambda loss: loss.backward(),
+    "a loss that was printed": lambda loss: (repr(loss), loss.backward()),
+    "a gradient": lambda loss: loss.backward(jt.array(0.5)),
+    "two losses": lambda loss: ((loss * 2).backward(), (loss * loss).backward()),
+}
+
+
+@pytest.mark.parametrize("given", GIVEN)
+@pytest.mark.parametrize("forget", [True, False])
+@pytest.mark.parametrize("name", MAKERS)
+def test_gradients_that_add_up_are_the_same_bits(never, name, forget, given):
+    def story():
+        model, told = network(), []
+        optimizer = MAKERS[name](model.parameters())
+        for k in range(6):
+            x, t = batch(k, 6 if k != 4 else 3)
+            if forget:
+                optimizer.zero_grad(set_to_none=k % 2 == 0)
+            if k == 3:
+                optimizer.param_groups[0]["lr"] = 0.02
+            loss = nn.cross_entropy_loss(model(x), t)
+            GIVEN[given](loss)
+            told += [loss.item(), *(p.grad.tolist() for p in model.parameters()), x.grad.tolist()]
+            optimizer.step()
+            told.append(numbers(model))
+        return told
+
+    replayed, built = two_ways(never, story)
+
+    assert replayed == built
+
+
+def test_gradients_are_built_once_for_each_structure(monkeypatch):
+    built = []
+    found = autograd.grad
+    monkeypatch.setattr(autograd, "grad", lambda *given: built.append(1) or found(*given))
+    model = network()
+    optimizer = optim.Adam(model.parameters())
+    for k in range(5):
+        optimizer.zero_grad()
+        x, t = batch(k)
+        nn.cross_entropy_loss(model(x), t).backward()
+        optimizer.step()
+
+    assert len(built) <= 2
+
+
+def test_the_rule_is_asked_once_for_gradients_of_the_same_structure(monkeypatch):
+    asked = []
+    rule = optim.SGD.rule
+    monkeypatch.setattr(optim.SGD, "rule", lambda *given: asked.append(1) or rule(*given))
+    w = jt.array([1.0])
+    optimizer = optim.SGD([w], lr=0.25)
+    for _ in range(4):
+        (w * 2).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    assert (w.item(), len(asked)) == (-1.0, 1)
+
+
+def test_a_gradient_that_is_a_number_is_an_array_for_each_leaf():
+    a, b = jt.array(2.0), jt.array(3.0)
+    for k in range(4):
+        (a + b).backward()
+        a.backward()
+
+        assert (a.grad.item(), b.grad.item()) == (2.0 * (k + 1), k + 1.0)
+
+
+def test_replayed_gradients_keep_no_batch_alive():
+    w = jt.array([[1.0, 2.0]])
+    gone = []
+    for k in range(3):
+        x = jt.array([[1.0 + k], [3.0]])
+        gone.append(weakref.ref(x))
+        (x @ w).sum().backward()
+        del x
+
+    assert [ref() for ref in gone] == [None] * 3
+
+
+def test_leaves_that_come_and_go_get_their_own_gradients():
+    w, v = jt.array([1.0, 2.0]), jt.array([3.0, 4.0])
+    for k in range(6):
+        w.grad = v.grad = None
+        v.requires_grad = k % 2 == 0
+        (w * v * (k + 1.0)).sum().backward()
+
+        assert w.grad.tolist() == [3.0 * (k + 1), 4.0 * (k + 1)]
+        assert (v.grad is None) == (k % 2 == 1)
+
+
+def test_a_hook_and_a_function_are_asked_by_every_backward():
+    w, seen = jt.array([1.0]), []
+    for _ in range(4):
+        y = w * 3
+        y.register_hook(lambda d: seen.append(1) or d * 2)
+        y.sum().backward()
+
+    assert (w.grad.item(), len(seen)) == (24.0, 4)
+
+
+def test_which_leaves_have_a_gradient_already_counts():
+    w, v = jt.array([1.0]), jt.array([2.0])
+    for k in range(6):
+        w.grad, v.grad = (jt.array([10.0]), None) if k % 2 else (None, jt.array([100.0]))
+        (w * v).sum().backward()
+
+        assert (w.grad.item(), v.grad.item()) == ((12.0, 1.0) if k % 2 else (2.0, 101.0))
+
+
+def test_which_parameters_have_a_gradient_counts():
+    w, v = jt.array([0.0]), jt.array([0.0])
+    optimizer = optim.SGD([w, v], lr=1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a parameter without a gradient it is told once
+        for k in range(6):
+            w.grad, v.grad = (jt.array([1.0]), None) if k % 2 else (None, jt.array([10.0]))
+            optimizer.step()
+
+    assert (w.item(), v.item()) == (-3.0, -30.0)
+
+
+def test_each_backward_starts_from_the_gradient_that_it_is_given():
+    for k in (1.0, 2.0, 3.0, 4.0):
+        w = jt.array([1.0, 2.0])
+        (w * 3).backward(jt.array([k, -k]))
+
+        assert w.grad.tolist() == [3 * k, -3 * k]

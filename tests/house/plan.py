@@ -15,7 +15,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("expression", "build", "relay", "convolution", "join", "fuse", "codegen"),  # 2 planning
     ("backends", "convolving", "multiplying", "plan", "determined", "telling", "execute", "autograd"),  # 3 running
     ("formats", "arithmetic", "var", "random"),  # 4 the learner's handle
-    ("template", "ops", "storage", "linalg", "fft", "capture", "script", "leaves", "compile"),  # 5 operators
+    ("template", "ops", "storage", "linalg", "fft", "capture", "script", "leaves", "compile", "replay", "backward"),  # 5 operators
     ("caller", "draw", "reasons", "explain", "race", "fusion_report", "document", "walk"),  # 6 looking
     ("team", "nn", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 6 learning
     ("usage", "compiling", "benchmark", "anatomy", "lens", "launch"),  # looking at all of it
@@ -26,6 +26,7 @@ NOT_CORE = (  # on a floor of the core, but outside its budget
     "backends.mathlib",  # a library of functions
     "backends.conv", "backends.convolve", "backends.tails", "codegen.tail", "convolution", "convolving",  # decision 046
     "determined", "backends.multiply", "multiplying",  # decisions 046 and 048
+    "backends.entry", "backends.native",  # how machine code is loaded and called (decision 059)
     "telling",  # what those hear who watch
     "formats",  # rules that nothing enters until somebody asks for a format (decision 047)
 )  # fmt: skip
@@ -52,8 +53,16 @@ LIBRARIES_OF: dict[str, set[str]] = {
 # takes too long to load for everybody: numba some 0.5 s, BLAS 0.2 s.
 LATE_IMPORTS = {
     ("backends", "backends"),  # the one that was asked for, from its table
+    ("backends", "importlib"),  # what installed packages announce
     ("backends.lean", "backends.multiply.dot"),
+    ("backends.native", "backends.lean"),  # numba, for kernels on disk that need it
+    ("backends.native", "numba"),
     ("backends.numba_cpu", "backends.blas"),
+    ("backends.numba_cpu", "backends.lean"),  # numba, when the first kernel is compiled
+    ("backends.numba_cpu", "numba"),
+    ("backends.tails", "backends.convolve.hook"),
+    ("backends.tails", "backends.entry"),
+    ("backends.tails", "backends.lean"),
     ("backends.convolve.choice", "backends.convolve.choice"),  # algorithms, from its list: they load numba
     ("backends.convolve.packing", "backends.convolve.tile"),  # how long vectors are: that loads numba
     ("backends.convolve.tuner", "backends.numba_cpu"),
@@ -63,9 +72,9 @@ LATE_IMPORTS = {
     ("data.image", "PIL"),
     ("data.toy", "sklearn"),
     ("draw.dot", "graphviz"),
-    ("mpi.jittor", "mpi.jittor"),  # jt.distributed, when somebody asks for it
     ("mpi.jittor", "mpi.real.communicator"),
     ("mpi.real.communicator", "mpi4py"),
+    ("mpi.real.launch", "importlib"),  # importlib.metadata, which loads all that mail is made of
     ("names", "names"),  # what a door offers from a floor above, when somebody asks for it
 }
 

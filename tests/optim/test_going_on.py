@@ -9,7 +9,7 @@ import pytest
 import jt_edu as jt
 from jt_edu import optim
 from jt_edu.errors import ArgumentError, GradientError, ShapeError
-from jt_edu.optim.replay import Replays
+from jt_edu.replay import Replays
 from tests.optim.rules import MAKERS, Problem
 
 

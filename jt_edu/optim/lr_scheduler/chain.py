@@ -8,7 +8,7 @@ from typing import Any
 
 from jt_edu.errors import ArgumentError
 from jt_edu.optim.base import Optimizer
-from jt_edu.optim.lr_scheduler.schedule import Schedule, check_optimizer, check_saved
+from jt_edu.optim.lr_scheduler.schedule import Schedule, check_not_captured, check_optimizer, check_saved
 from jt_edu.optim.lr_scheduler.steps import list_of
 from jt_edu.optim.params import check_whole
 
@@ -55,6 +55,7 @@ class SequentialLR(Schedule):
 
     def step(self, epoch: float | None = None) -> None:
         """An epoch is over: the schedule whose time it is sets the rates of the next one."""
+        check_not_captured(self)
         if epoch is not None:
             self._jump(epoch)
             return
@@ -106,6 +107,7 @@ class ChainedScheduler(Schedule):
 
     def step(self, epoch: float | None = None) -> None:
         """An epoch is over for all of them."""
+        check_not_captured(self)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         for schedule in self.schedulers:
             schedule.step(epoch)

@@ -8,7 +8,7 @@ from typing import Any
 
 from jt_edu.errors import ArgumentError
 from jt_edu.optim.base import Optimizer
-from jt_edu.optim.lr_scheduler.schedule import Schedule, check_optimizer, check_saved, per_group
+from jt_edu.optim.lr_scheduler.schedule import Schedule, check_not_captured, check_optimizer, check_saved, per_group
 from jt_edu.optim.params import check_number, check_whole
 
 
@@ -60,6 +60,7 @@ class ReduceLROnPlateau:
 
     def step(self, metrics: Any) -> None:
         """An epoch is over, with this loss or accuracy (a number, or a Var of one)."""
+        check_not_captured(self)
         metric = _number(metrics)
         self.last_epoch += 1
         if self.is_better(metric):

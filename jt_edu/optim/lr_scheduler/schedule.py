@@ -16,6 +16,7 @@ from typing import Any
 from jt_edu.errors import ArgumentError
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.params import check_number
+from jt_edu.settings import current
 
 
 class Schedule:
@@ -63,6 +64,7 @@ class Schedule:
 
     def step(self, epoch: float | None = None) -> None:
         """An epoch is over: set the learning rates of the next one, or of the one with this number."""
+        check_not_captured(self)
         if epoch is not None:
             check_number("epoch", epoch, 0, float("inf"))
         self.last_epoch = int(self.last_epoch) + 1 if epoch is None else epoch
@@ -130,6 +132,15 @@ class Scaled(Schedule):
             else:
                 rates.append(self.floor + (group["lr"] - self.floor) * (now / before))
         return rates
+
+
+def check_not_captured(schedule: object) -> None:
+    """A replay of a compiled step runs none of its Python: the rate would stay what it was when it was captured."""
+    if current().capture is not None:
+        raise ArgumentError(
+            "a schedule moves outside of a compiled step, whose replays run none of its Python",
+            f"{type(schedule).__name__}.step() inside of jt.compile", "schedule.step() after the compiled step",
+        )  # fmt: skip
 
 
 def check_optimizer(optimizer: Any) -> Optimizer:

@@ -36,7 +36,7 @@ from jt_edu.template import maker_of
 from jt_edu.var import Var
 
 KNOWN = 16  # structures that are remembered: an optimizer seldom sees more than two batch sizes
-Recipe = Callable[[], tuple[list[tuple[Var, Var]], Any]]  # -> (Var, its new value) for each that moves, and anything
+Recipe = Callable[[], tuple[list[tuple[Any, Var]], Any]]  # -> (what moves, its new value) for each, and anything
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Added:
     reads: list[tuple[int, Callable[[], Any]]]  # (slot, where its array or number comes from)
     kept: list[tuple[int, int]]  # (slot, spot) of what the learner holds
     before: list[Callable[[], None]]
-    moved: list[tuple[Var, int]]  # (Var, slot of its new value)
+    moved: list[tuple[Any, int]]  # (what moves, slot of its new value)
     answer: Any
     script: Script | None = None  # written when the whole is replayed for the first time
 
@@ -68,7 +68,7 @@ class Replays:
 
     def run(
         self, roots: Sequence[Var], params: Sequence[Var], also: Hashable, recipe: Recipe
-    ) -> tuple[list[tuple[Var, Any]], Any] | None:
+    ) -> tuple[list[tuple[Any, Any]], Any] | None:
         """Compute `roots`, and the new values that `recipe` builds on them.
 
         Args:
@@ -77,8 +77,8 @@ class Replays:
             also: what else two steps must have in common.
 
         Returns:
-            (Var, array) for each Var that moves, and what the recipe answered besides; None if these graphs cannot be
-            replayed, because Python has a say in their gradients.
+            (what moves, array) for all that the recipe moves, and what it answered besides; None if these graphs cannot
+            be replayed, because Python has a say in their gradients.
         """
         context = current()
         run([p.node for p in params if p.node.data is None])

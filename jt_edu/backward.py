@@ -1,0 +1,118 @@
+"""Backward: gradients that add up in `.grad`, as in PyTorch.
+
+    loss.backward()      the leaves behind the loss are found, their gradients computed together with it, and added
+
+Nearly every graph that comes by is one that came by before, so gradients are replayed (replay.py): the loss of the
+third step costs its kernels and a walk over its graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from jt_edu import autograd
+from jt_edu.errors import GradientError
+from jt_edu.execute import run
+from jt_edu.formats import FORMATS
+from jt_edu.graph import Node, age
+from jt_edu.meta import CONSTANT, SOURCE
+from jt_edu.ops.derived import derivative
+from jt_edu.ops.gradient import seed_of
+from jt_edu.replay import Replays
+from jt_edu.settings import current
+from jt_edu.var import Var, method
+
+
+@method
+def backward(loss: Var, gradient: Any = None) -> None:
+    """Add d loss / d leaf to `.grad` of every leaf that the learner holds, as PyTorch does.
+
+    Args:
+        gradient: of the shape of a loss that is not one number; d sum(loss * gradient) / d leaf is added then.
+
+    Raises:
+        GradientError: no Var that takes part is behind the loss, or its shape and that of `gradient` differ.
+
+    Example:
+        >>> x = array([3.0]); (x * x).sum().backward(); x.grad.numpy()
+        array([6.], dtype=float32)
+    """
+    held = leaves(loss)
+    if not held:
+        raise GradientError(
+            "backward() fills .grad of the Vars that the loss was computed from",
+            f"none that takes part, behind a loss of shape {loss.shape}",
+        )
+    seed = None if gradient is None else seed_of("backward", loss, gradient)
+    if not _replayed(loss, held, seed):
+        for k, new in _sums(held, derivative(loss, held, seed, True)):
+            held[k].grad = new.detach()
+        wanted = (loss, *(leaf.grad for leaf in held))
+        run([v.node for v in wanted if v is not None])  # in one go, so that values are shared
+
+
+def _sums(held: Sequence[Var], parts: Sequence[Var | None]) -> list[tuple[int, Var]]:
+    """The number of each leaf that has a gradient, and what is to stand in its `.grad`."""
+    pairs = enumerate(zip(held, parts, strict=True))
+    return [(k, part if v.grad is None else v.grad + part) for k, (v, part) in pairs if part is not None]
+
+
+def _replayed(loss: Var, held: Sequence[Var], seed: Var | None) -> bool:
+    """Whether gradients of a graph of this structure could be computed as they were before."""
+    context = current()
+    if context.traces or context.capture is not None or not context.flags.lazy_execution or FORMATS:
+        return False
+    before = [v.grad for v in held]
+    roots = [loss, *([] if seed is None else [seed]), *[g for g in before if g is not None]]
+    also = seed is None, tuple([g is None for g in before]), context.no_grad
+    known: Replays = context.rank_state.setdefault("backward", Replays())
+    found = known.run(roots, held, also, partial(_recipe, loss, held, seed))
+    if found is None:
+        return False
+    for k, array in found[0]:
+        held[k].grad = Var._of(Node(SOURCE, (), held[k].shape, held[k].dtype, array))
+    return True
+
+
+def _recipe(loss: Var, held: Sequence[Var], seed: Var | None) -> tuple[list[tuple[int, Var]], None]:
+    moves = _sums(held, autograd.grad(loss, held, seed, True))
+    return [(k, new + 0 if new.node.op is CONSTANT else new) for k, new in moves], None  # a number has no array
+
+
+def leaves(loss: Var) -> list[Var]:
+    """The Vars that are held, take part, and have no such Var behind them: parameters, and inputs that may change.
+
+    Example:
+        >>> w = array([1.0])
+        >>> [v is w for v in leaves(w * 2 + 1)]
+        [True]
+    """
+    reached: set[Node] = set()
+    found = []
+    for node in _taking_part(loss.node):
+        owner = None if node.owner is None else node.owner()
+        later = any(i in reached for i in _sources(node))
+        if owner is not None and owner.node is node and node is not loss.node and not later:
+            found.append(owner)
+            reached.add(node)
+        elif later:
+            reached.add(node)
+    return found or ([loss] if loss.requires_grad and not any(i.tracked for i in _sources(loss.node)) else [])
+
+
+def _taking_part(end: Node) -> list[Node]:
+    """The nodes behind one that take part in gradients, inputs first, folded as they are: nobody holds one inside."""
+    seen: set[Node] = set()
+    waiting = [end]
+    while waiting:
+        node = waiting.pop()
+        if node.tracked and node not in seen:
+            seen.add(node)
+            waiting.extend(_sources(node))
+    return sorted(seen, key=age)
+
+
+def _sources(node: Node) -> Any:
+    return node.behind if node.tape is None else node.tape.sources

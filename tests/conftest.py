@@ -72,8 +72,15 @@ def pytest_collection_modifyitems(config, items):
         items[:] = long_ones_first(items)
 
 
+def pytest_collection_finish():
+    """Garbage is not looked for among 26,000 tests and what they imported, and among the old only at a file's end."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(700, 10, 100)  # the first two numbers are Python's own
+
+
 def pytest_runtest_teardown(item, nextitem):
-    """What outlives a file, such as kernels and plans, is not looked through again at each collection."""
+    """Nor among what outlives a file, such as kernels and plans."""
     if nextitem is None or nextitem.path != item.path:
         gc.collect()
         gc.freeze()

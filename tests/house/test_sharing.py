@@ -22,7 +22,7 @@ def test_it(number):
 def test_a_file_runs_on_one_worker_and_so_does_a_folder_with_a_server(tmp_path):
     places = ("tests/mpi/test_a.py", "tests/mpi/test_b.py", "tests/test_c.py", "tests/test_d.py", "tests/test_e.py")
     (tmp_path / "tests" / "mpi").mkdir(parents=True)
-    for name in ("conftest.py", "chromium.py", "sharing.py"):
+    for name in ("conftest.py", "again.py", "chromium.py", "sharing.py"):
         shutil.copy(ROOT / "tests" / name, tmp_path / "tests")
     for place in places:
         (tmp_path / place).write_text(NOTES)

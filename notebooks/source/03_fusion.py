@@ -254,4 +254,4 @@ for name, build in {"alone": three, "watched": lambda: watched(x)}.items():
 # `seen.append(hidden.mean().item())`, or let the framework watch: `jt.trace(values=True)`. </details>
 #
 # **Before you close this page**: two operators can fuse. Name one reason for which you would still rather store the
-# value between them, and one for which you have to.
+# value between them, and one for which you have to. In 04 you open a kernel, and change it.

@@ -10,10 +10,16 @@ The answers stand in the file of their notebook:
 
 import pytest
 
-from tests.exercises import test_03_fusion, test_05_roofline, test_06_matmul, test_07_convolution
+from tests.exercises import test_03_fusion, test_04_kernels, test_05_roofline, test_06_matmul, test_07_convolution
 from tests.exercises.answers import made
 
-NOTEBOOKS = {"03": test_03_fusion, "05": test_05_roofline, "06": test_06_matmul, "07": test_07_convolution}
+NOTEBOOKS = {
+    "03": test_03_fusion,
+    "04": test_04_kernels,
+    "05": test_05_roofline,
+    "06": test_06_matmul,
+    "07": test_07_convolution,
+}
 RIGHT = [
     pytest.param(notebook.CHECKS[name], answer, id=f"{number}-{name}")
     for number, notebook in NOTEBOOKS.items()

@@ -4,12 +4,12 @@ import inspect
 
 import pytest
 
-from jt_exercises import convolution, fusion, matmul, roofline
+from jt_exercises import convolution, fusion, kernels, matmul, roofline
 from jt_exercises.verdict import NotDoneError, RefusedError, Verdict, ask, exercise, heard
 
 CHECKS = {
     f"{room.__name__.rpartition('.')[2]}.{name}": check
-    for room in (convolution, fusion, matmul, roofline)
+    for room in (convolution, fusion, kernels, matmul, roofline)
     for name, check in vars(room).items()
     if name.startswith("check_")
 }
@@ -102,7 +102,8 @@ def test_a_check_that_cannot_judge_now_says_why():
 def test_there_are_six_exercises_in_each_notebook():
     rooms = [name.partition(".")[0] for name in CHECKS]
 
-    assert {room: rooms.count(room) for room in rooms} == {"convolution": 6, "fusion": 6, "matmul": 6, "roofline": 6}
+    assert {room: rooms.count(room) for room in rooms} == dict.fromkeys(rooms, 6)
+    assert set(rooms) == {"convolution", "fusion", "kernels", "matmul", "roofline"}
 
 
 @pytest.mark.parametrize("name", CHECKS)

@@ -100,6 +100,17 @@ def test_fusion_pays_in_the_expression_of_start_here():
         jt.set_num_threads(threads)
 
 
+def test_kernels_shows_what_its_words_say(finished):
+    notebook = finished("04_kernels")
+
+    text = printed(notebook)
+    assert len(shown(notebook, VIEW)) == 3
+    assert "t0 = a0[at(i0), i1] * a1[i1]  # multiply: cell:2: scaled = x * w + 1" in text
+    assert re.search(r"without `at` it takes [\d.]+ times as long; the same numbers: True", text)
+    assert text.count("The edited kernel does not run: line 6: ") == 2
+    assert "installed: [1. 3. 5.]\nreverted:  [3. 5. 7.]" in text
+
+
 def test_training_reads_97_of_100_digits_within_a_minute_of_work(finished, record_property):
     notebook = finished("10_training")
 

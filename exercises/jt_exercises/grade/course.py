@@ -31,6 +31,14 @@ COURSE: dict[str, dict[str, tuple[str, ...]]] = {
         "5 softmax in two passes": ("step",),
         "6 arrays that fusion removes": ("removed",),
     },
+    "04_kernels": {
+        "1 whose kernel is it?": ("whose",),
+        "2 the kernels of a line": ("kernels_of",),
+        "3 what the compiler may do": ("may",),
+        "4 four rows at once": ("four_rows",),
+        "5 numbers at once": ("at_once",),
+        "6 a kernel of your own": ("LEAKY", "leaky_gradient"),
+    },
     "05_roofline": {
         "1 operations per byte": ("intensity",),
         "2 the roof": ("roof",),
@@ -54,6 +62,9 @@ COURSE: dict[str, dict[str, tuple[str, ...]]] = {
         "4 digits lost in float16": ("half",),
         "5 a tuner that remembers": ("choose",),
         "6 the broken key": ("first", "second", "repaired"),
+    },
+    "10_training": {
+        "1 a step by hand": ("descend", "largest"),
     },
     "13_many_ranks": {
         "1 pass a word on": ("pass_right",),

@@ -1,0 +1,390 @@
+# %% [markdown]
+# # 04 Kernels: read what runs, and change it
+#
+# A line such as `(x * w + 1).abs()` becomes a *kernel*: a short loop that the framework writes in Python, and that a
+# *compiler*, numba, translates into instructions of your processor. In 03 you decided what shares a kernel. Here you
+# open one: you read it, step through it, put a mistake into it, make it faster, look at its instructions, and write one
+# of your own.
+#
+# **Predict**, **run**, **look**. There are six exercises; each says *right* when it is, and why where it is not. You
+# cannot break anything: what you write is tried in a process of its own first.
+
+# %%
+import threading
+import time
+
+import matplotlib.pyplot as plt
+import numba
+import numpy as np
+
+import jt_edu as jt
+import jt_widgets as see
+from jt_edu.ops import code
+from jt_exercises import kernels as check
+from jt_exercises.timing import ratio
+
+jt.set_num_threads(1)  # one thread: its CPU time is the same whatever else the machine does
+random = np.random.default_rng(0)
+
+
+def normal(*shape):
+    return jt.array(random.normal(size=shape).astype(np.float32))
+
+
+# %% [markdown]
+# ## 1. From a line to its kernel
+#
+# `jt.explain(y)` plans what would run for `y`, and runs nothing. Its `kernels` are in the order in which they would
+# run. `annotated` is the source of one; a comment behind a line names the operator that it computes, and your line.
+#
+# **Predict.** Two lines below, four operators. How many kernels? How many loops? Which values become arrays?
+
+# %%
+x, w = normal(6, 8), normal(8)
+scaled = x * w + 1
+total = scaled.abs().sum(1)
+
+explained = jt.explain(total)
+print(len(explained.kernels), "kernel\n")
+print(explained.kernels[0].annotated)
+
+# %% [markdown]
+# **Look.** One kernel of two loops, with a statement for each operator, and one more where something is stored. Two
+# arrays are stored: `total`, which we asked for, and `scaled`, because a variable holds it: you may ask for it later.
+# All kernels use these names:
+#
+# | name | is |
+# |---|---|
+# | `i0`, `i1` | counters of loops |
+# | `lo`, `hi` | the part of the outermost loop that this call does; each thread is given another |
+# | `n0` | the length of an inner loop. It is an argument, so that arrays of another length need no other kernel |
+# | `c0` | a number of yours, here the 1 |
+# | `a0`, `a1` | arrays that are read |
+# | `out0`, `out1` | arrays that are written |
+# | `t0`, `t1` | the values of one element: they are never in memory |
+# | `s0` | a sum that is being collected, in float64 (in long rows with a part `p0`, in float32) |
+# | `acc0` | many such sums at once: an array that the thread has for itself |
+# | `at(i0)` | the index `i0`, with a promise that it is not negative; section 6 says what that is worth |
+#
+# **Exercise 1.** Six kernels, without comments, and six expressions. `x` has two axes, `row` has one. Whose is which?
+#
+# <details><summary>A hint</summary> Look at the index of each array that is read: same as that of `out0`, or another?
+# Then at what is stored inside of which loop. </details>
+
+# %%
+for letter, text in check.puzzle().items():
+    print(letter, text[text.index("def") :], sep="\n")
+
+whose = {  # a letter each, such as "A"
+    "x * 2 + 1": None,
+    "x + row": None,
+    "x.transpose(0, 1) * 2": None,
+    "x[:, ::2] * 2": None,
+    "x.sum(1)": None,
+    "x.sum(0)": None,
+}
+print(check.check_match(whose))
+
+# %% [markdown]
+# ## 2. Exercise 2: find the kernels of a line
+#
+# Large programs have hundreds of kernels, and you want to know what became of *one* line. A kernel `k` has `k.lines`,
+# one for each comment that you saw; `line.where` is its text, such as `cell:2: scaled = x * w + 1`.
+#
+# Write `kernels_of`: the numbers of the kernels, from 0 on, in which a line is computed that contains `words`.
+#
+# <details><summary>A hint</summary> `for number, k in enumerate(kernels):`, and ask whether `any(words in line.where
+# for line in k.lines)`. </details>
+
+
+# %%
+def kernels_of(kernels, words):
+    """[0, 2] for the first and the third kernel."""
+    return None
+
+
+print(check.check_kernels_of(kernels_of))
+
+# %% [markdown]
+# ## 3. Step by step
+#
+# The source of a kernel is Python, so Python can run it. That is the *backend* `"python"`: the same text, not compiled.
+# It is for looking. `see.step_kernel` runs a kernel in this way, on the real numbers, and writes down each step: click
+# into the view below, then go on with `]` and back with `[`.
+#
+# **Predict.** How often is the line done that begins with `s0 = s0 +`, for 3 rows of 4 numbers? And how many times as
+# long does a kernel take as plain Python?
+
+# %%
+table = normal(300, 400)
+
+
+def double():
+    (table * 2 + 1).sync()
+
+
+def double_in_python():
+    with jt.flag_scope(backend="python"):
+        double()
+
+
+print(f"as plain Python it takes {ratio(double_in_python, double, rounds=3):,.0f} times as long")
+few = jt.array([[-5.0, -4.0, -3.0, -2.0], [-1.0, 0.0, 1.0, 2.0], [3.0, 4.0, 5.0, 6.0]])
+weights = jt.array([1.0, 2.0, 1.0, 2.0])
+see.step_kernel((few * weights + 1).abs().sum(1))
+
+# %% [markdown]
+# **Look.** Twelve times, once for each number; and at the end of each row `s0` goes into `out0`, and the next row
+# begins again with 0.
+#
+# ## 4. What it is compiled for
+#
+# Compiling is what made the difference. Three words say how numba is asked to do it.
+#
+# * The *signature*: the types of all arguments. There are other instructions for float32 than for float64, so each
+#   signature is compiled for itself. Lengths are no part of it.
+# * *nogil*: Python lets one thread at a time work; who works holds a lock, the GIL. A compiled loop needs no Python,
+#   and with `nogil` it gives the lock back while it runs.
+# * *fastmath*: leave to compute in another order than you wrote. Float additions are rounded, so another order gives
+#   other last digits, and without leave a compiler must not change it: each addition waits for the one before.
+#
+# **Predict.** Which of the three kernels below have one signature? (Behind each stand its *key*, a name made of its
+# text and types, and the signature.) While a kernel runs for about a fifth of a second, how long does another thread of
+# Python stand still, with nogil and without? How many times as fast is a sum whose order is free, and does it give the
+# same number?
+
+
+# %%
+for shape, dtype in (((1000,), "float32"), ((30, 40), "float32"), ((1000,), "float64")):
+    k = jt.explain(jt.array(np.ones(shape, dtype)) * 2).kernels[0]
+    print(f"{shape!s:<9} {dtype}  {k.key}  {check.signature(k)}")
+
+
+def add_up(numbers, passes):
+    s = np.float32(0)
+    for _ in range(passes):
+        for k in range(len(numbers)):
+            s += numbers[k]
+    return s
+
+
+def standstill(kernel):
+    """How many milliseconds another thread of Python stands still, at most, while a kernel runs."""
+    longest, done, begun = 0.0, threading.Event(), threading.Event()
+
+    def tick():
+        nonlocal longest
+        last = time.perf_counter()
+        while not done.is_set():
+            begun.set()
+            last, before = time.perf_counter(), last
+            longest = max(longest, last - before)
+
+    other = threading.Thread(target=tick)
+    other.start()
+    begun.wait()
+    kernel(numbers, 50_000)
+    done.set()
+    other.join()
+    return longest * 1e3
+
+
+numbers = random.random(4096).astype(np.float32)
+compiled = {
+    "as it is": numba.njit("f4(f4[::1], i8)")(add_up),
+    "nogil": numba.njit("f4(f4[::1], i8)", nogil=True)(add_up),
+    "in any order": numba.njit("f4(f4[::1], i8)", fastmath={"reassoc", "contract"})(add_up),
+}
+print()
+for name in ("as it is", "nogil"):
+    print(f"{name:<14} the other thread stood still for {standstill(compiled[name]):.0f} ms")
+slow, free = compiled["as it is"], compiled["in any order"]
+times = ratio(lambda: slow(numbers, 100), lambda: free(numbers, 100))
+print(f"in any order   {times:.1f} times as fast; {slow(numbers, 1):.4f} becomes {free(numbers, 1):.4f}")
+
+# %% [markdown]
+# **Look.** Another shape, the same kernel; another type, another one. With nogil the other thread goes on: so several
+# threads can share a kernel. And in any order a processor adds many numbers at once; the last digits differ.
+#
+# Many compilers know *one* switch, all of fastmath. It also promises that no number is nan or infinite, and then a
+# mistake that gives nan is hidden. Our kernels are compiled with two of its seven permissions only: `reassoc`, sums and
+# products in any order; and `contract`, a product and a sum rounded once.
+#
+# **Exercise 3.** Which of these may the compiler do to our kernels? `True` or `False`.
+#
+# <details><summary>A hint</summary> Two of six. Of the others, ask: for which `a` would it be wrong? Try nan, infinite,
+# -0.0. </details>
+
+# %%
+may = {
+    "(a + b) + c  ->  a + (b + c)": None,
+    "a * b + c  ->  one instruction": None,
+    "a - a  ->  0": None,
+    "isnan(a)  ->  False": None,
+    "a + 0  ->  a": None,
+    "a / b  ->  a * (1 / b)": None,
+}
+print(check.check_may(may))
+
+# %% [markdown]
+# ## 5. Change it
+#
+# `jt.edit_kernel(kernel, text)` tries another text in place of a kernel's own, in a process of its own: with every
+# index checked; then beside the original, on random numbers; then for time. `install()` makes it run wherever the
+# original ran, and `revert()` takes it back.
+#
+# **Predict.** Four mistakes: which of them gives an error, and which other numbers? What will `[1, 2, 3] * 2 + 1` be
+# when the first is installed?
+
+# %%
+three = jt.array([1.0, 2.0, 3.0])
+(kernel,) = jt.explain(normal(100_000) * 2 + 1).kernels
+print(kernel.source)
+
+mistakes = {
+    "a wrong sign": ("+ c1", "- c1"),
+    "one too few": ("range(lo, hi)", "range(lo, hi - 1)"),
+    "one too many": ("range(lo, hi)", "range(lo, hi + 1)"),
+    "it never ends": ("for i0 in range(lo, hi):", "i0 = lo\n    while i0 < hi:"),
+}
+edits = {name: jt.edit_kernel(kernel, kernel.source.replace(*change)) for name, change in mistakes.items()}
+for name, edit in edits.items():
+    print(f"{name}: {edit}\n")
+
+edits["a wrong sign"].install()
+print("installed:", (three * 2 + 1).numpy())
+jt.revert_kernels()  # whatever is installed
+print("reverted: ", (three * 2 + 1).numpy())
+
+# %% [markdown]
+# **Look.** No mistake got past the trial, and the notebook lives. *One too few* is at most 0 off, and yet 2 numbers are
+# not the same: nobody wrote them. They are two, because the trial also does the work in two parts, as two threads
+# would. (An installed kernel stays under guard: its indices are checked and its loops counted, which costs some time.)
+#
+# The view below does the same with buttons: *Edit*, change a line, *Run*. The kernel adds up the columns of a table,
+# row by row: for each number of the table it reads a sum and stores it again.
+#
+# **Predict**: how much faster would it be to add four numbers of a column first, and then the four to the sum?
+#
+# **Exercise 4.** Do it. Fill `four_rows` with the text of the whole kernel, and mind tables whose rows are no multiple
+# of four: their last rows come one by one.
+#
+# <details><summary>A hint</summary> Only the loop in the middle changes: `for i1 in range(0, n0 - 3, 4):`, and inside
+# it `p0 = a0[at(i1), at(i0)] + a0[at(i1 + 1), at(i0)] + ...`. </details>
+# <details><summary>A second hint</summary> A loop for the rest comes after it: `for i1 in range(n0 - n0 % 4, n0):` with
+# the lines that were there before. </details>
+
+# %%
+four_rows = None  # the text of the whole kernel, from its import on: between """ and """
+print(check.check_rows(four_rows))
+
+columns = normal(300, 400).sum(0)
+see.kernel(columns)
+
+# %% [markdown]
+# ## 6. What is `at` good for?
+#
+# `a[-1]` is the last element, in Python and in numba. So before `a0[i0]` is read, the compiled kernel asks whether `i0`
+# is negative. `range(lo, hi)` could begin below 0; the compiler cannot know that it never does. `at(i0)` says so.
+#
+# One question for each number: how bad can that be? A processor has *vector* instructions, which take 4, 8 or 16
+# numbers that lie side by side, as fast as one. Numbers whose places are asked for one by one need not lie side by
+# side.
+#
+# **Predict.** How many times as long does the kernel take without `at`? The cell also lists the instructions of its
+# innermost loop, in both forms: what do you expect to be missing, or to be added? (A star marks a vector instruction.)
+
+# %%
+(chain,) = jt.explain(normal(10_000) * 2 + 1).kernels
+edit = jt.edit_kernel(chain, chain.source.replace("at(i0)", "i0"))
+print(f"without `at` it takes {1 / edit.speed:.1f} times as long; the same numbers: {edit.agrees}\n")
+for name, k in {"with `at`": chain, "without": edit}.items():
+    print(f"{name}: {check.words(check.inner_loop(k))}\n")
+print("The loop with `at`:", *check.inner_loop(chain), sep="\n    ")
+
+# %% [markdown]
+# **Look.** The good loop is short: load, multiply and add, store, count. (A processor of Intel or AMD has names such as
+# `vmovups` and `vfmadd213ps` for it, one of ARM `ldp`, `fmla`, `stp`.) Without `at` most of its instructions compute
+# *places*. What else happens depends on the processor. With AVX-512 it still takes vectors, and fetches each number
+# from a place of its own: `gather` and `scatter`. With AVX2 it puts numbers into a vector one by one (`insert`),
+# computes with all of them, and takes them out one by one (`extract`). Without either it computes one by one. So a
+# vector instruction alone proves little: look at what moves the numbers.
+#
+# How to read one, on Intel and AMD. Registers are `xmm`, `ymm`, `zmm`, of 128, 256, 512 bits. The last two letters of
+# the name say what lies in them: `ps`, packed single, many float32 of 32 bits; `pd`, packed double, many float64 of 64
+# bits; `ss` and `sd`, scalar, just one of them.
+#
+# **Exercise 5.** Write `at_once`: with how many numbers does an instruction compute? One that only moves numbers (its
+# name holds `mov`, `broadcast`, `insert`, `extract`, `gather` or `scatter`) or sets them to 0 (`xor`) computes with
+# none: 0. So does whatever else has none of the four endings.
+#
+# <details><summary>A hint</summary> `name = instruction.split()[0]`; look at `name[-2:]` first, then for "zmm", "ymm"
+# or "xmm" in the instruction. </details>
+
+
+# %%
+def at_once(instruction):
+    """16 for "vaddps %zmm1, %zmm2, %zmm3"."""
+    return None
+
+
+verdict = check.check_at_once(at_once)
+print(verdict)
+if verdict.passed:
+    for name, k in {"with `at`": chain, "without": edit}.items():
+        rows = [row for row in check.inner_loop(k) if not row.endswith(":")]
+        print(f"{name}: {len(rows)} instructions, which compute with {sum(map(at_once, rows))} numbers")
+see.kernel(normal(10_000) * 2 + 1, tab="asm")
+
+# %% [markdown]
+# ## 7. Exercise 6: a kernel of your own
+#
+# A *leaky mean* makes a noisy curve smooth. It keeps nine tenths of what it was, and takes a tenth of each new number:
+# `out[row, k]` is `0.9 * out[row, k - 1] + 0.1 * x[row, k]`, and before the first number it is 0. Each number needs the
+# one before. No operator that computes at each index can say that, so write the kernel yourself: for all rows from `lo`
+# to `hi - 1`, since threads share the rows. (Here `at` is not needed: nothing can be computed side by side.)
+#
+# `code.kernel` makes an operator of it. What it cannot find out is the gradient: that is a *rule*, made of Vars. It is
+# given what came out, the gradient `dout` of that, and `x`; it answers with the gradient of `x`. A number `x[k]` goes
+# into `out[k]` by a tenth, and through the mean into all that come later, each time with nine tenths of the weight
+# before. So the gradient is a leaky mean as well, of `dout`, that walks the other way. (`v.flip(1)` turns each row
+# around.)
+#
+# <details><summary>A hint</summary> Keep the mean in a variable: `mean = 0.0` for each row, and for each `k` `mean =
+# 0.9 * mean + 0.1 * x[row, k]`, which you store. </details>
+# <details><summary>A second hint</summary> The rule is one line: turn `dout`, take its leaky mean, turn the result
+# back. </details>
+
+# %%
+LEAKY = """
+def kernel(lo, hi, x, out):
+    pass
+"""
+
+
+def leaky_gradient(out, dout, x):
+    return None
+
+
+def leaky(x):
+    return code.kernel("leaky", LEAKY, [leaky_gradient])(x, shape=x.shape, dtype=x.dtype, span=x.shape[0])
+
+
+verdict = check.check_leaky(LEAKY, leaky_gradient)
+print(verdict)
+if verdict.passed:
+    noisy = jt.array(np.sin(np.linspace(0, 12, 400)) + random.normal(0, 0.4, 400)).reshape(1, 400).float()
+    smooth = leaky(noisy)
+    influence = jt.grad(smooth[0, 200], noisy)
+    figure, axes = plt.subplots(1, 2, figsize=(11, 2.6))
+    axes[0].plot(noisy.numpy()[0], color="#bbbbbb", label="x")
+    axes[0].plot(smooth.numpy()[0], color="#0072b2", label="its leaky mean")
+    axes[0].legend()
+    axes[1].plot(influence.numpy()[0], color="#d55e00")
+    axes[1].set_title("the gradient of out[200] by x")
+    plt.show()
+
+# %% [markdown]
+# **Before you close this page**: a colleague says that a kernel is slow. Where do you look first, where second, and
+# which single figure would convince you that you have found the reason? In 05 you learn what the fastest possible time
+# is, so that you know when to stop.

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from jt_edu import backends, benchmark, data, models, nn, optim
 from jt_edu import compiling as _compiling  # noqa: F401  a bar while kernels are compiled
-from jt_edu.anatomy import ops_table
 from jt_edu.backends.pool import set_num_threads
 from jt_edu.backends.pool import threads as get_num_threads
 from jt_edu.backward import leaves as _leaves  # noqa: F401  attaches Var.backward
@@ -1034,12 +1033,15 @@ __all__ = [
 if not TYPE_CHECKING:  # a type checker that saw these would believe that any name is there
     _rooms = {"nn": nn, "optim": optim, "data": data, "models": models, "benchmark": benchmark, "backends.conv": _conv}
     _others = {f"jt.{name}": room.__all__ for name, room in _rooms.items()}
-    __getattr__, __dir__ = _door("jt", __all__, _others)
+    _later = {"distributed": "jt_edu.distributed", "ops_table": "jt_edu.anatomy:ops_table"}  # some 40 ms, and 10
+    __getattr__, __dir__ = _door("jt", __all__, _others, _later)
     _suggest(Var, "a Var", "x", {"jt": __all__})
 
     sys.modules[__name__].__class__ = _Package  # mpi, rank, world_size and in_mpi: those of whoever asks
     _begin()
 else:
+    from jt_edu.anatomy import ops_table
+
     distributed: Any
     mpi: Any
     rank: int

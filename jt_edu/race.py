@@ -12,9 +12,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
+from html import escape
 from math import inf
 from typing import Any
-from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -86,7 +86,7 @@ class Race:
         return self.svg
 
     def _repr_html_(self) -> str:
-        return f'{self.svg}<p style="margin:4px 0">{escape(self.summary)}</p>'
+        return f'{self.svg}<p style="margin:4px 0">{escape(self.summary, quote=False)}</p>'
 
     def __repr__(self) -> str:
         return "\n".join([self.summary, *self._rows()])

@@ -19,7 +19,6 @@ import difflib
 import threading
 import time
 from collections.abc import Callable, Sequence
-from importlib import metadata
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple, Protocol
@@ -120,8 +119,8 @@ def _load(name: str) -> Backend:
     return made  # type: ignore[no-any-return]
 
 
-def _announced() -> metadata.EntryPoints:
-    return metadata.entry_points(group="jt_edu.backends")
+def _announced() -> Any:  # importlib.metadata loads all that mail is made of, and is hardly ever asked
+    return resolve_name("importlib.metadata:entry_points")(group="jt_edu.backends")
 
 
 def _unknown(name: str) -> BackendError:

@@ -1,17 +1,14 @@
 """Lean: a shorter way through numba, for kernels that allocate nothing.
 
     njit    text -> numba IR -> types -> LLVM IR (kernel, wrapper, reference counts) -> three rounds of passes -> code
-    lean    text -> numba IR -> types -> LLVM IR (kernel, wrapper)                   -> two, on the kernel     -> code
+    lean    text -> numba IR -> types -> LLVM IR (kernel)                            -> two                    -> code
 
-A kernel that allocates nothing has no references to count, nor the round of passes that removes them. The wrapper,
-which takes the arguments out of Python objects, is left as it is: a call takes 0.05 us more, a kernel 12 ms less.
-The kernel itself goes through the passes that numba would send it through, and runs as fast. Functions that kernels
-call are typed and written once, and become machine code as a part of each kernel only: see `Inside`.
+A kernel that allocates nothing has no references to count, nor the round of passes that removes them. The kernel itself
+goes through the passes that numba would send it through, and runs as fast. How Python calls it is not left to numba
+(`entry`), nor is how it comes into memory (`native`), so whoever finds it on disk needs no numba. Functions that
+kernels call are typed and written once, and become machine code as a part of each kernel only: see `Inside`.
 
-What is kept on disk is the machine code and the names in it, not all that numba's own cache stores. Loading it takes
-0.5 ms, and does not need numba's tables of all the functions it knows, whose filling takes half a second.
-
-This file alone uses what numba does not promise to keep; where that fails, `njit` is asked. Nothing here knows files.
+What uses more of numba than numba promises to keep stands here, and in `entry`. Nothing here knows files.
 """
 
 # mypy: disable-error-code="attr-defined, call-overload, no-any-return, no-untyped-call"
@@ -20,62 +17,19 @@ This file alone uses what numba does not promise to keep; where that fails, `nji
 from __future__ import annotations
 
 import gc
-import json
 from collections.abc import Callable
-from contextlib import suppress
 from pkgutil import resolve_name
 from typing import Any
 
 import numba
 from llvmlite import binding
-from numba import _dynfunc
 from numba.core import codegen, compiler
-from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
-from numba.core.runtime.nrt import rtsys
 
-FLAGS = {"nogil": True, "fastmath": {"reassoc", "contract"}, "error_model": "numpy", "no_cfunc_wrapper": True}
+from jt_edu.backends import entry, native
+
+FLAGS = {"nogil": True, "fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
 _ENVIRONMENT = "_ZN08NumbaEnv"
-
-
-class _Library(codegen.JITCodeLibrary):
-    """The LLVM module of one kernel and its wrapper."""
-
-    def add_ir_module(self, ir_module: Any) -> None:
-        """Add the kernel, or the wrapper: that one is to be left as it is."""
-        if ir_module.name == "wrapper":
-            for function in ir_module.functions:
-                if not function.is_declaration:
-                    function.attributes.add("noinline")
-                    function.attributes.add("optnone")
-        super().add_ir_module(ir_module)
-
-    def _optimize_functions(self, ll_module: Any) -> None:
-        if ll_module.name != "wrapper":
-            super()._optimize_functions(ll_module)
-
-    def _optimize_final_module(self) -> None:
-        builder = self._codegen._pass_builder()
-        builder.getModulePassManager().run(self._final_module, builder)
-
-
-class _Pipeline(compiler.CompilerBase):
-    """Numba's own passes, with our library at the end."""
-
-    def define_pipelines(self) -> list[Any]:
-        """The one pipeline there is."""
-        self.state.library = _Library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
-        self.state.library.enable_object_caching()
-        return [compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)]
-
-
-class _Apart(_Pipeline):
-    """The same, for arrays that do not overlap: without this LLVM takes every store for a change of every input."""
-
-    def define_pipelines(self) -> list[Any]:
-        """The one pipeline there is."""
-        self.state.flags.noalias = True
-        return super().define_pipelines()
 
 
 class _Piece(codegen.JITCodeLibrary):
@@ -89,15 +43,37 @@ class _Piece(codegen.JITCodeLibrary):
         self._finalized = True
 
 
+class _Lean(_Piece):
+    """The LLVM module of a kernel that has no references to count."""
+
+    def _optimize_final_module(self) -> None:
+        for variable in environments(self._final_module):  # what nobody reads is to go
+            variable.linkage = "linkonce_odr"
+        self._run_passes()
+
+    def _run_passes(self) -> None:
+        builder = self._codegen._pass_builder()
+        builder.getModulePassManager().run(self._final_module, builder)
+
+
+class _Long(_Lean):
+    """The LLVM module of any other kernel."""
+
+    def _run_passes(self) -> None:
+        codegen.JITCodeLibrary._optimize_final_module(self)
+
+
 class Inside(compiler.CompilerBase):
     """For functions that kernels call: neither machine code of their own, nor a way to call them from Python.
 
     Numba would compile each by itself, with everything that it calls, and then once more as a part of the kernel.
     """
 
+    library: type[_Piece] = _Piece
+
     def define_pipelines(self) -> list[Any]:
         """The one pipeline there is."""
-        self.state.library = _Piece(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        self.state.library = self.library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
         for name in ("no_compile", "no_cpython_wrapper", "no_cfunc_wrapper"):
             setattr(self.state.flags, name, True)
         return [compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)]
@@ -109,12 +85,37 @@ class Inside(compiler.CompilerBase):
         return made._replace(entry_point=nobody)
 
 
-def build(
-    function: Callable[..., None], signature: Any, apart: bool = False
-) -> tuple[Callable[..., None], bytes | None]:
-    """Compile; what to call, and what `thaw` makes the same of in another process (None: it cannot).
+class _Kernel(Inside):
+    """For kernels, which are as good as they get."""
 
-    `apart` promises that no array that is written overlaps another argument.
+    library = _Lean
+
+    def _compile_core(self) -> Any:
+        made = super()._compile_core()
+        made.library.finalize()
+        return made
+
+
+class _Apart(_Kernel):
+    """The same, for arrays that do not overlap: without this LLVM takes every store for a change of every input."""
+
+    def define_pipelines(self) -> list[Any]:
+        """The one pipeline there is."""
+        self.state.flags.noalias = True
+        return super().define_pipelines()
+
+
+class _Allocating(_Kernel):
+    """For kernels that allocate."""
+
+    library = _Long
+
+
+def build(function: Callable[..., None], signature: Any, apart: bool = False, write: Any = None) -> tuple[Any, Any]:
+    """Compile; what to call, and what `native.thaw` makes the same of in another process (None: it cannot).
+
+    `apart` promises that no array that is written overlaps another argument. With `write=entry.from_code` it is to be
+    called by machine code, and comes as an address.
     """
     collecting = gc.isenabled()
     gc.disable()  # compiling makes many objects and no cycles to speak of; looking for them takes a fifth of the time
@@ -126,18 +127,25 @@ def build(
     if not hasattr(made, "overloads"):  # NUMBA_DISABLE_JIT
         return function, None
     result = made.overloads[made.signatures[0]]
-    with suppress(Exception):  # keeping it is a favour
-        return result.entry_point, _freeze(result)
-    return result.entry_point, None
+    library, module, name = result.library, result.library._final_module, f"entry_{result.fndesc.mangled_name}"
+    text = (write or entry.from_python)(name, result.fndesc.llvm_func_name, result.fndesc.argtypes)
+    module.link_in(binding.parse_assembly(text))
+    homes = [variable.name for variable in environments(module)]
+    frozen = native.freeze(library.codegen._tm.emit_object(module), name, declared(module), homes)
+    call = native.address_of(frozen) if write else native.thaw(frozen)
+    if consts := result.environment.consts:
+        native.remember(cpu_target.target_context.get_env_name(result.fndesc), result.environment)
+    here_only = result.reload_init or library.has_dynamic_globals or consts  # it needs objects of this process
+    return call, None if here_only else frozen
 
 
 def compiled(function: Callable[..., None], signature: Any, apart: bool = False) -> Any:
     """What numba makes of a function, with its machine code as text; the function itself under NUMBA_DISABLE_JIT."""
-    pipeline = _Apart if apart else _Pipeline
+    pipeline = _Apart if apart else _Kernel
     try:
         return numba.njit(signature, pipeline_class=pipeline, _nrt=False, **FLAGS)(_by_blas(function))
-    except Exception:  # noqa: BLE001 - it allocates, or is wrong, or numba has changed: numba's own way tells
-        return numba.njit(signature, **FLAGS)(function)
+    except Exception:  # noqa: BLE001 - it allocates, or is wrong: numba's own way tells
+        return numba.njit(signature, pipeline_class=_Allocating, **FLAGS)(function)
 
 
 def _by_blas(function: Callable[..., None]) -> Callable[..., None]:
@@ -147,16 +155,9 @@ def _by_blas(function: Callable[..., None]) -> Callable[..., None]:
     return resolve_name("jt_edu.backends.multiply.dot:with_blas")(function)
 
 
-def _freeze(result: Any) -> bytes | None:
-    library, module = result.library, result.library._final_module
-    if result.reload_init or library.has_dynamic_globals or result.environment.consts:
-        return None  # it needs objects of this process
-    names = {
-        "entry": result.fndesc.llvm_cpython_wrapper_name,
-        "environments": [g.name for g in module.global_variables if g.name.startswith(_ENVIRONMENT)],
-        "needs": declared(module),
-    }
-    return json.dumps(names).encode() + b"\n" + bytes(library._get_compiled_object())
+def environments(module: Any) -> list[Any]:
+    """The variables through which functions that numba wrote find their constants in Python."""
+    return [g for g in module.global_variables if g.name.startswith(_ENVIRONMENT)]
 
 
 def declared(module: Any) -> list[str]:
@@ -165,39 +166,6 @@ def declared(module: Any) -> list[str]:
     return [g.name for g in found if not g.name.startswith("llvm.")]
 
 
-def provide(symbols: list[str]) -> None:
-    """Have numba define symbols of its own that machine code needs; LookupError if one remains unknown."""
-    context = cpu_target.target_context
-    if _missing(symbols):  # products need numba's own helpers, and those no tables
-        rtsys.initialize(context)
-    if _missing(symbols):
-        context.refresh()
-    if _missing(symbols):  # LLVM would end the process
-        raise LookupError(_missing(symbols))
-
-
-@global_compiler_lock
-def thaw(frozen: bytes) -> Callable[..., None]:
-    """What `build` returned to call, made from what it returned to keep, or LookupError."""
-    head, _, machine_code = frozen.partition(b"\n")
-    names = json.loads(head)
-    provide(names["needs"])
-    library = cpu_target.target_context.codegen().create_library(names["entry"])
-    library.enable_object_caching()
-    library._set_compiled_object(machine_code)
-    library._finalize_final_module()
-    engine, home = library.codegen._engine, _dynfunc.Environment({})
-    for name in names["environments"]:
-        library.codegen.set_env(name, home)
-    address = engine.get_function_address(names["entry"])
-    made: Callable[..., None] = _dynfunc.make_function(numba, "kernel", "", address, home, (library,))
-    return made
-
-
 def cpu() -> Any:
     """What machine code is made for: the triple, the CPU's name and its features."""
     return cpu_target.target_context.codegen().magic_tuple()
-
-
-def _missing(symbols: list[str]) -> list[str]:
-    return [s for s in symbols if not binding.address_of_symbol(s)]

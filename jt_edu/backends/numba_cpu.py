@@ -5,32 +5,35 @@
            --(numba)---> machine code --> program        30 to 100 ms, and kept on disk
 
 A kernel is compiled for one signature and releases the GIL. It has no parallel loops of its own: the pool gives each
-thread its part of [lo, hi). `lean` knows how to talk numba into that, `disk` where files are, `pool` how threads share.
+thread its part of [lo, hi). `lean` knows how to talk numba into that, `native` how to run what comes out, `disk` where
+files are, `pool` how threads share. Numba is imported when a kernel is compiled, and not where all are on the disk.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import runpy
 import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
+from types import BuiltinFunctionType
 from typing import Any, TypeVar
 
 import llvmlite
-import numba
 import numpy as np
+from llvmlite import binding
 
 from jt_edu import memory
-from jt_edu.backends import Program, define, lean, pool, tails
+from jt_edu.backends import Program, define, native, pool, tails
 from jt_edu.backends.disk import Store
-from jt_edu.backends.spin import SPIN
-from jt_edu.codegen.text import Source
+from jt_edu.codegen.text import Parameter, Source
 from jt_edu.errors import KernelError
 
 _NOT_IMPORTED = (  # by any kernel: whoever tunes a cost model compiles nothing anew
@@ -43,6 +46,19 @@ _SETTINGS = (  # of numba's settings, those that change what it compiles
 )  # fmt: skip
 
 
+SPIN = Source(  # says mine[0] = lo, unless lo is 0; returns when other[0] > hi, or after a moment: see spin.py
+    """from jt_edu.backends.spin import look
+
+
+def kernel(lo, hi, mine, other):
+    if lo != 0:
+        mine[0] = lo
+    for _ in range(2000):
+        if look(other) > hi:
+            return
+""",
+    (Parameter("mine", "int64", 1), Parameter("other", "int64", 1)),
+)
 Answer = TypeVar("Answer")
 
 
@@ -101,10 +117,10 @@ class NumbaBackend:
             call(0, span, *arguments)
             return
         blocks = pool.pieces(span, count, align, depth if count > 1 else 1)
-        compiled = not getattr(numba.config, "DISABLE_JIT", False)
-        if len(blocks) > 1 and not self._spins and compiled:  # Python would spin under the GIL
-            pool.lend_spin(self.compile(SPIN).call)
-            self._spins = True
+        if len(blocks) > 1 and not self._spins:
+            self._spins, spin = True, self.compile(SPIN).call
+            if isinstance(spin, BuiltinFunctionType):  # Python would spin under the GIL
+                pool.lend_spin(spin)
         count = min(count, len(blocks))
         if isinstance(program.call, tails.Joined):  # once for all pieces
             call, arguments = program.call.algorithm, program.call.bind(arguments)
@@ -124,12 +140,12 @@ class NumbaBackend:
 
     def _make(self, source: Source) -> Program:
         if "np.dot(" in source.text:
-            resolve_name("jt_edu.backends.blas:hold_to_one_thread")()  # here, because loading BLAS takes a while
+            resolve_name("jt_edu.backends.blas:provide")()  # here, because loading BLAS takes a while
         name, path = self._store.write_text(source)
         frozen = self._store.load(source.key)
         if frozen is not None:
             with suppress(Exception):  # whatever is wrong with it, the text is there
-                return Program(lean.thaw(frozen), compiled=False, seconds=0.0, path=path)
+                return Program(native.thaw(frozen), compiled=False, seconds=0.0, path=path)
         begin = time.thread_time()
         call, frozen = _build(source, name)
         if frozen is not None:
@@ -164,13 +180,14 @@ def _build(source: Source, name: str) -> tuple[Callable[..., None], bytes | None
     function = define(source, name)
     function.__qualname__ = f"kernel_{source.key}"  # the name of its machine code, which must be its own
     try:
-        return lean.build(function, signature(source), source.apart)
+        return resolve_name("jt_edu.backends.lean:build")(function, signature(source), source.apart)  # type: ignore[no-any-return]
     except Exception as error:
         raise KernelError(f"numba compiles {name}", f"{type(error).__name__}: {error}") from error
 
 
 def signature(source: Source) -> Any:
     """The types of a kernel's arguments, as numba names them."""
+    numba = resolve_name("numba")
     types: list[Any] = [numba.int64, numba.int64]
     for p in source.parameters:
         scalar = numba.from_dtype(np.dtype(p.dtype))
@@ -182,12 +199,22 @@ def _stamp() -> str:
     """Short name of everything besides the source that decides the machine code; the flags stand in `lean`."""
     here = Path(__file__).parent
     imported = [f for folder in ("mathlib", "convolve", "multiply") for f in sorted((here / folder).glob("*.py"))]
-    files = [here / "lean.py", here / "spin.py", here / "tails.py"]
+    files = [here / f"{name}.py" for name in ("entry", "lean", "native", "spin", "tails")]
     files += [f for f in imported if f.stem not in _NOT_IMPORTED]
     parts = [
-        numba.__version__, llvmlite.__version__, sys.version, sys.maxsize, np.__version__,
-        lean.cpu(),
-        [(s, getattr(numba.config, s, None)) for s in _SETTINGS],
-        [f.read_bytes() for f in files],
+        _numba(), llvmlite.__version__, sys.version, sys.maxsize, np.__version__, binding.get_process_triple(),
+        binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten(), [f.read_bytes() for f in files],
     ]  # fmt: skip
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
+
+
+def _numba() -> list[Any]:
+    """Which numba it is, and how it is set, told without importing it: by its environment, its file, and its user."""
+    found = find_spec("numba")
+    home = Path(found.origin).parent if found is not None and found.origin else Path()
+    told = [os.environ.get(f"NUMBA_{s}") for s in _SETTINGS]
+    files = [f.read_bytes() for f in (home / "_version.py", Path(".numba_config.yaml")) if f.is_file()]
+    if "numba" not in sys.modules:
+        return [files, told, []]
+    config, fresh = resolve_name("numba:config"), runpy.run_path(str(home / "core" / "config.py"))
+    return [files, told, [(s, v) for s in _SETTINGS if (v := getattr(config, s, None)) != fresh.get(s)]]

@@ -2,11 +2,7 @@
 
 Waking a thread that sleeps takes 20 to 60 us. One that looks at a counter all the time sees it move within 0.1 us, but
 keeps a core busy, so it looks for some 80 us only, between two launches, and then goes to sleep. Meanwhile it must not
-hold the GIL, so this is a kernel like all others:
-
-    kernel(lo, hi, mine, other)     says mine[0] = lo, unless lo is 0; returns when other[0] > hi, or after a moment
-
-Nothing here knows what the counters count.
+hold the GIL, so it is a kernel like all others, `numba_cpu.SPIN`, that looks with the function that stands here.
 """
 
 from __future__ import annotations
@@ -18,22 +14,6 @@ from llvmlite.binding import get_process_triple
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
-
-from jt_edu.codegen.text import Parameter, Source
-
-SPIN = Source(
-    """from jt_edu.backends.spin import look
-
-
-def kernel(lo, hi, mine, other):
-    if lo != 0:
-        mine[0] = lo
-    for _ in range(2000):
-        if look(other) > hi:
-            return
-""",
-    (Parameter("mine", "int64", 1), Parameter("other", "int64", 1)),
-)
 
 
 @intrinsic

@@ -59,7 +59,7 @@ def test_a_product_counts_no_references_and_is_kept():
     _, kept = compiled("import numpy as np\ndef kernel(a, b, out):\n    np.dot(a, b, out)", a, a, a)
 
     needs = json.loads(kept.partition(b"\n")[0])["needs"]
-    assert "numba_xxgemm" in needs
+    assert "jt_edu_sgemm" in needs
     assert not [name for name in needs if name.startswith("NRT_")]
 
 

@@ -24,9 +24,9 @@ from jt_edu.backends import lean, tails
 made = {"algorithms": 0, "tails": 0}
 
 def counted(name, build):
-    def count(function, *rest):
+    def count(function, *rest, **more):
         made[name] += name == "tails" or "finish" in function.__code__.co_names
-        return build(function, *rest)
+        return build(function, *rest, **more)
     return count
 
 lean.build, tails.build = counted("algorithms", lean.build), counted("tails", tails.build)

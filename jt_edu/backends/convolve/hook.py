@@ -9,13 +9,12 @@ whole numbers: the address of the tail, then all that the tail reads, word by wo
 
 `call_tail` in the algorithm jumps to the address. In the tail `float32_3(out, table, 4)` makes an array of three axes
 of the words from place 4 on, and `number_float32(table, 9)` a number of the word at place 9. The sums themselves are
-passed as a pointer, so that LLVM knows that the tail may change them. An address of 0 is no tail.
+passed as a pointer, so that LLVM knows that the tail may change them. An address of 0 is no tail. Who writes the array
+stands in `words.py`.
 """
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -27,7 +26,6 @@ from numba.np import arrayobj
 from jt_edu.backends.convolve.llvm import extending, nothing, types, written
 
 WORD, BYTES = ir.IntType(64), ir.IntType(8).as_pointer()
-NONE = np.zeros(1, np.int64)  # no tail
 SIGNATURE = types.void(types.voidptr, types.CPointer(types.int64), *[types.int64] * 4)
 
 
@@ -103,26 +101,3 @@ def _number(dtype: str) -> Any:
         return kind(table, types.int64), write
 
     return extending.intrinsic(number_at)
-
-
-def words_of(parameters: Sequence[Any]) -> tuple[int, Callable[[int, Sequence[Any]], Any]]:
-    """How many words the arguments of a tail are, and a function that writes them behind an address."""
-    words = struct.Struct("<q" + "".join(_form(p) if p.rank is None else "q" * (1 + p.rank) for p in parameters))
-    kinds = [(p.rank is None, p.name == "out0") for p in parameters]
-
-    def write(address: int, arguments: Sequence[Any]) -> Any:
-        given = [address]
-        for (number, sums), a in zip(kinds, arguments, strict=True):
-            if number:
-                given.append(a)
-            else:
-                given.append(0 if sums else a.__array_interface__["data"][0])
-                given += a.shape
-        return np.frombuffer(words.pack(*given), np.int64)
-
-    return words.size // 8, write
-
-
-def _form(number: Any) -> str:
-    """How `struct` writes a number into one word."""
-    return {"float32": "fxxxx", "float64": "d", "bool": "?xxxxxxx"}.get(number.dtype, "q")

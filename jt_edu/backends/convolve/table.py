@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
-from xml.sax.saxutils import escape
+from html import escape
 
 from jt_edu.backends.convolve import Sizes
 from jt_edu.backends.convolve.tuner import Entry, Timing
@@ -49,8 +49,8 @@ class Table:
 
     def _repr_html_(self) -> str:
         if not self.entries:
-            return f"<p>{escape(repr(self))}</p>"
-        return f"<p>{escape(self.summary)}</p>" + "".join(_html_of(e) for e in _ordered(self.entries))
+            return f"<p>{escape(repr(self), quote=False)}</p>"
+        return f"<p>{escape(self.summary, quote=False)}</p>" + "".join(_html_of(e) for e in _ordered(self.entries))
 
 
 def _ordered(entries: Iterable[Entry]) -> list[Entry]:
@@ -67,10 +67,12 @@ def _cells(entry: Entry) -> Iterator[tuple[str, str, str, str, str]]:
 
 def _html_of(entry: Entry) -> str:
     head = "".join(f"<th>{word}</th>" for word in ("algorithm", "least time", "slower", "workspace", ""))
-    rows = "".join(f"<tr>{''.join(f'<td>{escape(c)}</td>' for c in cells)}</tr>" for cells in _cells(entry))
+    rows = "".join(
+        f"<tr>{''.join(f'<td>{escape(c, quote=False)}</td>' for c in cells)}</tr>" for cells in _cells(entry)
+    )
     first = entry.timings[0]
     told = f"{_title(entry)}: {first.name}, {time_text(first.seconds)}"
-    return f"<details><summary>{escape(told)}</summary><table><tr>{head}</tr>{rows}</table></details>"
+    return f"<details><summary>{escape(told, quote=False)}</summary><table><tr>{head}</tr>{rows}</table></details>"
 
 
 def rows_of(entry: Entry) -> Iterator[str]:

@@ -162,6 +162,7 @@ class _Tile(Blocks):
                 left, high = b.sub(self.rows, i), INT(ROWS)
                 for rows in HEIGHTS[1::-1]:  # the least height that is enough
                     high = b.select(b.icmp_signed("<=", left, INT(rows)), INT(rows), high)
+                high = b.select(b.icmp_signed("==", left, INT(ROWS + 2)), INT(4), high)  # two rows alone are slow
                 self.blocks(i, j, high, wide)
                 b.store(b.add(i, high), next_i)
             b.store(b.add(j, wide), next_j)

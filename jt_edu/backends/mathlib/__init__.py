@@ -22,7 +22,7 @@ from jt_edu.backends.mathlib.numbers import (
     round_even, rsqrt, sign, signbit, sqrt, trunc,
 )  # fmt: skip
 from jt_edu.backends.mathlib.parts import exponent, fraction, ldexp, mantissa, next_half, nextafter
-from jt_edu.backends.mathlib.stream import block, stream
+from jt_edu.backends.mathlib.stream import ahead, block, stream
 from jt_edu.backends.mathlib.tail import erfc, erfcx, ndtr
 from jt_edu.backends.mathlib.wave import acos, asin, atan, atan2, cos, sin, tan
 from jt_edu.backends.mathlib.whole import (
@@ -31,7 +31,7 @@ from jt_edu.backends.mathlib.whole import (
 )  # fmt: skip
 
 __all__ = [
-    "absolute", "acos", "acosh", "angle", "asin", "asinh", "at", "atan", "atan2", "atanh", "bessel0",
+    "absolute", "acos", "acosh", "ahead", "angle", "asin", "asinh", "at", "atan", "atan2", "atanh", "bessel0",
     "bessel0e", "bessel1", "bessel1e", "bfloat_to_float", "bit_count", "block", "bool_", "cbrt", "ceil", "complex128",
     "complex64", "complex_of", "conj", "copysign", "cos", "cosh", "digamma", "divide", "erf", "erfc", "erfcx",
     "erfinv", "exp", "exp2", "expm1", "exponent", "float32", "float64", "float_to_bfloat", "float_to_half",

@@ -1,4 +1,4 @@
-"""Stream: how does a large array get to memory without passing through the caches?
+"""Stream: how does a large array get to memory without passing through the caches, and a row into them in time?
 
 A store first fetches the line that it changes, and puts another one out of the cache. Where an array is so large that
 its begin has left the cache before its end is written, that is work for nothing. A streaming store sends whole lines
@@ -11,6 +11,9 @@ of 64 bytes to memory. So a kernel collects some lines in a short row, and `stre
 
 The row begins at a line, too: a store that spans two of them is slow to be read again. Another thread sees what was
 sent no later than the lock that is taken when a kernel has ended.
+
+A kernel that goes over a row several times waits for memory the first time, and leaves it idle from then on. `ahead`
+asks for the next row meanwhile.
 """
 
 # mypy: disable-error-code="no-untyped-call"
@@ -27,7 +30,7 @@ from jt_edu.backends.mathlib.lane import extending, types
 from jt_edu.codegen.loops import BLOCK
 
 LINE = 64  # bytes
-WORD = ir.IntType(64)
+WORD, BYTES = ir.IntType(64), ir.IntType(8).as_pointer()
 
 
 def block(out: Any) -> Any:
@@ -71,7 +74,7 @@ extending.type_callable(stream)(lambda context: _typer)
 def _lowered(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     """Bytes up to the first line of `out`, its whole lines, and the rest."""
     row, out = (context.make_array(kind)(context, builder, a) for kind, a in zip(signature.args, args, strict=True))
-    source, target = (builder.bitcast(a.data, ir.IntType(8).as_pointer()) for a in (row, out))
+    source, target = (builder.bitcast(a.data, BYTES) for a in (row, out))
     size = builder.mul(out.nitems, out.itemsize)
     before = builder.and_(builder.neg(builder.ptrtoint(target, WORD)), WORD(LINE - 1))
     before = builder.select(builder.icmp_unsigned("<", before, size), before, size)
@@ -96,3 +99,25 @@ def _send(builder: Any, source: Any, target: Any, lines: Any) -> None:
         line = builder.load(builder.gep(source, [loop.index]), align=4)
         stored = builder.store(line, builder.gep(target, [loop.index]), align=LINE)
         stored.set_metadata("nontemporal", builder.module.add_metadata([ir.IntType(32)(1)]))
+
+
+def ahead(array: Any, row: Any) -> None:
+    """Ask memory for a row of an array that will soon be read, if there is such a row."""
+
+
+extending.type_callable(ahead)(lambda context: lambda array, row: types.none)
+
+
+@extending.lower_builtin(ahead, types.Array, types.Integer)
+def _asked(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """One request for each line, none of which is waited for."""
+    array = context.make_array(signature.args[0])(context, builder, args[0])
+    rows, size = (cgutils.unpack_tuple(builder, field)[0] for field in (array.shape, array.strides))
+    with builder.if_then(builder.icmp_signed("<", args[1], rows)):
+        begin = builder.gep(builder.bitcast(array.data, BYTES), [builder.mul(size, args[1])])
+        kinds = [BYTES, *[ir.IntType(32)] * 3]
+        ask = builder.module.declare_intrinsic("llvm.prefetch.p0", fnty=ir.FunctionType(ir.VoidType(), kinds))
+        with cgutils.for_range(builder, builder.udiv(builder.add(size, WORD(LINE - 1)), WORD(LINE))) as loop:
+            place = builder.gep(begin, [builder.mul(loop.index, WORD(LINE))])
+            builder.call(ask, [place, *map(ir.IntType(32), (0, 3, 1))])  # to read, near, data
+    return context.get_dummy_value()

@@ -56,7 +56,7 @@ class Fenced:
         self.sizes, self.span = sizes, algorithm.span(sizes)
         self.space, self.room = self._fence(algorithm.space(sizes))
         self.prepared, self.alone._prepared = self._fence(algorithm.prepared(sizes))
-        self.alone._small, self.alone._space = True, self.room[None]
+        self.alone._space = self.room[None]
 
     def __call__(self, left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
         self.alone(left, right, out)

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from jt_edu.backends import lean
+from jt_edu.backends import lean, native
 from jt_edu.backends.convolve.dots import dots
 from jt_edu.backends.convolve.tile import LANES, ROWS, VECTORS
 
@@ -55,7 +55,7 @@ def test_rows_of_any_number_and_length_are_multiplied_and_nothing_beside_them_is
 @NUMBERS
 def test_the_machine_code_is_the_same_in_another_process(dtype):
     _, frozen = built(dtype)
-    run, rng = lean.thaw(frozen), np.random.default_rng(1)
+    run, rng = native.thaw(frozen), np.random.default_rng(1)
     a, b = (rng.standard_normal((rows, 50)).astype(dtype) for rows in (3, 9))
     c, again = np.empty((3, 9), dtype), np.empty((3, 9), dtype)
 

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from jt_edu.backends import lean
+from jt_edu.backends import lean, native
 from jt_edu.backends.convolve import llvm as module
 from jt_edu.backends.convolve.tile import LANES, ROWS, VECTORS, WIDTH, lanes, tile, tile_at
 
@@ -132,7 +132,7 @@ def test_a_row_is_the_same_sum_whichever_rows_it_is_computed_with(rows):
 def test_the_compiled_block_can_be_kept_and_read_again():
     _, frozen = built("float32")
 
-    again = lean.thaw(frozen)
+    again = native.thaw(frozen)
     c = np.empty((1, WIDTH), "f4")
     again(
         np.ones((1, 3), "f4"),

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from xml.sax.saxutils import escape
+from html import escape
 
 from jt_edu.caller import names_of_caller, nodes_of
 from jt_edu.convolution import convolution
@@ -250,7 +250,7 @@ def in_words(number: float, unit: str) -> str:
 
 def scrolling(text: str) -> str:
     """Source for a page: long lines scroll sideways, and are not broken."""
-    return f'<pre style="margin:0;padding:0;overflow-x:auto;white-space:pre;{FONT}">{escape(text)}</pre>'
+    return f'<pre style="margin:0;padding:0;overflow-x:auto;white-space:pre;{FONT}">{escape(text, quote=False)}</pre>'
 
 
 def wrapping(text: str) -> str:
@@ -260,7 +260,9 @@ def wrapping(text: str) -> str:
         found = HANGING.match(row)
         assert found is not None, "every row begins with nothing at least"
         deep = found.end() + 2 * (not found[1])
-        rows.append(f'<div style="padding-left:{deep}ch;text-indent:-{deep}ch">{escape(row) or "&nbsp;"}</div>')
+        rows.append(
+            f'<div style="padding-left:{deep}ch;text-indent:-{deep}ch">{escape(row, quote=False) or "&nbsp;"}</div>'
+        )
     return f'<div style="white-space:pre-wrap;overflow-wrap:anywhere;{FONT}">{"".join(rows)}</div>'
 
 

@@ -9,9 +9,9 @@ A value becomes an array (is *stored*) when
   * 64 operators are inlined into it: a line of thousands is cut into pieces.               kernel full
 
 Every other value lives in a register. What is stored, and every reduction, is an *anchor*: it needs a loop, and joins
-the loops of another anchor where `join.py` allows it.
+the loops of another anchor where `join.py` allows it. Arrays behind each other are written where they are computed.
 
-Every decision has a rule with a name, and `decisions` tells them to those who ask. Nothing here knows arrays, numba or
+Every decision has a rule with a name, and `telling.py` says them to those who ask. Nothing here knows arrays, numba or
 gradients.
 """
 
@@ -25,10 +25,10 @@ from jt_edu.expression import Expression
 from jt_edu.functions import MULTIPLY
 from jt_edu.graph import Node
 from jt_edu.index import counters, counters_of, divides
-from jt_edu.join import Anchor, Kernel, Stage, join_loops, join_products, join_tail, join_tail_sums, place
-from jt_edu.meta import CONSTANT, SOURCE, Code, Counter, Elementwise, Reindex, ReindexReduce
+from jt_edu.join import Anchor, Kernel, Stage, join_beside, join_loops, join_products, place
+from jt_edu.meta import CONSTANT, Code, Counter, Elementwise, Reindex, ReindexReduce, Slabs
 from jt_edu.relay import Product, matrix_product
-from jt_edu.trace import Decision
+from jt_edu.tail import join_tail, join_tail_sums
 
 FULL = 64  # operators inlined into one value; arrays in one kernel; half of the operators in one kernel
 GUARDED = 8  # multiplications that a guarded read costs, because loops with conditions are not vectorised
@@ -61,6 +61,7 @@ class Fuser:
         self.barriers: set[Node] = set()  # arrays that are looked at before a kernel reads them: index arrays
         self.root: dict[Node, Node] = {}  # a reshape of an array -> the array with the same memory
         self.home: dict[Node, int] = {}  # an anchor -> its kernel
+        self.beside: dict[Node, bool] = {}  # written where its parts are computed -> whether that is in one kernel
 
     def run(self) -> Fused:
         """Decide what is stored, group anchors into kernels, and look again while something is computed twice."""
@@ -70,7 +71,8 @@ class Fuser:
             kernels = self._group()
             if not self._store_shared(kernels):
                 break
-        stored = self.why.keys() | self._read_elsewhere(kernels)
+        beside = {n for n in self.why if self.beside and self._is_only_part(n)}
+        stored = (self.why.keys() | self._read_elsewhere(kernels)) - beside
         aliases = {n: root for n, root in self.root.items() if root.data is not None or root in stored}
         return Fused(kernels, stored, aliases, bool(self.barriers))
 
@@ -85,7 +87,7 @@ class Fuser:
             if not self.enabled:
                 self._store(node, "fusion is off", "jt.flags.fuse is False")
             if not isinstance(node.op, (Elementwise, Reindex, ReindexReduce, Counter)):
-                for n in (node, *node.inputs):
+                for n in (node, *node.inputs, *map(_behind_reshapes, node.inputs)):
                     self._store(n, "whole array", f"{node.op.name} works on whole arrays")
             if isinstance(node.op, Elementwise) and node.op.exact:
                 self._store_compared(node)
@@ -100,8 +102,9 @@ class Fuser:
             found = self._contraction(node) if product else None
             if found is not None and node.inputs[0] not in self.why:  # else the n*m*k products are wanted themselves
                 self.contractions[node] = found
+                words = "BLAS multiplies stored matrices", "a convolution reads stored arrays"
                 for side in found.sides:
-                    self._store(side, "whole array", _reason(found)[0])
+                    self._store(side, "whole array", words[isinstance(found, Convolution)])
 
     def _store_compared(self, node: Node) -> None:
         """z == z.max() is asked of one z: computed again, in another loop, its last digits might differ."""
@@ -120,14 +123,30 @@ class Fuser:
         in_product = {n.inputs[0] for n in self.contractions}
         for node in self.order:
             mine = frozenset().union(*(inlined.get(i, frozenset()) for i in node.inputs if i not in self.why))
-            if len(mine) >= FULL:
-                for i in node.inputs:
-                    if inlined.get(i):
-                        self._store(i, "kernel full", f"at most {FULL} operators are inlined into one value")
-                mine = frozenset()
+            while len(mine) >= FULL:
+                mine -= self._cut(node, inlined)
             if isinstance(node.op, Reindex) and node not in in_product:
                 self._look_at_repeats(node, node.op, mine)
             inlined[node] = frozenset() if isinstance(node.op, ReindexReduce) else mine | {node}
+
+    def _cut(self, node: Node, inlined: dict[Node, frozenset[Node]]) -> frozenset[Node]:
+        """Store most of what goes into a full node: a value that others read as well, if there is one on the way."""
+
+        def size(n: Node) -> int:
+            return 0 if n in self.why else len(inlined.get(n, ()))
+
+        first = found = max(node.inputs, key=size)
+        while size(found) > FULL // 2 and len(self.readers[found]) == 1:
+            found = max(found.inputs, key=size)
+        found = found if size(found) > FULL // 2 else first
+        gone, waiting = inlined[found], [found]
+        while waiting:  # nor does it go into others any more
+            for r in self.readers[waiting.pop()]:
+                if gone & inlined.get(r, gone - gone):
+                    inlined[r] -= gone
+                    waiting.append(r)
+        self._store(found, "kernel full", f"at most {FULL} operators are inlined into one value")
+        return gone
 
     def _look_at_repeats(self, node: Node, op: Reindex, mine: frozenset[Node]) -> None:
         source = node.inputs[0]
@@ -150,13 +169,13 @@ class Fuser:
 
     def _group(self) -> list[Kernel]:
         """Kernels in the order in which they run. Reshapes of arrays need none: they are the same memory."""
-        self.root, self.home = {}, {}
+        self.root, self.home, self.beside = {}, {}, {}
         expression, kernels = Expression(self.why), list[Kernel]()
         for node in self.order:
-            reshape = isinstance(node.op, Reindex) and node.op.flat and not node.op.within
-            if reshape and (self._is_array(node.inputs[0]) or node.inputs[0] in self.root):
+            flat = isinstance(node.op, Reindex) and node.op.flat and not node.op.within
+            if flat and (self._is_array(node.inputs[0]) or node.inputs[0] in self.root):
                 self.root[node] = self.root.get(node.inputs[0], node.inputs[0])
-            elif self._is_array(node):
+            elif self._is_array(node) and not (isinstance(node.op, Slabs) and self._is_written_beside(node, kernels)):
                 anchor = self._anchor(node, expression)
                 first = max([self.home.get(self.root.get(n, n), 0) for n in anchor.reads], default=0)
                 self._sink(kernels, anchor, first)
@@ -249,9 +268,31 @@ class Fuser:
             return False
         if sum(a.operators for a in together) > 2 * FULL:
             return False
-        if any(self.root.get(n, n) in mine for n in anchor.reads if n not in mine or n in self.barriers):
+        early = mine - self.barriers - self.beside.keys()
+        if any(self.root.get(n, n) in mine for n in anchor.reads if n not in early):
             return False
         return join_loops(kernel, anchor)
+
+    def _is_written_beside(self, whole: Node, kernels: list[Kernel]) -> bool:
+        """Whether arrays behind each other need no kernel: the loops that compute them write them there."""
+        parts = [self.root.get(i, i) for i in whole.inputs] if self.enabled else []
+        if not parts or not all(p in self.home and self.beside.get(p, True) for p in parts):
+            return False
+        homes = [self.home[p] for p in parts]
+        if any(kernels[k].kind != "loops" for k in homes):
+            return False
+        makers = {a.node: (stage, a) for k in {*homes} for stage in kernels[k].stages for a in stage.anchors}
+        if not join_beside(whole, [makers[p] for p in parts]):
+            return False
+        self.home[whole], self.beside[whole] = max(homes), len({*homes}) == 1
+        return True
+
+    def _is_only_part(self, node: Node) -> bool:
+        """Whether an array is read by nobody but the wholes that it is a part of, and written there anyway."""
+        readers = self.readers.get(node, ())
+        wanted = self.why.get(node, ("",))[0] == "wanted"
+        written = (self.beside.get(r) or (r in self.root and self._is_only_part(r)) for r in readers)
+        return bool(readers) and not wanted and all(written)
 
     def _is_only_reader(self, node: Node, sums: Node) -> bool:
         """Whether nobody but `node`, and what is inlined into it, looks at these sums."""
@@ -318,55 +359,15 @@ class Fuser:
                 waiting.extend(n.inputs)
         return found
 
-    # the record
-
-    def decisions(self) -> list[Decision]:
-        """One record per edge of the graph, when it has run: fused or cut, and by which rule."""
-        record, places = [], self._places()
-        for node in self.order:
-            for i in dict.fromkeys(node.inputs):
-                if i.op is SOURCE or i.op is CONSTANT or i.data is not None:
-                    continue
-                record.append(self._decision(i, node, places))
-        return record
-
-    def _places(self) -> dict[Node, set[int]]:
-        """The kernels in which each node is computed: its own, or those of everything that it is inlined into."""
-        places: dict[Node, set[int]] = {}
-        for node in reversed(self.order):
-            inlined = set().union(*(places[r] for r in self.readers[node]))
-            places[node] = {self.home[node]} if node in self.home else inlined
-        return places
-
-    def _decision(self, i: Node, node: Node, places: dict[Node, set[int]]) -> Decision:
-        if i not in self.why and not isinstance(i.op, ReindexReduce):
-            found = next((self.contractions[r] for r in (node, *self.readers[node]) if r in self.contractions), None)
-            if found is not None:
-                return Decision(i.id, node.id, True, "contraction", _reason(found)[1])
-            rule = {"reindex": "view", "index": "counter"}.get(i.op.kind, "elementwise chain")
-            return Decision(i.id, node.id, True, rule, f"{i.op.name} is computed where {node.op.name} needs it")
-        if node in self.root:
-            return Decision(i.id, node.id, True, "alias", "a reshape of an array is the same memory")
-        together = i not in self.root and places[node] == places[i]
-        if together and isinstance(i.op, ReindexReduce):
-            reason = f"{node.op.name} uses each {i.op.name} as soon as it is complete, in the same kernel"
-            return Decision(i.id, node.id, True, "outer loops", reason)
-        rule, reason = self.why.get(i, ("reduction", f"{i.op.name} is complete only after its last iteration"))
-        if together:
-            words = f"{i.op.name} is stored ({rule}), and {node.op.name} in the same loop need not read it back"
-            return Decision(i.id, node.id, True, "same loops", words)
-        return Decision(i.id, node.id, False, rule, reason)
-
-
-def _reason(found: Product | Convolution) -> tuple[str, str]:
-    """Why the sides of a contraction are stored, and why its products are not."""
-    if isinstance(found, Product):
-        return "BLAS multiplies stored matrices", "this is a matrix product; BLAS reads it as one"
-    return "a convolution reads stored arrays", "this is a convolution; one algorithm computes all of it"
-
 
 def behind_view(node: Node) -> Node:
     """The node that a view shows; any other is itself."""
     while isinstance(node.op, Reindex) and node.data is None:
+        node = node.inputs[0]
+    return node
+
+
+def _behind_reshapes(node: Node) -> Node:
+    while node.data is None and isinstance(node.op, Reindex) and node.op.flat and not node.op.within:
         node = node.inputs[0]
     return node

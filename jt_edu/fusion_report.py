@@ -24,9 +24,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from textwrap import wrap
 from typing import Any
-from xml.sax.saxutils import escape
 
 from jt_edu.build import short
 from jt_edu.caller import names_of_caller, nodes_of
@@ -102,7 +102,7 @@ class FusionReport:
     def _repr_html_(self) -> str:
         cells = "".join(_html_row(k, row) for k, row in enumerate(self.rows))
         head = "".join(f"<th style='text-align:left'>{w}</th>" for w in ("", "joined", "moves", "by"))
-        words = f"<p>{escape(self.summary)}<br><small>{escape(self.note)}</small></p>"
+        words = f"<p>{escape(self.summary, quote=False)}<br><small>{escape(self.note, quote=False)}</small></p>"
         return f"{words}<table><thead><tr>{head}</tr></thead><tbody>{cells}</tbody></table>"
 
     def __repr__(self) -> str:
@@ -123,9 +123,10 @@ def _lines(number: int, row: FusedKernel, wide: int) -> Iterator[str]:
 
 
 def _html_row(number: int, row: FusedKernel) -> str:
-    apart = "".join(f"<br><small>{escape(why)}</small>" for why in row.apart)
-    what = f"<td style='text-align:left'>{escape(row.label)}{apart}</td>"
-    return f"<tr><td>{number}</td>{what}<td>{in_words(row.bytes, 'B')}</td><td>{escape(row.algorithm)}</td></tr>"
+    apart = "".join(f"<br><small>{escape(why, quote=False)}</small>" for why in row.apart)
+    what = f"<td style='text-align:left'>{escape(row.label, quote=False)}{apart}</td>"
+    how = escape(row.algorithm, quote=False)
+    return f"<tr><td>{number}</td>{what}<td>{in_words(row.bytes, 'B')}</td><td>{how}</td></tr>"
 
 
 def fusion_report(first: Var | Callable[..., Any], *rest: Any) -> FusionReport:

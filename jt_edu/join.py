@@ -9,27 +9,26 @@
 
     same columns   one reads, column by column, what the other has summed over all rows: batch norm's statistics
 
-    same matrix    two matrix products that read the same array
-    tail           elementwise work on the sums of a convolution, done to each as it is written
-    tail sums      sums over what a convolution has written, such as batch norm's: while it is still in the cache
+    side by side   arrays behind each other, all of them computed in the same loops: each is written where it belongs
 
+    same matrix    two matrix products that read the same array
+
+What may follow a convolution in its own write-back stands in tail.py.
 `Anchor`, `Stage` and `Kernel` are what the fuser puts together; nothing here decides what is stored.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from jt_edu.convolution import Convolution
 from jt_edu.expression import Place, Term
 from jt_edu.graph import Node, Shape
-from jt_edu.index import Index, as_index, counter, counters, counters_of
+from jt_edu.index import Index, as_index, counter, counters, size
 from jt_edu.meta import ReindexReduce
 from jt_edu.relay import Product, way_of
-
-SHORT = 64  # places of one channel of an image: to add up fewer, the calls cost more than to read them again
 
 
 @dataclass(eq=False)
@@ -42,6 +41,7 @@ class Anchor:
     kept: tuple[int, ...] | None  # loop axes that survive, in output order; None when it scatters
     contraction: Product | Convolution | None = None
     axes: tuple[int, ...] = ()  # the loop of the kernel that each axis runs in
+    beside: tuple[tuple[Node, Place, Shape], ...] = ()  # parts of it: where each is written, and under which shape
     reads: set[Node] = field(default_factory=set)  # arrays that must be complete before it runs
     parts: frozenset[Term] = frozenset()  # its term, and all terms that it is made of
     loads: frozenset[Term] = frozenset()  # those of them that read arrays
@@ -116,70 +116,6 @@ def join_products(kernel: Kernel, anchor: Anchor, made_here: bool) -> bool:
     return True
 
 
-def join_tail(kernel: Kernel, anchor: Anchor) -> bool:
-    """Tail: elementwise work that reads each sum of a convolution once, where it stands, and takes its place."""
-    sums = kernel.anchors[0]
-    found = sums.contraction
-    if not isinstance(found, Convolution) or found.sizes.kind != "forward" or len(kernel.anchors) > 1:
-        return False
-    if anchor.reduces or anchor.node.dtype != sums.node.dtype or not _follows(anchor, sums.node, found):
-        return False
-    anchor.axes = kernel.new_loops(anchor.loops)
-    kernel.stages.append(Stage(anchor.axes, [anchor]))
-    return True
-
-
-def join_tail_sums(kernel: Kernel, anchor: Anchor) -> bool:
-    """Tail sums: for each channel, a sum over what the convolution has written of all images.
-
-    Only sums in a wider format: then it does not matter that subtotals are added up first.
-    """
-    found, op = kernel.anchors[0].contraction, anchor.node.op
-    if not isinstance(found, Convolution) or found.sizes.kind != "forward" or not isinstance(op, ReindexReduce):
-        return False
-    written = kernel.written
-    wide = op.reducer == "add" and (anchor.node.dtype, written.dtype) == ("float64", "float32")
-    if not wide or anchor.kept != (1,) or math.prod(found.sizes.places) < SHORT:
-        return False
-    if not _follows(anchor, written, found):
-        return False
-    stage = kernel.stages[-1]
-    anchor.axes = stage.loops or kernel.new_loops(anchor.loops)
-    if stage.anchors[0].term is not None and stage.anchors[0].reduces:
-        stage.anchors.append(anchor)
-    else:
-        kernel.stages.append(Stage(anchor.axes, [anchor]))
-    return True
-
-
-def _follows(anchor: Anchor, written: Node, found: Convolution) -> bool:
-    """Whether the anchor reads each number that a convolution has written where it stands, once."""
-    sizes, loops = found.sizes, anchor.loops
-    if anchor.term is None or loops != (sizes.n, sizes.o, *sizes.places[5 - len(loops) :]):
-        return False
-    here, flat = counters(len(loops)), frozenset(range(2, len(loops)))
-    for t in anchor.parts:
-        if t.node is written and (t.guard is not None or _long(t.where, t.view) != _long(here, loops)):
-            return False
-        if t.kind in ("fill", "counter") or (t.kind == "load" and not _walks_flat(t, flat, loops)):
-            return False
-    return any(t.node is written for t in anchor.loads)
-
-
-def _long(where: Place, shape: Shape) -> list[Index]:
-    """The index on axes that are longer than 1: on others it is always 0."""
-    return [w for w, length in zip(where, shape, strict=True) if length > 1]
-
-
-def _walks_flat(t: Term, flat: frozenset[int], loops: Shape) -> bool:
-    """Whether a load uses no counter of the places, or all of them in order: then they can be one."""
-    used = frozenset().union(*map(counters_of, t.where)) & flat
-    tail = tuple(counter(k) for k in sorted(flat))
-    rest = frozenset().union(*map(counters_of, t.where[: -len(tail)])) & flat
-    whole = t.where[-len(tail) :] == tail and t.view[-len(tail) :] == loops[2:]
-    return t.guard is None and (not used or (whole and not rest))
-
-
 def join_loops(kernel: Kernel, anchor: Anchor) -> bool:
     """Same loops or outer loops: put the anchor into the kernel if it reads nothing that is not ready by then."""
     mine = {a.node: a for a in kernel.anchors}
@@ -188,6 +124,24 @@ def join_loops(kernel: Kernel, anchor: Anchor) -> bool:
         return False
     rules = (_join_same, _join_outer, _join_columns)
     return any(rule(kernel, anchor, mine, inside) for rule in rules)
+
+
+def join_beside(whole: Node, makers: Sequence[tuple[Stage, Anchor]]) -> bool:
+    """Side by side: the loops that compute the parts of `whole`, all of one size, write them there as well."""
+    rows, length, found = whole.shape[0], math.prod(whole.shape), dict[Stage, Anchor]()
+    together = all(stage is makers[0][0] for stage, _ in makers)
+    for k, (stage, maker) in enumerate(makers):
+        shape, number = maker.node.shape, (as_index(k) if together else size(k),)
+        for part, where, view in maker.beside or ((maker.node, counters(len(shape)), shape),):
+            lead = next((n for n in range(len(view)) if math.prod(view[:n]) == rows), None)
+            if lead is None or maker.reduces or not 0 < math.prod(shape) * len(makers) == length:
+                return False
+            into = found.setdefault(stage, Anchor(whole, None, maker.loops, maker.kept, axes=maker.axes))
+            place = where[:lead] + number + where[lead:], (*view[:lead], len(makers), *view[lead:])
+            into.beside = (*into.beside, (part, *place))
+    for stage, anchor in found.items():
+        stage.anchors.append(anchor)
+    return True
 
 
 def _join_same(kernel: Kernel, anchor: Anchor, mine: dict[Node, Anchor], inside: list[Term]) -> bool:
@@ -259,9 +213,8 @@ def _join_outer(kernel: Kernel, anchor: Anchor, mine: dict[Node, Anchor], inside
         for w, row in pairs:
             if w.op == "counter" and axes.setdefault(w.args[0], row) != row:
                 return False
-    fits = len(set(axes.values())) == len(axes) and all(
-        anchor.loops[k] == kernel.extents[row] for k, row in axes.items()
-    )
+    same = all(anchor.loops[k] == kernel.extents[row] for k, row in axes.items())
+    fits = len(set(axes.values())) == len(axes) and same
     covered = all(kernel.extents[row] == 1 for row in kernel.outer if row not in axes.values())
     rows = kernel.outer or any(mine[t.node].reduces for t in inside)
     if not (inside and fits and covered and rows):

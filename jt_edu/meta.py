@@ -163,12 +163,13 @@ def _extremum_gradient(op: ReindexReduce, out: Any, dout: Any, x: Any, *arrays: 
 def _product_gradient(op: ReindexReduce, out: Any, dout: Any, x: Any, *arrays: Any) -> Any:
     """The product of all others: of those that are not 0, times the other zero if there is one.
 
-    The zero stands there as what it is, so that the gradient of this gradient is right as well.
+    The zero stands there as what it is, so that the gradient of this gradient is right as well. The factors are stored,
+    as sums of one number each: one of 1e-9 in the loop that multiplies them may be 0 when it is computed again.
     """
+    x = x.reduce_as(reindex_reduce("factors", "add", x.shape, x.shape, counters(len(x.shape))))
     zero = x == 0
     count, only, rest = zero.cast("int64"), x.where_not(zero == 0, 0), x.where_not(zero, 1)
-    others = count.reduce_as(op, arrays, "add").gather_by(op, x.shape, arrays) - count
-    other = only.reduce_as(op, arrays, "add").gather_by(op, x.shape, arrays) - only
+    others, other = (v.reduce_as(op, arrays, "add").gather_by(op, x.shape, arrays) - v for v in (count, only))
     product = rest.reduce_as(op, arrays).gather_by(op, x.shape, arrays) / rest
     factor = other.where_not(others == 0, 1).where_not(others > 1, 0)
     return dout.gather_by(op, x.shape, arrays) * (product * factor).conj()
@@ -214,6 +215,11 @@ class Code(Op):
 
 
 @dataclass(frozen=True, eq=False)
+class Slabs(Code):
+    """Arrays of as many rows, behind each other: (rows, n0), (rows, n1), ... -> (rows, n0 + n1 + ...)."""
+
+
+@dataclass(frozen=True, eq=False)
 class HostCall(Op):
     """Work on whole arrays by NumPy (the learner's own), or by other ranks: never fused, and listed as such."""
 
@@ -246,12 +252,6 @@ def reindex_reduce(
     whole = all(w.op != "counter" or n == source[w.args[0]] for w, n in zip(where, shape, strict=True))
     whole = whole and all(n == 1 for w, n in zip(where, shape, strict=True) if w == as_index(0))
     return ReindexReduce(name, reducer, shape, where, valid, guards_of(where, shape, source) if guarded else (), whole)
-
-
-@lru_cache(maxsize=1 << 12)
-def in_range(shape: Shape, low: int, high: int, also: int) -> Reindex:
-    """A view of whole numbers that are checked, before a kernel reads them, to be in [low, high) or equal to `also`."""
-    return Reindex("in_range", shape, counters(len(shape)), flat=True, within=(low, high, also))
 
 
 def guards_of(where: Sequence[Index], shape: Shape, loops: Shape) -> tuple[tuple[int, bool, bool], ...]:

@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 from jt_edu.backends import Backend, Program
 from jt_edu.codegen.loops import choose_span, collapse, cut
 from jt_edu.codegen.nest import Builder
+from jt_edu.codegen.reach import FEW, reach
 from jt_edu.codegen.text import Argument, Parameter, Printer, Source, Text
 from jt_edu.convolving import Own, compile_around, compile_convolution, convolution_text
 from jt_edu.fuse import Fused, Fuser
@@ -104,7 +105,7 @@ class Plan:
     shapes: dict[int, Shape] = field(default_factory=dict)
     dtypes: dict[int, Any] = field(default_factory=dict)
     hosts: dict[int, Op] = field(default_factory=dict)
-    decisions: tuple[Decision, ...] | None = None  # ids are slots; None until `decisions_of` is asked
+    decisions: tuple[Decision, ...] | None = None  # ids are slots; None until `telling.py` is asked
     compiled: bool = False
     backend: Backend | None = None  # that compiled it
     used: int = 0  # grows with time; the plan of the smallest number is forgotten first
@@ -142,43 +143,27 @@ def make_plan(order: Sequence[Node], wanted: set[Node], enabled: bool, algorithm
     return plan
 
 
-def decisions_of(plan: Plan, order: Sequence[Node]) -> tuple[Decision, ...]:
-    """Which edges were fused or cut, and by which rule. A plan does without, so they are made when somebody asks."""
-    if plan.decisions is None:
-        pending, kept = [n for n in order if n.data is None], {order[k] for k in plan.keep}
-        fuser = Fuser(pending, kept, plan.fused, plan.algorithms)
-        fuser.run()
-        slot = {n.id: k for k, n in enumerate(order)}
-        made = fuser.decisions()
-        plan.decisions = tuple(Decision(slot[d.source], slot[d.target], d.fused, d.rule, d.reason) for d in made)
-    return plan.decisions
-
-
 def _step(kernel: Kernel, fused: Fused, slot: dict[Node, int]) -> Step:
     if kernel.kind == "host":
         return _host_step(kernel.anchors[0].node, slot)
     if kernel.kind == "code":
         (node,) = (a.node for a in kernel.anchors)
         assert isinstance(node.op, Code), "fuse says so"
-        work, blocks = math.prod(node.shape) * float(node.op.weight), False
-        return _kernel_step(
-            kernel, _code_text(node, node.op), [node], slot, (node.op.span, work, blocks, 0), node.op.name
-        )
+        cost = (node.op.span, math.prod(node.shape) * float(node.op.weight), False, 0)
+        return _kernel_step(kernel, _code_text(node, node.op), [node], slot, cost, node.op.name)
     if kernel.kind == "convolution":
         return _convolution_step(kernel, fused, slot)
     if kernel.kind == "product":
         return _product_step(kernel, slot)
     nest = cut(choose_span(collapse(Builder(kernel, fused.stored).build())))
+    nest = reach(nest) if fused.lookups or nest.work >= FEW else nest
     text, work = Printer(nest).print(), nest.work
     span = 1 if nest.span is None else nest.extents[nest.span]
     blocks = any("acc" in p.name for p in text.source.parameters) and " - lo)]" in text.source.text
     loaded = {a.node for a in text.arguments if a.kind == "in"} - {a.node for a in text.arguments if a.kind == "out"}
     nodes = sorted({n for _, n in text.lines if n.data is None and n not in loaded}, key=slot.__getitem__)
-    flops = sum(
-        math.prod(n.inputs[0].shape if isinstance(n.op, ReindexReduce) else n.shape)
-        for n in nodes
-        if n.inputs and n.data is None
-    )
+    counted = [n.inputs[0] if isinstance(n.op, ReindexReduce) else n for n in nodes if n.inputs and n.op.kind != "code"]
+    flops = sum(math.prod(n.shape) for n in counted)
     return _kernel_step(kernel, text, nodes, slot, (span, work, blocks, flops), _name(nodes))
 
 
@@ -296,11 +281,13 @@ def _index_arrays(index: Index) -> list[int]:
 def _free_early(steps: list[Step], aliases: dict[int, int], keep: tuple[int, ...], order: Sequence[Node]) -> int:
     """Note after which step each temporary is free, and add up what is alive: the peak in bytes."""
     kept = {aliases.get(k, k) for k in keep}
-    last: dict[int, int] = {}
+    last, made = dict[int, int](), set[int]()
     for number, step in enumerate(steps):
+        again = made.intersection(step.outputs)  # what several steps write is made by the first
+        step.outputs, step.inputs = tuple(s for s in step.outputs if s not in again), (*step.inputs, *sorted(again))
+        made.update(step.outputs)
         for slot in (*step.inputs, *step.outputs, *(c.slot for c in step.checks)):
             last[aliases.get(slot, slot)] = number
-    made = {s for step in steps for s in step.outputs}
     size = [math.prod(n.shape) * n.dtype.size for n in order]
     alive = peak = 0
     for number, step in enumerate(steps):

@@ -18,10 +18,11 @@ import numpy as np
 
 from jt_edu.backends import Program
 from jt_edu.convolution import convolution
+from jt_edu.fuse import Fuser
 from jt_edu.graph import Node
 from jt_edu.meta import CONSTANT, HostCall, Reindex, ReindexReduce
-from jt_edu.plan import Plan, Step, decisions_of, read_slot
-from jt_edu.relay import matrix_product
+from jt_edu.plan import Plan, Step, read_slot
+from jt_edu.relay import Product, matrix_product
 from jt_edu.settings import Context
 from jt_edu.thumbnail import value_of
 from jt_edu.trace import Decision, KernelRun, Line, Memory, Trace
@@ -111,3 +112,49 @@ def announce_step(
         t.memory += [Memory(*move, kernel=len(t.kernels)) for move in moves]
         t.kernels.append(record)
     return alive
+
+
+def decisions_of(plan: Plan, order: Sequence[Node]) -> tuple[Decision, ...]:
+    """Which edges were fused or cut, and by which rule. A plan does without, so they are made when somebody asks."""
+    if plan.decisions is None:
+        pending, kept = [n for n in order if n.data is None], {order[k] for k in plan.keep}
+        fuser = Fuser(pending, kept, plan.fused, plan.algorithms)
+        fuser.run()
+        slot, places = {n: k for k, n in enumerate(order)}, _places(fuser)
+        edges = [(i, n) for n in pending for i in dict.fromkeys(n.inputs) if i.data is None]
+        plan.decisions = tuple([Decision(slot[i], slot[n], *_decision(fuser, i, n, places)) for i, n in edges])
+    return plan.decisions
+
+
+def _places(fuser: Fuser) -> dict[Node, set[int]]:
+    """The kernels in which each node is computed: its own, or those of everything that it is inlined into."""
+    places: dict[Node, set[int]] = {}
+    for node in reversed(fuser.order):
+        inlined = set().union(*(places[r] for r in fuser.readers[node]))
+        places[node] = {fuser.home[node]} if node in fuser.home else inlined
+    return places
+
+
+def _decision(fuser: Fuser, i: Node, node: Node, places: dict[Node, set[int]]) -> tuple[bool, str, str]:
+    """Of the edge from `i` to `node`: whether it was fused, by which rule, and why."""
+    if node in fuser.beside:
+        return True, "same loops", f"each number is written where {node.op.name} wants it, as soon as it is computed"
+    if i not in fuser.why and not isinstance(i.op, ReindexReduce):
+        found = next((fuser.contractions[r] for r in (node, *fuser.readers[node]) if r in fuser.contractions), None)
+        if isinstance(found, Product):
+            return True, "contraction", "this is a matrix product; BLAS reads it as one"
+        if found is not None:
+            return True, "contraction", "this is a convolution; one algorithm computes all of it"
+        rule = {"reindex": "view", "index": "counter"}.get(i.op.kind, "elementwise chain")
+        return True, rule, f"{i.op.name} is computed where {node.op.name} needs it"
+    if node in fuser.root:
+        return True, "alias", "a reshape of an array is the same memory"
+    together = i not in fuser.root and places[node] == places[i]
+    if together and isinstance(i.op, ReindexReduce):
+        reason = f"{node.op.name} uses each {i.op.name} as soon as it is complete, in the same kernel"
+        return True, "outer loops", reason
+    rule, reason = fuser.why.get(i, ("reduction", f"{i.op.name} is complete only after its last iteration"))
+    if together:
+        words = f"{i.op.name} is stored ({rule}), and {node.op.name} in the same loop need not read it back"
+        return True, "same loops", words
+    return False, rule, reason

@@ -43,7 +43,6 @@ from jt_edu.meta import Elementwise, Reducer
 LONG = 32  # iterations: shorter loops are over before a second one pays
 BLOCK = 256  # numbers that are stored at once, and from which on a sum of float32 is cut, too
 SUMMED = 1024  # float32 numbers that are summed as such: a lane of a register adds up 16 to 64 of them
-LARGE = 12 << 20  # bytes: the begin of such an array has left most caches before its end is written
 EXPENSIVE = 8  # multiplications
 CUTS = 16  # in one loop at most: the compiler may write a loop for each combination of answers
 COMPARE = {"{0} < {1}": ("<", 0), "{0} <= {1}": ("<=", 0), "{0} > {1}": ("<", 1), "{0} >= {1}": ("<=", 1)}
@@ -116,6 +115,14 @@ class Store:
 
 
 @dataclass(eq=False)
+class Ahead:
+    """Ask memory for the row that the next iteration of the loop around it reads."""
+
+    node: Node
+    access: Access
+
+
+@dataclass(eq=False)
 class Loop:
     """Repeat `body` for each value of the counter `axis`; piece by piece, if `head` says where pieces end."""
 
@@ -124,7 +131,7 @@ class Loop:
     head: list[Value | Index] = field(default_factory=list)  # ends, and what is known at the begin of a piece
 
 
-Item = Value | Update | Start | Store | Loop
+Item = Value | Update | Start | Store | Ahead | Loop
 
 
 @dataclass(eq=False)
@@ -221,21 +228,6 @@ def _in_order(access: Access, outer: int, inner: int, extents: dict[int, int]) -
     rest = [w for k, w in enumerate(access.where) if k not in (p, q)]
     alone = not frozenset().union(*map(counters_of, rest)) & {outer, inner}
     return q == p + 1 and alone and access.shape[p] == extents[outer] and access.shape[q] == extents[inner]
-
-
-def streamed(nest: Nest, loop: Loop) -> list[Store]:
-    """Which stores in a loop had better bypass the caches: into arrays too large for them, in order.
-
-    Where something expensive is computed memory has time enough, and to collect whole lines is work of its own.
-    """
-    here, cells = counter(loop.axis), accesses(nest.top)
-    stores = [i for i in loop.body.items if isinstance(i, Store) and i.access.role == "out"]
-    large = [i for i in stores if math.prod(i.access.shape) * i.node.dtype.size >= LARGE and i.node.dtype.size >= 4]
-    values = [i for i in everything(nest.top) if isinstance(i, Value) and i.kind == "compute"] if large else []
-    if nest.extents[loop.axis] < BLOCK or any(getattr(v.node.op, "weight", 0) >= EXPENSIVE for v in values):
-        return []
-    alone = [i for i in large if sum(c.node is i.access.node for c in cells) == 1]  # nobody reads it again
-    return [i for i in alone if i.access.where[-1] == here and i.access.where.count(here) == 1]
 
 
 def choose_span(nest: Nest) -> Nest:

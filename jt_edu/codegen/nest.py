@@ -69,14 +69,18 @@ class Builder:
         for anchor in stage.anchors:
             self.walk, self.here = walk_of(anchor, self.kernel), anchor.axes
             here = tuple(counter(a) for a in anchor.axes)
-            assert anchor.term is not None, "whole-array work has no loops"
+            if anchor.term is None:  # its parts are there
+                for part, where, view in anchor.beside if anchor.node in self.stored else ():
+                    self._write(anchor.node, self.registers[part], view, tuple(w.at(here) for w in where))
+                continue
             value = self.value(anchor.term, here)
             self.work += math.prod(anchor.loops) * (1 + len(anchor.loads))
             if anchor.reduces:
                 self._reduce(anchor, value, here)
             else:
                 self.registers[anchor.node] = value
-                self._write(anchor.node, value, anchor.node.shape, here)
+                if anchor.node in self.stored:
+                    self._write(anchor.node, value, anchor.node.shape, here)
                 self.kept.append(set(anchor.axes))
         self._close_to(len(self.kernel.outer))
         self.filled |= self.fresh

@@ -22,7 +22,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from jt_edu.codegen.loops import BLOCK, LARGE, SUMMED, Access, Block, Loop, Nest, Start, Store, Update, Value, streamed
+from jt_edu.codegen.loops import BLOCK, SUMMED, Access, Ahead, Block, Loop, Nest, Start, Store, Update, Value
+from jt_edu.codegen.reach import LARGE, streamed
 from jt_edu.dtypes import DType
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, render
@@ -135,6 +136,9 @@ class Printer:
                     self._write(depth, f"{self.names.get(item) or self._cell(item.access)} = {stored}", item.node)
                 case Value():
                     self._value(item, depth)
+                case Ahead():
+                    row, array = self._index(item.access.where[0]), self._cell(item.access).partition("[")[0]
+                    self._write(depth, f"ahead({array}, {row} + 1)", item.node)
 
     def _loop(self, loop: Loop, depth: int) -> None:
         name = self.axes.setdefault(loop.axis, f"i{len(self.axes)}")

@@ -23,7 +23,9 @@ from jt_edu.var import Var
 HEAD = {"math.": "import math", "np.": "import numpy as np"}  # what the text may use, where it does
 
 
-def kernel(name: str, text: str, gradient: Sequence[Rule | None] = (), weight: int = 8) -> Callable[..., Var]:
+def kernel(
+    name: str, text: str, gradient: Sequence[Rule | None] = (), weight: int = 8, kind: type[Code] = Code
+) -> Callable[..., Var]:
     """An operator from a kernel written by hand, under a name for pictures and messages.
 
     Args:
@@ -31,6 +33,7 @@ def kernel(name: str, text: str, gradient: Sequence[Rule | None] = (), weight: i
             row-major order, with the rank and dtype of their Vars (halves come as float32).
         gradient: for each input a rule (out, dout, *inputs) -> gradient, or None.
         weight: what one element of the output costs, in multiplications; decides whether threads are woken.
+        kind: what a fuser may know of it.
 
     Returns:
         op(*inputs, shape=..., dtype=..., span=1); [0, span) are pieces of work that do not depend on each other.
@@ -50,7 +53,7 @@ def kernel(name: str, text: str, gradient: Sequence[Rule | None] = (), weight: i
 
     @lru_cache(maxsize=1 << 12)
     def operator(span: int) -> Code:
-        return Code(name, clean, span, weight, rules)
+        return kind(name, clean, span, weight, rules)
 
     def op(*inputs: Var, shape: Any, dtype: Any, span: int = 1) -> Var:
         given = [as_array(x.cast(float32) if x.dtype.is_half else x) for x in inputs]

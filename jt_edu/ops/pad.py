@@ -10,7 +10,7 @@ symmetric       b a | a b c d | d c      the border is said twice
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jt_edu.errors import ArgumentError, ShapeError
@@ -64,7 +64,7 @@ def pad(x: Any, widths: Any, mode: str = "constant", value: float = 0) -> Var:
         return view(v, reindex("pad", v.shape, shape, tuple(moved), check_fill("pad", value, v.dtype)))
     if any(n == 0 < m for n, m in zip(v.shape, shape, strict=True)):
         raise ShapeError(f"a border of {mode} repeats what there is", f"shape {v.shape} to {shape}", "mode='constant'")
-    where = (show(i, n) if p != (0, 0) else i for i, n, p in zip(moved, v.shape, pairs, strict=True))
+    where = (_shown(show, i, n, *p) for i, n, p in zip(moved, v.shape, pairs, strict=True))
     return view(v, reindex("pad", v.shape, shape, tuple(where)))
 
 
@@ -88,6 +88,16 @@ def _pairs_of_numpy(x: Var, widths: Sequence[Any]) -> Pairs:
     if len(parts) != x.ndim or any(not isinstance(p, (tuple, list)) or len(p) != 2 for p in parts):
         raise ShapeError(f"pad takes a pair of widths for each of {x.ndim} axes", f"{widths}", "((1, 1), (0, 2))")
     return [(whole("pad", "widths", a), whole("pad", "widths", b)) for a, b in parts]
+
+
+def _shown(show: Callable[[Index, int], Index], i: Index, n: int, below: int, above: int) -> Index:
+    """What place i shows; a border that is narrower than what there is needs no remainder, which takes long."""
+    if (below, above) == (0, 0):
+        return i
+    if show not in STEPS or max(below, above) >= n:
+        return show(i, n)
+    before, behind = STEPS[show](i, n)
+    return i + ((i < 0) * before if below > 0 else 0) + ((size(n - 1) < i) * behind if above > 0 else 0)
 
 
 def _edge(i: Index, n: int) -> Index:
@@ -119,3 +129,8 @@ MODES: dict[str, Any] = {
     "constant": None, "replicate": _edge, "edge": _edge, "circular": _wrap, "wrap": _wrap, "reflect": _reflect,
     "symmetric": _symmetric,
 }  # fmt: skip
+STEPS: dict[Any, Callable[[Index, int], tuple[Index, Index]]] = {  # from a place before, or behind, to what it shows
+    _wrap: lambda i, n: (size(n), -size(n)),
+    _reflect: lambda i, n: (-i - i, size(2 * n - 2) - i - i),
+    _symmetric: lambda i, n: (as_index(-1) - i - i, size(2 * n - 1) - i - i),
+}

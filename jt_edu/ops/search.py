@@ -1,6 +1,6 @@
 """Search: where does a number belong among sorted ones, and is it there at all?
 
-searchsorted, bucketize, digitize       positions among sorted numbers, by halving
+searchsorted, bucketize, digitize       positions among sorted numbers, by halving: many values at each step
 isin                                    whether a number is one of a set
 """
 
@@ -23,21 +23,27 @@ from jt_edu.ops.turn import flip
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
+BLOCK = 256  # values that are searched for at once
 SEARCH = """
     def kernel(lo, hi, edges, values, out):
-        m = values.shape[1]
-        for k in range(lo, hi):
-            row = k // m
-            v = values[row, k - row * m]
-            low, high = 0, edges.shape[1]
-            while low < high:
-                middle = (low + high) // 2
-                e = edges[row, middle]
-                if {before}:
-                    low = middle + 1
-                else:
-                    high = middle
-            out[row, k - row * m] = low
+        n, m, begin = edges.shape[1], values.shape[1], lo
+        while begin < hi:  # a block of one row: step by step for all its values, so that none waits for another
+            row = begin // m
+            first = begin - row * m
+            last = min(m, first + hi - begin, first + {block})
+            for k in range(np.uint64(first), np.uint64(last)):
+                out[row, k] = 0
+            left = n
+            while left > 0:  # places that are possible behind the first, for each value
+                half = (left + 1) // 2
+                for k in range(np.uint64(first), np.uint64(last)):
+                    low, v = out[row, k], values[row, k]
+                    e = edges[row, np.uint64(low + half - 1)]
+                    if {before}:
+                        low += half
+                    out[row, k] = low
+                left -= half
+            begin += last - first
 """
 
 
@@ -45,7 +51,7 @@ SEARCH = """
 def _search(right: bool) -> Callable[..., Var]:
     """The search for the place behind equal numbers, or before them."""
     before = "not (v < e or (e != e and v == v))" if right else "e < v or (v != v and e == e)"
-    return kernel("searchsorted", SEARCH.format(before=before), weight=40)
+    return kernel("searchsorted", SEARCH.format(before=before, block=BLOCK), weight=8)
 
 
 def searchsorted(

@@ -22,7 +22,7 @@ from jt_edu.ops.reduce import any
 from jt_edu.ops.rows import as_rows
 from jt_edu.ops.scan import cumsum
 from jt_edu.ops.search import isin
-from jt_edu.ops.sort import sorted_positions
+from jt_edu.ops.sort import sorted_numbers, sorted_positions
 from jt_edu.ops.stacks import concat
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
@@ -54,17 +54,18 @@ def unique(
         >>> [v.tolist() for v in unique(array([3, 1, 3]), return_counts=True)]
         [[1, 3], [1, 2]]
     """
-    v = as_var(x)
+    v, axis = as_var(x), None if dim is None else axis_of("unique", dim, as_var(x).ndim)
     check_order("unique", v)
-    axis = None if dim is None else axis_of("unique", dim, v.ndim)
     alike, wants_index = yes_or_no("unique", "equal_nan", equal_nan), yes_or_no("unique", "return_index", return_index)
-    order, rows, new = _grouped(v, axis, alike)
+    inverse = yes_or_no("unique", "return_inverse", return_inverse)
+    numbers = axis is None and not (wants_index or inverse)  # nobody asks for positions
+    order, rows, new = (None, *_numbers(v, alike)) if numbers else _grouped(v, axis, alike)
     first = positions(new)
-    index = index_select(order, 0, first)  # sorting keeps the order of equal numbers: the first of a group is that in x
+    index = first if order is None else index_select(order, 0, first)  # equal numbers keep their order: the first in x
     found = [index_select(rows, 0, first) if axis is None else index_select(v, axis, index)]
     if wants_index:
         found.append(index)
-    if yes_or_no("unique", "return_inverse", return_inverse):
+    if order is not None and inverse:
         found.append(_inverse(new, order).reshape(v.shape if axis is None else (-1,)))
     if yes_or_no("unique", "return_counts", return_counts):
         found.append(_lengths(new, found[0].shape[axis or 0]))
@@ -101,6 +102,13 @@ def _sorted_rows(table: Var) -> Var:
     for column in reversed(range(table.shape[1])):
         order = order[sorted_positions(table[order, column].reshape(1, -1))[0]]
     return order
+
+
+@template
+def _numbers(x: Var, equal_nan: bool) -> tuple[Var, Var]:
+    """The numbers in order, where nobody asks for positions, and whether each differs from the one before."""
+    row = sorted_numbers(x.reshape(1, x.size)).reshape(x.size)
+    return row, _begins(row.reshape(x.size, 1), equal_nan)
 
 
 @template

@@ -1,10 +1,11 @@
 """Sorting: which number belongs where.
 
     argsort     the positions: of short rows by a merge sort, of long ones digit by digit, from the last one on
+    msort       the numbers alone: digit by digit, without positions
     topk        of a few, by keeping the best so far
     sort, msort, kthvalue, topk       the numbers there
 
-Only positions are computed by a kernel of its own; the numbers are read there, so gradients go to where they came from.
+Where positions are computed the numbers are read there, so gradients go to where they came from.
 Equal numbers keep their order, and nan counts as larger than every number, as in NumPy and PyTorch.
 """
 
@@ -16,6 +17,7 @@ from typing import Any
 
 from jt_edu.dtypes import DType, bool_, float32, int64, uint8
 from jt_edu.errors import RangeError
+from jt_edu.index import load
 from jt_edu.ops.arguments import same_words, whole, yes_or_no
 from jt_edu.ops.code import kernel
 from jt_edu.ops.numbers import check_order
@@ -69,24 +71,26 @@ MERGE = """
 DIGITS = """
     def kernel(lo, hi, x, out):
         n, last, digit, top = x.shape[1], {word}({width} - 1), {word}({digit}), {word}(1 << ({width} - 1))
-        bits = x.view({word})
+        bits, inf = x.view({word}), {word}({inf})
         mine, other = np.empty(n, {word}), np.empty(n, {word})
         room = np.empty(n, np.int64)
         begin = np.empty(1 << {step}, np.int64)  # where the numbers with this digit go
         for row in range(lo, hi):
+            some, every = {word}(0), ~{word}(0)  # bits that one of the numbers has, or all of them
             for i in range(n):  # whole numbers that stand in the same order
                 b = bits[row, i]
                 {key}
-                mine[i] = {turned}
+                mine[i] = b = {turned}
+                some, every = some | b, every & b
                 out[row, i] = i
             key, spare, here, there, moves = mine, other, out[row], room, 0
             for first in range(0, {width}, {step}):
                 shift = {word}(first)
+                if ((some ^ every) >> shift) & digit == 0:
+                    continue  # all have the same digit
                 begin[:] = 0
                 for i in range(n):
                     begin[(key[i] >> shift) & digit] += 1
-                if begin[(key[0] >> shift) & digit] == n:
-                    continue  # all have the same digit
                 total = 0
                 for d in range(1 << {step}):
                     total, begin[d] = total + begin[d], total
@@ -102,8 +106,45 @@ DIGITS = """
 KEYS = {  # of a number, from its bits
     "u": "b = b",
     "i": "b = b ^ top",
-    "f": "b = ~(b & ~b) if x[row, i] != x[row, i] else b if b == top else ~b if b >> last else b | top",
+    "f": "b = ~(b & ~b) if (b & ~top) > inf else b if b == top else ~b if b >> last else b | top",
 }
+INFINITY = {32: 0x7F80_0000, 64: 0x7FF0_0000_0000_0000}  # its bits: those of a nan are more
+MOVED = """
+    def kernel(lo, hi, x, out):
+        n, last, digit, top = x.shape[1], {word}({width} - 1), {word}({digit}), {word}(1 << ({width} - 1))
+        bits, goal, inf = x.view({word}), out.view({word}), {word}({inf})
+        room = np.empty(n, {word})
+        begin = np.empty(1 << {step}, np.int64)
+        for row in range(lo, hi):
+            some, every = {word}(0), ~{word}(0)
+            for i in range(n):
+                b = goal[row, i] = bits[row, i]
+                {key}
+                some, every = some | b, every & b
+            here, there, moves = goal[row], room, 0
+            for first in range(0, {width}, {step}):
+                shift = {word}(first)
+                if ((some ^ every) >> shift) & digit == 0:
+                    continue
+                begin[:] = 0
+                for i in range(n):
+                    b = here[i]
+                    {key}
+                    begin[(b >> shift) & digit] += 1
+                total = 0
+                for d in range(1 << {step}):
+                    total, begin[d] = total + begin[d], total
+                for i in range(n):
+                    b = a = here[i]
+                    {key}
+                    d = (b >> shift) & digit
+                    k = begin[d]
+                    begin[d] = k + 1
+                    there[k] = a
+                here, there, moves = there, here, moves + 1
+            if moves % 2:
+                goal[row, :] = room
+"""
 LONG = 256  # numbers in a row that are sooner sorted by digits
 
 
@@ -116,13 +157,27 @@ def _by_merging(falling: bool) -> Callable[..., Var]:
 @cache
 def _by_digits(dtype: DType, falling: bool) -> Callable[..., Var]:
     """The sort for long rows of a dtype."""
+    return kernel("argsort", _digits(DIGITS, dtype, "~b" if falling else "b"), weight=50)
+
+
+@cache
+def _numbers_by_digits(dtype: DType) -> Callable[..., Var]:
+    """The same, without the positions; a gradient goes to where each number came from."""
+
+    def back(_: Var, dout: Var, x: Var) -> Var:
+        order = sorted_positions(x)
+        return dout.reindex_reduce("add", x.shape, lambda i, j: (i, load(0, [i, j])), extras=[order])
+
+    return kernel("sort", _digits(MOVED, dtype, ""), [back], weight=30)
+
+
+def _digits(text: str, dtype: DType, turned: str) -> str:
     width = 8 * dtype.size
     step = min(width, 11)
-    text = DIGITS.format(
-        word=f"np.uint{width}", width=width, step=step, digit=(1 << step) - 1, key=KEYS[dtype.kind],
-        turned="~b" if falling else "b",
+    return text.format(
+        word=f"np.uint{width}", width=width, step=step, digit=(1 << step) - 1, key=KEYS[dtype.kind], turned=turned,
+        inf=INFINITY.get(width, 0),
     )  # fmt: skip
-    return kernel("argsort", text, weight=50)
 
 
 FIRST = """
@@ -131,28 +186,34 @@ FIRST = """
         for row in range(lo, hi):
             key, here = x[row], out[row]
             b = key[0]  # the number in the last place
-            for i in range(n):
-                a = key[i]
-                if i >= many and not ({before}):
-                    continue
-                k = min(i, many - 1)
-                while k > 0:
-                    b = key[here[k - 1]]
-                    if {before}:
-                        here[k] = here[k - 1]
-                        k -= 1
-                    else:
-                        break
-                here[k] = i
-                b = key[here[min(i, many - 1)]]
+            for first in range(0, n, {block}):
+                last, some = min(first + {block}, n), first < many
+                for i in range(np.uint64(first), np.uint64(last)):  # does any number of this block belong to the few?
+                    a = key[i]
+                    some = some | ({before})
+                for i in range(first, last if some else first):
+                    a = key[i]
+                    if i >= many and not ({before}):
+                        continue
+                    k = min(i, many - 1)
+                    while k > 0:
+                        b = key[here[k - 1]]
+                        if {before}:
+                            here[k] = here[k - 1]
+                            k -= 1
+                        else:
+                            break
+                    here[k] = i
+                    b = key[here[min(i, many - 1)]]
 """
+BLOCK = 64  # numbers that are looked at together
 FEW = 32  # numbers that are sooner kept in order one by one than found by sorting all
 
 
 @cache
 def _by_keeping(falling: bool) -> Callable[..., Var]:
     """The few that come first."""
-    return kernel("topk", FIRST.format(before=BEFORE[falling]), weight=4)
+    return kernel("topk", FIRST.format(before=BEFORE[falling], block=BLOCK), weight=4)
 
 
 def sorted_positions(rows: Var, descending: bool = False) -> Var:
@@ -161,6 +222,14 @@ def sorted_positions(rows: Var, descending: bool = False) -> Var:
     falling = bool(descending)
     op = _by_digits(keys.dtype, falling) if rows.shape[1] >= LONG else _by_merging(falling)
     return op(keys, shape=rows.shape, dtype=int64, span=len(rows))
+
+
+def sorted_numbers(rows: Var) -> Var:
+    """The numbers of each row, rising: without positions, where that is faster."""
+    keys = _keys(rows)
+    if rows.shape[1] < LONG:
+        return picked(rows, sorted_positions(rows))
+    return _numbers_by_digits(keys.dtype)(keys, shape=keys.shape, dtype=keys.dtype, span=len(keys)).cast(rows.dtype)
 
 
 def _keys(rows: Var) -> Var:
@@ -231,7 +300,9 @@ def msort(x: Any) -> Var:
         array([[2, 1],
                [3, 4]])
     """
-    return sort(x, 0)[0]
+    v = as_var(x)
+    check_order("msort", v)
+    return from_rows(sorted_numbers(as_rows(v, (one_axis("msort", 0, v.ndim),))), v.shape, 0)
 
 
 @method

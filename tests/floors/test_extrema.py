@@ -1,4 +1,4 @@
-"""Gradients and positions of the largest: found although the numbers are computed again, with other last digits."""
+"""Gradients of the largest and of products, and positions: found although the numbers are computed again, otherwise."""
 
 import numpy as np
 import pytest
@@ -103,3 +103,16 @@ def places_of(exact):
     windows = [(r, c) for r in range(rows) for c in range(columns)]
     inside = [np.unravel_index(exact[4 * r : 4 * r + 4, 4 * c : 4 * c + 4].argmax(), (4, 4)) for r, c in windows]
     return [(4 * r + i) * exact.shape[1] + 4 * c + j for (r, c), (i, j) in zip(windows, inside, strict=True)]
+
+
+def test_a_factor_near_zero_has_its_gradient_where_a_product_is_used_twice(rng):
+    left, right = rng.uniform(0.5, 2, (2, 7)).astype("f4")
+    offset = rng.uniform(1, 2, 7).astype("f4")
+    offset[3] = -(left * right)[3]  # left * right + offset: 0, or what the product was rounded by
+
+    def gradient(b):
+        product = jt.array(left) * jt.array(right)
+        return jt.grad((product + b).prod(), b) + product.exp() * 0
+
+    others = np.delete(left.astype("f8") * right + offset, 3)
+    np.testing.assert_allclose(gradient(jt.array(offset)).numpy()[3], others.prod(), rtol=1e-5)

@@ -381,3 +381,17 @@ def test_when_too_many_plans_are_known_the_one_unused_for_longest_goes(monkeypat
 
         assert len(context.rank_state["plans"]) == 3
         assert len(made) == 6  # 1, 2, 3, 4, 5, and 2 once more: it had gone when 4 came
+
+
+def test_a_full_kernel_is_cut_where_a_value_is_read_by_others_too():
+    x, c, largest = matrix(), matrix(seed=1), []
+    jt.sync([x, c])
+    with jt.trace() as t:
+        for k in range(60):
+            c = (c - x) * (x + k)
+            largest.append(c.max())
+        jt.sync(largest)
+
+    op = {b.id: b.op for b in t.built}
+    full = {d.source for d in t.decisions if d.rule == "kernel full" or "(kernel full)" in d.reason}
+    assert {op[k] for k in full} == {"multiply"}

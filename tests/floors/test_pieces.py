@@ -137,3 +137,15 @@ def test_every_line_of_a_loop_in_pieces_belongs_to_an_operator(monkeypatch):
 @pytest.mark.parametrize(("begin", "end", "last", "found"), [(0, 3, 9, 3), (3, 3, 9, 9), (4, 3, 9, 9), (0, 12, 9, 9)])
 def test_until_goes_to_the_next_cut(begin, end, last, found):
     assert until(begin, end, last) == found
+
+
+@pytest.mark.parametrize("widths", [(2, 3), (39, 39), (0, 5), (40, 1), (1, 90)])
+@pytest.mark.parametrize(("mode", "numpys"), [("reflect", "reflect"), ("symmetric", "symmetric"), ("circular", "wrap")])
+def test_only_a_border_as_wide_as_the_array_needs_a_remainder(mode, numpys, widths):
+    a = np.arange(80.0).reshape(2, 40)
+
+    with jt.trace() as t:
+        found = jt.pad(jt.array(a), widths, mode).numpy()
+
+    np.testing.assert_array_equal(found, np.pad(a, ((0, 0), widths), numpys))
+    assert ("%" in t.kernels[0].source) == (max(widths) >= 40)

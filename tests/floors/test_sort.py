@@ -76,3 +76,56 @@ def test_none_and_many_are_found_by_sorting(many):
         jt.topk(jt.arange(40), many)[1].sync()
 
     assert "topk" not in [k.name for k in t.kernels]
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+def test_the_first_few_of_many_blocks_are_the_first_of_all(rng, dtype, largest):
+    x = np.concatenate([odd_rows(rng, dtype, 1000), np.sort(odd_rows(rng, dtype, 1000), 1)])
+
+    found = jt.topk(jt.array(x), 3, 1, largest)[1].numpy()
+
+    np.testing.assert_array_equal(found, in_order(x, largest)[:, :3])
+
+
+# -------------------------------------------------------------------------------------------- numbers without positions
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("n", [5, LONG + 3])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numbers_alone_are_sorted_as_with_their_positions(rng, backend, dtype, n):
+    x = odd_rows(rng, dtype, max(n, 8)).T.copy()
+
+    with jt.flag_scope(backend=backend):
+        found, once = jt.msort(jt.array(x)).numpy(), jt.unique(jt.array(x)).numpy()
+
+    want = np.take_along_axis(x, np.argsort(x, 0, kind="stable"), 0)
+    np.testing.assert_array_equal(found, want)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(want))  # -0.0 and 0.0 keep their order
+    np.testing.assert_array_equal(once, np.unique(x))
+
+
+def test_gradients_of_sorted_numbers_go_to_where_these_came_from(rng):
+    x, w = (jt.array(rng.standard_normal((LONG + 9, 2))) for _ in range(2))
+
+    def twice(ordered):
+        g = jt.grad((ordered(x) ** 3 * w).sum(), x)
+        return g, jt.grad((g * g * w).sum(), x)
+
+    for found, want in zip(twice(jt.msort), twice(lambda v: jt.sort(v, 0)[0]), strict=True):
+        np.testing.assert_allclose(found.numpy(), want.numpy(), 1e-12)
+
+
+# ------------------------------------------------------------------------------------------------------------ searching
+
+
+@pytest.mark.parametrize("right", [False, True])
+@pytest.mark.parametrize(("rows", "edges", "values"), [(1, 0, 5), (1, 1, 5), (3, 7, 1000), (300, 99, 3), (2, 257, 513)])
+def test_blocks_of_values_are_searched_for_as_each_alone(rng, rows, edges, values, right):
+    e, v = np.sort(rng.integers(0, 90, (rows, edges)), 1), rng.integers(-5, 95, (rows, values))
+
+    found = jt.searchsorted(jt.array(e), jt.array(v), right=right).numpy()
+
+    side = "right" if right else "left"
+    np.testing.assert_array_equal(found, [np.searchsorted(a, b, side) for a, b in zip(e, v, strict=True)])

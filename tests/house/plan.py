@@ -12,10 +12,11 @@ ROOT = Path(__file__).resolve().parents[2]
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors", "names", "dtypes", "index", "trace", "thumbnail", "settings", "memory"),  # 0 ground
     ("graph", "meta", "functions", "lookup"),  # 1 meaning
-    ("expression", "build", "relay", "convolution", "join", "fuse", "codegen"),  # 2 planning
+    ("expression", "build", "relay", "convolution", "join", "tail", "fuse", "codegen"),  # 2 planning
     ("backends", "convolving", "multiplying", "plan", "determined", "telling", "execute", "autograd"),  # 3 running
     ("formats", "arithmetic", "var", "random"),  # 4 the learner's handle
-    ("template", "ops", "storage", "linalg", "fft", "capture", "script", "leaves", "compile", "replay", "backward"),  # 5 operators
+    ("template", "ops", "storage", "linalg", "fft"),  # 5 operators
+    ("capture", "script", "leaves", "compile", "replay", "backward"),  # 5 steps that are run again
     ("caller", "draw", "reasons", "explain", "race", "fusion_report", "document", "walk"),  # 6 looking
     ("team", "nn", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 6 learning
     ("usage", "compiling", "benchmark", "anatomy", "lens", "launch"),  # looking at all of it
@@ -24,8 +25,9 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 CORE_FLOORS = 5  # the operators of floor 5 are a library on top of it (docs/decisions/020)
 NOT_CORE = (  # on a floor of the core, but outside its budget
     "backends.mathlib",  # a library of functions
-    "backends.conv", "backends.convolve", "backends.tails", "codegen.tail", "convolution", "convolving",  # decision 046
-    "determined", "backends.multiply", "multiplying",  # decisions 046 and 048
+    "backends.conv", "backends.convolve", "backends.tails", "codegen.tail", "convolution", "convolving", "tail",
+    "determined", "backends.multiply", "multiplying",  # decisions 046 and 048: so are the rows above
+    "codegen.reach",  # when memory is asked for: no answer depends on it (decision 060)
     "backends.entry", "backends.native",  # how machine code is loaded and called (decision 059)
     "telling",  # what those hear who watch
     "formats",  # rules that nothing enters until somebody asks for a format (decision 047)
@@ -55,7 +57,8 @@ LATE_IMPORTS = {
     ("backends", "backends"),  # the one that was asked for, from its table
     ("backends", "importlib"),  # what installed packages announce
     ("backends.lean", "backends.multiply.dot"),
-    ("backends.native", "backends.lean"),  # numba, for kernels on disk that need it
+    ("backends.blas", "scipy"),  # scipy.linalg as a whole, where its BLAS cannot be had alone
+    ("backends.native", "backends.entry"),  # numba, for kernels on disk that need it
     ("backends.native", "numba"),
     ("backends.numba_cpu", "backends.blas"),
     ("backends.numba_cpu", "backends.lean"),  # numba, when the first kernel is compiled

@@ -54,6 +54,28 @@ def test_a_moment_that_can_only_say_one_letter_is_no_reason_for_nan(backend):
         np.testing.assert_allclose(gradient.numpy().sum((1, 2)), -1, rtol=1e-12)  # at each moment, something is said
 
 
+@pytest.mark.parametrize("options", [{"reduction": "none"}, {"zero_infinity": True}])
+def test_a_sequence_of_no_moments_spells_no_letter_as_in_pytorch(torch, rng, options):
+    logs, letters, _, _ = drawn(rng, 5, 3, 4, 2)
+
+    beside_torch(torch, logs, letters, np.array([5, 0, 0]), np.array([2, 0, 1]), 1e-9, **options)
+
+
+@pytest.mark.parametrize(
+    ("moments", "counts", "message"),
+    [
+        ([6], [2], "ctc_loss input_lengths reads whole numbers from 0 to 5; found the index 6"),
+        ([-1], [2], "ctc_loss input_lengths reads whole numbers from 0 to 5; found the index -1"),
+        ([5], [3], "ctc_loss target_lengths reads whole numbers from 0 to 2; found the index 3"),
+    ],
+)
+def test_a_length_that_cannot_be_is_refused_by_its_name(rng, moments, counts, message):
+    logs, letters, _, _ = drawn(rng, 5, 1, 4, 2)
+
+    with pytest.raises(jt.errors.RangeError, match=message):
+        nn.ctc_loss(jt.array(logs), jt.array(letters), moments, counts).item()
+
+
 def test_nothing_is_said_by_blanks_alone():
     logs = jt.log_softmax(jt.array([[[1.0, 2.0]], [[0.5, 0.0]]]), 2)
 

@@ -23,7 +23,9 @@ class Capture:
     moved: (Var, node before) for each Var that was assigned; numbers: (node, how to read it at a replay) for numbers
     that change from step to step; casts: a number of the graph -> the one that it is a cast of; before, after: what to
     do at the beginning and at the end of each replay; looks: functions whose answers a replay has to find as they were;
-    due: nodes that were built meanwhile and have to be computed, whoever asks for them.
+    gradients: each Var whose `.grad` was read or set, and what stood there before; due: nodes that were built meanwhile
+    and have to be computed, whoever asks for them; ahead: who knows the counts of an optimizer (by the id of their
+    dict) after the steps that were captured so far; undo: what to do if it fails.
     """
 
     def __init__(self, context: Context) -> None:
@@ -35,7 +37,10 @@ class Capture:
         self.before: list[Callable[[], None]] = []
         self.after: list[Callable[[], Callable[[], None]]] = []
         self.looks: list[Callable[[], tuple[Any, ...]]] = []
+        self.gradients: dict[Any, Any] = {}
         self.due: list[Node] = []
+        self.ahead: dict[int, Any] = {}
+        self.undo: list[Callable[[], None]] = []
 
     def origin(self, number: Node) -> Node:
         """The number of the graph that `number` was cast from, directly or not."""
@@ -58,6 +63,10 @@ class Capture:
         if error is not None:
             for var, before in reversed(self.moved):
                 var.node = before
+            for var, before in self.gradients.items():
+                var.grad = before
+            for undo in reversed(self.undo):
+                undo()
 
 
 def knob(read: Callable[[], float]) -> Knob:

@@ -54,6 +54,7 @@ class Replay:
     before: list[Callable[[], None]]  # Python that runs at each replay: looking at settings, drawing numbers
     after: list[Callable[[], Callable[[], None]]]  # and at its end: counting steps; each answers what stores the count
     moved: list[tuple[Var | int, int]]  # Vars (or places among the arguments) that the step assigned, their new slots
+    graded: list[tuple[Var | int, Out | None]]  # those whose .grad it set, and what stands there now
     outputs: Any  # the answer of the step, with `Out` in place of Vars
     order: list[Node] = field(default_factory=list)
     handed_out: tuple[int, ...] = ()  # leaves whose memory is part of the answer
@@ -194,41 +195,58 @@ def _capture(
     """Run the Python of the step, without running its graph; then plan the graph and run it once."""
     context = current()
     twins = _twins(leaves)
-    given = iter(twins)
+    given, places = iter(twins), {v.node: k for k, v in enumerate(twins)}
     call = [refilled(a, given) for a in (*args, *named.values())]
-    places = {v.node: k for k, v in enumerate(twins)}
     run(context.due)
     with Capture(context) as capture:
         answer = step(*call[: len(args)], **dict(zip(named, call[len(args) :], strict=True)))
         moved = list(dict.fromkeys(v for v, _ in capture.moved))
         _refuse_moved(leaves, moved)
-        wanted = [*capture.due, *(v.node for v in (*_vars(answer), *moved))]
+        set_now = {v: v.grad for v, before in capture.gradients.items() if v.grad is not before}
+        wanted = [*capture.due, *(v.node for v in (*_vars(answer), *moved, *set_now.values()) if v is not None)]
     _run_older(wanted, capture.begin)
     order = needed(wanted)
     reads, owners = _readers(order, places, capture)
     pending = [n for n in dict.fromkeys(wanted) if n.data is None]
     plan = plan_for(order, pending, context)
-    slot = {n: k for k, n in enumerate(order)}
+    slot, mine = {n: k for k, n in enumerate(order)}, {v: k for k, v in enumerate(twins)}
     outputs = mapped(answer, lambda v: Out(slot[v.node], v.dtype) if v.node in slot else v, Var)
     read = {slot for slot, _ in reads}
-    fixed = [None if k in read else n.data for k, n in enumerate(order)]
-    fixed += [None] * len([k for k in read if k >= len(order)])
+    fixed = [None if k in read else n.data for k, n in enumerate(order)] + [None] * sum(k >= len(order) for k in read)
     results = run_plan(plan, order, context)
     settle(order, [(order[k], read_slot(plan, results, k)) for k in plan.keep])
-    mine = {v: k for k, v in enumerate(twins)}
     moves = [(mine.get(v, v), slot[v.node]) for v in moved if v.node in slot]
-    roots = {plan.aliases.get(k, k) for k in (*plan.keep, *(slot[v.node] for v in _vars(answer) if v.node in slot))}
+    graded = [(mine.get(v, v), None if g is None else Out(slot[g.node], g.dtype)) for v, g in set_now.items()]
+    given_away = [v.node for v in (*_vars(answer), *set_now.values()) if v is not None and v.node in slot]
+    roots = {plan.aliases.get(k, k) for k in (*plan.keep, *(slot[n] for n in given_away))}
     handed_out = tuple(k for k in sorted(roots & read) if order[k].op is SOURCE)
     found = [(v, _facts(v)) for v in dict.fromkeys([*owners, *moved]) if v not in mine]
     replay = Replay(
-        plan, fixed, reads, list(capture.before), list(capture.after), moves, outputs, [nameless(n) for n in order],
-        handed_out, frozenset(id(v) for v in moved if v not in mine), found,
-        [(look, look()) for look in dict.fromkeys(capture.looks)],
+        plan, fixed, reads, list(capture.before), list(capture.after), moves, graded, outputs,
+        [nameless(n) for n in order], handed_out, frozenset(id(v) for v in moved if v not in mine), found,
+        [(look, look()) for look in dict.fromkeys(capture.looks)] + _gradients_there(capture, mine),
     )  # fmt: skip
-    for target, slot_of_it in moves:
-        if isinstance(target, int) and isinstance(leaves[target], Var):
-            move(leaves[target], _box(read_slot(plan, results, slot_of_it), leaves[target].dtype))
+    _give([(k, at) for k, at in moves if isinstance(k, int)], replay, leaves, results)  # the others have it already
     return _map_out(outputs, plan, results), replay
+
+
+def _gradients_there(capture: Capture, mine: dict[Var, int]) -> list[tuple[Callable[[], Any], tuple[bool, ...]]]:
+    """Whether something stood in each `.grad` that the step found: a replay has to find the same."""
+    asked = [v for v in capture.gradients if v not in mine]
+    there = tuple([capture.gradients[v] is None for v in asked])
+    return [(lambda: tuple([v.grad is None for v in asked]), there)] if asked else []
+
+
+def _give(moves: list[Any], replay: Replay, leaves: list[Any], arrays: list[Any]) -> None:
+    """New values to Vars that moved, and into each `.grad` what the step put there."""
+    for target, slot in moves:
+        var = leaves[target] if isinstance(target, int) else target
+        if isinstance(var, Var):
+            move(var, _box(read_slot(replay.plan, arrays, slot), var.dtype))
+    for target, out in replay.graded:
+        var = leaves[target] if isinstance(target, int) else target
+        if isinstance(var, Var):
+            var.grad = None if out is None else _map_out(out, replay.plan, arrays)
 
 
 def _refuse_moved(leaves: list[Any], moved: list[Var]) -> None:
@@ -291,6 +309,7 @@ def _readers(order: list[Node], places: dict[Node, int], capture: Capture) -> tu
     that are read.
     """
     numbers, behind = dict(capture.numbers), _owners(order, capture)
+    graded = {g.node: v for v, g in capture.gradients.items() if g is not None}
     reads: list[tuple[int, Read]] = []
     owners: list[Var] = []
     origins = {capture.origin(n) for n in order}
@@ -299,7 +318,9 @@ def _readers(order: list[Node], places: dict[Node, int], capture: Capture) -> tu
         if node.data is None:
             continue
         owner = behind.get(node)
-        if node in places:
+        if node in graded:  # the handle in .grad is another one each time
+            reads.append((slot, lambda given, v=graded[node]: array_of(v.grad)))  # type: ignore[misc]
+        elif node in places:
             reads.append((slot, lambda given, k=places[node]: given[k]))  # type: ignore[misc]
         elif capture.origin(node) in numbers:
             read = numbers[capture.origin(node)]
@@ -338,10 +359,7 @@ def _replay(replay: Replay, leaves: list[Any]) -> Any:
 
 def _take_effect(replay: Replay, leaves: list[Any], arrays: list[Any], counted: list[Callable[[], None]]) -> None:
     """Give everything that moved its new value; a second time changes nothing."""
-    for target, slot in replay.moved:
-        var = leaves[target] if isinstance(target, int) else target
-        if isinstance(var, Var):
-            move(var, _box(read_slot(replay.plan, arrays, slot), var.dtype))
+    _give(replay.moved, replay, leaves, arrays)
     for store in counted:
         store()
 

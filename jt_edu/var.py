@@ -231,10 +231,16 @@ class Var(Arithmetic):
     @property
     def grad(self) -> Var | None:
         """What `backward()` has added up here, or None."""
+        capture = current().capture
+        if capture is not None:
+            capture.gradients.setdefault(self, self._grad)
         return self._grad
 
     @grad.setter
     def grad(self, value: Var | None) -> None:
+        capture = current().capture
+        if capture is not None:
+            capture.gradients.setdefault(self, self._grad)
         self._grad = value
 
     @property

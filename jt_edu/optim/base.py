@@ -20,14 +20,14 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from jt_edu.capture import watch
+from jt_edu.capture import at_replay, watch
 from jt_edu.compile import move
 from jt_edu.errors import ArgumentError, GradientError
 from jt_edu.nn.utils import clip_grad_norm_, clip_grad_value_
 from jt_edu.ops.create import sync, zeros
 from jt_edu.ops.gradient import grad, why_no_grad
-from jt_edu.optim.effect import WHOLE, Closure, Count, about, aimed, evaluated, forget_history, riders, take_effect
-from jt_edu.optim.factor import Factor, Group, State, kind_of
+from jt_edu.optim.effect import WHOLE, Closure, about, added, aimed, evaluated, forget_history, riders, take_effect
+from jt_edu.optim.factor import Count, Factor, Group, State, kind_of
 from jt_edu.optim.params import as_groups, as_leaves, as_vars, check_flag, check_number, label, levels_up, state_of
 from jt_edu.optim.saving import check_saved, saved_of, take_over
 from jt_edu.replay import Replays
@@ -167,7 +167,8 @@ class Optimizer:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients in `.grad` of all parameters, or set those that are there to 0."""
         check_flag("set_to_none", set_to_none)
-        self._mine, self._shared = False, []
+        self._shared = []
+        self._note(mine=False)
         for p in self._params():
             if p.grad is not None:
                 p.grad = None if set_to_none else zeros(p.shape, dtype=p.grad.dtype)
@@ -180,7 +181,7 @@ class Optimizer:
             retain_graph: keep what the loss was computed from, for further gradients of it.
         """
         whole, found = self._gradients_of(loss)
-        totals = [(p, g) for p, g in zip(self._params(), self._added(found), strict=True) if g is not None]
+        totals = [(p, g) for p, g in zip(self._params(), added(self._params(), found), strict=True) if g is not None]
         del found
         sync([loss, whole, *(total for _, total in totals), *riders()])
         for p, total in totals:
@@ -188,8 +189,12 @@ class Optimizer:
         self._shared = [] if team() is None else [p.grad for p, _ in totals]
         if whole is not loss and not retain_graph:
             loss.update(whole)
-        self._mine = True
+        self._note(mine=True)
         forget_history(loss, retain_graph)
+
+    def _note(self, mine: bool) -> None:
+        self._mine = mine
+        at_replay(partial(setattr, self, "_mine", mine))
 
     def clip_grad_norm(self, max_norm: float, norm_type: float = 2.0) -> Var:
         """Shorten the gradients in `.grad`, all by one factor, so that together they are no longer than `max_norm`.
@@ -338,7 +343,7 @@ class Optimizer:
             gradients = self._collected()
         else:
             whole, found = self._gradients_of(loss)
-            gradients = self._added(found)
+            gradients = added(self._params(), found)
             moves = [] if whole is loss else [(WHOLE, whole.cast(loss.dtype))]
         counts: list[Count] = []
         with no_grad():
@@ -351,13 +356,6 @@ class Optimizer:
                     moves += [(p, new), *((state[name], value) for name, value in states.items())]
                     counts.append((state, partial(self.count, group, state)))
         return [(var, new if var is WHOLE else new.cast(var.dtype)) for var, new in moves], counts
-
-    def _added(self, gradients: list[Var | None]) -> list[Var | None]:
-        """Gradients of the loss, and what `.grad` holds already."""
-        return [
-            g if p.grad is None else p.grad if g is None else p.grad + g
-            for p, g in zip(self._params(), gradients, strict=True)
-        ]
 
     def _collected(self) -> list[Var | None]:
         self._whole_batch()

@@ -10,12 +10,11 @@ from typing import Any
 from jt_edu.capture import after_replay
 from jt_edu.compile import leaf_like
 from jt_edu.errors import ArgumentError
-from jt_edu.optim.factor import State
+from jt_edu.optim.factor import Count
 from jt_edu.settings import current
 from jt_edu.team import team
 from jt_edu.var import Var
 
-Count = tuple[State, Callable[[], dict[str, Any]]]  # (the states of a parameter, its numbers after one more step)
 Closure = Callable[[], Var]
 WHOLE: Any = object()  # stands for the loss of a step among what moves: it becomes the loss of the whole batch
 
@@ -33,6 +32,12 @@ def about(loss: Var | None) -> AbstractContextManager[None]:
     """Inside, this rank's part is its share of the batch that the loss is made of."""
     crew = team()
     return nullcontext() if crew is None or loss is None else crew.about(loss)
+
+
+def added(params: Sequence[Var], gradients: Sequence[Var | None]) -> list[Var | None]:
+    """Gradients of the loss, and what `.grad` holds already."""
+    pairs = zip(params, gradients, strict=True)
+    return [g if p.grad is None else p.grad if g is None else p.grad + g for p, g in pairs]
 
 
 def riders() -> list[Var]:

@@ -13,6 +13,7 @@ from jt_edu.settings import current
 
 Group = dict[str, Any]
 State = dict[str, Any]
+Count = tuple[State, Callable[[], dict[str, Any]]]  # (the states of a parameter, its numbers after one more step)
 
 
 class Factor:

@@ -337,3 +337,72 @@ def test_numbers_that_a_step_makes_itself_can_be_read():
     step = jt.compile(lambda x: x * jt.array([2.0, 5.0]).numpy()[1].item())
 
     assert [step(jt.array(k)).item() for k in (1.0, 2.0, 3.0)] == [5.0, 10.0, 15.0]
+
+
+@pytest.mark.parametrize("rule", [jt.optim.Adam, jt.optim.NAdam, jt.optim.ASGD, jt.optim.SGD])
+def test_two_steps_of_one_optimizer_in_a_compiled_step_are_both_counted(rule, rng):
+    batches = [rng.standard_normal(3) for _ in range(4)]
+    found = []
+    for compiled in (False, True):
+        w = jt.array(np.ones(3))
+        optimizer = rule([w], lr=0.1)
+
+        def step(x, w=w, optimizer=optimizer):
+            optimizer.step(((w * x - 3) ** 2).sum())
+            optimizer.step(((w - x) ** 2).sum())
+
+        run = jt.compile(step) if compiled else step
+        for x in batches:
+            run(jt.array(x))
+        found.append((w.numpy(), optimizer.state[0]["step"]))
+
+    np.testing.assert_allclose(found[1][0], found[0][0], rtol=1e-12)
+    assert found[0][1] == found[1][1] == 8
+
+
+@pytest.mark.parametrize(
+    ("make", "metric"),
+    [
+        (lambda o: jt.lr_scheduler.StepLR(o, 1, 0.5), ()),
+        (lambda o: jt.lr_scheduler.ChainedScheduler([jt.lr_scheduler.StepLR(o, 1, 0.5)]), ()),
+        (
+            lambda o: jt.lr_scheduler.SequentialLR(
+                o, [jt.lr_scheduler.StepLR(o, 1), jt.lr_scheduler.StepLR(o, 2)], [3]
+            ),
+            (),
+        ),
+        (lambda o: jt.lr_scheduler.ReduceLROnPlateau(o), (1.0,)),
+    ],
+    ids=["StepLR", "ChainedScheduler", "SequentialLR", "ReduceLROnPlateau"],
+)
+def test_a_schedule_inside_of_a_compiled_step_is_refused_and_stays_where_it_was(make, metric):
+    w = jt.array([1.0])
+    optimizer = jt.optim.SGD([w], lr=0.1)
+    schedule = make(optimizer)
+    epoch = schedule.last_epoch
+
+    def step(x):
+        optimizer.step((w * x).sum())
+        schedule.step(*metric)
+
+    with pytest.raises(jt.ArgumentError, match="outside of a compiled step"):
+        jt.compile(step)(np.ones(1, "float32"))
+
+    assert (w.item(), optimizer.lr, schedule.last_epoch) == (1.0, 0.1, epoch)
+
+
+def test_a_step_that_raises_after_its_optimizer_has_counted_no_step():
+    w = jt.array([1.0])
+    optimizer = jt.optim.NAdam([w], lr=0.1)
+    before = dict(optimizer.state[0])
+
+    def step(x):
+        optimizer.step((w * x).sum())
+        optimizer.step((w * x).sum())
+        raise ValueError("too late")
+
+    with pytest.raises(ValueError, match="too late"):
+        jt.compile(step)(np.ones(1, "float32"))
+
+    after = optimizer.state[0]
+    assert (w.item(), after["step"], after["mu_product"]) == (1.0, before["step"], before["mu_product"])

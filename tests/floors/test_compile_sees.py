@@ -312,3 +312,84 @@ def test_two_handles_on_one_value_are_told_apart(read, moved):
     handles[moved].assign(ones(2, times=5))
 
     assert step(x).tolist() == ([15, 15] if read == moved else [3, 3])
+
+
+def sgd(w):
+    return jt.optim.SGD([w], lr=0.125)
+
+
+def adam(w):
+    return jt.optim.Adam([w], lr=0.125)
+
+
+def adds(w, x, optimizer):
+    (w * w * x).sum().backward()
+
+
+def adds_by_the_optimizer(w, x, optimizer):
+    optimizer.backward((w * w * x).sum())
+
+
+def steps(w, x, optimizer):
+    optimizer.step((w * x).sum())
+
+
+def all_three(w, x, optimizer):
+    optimizer.zero_grad()
+    (w * w * x).sum().backward()
+    optimizer.step()
+
+
+def only_the_last(w, x, optimizer):
+    optimizer.step()
+
+
+@pytest.mark.parametrize("rule", [sgd, adam])
+@pytest.mark.parametrize("inside", [adds, adds_by_the_optimizer, steps, all_three, only_the_last])
+def test_gradients_in_grad_travel_into_a_step_and_out_of_it(rule, inside):
+    told = []
+    for way in (lambda f: f, jt.compile):
+        w = jt.array(ones(2))
+        optimizer = rule(w)
+        step, rows = way(lambda x, w=w, o=optimizer: inside(w, x, o)), []
+        for k in range(8):
+            if k in (2, 5) or inside is only_the_last:
+                (w * jt.array(ones(2, times=k + 1.0))).sum().backward()
+            step(jt.array(ones(2, times=k - 2.0)))
+            rows.append((w.tolist(), None if w.grad is None else w.grad.tolist()))
+            if k == 3:
+                optimizer.zero_grad()
+            if k == 6 and w.grad is not None:
+                optimizer.step()
+        told.append(rows)
+
+    lazily, compiled = told
+    for one, other in zip(lazily, compiled, strict=True):
+        np.testing.assert_allclose(one[0], other[0], rtol=1e-5)
+        assert (one[1] is None) == (other[1] is None)
+        np.testing.assert_allclose(one[1] or 0, other[1] or 0, rtol=1e-5)
+
+
+def test_the_gradient_of_an_argument_is_found_in_the_argument():
+    step = jt.compile(lambda x: (x * x).sum().backward())
+    for k in range(4):
+        x = jt.array(ones(2, times=k))
+
+        step(x)
+
+        assert x.grad.tolist() == [2.0 * k] * 2
+    assert repr(step).endswith("captured once")
+
+
+def test_a_step_that_fails_leaves_gradients_as_they_were():
+    w = jt.array(ones(2))
+    (w * 3).sum().backward()
+
+    def step():
+        w.grad = None
+        raise KeyError("later")
+
+    with pytest.raises(KeyError):
+        jt.compile(step)()
+
+    assert w.grad.tolist() == [3, 3]

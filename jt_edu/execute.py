@@ -66,7 +66,7 @@ def run(wanted: Sequence[Node], numbers_for: str = "") -> None:
         pending = [n for n in (*context.due, *pending) if n.data is None]
     if context.traces:
         _run_watched(needed(pending), pending, context)
-    elif len(pending) > 1 or not _run_alone(pending[0], context):
+    elif len(pending) > 1 or "alone" not in context.rank_state or not _run_alone(pending[0], context):
         plan, order = recall(pending, context)
         arrays = run_plan(plan, order, context)
         settle(order if plan.tracked else (), [(order[k], read_slot(plan, arrays, k)) for k in plan.keep])
@@ -78,13 +78,14 @@ def _run_alone(node: Node, context: Context) -> bool:
 
     What `recall`, `run_plan` and `settle` do for any graph, where there is nothing to search.
     """
-    found, ways = [node], context.rank_state.setdefault("alone", {})
+    found, ways = [node], context.rank_state["alone"]
     key = _kind_alone(node, found, context)
     way: Outline | None = ways.get(key)
     if way is None and key is not None:
         way = context.rank_state.get("outlines", {}).get(structure([node], context)[0])
-        if way is not None:
-            remember(ways, key, way)
+        if len(ways) >= PLANS:
+            ways.clear()
+        ways[key] = way
     plan = None if way is None else way[0]()
     if way is None or plan is None or plan.page is None:
         ways.pop(key, None)
@@ -160,15 +161,10 @@ def recall(wanted: Sequence[Node], context: Context) -> tuple[Plan, list[Node]]:
             else:
                 positions.append(position)
         plan = plan_for(order, wanted, context)
-    remember(outlines, key, (ref(plan), positions[::-1], numbers))
-    return plan, order
-
-
-def remember(outlines: dict[Any, Outline], key: Any, outline: Outline) -> None:
-    """Note it down; of too many the oldest goes."""
     if len(outlines) >= PLANS:
         outlines.pop(next(iter(list(outlines))), None)
-    outlines[key] = outline
+    outlines[key] = ref(plan), positions[::-1], numbers
+    return plan, order
 
 
 def plan_for(order: list[Node], wanted: Sequence[Node], context: Context) -> Plan:
@@ -245,6 +241,7 @@ def run_plan(plan: Plan, order: list[Node], context: Context) -> list[Any]:
         plan.runs += 1
         if plan.runs == AGAIN:  # nothing else may change the page: another thread may have written it meanwhile
             plan.page = written_down(plan, backend)
+            context.rank_state.setdefault("alone", {})  # from here on a shortest way may be known
         return arrays
     announce_plan(plan, order, context)
     alive = 0

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
+from pkgutil import resolve_name
 from typing import Any
 
 from jt_edu.errors import UnknownNameError
@@ -91,13 +92,19 @@ def _try(call: str, name: str, doors: Doors) -> str:
 
 
 def door(
-    call: str, names: Iterable[str], others: Doors | None = None
+    call: str, names: Iterable[str], others: Doors | None = None, upstairs: Mapping[str, str] | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a package that offers `names`; the doors in `others` are looked at as well."""
+    """`__getattr__` and `__dir__` of a package that offers `names`; the doors in `others` are looked at as well.
+
+    What `upstairs` names stands on a floor above, at "package.module:name", and is imported when somebody asks for it.
+    """
+    later = upstairs or {}
     public = sorted(names)
 
     def missing(name: str) -> Any:
-        raise unknown(call, name, {call: public, **(others or {})})
+        if name in later:
+            return resolve_name(later[name])
+        raise unknown(call, name, {call: sorted({*public, *later}), **(others or {})})
 
     return missing, public.copy
 
@@ -106,8 +113,7 @@ def suggest(kind: type, owner: str, call: str, others: Doors | None = None) -> N
     """Let objects of a class tell which of their names is meant, when they are asked for one that they lack."""
 
     def missing(self: Any, name: str) -> Any:
-        own = [n for n in dir(type(self)) if not n.startswith("_")]
-        raise unknown(owner, name, {call: own, **(others or {})})
+        raise unknown(owner, name, {call: [n for n in dir(type(self)) if n[0] != "_"], **(others or {})})
 
     setattr(kind, "__getattr__", missing)  # noqa: B010 - the type checker must not think that any name will do
 

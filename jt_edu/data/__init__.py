@@ -3,7 +3,6 @@
 This file is a door: names only.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from jt_edu.data import transform
@@ -73,9 +72,5 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    _missing, __dir__ = door("jt.data", __all__)
-
-    _upstairs = {"DistributedSampler": "jt_edu.distributed.sampler"}  # PyTorch has it here
-
-    def __getattr__(name: str) -> object:
-        return getattr(import_module(_upstairs[name]), name) if name in _upstairs else _missing(name)
+    _above = {"DistributedSampler": "jt_edu.distributed:DistributedSampler"}  # PyTorch has it here
+    __getattr__, __dir__ = door("jt.data", __all__, upstairs=_above)

@@ -14,6 +14,7 @@ from typing import Any
 
 from jt_edu.distributed.buckets import cut
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.ops.arguments import whole
 from jt_edu.ops.split import chunk, split
 from jt_edu.ops.stacks import concat
 from jt_edu.var import Var, as_var
@@ -198,8 +199,7 @@ def _flat(variables: Sequence[Var]) -> Var:
 
 def _buffers(variables: Sequence[Var], size: int, call: str) -> Iterator[list[int]]:
     """The numbers of the Vars that fit into one buffer: of one dtype, and not more bytes than it has, if several."""
-    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-        raise ArgumentError(f"{call} takes a buffer_size of 1 byte or more", repr(size))
+    whole(call, "buffer_size", size, 1)
     for dtype in dict.fromkeys(v.dtype for v in variables):
         numbers = [k for k, v in enumerate(variables) if v.dtype is dtype]
         filled: list[int] = []

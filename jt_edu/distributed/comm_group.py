@@ -23,6 +23,7 @@ from jt_edu.distributed.process_group import Tensors
 from jt_edu.distributed.roll import Roll, absence
 from jt_edu.distributed.work import Work
 from jt_edu.errors import JtError, RankError, ShapeError
+from jt_edu.mpi.talk.groups import Communicator
 from jt_edu.mpi.terms.errors import MismatchError, RankTimeoutError
 from jt_edu.mpi.terms.names import ANY_SOURCE, UNDEFINED, Status
 from jt_edu.settings import current
@@ -184,51 +185,51 @@ def retold(error: JtError, label: str) -> JtError:
 # ------------------------------------------------------------------------------- how each collective begins, by kind
 
 
-def _bcast(comm: Any, task: Task) -> Began:
+def _bcast(comm: Communicator, task: Task) -> Began:
     room = task.part.copy()
     return comm.Ibcast(room, task.root), lambda: room
 
 
-def _allreduce(comm: Any, task: Task) -> Began:
+def _allreduce(comm: Communicator, task: Task) -> Began:
     room = np.empty_like(task.part)
     return comm.Iallreduce(task.part, room, task.op), lambda: room
 
 
-def _reduce(comm: Any, task: Task) -> Began:
+def _reduce(comm: Communicator, task: Task) -> Began:
     room = np.empty_like(task.part) if comm.rank == task.root else None
     return comm.Ireduce(task.part, room, task.op, task.root), lambda: room
 
 
-def _allgather(comm: Any, task: Task) -> Began:
+def _allgather(comm: Communicator, task: Task) -> Began:
     room = _rows(comm.size, task.part)
     return comm.Iallgather(task.part, room), lambda: list(room)
 
 
-def _gather(comm: Any, task: Task) -> Began:
+def _gather(comm: Communicator, task: Task) -> Began:
     room = _rows(comm.size, task.part) if comm.rank == task.root else None
     return comm.Igather(task.part, room, task.root), lambda: None if room is None else list(room)
 
 
-def _scatter(comm: Any, task: Task) -> Began:
+def _scatter(comm: Communicator, task: Task) -> Began:
     room = task.rooms[0]
     whole = None if task.part is None else np.concatenate(task.part)
     return comm.Iscatter(whole, room, task.root), lambda: room
 
 
-def _reduce_scatter(comm: Any, task: Task) -> Began:
+def _reduce_scatter(comm: Communicator, task: Task) -> Began:
     room = np.empty_like(task.part[comm.rank])
     counts = [p.size for p in task.part]
     return comm.Ireduce_scatter(np.concatenate(task.part), room, counts, task.op), lambda: room
 
 
-def _alltoall(comm: Any, task: Task) -> Began:
+def _alltoall(comm: Communicator, task: Task) -> Began:
     out, into = [p.size for p in task.part], [p.size for p in task.rooms]
     room = np.concatenate(task.rooms)
     request = comm.Ialltoallv([np.concatenate(task.part), out], [room, into])
     return request, lambda: np.split(room, np.cumsum(into)[:-1])
 
 
-def _barrier(comm: Any, _task: Task) -> Began:
+def _barrier(comm: Communicator, _task: Task) -> Began:
     return comm.ibarrier(), lambda: None
 
 

@@ -25,16 +25,16 @@ from typing import Any
 from jt_edu.distributed.data_parallel import parallel_apply
 from jt_edu.distributed.ddp_backward import Gate
 from jt_edu.distributed.ddp_nodes import Alike
-from jt_edu.distributed.groups import chosen_group, get_global_rank
+from jt_edu.distributed.groups import get_global_rank, own_group
 from jt_edu.distributed.nested import replaced, vars_in
 from jt_edu.distributed.objects import broadcast_object_list
 from jt_edu.distributed.reducer import Event, Hook, Reducer
 from jt_edu.distributed.scattering import devices_of, gather, scatter_kwargs
-from jt_edu.errors import ArgumentError, GradientError, RankError, ShapeError
+from jt_edu.errors import ArgumentError, GradientError, ShapeError
 from jt_edu.execute import run
 from jt_edu.graph import Node
 from jt_edu.nn.module import Module
-from jt_edu.ops.arguments import yes_or_no
+from jt_edu.ops.arguments import number, yes_or_no
 from jt_edu.settings import current
 from jt_edu.var import Var
 
@@ -93,13 +93,11 @@ class DistributedDataParallel(Module):
         name = type(self).__name__
         if not isinstance(module, Module):
             raise ArgumentError(f"{name} takes a module", type(module).__name__)
-        if isinstance(bucket_cap_mb, bool) or not isinstance(bucket_cap_mb, (int, float)) or not bucket_cap_mb > 0:
-            raise ArgumentError("bucket_cap_mb is a number of MiB above 0", repr(bucket_cap_mb))
-        self.module = module
+        self.module, cap = module, number(name, "bucket_cap_mb", bucket_cap_mb, 0, above=True)
         self.device_ids, self.output_device, self.dim = devices_of(name, device_ids, output_device, dim)
         self.broadcast_buffers = yes_or_no(name, "broadcast_buffers", broadcast_buffers)
         self.check_reduction = yes_or_no(name, "check_reduction", check_reduction)
-        self.process_group = _group_of_mine(process_group)
+        self.process_group = own_group(process_group, "DistributedDataParallel")
         tolerant = yes_or_no(name, "find_unused_parameters", find_unused_parameters)
         views = yes_or_no(name, "gradient_as_bucket_view", gradient_as_bucket_view)
         named = [(n, p) for n, p in module.named_parameters() if p.requires_grad]
@@ -110,14 +108,14 @@ class DistributedDataParallel(Module):
         Alike(self.process_group, "parameters and buffers of rank 0")([*module.parameters(), *module.buffers()])
         run(list(current().due))
         self._alike = Alike(self.process_group, "buffers of rank 0")
-        self._reducer = Reducer(named, self.process_group, int(bucket_cap_mb * (1 << 20)), tolerant, views)
+        self._reducer = Reducer(named, self.process_group, int(cap * (1 << 20)), tolerant, views)
         self._given: dict[int, list[Var]] = {}  # number of a parameter -> gradients that came through a gate
         self._syncs = True
         self._rearranged = tolerant  # gradients that may be missing tell nothing about the order of those that come
         self._asked = True  # gradients of the call before
         self._called_in_step = False
-        for number, (_, p) in enumerate(named):
-            undo = p.register_hook(partial(_past_the_gate, weakref.ref(self), number))
+        for k, (_, p) in enumerate(named):
+            undo = p.register_hook(partial(_past_the_gate, weakref.ref(self), k))
             weakref.finalize(self, undo).atexit = False
 
     # computing
@@ -139,7 +137,7 @@ class DistributedDataParallel(Module):
         self._asked = False
         inside = vars_in(out)
         outs = [v for v in inside if v.requires_grad]
-        passed = iter(Gate(outs, self._reducer.params, since, _Told(self)).behind(outs)) if outs else iter(())
+        passed = iter(Gate(outs, self._reducer.params, since, _Told(self)).behind()) if outs else iter(())
         return replaced(out, [next(passed) if v.requires_grad else v for v in inside])
 
     def _computed(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -268,9 +266,9 @@ class _Told:
     def finish(self) -> list[Var | None]:
         """Gradients of all ranks."""
         answers = self.reducer.finish()
-        for number, answer in enumerate(answers):
+        for k, answer in enumerate(answers):
             if answer is not None:
-                self.owner._given.setdefault(number, []).append(answer)
+                self.owner._given.setdefault(k, []).append(answer)
         return answers
 
 
@@ -294,13 +292,6 @@ def _past_the_gate(owner: weakref.ref[DistributedDataParallel], number: int, dou
 def _adds_up(total: Node, parts: set[Node]) -> bool:
     """Whether a gradient is a sum of known ones, and of nothing else."""
     return total in parts or (total.op.name == "add" and all(_adds_up(i, parts) for i in total.inputs))
-
-
-def _group_of_mine(group: Any) -> Any:
-    found = chosen_group(group)
-    if found is None:
-        raise RankError("DistributedDataParallel works on the members of its group", "a rank that is none of them")
-    return found
 
 
 def _compare(module: Module, group: Any) -> None:

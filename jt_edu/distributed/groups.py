@@ -17,7 +17,7 @@ from jt_edu.distributed.options import as_timeout
 from jt_edu.distributed.process_group import ProcessGroup
 from jt_edu.distributed.socket_group import SocketGroup
 from jt_edu.distributed.store import PrefixStore
-from jt_edu.errors import ArgumentError, BackendError
+from jt_edu.errors import ArgumentError, BackendError, RankError
 
 
 class NonMember:
@@ -146,6 +146,18 @@ def chosen_group(group: Any) -> ProcessGroup | None:
     if isinstance(group, NonMember):
         return None
     found: ProcessGroup = joined_ranks().default if group is None else as_group(group)
+    return found
+
+
+def own_group(group: Any, asked: str) -> ProcessGroup:
+    """The group that is to be used by one of its members.
+
+    Raises:
+        RankError: this rank is none of them, and `asked` works on members only.
+    """
+    found = chosen_group(group)
+    if found is None:
+        raise RankError(f"{asked} works on the members of its group", "a rank that is none of them")
     return found
 
 

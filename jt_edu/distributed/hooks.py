@@ -15,10 +15,10 @@ from typing import Any
 
 from jt_edu.distributed.buckets import GradBucket
 from jt_edu.distributed.collectives import all_reduce
-from jt_edu.distributed.groups import chosen_group
+from jt_edu.distributed.groups import own_group
+from jt_edu.distributed.process_group import ProcessGroup
 from jt_edu.distributed.work import Future
 from jt_edu.dtypes import DType, bfloat16, float16
-from jt_edu.errors import RankError
 from jt_edu.var import Var
 
 
@@ -102,15 +102,11 @@ def total_of(value: Var, process_group: Any) -> Future:
         >>> jt.simulate(2)(program)
         [1.0, 1.0]
     """
-    work = all_reduce(value, group=process_group, async_op=True)
-    if work is None:
-        raise RankError("a communication hook works on the members of its group", "a rank that is none of them")
+    work = all_reduce(value, group=members_of(process_group), async_op=True)
+    assert work is not None, "what is async and asked for by a member is a work"
     return work.get_future().then(lambda f: f.value()[0])
 
 
-def members_of(process_group: Any) -> Any:
+def members_of(process_group: Any) -> ProcessGroup:
     """The group that a hook uses; all ranks, if it is None."""
-    found = chosen_group(process_group)
-    if found is None:
-        raise RankError("a communication hook works on the members of its group", "a rank that is none of them")
-    return found
+    return own_group(process_group, "a communication hook")

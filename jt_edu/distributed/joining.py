@@ -31,6 +31,7 @@ from jt_edu.distributed.tcp_store import TCPStore
 from jt_edu.errors import ArgumentError, BackendError, RankError
 from jt_edu.execute import run
 from jt_edu.mpi.simulated.threads import SoloComm
+from jt_edu.mpi.talk.groups import Communicator
 from jt_edu.settings import current
 
 
@@ -174,7 +175,7 @@ def _join_comm(backend: Backend, rank: int, world_size: int) -> Joined:
     return Joined(group, backend)
 
 
-def _same_place(comm: Any, rank: int, world_size: int) -> None:
+def _same_place(comm: Communicator, rank: int, world_size: int) -> None:
     """Refuse a place that is not the one which the communicator knows."""
     for name, asked, there in (("rank", rank, comm.rank), ("world_size", world_size, comm.size)):
         if asked not in (-1, there):

@@ -22,6 +22,7 @@ from jt_edu.distributed.hooks import allreduce_hook, members_of, total_of
 from jt_edu.distributed.work import Future
 from jt_edu.errors import ArgumentError
 from jt_edu.graph import Shape
+from jt_edu.ops.arguments import number, whole
 from jt_edu.ops.stacks import concat, stack
 from jt_edu.var import Var, as_var
 
@@ -54,14 +55,10 @@ class PowerSGDState:
         min_compression_rate: float = 2, use_error_feedback: bool = True, warm_start: bool = True,
         orthogonalization_epsilon: float = 0, random_seed: int = 0,
     ) -> None:  # fmt: skip
-        for name, number, least in (("matrix_approximation_rank", matrix_approximation_rank, 1),
-                                    ("start_powerSGD_iter", start_powerSGD_iter, 0)):  # fmt: skip
-            if isinstance(number, bool) or not isinstance(number, int) or number < least:
-                raise ArgumentError(f"{name} is a whole number from {least}", repr(number))
-        for name, value in (("min_compression_rate", min_compression_rate),
-                            ("orthogonalization_epsilon", orthogonalization_epsilon)):  # fmt: skip
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
-                raise ArgumentError(f"{name} is a number from 0", repr(value))
+        whole("PowerSGDState", "matrix_approximation_rank", matrix_approximation_rank, 1)
+        whole("PowerSGDState", "start_powerSGD_iter", start_powerSGD_iter, 0)
+        number("PowerSGDState", "min_compression_rate", min_compression_rate, 0)
+        number("PowerSGDState", "orthogonalization_epsilon", orthogonalization_epsilon, 0)
         if start_powerSGD_iter < 2 and (use_error_feedback or warm_start):
             asked = "start_powerSGD_iter is 2 or more, with error feedback or warm start: buckets change after step 1"
             raise ArgumentError(asked, repr(start_powerSGD_iter), "use_error_feedback=False, warm_start=False")

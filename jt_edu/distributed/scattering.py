@@ -15,6 +15,7 @@ from jt_edu.distributed import comm
 from jt_edu.distributed.functions import Gather, Scatter
 from jt_edu.distributed.nested import is_structure, parts_of, rebuilt
 from jt_edu.errors import ArgumentError
+from jt_edu.ops.arguments import whole
 from jt_edu.var import Var
 
 
@@ -98,7 +99,6 @@ def devices_of(call: str, device_ids: Any, output_device: Any, dim: Any) -> tupl
         >>> devices_of("DataParallel", None, None, 0)
         (['cpu:0'], 'cpu:0', 0)
     """
-    if isinstance(dim, bool) or not isinstance(dim, int):
-        raise ArgumentError(f"{call} cuts along an axis, a number", repr(dim))
+    dim = whole(call, "dim", dim)
     names = ["cpu:0"] if device_ids is None else comm.device_names(device_ids, call)
     return names, names[0] if output_device is None else comm.device_name(output_device, call), dim

@@ -35,6 +35,7 @@ from jt_edu.distributed.store_server import (
 )  # fmt: skip
 from jt_edu.errors import ArgumentError
 from jt_edu.mpi.terms.errors import LostRankError, RankTimeoutError
+from jt_edu.ops.arguments import whole
 
 MARGIN = 30.0  # seconds after which a server that owes an answer is given up; one that has ended is missed at once
 RETRY = 0.05  # seconds between two tries to reach a server that is not there yet
@@ -68,11 +69,9 @@ class TCPStore(Store):
         timeout: Any = STORE_TIMEOUT, wait_for_workers: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(timeout)
-        if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 1 << 16:
-            raise ArgumentError("a TCPStore has a port from 0 to 65535", repr(port))
-        if world_size is not None and (not isinstance(world_size, int) or world_size < 1):
-            raise ArgumentError("a TCPStore is used by a number of ranks from 1", repr(world_size))
-        self.host, self.world_size = host_name, world_size
+        port = whole("TCPStore", "port", port, 0, 65535)
+        self.host = host_name
+        self.world_size = None if world_size is None else whole("TCPStore", "world_size", world_size, 1)
         self._turn = threading.Lock()
         self._server = Server(host_name, port) if is_master else None
         self.port = self._server.port if self._server else port

@@ -19,6 +19,8 @@ And what else a page holds (`jt_edu.lens`):
     bars              the algorithms of a convolution, as bars that race
     lifetimes         arrays as rectangles: bytes over kernels
     tape              forward down the left, backward up the right
+    lanes             ranks side by side, and how virtual times read
+    sheet             the paper that these three stand on
 
 Everything is made from plain data that can be kept as JSON; nothing here looks at a Var or a node.
 """

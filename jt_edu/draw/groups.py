@@ -140,7 +140,7 @@ class _Modules:
                 home[i] = found[step]
             else:
                 home[i] = i
-        self._split(parent, home)
+        self._split(home)
         items = list(dict.fromkeys(home.values()))
         for i, item in home.items():
             if isinstance(item, Group):
@@ -167,7 +167,7 @@ class _Modules:
         self.keys.add(key)
         return key
 
-    def _split(self, parent: Group, home: dict[Id, Item]) -> None:
+    def _split(self, home: dict[Id, Item]) -> None:
         """Boxes that wait for each other in a circle are split into stretches without anything else in between."""
         circle = _circle(list(dict.fromkeys(home.values())), self._pairs(home))
         before: Item | None = None
@@ -294,30 +294,20 @@ def _class(node: Node, depth: int) -> str:
 
 
 def _circle(items: list[Item], pairs: Iterable[tuple[Item, Item]]) -> set[Item]:
-    """What is on a circle, or between two: what is left when all that waits for nothing is gone, from both ends."""
-    left = dict.fromkeys(items)
+    """What is on a circle, or between two: what waits for ever, whichever end one begins at."""
     pairs = list(pairs)
-    for _ in range(2):
-        users: dict[Item, list[Item]] = defaultdict(list)
-        waiting = dict.fromkeys(left, 0)
-        for a, b in pairs:
-            if a in left and b in left:
-                users[a].append(b)
-                waiting[b] += 1
-        ready = [item for item in left if not waiting[item]]
-        while ready:
-            item = ready.pop()
-            del left[item]
-            for user in users[item]:
-                waiting[user] -= 1
-                if not waiting[user]:
-                    ready.append(user)
-        pairs = [(b, a) for a, b in pairs]
-    return set(left)
+    left = _sorted(items, pairs)[1]
+    return set(_sorted(left, [(b, a) for a, b in pairs])[1])
 
 
 def _in_order(items: list[Item], pairs: Iterable[tuple[Item, Item]]) -> list[Item]:
     """Inputs first, else in the order that they have; what is on a circle comes last."""
+    found, left = _sorted(items, pairs)
+    return found + left
+
+
+def _sorted(items: list[Item], pairs: Iterable[tuple[Item, Item]]) -> tuple[list[Item], list[Item]]:
+    """Inputs first, else in the order that they have; and what waits for ever, for what is on a circle."""
     number = {item: k for k, item in enumerate(items)}
     users: dict[Item, list[Item]] = defaultdict(list)
     waiting = dict.fromkeys(items, 0)
@@ -333,4 +323,4 @@ def _in_order(items: list[Item], pairs: Iterable[tuple[Item, Item]]) -> list[Ite
             waiting[user] -= 1
             if not waiting[user]:
                 heapq.heappush(ready, number[user])
-    return [*found, *(item for item in items if item not in found)]
+    return list(found), [item for item in items if item not in found]

@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from jt_edu.draw.sheet import FONT, sheet, words
 from jt_edu.draw.svg import escape
 from jt_edu.draw.text import cut, width
-from jt_edu.draw.theme import SANS, mix, page_rules
+from jt_edu.draw.theme import mix
 
 WIDE, LEFT, TOP, MARGIN = 640.0, 62.0, 30.0, 16.0  # pixels: the plot, and around it
 MOST_LANES, MOST_BARS, MOST_ARROWS = 16, 600, 160
@@ -62,15 +63,9 @@ def lanes_svg(
         *(_arrow(one, lane, unit) for one in _some(lines, MOST_ARROWS)),
     ]
     below = TOP + lanes * lane
-    words, more = _legend(below + 22, _left_out(size, len(bars), len(lines)))
-    wide, high = LEFT + WIDE + MARGIN, below + 34 + more
-    box = f'width="{wide:.0f}" height="{high:.0f}" viewBox="0 0 {wide:.0f} {high:.0f}"'
-    return "".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" {box} role="img" class="jt-lanes">',
-        f"<title>{escape(summary)}</title><style>{_style()}</style>{_patterns()}",
-        f'<rect class="paper" width="{wide:.0f}" height="{high:.0f}" rx="12"/>',
-        *_axis(duration, unit, below), *parts, *words, "</svg>",
-    ])  # fmt: skip
+    legend, more = _legend(below + 22, _left_out(size, len(bars), len(lines)))
+    whole = [_patterns(), *_axis(duration, unit, below), *parts, *legend]
+    return sheet("jt-lanes", (LEFT + WIDE + MARGIN, below + 34 + more), summary, _rules(), whole)
 
 
 def _some(rows: Sequence[Row], most: int) -> Sequence[Row]:
@@ -86,9 +81,9 @@ def _left_out(size: int, bars: int, arrows: int) -> str:
 
 def _lane(rank: int, lane: float, stuck: bool) -> str:
     y = TOP + (rank + 0.5) * lane
-    kind, words = (' class="stuck"', f"\u2715 rank {rank}") if stuck else ("", f"rank {rank}")
+    kind, name = (' class="stuck"', f"\u2715 rank {rank}") if stuck else ("", f"rank {rank}")
     line = f'<path class="rest" d="M{LEFT:.1f} {y:.1f}h{WIDE:.1f}"/>'
-    return f"<g{kind}>{line}{_text(LEFT - 8, y + 4, words, 'end')}</g>"
+    return f"<g{kind}>{line}{words(LEFT - 8, y + 4, name, 'end')}</g>"
 
 
 def _bar(one: Row, lane: float, unit: float) -> str:
@@ -116,22 +111,18 @@ def _axis(duration: int, unit: float, below: float) -> Iterator[str]:
     for k in range(int(duration / step) + 1):
         x = LEFT + k * step * unit
         yield f'<path class="grid" d="M{x:.1f} {TOP - 4:.1f}V{below:.1f}"/>'
-        yield _text(x, TOP - 10, nanos_text(k * step), "middle" if k else "start")
+        yield words(x, TOP - 10, nanos_text(k * step), "middle" if k else "start")
 
 
 def _legend(y: float, left_out: str) -> tuple[list[str], float]:
     parts, x = [], LEFT
-    for kind, (words, _) in KINDS.items():
+    for kind, (meaning, _) in KINDS.items():
         parts.append(f'<rect class="{kind}" x="{x:.1f}" y="{y - 10:.1f}" width="24" height="12"/>')
-        parts.append(_text(x + 29, y, words))
-        x += 47 + width(words, 11)
+        parts.append(words(x + 29, y, meaning))
+        x += 47 + width(meaning, FONT)
     if left_out:
-        parts.append(_text(LEFT, y + 18, cut(left_out, 100)))
+        parts.append(words(LEFT, y + 18, cut(left_out, 100)))
     return parts, 18 * bool(left_out)
-
-
-def _text(x: float, y: float, words: str, anchor: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
 
 
 def _patterns() -> str:
@@ -149,12 +140,9 @@ def _patterns() -> str:
     return f"<defs>{hatch}{stripes}{head}</defs>"
 
 
-def _style() -> str:
+def _rules() -> list[tuple[str, str]]:
     orange, blue = KINDS["wait"][1], KINDS["transfer"][1]
-    rules = [
-        ("", f"font:11px {SANS}"),
-        (" text", mix("fill", "ink", 100, "paper")),
-        (" .paper", mix("fill", "ink", 0, "paper")),
+    return [
         (" .grid,.jt-lanes .rest", f"fill:none;{mix('stroke', 'ink', 14, 'paper')}"),
         (" .stuck text", "font-weight:700;" + mix("fill", "#d55e00", 70, "ink")),
         (" .compute", mix("fill", KINDS["compute"][1], 60, "paper") + mix("stroke", KINDS["compute"][1], 70, "ink")),
@@ -166,4 +154,3 @@ def _style() -> str:
         (" .arrow", "fill:none;stroke-width:1.2;" + mix("stroke", "ink", 72, "paper")),
         (" .head", "stroke:none;" + mix("fill", "ink", 72, "paper")),
     ]
-    return page_rules(".jt-lanes") + "".join(f".jt-lanes{part}{{{rule}}}" for part, rule in rules)

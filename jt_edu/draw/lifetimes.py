@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from jt_edu.draw.sheet import FONT, sheet, words
 from jt_edu.draw.svg import escape
-from jt_edu.draw.text import cut, size_text, tuple_text, width
-from jt_edu.draw.theme import SANS, mix, page_rules
+from jt_edu.draw.text import columns, cut, size_text, tuple_text, width
+from jt_edu.draw.theme import mix
 
 WIDE, HIGH, LEFT, BELOW, MARGIN = 640.0, 240.0, 62.0, 62.0, 16.0  # pixels: the plot, and around it
 KEEPERS = {  # who keeps an array alive: in words, colour, outline
@@ -36,8 +37,7 @@ def lifetimes_text(found: Row, nodes: Mapping[int, Row], kernels: Sequence[Row])
         made = f"kernel {one['from']} {kernels[one['from']]['name']}"
         keepers = "; ".join(keeper["text"] for keeper in one["keepers"])
         rows.append((called(node, one["node"]), shape, f"{one['bytes']:,}", cut(made, 40), until, keepers))
-    widths = [max(len(row[c]) for row in rows) for c in range(6)]
-    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+    return columns(rows)
 
 
 def called(node: Row, identity: int) -> str:
@@ -56,59 +56,44 @@ def lifetimes_svg(found: Row, nodes: Mapping[int, Row], summary: str) -> str:
     wide, high = LEFT + WIDE + MARGIN, MARGIN + HIGH + BELOW
     below = MARGIN + HIGH + 15
     peak = f"peak {size_text(found['peak'])} in kernel {found['peak_kernel']}"
-    words = [
-        _text(LEFT - 6, MARGIN + HIGH, "0", "end"),
-        _text(LEFT - 6, MARGIN + 10, size_text(top), "end"),
-        _text(LEFT, below, "kernel 0"),
-        _text(LEFT + WIDE, below, f"kernel {kernels - 1}", "end"),
-        _text(min(max(peak_x, LEFT + 160), LEFT + WIDE - 160), below, peak, "middle"),
+    scales = [
+        words(LEFT - 6, MARGIN + HIGH, "0", "end"),
+        words(LEFT - 6, MARGIN + 10, size_text(top), "end"),
+        words(LEFT, below, "kernel 0"),
+        words(LEFT + WIDE, below, f"kernel {kernels - 1}", "end"),
+        words(min(max(peak_x, LEFT + 160), LEFT + WIDE - 160), below, peak, "middle"),
     ]
-    size = f'width="{wide:.0f}" height="{high:.0f}" viewBox="0 0 {wide:.0f} {high:.0f}"'
-    return "".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" class="jt-lifetimes">',
-        f"<title>{escape(summary)}</title><style>{_style()}</style>",
-        f'<rect class="paper" width="{wide:.0f}" height="{high:.0f}" rx="12"/>',
-        *boxes, mark, *words, _legend(arrays), "</svg>",
-    ])  # fmt: skip
+    return sheet("jt-lifetimes", (wide, high), summary, _rules(), [*boxes, mark, *scales, _legend(arrays)])
 
 
 def _array(one: Row, nodes: Mapping[int, Row], step: float, unit: float) -> str:
     x, y = LEFT + one["from"] * step, MARGIN + HIGH - (one["offset"] + one["bytes"]) * unit
     wide, high = (one["to"] - one["from"] + 1) * step, one["bytes"] * unit
     name = called(nodes.get(one["node"], {}), one["node"])
-    fits = high >= 15 and width(name, 11) + 8 <= wide
-    words = _text(x + 5, y + min(high / 2 + 4, 15), name) if fits else ""
+    fits = high >= 15 and width(name, FONT) + 8 <= wide
+    label = words(x + 5, y + min(high / 2 + 4, 15), name) if fits else ""
     tip = f"{name}: {size_text(one['bytes'])}; {'; '.join(k['text'] for k in one['keepers'])}"
     return (
         f'<g class="{one["why"]}"><title>{escape(tip)}</title>'
-        f'<rect x="{x:.1f}" y="{y:.2f}" width="{wide:.1f}" height="{high:.2f}"/>{words}</g>'
+        f'<rect x="{x:.1f}" y="{y:.2f}" width="{wide:.1f}" height="{high:.2f}"/>{label}</g>'
     )
 
 
 def _legend(arrays: Sequence[Row]) -> str:
     there = {one["why"] for one in arrays}
     parts, x, y = [], LEFT, MARGIN + HIGH + 26
-    for why, (words, _, _) in KEEPERS.items():
+    for why, (meaning, _, _) in KEEPERS.items():
         if why in there:
-            if x + 29 + width(words, 11) > LEFT + WIDE:
+            if x + 29 + width(meaning, FONT) > LEFT + WIDE:
                 x, y = LEFT, y + 18
             parts.append(f'<g class="{why}"><rect x="{x:.1f}" y="{y:.1f}" width="24" height="12"/></g>')
-            parts.append(_text(x + 29, y + 10, words))
-            x += 42 + width(words, 11)
+            parts.append(words(x + 29, y + 10, meaning))
+            x += 42 + width(meaning, FONT)
     return "".join(parts)
 
 
-def _text(x: float, y: float, words: str, anchor: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
-
-
-def _style() -> str:
-    rules = [
-        ("", f"font:11px {SANS}"),
-        (" text", mix("fill", "ink", 100, "paper")),
-        (" .paper", mix("fill", "ink", 0, "paper")),
-        (" .peak", f"fill:none;stroke-width:1.5;stroke-dasharray:2 3;{mix('stroke', 'ink', 90, 'paper')}"),
-    ]
+def _rules() -> list[tuple[str, str]]:
+    rules = [(" .peak", f"fill:none;stroke-width:1.5;stroke-dasharray:2 3;{mix('stroke', 'ink', 90, 'paper')}")]
     for why, (_, colour, line) in KEEPERS.items():
         rules.append((f" .{why} rect", mix("fill", colour, 26, "paper") + mix("stroke", colour, 75, "ink") + line))
-    return page_rules(".jt-lifetimes") + "".join(f".jt-lifetimes{part}{{{rule}}}" for part, rule in rules)
+    return rules

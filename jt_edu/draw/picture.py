@@ -11,9 +11,9 @@ import hashlib
 import json
 from collections.abc import Mapping
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from xml.sax.saxutils import escape
 
 from jt_edu.draw.dot import dot_source
 from jt_edu.draw.scene import Scene, compose
@@ -109,7 +109,11 @@ class Picture:
             case ".svg":
                 path.write_text(self.svg, encoding="utf-8")
             case ".html":
-                page = PAGE.format(title=escape(self.summary), picture=self._repr_html_(), table=escape(self.text))
+                page = PAGE.format(
+                    title=escape(self.summary, quote=False),
+                    picture=self._repr_html_(),
+                    table=escape(self.text, quote=False),
+                )
                 path.write_text(page, encoding="utf-8")
             case other:
                 raise ArgumentError("Picture.save writes .svg and .html", repr(other), f"{path.stem}.svg")

@@ -10,8 +10,8 @@ graph are a stranger's, so every one passes `escape`. The same document always g
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator, Sequence
-from xml.sax import saxutils
 
 from jt_edu.draw import scene as place
 from jt_edu.draw.cards import Card, Chip
@@ -50,7 +50,7 @@ def draw(scene: Scene, identity: str, summary: str, notes: Sequence[str]) -> str
 
 def escape(words: object) -> str:
     """Words as XML text: a stranger's name can end no tag, and holds no character that XML forbids."""
-    return saxutils.escape(clean(words))
+    return html.escape(clean(words), quote=False)
 
 
 def _n(number: float) -> str:

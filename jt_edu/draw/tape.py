@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
+from jt_edu.draw.sheet import sheet
 from jt_edu.draw.svg import escape
-from jt_edu.draw.text import cut, tuple_text, width
-from jt_edu.draw.theme import MONO, SANS, mix, page_rules
+from jt_edu.draw.text import columns, cut, tuple_text, width
+from jt_edu.draw.theme import MONO, SANS, mix
 
 MOST = 60  # rows of the picture; the table has all
 LEFT, GAP, HIGH, MARGIN = 250.0, 36.0, 34.0, 20.0  # pixels: left column, between both, height of a row, around all
@@ -25,8 +26,7 @@ def tape_text(page: Row) -> str:
         numbers = [str(n) for n, _ in right]
         words = [_name(leaves, step) for _, step in right]
         rows.append((str(k), _label(nodes[left["node"]]), _mean(value), " ".join(numbers), ", ".join(words)))
-    widths = [max(len(row[c]) for row in rows) for c in range(5)]
-    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+    return columns(rows)
 
 
 def tape_svg(page: Row, summary: str) -> str:
@@ -48,12 +48,7 @@ def tape_svg(page: Row, summary: str) -> str:
     high = MARGIN * 2 + 24 + len(shown) * HIGH + (18 if len(sides) > MOST else 0)
     more = [] if len(sides) <= MOST else [_words(MARGIN, high - 14, f"and {len(sides) - MOST} more rows")]
     heads = [_words(MARGIN, MARGIN + 10, "Forward ↓"), _words(MARGIN + LEFT + GAP, MARGIN + 10, "Backward ↑")]
-    size = f'width="{wide:.0f}" height="{high:.0f}" viewBox="0 0 {wide:.0f} {high:.0f}"'
-    return "".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" class="jt-tape-picture">',
-        f"<title>{escape(summary)}</title><style>{_style()}</style>",
-        f'<rect class="paper" width="{wide:.0f}" height="{high:.0f}" rx="12"/>', *heads, *boxes, *more, "</svg>",
-    ])  # fmt: skip
+    return sheet("jt-tape-picture", (wide, high), summary, _rules(), [*heads, *boxes, *more])
 
 
 def _sides(page: Row) -> list[tuple[Row, list[tuple[int, Row]]]]:
@@ -105,15 +100,12 @@ def _words(x: float, y: float, words: str) -> str:
     return f'<text class="n" x="{x:.1f}" y="{y:.1f}">{escape(words)}</text>'
 
 
-def _style() -> str:
+def _rules() -> list[tuple[str, str]]:
     dashed = "stroke-dasharray:5 3"
-    rules: Sequence[tuple[str, str]] = (
+    return [
         ("", f"font:12px {SANS}"),
-        (" text", mix("fill", "ink", 100, "paper")),
         (" .i", f"font:11px {MONO}"),
         (" .n", mix("fill", "ink", 74, "paper")),
-        (" .paper", mix("fill", "ink", 0, "paper")),
         (" .forward rect", mix("fill", "#56b4e9", 18, "paper") + mix("stroke", "#56b4e9", 70, "ink")),
         (" .backward rect", mix("fill", "#e69f00", 16, "paper") + mix("stroke", "#e69f00", 75, "ink") + dashed),
-    )  # fmt: skip
-    return page_rules(".jt-tape-picture") + "".join(f".jt-tape-picture{part}{{{rule}}}" for part, rule in rules)
+    ]

@@ -128,10 +128,12 @@ def table(document: Mapping[str, Any]) -> str:
             tuple_text(node.get("shape", ())), clean(node.get("dtype", "")), "" if kernel is None else clean(kernel),
             " ".join(map(clean, node.get("inputs", ()))), ", ".join(said), clean(node.get("where", "")),
         ))  # fmt: skip
-    return _columns([tuple(cut(cell, 60) for cell in row[:-1]) + row[-1:] for row in rows])
-
-
-def _columns(rows: Sequence[Sequence[str]]) -> str:
     used = [k for k in range(len(rows[0])) if any(row[k] for row in rows[1:])]
-    widths = [max(len(row[k]) for row in rows) for k in used]
-    return "\n".join("  ".join(row[k].ljust(w) for k, w in zip(used, widths, strict=True)).rstrip() for row in rows)
+    last = len(rows[0]) - 1
+    return columns([[row[k] if k == last else cut(row[k], 60) for k in used] for row in rows])
+
+
+def columns(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of cells, each column as wide as its widest cell."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows)

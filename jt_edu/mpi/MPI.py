@@ -218,7 +218,9 @@ def __getattr__(name: str) -> Any:
     if name == "COMM_WORLD" and "communicator" in state:
         return state["communicator"]
     if name in ("COMM_WORLD", "COMM_SELF"):
-        return state.setdefault("alone", None) or state.update(alone=SoloComm()) or state["alone"]
+        if "COMM_SELF" not in state:
+            state["COMM_SELF"] = SoloComm()
+        return state["COMM_SELF"]
     if name.startswith("__"):
         raise AttributeError(name)
     near = instead_of(name, [*__all__, *TYPES, "COMM_WORLD", "COMM_SELF"])

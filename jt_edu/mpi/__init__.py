@@ -6,7 +6,7 @@
 See README.md in this folder for what stands where.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jt_edu.mpi.jittor import (
     broadcast,
@@ -46,6 +46,7 @@ from jt_edu.mpi.terms.errors import (
     TruncationError,
 )
 from jt_edu.mpi.world.faults import Faults
+from jt_edu.names import door
 
 __all__ = [
     "DeadlockError",
@@ -86,8 +87,11 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """`comm`: the communicator of the rank that asks."""
-    if name == "comm":
-        return communicator()
-    raise AttributeError(f"jt.mpi has no {name}; its names are comm, {', '.join(__all__)}")
+if not TYPE_CHECKING:
+    _missing, __dir__ = door("jt.mpi", [*__all__, "comm"])
+
+    def __getattr__(name: str) -> object:
+        """`comm`: the communicator of the rank that asks."""
+        return communicator() if name == "comm" else _missing(name)
+else:
+    comm: Any

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import atexit
 import functools
-import importlib
 import inspect
 import os
 import sys
@@ -30,6 +29,7 @@ from jt_edu.mpi.parallel import alone, flush, join
 from jt_edu.mpi.real import launch
 from jt_edu.mpi.simulated.threads import simulate as simulate_comm
 from jt_edu.nn.module import Module
+from jt_edu.ops.arguments import whole
 from jt_edu.settings import current, no_grad
 from jt_edu.var import method
 
@@ -51,7 +51,7 @@ def world_size() -> int:
         >>> world_size()
         1
     """
-    return int(communicator().size) if in_mpi() else 1
+    return communicator().size if in_mpi() else 1
 
 
 def world_rank() -> int:
@@ -61,7 +61,7 @@ def world_rank() -> int:
         >>> jt.simulate(3)(world_rank)
         [0, 1, 2]
     """
-    return int(communicator().rank) if in_mpi() else 0
+    return communicator().rank if in_mpi() else 0
 
 
 def local_rank() -> int:
@@ -161,8 +161,7 @@ def single_process_scope(rank: int = 0) -> Callable[[Callable[..., Any]], Callab
         >>> jt.simulate(2)(report), report()
         ([None, (False, 1)], (False, 1))
     """
-    if isinstance(rank, bool) or not isinstance(rank, int) or rank < 0:
-        raise ArgumentError("single_process_scope takes the number of a rank", short(rank), "rank=0")
+    whole("single_process_scope", "rank", rank, 0)
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -259,16 +258,6 @@ def _no_device(name: str, *_given: Any) -> BackendError:
     return BackendError(f"{name} speaks from device to device", "no backend that keeps Vars on a device", here)
 
 
-class _Later:
-    """A folder of jt_edu that is imported when somebody asks for it, because that takes some 40 ms."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, package: ModuleType | None, owner: type | None = None) -> ModuleType:
-        return importlib.import_module(f"jt_edu.{self.name}")
-
-
 class Package(ModuleType):
     """The class of the module jt_edu, some of whose names depend on who asks."""
 
@@ -281,7 +270,6 @@ class Package(ModuleType):
     def mpi(self, module: Any) -> None:
         """Python sets this when it imports the folder; whoever asks gets the answer above all the same."""
 
-    distributed = _Later()
     rank = property(lambda self: world_rank(), doc="The number of this rank, from 0.")
     world_size = property(lambda self: world_size(), doc="How many ranks there are.")
     in_mpi = property(lambda self: in_mpi(), doc="Whether this program is one of several ranks.")

@@ -29,7 +29,8 @@ from jt_edu.dtypes import DType, float32
 from jt_edu.errors import ArgumentError, DtypeError, RankError, ShapeError
 from jt_edu.graph import Node, Shape, describe_line, made, origin
 from jt_edu.meta import HostCall, Rule
-from jt_edu.mpi.terms.names import MAX, MIN, SUM
+from jt_edu.mpi.talk.groups import Communicator
+from jt_edu.mpi.terms.names import SUM
 from jt_edu.ops.code import as_array
 from jt_edu.ops.stacks import concat
 from jt_edu.settings import current
@@ -38,7 +39,7 @@ from jt_edu.var import Var, as_var, method
 Run = Callable[..., Any]  # (communicator, *arrays) -> array
 
 
-def communicator() -> Any:
+def communicator() -> Communicator:
     """The communicator of this rank: all ranks of its world.
 
     Raises:
@@ -48,7 +49,7 @@ def communicator() -> Any:
         >>> jt.simulate(2)(lambda: communicator().allgather(jt.rank))
         [[0, 1], [0, 1]]
     """
-    comm = current().rank_state.get("communicator")
+    comm: Communicator | None = current().rank_state.get("communicator")
     if comm is None:
         raise RankError(
             "a program speaks to others when there are others", "one that runs alone",
@@ -179,7 +180,7 @@ def _sums(values: Sequence[Var]) -> list[Var]:
     return [flat[a:b].reshape(v.shape) for a, b, v in zip(starts, starts[1:], values, strict=False)]
 
 
-def _all_reduce(comm: Any, *arrays: Any) -> Any:
+def _all_reduce(comm: Communicator, *arrays: Any) -> Any:
     mine = np.concatenate([a.reshape(-1) for a in arrays]) if len(arrays) > 1 else arrays[0].reshape(-1)
     out = np.empty_like(mine)
     comm.Allreduce(mine, out, SUM)
@@ -201,7 +202,7 @@ def mpi_reduce(x: Any, op: str = "add", root: int = 0) -> Var:
     return _narrow(total, v, average)
 
 
-def _reduce(comm: Any, mine: Any, root: int) -> Any:
+def _reduce(comm: Communicator, mine: Any, root: int) -> Any:
     out = np.zeros_like(mine)
     comm.Reduce(mine, out if comm.rank == root else None, SUM, root)
     return out
@@ -220,7 +221,7 @@ def mpi_broadcast(x: Any, root: int = 0) -> Var:
     return message("mpi_broadcast", [v], v.shape, v.dtype, partial(_broadcast, root=root), root, rule)
 
 
-def _broadcast(comm: Any, mine: Any, root: int) -> Any:
+def _broadcast(comm: Communicator, mine: Any, root: int) -> Any:
     out = mine.copy()
     comm.Bcast(out, root)
     return out
@@ -243,7 +244,7 @@ def mpi_all_gather(x: Any) -> Var:
     return message("mpi_all_gather", [v], shape, v.dtype, _all_gather, v.shape, rule)
 
 
-def _all_gather(comm: Any, mine: Any) -> Any:
+def _all_gather(comm: Communicator, mine: Any) -> Any:
     out = np.empty((comm.size, *mine.shape), mine.dtype)
     comm.Allgather(mine, out)
     return out
@@ -264,7 +265,7 @@ def mpi_reduce_scatter(x: Any) -> Var:
     return row.cast(v.dtype)
 
 
-def _reduce_scatter(comm: Any, mine: Any) -> Any:
+def _reduce_scatter(comm: Communicator, mine: Any) -> Any:
     out = np.empty(mine.shape[1:], mine.dtype)
     comm.Reduce_scatter_block(mine, out, SUM)
     return out
@@ -283,7 +284,7 @@ def mpi_all_to_all(x: Any) -> Var:
     return message("mpi_all_to_all", [v], v.shape, v.dtype, _all_to_all, v.shape, rule)
 
 
-def _all_to_all(comm: Any, mine: Any) -> Any:
+def _all_to_all(comm: Communicator, mine: Any) -> Any:
     out = np.empty_like(mine)
     comm.Alltoall(mine, out)
     return out
@@ -303,7 +304,7 @@ def mpi_gather(x: Any, root: int = 0) -> Var:
     return message("mpi_gather", [v], shape, v.dtype, partial(_gather, root=root), (root, v.shape), rule)
 
 
-def _gather(comm: Any, mine: Any, root: int) -> Any:
+def _gather(comm: Communicator, mine: Any, root: int) -> Any:
     out = np.zeros((comm.size, *mine.shape), mine.dtype)
     comm.Gather(mine, out if comm.rank == root else None, root)
     return out
@@ -322,7 +323,7 @@ def mpi_scatter(x: Any, root: int = 0) -> Var:
     return message("mpi_scatter", [v], v.shape[1:], v.dtype, partial(_scatter, root=root), (root, v.shape), rule)
 
 
-def _scatter(comm: Any, mine: Any, root: int) -> Any:
+def _scatter(comm: Communicator, mine: Any, root: int) -> Any:
     out = np.empty(mine.shape[1:], mine.dtype)
     comm.Scatter(mine if comm.rank == root else None, out, root)
     return out
@@ -344,7 +345,7 @@ def mpi_send_recv(x: Any, dest: int, source: int) -> Var:
                    (dest, source), rule)  # fmt: skip
 
 
-def _send_recv(comm: Any, mine: Any, dest: int, source: int) -> Any:
+def _send_recv(comm: Communicator, mine: Any, dest: int, source: int) -> Any:
     out = np.empty_like(mine)
     comm.Sendrecv(mine, dest, 0, out, source, 0)
     return out
@@ -355,21 +356,3 @@ def _rows(name: str, v: Var) -> Var:
     if not v.ndim or v.shape[0] != size:
         raise ShapeError(f"{name} takes a row for each of {size} ranks", f"shape {v.shape}", f"a first axis of {size}")
     return v
-
-
-def extreme(x: Any, largest: bool) -> Var:
-    """The largest (or smallest) of x over all ranks, element by element; no gradient.
-
-    Example:
-        >>> jt.simulate(2)(lambda: extreme(jt.array(float(jt.rank)), True).item())
-        [1.0, 1.0]
-    """
-    v = as_var(x)
-    op = MAX if largest else MIN
-    return message("mpi_all_reduce", [_wide(v)], v.shape, _wide(v).dtype, partial(_extreme, op=op), op.name, None)
-
-
-def _extreme(comm: Any, mine: Any, op: Any) -> Any:
-    out = np.empty_like(mine)
-    comm.Allreduce(mine, out, op)
-    return out

@@ -33,6 +33,7 @@ from jt_edu.errors import ArgumentError
 from jt_edu.execute import run
 from jt_edu.graph import Node
 from jt_edu.mpi.operators import added, inputs_of, mpi_all_gather, mpi_broadcast
+from jt_edu.mpi.talk.groups import Communicator
 from jt_edu.ops.stacks import stack
 from jt_edu.settings import current, no_grad
 from jt_edu.team import Numbers
@@ -44,7 +45,7 @@ BUCKET = 25 << 20  # bytes of gradients that travel in one message, more or less
 class RankTeam:
     """The team of one rank: all ranks of its communicator."""
 
-    def __init__(self, comm: Any) -> None:
+    def __init__(self, comm: Communicator) -> None:
         self.comm, self.rank, self.size = comm, int(comm.rank), int(comm.size)
         self._marks: WeakKeyDictionary[Node, int] = WeakKeyDictionary()  # examples of the batch that a Var is from
         self._at_hand: int | None = None  # examples of the batch that was handed out last
@@ -211,7 +212,7 @@ def _buckets(values: Sequence[Var | None]) -> list[list[int]]:
     return buckets
 
 
-def join(comm: Any) -> None:
+def join(comm: Communicator) -> None:
     """Make this rank a member: its communicator and its team, for everything that it computes from now on."""
     state = current().rank_state
     state["communicator"], state["team"] = comm, RankTeam(comm)

@@ -29,12 +29,12 @@ from jt_edu.dtypes import int64
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.graph import Node
 from jt_edu.index import load
-from jt_edu.meta import COUNTERS, in_range
+from jt_edu.meta import COUNTERS
 from jt_edu.nn.loss import REDUCTIONS, Loss
 from jt_edu.nn.trellis import NEVER, standing
 from jt_edu.ops.arguments import choice, yes_or_no
 from jt_edu.ops.elementwise import clamp
-from jt_edu.ops.numbers import widened
+from jt_edu.ops.numbers import checked, widened
 from jt_edu.ops.reduce import mean, sum
 from jt_edu.template import template
 from jt_edu.var import Var, as_var
@@ -93,18 +93,21 @@ def _surprise(scores: Var, letters: Var, moments: Var, counts: Var, blank: int) 
     hops = said.zeros_like()[0].where_not((places == blank) | (places == before), NEVER)
     alpha = standing(said, hops, moments, counts)
     last = counts.unsqueeze(1) * 2 - _counter(1, (n, 2))  # the blank behind the last letter, and this letter
-    ends = alpha.reindex((n, 2), lambda j, k: (load(0, (j,)), j, load(1, (j, k))), extras=[moments - 1, clamp(last, 0)])
+    final = [clamp(moments - 1, 0), clamp(last, 0)]
+    ends = alpha.reindex((n, 2), lambda j, k: (load(0, (j,)), j, load(1, (j, k))), extras=final)
     ends = ends.where_not(last < 0, NEVER).apply(f.MAXIMUM, as_var(NEVER, alpha.dtype))
     top = ends.max(1, keepdim=True).detach()
-    return -(sum((ends - top).apply(f.EXP), 1).apply(f.LOG) + top.squeeze(1))
+    total = -(sum((ends - top).apply(f.EXP), 1).apply(f.LOG) + top.squeeze(1))
+    return total.where_not(moments == 0, (counts > 0).cast(total.dtype) * -NEVER)  # no moment spells no letter
 
 
 def _places(letters: Var, counts: Var, blank: int, classes: int) -> Var:
     """Letters with blanks around them: - a - b -; behind the length of each, only blanks."""
     n, s = letters.shape
     real = letters.where_not(_counter(1, (n, s)) >= counts.unsqueeze(1), blank)
-    checked = Var._of(Node(in_range((n, s), 0, classes, blank), (real.node,), (n, s), int64))
-    spread = checked.reindex((n, 2 * s + 1), lambda j, k: (j, k // 2), fill=blank)
+    spread = checked("ctc_loss targets", real, 0, classes, blank).reindex(
+        (n, 2 * s + 1), lambda j, k: (j, k // 2), fill=blank
+    )
     return spread.where_not(_counter(1, spread.shape) % 2 == 0, blank)
 
 
@@ -129,15 +132,9 @@ def _arguments(log_probs: Any, targets: Any, input_lengths: Any, target_lengths:
         letters = _spread(letters, counts)
     if letters.shape[0] != n:
         raise ShapeError(f"ctc_loss takes a target for each of {n} sequences", f"targets of shape {letters.shape}")
-    moments, counts = _between("input", moments, 1, scores.shape[0]), _between("target", counts, 0, letters.shape[1])
+    moments = checked("ctc_loss input_lengths", moments, 0, scores.shape[0] + 1)
+    counts = checked("ctc_loss target_lengths", counts, 0, letters.shape[1] + 1)
     return scores, letters.cast(int64), moments, counts
-
-
-def _between(name: str, lengths: Var, low: int, high: int) -> Var:
-    """Lengths that are looked at before a kernel runs."""
-    if high < low:
-        raise ShapeError(f"{name}_lengths are from {low} to {high}", "a sequence of no moments")
-    return Var._of(Node(in_range(lengths.shape, low, high + 1, low), (lengths.node,), lengths.shape, int64))
 
 
 def _spread(letters: Var, counts: Var) -> Var:

@@ -151,7 +151,7 @@ def test_ten_thousand_ranks_need_no_ranks(algorithm):
 
 def test_a_timing_says_what_was_sent():
     assert repr(run(schedule("bcast", "tree", 8, 1000), 8, PAPER)) == (
-        "8 ranks: 34.482 us, 7 messages, 7000 bytes, at most 3000 from one rank"
+        "8 ranks: 34.482 µs, 7 messages, 7000 bytes, at most 3000 from one rank"
     )
 
 
@@ -159,11 +159,11 @@ def test_a_timing_says_what_was_sent():
     ("wrong", "found"),
     [
         (lambda: schedule("allreduce", "snake", 4, 8), "found 'snake'"),
-        (lambda: schedule("allreduce", "ring", 0, 8), "found 0"),
-        (lambda: schedule("allreduce", "ring", 4, -8), "found -8"),
-        (lambda: schedule("allreduce", "ring", 4, 8, item=0), "found 0"),
+        (lambda: schedule("allreduce", "ring", 0, 8), "found ranks=0"),
+        (lambda: schedule("allreduce", "ring", 4, -8), "found nbytes=-8"),
+        (lambda: schedule("allreduce", "ring", 4, 8, item=0), "found item=0"),
         (lambda: schedule("bcast", "tree", 4, 8, root=4), "found 4"),
-        (lambda: run([], 0), "found 0"),
+        (lambda: run([], 0), "found ranks=0"),
     ],
 )
 def test_what_makes_no_sense_is_refused(wrong, found):

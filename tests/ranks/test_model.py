@@ -174,8 +174,8 @@ def test_a_scaling_is_plain_data_and_a_table():
     ("wrong", "found"),
     [
         (lambda: predict("allreduce", "snake", 4, 8, PAPER), "found 'snake'"),
-        (lambda: predict("allreduce", "ring", 0, 8, PAPER), "found 0"),
-        (lambda: predict("allreduce", "ring", 4, -1, PAPER), "found -1"),
+        (lambda: predict("allreduce", "ring", 0, 8, PAPER), "found ranks=0"),
+        (lambda: predict("allreduce", "ring", 4, -1, PAPER), "found nbytes=-1"),
         (lambda: best("allremove", 4, 8, PAPER), "found 'allremove'"),
         (lambda: fit([8], [1]), "found sizes \\[8\\]"),
         (lambda: fit([8, 8], [1, 2]), "found sizes \\[8, 8\\]"),

@@ -167,6 +167,17 @@ def test_a_long_explanation_is_cut_in_a_notebook_but_not_in_its_text():
     assert len(e.text.splitlines()) > 400
 
 
+def test_a_notebook_breaks_what_is_too_long_and_indents_it_further():
+    y = jt.array([1.0, 2.0]) * 3
+
+    page = jt.explain(y)._repr_html_()
+
+    assert "white-space:pre-wrap" in page
+    assert page.count("</div>") == jt.explain(y).text.count("\n") + 2  # a row each, and all of them
+    assert '<div style="padding-left:2ch;text-indent:-2ch">1 kernel computes' in page
+    assert '<div style="padding-left:10ch;text-indent:-10ch">  stores  #' in page
+
+
 def test_kernel_sources_are_programs_with_the_line_of_the_learner():
     (source,) = jt.kernel_sources(*chain())
 

@@ -28,6 +28,7 @@ from jt_edu.mpi.cells.carry import Parcel, names_read, names_set
 from jt_edu.mpi.cells.process import Page
 from jt_edu.mpi.parallel import flush
 from jt_edu.mpi.record.records import Record
+from jt_edu.mpi.talk.groups import Communicator
 from jt_edu.mpi.terms.errors import DeadlockError, MismatchError, RankStopped
 from jt_edu.var import Var
 
@@ -81,7 +82,7 @@ class Cell:
         """The names that it gives to things."""
         return names_set(self.body)
 
-    def run(self, comm: Any, parcel: Parcel, space: dict[str, Any], known: dict[int, Var]) -> Any:
+    def run(self, comm: Communicator, parcel: Parcel, space: dict[str, Any], known: dict[int, Var]) -> Any:
         """Run it as the rank of a communicator, with the names of that rank; answers its last expression.
 
         Args:

@@ -37,6 +37,7 @@ from jt_edu.mpi.real.board import Board, State
 from jt_edu.mpi.record.records import Record
 from jt_edu.mpi.terms import errors as kinds
 from jt_edu.mpi.terms.errors import DeadlockError, LostRankError, RankTimeoutError
+from jt_edu.ops.arguments import number, whole
 
 LOOK = 0.05  # seconds between two looks at a running job
 GRACE = 2.0  # seconds in which mpirun may end its ranks by itself
@@ -107,10 +108,8 @@ def run_job(
     Raises:
         ArgumentError: an argument makes no sense. RankError: there is no mpirun.
     """
-    if isinstance(ranks, bool) or not isinstance(ranks, int) or not 1 <= ranks <= 256:
-        raise ArgumentError("a job has 1 to 256 ranks", repr(ranks), "ranks=4")
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout > 0:
-        raise ArgumentError("a job has a number of seconds above 0", repr(timeout), "timeout=60")
+    whole("run_job", "ranks", ranks, 1, 256)
+    number("run_job", "timeout", timeout, 0, above=True)
     if isinstance(program, Path) and not program.is_file():
         raise ArgumentError("run_job takes a text, or the path of a file", f"{program}, which is none")
     known = {**os.environ, **(environment or {})}
@@ -282,10 +281,10 @@ def learners_place(trace: str) -> str:
         >>> learners_place('  File "/lesson/no_such.py", line 3 in step')
         'no_such.py:3'
     """
-    for file, number in PLACE.findall(trace):
+    for file, line in PLACE.findall(trace):
         if is_learners(file):
-            text = linecache.getline(file, int(number)).strip()
-            return f"{Path(file).name}:{number}" + (f": {text}" if text else "")
+            text = linecache.getline(file, int(line)).strip()
+            return f"{Path(file).name}:{line}" + (f": {text}" if text else "")
     return ""
 
 

@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.errors import ArgumentError
 from jt_edu.mpi.record.network import Network
 from jt_edu.mpi.record.records import Sent
+from jt_edu.ops.arguments import whole
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -69,7 +69,7 @@ class Timing:
 
     def __repr__(self) -> str:
         return (
-            f"{len(self.ends)} ranks: {self.duration / 1e3:.3f} us, {int(self.count.sum())} messages, "
+            f"{len(self.ends)} ranks: {self.duration / 1e3:.3f} µs, {int(self.count.sum())} messages, "
             f"{int(self.sent.sum())} bytes, at most {int(self.sent.max(initial=0))} from one rank"
         )
 
@@ -91,8 +91,7 @@ def run(steps: Iterable[Step], ranks: int, network: Network | None = None, keep:
         >>> run(tree, ranks=4, network=Network(latency=2500, overhead=1500, byte=6)).ends.tolist()
         [3000, 7042, 7042, 11084]
     """
-    if isinstance(ranks, bool) or not isinstance(ranks, int) or ranks < 1:
-        raise ArgumentError("a schedule is for a number of ranks from 1", repr(ranks))
+    whole("run", "ranks", ranks, 1)
     clocks = Clocks(network or Network(), ranks)
     told = Timing(clocks.now, np.zeros(ranks, np.int64), np.zeros(ranks, np.int64))
     for step in steps:

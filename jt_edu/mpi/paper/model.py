@@ -29,6 +29,8 @@ from jt_edu.mpi.algorithms.doubling import PowerOfTwo
 from jt_edu.mpi.algorithms.hierarchical import group_size
 from jt_edu.mpi.algorithms.wire import Wire
 from jt_edu.mpi.record.network import Network
+from jt_edu.mpi.talk.groups import Communicator
+from jt_edu.ops.arguments import whole
 
 SIZES = (1_000, 100_000, 4_000_000)  # bytes of a ping-pong
 RANKS = (2, 4, 8, 16, 64, 256, 1024, 4096, 10_000)
@@ -154,9 +156,8 @@ def predict(name: str, algorithm: str, ranks: int, nbytes: int, machine: Machine
 
     Source: Thakur, Rabenseifner, Gropp 2005; Chan et al. 2007; each file of algorithms/ names its own.
     """
-    for what, value, least in (("ranks", ranks, 1), ("bytes", nbytes, 0)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-            raise ArgumentError(f"a prediction is for a number of {what} from {least}", repr(value))
+    whole("predict", "ranks", ranks, 1)
+    whole("predict", "nbytes", nbytes, 0)
     if algorithm == "native":
         return cost(name, ranks, nbytes, machine if isinstance(machine, Network) else machine.network)
     find(name, algorithm)
@@ -259,7 +260,7 @@ def _part(column: Any) -> float:
     return float(column.sum() / (column @ column))
 
 
-def measure(comm: Any, sizes: Sequence[int] = SIZES, repeats: int = 15) -> Hockney:
+def measure(comm: Communicator, sizes: Sequence[int] = SIZES, repeats: int = 15) -> Hockney:
     """alpha and beta of a communicator: ranks 0 and 1 play ping-pong, and all ranks get the answer.
 
     Simulated ranks measure their virtual time, and find alpha = L + 2 o - G and beta = G; real ones the wall clock, of
@@ -280,7 +281,7 @@ def measure(comm: Any, sizes: Sequence[int] = SIZES, repeats: int = 15) -> Hockn
     return line
 
 
-def _ping_pong(comm: Any, size: int, repeats: int) -> float:
+def _ping_pong(comm: Communicator, size: int, repeats: int) -> float:
     """ns of one way, as algorithms send and receive: into a fresh array."""
     wire, ball = Wire(comm), np.zeros(size, np.uint8)
 
@@ -294,7 +295,7 @@ def _ping_pong(comm: Any, size: int, repeats: int) -> float:
     return timed(comm, once, repeats) / 2
 
 
-def timed(comm: Any, call: Callable[[], Any], repeats: int = 15) -> float:
+def timed(comm: Communicator, call: Callable[[], Any], repeats: int = 15) -> float:
     """ns of a call that all ranks make together: of the slowest rank, and the best of `repeats`.
 
     Simulated ranks measure their virtual time, real ones the wall clock.
@@ -335,7 +336,7 @@ class Scaling:
     def __repr__(self) -> str:
         algorithms = list(dict.fromkeys(a for a, *_ in self.rows))
         told = {(a, P): (predicted, found) for a, P, predicted, found in self.rows}
-        lines = [f"{self.name} of {self.bytes} bytes, in us: predicted (measured, error)"]
+        lines = [f"{self.name} of {self.bytes} bytes, in µs: predicted (measured, error)"]
         lines.append(f"{'ranks':>6}" + "".join(f"  {a:>24}" for a in algorithms))
         lines += [
             f"{ranks:>6}" + "".join(f"  {_cell(*told[a, ranks]):>24}" for a in algorithms)
@@ -364,7 +365,7 @@ def scaling(
     Example:
         >>> line, measured = Hockney(5000, 0.2), {("ring", 4): 2.5e6}
         >>> scaling("allreduce", ["tree", "ring"], 8_000_000, line, ranks=[4, 4096], measured=measured)
-        allreduce of 8000000 bytes, in us: predicted (measured, error)
+        allreduce of 8000000 bytes, in µs: predicted (measured, error)
          ranks                      tree                      ring
              4                    6420.0     2430.0 (2500.0, -3%)
           4096                   38520.0                   44149.2

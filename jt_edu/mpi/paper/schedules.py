@@ -20,6 +20,7 @@ from jt_edu.mpi.algorithms import find
 from jt_edu.mpi.algorithms.doubling import PowerOfTwo
 from jt_edu.mpi.algorithms.hierarchical import group_size
 from jt_edu.mpi.paper.engine import Ints, Round
+from jt_edu.ops.arguments import whole
 
 Rounds = Iterator[Round]
 WHOLE_FROM_PIECES = ("gather", "allgather")  # a rank brings one piece, and not what is cut into P
@@ -43,9 +44,8 @@ def schedule(name: str, algorithm: str, ranks: int, nbytes: int, item: int = 1, 
         [([1, 0], 4), ([1, 0], 4)]
     """
     find(name, algorithm)
-    for what, value, least in (("ranks", ranks, 1), ("bytes", nbytes, 0), ("bytes of an element", item, 1)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-            raise ArgumentError(f"a schedule has a number of {what} from {least}", repr(value))
+    for argument, value, least in (("ranks", ranks, 1), ("nbytes", nbytes, 0), ("item", item, 1)):
+        whole("schedule", argument, value, least)
     if not 0 <= root < ranks:
         raise ArgumentError(f"the root is a rank from 0 to {ranks - 1}", repr(root))
     sizes = np.full(ranks, nbytes) if name in WHOLE_FROM_PIECES else cut(nbytes // item, ranks) * item

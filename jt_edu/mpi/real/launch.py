@@ -15,7 +15,6 @@ Nothing here imports mpi4py: that takes up to a second, and only ranks need it.
 
 from __future__ import annotations
 
-import importlib.metadata
 import multiprocessing
 import os
 import re
@@ -26,6 +25,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 
 from jt_edu.errors import RankError
 
@@ -252,6 +252,6 @@ def _kind_and_version(program: Path) -> tuple[str, str]:
 
 def _version_of(package: str) -> str:
     try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
+        return str(resolve_name("importlib.metadata:version")(package))
+    except ImportError:  # there is no such package
         return ""

@@ -82,7 +82,7 @@ class Record:
     Example:
         >>> from jt_edu.mpi import run_ranks
         >>> run_ranks(2, lambda comm: comm.send("x", dest=1) if comm.rank == 0 else comm.recv()).record
-        rank   calls    sent       bytes   virtual us
+        rank   calls    sent       bytes   virtual µs
            0       1       1          16        1.500
            1       1       0           0        5.503
     """
@@ -148,7 +148,7 @@ class Record:
             moved[message.source] += message.bytes
         for work in self.work:
             end[work.rank] = max(end[work.rank], work.end)
-        rows = [f"{'rank':>4}  {'calls':>6}  {'sent':>6}  {'bytes':>10}  {'virtual us':>11}"]
+        rows = [f"{'rank':>4}  {'calls':>6}  {'sent':>6}  {'bytes':>10}  {'virtual µs':>11}"]
         rows += [
             f"{rank:>4}  {calls[rank]:>6}  {sent[rank]:>6}  {moved[rank]:>10}  {end[rank] / 1e3:>11.3f}"
             for rank in range(self.size)

@@ -24,12 +24,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from jt_edu.errors import ArgumentError
 from jt_edu.mpi.record.records import Record
 from jt_edu.mpi.simulated.threads import Program, run_ranks
 from jt_edu.mpi.terms.names import ANY_SOURCE
 from jt_edu.mpi.world.task import Task
 from jt_edu.mpi.world.world import Box, Letter, Receive, World
+from jt_edu.ops.arguments import whole
 
 
 @dataclass
@@ -96,8 +96,7 @@ def explore(size: int, limit: int = 1000, **options: Any) -> Callable[[Program],
         >>> [outcome.results[0] for outcome in explore(3)(program).outcomes]
         [[1, 2], [2, 1]]
     """
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise ArgumentError("explore goes a number of ways from 1", repr(limit), "limit=1000")
+    whole("explore", "limit", limit, 1)
 
     def run(program: Program) -> Exploration:
         told, ends, path = Exploration(), dict[str, Outcome](), list[int]()

@@ -25,6 +25,7 @@ from jt_edu.mpi.talk.persistent import Persistent
 from jt_edu.mpi.terms.advice import ranks_named
 from jt_edu.mpi.terms.errors import MismatchError
 from jt_edu.mpi.terms.names import COMM_NULL, COMM_TYPE_SHARED, UNDEFINED
+from jt_edu.ops.arguments import whole
 
 
 class Groups(Persistent):
@@ -56,9 +57,8 @@ class Groups(Persistent):
         """The group of all ranks on the same machine, ordered by key and then by rank; UNDEFINED as for `Split`."""
         if split_type not in (COMM_TYPE_SHARED, UNDEFINED):
             raise ArgumentError("Split_type goes by machines", repr(split_type), "MPI.COMM_TYPE_SHARED")
-        if isinstance(key, bool) or not isinstance(key, (int, np.integer)):
-            raise ArgumentError("Split_type takes a whole number as key", repr(key))
-        return self._split("Split_type", UNDEFINED if split_type == UNDEFINED else platform.node(), int(key))
+        where = UNDEFINED if split_type == UNDEFINED else platform.node()
+        return self._split("Split_type", where, whole("Split_type", "key", key))
 
     def _split(self, name: str, color: int | str, key: int) -> Self:
         everyone = self._meet(name, (color, key), finish=list)
@@ -249,3 +249,6 @@ def _ranges(ranks: Sequence[tuple[int, int, int]]) -> list[int]:
         return [r for first, last, step in ranks for r in range(first, last + (1 if step > 0 else -1), step)]
     except (TypeError, ValueError):
         raise ArgumentError("a range of ranks is (first, last, step), the step not 0", repr(ranks)) from None
+
+
+Communicator = Groups  # what every kind of communicator is: messages, collectives, and groups that it makes

@@ -172,8 +172,7 @@ class Request:
         requests: Sequence[Request], statuses: list[Status] | None = None, timeout: float | None = None
     ) -> list[Any]:
         """What came, of all of them."""
-        requests = [r.current() for r in requests]
-        live = [r for r in requests if r]
+        requests, live = _current(requests)
         if not live:
             return [None] * len(requests)
         with live[0].comm._waiting(f"waitall({', '.join(r.words for r in live[:4])}{', ...' * (len(live) > 4)})"):
@@ -185,8 +184,7 @@ class Request:
         requests: Sequence[Request], status: Status | None = None, timeout: float | None = None
     ) -> tuple[int, Any]:
         """The number of one that has happened, and what came; UNDEFINED if there is nothing to wait for."""
-        requests = [r.current() for r in requests]
-        live = [r for r in requests if r]
+        requests, live = _current(requests)
         if not live:
             return UNDEFINED, None
         with live[0].comm._waiting(f"waitany({len(live)} requests)"):
@@ -200,8 +198,7 @@ class Request:
         requests: Sequence[Request], statuses: list[Status] | None = None, timeout: float | None = None
     ) -> tuple[list[int] | None, list[Any] | None]:
         """The numbers of all that have happened, one at least, and what came; None if there is nothing to wait for."""
-        requests = [r.current() for r in requests]
-        live = [r for r in requests if r]
+        requests, live = _current(requests)
         if not live:
             return None, None
         with live[0].comm._waiting(f"waitsome({len(live)} requests)"):
@@ -211,8 +208,7 @@ class Request:
     @staticmethod
     def testall(requests: Sequence[Request], statuses: list[Status] | None = None) -> tuple[bool, list[Any] | None]:
         """Whether all have happened, and then what came."""
-        requests = [r.current() for r in requests]
-        live = [r for r in requests if r]
+        requests, live = _current(requests)
         if live and not live[0].task.look(live):
             return False, None
         return True, _answers(requests, statuses)
@@ -220,8 +216,7 @@ class Request:
     @staticmethod
     def testany(requests: Sequence[Request], status: Status | None = None) -> tuple[int, bool, Any]:
         """The number of one that has happened, whether there is one, and what came."""
-        requests = [r.current() for r in requests]
-        live = [r for r in requests if r]
+        requests, live = _current(requests)
         if not live:
             return UNDEFINED, True, None
         if not live[0].task.look(live, every=False):
@@ -234,8 +229,7 @@ class Request:
         requests: Sequence[Request], statuses: list[Status] | None = None
     ) -> tuple[list[int] | None, list[Any] | None]:
         """The numbers of all that have happened, perhaps none, and what came; None if there is nothing to wait for."""
-        requests = [r.current() for r in requests]
-        live = [r for r in requests if r]
+        requests, live = _current(requests)
         if not live:
             return None, None
         live[0].task.look(live, every=False)
@@ -273,6 +267,12 @@ class Request:
     def Testsome(requests: Sequence[Request], statuses: list[Status] | None = None) -> list[int] | None:
         """The numbers of all that have happened, perhaps none."""
         return Request.testsome(requests, statuses)[0]
+
+
+def _current(requests: Sequence[Request]) -> tuple[list[Request], list[Request]]:
+    """The requests that are waited for if these are, and those among them that still have something to bring."""
+    found = [r.current() for r in requests]
+    return found, [r for r in found if r]
 
 
 def _deadline(request: Request, timeout: float | None) -> int | None:

@@ -335,7 +335,10 @@ def _run_on_host(step: Step, plan: Plan, arrays: list[Any]) -> None:
 
 def _check_indices(check: Check, indices: Any, node: Node) -> None:
     """Index arrays and class numbers are checked before a kernel relies on them."""
-    if indices.size == 0 or (check.low <= indices.min() and indices.max() < check.high):
+    from_front = check.low <= 0 < check.high and indices.dtype == np.int64  # then a negative one is far too large
+    if indices.size == 0 or (from_front and indices.view(np.uint64).max() < check.high):
+        return
+    if check.low <= indices.min() and indices.max() < check.high:
         return
     bad = indices[((indices < check.low) | (indices >= check.high)) & (indices != check.also)]
     if bad.size and indices.dtype.kind == "f":

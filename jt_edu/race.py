@@ -23,7 +23,7 @@ from jt_edu.backends import conv as conv  # noqa: PLC0414  handed on to the door
 from jt_edu.backends.convolve import Sizes
 from jt_edu.backends.convolve.alone import Alone, shapes_of
 from jt_edu.backends.convolve.choice import candidates
-from jt_edu.backends.convolve.table import in_words, size_text, time_text
+from jt_edu.backends.convolve.table import size_text, sizes_text, time_text
 from jt_edu.backends.convolve.tuner import time_candidates
 from jt_edu.convolution import KINDS, convolution
 from jt_edu.draw.bars import Bar, bars_svg
@@ -70,17 +70,19 @@ class Race:
     @property
     def summary(self) -> str:
         """In a sentence."""
-        best = self.winner
+        best, guess = self.winner, self.chosen_by_estimate
+        other = "it as well" if guess is best else f"{guess.name}, which took {time_text(guess.seconds)}"
         return (
-            f"{best.name} computes {in_words(self.sizes)} in {time_text(best.seconds)}, "
-            f"{self.sizes.flops / best.seconds / 1e9:.3g} GFLOP/s; {len(self.runners)} algorithms raced."
+            f"{best.name} computes {sizes_text(self.sizes)} in {time_text(best.seconds)}, "
+            f"{self.sizes.flops / best.seconds / 1e9:.3g} GFLOP/s; {len(self.runners)} algorithms raced. "
+            f"The estimates alone would have chosen {other}."
         )
 
     @property
     def svg(self) -> str:
         """The picture: a file, or a part of a page."""
         bars = [Bar(r.name, r.seconds, _words(r), first=r is self.winner) for r in self.runners]
-        return bars_svg(bars, in_words(self.sizes), self.summary)
+        return bars_svg(bars, sizes_text(self.sizes), self.summary)
 
     def _repr_svg_(self) -> str:
         return self.svg

@@ -21,6 +21,7 @@ from jt_edu.backends.convolve import Sizes
 from jt_edu.backends.convolve.tuner import Entry, Timing
 
 TICK = 1e-9  # seconds: a coarse clock says 0
+ROUNDED = 0.9995  # from here on three digits show the next unit's 1
 HEAD = f"    {'algorithm':<16}{'least time':>10}{'slower':>8}{'workspace':>10}"
 
 
@@ -84,18 +85,18 @@ def rows_of(entry: Entry) -> Iterator[str]:
 
 
 def _title(entry: Entry) -> str:
-    return f"{in_words(entry.sizes)}, {entry.threads} thread{'s' if entry.threads > 1 else ''}, {entry.backend}"
+    return f"{sizes_text(entry.sizes)}, {entry.threads} thread{'s' if entry.threads > 1 else ''}, {entry.backend}"
 
 
 def _note(timing: Timing) -> str:
     return {0: "an estimate: not tried", 1: "dropped after one run"}.get(timing.runs, "")
 
 
-def in_words(sizes: Sizes) -> str:
+def sizes_text(sizes: Sizes) -> str:
     """A convolution in a line, without the axes that are 1 long.
 
     Example:
-        >>> in_words(Sizes("forward", 2, 3, 8, 1, (1, 9, 9), (1, 3, 3), (1, 7, 7), (1, 1, 1), (0, 0, 0), (1, 1, 1)))
+        >>> sizes_text(Sizes("forward", 2, 3, 8, 1, (1, 9, 9), (1, 3, 3), (1, 7, 7), (1, 1, 1), (0, 0, 0), (1, 1, 1)))
         'forward 2x3x9x9 * 8x3x3x3, float32'
     """
     first = next((k for k in range(2) if (sizes.image[k], sizes.kernel[k], sizes.places[k]) != (1, 1, 1)), 2)
@@ -115,11 +116,11 @@ def time_text(seconds: float) -> str:
     """1.5 s, 2.25 ms, 30 µs.
 
     Example:
-        >>> time_text(0.00225), time_text(3e-5)
-        ('2.25 ms', '30 µs')
+        >>> time_text(0.00225), time_text(3e-5), time_text(0.00099999)
+        ('2.25 ms', '30 µs', '1 ms')
     """
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= size:
+        if seconds >= ROUNDED * size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds * 1e6:.3g} µs"
 
@@ -128,10 +129,10 @@ def size_text(count: int) -> str:
     """12 B, 1.5 kB, 3.2 MB.
 
     Example:
-        >>> size_text(12), size_text(1_500_000)
-        ('12 B', '1.5 MB')
+        >>> size_text(12), size_text(1_500_000), size_text(999_900)
+        ('12 B', '1.5 MB', '1 MB')
     """
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= size:
+        if count >= ROUNDED * size:
             return f"{count / size:.3g} {unit}"
     return f"{count} B"

@@ -1,8 +1,8 @@
 """Tuner: which algorithm is the fastest on this machine, when one looks?
 
     round 1     naive ################   panels ####   winograd4 ###        every candidate once, after a run to warm up
-    round 2                              panels ###    winograd4 ###        without those that took over 3 times as long
-      ...       until 15 rounds are done, or the budget is spent            the least time of each counts
+    round 2                              panels ###    winograd4 ###        without those that took over 9 times as long
+      ...       from round 3 on over 3 times; until 15 rounds are done, or the budget is spent; the least time counts
 
 All take turns, so that a machine that is busy for a moment is no candidate's disadvantage. Compiling is not timed. On
 one thread the clock is that thread's own time; on several it is the time on the wall.

@@ -20,7 +20,7 @@ HALF_PI = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21)  #
 SIN_SERIES = [[(-1) ** n / factorial(2 * n + 1) for n in range(end)] for end in (5, 9)]
 COS_SERIES = [[(-1) ** n / factorial(2 * n) for n in range(end)] for end in (6, 9)]
 ATAN_SERIES = [[(-1) ** n / (2 * n + 1) for n in range(1, end)] for end in (10, 21)]
-TAN_EIGHTH, PI_LOW = 0.41421356237309503, 1.2246467991473532e-16  # tan(pi/8); pi minus its float64
+TAN_EIGHTH = 0.41421356237309503  # tan(pi/8)
 
 
 def quarter_turns(x: Number) -> tuple[Number, Number, Number]:

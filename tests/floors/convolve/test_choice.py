@@ -12,6 +12,7 @@ from jt_edu.backends.convolve import Sizes, choice, tuner
 from jt_edu.backends.convolve.alone import Alone, any_arrays, workspace
 from jt_edu.backends.convolve.options import Options, plan_key
 from jt_edu.errors import ArgumentError, BackendError
+from jt_edu.race import Race, Runner
 from jt_edu.settings import current, rank_context
 
 conv = jt.backends.conv
@@ -522,6 +523,14 @@ def test_a_race_compares_all_candidates_with_float64():
     assert found.svg.count("<rect") == 1 + len(names)
     assert "max-width:100%;height:auto" in found.svg, "a narrow page shows all of it"
     assert f"{found.summary}</p>" in found._repr_html_(), "a sentence that wraps"
+
+
+def test_a_race_says_what_the_estimate_would_have_chosen():
+    sizes = Sizes("forward", 2, 3, 8, 1, (1, 9, 9), (1, 3, 3), (1, 7, 7), (1, 1, 1), (0, 0, 0), (1, 1, 1))
+    fast, slow = Runner("fast", 1.0, 0, 0.0, estimate=9.0), Runner("slow", 2.0, 0, 0.0, estimate=8.0)
+
+    assert Race(sizes, 1, (fast, slow)).summary.endswith("would have chosen slow, which took 2 s.")
+    assert Race(sizes, 1, (fast,)).summary.endswith("would have chosen it as well.")
 
 
 @pytest.mark.parametrize("groups", [1, 2])

@@ -108,14 +108,16 @@ def test_threads_do_not_change_a_bit_of_a_product_by_a_kernel_of_ours(sizes):
     before = jt.get_num_threads()
     try:
         jt.set_num_threads(1)
-        alone, _ = three(*given)
+        alone, ways = three(*given)
         jt.set_num_threads(3)
         together, _ = three(*given)
     finally:
         jt.set_num_threads(before)
 
-    for one, other in zip(alone, together, strict=True):
-        np.testing.assert_array_equal(one, other)
+    assert {"rows", "near", "outer"}.issuperset(ways[1:])
+    for one, other, way in zip(alone, together, ways, strict=True):
+        if way != "BLAS":  # on some processors it adds in another order for another number of rows
+            np.testing.assert_array_equal(one, other)
 
 
 def test_a_learner_steps_through_the_definition_in_place_of_a_kernel_of_vectors():

@@ -56,7 +56,7 @@ def inside(rng, dtype, rows, columns):
 
 @BOTH
 @NUMBERS
-@pytest.mark.parametrize("rows", [1, 2, 3, ROWS - 1, ROWS, ROWS + 1, 2 * ROWS + 5])
+@pytest.mark.parametrize("rows", [1, 2, 3, ROWS - 1, ROWS, ROWS + 1, ROWS + 2, 2 * ROWS + 5])
 def test_a_block_of_any_size_is_multiplied_and_nothing_beside_it_is_touched(compiled, dtype, rows):
     rng = np.random.default_rng(rows)
     sides = {1, LANES - 1, LANES, LANES + 1, WIDTH - 1, WIDTH, WIDTH + 1, WIDTH + LANES - 1, 2 * WIDTH + LANES // 2}

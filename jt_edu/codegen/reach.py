@@ -66,7 +66,7 @@ def _look_ahead(nest: Nest) -> None:
         loops = [i for i in outer.body.items if isinstance(i, Loop)]
         for access in accesses(loops[0].body) if len(loops) > 1 else []:
             row = math.prod(access.shape[1:]) * access.node.dtype.size
-            if access.role == "in" and access.where[0] == counter(outer.axis) and FEW <= row <= MANY:
+            if access.role == "in" and access.where[:1] == (counter(outer.axis),) and FEW <= row <= MANY:
                 outer.body.items.insert(outer.body.items.index(loops[0]) + 1, Ahead(access.node, access))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from jt_edu.backends.convolve import Sizes
-from jt_edu.backends.convolve.table import in_words
+from jt_edu.backends.convolve.table import sizes_text
 from tests.bench import causes, report, tuning
 from tests.bench.rows import Cause, Figures, Goal, Result, Row, Run
 
@@ -84,7 +84,7 @@ def _line(result: Result) -> list[str]:
 
 LIMIT = (Goal("over", NEAR),)
 ROWS = (
-    *(Row(in_words(s), LIMIT, work=partial(choice, s), size=(s,), why=one_choice) for s in tuning.SHAPES),
+    *(Row(sizes_text(s), LIMIT, work=partial(choice, s), size=(s,), why=one_choice) for s in tuning.SHAPES),
     Row("the tuner", LIMIT, work=partial(worst, "tuned"), why=all_choices),
     Row("the cost model", work=partial(worst, "estimated")),
 )

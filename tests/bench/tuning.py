@@ -17,7 +17,7 @@ from jt_edu import backends, get_num_threads, set_num_threads
 from jt_edu.backends.convolve import Sizes
 from jt_edu.backends.convolve.alone import Alone, any_arrays
 from jt_edu.backends.convolve.choice import candidates
-from jt_edu.backends.convolve.table import in_words
+from jt_edu.backends.convolve.table import sizes_text
 from jt_edu.backends.convolve.tuner import measured, time_candidates
 
 LONG = 3.0  # seconds for all candidates of one shape
@@ -87,7 +87,7 @@ def main():
     for v in verdicts():
         found.append(v)
         print(
-            f"{in_words(v.sizes)[:63]:<64}{v.candidates:>10}  {v.best:<14}{v.tuned_over_best:>6.2f}x  "
+            f"{sizes_text(v.sizes)[:63]:<64}{v.candidates:>10}  {v.best:<14}{v.tuned_over_best:>6.2f}x  "
             f"{v.estimated:<14}{v.estimated_over_best:>6.2f}x",
             flush=True,
         )

@@ -61,6 +61,14 @@ def test_the_next_row_is_asked_for_where_several_loops_read_one(rng, threads, n,
     assert ("ahead(a0, i0 + 1)" in t.kernels[0].source) == early
 
 
+def test_an_array_without_axes_has_no_next_row(rng):
+    a, on = table(rng, 9, 1000), (jt.array(np.float32(2.5)) < 3).sync()
+
+    found = jt.pad((jt.array(a) > 0) & on, ((0, 0), (1, 1)), value=1).argmin(1).numpy()
+
+    np.testing.assert_array_equal(found, np.pad(a > 0, ((0, 0), (1, 1)), constant_values=True).argmin(1))
+
+
 def test_one_loop_over_a_row_asks_for_nothing(rng):
     with jt.trace() as t:
         jt.array(table(rng, 9, 1000)).sum(1).sync()

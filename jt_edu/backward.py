@@ -17,12 +17,14 @@ from jt_edu.errors import GradientError
 from jt_edu.execute import run
 from jt_edu.formats import FORMATS
 from jt_edu.graph import Node, age
-from jt_edu.meta import CONSTANT, SOURCE
+from jt_edu.meta import SOURCE
 from jt_edu.ops.derived import derivative
 from jt_edu.ops.gradient import seed_of
 from jt_edu.replay import Replays
 from jt_edu.settings import current
 from jt_edu.var import Var, method
+
+LOSSES = 128  # structures that a rank remembers: those of all its losses
 
 
 @method
@@ -67,7 +69,7 @@ def _replayed(loss: Var, held: Sequence[Var], seed: Var | None) -> bool:
     before = [v.grad for v in held]
     roots = [loss, *([] if seed is None else [seed]), *[g for g in before if g is not None]]
     also = seed is None, tuple([g is None for g in before]), context.no_grad
-    known: Replays = context.rank_state.setdefault("backward", Replays())
+    known: Replays = context.rank_state.setdefault("backward", Replays(LOSSES))
     found = known.run(roots, held, also, partial(_recipe, loss, held, seed))
     if found is None:
         return False
@@ -77,8 +79,7 @@ def _replayed(loss: Var, held: Sequence[Var], seed: Var | None) -> bool:
 
 
 def _recipe(loss: Var, held: Sequence[Var], seed: Var | None) -> tuple[list[tuple[int, Var]], None]:
-    moves = _sums(held, autograd.grad(loss, held, seed, True))
-    return [(k, new + 0 if new.node.op is CONSTANT else new) for k, new in moves], None  # a number has no array
+    return _sums(held, autograd.grad(loss, held, seed, True)), None
 
 
 def leaves(loss: Var) -> list[Var]:

@@ -123,6 +123,7 @@ class _Compiled:
         context = current()
         leaves: list[Any] = []
         kinds = tuple([kind_of(a, leaves) for a in (*args, *named.values())])
+        kinds += tuple([kind_of(a.grad, leaves) for a in [*leaves] if isinstance(a, Var)])
         backend = backends.get(context.flags.backend)
         nodes = [a._node for a in leaves if isinstance(a, Var)]
         same = tuple([nodes.index(n) for n in nodes])  # one Var given twice is another step than two Vars
@@ -195,6 +196,9 @@ def _capture(
     """Run the Python of the step, without running its graph; then plan the graph and run it once."""
     context = current()
     twins = _twins(leaves)
+    for twin, a in zip(twins, leaves, strict=True):
+        if isinstance(a, Var) and a.grad is not None:
+            twin.grad = next(t for t, other in zip(twins, leaves, strict=True) if other is a.grad)
     given, places = iter(twins), {v.node: k for k, v in enumerate(twins)}
     call = [refilled(a, given) for a in (*args, *named.values())]
     run(context.due)
@@ -230,11 +234,12 @@ def _capture(
     return _map_out(outputs, plan, results), replay
 
 
-def _gradients_there(capture: Capture, mine: dict[Var, int]) -> list[tuple[Callable[[], Any], tuple[bool, ...]]]:
+def _gradients_there(capture: Capture, mine: dict[Var, int]) -> list[tuple[Callable[[], Any], tuple[Any, ...]]]:
     """Whether something stood in each `.grad` that the step found: a replay has to find the same."""
     asked = [v for v in capture.gradients if v not in mine]
-    there = tuple([capture.gradients[v] is None for v in asked])
-    return [(lambda: tuple([v.grad is None for v in asked]), there)] if asked else []
+    there = tuple([g if g is None else (g.shape, g.dtype) for g in map(capture.gradients.get, asked)])
+    look = lambda: tuple([v.grad if v.grad is None else (v.grad.shape, v.grad.dtype) for v in asked])  # noqa: E731
+    return [(look, there)] if asked else []
 
 
 def _give(moves: list[Any], replay: Replay, leaves: list[Any], arrays: list[Any]) -> None:
@@ -318,7 +323,7 @@ def _readers(order: list[Node], places: dict[Node, int], capture: Capture) -> tu
         if node.data is None:
             continue
         owner = behind.get(node)
-        if node in graded:  # the handle in .grad is another one each time
+        if node in graded and node not in places:  # the handle in .grad is another one each time
             reads.append((slot, lambda given, v=graded[node]: array_of(v.grad)))  # type: ignore[misc]
         elif node in places:
             reads.append((slot, lambda given, k=places[node]: given[k]))  # type: ignore[misc]

@@ -1,5 +1,6 @@
 """Execute: from nodes to numbers, on one page.
 
+alone      one operator on arrays, whose like was run before: nothing below has to be searched
 key        the structure of the graph behind what is wanted, folded as it is, without its arrays
 order      of a new one only: every pending node, inputs first; else remembered beside the key
 plan       fused, written and compiled; or found under the key
@@ -108,6 +109,8 @@ def _run_alone(node: Node, context: Context) -> bool:
 def _kind_alone(node: Node, found: list[Node], context: Context) -> tuple[Any, ...] | None:
     """What operators on arrays have in common if one plan serves them; None for others. Adds the arrays to `found`."""
     inputs = node.behind
+    if node.tape is not None:  # who gives its gradient is settle's business
+        return None
     key = [node.shape, node.dtype, backends.get(context.flags.backend), context.flags.fuse]
     key += [plan_key(context)] if NAME in context.rank_state else []
     if type(inputs) is tuple:

@@ -22,7 +22,7 @@ from typing import Any
 
 from jt_edu import backends
 from jt_edu.autograd import LEAF
-from jt_edu.build import cast_number
+from jt_edu.build import cast_number, same
 from jt_edu.capture import Capture
 from jt_edu.compile import array_of, nameless
 from jt_edu.dtypes import DType
@@ -35,7 +35,7 @@ from jt_edu.settings import Context, current
 from jt_edu.template import maker_of
 from jt_edu.var import Var
 
-KNOWN = 16  # structures that are remembered: an optimizer seldom sees more than two batch sizes
+KNOWN = 16  # structures that an optimizer remembers: it seldom sees more than two batch sizes
 Recipe = Callable[[], tuple[list[tuple[Any, Var]], Any]]  # -> (what moves, its new value) for each, and anything
 
 
@@ -63,8 +63,13 @@ class Added:
 class Replays:
     """What was added to the graphs that came by, by their structure."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = KNOWN) -> None:
         self._known: OrderedDict[Hashable, Added] = OrderedDict()
+        self._most = most
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy of an optimizer, or one on disk, knows nothing yet: plans belong to a process."""
+        return Replays, (self._most,)
 
     def run(
         self, roots: Sequence[Var], params: Sequence[Var], also: Hashable, recipe: Recipe
@@ -88,7 +93,7 @@ class Replays:
             return None
         ends = tuple([spots[n] for n in graph if n.tape is LEAF and n.data is None])  # where gradients stop
         leaves = tuple([(spots.get(p.node, -1), p.node.tracked) for p in params])
-        roles = tuple([spots[n] for n in wanted]), leaves, ends
+        roles = tuple([spots[v.node] for v in roots]), leaves, ends
         known = self._known.pop((key, roles, also), None)
         if known is None:
             known, arrays = _add(graph, spots, wanted, recipe, context)
@@ -96,7 +101,7 @@ class Replays:
             arrays = _replay(known, graph, context)
         context.due.clear()
         self._known[key, roles, also] = known
-        if len(self._known) > KNOWN:
+        if len(self._known) > self._most:
             self._known.popitem(last=False)
         return [(var, read_slot(known.plan, arrays, slot)) for var, slot in known.moved], known.answer
 
@@ -155,6 +160,7 @@ def _add(
     begin = next(context.ids)
     with Capture(context) as capture:
         moves, answer = recipe()
+        moves = [(what, _to_compute(new)) for what, new in moves]
     wanted = [n for n in dict.fromkeys([*roots, *capture.due, *(new.node for _, new in moves)]) if n.data is None]
     ours = {*spots, *inside}
     run([n for n in needed(wanted) if n.data is None and n not in ours and n.id < begin])  # states, for one
@@ -176,12 +182,19 @@ def _add(
         reads=reads,
         kept=[(slot, spot) for slot, spot in shared if slot in keep],
         before=list(capture.before),
-        moved=[(var, slots[new.node]) for var, new in moves if new.node in slots],
+        moved=[(what, slots[new.node]) for what, new in moves],
         answer=answer,
     )
     arrays = run_plan(plan, whole, context)
     settle(whole, [(whole[slot], read_slot(plan, arrays, slot)) for slot in plan.keep])
     return added, arrays
+
+
+def _to_compute(new: Var) -> Var:
+    """A new value that is there already, such as the gradient that one starts from, as a node of its own."""
+    if new.node.op is CONSTANT:
+        return new + 0
+    return new if new.node.pending else Var._of(same("value", new.node))
 
 
 def _origins(

@@ -53,14 +53,14 @@ class Template:
 class Folded:
     """What stands behind the last node of a copy until somebody looks there; to be run again, nobody needs to.
 
-    `ids` are the numbers of the nodes that are not there yet. No trace is told of them.
+    `numbers` are those of the nodes that are not there yet. No trace is told of them.
     """
 
-    __slots__ = ("ids", "inputs", "template")
+    __slots__ = ("ids", "inputs", "numbers", "template")
     traces = ()
 
-    def __init__(self, template: Template, inputs: list[Node], ids: Iterator[int]) -> None:
-        self.template, self.inputs, self.ids = template, inputs, ids
+    def __init__(self, template: Template, inputs: list[Node], numbers: tuple[int, ...]) -> None:
+        self.template, self.inputs, self.numbers = template, inputs, numbers
 
     def __iter__(self) -> Iterator[Node]:
         """What the copy was made from."""
@@ -70,6 +70,7 @@ class Folded:
         """Make them, as if they had been made together with `node`. The inputs of the node."""
         with STILL:
             if node.behind is self:  # else another thread was here first
+                self.ids = iter(self.numbers)  # anew, where an interrupt ended an earlier look
                 nodes = _made(self.template.rows[:-1], self.inputs, (node.where, node.scope, node.twin), self)
                 node.inputs = tuple([nodes[k] for k in self.template.rows[-1][1]])
             return node.inputs
@@ -153,8 +154,8 @@ def exactly(value: Any) -> Any:
 
 def _written_down(answer: Any, inputs: list[Node], begin: int) -> Any:
     """The Template of the nodes between the inputs and the answer; NEVER where they cannot be copied."""
-    results = [answer] if isinstance(answer, Var) else answer
-    if not isinstance(results, (tuple, list)) or not all(isinstance(r, Var) for r in results):
+    results = (answer,) if isinstance(answer, Var) else answer
+    if type(results) is not tuple or not all(isinstance(r, Var) for r in results):
         return NEVER
     place = {n: k for k, n in reversed(list(enumerate(inputs)))}
     between = [n for n in inputs_first([r.node for r in results], place) if n not in place]
@@ -163,6 +164,8 @@ def _written_down(answer: Any, inputs: list[Node], begin: int) -> Any:
     if any(n.data is not None and n.op is not CONSTANT for n in between) or any(r.node in place for r in results):
         return NEVER
     used = {i for n in between for i in n.inputs}
+    if any(n.op is CONSTANT for n in inputs) and any(n.op is CONSTANT for n in between):
+        return NEVER  # one number may be a cast of the other
     if not used.issuperset(inputs):  # a Var that stands for a number: the function looked at it
         return NEVER
     for k, node in enumerate(between):
@@ -183,9 +186,9 @@ def _copied(found: Template, inputs: list[Node], context: Context) -> Any:
     """The same nodes behind these inputs; only the last one, if that can stand for them."""
     here = origin(context.threads.now)
     if found.folds and not context.traces:
-        ids = iter(tuple(islice(context.ids, len(found.rows) - 1)))
+        numbers = tuple(islice(context.ids, len(found.rows) - 1))
         op, _, shape, dtype, data, tracked = found.rows[-1]
-        return Var._of(made(context, here, op, Folded(found, inputs, ids), shape, dtype, data, tracked))
+        return Var._of(made(context, here, op, Folded(found, inputs, numbers), shape, dtype, data, tracked))
     nodes = _made(found.rows, inputs, here, context)
     if found.one:
         return Var._of(nodes[found.answers[0]])

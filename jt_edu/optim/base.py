@@ -27,7 +27,7 @@ from jt_edu.nn.utils import clip_grad_norm_, clip_grad_value_
 from jt_edu.ops.create import sync, zeros
 from jt_edu.ops.gradient import grad, why_no_grad
 from jt_edu.optim.effect import WHOLE, Closure, about, added, aimed, evaluated, forget_history, riders, take_effect
-from jt_edu.optim.factor import Count, Factor, Group, State, kind_of
+from jt_edu.optim.factor import Count, Factor, Group, State, identities, kind_of
 from jt_edu.optim.params import as_groups, as_leaves, as_vars, check_flag, check_number, label, levels_up, state_of
 from jt_edu.optim.saving import check_saved, saved_of, take_over
 from jt_edu.replay import Replays
@@ -320,9 +320,10 @@ class Optimizer:
             return False
         for group in self.param_groups:
             self.check(group)
-        roots, also = held if loss is None else [loss], tuple([p.grad is None for p in params])
+        roots = held if loss is None else [loss]
+        also = identities(self.param_groups, self.state), tuple([p.grad is None for p in params]), self._kinds()
         with about(loss):
-            found = self._known.run([*roots, *riders()], params, (self._kinds(), also), partial(self._moves, loss))
+            found = self._known.run([*roots, *riders()], params, also, partial(self._moves, loss))
         if found is None:
             return False
         moved, counts = found

@@ -55,3 +55,10 @@ def kind_of(setting: Any) -> Any:
     if isinstance(setting, (int, float)) and not isinstance(setting, bool):
         return bool(setting)
     return setting if isinstance(setting, Hashable) else id(setting)
+
+
+def identities(groups: list[Group], states: list[State]) -> tuple[int, ...]:
+    """The very groups, parameters and states: a step that is remembered moves these. It holds them, so ids stay."""
+    parts = [thing for group in groups for thing in (group, *group["params"])]
+    parts += [thing for state in states for thing in (state, *state.values()) if not isinstance(thing, (int, float))]
+    return tuple(map(id, parts))

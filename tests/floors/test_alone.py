@@ -1,5 +1,7 @@
 """One operator on arrays that are there: the shortest way does what the way of any graph does."""
 
+import weakref
+
 import numpy as np
 import pytest
 
@@ -151,3 +153,20 @@ def test_while_a_step_is_captured_nothing_runs():
     step = jt.compile(lambda v: (v + 1).sync() * 2)
 
     assert [step(x).tolist() for _ in range(4)] == [[4, 6]] * 4
+
+
+def test_a_function_that_runs_alone_keeps_no_history_alive():
+    class Own(jt.Function):
+        def execute(self, x):
+            return (x * 0.5).sync()
+
+        def grad(self, dout):
+            return dout * 0.5
+
+    x, nodes = row(1, 2), []
+    for _ in range(4 * OFTEN):
+        x = Own.apply(x)
+        x.sync()
+        nodes.append(weakref.ref(x.node))
+
+    assert sum(ref() is not None for ref in nodes) <= 2

@@ -393,3 +393,40 @@ def test_a_step_that_fails_leaves_gradients_as_they_were():
         jt.compile(step)()
 
     assert w.grad.tolist() == [3, 3]
+
+
+def test_gradients_add_up_in_an_argument():
+    step = jt.compile(lambda x: (x * x).sum().backward())
+    x, told = jt.array(ones(1, times=3)), []
+    for k in range(6):
+        if k == 4:
+            x.grad = None
+        step(x)
+        told.append(x.grad.item())
+
+    assert told == [6, 12, 18, 24, 6, 12]
+
+
+def test_a_gradient_of_an_argument_that_a_step_forgets_is_forgotten():
+    def forget(x):
+        x.grad = None
+        return x * 2
+
+    step = jt.compile(forget)
+    for _ in range(4):
+        x = jt.array(ones(1))
+        x.grad = jt.array(ones(1))
+
+        assert step(x).item() == 2
+        assert x.grad is None
+
+
+def test_a_gradient_of_another_dtype_is_captured_anew():
+    w = jt.array(ones(1))
+    step = jt.compile(lambda: w.grad * 2)
+    for dtype in ("float32", "float32", "float64", "float64"):
+        w.grad = jt.array(np.full(1, 7, dtype))
+
+        found = step()
+
+        assert (found.item(), str(found.dtype)) == (14, dtype)

@@ -1,5 +1,6 @@
 """Replayed steps: a step that was planned for an earlier loss does exactly what building it anew would do."""
 
+import copy
 import warnings
 import weakref
 
@@ -565,3 +566,73 @@ def test_each_backward_starts_from_the_gradient_that_it_is_given():
         (w * 3).backward(jt.array([k, -k]))
 
         assert w.grad.tolist() == [3 * k, -3 * k]
+
+
+@pytest.mark.parametrize("build", [lambda x: x, lambda x: x + 1, lambda x: x - jt.array([3.0, 4.0]), jt.Var])
+def test_a_gradient_that_is_the_one_it_started_from_arrives(build):
+    for k in (1.0, 2.0, 3.0):
+        x = jt.array([1.0, 2.0])
+        build(x).backward(jt.array([5.0, k]))
+
+        assert x.grad.tolist() == [5.0, k]
+
+
+def test_leaves_that_share_a_gradient_are_told_from_those_that_do_not():
+    def told(third):
+        a, b, c = (jt.array([v]) for v in (1.0, 2.0, 3.0))
+        shared = jt.array([1.0]), jt.array([2.0])
+        a.grad, b.grad, c.grad = *shared, shared[third]
+        optimizer = optim.SGD([a, b, c], lr=1.0)
+        (a * 10 + b * 100 + c * 1000).sum().backward()
+        gradients = [v.grad.item() for v in (a, b, c)]
+        a.grad, b.grad, c.grad = *shared, shared[third]
+        optimizer.step()
+        return gradients
+
+    assert [told(k) for k in (0, 0, 1, 1)] == [[11, 102, 1001]] * 2 + [[11, 102, 1002]] * 2
+
+
+def test_parameters_that_share_a_gradient_are_told_from_those_that_do_not():
+    a, b, c = (jt.array([0.0]) for _ in range(3))
+    optimizer = optim.SGD([a, b, c], lr=1.0)
+    for k in range(6):
+        shared = jt.array([1.0]), jt.array([10.0])
+        a.grad, b.grad, c.grad = *shared, shared[k % 2]
+        optimizer.step()
+
+    assert [v.item() for v in (a, b, c)] == [-6.0, -60.0, -33.0]
+
+
+def test_another_group_state_or_parameter_is_the_one_that_moves(never):
+    def story():
+        w, v, told = jt.array([1.0]), jt.array([1.0]), []
+        optimizer = optim.SGD([w], lr=0.1, momentum=0.5)
+        for k in range(8):
+            if k == 3:
+                optimizer.param_groups[0] = {**optimizer.param_groups[0], "lr": 0.25}
+            if k == 5:
+                name = next(name for name, value in optimizer.state[0].items() if isinstance(value, jt.Var))
+                optimizer.state[0][name] = jt.zeros([1])
+            if k == 7:
+                optimizer.param_groups[0]["params"][0] = v
+            optimizer.step((w * w * v).sum())
+            told.append((w.item(), v.item()))
+        return told
+
+    replayed, built = two_ways(never, story)
+
+    assert replayed == built
+    assert built[-1][1] != 1.0
+
+
+def test_an_optimizer_that_has_stepped_can_be_copied_and_goes_on_alone():
+    w = jt.array([1.0])
+    optimizer = optim.SGD([w], lr=0.25)
+    for _ in range(3):
+        optimizer.step((w * 2).sum())
+    other = copy.deepcopy(optimizer)
+    mine = other.param_groups[0]["params"][0]
+
+    other.step((mine * 2).sum())
+
+    assert (w.item(), mine.item()) == (-0.5, -1.0)

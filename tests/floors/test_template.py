@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
+import jt_edu.template as jt_template
 from jt_edu.graph import inputs_first
 from jt_edu.template import template
 
@@ -386,3 +387,36 @@ def test_threads_that_ask_for_one_new_graph_at_once_all_get_its_numbers():
             assert found == [wanted] * 4
     finally:
         sys.setswitchinterval(often)
+
+
+def test_an_interrupt_while_a_copy_is_unfolded_costs_nothing(monkeypatch):
+    function, _ = counted(curve)
+    function(jt.array([0.5]))
+    x = jt.array([0.25])
+    copied, seen = function(x), []
+    whole = jt_template.made
+
+    def interrupted(*given):
+        seen.append(1)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        return whole(*given)
+
+    monkeypatch.setattr(jt_template, "made", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        inputs_first([copied.node])
+
+    assert described(copied, x) == described(curve(x), x)
+
+
+def test_a_list_stays_a_list():
+    function, _ = counted(lambda x: [x + 1, x + 2])
+
+    assert [type(function(jt.array([1.0]))) for _ in range(3)] == [list] * 3
+
+
+def test_a_number_that_a_function_casts_and_reads_is_read_each_time():
+    function, _ = counted(lambda x, y: x.cast("float64") + y * x)
+    y = jt.array([1.0])
+
+    assert [function(y.sum().beside(number), y).item() for number in (2.0, 3.0, 4.0)] == [4.0, 6.0, 8.0]

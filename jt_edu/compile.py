@@ -196,9 +196,6 @@ def _capture(
     """Run the Python of the step, without running its graph; then plan the graph and run it once."""
     context = current()
     twins = _twins(leaves)
-    for twin, a in zip(twins, leaves, strict=True):
-        if isinstance(a, Var) and a.grad is not None:
-            twin.grad = next(t for t, other in zip(twins, leaves, strict=True) if other is a.grad)
     given, places = iter(twins), {v.node: k for k, v in enumerate(twins)}
     call = [refilled(a, given) for a in (*args, *named.values())]
     run(context.due)
@@ -276,6 +273,9 @@ def _twins(leaves: list[Any]) -> list[Var]:
             if a.node not in known:
                 known[a.node] = Var._of(leaf_like(a.node, array_of(a)))
             twins.append(known[a.node])
+    for twin, a in zip(twins, leaves, strict=True):
+        if isinstance(a, Var) and a.grad is not None:
+            twin.grad = next(t for t, other in zip(twins, leaves, strict=True) if other is a.grad)
     return twins
 
 

@@ -235,7 +235,7 @@ def _gradients_there(capture: Capture, mine: dict[Var, int]) -> list[tuple[Calla
     """Whether something stood in each `.grad` that the step found: a replay has to find the same."""
     asked = [v for v in capture.gradients if v not in mine]
     there = tuple([g if g is None else (g.shape, g.dtype) for g in map(capture.gradients.get, asked)])
-    look = lambda: tuple([v.grad if v.grad is None else (v.grad.shape, v.grad.dtype) for v in asked])  # noqa: E731
+    look = lambda: tuple([g if g is None else (g.shape, g.dtype) for g in [v._grad for v in asked]])  # noqa: E731
     return [(look, there)] if asked else []
 
 

@@ -9,7 +9,7 @@ like any other: it fuses, and it can be differentiated again. Nothing here compu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jt_edu.errors import GradientError
@@ -32,7 +32,7 @@ behind = sources_of  # many ask for it here
 LEAF = Tape(lambda: (), (), ())  # on a node whose history is nobody's business: a parameter that was updated
 
 
-def history(loss: Node) -> list[Node]:
+def history(loss: Node, sources: Callable[[Node], Iterable[Node]] = sources_of) -> list[Node]:
     """Everything the loss was computed from that takes part in gradients, inputs first."""
     seen: set[Node] = set()
     waiting = [loss]
@@ -40,7 +40,7 @@ def history(loss: Node) -> list[Node]:
         node = waiting.pop()
         if node.tracked and node not in seen:
             seen.add(node)
-            waiting.extend(behind(node))
+            waiting.extend(sources(node))
     return sorted(seen, key=age)
 
 

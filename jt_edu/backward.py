@@ -16,7 +16,7 @@ from jt_edu import autograd
 from jt_edu.errors import GradientError
 from jt_edu.execute import run
 from jt_edu.formats import FORMATS
-from jt_edu.graph import Node, age
+from jt_edu.graph import Node
 from jt_edu.meta import SOURCE
 from jt_edu.ops.derived import derivative
 from jt_edu.ops.gradient import seed_of
@@ -92,7 +92,7 @@ def leaves(loss: Var) -> list[Var]:
     """
     reached: set[Node] = set()
     found = []
-    for node in _taking_part(loss.node):
+    for node in autograd.history(loss.node, _sources):
         owner = None if node.owner is None else node.owner()
         later = any(i in reached for i in _sources(node))
         if owner is not None and owner.node is node and node is not loss.node and not later:
@@ -103,17 +103,6 @@ def leaves(loss: Var) -> list[Var]:
     return found or ([loss] if loss.requires_grad and not any(i.tracked for i in _sources(loss.node)) else [])
 
 
-def _taking_part(end: Node) -> list[Node]:
-    """The nodes behind one that take part in gradients, inputs first, folded as they are: nobody holds one inside."""
-    seen: set[Node] = set()
-    waiting = [end]
-    while waiting:
-        node = waiting.pop()
-        if node.tracked and node not in seen:
-            seen.add(node)
-            waiting.extend(_sources(node))
-    return sorted(seen, key=age)
-
-
 def _sources(node: Node) -> Any:
+    """Where a gradient flows to, in a graph that stays folded as it is: nobody holds a Var inside of a copy."""
     return node.behind if node.tape is None else node.tape.sources

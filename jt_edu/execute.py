@@ -60,14 +60,17 @@ def run(wanted: Sequence[Node], numbers_for: str = "") -> None:
                 "return the Var, and look at it outside",
             ).at(describe_line(callers_line()))  # fmt: skip
         return
-    pending = [n for n in wanted if n.data is None]
-    if not pending:
+    for node in wanted:  # a loop, since a comprehension is one more call
+        if node.data is None:
+            break
+    else:
         return
-    if context.due:
-        pending = [n for n in (*context.due, *pending) if n.data is None]
+    if len(wanted) == 1 and not context.due and not context.traces and _run_alone(node, context):
+        return
+    pending = [n for n in (*context.due, *wanted) if n.data is None]
     if context.traces:
         _run_watched(needed(pending), pending, context)
-    elif len(pending) > 1 or "alone" not in context.rank_state or not _run_alone(pending[0], context):
+    else:
         plan, order = recall(pending, context)
         arrays = run_plan(plan, order, context)
         settle(order if plan.tracked else (), [(order[k], read_slot(plan, arrays, k)) for k in plan.keep])
@@ -79,52 +82,52 @@ def _run_alone(node: Node, context: Context) -> bool:
 
     What `recall`, `run_plan` and `settle` do for any graph, where there is nothing to search.
     """
-    found, ways = [node], context.rank_state["alone"]
-    key = _kind_alone(node, found, context)
-    way: Outline | None = ways.get(key)
-    if way is None and key is not None:
-        way = context.rank_state.get("outlines", {}).get(structure([node], context)[0])
-        if len(ways) >= PLANS:
-            ways.clear()
-        ways[key] = way
+    ways, maker, inputs, flags = context.rank_state.get("alone"), node.op, node.behind, context.flags
+    if ways is None or node.tape is not None:  # who gives its gradient is settle's business
+        return False
+    if type(inputs) is not tuple:
+        maker, inputs = inputs.template, inputs.inputs
+    key, found = [maker, node.shape, node.dtype, backends.get(flags.backend), flags.fuse], [node]
+    for i in inputs:
+        if i.data is None:
+            return False
+        if i not in found:
+            found.append(i)
+            key += (i.dtype, i.op is CONSTANT or i.shape)
+        else:  # the same twice
+            key.append(found.index(i))
+    if NAME in context.rank_state:
+        key += plan_key(context)
+    kind = tuple(key)
+    way = ways.get(kind) or _way_alone(node, kind, ways, context)
     plan = None if way is None else way[0]()
     if way is None or plan is None or plan.page is None:
-        ways.pop(key, None)
+        ways.pop(kind, None)
         return False
     found += way[2]
     order = [found[k] for k in way[1]]
     arrays = [n.data for n in order]
-    plan.page(arrays, order)
-    plan.used = next(context.ids)
+    plan.page.run(arrays, order)
+    plan.used = node.id
+    answer = read_slot(plan, arrays, plan.keep[0])
     with STILL:
-        node.data = read_slot(plan, arrays, plan.keep[0])
-        for i in found[1:] if node.tracked else ():
-            if i.tracked and _leads(i, node, found):
+        node.data = answer
+        for i in found if node.tracked else ():
+            if i.tracked and i is not node and (i.holders or _leads(i, node, found)):
                 break
         else:
-            node.inputs = ()
+            node.behind = ()
     return True
 
 
-def _kind_alone(node: Node, found: list[Node], context: Context) -> tuple[Any, ...] | None:
-    """What operators on arrays have in common if one plan serves them; None for others. Adds the arrays to `found`."""
-    inputs = node.behind
-    if node.tape is not None:  # who gives its gradient is settle's business
-        return None
-    key = [node.shape, node.dtype, backends.get(context.flags.backend), context.flags.fuse]
-    key += [plan_key(context)] if NAME in context.rank_state else []
-    if type(inputs) is tuple:
-        key.append(node.op)
-    else:
-        key.append(inputs.template)
-        inputs = inputs.inputs
-    for i in inputs:
-        if i.data is None:
-            return None
-        if i not in found:
-            found.append(i)
-        key += (i.dtype, i.op is CONSTANT or i.shape, found.index(i))
-    return tuple(key)
+def _way_alone(node: Node, kind: tuple[Any, ...], ways: dict[Any, Outline], context: Context) -> Outline | None:
+    """What was remembered for any graph like this one; from now on it is found by the kind of its operator."""
+    way: Outline | None = context.rank_state.get("outlines", {}).get(structure([node], context)[0])
+    if way is not None:
+        if len(ways) >= PLANS:
+            ways.clear()
+        ways[kind] = way
+    return way
 
 
 def _run_watched(order: list[Node], pending: list[Node], context: Context) -> None:
@@ -238,7 +241,7 @@ def run_plan(plan: Plan, order: list[Node], context: Context) -> list[Any]:
     arrays: list[Any] = [n.data for n in order]
     if not context.traces:
         if plan.page is not None:
-            plan.page(arrays, order)
+            plan.page.run(arrays, order)
             return arrays
         run_steps(plan, arrays, backend, order)
         plan.runs += 1

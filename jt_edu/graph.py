@@ -75,7 +75,11 @@ class Node:
                     break
         twin = moment.twin
         if twin is None:  # as in origin(), which is a call more for every node
-            self.where, self.scope, self.twin = callers_line(), moment.scope, None
+            try:
+                self.where = callers_line(2)  # whoever makes a node is one of us
+            except ValueError:  # or the first line of a program
+                self.where = callers_line()
+            self.scope, self.twin = moment.scope, None
         else:
             self.where, self.scope, self.twin = twin.where, twin.scope, twin.id
         if context.traces:
@@ -139,9 +143,9 @@ def made(
     return node
 
 
-def callers_line() -> Line:
-    """The innermost place outside of jt_edu that led here: the learner's line."""
-    back: FrameType | None = sys._getframe(2)
+def callers_line(known: int = 1) -> Line:
+    """The innermost place outside of jt_edu that led here: the learner's line. So many calls before are known ours."""
+    back: FrameType | None = sys._getframe(1 + known)
     while back is not None:
         frame = back
         file = frame.f_code.co_filename

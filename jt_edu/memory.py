@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -135,7 +135,14 @@ class Pool:
     def put_in_charge(self, allocator: Allocator) -> None:
         """Ask this one from now on."""
         self.allocator = allocator
-        self.empty = allocator.empty if isinstance(allocator, CachingAllocator) else self._checked
+        lends = isinstance(allocator, CachingAllocator)
+        self.room: Callable[..., np.ndarray[Any, Any]] = np.empty if lends else self._checked  # for less than LARGE
+        self._large = allocator.empty if lends else self._checked
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+        """An array with arbitrary contents, in row-major order."""
+        small = math.prod(shape) * dtype.itemsize < LARGE
+        return self.room(shape, dtype) if small else self._large(shape, dtype)
 
     def _checked(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         """Kernels write where they are told to, so what a stranger hands out is looked at first."""

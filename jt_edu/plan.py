@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from weakref import WeakValueDictionary
 
 from jt_edu.backends import Backend, Program
@@ -91,6 +91,12 @@ class Step:
         return (self.written[0] if self.written else self.source).key[:10]
 
 
+class Page(Protocol):
+    """All steps of a plan as one function of the array in each slot and the nodes, whose lines errors name."""
+
+    run: Callable[[list[Any], Sequence[Node]], None]
+
+
 @dataclass
 class Plan:
     """Steps, the slots that are views of others, and the slots to keep."""
@@ -110,7 +116,7 @@ class Plan:
     backend: Backend | None = None  # that compiled it
     used: int = 0  # grows with time; the plan of the smallest number is forgotten first
     runs: int = 0  # with nobody watching
-    page: Callable[[list[Any], Sequence[Node]], None] | None = None  # all its steps, written down (script.py)
+    page: Page | None = None  # all its steps, written down (script.py)
 
 
 living: WeakValueDictionary[int, Plan] = WeakValueDictionary()  # every plan that somebody may still run

@@ -1,9 +1,12 @@
 """Script: a plan as a page of Python, for plans that run again and again.
 
     def run(a, nodes):                                  the array in each slot; the nodes, whose lines errors name
-        k0(0, 64, a[0], a[1], t5)                       # matmul
-        a[7] = room((64,), float32)                     memory for what outlives the run
-        k1(0, 64, 128, t5, a[7])                        # exp_sum: lengths that never change are written down
+        try:
+            s0.program.call(0, 64, a[0], a[1], t5)      # matmul: whatever runs in step 0, also if it was edited
+            a[7] = pool.room((64,), float32)            memory for what outlives the run
+            s1.program.call(0, 64, 128, t5, a[7])       # exp_sum: lengths that never change are written down
+        except Exception as error:
+            explain(error, nodes)
 
 `execute.py` asks every step what it needs: how many arrays, seen under which shapes, with scratch or without. In each
 run the answers are the same. So a plan that has run before is asked once, what is left to do is written down, and that
@@ -16,7 +19,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -29,6 +32,7 @@ from jt_edu.backends.pool import threads
 from jt_edu.convolving import OWN, Own, shared_memory
 from jt_edu.errors import JtError
 from jt_edu.graph import Shape
+from jt_edu.memory import LARGE, pool
 from jt_edu.plan import ROW, Plan, Step
 
 OWNED = 1 << 18  # bytes; smaller temporaries are made once: the same memory in each run is still in the cache
@@ -42,15 +46,17 @@ class Script:
 
     def __init__(self, plan: Plan, backend: Backend, owns: bool = True) -> None:
         self._plan, self._backend, self._busy, self._owns = plan, backend, threading.Lock(), owns
-        self._rows = ["def run(a, nodes):"]
+        self._rows = ["def run(a, nodes):", "    try:"]
         self._steps: dict[int, Step] = {}  # line -> step, where the script has to explain errors
         self._space: dict[str, Any] = {
             "room": backend.empty,
+            "pool": pool,
             "zeros": np.zeros,
             "launch": backend.launch,
             "bits": np.uint16,
             "check": execute._check_indices,
             "do": self._do,
+            "explain": self._explain,
         }
         self._viewed: set[int] = set()  # slots of reshapes that have an array in each run
         self._own: dict[int, Any] = {}  # slot -> memory of a small temporary
@@ -63,10 +69,10 @@ class Script:
         self._shared = shared_memory(convolutions, backend)
         for number, step in enumerate(plan.steps):
             self._step(number, step)
-        self.text = "\n".join([*self._rows, "    return", ""])
+        self._rows += ["        return", "    except Exception as error:", "        explain(error, nodes)"]
+        self.text = "\n".join([*self._rows, ""])
         exec(compile(self.text, f"{__file__} (a plan)", "exec"), self._space)  # noqa: S102 - text that was written here
-        self._run = self._space["run"]
-        self._programs: list[Any] = []
+        self.run: Callable[[list[Any], Sequence[Any]], None] = self._space["run"]
 
     def __call__(self, arrays: list[Any], nodes: Sequence[Any]) -> None:
         """Run all steps on the arrays of the leaves; then those that the plan keeps are there as well."""
@@ -74,29 +80,19 @@ class Script:
             execute.run_steps(self._plan, arrays, self._backend, list(nodes))
             return
         try:
-            programs = [step.program for step in self._plan.steps]
-            if programs != self._programs:  # a learner may have put another in the place of one
-                self._bind(programs)
-            self._run(arrays, nodes)
-        except Exception as error:
-            trace = error.__traceback__
-            step = self._steps.get(trace.tb_next.tb_lineno) if trace and trace.tb_next else None
-            if step is None:
-                raise
-            if isinstance(error, JtError):
-                raise error.at(nodes[step.slots[-1]].line) from None
-            raise execute._explain(error, step, self._plan, list(nodes)) from error
+            self.run(arrays, nodes)
         finally:
             if self._owns:
                 self._busy.release()
 
-    def _bind(self, programs: list[Any]) -> None:
-        """Give the names in the text their kernels."""
-        for number, (step, program) in enumerate(zip(self._plan.steps, programs, strict=True)):
-            for name, one in (("k", program), ("q", step.prepare), ("g", step.gather)):
-                if one is not None:
-                    self._space[f"{name}{number}"] = one.call if _is_small(step) or name == "g" else one
-        self._programs = programs  # last: another thread takes it for a sign that all names are there
+    def _explain(self, error: Exception, nodes: Sequence[Any]) -> None:
+        """Raise what a line of the text has raised, and name the learner's line."""
+        step = self._steps.get(error.__traceback__.tb_lineno) if error.__traceback__ else None
+        if step is None:
+            raise error
+        if isinstance(error, JtError):
+            raise error.at(nodes[step.slots[-1]].line) from None
+        raise execute._explain(error, step, self._plan, list(nodes)) from error
 
     def _do(self, number: int, arrays: list[Any], nodes: list[Any]) -> None:
         """What is not worth writing down."""
@@ -105,11 +101,12 @@ class Script:
     # writing
 
     def _write(self, text: str, step: Step | None = None) -> None:
-        self._rows.append("    " + text)
+        self._rows.append(" " * 8 + text)
         if step is not None:
             self._steps[len(self._rows)] = step
 
     def _step(self, number: int, step: Step) -> None:
+        self._space[f"s{number}"] = step
         if self._is_plain(step):
             for k, check in enumerate(step.checks):
                 self._space[f"c{number}_{k}"] = check
@@ -138,20 +135,21 @@ class Script:
     def _room(self, slot: int, step: Step) -> None:
         """Memory for what a step stores: the script's own, or fresh in each run."""
         shape, dtype = self._plan.shapes[slot], self._plan.dtypes[slot]
+        size = _bytes(self._plan, slot)
         if slot in self._temporary:
-            size = _bytes(self._plan, slot)
             shelf = self._shelf.get(size)
             self._own[slot] = shelf.pop() if shelf else np.empty(size, np.uint8)
         else:
             self._space[dtype.name] = dtype
-            self._write(f"a[{slot}] = room({shape}, {dtype.name})", step)
+            pooled = size < LARGE and self._backend.empty == pool.empty  # who makes room for it is known
+            self._write(f"a[{slot}] = {'pool.' * pooled}room({shape}, {dtype.name})", step)
 
     def _convolution(self, number: int, step: Step, own: Own, given: list[str]) -> None:
         """Name the memory of its own, or ask for it in each run; and write down the call that prepares it."""
         dtype = own.sizes.dtype
         if self._owns:
             prepared, space = self._shared[dtype, False], self._shared[dtype, True]
-            given[OWN], given[OWN + 1] = f"p{number}", f"s{number}"
+            given[OWN], given[OWN + 1] = f"p{number}", f"m{number}"
             self._space[given[OWN]] = prepared[: own.prepared]
             self._space[given[OWN + 1]] = space[0] if own.small else space
         else:
@@ -168,7 +166,7 @@ class Script:
         if own.prepare is not None:
             read = [given[k] for k in own.algorithm.reads]
             listed = ", ".join([*read, given[OWN], *given[OWN + 2 : OWN + 2 + len(NUMBERS)]])
-            self._write(_call_of(f"q{number}", own.span, listed, step, ()), step)
+            self._write(_call_of(f"s{number}.prepare", own.span, listed, step, ()), step)
 
     def _call(self, number: int, step: Step) -> None:
         """The call of a kernel, with all its arguments."""
@@ -180,7 +178,7 @@ class Script:
         scratch = step.scratch[::-1] if self._owns else ()  # zeros: a call of `finish` that is never made leaves one
         cells = {slot: np.zeros(math.prod(shape), dtype) for _, shape, dtype, slot in scratch}
         for position, shape, _, slot in step.scratch:
-            given[position] = f"s{number}_{position}"
+            given[position] = f"m{number}_{position}"
             if self._owns:
                 self._space[given[position]] = cells[slot] if step.blocks else cells[slot].reshape(shape)
             else:
@@ -188,9 +186,10 @@ class Script:
         if step.own is not None:
             self._convolution(number, step, step.own, given)
         each = () if step.own is None else (OWN + 1,)
-        self._write(_call_of(f"k{number}", step.span, ", ".join(given), step, each), step)
+        self._write(_call_of(f"s{number}.program", step.span, ", ".join(given), step, each), step)
         for position, shape, _, slot in step.scratch if step.gather is not None else ():
-            self._write(f"g{number}(0, {shape[0]}, {given[position]}, {self._seen(slot, shape[:1])})", step)
+            seen = self._seen(slot, shape[:1])
+            self._write(f"s{number}.gather.call(0, {shape[0]}, {given[position]}, {seen})", step)
         lent = [name for name in dict.fromkeys(given) if name == "p" or name.startswith(f"w{number}_")]
         if lent:
             self._write(" = ".join([*lent, "None"]))
@@ -213,15 +212,10 @@ class Script:
         return f"a[{slot}]" + ".view(bits)" * halves
 
 
-def _is_small(step: Step) -> bool:
-    """Whether one thread does it."""
-    return step.work < execute.PARALLEL if step.own is None else step.own.small
-
-
 def _call_of(name: str, span: int, listed: str, step: Step, each: tuple[int, ...]) -> str:
-    """The call of a kernel; `each` are the positions of what comes once for each thread."""
-    if _is_small(step):
-        return f"{name}(0, {span}, {listed})  # {step.name}"
+    """The call of a program; `each` are the positions of what comes once for each thread."""
+    if step.work < execute.PARALLEL if step.own is None else step.own.small:  # one thread does it
+        return f"{name}.call(0, {span}, {listed})  # {step.name}"
     more = "" if step.own is None else f", {each}, 1, {depth_of(step.own.sizes)}"
     return f"launch({name}, [{listed}], {span}{more})  # {step.name}"
 

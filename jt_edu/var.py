@@ -303,18 +303,24 @@ class Var(Arithmetic):
 
     def apply(self, op: Elementwise, *others: Any) -> Var:
         """`op` at each index of this Var and the others, after broadcasting and promotion."""
-        nodes, dtypes = [self._node], [self._node.dtype]
-        for o in others:
-            node = o._node if isinstance(o, Var) else operand_of(o, dtypes[0])
-            nodes.append(node)
-            dtypes.append(node.dtype)
-        if op.rule == "select":
-            return _select(op, nodes)
-        common, dtype = meet(op, *dtypes)
-        for k, d in enumerate(dtypes):
-            if d is not common:
-                nodes[k] = cast(nodes[k], common)
-        return Var._of(elementwise(op, nodes, dtype))
+        node = self._node
+        kind = node.dtype
+        if not others:
+            common, dtype = meet(op, kind)
+            node = node if kind is common else cast(node, common)
+            return Var._of(Node(op, (node,), node.shape, dtype))
+        other = others[0]
+        partner = other._node if isinstance(other, Var) else operand_of(other, kind)
+        if len(others) > 1:
+            return _of_many(op, [node, partner, *[as_var(o, kind)._node for o in others[1:]]])
+        common, dtype = meet(op, kind, partner.dtype)
+        if kind is not common:
+            node = cast(node, common)
+        if partner.dtype is not common:
+            partner = cast(partner, common)
+        if node.shape == partner.shape:  # the usual case takes no further call
+            return Var._of(Node(op, (node, partner), node.shape, dtype))
+        return Var._of(elementwise(op, (node, partner), dtype))
 
     def cast(self, dtype: Any) -> Var:
         """The same numbers as another dtype."""
@@ -368,11 +374,15 @@ def as_var(value: Any, partner: DType | None = None) -> Var:
     return Var._of(source(value) if partner is None else operand_of(value, partner))
 
 
-def _select(op: Elementwise, nodes: list[Node]) -> Var:
-    """cond ? x : y; the two values are promoted, the condition becomes bool."""
-    condition, x, y = nodes
-    dtype = promote(x.dtype, y.dtype)
-    parts = [cast(condition, as_dtype("bool")), cast(x, dtype), cast(y, dtype)]
+def _of_many(op: Elementwise, nodes: list[Node]) -> Var:
+    """An operator of three and more. Of cond ? x : y the two values are promoted, and the condition becomes bool."""
+    if op.rule == "select":
+        condition, x, y = nodes
+        dtype = promote(x.dtype, y.dtype)
+        parts = [cast(condition, as_dtype("bool")), cast(x, dtype), cast(y, dtype)]
+    else:
+        common, dtype = meet(op, *[n.dtype for n in nodes])
+        parts = [cast(n, common) for n in nodes]
     return Var._of(elementwise(op, parts, dtype))
 
 

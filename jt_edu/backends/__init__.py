@@ -142,6 +142,7 @@ class PythonBackend:
     """
 
     name = "python"
+    empty = staticmethod(memory.pool.empty)
 
     def __init__(self) -> None:
         self._store = _Store("python-text")
@@ -159,10 +160,6 @@ class PythonBackend:
             call = _quiet(define(source, name), source.parameters)
             self._programs[source.key] = Program(call, compiled=False, seconds=0.0, path=path)
             return Program(call, compiled=True, seconds=time.thread_time() - begin, path=path)
-
-    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-        """Memory for an array, filled with anything."""
-        return memory.pool.empty(shape, dtype)
 
     def launch(
         self, program: Program, arguments: Sequence[Any], span: int, scratch: Sequence[int] = (), align: int = 1,

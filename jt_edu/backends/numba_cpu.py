@@ -66,6 +66,7 @@ class NumbaBackend:
     """Compiles with numba, and runs on the threads of the pool."""
 
     name = "numba"
+    empty = staticmethod(memory.pool.empty)
 
     def __init__(self) -> None:
         self._store = Store(f"numba-{_stamp()}")
@@ -100,10 +101,6 @@ class NumbaBackend:
     def has(self, source: Source) -> bool:
         """Whether it was compiled before, and need not be compiled now."""
         return source.key in self._programs or self._store.load(source.key) is not None
-
-    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-        """Memory for an array, filled with anything; large arrays begin at a cache line."""
-        return memory.pool.empty(shape, dtype)
 
     def launch(
         self, program: Program, arguments: Sequence[Any], span: int, scratch: Sequence[int] = (), align: int = 1,

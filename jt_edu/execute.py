@@ -108,8 +108,7 @@ def _run_alone(node: Node, context: Context) -> bool:
     order = [found[k] for k in way[1]]
     arrays = [n.data for n in order]
     plan.page.run(arrays, order)
-    plan.used = node.id
-    answer = read_slot(plan, arrays, plan.keep[0])
+    plan.used, answer = node.id, read_slot(plan, arrays, plan.keep[0])
     with STILL:
         node.data = answer
         for i in found if node.tracked else ():

@@ -115,11 +115,11 @@ class Node:
         return f"#{self.id} {self.op.name}({inputs}) {self.shape} {self.dtype}"
 
 
-def origin(now: Moment | Context) -> Origin:
+def origin(now: Moment | Context, known: int = 1) -> Origin:
     """The line, the module and the twin of a node built now: a gradient has those of what it is a gradient of."""
     twin = now.twin
     if twin is None:
-        return callers_line(), now.scope, None
+        return callers_line(known + 1), now.scope, None
     return twin.where, twin.scope, twin.id
 
 

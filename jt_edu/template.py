@@ -184,7 +184,7 @@ def _folds(node: Node) -> bool:
 
 def _copied(found: Template, inputs: list[Node], context: Context) -> Any:
     """The same nodes behind these inputs; only the last one, if that can stand for them."""
-    here = origin(context.threads.now)
+    here = origin(context.threads.now, 2)  # the function that was called, and this one
     if found.folds and not context.traces:
         numbers = tuple(islice(context.ids, len(found.rows) - 1))
         op, _, shape, dtype, data, tracked = found.rows[-1]

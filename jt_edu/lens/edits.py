@@ -164,9 +164,10 @@ class Edit:
         rows = [f"The edited kernel {'runs in place of the original' if self.installed else 'was tried'}."]
         for o in self.record["outputs"]:
             verdict = "agrees" if o["agrees"] else "differs"
+            odd = f", {o['strange']:,} are nan or infinite in one of the two" if o["strange"] else ""
             rows.append(
                 f"  {o['name']} {verdict}: at most {o['absolute']:.3g} off (relative {o['relative']:.3g}), "
-                f"{o['differ']:,} of {o['count']:,} elements are not the same"
+                f"{o['differ']:,} of {o['count']:,} elements are not the same{odd}"
             )
         r = self.record
         rows.append(

@@ -270,6 +270,8 @@ def function(
     words = ("x", "y") if "{1}" in op.body else ("x",)
 
     def made(*args: Any, **named: Any) -> Var:
+        if not named and len(args) == len(words) and isinstance(args[0], Var):  # the usual case takes no further call
+            return args[0].apply(op, *args[1:])
         out = named.pop("out", None)
         if named or len(args) != len(words):
             args = _bound(made.__name__, words, args, named)

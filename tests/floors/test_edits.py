@@ -83,6 +83,16 @@ def test_an_edit_that_says_something_else_is_told_by_how_much(numbers, apart):
     assert out["differ"] == 60
     assert out["absolute"] == pytest.approx(out["largest"], rel=1e-4)  # twice as much is off by as much again
     assert "60 of 60 elements are not the same" in repr(edit)
+    assert "nan" not in repr(edit)
+
+
+def test_an_edit_that_writes_nothing_is_told_as_nan_and_not_as_0_off_alone(numbers):
+    kernel = kernel_of(numbers())
+
+    edit = jt.edit_kernel(kernel, kernel.source.replace("out0[at(i0)] = t3", "pass"))
+
+    assert not edit.agrees
+    assert "60 are nan or infinite in one of the two" in repr(edit)
 
 
 def test_the_graph_runs_an_installed_edit_until_it_is_reverted(numbers):

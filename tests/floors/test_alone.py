@@ -1,5 +1,7 @@
 """One operator on arrays that are there: the shortest way does what the way of any graph does."""
 
+import subprocess
+import sys
 import weakref
 
 import numpy as np
@@ -170,3 +172,35 @@ def test_a_function_that_runs_alone_keeps_no_history_alive():
         nodes.append(weakref.ref(x.node))
 
     assert sum(ref() is not None for ref in nodes) <= 2
+
+
+def test_the_allocator_in_charge_makes_room_for_what_is_small_too():
+    x = row(1, 2)
+    for _ in range(OFTEN):
+        (x + 1).sync()
+
+    with jt.allocator(jt.TracingAllocator()) as seen:
+        (x + 1).sync()
+    (x + 1).sync()
+
+    assert [(a.bytes, "test_alone.py" in a.line) for a in seen.allocations] == [(8, True)]
+
+
+def test_the_line_of_a_value_is_the_one_that_asked_for_it_however_it_is_built():
+    x = row(1, 2)
+    built = {
+        "operator": x + x, "number": 2 * x, "method": x.exp(), "function": jt.silu(x), "folded": jt.softmax(x, 0),
+        "copied": [jt.softmax(x, 0) for _ in range(3)][-1], "three": jt.where(x > 1, x, 0), "item": x[0],
+    }  # fmt: skip
+
+    for name, y in built.items():
+        assert f'"{name}"' in y.node.line, name
+
+
+def test_a_node_that_is_made_at_the_top_of_a_program_has_a_line():
+    program = "from jt_edu.graph import Node\nfrom jt_edu.meta import SOURCE\nfrom jt_edu.dtypes import float32\n"
+    program += "print(Node(SOURCE, (), (), float32).where[0].co_name)"
+
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert told.stdout.strip() == "<module>"

@@ -83,8 +83,11 @@ class Expression:
     def _moved(self, node: Node, op: Reindex, here: Place, guard: Index | None) -> Term:
         """The input of a Reindex at the index it points to, or the fill value where that is outside."""
         source = node.inputs[0]
-        there = tuple(spell_loads(w, node, source.shape, axis).at(here) for axis, w in enumerate(op.where))
-        inside = condition(op, here, there, source.shape)
+        where = op.where
+        if len(node.inputs) > 1:
+            where = tuple(spell_loads(w, node, source.shape, axis) for axis, w in enumerate(where))
+        there = tuple(w.at(here) for w in where)
+        inside = None if op.fill is None else condition(op, here, there, source.shape)
         if inside is None:
             return self.value(source, there, None, guard)
         both_guards = inside if guard is None else both(guard, inside)

@@ -67,10 +67,9 @@ class Fuser:
         """Decide what is stored, group anchors into kernels, and look again while something is computed twice."""
         self._store_whole_arrays()
         self._store_repeated()
-        while True:
+        kernels = self._group()
+        while len(kernels) > 1 and self._store_shared(kernels):
             kernels = self._group()
-            if not self._store_shared(kernels):
-                break
         beside = {n for n in self.why if self.beside and self._is_only_part(n)}
         stored = (self.why.keys() | self._read_elsewhere(kernels)) - beside
         aliases = {n: root for n, root in self.root.items() if root.data is not None or root in stored}
@@ -158,7 +157,7 @@ class Fuser:
             if divided and not all(isinstance(n.op, Elementwise) or len(n.shape) == 1 for n in mine):
                 self._store(source, "reshape", "a reshape behind a view would need divisions for every element")
             return
-        used = frozenset().union(*map(counters_of, op.where)) if op.where else frozenset()
+        used = counters_of(*op.where)
         times = math.prod(op.shape[: max(used) + 1] if used else ()) / max(math.prod(source.shape), 1)
         work = sum(n.op.weight for n in mine if isinstance(n.op, Elementwise))
         work += sum(GUARDED for n in mine if isinstance(n.op, Reindex) and (n.op.guards or n.op.valid is not None))
@@ -178,7 +177,8 @@ class Fuser:
             elif self._is_array(node) and not (isinstance(node.op, Slabs) and self._is_written_beside(node, kernels)):
                 anchor = self._anchor(node, expression)
                 first = max([self.home.get(self.root.get(n, n), 0) for n in anchor.reads], default=0)
-                self._sink(kernels, anchor, first)
+                if self.contractions:
+                    self._sink(kernels, anchor, first)
                 latest = range(len(kernels) - 1, max(first, len(kernels) - RECENT) - 1, -1)
                 place = next((p for p in latest if self._join(kernels[p], anchor)), None)
                 if place is None:
@@ -204,8 +204,9 @@ class Fuser:
 
     def _anchor(self, node: Node, expression: Expression) -> Anchor:
         if node in self.contractions:
-            anchor = Anchor(node, None, (), None, self.contractions[node])
-        elif isinstance(node.op, ReindexReduce):
+            found = self.contractions[node]
+            return Anchor(node, None, (), None, found, reads={*found.sides})
+        if isinstance(node.op, ReindexReduce):
             source = node.inputs[0]
             term = expression.value(source, counters(len(source.shape)))
             anchor = Anchor(node, term, source.shape, node.op.kept)
@@ -213,18 +214,13 @@ class Fuser:
             term = expression.computed(node, counters(len(node.shape)), node.shape)
             anchor = Anchor(node, term, node.shape, tuple(range(len(node.shape))))
         else:
-            anchor = Anchor(node, None, (), None)
-        anchor.reads = self._reads(anchor)
+            return Anchor(node, None, (), None, reads={*node.inputs})
+        anchor.reads = {t.node for t in anchor.loads} | (self._looked_at(node) if self.barriers else set())
         return anchor
 
-    def _reads(self, anchor: Anchor) -> set[Node]:
-        """Arrays that must be complete before the anchor runs: what it loads, and every index array on the way."""
-        if anchor.contraction is not None:
-            return set(anchor.contraction.sides)
-        if anchor.term is None:
-            return set(anchor.node.inputs)
-        arrays = {t.node for t in anchor.loads}
-        waiting, seen = [anchor.node], set()
+    def _looked_at(self, anchor: Node) -> set[Node]:
+        """Arrays that are looked at before the kernel of an anchor runs: every index array on the way to it."""
+        arrays, waiting, seen = set[Node](), [anchor], set()
         while waiting:
             n = waiting.pop()
             if n in seen:

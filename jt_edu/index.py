@@ -159,12 +159,15 @@ def binary(op: str, a: Where, b: Where) -> Index:
     return Index(op, a, b)
 
 
-def counters_of(index: Index) -> frozenset[int]:
-    """Which counters the expression reads."""
-    if index.op == "counter":
-        return frozenset(index.args)
-    parts = index.args[1] if index.op == "load" else index.args
-    return frozenset().union(*(counters_of(p) for p in parts if isinstance(p, Index)))
+def counters_of(*indices: Index) -> set[int]:
+    """Which counters the expressions read."""
+    found, waiting = set[int](), [*indices]
+    for index in waiting:  # grows meanwhile
+        if index.op == "counter":
+            found.add(index.args[0])
+        else:
+            waiting += [a for a in (index.args[1] if index.op == "load" else index.args) if isinstance(a, Index)]
+    return found
 
 
 def divides(index: Index) -> bool:

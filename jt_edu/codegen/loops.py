@@ -3,8 +3,8 @@
     Block            a list of what happens, in order
       Loop           a counter, and the Block it repeats
       Value          a number in a register: a load, an operator, a finished sum
-      Start, Update  set an accumulator, and accumulate a Value: into a register or into an array
-      Store          write a Value into an array
+      Store          write a Value: into an array, or what an accumulator begins with
+      Update         accumulate a Value: into a register or into an array
 
 `Access` says which element of which array is meant. Three passes rewrite a nest:
 
@@ -31,7 +31,7 @@ Nothing here knows how Python is written.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from jt_edu.dtypes import DType
@@ -44,18 +44,22 @@ LONG = 32  # iterations: shorter loops are over before a second one pays
 BLOCK = 256  # numbers that are stored at once, and from which on a sum of float32 is cut, too
 SUMMED = 1024  # float32 numbers that are summed as such: a lane of a register adds up 16 to 64 of them
 EXPENSIVE = 8  # multiplications
+ALL = -1  # in the place of an axis: all of the kernel, or a block that is more than one loop
 CUTS = 16  # in one loop at most: the compiler may write a loop for each combination of answers
 COMPARE = {"{0} < {1}": ("<", 0), "{0} <= {1}": ("<=", 0), "{0} > {1}": ("<", 1), "{0} >= {1}": ("<=", 1)}
 
 
 @dataclass(eq=False)
 class Access:
-    """An element of an array: `role` is "in", "out", or "scratch" (a kernel's own sums and rows, of `dtype`)."""
+    """An element of an array: `role` is "in", "out", or "scratch" (a kernel's own sums and rows, of `dtype`).
+
+    Or, as "register", an accumulator that is no array.
+    """
 
     role: str
     node: Node
-    where: Place
-    shape: Shape
+    where: Place = ()
+    shape: Shape = ()
     dtype: DType | None = None  # of scratch; other arrays have that of their node
 
     def __post_init__(self) -> None:
@@ -68,14 +72,14 @@ class Access:
 class Value:
     """A number in a register."""
 
-    kind: str  # load, number, counter, compute, fill, guard, row, final, sum
+    kind: str  # load, number, counter, compute, fill, guard, row, start, final, sum
     node: Node
     depth: int
     operands: tuple[Value, ...] = ()
     access: Access | None = None
     index: Index | None = None  # of a counter or a guard
     guard: Value | None = None
-    register: Update | None = None  # whose accumulator this is the final value of
+    register: Update | None = None  # whose accumulator this is the first or the final value of
     uses: int = 0
     deepest: int = 0  # of the blocks that use it
 
@@ -87,27 +91,20 @@ class Value:
 
 @dataclass(eq=False)
 class Update:
-    """accumulator = step(accumulator, value); the accumulator is a register where `access` is None."""
+    """accumulator = step(accumulator, value)."""
 
     node: Node
     reducer: Reducer
     dtype: DType  # of the accumulator
-    value: Value | None = None
-    access: Access | None = None
+    value: Value
+    access: Access
     guard: Value | None = None
     plain: float = math.inf  # in a longer loop, blocks are summed as what they are made of, then added up in `dtype`
 
 
 @dataclass(eq=False)
-class Start:
-    """Set an accumulator to the value that its reducer begins with."""
-
-    update: Update
-
-
-@dataclass(eq=False)
 class Store:
-    """array[where] = value."""
+    """array[where] = value; or accumulator = value."""
 
     node: Node
     access: Access
@@ -131,7 +128,7 @@ class Loop:
     head: list[Value | Index] = field(default_factory=list)  # ends, and what is known at the begin of a piece
 
 
-Item = Value | Update | Start | Store | Ahead | Loop
+Item = Value | Update | Store | Ahead | Loop
 
 
 @dataclass(eq=False)
@@ -161,17 +158,27 @@ def everything(block: Block) -> Iterator[Item]:
 
 
 def accesses(block: Block) -> list[Access]:
-    """Every element that is read or written below `block`."""
-    items = [item.update if isinstance(item, Start) else item for item in everything(block)]
-    return [i.access for i in items if not isinstance(i, Loop) and i.access is not None]
+    """Every element of an array that is read or written below `block`."""
+    found = [item.access for item in everything(block) if not isinstance(item, Loop)]
+    return [access for access in found if access is not None and access.role != "register"]
 
 
-def collapse(nest: Nest, alone: Container[int] = ()) -> Nest:
-    """Merge neighbouring loops as long as every array is walked through in order; those `alone` stay as they are."""
-    while (pair := _mergeable(nest, alone)) is not None:
-        outer, inner = pair
+def collapse(nest: Nest, alone: Iterable[int] = ()) -> Nest:
+    """Merge neighbouring loops as long as every array is walked through in order; those `alone` stay as they are.
+
+    Nor are loops merged whose counter is a number that something is computed from.
+    """
+    cells = accesses(nest.top)
+    numbers = [i.index for i in everything(nest.top) if isinstance(i, Value) and i.index is not None]
+    fixed = {*alone} | counters_of(*numbers)
+    while pairs := [
+        pair
+        for pair in _nested_pairs(nest.top)
+        if fixed.isdisjoint(pair) and all(_in_order(a, *pair, nest.extents) for a in cells)
+    ]:
+        outer, inner = pairs[0]
         nest.extents[outer] *= nest.extents.pop(inner)
-        for access in accesses(nest.top):
+        for access in cells:
             if counter(inner) in access.where:
                 p = access.where.index(counter(outer))
                 access.where = access.where[: p + 1] + access.where[p + 2 :]
@@ -184,50 +191,27 @@ def collapse(nest: Nest, alone: Container[int] = ()) -> Nest:
     return nest
 
 
-def _mergeable(nest: Nest, alone: Container[int]) -> tuple[int, int] | None:
-    """Two loops that may become one: their counters are used in accesses only, and there in order."""
-    numbers = [i.index for i in everything(nest.top) if isinstance(i, Value) and i.index is not None]
-    fixed = frozenset().union(*map(counters_of, numbers))
-    cells = accesses(nest.top)
-    for outer, inner in _nested_pairs(nest.top):
-        if outer in alone or fixed & {outer, inner}:
-            continue
-        if all(_in_order(a, outer, inner, nest.extents) for a in cells):
-            return outer, inner
-    return None
-
-
 def _nested_pairs(block: Block) -> list[tuple[int, int]]:
     """(outer, inner) wherever a loop contains nothing but another loop, and does so each time it occurs."""
-    found: dict[tuple[int, int], bool] = {}
-    inside: dict[int, set[int | None]] = {}
-    around: dict[int, set[int | None]] = {}
-    waiting: list[tuple[int | None, Block]] = [(None, block)]
-    while waiting:
-        axis, body = waiting.pop()
-        only = body.items[0].axis if len(body.items) == 1 and isinstance(body.items[0], Loop) else None
-        if axis is not None:
-            inside.setdefault(axis, set()).add(only)
-            if only is not None:
-                found[axis, only] = True
-        for item in body.items:
-            if isinstance(item, Loop):
-                around.setdefault(item.axis, set()).add(axis)
-                waiting.append((item.axis, item.body))
-    return [(p, q) for p, q in found if inside[p] == {q} and around[q] == {p}]
+    inside, around = dict[int, set[int]](), dict[int, set[int]]()
+    for loop in [Loop(ALL, block), *(i for i in everything(block) if isinstance(i, Loop))]:
+        inner = [i.axis for i in loop.body.items if isinstance(i, Loop)]
+        inside.setdefault(loop.axis, set()).add(inner[0] if len(inner) == len(loop.body.items) == 1 else ALL)
+        for axis in inner:
+            around.setdefault(axis, set()).add(loop.axis)
+    return [(p, q) for p, (q, *others) in inside.items() if p != ALL != q and not others and around[q] == {p}]
 
 
 def _in_order(access: Access, outer: int, inner: int, extents: dict[int, int]) -> bool:
     """Whether the access reads [..., outer, inner, ...] over the whole of both axes, or neither of them."""
-    used = frozenset().union(*map(counters_of, access.where))
-    if outer not in used and inner not in used:
+    if counters_of(*access.where).isdisjoint((outer, inner)):
         return True
-    if counter(outer) not in access.where or counter(inner) not in access.where:
+    if counter(outer) not in access.where:
         return False
-    p, q = access.where.index(counter(outer)), access.where.index(counter(inner))
-    rest = [w for k, w in enumerate(access.where) if k not in (p, q)]
-    alone = not frozenset().union(*map(counters_of, rest)) & {outer, inner}
-    return q == p + 1 and alone and access.shape[p] == extents[outer] and access.shape[q] == extents[inner]
+    p = access.where.index(counter(outer))
+    pair, rest = access.where[p : p + 2], access.where[:p] + access.where[p + 2 :]
+    whole = access.shape[p : p + 2] == (extents[outer], extents[inner])
+    return whole and pair == (counter(outer), counter(inner)) and counters_of(*rest).isdisjoint((outer, inner))
 
 
 def choose_span(nest: Nest) -> Nest:
@@ -241,7 +225,7 @@ def choose_span(nest: Nest) -> Nest:
     rows = all(len(where) == 1 for where in scratch)
     for item in everything(nest.top):
         if isinstance(item, Loop) and item.axis in common:
-            reached = [where for where in scratch if item.axis in frozenset().union(*map(counters_of, where))]
+            reached = [where for where in scratch if item.axis in counters_of(*where)]
             if not reached or (rows and len(reached) == len(scratch)):
                 nest.span = item.axis
                 break

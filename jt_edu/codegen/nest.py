@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import reduce
 
-from jt_edu.codegen.loops import BLOCK, EXPENSIVE, Access, Block, Item, Loop, Nest, Start, Store, Update, Value
+from jt_edu.codegen.loops import BLOCK, EXPENSIVE, Access, Block, Item, Loop, Nest, Store, Update, Value
 from jt_edu.dtypes import DType, complex128, float32, float64
 from jt_edu.expression import Place, Term, condition, spell_loads
 from jt_edu.graph import Node, Shape
@@ -67,7 +67,8 @@ class Builder:
     def _stage(self, stage: Stage) -> None:
         self.scopes += [Scope(axis) for axis in stage.loops[len(self.kernel.outer) :]]
         for anchor in stage.anchors:
-            self.walk, self.here = walk_of(anchor, self.kernel), anchor.axes
+            if self.rows:
+                self.walk, self.here = walk_of(anchor, self.kernel), anchor.axes
             here = tuple(counter(a) for a in anchor.axes)
             if anchor.term is None:  # its parts are there
                 for part, where, view in anchor.beside if anchor.node in self.stored else ():
@@ -100,7 +101,7 @@ class Builder:
     # values
 
     def _depth(self, *places: Index) -> int:
-        used = frozenset().union(*map(counters_of, places)) if places else frozenset()
+        used = counters_of(*places)
         return max((depth for depth, scope in enumerate(self.scopes) if scope.axis in used), default=0)
 
     def value(self, term: Term, here: Place) -> Value:
@@ -199,10 +200,10 @@ class Builder:
 
     def _reduce(self, anchor: Anchor, value: Value, here: Place) -> None:
         """Start the accumulator before the loops it sums over, update it inside, and finish it after them."""
-        op = anchor.node.op
+        node, op = anchor.node, anchor.node.op
         assert isinstance(op, ReindexReduce), "only reductions accumulate"
-        update = Update(anchor.node, REDUCERS[op.reducer], accumulator(anchor, op), value)
-        narrow = anchor.node.dtype.kind == "f" and anchor.node.dtype.size <= 4 and op.reducer == "add"
+        update = Update(node, REDUCERS[op.reducer], accumulator(anchor, op), value, Access("register", node))
+        narrow = node.dtype.kind == "f" and node.dtype.size <= 4 and op.reducer == "add"
         if narrow and anchor.by_rows >= 0:  # float64 lanes would be slow: a register holds half as many of them
             update.plain = 0 if work(anchor.parts) >= EXPENSIVE else BLOCK
         value.used_at(len(self.scopes) - 1)
@@ -210,7 +211,8 @@ class Builder:
         self.kept.append(kept)
         rows = next((d for d, s in enumerate(self.scopes[1:]) if s.axis not in kept), len(self.scopes) - 1)
         if anchor.kept is not None and rows == len(kept):
-            self.scopes[rows].block.items.append(Start(update))
+            first = Value("start", node, rows, register=update)
+            self.scopes[rows].block.items.append(Store(node, update.access, first))
         else:
             self._array_accumulator(anchor, update, op, here, rows)
         self.scopes[-1].block.items.append(update)
@@ -238,20 +240,16 @@ class Builder:
                 )
             loops = tuple(w.args[0] for w in update.access.where if w.op == "counter" and w.args[0] not in outer)
             cells = Access(update.access.role, node, update.access.where, update.access.shape, update.dtype)
-        start = Update(node, update.reducer, update.dtype, None, cells)
-        self._cells(loops, Start(start), self.scopes[rows].block)
-
-    def _cells(self, loops: tuple[int, ...], item: Item, block: Block) -> None:
-        """`item` for every cell of an accumulator array."""
+        item: Item = Store(node, cells, Value("start", node, rows, register=update))
         for axis in reversed(loops):
             item = Loop(axis, Block([item]))
-        block.items.append(item)
+        self.scopes[rows].block.items.append(item)
 
     def _finish(self, depth: int) -> None:
         """Turn the accumulators that are complete at this depth into values, and store them if asked to."""
         for update, anchor in self.at_close.pop(depth, []):
             node = anchor.node
-            if update.access is None:
+            if update.access.role == "register":
                 final = Value("final", node, depth, register=update)
                 self.scopes[depth].block.items.append(final)
                 self.registers[node] = final
@@ -266,7 +264,6 @@ class Builder:
     def _copy_out(self, update: Update, anchor: Anchor, depth: int) -> None:
         """Write a scratch accumulator to the output, in the output's precision."""
         node, op, scratch = anchor.node, anchor.node.op, update.access
-        assert scratch is not None, "only arrays are copied out"
         assert isinstance(op, ReindexReduce), "only sums have a scratch array"
         if anchor.kept is None:
             loops = self.kernel.new_loops(node.shape)
@@ -343,9 +340,9 @@ def homes(kernel: Kernel, rows: set[Row], stored: set[Node]) -> dict[Row, Node]:
     return found
 
 
-def counters_under(term: Term) -> frozenset[int]:
+def counters_under(term: Term) -> set[int]:
     """The loop axes of its anchor that a term depends on."""
-    return frozenset().union(*(counters_of(w) for part in (term, *term.below) for w in part.where))
+    return counters_of(*(w for part in (term, *term.below) for w in part.where))
 
 
 def work(terms: Iterable[Term]) -> int:

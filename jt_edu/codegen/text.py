@@ -22,7 +22,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from jt_edu.codegen.loops import BLOCK, SUMMED, Access, Ahead, Block, Loop, Nest, Start, Store, Update, Value
+from jt_edu.codegen.loops import BLOCK, SUMMED, Access, Ahead, Block, Loop, Nest, Store, Update, Value
 from jt_edu.codegen.reach import LARGE, streamed
 from jt_edu.dtypes import DType
 from jt_edu.graph import Node, Shape
@@ -91,7 +91,7 @@ class Printer:
         self.lines: list[tuple[int, Node]] = []
         self.parameters: dict[str, dict[object, tuple[Parameter, Argument]]] = {letter: {} for letter in LETTERS}
         self.axes: dict[int, str] = {}
-        self.names: dict[Value | Update | Store, str] = {}
+        self.names: dict[Value | Access | Store, str] = {}
         self.counts: dict[str, int] = {}
         self.shifted: set[int] = set()  # loops that do not begin at 0
 
@@ -127,8 +127,6 @@ class Printer:
             match item:
                 case Loop():
                     self._loop(item, depth)
-                case Start():
-                    self._start(item.update, depth)
                 case Update():
                     self._update(item, depth)
                 case Store():
@@ -148,7 +146,8 @@ class Printer:
         if loop.head:
             self._loop_in_pieces(loop, "lo" if span else "0", length, depth)
             return
-        sums = [i for i in loop.body.items if isinstance(i, Update) and extent > i.plain and i in self.names]
+        updates = [i for i in loop.body.items if isinstance(i, Update) and extent > i.plain]
+        sums = [i for i in updates if i.access.role == "register"]
         stores = streamed(self.nest, loop) if self.nest.work * 8 > LARGE else []
         if sums or stores:
             self._loop_in_blocks(loop, sums, stores, length, depth)
@@ -179,7 +178,7 @@ class Printer:
     def _loop_in_blocks(self, loop: Loop, sums: list[Update], stores: list[Store], last: str, depth: int) -> None:
         """Sum a block in the narrow dtype of its values, then add it up; collect what is stored, then send it off."""
         counter, begin, size = self.axes[loop.axis], self._new("b"), BLOCK if stores else SUMMED
-        end, wide = f"minimum({begin} + {size}, {last})", {update: self.names[update] for update in sums}
+        end, wide = f"minimum({begin} + {size}, {last})", {update: self.names[update.access] for update in sums}
         arrays = {store: self._cell(store.access).partition("[")[0] for store in stores}
         rows = {store: self._new("w") for store in stores}
         for store, row in rows.items():
@@ -187,8 +186,8 @@ class Printer:
             self.names[store] = f"{row}[at({counter} - {begin})]"
         self._write(depth, f"for {begin} in range({'lo' if last == 'hi' else '0'}, {last}, {size}):")
         for update in sums:
-            self.names[update] = self._new("p")
-            self._write(depth + 1, f"{self.names[update]} = float32(0)", update.node)
+            self.names[update.access] = self._new("p")
+            self._write(depth + 1, f"{self.names[update.access]} = float32(0)", update.node)
         self._write(depth + 1, f"for {counter} in range({begin}, {end}):")
         self.shifted.add(loop.axis)
         self._block(loop.body, depth + 2)
@@ -197,21 +196,11 @@ class Printer:
             part = ", ".join([*(self._position(w) for w in store.access.where[:-1]), f"{begin}:{end}"])
             self._write(depth + 1, f"stream({row}, {arrays[store]}[{part}])", store.node)
         for update, name in wide.items():
-            self._write(depth + 1, f"{name} = {name} + {self.names[update]}", update.node)
-            self.names[update] = name
-
-    def _start(self, update: Update, depth: int) -> None:
-        first = _literal(update.reducer.start(update.dtype), update.dtype)
-        if update.access is not None:
-            start = _to_storage(first, update.node, update.access)
-            self._write(depth, f"{self._cell(update.access)} = {start}", update.node)
-            return
-        self.names[update] = self._new("s")
-        self._write(depth, f"{self.names[update]} = {first}", update.node)
+            self._write(depth + 1, f"{name} = {name} + {self.names[update.access]}", update.node)
+            self.names[update.access] = name
 
     def _update(self, update: Update, depth: int) -> None:
-        assert update.value is not None, "an update accumulates a value"
-        cell = self.names[update] if update.access is None else self._cell(update.access)
+        cell = self._cell(update.access)
         step = update.reducer.bodies.get(update.dtype.kind, update.reducer.step).format(cell, self._use(update.value))
         if update.guard is not None:
             self._write(depth, f"if {self._use(update.guard)}:")
@@ -246,10 +235,13 @@ class Printer:
                 assert value.index is not None, "counters and guards are index expressions"
                 text = " and ".join([*(self._use(o) for o in value.operands), self._index(value.index)])
                 return text if value.guard is None else f"({text} if {self._use(value.guard)} else 0)"
-            case "final":
-                assert value.register is not None, "a final value has an accumulator"
-                same = value.register.dtype == dtype
-                return self.names[value.register] if same else f"{dtype.compute}({self.names[value.register]})"
+            case "start" | "final":
+                assert value.register is not None, "a first and a final value have an accumulator"
+                update, wide = value.register, value.register.dtype
+                if value.kind == "start":
+                    return _literal(update.reducer.start(wide), wide)
+                name = self.names[update.access]
+                return name if wide == dtype else f"{dtype.compute}({name})"
             case "fill":
                 return self._fill(value)
         op = value.node.op
@@ -278,6 +270,9 @@ class Printer:
         return f"select({self._use(value.guard)}, {self._use(inner)}, {fill})"
 
     def _cell(self, access: Access) -> str:
+        if access.role == "register":
+            self.names[access] = self.names.get(access) or self._new("s")
+            return self.names[access]
         if access.role == "scratch":
             return self._scratch(access)
         letter = "a" if access.role == "in" else "out"
@@ -335,7 +330,7 @@ def _short(dtype: DType) -> str:
 
 def _to_storage(text: str, node: Node, access: Access) -> str:
     """Half floats are stored as bits; a kernel's own sums and rows hold them as float32."""
-    half = node.dtype.is_half and access.role != "scratch"
+    half = node.dtype.is_half and access.role == "out"
     return f"float_to_{_short(node.dtype)}({text})" if half else text
 
 

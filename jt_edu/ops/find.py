@@ -38,9 +38,14 @@ def kernel(lo, hi, mask, out):
 
 def positions(x: Var) -> Var:
     """The row-major numbers of the elements that are not 0, computed at once."""
-    room = _found(x).numpy()
-    many = int(room[-1])
-    found = room[:many] if 2 * many > x.size else room[:many].copy()  # a few do not keep room for all
+    return cut_off(_found(x))
+
+
+def cut_off(room: Var) -> Var:
+    """The whole numbers that a kernel has found, computed at once: `room` has them, and in the last place how many."""
+    numbers = room.numpy()
+    many = numbers.item(-1)
+    found = numbers[:many] if 2 * many >= numbers.size else numbers[:many].copy()  # a few do not keep room for all
     return Var._of(Node(SOURCE, (), found.shape, int64, found))
 
 

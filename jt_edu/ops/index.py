@@ -8,176 +8,23 @@ x[...] = v             a new value: v where the brackets point, the old one else
 
 from __future__ import annotations
 
-import operator
 import sys
-from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from jt_edu.build import broadcast_shape, inverse, short
 from jt_edu.dtypes import bool_, int64
-from jt_edu.errors import ArgumentError, DtypeError, RangeError, ShapeError
-from jt_edu.graph import Node, Shape
-from jt_edu.index import Index, as_index, counter, load, size
-from jt_edu.meta import Reindex, reindex, reindex_reduce
+from jt_edu.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.graph import Node
+from jt_edu.index import Index, counter, load
+from jt_edu.meta import CONSTANT, Reindex, reindex, reindex_reduce
 from jt_edu.ops.arguments import axis_of, same_words, whole
+from jt_edu.ops.brackets import Brackets, meant, read_brackets, spelled
 from jt_edu.ops.create import index as counting
-from jt_edu.ops.find import nonzero
 from jt_edu.ops.find import positions as found_positions
 from jt_edu.ops.numbers import checked
 from jt_edu.ops.unnamed import warn_if_lost
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
-
-
-@dataclass(frozen=True)
-class Brackets:
-    """What brackets mean: the shape they answer with, one index per axis of x, and the index arrays they read."""
-
-    shape: Shape
-    where: tuple[Index, ...]
-    arrays: tuple[Var, ...]
-
-
-def read_brackets(x: Var, key: Any) -> Brackets:
-    """Understand `x[key]` as NumPy does."""
-    parts = _expand(x, keys := key if isinstance(key, tuple) else (key,))
-    boxes = [(int(p),) if isinstance(p, bool) else p.shape for p in parts if isinstance(p, (bool, Var))]
-    if not boxes:
-        return _basic(x, parts)
-    box = broadcast_shape("indexing", *boxes)
-    first = next(k for k, p in enumerate(parts) if isinstance(p, (Var, int)))
-    between = "".join(" " if k is None or k is Ellipsis or isinstance(k, slice) else "i" for k in keys).strip()
-    return _advanced(x, parts, box, first if " " not in between else 0)  # a ... of no axes keeps apart, too
-
-
-def _expand(x: Var, key: tuple[Any, ...]) -> list[Any]:
-    """Masks become positions, `...` becomes full slices, arrays become Vars; a bool stays, and stands for no axis."""
-    parts: list[Any] = []
-    masks: dict[int, Shape] = {}
-    for k in key:
-        if isinstance(k, (list, np.ndarray, Var, bool, np.bool_)):
-            v = as_var(k)
-            if v.dtype == bool_ and v.ndim:
-                masks[len(parts)] = v.shape
-            parts += _positions(v)
-        elif k is None or k is Ellipsis or isinstance(k, slice):
-            parts.append(k)
-        else:
-            parts.append(_whole_number(k))
-    used = sum(p is not None and p is not Ellipsis and not isinstance(p, bool) for p in parts)
-    if used > x.ndim:
-        raise RangeError(f"a Var with {x.ndim} axes takes up to {x.ndim} indices", f"{used}")
-    if sum(p is Ellipsis for p in parts) > 1:
-        raise ArgumentError("brackets hold one ... at most", f"{sum(p is Ellipsis for p in parts)}", "x[..., 0]")
-    at = next((n for n, p in enumerate(parts) if p is Ellipsis), len(parts))
-    full = [slice(None)] * (x.ndim - used)
-    expanded = parts[:at] + full + parts[at + 1 :]
-    _check_masks(x, expanded, {k if k < at else k + len(full) - 1: shape for k, shape in masks.items()})
-    return expanded
-
-
-def _check_masks(x: Var, parts: list[Any], masks: dict[int, Shape]) -> None:
-    axis = 0
-    for k, p in enumerate(parts):
-        wanted = x.shape[axis : axis + len(masks.get(k, ()))]
-        if masks.get(k, ()) != wanted:
-            raise RangeError(
-                "a mask is as long as the axes that it stands for", f"a mask of shape {masks[k]} for {wanted}"
-            )
-        axis += p is not None and not isinstance(p, bool)
-
-
-def _whole_number(k: Any) -> int:
-    try:
-        return operator.index(k)
-    except TypeError:
-        raise ArgumentError(
-            "brackets take whole numbers, slices, None, ..., masks and arrays of whole numbers", repr(k)
-        ) from None
-
-
-def _positions(v: Var) -> list[Any]:
-    if v.dtype == bool_:
-        return list(nonzero(v, as_tuple=True)) if v.ndim else [bool(v.item())]
-    if v.dtype.kind not in "iu" and v.size:
-        raise DtypeError("arrays of positions hold whole numbers", f"dtype {v.dtype}", "x[i.int64()]")
-    return [v.cast(int64)]
-
-
-def _basic(x: Var, parts: list[Any]) -> Brackets:
-    shape: list[int] = []
-    where: list[Index] = []
-    for p in parts:
-        if p is None:
-            shape.append(1)
-            continue
-        length = x.shape[len(where)]
-        if isinstance(p, slice):
-            index, n = _slice(p, length, len(shape))
-            shape.append(n)
-            where.append(index)
-        else:
-            where.append(_number(p, length, len(where), x.shape))
-    return Brackets(tuple(shape), tuple(where), ())
-
-
-def _slice(part: slice, length: int, axis: int) -> tuple[Index, int]:
-    """Axis `axis` of the answer walks from start in steps; a step is part of the kernel, a start is an argument."""
-    try:
-        start, stop, step = part.indices(length)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError("a slice is made of whole numbers, its step is not 0", f"{part}", "x[1:5:2]") from error
-    n = len(range(start, stop, step))
-    step = step if n > 1 else 1
-    here: Index = counter(axis)
-    if step == -1:
-        return size(start) - here, n
-    moved = here if step == 1 else here * step
-    return (moved if start == 0 else moved + size(start)), n
-
-
-def _number(p: int, length: int, axis: int, shape: Shape) -> Index:
-    if not -length <= p < length:
-        raise RangeError(
-            f"axis {axis} of shape {shape} has length {length}", f"the index {p}", f"{-length} to {length - 1}"
-        )
-    return size(p % length) if length > 1 else as_index(0)
-
-
-def _advanced(x: Var, parts: list[Any], box: Shape, at: int) -> Brackets:
-    """Index arrays are broadcast to `box`, whose axes stand where the arrays stood, or in front if they stood apart."""
-    before = sum(1 for p in parts[:at] if not isinstance(p, int)) if at else 0
-    shape: list[int] = []
-    where: list[Index] = []
-    arrays: list[Var] = []
-    for p in parts:
-        if len(shape) == before:
-            shape.extend(box)
-        if isinstance(p, bool):
-            continue
-        axis = len(shape)
-        length = x.shape[len(where)] if p is not None else 1
-        if p is None:
-            shape.append(1)
-        elif isinstance(p, slice):
-            index, n = _slice(p, length, axis)
-            shape.append(n)
-            where.append(index)
-        elif isinstance(p, int):
-            where.append(_number(p, length, len(where), x.shape))
-        else:
-            shift = before + len(box) - p.ndim
-            spot = [
-                counter(shift + k) if n == box[k - p.ndim + len(box)] and n != 1 else as_index(0)
-                for k, n in enumerate(p.shape)
-            ]
-            where.append(load(len(arrays), spot))
-            arrays.append(p)
-    if len(shape) == before:
-        shape.extend(box)
-    return Brackets(tuple(shape), tuple(where), tuple(arrays))
 
 
 def gathered(x: Var, b: Brackets) -> Var:
@@ -194,9 +41,20 @@ def getitem(x: Var, key: Any) -> Var:
         array([[2, 0],
                [5, 3]])
     """
-    v = as_var(x)
+    v, parts = as_var(x), spelled(key)
+    if parts is not None:
+        return _spelled_out(v, parts)
     if isinstance(key, Var) and key.dtype is bool_ and key.shape == v.shape != ():
-        return _selected(v.reshape(-1), 0, found_positions(key))
+        return _at_positions(v, found_positions(key))
+    return _read(v, key)
+
+
+@template
+def _spelled_out(x: Var, parts: tuple[Any, ...]) -> Var:
+    return _read(x, meant(parts))
+
+
+def _read(v: Var, key: Any) -> Var:
     b = read_brackets(v, key)
     plain = b.where == tuple(counter(k) for k in range(v.ndim))
     return v.reshape(b.shape) if plain and b.shape == v.shape else gathered(v, b)
@@ -219,6 +77,16 @@ def setitem(x: Var, key: Any, value: Any) -> None:
 
 def replaced(x: Var, key: Any, value: Any) -> Var:
     """A new Var: `value` where the brackets point, x elsewhere."""
+    new, parts = _written(x, value), spelled(key)
+    return _replaced(x, key, new) if parts is None else _replaced_there(x, parts, new)
+
+
+@template
+def _replaced_there(x: Var, parts: tuple[Any, ...], new: Var) -> Var:
+    return _replaced(x, meant(parts), new)
+
+
+def _replaced(x: Var, key: Any, value: Var) -> Var:
     b = read_brackets(x, key)
     new = _fitting(x, b, value)
     gather = reindex("getitem", x.shape, b.shape, b.where)
@@ -228,15 +96,30 @@ def replaced(x: Var, key: Any, value: Any) -> Var:
 
 def added(x: Var, key: Any, value: Any) -> Var:
     """A new Var: x, with `value` added where the brackets point, as often as they name a position."""
+    new, parts = _written(x, value), spelled(key)
+    return _added(x, key, new) if parts is None else _added_there(x, parts, new)
+
+
+@template
+def _added_there(x: Var, parts: tuple[Any, ...], new: Var) -> Var:
+    return _added(x, meant(parts), new)
+
+
+def _added(x: Var, key: Any, value: Var) -> Var:
     b = read_brackets(x, key)
     new = _fitting(x, b, value)
     op = reindex_reduce("index_add", "add", b.shape, x.shape, b.where)
     return x + Var._of(Node(op, (new.node, *(a.node for a in b.arrays)), x.shape, x.dtype))
 
 
-def _fitting(x: Var, b: Brackets, value: Any) -> Var:
-    """A value in the dtype of x and the shape of the brackets; it may have axes of length 1 in front."""
+def _written(x: Var, value: Any) -> Var:
+    """A value as a Var, and a number as one of an axis: then one template serves all numbers."""
     new = as_var(value, x.dtype)
+    return new.broadcast_to((1,)) if new.node.op is CONSTANT else new
+
+
+def _fitting(x: Var, b: Brackets, new: Var) -> Var:
+    """A value in the dtype of x and the shape of the brackets; it may have axes of length 1 in front."""
     if new.dtype.kind == "c" and x.dtype.kind != "c":
         raise DtypeError(f"a Var of {x.dtype} holds real numbers", f"{new.dtype} to assign", "value.real()")
     extra = max(new.ndim - len(b.shape), 0)
@@ -302,6 +185,7 @@ def _positions_along(name: str, x: Var, index: Any, axis: int) -> Var:
 
 
 @method
+@template
 @same_words
 def scatter(x: Any, dim: int, index: Any, src: Any, reduce: str = "void") -> Var:
     """x, with src written (reduce="void"), added ("add") or multiplied ("multiply") at x[index[i, j], j] for dim 0.
@@ -346,6 +230,7 @@ def scatter_into(x: Var, new: Var, positions: Var, where: tuple[Index, ...], red
 
 
 @method
+@template
 @same_words
 def index_select(x: Any, dim: int, index: Any) -> Var:
     """The slices of x at the positions `index` along axis `dim`.
@@ -359,6 +244,11 @@ def index_select(x: Any, dim: int, index: Any) -> Var:
     if where.ndim == 1 and where.dtype.kind in "iu":
         return _selected(v, axis, where)
     return getitem(v, (*([slice(None)] * axis), where))
+
+
+@template
+def _at_positions(x: Var, index: Var) -> Var:
+    return _selected(x.reshape(-1), 0, index)
 
 
 @template
@@ -386,15 +276,18 @@ def one_hot(x: Any, num_classes: int = -1) -> Var:
         >>> one_hot(array([2, 0]), 3).tolist()
         [[0, 0, 1], [1, 0, 0]]
     """
+    if type(num_classes) is int and num_classes >= 0:
+        return _one_hot(x, num_classes)
     v, classes = as_var(x), whole("one_hot", "num_classes", num_classes, -1)
-    if v.dtype.kind not in "iu":
-        raise DtypeError("one_hot takes whole numbers", f"dtype {v.dtype}", "x.int64()")
-    if classes < 0:
+    if classes < 0 and v.dtype.kind in "iu":
         classes = 1 + max((int(k) for k in v.numpy().flat), default=-1)
     return _one_hot(v, classes)
 
 
 @template
-def _one_hot(x: Var, classes: int) -> Var:
-    there = checked("one_hot", x, 0, classes).unsqueeze(-1)
-    return (there == counting((*x.shape, classes), x.ndim)).cast(int64)
+def _one_hot(x: Any, classes: int) -> Var:
+    v = as_var(x)
+    if v.dtype.kind not in "iu":
+        raise DtypeError("one_hot takes whole numbers", f"dtype {v.dtype}", "x.int64()")
+    there = checked("one_hot", v, 0, classes).unsqueeze(-1)
+    return (there == counting((*v.shape, classes), v.ndim)).cast(int64)

@@ -42,6 +42,7 @@ AREA = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
 SHARPNESS = -0.75  # of the cubic, as in PyTorch and OpenCV
 
 
+@template
 @same_words
 def interpolate(
     x: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,

@@ -64,6 +64,7 @@ def sum(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Va
 
 
 @method
+@template
 @same_words
 def prod(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Var:
     """Product over axes; the arguments are those of `sum`.
@@ -78,8 +79,8 @@ def prod(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> V
 
 
 @method
-@same_words
 @template
+@same_words
 def mean(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Var:
     """Arithmetic mean over axes: sum / count. Whole numbers give float64; the mean of nothing is nan, as in NumPy.
 
@@ -101,6 +102,7 @@ def count_of(x: Var, axes: Any, name: str) -> int:
 
 
 @method
+@template
 @same_words
 def max(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """Largest number along axes; nan if there is one. Equal largest numbers share the gradient. `amax` is the same.
@@ -121,6 +123,7 @@ def _extremum(x: Var, name: str, reducer: str, axes: Any, keep: bool) -> Var:
 
 
 @method
+@template
 @same_words
 def min(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """Smallest number along axes; nan if there is one. Equal smallest numbers share the gradient. `amin` is the same.
@@ -137,6 +140,7 @@ amax, amin = method(max, "amax"), method(min, "amin")
 
 
 @method
+@template
 @same_words
 def any(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """Whether any element is true (not 0).
@@ -150,6 +154,7 @@ def any(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
 
 
 @method
+@template
 @same_words
 def all(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """Whether all elements are true (not 0).
@@ -163,8 +168,8 @@ def all(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
 
 
 @method
-@same_words
 @template
+@same_words
 def var(
     x: Any, dim: Any = None, keepdim: bool = False, unbiased: bool = False, *, correction: Any = None, ddof: Any = None
 ) -> Var:
@@ -207,8 +212,8 @@ def pick_correction(name: str, unbiased: bool, correction: Any, ddof: Any) -> fl
 
 
 @method
-@same_words
 @template
+@same_words
 def std(
     x: Any, dim: Any = None, keepdim: bool = False, unbiased: bool = False, *, correction: Any = None, ddof: Any = None
 ) -> Var:
@@ -226,8 +231,8 @@ def std(
 
 
 @method
-@same_words
 @template
+@same_words
 def logsumexp(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """log(sum(exp(x))), shifted by the maximum so that nothing overflows; of nothing it is -inf.
 
@@ -253,8 +258,8 @@ def finite(x: Var) -> Var:
 
 
 @method
-@same_words
 @template
+@same_words
 def argmax(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """Position (int64) of the largest number along an axis, the first if there are several; of all without an axis.
 
@@ -266,8 +271,8 @@ def argmax(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
 
 
 @method
-@same_words
 @template
+@same_words
 def argmin(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     """Position (int64) of the smallest number along an axis, the first if there are several.
 
@@ -298,8 +303,8 @@ def first_where(here: Var, axis: int, keep: bool) -> Var:
 
 
 @method
-@same_words
 @template
+@same_words
 def norm(x: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Var:
     """(sum |x|**p)**(1/p): length of vectors, or of all numbers as one vector.
 

@@ -21,6 +21,7 @@ from jt_edu.var import Var, as_var, method
 
 
 @method
+@template
 def repeat(x: Any, *times: Any) -> Var:
     """The whole of x, so many times along each axis (NumPy's tile, PyTorch's repeat).
 
@@ -36,7 +37,6 @@ def repeat(x: Any, *times: Any) -> Var:
     return _repeated(reshape(v, (1,) * (rank - v.ndim) + v.shape), (1,) * (rank - len(counts)) + counts)
 
 
-@template
 def _repeated(x: Var, counts: tuple[int, ...]) -> Var:
     """An axis for the times in front of each axis that is repeated: no remainder is taken for every element."""
     box: list[int] = []

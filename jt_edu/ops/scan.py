@@ -134,6 +134,7 @@ def _shrunk(x: Var, out: Var) -> Var:
 
 
 @method
+@template
 @same_words
 def cumsum(x: Any, dim: Any = None, dtype: Any = None) -> Var:
     """Running sum along an axis: out[i] = x[0] + ... + x[i], accumulated in 64 bits.
@@ -150,6 +151,7 @@ def cumsum(x: Any, dim: Any = None, dtype: Any = None) -> Var:
 
 
 @method
+@template
 @same_words
 def cumprod(x: Any, dim: Any = None, dtype: Any = None) -> Var:
     """Running product along an axis: out[i] = x[0] * ... * x[i]; the arguments are those of `cumsum`.
@@ -163,15 +165,12 @@ def cumprod(x: Any, dim: Any = None, dtype: Any = None) -> Var:
 
 def _accumulated(name: str, scan: Callable[[str], Callable[..., Var]], x: Var, dim: Any, dtype: Any) -> Var:
     axis = one_axis(name, dim, x.ndim)
-    return _scanned(x.cast(sum_of(x.dtype) if dtype is None else as_dtype(dtype)), scan, axis)
-
-
-@template
-def _scanned(x: Var, scan: Callable[[str], Callable[..., Var]], axis: int) -> Var:
-    return from_rows(_over_rows(scan, as_rows(x, (axis,))), x.shape, axis)
+    v = x.cast(sum_of(x.dtype) if dtype is None else as_dtype(dtype))
+    return from_rows(_over_rows(scan, as_rows(v, (axis,))), v.shape, axis)
 
 
 @method
+@template
 @same_words
 def nancumsum(x: Any, dim: Any = None, dtype: Any = None) -> Var:
     """Running sum in which nan counts as 0.
@@ -185,6 +184,7 @@ def nancumsum(x: Any, dim: Any = None, dtype: Any = None) -> Var:
 
 
 @method
+@template
 @same_words
 def nancumprod(x: Any, dim: Any = None, dtype: Any = None) -> Var:
     """Running product in which nan counts as 1.
@@ -198,6 +198,7 @@ def nancumprod(x: Any, dim: Any = None, dtype: Any = None) -> Var:
 
 
 @method
+@template
 @same_words
 def logcumsumexp(x: Any, dim: Any = None) -> Var:
     """log(exp(x[0]) + ... + exp(x[i])) along an axis, without overflow.
@@ -214,6 +215,7 @@ def logcumsumexp(x: Any, dim: Any = None) -> Var:
 
 
 @method
+@template
 @same_words
 def cummax(x: Any, dim: Any = None) -> tuple[Var, Var]:
     """(values, positions) of the largest number so far along an axis, the last of equal ones; from a nan on, nan.
@@ -226,6 +228,7 @@ def cummax(x: Any, dim: Any = None) -> tuple[Var, Var]:
 
 
 @method
+@template
 @same_words
 def cummin(x: Any, dim: Any = None) -> tuple[Var, Var]:
     """(values, positions) of the smallest number so far along an axis, the last of equal ones; from a nan on, nan.
@@ -250,6 +253,7 @@ def best_so_far(scan: Callable[..., Var], rows: Var) -> Var:
     return scan(rows, shape=rows.shape, dtype=int64, span=len(rows))
 
 
+@template
 @same_words
 def linear_recurrence(a: Any, b: Any, dim: int = -1) -> Var:
     """s[i] = a[i] * s[i - 1] + b[i] along an axis, with s = 0 before the first.

@@ -22,6 +22,7 @@ from jt_edu.var import Var, as_var, method
 
 
 @method
+@template
 @same_words
 def take_along_dim(x: Any, indices: Any, dim: Any = None) -> Var:
     """One position along an axis for each element of the answer; the other axes of x and indices broadcast.
@@ -52,6 +53,7 @@ def _with(shape: tuple[int, ...], at: int, n: int) -> tuple[int, ...]:
     return (*shape[:at], n, *shape[at + 1 :])
 
 
+@template
 @same_words
 def put_along_axis(x: Any, indices: Any, values: Any, dim: Any = None) -> Var:
     """x with `values` at one position along an axis for each element; x itself stays (NumPy's changes it).
@@ -92,6 +94,7 @@ REDUCTIONS = {"sum": "add", "add": "add", "prod": "multiply", "multiply": "multi
 
 
 @method
+@template
 @same_words
 def scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True) -> Var:
     """x, where all src that meet at x[index[i, j], j] (for dim 0) are put together; elsewhere x stays.

@@ -54,6 +54,7 @@ def _search(right: bool) -> Callable[..., Var]:
     return kernel("searchsorted", SEARCH.format(before=before, block=BLOCK), weight=8)
 
 
+@template
 def searchsorted(
     sorted_sequence: Any, values: Any, right: bool = False, side: Any = None, sorter: Any = None,
     out_int32: bool = False,
@@ -82,13 +83,9 @@ def searchsorted(
     if sorter is not None:
         edges = _in_order(edges, as_var(sorter))
     narrow = yes_or_no("searchsorted", "out_int32", out_int32)
-    return _searched(edges, v, after or side == "right", narrow)
-
-
-@template
-def _searched(edges: Var, v: Var, right: bool, narrow: bool) -> Var:
     rows = math.prod(edges.shape[:-1])
-    found = _positions(edges.reshape(rows, edges.shape[-1]), v.reshape(rows, v.size // max(rows, 1)), right)
+    table = edges.reshape(rows, edges.shape[-1])
+    found = _positions(table, v.reshape(rows, v.size // max(rows, 1)), after or side == "right")
     return found.reshape(v.shape).cast(int32 if narrow else int64)
 
 

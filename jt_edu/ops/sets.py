@@ -8,14 +8,17 @@ How many there are is known only when the numbers are, so these compute at once,
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from jt_edu.dtypes import int64, promote
 from jt_edu.index import load
 from jt_edu.ops.arguments import axis_of, same_words, yes_or_no
+from jt_edu.ops.code import kernel
 from jt_edu.ops.create import arange
 from jt_edu.ops.create import index as counting
-from jt_edu.ops.find import positions
+from jt_edu.ops.find import cut_off, positions
 from jt_edu.ops.index import getitem, index_select
 from jt_edu.ops.numbers import check_order
 from jt_edu.ops.reduce import any
@@ -27,18 +30,23 @@ from jt_edu.ops.stacks import concat
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
+FIRSTS = """
+    def kernel(lo, hi, row, out):
+        k, n = 0, len(row)
+        for i in range(n):
+            out[k] = i  # the next one writes over it, unless it differs from the one before
+            a, b = row[i], row[i - 1]
+            k += i == 0 or ({differ})
+        out[n] = k
+"""
+
 
 @method
 @same_words
 def unique(
-    x: Any,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    dim: Any = None,
-    *,
-    return_index: bool = False,
+    x: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None, *, return_index: bool = False,
     equal_nan: bool = True,
-) -> Any:
+) -> Any:  # fmt: skip
     """The numbers (or slices along `dim`) that are there, each once and in order.
 
     Args:
@@ -56,20 +64,44 @@ def unique(
     """
     v, axis = as_var(x), None if dim is None else axis_of("unique", dim, as_var(x).ndim)
     check_order("unique", v)
-    alike, wants_index = yes_or_no("unique", "equal_nan", equal_nan), yes_or_no("unique", "return_index", return_index)
-    inverse = yes_or_no("unique", "return_inverse", return_inverse)
-    numbers = axis is None and not (wants_index or inverse)  # nobody asks for positions
-    order, rows, new = (None, *_numbers(v, alike)) if numbers else _grouped(v, axis, alike)
+    flags = {"equal_nan": equal_nan, "return_index": return_index, "return_inverse": return_inverse}
+    alike, wants_index, inverse = (yes_or_no("unique", name, flag) for name, flag in flags.items())
+    counts = yes_or_no("unique", "return_counts", return_counts)
+    if axis is None and not (wants_index or inverse):  # nobody asks for positions
+        return _numbers_once(v, alike, counts)
+    order, rows, new = _grouped(v, axis, alike)
     first = positions(new)
-    index = first if order is None else index_select(order, 0, first)  # equal numbers keep their order: the first in x
+    index = index_select(order, 0, first)  # equal numbers keep their order: the first in x
     found = [index_select(rows, 0, first) if axis is None else index_select(v, axis, index)]
     if wants_index:
         found.append(index)
-    if order is not None and inverse:
+    if inverse:
         found.append(_inverse(new, order).reshape(v.shape if axis is None else (-1,)))
-    if yes_or_no("unique", "return_counts", return_counts):
+    if counts:
         found.append(_lengths(new, found[0].shape[axis or 0]))
     return found[0] if len(found) == 1 else tuple(found)
+
+
+def _numbers_once(x: Var, equal_nan: bool, counts: bool) -> Any:
+    """The numbers in order, each once, and how often each was there; without their positions sorting is faster."""
+    row, room = _in_order(x, equal_nan)
+    first = cut_off(room)
+    found = index_select(row, 0, first)
+    return (found, first.reindex(first.shape, lambda i: (i + 1,), x.size) - first) if counts else found
+
+
+@template
+def _in_order(x: Var, equal_nan: bool) -> tuple[Var, Var]:
+    """The numbers in order; and where each that differs from the one before stands, and how many those are."""
+    row = sorted_numbers(x.reshape(1, x.size)).reshape(x.size)
+    return row, _firsts(equal_nan)(row, shape=(x.size + 1,), dtype=int64)
+
+
+@cache
+def _firsts(equal_nan: bool) -> Callable[..., Var]:
+    """The search in sorted numbers for those that differ from the one before."""
+    differ = "a != b and (a == a or b == b)" if equal_nan else "a != b"
+    return kernel("first_positions", FIRSTS.format(differ=differ))
 
 
 @method
@@ -102,13 +134,6 @@ def _sorted_rows(table: Var) -> Var:
     for column in reversed(range(table.shape[1])):
         order = order[sorted_positions(table[order, column].reshape(1, -1))[0]]
     return order
-
-
-@template
-def _numbers(x: Var, equal_nan: bool) -> tuple[Var, Var]:
-    """The numbers in order, where nobody asks for positions, and whether each differs from the one before."""
-    row = sorted_numbers(x.reshape(1, x.size)).reshape(x.size)
-    return row, _begins(row.reshape(x.size, 1), equal_nan)
 
 
 @template

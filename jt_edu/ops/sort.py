@@ -247,6 +247,7 @@ def first_positions(rows: Var, many: int, descending: bool) -> Var:
 
 
 @method
+@template
 @same_words
 def argsort(x: Any, dim: Any = None, descending: bool = False, stable: bool = True) -> Var:
     """Positions (int64) that put the numbers along an axis (the last one by default) in order; equal ones keep theirs.
@@ -262,15 +263,11 @@ def argsort(x: Any, dim: Any = None, descending: bool = False, stable: bool = Tr
     v = as_var(x)
     axis = _axis("argsort", v, dim)
     falling, _ = yes_or_no("argsort", "descending", descending), yes_or_no("argsort", "stable", stable)
-    return _order(v, axis, falling)
-
-
-@template
-def _order(v: Var, axis: int, falling: bool) -> Var:
     return from_rows(sorted_positions(as_rows(v, (axis,)), falling), v.shape, axis)
 
 
 @method
+@template
 @same_words
 def sort(x: Any, dim: Any = None, descending: bool = False, stable: bool = True) -> tuple[Var, Var]:
     """(numbers in order, their old positions) along an axis, the last one by default; the arguments are `argsort`'s.
@@ -282,16 +279,12 @@ def sort(x: Any, dim: Any = None, descending: bool = False, stable: bool = True)
     v = as_var(x)
     axis = _axis("sort", v, dim)
     falling, _ = yes_or_no("sort", "descending", descending), yes_or_no("sort", "stable", stable)
-    return _sorted(v, axis, falling)
-
-
-@template
-def _sorted(v: Var, axis: int, falling: bool) -> tuple[Var, Var]:
     rows = as_rows(v, (axis,))
     order = sorted_positions(rows, falling)
     return from_rows(picked(rows, order), v.shape, axis), from_rows(order, v.shape, axis)
 
 
+@template
 def msort(x: Any) -> Var:
     """Numbers in order along the first axis.
 
@@ -306,6 +299,7 @@ def msort(x: Any) -> Var:
 
 
 @method
+@template
 @same_words
 def topk(
     x: Any, k: int, dim: Any = None, largest: bool = True, sorted: bool = True  # noqa: A002 - PyTorch's word
@@ -327,11 +321,6 @@ def topk(
     axis = _axis("topk", v, dim)
     falling, in_order = yes_or_no("topk", "largest", largest), yes_or_no("topk", "sorted", sorted)
     many = _rank("topk", k, 0, v.shape[axis])
-    return _first(v, many, axis, falling, in_order)
-
-
-@template
-def _first(v: Var, many: int, axis: int, falling: bool, in_order: bool) -> tuple[Var, Var]:
     rows = as_rows(v, (axis,))
     best = first_positions(rows, many, falling)
     best = best if in_order else picked(best, sorted_positions(best))
@@ -339,6 +328,7 @@ def _first(v: Var, many: int, axis: int, falling: bool, in_order: bool) -> tuple
 
 
 @method
+@template
 @same_words
 def kthvalue(x: Any, k: int, dim: Any = None, keepdim: bool = False) -> tuple[Var, Var]:
     """(the k-th smallest number along an axis, its position), counted from 1; the last axis by default.

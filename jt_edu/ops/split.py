@@ -14,12 +14,14 @@ from jt_edu.index import counter, size
 from jt_edu.meta import reindex
 from jt_edu.ops.arguments import axis_of, same_words, whole
 from jt_edu.ops.view import reshape, view
+from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
 MOST = 1_000_000  # parts; empty ones are parts as well
 
 
 @method
+@template
 @same_words
 def split(x: Any, sizes: Any, dim: Any = 0) -> tuple[Var, ...]:
     """Parts along an axis (0 by default): of one size (the last may be shorter), or of the sizes listed.
@@ -51,6 +53,7 @@ def piece(x: Var, at: int, start: int, end: int) -> Var:
 
 
 @method
+@template
 @same_words
 def chunk(x: Any, chunks: int, dim: Any = 0) -> tuple[Var, ...]:
     """At most `chunks` parts of equal size along an axis (0 by default); the last may be shorter.
@@ -69,6 +72,7 @@ def chunk(x: Any, chunks: int, dim: Any = 0) -> tuple[Var, ...]:
 
 
 @method
+@template
 @same_words
 def tensor_split(x: Any, indices_or_sections: Any, dim: Any = 0) -> tuple[Var, ...]:
     """Parts along an axis (0 by default), as even as can be; or cut at the positions listed (NumPy's array_split).
@@ -92,6 +96,7 @@ def tensor_split(x: Any, indices_or_sections: Any, dim: Any = 0) -> tuple[Var, .
 
 
 @method
+@template
 def hsplit(x: Any, indices_or_sections: Any) -> tuple[Var, ...]:
     """Equal parts along the second axis, or the first if there is only one; or cut at the positions listed.
 
@@ -104,6 +109,7 @@ def hsplit(x: Any, indices_or_sections: Any) -> tuple[Var, ...]:
 
 
 @method
+@template
 def vsplit(x: Any, indices_or_sections: Any) -> tuple[Var, ...]:
     """Equal parts along the first axis of two or more; or cut at the positions listed.
 
@@ -115,6 +121,7 @@ def vsplit(x: Any, indices_or_sections: Any) -> tuple[Var, ...]:
 
 
 @method
+@template
 def dsplit(x: Any, indices_or_sections: Any) -> tuple[Var, ...]:
     """Equal parts along the third axis; or cut at the positions listed.
 
@@ -134,6 +141,7 @@ def _evenly(name: str, x: Var, parts: Any, rank: int, at: int) -> tuple[Var, ...
 
 
 @method
+@template
 @same_words
 def unbind(x: Any, dim: Any = 0) -> tuple[Var, ...]:
     """The slices along an axis (0 by default), each without that axis.

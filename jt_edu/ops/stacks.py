@@ -35,12 +35,13 @@ def concat(vars: Sequence[Any], dim: Any = 0) -> Var:
         >>> concat([arange(2), arange(3)]).numpy()
         array([0, 1, 0, 1, 2])
     """
-    parts = tuple(listed("concat", vars))
-    return _joined(parts, axis_of("concat", dim, parts[0].ndim))
+    return _joined(tuple(vars) if type(vars) is list and vars else vars, dim)
 
 
 @template
-def _joined(parts: tuple[Var, ...], axis: int) -> Var:
+def _joined(vars: Any, dim: Any) -> Var:
+    parts = listed("concat", vars)
+    axis = axis_of("concat", dim, parts[0].ndim)
     dtype = parts[0].dtype
     for p in parts[1:]:
         dtype = promote(dtype, p.dtype)
@@ -85,12 +86,13 @@ def stack(vars: Sequence[Any], dim: Any = 0) -> Var:
         >>> stack([arange(2), arange(2)], 1).shape
         (2, 2)
     """
-    parts = tuple(listed("stack", vars))
-    return _stacked(parts, axis_of("stack", dim, parts[0].ndim + 1))
+    return _stacked(tuple(vars) if type(vars) is list and vars else vars, dim)
 
 
 @template
-def _stacked(parts: tuple[Var, ...], at: int) -> Var:
+def _stacked(vars: Any, dim: Any) -> Var:
+    parts = listed("stack", vars)
+    at = axis_of("stack", dim, parts[0].ndim + 1)
     if len({p.shape for p in parts}) != 1:
         raise ShapeError("stack needs arrays of one shape", f"{[p.shape for p in parts]}", "jt.concat")
     return concat([unsqueeze(p, at) for p in parts], at)

@@ -15,6 +15,7 @@ from jt_edu.index import as_index, counter, size
 from jt_edu.meta import Reindex, reindex
 from jt_edu.ops.arguments import axes_of, axis_of, listed_axes, same_words, whole
 from jt_edu.ops.view import reshape, varargs, view
+from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
 
@@ -28,6 +29,7 @@ def permute_op(found: Shape, axes: tuple[int, ...]) -> Reindex:
 
 
 @method
+@template
 def permute(x: Any, *axes: Any) -> Var:
     """Axes in another order; without arguments, in reverse.
 
@@ -43,6 +45,7 @@ def permute(x: Any, *axes: Any) -> Var:
 
 
 @method
+@template
 def transpose(x: Any, *axes: Any) -> Var:
     """Exchange two axes: `x.transpose(0, 1)`; with as many axes as x has (or none) it permutes, as NumPy and Jittor do.
 
@@ -57,6 +60,7 @@ def transpose(x: Any, *axes: Any) -> Var:
 
 
 @method
+@template
 @same_words
 def swapaxes(x: Any, dim1: int, dim2: int) -> Var:
     """Two axes exchanged.
@@ -73,6 +77,7 @@ def swapaxes(x: Any, dim1: int, dim2: int) -> Var:
 
 
 @method
+@template
 def moveaxis(x: Any, source: Any, destination: Any) -> Var:
     """The axes `source` become the axes `destination`; the others keep their order.
 
@@ -90,6 +95,7 @@ def moveaxis(x: Any, source: Any, destination: Any) -> Var:
 
 
 @method
+@template
 def matrix_transpose(x: Any) -> Var:
     """The last two axes exchanged; also `x.mT`.
 
@@ -104,6 +110,7 @@ def matrix_transpose(x: Any) -> Var:
 
 
 @method
+@template
 @same_words
 def flip(x: Any, dims: Any = None, *others: Any) -> Var:
     """Backwards along the axes in `dims` (all by default); `x.flip(0, 1)` is `x.flip((0, 1))`.
@@ -145,6 +152,7 @@ def fliplr(x: Any) -> Var:
 
 
 @method
+@template
 @same_words
 def rot90(x: Any, k: int = 1, dims: Any = (0, 1)) -> Var:
     """Turned by k times 90 degrees, from the first axis of `dims` towards the second, (0, 1) by default.
@@ -164,6 +172,7 @@ def rot90(x: Any, k: int = 1, dims: Any = (0, 1)) -> Var:
 
 
 @method
+@template
 @same_words
 def roll(x: Any, shifts: Any, dims: Any = None) -> Var:
     """Moved along axes by so many places; what falls off the end comes back at the beginning.

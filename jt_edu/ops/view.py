@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.build import broadcast_shape, check_shape, flat_view
+from jt_edu.build import broadcast_shape, check_shape, flat_view, same
 from jt_edu.dtypes import DType, as_dtype
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.graph import Node, Shape
@@ -31,6 +31,11 @@ from jt_edu.var import Var, as_var, method
 def view(x: Var, op: Reindex) -> Var:
     """`x` looked at through a Reindex."""
     return Var._of(Node(op, (x.node,), op.shape, x.node.dtype))
+
+
+def apart(x: Any, v: Var) -> Var:
+    """`v`, or, where that is `x` itself, a Var of its own: what is written into a view never reaches `x`."""
+    return Var._of(same("view", v.node)) if v is x else v
 
 
 def varargs(arguments: Sequence[Any]) -> tuple[Any, ...]:
@@ -81,7 +86,7 @@ def reshape(x: Any, *shape: Any) -> Var:
         raise ShapeError(
             "reshape keeps the number of elements", f"{v.shape} ({total} elements) for {tuple(varargs(shape))}"
         )
-    return v if tuple(wanted) == v.shape else view(v, reshape_op(v.shape, check_shape(wanted)))
+    return apart(x, v) if tuple(wanted) == v.shape else view(v, reshape_op(v.shape, check_shape(wanted)))
 
 
 BITS = kernel("bits", """
@@ -205,7 +210,8 @@ def expand(x: Any, *shape: Any) -> Var:
     """
     v, wanted = as_var(x), [whole("expand", "a length", n, -1) for n in varargs(shape)]
     shift = len(wanted) - v.ndim
-    return v.broadcast_to(tuple(v.shape[k - shift] if n == -1 and k >= shift else n for k, n in enumerate(wanted)))
+    size = tuple(v.shape[k - shift] if n == -1 and k >= shift else n for k, n in enumerate(wanted))
+    return apart(x, v.broadcast_to(size))
 
 
 @method
@@ -221,7 +227,7 @@ def broadcast(x: Any, shape: Any, dims: Any = ()) -> Var:
     wanted = shape.shape if isinstance(shape, Var) else check_shape(shape)
     new = {axis_of("broadcast", d, len(wanted)) for d in (dims if isinstance(dims, (tuple, list)) else (dims,))}
     if not new:
-        return v.broadcast_to(wanted)
+        return apart(x, v.broadcast_to(wanted))
     lengths = iter(v.shape)
     if len(wanted) - len(new) != v.ndim:
         raise ShapeError("broadcast adds the axes in dims", f"shape {v.shape} with dims {tuple(new)} for {wanted}")
@@ -235,7 +241,7 @@ def broadcast_to(x: Any, shape: Sequence[int]) -> Var:
         >>> broadcast_to(arange(2), (3, 2)).numpy()[2]
         array([0, 1])
     """
-    return as_var(x).broadcast_to(shape)
+    return apart(x, as_var(x).broadcast_to(shape))
 
 
 def broadcast_tensors(*vars: Any) -> tuple[Var, ...]:

@@ -23,6 +23,27 @@ def test_brackets_twice_change_nothing_and_warn():
     assert not x.numpy().any()
 
 
+VIEWS = {
+    "reshape": lambda x: x.reshape(-1), "view": lambda x: x.view(4), "brackets": lambda x: x[:],
+    "dots": lambda x: x[...],
+    "narrow": lambda x: x.narrow(0, 0, 4), "flatten": lambda x: x.flatten(), "squeeze": lambda x: x.squeeze(),
+    "expand": lambda x: x.expand(4), "broadcast_to": lambda x: jt.broadcast_to(x, (4,)), "ravel": jt.ravel,
+    "broadcast": lambda x: jt.broadcast(x, (4,)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_what_is_written_into_a_view_of_the_same_shape_does_not_reach_its_source(name):
+    x = jt.array([1.0, 2.0, 3.0, 4.0])
+    y = VIEWS[name](x)
+
+    y[0] = 9
+    y += 1
+    y.stop_grad()
+
+    assert (x.tolist(), y.tolist(), x.requires_grad) == ([1, 2, 3, 4], [10, 3, 4, 5], True)
+
+
 class Holder:
     """An object with a Var."""
 

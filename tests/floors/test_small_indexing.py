@@ -1,0 +1,179 @@
+"""Small operators that index, sort and join: how much Python they take the second time, counted and not timed."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+from jt_edu.graph import HOME
+from jt_edu.ops.brackets import meant, spelled
+
+OFTEN = 8  # calls, after which all that can be remembered is
+TABLE = np.arange(12.0, dtype="float32").reshape(3, 4)
+PLACES = np.array([2, 0, 2])
+COLUMN = jt.array(PLACES.reshape(3, 1))
+
+
+@pytest.fixture(autouse=True)
+def _python_backend():
+    with jt.flag_scope(backend="python"):
+        yield
+
+
+def entered(call):
+    """The functions of ours that a call enters, once it was made before."""
+    for _ in range(OFTEN):
+        call()
+    seen = []
+
+    def note(frame, event, _):
+        if event == "call" and frame.f_code.co_filename.startswith(HOME):
+            seen.append(frame.f_code.co_name)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(before)
+    return seen
+
+
+def written(x, key, value):
+    x[key] = value
+    return x
+
+
+ONCE = {  # written by a function that is not entered a second time
+    "max": lambda x, i: x.max(1),
+    "any": lambda x, i: x.any(1),
+    "concat": lambda x, i: jt.concat([x, x]),
+    "stack": lambda x, i: jt.stack([x, x]),
+    "sort": lambda x, i: x.sort(1),
+    "topk": lambda x, i: x.topk(2),
+    "kthvalue": lambda x, i: x.kthvalue(2),
+    "cumsum": lambda x, i: x.cumsum(1),
+    "cummax": lambda x, i: x.cummax(1),
+    "flip": lambda x, i: x.flip(1),
+    "roll": lambda x, i: x.roll(3, 1),
+    "permute": lambda x, i: x.permute(1, 0),
+    "moveaxis": lambda x, i: x.moveaxis(0, 1),
+    "tile": lambda x, i: x.tile(2),
+    "split": lambda x, i: x.split(2),
+    "chunk": lambda x, i: x.chunk(2),
+    "index_select": lambda x, i: x.index_select(0, i),
+    "take_along_dim": lambda x, i: x.take_along_dim(COLUMN, 1),
+    "searchsorted": lambda x, i: jt.searchsorted(i, i),
+    "x[1:3]": lambda x, i: x[1:3],
+    "x[:, ::2]": lambda x, i: x[:, ::2],
+    "x[1, -2]": lambda x, i: x[1, -2],
+    "x[..., None]": lambda x, i: x[..., None],
+    "x[i]": lambda x, i: x[i],
+    "x[i, i]": lambda x, i: x[i, i],
+}
+
+
+@pytest.mark.parametrize("name", ONCE)
+def test_what_was_written_before_takes_few_functions(name):
+    x, i = jt.array(TABLE), jt.array(PLACES)
+
+    found = entered(lambda: ONCE[name](x, i))
+
+    answers = ONCE[name](x, i)
+    assert len(found) <= 14 + 3 * (len(answers) if isinstance(answers, tuple) else 1), found
+
+
+def test_a_value_that_is_written_to_a_slice_is_copied_from_a_template_whatever_the_number():
+    x = jt.array(TABLE)
+    numbers = iter(range(100))
+
+    found = entered(lambda: written(x * 1, slice(1, 3), float(next(numbers))))
+
+    assert not {"read_brackets", "_fitting", "placed"}.intersection(found)
+
+
+def test_numbers_that_are_there_once_are_not_searched_for_by_operators():
+    x = jt.array(PLACES)
+
+    with jt.trace() as told:
+        found = jt.unique(x, return_counts=True)
+        jt.sync(list(found))
+
+    assert [v.tolist() for v in found] == [[0, 2], [1, 2]]
+    assert {e.op for e in told.built}.isdisjoint({"cumsum", "not_equal"})
+
+
+KEYS = [slice(1, 5), slice(None), (slice(None, None, -2), 0), (..., None), -1, (0, slice(2, None))]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_brackets_that_are_spelled_mean_the_same_again(key):
+    assert meant(spelled(key)) == (key if isinstance(key, tuple) else (key,))
+
+
+MASK = np.array([True, False, True])
+
+
+@pytest.mark.parametrize("key", [[0, 1], MASK, True, np.int64(1), 0.5, slice(0.5), (slice(None), [0, 1]), (0, (1,))])
+def test_brackets_that_must_be_looked_at_are_not_spelled(key):
+    assert spelled(key) is None
+
+
+def test_a_mask_is_computed_anew_each_time():
+    x = jt.array(TABLE)
+    for k in range(OFTEN):
+        mask = jt.array(np.arange(3) < k % 4)
+
+        assert x[mask].shape == (min(k % 4, 3), 4)
+        assert x.index_select(0, mask).shape == (min(k % 4, 3), 4)
+
+
+def test_brackets_of_the_same_kind_read_other_places_each_time():
+    x = jt.array(TABLE)
+    for k in range(OFTEN):
+        rows = np.array([k % 3, -1])
+
+        np.testing.assert_array_equal(x[jt.array(rows)].numpy(), TABLE[rows])
+        np.testing.assert_array_equal(x[jt.array(rows), 1:].numpy(), TABLE[rows, 1:])
+        np.testing.assert_array_equal(x[k % 3].numpy(), TABLE[k % 3])
+
+
+def test_true_and_one_are_not_the_same_brackets():
+    x = jt.array(TABLE)
+    for _ in range(OFTEN):
+        assert x[1].shape == (4,)
+        assert x[True].shape == (1, 3, 4)
+        assert x[True, 1].shape == (1, 4)
+
+
+def test_an_index_outside_names_its_line_however_often_the_line_was_copied():
+    x = jt.array(TABLE)
+    for _ in range(OFTEN):
+        x[jt.array([0, 2]), 1:].sync()
+
+    with pytest.raises(jt.RangeError, match=r"getitem reads(.|\n)*the index 3(.|\n)*# three"):
+        x[jt.array([0, 3]), 1:].sync()  # three
+
+
+def test_gradients_of_both_orders_flow_through_copied_brackets():
+    for k in range(OFTEN):
+        x = jt.array(TABLE + k)
+        picked = x[jt.array([1, 1]), 1:]
+
+        dx = jt.grad((picked**3).sum(), x)
+        ddx = jt.grad(dx.sum(), x)
+
+        wanted = np.zeros((3, 4), "float32")
+        wanted[1, 1:] = 1
+        np.testing.assert_allclose(dx.numpy(), wanted * 6 * (TABLE + k) ** 2)
+        np.testing.assert_allclose(ddx.numpy(), wanted * 12 * (TABLE + k))
+
+
+def test_a_number_of_another_kind_is_not_taken_for_one_that_was_written():
+    for _ in range(OFTEN):
+        for number in (1.5, 2.5, -0.0):
+            assert written(jt.zeros(3), slice(1, None), number).tolist() == [0, number, number]
+        assert written(jt.arange(3), 0, 7).tolist() == [7, 1, 2]
+        with pytest.raises(jt.ShapeError, match=r"\(2,\)"):
+            written(jt.zeros(3), slice(0, 3), [1.0, 2.0])

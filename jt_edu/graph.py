@@ -75,10 +75,7 @@ class Node:
                     break
         twin = moment.twin
         if twin is None:  # as in origin(), which is a call more for every node
-            try:
-                self.where = callers_line(2)  # whoever makes a node is one of us
-            except ValueError:  # or the first line of a program
-                self.where = callers_line()
+            self.where = callers_line(2)  # whoever makes a node is one of us
             self.scope, self.twin = moment.scope, None
         else:
             self.where, self.scope, self.twin = twin.where, twin.scope, twin.id
@@ -144,8 +141,11 @@ def made(
 
 
 def callers_line(known: int = 1) -> Line:
-    """The innermost place outside of jt_edu that led here: the learner's line. So many calls before are known ours."""
-    back: FrameType | None = sys._getframe(1 + known)
+    """The innermost place outside of jt_edu that led here: the learner's line. The first `known` callers are ours."""
+    try:
+        back: FrameType | None = sys._getframe(1 + known)
+    except ValueError:  # nobody else led here: a thread that runs one of our functions
+        back = sys._getframe(1)
     while back is not None:
         frame = back
         file = frame.f_code.co_filename

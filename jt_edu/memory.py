@@ -135,7 +135,7 @@ class Pool:
     def put_in_charge(self, allocator: Allocator) -> None:
         """Ask this one from now on."""
         self.allocator = allocator
-        lends = isinstance(allocator, CachingAllocator)
+        lends = type(allocator) is CachingAllocator
         self.room: Callable[..., np.ndarray[Any, Any]] = np.empty if lends else self._checked  # for less than LARGE
         self._large = allocator.empty if lends else self._checked
 

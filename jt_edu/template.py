@@ -10,8 +10,8 @@
 
 The graph that comes out is the one that the function would have built. What cannot be copied (random numbers, a
 gradient of one's own, a Var from elsewhere, or one that stands for a number) is seen at the first call, and then the
-function always runs. What cannot be seen is a function's own affair: it must not read flags, modules or what else may
-change between two calls.
+function always runs. So it does for arguments that may say something else next time: lists, and objects of strangers.
+What cannot be seen is a function's own affair: it must not read flags, modules or what else may change between calls.
 """
 
 from __future__ import annotations
@@ -115,8 +115,9 @@ def template(function: Function) -> Function:
             return _copied(found, inputs, context)
         begin = next(context.ids)
         answer = function(*args, **named)
-        if len(known) < KINDS:
-            known[kind] = _written_down(answer, inputs, begin)
+        if len(known) >= KINDS:
+            known.clear()
+        known[kind] = _written_down(answer, inputs, begin)
         return answer
 
     return call  # type: ignore[return-value]
@@ -140,7 +141,17 @@ def _add_kinds(kinds: list[Any], arguments: Collection[Any], inputs: list[Node])
                 kinds += (tuple, len(a))
                 _add_kinds(kinds, a, inputs)
         else:
-            kinds += (type(a), a if type(a) in WHOLE else exactly(a))
+            kind: Any = type(a)
+            kinds += (kind, a if kind in WHOLE else exactly(a))
+            if _may_change(kind):
+                kinds.append([])  # a list cannot be looked up
+
+
+@functools.cache
+def _may_change(kind: type) -> bool:
+    """Whether an object may say another number, or hold other Vars, the next time that it is asked."""
+    words = ("__index__", "__float__", "__array__", "__iter__")
+    return not issubclass(kind, (int, float, complex, str, np.generic)) and any(hasattr(kind, w) for w in words)
 
 
 def exactly(value: Any) -> Any:

@@ -343,7 +343,7 @@ class Var(Arithmetic):
         """A number or an array as a Var that stands beside this one: bare numbers give way to its dtype."""
         return value if isinstance(value, Var) else Var._of(operand_of(value, self.dtype))
 
-    def broadcast_to(self, shape: Sequence[int]) -> Var:
+    def stretched(self, shape: Sequence[int]) -> Var:
         """Read this Var as if it had a larger shape: aligned at the last axis, axes of length 1 are repeated."""
         size = check_shape(shape)
         return self if size == self.shape else Var._of(broadcast(self._node, size))

@@ -78,7 +78,7 @@ def _repeated(x: Var, query: Var) -> Var:
     if x.ndim < 3 or query.ndim != x.ndim or not x.shape[-3] or query.shape[-3] % x.shape[-3]:
         raise ShapeError("enable_gqa repeats heads to a multiple", f"shapes {x.shape} and {query.shape}")
     times, heads = query.shape[-3] // x.shape[-3], x.shape[-3]
-    wide = x.unsqueeze(-3).broadcast_to((*x.shape[:-3], heads, times, *x.shape[-2:]))
+    wide = x.unsqueeze(-3).stretched((*x.shape[:-3], heads, times, *x.shape[-2:]))
     return wide.reshape(*x.shape[:-3], heads * times, *x.shape[-2:])
 
 
@@ -223,7 +223,7 @@ class MultiheadAttention(Module):
         parts = [linear(x, w, c) for x, w, c in zip((q, k, v), weights, biases, strict=True)]
         if self.bias_k is not None and self.bias_v is not None:
             shape = (1, q.shape[1], e)
-            parts[1:] = [concat([x, c.broadcast_to(shape)]) for x, c in zip(parts[1:], (self.bias_k, self.bias_v),
+            parts[1:] = [concat([x, c.stretched(shape)]) for x, c in zip(parts[1:], (self.bias_k, self.bias_v),
                                                                             strict=True)]  # fmt: skip
         if self.add_zero_attn:
             parts[1:] = [x.reindex((x.shape[0] + 1, *x.shape[1:]), lambda i, j, h: (i, j, h)) for x in parts[1:]]

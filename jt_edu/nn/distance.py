@@ -44,7 +44,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Var:
     """
     a, b = _floats("cosine_similarity", x1, x2)
     shape = broadcast_shape("cosine_similarity", a.shape, b.shape)
-    a, b = a.broadcast_to(shape), b.broadcast_to(shape)
+    a, b = a.stretched(shape), b.stretched(shape)
     axis = axis_of("cosine_similarity", dim, len(shape))
     least = number("cosine_similarity", "eps", eps)
     return sum(_shortened(a, axis, least) * _shortened(b, axis, least), axis).cast(a.dtype)

@@ -115,7 +115,7 @@ def multi_margin_loss(
         weights = as_var(weight).cast(x.dtype)
         if weights.shape != x.shape[1:]:
             raise ShapeError("multi_margin_loss takes one weight for each class", f"{weights.shape} for {x.shape}")
-        loss = loss * sum(weights.broadcast_to(x.shape).keep_where(mine), 1, keepdim=True)
+        loss = loss * sum(weights.stretched(x.shape).keep_where(mine), 1, keepdim=True)
     each = sum(loss.where_not(mine, 0), 1) / float(x.shape[1])
     return reduce_loss(each.reshape(as_var(target).shape), reduction)
 

@@ -185,7 +185,10 @@ def spelled(key: Any) -> tuple[Any, ...] | None:
     for k in key if type(key) is tuple else (key,):
         kind = type(k)
         if kind is slice and PLAIN.issuperset((type(k.start), type(k.stop), type(k.step))):
-            parts.append(f"{k.start}:{k.stop}:{k.step}")
+            try:
+                parts.append(f"{k.start}:{k.stop}:{k.step}")
+            except ValueError:  # Python spells no number of more than 4300 digits
+                return None
         elif kind in PLAIN or (isinstance(k, Var) and k.dtype.kind in "iu"):
             parts.append(k)
         else:

@@ -70,7 +70,7 @@ def full(shape: Any, value: Any, dtype: Any = None) -> Var:
         array([7, 7])
     """
     if isinstance(value, Var):
-        return (value if dtype is None else value.cast(dtype)).broadcast_to(check_shape(shape))
+        return (value if dtype is None else value.cast(dtype)).stretched(check_shape(shape))
     if not isinstance(value, (bool, int, float, complex, np.generic)):
         raise ArgumentError("full takes a number or a Var", repr(value), "0.5")
     kind = as_dtype(PYTHON.get(type(value), type(value)) if dtype is None else dtype)

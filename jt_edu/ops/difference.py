@@ -46,7 +46,7 @@ def _beside(x: Var, value: Any, axis: int) -> Var | None:
     if value is None:
         return None
     v = as_var(value, x.dtype)
-    return v.broadcast_to((*x.shape[:axis], 1, *x.shape[axis + 1 :])) if v.ndim == 0 else v
+    return v.stretched((*x.shape[:axis], 1, *x.shape[axis + 1 :])) if v.ndim == 0 else v
 
 
 def _part(x: Var, axis: int, part: Any) -> Var:
@@ -98,7 +98,7 @@ def _distances(x: Var, axis: int, spacing: Any) -> Var:
     n = x.shape[axis]
     s = as_var(spacing, x.dtype).cast(x.dtype)
     if s.ndim == 0:
-        s = s.broadcast_to((n - 1,))
+        s = s.stretched((n - 1,))
     elif s.shape == (n,):
         s = diff(s)
     else:

@@ -40,7 +40,7 @@ def meshgrid(*vars: Any, indexing: str = "ij") -> tuple[Var, ...]:
         places[:2] = places[:2][::-1]
     shape = [parts[k].size for k in places]
     return tuple(
-        reshape(p, tuple(p.size if k == at else 1 for k in places)).broadcast_to(shape) for at, p in enumerate(parts)
+        reshape(p, tuple(p.size if k == at else 1 for k in places)).stretched(shape) for at, p in enumerate(parts)
     )
 
 

@@ -115,7 +115,7 @@ def _added(x: Var, key: Any, value: Var) -> Var:
 def _written(x: Var, value: Any) -> Var:
     """A value as a Var, and a number as one of an axis: then one template serves all numbers."""
     new = as_var(value, x.dtype)
-    return new.broadcast_to((1,)) if new.node.op is CONSTANT else new
+    return new.stretched((1,)) if new.node.op is CONSTANT else new
 
 
 def _fitting(x: Var, b: Brackets, new: Var) -> Var:
@@ -126,7 +126,7 @@ def _fitting(x: Var, b: Brackets, new: Var) -> Var:
     fits = new.shape[:extra] == (1,) * extra
     if not fits or broadcast_shape("assignment", new.shape[extra:], b.shape) != b.shape:
         raise ShapeError("x[...] = v needs a v that fits the brackets", f"{new.shape} for {b.shape}")
-    return new.cast(x.dtype).reshape(new.shape[extra:]).broadcast_to(b.shape)
+    return new.cast(x.dtype).reshape(new.shape[extra:]).stretched(b.shape)
 
 
 def placed(x: Var, new: Var, back: Reindex) -> Var:
@@ -217,7 +217,7 @@ def scatter_parts(name: str, x: Var, axis: int, index: Any, src: Any) -> tuple[V
     if new.dtype.kind == "c" and x.dtype.kind != "c":
         raise DtypeError(f"a Var of {x.dtype} holds real numbers", f"{new.dtype} to write", "src.real()")
     new = new.cast(x.dtype)
-    new = new if isinstance(src, Var) and new.ndim else new.broadcast_to(positions.shape)
+    new = new if isinstance(src, Var) and new.ndim else new.stretched(positions.shape)
     if new.ndim != x.ndim or any(n > m for n, m in zip(positions.shape, new.shape, strict=True)):
         raise ShapeError(f"{name} needs a src no shorter than its index", f"src {new.shape}, index {positions.shape}")
     return positions, new[tuple(slice(n) for n in positions.shape)]

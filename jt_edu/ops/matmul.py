@@ -254,7 +254,7 @@ def matrix_power(x: Any, n: Any) -> Var:
     if times < 0:
         raise ArgumentError("matrix_power multiplies, and a negative power needs an inverse", f"power {times}")
     if times == 0:
-        return eye(base.shape[-1], dtype=base.dtype).broadcast_to(base.shape)
+        return eye(base.shape[-1], dtype=base.dtype).stretched(base.shape)
     while times % 2 == 0:
         base, times = matmul(base, base), times // 2
     result = base

@@ -19,7 +19,7 @@ from jt_edu.ops.arguments import DEVICES, axis_of, on_cpu, same_words
 from jt_edu.ops.create import full, ones, zeros
 from jt_edu.ops.elementwise import where
 from jt_edu.ops.layout import check_format, in_memory_format
-from jt_edu.ops.view import reshape
+from jt_edu.ops.view import apart, reshape
 from jt_edu.var import Var, array, as_var, method
 
 
@@ -179,7 +179,7 @@ def expand_as(x: Any, other: Any) -> Var:
         >>> expand_as(ones((2, 1)), zeros((2, 3))).shape
         (2, 3)
     """
-    return as_var(x).broadcast_to(as_var(other).shape)
+    return apart(x, as_var(x).stretched(as_var(other).shape))
 
 
 @method

@@ -38,7 +38,7 @@ def take_along_dim(x: Any, indices: Any, dim: Any = None) -> Var:
         return gather(reshape(v, -1), 0, reshape(index, -1))
     at = axis_of("take_along_dim", named, v.ndim)
     rest = _rest("take_along_dim", v, index, at)
-    v, index = (a.broadcast_to(_with(rest, at, a.shape[at])) for a in (v, index))
+    v, index = (a.stretched(_with(rest, at, a.shape[at])) for a in (v, index))
     return gather(v, at, index)
 
 
@@ -67,13 +67,13 @@ def put_along_axis(x: Any, indices: Any, values: Any, dim: Any = None) -> Var:
     v, named, index = as_var(x), dim, as_var(indices)
     if named is None:
         flat, places = reshape(v, -1), reshape(index, -1)
-        return reshape(scatter(flat, 0, places, as_var(values, v.dtype).broadcast_to(places.shape)), v.shape)
+        return reshape(scatter(flat, 0, places, as_var(values, v.dtype).stretched(places.shape)), v.shape)
     at = axis_of("put_along_axis", named, v.ndim)
     rest = _rest("put_along_axis", v, index, at)
     if _with(rest, at, v.shape[at]) != v.shape:
         raise ShapeError("put_along_axis takes indices that fit x", f"{index.shape} for {v.shape}")
     wide = _with(rest, at, index.shape[at])
-    return scatter(v, at, index.broadcast_to(wide), as_var(values, v.dtype).broadcast_to(wide))
+    return scatter(v, at, index.stretched(wide), as_var(values, v.dtype).stretched(wide))
 
 
 @method

@@ -214,7 +214,7 @@ def masked_select(x: Any, mask: Any) -> Var:
     """
     v, m = as_var(x), _mask("masked_select", mask)
     shape = broadcast_shape("masked_select", v.shape, m.shape)
-    return index_select(reshape(v.broadcast_to(shape), -1), 0, positions(m.broadcast_to(shape)))
+    return index_select(reshape(v.stretched(shape), -1), 0, positions(m.stretched(shape)))
 
 
 def _mask(name: str, mask: Any) -> Var:
@@ -234,10 +234,10 @@ def masked_scatter(x: Any, mask: Any, source: Any) -> Var:
     """
     v, m, flat = as_var(x), _mask("masked_scatter", mask), reshape(source, -1)
     shape = broadcast_shape("masked_scatter", v.shape, m.shape)
-    places = positions(m.broadcast_to(shape))
+    places = positions(m.stretched(shape))
     if flat.size < places.size:
         raise ShapeError("masked_scatter needs an element for each true", f"{flat.size} for {places.size}")
-    return reshape(replaced(reshape(v.broadcast_to(shape), -1), places, flat[: places.size]), shape)
+    return reshape(replaced(reshape(v.stretched(shape), -1), places, flat[: places.size]), shape)
 
 
 # ----------------------------------------------------------------------------------------------- fewer slices, or more
@@ -300,6 +300,6 @@ def insert(x: Any, obj: Any, values: Any, dim: Any = None) -> Var:
         if not isinstance(obj, (slice, list, tuple)) and as_var(obj).ndim == 0:
             new = moveaxis(new, 0, at)
         places = places * new.shape[at]
-    new = new.broadcast_to((*v.shape[:at], len(places), *v.shape[at + 1 :]))
+    new = new.stretched((*v.shape[:at], len(places), *v.shape[at + 1 :]))
     order = sorted([(p, 0, n + k) for k, p in enumerate(places)] + [(p, 1, p) for p in range(n)])
     return index_select(concat([v, new], at), at, as_var([k for _, _, k in order]))

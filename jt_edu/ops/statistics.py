@@ -110,7 +110,7 @@ def _weights_for(x: Var, weights: Var, axes: Any) -> Var:
             "average takes weights of the shape of x, or of its reduced axes",
             f"weights {weights.shape} for x {x.shape} and axes {axes}",
         )
-    return weights.reshape(tuple(n if k in gone else 1 for k, n in enumerate(x.shape))).broadcast_to(x.shape)
+    return weights.reshape(tuple(n if k in gone else 1 for k, n in enumerate(x.shape))).stretched(x.shape)
 
 
 @method

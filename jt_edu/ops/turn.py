@@ -14,7 +14,7 @@ from jt_edu.graph import Shape
 from jt_edu.index import as_index, counter, size
 from jt_edu.meta import Reindex, reindex
 from jt_edu.ops.arguments import axes_of, axis_of, listed_axes, same_words, whole
-from jt_edu.ops.view import reshape, varargs, view
+from jt_edu.ops.view import apart, reshape, varargs, view
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
@@ -167,7 +167,7 @@ def rot90(x: Any, k: int = 1, dims: Any = (0, 1)) -> Var:
         raise ArgumentError("rot90 turns in the plane of two axes", f"dims {named}", "(0, 1)")
     turns, (p, q) = whole("rot90", "k", k) % 4, plane
     if turns % 2 == 0:
-        return flip(v, plane) if turns else v
+        return flip(v, plane) if turns else apart(x, v)
     return flip(swapaxes(v, p, q), p if turns == 1 else q)
 
 

@@ -211,7 +211,7 @@ def expand(x: Any, *shape: Any) -> Var:
     v, wanted = as_var(x), [whole("expand", "a length", n, -1) for n in varargs(shape)]
     shift = len(wanted) - v.ndim
     size = tuple(v.shape[k - shift] if n == -1 and k >= shift else n for k, n in enumerate(wanted))
-    return apart(x, v.broadcast_to(size))
+    return apart(x, v.stretched(size))
 
 
 @method
@@ -227,13 +227,14 @@ def broadcast(x: Any, shape: Any, dims: Any = ()) -> Var:
     wanted = shape.shape if isinstance(shape, Var) else check_shape(shape)
     new = {axis_of("broadcast", d, len(wanted)) for d in (dims if isinstance(dims, (tuple, list)) else (dims,))}
     if not new:
-        return apart(x, v.broadcast_to(wanted))
+        return apart(x, v.stretched(wanted))
     lengths = iter(v.shape)
     if len(wanted) - len(new) != v.ndim:
         raise ShapeError("broadcast adds the axes in dims", f"shape {v.shape} with dims {tuple(new)} for {wanted}")
-    return reshape(v, tuple(1 if k in new else next(lengths) for k in range(len(wanted)))).broadcast_to(wanted)
+    return reshape(v, tuple(1 if k in new else next(lengths) for k in range(len(wanted)))).stretched(wanted)
 
 
+@method
 def broadcast_to(x: Any, shape: Sequence[int]) -> Var:
     """Read x as if it had a larger shape: aligned at the last axis, axes of length 1 are repeated.
 
@@ -241,7 +242,7 @@ def broadcast_to(x: Any, shape: Sequence[int]) -> Var:
         >>> broadcast_to(arange(2), (3, 2)).numpy()[2]
         array([0, 1])
     """
-    return apart(x, as_var(x).broadcast_to(shape))
+    return apart(x, as_var(x).stretched(shape))
 
 
 def broadcast_tensors(*vars: Any) -> tuple[Var, ...]:
@@ -253,7 +254,7 @@ def broadcast_tensors(*vars: Any) -> tuple[Var, ...]:
     """
     parts = listed("broadcast_tensors", varargs(vars))
     shape = broadcast_shape("broadcast_tensors", *(v.shape for v in parts))
-    return tuple(v.broadcast_to(shape) for v in parts)
+    return tuple(apart(v, v.stretched(shape)) for v in parts)
 
 
 def broadcast_shapes(*shapes: Any) -> Shape:
@@ -300,7 +301,7 @@ def atleast_3d(*vars: Any) -> Any:
 
 
 def _each(vars: Sequence[Any], change: Callable[[Var], Var]) -> Any:
-    done = tuple(change(v) for v in listed("atleast", varargs(vars)))
+    done = tuple(apart(v, change(v)) for v in listed("atleast", varargs(vars)))
     return done[0] if len(vars) == 1 and not isinstance(vars[0], (tuple, list)) else done
 
 

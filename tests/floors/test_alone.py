@@ -3,12 +3,14 @@
 import subprocess
 import sys
 import weakref
+from functools import partial
 
 import numpy as np
 import pytest
 
 import jt_edu as jt
 from jt_edu import execute
+from jt_edu.graph import callers_line
 from jt_edu.settings import rank_context
 
 OFTEN = execute.AGAIN + 3  # runs, after which the shortest way is taken
@@ -204,3 +206,28 @@ def test_a_node_that_is_made_at_the_top_of_a_program_has_a_line():
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     assert told.stdout.strip() == "<module>"
+
+
+def test_a_subclass_of_the_usual_allocator_is_asked_for_what_is_small_too():
+    class Mine(jt.CachingAllocator):
+        asked = 0
+
+        def empty(self, shape, dtype):
+            self.asked += 1
+            return super().empty(shape, dtype)
+
+    x = row(1, 2)
+    with jt.allocator(Mine()) as mine:
+        for _ in range(OFTEN):
+            (x + 1).sync()
+
+    assert mine.asked == OFTEN
+
+
+def test_a_line_is_found_where_nobody_else_led_here():
+    told = []
+    call = partial(callers_line, 10_000)  # more callers than there are
+
+    told.append(call())
+
+    assert told[0][0].co_name == "test_a_line_is_found_where_nobody_else_led_here"

@@ -28,7 +28,9 @@ VIEWS = {
     "dots": lambda x: x[...],
     "narrow": lambda x: x.narrow(0, 0, 4), "flatten": lambda x: x.flatten(), "squeeze": lambda x: x.squeeze(),
     "expand": lambda x: x.expand(4), "broadcast_to": lambda x: jt.broadcast_to(x, (4,)), "ravel": jt.ravel,
-    "broadcast": lambda x: jt.broadcast(x, (4,)),
+    "broadcast": lambda x: jt.broadcast(x, (4,)), "expand_as": lambda x: x.expand_as(x),
+    "broadcast_to, a method": lambda x: x.broadcast_to((4,)), "atleast_1d": jt.atleast_1d,
+    "broadcast_tensors": lambda x: jt.broadcast_tensors(x, x)[0],
 }  # fmt: skip
 
 

@@ -1,6 +1,9 @@
 """Small operators that index, sort and join: how much Python they take the second time, counted and not timed."""
 
+import gc
 import sys
+import weakref
+from collections import namedtuple
 
 import numpy as np
 import pytest
@@ -177,3 +180,36 @@ def test_a_number_of_another_kind_is_not_taken_for_one_that_was_written():
         assert written(jt.arange(3), 0, 7).tolist() == [7, 1, 2]
         with pytest.raises(jt.ShapeError, match=r"\(2,\)"):
             written(jt.zeros(3), slice(0, 3), [1.0, 2.0])
+
+
+class Turning:
+    """A whole number of a stranger's kind, which may be another one at the next look."""
+
+    def __index__(self):
+        return self.n
+
+
+def test_an_object_that_says_another_number_is_asked_each_time():
+    x, number = jt.array([5, 1, 4, 2, 3]), Turning()
+    calls = [lambda: x.roll(number), lambda: jt.topk(x, number)[0], lambda: x.repeat(number)]
+
+    for number.n in (1, 2, 3, 1, 2):
+        found = [call().tolist() for call in calls]
+
+        assert found == [np.roll(x.numpy(), number.n).tolist(), [5, 4, 3][: number.n], x.tolist() * number.n]
+
+
+def test_what_a_function_was_given_in_a_tuple_of_names_is_let_go():
+    pair, big = namedtuple("Pair", "a b"), jt.zeros(10)  # noqa: PYI024 - just such a tuple
+    gone = weakref.ref(big)
+    for _ in range(5):
+        jt.stack(pair(big, big)).sum().item()
+
+    del big
+    gc.collect()
+
+    assert gone() is None
+
+
+def test_a_slice_to_a_number_that_python_does_not_spell_is_all_that_is_there():
+    assert jt.arange(5)[: 10**5000].tolist() == [0, 1, 2, 3, 4]

@@ -19,7 +19,7 @@ from jt_edu.graph import Shape
 from jt_edu.index import counter, size
 from jt_edu.meta import Rule, Slabs, reindex
 from jt_edu.ops.code import kernel
-from jt_edu.ops.view import view
+from jt_edu.ops.view import in_shape, view
 from jt_edu.var import Var
 
 AT_ONCE = 64  # arrays that one kernel copies: the time to compile it grows with them
@@ -28,10 +28,10 @@ AT_ONCE = 64  # arrays that one kernel copies: the time to compile it grows with
 def slabs(parts: Sequence[Var], axis: int, shape: Shape) -> Var:
     """`parts`, of one dtype, behind each other along `axis`: the whole has `shape`."""
     rows, inner = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
-    flat = [p.reshape(rows, p.shape[axis] * inner) for p in parts]
+    flat = [in_shape(p, rows, p.shape[axis] * inner) for p in parts]
     while len(flat) > 1:
         flat = [_copied(flat[k : k + AT_ONCE], rows) for k in range(0, len(flat), AT_ONCE)]
-    return flat[0].reshape(shape)
+    return in_shape(flat[0], shape)
 
 
 def _copied(parts: Sequence[Var], rows: int) -> Var:

@@ -75,6 +75,11 @@ def reshape(x: Any, *shape: Any) -> Var:
         >>> arange(6).reshape(2, -1).shape
         (2, 3)
     """
+    return apart(x, in_shape(x, *shape))
+
+
+def in_shape(x: Any, *shape: Any) -> Var:
+    """As `reshape`; and `x` itself where it has that shape."""
     v, wanted = as_var(x), [whole("reshape", "shape", n) for n in varargs(shape)]
     if wanted.count(-1) > 1 or any(n < -1 for n in wanted):
         raise ShapeError("reshape takes lengths, at most one of them -1", f"shape {tuple(wanted)}")
@@ -86,7 +91,7 @@ def reshape(x: Any, *shape: Any) -> Var:
         raise ShapeError(
             "reshape keeps the number of elements", f"{v.shape} ({total} elements) for {tuple(varargs(shape))}"
         )
-    return apart(x, v) if tuple(wanted) == v.shape else view(v, reshape_op(v.shape, check_shape(wanted)))
+    return v if tuple(wanted) == v.shape else view(v, reshape_op(v.shape, check_shape(wanted)))
 
 
 BITS = kernel("bits", """

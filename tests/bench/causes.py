@@ -40,7 +40,7 @@ FARTHEST = 3  # rows that are named
 FEWER = {"winograd2": 16 / 36, "winograd4": 36 / 144, "fourier": 0.0}  # of the operations; Fourier's are not counted
 TRANSFORMS = ("winograd2", "winograd4", "fourier")
 RUNNING = (("jt_edu/execute.py", "run"), ("jt_edu/compile.py", "_replay"))  # what runs a graph, or replays a step
-PLANNING = (("jt_edu/execute.py", "recall"), ("jt_edu/execute.py", "_kind_alone"))
+PLANNING = (("jt_edu/execute.py", "recall"), ("jt_edu/execute.py", "_way_alone"))
 ON_HOST = (("jt_edu/execute.py", "_run_on_host"),)
 COMPILED = "<dynamic>"  # a part of the name of each function that numba has compiled
 

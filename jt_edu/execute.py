@@ -97,7 +97,7 @@ def _run_alone(node: Node, context: Context) -> bool:
         else:  # the same twice
             key.append(found.index(i))
     if NAME in context.rank_state:
-        key += plan_key(context)
+        key.append(plan_key(context))
     kind = tuple(key)
     way = ways.get(kind) or _way_alone(node, kind, ways, context)
     plan = None if way is None else way[0]()

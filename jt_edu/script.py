@@ -75,15 +75,14 @@ class Script:
         self.run: Callable[[list[Any], Sequence[Any]], None] = self._space["run"]
 
     def __call__(self, arrays: list[Any], nodes: Sequence[Any]) -> None:
-        """Run all steps on the arrays of the leaves; then those that the plan keeps are there as well."""
-        if self._owns and not self._busy.acquire(blocking=False):  # another thread has the temporaries
+        """`run`, for a page with memory of its own: then the arrays that the plan keeps are there as well."""
+        if not self._busy.acquire(blocking=False):  # another thread has the temporaries
             execute.run_steps(self._plan, arrays, self._backend, list(nodes))
             return
         try:
             self.run(arrays, nodes)
         finally:
-            if self._owns:
-                self._busy.release()
+            self._busy.release()
 
     def _explain(self, error: Exception, nodes: Sequence[Any]) -> None:
         """Raise what a line of the text has raised, and name the learner's line."""

@@ -69,7 +69,7 @@ def open_lab(options):
     page = f"/lab/tree/{FIRST_PAGE}" if (HOME / FIRST_PAGE).exists() else "/lab"
     superuser = hasattr(os, "geteuid") and os.geteuid() == 0  # Jupyter asks to be told
     print("JupyterLab opens the course. Ctrl-C in this window ends it.", flush=True)
-    where = [f"--ServerApp.root_dir={HOME}", f"--LabApp.default_url={page}"]
+    where = [f"--ServerApp.root_dir={HOME}", f"--LabApp.default_url={page}", "--Application.log_level=WARN"]
     return become("jupyterlab", *where, *["--allow-root"] * superuser, *options)
 
 
@@ -78,7 +78,8 @@ def run_notebook(options):
     wanted = [page for page in pages if options and page.name.split("_")[0] == options[0].zfill(2)]
     if not wanted:
         numbers = ", ".join(page.name.split("_")[0] for page in pages) or "none yet"
-        raise Stop(f"Which notebook? Say its number, as in 'python3 lab.py run 03'. There are: {numbers}.")
+        asked = f"There is no notebook '{options[0]}'." if options else "Which notebook?"
+        raise Stop(f"{asked} Say its number, as in 'python3 lab.py run 03'. There are: {numbers}.")
     install(COURSE)
     return become("tests.headless", str(wanted[0]), *options[1:])
 

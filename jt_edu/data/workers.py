@@ -11,6 +11,9 @@ worker whose orders end goes home, whatever it is doing: no process outlives the
 
 Batches arrive in the order in which they were asked for. Processes are started afresh ("spawn"), never forked: a
 fork copies the locks of compiled code, but not the threads that would open them.
+
+A fresh process runs the script once more, for what it defines. Where no guard keeps it from what the script does, it
+comes to its own loader: there it ends without a word, and the process that started it tells what is missing.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import dataclasses
 import io
 import itertools
 import multiprocessing
+import os
 import pickle
 import signal
 import sys
@@ -42,6 +46,8 @@ from jt_edu.settings import current
 from jt_edu.team import place
 
 GRACE = 0.5  # seconds that a worker is given to go home by itself, and once more before it is killed
+NAME = "jt_edu data worker"
+UNGUARDED = 98  # exit code of a worker that, instead of work, found a script that starts workers
 
 
 class WorkerError(JtError, RuntimeError):
@@ -112,6 +118,8 @@ class Crew:
     """The workers of one loader: started together, ended together."""
 
     def __init__(self, job: Job, plan: Fetching) -> None:
+        if get_worker_info() is None and multiprocessing.current_process().name.startswith(NAME):
+            os._exit(UNGUARDED)  # no exception: the script might catch it, and go on
         if get_worker_info() is not None:
             raise ArgumentError("a worker process starts no workers itself", repr(plan), "num_workers=0")
         self.timeout, self.buffer_size = plan.timeout, plan.buffer_size
@@ -191,13 +199,18 @@ class Crew:
             self._read(member, last)
         member.process.join(GRACE)
         code = member.process.exitcode
+        if code == UNGUARDED:
+            raise WorkerError(
+                "a script that starts workers keeps what it does below `if __name__ == '__main__':`",
+                f"none in {getattr(sys.modules['__main__'], '__file__', 'the script')}, which each worker runs again, "
+                "up to this loader", "the loop over this loader below such a line; or num_workers=0",
+            ) from None  # fmt: skip
         how = "is not heard any more" if code is None else f"ended with exit code {code}"
         if code is not None and code < 0:
             how = f"was ended by {signal.Signals(-code).name}"
         raise WorkerError(
             "workers live as long as their epoch", f"{self._name(member)}, which {how}",
-            "num_workers=0, where every error shows itself; less memory, if the system killed it; "
-            "and `if __name__ == '__main__':` around what a script does",
+            "num_workers=0, where every error shows itself; less memory, if the system killed it",
         )  # fmt: skip
 
     def _name(self, member: Member) -> str:
@@ -209,7 +222,7 @@ def _start(number: int, count: int, members: list[Member]) -> None:
     context = multiprocessing.get_context("spawn")
     orders_end, orders = context.Pipe(duplex=False)
     answers, answers_end = context.Pipe(duplex=False)
-    name, ends = f"jt_edu data worker {number}", (orders_end, answers_end)
+    name, ends = f"{NAME} {number}", (orders_end, answers_end)
     process = context.Process(target=serve, name=name, args=(*ends, number, count), daemon=True)
     members.append(Member(number, process, orders, answers))
     with orders_end, answers_end, _interrupts_held():

@@ -79,9 +79,14 @@ see.step_kernel(a * b + 1)
 #
 # ## 3. Why not always one loop?
 #
-# Now the mean of a whole array is subtracted from each of its values, and what remains is multiplied by a matrix.
+# Now the mean of a whole array is subtracted from each of its values, and what remains is multiplied by a matrix. (`@`
+# is the matrix product. The framework leaves it to *BLAS*, a library made for just that, which wants its matrices whole
+# and in memory.)
 #
-# **Predict.** Which of the operators `mean`, `-`, `* 2` and `@` can share a loop? Where must an array be stored?
+# **Predict.** Which of the operators `mean`, `-`, `* 2` and `@` can share a kernel? Where must an array be stored?
+#
+# `jt.explain` answers, without running anything. Its text is long, and you need little of it today: count the lines
+# that begin with `kernel`, and see what each of them `stores`.
 
 # %%
 random = np.random.default_rng(0)
@@ -92,10 +97,13 @@ z = ((x - x.mean()) * 2) @ w
 jt.explain(z)
 
 # %% [markdown]
-# **Look.** `explain` tells what would run, and why, without running it. Most edges of the graph are *fused*: the
-# value is computed in the very place where it is needed. No difference can be computed before the last element of `x`
-# went into the mean, so the first kernel has two loops, one after the other. And one edge is *cut*: matrices are
-# multiplied by BLAS, a library that wants whole arrays, so its input is stored first. Each decision names its rule.
+# **Look.** Two kernels. `mean`, `-` and `* 2` share the first (a mean is a `sum` and a `divide`), and `@` has the
+# second to itself. The first needs two loops, one after the other: no difference can be computed before the last
+# element of `x` went into the mean. Between the kernels one array is stored, of 16 MB, because BLAS wants whole
+# arrays.
+#
+# The other lines are the reasons, one for each edge of the graph. Most edges are *fused*: the value is computed in the
+# very place where it is needed. One is *cut*: there the value is stored first.
 #
 # Fusing saves reading and writing, and that is what a loop like this spends its time on. `jt.flags.fuse = False`
 # gives each operator a kernel of its own, so the difference can be measured.
@@ -123,6 +131,10 @@ for name, (milliseconds, moved, kernels) in {"fused": fused, "not fused": apart}
 print(f"\n{apart[1] / fused[1]:.1f} times the bytes, {apart[0] / fused[0]:.1f} times the time, on this machine, now")
 
 # %% [markdown]
+# **Look.** One loop reads `x` once and writes the result once. Five loops read and write an array each time, `x` again
+# in two of them: 12 times 16 MB instead of 2. The arithmetic is the same. The time is less than six times as long where
+# a processor computes while it waits, or has the array in a cache, a small memory of its own.
+#
 # ## 4. Another shape
 #
 # The first run of a new expression takes a moment: its kernel is compiled. (Only once; it is kept on disk for the
@@ -223,12 +235,16 @@ for snippet, guessed in guess.items():
 #
 # ## 8. Where to go on
 #
-# `jt.walk(loss)` leads through the six rooms of this house, for an expression of your own, and shows the real lines
-# of the framework in each. Below is the third stop; `jt.walk(loss)` alone in a cell shows all six.
+# On its way from a line to a gradient your expression went through six rooms of this house. In each of them one
+# question is answered; here they are, with what you hold when you leave the room.
 
 # %%
-jt.walk(loss).stops[2]
+for number, stop in enumerate(jt.walk(loss).stops, 1):
+    print(f"{number}  {stop.question}\n   {stop.holds}")
 
 # %% [markdown]
+# Later, when you want to see how the framework itself is written, `jt.walk(loss)` alone in a cell shows the lines of
+# its source that answer these questions for your expression. You need none of them for the course.
+#
 # **Before you close this page**, answer in one sentence each: What is a node? When does something run? What does
 # fusion save? The course goes on with the gradient, by hand.

@@ -184,8 +184,8 @@ print("dy/da", da.item(), "  dy/db", db.item())
 picture
 
 # %% [markdown]
-# **Look** at the nodes with dashed outlines: wherever paths join there is an `add`. The numbers are those of your
-# machine.
+# **Look** at the nodes with dashed outlines: wherever paths join there is an `add`. (The picture is wide: scroll it to
+# the right.) Four gradients arrive at `c`, and three additions make one of them. The numbers are those of your machine.
 #
 # ## 5. Exercise: one rule for each operator
 #
@@ -238,6 +238,8 @@ judge("relu", lambda x: np.maximum(x, 0), relu_rule, p)
 # Then write `unbroadcast`: it gets a gradient of the large shape, and sums it down to the small one. New axes stand on
 # the left; axes of length 1 were repeated.
 #
+# <details><summary>The answer to the prediction</summary> (3,) and (4, 1): a gradient has one number for each number
+# that it is the gradient of, so always the same shape. The lines of the judge below say so for five shapes. </details>
 # <details><summary>A hint</summary> First `dout.sum(0)` as long as there are more axes than wanted, then
 # `dout.sum(axis, keepdims=True)` for each axis whose wanted length is 1. </details>
 
@@ -313,6 +315,9 @@ curved = jt.grad(jt.grad(at_two**3, at_two), at_two)
 print(f"the second derivative of x³ at 2 is {curved.item():g}")
 
 # %% [markdown]
+# **Look.** The slope of x³ is 3x², and the slope of that 6x. Where the first derivative is 0 the function turns: where
+# the second is below 0 there, at the top of a hill, where it is above 0, at the bottom of a valley.
+#
 # ## 9. Exercise: backwards through batch norm, name by name
 #
 # Batch norm takes each column of `x` to mean 0 and variance 1. Forward, every step has a name. Backward, each name gets

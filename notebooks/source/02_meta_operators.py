@@ -51,6 +51,7 @@ print(t.kernels[0].source)
 # %% [markdown]
 # **Look** at the kernel. Nothing was moved: the index stands where the element is read. `i` and `j` were not numbers
 # when your lambda was called. They are small values that remember arithmetic, so `3 - j` becomes a piece of the loop.
+# And `i + k` reads 11 and 12 twice: it makes overlapping windows. A transpose reads each element once.
 #
 # A picture says more. Below, the cells of the input have colours, and each cell of the output has the colour of the
 # cell it reads from. White: outside of the input, where a Reindex reads `fill`, 0 if you do not say otherwise.
@@ -122,6 +123,9 @@ print("all multiplied  ", x.reindex_reduce("multiply", (), lambda i, j: ()).nump
 print("anti-diagonals  ", x.reindex_reduce("add", (5,), lambda i, j: (i + j,)).numpy())
 
 # %% [markdown]
+# **Look.** The last element of the last one is 0: `i + j` is at most 1 + 2, so nothing goes into cell 4, and a sum of
+# nothing is 0.
+#
 # ## 4. Exercise: a matrix product
 #
 # `c[i, j] = sum over k of a[i, k] * b[k, j]`. Say it with three operators: read `a` as if it had the shape (i, k, j),

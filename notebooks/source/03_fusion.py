@@ -213,8 +213,9 @@ with jt.trace() as t:
 print(t.kernels[0].source)
 
 # %% [markdown]
-# **Look.** One kernel, with the loops of a row one after the other. A row of 200 numbers stays in the fastest cache
-# between them, so it comes from memory once: what counts is not how often the loops read, but how far away.
+# **Look.** One kernel, with three loops along a row, one after the other. Only `out0` is an array: the exponentials
+# stand in it until the third loop divides them. A row of 200 numbers stays in the fastest cache between them, so it
+# comes from memory once: what counts is not how often the loops read, but how far away.
 #
 # **Exercise 6.** Count what fusion has removed. A kernel `k` of an explanation knows the numbers of the values it
 # computes (`k.nodes`) and of those it stores (`k.stored`); `values[number]` is (operator, bytes). Answer with (arrays,

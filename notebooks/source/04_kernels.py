@@ -68,8 +68,11 @@ print(explained.kernels[0].annotated)
 #
 # **Exercise 1.** Six kernels, without comments, and six expressions. `x` has two axes, `row` has one. Whose is which?
 #
-# <details><summary>A hint</summary> Look at the index of each array that is read: same as that of `out0`, or another?
-# Then at what is stored inside of which loop. </details>
+# <details><summary>A hint</summary> Begin with what can be counted. How many arrays are read: two `a`s mean two arrays
+# in the expression. Which kernels collect a sum (`s0` or `acc0`)? That leaves three. </details>
+# <details><summary>A second hint</summary> Of those three, compare the index of `a0` with that of `out0`: the same,
+# the counters exchanged, or one of them times 2? Of the two sums, ask which counter `out0` has: one sum for each row,
+# or one for each column? </details>
 
 # %%
 for letter, text in check.puzzle().items():
@@ -149,9 +152,9 @@ see.step_kernel((few * weights + 1).abs().sum(1))
 #   other last digits, and without leave a compiler must not change it: each addition waits for the one before.
 #
 # **Predict.** Which of the three kernels below have one signature? (Behind each stand its *key*, a name made of its
-# text and types, and the signature.) While a kernel runs for about a fifth of a second, how long does another thread of
-# Python stand still, with nogil and without? How many times as fast is a sum whose order is free, and does it give the
-# same number?
+# text and types, and the signature.) While a kernel runs for a tenth of a second or two, how long does another thread
+# of Python stand still, with nogil and without? How many times as fast is a sum whose order is free, and does it give
+# the same number?
 
 
 # %%
@@ -212,8 +215,11 @@ print(f"in any order   {times:.1f} times as fast; {slow(numbers, 1):.4f} becomes
 #
 # **Exercise 3.** Which of these may the compiler do to our kernels? `True` or `False`.
 #
-# <details><summary>A hint</summary> Two of six. Of the others, ask: for which `a` would it be wrong? Try nan, infinite,
-# -0.0. </details>
+# <details><summary>A hint</summary> The two permissions are named above: which lines change the order of sums and
+# products, and which rounds once in place of twice? Each of the others is a promise about numbers. </details>
+# <details><summary>A second hint</summary> Look for a number that breaks the promise, and try it in a cell of your own:
+# `a = np.float32(np.inf); a - a`, then `np.float32(-0.0) + 0`, and `np.float32(5) / 3` beside
+# `np.float32(5) * (1 / np.float32(3))`. </details>
 
 # %%
 may = {

@@ -40,7 +40,8 @@ for axis, image, label in zip(axes.flat, images, labels, strict=False):
     axis.axis("off")
 
 # %% [markdown]
-# These are few. But a digit that is moved by one pixel is the same digit, and that gives five times as many.
+# These are few. But a digit that is moved by one pixel is the same digit, and that gives five times as many. They
+# are shown to the network in *batches* of 128 images: one step of learning for each.
 
 
 # %%
@@ -65,6 +66,10 @@ print(f"{train.total_len} images in {len(train)} batches")
 # A module keeps its parameters as attributes, and says in `execute` what it computes. Nothing is registered: whoever
 # asks for the parameters walks through the attributes and takes every Var of floats that is found, in modules inside
 # of modules too.
+#
+# This one has three layers of sums with weights, `Linear`. Between them stand `relu`, which puts 0 in place of what is
+# negative, and `Dropout`, which while the network learns puts 0 in place of a tenth of the numbers, chosen at random,
+# so that no unit relies on a single other one.
 #
 # **Predict.** How many numbers does this network learn? (64 pixels go in; a layer from n to m has n·m weights and m
 # biases.)
@@ -94,6 +99,8 @@ print(f"{'together':<28} {sum(p.size for p in reader.parameters()):>7,}")
 #
 # Before a long training, try a short one that cannot fail: on one batch, again and again. A network that cannot even
 # learn 128 images by heart has a bug, and you find it now instead of tomorrow.
+#
+# An *optimizer* changes the parameters after each batch, so that the loss gets smaller; `Adam` is a widely used one.
 #
 # **Predict.** What is the loss before the first step? (Ten classes, and the network knows nothing: it gives each of
 # them about 1/10. The loss is the negative logarithm of what it gives to the right one.)
@@ -211,6 +218,10 @@ for axis, (name, share) in zip(axes, shares.items(), strict=True):
     axis.set(title=f"{name}: {(share == 0).sum()} of 256 are dead", xlabel="share of images for which a unit fires")
 
 # %% [markdown]
+# **Look.** Nearly all of them; the exact numbers stand above the pictures. Pixels are between 0 and 1, and the weights
+# of a new layer small, so hardly any sum exceeds 1. Some units of the fresh network are dead, too, by the chance of
+# their weights: a few do no harm.
+#
 # ## 7. What one step runs
 #
 # **Predict.** One training step is the network, the loss, the gradients and Adam's formula for six parameters: more
@@ -235,6 +246,11 @@ loss = ((layer(pixels) - wanted) ** 2).mean()
 see.explore(loss)
 
 # %% [markdown]
+# **Look.** The first line has the numbers: more than ten nodes for each kernel. A matrix product is one kernel,
+# `matmul`; those in the second half are products of the way back. What stands before and after a product shares a loop
+# with its neighbours. A name with `random_bits` draws what `Dropout` leaves out, and one with `sqrt` is Adam's formula
+# for a parameter: 13 nodes, one loop.
+#
 # ## 8. Find the bug
 #
 # The next cell learns one batch by heart, as in part 3, in the style of other frameworks: `backward`, then `step`.
@@ -278,7 +294,7 @@ for step in range(61):
 # loss do with a small learning rate? With a larger one? With one that is larger still?
 #
 # Write `largest`: the learning rate above which each step ends farther from the best place than it began. The last
-# lines of the cell take steps of 0.5, 0.95, 1 and 1.05 times yours.
+# lines of the cell take steps of 0.5, 0.95, 1 and 1.05 times yours, as soon as both functions are written.
 #
 # <details><summary>A hint</summary> A step makes `w` into `w - lr * curvature * w`: it multiplies `w` by a number.
 # `w` may change its sign; how large may it be? </details>
@@ -315,15 +331,21 @@ for steps in (1, 3):
 for curvature in (1.0, 4.0, 0.1):
     tell(f"in a valley of curvature {curvature}", largest(curvature), 2 / curvature)
 
-for share in (0.5, 0.95, 1.0, 1.05):
-    w, seen = jt.array([1.0]), []
-    for _ in range(6):
-        seen.append(w.item() ** 2 / 2)
-        descend([w], (w * w / 2).sum(), share * (largest(1.0) or 0))
-    print(f"{share:4} times the largest:", "  ".join(f"{loss:.3f}" for loss in seen))
+if yours is None or not largest(1.0):
+    print("\nWhen both functions are written, here stand the losses of six steps down a valley.")
+else:
+    print("\nA valley of curvature 1, from w = 1: the loss before each of six steps")
+    for share in (0.5, 0.95, 1.0, 1.05):
+        w, seen = jt.array([1.0]), []
+        for _ in range(6):
+            seen.append(w.item() ** 2 / 2)
+            descend([w], (w * w / 2).sum(), share * largest(1.0))
+        print(f"{share:4} times the largest:", "  ".join(f"{loss:.3f}" for loss in seen))
 
 # %% [markdown]
-# **Look.** At half of it one step ends at the lowest point, if all directions are equally steep. They never are: the
-# steepest one forbids a larger step, and the flattest one hardly moves. That is why Adam has a step for each number.
+# **Look.** Below the largest the loss shrinks, at 0.95 slowly, since each step jumps to the other side of the valley.
+# At 1 it stays, and above it grows with each step. At half of it one step ends at the lowest point, if all directions
+# are equally steep. They never are: the steepest one forbids a larger step, and the flattest one hardly moves. That is
+# why Adam has a step for each number.
 #
 # **Before you close this page**: which of your predictions was farthest off, and why?

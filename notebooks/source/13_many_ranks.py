@@ -53,7 +53,7 @@ print(ranks[2].mine, ranks["mine"])
 print(ranks.record)
 
 folder = tempfile.mkdtemp()
-Path(folder, "tally.py").write_text("seen = []\n", encoding="utf-8")
+_ = Path(folder, "tally.py").write_text("seen = []\n", encoding="utf-8")
 # %% [markdown]
 # A module that you import is there once in a process, and simulated ranks share the process. The last cell made a
 # module with a list in it, `tally.seen`; now each rank puts its number into the list. After that the same cell runs as

@@ -59,6 +59,12 @@ def lives(pid):
         return False
 
 
+def group(pid):
+    """The group of processes that this one is in; None where it is gone."""
+    with suppress(ProcessLookupError):
+        return os.getpgid(pid)
+
+
 def until(is_so):
     """Wait until something is so; False if it never is."""
     end = time.monotonic() + LONG
@@ -183,8 +189,10 @@ def test_a_dataset_that_does_not_survive_the_way_says_why():
 
 @pytest.mark.parametrize(("how", "words"), [("die", "SIGKILL"), ("leave", "exit code 3")])
 def test_a_worker_that_ends_by_itself_is_an_error(how, words):
-    with pytest.raises(data.WorkerError, match=f"worker 0 of 2.*{words}"):
+    with pytest.raises(data.WorkerError, match=f"worker 0 of 2.*{words}") as caught:
         list(things.Odd(how, batch_size=2, num_workers=2))
+
+    assert "__main__" not in str(caught.value), "a guard would not have helped"
 
 
 def test_the_death_of_a_worker_is_heard_while_another_one_is_waited_for(clock, monkeypatch, tmp_path):
@@ -311,12 +319,26 @@ def test_an_interrupted_script_leaves_no_process_behind(start, tmp_path, whom, t
     assert errors.count("Traceback") == errors.count("KeyboardInterrupt") == (0 if whom == "kill" else 1)
 
 
-def test_a_script_without_a_guard_is_told_to_have_one(start):
-    script = start("from tests.data import things\nlist(things.Squares(num_workers=1))\n")
+@pytest.mark.parametrize(
+    "walk",
+    [
+        "list(things.Squares(num_workers=2))",
+        "list(data.DataLoader(things.Squares(4), num_workers=2, persistent_workers=True))",
+        "try: list(things.Squares(num_workers=1))\nexcept BaseException: time.sleep(600 * (__name__[3] == 'p')); raise",
+    ],
+    ids=["a dataset", "a loader", "caught"],
+)
+def test_a_script_without_a_guard_is_told_so_once_and_leaves_nobody_behind(start, walk):
+    script = start(f"import time\nfrom jt_edu import data\nfrom tests.data import things\n{walk}\n")
     _, errors = script.communicate(timeout=LONG)
 
-    assert "WorkerError" in errors
+    assert script.returncode == 1
+    assert errors.count("Traceback") == 1, "no worker says anything itself"
+    assert errors.splitlines()[-1].startswith("jt_edu.data.workers.WorkerError: a script that starts workers keeps")
     assert "`if __name__ == '__main__':`" in errors
+    assert "script.py" in errors.splitlines()[-1]
+    everybody = {int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
+    assert all_gone({pid for pid in everybody if group(pid) == script.pid})
 
 
 def test_a_timeout_is_kept_and_does_not_count_the_start(monkeypatch):

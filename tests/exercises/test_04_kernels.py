@@ -245,6 +245,15 @@ def test_a_letter_is_refused_with_what_its_kernel_does(change, words):
     assert words is None or words in verdict.words
 
 
+def test_who_is_wrong_in_several_places_reads_all_of_them_at_once():
+    letters = kernels.check_match({**WHOSE, "x + row": "A", "x.sum(1)": "C"})
+    first, *_, last = MAY
+    permissions = kernels.check_may({**MAY, first: not MAY[first], last: not MAY[last]})
+
+    assert letters.words.startswith("4 of 6 are right, and not `x + row`, `x.sum(1)`. `x + row` is not A. ")
+    assert permissions.words.startswith(f"4 of 6 are right, and not `{first}`, `{last}`. `{first}` is ")
+
+
 def test_the_kernels_of_the_puzzle_do_what_is_said_of_them():
     text = kernels.puzzle()
 

@@ -1,6 +1,7 @@
 """lab.py starts on any machine that has a Python, and says in one sentence what is missing."""
 
 import ast
+import runpy
 import subprocess
 import sys
 
@@ -54,7 +55,7 @@ NO_VENV = (
     [
         (["brew"], "", "There is no command 'brew'."),
         (["run"], "", "Which notebook? Say its number"),
-        (["run", "99"], "", "Which notebook? Say its number"),
+        (["run", "99"], "", "There is no notebook '99'. Say its number"),
         (["bench"], "", "Which suite? Say its name"),
         (["bench", "nothing"], "", "Which suite? Say its name"),
         ([], OLD, "jt_edu needs Python 3.11, 3.12 or 3.13; this is 3.10.4."),
@@ -67,6 +68,15 @@ def test_it_says_in_one_sentence_what_is_wrong(arguments, before, sentence):
     assert code == 1
     assert said.startswith(f"lab.py: {sentence}")
     assert "Traceback" not in said
+
+
+def test_jupyterlab_says_where_it_is_and_no_more_unless_it_is_asked():
+    names = runpy.run_path(str(ROOT / "lab.py"), run_name="lab")
+    names["open_lab"].__globals__.update(install=lambda *_: None, become=lambda *command: command)
+
+    command = names["open_lab"](["--debug"])
+
+    assert command.index("--Application.log_level=WARN") < command.index("--debug")
 
 
 def test_it_knows_every_suite_that_there_is():

@@ -78,6 +78,13 @@ def test_start_here_shows_what_its_words_say(finished):
     assert "whole array; BLAS multiplies stored matrices" in explained
 
 
+def test_start_here_ends_with_six_questions_and_no_source_of_the_framework(finished):
+    end = finished("00_start_here").cells[-2].outputs[0]["text"].splitlines()
+
+    assert [line[:3] for line in end if not line.startswith("   ")] == [f"{number}  " for number in range(1, 7)]
+    assert len(end) == 12
+
+
 def test_start_here_measures_that_fusion_pays(finished):
     text = printed(finished("00_start_here"))
 
@@ -139,6 +146,13 @@ def test_a_batch_is_learnt_by_heart_where_nothing_is_missing_and_not_where_a_lin
     assert 2.2 < good[0] < 2.4
     assert good[-1] < 0.05
     assert bad[-1] > 0.5
+
+
+def test_the_valleys_of_training_are_walked_only_when_there_is_a_step_to_walk_with(finished):
+    text = printed(finished("10_training"))
+
+    assert "When both functions are written, here stand the losses" in text
+    assert "times the largest:" not in text
 
 
 def test_many_ranks_shows_what_its_words_say(finished):

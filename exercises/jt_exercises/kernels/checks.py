@@ -67,7 +67,9 @@ def check_match(answer: Mapping[str, str | None] | None) -> str:
         if mine not in (known := {entry[0]: entry for entry in BUILD.values()}):
             raise RefusedError(f"`{text}`: a letter from A to {max(known)} is asked for, not {answer.get(text)!r}")
         if mine != letter:
-            raise RefusedError(f"`{text}` is not {mine}. That kernel {known[mine][2]}. Look for one that {tell}")
+            so_far = _right_so_far({text: str(answer.get(text)).strip().upper() == BUILD[text][0] for text in BUILD})
+            why = f"`{text}` is not {mine}. That kernel {known[mine][2]}. Look for one that {tell}"
+            raise RefusedError(f"{so_far}. {why}")
     return f"{len(BUILD)} kernels"
 
 
@@ -80,6 +82,12 @@ def _all_there(answer: Mapping[str, object] | None) -> None:
     missing = [text for text, value in answer.items() if value is None]
     if missing:
         raise RefusedError(f"`{missing[0]}` still has None")
+
+
+def _right_so_far(found: Mapping[str, bool]) -> str:
+    """How many answers are right, and for which to look again."""
+    wrong = [f"`{text}`" for text, right in found.items() if not right]
+    return f"{len(found) - len(wrong)} of {len(found)} are right, and not {', '.join(wrong)}"
 
 
 @exercise("2 the kernels of a line")
@@ -131,7 +139,8 @@ def check_may(answer: Mapping[str, bool | None] | None) -> str:
         if answer.get(text) not in (True, False):
             raise RefusedError(f"`{text}`: True or False, not {answer.get(text)!r}")
         if bool(answer[text]) is not right:
-            raise RefusedError(f"`{text}` is {'' if right else 'not '}allowed: {why}")
+            so_far = _right_so_far({text: bool(answer[text]) is REWRITES[text][0] for text in REWRITES})
+            raise RefusedError(f"{so_far}. `{text}` is {'' if right else 'not '}allowed: {why}")
     return f"{len(REWRITES)} rewrites"
 
 

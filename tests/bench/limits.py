@@ -27,8 +27,11 @@ def copying(size: int) -> Callable[[], None]:
 
 
 def copy_speed(size: int, clock: Clock = time.process_time) -> float:
-    """Bytes per second of a copy that moves `size` bytes, those that are read and those that are written."""
-    return size / take_turns({"copy": copying(size)}, ROUNDS, clock)["copy"].best
+    """Bytes per second of a copy that moves `size` bytes, those that are read and those that are written.
+
+    It takes turns with a copy of other arrays, as a row does with its peer: alone it would find all it needs in caches.
+    """
+    return size / take_turns({"copy": copying(size), "other": copying(size)}, ROUNDS, clock)["copy"].best
 
 
 def products(shapes: Sequence[tuple[int, int, int]]) -> Callable[[], None]:

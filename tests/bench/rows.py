@@ -131,8 +131,9 @@ class Run:
         return limits.peak()
 
     def copy_seconds(self, size: int) -> float:
-        """How long a plain copy takes to move so many bytes, at the speed of one of about that length."""
-        near = min(max((1 << size.bit_length()) >> 1, LEAST_COPY), MOST_COPY)
+        """How long a plain copy takes to move so many bytes, at the speed of one at most an eighth shorter."""
+        step = max(1 << size.bit_length() >> 4, 1)  # half the length may fit into a cache where the whole does not
+        near = min(max(size // step * step, LEAST_COPY), MOST_COPY)
         if near not in self.copies:
             self.copies[near] = limits.copy_speed(near)
         return size / self.copies[near]

@@ -1,6 +1,7 @@
 """Causes: where the time of a row goes that missed its goal, and what the limit is, with traces of our own."""
 
 import importlib
+from itertools import count
 
 import pytest
 
@@ -26,7 +27,7 @@ def run_with(peak=1e9, copy=1e9):
     """A run on a machine of so many operations, and bytes, a second."""
     run = Run(5)
     run.peak = peak
-    run.copies = {1 << power: copy for power in range(18, 28)}
+    run.copies = {eighths << power: copy for power in range(15, 25) for eighths in range(8, 16)}
     return run
 
 
@@ -238,10 +239,10 @@ def test_copies_of_about_a_length_are_measured_once(monkeypatch):
     monkeypatch.setattr(limits, "copy_speed", lambda size: asked.append(size) or 2.0 * size)
     run = Run(5)
 
-    found = [run.copy_seconds(size) for size in (0, 1_000, 1 << 20, (1 << 21) - 1, 1 << 40)]
+    found = [run.copy_seconds(size) for size in (0, 1_000, 1 << 20, 17 << 16, 1 << 40)]
 
     assert asked == [1 << 18, 1 << 20, 1 << 27]
-    assert found == pytest.approx([0, 500 / (1 << 18), 0.5, 1.0, (1 << 12)], rel=1e-5)
+    assert found == pytest.approx([0, 500 / (1 << 18), 0.5, 17 / 32, (1 << 12)], rel=1e-5)
 
 
 def test_the_speed_of_a_copy_counts_what_is_read_and_what_is_written():
@@ -252,6 +253,30 @@ def test_the_speed_of_a_copy_counts_what_is_read_and_what_is_written():
         return now[0]
 
     assert limits.copy_speed(1_000, clock) == 1_000 / 0.25
+
+
+def test_a_copy_whose_speed_is_measured_takes_turns_with_one_of_other_arrays(monkeypatch):
+    made, order, now = count(), [], count()
+
+    def copying(size):
+        number = next(made)
+        return lambda: order.append(number)
+
+    monkeypatch.setattr(limits, "copying", copying)
+    limits.copy_speed(1_000, lambda: float(next(now)))
+
+    assert order[-4:] == [0, 1, 0, 1]
+
+
+def test_the_copy_that_is_measured_is_at_most_an_eighth_shorter_than_what_is_asked_for(monkeypatch):
+    asked = []
+    monkeypatch.setattr(limits, "copy_speed", lambda size: asked.append(size) or 1.0)
+    run, sizes = Run(5), (1_000_001, 15_999_999, 32_000_000, (1 << 26) - 1)
+
+    for size in sizes:
+        run.copy_seconds(size)
+
+    assert all(7 / 8 * size <= near <= size for size, near in zip(sizes, asked, strict=True))
 
 
 # ------------------------------------------------------------------------------------------- which rows are explained

@@ -277,6 +277,7 @@ from jt_edu.ops.matmul import (
 )
 from jt_edu.ops.members import as_tensor, numel, tensor
 from jt_edu.ops.nanreduce import nanargmax, nanargmin, nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar
+from jt_edu.ops.numpy_calls import answer_numpy as _answer_numpy
 from jt_edu.ops.pad import pad
 from jt_edu.ops.pixels import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from jt_edu.ops.pool import (
@@ -1036,6 +1037,7 @@ if not TYPE_CHECKING:  # a type checker that saw these would believe that any na
     _later = {"distributed": "jt_edu.distributed", "ops_table": "jt_edu.anatomy:ops_table"}  # some 40 ms, and 10
     __getattr__, __dir__ = _door("jt", __all__, _others, _later)
     _suggest(Var, "a Var", "x", {"jt": __all__})
+    _answer_numpy(globals())
 
     sys.modules[__name__].__class__ = _Package  # mpi, rank, world_size and in_mpi: those of whoever asks
     _begin()

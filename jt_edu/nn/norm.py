@@ -67,13 +67,17 @@ class _Remembers(Module):
     def _remember(self, middle: Var, variance: Var, share: Any) -> None:
         """Move the running statistics towards the batch; the numbers come with the next optimiser step."""
         running = self._running()
-        if running is None:
-            return
-        self._waiting = self._waiting + 1 if running[0].node.pending else 0
+        if running is not None:
+            move(running, middle, variance, share)
+
+    def _wait(self) -> None:
+        """Compute what the forward passes before have promised, if there were many without a training step."""
+        remembered = (self.running_mean, self.running_var, self.num_batches_tracked)
+        promised = [v for v in remembered if v is not None and v.node.pending]
+        self._waiting = self._waiting + 1 if promised else 0
         if self._waiting > PATIENCE:
-            sync(running)
+            sync(promised)
             self._waiting = 0
-        move(running, middle, variance, share)
 
     def extra_repr(self) -> str:
         """Its size and settings."""
@@ -133,6 +137,7 @@ class BatchNorm(_Remembers):
             return normalized(v, *running, self.weight, self.bias, self.eps)
         out, middle, variance, n = self._of_the_batch(v)
         if self.is_train and self.num_batches_tracked is not None:
+            self._wait()
             self.num_batches_tracked.update(self.num_batches_tracked + 1)
             self._remember(middle, unbiased(variance, n), self._share())
             ride_along((self.num_batches_tracked,))
@@ -222,6 +227,7 @@ class _InstanceNorm(_Remembers):
         n = check_several("instance norm", v, math.prod(v.shape[2:]), "larger images")
         out, middle, variance = by_itself(v, tuple(range(2, v.ndim)), self.weight, self.bias, self.eps)
         if self.is_train and running is not None:
+            self._wait()
             self._remember(mean(middle, 0), unbiased(mean(variance, 0), n), self.momentum or 0.0)
         return out
 

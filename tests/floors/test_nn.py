@@ -144,6 +144,18 @@ def test_running_statistics_do_not_pile_up_when_nobody_asks_for_them():
     assert norm.running_var.item() == pytest.approx(2.0)
 
 
+@pytest.mark.parametrize("reads", [False, True], ids=["nothing is read", "the mean is read"])
+def test_the_count_of_batches_does_not_pile_up_when_nobody_asks_for_it(reads):
+    norm = nn.BatchNorm(1)
+    for _ in range(40):
+        norm(jt.array([[1.0], [3.0]]))
+        if reads:
+            norm.running_mean.item()
+
+    assert _pending_behind(norm.num_batches_tracked) < 30
+    assert norm.num_batches_tracked.item() == 40
+
+
 def _pending_behind(var):
     seen, waiting = set(), [var.node]
     while waiting:

@@ -10,7 +10,7 @@ Source: NumPy Enhancement Proposals 13 (`__array_ufunc__`) and 18 (`__array_func
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np

@@ -82,8 +82,8 @@ CAUSES = """### Goals that were missed, and where the time goes: {suite}
   rest**: what neither the clock of a kernel nor the profile holds, such as memory that is given back.
 * **limit**: what this machine cannot do in less: **arithmetic**, each addition and multiplication of the algorithm that
   ran (padding included) at the peak of the machine, or **memory**, each array that a kernel reads or writes once, as a
-  plain copy of that length does by turns with another one. The longer of the two counts. A kernel that hardly writes may
-  take less than a copy.
+  plain copy of that length does by turns with another one. The longer of the two counts. A kernel that hardly writes
+  may take less than a copy.
   **ratio**: that of the row if it took no longer. **kernels alone**: if Python took no time.
 
 """

@@ -91,6 +91,12 @@ def test_no_second_try_mends_a_required_mark_that_no_test_carried(tmp_path):
 # ------------------------------------------------------------------------------------------------- who is asked again
 
 
+@pytest.fixture(autouse=True)
+def nothing_else_failed(monkeypatch):
+    """What failed in the run that these tests are a part of is none of theirs."""
+    monkeypatch.delenv("JT_EDU_ALSO_FAILED", raising=False)
+
+
 def failure(name, *, again=True):
     return SimpleNamespace(nodeid=name, failed=True, user_properties=[("again", name)] * again)
 

@@ -28,6 +28,12 @@ _CPU = "leaving it out: everything is on the CPU"
 INSTEAD = {  # how one writes the owner, a name that it does not have -> what does the same
     ("jt", "save"): 'net.save("net.npz"), or np.savez("arrays.npz", **arrays)',
     ("jt", "load"): 'net.load("net.npz"), or np.load("arrays.npz")',
+    ("jt", "linalg"): "np.linalg and x.numpy(), without gradients; jt.norm, jt.matmul and jt.einsum have them",
+    ("jt", "fft"): "np.fft and x.numpy(), without gradients",
+    ("jt", "code"): "jt_edu.ops.code.kernel, which makes an operator of a kernel that you write",
+    ("jt", "jacobian"): "jt.stack([jt.grad(part, x) for part in y])",
+    ("jt", "hessian"): "jt.stack([jt.grad(part, x) for part in jt.grad(y, x)])",
+    ("jt", "vmap"): "one more axis in front: operators broadcast, and jt.matmul and jt.einsum take batches",
     ("jt", "cuda"): _CPU,
     ("jt", "device"): _CPU,
     ("jt", "use_cuda"): _CPU,

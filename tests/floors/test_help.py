@@ -3,6 +3,7 @@
 import ast
 import copy
 import doctest
+import importlib
 import inspect
 import pickle
 import subprocess
@@ -292,3 +293,40 @@ def test_every_operator_of_the_door_is_an_operator():
     names = {n for names in operators().values() for n in names}
 
     assert "grad" in names and "Linear" not in names and "flag_scope" not in names and "explain" not in names
+
+
+@pytest.mark.parametrize(
+    ("name", "formula", "want"),
+    [
+        ("jacobian", lambda x: x**2 * x.sum(), [[7.0, 1.0], [4.0, 16.0]]),
+        ("hessian", lambda x: (x**2 * x.sum()).sum(), [[10.0, 6.0], [6.0, 14.0]]),
+    ],
+    ids=["jacobian", "hessian"],
+)
+def test_the_line_that_stands_for_a_function_of_pytorch_computes_it(name, formula, want):
+    x = jt.array([1.0, 2.0], dtype="float64")
+
+    with pytest.raises(AttributeError) as caught:
+        getattr(jt, name)
+    line = str(caught.value).partition("Try: ")[2].removesuffix(".")
+
+    assert eval(line, {"jt": jt, "x": x, "y": formula(x)}).tolist() == want  # noqa: S307
+
+
+@pytest.mark.parametrize(
+    ("name", "stand_ins"),
+    [
+        ("linalg", ["np.linalg", "jt.norm", "jt.matmul", "jt.einsum"]),
+        ("fft", ["np.fft"]),
+        ("code", ["jt_edu.ops.code.kernel"]),
+        ("vmap", ["jt.matmul", "jt.einsum"]),
+    ],
+)
+def test_what_stands_for_a_package_of_pytorch_exists(name, stand_ins):
+    with pytest.raises(AttributeError, match=f"jt offers no {name}. Try: ") as caught:
+        getattr(jt, name)
+
+    for written in stand_ins:
+        assert written in str(caught.value)
+        where, _, what = written.replace("jt.", "jt_edu.").replace("np.", "numpy.").rpartition(".")
+        assert hasattr(importlib.import_module(where), what)

@@ -60,7 +60,7 @@ def _expand(x: Var, key: tuple[Any, ...]) -> list[Any]:
             parts.append(_whole_number(k))
     used = sum(p is not None and p is not Ellipsis and not isinstance(p, bool) for p in parts)
     if used > x.ndim:
-        raise RangeError(f"a Var with {x.ndim} axes takes up to {x.ndim} indices", f"{used}")
+        raise RangeError(f"a Var with {x.ndim} axes takes up to {x.ndim} indices", f"{used}", f"{used - x.ndim} fewer")
     if sum(p is Ellipsis for p in parts) > 1:
         raise ArgumentError("brackets hold one ... at most", f"{sum(p is Ellipsis for p in parts)}", "x[..., 0]")
     at = next((n for n, p in enumerate(parts) if p is Ellipsis), len(parts))

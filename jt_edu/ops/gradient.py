@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -72,7 +73,11 @@ def why_no_grad(target: Var, loss: Var) -> str:
         >>> why_no_grad(x, (y * 2).sum())
         'the loss was not computed from the Var of shape (1,), or only by way of detach or numpy'
     """
-    if derivative(loss, _asked("why_no_grad", loss, target), None, True)[0] is not None:
+    asked = _asked("why_no_grad", loss, target)
+    if math.prod(target.shape) == 1 < math.prod(loss.shape):
+        found = f"a loss of shape {loss.shape}, and a target of shape {target.shape}"
+        raise GradientError("why_no_grad takes the target, then the loss", found, "jt.why_no_grad(x, loss)")
+    if derivative(loss, asked, None, True)[0] is not None:
         return "there is a gradient: the loss depends on it"
     return autograd.why_no_path(target.node, loss.node)
 

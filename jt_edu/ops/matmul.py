@@ -15,6 +15,7 @@ from typing import Any
 
 from jt_edu.build import broadcast_shape
 from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.graph import Shape
 from jt_edu.ops.arguments import factor, whole
 from jt_edu.ops.contract import contract
 from jt_edu.ops.create import eye
@@ -43,7 +44,7 @@ def matmul(x: Any, y: Any) -> Var:
         raise ShapeError(
             "matmul sums over the last axis of x and the last but one of y, which must be equal",
             f"shapes {a.shape} and {b.shape}: {a.shape[-1]} and {b.shape[-2 if b.ndim > 1 else 0]}",
-            "transpose one of them",
+            _to_fit(a.shape, b.shape),
         )  # fmt: skip
     broadcast_shape("matmul", a.shape[:-2], b.shape[:-2])
     left, right, out = _letters(a.ndim, b.ndim)
@@ -51,6 +52,15 @@ def matmul(x: Any, y: Any) -> Var:
 
 
 @lru_cache(maxsize=64)
+def _to_fit(x: Shape, y: Shape) -> str:
+    """What makes matrices fit whose inner lengths differ."""
+    if len(y) > 1 and x[-1] == y[-1]:
+        return "x @ y.transpose(-1, -2)"
+    if len(x) > 1 and x[-2] == y[-2 if len(y) > 1 else 0]:
+        return "x.transpose(-1, -2) @ y"
+    return f"a y whose {'last axis but one' if len(y) > 1 else 'axis'} has length {x[-1]}"
+
+
 def _letters(a: int, b: int) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
     """Letters of two stacks: the batch is numbered from its end, so that it is aligned there."""
     left = (*range(2 - a, 0), "i", "k") if a > 1 else ("k",)

@@ -40,7 +40,9 @@ def split(x: Any, sizes: Any, dim: Any = 0) -> tuple[Var, ...]:
         sizes = [min(each, length - k) for k in range(0, length, each)] or [0]
     sizes = [whole("split", "sizes", n) for n in sizes]
     if sum(sizes) != length or any(n < 0 for n in sizes):
-        raise ShapeError(f"the parts of a split add up to the axis, {length}", f"{list(sizes)}")
+        rest = length - sum(sizes[:-1])
+        fits = f"{[*sizes[:-1], rest]}" if min(rest, *sizes, 0) == 0 else "x.chunk(2)"
+        raise ShapeError(f"the parts of a split add up to the axis, {length}", f"{list(sizes)}", fits)
     ends = [sum(sizes[: k + 1]) for k in range(len(sizes))]
     return tuple(piece(v, at, end - n, end) for n, end in zip(sizes, ends, strict=True))
 

@@ -46,11 +46,21 @@ def _joined(vars: Any, dim: Any) -> Var:
     for p in parts[1:]:
         dtype = promote(dtype, p.dtype)
         if p.shape[:axis] + p.shape[axis + 1 :] != parts[0].shape[:axis] + parts[0].shape[axis + 1 :]:
-            raise ShapeError(f"concat along axis {axis} needs equal other axes", f"{[p.shape for p in parts]}")
+            raise ShapeError(
+                f"concat along axis {axis} needs equal other axes", f"{[p.shape for p in parts]}", _to_fit(parts)
+            )
     total = sum(p.shape[axis] for p in parts)
     shape = (*parts[0].shape[:axis], total, *parts[0].shape[axis + 1 :])
     cast = tuple(p.cast(dtype) for p in parts)
     return slabs(cast, axis, shape) if len(cast) > CHOICES else _side_by_side(cast, axis, shape)
+
+
+def _to_fit(parts: Sequence[Var]) -> str:
+    """What joins arrays whose shapes differ."""
+    if len({p.ndim for p in parts}) > 1:
+        return "x.unsqueeze or x.reshape, until all have as many axes"
+    differ = sorted({k for p in parts for k, n in enumerate(p.shape) if n != parts[0].shape[k]})
+    return f"jt.concat(vars, {differ[0]})" if len(differ) == 1 else "jt.pad, which makes an axis longer"
 
 
 def _side_by_side(parts: tuple[Var, ...], axis: int, shape: Shape) -> Var:
@@ -94,7 +104,7 @@ def _stacked(vars: Any, dim: Any) -> Var:
     parts = listed("stack", vars)
     at = axis_of("stack", dim, parts[0].ndim + 1)
     if len({p.shape for p in parts}) != 1:
-        raise ShapeError("stack needs arrays of one shape", f"{[p.shape for p in parts]}", "jt.concat")
+        raise ShapeError("stack needs arrays of one shape", f"{[p.shape for p in parts]}", _to_fit(parts))
     return concat([unsqueeze(p, at) for p in parts], at)
 
 

@@ -38,9 +38,12 @@ def permute(x: Any, *axes: Any) -> Var:
         (4, 2, 3)
     """
     v, named = as_var(x), varargs(axes)
-    order = [axis_of("permute", a, v.ndim) for a in named] or list(reversed(range(v.ndim)))
-    if sorted(order) != list(range(v.ndim)):
-        raise ShapeError(f"permute names each of the {v.ndim} axes once", f"axes {named}", "x.permute(1, 0)")
+    backwards = list(reversed(range(v.ndim)))
+    fits = len(named) in (0, v.ndim)
+    order = [axis_of("permute", a, v.ndim) for a in named if fits] or backwards
+    if not fits or sorted(order) != backwards[::-1]:
+        example = f"x.permute({', '.join(map(str, backwards))})"
+        raise ShapeError(f"permute names each of the {v.ndim} axes once", f"axes {named}", example)
     return view(v, permute_op(v.shape, tuple(order)))
 
 

@@ -89,9 +89,19 @@ def in_shape(x: Any, *shape: Any) -> Var:
         wanted[wanted.index(-1)] = total // others if others and total % others == 0 else -1 if total or others else 0
     if -1 in wanted or math.prod(wanted) != total:
         raise ShapeError(
-            "reshape keeps the number of elements", f"{v.shape} ({total} elements) for {tuple(varargs(shape))}"
-        )
+            "reshape keeps the number of elements", f"{v.shape} ({total} elements) for {tuple(varargs(shape))}",
+            _shape_that_fits(total, wanted),
+        )  # fmt: skip
     return v if tuple(wanted) == v.shape else view(v, reshape_op(v.shape, check_shape(wanted)))
+
+
+def _shape_that_fits(total: int, wanted: list[int]) -> str:
+    """How to reshape so many elements, with one of the lengths changed if that is enough."""
+    for k in reversed(range(len(wanted))):
+        others = math.prod(wanted[:k] + wanted[k + 1 :])
+        if others > 0 and total % others == 0:
+            return f"x.reshape{(*wanted[:k], total // others, *wanted[k + 1 :])}".replace(",)", ")")
+    return "x.reshape(-1), which has one axis"
 
 
 BITS = kernel("bits", """

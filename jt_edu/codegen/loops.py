@@ -126,6 +126,7 @@ class Loop:
     axis: int
     body: Block
     head: list[Value | Index] = field(default_factory=list)  # ends, and what is known at the begin of a piece
+    across: Loop | None = None  # the loop inside, where both go from one square to the next
 
 
 Item = Value | Update | Store | Ahead | Loop

@@ -5,6 +5,7 @@ The loops of a nest say what is computed. When memory is asked for it is another
 look up      what an index array says is read before the loops in which it stays the same
 look ahead   where several loops go over a row, memory is asked for the next row behind the first of them
 stream       large arrays are sent to memory in whole lines, without passing through the caches
+squares      what is written along its rows and read along its columns is gone through in squares of 8 x 8
 
     for i0 in range(lo, hi):                        for i0 in range(lo, hi):
         for i1 in range(n0):                            j0 = wrap(a1[at(i0)], k0)
@@ -21,6 +22,7 @@ import math
 from jt_edu.codegen.loops import (
     BLOCK,
     EXPENSIVE,
+    Access,
     Ahead,
     Block,
     Loop,
@@ -35,13 +37,16 @@ from jt_edu.index import Index, counter, counters_of
 
 LINE = 64  # bytes that memory hands out at once
 LARGE = 12 << 20  # bytes: the begin of such an array has left most caches before its end is written
+SETS, WAYS = 64, 8  # of the first cache: a line belongs to one of the sets, which has room for as many lines
+SIDE = 8  # of a square: its rows are as many registers, and the compiler turns them there
 FEW, MANY = 1 << 10, 1 << 14  # bytes of a row that is asked for early: fewer gain nothing, more are gone when needed
 
 
 def reach(nest: Nest) -> Nest:
-    """Look up and look ahead."""
+    """Look up, look ahead, and choose what is gone through in squares."""
     _look_up(nest.top)
     _look_ahead(nest)
+    _square(nest)
     return nest
 
 
@@ -68,6 +73,33 @@ def _look_ahead(nest: Nest) -> None:
             row = math.prod(access.shape[1:]) * access.node.dtype.size
             if access.role == "in" and access.where[:1] == (counter(outer.axis),) and FEW <= row <= MANY:
                 outer.body.items.insert(outer.body.items.index(loops[0]) + 1, Ahead(access.node, access))
+
+
+def _square(nest: Nest) -> None:
+    """A column that is read crosses a line for each number, so the numbers beside it are used at once as well.
+
+    Where both sides are of a length that never changes, the compiler loads the rows of a square, turns it in registers,
+    and stores its columns. What the outer loop does for itself is done once for each square, so it must be cheap.
+    """
+    for outer in [i for i in everything(nest.top) if isinstance(i, Loop) and not i.head]:
+        *before, inner = outer.body.items
+        if not isinstance(inner, Loop) or inner.head or min(nest.extents[i.axis] for i in (outer, inner)) < 2 * SIDE:
+            continue
+        cheap = all(isinstance(i, Value) and i.kind in ("load", "counter", "number") for i in before)
+        items = [i for i in inner.body.items if isinstance(i, (Value, Store))]
+        reads = [i.access for i in items if isinstance(i, Value) and i.access is not None]
+        if cheap and len(items) == len(inner.body.items) and any(_leaves(nest, a, outer, inner) for a in reads):
+            outer.across = inner
+
+
+def _leaves(nest: Nest, access: Access, outer: Loop, inner: Loop) -> bool:
+    """Whether a column that is read has left the cache before the one beside it is wanted."""
+    places = [k for k, where in enumerate(access.where) if inner.axis in counters_of(where)]
+    if not places or counters_of(access.where[-1]) != {outer.axis}:
+        return False
+    step = math.prod(access.shape[places[0] + 1 :]) * access.node.dtype.size  # bytes between two numbers of a column
+    sets = SETS if step % LINE else SETS // math.gcd(step // LINE, SETS)
+    return nest.extents[inner.axis] > sets * WAYS
 
 
 def streamed(nest: Nest, loop: Loop) -> list[Store]:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from jt_edu.codegen.loops import BLOCK, SUMMED, Access, Ahead, Block, Loop, Nest, Store, Update, Value
-from jt_edu.codegen.reach import LARGE, streamed
+from jt_edu.codegen.reach import LARGE, SIDE, streamed
 from jt_edu.dtypes import DType
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, render
@@ -94,6 +94,7 @@ class Printer:
         self.names: dict[Value | Access | Store, str] = {}
         self.counts: dict[str, int] = {}
         self.shifted: set[int] = set()  # loops that do not begin at 0
+        self.sides: dict[int, str] = {}  # loops along a side of a square, and from where to where they go
 
     def print(self) -> Text:
         """Header, imports of what the body calls, and the body."""
@@ -140,20 +141,20 @@ class Printer:
 
     def _loop(self, loop: Loop, depth: int) -> None:
         name = self.axes.setdefault(loop.axis, f"i{len(self.axes)}")
-        span, key = loop.axis == self.nest.span, ("n", loop.axis)
-        extent = self.nest.extents[loop.axis]
-        length = "hi" if span else self._parameter(key, "n", "int64", Argument("length", length=extent))
-        if loop.head:
-            self._loop_in_pieces(loop, "lo" if span else "0", length, depth)
-            return
-        updates = [i for i in loop.body.items if isinstance(i, Update) and extent > i.plain]
+        first, last = ("lo", "hi") if loop.axis == self.nest.span else ("0", self._extent(loop.axis))
+        updates = [i for i in loop.body.items if isinstance(i, Update) and self.nest.extents[loop.axis] > i.plain]
         sums = [i for i in updates if i.access.role == "register"]
-        stores = streamed(self.nest, loop) if self.nest.work * 8 > LARGE else []
-        if sums or stores:
-            self._loop_in_blocks(loop, sums, stores, length, depth)
-            return
-        self._write(depth, f"for {name} in range({'lo, hi' if span else length}):")
-        self._block(loop.body, depth + 1)
+        stores = streamed(self.nest, loop) if self.nest.work * 8 > LARGE and not self.sides else []
+        if loop.head:
+            self._loop_in_pieces(loop, first, last, depth)
+        elif loop.across:
+            self._loop_in_squares(loop, loop.across, (first, last), depth)
+        elif sums or stores:
+            self._loop_in_blocks(loop, sums, stores, last, depth)
+        else:
+            whole = "lo, hi" if last == "hi" else last
+            self._write(depth, f"for {name} in range({self.sides.get(loop.axis, whole)}):")
+            self._block(loop.body, depth + 1)
 
     def _loop_in_pieces(self, loop: Loop, first: str, last: str, depth: int) -> None:
         """Find out how far the conditions stay as they are, and go that far."""
@@ -174,6 +175,21 @@ class Printer:
         self._block(loop.body, depth + 2)
         self.shifted.discard(loop.axis)
         self._write(depth + 1, f"{begin} = {end}", node)
+
+    def _loop_in_squares(self, loop: Loop, inner: Loop, ends: tuple[str, str], depth: int) -> None:
+        """Two loops from square to square; in a whole one two loops of fixed length, and the same in what is left."""
+        (first, last), length = ends, self._extent(inner.axis)
+        down, right, counts = self._new("b"), self._new("b"), self.counts
+        self._write(depth, f"for {down} in range({first}, {last}, {SIDE}):")
+        self._write(depth + 1, f"for {right} in range(0, {length}, {SIDE}):")
+        whole = f"if {down} + {SIDE} <= {last} and {right} + {SIDE} <= {length}:"
+        for head, end in ((whole, "{0} + {2}"), ("else:", "minimum({0} + {2}, {1})")):
+            self.counts = counts.copy()  # the same names in both
+            sides = ((loop, down, last), (inner, right, length))
+            self.sides = {side.axis: f"{at}, {end.format(at, stop, SIDE)}" for side, at, stop in sides}
+            self._write(depth + 2, head)
+            self._loop(Loop(loop.axis, loop.body), depth + 3)
+        self.sides = {}
 
     def _loop_in_blocks(self, loop: Loop, sums: list[Update], stores: list[Store], last: str, depth: int) -> None:
         """Sum a block in the narrow dtype of its values, then add it up; collect what is stored, then send it off."""
@@ -297,10 +313,8 @@ class Printer:
     def _position(self, index: Index) -> str:
         """An index inside brackets: `at(...)` unless it is the counter of a loop that begins at 0."""
         text = self._index(index)
-        plain = index.op == "counter" and index.args[0] != self.nest.span and index.args[0] not in self.shifted
-        if index.op == "int" or plain:
-            return text
-        return f"at({text})"
+        plain = index.op == "counter" and index.args[0] not in {self.nest.span, *self.shifted, *self.sides}
+        return text if index.op == "int" or plain else f"at({text})"
 
     def _index(self, index: Index) -> str:
         """An index expression; index arrays inside it become parameters."""
@@ -312,6 +326,9 @@ class Printer:
             node, where = index.args
             return self._cell(Access("in", node, where, node.shape))
         return render(index, self.axes.__getitem__, self._length, self._index)
+
+    def _extent(self, axis: int) -> str:
+        return self._parameter(("n", axis), "n", "int64", Argument("length", length=self.nest.extents[axis]))
 
     def _length(self, index: Index) -> str:
         return self._parameter(("k", id(index)), "k", "int64", Argument("length", length=index.args[0]))

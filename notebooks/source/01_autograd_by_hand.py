@@ -166,8 +166,8 @@ tell("a thousand steps", first.grad if x.grad else None, slope(lambda v: v * (2 
 # belongs to. Hooks and a `tape` are for those who change a gradient on its way, or write a rule of their own: skip
 # them.) One thing is new: a gradient is not a number here, it is more **graph**.
 #
-# **Predict.** The cell ends with a picture of such a graph. `c` is used four times. How many gradients arrive at it,
-# and what stands where they meet? And which numbers will `da` and `db` be?
+# **Predict.** The cell ends with a picture of such a graph: `dc`, the gradient of `c`. `c` is used four times. How many
+# gradients arrive at it, and what stands where they meet? And which numbers will `da` and `db` be?
 
 # %%
 source = inspect.getsource(autograd.grad)
@@ -178,14 +178,15 @@ a, b = jt.array(3.0), jt.array(-2.0)
 jt.sync([a, b])
 c = a * b
 y = c * c + a * c + c
-da, db = jt.grad(y, [a, b])
-picture = jt.graph(y, da, db)
+da, db, dc = jt.grad(y, [a, b, c])
+picture = jt.graph(dc)
 print("dy/da", da.item(), "  dy/db", db.item())
 picture
 
 # %% [markdown]
-# **Look** at the nodes with dashed outlines: wherever paths join there is an `add`. (The picture is wide: scroll it to
-# the right.) Four gradients arrive at `c`, and three additions make one of them. The numbers are those of your machine.
+# **Look** at the nodes with dashed outlines, which belong to the gradient: wherever paths join there is an `add`. Four
+# gradients arrive at `c`: the number 1, and three products. Three additions make one of them, `dc`. And `da` and `db`
+# are the numbers that your `backward` was asked for in part 3.
 #
 # ## 5. Exercise: one rule for each operator
 #

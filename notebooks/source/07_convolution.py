@@ -30,10 +30,13 @@ def normal(*shape):
 # %% [markdown]
 # ## 1. A race
 #
-# 64 channels of 28 by 28 pixels, 64 windows of 3 by 3. That is 64 · 64 · 9 multiplications for each pixel. All
-# algorithms of jt_edu that can compute it do so, on the same arrays. **Predict**: how many times as long as the winner
-# does the slowest take? Is the fastest as exact as the others? (`error` is relative to a result in float64; the memory
-# is what an algorithm uses besides image, weights and result.)
+# An image of 28 by 28 pixels with 64 *channels*, 64 numbers for each pixel. The result has 64 channels too, and each of
+# them has a window of its own, of 3 by 3 pixels and all 64 channels: `weights`, of shape (64, 64, 3, 3). That is
+# 64 · 64 · 9 multiplications for each pixel. All algorithms of jt_edu that can compute it do so, on the same arrays.
+# `padding=1` puts one row or column of zeros on each side, so that the result is as large as the image.
+#
+# **Predict**: how many times as long as the winner does the slowest take? Is the fastest as exact as the others?
+# (`error` is relative to a result in float64; the memory is what an algorithm uses besides image, weights and result.)
 
 # %%
 image, weights = normal(1, 64, 28, 28), normal(64, 64, 3, 3)
@@ -41,11 +44,22 @@ raced = jt.backends.conv.race(image, weights, padding=1)
 raced
 
 # %% [markdown]
-# **Look.** *direct* is the sum as it is written down. *panels* is a product of matrices in disguise, made in pieces
-# that fit into the cache. Those called *winograd* do fewer multiplications than the sum has; you will see how, what
-# memory they need for it, and why *winograd4*, though not *winograd2*, has a larger error than the sum itself.
-# (Operations per second are those of the sum as written. So they may be more than the processor can do: with Winograd
-# most of them were never done.)
+# **Look.** The longer the bar, the slower. Who is there, and how does each of them do it? Not all of them meet in one
+# race: some can do small windows only, some pay off for others.
+#
+# | name | how |
+# |---|---|
+# | *direct* | the sum as it is written down, number by number |
+# | *panels* | a product of matrices: the windows are written out, side by side, in *panels* that fit into the cache |
+# | *shifted* | the same product, but no window is written out: each row of the image is read once for each pixel of the window, *shifted* by one |
+# | *pointwise* | windows of 1 by 1: weights times image, with nothing to write out (see part 6) |
+# | *winograd2*, *winograd4* | fewer multiplications than the sum has, for blocks of 2 by 2 or 4 by 4 places: exercises 2 and 4 |
+# | *fourier* | by Fourier transform: exercise 3 |
+#
+# You will see what memory these need, and why *winograd4*, though not *winograd2*, has a larger error than the sum
+# itself. (Operations per second, GFLOP/s, are those of the sum as written. So they may be more than the processor can
+# do: with Winograd most of them were never done. And the *estimates* are what jt_edu chooses by when it does not
+# measure: part 9.)
 #
 # ## 2. Exercise 1: im2col, without moving a number
 #
@@ -187,7 +201,9 @@ for kernel in (1, 3, 5):
     print(f"{kernel} by {kernel} window    " + "".join(f"{winner(kernel, *case):<12}" for case in cases))
 
 # %% [markdown]
-# **Look.** No algorithm wins everywhere, and where the borders lie depends on the machine. So it is measured.
+# **Look.** No algorithm wins everywhere, and where the borders lie depends on the machine. So it is measured. (The names
+# are those of the table in part 1. A window of 1 by 1 is one pixel wide: there *pointwise* has the image itself as its
+# matrix of windows.)
 #
 # ## 7. Exercise 5: a tuner
 #

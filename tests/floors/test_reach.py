@@ -108,3 +108,64 @@ def test_long_rows_and_whole_lines_that_were_computed_bypass_the_caches(rng, sha
 
     assert ("stream(" in "".join(k.source for k in t.kernels)) == past
     np.testing.assert_allclose(found, work(jt.array(a.astype(np.float64))).numpy(), 1e-5, 1e-5)
+
+
+# ---------------------------------------------------------------------------------------------------------- squares
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "float16", "complex64"])
+@pytest.mark.parametrize("shape", [(512, 128), (513, 131), (1000, 16), (601, 1003), (3, 700, 40)])
+def test_columns_that_leave_the_cache_are_read_in_squares(rng, threads, dtype, shape):
+    a = (table(rng, *shape) * 9).astype(dtype)
+    x = jt.array(a).sync()
+
+    with jt.trace() as t:
+        found = (x.transpose(-1, -2) * 2).numpy()
+
+    np.testing.assert_array_equal(found, a.swapaxes(-1, -2) * np.asarray(2, dtype))
+    assert "if b0 + 8 <= " in t.kernels[0].source
+
+
+@pytest.mark.parametrize(
+    ("shape", "why"),
+    [((40, 317), "few numbers"), ((400, 317), "they stay in the cache"), ((5000, 15), "the other side is short")],
+)
+def test_columns_that_stay_in_the_cache_or_are_few_are_read_as_they_come(rng, threads, shape, why):
+    a = table(rng, *shape)
+
+    with jt.trace() as t:
+        found = jt.array(a).transpose(0, 1).contiguous().numpy()
+
+    np.testing.assert_array_equal(found, a.T)
+    assert "if b0" not in t.kernels[-1].source, why
+
+
+def test_what_else_a_kernel_reads_is_read_in_the_same_squares(rng, threads):
+    a, b, row, column = table(rng, 514, 130), table(rng, 130, 514), table(rng, 514), table(rng, 130, 1)
+    x, y, r, c = (jt.array(v).sync() for v in (a, b, row, column))
+
+    with jt.trace() as t:
+        found = (x.T * y + r - c).numpy()
+
+    np.testing.assert_allclose(found, a.T * b + row - column, 1e-6, 1e-6)
+    assert "if b0 + 8 <= " in t.kernels[0].source
+
+
+def test_what_is_expensive_and_the_same_in_a_row_is_computed_once_for_the_row(rng):
+    a, column = table(rng, 514, 130), table(rng, 130, 1)
+
+    with jt.trace() as t:
+        found = (jt.array(a).sync().T * jt.array(column).sync().exp()).numpy()
+
+    np.testing.assert_allclose(found, a.T * np.exp(column), 1e-6)
+    assert "if b0" not in t.kernels[-1].source
+
+
+def test_sums_over_columns_are_not_read_in_squares(rng):
+    a = table(rng, 600, 1003)
+
+    with jt.trace() as t:
+        found = jt.array(a).transpose(0, 1).sum(1).numpy()
+
+    np.testing.assert_allclose(found, a.T.sum(1, dtype=np.float64), 1e-4, 1e-4)
+    assert "if b0" not in t.kernels[-1].source

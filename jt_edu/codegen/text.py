@@ -141,8 +141,10 @@ class Printer:
 
     def _loop(self, loop: Loop, depth: int) -> None:
         name = self.axes.setdefault(loop.axis, f"i{len(self.axes)}")
-        first, last = ("lo", "hi") if loop.axis == self.nest.span else ("0", self._extent(loop.axis))
-        updates = [i for i in loop.body.items if isinstance(i, Update) and self.nest.extents[loop.axis] > i.plain]
+        extent, first, last = self.nest.extents[loop.axis], "lo", "hi"
+        if loop.axis != self.nest.span:
+            first, last = "0", self._parameter(("n", loop.axis), "n", "int64", Argument("length", length=extent))
+        updates = [i for i in loop.body.items if isinstance(i, Update) and extent > i.plain]
         sums = [i for i in updates if i.access.role == "register"]
         stores = streamed(self.nest, loop) if self.nest.work * 8 > LARGE and not self.sides else []
         if loop.head:
@@ -152,7 +154,7 @@ class Printer:
         elif sums or stores:
             self._loop_in_blocks(loop, sums, stores, last, depth)
         else:
-            whole = "lo, hi" if last == "hi" else last
+            whole = "lo, hi" if first == "lo" else last
             self._write(depth, f"for {name} in range({self.sides.get(loop.axis, whole)}):")
             self._block(loop.body, depth + 1)
 
@@ -178,7 +180,8 @@ class Printer:
 
     def _loop_in_squares(self, loop: Loop, inner: Loop, ends: tuple[str, str], depth: int) -> None:
         """Two loops from square to square; in a whole one two loops of fixed length, and the same in what is left."""
-        (first, last), length = ends, self._extent(inner.axis)
+        (first, last), extent = ends, self.nest.extents[inner.axis]
+        length = self._parameter(("n", inner.axis), "n", "int64", Argument("length", length=extent))
         down, right, counts = self._new("b"), self._new("b"), self.counts
         self._write(depth, f"for {down} in range({first}, {last}, {SIDE}):")
         self._write(depth + 1, f"for {right} in range(0, {length}, {SIDE}):")
@@ -326,9 +329,6 @@ class Printer:
             node, where = index.args
             return self._cell(Access("in", node, where, node.shape))
         return render(index, self.axes.__getitem__, self._length, self._index)
-
-    def _extent(self, axis: int) -> str:
-        return self._parameter(("n", axis), "n", "int64", Argument("length", length=self.nest.extents[axis]))
 
     def _length(self, index: Index) -> str:
         return self._parameter(("k", id(index)), "k", "int64", Argument("length", length=index.args[0]))

@@ -141,11 +141,10 @@ class Printer:
 
     def _loop(self, loop: Loop, depth: int) -> None:
         name = self.axes.setdefault(loop.axis, f"i{len(self.axes)}")
-        extent, first, last = self.nest.extents[loop.axis], "lo", "hi"
+        items, extent, first, last = loop.body.items, self.nest.extents[loop.axis], "lo", "hi"
         if loop.axis != self.nest.span:
             first, last = "0", self._parameter(("n", loop.axis), "n", "int64", Argument("length", length=extent))
-        updates = [i for i in loop.body.items if isinstance(i, Update) and extent > i.plain]
-        sums = [i for i in updates if i.access.role == "register"]
+        sums = [i for i in items if isinstance(i, Update) and i.plain < extent and i.access.role == "register"]
         stores = streamed(self.nest, loop) if self.nest.work * 8 > LARGE and not self.sides else []
         if loop.head:
             self._loop_in_pieces(loop, first, last, depth)

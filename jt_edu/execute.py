@@ -74,7 +74,7 @@ def run(wanted: Sequence[Node], numbers_for: str = "") -> None:
         plan, order = recall(pending, context)
         arrays = run_plan(plan, order, context)
         settle(order if plan.tracked else (), [(order[k], read_slot(plan, arrays, k)) for k in plan.keep])
-    context.due.clear()
+    context.due[:] = [n for n in context.due if n.data is None]  # what another thread has added meanwhile
 
 
 def _run_alone(node: Node, context: Context) -> bool:

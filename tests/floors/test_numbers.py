@@ -132,3 +132,10 @@ def test_nan_of_numpy_is_captured_once():
         step(np.ones(1, "float32"), np.float32("nan"))
 
     assert len(calls) == 1
+
+
+def test_a_border_of_minus_zero_and_one_of_zero_are_not_taken_for_each_other():
+    x = jt.array([1.0, 2.0])
+
+    for value in (0.0, -0.0, 0.0, -0.0):
+        np.testing.assert_array_equal(np.signbit(x.pad((1, 1), value=value).numpy()[[0, -1]]), np.signbit(value))

@@ -467,6 +467,8 @@ from jt_edu.usage import MemoryStats, memory_stats
 from jt_edu.var import Var, array
 from jt_edu.walk import walk
 
+__version__ = "0.1.0"
+
 __all__ = [
     "ArgumentError",
     "BackendError",

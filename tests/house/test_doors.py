@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 import types
 
 import pytest
@@ -114,6 +115,12 @@ def fresh_import(*, block: bool) -> tuple[float, list[str]]:
 def imports() -> list[tuple[float, list[str]]]:
     """Three imports, each in a new process."""
     return [fresh_import(block=False) for _ in range(3)]
+
+
+def test_the_version_is_the_one_that_is_installed():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+    assert importlib.import_module("jt_edu").__version__ == project["version"]
 
 
 def test_jt_edu_needs_no_guests():

@@ -201,17 +201,21 @@ def test_python_runs_the_same_text(algorithm):
         assert error_of(got, written_out(sizes, *factors)) < ERROR["float32"], sizes
 
 
-@EVERY
-@pytest.mark.parametrize("stride", [1, 2])
-def test_sums_longer_than_a_panel_are_added_up_panel_by_panel(algorithm, stride):
-    rng = np.random.default_rng(14)
+def long_sums(algorithm, stride):
+    """A convolution whose sums are longer than a panel."""
     kernel, places = ((1, 3, 3), (1, 9, 8)) if algorithm.name != "pointwise" else ((1, 1, 1), (1, 9, 8))
     image = tuple((p - 1) * s + k for p, k, s in zip(places, kernel, (1, stride, stride), strict=True))
     c, o = (2100, 20) if algorithm.kind == "forward" else (20, 2100)
-    sizes = Sizes(algorithm.kind, 5, c, o, 1, image, kernel, places, (1, stride, stride), (0, 0, 0), (1, 1, 1))
-    if not algorithm.suits(sizes):
-        pytest.skip("stride 2 is none of its business")
-    factors = given(sizes, rng)
+    return Sizes(algorithm.kind, 5, c, o, 1, image, kernel, places, (1, stride, stride), (0, 0, 0), (1, 1, 1))
+
+
+LONG = [(a, s) for a in ALGORITHMS for s in (1, 2) if a.suits(long_sums(a, s))]
+
+
+@pytest.mark.parametrize(("algorithm", "stride"), LONG, ids=[f"{a.name}-{a.kind}-{s}" for a, s in LONG])
+def test_sums_longer_than_a_panel_are_added_up_panel_by_panel(algorithm, stride):
+    sizes = long_sums(algorithm, stride)
+    factors = given(sizes, np.random.default_rng(14))
 
     assert error_of(computed(algorithm, sizes, *factors), written_out(sizes, *factors)) < ERROR["float32"]
 

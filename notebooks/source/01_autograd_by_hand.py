@@ -191,8 +191,8 @@ picture
 # ## 5. Exercise: one rule for each operator
 #
 # A rule gets the output `out`, the gradient `dout` that arrives there, and the inputs; it answers with the gradient of
-# each input. Multiplication is done. The judge asks at places where the answers differ from each other, and `relu` at
-# a negative number too.
+# each input. Multiplication is done; write the other three. The judge asks at places where the answers differ from each
+# other, and `relu` at a negative number too.
 #
 # <details><summary>A hint</summary> d(x/y)/dy is -x/y², and `out` is x/y already. The slope of `exp` is `out` itself.
 # `relu` lets `dout` through where x > 0; comparing arrays gives True and False, which count as 1 and 0. </details>
@@ -323,7 +323,8 @@ print(f"the second derivative of x³ at 2 is {curved.item():g}")
 #
 # Batch norm takes each column of `x` to mean 0 and variance 1. Forward, every step has a name. Backward, each name gets
 # a gradient, from the last to the first, and the framework checks each on a line of its own: whether it is *exact*, to
-# the last bit, and else the greatest difference. Two are done. `dcentred` and `dx` have **two** readers each.
+# the last bit, and else the greatest difference. Two are done: fill in the other five, each from those above it.
+# `centred` and `x` have **two** readers each, so `dcentred` and `dx` are sums.
 #
 # <details><summary>A hint</summary> `centred` is read by `normal` and twice by `square`; `x` is read by `centred` and
 # by `mean`. `mean`, `variance` and `scale` have one number for each column: section 6 tells what that means on the way
@@ -383,7 +384,7 @@ except jt.GradientError as error:
 
 # %% [markdown]
 # <details><summary>The answer</summary> `numpy()` leaves the graph: numbers have no history. Look at `hidden` without
-# putting the numbers back in: `watched = hidden`. </details>
+# putting the numbers back in: `watched = hidden`. </details><br>
 #
 # **Before you close this page**: why must a gradient wait before it is passed on? Which line of your `backward` makes
 # sure that it does?

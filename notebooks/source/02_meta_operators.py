@@ -180,7 +180,7 @@ print(f"{'the product':<12} {500**3 * 4 / 1e6:6.1f} MB it would take to store a 
 #
 # A convolution slides a small window over an image: `out[y, x] = sum over i, j of image[y + i, x + j] * window[i, j]`.
 # With a stride s and a padding p it reads `image[y * s + i - p, x * s + j - p]`, and 0 outside of the image. Pooling
-# reads the same way, and takes the maximum.
+# reads the same way, and takes the maximum. Write both, again with `reindex`, `*` and `reindex_reduce` alone.
 #
 # <details><summary>A hint</summary> Four counters: `lambda y, x, i, j: ...` over the shape (rows, columns, h, w). Then
 # `*` with the window, read as `(i, j)` in the same shape, and `reindex_reduce` into `(y, x)`. </details>
@@ -200,9 +200,7 @@ def my_max_pool(image, size, stride, padding=0):
 
 image, window = jt.randn(7, 8), jt.randn(3, 2)
 for stride, padding in [(1, 0), (2, 0), (1, 1), (3, 1)]:
-    right = jt.conv2d(image.reshape(1, 1, 7, 8), window.reshape(1, 1, 3, 2), stride=stride, padding=padding)[
-        0, 0
-    ].numpy()
+    right = jt.conv2d(image[None, None], window[None, None], stride=stride, padding=padding)[0, 0].numpy()
     tell(f"my_conv2d, stride {stride}, padding {padding}", my_conv2d(image, window, stride, padding), right)
 for size, stride, padding in [(2, 2, 0), (3, 1, 1)]:
     right = jt.max_pool2d(image[None, None], size, stride, padding)[0, 0].numpy()
@@ -275,7 +273,8 @@ for function, gradient in [
 # ## 8. Exercise: gather and scatter-add
 #
 # The index may also come from an array: `load(0, (i,))` in `where` is element i of the first of `extras`. A table of
-# word vectors reads like that; its gradient adds up like that.
+# word vectors reads like that; its gradient adds up like that. Write `gather_rows` as one `reindex`, and `add_rows` as
+# one `reindex_reduce`.
 #
 # <details><summary>A hint</summary> `table.reindex((n, width), lambda i, j: (load(0, (i,)), j), extras=[words])`.
 # </details>
@@ -317,12 +316,12 @@ print(jt.ops_table("matmul", "softmax", "conv2d", "max_pool2d", "cumsum", "sort"
 # %% [markdown]
 # **Look** at the column `Code`. A running sum needs the sum before it, a sort moves what it compares: both depend on
 # values or on an order that no `where` can say. These are kernels written by hand, with a gradient of their own beside
-# them. `jt.ops_table()` alone lists every function.
+# them. (*HostCall* is a call of NumPy in place of a kernel.) `jt.ops_table()` alone lists every function.
 #
 # ## 10. Break it
 #
-# Somebody wrote a blur: the mean of three neighbours. The picture below should be symmetric, and it is not. **Find**
-# the index that is wrong; there is one.
+# Somebody wrote a blur: each number becomes the mean of itself and its two neighbours. The result should be symmetric
+# about the 6, and it is not. **Find** the index that is wrong; there is one.
 
 # %%
 signal = jt.array([0.0, 0.0, 0.0, 6.0, 0.0, 0.0, 0.0])
@@ -332,7 +331,7 @@ print("right" if np.allclose(blurred.numpy(), [0, 0, 2, 2, 2, 0, 0]) else "not s
 
 # %% [markdown]
 # <details><summary>The answer</summary> Window i begins at i instead of i - 1: read `(i + k - 1,)`. What is read
-# outside of the signal is 0, so the borders become darker. How would you mend that? </details>
+# outside of the signal is 0, so the borders become darker. How would you mend that? </details><br>
 #
 # **Before you close this page**, in one sentence each: what does a Reindex do that an Elementwise cannot? Why does the
 # gradient of a read have to *add*?

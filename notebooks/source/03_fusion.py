@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 03 Fusion: same operations, a third of the bytes
 #
-# An operator of a few letters, such as `x + 1`, reads an array and writes one. Adding takes a core no time worth
-# mentioning; fetching the numbers does. So three operators in a row that each read and write take about three times as
+# An operator such as `x + 1` reads an array and writes one. Adding takes a core no time worth mentioning; fetching
+# the numbers does. So three operators in a row that each read and write take about three times as
 # long as one loop that does all three. Putting them into one loop is *fusion*, and in this notebook you decide what may
 # be fused, what must not, and when it would be a mistake.
 #
@@ -88,7 +88,7 @@ print(check.check_groups(expression, kernel_of))
 # of its own? Both are records: `a.kind` is "elementwise", "reduce" or "matmul"; `a.held` says whether somebody wants to
 # see `a`; `a.work` is what one element costs, in multiplications. `times` is how often `b` needs each element.
 #
-# Write the rule. The judge is the framework: it is asked about the same pairs.
+# Write the rule; it answers True or False. The judge is the framework: it is asked about the same pairs.
 #
 # <details><summary>A hint</summary> Four reasons against it: somebody wants the array; `a` is complete only after its
 # own loop; the other side is BLAS, which multiplies stored matrices; the work would be done again and again. </details>
@@ -185,7 +185,8 @@ print(check.check_store_or_recompute(seconds))
 # literally that is three passes: one for `m`, one for `s`, one to divide. But `m` and `s` can be had in **one**, as the
 # numbers come by, if `s` is put right whenever a larger number turns up.
 #
-# Write the step: `m` and `s` so far, and the next number `v`. It begins with m = -inf and s = 0.
+# Write the step: it gets `m` and `s` so far, and the next number `v`, and answers with the new `(m, s)`. The first one
+# gets m = -inf and s = 0.
 #
 # <details><summary>A hint</summary> With `new = max(m, v)`, each `exp(v' - m)` in the sum has to become
 # `exp(v' - new)`: a common factor. </details>
@@ -213,7 +214,8 @@ with jt.trace() as t:
 print(t.kernels[0].source)
 
 # %% [markdown]
-# **Look.** One kernel, with three loops along a row, one after the other. Only `out0` is an array: the exponentials
+# **Look.** One kernel, with three loops along a row, one after the other. (The second one adds up in parts of 1,024
+# numbers, which begin at `b0`.) Only `out0` is an array: the exponentials
 # stand in it until the third loop divides them. A row of 200 numbers stays in the fastest cache between them, so it
 # comes from memory once: what counts is not how often the loops read, but how far away.
 #
@@ -252,7 +254,7 @@ for name, build in {"alone": three, "watched": lambda: watched(x)}.items():
 # %% [markdown]
 # <details><summary>The answer</summary> A Var that you hold may be asked for later, so it is stored as soon as it is
 # computed: 64 MB more are written, and live as long as the list. Keep a small thing instead, such as
-# `seen.append(hidden.mean().item())`, or let the framework watch: `jt.trace(values=True)`. </details>
+# `seen.append(hidden.mean().item())`, or let the framework watch: `jt.trace(values=True)`. </details><br>
 #
 # **Before you close this page**: two operators can fuse. Name one reason for which you would still rather store the
 # value between them, and one for which you have to. In 04 you open a kernel, and change it.

@@ -267,8 +267,10 @@ print("reverted: ", (three * 2 + 1).numpy())
 # not the same: nobody wrote them. They are two, because the trial also does the work in two parts, as two threads
 # would. (An installed kernel stays under guard: its indices are checked and its loops counted, which costs some time.)
 #
-# The view below does the same with buttons: *Edit*, change a line, *Run*. The kernel adds up the columns of a table,
-# row by row: for each number of the table it reads a sum and stores it again.
+# The view below does the same with buttons: *Edit*, change a line, *Run*. (Its other tabs show what the compiler makes
+# of the source: *LLVM IR* on the way, *Assembly* at the end, of which section 6 has more, and *PTX* for a graphics
+# card.) The kernel adds up the columns of a table, row by row: for each number of the table it reads a sum and stores
+# it again.
 #
 # **Predict**: how much faster would it be to add four numbers of a column first, and then the four to the sum?
 #

@@ -18,7 +18,7 @@ import numpy as np
 import jt_edu as jt
 import jt_widgets as see
 from jt_exercises import roofline as check
-from jt_exercises.timing import least, ratio
+from jt_exercises.timing import least, ratio  # CPU seconds, the least of 15 runs; the quotient of two, in turns
 
 jt.set_num_threads(1)  # one thread and its CPU time: other programs take time of their own, not ours
 random = np.random.default_rng(0)
@@ -32,7 +32,7 @@ def normal(*shape, dtype=np.float32):
 # ## 1. Two figures of a machine
 #
 # `jt.machine()` copies and reads arrays that are far larger than any cache, and runs chains of multiply-adds that never
-# leave the registers. Both in kernels like ours.
+# leave the *registers*, the few places that a processor computes with. Both in kernels like ours.
 #
 # **Predict.** While one number of 4 bytes comes from memory, how many operations could one core do: 1, 20 or 500?
 
@@ -107,7 +107,8 @@ for fuse in (True, False):
 see.roofline(*four())
 
 # %% [markdown]
-# **Look.** Three dots sit on the slope, and the matrix product is near the ceiling. Alone, the operators of the chain
+# **Look.** Three dots sit on the slope, and the matrix product is near the ceiling. (A dashed line, if there is one, is
+# what a product of 512 by 512 matrices reached when the machine was measured.) Alone, the operators of the chain
 # are five dots, far to the left of the one: they move more bytes for the same operations. The addition and the sum
 # stay, for they are one operator each. The product falls apart, too, into operators that repeat, multiply and add up,
 # and loses BLAS.
@@ -241,7 +242,7 @@ print(check.check_misses(misses))
 # <details><summary>A hint</summary> One round runs both, one after the other: whatever changes slowly hits both. At
 # least 15 rounds, and a first one that does not count. </details>
 # <details><summary>A second hint</summary> Keep the least time of each. Slower by more than 10 %: the quotient of the
-# two is above 1.1. </details>
+# two is above 1.1. </details><br>
 #
 # The same cell then compares an addition with itself, on your own machine: the quotient should be 1. **Predict** how
 # far from it a single run is, and how far the least of 15 in turns.
@@ -287,7 +288,7 @@ print(f"{speed / bandwidth:.2f} times the bandwidth of this machine" + ": imposs
 
 # %% [markdown]
 # <details><summary>The answer</summary> Nothing was added: `x + y` alone is a note in a graph, and `(x + y).sync()`
-# runs it. A kernel far above its roof is a mistake in the measurement: ask for the roof first. </details>
+# runs it. A kernel far above its roof is a mistake in the measurement: ask for the roof first. </details><br>
 #
 # **Before you close this page**: a kernel of yours reaches 90 % of the bandwidth, and is too slow. What do you change?
 # And what if it is at 10 % of both roofs?

@@ -3,7 +3,8 @@
 #
 # A product of matrices is three loops around one line, `c[i, j] += a[i, k] * b[k, j]`. The loops may stand in any
 # order, and each order does the very same multiplications. On a computer one of them takes many times as long as
-# another; how many, you will measure. What differs is what is *near* when it is needed: in a cache, or in a register.
+# another; how many, you will measure. What differs is what is *near* when it is needed: in a *cache*, a small memory of
+# the processor's own, or even in a *register*, one of the few places that it computes with.
 #
 # In this notebook you reorder the loops, cut them into tiles, keep sums in registers, and beat the textbook version by
 # more than ten times on your own machine. **Predict**, **run**, **look**: each of six exercises says *right* when it
@@ -15,7 +16,7 @@ import numpy as np
 
 import jt_edu as jt
 from jt_exercises import matmul as check
-from jt_exercises.timing import least, ratio
+from jt_exercises.timing import least, ratio  # CPU seconds, the least of 15 runs; the quotient of two, in turns
 
 jt.set_num_threads(1)  # one thread, whose CPU time is ours alone
 compiled = numba.njit(fastmath=True)
@@ -31,12 +32,12 @@ def matrices(n):
 # %% [markdown]
 # ## 1. Exercise 1: which loop goes inside?
 #
-# Memory comes in *lines* of 64 bytes, 16 numbers that lie one behind the other in a row of a matrix. Who reads along a
-# row uses all 16 of a line at once. Who reads down a column fetches a line for one number, and by the time its
-# neighbour is wanted, the line may be gone.
+# Memory comes into a cache in *lines* of 64 bytes, 16 numbers that lie one behind the other in a row of a matrix. Who
+# reads along a row uses all 16 of a line at once. Who reads down a column fetches a line for one number, and by the
+# time its neighbour is wanted, the line may be gone. A read or write that finds no line in the cache is a *miss*.
 #
-# `check.ijk`, `check.ikj` and `check.jki` are the line above in three loops; the last letter is the innermost loop.
-# **Predict**: rank the innermost loops, best first.
+# `check.ijk`, `check.ikj` and `check.jki` are `c[i, j] += a[i, k] * b[k, j]` in three loops; the last letter is the
+# innermost loop. **Predict**: rank the innermost loops, best first.
 #
 # <details><summary>A hint</summary> For each loop, ask of each matrix: while only this index changes, does it stand
 # still, go along a row, or down a column? </details>
@@ -46,8 +47,8 @@ best_first = [None, None, None]  # "i", "j" and "k"
 print(check.check_order(best_first))
 
 # %% [markdown]
-# (The check counts, in a simulated cache, how many of the reads and writes find no line.) And in seconds, compiled, on
-# your machine? **Predict** the first two quotients; the last line, the slowest by the fastest, is about their product.
+# (The check counts the misses in a simulated cache.) And in seconds, compiled, on your machine? **Predict** the first
+# two quotients; the last line, the slowest by the fastest, is about their product.
 
 # %%
 a, b, c = matrices(256)
@@ -121,7 +122,7 @@ print(check.check_blocked(blocked))
 # ## 5. Exercise 5: ten times as fast
 #
 # Now for speed. Write `fast`; numba compiles it, and it has to multiply two matrices of 512 by 512 ten times as fast as
-# `ijk`, on your machine. Loops only, no NumPy inside. (It also runs once in plain Python, on 16 by 16.)
+# `ijk`, on your machine. Loops and slices only, no function of NumPy. (It also runs once in plain Python, on 16 by 16.)
 #
 # <details><summary>A hint</summary> Which order had the fewest misses, and goes along rows? Along a row a vector
 # instruction does 8 or 16 numbers at once. </details>
@@ -218,7 +219,8 @@ for n in (8, 16, 17, 40):
 
 # %% [markdown]
 # <details><summary>The answer</summary> `c[i, j] += total`: each tile of k brings only a part of the sum, and the last
-# one overwrites the others. With n = 16 there is one tile. Test with sizes that need several, and a piece. </details>
+# one overwrites the others. With n = 16 there is one tile. Test with sizes that need several, and a piece.
+# </details><br>
 #
 # **Before you close this page**: all orders do the same arithmetic, and 05 said that a product of matrices has more
 # than enough of it to be compute-bound. Why was `ijk` so far below the roof all the same?

@@ -17,7 +17,7 @@ import numpy as np
 
 import jt_edu as jt
 from jt_exercises import convolution as check
-from jt_exercises.timing import least, ratio
+from jt_exercises.timing import least, ratio  # CPU seconds, the least of 15 runs; the quotient of two, in turns
 
 jt.set_num_threads(1)  # one thread, whose CPU time is ours alone
 random = np.random.default_rng(0)
@@ -50,10 +50,10 @@ raced
 # | name | how |
 # |---|---|
 # | *direct* | the sum as it is written down, number by number |
-# | *panels* | a product of matrices: the windows are written out, side by side, in *panels* that fit into the cache |
-# | *shifted* | the same product, but no window is written out: each row of the image is read once for each pixel of the window, *shifted* by one |
+# | *panels* | a product of matrices: windows are written out side by side, in *panels* that fit into the cache |
+# | *shifted* | the same product, with no window written out: each pixel of the window reads the same rows, *shifted* |
 # | *pointwise* | windows of 1 by 1: weights times image, with nothing to write out (see part 6) |
-# | *winograd2*, *winograd4* | fewer multiplications than the sum has, for blocks of 2 by 2 or 4 by 4 places: exercises 2 and 4 |
+# | *winograd2*, *winograd4* | fewer multiplications, for blocks of 2 by 2 or 4 by 4 places: exercises 2 and 4 |
 # | *fourier* | by Fourier transform: exercise 3 |
 #
 # You will see what memory these need, and why *winograd4*, though not *winograd2*, has a larger error than the sum
@@ -153,8 +153,8 @@ print(check.check_fft(fft_conv))
 #
 # Four outputs at once need 6 products in place of 12, six need 8 in place of 18. Why not sixty? `check.winograd(m)` is
 # the transform of m outputs: `y = t.AT @ ((t.G @ g) * (t.BT @ d))`. Its matrices grow, and large numbers are subtracted
-# from each other. Compute it as a machine with float16 would: `d`, `g`, and the result of *each* of the four steps are
-# rounded by `.astype(np.float16)`; the matrices stay as they are.
+# from each other. Write `half`, which answers with `y` as a machine with float16 would compute it: `d`, `g`, and the
+# result of *each* of the four steps are rounded by `.astype(np.float16)`; the matrices stay as they are.
 #
 # **Predict** how the errors below grow. The first row is the plain sum.
 
@@ -201,9 +201,9 @@ for kernel in (1, 3, 5):
     print(f"{kernel} by {kernel} window    " + "".join(f"{winner(kernel, *case):<12}" for case in cases))
 
 # %% [markdown]
-# **Look.** No algorithm wins everywhere, and where the borders lie depends on the machine. So it is measured. (The names
-# are those of the table in part 1. A window of 1 by 1 is one pixel wide: there *pointwise* has the image itself as its
-# matrix of windows.)
+# **Look.** No algorithm wins everywhere, and where the borders lie depends on the machine. So it is measured. (The
+# names are those of the table in part 1. A window of 1 by 1 is one pixel wide: there *pointwise* has the image itself
+# as its matrix of windows.)
 #
 # ## 7. Exercise 5: a tuner
 #

@@ -68,8 +68,8 @@ print(f"{train.total_len} images in {len(train)} batches")
 # of modules too.
 #
 # This one has three layers of sums with weights, `Linear`. Between them stand `relu`, which puts 0 in place of what is
-# negative, and `Dropout`, which while the network learns puts 0 in place of a tenth of the numbers, chosen at random,
-# so that no unit relies on a single other one.
+# negative, and `Dropout`, which while the network learns puts 0 in place of a tenth of the numbers, chosen at random.
+# (Each number that a layer gives is the work of a *unit*; thanks to `Dropout`, no unit relies on a single other one.)
 #
 # **Predict.** How many numbers does this network learn? (64 pixels go in; a layer from n to m has n·m weights and m
 # biases.)
@@ -100,7 +100,8 @@ print(f"{'together':<28} {sum(p.size for p in reader.parameters()):>7,}")
 # Before a long training, try a short one that cannot fail: on one batch, again and again. A network that cannot even
 # learn 128 images by heart has a bug, and you find it now instead of tomorrow.
 #
-# An *optimizer* changes the parameters after each batch, so that the loss gets smaller; `Adam` is a widely used one.
+# An *optimiser* changes the parameters after each batch, so that the loss gets smaller; `Adam` is a widely used one,
+# and `lr`, its *learning rate*, says how large its steps are.
 #
 # **Predict.** What is the loss before the first step? (Ten classes, and the network knows nothing: it gives each of
 # them about 1/10. The loss is the negative logarithm of what it gives to the right one.)
@@ -120,7 +121,8 @@ print(f"\n-log(1/10) is {np.log(10):.4f}")
 # **Look.** It starts where a network that knows nothing must start, and goes to nearly 0: this code can learn.
 #
 # The same once more, watched: a panel that shows each layer while it learns. *Pause* it, take single steps, and look
-# at the ratio of update to weight: near 0.001 to 0.01 a layer learns; far below it stands still, far above it forgets.
+# at *update / weight*: by which part of their size a step changes the weights. A rule of thumb: far below 0.001 a layer
+# stands still; 0.01 is a lot, and good only at the start, while there is nothing yet that it could forget.
 
 # %%
 watched = Reader()
@@ -136,7 +138,7 @@ await panel.train(steps=41)
 # %% [markdown]
 # ## 4. Training
 #
-# An epoch shows every image once, in a new order. The learning rate goes down along half a cosine: large steps first,
+# An *epoch* shows every image once, in a new order. The learning rate goes down along half a cosine: large steps first,
 # to get there, small ones at the end, to settle.
 
 # %%
@@ -183,7 +185,7 @@ plt.show()
 
 wrong = np.flatnonzero(read != answers)[:10]
 figure, axes = plt.subplots(1, 10, figsize=(10, 1.5))
-figure.suptitle("read wrongly", fontsize=9)
+figure.suptitle("read wrongly", fontsize=9, x=0.12, ha="left")
 for axis in axes:
     axis.axis("off")
 for axis, k in zip(axes, wrong, strict=False):
@@ -280,14 +282,15 @@ for step in range(61):
 #
 # ## 9. Exercise: a step, by hand
 #
-# Now without an optimizer. The gradient of a parameter says how the loss changes with each of its numbers; a step of
+# Now without an optimiser. The gradient of a parameter says how the loss changes with each of its numbers; a step of
 # *gradient descent* goes the other way: the new number is the old one, minus the *learning rate* `lr` times the
 # gradient. `jt.grad(loss, parameters)` is a list with one gradient for each parameter, and `p.assign(v)` gives a
 # parameter the value `v`.
 #
 # Write `descend`. It is compared with `optim.SGD`, after one step and after three.
 #
-# <details><summary>A hint</summary> `for p, g in zip(parameters, jt.grad(loss, parameters)):` and one line. </details>
+# <details><summary>A hint</summary> `for p, g in zip(parameters, jt.grad(loss, parameters)):` and one line.
+# </details><br>
 #
 # And how large may a step be? Near its lowest point every smooth loss looks like a valley, `curvature * w * w / 2`,
 # where `w` is how far a parameter is from the best place. Its gradient is `curvature * w`. **Predict**: what does the

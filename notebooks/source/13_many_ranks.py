@@ -3,8 +3,9 @@
 #
 # A program that runs several times at once, as *ranks* that send each other messages: that is how one network is
 # trained on many machines. Here the ranks live in this notebook. They are threads that take turns, so the same cell
-# gives the same result every time, a deadlock ends at once, and a mistake is told in words. The very same cell runs as
-# real processes, under `mpirun`, if there is one on this machine.
+# gives the same result every time, a *deadlock*, where each waits for another for ever, ends at once, and a mistake is
+# told in words. The very same cell runs as real processes, under `mpirun`, the command that starts programs that speak
+# MPI, the language of most large computers; if there is one on this machine.
 #
 # As always: **predict**, **run**, **look**. Three tasks are waiting for you; each says *right* when it is.
 
@@ -46,7 +47,8 @@ print("rank", rank, "of", size, "has", mine)
 total
 
 # %% [markdown]
-# **Look.** One column for each rank. Their names stay, and so does the record of what they said to each other.
+# **Look.** One column for each rank. Their names stay, and so does the record of what they said to each other. (In it,
+# `allreduce` is a call that all make together, and no message of anybody's own. `virtual µs` come in part 3.)
 
 # %%
 print(ranks[2].mine, ranks["mine"])
@@ -85,9 +87,12 @@ print("total", total, "  seen", len(tally.seen))
 #
 # ## 2. A zoo of deadlocks
 #
-# `send` comes back when its message is copied, `recv` when one has come. Six programs for two ranks; `other` is the
+# `send` comes back when its message is copied, `recv` when one has come, `barrier` when all ranks have come to it, and
+# `sendrecv` does both of the first two at once. Six programs for two ranks (`\n` begins a new line); `other` is the
 # number of the other one. **Predict** for each: does it *hang*, does it *work*, or does it work by *luck*, because a
 # short message may be kept for its receiver, while the sender of a long one has to wait?
+#
+# The cell after the next one runs "both talk" with `synchronous`: there every send waits until its message is taken.
 
 # %%
 zoo = {
@@ -154,8 +159,9 @@ for count in (2, 3, 4):
 # %% [markdown]
 # ## 3. Who was late?
 #
-# Simulated ranks have a clock of their own that does not hang on your machine: `comm.compute(10_000)` takes 10,000
-# ns, a message some thousands. In the next cell rank 2 computes three times as long as the others, three times over.
+# Simulated ranks have a clock of their own, which your machine does not change; its time is called *virtual*:
+# `comm.compute(10_000)` takes 10,000 ns, a message some thousands. In the next cell rank 2 computes three times as long
+# as the others, three times over.
 #
 # **Predict.** By how much does the whole program take longer than without `slow=2:3.0`: 20, 40 or 60 µs?
 
@@ -167,8 +173,9 @@ for _ in range(3):
 print(f"{comm.now / 1000:.1f} us")
 
 # %% [markdown]
-# **Look** at the marks on the lanes: the last one to come to a collective is the one that all others wait for. One
-# slow rank makes all slow, by 3 · 20 µs. Take `slow=2:3.0` away and read off the difference.
+# **Look** at the marks on the lanes: the last one to come to a *collective*, a call that all ranks make together, is
+# the one that all others wait for. One slow rank makes all slow, by 3 · 20 µs. Take `slow=2:3.0` away and read off the
+# difference.
 #
 # ## 4. Build the ring
 #

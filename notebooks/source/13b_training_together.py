@@ -1,9 +1,10 @@
 # %% [markdown]
 # # 13b Training together: data parallel, sync batch-norm, buckets
 #
-# Notebook 13 made ranks speak to each other. Here they train one network: each takes a share of every batch, and after
-# each step all have the same parameters, those that one rank alone would have found. What has to be said for that, and
-# when? As before the ranks are simulated; the script at the end runs under `mpirun` as well.
+# Notebook 13 made ranks speak to each other. Here they train one network: each takes a share of every batch (that is
+# *data parallel*), and after each step all have the same parameters, those that one rank alone would have found. What
+# has to be said for that, and when? As before the ranks are simulated; the script at the end runs under `mpirun` as
+# well.
 #
 # As always: **predict**, **run**, **look**. Five tasks are waiting for you; each says *right* when it is.
 
@@ -34,7 +35,8 @@ def stopped(run):
 # ## 1. The batch size is the total
 #
 # A training script, with no line about ranks in it. Its data set cuts each batch into shares, one for each rank; its
-# optimiser adds up the gradients of the shares; its batch norm takes mean and variance of the *whole* batch.
+# optimiser adds up the gradients of the shares; its batch norm, which takes each column to mean 0 and variance 1 as in
+# part 9 of 01, uses mean and variance of the *whole* batch.
 #
 # **Predict.** On 1, 2, 3 and 4 ranks: by how much do the losses differ? (90 digits in batches of 32: 32, 32, 26.)
 
@@ -149,9 +151,9 @@ for count in (2, 3):
 # %% [markdown]
 # ## 2. The variance of a batch that nobody has
 #
-# Batch norm needs the variance of the whole batch, of which each rank has a part. The short way: all ranks add up
-# their x and their x², and take E[x²] - E[x]². The long way: each sends (count, mean, M2), where M2 is the sum of
-# (x - mean)² over its own numbers, and those are *merged*.
+# Batch norm needs the variance of the whole batch, of which each rank has a part. The short way: all ranks add up their
+# x and their x², and take E[x²] - E[x]², where E is the mean. The long way: each sends (count, mean, M2), where M2 is
+# the sum of (x - mean)² over its own numbers, and those are *merged*.
 #
 # **Predict.** In float32, with a mean of 1,000 and a spread of 1: how many digits of the variance are right?
 #
@@ -196,8 +198,8 @@ for mean in (0, 10, 100, 1000, 10_000):
 # **Look.** The difference of two large numbers has lost what was small: an error of more than 1 means that nothing is
 # right, and even a negative variance may come out, whose root is NaN. Nothing warns you.
 #
-# **Task 4.** And backward? y = (x - mean) / std, where mean and std are those of the *whole* batch, so every y hangs on
-# every x, on whatever rank it is. With dy given,
+# **Task 4.** And backward? y = (x - mean) / std, where mean and std are those of the *whole* batch, so every y depends
+# on every x, on whatever rank it is. With dy given,
 #
 # $$dx = \frac{1}{std} \left( dy - \overline{dy} - y \cdot \overline{dy \cdot y} \right)$$
 #

@@ -476,6 +476,14 @@ def test_a_deadlock_shows_its_circle_and_its_words(page_of, shown):
     assert said == shown["stuck"].record.failure
 
 
+def test_a_failure_is_not_broken_within_words_where_the_page_breaks_every_pre(shown, page_of):
+    page = page_of(shown["stuck"])
+
+    page.add_style_tag(content="div pre { word-break: break-all }")  # as JupyterLab says of its outputs
+
+    assert page.locator(".jt-ranks-failure").evaluate("e => getComputedStyle(e).wordBreak") == "normal"
+
+
 def test_a_lost_message_is_said_to_be_lost(page_of, shown):
     page = focused(page_of(shown["loses"]))
 

@@ -119,7 +119,7 @@ def _hooked(node: Node, dout: Var) -> Var:
             if not isinstance(changed, type(dout)) or changed.shape != dout.shape:
                 found = getattr(changed, "shape", type(changed).__name__)
                 raise GradientError("a hook answers None or a Var of the gradient's shape", f"{found} for {dout.shape}")
-            dout = changed
+            dout = changed.cast(dout.dtype)
     return dout
 
 

@@ -22,10 +22,11 @@ class Capture:
 
     moved: (Var, node before) for each Var that was assigned; numbers: (node, how to read it at a replay) for numbers
     that change from step to step; casts: a number of the graph -> the one that it is a cast of; before, after: what to
-    do at the beginning and at the end of each replay; looks: functions whose answers a replay has to find as they were;
-    gradients: each Var whose `.grad` was read or set, and what stood there before; due: nodes that were built meanwhile
-    and have to be computed, whoever asks for them; ahead: who knows the counts of an optimizer (by the id of their
-    dict) after the steps that were captured so far; undo: what to do if it fails.
+    do at the beginning and at the end of each replay; looks: functions whose answers a replay has to find as they were,
+    and what they answered when they were first heard of; gradients: each Var whose `.grad` was read or set, and what
+    stood there before; due: nodes that were built meanwhile and have to be computed, whoever asks for them; ahead: who
+    knows the counts of an optimizer (by the id of their dict) after the steps that were captured so far; undo: what to
+    do if it fails.
     """
 
     def __init__(self, context: Context) -> None:
@@ -36,7 +37,7 @@ class Capture:
         self.casts: dict[Node, Node] = {}
         self.before: list[Callable[[], None]] = []
         self.after: list[Callable[[], Callable[[], None]]] = []
-        self.looks: list[Callable[[], tuple[Any, ...]]] = []
+        self.looks: dict[Callable[[], tuple[Any, ...]], tuple[Any, ...]] = {}
         self.gradients: dict[Any, Any] = {}
         self.due: list[Node] = []
         self.ahead: dict[int, Any] = {}
@@ -49,10 +50,7 @@ class Capture:
         return number
 
     def __enter__(self) -> Self:
-        if self.context.capture is not None:
-            raise ArgumentError(
-                "a compiled step is captured on its own", "a compiled step inside another one", "one jt.compile"
-            )
+        refuse_inside(self.context)
         self.context.capture = self
         self.due, self.context.due[:] = list(self.context.due), []
         return self
@@ -67,6 +65,14 @@ class Capture:
                 var.grad = before
             for undo in reversed(self.undo):
                 undo()
+
+
+def refuse_inside(context: Context) -> None:
+    """A compiled step inside of another would run, or be replayed, while that is only written down."""
+    if context.capture is not None:
+        raise ArgumentError(
+            "a compiled step is captured on its own", "a compiled step inside another one", "one jt.compile"
+        )
 
 
 def knob(read: Callable[[], float]) -> Knob:
@@ -116,5 +122,5 @@ def watch(look: Callable[[], tuple[Any, ...]]) -> None:
     replay: a module all of its attributes.
     """
     capture = current().capture
-    if capture is not None:
-        capture.looks.append(look)
+    if capture is not None and look not in capture.looks:
+        capture.looks[look] = look()

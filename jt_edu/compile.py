@@ -7,13 +7,14 @@
 A replay runs none of the Python of the step. What changes from call to call has to be visible to it: arrays in the
 arguments, Vars that the step reads or assigns (parameters, running statistics), random numbers, and numbers made by
 `knob` (learning rates). Everything else is part of the step. It is captured anew for another shape, dtype or other
-argument, when a module or an optimizer was changed, and when a parameter was stopped or got a hook.
+argument, when a module or an optimizer was changed, when a parameter was stopped or got a hook, and when another Var
+stands in the place of one. A step that puts one there itself (`self.h = self.h + x`) is captured anew at each call, at
+the cost of a lazy step; `self.h.update(self.h + x)` is replayed.
 """
 
 from __future__ import annotations
 
 import functools
-import operator
 import sys
 import threading
 from collections.abc import Callable
@@ -26,7 +27,7 @@ import numpy as np
 from jt_edu import backends
 from jt_edu.backends.convolve.options import plan_key
 from jt_edu.build import cast_number, lies_as_kernels_read, source
-from jt_edu.capture import Capture
+from jt_edu.capture import Capture, refuse_inside, watch
 from jt_edu.dtypes import DType
 from jt_edu.errors import ArgumentError
 from jt_edu.execute import plan_for, run, run_plan, settle
@@ -36,9 +37,9 @@ from jt_edu.meta import CONSTANT, SOURCE
 from jt_edu.plan import Plan, read_slot
 from jt_edu.script import Script
 from jt_edu.settings import current
+from jt_edu.surroundings import Surroundings, alike
 from jt_edu.var import Var
 
-PLAIN = (bool, int, float, complex, str, bytes)
 KINDS = 256  # kinds of arguments whose captures are kept, such as shapes; the oldest goes first
 REPLAYS = 4  # captures that are kept for each kind of arguments: of training and of evaluating, for one
 Read = Callable[[tuple[Any, ...]], Any]  # array arguments of this call -> what to put into a slot
@@ -115,12 +116,17 @@ class _Compiled:
         count = sum(map(len, self.replays.values()))
         return f"jt.compile({name}), captured {'once' if count == 1 else f'{count} times'}"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy has captured nothing yet: what was belongs to the Vars of this one."""
+        return _Compiled, (self.step,)
+
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """A compiled method: the object is its first argument."""
         return self if instance is None else MethodType(self, instance)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         context = current()
+        refuse_inside(context)
         leaves: list[Any] = []
         kinds = tuple([kind_of(a, leaves) for a in (*args, *named.values())])
         kinds += tuple([kind_of(a.grad, leaves) for a in [*leaves] if isinstance(a, Var)])
@@ -136,7 +142,8 @@ class _Compiled:
             if replay is not None and not context.traces:
                 return _replay(replay, leaves)
             answer, fresh = _capture(self.step, args, named, leaves)
-            known[:] = [fresh, *(r for r in known if r is not replay)][:REPLAYS]
+            if fresh is not None:
+                known[:] = [fresh, *(r for r in known if r is not replay)][:REPLAYS]
             return answer
 
 
@@ -172,34 +179,22 @@ def _fits(replay: Replay, leaves: list[Any]) -> bool:
         if id(a) in replay.moving:
             return False
     for look, answer in replay.looks:  # noqa: SIM110 - all() and any() take twice as long for a few
-        if not _alike(look(), answer):
-            return False
-    return True
-
-
-def _alike(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
-    """Whether two tuples hold the same objects; of plain values, whether they are equal."""
-    if len(a) != len(b):
-        return False
-    if all(map(operator.is_, a, b)):
-        return True
-    for x, y in zip(a, b, strict=True):
-        kind = type(x)
-        if x is not y and not (kind is type(y) and (_alike(x, y) if kind is tuple else kind in PLAIN and x == y)):
+        if not alike(look(), answer):
             return False
     return True
 
 
 def _capture(
     step: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any], leaves: list[Any]
-) -> tuple[Any, Replay]:
-    """Run the Python of the step, without running its graph; then plan the graph and run it once."""
+) -> tuple[Any, Replay | None]:
+    """Run the Python of the step, without running its graph; then plan the graph and run it once. None: no replay."""
     context = current()
     twins = _twins(leaves)
     given, places = iter(twins), {v.node: k for k, v in enumerate(twins)}
     call = [refilled(a, given) for a in (*args, *named.values())]
     run(context.due)
     with Capture(context) as capture:
+        watch(Surroundings(step))
         answer = step(*call[: len(args)], **dict(zip(named, call[len(args) :], strict=True)))
         moved = list(dict.fromkeys(v for v, _ in capture.moved))
         _refuse_moved(leaves, moved)
@@ -225,10 +220,15 @@ def _capture(
     replay = Replay(
         plan, fixed, reads, list(capture.before), list(capture.after), moves, graded, outputs,
         [nameless(n) for n in order], handed_out, frozenset(id(v) for v in moved if v not in mine), found,
-        [(look, look()) for look in dict.fromkeys(capture.looks)] + _gradients_there(capture, mine),
+        [(look, look()) for look in capture.looks] + _gradients_there(capture, mine),
     )  # fmt: skip
     _give([(k, at) for k, at in moves if isinstance(k, int)], replay, leaves, results)  # the others have it already
-    return _map_out(outputs, plan, results), replay
+    return _map_out(outputs, plan, results), replay if _has_left_all(capture) else None
+
+
+def _has_left_all(capture: Capture) -> bool:
+    """Whether the step put nothing in the place of something else: a replay would not. A mode it may put back."""
+    return all(alike(before[1:], look()[1:]) for look, before in capture.looks.items())
 
 
 def _gradients_there(capture: Capture, mine: dict[Var, int]) -> list[tuple[Callable[[], Any], tuple[Any, ...]]]:
@@ -274,6 +274,7 @@ def _twins(leaves: list[Any]) -> list[Var]:
                 known[a.node] = Var._of(leaf_like(a.node, array_of(a)))
             twins.append(known[a.node])
     for twin, a in zip(twins, leaves, strict=True):
+        twin._hooks = a._hooks if isinstance(a, Var) else ()
         if isinstance(a, Var) and a.grad is not None:
             twin.grad = next(t for t, other in zip(twins, leaves, strict=True) if other is a.grad)
     return twins

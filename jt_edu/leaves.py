@@ -20,7 +20,8 @@ from jt_edu.var import Var
 def kind_of(argument: Any, leaves: list[Any]) -> tuple[Any, ...]:
     """What two arguments agree in if one captured step serves both; the arrays in this one are added to `leaves`.
 
-    Of an array its shape and dtype, of a tuple, list or dict what is in it, of anything else its type and value.
+    Of an array its shape and dtype, of a Var also whether it takes part in gradients and its hooks, of a tuple, list or
+    dict what is in it, of anything else its type and value.
 
     Raises:
         ArgumentError: there is something in it that cannot be hashed.
@@ -31,7 +32,11 @@ def kind_of(argument: Any, leaves: list[Any]) -> tuple[Any, ...]:
         (True, 1)
     """
     kind = type(argument)
-    if isinstance(argument, (Var, np.ndarray)):
+    if isinstance(argument, Var):
+        leaves.append(argument)
+        node = argument._node
+        return (kind, node.shape, node.dtype, node.tracked, argument._hooks)
+    if isinstance(argument, np.ndarray):
         leaves.append(argument)
         return (kind, argument.shape, argument.dtype)
     if isinstance(argument, tuple) or kind is list:

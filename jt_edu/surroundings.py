@@ -1,0 +1,158 @@
+"""Surroundings: which Vars does a step find by itself, and are they still the ones that it found?
+
+    state = {"h": zeros}
+    def step(x):
+        state["h"] = state["h"] + x        another Var in a dict:  a replay would not put one there
+        return w * state["h"]              w, a global name:       may stand for another Var at the next call
+
+A replay reads the Vars that were there when the step was captured, so it has to know that no other has taken the place
+of one: in the closure of the step, in global names that it reads, in the object whose method it is, and in lists, dicts
+and (under names that the step reads) plain objects there. Nothing here knows plans, or what is done where something has
+changed.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import inspect
+import operator
+from collections.abc import Callable, Iterable
+from functools import partial
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from jt_edu.var import Var
+
+PLAIN = (bool, int, float, complex, str, bytes)
+DEEP = 3  # how deep lists, dicts and objects are looked into
+MOST = 1_000  # longer lists are data, and too long to be looked through at each call
+CLOSED = (type, ModuleType, FunctionType, MethodType, np.ndarray)
+
+
+class Surroundings:
+    """All places where a step may find Vars; a call answers what stands there now, to be compared by `alike`.
+
+    Example:
+        >>> w = Var([1.0])
+        >>> look = Surroundings(lambda x: x * w)
+        >>> before = look()
+        >>> w = Var([2.0])
+        >>> alike(before, look())
+        False
+    """
+
+    def __init__(self, step: Callable[..., Any]) -> None:
+        self.cells: list[CellType] = []
+        self.names: list[tuple[dict[str, Any], str]] = []
+        self.objects: list[Any] = []
+        self.attributes: set[str] = set()  # that it reads or sets: what else an object holds is not the step's affair
+        waiting, seen = [step], set()
+        while waiting:
+            function = waiting.pop()
+            key = type(function), id(getattr(function, "__func__", function))
+            if key not in seen:
+                seen.add(key)
+                waiting.extend(self._found(function))
+
+    def _found(self, function: Any) -> Iterable[Any]:
+        """Note down the places that a function reads. Functions of the same file there, to be looked through too."""
+        if isinstance(function, MethodType):
+            self.objects.append(function.__self__)
+            return [function.__func__, *_methods(function)]
+        if isinstance(function, partial):
+            self.objects.append((function.args, function.keywords))
+            return [function.func]
+        if not isinstance(function, FunctionType):
+            call = inspect.getattr_static(type(function), "__call__", None)
+            return [MethodType(call, function)] if isinstance(call, FunctionType) else []
+        scope = function.__globals__
+        names = [(scope, name) for name in sorted(_names(function.__code__)) if name in scope]
+        cells = list(function.__closure__ or ())
+        self.names += names
+        self.cells += cells
+        self.attributes |= _words(function.__code__)
+        self.objects.append((function.__defaults__, function.__kwdefaults__))
+        inside = [*[scope[name] for scope, name in names], *map(_content, cells)]
+        return [f for f in inside if isinstance(f, FunctionType) and f.__globals__ is scope]
+
+    def __call__(self) -> tuple[Any, ...]:
+        """What stands in all places, each Var behind the name, key or number of its place; None first of all."""
+        found: list[Any] = [None]
+        for number, cell in enumerate(self.cells):
+            _add(number, _content(cell), found, self.attributes)
+        for scope, name in self.names:
+            _add(name, scope.get(name), found, self.attributes)
+        for number, value in enumerate(self.objects):
+            _add(number, value, found, self.attributes)
+        return tuple(found)
+
+
+def _add(place: Any, value: Any, found: list[Any], attributes: set[str], deep: int = DEEP) -> None:
+    """Add the Vars and arrays in a value, each behind the place where it stands."""
+    if isinstance(value, (Var, np.ndarray)):
+        found += (place, value)
+    elif deep and value is not None and type(value) not in PLAIN:
+        before = len(found)
+        for key, part in _parts(value, attributes):
+            _add(key, part, found, attributes, deep - 1)
+        if len(found) > before:
+            found.append(place)
+
+
+def _parts(value: Any, attributes: set[str]) -> Iterable[tuple[Any, Any]]:
+    """What stands in a list, a dict, or an object of the learner's; what is ours tells of itself by `watch`."""
+    if isinstance(value, (list, tuple, dict)):
+        inside = list(value.items() if isinstance(value, dict) else enumerate(value))
+        return inside if len(inside) <= MOST else ()
+    ours = type(value).__module__.partition(".")[0] == __name__.partition(".")[0]
+    held = None if ours or isinstance(value, CLOSED) else getattr(value, "__dict__", None)
+    return [(k, v) for k, v in list(held.items()) if k in attributes] if type(held) is dict else ()
+
+
+def _methods(method: MethodType) -> list[MethodType]:
+    """Other methods of the same object that a method calls."""
+    code = getattr(method.__func__, "__code__", None)
+    known = [getattr(type(method.__self__), name, None) for name in sorted(_words(code) if code else ())]
+    return [MethodType(f, method.__self__) for f in known if isinstance(f, FunctionType)]
+
+
+def _content(cell: CellType) -> Any:
+    """What a name of an outer function stands for; None while it has no value yet."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+@functools.lru_cache(256)
+def _names(code: CodeType) -> frozenset[str]:
+    """The global names that a function reads, also those in functions that it defines."""
+    read = [i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")]
+    return frozenset(read).union(*[_names(c) for c in code.co_consts if isinstance(c, CodeType)])
+
+
+def _words(code: CodeType) -> set[str]:
+    """All names in a function that are no variables of its own: those of attributes, too."""
+    return {*code.co_names}.union(*[_words(c) for c in code.co_consts if isinstance(c, CodeType)])
+
+
+def alike(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    """Whether two tuples hold the same objects; of plain values, whether they are equal.
+
+    Example:
+        >>> w = Var([1.0])
+        >>> alike((w, "mean"), (w, "mean")), alike((w,), (Var([1.0]),))
+        (True, False)
+    """
+    if len(a) != len(b):
+        return False
+    if all(map(operator.is_, a, b)):
+        return True
+    for x, y in zip(a, b, strict=True):
+        kind = type(x)
+        if x is not y and not (kind is type(y) and (alike(x, y) if kind is tuple else kind in PLAIN and x == y)):
+            return False
+    return True

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu import functions as f
+from jt_edu.advice import aligned
 from jt_edu.dtypes import DTYPES, PYTHON, DType, as_dtype, bfloat16, float32, promote_number
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.expression import reshaped
@@ -192,7 +193,7 @@ def broadcast_shape(name: str, *shapes: Shape) -> Shape:
             raise ShapeError(
                 f"{name} needs shapes that fit: aligned at the last axis, lengths are equal or one of them is 1",
                 f"shapes {' and '.join(map(str, shapes))}, which differ on axis {axis - rank}",
-                "x.reshape, x.unsqueeze or x.transpose to line the axes up",
+                aligned(shapes),
             )  # fmt: skip
         out.append(lengths.pop() if lengths else 1)
     return tuple(out)

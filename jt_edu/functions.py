@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from jt_edu import dtypes
+from jt_edu import advice, dtypes
 from jt_edu.dtypes import DType, as_dtype, bool_, float_of, promote, real_of
 from jt_edu.errors import DtypeError
 from jt_edu.meta import Elementwise, Rule, Rules
@@ -267,7 +267,7 @@ def meet(op: Elementwise, *dtypes: DType) -> tuple[DType, DType]:
         common = promote(common, d)
     (refused, why), become, answer = RULES[op.rule]
     if common.kind in refused:
-        raise DtypeError(f"{op.name} {why}", f"dtype {common}", "x.cast('float32') or x.cast('int64') first")
+        raise DtypeError(f"{op.name} {why}", f"dtype {common}", advice.INSTEAD[common.kind])
     if op.bodies.get(common.kind) == "":
         raise DtypeError(f"{op.name} compares by size", f"dtype {common}", "compare x.real() or x.abs()")
     inputs = become(common) if callable(become) else become or common

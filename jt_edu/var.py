@@ -21,7 +21,7 @@ from jt_edu.arithmetic import Arithmetic
 from jt_edu.autograd import LEAF
 from jt_edu.build import broadcast, cast, check_shape, constant, elementwise, operand_of, same, source
 from jt_edu.dtypes import DType, as_dtype, bfloat16, from_bfloat16, promote
-from jt_edu.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.errors import ArgumentError, DtypeError, GradientError, ShapeError
 from jt_edu.execute import run
 from jt_edu.formats import FORMATS, follow, in_format, inherit
 from jt_edu.graph import Node
@@ -238,10 +238,9 @@ class Var(Arithmetic):
 
     @grad.setter
     def grad(self, value: Var | None) -> None:
-        capture = current().capture
-        if capture is not None:
-            capture.gradients.setdefault(self, self._grad)
-        self._grad = value
+        if value is not None and (not isinstance(value, Var) or value.shape != self.shape):
+            raise GradientError(f".grad is None or a Var of shape {self.shape}", repr(np.shape(value)), "x.grad = None")
+        _, self._grad = self.grad, value  # to read it is to note, in a step that is captured, what stood there
 
     @property
     def hooks(self) -> tuple[Callable[[Var], Var | None], ...]:

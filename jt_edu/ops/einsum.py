@@ -132,6 +132,7 @@ def _result(terms: list[Term], parts: list[Letters], result: Letters | None) -> 
         raise ArgumentError(
             "each letter of einsum's result stands there once, and in an array",
             f"{(wrong + twice)[0]!r} in {_text(result)!r}",
+            f"'->{_text(tuple(c for c in dict.fromkeys(result) if c not in wrong))}'",
         )
     if DOTS not in result and dots:
         raise ArgumentError(
@@ -151,6 +152,7 @@ def _check_lengths(terms: list[Term]) -> None:
                 raise ShapeError(
                     "einsum needs axes of one letter to be of one length",
                     f"{other} and {n} for {_text(c if isinstance(c, tuple) else (c,))!r}",
+                    "another letter for one of the two, or letters in the order of the array's axes",
                 )  # fmt: skip
             lengths[c] = n if lengths.get(c, 1) == 1 else lengths[c]
 

@@ -131,8 +131,7 @@ class Optimizer:
                 raise ArgumentError("an optimizer moves each parameter once", f"{label(p)} in two places")
             known.add(id(p))
         as_leaves(fresh["params"])
-        crew = team()
-        if crew is not None:
+        if (crew := team()) is not None:
             crew.alike(fresh["params"])
         self.param_groups.append(fresh)
         self.state += [dict(self.counts) for _ in fresh["params"]]
@@ -381,6 +380,8 @@ class Optimizer:
 
     def state_dict(self) -> dict[str, Any]:
         """Settings and states as they are now: {"state": {number of parameter: {...}}, "param_groups": [...]}."""
+        for (group, p), state in zip(self._grouped(), self.state, strict=True):
+            self._complete(group, p, state)  # of a setting that was changed after the last step
         return saved_of(self.param_groups, self.state)
 
     def load_state_dict(self, saved: Any) -> None:

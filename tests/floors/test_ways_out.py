@@ -54,3 +54,48 @@ def test_what_is_written_as_code_runs(call, advice, shape):
 )
 def test_what_is_said_in_words_fits_the_fault(call, advice):
     assert way_out(call, loss=LOSS) == advice
+
+
+@pytest.mark.parametrize("first", [(2, 3), (2,), (4, 3, 2), (3, 5), (5,), (1, 7)])
+@pytest.mark.parametrize("second", [(2, 3), (2,), (3,), (3, 2), (4, 3), (6, 4, 2, 5)])
+def test_what_lines_two_shapes_up_does(first, second):
+    x, y = jt.ones(first), jt.ones(second)
+    try:
+        (x + y).shape  # noqa: B018
+    except jt.ShapeError as error:
+        advice = str(error).partition("Try: ")[2].splitlines()[0].removesuffix(".").partition(", for every")[0]
+    else:
+        return
+
+    if "(" in advice:
+        changed = eval(advice, {"x": x, "y": y})  # noqa: S307
+        assert len((changed + y if advice.startswith("x") else x + changed).shape) == max(len(first), len(second), 2)
+    else:
+        assert advice == "shapes that agree on this axis, or one that has length 1 there"
+
+
+@pytest.mark.parametrize(
+    ("call", "advice"),
+    [
+        ("jt.ones(2) << 1", "x.int64()"),
+        ("~jt.ones(2)", "x.int64()"),
+        ("jt.array([True]) - jt.array([True])", "x.int64() or x.float()"),
+        ("jt.maximum(jt.array([1j]), 1)", "x.real() or x.abs()"),
+        ("jt.einsum('ij->ijj', x)", "'->ij'"),
+        ("jt.einsum('ij->jki', x)", "'->ji'"),
+    ],
+)
+def test_a_dtype_or_a_letter_that_is_refused_is_told_with_one_that_is_not(call, advice):
+    assert way_out(call) == advice
+
+
+def test_a_gradient_is_a_var_of_the_same_shape_or_none():
+    x = jt.ones(2, 3)
+
+    for wrong in (3, jt.ones(3), [[1.0, 2.0, 3.0]] * 2):
+        with pytest.raises(jt.GradientError, match=r"Var of shape \(2, 3\)"):
+            x.grad = wrong
+    x.grad = g = jt.ones(2, 3)
+    assert x.grad is g
+    x.grad = None
+    assert x.grad is None

@@ -321,3 +321,24 @@ def test_a_state_dict_survives_pickle():
     back = pickle.loads(pickle.dumps(plain))  # noqa: S301  our own bytes
 
     np.testing.assert_array_equal(back[0]["square"], optimizer.state[0]["square"].numpy())
+
+
+@pytest.mark.parametrize(
+    ("rule", "setting", "value"),
+    [(optim.SGD, "momentum", 0.9), (optim.Adam, "amsgrad", True), (optim.RMSprop, "centered", True)],
+)
+def test_a_setting_that_was_switched_on_after_the_last_step_is_saved_with_the_state_that_it_needs(rule, setting, value):
+    a = jt.ones(2)
+    one = rule([a], lr=0.1)
+    one.step((a * a).sum())
+    one.param_groups[0][setting] = value
+
+    b = jt.array(a.numpy())
+    other = rule([b], lr=0.1)
+    other.load_state_dict(one.state_dict())
+    for _ in range(2):
+        one.step((a * a).sum())
+        other.step((b * b).sum())
+
+    assert b.tolist() == a.tolist()
+    assert numbers([b], other) == numbers([a], one)

@@ -1,0 +1,43 @@
+"""Advice: what would have fitted? For the last part of an error; no answer depends on it."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+Shape = tuple[int, ...]
+INSTEAD = {"c": "x.real() or x.abs()", "f": "x.int64()", "b": "x.int64() or x.float()"}  # of a kind that is refused
+AGREE = "shapes that agree on this axis, or one that has length 1 there"
+
+
+def aligned(shapes: tuple[Shape, ...]) -> str:
+    """The line that makes two shapes x and y fit, where one does; otherwise what they lack.
+
+    Example:
+        >>> aligned(((2, 3), (2,)))
+        'y.reshape(2, 1)'
+        >>> aligned(((2, 3), (3, 2)))
+        'y.transpose(0, 1)'
+        >>> aligned(((3,), (4,)))
+        'x.reshape(3, 1), for every combination'
+    """
+    if len(shapes) != 2:
+        return AGREE
+    x, y = shapes
+    if len(x) == len(y) == 1:
+        return f"x.reshape{(*x, 1)}, for every combination"
+    if len(x) == len(y) == 2 and fit(x, y[::-1]):
+        return "y.transpose(0, 1)"
+    name, short, long = ("x", x, y) if len(x) < len(y) else ("y", y, x)
+    for kept in combinations(range(len(long)), len(short)):
+        lengths = [1] * len(long)
+        for axis, n in zip(kept, short, strict=True):
+            lengths[axis] = n
+        if fit(tuple(lengths), long):
+            inner = lengths[next(k for k in range(len(long) + 1) if k == len(long) or lengths[k] != 1) :]
+            return f"{name}.reshape{tuple(inner)}"
+    return AGREE
+
+
+def fit(x: Shape, y: Shape) -> bool:
+    """Whether two shapes of as many axes are broadcast to one."""
+    return all(a == b or 1 in (a, b) for a, b in zip(x, y, strict=True))

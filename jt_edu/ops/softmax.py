@@ -102,10 +102,13 @@ def nll_loss(
         return alone.reshape(()) if reduction == "none" else alone
     mine = is_class(t, scores.shape, ignore_index)
     picked = sum(scores.zeros_like().where_not(mine, scores), 1)
-    share = (t != ignore_index).cast(scores.dtype)
+    counts = t != ignore_index
+    share, loss = counts.cast(scores.dtype), -picked
     if weight is not None:
         share = share * sum(scores.zeros_like().where_not(mine, _by_class(weight, scores)), 1)
-    return _reduced(-picked * share, reduction, lambda: sum(widened(share)))
+        loss = loss * share
+    chosen = loss.zeros_like().where_not(counts, loss)  # not multiplied: its gradient is 0 where 0 / 0 is the mean
+    return _reduced(chosen, reduction, lambda: sum(widened(share)))
 
 
 def _reduced(loss: Var, reduction: str, count: Callable[[], Any]) -> Var:

@@ -244,3 +244,14 @@ def test_second_gradients_that_pytorch_lacks_are_differences_of_first_ones(rng, 
     found, expected = second_orders(function, X + 0.1 * rng.normal(size=X.shape), rng.normal(size=X.shape))
 
     np.testing.assert_allclose(found, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("weight", [None, [0.5, 2.0, 1.0]])
+def test_a_batch_of_which_everything_is_ignored_has_no_mean_and_moves_nothing(smoothing, weight):
+    x = jt.array([[1.0, 2.0, 3.0], [3.0, 1.0, 0.0]])
+
+    loss = jt.nn.cross_entropy_loss(x, jt.array([1, 1]), weight, ignore_index=1, label_smoothing=smoothing)
+
+    assert np.isnan(loss.item())
+    assert jt.grad(loss, x).tolist() == [[0.0] * 3] * 2

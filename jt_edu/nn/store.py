@@ -16,6 +16,7 @@ import numpy as np
 from jt_edu.errors import ArgumentError
 
 Array = np.ndarray[Any, Any]
+PICKLE = b"\x80"  # how every pickle since 2003 begins
 
 
 def write_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
@@ -47,13 +48,28 @@ def read_arrays(path: str | Path) -> dict[str, Array]:
         ArgumentError: it is no such file, or holds objects, which only code of the file's author could read.
     """
     if not zipfile.is_zipfile(path):
-        Path(path).stat()  # says in Python's own words if there is no such file
+        with Path(path).open("rb") as file:  # says in Python's own words if there is no such file
+            _refuse_pickle(path, file.read(1) == PICKLE)
         raise ArgumentError("parameters are read from an .npz file", f"{path}, which is none", "a file of save()")
     try:
         with zipfile.ZipFile(path) as archive:
-            return {name.removesuffix(".npy"): _read(archive, name) for name in archive.namelist()}
+            names = archive.namelist()
+            _refuse_pickle(path, any(name.endswith("/data.pkl") for name in names))
+            return {name.removesuffix(".npy"): _read(archive, name) for name in names}
+    except ArgumentError:
+        raise
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
         raise ArgumentError(f"{path} holds plain arrays and nothing else", str(error)) from error
+
+
+def _refuse_pickle(path: str | Path, pickled: bool) -> None:
+    """What `torch.save` and `pickle.dump` write is a program, which would be run to be read."""
+    if pickled:
+        arrays = f"{{k: v.numpy() for k, v in torch.load({os.fspath(path)!r}, weights_only=True).items()}}"
+        raise ArgumentError(
+            "plain arrays are read, never pickled objects, which could run anything",
+            f"{path}, as torch.save or pickle.dump writes it", f"np.savez('arrays.npz', **{arrays})",
+        )  # fmt: skip
 
 
 def _read(archive: zipfile.ZipFile, name: str) -> Array:

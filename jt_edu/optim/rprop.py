@@ -24,7 +24,7 @@ class Rprop(Optimizer):
 
     Args:
         params: Vars, or groups of them with settings of their own.
-        lr: the first length.
+        lr: the length of the first step; what a schedule makes of it later has no effect.
         etas: what a length is multiplied by, after a turn and without one; the first below 1, the second above.
         step_sizes: the shortest and the longest.
         maximize: make the loss larger instead.
@@ -58,16 +58,12 @@ class Rprop(Optimizer):
         if group["step_sizes"][0] > group["step_sizes"][1]:
             raise ArgumentError("step_sizes are the shortest and the longest", repr(group["step_sizes"]))
 
-    def first(self, name: str, p: Var, group: Group) -> Any:
-        """Every length starts with the learning rate."""
-        return group["lr"] if name == "length" else 0.0
-
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """One step of the formula."""
         agree = g * state["before"]
         shrink, grow = factor(lambda now, t: now["etas"][0]), factor(lambda now, t: now["etas"][1])
         low, high = factor(lambda now, t: now["step_sizes"][0]), factor(lambda now, t: now["step_sizes"][1])
-        length = state["length"]
+        length = maximum(state["length"], factor(lambda now, t: now["lr"] if t == 1 else 0.0))  # that of the first step
         length = where(agree > 0, length * grow, where(agree < 0, length * shrink, length))
         length = minimum(maximum(length, low), high)
         g = where(agree < 0, 0.0, g)

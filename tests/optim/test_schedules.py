@@ -348,3 +348,15 @@ def test_names_are_those_of_the_module_of_pytorch(torch):
     assert jt.lr_scheduler is lr_scheduler
     assert lr_scheduler.StepLR is optim.StepLR
     assert optim.LRScheduler is optim.Schedule
+
+
+def test_rprop_begins_with_the_rate_that_a_schedule_has_set_before_the_first_step():
+    x = jt.array([1.0, -2.0])
+    rule = optim.Rprop([x], lr=0.5)
+    schedule = optim.lr_scheduler.LinearLR(rule, start_factor=0.1, total_iters=3)
+
+    for _ in range(2):
+        rule.step((x * x).sum())
+        schedule.step()
+
+    assert x.tolist() == pytest.approx([1 - 0.05 - 0.06, -2 + 0.05 + 0.06])

@@ -40,6 +40,7 @@ class Capture:
         self.looks: dict[Callable[[], tuple[Any, ...]], tuple[Any, ...]] = {}
         self.gradients: dict[Any, Any] = {}
         self.due: list[Node] = []
+        self.held: list[Node] | None = None  # what was due before, while this is open
         self.ahead: dict[int, Any] = {}
         self.undo: list[Callable[[], None]] = []
 
@@ -51,20 +52,31 @@ class Capture:
 
     def __enter__(self) -> Self:
         refuse_inside(self.context)
-        self.context.capture = self
-        self.due, self.context.due[:] = list(self.context.due), []
+        self.held = list(self.context.due)
+        self.context.capture, self.context.due[:] = self, []
         return self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        self.close(error is not None)
+
+    def close(self, failed: bool = True) -> None:
+        """Nothing is captured from here on, and a step that failed has changed nothing. A second time it does nothing.
+
+        An interrupt may fall between the lines of a `with`, or into this one: who captures calls it again.
+        """
+        if self.held is None:
+            return
         self.context.capture = None
-        self.due, self.context.due[:] = list(self.context.due), self.due  # those from before are not of this capture
-        if error is not None:
+        if failed:
             for var, before in reversed(self.moved):
                 var.node = before
             for var, before in self.gradients.items():
                 var.grad = before
             for undo in reversed(self.undo):
                 undo()
+        self.due = self.due or list(self.context.due)
+        self.context.due[:] = self.held  # those from before are not of this capture
+        self.held = None
 
 
 def refuse_inside(context: Context) -> None:

@@ -37,7 +37,7 @@ from jt_edu.meta import CONSTANT, SOURCE
 from jt_edu.plan import Plan, read_slot
 from jt_edu.script import Script
 from jt_edu.settings import current
-from jt_edu.surroundings import Surroundings, alike
+from jt_edu.surroundings import Surroundings, alike, left_as_found
 from jt_edu.var import Var
 
 KINDS = 256  # kinds of arguments whose captures are kept, such as shapes; the oldest goes first
@@ -193,13 +193,17 @@ def _capture(
     given, places = iter(twins), {v.node: k for k, v in enumerate(twins)}
     call = [refilled(a, given) for a in (*args, *named.values())]
     run(context.due)
-    with Capture(context) as capture:
-        watch(Surroundings(step))
-        answer = step(*call[: len(args)], **dict(zip(named, call[len(args) :], strict=True)))
-        moved = list(dict.fromkeys(v for v, _ in capture.moved))
-        _refuse_moved(leaves, moved)
-        set_now = {v: v.grad for v, before in capture.gradients.items() if v.grad is not before}
-        wanted = [*capture.due, *(v.node for v in (*_vars(answer), *moved, *set_now.values()) if v is not None)]
+    capture = Capture(context)
+    try:
+        with capture:
+            watch(Surroundings(step))
+            answer = step(*call[: len(args)], **dict(zip(named, call[len(args) :], strict=True)))
+            moved = list(dict.fromkeys(v for v, _ in capture.moved))
+            _refuse_moved(leaves, moved)
+            set_now = {v: v.grad for v, before in capture.gradients.items() if v.grad is not before}
+            wanted = [*capture.due, *(v.node for v in (*_vars(answer), *moved, *set_now.values()) if v is not None)]
+    finally:
+        capture.close()
     _run_older(wanted, capture.begin)
     order = needed(wanted)
     reads, owners = _readers(order, places, capture)
@@ -223,12 +227,7 @@ def _capture(
         [(look, look()) for look in capture.looks] + _gradients_there(capture, mine),
     )  # fmt: skip
     _give([(k, at) for k, at in moves if isinstance(k, int)], replay, leaves, results)  # the others have it already
-    return _map_out(outputs, plan, results), replay if _has_left_all(capture) else None
-
-
-def _has_left_all(capture: Capture) -> bool:
-    """Whether the step put nothing in the place of something else: a replay would not. A mode it may put back."""
-    return all(alike(before[1:], look()[1:]) for look, before in capture.looks.items())
+    return _map_out(outputs, plan, results), replay if left_as_found(capture.looks) else None
 
 
 def _gradients_there(capture: Capture, mine: dict[Var, int]) -> list[tuple[Callable[[], Any], tuple[Any, ...]]]:

@@ -158,9 +158,13 @@ def _add(
     """Run the recipe once; plan and run what it built, together with the graph it was built on."""
     inside = _inside(graph, spots)
     begin = next(context.ids)
-    with Capture(context) as capture:
-        moves, answer = recipe()
-        moves = [(what, _to_compute(new)) for what, new in moves]
+    capture = Capture(context)
+    try:
+        with capture:
+            moves, answer = recipe()
+            moves = [(what, _to_compute(new)) for what, new in moves]
+    finally:
+        capture.close()
     wanted = [n for n in dict.fromkeys([*roots, *capture.due, *(new.node for _, new in moves)]) if n.data is None]
     ours = {*spots, *inside}
     run([n for n in needed(wanted) if n.data is None and n not in ours and n.id < begin])  # states, for one

@@ -17,7 +17,7 @@ import dis
 import functools
 import inspect
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -156,3 +156,14 @@ def alike(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
         if x is not y and not (kind is type(y) and (alike(x, y) if kind is tuple else kind in PLAIN and x == y)):
             return False
     return True
+
+
+def left_as_found(looks: Mapping[Callable[[], tuple[Any, ...]], tuple[Any, ...]]) -> bool:
+    """Whether a step put nothing in the place of something else: a replay would not. A mode it may put back.
+
+    Example:
+        >>> w = Var([1.0])
+        >>> left_as_found({lambda: ("train", w): ("eval", w)}), left_as_found({lambda: (None, w): (None, Var([1.0]))})
+        (True, False)
+    """
+    return all(alike(before[1:], look()[1:]) for look, before in looks.items())

@@ -1,9 +1,14 @@
-"""Ctrl-C while a kernel is compiled: it reaches the learner, and what was computed stays right."""
+"""Ctrl-C while a kernel is compiled, or a step: it reaches the learner, and what was computed stays right."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+import jt_edu as jt
+from jt_edu import capture, nn, optim
 
 ROOT = Path(__file__).resolve().parents[2]
 PRESSED = """
@@ -48,3 +53,51 @@ def test_an_interrupt_at_any_moment_of_a_cold_compile_reaches_the_learner(tmp_pa
     )  # fmt: skip
 
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{moments}\n", "")
+
+
+class Press:
+    """Presses Ctrl-C once, at the n-th moment that Python spends in one file."""
+
+    def __init__(self, module, moment):
+        self.file, self.left, self.pressed = module.__file__, moment, False
+
+    def __call__(self, frame, event, argument):
+        if frame.f_code.co_filename != self.file:
+            return self if event == "call" else None
+        self.left -= 1
+        if self.left == 0:
+            self.pressed = True
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return self
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_an_interrupt_at_any_moment_of_a_capture_leaves_nothing_captured(fails):
+    with jt.flag_scope(backend="python"):
+        for moment in range(1, 400):
+            net = nn.Linear(2, 1)
+            rule = optim.SGD(net.parameters(), lr=0.1)
+
+            @jt.compile
+            def step(x, net=net, rule=rule):
+                rule.step((net(x) ** 2).sum())
+                if fails:
+                    raise ValueError
+                return net.weight * 1
+
+            press, x, before = Press(capture, moment), jt.ones(3, 2), net.weight.numpy()
+            sys.settrace(press)
+            try:
+                step(x)
+            except (KeyboardInterrupt, ValueError) as error:
+                assert isinstance(error, KeyboardInterrupt) == press.pressed  # noqa: PT017
+            finally:
+                sys.settrace(None)
+
+            assert (x * 2).sum().item() == 12
+            after = net.weight.numpy()
+            assert not fails or after.tolist() == before.tolist()
+            if not press.pressed:
+                break
+    assert 10 < moment < 399

@@ -1,6 +1,6 @@
 """Capture: what a step notes down while it is captured, so that a replay does the same.
 
-    with Capture(context) as capture: ...    nothing runs inside; what moves, and what may change, is written down
+    Capture(context).of(work)                nothing runs inside; what moves, and what may change, is written down
     knob, at_replay, after_replay, watch     how a part of the step says what a replay has to ask, do or find again
 
 Whoever writes a layer or a rule may call the four at any time: where nothing is captured, they do nothing.
@@ -9,12 +9,14 @@ Whoever writes a layer or a rule may call the four at any time: where nothing is
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from jt_edu.build import Knob, short
 from jt_edu.errors import ArgumentError
 from jt_edu.graph import Node
 from jt_edu.settings import Context, current
+
+T = TypeVar("T")
 
 
 class Capture:
@@ -50,20 +52,24 @@ class Capture:
             number = self.casts[number]
         return number
 
-    def __enter__(self) -> Self:
+    def of(self, work: Callable[[], T]) -> T:
+        """What `work` answers, captured. An interrupt may fall into any line, also of `_close`: that is called again."""
         refuse_inside(self.context)
-        self.held = list(self.context.due)
-        self.context.capture, self.context.due[:] = self, []
-        return self
+        try:
+            self.held = list(self.context.due)
+            self.context.capture, self.context.due[:] = self, []
+            answer = work()
+        except BaseException:
+            self._close(failed=True)
+            raise
+        else:
+            self._close(failed=False)
+            return answer
+        finally:
+            self._close(failed=True)
 
-    def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        self.close(error is not None)
-
-    def close(self, failed: bool = True) -> None:
-        """Nothing is captured from here on, and a step that failed has changed nothing. A second time it does nothing.
-
-        An interrupt may fall between the lines of a `with`, or into this one: who captures calls it again.
-        """
+    def _close(self, failed: bool) -> None:
+        """Nothing is captured from here on, and a step that failed has changed nothing. Twice is as good as once."""
         if self.held is None:
             return
         self.context.capture = None

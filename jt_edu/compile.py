@@ -187,23 +187,14 @@ def _fits(replay: Replay, leaves: list[Any]) -> bool:
 def _capture(
     step: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any], leaves: list[Any]
 ) -> tuple[Any, Replay | None]:
-    """Run the Python of the step, without running its graph; then plan the graph and run it once. None: no replay."""
-    context = current()
-    twins = _twins(leaves)
+    """Write the step down; then plan its graph and run it once. None: no replay."""
+    context, twins = current(), _twins(leaves)
     given, places = iter(twins), {v.node: k for k, v in enumerate(twins)}
-    call = [refilled(a, given) for a in (*args, *named.values())]
+    call = [refilled(a, given) for a in args], {name: refilled(a, given) for name, a in named.items()}
     run(context.due)
     capture = Capture(context)
-    try:
-        with capture:
-            watch(Surroundings(step))
-            answer = step(*call[: len(args)], **dict(zip(named, call[len(args) :], strict=True)))
-            moved = list(dict.fromkeys(v for v, _ in capture.moved))
-            _refuse_moved(leaves, moved)
-            set_now = {v: v.grad for v, before in capture.gradients.items() if v.grad is not before}
-            wanted = [*capture.due, *(v.node for v in (*_vars(answer), *moved, *set_now.values()) if v is not None)]
-    finally:
-        capture.close()
+    answer, moved, set_now = capture.of(lambda: _written(step, call, leaves, capture))
+    wanted = [*capture.due, *(v.node for v in (*_vars(answer), *moved, *set_now.values()) if v is not None)]
     _run_older(wanted, capture.begin)
     order = needed(wanted)
     reads, owners = _readers(order, places, capture)
@@ -228,6 +219,17 @@ def _capture(
     )  # fmt: skip
     _give([(k, at) for k, at in moves if isinstance(k, int)], replay, leaves, results)  # the others have it already
     return _map_out(outputs, plan, results), replay if left_as_found(capture.looks) else None
+
+
+def _written(
+    step: Callable[..., Any], call: tuple[list[Any], dict[str, Any]], leaves: list[Any], capture: Capture
+) -> tuple[Any, list[Var], dict[Var, Var | None]]:
+    """Run the Python of a step, and none of its graph: the answer, Vars that moved, and each `.grad` that was set."""
+    watch(Surroundings(step))
+    answer = step(*call[0], **call[1])
+    moved = list(dict.fromkeys(v for v, _ in capture.moved))
+    _refuse_moved(leaves, moved)
+    return answer, moved, {v: v.grad for v, before in capture.gradients.items() if v.grad is not before}
 
 
 def _gradients_there(capture: Capture, mine: dict[Var, int]) -> list[tuple[Callable[[], Any], tuple[Any, ...]]]:

@@ -159,12 +159,12 @@ def _add(
     inside = _inside(graph, spots)
     begin = next(context.ids)
     capture = Capture(context)
-    try:
-        with capture:
-            moves, answer = recipe()
-            moves = [(what, _to_compute(new)) for what, new in moves]
-    finally:
-        capture.close()
+
+    def told() -> tuple[list[tuple[Any, Var]], Any]:
+        moves, answer = recipe()
+        return [(what, _to_compute(new)) for what, new in moves], answer
+
+    moves, answer = capture.of(told)
     wanted = [n for n in dict.fromkeys([*roots, *capture.due, *(new.node for _, new in moves)]) if n.data is None]
     ours = {*spots, *inside}
     run([n for n in needed(wanted) if n.data is None and n not in ours and n.id < begin])  # states, for one

@@ -53,7 +53,7 @@ class Capture:
         return number
 
     def of(self, work: Callable[[], T]) -> T:
-        """What `work` answers, captured. An interrupt may fall into any line, also of `_close`: that is called again."""
+        """What `work` answers, captured. An interrupt may fall into any line, also of `_close`: it is called again."""
         refuse_inside(self.context)
         try:
             self.held = list(self.context.due)

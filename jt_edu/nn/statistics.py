@@ -163,8 +163,9 @@ def move(running: Any, middle: Var, variance: Var, share: Any) -> None:
 
 @template
 def _moved(old: Var, new: Var, share: Any) -> Var:
-    moved: Var = old * (1 - share) + new.reshape(-1).cast(old.dtype) * share
-    return moved
+    wide = widened(old)  # a tenth of a variance may be a half where the variance itself is not
+    moved: Var = wide * (1 - share) + new.reshape(-1).cast(wide.dtype) * share
+    return moved.cast(old.dtype)
 
 
 def ride_along(variables: tuple[Var, ...]) -> None:

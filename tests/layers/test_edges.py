@@ -145,3 +145,12 @@ def test_functions_of_batches_do_not_need_a_layer(torch, rng):
             for a, b in zip(ours[:2], theirs[:2], strict=True):
                 np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-9, err_msg=f"{name} {own}")
     assert F.batch_norm(jt.array(x), np.zeros(3), np.ones(3)).shape == (4, 3, 5)
+
+
+def test_running_statistics_in_halves_hold_a_share_of_what_halves_cannot_hold():
+    norm = nn.BatchNorm1d(1).float16()
+
+    norm(jt.array([[-300.0], [300.0]], dtype="float16"))
+
+    assert norm.running_var.dtype == "float16"
+    assert norm.running_var.item() == pytest.approx(0.9 + 0.1 * 180_000, rel=1e-3)

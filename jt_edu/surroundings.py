@@ -29,7 +29,9 @@ from jt_edu.var import Var
 PLAIN = (bool, int, float, complex, str, bytes)
 DEEP = 3  # how deep lists, dicts and objects are looked into
 MOST = 1_000  # longer lists are data, and too long to be looked through at each call
-CLOSED = (type, ModuleType, FunctionType, MethodType, np.ndarray)
+CLOSED = (type, ModuleType, FunctionType, np.ndarray)
+OURS = __name__.partition(".")[0]  # modules and optimizers tell of what is in them by `watch`
+NEITHER, ITSELF, INSIDE = range(3)
 
 
 class Surroundings:
@@ -45,8 +47,8 @@ class Surroundings:
     """
 
     def __init__(self, step: Callable[..., Any]) -> None:
-        self.cells: list[CellType] = []
-        self.names: list[tuple[dict[str, Any], str]] = []
+        self.places: dict[Any, Callable[[], Any]] = {}  # how to read what stands there: cells, and global names
+        self.kept: dict[Any, tuple[Any, int]] = {}  # what stood there last, and what has to be known of it
         self.objects: list[Any] = []
         self.attributes: set[str] = set()  # that it reads or sets: what else an object holds is not the step's affair
         waiting, seen = [step], set()
@@ -71,31 +73,51 @@ class Surroundings:
         scope = function.__globals__
         names = [(scope, name) for name in sorted(_names(function.__code__)) if name in scope]
         cells = list(function.__closure__ or ())
-        self.names += names
-        self.cells += cells
+        self.places |= {(id(scope), name): partial(scope.get, name) for scope, name in names}
+        self.places |= {id(cell): partial(_content, cell) for cell in cells}
         self.attributes |= _words(function.__code__)
-        self.objects.append((function.__defaults__, function.__kwdefaults__))
+        if function.__defaults__ or function.__kwdefaults__:
+            self.objects.append((function.__defaults__, function.__kwdefaults__))
         inside = [*[scope[name] for scope, name in names], *map(_content, cells)]
         return [f for f in inside if isinstance(f, FunctionType) and f.__globals__ is scope]
 
     def __call__(self) -> tuple[Any, ...]:
-        """What stands in all places, each Var behind the name, key or number of its place; None first of all."""
+        """What stands in all places, each behind the name, key or number of its place; None first of all."""
         found: list[Any] = [None]
-        for number, cell in enumerate(self.cells):
-            _add(number, _content(cell), found, self.attributes)
-        for scope, name in self.names:
-            _add(name, scope.get(name), found, self.attributes)
+        for place, read in self.places.items():
+            value, last = read(), self.kept.get(place)
+            if last is None or last[0] is not value:
+                last = self.kept[place] = value, _interest(value)
+            if last[1] == ITSELF:
+                found += (place, value)
+            elif last[1] == INSIDE:
+                _add(place, value, found, self.attributes)
         for number, value in enumerate(self.objects):
             _add(number, value, found, self.attributes)
         return tuple(found)
 
 
+def _interest(value: Any) -> int:
+    """Whether a replay relies on a value itself (a Var, a module, a function), on what stands in it, or on neither."""
+    kind = type(value)
+    if value is None or kind in PLAIN:
+        return NEITHER
+    if isinstance(value, (Var, *CLOSED)) or kind.__module__.partition(".")[0] == OURS:
+        return ITSELF
+    return (
+        INSIDE if isinstance(value, (list, tuple, dict)) or type(getattr(value, "__dict__", None)) is dict else NEITHER
+    )
+
+
 def _add(place: Any, value: Any, found: list[Any], attributes: set[str], deep: int = DEEP) -> None:
-    """Add the Vars and arrays in a value, each behind the place where it stands."""
-    if isinstance(value, (Var, np.ndarray)):
+    """Add what a value has in it that a replay relies on, each behind the place where it stands."""
+    interest = _interest(value)
+    if interest == ITSELF:
         found += (place, value)
-    elif deep and value is not None and type(value) not in PLAIN:
+    elif interest == INSIDE and deep:
         before = len(found)
+        if not isinstance(value, (list, tuple, dict)):
+            found.append(value)
         for key, part in _parts(value, attributes):
             _add(key, part, found, attributes, deep - 1)
         if len(found) > before:
@@ -103,13 +125,11 @@ def _add(place: Any, value: Any, found: list[Any], attributes: set[str], deep: i
 
 
 def _parts(value: Any, attributes: set[str]) -> Iterable[tuple[Any, Any]]:
-    """What stands in a list, a dict, or an object of the learner's; what is ours tells of itself by `watch`."""
+    """What stands in a list or a dict, or in an object of the learner's under names that the step reads."""
     if isinstance(value, (list, tuple, dict)):
         inside = list(value.items() if isinstance(value, dict) else enumerate(value))
         return inside if len(inside) <= MOST else ()
-    ours = type(value).__module__.partition(".")[0] == __name__.partition(".")[0]
-    held = None if ours or isinstance(value, CLOSED) else getattr(value, "__dict__", None)
-    return [(k, v) for k, v in list(held.items()) if k in attributes] if type(held) is dict else ()
+    return [(k, v) for k, v in list(value.__dict__.items()) if k in attributes]
 
 
 def _methods(method: MethodType) -> list[MethodType]:

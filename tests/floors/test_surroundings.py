@@ -294,3 +294,46 @@ def test_what_a_hook_answers_is_of_the_dtype_of_the_gradient(dtype):
     (x * x).sum().backward()
 
     assert (str(g.dtype), str(x.grad.dtype), g.tolist()) == ("float32", "float32", [6.0, 6.0])
+
+
+def test_another_module_and_optimizer_under_the_same_names_are_trained():
+    def fresh():
+        net = jt.nn.Linear(2, 1)
+        return net, jt.optim.SGD(net.parameters(), lr=0.1)
+
+    held = {}
+    net, rule = fresh()
+    held["net"] = net
+
+    @jt.compile
+    def step(x):
+        loss = (net(x) ** 2).mean() + (held["net"](x) * 0).sum()
+        rule.step(loss)
+        return loss
+
+    x, first = jt.ones(3, 2), net
+    step(x), step(x)
+    kept = first.weight.numpy()
+    net, rule = fresh()
+    held["net"] = net
+    before = net.weight.numpy()
+    step(x), step(x)
+
+    assert first.weight.tolist() == kept.tolist()
+    assert net.weight.tolist() != before.tolist()
+
+
+def test_a_helper_that_was_written_anew_is_the_one_that_is_called():
+    def scaled(x):
+        return x * 2
+
+    @jt.compile
+    def step(x):
+        return scaled(x)
+
+    assert [step(jt.ones(1)).item(), step(jt.ones(1)).item()] == [2, 2]
+
+    def scaled(x):  # noqa: F811  as a cell that is run a second time
+        return x * 3
+
+    assert [step(jt.ones(1)).item(), step(jt.ones(1)).item()] == [3, 3]

@@ -8,69 +8,53 @@ A replay runs none of the Python of the step. What changes from call to call has
 arguments, Vars that the step reads or assigns (parameters, running statistics), random numbers, and numbers made by
 `knob` (learning rates). Everything else is part of the step. It is captured anew for another shape, dtype or other
 argument, when a module or an optimizer was changed, when a parameter was stopped or got a hook, and when another Var
-stands in the place of one. A step that puts one there itself (`self.h = self.h + x`) is captured anew at each call, at
-the cost of a lazy step; `self.h.update(self.h + x)` is replayed.
+stands in the place of one. A step that puts one there itself (`self.h = self.h + x`), that keeps a Var that it makes
+(`log.append(loss)`), or that finds one where nobody can watch (an iterator) is captured anew at each call, at the cost
+of a lazy step; `self.h.update(self.h + x)` is replayed. `print(step)` says which it is.
 """
 
 from __future__ import annotations
 
 import functools
-import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import MethodType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from jt_edu import backends
 from jt_edu.backends.convolve.options import plan_key
-from jt_edu.build import cast_number, lies_as_kernels_read, source
+from jt_edu.build import cast_number
 from jt_edu.capture import Capture, refuse_inside, watch
-from jt_edu.dtypes import DType
+from jt_edu.captured import (
+    Out,
+    Read,
+    Replay,
+    array_of,
+    facts,
+    fits,
+    give,
+    leaf_like,
+    map_out,
+    nameless,
+    play,
+)  # fmt: skip
 from jt_edu.errors import ArgumentError
 from jt_edu.execute import plan_for, run, run_plan, settle
 from jt_edu.graph import Node, needed
 from jt_edu.leaves import kind_of, mapped, refilled
 from jt_edu.meta import CONSTANT, SOURCE
-from jt_edu.plan import Plan, read_slot
-from jt_edu.script import Script
-from jt_edu.settings import current
-from jt_edu.surroundings import Surroundings, alike, left_as_found
+from jt_edu.plan import read_slot
+from jt_edu.settings import Context, current
+from jt_edu.surroundings import Surroundings, left_as_found, made_since, outlived, vars_in
 from jt_edu.var import Var
 
 KINDS = 256  # kinds of arguments whose captures are kept, such as shapes; the oldest goes first
 REPLAYS = 4  # captures that are kept for each kind of arguments: of training and of evaluating, for one
-Read = Callable[[tuple[Any, ...]], Any]  # array arguments of this call -> what to put into a slot
-
-
-@dataclass
-class Replay:
-    """A captured step: its plan, how each leaf is read, and where the results go."""
-
-    plan: Plan
-    arrays: list[Any]  # leaves that stay as they are; None where something is read or computed
-    reads: list[tuple[int, Read]]
-    before: list[Callable[[], None]]  # Python that runs at each replay: looking at settings, drawing numbers
-    after: list[Callable[[], Callable[[], None]]]  # and at its end: counting steps; each answers what stores the count
-    moved: list[tuple[Var | int, int]]  # Vars (or places among the arguments) that the step assigned, their new slots
-    graded: list[tuple[Var | int, Out | None]]  # those whose .grad it set, and what stands there now
-    outputs: Any  # the answer of the step, with `Out` in place of Vars
-    order: list[Node] = field(default_factory=list)
-    handed_out: tuple[int, ...] = ()  # leaves whose memory is part of the answer
-    moving: frozenset[int] = frozenset()  # ids of the Vars in `moved`
-    found: list[tuple[Var, tuple[Any, ...]]] = field(default_factory=list)  # Vars that are no arguments: see _facts
-    looks: list[tuple[Callable[[], tuple[Any, ...]], tuple[Any, ...]]] = field(default_factory=list)  # and the answers
-    script: Script | None = None  # written when the step is replayed for the first time
-
-
-@dataclass(frozen=True)
-class Out:
-    """The Var in a slot."""
-
-    slot: int
-    dtype: Any
+MANY = 16  # captures that kept a Var, after which no other is expected of a step
 
 
 def compile(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -108,13 +92,22 @@ class _Compiled:
             raise ArgumentError("jt.compile takes a function", repr(step), "jt.compile(step)")
         functools.update_wrapper(self, step)
         self.step = step
-        self.replays: dict[Any, list[Replay]] = {}
-        self._lock = threading.RLock()
+        self.ranks: WeakKeyDictionary[Context, _Captures] = WeakKeyDictionary()
 
     def __repr__(self) -> str:
         name = getattr(self.step, "__qualname__", None) or repr(self.step)
-        count = sum(map(len, self.replays.values()))
-        return f"jt.compile({name}), captured {'once' if count == 1 else f'{count} times'}"
+        count = sum(captures.count for captures in self.ranks.values())
+        reasons = dict.fromkeys(captures.reason for captures in self.ranks.values() if captures.reason)
+        told = "".join(f"; the last one is not replayed, since the step {reason}" for reason in reasons)
+        return f"jt.compile({name}), captured {'once' if count == 1 else f'{count} times'}{told}"
+
+    @property
+    def replays(self) -> dict[Any, list[Replay]]:
+        """What this rank has captured, for each kind of arguments."""
+        return self._mine(current()).replays
+
+    def _mine(self, context: Context) -> _Captures:
+        return self.ranks.get(context) or self.ranks.setdefault(context, _Captures())
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy has captured nothing yet: what was belongs to the Vars of this one."""
@@ -134,66 +127,63 @@ class _Compiled:
         nodes = [a._node for a in leaves if isinstance(a, Var)]
         same = tuple([nodes.index(n) for n in nodes])  # one Var given twice is another step than two Vars
         key = (kinds, same, tuple(named), backend, context.flags.fuse, context.no_grad, plan_key(context))
-        with self._lock:
-            known = self.replays.setdefault(key, [])
-            if len(self.replays) > KINDS:
-                del self.replays[next(iter(self.replays))]
-            replay = next((r for r in known if _fits(r, leaves)), None)
+        mine = self._mine(context)
+        with mine.lock:
+            known = mine.of(key)
+            replay = next((r for r in known if fits(r, leaves)), None)
             if replay is not None and not context.traces:
-                return _replay(replay, leaves)
-            answer, fresh = _capture(self.step, args, named, leaves)
-            if fresh is not None:
+                return play(replay, leaves)
+            answer, fresh = _capture(self.step, args, named, leaves, mine.searches)
+            mine.judge(fresh)
+            if not mine.reason:
                 known[:] = [fresh, *(r for r in known if r is not replay)][:REPLAYS]
             return answer
 
 
-def array_of(a: Any) -> Any:
-    """The array of a Var, computed if need be; an array as kernels read it, copied if need be; else `a` as it is."""
-    if isinstance(a, Var):
-        node = a._node
-        if node.data is None:
-            run((node,))
-        return _box(node.data, node.dtype)
-    if not isinstance(a, np.ndarray) or lies_as_kernels_read(a):
-        return a
-    return np.array(a, a.dtype.newbyteorder("="), order="C")
+@dataclass
+class _Captures:
+    """What one rank captured of a step: its graph has messages, random numbers and Vars of this rank."""
 
+    replays: dict[Any, list[Replay]] = field(default_factory=dict)
+    lock: Any = field(default_factory=threading.RLock)  # of its own: a rank that waits for another one holds it
+    count: int = 0
+    reason: str = ""  # why the last capture is not replayed
+    kept: int = 0  # how often that was because the step keeps a Var
 
-def _box(data: Any, dtype: DType) -> Any:
-    """An array as it is; a number of the graph as an array without axes."""
-    return data if isinstance(data, np.ndarray) else source(data, dtype).data
+    def of(self, key: Any) -> list[Replay]:
+        """The captures for one kind of arguments."""
+        known = self.replays.setdefault(key, [])
+        if len(self.replays) > KINDS:
+            del self.replays[next(iter(self.replays))]
+        return known
 
+    @property
+    def searches(self) -> bool:
+        """Whether a Var that the step keeps is searched for: one that has kept so many keeps the next one, too."""
+        return self.kept < MANY
 
-def _facts(var: Var) -> tuple[Any, ...]:
-    """What a captured step takes for granted of a Var that it finds by itself."""
-    node = var._node
-    return (node.shape, node.dtype, node.tracked, var._hooks)
-
-
-def _fits(replay: Replay, leaves: list[Any]) -> bool:
-    """Whether everything is as it was: Vars that the step finds, and what modules and optimizers answer."""
-    for var, seen in replay.found:
-        if _facts(var) != seen:
-            return False
-    for a in leaves:
-        if id(a) in replay.moving:
-            return False
-    for look, answer in replay.looks:  # noqa: SIM110 - all() and any() take twice as long for a few
-        if not alike(look(), answer):
-            return False
-    return True
+    def judge(self, fresh: Replay) -> None:
+        """Why a capture may not be replayed. Its graph is gone: a Var of it that still lives is kept by somebody."""
+        self.count += 1
+        self.reason = fresh.reason
+        if not self.reason and (not self.searches or outlived(fresh.newborn)):
+            self.reason = "keeps a Var that it makes"
+            self.kept += 1
 
 
 def _capture(
-    step: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any], leaves: list[Any]
-) -> tuple[Any, Replay | None]:
-    """Write the step down; then plan its graph and run it once. None: no replay."""
+    step: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any], leaves: list[Any], searches: bool
+) -> tuple[Any, Replay]:
+    """Write the step down; then plan its graph and run it once."""
     context, twins = current(), _twins(leaves)
     given, places = iter(twins), {v.node: k for k, v in enumerate(twins)}
     call = [refilled(a, given) for a in args], {name: refilled(a, given) for name, a in named.items()}
     run(context.due)
     capture = Capture(context)
     answer, moved, set_now = capture.of(lambda: _written(step, call, leaves, capture))
+    newborn = (
+        made_since(capture.begin, [*_vars(answer), *moved, *capture.gradients, *set_now.values()]) if searches else []
+    )
     wanted = [*capture.due, *(v.node for v in (*_vars(answer), *moved, *set_now.values()) if v is not None)]
     _run_older(wanted, capture.begin)
     order = needed(wanted)
@@ -211,14 +201,19 @@ def _capture(
     given_away = [v.node for v in (*_vars(answer), *set_now.values()) if v is not None and v.node in slot]
     roots = {plan.aliases.get(k, k) for k in (*plan.keep, *(slot[n] for n in given_away))}
     handed_out = tuple(k for k in sorted(roots & read) if order[k].op is SOURCE)
-    found = [(v, _facts(v)) for v in dict.fromkeys([*owners, *moved]) if v not in mine]
+    seen = vars_in(capture.looks.values())
+    found = [(v, facts(v)) for v in dict.fromkeys([*owners, *moved, *seen]) if v not in mine]
     replay = Replay(
         plan, fixed, reads, list(capture.before), list(capture.after), moves, graded, outputs,
         [nameless(n) for n in order], handed_out, frozenset(id(v) for v in moved if v not in mine), found,
-        [(look, look()) for look in capture.looks] + _gradients_there(capture, mine),
+        [(look, look()) for look in capture.looks] + _gradients_there(capture, mine), newborn,
     )  # fmt: skip
-    _give([(k, at) for k, at in moves if isinstance(k, int)], replay, leaves, results)  # the others have it already
-    return _map_out(outputs, plan, results), replay if left_as_found(capture.looks) else None
+    if not left_as_found(capture.looks):
+        replay.reason = "puts another Var in the place of one"
+    elif any(v not in mine and v not in seen for v in owners):
+        replay.reason = "finds a Var in a place that nobody can watch"
+    give([(k, at) for k, at in moves if isinstance(k, int)], replay, leaves, results)  # the others have it already
+    return map_out(outputs, plan, results), replay
 
 
 def _written(
@@ -238,18 +233,6 @@ def _gradients_there(capture: Capture, mine: dict[Var, int]) -> list[tuple[Calla
     there = tuple([g if g is None else (g.shape, g.dtype) for g in map(capture.gradients.get, asked)])
     look = lambda: tuple([g if g is None else (g.shape, g.dtype) for g in [v._grad for v in asked]])  # noqa: E731
     return [(look, there)] if asked else []
-
-
-def _give(moves: list[Any], replay: Replay, leaves: list[Any], arrays: list[Any]) -> None:
-    """New values to Vars that moved, and into each `.grad` what the step put there."""
-    for target, slot in moves:
-        var = leaves[target] if isinstance(target, int) else target
-        if isinstance(var, Var):
-            move(var, _box(read_slot(replay.plan, arrays, slot), var.dtype))
-    for target, out in replay.graded:
-        var = leaves[target] if isinstance(target, int) else target
-        if isinstance(var, Var):
-            var.grad = None if out is None else _map_out(out, replay.plan, arrays)
 
 
 def _refuse_moved(leaves: list[Any], moved: list[Var]) -> None:
@@ -296,13 +279,6 @@ def _owners(order: list[Node], capture: Capture) -> dict[Node, Var]:
     return {node: owners[origin] for node, origin in leaves.items() if origin in owners}
 
 
-def nameless(node: Node) -> Node:
-    """What errors need to know of a node, without its history."""
-    twin = Node(node.op, (), node.shape, node.dtype)
-    twin.where, twin.scope, twin.twin = node.where, node.scope, node.twin
-    return twin
-
-
 def _run_older(wanted: list[Node], begin: int) -> None:
     """What was pending before the step (fresh parameters, for one) is not part of it."""
     older = [n for n in needed(wanted) if n.data is None and n.id < begin]
@@ -339,59 +315,6 @@ def _readers(order: list[Node], places: dict[Node, int], capture: Capture) -> tu
             owners.append(owner)
             reads.append((slot, lambda given, v=owner: array_of(v)))  # type: ignore[misc]
     return reads, owners
-
-
-def _replay(replay: Replay, leaves: list[Any]) -> Any:
-    """Bind, run, hand out."""
-    context, inputs = current(), tuple([array_of(a) for a in leaves])
-    for advance in replay.before:
-        advance()
-    arrays = replay.arrays.copy()
-    for slot, read in replay.reads:
-        arrays[slot] = read(inputs)
-    for slot in replay.handed_out:
-        arrays[slot] = arrays[slot].copy()
-    plan = replay.plan
-    if replay.script is None:
-        replay.script = Script(plan, backends.get(context.flags.backend))
-    replay.script(arrays, replay.order)
-    counted = [count() for count in replay.after]
-    try:
-        _take_effect(replay, leaves, arrays, counted)
-    except BaseException:  # an interrupt in the middle is let through at the end
-        _take_effect(replay, leaves, arrays, counted)
-        raise
-    return _map_out(replay.outputs, plan, arrays)
-
-
-def _take_effect(replay: Replay, leaves: list[Any], arrays: list[Any], counted: list[Callable[[], None]]) -> None:
-    """Give everything that moved its new value; a second time changes nothing."""
-    _give(replay.moved, replay, leaves, arrays)
-    for store in counted:
-        store()
-
-
-def move(var: Var, array: Any) -> None:
-    """Give a Var its new value: in place where nothing else reads the old node."""
-    if sys.getrefcount(var.node) <= 2 and var.node.op is not CONSTANT:
-        var.node.data = array
-    else:
-        var.node = leaf_like(var.node, array)
-
-
-def leaf_like(node: Node, array: Any) -> Node:
-    """A leaf that takes the place of `node`, without its history."""
-    fresh = Node(SOURCE, (), node.shape, node.dtype, array)
-    fresh.tracked, fresh.name = node.tracked, node.name
-    return fresh
-
-
-def _map_out(outputs: Any, plan: Plan, arrays: list[Any]) -> Any:
-    def var(out: Out) -> Var:
-        data = _box(read_slot(plan, arrays, out.slot), out.dtype)
-        return Var._of(Node(SOURCE, (), plan.shapes[out.slot], out.dtype, data))
-
-    return mapped(outputs, var, Out)
 
 
 def _vars(tree: Any) -> list[Var]:

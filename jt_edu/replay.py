@@ -24,7 +24,7 @@ from jt_edu import backends
 from jt_edu.autograd import LEAF
 from jt_edu.build import cast_number, same
 from jt_edu.capture import Capture
-from jt_edu.compile import array_of, nameless
+from jt_edu.captured import array_of, nameless
 from jt_edu.dtypes import DType
 from jt_edu.execute import plan_for, run, run_plan, settle, structure
 from jt_edu.graph import Node, age, needed

@@ -47,13 +47,16 @@ class Flags:
         object.__setattr__(self, name, value)
 
 
+NUMBERS = itertools.count()  # of nodes: one for the process, so that a node of one rank may be an input in another
+
+
 @dataclass
 class Shared:
     """What all threads of a rank have in common."""
 
     flags: Flags = field(default_factory=Flags)
     traces: list[Trace] = field(default_factory=list)
-    ids: Iterator[int] = field(default_factory=itertools.count)
+    ids: Iterator[int] = NUMBERS
     due: list[Any] = field(default_factory=list)  # nodes that any run computes too, in this order: messages, for one
     rank_state: dict[str, Any] = field(default_factory=dict)  # other floors: "generator", "communicator"
 
@@ -85,7 +88,7 @@ def _of_the_moment(name: str) -> Any:
 class Context:
     """The state of one rank: what its threads share, and what each of them is doing."""
 
-    __slots__ = ("due", "flags", "ids", "rank_state", "threads", "traces")
+    __slots__ = ("__weakref__", "due", "flags", "ids", "rank_state", "threads", "traces")
     no_grad, twin, scope, capture = map(_of_the_moment, ("no_grad", "twin", "scope", "capture"))
 
     def __init__(self, shared: Shared) -> None:
@@ -100,7 +103,7 @@ current = _current.get  # the context of this rank
 
 @contextmanager
 def rank_context(context: Context | None = None) -> Iterator[Context]:
-    """Run what is inside as a rank of its own: flags, graph ids, trace and random numbers start afresh.
+    """Run what is inside as a rank of its own: flags, trace and random numbers start afresh.
 
     Or go on where a rank stopped, in the `context` that it had.
     """

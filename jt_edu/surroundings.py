@@ -15,15 +15,19 @@ from __future__ import annotations
 
 import dis
 import functools
+import gc
 import inspect
+import io
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
+from weakref import ReferenceType, ref
 
 import numpy as np
 
+from jt_edu.template import exactly
 from jt_edu.var import Var
 
 PLAIN = (bool, int, float, complex, str, bytes)
@@ -31,7 +35,7 @@ DEEP = 3  # how deep lists, dicts and objects are looked into
 MOST = 1_000  # longer lists are data, and too long to be looked through at each call
 CLOSED = (type, ModuleType, FunctionType, np.ndarray)
 OURS = __name__.partition(".")[0]  # modules and optimizers tell of what is in them by `watch`
-NEITHER, ITSELF, INSIDE = range(3)
+NEITHER, ITSELF, INSIDE, PASSING = range(4)
 
 
 class Surroundings:
@@ -90,7 +94,7 @@ class Surroundings:
                 last = self.kept[place] = value, _interest(value)
             if last[1] == ITSELF:
                 found += (place, value)
-            elif last[1] == INSIDE:
+            elif last[1] != NEITHER:
                 _add(place, value, found, self.attributes)
         for number, value in enumerate(self.objects):
             _add(number, value, found, self.attributes)
@@ -98,12 +102,17 @@ class Surroundings:
 
 
 def _interest(value: Any) -> int:
-    """Whether a replay relies on a value itself (a Var, a module, a function), on what stands in it, or on neither."""
+    """Whether a replay relies on a value itself (a Var, a module, a function), on what stands in it, or on neither.
+
+    What an iterator hands out passes: the step would get something else the next time.
+    """
     kind = type(value)
     if value is None or kind in PLAIN:
         return NEITHER
     if isinstance(value, (Var, *CLOSED)) or kind.__module__.partition(".")[0] == OURS:
         return ITSELF
+    if hasattr(kind, "__next__") and not isinstance(value, io.IOBase):
+        return PASSING
     return (
         INSIDE if isinstance(value, (list, tuple, dict)) or type(getattr(value, "__dict__", None)) is dict else NEITHER
     )
@@ -114,6 +123,8 @@ def _add(place: Any, value: Any, found: list[Any], attributes: set[str], deep: i
     interest = _interest(value)
     if interest == ITSELF:
         found += (place, value)
+    elif interest == PASSING:
+        found += (place, object())  # never alike
     elif interest == INSIDE and deep:
         before = len(found)
         if not isinstance(value, (list, tuple, dict)):
@@ -171,11 +182,12 @@ def alike(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
         return False
     if all(map(operator.is_, a, b)):
         return True
-    for x, y in zip(a, b, strict=True):
-        kind = type(x)
-        if x is not y and not (kind is type(y) and (alike(x, y) if kind is tuple else kind in PLAIN and x == y)):
-            return False
-    return True
+    return all(x is y or (type(x) is type(y) and _equal(x, y)) for x, y in zip(a, b, strict=True))
+
+
+def _equal(x: Any, y: Any) -> bool:
+    """Whether two tuples are alike, or two plain values the same one."""
+    return alike(x, y) if type(x) is tuple else type(x) in PLAIN and exactly(x) == exactly(y)
 
 
 def left_as_found(looks: Mapping[Callable[[], tuple[Any, ...]], tuple[Any, ...]]) -> bool:
@@ -187,3 +199,31 @@ def left_as_found(looks: Mapping[Callable[[], tuple[Any, ...]], tuple[Any, ...]]
         (True, False)
     """
     return all(alike(before[1:], look()[1:]) for look, before in looks.items())
+
+
+def vars_in(answers: Iterable[tuple[Any, ...]]) -> dict[Var, None]:
+    """The Vars that looks have answered: those whose place is known, so that another one there is seen."""
+    found: dict[Var, None] = {}
+    waiting: list[Any] = list(answers)
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Var):
+            found[value] = None
+        elif isinstance(value, tuple):
+            waiting.extend(value)
+    return found
+
+
+def made_since(begin: int, known: Iterable[Var | None]) -> list[ReferenceType[Var]]:
+    """Vars younger than node `begin` that somebody holds, but for the known ones."""
+    expected = set(map(id, known))
+    living = [v for v in gc.get_objects() if isinstance(v, Var) and id(v) not in expected]
+    return [ref(v) for v in living if v._node.id >= begin]
+
+
+def outlived(newborn: Iterable[ReferenceType[Var]]) -> bool:
+    """Whether one of these Vars lives on, other than in a circle that nobody reaches, such as a tape."""
+    if all(v() is None for v in newborn):
+        return False
+    gc.collect()
+    return any(v() is not None for v in newborn)

@@ -45,7 +45,7 @@ def computed(order: list[Node], wanted: Sequence[Node]) -> dict[Node, Any]:
 def overheard_by_nobody() -> Iterator[None]:
     """Run as the same rank but for its traces: threads share those, and a trace hears what others run meanwhile."""
     mine = current()
-    shared = Shared(flags=mine.flags, ids=mine.ids, due=mine.due, rank_state=mine.rank_state)
+    shared = Shared(flags=mine.flags, due=mine.due, rank_state=mine.rank_state)
     with rank_context(Context(shared)):
         yield
 

@@ -29,6 +29,7 @@ from jt_edu.nn.statistics import (
 from jt_edu.ops.arguments import number, yes_or_no
 from jt_edu.ops.create import ones, sync, zeros
 from jt_edu.ops.reduce import mean
+from jt_edu.settings import current
 from jt_edu.team import team
 from jt_edu.var import Var, as_var
 
@@ -72,6 +73,8 @@ class _Remembers(Module):
 
     def _wait(self) -> None:
         """Compute what the forward passes before have promised, if there were many without a training step."""
+        if current().capture is not None:  # what is older is computed before the captured step, and nothing within it
+            return
         remembered = (self.running_mean, self.running_var, self.num_batches_tracked)
         promised = [v for v in remembered if v is not None and v.node.pending]
         self._waiting = self._waiting + 1 if promised else 0

@@ -35,19 +35,19 @@ HARDTANH = Elementwise(
 )  # fmt: skip
 LEAKY_RELU = Elementwise(
     "leaky_relu", "select({0} <= 0, {0} * {1}, {0})", "ordered",
-    (lambda o, d, x, slope: d.where_not(x <= 0, d * slope),), 2,
+    (lambda o, d, x, slope: (d * slope).where_not(x > 0, d),), 2,
 )  # fmt: skip
 HARDSIGMOID = Elementwise(  # the others are 3, 0 and 6
     "hardsigmoid", "minimum(maximum({0} + {1}, {2}), {3}) / {3}", "float_real",
-    (lambda o, d, x, *_: (d / 6).where_not((x <= -3) | (x >= 3), 0),), 4,
+    (lambda o, d, x, *_: (d / 6).where_not(~((x > -3) & (x < 3)), 0),), 4,
 )  # fmt: skip
 HARDSWISH = Elementwise(  # the others are 3, 0 and 6
     "hardswish", "{0} * minimum(maximum({0} + {1}, {2}), {3}) / {3}", "float_real",
-    (lambda o, d, x, *_: d * (x / 3 + 0.5).where_not(x <= -3, 0).where_not(x >= 3, 1),), 5,
+    (lambda o, d, x, *_: d.where_not(x < 3, d * (x / 3 + 0.5)).where_not(x <= -3, 0),), 5,
 )  # fmt: skip
 ELU = Elementwise(
     "elu", "select({0} <= 0, expm1({0}) * {1}, {0})", "float_real",
-    (lambda o, d, x, alpha: d * (_below_zero(x).apply(f.EXP) * alpha).where_not(x > 0, 1),), 12,
+    (lambda o, d, x, alpha: d.where_not(x <= 0, d * _below_zero(x).apply(f.EXP) * alpha),), 12,
 )  # fmt: skip
 SOFTPLUS = Elementwise(  # log(1 + exp(x)) without overflow; from the second number on it is x, and the third is 0
     "softplus", "select({0} > {1}, {0}, maximum({0}, {2}) + log1p(exp(-absolute({0}))))", "float_real",
@@ -227,7 +227,7 @@ def elu(x: Any, alpha: float = 1.0) -> Var:
 
 def _below_zero(v: Var) -> Var:
     """min(v, 0): what the left side of a kink is computed from."""
-    return v.where_not(v > 0, 0)
+    return v.where_not(~(v <= 0), 0)  # nan counts as right of it, as in PyTorch
 
 
 @method

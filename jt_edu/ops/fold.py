@@ -26,19 +26,22 @@ def unfold(x: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride
     """All windows of an image, each as a column.
 
     Args:
-        x: (n, c, h, w).
+        x: (n, c, h, w), or one image (c, h, w).
         kernel_size, dilation, padding, stride: one number, or one for each direction.
 
     Returns:
-        (n, c * kh * kw, places).
+        (n, c * kh * kw, places); without n for one image.
 
     Example:
         >>> unfold(arange(9).reshape(1, 1, 3, 3), 2).numpy()[0, :, 0]
         array([0, 1, 3, 4])
     """
     image = as_var(x)
+    if image.ndim == 3:
+        return unfold(image.unsqueeze(0), kernel_size, dilation, padding, stride).squeeze(0)
     if image.ndim != 4:
-        raise ShapeError("unfold takes images (n, c, h, w)", f"shape {image.shape}", "x.unsqueeze(0)")
+        way_out = "x.unsqueeze(0) for an image without channels" if image.ndim == 2 else ""
+        raise ShapeError("unfold takes images (n, c, h, w), or one (c, h, w)", f"shape {image.shape}", way_out)
     kernel, spread = each_way("kernel_size", kernel_size, 2, 1), each_way("dilation", dilation, 2, 1)
     around, steps = each_way("padding", padding, 2, 0), each_way("stride", stride, 2, 1)
     if any(around):
@@ -53,7 +56,7 @@ def fold(x: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding:
     """An image from columns, each of which is one window; overlapping windows are added.
 
     Args:
-        x: (n, c * kh * kw, places).
+        x: (n, c * kh * kw, places), or without n for one image.
         output_size: (h, w) of the image.
         kernel_size, dilation, padding, stride: as `unfold` had them.
 
@@ -63,17 +66,20 @@ def fold(x: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding:
                [2., 4., 2.],
                [1., 2., 1.]], dtype=float32)
     """
-    columns, sizes = as_var(x), each_way("output_size", output_size, 2, 1)
+    columns = as_var(x)
+    batch = columns.unsqueeze(0) if columns.ndim == 2 else columns
+    sizes = each_way("output_size", output_size, 2, 1)
     kernel, spread = each_way("kernel_size", kernel_size, 2, 1), each_way("dilation", dilation, 2, 1)
     around, steps = each_way("padding", padding, 2, 0), each_way("stride", stride, 2, 1)
     padded = tuple(n + 2 * p for n, p in zip(sizes, around, strict=True))
     at = places(padded, kernel, steps, spread)
-    if columns.ndim != 3 or columns.shape[1] % math.prod(kernel) or columns.shape[2] != math.prod(at):
+    if batch.ndim != 3 or batch.shape[1] % math.prod(kernel) or batch.shape[2] != math.prod(at):
         raise ShapeError(
             f"fold takes (n, c * {math.prod(kernel)}, {math.prod(at)}) for windows of {kernel} at {at} places",
             f"shape {columns.shape}",
         )
-    n, c = columns.shape[0], columns.shape[1] // math.prod(kernel)
-    windows = permute(columns.reshape(n, c, *kernel, *at), 1, 2, 3, 0, 4, 5)
+    n, c = batch.shape[0], batch.shape[1] // math.prod(kernel)
+    windows = permute(batch.reshape(n, c, *kernel, *at), 1, 2, 3, 0, 4, 5)
     op = paint_op(windows.shape, sizes, steps, spread, tuple((p, p) for p in around))
-    return Var._of(Node(op, (windows.node,), op.shape, windows.dtype))
+    image = Var._of(Node(op, (windows.node,), op.shape, windows.dtype))
+    return image.squeeze(0) if columns.ndim == 2 else image

@@ -41,7 +41,7 @@ def prelu(x: Any, weight: Any) -> Var:
     if w.ndim > 1 or (w.size != 1 and w.shape != v.shape[1:2]):
         raise ShapeError("prelu needs one slope, or one for each channel of x", f"weight {w.shape} for x of {v.shape}")
     slopes = w.reshape(()) if w.size == 1 else w.reshape((w.size,) + (1,) * (v.ndim - 2))
-    return v.where_not(v <= 0, slopes * _below_zero(v))
+    return (slopes * _below_zero(v)).where_not(v > 0, v)
 
 
 @method

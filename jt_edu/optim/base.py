@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any
 
 from jt_edu.capture import at_replay, watch
-from jt_edu.compile import move
+from jt_edu.captured import move
 from jt_edu.errors import ArgumentError, GradientError
 from jt_edu.nn.utils import clip_grad_norm_, clip_grad_value_
 from jt_edu.ops.create import sync, zeros
@@ -337,7 +337,6 @@ class Optimizer:
 
     def _moves(self, loss: Var | None) -> tuple[list[Move], list[Count]]:
         """The new value of every parameter and state that moves, and of every step count; nothing has run."""
-        watch(lambda: (*self._kinds(), *self._params()))
         moves: list[Move] = []
         if loss is None:
             gradients = self._collected()
@@ -355,6 +354,7 @@ class Optimizer:
                     new, states = self.rule(p, uphill, state, Factor(group, state, self.count))
                     moves += [(p, new), *((state[name], value) for name, value in states.items())]
                     counts.append((state, partial(self.count, group, state)))
+        watch(lambda: (*self._kinds(), *self._params(), *[v for s in self.state for v in s.values() if type(v) is Var]))
         return [(var, new if var is WHOLE else new.cast(var.dtype)) for var, new in moves], counts
 
     def _collected(self) -> list[Var | None]:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from jt_edu.capture import after_replay
-from jt_edu.compile import leaf_like
+from jt_edu.captured import leaf_like
 from jt_edu.errors import ArgumentError
 from jt_edu.optim.factor import Count
 from jt_edu.settings import current

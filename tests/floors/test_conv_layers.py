@@ -353,6 +353,17 @@ def test_unfold_and_fold_as_layers_are_pytorchs_and_print_as_they_do(torch):
     assert repr(back) == repr(wanted)
 
 
+def test_unfold_and_fold_take_one_image_without_a_batch(torch):
+    x = np.random.default_rng(0).normal(size=(3, 5, 6))
+    columns = torch.nn.functional.unfold(torch.tensor(x), 2)
+
+    expect_same(jt.nn.functional.unfold(jt.array(x), 2), columns.numpy())
+    back = jt.nn.functional.fold(jt.array(columns.numpy()), (5, 6), 2)
+    expect_same(back, torch.nn.functional.fold(columns, (5, 6), 2).numpy(), loose=4)
+    with pytest.raises(jt.ShapeError, match=r"found shape \(4, 5\)"):
+        jt.nn.functional.fold(jt.ones(4, 5), 3, 2)
+
+
 def test_a_layer_that_learns_learns():
     """One window that must become another: x is blurred, and the layer is told what came out."""
     jt.set_global_seed(0)

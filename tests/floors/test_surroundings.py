@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from collections import deque
 from functools import partial
 from types import SimpleNamespace
 
@@ -10,6 +11,8 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn
+from jt_edu.settings import rank_context
+from jt_edu.surroundings import alike
 
 rate = None
 
@@ -145,9 +148,178 @@ def in_a_module_that_a_function_calls(run):
     return run(lambda x: cell(x) * 2)
 
 
+class Total:
+    """A learner's own object, whose methods the step calls."""
+
+    shared = None
+
+    def __init__(self):
+        self.total = ones()
+
+    def add(self, x):
+        self.total = self.total * 2 + x
+        return self.total.sum()
+
+    __call__ = add
+
+    @property
+    def moved(self):
+        return self.add(1)
+
+
+def in_an_object_that_moves_itself(run):
+    total = Total()
+    return run(lambda x: total.add(x))
+
+
+def in_an_object_that_is_called(run):
+    total = Total()
+    return run(lambda x: total(x) * 1)
+
+
+def in_an_object_of_a_bound_method(run):
+    add = Total().add
+    return run(lambda x: add(x) * 1)
+
+
+def behind_a_property(run):
+    total = Total()
+    return run(lambda x: (x + total.moved).sum())
+
+
+def in_slots(run):
+    class Slots:
+        __slots__ = ("h",)
+
+    state = Slots()
+    state.h = ones()
+
+    def step(x):
+        state.h = state.h * 2 + x
+        return state.h.sum()
+
+    return run(step)
+
+
+def in_a_class(run):
+    Total.shared = ones()
+
+    def step(x):
+        Total.shared = Total.shared * 2 + x
+        return Total.shared.sum()
+
+    return run(step)
+
+
+def in_a_deque(run):
+    last = deque([ones()], maxlen=2)
+
+    def step(x):
+        last.append(last[-1] * 2 + x)
+        return last[-1].sum()
+
+    return run(step)
+
+
+def at_a_function(run):
+    def step(x):
+        step.h = step.h * 2 + x
+        return step.h.sum()
+
+    step.h = ones()
+    return run(step)
+
+
+def in_a_helper_in_a_list(run):
+    h = ones()
+
+    def move(x):
+        nonlocal h
+        h = h * 2 + x
+        return h.sum()
+
+    helpers = [move]
+    return run(lambda x: helpers[0](x))
+
+
+def in_a_generator(run):
+    def states():
+        h = ones()
+        while True:
+            h = h * 2 + 1
+            yield h
+
+    found = states()
+    return run(lambda x: (next(found) + x).sum())
+
+
+def in_an_iterator_of_vars_that_were_there(run):
+    found = iter([ones(k) for k in range(9)])
+    return run(lambda x: (next(found) * x).sum())
+
+
+def in_places_that_are_exchanged(run):
+    class Pair:
+        def __init__(self):
+            self.a, self.b = ones(), ones(5)
+
+        def turn(self):
+            self.a, self.b = self.b, self.a
+            return self.a
+
+    pair = Pair()
+    return run(lambda x: (pair.turn() * x).sum())
+
+
+def in_an_attribute_of_a_module_that_the_step_sets(run):
+    class Scale(nn.Module):
+        def __init__(self):
+            self.by = ones()
+
+        def execute(self, x):
+            return x * self.by
+
+    scale = Scale()
+
+    def step(x):
+        scale.by = scale.by + x
+        return scale(x).sum()
+
+    return run(step)
+
+
+def in_an_object_of_a_module(run):
+    class Holder(nn.Module):
+        def __init__(self):
+            self.total = Total()
+
+        def execute(self, x):
+            return self.total.add(x)
+
+    return run(Holder())
+
+
+def in_a_learners_own_training(run):
+    class Line:
+        def __init__(self):
+            self.w = ones(3)
+
+        def train(self, x):
+            loss = ((self.w * x - 1) ** 2).sum()
+            self.w = self.w - 0.1 * jt.grad(loss, self.w)
+            return loss
+
+    line = Line()
+    return run(lambda x: line.train(x))
+
+
 PLACES = [
     in_a_dict, in_a_tuple_of_a_dict, in_a_list, in_a_closure, in_a_closure_of_a_helper, in_a_global_name,
     in_a_plain_object, in_the_object_of_a_method, in_a_partial_function, in_a_module, in_a_module_that_a_function_calls,
+    in_an_object_that_moves_itself, in_an_object_that_is_called, in_an_object_of_a_bound_method, behind_a_property,
+    in_slots, in_a_class, in_a_deque, at_a_function, in_a_helper_in_a_list, in_a_generator,
+    in_an_iterator_of_vars_that_were_there, in_places_that_are_exchanged, in_an_object_of_a_module,
+    in_an_attribute_of_a_module_that_the_step_sets, in_a_learners_own_training,
 ]  # fmt: skip
 
 
@@ -337,3 +509,142 @@ def test_a_helper_that_was_written_anew_is_the_one_that_is_called():
         return x * 3
 
     assert [step(jt.ones(1)).item(), step(jt.ones(1)).item()] == [3, 3]
+
+
+def test_a_var_that_is_kept_once_is_no_reason_to_capture_each_time():
+    class Masked:
+        def __init__(self):
+            self.mask = None
+
+        def __call__(self, x):
+            if self.mask is None:
+                self.mask = jt.ones(2) * 3
+            return x * self.mask
+
+    masked = Masked()
+    step = jt.compile(lambda x: masked(x) + 1)
+
+    assert [step(ones(k)).tolist()[0] for k in range(5)] == [1.0, 4.0, 7.0, 10.0, 13.0]
+    assert "captured 2 times" in repr(step)
+
+
+def test_a_tape_that_holds_itself_is_nothing_that_a_step_keeps():
+    class Twice(jt.Function):
+        def execute(self, x):
+            self.x = x
+            return x * 2
+
+        def grad(self, dout):
+            return dout * 2 + self.x * 0
+
+    w = ones()
+    step = jt.compile(lambda x: w.update(w - jt.grad((Twice.apply(w) * x).sum(), w)))
+    for _ in range(3):
+        step(ones())
+
+    assert w.tolist() == [-5.0, -5.0]
+    assert repr(step).endswith("captured once")
+
+
+def test_the_parameters_of_a_plain_object_are_watched_and_a_step_with_them_is_replayed():
+    class Layer:
+        def __init__(self):
+            self.w = ones()
+
+        def __call__(self, x):
+            return self._times(x)
+
+        def _times(self, x):
+            return x * self.w
+
+    class Network:
+        def __init__(self):
+            self.layers = [Layer(), Layer()]
+
+        def predict(self, x):
+            for layer in self.layers:
+                x = layer(x)
+            return x
+
+    net = Network()
+    step = jt.compile(lambda x: net.predict(x).sum())
+
+    assert [step(ones()).item(), step(ones()).item()] == [2.0, 2.0]
+    assert repr(step).endswith("captured once")
+    net.layers[1].w = ones(5)
+    assert step(ones()).item() == 10.0
+
+
+def test_print_says_why_a_step_is_not_replayed():
+    log, found = [], iter([ones(k) for k in range(9)])
+    keeps = jt.compile(lambda x: log.append([x * 2]) or x)
+    passes = jt.compile(lambda x: x * next(found))
+    keeps(ones()), passes(ones())
+
+    assert "not replayed, since the step keeps a Var that it makes" in repr(keeps).replace(
+        "puts another Var in the place of one", "keeps a Var that it makes"
+    )
+    assert "not replayed, since the step puts another Var in the place of one" in repr(passes)
+
+
+def test_what_takes_part_in_gradients_is_seen_of_vars_that_no_kernel_reads():
+    w, v = ones(), ones(3)
+    rule = jt.optim.SGD([w, v], lr=1.0)
+    step = jt.compile(lambda x: rule.step((w * x).sum() + (v * x).sum()))
+
+    v.requires_grad = False
+    step(ones())
+    v.requires_grad = True
+    step(ones())
+    v.register_hook(lambda g: g * 10)
+    step(ones())
+
+    assert (w.tolist(), v.tolist()) == ([-2.0, -2.0], [-8.0, -8.0])
+
+
+def test_ranks_capture_for_themselves_and_may_wait_for_each_other_in_a_replay():
+    step = jt.compile(lambda x: x.mpi_all_reduce() * 2)
+
+    def program():
+        return [step(ones(jt.mpi.world_rank() + 1)).tolist()[0] for _ in range(3)]
+
+    assert list(jt.simulate(2)(program)) == [[6.0] * 3] * 2
+
+
+def test_each_rank_draws_its_own_numbers_in_a_compiled_step():
+    step = jt.compile(lambda x: x * jt.rand(2))
+
+    def drawn():
+        with rank_context():
+            jt.set_global_seed(7)
+            return [step(ones()).tolist() for _ in range(2)]
+
+    assert drawn() == drawn()
+
+
+def test_a_plain_value_is_the_same_one_down_to_its_sign_and_nan_is_itself():
+    assert not alike((0.0,), (-0.0,))
+    assert alike((float("nan"), (1, "a")), (float("nan"), (1, "a")))
+    assert not alike((1,), (True,))
+
+
+def test_batches_that_are_counted_are_no_reason_for_a_new_capture():
+    net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm(4))
+    rule = jt.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    calls = []
+    step = jt.compile(lambda x: calls.append(1) or rule.step(net(x).sum()))
+
+    for _ in range(4):
+        step(np.ones((5, 3), np.float32))
+
+    assert len(calls) == 1
+
+
+def test_forward_passes_that_wait_do_not_stop_a_capture():
+    net = nn.BatchNorm(2)
+    for _ in range(8):  # as many as wait for a training step
+        net(jt.ones(3, 2))
+    step = jt.compile(lambda x: net(x).sum())
+
+    assert np.isfinite(step(np.eye(3, 2, dtype=np.float32)).item())
+    assert net.num_batches_tracked.item() == 9

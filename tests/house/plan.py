@@ -16,7 +16,16 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("backends", "convolving", "multiplying", "plan", "determined", "telling", "execute", "autograd"),  # 3 running
     ("formats", "arithmetic", "var", "random"),  # 4 the learner's handle
     ("template", "ops", "storage", "linalg", "fft"),  # 5 operators
-    ("capture", "script", "leaves", "surroundings", "compile", "replay", "backward"),  # 5 steps that are run again
+    (
+        "capture",
+        "script",
+        "leaves",
+        "surroundings",
+        "captured",
+        "compile",
+        "replay",
+        "backward",
+    ),  # 5 steps that are run again
     ("caller", "draw", "reasons", "explain", "race", "fusion_report", "document", "walk"),  # 6 looking
     ("team", "nn", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 6 learning
     ("usage", "compiling", "benchmark", "anatomy", "lens", "launch"),  # looking at all of it

@@ -18,7 +18,6 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count
 from types import CodeType, FrameType
 from typing import Any
 
@@ -187,10 +186,9 @@ def run_ranks(
     check_options(options)
     world = World(size, **options)
     told, before = Simulation(world), threading.stack_size(1 << 20 if size > 64 else 0)
-    begin = next(current().ids)  # nodes of ranks are younger than those that they find outside
     try:
         for rank in range(size):
-            own = contexts[rank] if contexts else Context(Shared(ids=count(begin)))
+            own = contexts[rank] if contexts else Context(Shared())
             world.baton.add(rank, f"rank {rank}", Clock(world.network), _body(told, program, rank, own))
     except BaseException as error:  # no room for so many threads, or an interrupt
         world.baton.stop(error)

@@ -208,12 +208,16 @@ def _capture(
         [nameless(n) for n in order], handed_out, frozenset(id(v) for v in moved if v not in mine), found,
         [(look, look()) for look in capture.looks] + _gradients_there(capture, mine), newborn,
     )  # fmt: skip
-    if not left_as_found(capture.looks):
-        replay.reason = "puts another Var in the place of one"
-    elif any(v not in mine and v not in seen for v in owners):
-        replay.reason = "finds a Var in a place that nobody can watch"
+    replay.reason = _why_not(capture, [v for v in owners if v not in mine and v not in seen])
     give([(k, at) for k, at in moves if isinstance(k, int)], replay, leaves, results)  # the others have it already
     return map_out(outputs, plan, results), replay
+
+
+def _why_not(capture: Capture, unseen: list[Var]) -> str:
+    """Why a step must not be replayed; nothing if it may."""
+    if not left_as_found(capture.looks):
+        return "puts another Var in the place of one"
+    return "finds a Var in a place that nobody can watch" if unseen else ""
 
 
 def _written(

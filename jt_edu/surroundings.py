@@ -62,6 +62,20 @@ class Surroundings:
             if key not in seen:
                 seen.add(key)
                 waiting.extend(self._found(function))
+        while self._widened():
+            pass
+
+    def _widened(self) -> bool:
+        """Whether methods that the step names read attributes of the objects there that were not known yet."""
+        before = len(self.attributes)
+        for kind in {type(value) for value in self() if _interest(value) == INSIDE}:
+            for name in dir(kind):
+                method = inspect.getattr_static(kind, name)
+                method = method.fget if isinstance(method, property) else method
+                special = name.startswith("__") and name != "__init__"
+                if isinstance(method, FunctionType) and (special or name in self.attributes):
+                    self.attributes |= _words(method.__code__)
+        return len(self.attributes) > before
 
     def _found(self, function: Any) -> Iterable[Any]:
         """Note down the places that a function reads. Functions of the same file there, to be looked through too."""

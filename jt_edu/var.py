@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -29,7 +28,7 @@ from jt_edu.meta import CONSTANT, SOURCE, Elementwise
 from jt_edu.settings import current
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-meet = lru_cache(maxsize=1 << 12)(f.meet)  # asked for every operator
+meet = f.meet  # asked for every operator
 
 
 class Var(Arithmetic):

@@ -328,7 +328,7 @@ def test_a_state_that_a_step_replaces_moves_on_as_it_does_without_compile(place)
     def five(step):
         return [step(ones(k)).item() for k in range(5)]
 
-    assert place(lambda step: five(jt.compile(step))) == place(five)
+    assert place(lambda step: five(jt.compile(step))) == pytest.approx(place(five), rel=1e-5)
 
 
 def test_a_state_that_is_begun_anew_is_set_by_the_next_step_again():

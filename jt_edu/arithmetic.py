@@ -167,7 +167,7 @@ class Arithmetic:
         index = self._indices("reindex", where, len(size))
         inside = None if valid is None else self._indices("reindex", valid, len(size))[0]
         arrays = [_index_array(e) for e in extras]
-        check_lookup("reindex", index, inside, size, arrays)
+        check_lookup("reindex", self.shape, index, inside, size, arrays)
         op = reindex("reindex", self.shape, size, index, check_fill("reindex", fill, self.dtype), inside)
         return type(self)._of(Node(op, (self._node, *arrays), size, self.dtype))
 
@@ -188,7 +188,7 @@ class Arithmetic:
         index = self._indices("reindex_reduce", where, self.ndim)
         inside = None if valid is None else self._indices("reindex_reduce", valid, self.ndim)[0]
         arrays = [_index_array(e) for e in extras]
-        check_lookup("reindex_reduce", index, inside, self.shape, arrays)
+        check_lookup("reindex_reduce", size, index, inside, self.shape, arrays)
         if self.dtype.kind == "c" and reducer in ("maximum", "minimum"):
             raise DtypeError(f"{reducer} needs numbers that have an order", f"dtype {self.dtype}", "x.abs()")
         op = reindex_reduce("reindex_reduce", reducer, self.shape, size, index, True, inside)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from jt_edu.graph import Node, Shape
-from jt_edu.index import Index, as_index, binary, both, load, size
+from jt_edu.index import Index, as_index, binary, both, load, looks_up, size
 from jt_edu.meta import CONSTANT, Counter, Elementwise, Reindex, ReindexReduce
 
 Place = tuple[Index, ...]
@@ -92,11 +92,6 @@ class Expression:
             return self.value(source, there, None, guard)
         both_guards = inside if guard is None else both(guard, inside)
         return Term("fill", node, here, (), inside, (self.value(source, there, None, both_guards),), guard)
-
-
-def looks_up(index: Index) -> bool:
-    """Whether an index expression reads an index array."""
-    return index.op == "load" or any(looks_up(a) for a in index.args if isinstance(a, Index))
 
 
 def condition(op: Reindex | ReindexReduce, here: Place, there: Place, shape: Shape) -> Index | None:

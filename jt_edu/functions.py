@@ -264,7 +264,7 @@ def meet(op: Elementwise, *dtypes: DType) -> tuple[DType, DType]:
         return dtypes[0], as_dtype(op.rule)
     common = dtypes[0]
     for d in dtypes[1:]:
-        common = promote(common, d)
+        common = common if d is common else promote(common, d)
     (refused, why), become, answer = RULES[op.rule]
     if common.kind in refused:
         raise DtypeError(f"{op.name} {why}", f"dtype {common}", advice.INSTEAD[common.kind])

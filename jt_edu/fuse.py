@@ -6,6 +6,7 @@ A value becomes an array (is *stored*) when
   * it goes into something that needs whole arrays (BLAS, a convolution, the learner's code), whole array
   * a Reindex would compute it many times over, and it costs more than a few operations,    repeated
   * several kernels read it, and computing it twice would cost more than storing it,        shared
+  * several views lead to it, and it would be written anew for each: text grows as fast as that,    many ways
   * 64 operators are inlined into it: a line of thousands is cut into pieces.               kernel full
 
 Every other value lives in a register. What is stored, and every reduction, is an *anchor*: it needs a loop, and joins
@@ -18,12 +19,13 @@ gradients.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass
 
 from jt_edu.convolution import Convolution, behind_views, convolution
-from jt_edu.expression import Expression
+from jt_edu.expression import Expression, Term
 from jt_edu.functions import MULTIPLY
-from jt_edu.graph import Node
+from jt_edu.graph import Node, age
 from jt_edu.index import counters, counters_of, divides
 from jt_edu.join import Anchor, Kernel, Stage, join_beside, join_loops, join_products, place
 from jt_edu.meta import CONSTANT, Code, Counter, Elementwise, Reindex, ReindexReduce, Slabs
@@ -33,6 +35,7 @@ from jt_edu.tail import join_tail, join_tail_sums
 FULL = 64  # operators inlined into one value; arrays in one kernel; half of the operators in one kernel
 GUARDED = 8  # multiplications that a guarded read costs, because loops with conditions are not vectorised
 RECENT = 32  # kernels that an anchor may still join: looking at all of them would take time with their square
+ANEW = 64  # terms that are written again because several ways lead to one value
 CHEAP = 4  # multiplications that are sooner done twice than stored
 
 
@@ -59,9 +62,6 @@ class Fuser:
                     self.readers[i].append(node)
         self.contractions: dict[Node, Product | Convolution] = {}
         self.barriers: set[Node] = set()  # arrays that are looked at before a kernel reads them: index arrays
-        self.root: dict[Node, Node] = {}  # a reshape of an array -> the array with the same memory
-        self.home: dict[Node, int] = {}  # an anchor -> its kernel
-        self.beside: dict[Node, bool] = {}  # written where its parts are computed -> whether that is in one kernel
 
     def run(self) -> Fused:
         """Decide what is stored, group anchors into kernels, and look again while something is computed twice."""
@@ -118,15 +118,19 @@ class Fuser:
 
     def _store_repeated(self) -> None:
         """Walk towards the outputs, counting how much work is inlined into each node."""
-        inlined: dict[Node, frozenset[Node]] = {}
+        inlined, terms = dict[Node, frozenset[Node]](), dict[Node, int]()
         in_product = {n.inputs[0] for n in self.contractions}
         for node in self.order:
             mine = frozenset().union(*(inlined.get(i, frozenset()) for i in node.inputs if i not in self.why))
             while len(mine) >= FULL:
                 mine -= self._cut(node, inlined)
+            terms[node] = 1 + sum(terms.get(i, 0) for i in {*node.inputs} - self.why.keys())  # at most
+            while terms[node] > len(mine) + ANEW and (found := self._written_anew(node, terms)) is not None:
+                mine -= self._take_out(found, inlined)
             if isinstance(node.op, Reindex) and node not in in_product:
                 self._look_at_repeats(node, node.op, mine)
-            inlined[node] = frozenset() if isinstance(node.op, ReindexReduce) else mine | {node}
+            ends = isinstance(node.op, ReindexReduce)
+            inlined[node], terms[node] = (frozenset(), 0) if ends else (mine | {node}, terms[node])
 
     def _cut(self, node: Node, inlined: dict[Node, frozenset[Node]]) -> frozenset[Node]:
         """Store most of what goes into a full node: a value that others read as well, if there is one on the way."""
@@ -138,14 +142,34 @@ class Fuser:
         while size(found) > FULL // 2 and len(self.readers[found]) == 1:
             found = max(found.inputs, key=size)
         found = found if size(found) > FULL // 2 else first
+        self._store(found, "kernel full", f"at most {FULL} operators are inlined into one value")
+        return self._take_out(found, inlined)
+
+    def _take_out(self, found: Node, inlined: dict[Node, frozenset[Node]]) -> frozenset[Node]:
+        """What goes into a node that is now stored goes into others no more."""
         gone, waiting = inlined[found], [found]
-        while waiting:  # nor does it go into others any more
+        while waiting:
             for r in self.readers[waiting.pop()]:
                 if gone & inlined.get(r, gone - gone):
                     inlined[r] -= gone
                     waiting.append(r)
-        self._store(found, "kernel full", f"at most {FULL} operators are inlined into one value")
         return gone
+
+    def _written_anew(self, node: Node, terms: dict[Node, int]) -> Node | None:
+        """Count the terms of a node; of its parts, find and store the one that is written anew most often."""
+        below = Expression(self.why).computed(node, counters(len(node.shape)), node.shape).below
+        terms[node], ways = 1 + len(below), defaultdict[Node, list[frozenset[Term]]](list)
+        for t in below:
+            if t.kind == "compute":
+                ways[t.node].append(t.below)
+        again = {n: len(frozenset().union(*w)) - max(map(len, w)) for n, w in ways.items()}
+        small = [n for n in sorted(ways, key=age) if math.prod(n.shape) <= len(ways[n]) * math.prod(node.shape)]
+        found = max(small, key=lambda n: again[n], default=None)
+        if found is None or again[found] <= ANEW:
+            return None
+        words = f"{node.op.name} reads it at {len(ways[found])} places, {again[found]} operations more"
+        self._store(found, "many ways", words)
+        return found
 
     def _look_at_repeats(self, node: Node, op: Reindex, mine: frozenset[Node]) -> None:
         source = node.inputs[0]
@@ -168,7 +192,9 @@ class Fuser:
 
     def _group(self) -> list[Kernel]:
         """Kernels in the order in which they run. Reshapes of arrays need none: they are the same memory."""
-        self.root, self.home, self.beside = {}, {}, {}
+        self.root: dict[Node, Node] = {}  # a reshape of an array -> the array with the same memory
+        self.home: dict[Node, int] = {}  # an anchor -> its kernel
+        self.beside: dict[Node, bool] = {}  # written where its parts are computed -> whether that is in one kernel
         expression, kernels = Expression(self.why), list[Kernel]()
         for node in self.order:
             flat = isinstance(node.op, Reindex) and node.op.flat and not node.op.within

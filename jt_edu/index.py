@@ -170,6 +170,11 @@ def counters_of(*indices: Index) -> set[int]:
     return found
 
 
+def looks_up(index: Index) -> bool:
+    """Whether an index expression reads an index array."""
+    return index.op == "load" or any(looks_up(a) for a in index.args if isinstance(a, Index))
+
+
 def divides(index: Index) -> bool:
     """Whether there is a division in it."""
     return index.op in ("//", "%") or any(divides(a) for a in index.args if isinstance(a, Index))

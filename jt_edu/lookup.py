@@ -11,17 +11,23 @@ from collections.abc import Sequence
 from jt_edu.dtypes import DType
 from jt_edu.errors import ArgumentError, DtypeError, RangeError
 from jt_edu.graph import Node, Shape
-from jt_edu.index import Index, bounds, counters_of
+from jt_edu.index import Index, bounds, counters_of, looks_up
 
 FAR = 1 << 62  # positions further away would not fit into 64 bits
 
 
-def check_lookup(name: str, where: Sequence[Index], valid: Index | None, loops: Shape, arrays: Sequence[Node]) -> None:
+def check_lookup(
+    name: str, source: Shape, where: Sequence[Index], valid: Index | None, loops: Shape, arrays: Sequence[Node]
+) -> None:
     """Raise unless every position can be computed, and every index array is read inside of its shape."""
+    if len(where) != len(source):
+        raise ArgumentError(
+            f"{name} needs one index for each axis of an array of shape {source}", f"{len(where)}: {list(where)}"
+        )
     for axis, index in enumerate(where):
         if index.op == "load":
             _check_load(name, index, loops, arrays)
-        elif _has_load(index):
+        elif looks_up(index):
             raise ArgumentError(
                 f"{name} takes the entries of an index array as they are", f"{index} for axis {axis}",
                 "arithmetic on the index array before it is passed in extras",
@@ -35,10 +41,6 @@ def check_lookup(name: str, where: Sequence[Index], valid: Index | None, loops: 
             raise DtypeError(f"index arrays of {name} hold whole numbers", f"dtype {array.dtype}", "x.cast('int64')")
 
 
-def _has_load(index: Index) -> bool:
-    return index.op == "load" or any(_has_load(a) for a in index.args if isinstance(a, Index))
-
-
 def _check_load(name: str, index: Index, loops: Shape, arrays: Sequence[Node]) -> None:
     number, places = index.args
     if not 0 <= number < len(arrays):
@@ -47,7 +49,7 @@ def _check_load(name: str, index: Index, loops: Shape, arrays: Sequence[Node]) -
     if len(places) != len(shape):
         raise ArgumentError(f"the index array {number} of {name} has {len(shape)} axes", f"{index}")
     for place, length in zip(places, shape, strict=True):
-        if _has_load(place):
+        if looks_up(place):
             raise ArgumentError(f"index arrays of {name} are read at counters", f"{index}", "x[rows[cols]]")
         _check_arithmetic(name, place, loops)
         low, high = bounds(place, loops)

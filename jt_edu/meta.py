@@ -20,9 +20,9 @@ from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 from jt_edu.dtypes import DType
-from jt_edu.errors import ArgumentError, RangeError
+from jt_edu.errors import ArgumentError
 from jt_edu.graph import Shape
-from jt_edu.index import Index, Where, as_index, bounds, counters, counters_of
+from jt_edu.index import Index, Where, as_index, bounds, counters
 
 Rule = Callable[..., Any]  # (out, dout, *inputs) -> gradient of one input, in Var arithmetic
 Rules = tuple[Rule | None, ...]
@@ -236,7 +236,6 @@ def reindex(
     valid: Index | None = None, flat: bool = False,
 ) -> Reindex:  # fmt: skip
     """A Reindex, one object per meaning, so that graphs of the same structure can be recognised."""
-    _check_axes(name, source, shape, where)
     return Reindex(name, shape, where, fill, valid, guards_of(where, source, shape) if fill is not None else (), flat)
 
 
@@ -248,7 +247,6 @@ def reindex_reduce(
     """A ReindexReduce, one object per meaning."""
     if reducer not in REDUCERS:
         raise ArgumentError(f"{name} reduces with one of {', '.join(REDUCERS)}", repr(reducer))
-    _check_axes(name, shape, source, where)
     whole = all(w.op != "counter" or n == source[w.args[0]] for w, n in zip(where, shape, strict=True))
     whole = whole and all(n == 1 for w, n in zip(where, shape, strict=True) if w == as_index(0))
     return ReindexReduce(name, reducer, shape, where, valid, guards_of(where, shape, source) if guarded else (), whole)
@@ -263,18 +261,6 @@ def guards_of(where: Sequence[Index], shape: Shape, loops: Shape) -> tuple[tuple
             if low < 0 or high >= length:
                 found.append((axis, low < 0, high >= length))
     return tuple(found)
-
-
-def _check_axes(name: str, array: Shape, loops: Shape, where: Sequence[Index]) -> None:
-    if len(where) != len(array):
-        raise ArgumentError(
-            f"{name} needs one index for each axis of an array of shape {array}", f"{len(where)}: {list(where)}"
-        )
-    used = frozenset().union(*map(counters_of, where)) if where else frozenset()
-    if used and max(used) >= len(loops):
-        raise RangeError(
-            f"{name} loops over {len(loops)} axes, i0 to i{len(loops) - 1}", f"i{max(used)} in {list(where)}"
-        )
 
 
 def answers(view: Callable[..., Where | Sequence[Where]], n: int) -> tuple[Index, ...]:

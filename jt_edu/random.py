@@ -48,18 +48,17 @@ class Generator:
         self.key, self.drawn, self.drawn_apart = int(seed) & ((1 << 64) - 1), 0, 0  # apart: see team.py
 
     def draw(self, count: int) -> int:
-        """Take the next `count` numbers; the answer is the number of the first."""
-        first, self.drawn = self.drawn, (self.drawn + count) & ((1 << 63) - 1)
+        """Take the next `count` numbers; the answer is the number of the first. Threads may draw at once."""
+        first, self.drawn = self.drawn, (self.drawn + count) & ((1 << 63) - 1)  # no call within: one step for threads
         return first
 
     def bits(self, count: int) -> Node:
         """A node of `count` random words of 64 bits."""
         number = cast(Node(COUNTERS[0], (), (count,), int64), uint64)
-        key, start = constant(self.key, uint64), constant(self.drawn, uint64)
+        key, start = constant(self.key, uint64), constant(self.draw(count), uint64)
         capture = current().capture
         if capture is not None:  # each replay of a compiled step draws anew
             capture.numbers += [(key, lambda: self.key), (start, lambda: self.draw(count))]
-        self.draw(count)
         counter = elementwise(f.ADD, [number, start], uint64)
         return elementwise(f.BITS, [key, counter], uint64)
 

@@ -12,7 +12,7 @@ import difflib
 import itertools
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
@@ -50,17 +50,6 @@ class Flags:
 NUMBERS = itertools.count()  # of nodes: one for the process, so that a node of one rank may be an input in another
 
 
-@dataclass
-class Shared:
-    """What all threads of a rank have in common."""
-
-    flags: Flags = field(default_factory=Flags)
-    traces: list[Trace] = field(default_factory=list)
-    ids: Iterator[int] = NUMBERS
-    due: list[Any] = field(default_factory=list)  # nodes that any run computes too, in this order: messages, for one
-    rank_state: dict[str, Any] = field(default_factory=dict)  # other floors: "generator", "communicator"
-
-
 class Moment:
     """What one thread of a rank is doing."""
 
@@ -85,19 +74,20 @@ def _of_the_moment(name: str) -> Any:
     return property(attrgetter(f"threads.now.{name}"), lambda c, value: setattr(c.threads.now, name, value))
 
 
+@dataclass(slots=True, weakref_slot=True, eq=False)
 class Context:
     """The state of one rank: what its threads share, and what each of them is doing."""
 
-    __slots__ = ("__weakref__", "due", "flags", "ids", "rank_state", "threads", "traces")
+    flags: Flags = field(default_factory=Flags)
+    traces: list[Trace] = field(default_factory=list)
+    due: list[Any] = field(default_factory=list)  # nodes that any run computes too, in this order: messages, for one
+    rank_state: dict[str, Any] = field(default_factory=dict)  # other floors: "generator", "communicator"
+    ids: Iterator[int] = NUMBERS
+    threads: Threads = field(default_factory=Threads, init=False)
     no_grad, twin, scope, capture = map(_of_the_moment, ("no_grad", "twin", "scope", "capture"))
 
-    def __init__(self, shared: Shared) -> None:
-        self.flags, self.traces, self.ids, self.rank_state = shared.flags, shared.traces, shared.ids, shared.rank_state
-        self.due = shared.due
-        self.threads = Threads()
 
-
-_current: ContextVar[Context] = ContextVar("jt_edu", default=Context(Shared()))  # noqa: B039 - shared by all threads, on purpose
+_current: ContextVar[Context] = ContextVar("jt_edu", default=Context())  # noqa: B039 - shared by all threads, on purpose
 current = _current.get  # the context of this rank
 
 
@@ -107,7 +97,7 @@ def rank_context(context: Context | None = None) -> Iterator[Context]:
 
     Or go on where a rank stopped, in the `context` that it had.
     """
-    token = _current.set(context or Context(Shared()))
+    token = _current.set(context or Context())
     try:
         yield current()
     finally:
@@ -118,10 +108,8 @@ class FlagsOfThisRank:
     """`jt.flags`: reads and writes the flags of the rank that asks."""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
         flags = current().flags
-        if not hasattr(flags, name):
+        if not hasattr(flags, name) and not name.startswith("__"):
             setattr(flags, name, None)  # raises, and lists the flags
         return getattr(flags, name)
 
@@ -156,7 +144,16 @@ def flag_scope(**wanted: Any) -> Iterator[None]:
 
 
 @contextmanager
-def no_grad() -> Iterator[None]:
+def _recording(stopped: bool) -> Iterator[None]:
+    context = current()
+    before, context.no_grad = context.no_grad, stopped
+    try:
+        yield
+    finally:
+        context.no_grad = before
+
+
+def no_grad() -> AbstractContextManager[None]:
     """Vars made inside take no part in gradients. Also a decorator.
 
     Example:
@@ -167,16 +164,10 @@ def no_grad() -> Iterator[None]:
         >>> y.requires_grad
         False
     """
-    context = current()
-    before, context.no_grad = context.no_grad, True
-    try:
-        yield
-    finally:
-        context.no_grad = before
+    return _recording(stopped=True)
 
 
-@contextmanager
-def enable_grad() -> Iterator[None]:
+def enable_grad() -> AbstractContextManager[None]:
     """Undo a `no_grad` around it. Also a decorator.
 
     Example:
@@ -187,12 +178,7 @@ def enable_grad() -> Iterator[None]:
         >>> y.requires_grad
         True
     """
-    context = current()
-    before, context.no_grad = context.no_grad, False
-    try:
-        yield
-    finally:
-        context.no_grad = before
+    return _recording(stopped=False)
 
 
 @contextmanager

@@ -28,7 +28,6 @@ from jt_edu.meta import CONSTANT, SOURCE, Elementwise
 from jt_edu.settings import current
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-meet = f.meet  # asked for every operator
 
 
 class Var(Arithmetic):
@@ -304,14 +303,14 @@ class Var(Arithmetic):
         node = self._node
         kind = node.dtype
         if not others:
-            common, dtype = meet(op, kind)
+            common, dtype = f.meet(op, kind)
             node = node if kind is common else cast(node, common)
             return Var._of(Node(op, (node,), node.shape, dtype))
         other = others[0]
         partner = other._node if isinstance(other, Var) else operand_of(other, kind)
         if len(others) > 1:
             return _of_many(op, [node, partner, *[as_var(o, kind)._node for o in others[1:]]])
-        common, dtype = meet(op, kind, partner.dtype)
+        common, dtype = f.meet(op, kind, partner.dtype)
         if kind is not common:
             node = cast(node, common)
         if partner.dtype is not common:
@@ -379,7 +378,7 @@ def _of_many(op: Elementwise, nodes: list[Node]) -> Var:
         dtype = promote(x.dtype, y.dtype)
         parts = [cast(condition, as_dtype("bool")), cast(x, dtype), cast(y, dtype)]
     else:
-        common, dtype = meet(op, *[n.dtype for n in nodes])
+        common, dtype = f.meet(op, *[n.dtype for n in nodes])
         parts = [cast(n, common) for n in nodes]
     return Var._of(elementwise(op, parts, dtype))
 

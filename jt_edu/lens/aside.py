@@ -21,7 +21,7 @@ from jt_edu.errors import ArgumentError
 from jt_edu.execute import plan_for, run, run_plan
 from jt_edu.graph import Node, inputs_first, needed
 from jt_edu.plan import Plan, read_slot
-from jt_edu.settings import Context, Shared, current, rank_context
+from jt_edu.settings import Context, current, rank_context
 from jt_edu.var import Var
 
 DRAWN = 20_000  # nodes; the views say the same, of pages that come from elsewhere
@@ -45,8 +45,7 @@ def computed(order: list[Node], wanted: Sequence[Node]) -> dict[Node, Any]:
 def overheard_by_nobody() -> Iterator[None]:
     """Run as the same rank but for its traces: threads share those, and a trace hears what others run meanwhile."""
     mine = current()
-    shared = Shared(flags=mine.flags, due=mine.due, rank_state=mine.rank_state)
-    with rank_context(Context(shared)):
+    with rank_context(Context(flags=mine.flags, due=mine.due, rank_state=mine.rank_state)):
         yield
 
 

@@ -25,6 +25,7 @@ from jt_edu.nn.start import constant_, xavier_gauss_, xavier_uniform_
 from jt_edu.ops.arguments import number, whole, yes_or_no
 from jt_edu.ops.create import index, zeros
 from jt_edu.ops.matmul import matmul
+from jt_edu.ops.numbers import widened
 from jt_edu.ops.reduce import finite, max, mean, sum
 from jt_edu.ops.stacks import concat
 from jt_edu.var import Var, as_var
@@ -122,9 +123,10 @@ def _weights(scores: Var, masks: list[Var]) -> Var:
     """Softmax over the keys that are not forbidden; 0 where all are."""
     for m in masks:
         scores = m.apply(f.SELECT, scores, as_var(-math.inf, scores.dtype)) if m.dtype is bool_ else scores + m
-    ahead = (scores - finite(max(scores, -1, keepdim=True).detach())).apply(f.EXP) if scores.shape[-1] else scores
+    wide = widened(scores)  # the exponentials of many halves add up to more than a half can hold
+    ahead = (wide - finite(max(wide, -1, keepdim=True).detach())).apply(f.EXP) if scores.shape[-1] else wide
     total = sum(ahead, -1, keepdim=True)
-    return ahead * (1.0 / total.where_not(total == 0, 1))
+    return (ahead * (1.0 / total.where_not(total == 0, 1))).cast(scores.dtype)
 
 
 class MultiheadAttention(Module):

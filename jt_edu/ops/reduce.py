@@ -246,8 +246,9 @@ def logsumexp(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     floats = v.cast(float_of(v.dtype))
     if count_of(v, dim, "logsumexp") == 0:
         return reduced(floats, "sum", "add", dim, keep).apply(f.LOG)
-    top = finite(max(floats, dim, True).detach())
-    total = reduced((floats - top).apply(f.EXP), "sum", "add", dim, True).apply(f.LOG) + top
+    wide = widened(floats)
+    top = finite(max(wide, dim, True).detach())
+    total = (reduced((wide - top).apply(f.EXP), "sum", "add", dim, True).apply(f.LOG) + top).cast(floats.dtype)
     kept = reduce_op("sum", "add", v.shape, axes_of("logsumexp", dim, v.ndim), keep).shape
     return total if keep else total.reshape(kept)
 

@@ -33,8 +33,9 @@ def softmax(x: Any, dim: int = -1, dtype: Any = None) -> Var:
         array([0.5, 0.5], dtype=float32)
     """
     shifted, axis = _shifted(x, dim, "softmax", dtype)
-    weights = shifted.apply(f.EXP)
-    return weights * (1.0 / reduced(weights, "sum", "add", (axis,), True))  # one division a row
+    weights = widened(shifted).apply(f.EXP)
+    answer = weights * (1.0 / reduced(weights, "sum", "add", (axis,), True))  # one division a row
+    return answer.cast(shifted.dtype)
 
 
 def _shifted(x: Any, dim: int, name: str, dtype: Any) -> tuple[Var, int]:
@@ -73,7 +74,8 @@ def log_softmax(x: Any, dim: int = -1, dtype: Any = None) -> Var:
         array([0.], dtype=float32)
     """
     shifted, axis = _shifted(x, dim, "log_softmax", dtype)
-    return shifted - reduced(shifted.apply(f.EXP), "sum", "add", (axis,), True).apply(f.LOG)
+    wide = widened(shifted)
+    return (wide - reduced(wide.apply(f.EXP), "sum", "add", (axis,), True).apply(f.LOG)).cast(shifted.dtype)
 
 
 @template

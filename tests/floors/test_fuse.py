@@ -395,3 +395,36 @@ def test_a_full_kernel_is_cut_where_a_value_is_read_by_others_too():
     op = {b.id: b.op for b in t.built}
     full = {d.source for d in t.decisions if d.rule == "kernel full" or "(kernel full)" in d.reason}
     assert {op[k] for k in full} == {"multiply"}
+
+
+def _ring(x, assignments):
+    for k in range(assignments):
+        x[k % 10] = x[(k + 1) % 10] + 1
+    return x
+
+
+def _fibonacci(x):
+    for k in range(2, len(x)):
+        x[k] = x[k - 1] + x[k - 2]
+    return x
+
+
+def test_the_text_of_pending_assignments_grows_with_their_number():
+    lines = {n: sum(k.source.count("\n") for k in held(_ring(jt.zeros(10), n)).kernels) for n in (4, 8, 16, 32)}
+
+    assert all(lines[n] <= 25 * n for n in lines)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_pending_assignments_give_the_numbers_of_numpy(backend):
+    with jt.flag_scope(backend=backend):
+        ring, fibonacci = _ring(jt.zeros(10), 32).numpy(), _fibonacci(jt.ones(30)).numpy()
+
+    np.testing.assert_array_equal(ring, _ring(np.zeros(10, np.float32), 32))
+    np.testing.assert_array_equal(fibonacci, _fibonacci(np.ones(30, np.float32)))
+
+
+def test_what_many_ways_lead_to_is_stored_and_the_rule_says_so():
+    t = held(_ring(jt.zeros(10), 8))
+
+    assert "many ways" in {d.rule for d in t.decisions}

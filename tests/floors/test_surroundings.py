@@ -648,3 +648,17 @@ def test_forward_passes_that_wait_do_not_stop_a_capture():
 
     assert np.isfinite(step(np.eye(3, 2, dtype=np.float32)).item())
     assert net.num_batches_tracked.item() == 9
+
+
+def test_vars_that_ranks_hand_out_are_used_outside():
+    w = ones(2)
+
+    def program():
+        for _ in range(5):
+            ones()
+        return w * 3
+
+    first, second = jt.simulate(2)(program)
+
+    assert (first * second).sum().item() == 72.0
+    assert jt.grad((first * second).sum(), w).tolist() == [36.0, 36.0]

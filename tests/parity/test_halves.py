@@ -57,3 +57,19 @@ ROUNDABOUT = {
 @pytest.mark.parametrize(("function", "right"), ROUNDABOUT.values(), ids=ROUNDABOUT)
 def test_so_many_equal_scores_have_a_softmax(function, right):
     np.testing.assert_allclose(function(jt.zeros(LARGE, dtype="float16")).item(), right, 1e-3)
+
+
+@pytest.mark.parametrize(("function", "right"), ROUNDABOUT.values(), ids=ROUNDABOUT)
+def test_so_many_equal_scores_have_a_softmax_along_an_axis_of_several(function, right):
+    answer = function(jt.zeros((LARGE, 2), dtype="float16"))
+
+    assert answer.dtype == "float16"
+    np.testing.assert_allclose(answer.numpy().ravel()[-1:], [right], 1e-3)
+
+
+def test_so_many_keys_are_looked_at_in_halves():
+    keys = jt.ones((70_000, 4), dtype="float16")
+
+    seen = jt.nn.functional.scaled_dot_product_attention(keys[:1], keys, keys)
+
+    np.testing.assert_allclose(seen.numpy(), 1, 1e-2)

@@ -27,7 +27,7 @@ from jt_edu.mpi.cells.process import Files, Page, divided
 from jt_edu.mpi.record.records import Record
 from jt_edu.mpi.simulated.threads import MOST_RANKS, Simulation, ThreadComm, run_ranks
 from jt_edu.mpi.terms.errors import RankStopped
-from jt_edu.settings import Context, Flags, Shared, current
+from jt_edu.settings import Context, Flags, current
 
 Form = Callable[[Any], dict[str, Any] | None]  # a value -> what is shown of it, by kind; None: nothing
 
@@ -71,7 +71,7 @@ class Namespaces:
         if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= MOST_RANKS:
             raise ArgumentError(f"there are 1 to {MOST_RANKS} ranks", repr(size), "%%ranks 4")
         self.size = size
-        self.contexts = [Context(Shared()) for _ in range(size)]
+        self.contexts = [Context() for _ in range(size)]
         self.spaces = [_empty(rank, size) for rank in range(size)]
         self.last: CellRun | None = None
         self.running: list[Told] = []  # what the ranks of this cell have told so far

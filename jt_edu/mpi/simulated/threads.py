@@ -43,7 +43,7 @@ from jt_edu.mpi.world.arguments import check_options
 from jt_edu.mpi.world.meter import meter_for
 from jt_edu.mpi.world.task import Task
 from jt_edu.mpi.world.world import World
-from jt_edu.settings import Context, Shared, current, rank_context
+from jt_edu.settings import Context, current, rank_context
 
 MOST_RANKS = 4096
 WITH_LINES = (  # they name ranks and lines themselves
@@ -188,7 +188,7 @@ def run_ranks(
     told, before = Simulation(world), threading.stack_size(1 << 20 if size > 64 else 0)
     try:
         for rank in range(size):
-            own = contexts[rank] if contexts else Context(Shared())
+            own = contexts[rank] if contexts else Context()
             world.baton.add(rank, f"rank {rank}", Clock(world.network), _body(told, program, rank, own))
     except BaseException as error:  # no room for so many threads, or an interrupt
         world.baton.stop(error)

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import weakref
 from collections import deque
 from functools import partial
 from types import SimpleNamespace
@@ -662,3 +663,14 @@ def test_vars_that_ranks_hand_out_are_used_outside():
 
     assert (first * second).sum().item() == 72.0
     assert jt.grad((first * second).sum(), w).tolist() == [36.0, 36.0]
+
+
+def test_a_weak_proxy_of_something_that_is_gone_is_no_hindrance():
+    other = Total()
+    proxies = [weakref.proxy(other)]
+    del other
+
+    step = jt.compile(lambda x: x * 2)
+
+    assert step(ones()).tolist() == [2.0, 2.0]
+    assert len(proxies) == 1

@@ -47,9 +47,6 @@ class Flags:
         object.__setattr__(self, name, value)
 
 
-NUMBERS = itertools.count()  # of nodes: one for the process, so that a node of one rank may be an input in another
-
-
 class Moment:
     """What one thread of a rank is doing."""
 
@@ -82,7 +79,7 @@ class Context:
     traces: list[Trace] = field(default_factory=list)
     due: list[Any] = field(default_factory=list)  # nodes that any run computes too, in this order: messages, for one
     rank_state: dict[str, Any] = field(default_factory=dict)  # other floors: "generator", "communicator"
-    ids: Iterator[int] = NUMBERS
+    ids: Iterator[int] = field(default_factory=itertools.count)  # of nodes; ranks that exchange Vars share one
     threads: Threads = field(default_factory=Threads, init=False)
     no_grad, twin, scope, capture = map(_of_the_moment, ("no_grad", "twin", "scope", "capture"))
 
@@ -93,7 +90,7 @@ current = _current.get  # the context of this rank
 
 @contextmanager
 def rank_context(context: Context | None = None) -> Iterator[Context]:
-    """Run what is inside as a rank of its own: flags, trace and random numbers start afresh.
+    """Run what is inside as a rank of its own: flags, graph ids, trace and random numbers start afresh.
 
     Or go on where a rank stopped, in the `context` that it had.
     """

@@ -71,7 +71,8 @@ class Namespaces:
         if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= MOST_RANKS:
             raise ArgumentError(f"there are 1 to {MOST_RANKS} ranks", repr(size), "%%ranks 4")
         self.size = size
-        self.contexts = [Context() for _ in range(size)]
+        ids = current().ids  # of the notebook: a Var of a rank can be used there
+        self.contexts = [Context(ids=ids) for _ in range(size)]
         self.spaces = [_empty(rank, size) for rank in range(size)]
         self.last: CellRun | None = None
         self.running: list[Told] = []  # what the ranks of this cell have told so far

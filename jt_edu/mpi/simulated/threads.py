@@ -185,10 +185,11 @@ def run_ranks(
             raise ArgumentError(f"{name} is a function", repr(function), "simulate(4)(function)")
     check_options(options)
     world = World(size, **options)
+    ids = current().ids  # of the caller: a Var from outside can be used by a rank, and one of a rank outside
     told, before = Simulation(world), threading.stack_size(1 << 20 if size > 64 else 0)
     try:
         for rank in range(size):
-            own = contexts[rank] if contexts else Context()
+            own = contexts[rank] if contexts else Context(ids=ids)
             world.baton.add(rank, f"rank {rank}", Clock(world.network), _body(told, program, rank, own))
     except BaseException as error:  # no room for so many threads, or an interrupt
         world.baton.stop(error)

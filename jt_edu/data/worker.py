@@ -29,6 +29,7 @@ LAST_WORDS = 1.0  # seconds from the end of the orders to the end of the process
 def serve(inbox: Connection, outbox: Connection, number: int, count: int) -> None:
     """Be worker `number` of `count`, until there are no more orders."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
+    _own(inbox, outbox)
     try:
         job, info = _settle_in(inbox, number, count)
         outbox.send_bytes(pickle.dumps(("ready", None)))
@@ -50,6 +51,15 @@ def serve(inbox: Connection, outbox: Connection, number: int, count: int) -> Non
         else:
             answers.put(_answer(job, content, mixed(seed, done * count + number)))
             done += 1
+
+
+def _own(*pipes: Connection) -> None:
+    """Keep pipes from processes that an example starts: they would hold them open after the worker's end."""
+    if not hasattr(os, "register_at_fork"):
+        return  # where nothing is forked, nothing is inherited
+    for pipe in pipes:
+        os.set_inheritable(pipe.fileno(), False)  # by another program
+        os.register_at_fork(after_in_child=pipe.close)  # by a copy of this one
 
 
 def _settle_in(inbox: Connection, number: int, count: int) -> tuple[Job, WorkerInfo]:

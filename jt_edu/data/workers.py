@@ -21,6 +21,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import itertools
+import math
 import multiprocessing
 import os
 import pickle
@@ -46,6 +47,7 @@ from jt_edu.settings import current
 from jt_edu.team import place
 
 GRACE = 0.5  # seconds that a worker is given to go home by itself, and once more before it is killed
+LOOK = 0.2  # seconds after which it is looked whether they live, when nothing is heard
 NAME = "jt_edu data worker"
 UNGUARDED = 98  # exit code of a worker that, instead of work, found a script that starts workers
 
@@ -171,11 +173,14 @@ class Crew:
 
     def _take(self, member: Member, timeout: float) -> tuple[Any, int]:
         """The next answer of this worker, and its bytes. Any worker that has ended is an error at once."""
-        lives = {m.process.sentinel: m for m in self.members}
-        ready = wait([member.answers, *lives], timeout or None)
-        for life in ready:
-            if isinstance(life, int):
-                self._bury(lives[life])
+        ends = [m.process.sentinel for m in self.members]
+        ready: list[Any] = []
+        deadline = time.monotonic() + (timeout or math.inf)
+        while not ready and (left := deadline - time.monotonic()) > 0:
+            ready = wait([member.answers, *ends], min(LOOK, left))
+            for one in self.members:  # an end is not always heard: what a worker started may hold its sentinel open
+                if one.process.sentinel in ready or not one.process.is_alive():
+                    self._bury(one)
         if not ready:
             raise WorkerError(
                 f"a batch comes within timeout={timeout:g} s", f"nothing from {self._name(member)}",

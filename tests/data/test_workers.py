@@ -195,6 +195,19 @@ def test_a_worker_that_ends_by_itself_is_an_error(how, words):
     assert "__main__" not in str(caught.value), "a guard would not have helped"
 
 
+@pytest.mark.parametrize("how", ["die_with_a_program", "die_with_a_copy"])
+def test_the_death_of_a_worker_is_heard_though_what_it_started_lives_on(how, monkeypatch, tmp_path):
+    monkeypatch.setattr(workers, "GRACE", 0.1)  # what lives on holds what `join` waits for
+    sign = tmp_path / "child"
+
+    with pytest.raises(data.WorkerError, match=r"worker 0 of 1.*SIGKILL"):
+        list(data.DataLoader(things.Odd(how, sign=sign), 5, num_workers=1))
+
+    child = int(sign.read_text())
+    assert lives(child)
+    os.kill(child, signal.SIGKILL)
+
+
 def test_the_death_of_a_worker_is_heard_while_another_one_is_waited_for(clock, monkeypatch, tmp_path):
     plan = {"num_workers": 2, "prefetch_factor": 1, "worker_init_fn": partial(note_sleeps, tmp_path)}
     slow = iter(data.DataLoader(things.Odd("hang"), 1, sampler=[0, 1, 5, 3], **plan))
@@ -350,13 +363,14 @@ def test_a_timeout_is_kept_and_does_not_count_the_start(monkeypatch):
         return wait(what, timeout if len(asked) == 3 else None)  # what comes may come late on a busy machine
 
     monkeypatch.setattr(workers, "wait", patient)
+    monkeypatch.setattr(workers, "LOOK", LONG)
     next(walk)
     begin = time.monotonic()
 
     with pytest.raises(data.WorkerError, match=r"timeout=0\.3 s; found nothing from worker 0 of 1"):
         next(walk)
     assert time.monotonic() - begin > 0.2
-    assert asked == [None, 0.3, 0.3]
+    assert asked[0] == LONG and len(asked) == 3 and all(0 < left <= 0.3 for left in asked[1:])
 
 
 # ------------------------------------------------------------------------------------------------------ ahead of time

@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import subprocess
 import sys
 import time
 
@@ -91,6 +92,19 @@ class Odd(Squares):
 
     def die(self):
         os.kill(os.getpid(), signal.SIGKILL)
+
+    def die_with_a_program(self):
+        child = subprocess.Popen(["sleep", "600"], close_fds=False)  # as `os.system` starts it
+        self.sign.write_text(str(child.pid))
+        self.die()
+
+    def die_with_a_copy(self):
+        child = os.fork()
+        if child == 0:
+            time.sleep(600)
+            os._exit(0)
+        self.sign.write_text(str(child))
+        self.die()
 
     def leave(self):
         sys.exit(3)

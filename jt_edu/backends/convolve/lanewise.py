@@ -16,7 +16,7 @@ import math
 
 from jt_edu.backends.convolve import Algorithm, Sizes
 from jt_edu.backends.convolve.beside import BLOCK, Cells, cells_of
-from jt_edu.backends.convolve.llvm import LANES, lanes_for
+from jt_edu.backends.convolve.llvm import LANES, by_width, lanes_for
 
 LEAST, MOST = 1 << 16, 1 << 18  # bytes of scratch: so much begins at a cache line, as cells should; and stays near
 NEAR = 1 << 16  # bytes of cells, from which on turning them takes twice as long
@@ -49,8 +49,8 @@ def _seconds(s: Sizes) -> float:
     """Turning slows down as the cells leave the nearest cache; a last vector that is not full is turned one by one."""
     lane, (_, h, w), (_, oh, ow), taps = lanes_for(s.dtype), s.image, s.places, math.prod(s.kernel)
     turns = -(-h * w // lane) + -(-oh * ow // lane) + -(-taps // lane)
-    turned = (turns * 25e-9 + h * w * 0.7e-9) * (1 + _cells(s).end * _bytes(s) / NEAR)
-    products = oh * -(-ow // BLOCK) * BLOCK * taps * 0.42e-9
+    turned = (turns * by_width(25e-9, 15e-9) + h * w * 0.7e-9) * (1 + _cells(s).end * _bytes(s) / NEAR)
+    products = oh * -(-ow // BLOCK) * BLOCK * taps * by_width(0.42e-9, 0.25e-9)
     singly = s.n * (s.c % lane) * (h * w + oh * ow + taps) * 1.2e-9
     return _span(s) * (120e-9 + turned + products) * (LANES // lane) + singly
 

@@ -64,6 +64,11 @@ def lanes_of(bits: int) -> int:
     return LANES * 32 // bits
 
 
+def by_width(sixteen: float, fewer: float) -> float:
+    """A figure of the cost models: as measured with vectors of sixteen float32, or with those of eight (AVX2)."""
+    return sixteen if LANES == 16 else fewer
+
+
 def lanes_for(dtype: str) -> int:
     """The same for the numbers of an array that is only planned."""
     return lanes_of(32 if dtype == "float32" else 64)

@@ -32,7 +32,7 @@ from functools import partial
 from typing import Any
 
 from jt_edu.backends.convolve import Algorithm, Sizes
-from jt_edu.backends.convolve.llvm import lanes_for
+from jt_edu.backends.convolve.llvm import by_width, lanes_for
 from jt_edu.backends.convolve.patches import UNITS, Layout, layout_by_weights, layout_of, panel_count
 from jt_edu.backends.pool import threads
 
@@ -91,13 +91,17 @@ def _prepare_span(sizes: Sizes) -> int:
 
 
 def _seconds(sizes: Sizes, size: int) -> float:
-    """In cycles for each point: 1.2 for a product of vectors, and what a vector of each transform costs; measured."""
+    """In cycles for each point: for a product of vectors, and for a vector of each transform; measured."""
     c, o = _ways(sizes)
     layout, blocks = _layout(sizes, size), _blocks(sizes, size)
     tiles = sizes.n * layout.high * layout.wide
-    once = {"forward": 4.5 * blocks, "by_image": 6.5 * blocks, "by_weights": 20 + 20 * blocks}[sizes.kind]  # for c * o
-    cycles = 1.2 * tiles * c * o + 4 * tiles * c + 2 * tiles * o + once * c * o
-    return cycles * layout.points**2 / lanes_for(sizes.dtype) / 3.1e9 + 4e-6
+    product, once = {  # for tiles * c * o; for c * o
+        "forward": (1.2, 4.5 * blocks),
+        "by_image": (1.2, 6.5 * blocks),
+        "by_weights": (by_width(1.2, 0.65), by_width(20, 12) * (1 + blocks)),
+    }[sizes.kind]
+    cycles = product * tiles * c * o + 4 * tiles * c + 2 * tiles * o + once * c * o
+    return cycles * layout.points**2 / lanes_for(sizes.dtype) / by_width(3.1e9, 3.5e9) + 4e-6
 
 
 def _algorithm(size: int, kind: str, **more: Any) -> Algorithm:

@@ -50,10 +50,9 @@ def test_python_runs_the_same_text(algorithm):
 @pytest.mark.parametrize("size", [16, 32, 64])
 def test_each_lane_is_transformed_as_numpy_does_it(size):
     step, numbers = 2 * LANES, np.random.default_rng(0).standard_normal((size, 2, LANES))
-    z = np.zeros(size * LANES + size * step)
-    start = write_waves(z, 0, size) if LANES == 8 else size * LANES
-    z = z.astype(np.float32)
-    write_waves(z, 0, size)
+    start = size * LANES  # the waves are before it
+    z = np.zeros(start + size * step, np.float32)
+    assert write_waves(z, 0, size) == start
     z[start:] = numbers.reshape(-1)
 
     forward(z, start, step, size, 0)

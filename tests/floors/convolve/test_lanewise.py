@@ -9,6 +9,7 @@ import pytest
 from jt_edu.backends.convolve import Sizes, beside, lanewise
 from jt_edu.backends.convolve.choice import candidates
 from jt_edu.backends.convolve.lanewise import ALGORITHMS
+from jt_edu.backends.convolve.llvm import LANES
 from tests.floors.convolve.oracle import Fenced, arrays, check, in_float64
 from tests.floors.convolve.test_panels import in_python
 
@@ -110,7 +111,7 @@ def test_few_channels_groups_and_large_images_are_left_to_others():
     sizes = layer(32, 14, 5, padding=2)
 
     assert LANEWISE.suits(sizes)
-    assert not LANEWISE.suits(layer(8, 14, 5, padding=2))
+    assert not LANEWISE.suits(layer(LANES // 2, 14, 5, padding=2))
     assert not LANEWISE.suits(layer(32, 112, 5, padding=2))
     assert not LANEWISE.suits(dataclasses.replace(sizes, o=64))
     assert not LANEWISE.suits(dataclasses.replace(sizes, c=64))

@@ -40,6 +40,7 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "Tensor"): "jt.Var, the class, or jt.array(...), which makes one",
     ("jt", "float"): "jt.float32",
     ("jt", "is_grad_enabled"): "x.requires_grad, and jt.why_no_grad(x)",
+    ("jt.flags", "use_cuda"): _CPU,
     ("x", "cuda"): _CPU,
     ("x", "is_cuda"): _CPU,
     ("x", "requires_grad_"): "x.requires_grad = True",

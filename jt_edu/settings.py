@@ -8,43 +8,39 @@ belongs to the process stays with it: compiled kernels, threads, and buffers to 
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
 from jt_edu.errors import ArgumentError
+from jt_edu.names import suggest
 from jt_edu.trace import Trace
 
 
 @dataclass
 class Flags:
-    """What a learner may switch; an unknown name is an error, and so is a value of the wrong type."""
+    """What a learner may switch; an unknown name is an error (below), and so is a value of the wrong type."""
 
     backend: str = "numba"  # who runs kernels: "numba", "python", or one that registered itself
     lazy_execution: bool = True  # False: each operator runs as soon as it is written
     fuse: bool = True  # False: one kernel for each operator, to see what fusion saves
 
     def __setattr__(self, name: str, value: Any) -> None:
-        known = {f.name: f.default for f in fields(self)}
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            raise ArgumentError(
-                f"jt.flags.{name} is not a flag",
-                f"the flags {', '.join(known)}",
-                f"jt.flags.{(near or list(known))[0]}",
-            )
-        wanted = type(known[name])
+        before = getattr(self, name)
+        wanted = type(before)
         if wanted is bool and value in (0, 1):
             value = bool(value)
         if not isinstance(value, wanted):
-            raise ArgumentError(f"jt.flags.{name} is of type {wanted.__name__}", repr(value), repr(known[name]))
+            raise ArgumentError(f"jt.flags.{name} is of type {wanted.__name__}", repr(value), repr(before))
         object.__setattr__(self, name, value)
+
+
+suggest(Flags, "jt.flags", "jt.flags")
 
 
 class Moment:
@@ -105,13 +101,13 @@ class FlagsOfThisRank:
     """`jt.flags`: reads and writes the flags of the rank that asks."""
 
     def __getattr__(self, name: str) -> Any:
-        flags = current().flags
-        if not hasattr(flags, name) and not name.startswith("__"):
-            setattr(flags, name, None)  # raises, and lists the flags
-        return getattr(flags, name)
+        return getattr(current().flags, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(current().flags, name, value)
+
+    def __dir__(self) -> list[str]:
+        return dir(current().flags)
 
     def __repr__(self) -> str:
         return repr(current().flags)

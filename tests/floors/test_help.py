@@ -75,6 +75,7 @@ def test_a_name_that_is_like_none_points_to_the_list():
         (lambda: jt.save(X, "x"), 'net.save("net.npz"), or np.savez("arrays.npz", **arrays)'),
         (lambda: jt.load("x"), 'net.load("net.npz"), or np.load("arrays.npz")'),
         (lambda: jt.Tensor([1.0]), "jt.Var, the class, or jt.array(...), which makes one"),
+        (lambda: jt.flags.use_cuda, "leaving it out: everything is on the CPU"),
         (lambda: NET.cuda(), "leaving it out: everything is on the CPU"),
         (lambda: NET.cpu(), "leaving it out: everything is on the CPU"),
         (lambda: jt.nn.utils.rnn.pad_sequence, "jt.nn, which has pack_padded_sequence, pad_sequence and the others"),
@@ -89,7 +90,7 @@ def test_what_pytorch_writes_and_is_not_here_brings_what_does_the_same(ask, inst
 
 
 def test_no_name_has_a_hint_though_it_is_there():
-    owners = {"jt": jt, "x": X, "net": NET, "jt.nn.utils": jt.nn.utils}
+    owners = {"jt": jt, "jt.flags": jt.flags, "x": X, "net": NET, "jt.nn.utils": jt.nn.utils}
 
     assert [f"{call}.{name}" for call, name in INSTEAD if hasattr(owners[call], name)] == []
 
@@ -125,6 +126,7 @@ def test_the_right_letters_in_another_order_come_first():
 def test_asking_whether_a_name_is_there_still_works():
     assert not hasattr(jt, "sofmax") and not hasattr(X, "smu") and not hasattr(jt.nn, "Relu")
     assert getattr(X, "smu", 3) == 3
+    assert not hasattr(jt.flags, "use_cuda") and {"backend", "fuse"} <= {*dir(jt.flags)}
     assert hasattr(jt, "softmax") and hasattr(X, "sum")
 
 

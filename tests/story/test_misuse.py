@@ -23,7 +23,16 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu import ArgumentError, BackendError, DtypeError, GradientError, KernelError, RangeError, ShapeError
+from jt_edu import (
+    ArgumentError,
+    BackendError,
+    DtypeError,
+    GradientError,
+    KernelError,
+    RangeError,
+    ShapeError,
+    UnknownNameError,
+)  # fmt: skip
 from jt_edu.graph import Node
 from jt_edu.meta import HostCall
 
@@ -375,8 +384,10 @@ REFUSED = table(
     refused("many numbers are not formatted as one", lambda: f"{var(F):.2f}", ShapeError, "(2, 3)"),
     refused("a list does not find a Var among others by value", lambda: var(F) in [var(F)], ShapeError, "(2, 3)"),
     # settings, and the rest
-    refused("an unknown flag is named", lambda: set_flag("fuze", True), ArgumentError, "fuze", "jt.flags.fuse"),
-    refused("an unknown flag cannot be read", lambda: jt.flags.bakend, ArgumentError, "bakend", "jt.flags.backend"),
+    refused("an unknown flag is named", lambda: set_flag("fuze", True), UnknownNameError, "fuze", "jt.flags.fuse"),
+    refused("an unknown flag cannot be read", lambda: jt.flags.bakend, UnknownNameError, "bakend", "jt.flags.backend"),
+    refused("Jittor's flag of another device", lambda: set_flag("use_cuda", 1), UnknownNameError, "use_cuda", "CPU"),
+    refused("a backend of another device", lambda: set_flag("backend", "cuda"), BackendError, "cuda", "numba"),
     refused("a flag keeps its type", lambda: set_flag("fuse", "yes"), ArgumentError, "'yes'", "bool"),
     refused("a backend is named by text", lambda: set_flag("backend", 3), ArgumentError, "3", "str"),
     refused("an unknown backend is named", lambda: set_flag("backend", "nunba"), BackendError, "nunba", "numba"),
@@ -401,7 +412,7 @@ def test_is_refused_with_a_reason(row, backend):
 
     error = caught.value
     assert isinstance(error, jt.JtError)
-    assert isinstance(error, ValueError | TypeError | IndexError | RuntimeError)
+    assert isinstance(error, ValueError | TypeError | IndexError | RuntimeError | AttributeError)
     assert error.asked
     assert not [word for word in row.words if word not in str(error)], str(error)
 
@@ -799,7 +810,7 @@ def test_flags_are_put_back_after_an_error():
     before = repr(jt.flags)
     with pytest.raises(ArgumentError), jt.flag_scope(fuse=False, backend=3):
         pass
-    with pytest.raises(ArgumentError), jt.flag_scope(nonsense=1):
+    with pytest.raises(UnknownNameError), jt.flag_scope(nonsense=1):
         pass
     assert repr(jt.flags) == before
 

@@ -22,12 +22,18 @@ from typing import Any, Union
 from jt_edu.errors import ArgumentError
 
 Where = Union["Index", int]
+Operator = Callable[["Index", Where], "Index"]
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
     "<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne,
     "and": lambda a, b: bool(a and b), "or": lambda a, b: bool(a or b),
 }  # fmt: skip
+
+
+def _of_two(op: str) -> tuple[Operator, Operator]:
+    """What `i + 1` does, and `1 + i`."""
+    return lambda a, b: binary(op, a, b), lambda a, b: binary(op, b, a)
 
 
 class Index:
@@ -46,44 +52,14 @@ class Index:
         same = isinstance(other, Index) and self._hash == other._hash and self.op == other.op
         return self is other or (same and self.args == other.args)  # type: ignore[attr-defined]
 
-    def __add__(self, other: Where) -> Index:
-        return binary("+", self, other)
-
-    def __radd__(self, other: Where) -> Index:
-        return binary("+", other, self)
-
-    def __sub__(self, other: Where) -> Index:
-        return binary("-", self, other)
-
-    def __rsub__(self, other: Where) -> Index:
-        return binary("-", other, self)
-
-    def __mul__(self, other: Where) -> Index:
-        return binary("*", self, other)
-
-    def __rmul__(self, other: Where) -> Index:
-        return binary("*", other, self)
-
-    def __floordiv__(self, other: Where) -> Index:
-        return binary("//", self, other)
-
-    def __mod__(self, other: Where) -> Index:
-        return binary("%", self, other)
+    __add__, __radd__ = _of_two("+")
+    __sub__, __rsub__ = _of_two("-")
+    __mul__, __rmul__ = _of_two("*")
+    __floordiv__, __mod__, __lt__, __le__ = (_of_two(op)[0] for op in ("//", "%", "<", "<="))
+    __gt__, __ge__ = (_of_two(op)[1] for op in ("<", "<="))
 
     def __neg__(self) -> Index:
         return binary("-", 0, self)
-
-    def __lt__(self, other: Where) -> Index:
-        return binary("<", self, other)
-
-    def __le__(self, other: Where) -> Index:
-        return binary("<=", self, other)
-
-    def __gt__(self, other: Where) -> Index:
-        return binary("<", other, self)
-
-    def __ge__(self, other: Where) -> Index:
-        return binary("<=", other, self)
 
     def __bool__(self) -> bool:
         raise ArgumentError(

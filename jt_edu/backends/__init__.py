@@ -112,7 +112,9 @@ def _load(name: str) -> Backend:
         else:
             entry = next((e for e in _announced() if e.name == name), None)
             if entry is None:
-                raise _unknown(name)
+                near = difflib.get_close_matches(name, names(), 1) or ["numba"]
+                found = f"the backends {', '.join(names())}"
+                raise BackendError(f"a backend named {name!r} was asked for", found, repr(near[0]))
             made = entry.load()()
     except (ImportError, AttributeError) as error:
         raise BackendError(f"the backend {name!r} could not be loaded", f"{type(error).__name__}: {error}") from error
@@ -121,16 +123,6 @@ def _load(name: str) -> Backend:
 
 def _announced() -> Any:  # importlib.metadata loads all that mail is made of, and is hardly ever asked
     return resolve_name("importlib.metadata:entry_points")(group="jt_edu.backends")
-
-
-def _unknown(name: str) -> BackendError:
-    known = names()
-    near = difflib.get_close_matches(name, known, 1)
-    return BackendError(
-        f"a backend named {name!r} was asked for",
-        f"the backends {', '.join(known)}",
-        repr((near or ["numba"])[0]),
-    )
 
 
 class PythonBackend:

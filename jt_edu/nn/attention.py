@@ -12,10 +12,12 @@ Source: Vaswani et al. 2017 (arXiv:1706.03762).
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import Any
 
 from jt_edu import functions as f
-from jt_edu.dtypes import bool_
+from jt_edu.build import broadcast_shape
+from jt_edu.dtypes import bool_, promote
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.nn.dropout import dropout
 from jt_edu.nn.linear import Linear, count, linear
@@ -62,16 +64,21 @@ def scaled_dot_product_attention(
         k, v = _repeated(k, q), _repeated(v, q)
     _check_looks(q, k, v)
     factor = 1 / math.sqrt(q.shape[-1] or 1) if scale is None else scale
-    scores = matmul(q * factor, _turned(k))  # (..., l, s)
-    masks = [] if attn_mask is None else [_mask("attn_mask", attn_mask, scores.shape)]
+    looks = (q.shape[-2], k.shape[-2])
+    shape = (*broadcast_shape("matmul", q.shape[:-2], k.shape[:-2]), *looks)
+    masks = [] if attn_mask is None else [_mask("attn_mask", attn_mask, shape)]
     if yes_or_no("scaled_dot_product_attention", "is_causal", is_causal):
-        masks.append(causal_mask(*scores.shape[-2:]))
-    weights = _weights(scores, masks)
-    return matmul(dropout(weights, dropout_p), v)
+        masks.append(causal_mask(*looks))
+    return _look([q, k, v], factor, masks, dropout_p)[0]
 
 
-def _turned(x: Var) -> Var:
-    return x.transpose(x.ndim - 2, x.ndim - 1)
+def _look(parts: list[Var], factor: Any, masks: list[Var], forgotten: float, training: bool = True) -> tuple[Var, Var]:
+    """Answers and weights; what halves add up to on the way need not be a half."""
+    q, k, v = map(widened, parts)
+    scores = matmul(q * factor, k.transpose(k.ndim - 2, k.ndim - 1))  # (..., l, s)
+    weights = dropout(_weights(scores, masks), forgotten, training)
+    dtype = reduce(promote, (x.dtype for x in parts + masks))
+    return matmul(weights, v).cast(dtype), weights.cast(dtype)
 
 
 def _repeated(x: Var, query: Var) -> Var:
@@ -123,10 +130,9 @@ def _weights(scores: Var, masks: list[Var]) -> Var:
     """Softmax over the keys that are not forbidden; 0 where all are."""
     for m in masks:
         scores = m.apply(f.SELECT, scores, as_var(-math.inf, scores.dtype)) if m.dtype is bool_ else scores + m
-    wide = widened(scores)  # the exponentials of many halves add up to more than a half can hold
-    ahead = (wide - finite(max(wide, -1, keepdim=True).detach())).apply(f.EXP) if scores.shape[-1] else wide
+    ahead = (scores - finite(max(scores, -1, keepdim=True).detach())).apply(f.EXP) if scores.shape[-1] else scores
     total = sum(ahead, -1, keepdim=True)
-    return (ahead * (1.0 / total.where_not(total == 0, 1))).cast(scores.dtype)
+    return ahead * (1.0 / total.where_not(total == 0, 1))
 
 
 class MultiheadAttention(Module):
@@ -198,7 +204,9 @@ class MultiheadAttention(Module):
                    for x in (q, k, v))  # fmt: skip
         self._check(q, k, v)
         heads = self._projected(q, k, v)
-        out, weights = self._look(heads, self._masks(q, k, attn_mask, key_padding_mask, is_causal))
+        masks = self._masks(q, k, attn_mask, key_padding_mask, is_causal)
+        factor = 1 / math.sqrt(self.embed_dim // self.num_heads)
+        out, weights = _look(heads, factor, masks, self.dropout, self.is_train)
         out = self.out_proj(out.permute(2, 0, 1, 3).reshape(*q.shape))  # (n, heads, l, d) -> (l, n, e)
         shown = None if not need_weights else mean(weights, 1) if average_attn_weights else weights
         if single:
@@ -251,12 +259,6 @@ class MultiheadAttention(Module):
             masks.append(_allowed("key_padding_mask", m.reshape(n, 1, 1, keys)))
         more = (self.bias_k is not None) + self.add_zero_attn
         return [_wider(m, more) for m in masks] if more else masks
-
-    def _look(self, heads: list[Var], masks: list[Var]) -> tuple[Var, Var]:
-        q, k, v = heads
-        weights = _weights(matmul(q * (1 / math.sqrt(q.shape[-1])), _turned(k)), masks)
-        weights = dropout(weights, self.dropout, self.is_train)
-        return matmul(weights, v), weights
 
     def extra_repr(self) -> str:
         """Its sizes."""

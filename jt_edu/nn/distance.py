@@ -13,6 +13,7 @@ from typing import Any
 
 from jt_edu import functions as f
 from jt_edu.build import broadcast_shape, short
+from jt_edu.dtypes import promote
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.nn.loss import Loss, reduce_loss
 from jt_edu.nn.module import Module
@@ -44,10 +45,10 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Var:
     """
     a, b = _floats("cosine_similarity", x1, x2)
     shape = broadcast_shape("cosine_similarity", a.shape, b.shape)
-    a, b = a.stretched(shape), b.stretched(shape)
     axis = axis_of("cosine_similarity", dim, len(shape))
     least = number("cosine_similarity", "eps", eps)
-    return sum(_shortened(a, axis, least) * _shortened(b, axis, least), axis).cast(a.dtype)
+    left, right = (_shortened(v.stretched(shape), axis, least) for v in (a, b))
+    return sum(left * right, axis).cast(promote(a.dtype, b.dtype))
 
 
 def _shortened(v: Var, axis: int, least: float) -> Var:
@@ -112,11 +113,16 @@ def cosine_embedding_loss(x1: Any, x2: Any, target: Any, margin: float = 0.0, re
     if a.shape != b.shape or a.ndim not in (1, 2) or y.shape != a.shape[:-1]:
         found = f"shapes {a.shape}, {b.shape} and {y.shape}"
         raise ShapeError("cosine_embedding_loss takes vectors (n, d) twice and targets (n,)", found)
-    tiny = 1e-12
-    squares = (sum(a * a, -1) + tiny) * (sum(b * b, -1) + tiny)
-    cos = sum(a * b, -1) / squares.apply(f.SQRT)
+    cos = sum(_direction(a) * _direction(b), -1)
     apart = number("cosine_embedding_loss", "margin", margin)
-    return reduce_loss((1 - cos).keep_where(y == 1) + clamp(cos - apart, 0).keep_where(y == -1), reduction)
+    loss = (1 - cos).keep_where(y == 1) + clamp(cos - apart, 0).keep_where(y == -1)
+    return reduce_loss(loss, reduction).cast(promote(a.dtype, b.dtype))
+
+
+def _direction(v: Var) -> Var:
+    """Vectors of length 1, or less where they are hardly longer than 0: as PyTorch does in this loss alone."""
+    wide = widened(v)
+    return wide * (sum(wide * wide, -1, True) + 1e-12).apply(f.RSQRT)
 
 
 def triplet_margin_loss(

@@ -15,6 +15,7 @@ from jt_edu.ops.arguments import choice, number, same_words, whole, yes_or_no
 from jt_edu.ops.create import zeros
 from jt_edu.ops.gradient import Function
 from jt_edu.ops.index import getitem
+from jt_edu.ops.numbers import widened
 from jt_edu.ops.reduce import norm
 from jt_edu.settings import no_grad
 from jt_edu.var import Var, as_var
@@ -254,8 +255,9 @@ def _of_bags(rows: Var, bag: Var, bags: int, mode: str) -> Var:
     if mode == "max":
         largest = rows.reindex_reduce("maximum", box, where, extras=[bag])[:bags]
         return largest.where_not(full == 0, 0)
-    total = rows.reindex_reduce("add", box, where, extras=[bag])[:bags]
-    return total if mode == "sum" else total / full.where_not(full == 0, 1).cast(rows.dtype)
+    total = widened(rows).reindex_reduce("add", box, where, extras=[bag])[:bags]
+    found = total if mode == "sum" else total / full.where_not(full == 0, 1).cast(total.dtype)
+    return found.cast(rows.dtype)
 
 
 def _bags(positions: Var, offsets: Any, include_last: bool) -> tuple[Var, int]:

@@ -84,7 +84,8 @@ class RMSNorm(Module):
 
     Args:
         normalized_shape: lengths of those axes; a number for the last one alone.
-        eps: added to the mean square; None takes the distance from 1 to the next number of x's dtype.
+        eps: added to the mean square; None takes the distance from 1 to the next number of x's dtype, and for halves
+            that of float32, in which they are squared.
         elementwise_affine: whether a weight is learned.
 
     Source: Zhang and Sennrich 2019 (arXiv:1910.07467).
@@ -119,16 +120,10 @@ def rms_norm(x: Any, normalized_shape: Any, weight: Any = None, eps: float | Non
         array([[ 1., -1.]], dtype=float32)
     """
     v, axes = _ends_in("rms norm", x, normalized_shape)
-    small = SMALL[str(v.dtype).removeprefix("jt.")] if eps is None else number("rms_norm", "eps", eps, 0)
     wide = widened(v)
+    small = float(np.finfo(wide.dtype.storage).eps) if eps is None else number("rms_norm", "eps", eps, 0)
     out: Var = wide * (mean(wide * wide, axes, True) + small).apply(RSQRT)
     return _weighted(out, weight, None, v, axes)
-
-
-SMALL = {  # from 1 to the next number
-    **{name: float(np.finfo(name).eps) for name in ("float16", "float32", "float64")},
-    "bfloat16": 2.0**-7,
-}
 
 
 class GroupNorm(Module):

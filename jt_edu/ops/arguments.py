@@ -95,29 +95,33 @@ def yes_or_no(function: str, name: str, value: Any) -> bool:
     raise ArgumentError(f"{function} takes {name} as True or False", f"{name}={short(value)}")
 
 
-def axis_of(name: str, axis: Any, ndim: int) -> int:
-    """An axis counted from either end, as a number from 0."""
+def axis_of(name: str, axis: Any, ndim: int, lone: bool = False) -> int:
+    """An axis counted from either end, as a number from 0; `lone`: a single number counts as an axis of length 1."""
     try:
         k = operator.index(axis)
     except TypeError:
         raise ArgumentError(f"{name} takes an axis as a whole number", repr(axis), "0 or -1") from None
-    if not -ndim <= k < ndim:
+    reach = ndim or int(lone)
+    if not -reach <= k < reach:
         raise RangeError(f"{name} on a Var with {ndim} axes", f"axis {k}", f"{-ndim} to {ndim - 1}" if ndim else "none")
-    return k % ndim
+    return k % reach
 
 
 def axes_of(name: str, axes: Any, ndim: int) -> tuple[int, ...]:
-    """One axis, several, or None for all, as sorted numbers from 0 without repeats."""
+    """One axis, several, or None for all, as sorted numbers from 0 without repeats.
+
+    A single number has none, and may be asked for 0 or -1 all the same, as in NumPy and PyTorch.
+    """
     if axes is None or (isinstance(axes, tuple) and not axes):
         return tuple(range(ndim))
-    return tuple(sorted(listed_axes(name, axes, ndim)))
+    return tuple(sorted(listed_axes(name, axes, ndim, lone=True)))[:ndim]
 
 
-def listed_axes(name: str, axes: Any, ndim: int) -> tuple[int, ...]:
+def listed_axes(name: str, axes: Any, ndim: int, lone: bool = False) -> tuple[int, ...]:
     """One axis or several, as numbers from 0 in the order in which they were named, without repeats."""
     array = isinstance(axes, np.ndarray) and axes.ndim == 1
     parts = axes if isinstance(axes, (tuple, list)) or array else (axes,)
-    found = tuple(axis_of(name, a, ndim) for a in parts)
+    found = tuple(axis_of(name, a, ndim, lone) for a in parts)
     if len(set(found)) != len(found):
         raise ArgumentError(f"{name} names each axis once", f"axes {tuple(parts)}")
     return found

@@ -14,10 +14,11 @@ from typing import Any
 from jt_edu import functions as f
 from jt_edu.dtypes import float64, promote, real_of
 from jt_edu.errors import ShapeError
-from jt_edu.ops.arguments import axis_of, same_words, yes_or_no
+from jt_edu.ops.arguments import same_words, yes_or_no
 from jt_edu.ops.create import arange
 from jt_edu.ops.numbers import as_floats, check_order, widened
 from jt_edu.ops.reduce import (
+    along,
     count_of,
     first_where,
     max,
@@ -186,7 +187,6 @@ def nanargmin(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
 
 def _position(x: Var, best: Any, name: str, dim: Any, keep: bool) -> Var:
     """nan equals nothing: where all is nan the position is the length of the axis, and reading there raises."""
-    flat = x.reshape(-1) if dim is None else x
-    axis = axis_of(name, 0 if dim is None else dim, flat.ndim)
+    flat, axis = along(x, name, dim)
     found = arange(flat.shape[axis])[first_where(flat == best(flat, axis, True), axis, keep)]
-    return found.reshape((1,) * x.ndim) if dim is None and keep else found
+    return found.reshape((1,) * x.ndim) if flat is not x and keep else found

@@ -286,12 +286,17 @@ def argmin(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
 
 def position(x: Var, name: str, reducer: str, dim: Any, keep: bool) -> Var:
     """The smallest position whose number is the extremum (or nan, which NumPy counts as the extremum)."""
-    flat = x.reshape(-1) if dim is None else x
-    axis = axis_of(name, 0 if dim is None else dim, flat.ndim)
+    flat, axis = along(x, name, dim)
     best = _extremum(flat, name, reducer, (axis,), True)
     parts = [flat.node, best.node, index(flat.shape, axis).node, constant(flat.shape[axis], int64)]
     first = reduced(Var._of(elementwise(SPOT, parts, int64)), "first", "minimum", (axis,), keep)
-    return first.reshape((1,) * x.ndim) if dim is None and keep else first
+    return first.reshape((1,) * x.ndim) if flat is not x and keep else first
+
+
+def along(x: Var, name: str, dim: Any) -> tuple[Var, int]:
+    """x and its axis `dim`; without one, or as a single number, x in one row."""
+    axis = 0 if dim is None else axis_of(name, dim, x.ndim, lone=True)
+    return x.reshape(-1) if dim is None or not x.ndim else x, axis
 
 
 # the third input where the first is the second, or nan; else the fourth

@@ -32,23 +32,21 @@ def softmax(x: Any, dim: int = -1, dtype: Any = None) -> Var:
         >>> softmax(array([0.0, 0.0])).numpy()
         array([0.5, 0.5], dtype=float32)
     """
-    shifted, axis = _shifted(x, dim, "softmax", dtype)
+    shifted, axes = _shifted(x, dim, "softmax", dtype)
     weights = widened(shifted).apply(f.EXP)
-    answer = weights * (1.0 / reduced(weights, "sum", "add", (axis,), True))  # one division a row
+    answer = weights * (1.0 / reduced(weights, "sum", "add", axes, True))  # one division a row
     return answer.cast(shifted.dtype)
 
 
-def _shifted(x: Any, dim: int, name: str, dtype: Any) -> tuple[Var, int]:
+def _shifted(x: Any, dim: int, name: str, dtype: Any) -> tuple[Var, tuple[int, ...]]:
     """x minus its largest number along the axis: exp of it does not overflow, and the answer is the same."""
     v = as_var(x)
     check_order(name, v)
     floats = as_floats(v) if dtype is None else v.cast(dtype)
     if not floats.dtype.is_float:
         raise DtypeError(f"{name} answers with floats", f"dtype {floats.dtype}", "dtype='float32'")
-    axis = axis_of(name, dim, v.ndim)
-    if v.shape[axis] == 0:
-        return floats, axis
-    return floats - max(floats, (axis,), True).detach(), axis
+    axes = (axis_of(name, dim, v.ndim, lone=True),)[: v.ndim]
+    return (floats - max(floats, axes, True).detach() if v.size else floats), axes
 
 
 @method
@@ -73,9 +71,9 @@ def log_softmax(x: Any, dim: int = -1, dtype: Any = None) -> Var:
         >>> log_softmax(array([0.0])).numpy()
         array([0.], dtype=float32)
     """
-    shifted, axis = _shifted(x, dim, "log_softmax", dtype)
+    shifted, axes = _shifted(x, dim, "log_softmax", dtype)
     wide = widened(shifted)
-    return (wide - reduced(wide.apply(f.EXP), "sum", "add", (axis,), True).apply(f.LOG)).cast(shifted.dtype)
+    return (wide - reduced(wide.apply(f.EXP), "sum", "add", axes, True).apply(f.LOG)).cast(shifted.dtype)
 
 
 @template

@@ -50,6 +50,9 @@ XLOG1PY = Elementwise(
     "xlog1py", "select(({0} == 0) & ({1} == {1}), {0}, {0} * log1p({1}))", "float_real",
     (lambda o, d, x, y: d * f.LOG1P(y).where_not((x == 0) & (y <= -1), 0), lambda o, d, x, y: d * (x / (y + 1))), 10,
 )  # fmt: skip
+LOGIT = unary(
+    "logit", lambda o, d, x: (d / (x * (1 - x))).where_not(f.ISNAN(o), math.nan), 12, "float", "log({0} / (1 - {0}))"
+)
 ENTR = unary("entr", lambda o, d, x: d * (-f.LOG(x) - 1), 10, "float_real", "select({0} == 0, {0}, -({0} * log({0})))")
 
 
@@ -160,7 +163,7 @@ def logit(x: Any, eps: float | None = None) -> Var:
     if eps is not None:
         low = number("logit", "eps", eps)
         v = v.where_not(v < low, low).where_not(v > 1 - low, 1 - low)
-    return (v / (1 - v)).apply(f.LOG)
+    return v.apply(LOGIT)
 
 
 @method
@@ -184,8 +187,18 @@ def sinc(x: Any) -> Var:
         array([1.        , 0.63661975], dtype=float32)
     """
     v = as_floats(x)
-    wave = (v * math.pi).apply(SIN) if v.dtype.kind == "c" else _wave(v)
-    return (wave / (v * math.pi).where_not(v == 0, 1)).where_not(v == 0, 1)
+    near = v.apply(f.ABSOLUTE) < 0.25
+    far = v.where_not(near, 1)
+    wave = (far * math.pi).apply(SIN) if v.dtype.kind == "c" else _wave(far)
+    return (wave / (far * math.pi)).where_not(near, _hill(v.keep_where(near) * math.pi))
+
+
+def _hill(u: Var) -> Var:
+    """sin(u) / u for |u| < 0.8, by its series, whose slope keeps the digits that the slope of the quotient loses."""
+    square, total = u * u, u.zeros_like()
+    for k in range(8, -1, -1):
+        total = total * square + (-1) ** k / math.factorial(2 * k + 1)
+    return total
 
 
 def _wave(v: Var) -> Var:

@@ -137,9 +137,13 @@ def cov(
         array([[ 1., -1.],
                [-1.,  1.]], dtype=float32)
     """
-    v = _variables(x, rowvar)  # variables, observations
-    if y is not None:
-        v = concat([v, _variables(y, rowvar)])
+    v = _variables(x, y, rowvar)
+    return _cov(v, bias, ddof, fweights, aweights, correction).cast(v.dtype)
+
+
+def _cov(x: Var, bias: bool, ddof: Any, fweights: Any, aweights: Any, correction: Any) -> Var:
+    """Of (variables, observations); halves answer as float32, which holds their squares."""
+    v = widened(x)
     given = correction is not None or ddof is not None
     less = pick_correction("cov", not yes_or_no("cov", "bias", bias) and not given, correction, ddof)
     f_weights, a_weights = _counts("fweights", fweights, v), _counts("aweights", aweights, v)
@@ -150,8 +154,13 @@ def cov(
     return (matmul(away * w, permute(away.conj())) / norm.where_not(norm < 0, 0)).squeeze()
 
 
-def _variables(x: Any, rowvar: bool) -> Var:
-    v = as_floats(as_var(x))
+def _variables(x: Any, y: Any, rowvar: bool) -> Var:
+    """All of them, in rows."""
+    return _rows(x, rowvar) if y is None else concat([_rows(x, rowvar), _rows(y, rowvar)])
+
+
+def _rows(x: Any, rowvar: bool) -> Var:
+    v = as_floats(x)
     if v.ndim > 2:
         raise ShapeError("cov takes (variables, observations)", f"shape {v.shape}", "x.flatten(1)")
     if v.ndim < 2:
@@ -181,11 +190,12 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Var:
         array([[ 1., -1.],
                [-1.,  1.]], dtype=float32)
     """
-    together = cov(x, y, rowvar)
+    v = _variables(x, y, rowvar)
+    together = _cov(v, bias=False, ddof=None, fweights=None, aweights=None, correction=None)
     if together.ndim == 0:
-        return together / together
+        return (together / together).cast(v.dtype)
     n = len(together)
     spread = together.reindex((n,), lambda i: (i, i))
     spread = (spread.real() if spread.dtype.kind == "c" else spread).apply(f.SQRT)
-    found = together / spread.unsqueeze(1) / spread.unsqueeze(0)
+    found = (together / spread.unsqueeze(1) / spread.unsqueeze(0)).cast(v.dtype)
     return found if found.dtype.kind == "c" else found.clamp(-1, 1)

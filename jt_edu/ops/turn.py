@@ -13,7 +13,7 @@ from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Shape
 from jt_edu.index import as_index, counter, size
 from jt_edu.meta import Reindex, reindex
-from jt_edu.ops.arguments import axes_of, axis_of, listed_axes, same_words, whole
+from jt_edu.ops.arguments import axis_of, listed_axes, same_words, whole
 from jt_edu.ops.view import apart, reshape, varargs, view
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
@@ -116,14 +116,15 @@ def matrix_transpose(x: Any) -> Var:
 @template
 @same_words
 def flip(x: Any, dims: Any = None, *others: Any) -> Var:
-    """Backwards along the axes in `dims` (all by default); `x.flip(0, 1)` is `x.flip((0, 1))`.
+    """Backwards along the axes in `dims`, by default all, for () none; `x.flip(0, 1)` is `x.flip((0, 1))`.
 
     Example:
         >>> arange(4).flip().numpy()
         array([3, 2, 1, 0])
     """
     v, named = as_var(x), (dims, *others) if others else dims
-    return view(v, _flip_op(v.shape, axes_of("flip", named, v.ndim)))
+    turned = tuple(range(v.ndim)) if named is None else listed_axes("flip", named, v.ndim)
+    return view(v, _flip_op(v.shape, turned))
 
 
 @lru_cache(maxsize=1 << 12)

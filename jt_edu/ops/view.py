@@ -23,7 +23,7 @@ from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import as_index, counter
 from jt_edu.meta import Reindex, reindex
-from jt_edu.ops.arguments import axes_of, axis_of, listed_axes, same_words, whole
+from jt_edu.ops.arguments import axis_of, listed_axes, same_words, whole
 from jt_edu.ops.code import kernel
 from jt_edu.var import Var, as_var, method
 
@@ -205,7 +205,7 @@ def squeeze(x: Any, dim: Any = None) -> Var:
         (2, 1)
     """
     v, dims = as_var(x), dim
-    named = axes_of("squeeze", dims, v.ndim)
+    named = range(v.ndim) if dims is None else listed_axes("squeeze", dims, v.ndim, lone=True)[: v.ndim]
     gone = [k for k in named if v.shape[k] == 1]
     if dims is not None and len(gone) != len(named):
         raise ShapeError("squeeze removes axes of length 1", f"axis {dims} of shape {v.shape}", "x.reshape")

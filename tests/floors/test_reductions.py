@@ -249,3 +249,42 @@ class TestLaws:
         built = [jt.sort(x)[0], jt.quantile(x, 0.5), jt.cumprod(x), jt.topk(x, 2)[0], jt.median(x), jt.histogram(x)[0]]
 
         assert all(v.node.data is None for v in built)
+
+
+# ---------------------------------------------------------------------------------------------------- single numbers
+
+
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("dim", [0, -1, (0,)])
+@pytest.mark.parametrize("name", "sum mean prod max min any all var std norm logsumexp nansum nanmean".split())
+def test_a_single_number_is_reduced_along_the_axis_that_it_might_have(name, dim, keep):
+    x = jt.array(3.0)
+
+    along, whole = getattr(jt, name)(x, dim=dim, keepdim=keep), getattr(jt, name)(x)
+
+    assert along.shape == ()
+    assert along.item() == whole.item()
+
+
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("name", ["argmax", "argmin", "nanargmax", "nanargmin"])
+def test_a_single_number_is_the_largest_and_the_smallest_at_place_0(name, keep):
+    for dim in (0, -1):
+        place = getattr(jt, name)(jt.array(3.0), dim, keep)
+
+        assert (place.shape, place.item()) == ((), 0)
+
+
+def test_a_single_number_has_a_softmax(torch):
+    for name in ("softmax", "log_softmax", "softmin"):
+        theirs = getattr(torch.nn.functional, name)(torch.tensor(3.0), 0)
+        for dim in (0, -1):
+            ours = getattr(jt.nn.functional, name)(jt.array(3.0), dim)
+            assert (ours.shape, ours.item()) == ((), theirs.item())
+
+
+@pytest.mark.parametrize("name", ["sum", "max", "argmax", "softmax", "nanargmin", "squeeze"])
+def test_a_single_number_has_no_second_axis(name):
+    for dim in (1, -2):
+        with pytest.raises(jt.RangeError, match=f"0 axes; found axis {dim}"):
+            getattr(jt, name)(jt.array(3.0), dim)

@@ -73,3 +73,37 @@ def test_so_many_keys_are_looked_at_in_halves():
     seen = jt.nn.functional.scaled_dot_product_attention(keys[:1], keys, keys)
 
     np.testing.assert_allclose(seen.numpy(), 1, 1e-2)
+
+
+SQUARES = {
+    "embedding_bag": lambda t, f, x: f.embedding_bag(t.zeros((1, 300), dtype=t.int64), abs(x)),
+    "cosine_embedding_loss": lambda t, f, x: f.cosine_embedding_loss(x[:3], x[1:], t.ones(3)),
+    "cov": lambda t, f, x: t.cov(x),
+    "corrcoef": lambda t, f, x: t.corrcoef(x),
+    "attention": lambda t, f, x: f.scaled_dot_product_attention(x[:, :2], x[:, :2], x),
+    "rms_norm": lambda t, f, x: f.rms_norm(x, (8,)),
+    "norm": lambda t, f, x: t.norm(x),
+    "pairwise_distance": lambda t, f, x: f.pairwise_distance(x[:3], x[1:]),
+    "normalize": lambda t, f, x: f.normalize(x),
+}
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("scale", [300.0, 1e-2])
+@pytest.mark.parametrize("function", SQUARES.values(), ids=SQUARES)
+def test_what_is_squared_or_added_up_on_the_way_need_not_be_a_half(torch, function, dtype, scale):
+    drawn = draw(seed_of("squares", dtype, 0), (4, 8), "float64") * scale / 3
+    x = jt.array(drawn, dtype)
+    t = torch.tensor(x.numpy().astype(np.float32), requires_grad=True)
+    with jt.flag_scope(backend="python"):
+        ours = function(jt, jt.nn.functional, x)
+        wanted = function(torch, torch.nn.functional, t)
+        wanted.sum().backward()
+        holds = np.abs(wanted.detach().numpy()) < np.finfo(np.float16).max
+
+        assert ours.dtype == dtype
+        near = {"rtol": 2 * TOLERANCE[dtype], "atol": 2 * TOLERANCE[dtype] * float(wanted.detach().abs().max())}
+        np.testing.assert_allclose(ours.numpy()[holds], wanted.detach().numpy()[holds], **near)
+        found = jt.grad(ours.float32().sum(), x).float32().numpy()
+        near = 2 * TOLERANCE[dtype] * float(t.grad.abs().max())
+        np.testing.assert_allclose(found, t.grad.numpy(), rtol=2 * TOLERANCE[dtype], atol=near)

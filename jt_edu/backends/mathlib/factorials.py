@@ -52,7 +52,7 @@ def _positive_zeta(s: Any, q: Any) -> Any:
     a = q + 10.0
     term = s * a ** (-s - 1.0)
     total += a ** (1.0 - s) / (s - 1.0) + 0.5 * a**-s
-    for k in range(len(ZETA_TERMS)):
+    for k in range(len(ZETA_TERMS) if term > 0.0 else 0):  # where s is huge the factors are, but nothing is left of a
         total += ZETA_TERMS[k] * term
         term *= (s + 2 * k + 1) * (s + 2 * k + 2) / (a * a)
     return total

@@ -134,7 +134,7 @@ def ndtr(x: Number) -> Number:
 
 def _plain_erfcx(x: Number) -> Number:
     t, kind = np.float64(x), np.result_type(x)
-    if np.isinf(t) or np.isnan(t):
+    if not -27 < t < inf:  # below, there is no such large number; nan is no number either
         return kind.type(t if np.isnan(t) else 0 if t > 0 else inf)
     right = _right_half(abs(t), SCALED[1])
     high = np.float64(np.float32(t))  # so few digits that its square is exact

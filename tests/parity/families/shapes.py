@@ -126,6 +126,8 @@ TURNED = (
     row("matrix_transpose", jt.matrix_transpose, lambda x: np.swapaxes(x, -1, -2), lambda t, x: x.mT, FROM_TWO),
     row("flip", lambda x: jt.flip(x), np.flip, lambda t, x: x.flip(tuple(range(x.ndim)))),
     row("flip one axis", lambda x: jt.flip(x, -1), lambda x: np.flip(x, -1), lambda t, x: t.flip(x, (-1,)), FROM_ONE),
+    row("flip no axis", lambda x: jt.flip(x, ()), lambda x: np.flip(x, ()), lambda t, x: t.flip(x, ())),
+    row("squeeze no axis", lambda x: jt.squeeze(x, ()), lambda x: np.squeeze(x, ()), lambda t, x: t.squeeze(x, ())),
     row("flip by varargs", lambda x: x.flip(0, 1), lambda x: np.flip(x, (0, 1)), lambda t, x: x.flip(0, 1), FROM_TWO),
     row("flip by words", lambda x: x.flip(axis=(0, -1)), lambda x: np.flip(x, (0, -1)), None, FROM_TWO),
     same(jt.flipud, FROM_ONE),

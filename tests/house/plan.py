@@ -14,7 +14,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("graph", "meta", "functions", "lookup"),  # 1 meaning
     ("expression", "build", "relay", "convolution", "join", "tail", "fuse", "codegen"),  # 2 planning
     ("backends", "convolving", "multiplying", "plan", "determined", "telling", "execute", "autograd"),  # 3 running
-    ("formats", "arithmetic", "var", "random"),  # 4 the learner's handle
+    ("formats", "making", "handle", "arithmetic", "var", "random"),  # 4 the learner's handle
     ("template", "ops", "storage", "linalg", "fft"),  # 5 operators
     (
         "capture",
@@ -40,6 +40,7 @@ NOT_CORE = (  # on a floor of the core, but outside its budget
     "backends.entry", "backends.native",  # how machine code is loaded and called (decision 059)
     "telling",  # what those hear who watch
     "advice", "instead",  # the last part of an error: no answer depends on it
+    "making",  # PyTorch's words for what is made: each does what can be said without it
     "formats",  # rules that nothing enters until somebody asks for a format (decision 047)
 )  # fmt: skip
 

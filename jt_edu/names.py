@@ -4,7 +4,7 @@
     x.smu()         a Var offers no smu. Try: x.sum or jt.sum.
     x.add_(1)       a Var offers no add_. Try: x.assign(x.add(...)).
 
-Some names of PyTorch and Jittor have no like here at all: `INSTEAD` says what is written in their place.
+Some names of PyTorch and Jittor have no like here at all: `instead.py` says what is written in their place.
 
 Python asks here only when it has looked everywhere else. (It takes a longer way to every attribute of a class or module
 that has a `__getattr__`, though: about 10 ns. Layers look at themselves often, so a layer answers only the names of
@@ -20,40 +20,10 @@ from pkgutil import resolve_name
 from typing import Any
 
 from jt_edu.errors import UnknownNameError
+from jt_edu.instead import INSTEAD
 
 MOST = 3  # suggestions
 LIKE = 0.7  # how much of two names has to agree
-
-_CPU = "leaving it out: everything is on the CPU"
-INSTEAD = {  # how one writes the owner, a name that it does not have -> what does the same
-    ("jt", "save"): 'net.save("net.npz"), or np.savez("arrays.npz", **arrays)',
-    ("jt", "load"): 'net.load("net.npz"), or np.load("arrays.npz")',
-    ("jt", "linalg"): "np.linalg and x.numpy(), without gradients; jt.norm, jt.matmul and jt.einsum have them",
-    ("jt", "fft"): "np.fft and x.numpy(), without gradients",
-    ("jt", "code"): "jt_edu.ops.code.kernel, which makes an operator of a kernel that you write",
-    ("jt", "jacobian"): "jt.stack([jt.grad(part, x) for part in y])",
-    ("jt", "hessian"): "jt.stack([jt.grad(part, x) for part in jt.grad(y, x)])",
-    ("jt", "vmap"): "one more axis in front: operators broadcast, and jt.matmul and jt.einsum take batches",
-    ("jt", "cuda"): _CPU,
-    ("jt", "device"): _CPU,
-    ("jt", "use_cuda"): _CPU,
-    ("jt", "Tensor"): "jt.Var, the class, or jt.array(...), which makes one",
-    ("jt", "float"): "jt.float32",
-    ("jt", "is_grad_enabled"): "x.requires_grad, and jt.why_no_grad(x)",
-    ("jt.flags", "use_cuda"): _CPU,
-    ("x", "cuda"): _CPU,
-    ("x", "is_cuda"): _CPU,
-    ("x", "requires_grad_"): "x.requires_grad = True",
-    ("x", "zero_"): "x.assign(jt.zeros_like(x))",
-    ("x", "copy_"): "x.assign(...)",
-    ("x", "fill_"): "x.assign(jt.full_like(x, ...))",
-    ("net", "cpu"): _CPU,
-    ("net", "cuda"): _CPU,
-    ("net", "xpu"): _CPU,
-    ("jt.nn.utils", "rnn"): "jt.nn, which has pack_padded_sequence, pad_sequence and the others",
-    ("jt.nn.utils", "parametrizations"): "jt.nn.utils, which has weight_norm and spectral_norm",
-}
-
 Doors = Mapping[str, Iterable[str]]  # how one writes a package, or an object -> the names that it offers
 
 

@@ -24,6 +24,7 @@ from jt_edu.build import cast, check_shape, constant, elementwise, short
 from jt_edu.dtypes import DType, as_dtype, float32, float64, int64, uint64
 from jt_edu.errors import ArgumentError, DtypeError
 from jt_edu.graph import Node
+from jt_edu.making import makes
 from jt_edu.meta import COUNTERS
 from jt_edu.settings import Context, current
 from jt_edu.var import Var, as_var
@@ -46,6 +47,11 @@ class Generator:
         if not isinstance(seed, (int, np.integer)) or not -(1 << 63) <= seed < 1 << 64:
             raise ArgumentError("a seed is a whole number of at most 64 bits", repr(seed), "0")
         self.key, self.drawn, self.drawn_apart = int(seed) & ((1 << 64) - 1), 0, 0  # apart: see team.py
+
+    def manual_seed(self, seed: int) -> Generator:
+        """PyTorch's name for `seed`; the answer is the generator."""
+        self.seed(seed)
+        return self
 
     def draw(self, count: int) -> int:
         """Take the next `count` numbers; the answer is the number of the first. Threads may draw at once."""
@@ -148,6 +154,7 @@ def _shape(size: tuple[Any, ...]) -> Any:
     return size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
 
 
+@makes
 def rand(*size: Any, dtype: Any = "float32") -> Var:
     """Uniform numbers in [0, 1).
 
@@ -158,6 +165,7 @@ def rand(*size: Any, dtype: Any = "float32") -> Var:
     return random(_shape(size), dtype)
 
 
+@makes
 def randn(*size: Any, dtype: Any = "float32") -> Var:
     """Normal numbers with mean 0 and standard deviation 1.
 
@@ -168,6 +176,7 @@ def randn(*size: Any, dtype: Any = "float32") -> Var:
     return random(_shape(size), dtype, "normal")
 
 
+@makes
 def normal(mean: Var | float = 0.0, std: Var | float = 1.0, size: Any = None, dtype: Any = "float32") -> Var:
     """Normal numbers with the given mean and standard deviation.
 
@@ -180,6 +189,7 @@ def normal(mean: Var | float = 0.0, std: Var | float = 1.0, size: Any = None, dt
     return drawn
 
 
+@makes
 def uniform(low: Var | float = 0.0, high: Var | float = 1.0, size: Any = (), dtype: Any = "float32") -> Var:
     """Uniform numbers in [low, high).
 
@@ -201,6 +211,7 @@ def _term(function: str, name: str, value: Any) -> Any:
     raise ArgumentError(f"{function} takes {name} as a number or a Var", f"{name}={short(value)}")
 
 
+@makes
 def randint(low: int, high: int | None = None, shape: Any = (1,), dtype: Any = "int64") -> Var:
     """Whole numbers from low to high - 1; randint(n) means 0 to n - 1.
 

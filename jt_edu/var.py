@@ -24,6 +24,8 @@ from jt_edu.errors import ArgumentError, DtypeError, GradientError, ShapeError
 from jt_edu.execute import run
 from jt_edu.formats import FORMATS, follow, in_format, inherit
 from jt_edu.graph import Node
+from jt_edu.handle import Handle
+from jt_edu.making import as_asked
 from jt_edu.meta import CONSTANT, SOURCE, Elementwise
 from jt_edu.settings import current
 
@@ -245,17 +247,13 @@ class Var(Arithmetic):
         """Functions that see (and may replace) the gradient of this Var."""
         return self._hooks
 
-    def register_hook(self, hook: Callable[[Var], Var | None]) -> Callable[[], None]:
-        """Call `hook(gradient)` when a gradient of this Var is built; what it returns replaces it. Returns an undo."""
+    def register_hook(self, hook: Callable[[Var], Var | None]) -> Handle:
+        """Call `hook(gradient)` when a gradient of this Var is built; what it returns replaces it."""
         if not callable(hook):
             raise ArgumentError("register_hook takes a function of the gradient", repr(hook))
         self._hooks = (*self._hooks, hook)
         self._node.owner = weakref.ref(self)
-
-        def remove() -> None:
-            self._hooks = tuple(h for h in self._hooks if h is not hook)
-
-        return remove
+        return Handle(self, "_hooks", hook)
 
     @property
     def requires_grad(self) -> bool:
@@ -352,16 +350,24 @@ def method(function: Function, name: str = "") -> Function:
     return function
 
 
-def array(data: Any, dtype: Any = None) -> Var:
+def array(data: Any, dtype: Any = None, *, device: Any = None, requires_grad: bool | None = None) -> Var:
     """A Var with a copy of `data`. Python floats become float32, ints int64; NumPy arrays keep their dtype.
+
+    Args:
+        data: a number, lists of numbers, an array, or a Var.
+        dtype: of the Var; without it, that of `data`.
+        device: "cpu", where everything is.
+        requires_grad: False keeps it out of gradients, in which every Var of floats takes part.
 
     Example:
         >>> array([1.5, 2.5])
         jt.Var([1.5, 2.5], dtype=float32)
     """
     if isinstance(data, Var):
-        return Var(data.numpy(), data.dtype if dtype is None else dtype)
-    return Var(data, dtype)
+        data, dtype = data.numpy(), data.dtype if dtype is None else dtype
+    if device is requires_grad is None:
+        return Var(data, dtype)
+    return as_asked("array", Var(data, dtype), device, requires_grad)
 
 
 def as_var(value: Any, partner: DType | None = None) -> Var:

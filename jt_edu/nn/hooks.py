@@ -11,9 +11,10 @@ all inputs go through, one that all outputs come through. What flows back throug
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 from jt_edu.errors import ArgumentError, GradientError
+from jt_edu.handle import Handle
 from jt_edu.ops.gradient import Function
 from jt_edu.var import Var
 
@@ -25,34 +26,6 @@ class Entry:
 
     def __init__(self, hook: Hook, named: bool) -> None:
         self.hook, self.named = hook, named
-
-
-class Handle:
-    """What a registration answers: it takes the hook away again, when it is called, or at the end of a `with` block.
-
-    Example:
-        >>> layer, seen = jt.nn.ReLU(), []
-        >>> with layer.register_forward_hook(lambda module, args, out: seen.append(out.item())):
-        ...     out = layer(jt.array(2.0))
-        >>> out = layer(jt.array(3.0)); seen
-        [2.0]
-    """
-
-    def __init__(self, module: Hooked, when: str, entry: Entry) -> None:
-        self._module, self._when, self._entry = module, when, entry
-
-    def remove(self) -> None:
-        """Take the hook away; a second time does nothing."""
-        left = tuple(e for e in getattr(self._module, self._when) if e is not self._entry)
-        setattr(self._module, self._when, left)
-
-    __call__ = remove
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.remove()
 
 
 class Hooked:

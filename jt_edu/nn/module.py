@@ -20,10 +20,11 @@ from jt_edu.capture import watch
 from jt_edu.dtypes import as_dtype
 from jt_edu.errors import ArgumentError, DtypeError
 from jt_edu.formats import FORMATS
+from jt_edu.making import DEVICES, on_cpu
 from jt_edu.nn.hooks import watched
 from jt_edu.nn.scope import scope_of
 from jt_edu.nn.state import Stateful
-from jt_edu.ops.arguments import DEVICES, on_cpu, yes_or_no
+from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.layout import check_format
 from jt_edu.settings import current, no_grad
 from jt_edu.var import Var

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
+from jt_edu.making import on_cpu
 from jt_edu.names import nearest
 from jt_edu.nn.module import Module
-from jt_edu.ops.arguments import on_cpu
 
 Init = TypeVar("Init", bound=Callable[..., None])
 

@@ -139,16 +139,6 @@ def choice(function: str, name: str, value: Any, allowed: Sequence[Any]) -> Any:
     raise ArgumentError(f"{function} takes {name} as one of {', '.join(map(repr, allowed))}", f"{name}={short(value)}")
 
 
-def on_cpu(function: str, device: Any) -> None:
-    """Everything lies in main memory: the device "cpu", or none named.
-
-    Example:
-        >>> on_cpu("Linear", "cpu")
-    """
-    if device is not None and str(device).partition(":")[0] != "cpu":
-        raise ArgumentError(f"{function} works in main memory", f"device={short(device)}", "device='cpu'")
-
-
 def one_of(function: str, default: Any = None, **given: Any) -> Any:
     """The one that was given, of several names for the same argument; the default if none was.
 
@@ -163,7 +153,6 @@ def one_of(function: str, default: Any = None, **given: Any) -> Any:
     return next(iter(found.values()), default)
 
 
-DEVICES = ("cpu", "cuda", "gpu", "mps", "xpu")  # words that name one, anywhere
 SAME = (
     ("dim", "dims", "axis", "axes"),
     ("keepdim", "keepdims"),

@@ -15,6 +15,7 @@ from jt_edu import functions as f
 from jt_edu.build import check_shape
 from jt_edu.dtypes import as_dtype, float32, float64, int64
 from jt_edu.errors import ArgumentError, RangeError, ShapeError
+from jt_edu.making import makes
 from jt_edu.ops.arguments import number, whole, yes_or_no
 from jt_edu.ops.scan import cumsum
 from jt_edu.ops.search import searchsorted
@@ -23,6 +24,7 @@ from jt_edu.random import default_generator, rand, randn, random
 from jt_edu.var import Var, as_var, method
 
 
+@makes
 def randperm(n: int, dtype: Any = "int64") -> Var:
     """The numbers 0 to n - 1 in random order.
 
@@ -114,6 +116,7 @@ def exponential(rate: float = 1.0, size: Any = (), dtype: Any = "float32") -> Va
     return ((1.0 - random(size, dtype)).apply(f.LOG) * (-1.0 / slow)).detach()
 
 
+@makes
 def rand_like(x: Any, dtype: Any = None) -> Var:
     """Uniform numbers in [0, 1) in the shape (and, unless told otherwise, dtype) of x.
 
@@ -125,6 +128,7 @@ def rand_like(x: Any, dtype: Any = None) -> Var:
     return rand(*v.shape, dtype=_float_like(v, dtype))
 
 
+@makes
 def randn_like(x: Any, dtype: Any = None) -> Var:
     """Normal numbers in the shape (and, unless told otherwise, dtype) of x.
 
@@ -136,6 +140,7 @@ def randn_like(x: Any, dtype: Any = None) -> Var:
     return randn(*v.shape, dtype=_float_like(v, dtype))
 
 
+@makes
 def randint_like(x: Any, low: int, high: int | None = None) -> Var:
     """Whole numbers from low to high - 1 (0 to low - 1 without high) in the shape of x.
 

@@ -18,6 +18,7 @@ from jt_edu.errors import ArgumentError
 from jt_edu.execute import run
 from jt_edu.functions import COPY
 from jt_edu.graph import Node
+from jt_edu.making import makes
 from jt_edu.meta import COUNTERS
 from jt_edu.ops.arguments import number, whole, yes_or_no
 from jt_edu.ops.view import varargs
@@ -28,6 +29,7 @@ pi, e, inf, nan = math.pi, math.e, math.inf, math.nan  # numbers that NumPy and 
 newaxis = None  # x[:, newaxis]
 
 
+@makes
 def array64(data: Any, dtype: Any = None) -> Var:
     """A Var that keeps 64 bits: floats in lists become float64.
 
@@ -62,6 +64,7 @@ def from_numpy(data: np.ndarray[Any, Any]) -> Var:
     return Var._of(node)
 
 
+@makes
 def full(shape: Any, value: Any, dtype: Any = None) -> Var:
     """`value` everywhere.
 
@@ -86,6 +89,7 @@ def leaf(var: Var) -> Var:
     return var
 
 
+@makes
 def zeros(*shape: Any, dtype: Any = float32) -> Var:
     """0 everywhere.
 
@@ -96,6 +100,7 @@ def zeros(*shape: Any, dtype: Any = float32) -> Var:
     return full(_shape_first(shape), 0, _dtype_last(shape, dtype))
 
 
+@makes
 def ones(*shape: Any, dtype: Any = float32) -> Var:
     """1 everywhere.
 
@@ -117,6 +122,7 @@ def _dtype_last(arguments: tuple[Any, ...], dtype: Any) -> Any:
     return arguments[1] if len(arguments) == 2 and isinstance(arguments[0], (tuple, list)) else dtype
 
 
+@makes
 def empty(*shape: Any, dtype: Any = float32) -> Var:
     """Room for numbers; it holds zeros, so that nothing depends on what was in memory before.
 
@@ -127,6 +133,7 @@ def empty(*shape: Any, dtype: Any = float32) -> Var:
     return zeros(*shape, dtype=dtype)
 
 
+@makes
 def empty_like(x: Any, dtype: Any = None) -> Var:
     """Room for numbers in the shape of x; it holds zeros.
 
@@ -137,6 +144,7 @@ def empty_like(x: Any, dtype: Any = None) -> Var:
     return zeros_like(x, dtype)
 
 
+@makes
 def zeros_like(x: Any, dtype: Any = None) -> Var:
     """0 in the shape of x.
 
@@ -148,6 +156,7 @@ def zeros_like(x: Any, dtype: Any = None) -> Var:
     return full(v.shape, 0, v.dtype if dtype is None else dtype)
 
 
+@makes
 def ones_like(x: Any, dtype: Any = None) -> Var:
     """1 in the shape of x.
 
@@ -159,6 +168,7 @@ def ones_like(x: Any, dtype: Any = None) -> Var:
     return full(v.shape, 1, v.dtype if dtype is None else dtype)
 
 
+@makes
 def full_like(x: Any, value: Any, dtype: Any = None) -> Var:
     """`value` in the shape and dtype of x.
 
@@ -183,6 +193,7 @@ def index(shape: Any, dim: int, dtype: Any = int64) -> Var:
     return Var._of(Node(COUNTERS[axis], (), wanted, int64)).cast(dtype)
 
 
+@makes
 def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Var:
     """start, start + step, ... up to but not including `end`.
 
@@ -208,6 +219,7 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, Var) else value
 
 
+@makes
 def linspace(start: float, end: float, steps: int = 50, dtype: Any = float32, *, endpoint: bool = True) -> Var:
     """`steps` numbers at equal distances, from `start` to `end` inclusive, or exclusive without the endpoint.
 
@@ -230,6 +242,7 @@ def _evenly(name: str, start: Any, end: Any, steps: Any, endpoint: bool) -> Var:
     return values.where_not(position == gaps, last) if gaps > 0 else values
 
 
+@makes
 def logspace(
     start: float, end: float, steps: int = 50, base: float = 10.0, dtype: Any = float32, *, endpoint: bool = True
 ) -> Var:
@@ -243,6 +256,7 @@ def logspace(
     return leaf((full((), float(number("logspace", "base", base)), float64) ** exponents).cast(dtype).detach())
 
 
+@makes
 def geomspace(start: float, end: float, steps: int = 50, dtype: Any = float32, *, endpoint: bool = True) -> Var:
     """Numbers whose neighbours have equal ratios, from `start` to `end`, which have the same sign.
 
@@ -258,6 +272,7 @@ def geomspace(start: float, end: float, steps: int = 50, dtype: Any = float32, *
     return leaf(values.where_not(share == 1.0, last).cast(dtype).detach())
 
 
+@makes
 def eye(n: int, m: int | None = None, dtype: Any = float32, *, k: int = 0) -> Var:
     """1 on a diagonal, 0 elsewhere; the diagonal is k places to the right of the main one.
 

@@ -15,7 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 from jt_edu.dtypes import DType, as_dtype
-from jt_edu.ops.arguments import DEVICES, axis_of, on_cpu, same_words
+from jt_edu.making import DEVICES, makes, on_cpu
+from jt_edu.ops.arguments import axis_of, same_words
 from jt_edu.ops.create import full, ones, zeros
 from jt_edu.ops.elementwise import where
 from jt_edu.ops.layout import check_format, in_memory_format
@@ -229,6 +230,7 @@ def _where(x: Any, condition: Any, other: Any) -> Var:
 method(_where, "where")
 
 
+@makes
 @same_words
 def tensor(data: Any, dtype: Any = None) -> Var:
     """PyTorch's name of `array`: a Var with a copy of `data`.
@@ -240,6 +242,7 @@ def tensor(data: Any, dtype: Any = None) -> Var:
     return array(data, dtype)
 
 
+@makes
 def as_tensor(data: Any, dtype: Any = None) -> Var:
     """`data` as a Var: a Var stays what it is, all else is copied.
 

@@ -837,13 +837,13 @@ def test_backward_leaves_stopped_vars_without_grad():
 
 def test_a_hook_sees_and_replaces_the_gradient_until_it_is_removed():
     x, seen = square(), []
-    remove = x.register_hook(lambda g: seen.append(g.tolist()))
+    handle = x.register_hook(lambda g: seen.append(g.tolist()))
     undo = x.register_hook(lambda g: g * 10)
 
     first = jt.grad((x * x).sum(), x).tolist()
     undo()
     second = jt.grad((x * x).sum(), x).tolist()
-    remove()
+    handle.remove()
     jt.grad((x * x).sum(), x)
 
     assert (first, second) == ([20.0, 40.0, 60.0], [2.0, 4.0, 6.0])

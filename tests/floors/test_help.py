@@ -15,7 +15,8 @@ import pytest
 
 import jt_edu as jt
 from jt_edu.anatomy import OpsTable, Part, operators
-from jt_edu.names import INSTEAD, nearest
+from jt_edu.instead import INSTEAD
+from jt_edu.names import nearest
 from tests.house.plan import ROOT
 from tests.house.tree import modules
 
@@ -76,6 +77,16 @@ def test_a_name_that_is_like_none_points_to_the_list():
         (lambda: jt.load("x"), 'net.load("net.npz"), or np.load("arrays.npz")'),
         (lambda: jt.Tensor([1.0]), "jt.Var, the class, or jt.array(...), which makes one"),
         (lambda: jt.flags.use_cuda, "leaving it out: everything is on the CPU"),
+        (lambda: jt.long, "jt.int64"),
+        (lambda: jt.double, "jt.float64"),
+        (lambda: jt.bool, '"bool", as in x.astype("bool")'),
+        (lambda: jt.LongTensor([1]), 'jt.array(..., "int64")'),
+        (lambda: jt.is_tensor(X), "isinstance(x, jt.Var)"),
+        (lambda: jt.set_grad_enabled(False), "with jt.no_grad(): or with jt.enable_grad():"),
+        (lambda: jt.utils.data.DataLoader, "jt.data, which has DataLoader, Dataset and the others"),
+        (lambda: X.nelement(), "x.numel()"),
+        (lambda: X.type("float32"), 'x.dtype, or x.astype("float32")'),
+        (lambda: X.uniform_(), "x.assign(jt.rand(x.shape))"),
         (lambda: NET.cuda(), "leaving it out: everything is on the CPU"),
         (lambda: NET.cpu(), "leaving it out: everything is on the CPU"),
         (lambda: jt.nn.utils.rnn.pad_sequence, "jt.nn, which has pack_padded_sequence, pad_sequence and the others"),

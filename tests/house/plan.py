@@ -10,11 +10,11 @@ ROOT = Path(__file__).resolve().parents[2]
 # A module imports from floors before its own and, on its own floor, from modules to its left.
 # A package stands here once, for all of its files. Inside a package only circles are forbidden.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("errors", "advice", "names", "dtypes", "index", "trace", "thumbnail", "settings", "memory"),  # 0 ground
+    ("errors", "advice", "instead", "names", "dtypes", "index", "trace", "thumbnail", "settings", "memory"),  # 0 ground
     ("graph", "meta", "functions", "lookup"),  # 1 meaning
     ("expression", "build", "relay", "convolution", "join", "tail", "fuse", "codegen"),  # 2 planning
     ("backends", "convolving", "multiplying", "plan", "determined", "telling", "execute", "autograd"),  # 3 running
-    ("formats", "arithmetic", "var", "random"),  # 4 the learner's handle
+    ("formats", "making", "handle", "arithmetic", "var", "random"),  # 4 the learner's handle
     ("template", "ops", "storage", "linalg", "fft"),  # 5 operators
     (
         "capture",
@@ -39,7 +39,8 @@ NOT_CORE = (  # on a floor of the core, but outside its budget
     "codegen.reach",  # when memory is asked for: no answer depends on it (decision 060)
     "backends.entry", "backends.native",  # how machine code is loaded and called (decision 059)
     "telling",  # what those hear who watch
-    "advice",  # the last part of an error: no answer depends on it
+    "advice", "instead",  # the last part of an error: no answer depends on it
+    "making",  # PyTorch's words for what is made: each does what can be said without it
     "formats",  # rules that nothing enters until somebody asks for a format (decision 047)
 )  # fmt: skip
 

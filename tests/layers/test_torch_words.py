@@ -29,6 +29,61 @@ def test_other_names_are_the_same_functions():
     assert jt.cross_entropy is jt.cross_entropy_loss is functional.cross_entropy
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **words: jt.array([1.0, 2.0], **words),
+        lambda **words: jt.tensor([1.0, 2.0], **words),
+        lambda **words: jt.as_tensor([1.0, 2.0], **words),
+        lambda **words: jt.zeros(2, **words),
+        lambda **words: jt.full((2,), 1.0, **words),
+        lambda **words: jt.ones_like(jt.ones(2), **words),
+        lambda **words: jt.arange(2.0, **words),
+        lambda **words: jt.linspace(0, 1, 2, **words),
+        lambda **words: jt.eye(2, **words),
+        lambda **words: jt.randn(2, **words),
+        lambda **words: jt.rand_like(jt.ones(2), **words),
+    ],
+)
+def test_what_makes_a_var_is_told_where_it_lies_and_whether_it_has_gradients(make):
+    assert make(device="cpu", requires_grad=True).requires_grad
+    assert not make(requires_grad=False).requires_grad
+    with jt.no_grad():
+        assert make(requires_grad=True).requires_grad
+    with pytest.raises(jt.ArgumentError, match="works in main memory; found device='cuda:0'"):
+        make(device="cuda:0")
+
+
+def test_a_var_of_whole_numbers_has_no_gradients_whatever_is_asked():
+    with pytest.raises(jt.DtypeError, match=r"only floats have gradients; found dtype int64. Try: x.float\(\)"):
+        jt.tensor([1, 2], requires_grad=True)
+
+
+@pytest.mark.parametrize(
+    ("made", "shape"),
+    [
+        (lambda: jt.zeros(size=(2, 3)), (2, 3)),
+        (lambda: jt.rand(size=(2, 3)), (2, 3)),
+        (lambda: jt.randint(0, 9, size=(2, 3)), (2, 3)),
+        (lambda: jt.full(size=(2,), fill_value=7), (2,)),
+        (lambda: jt.full_like(jt.ones(3), fill_value=7), (3,)),
+        (lambda: jt.normal(0.0, 1.0, size=(2,)), (2,)),
+    ],
+)
+def test_a_shape_may_be_called_size_and_a_value_fill_value(made, shape):
+    assert made().shape == shape
+    with pytest.raises(TypeError):
+        jt.zeros(3, size=(2,))
+
+
+def test_a_generator_begins_again_from_a_manual_seed():
+    generator = jt.Generator(1)
+
+    first = jt.random((3,), generator=generator.manual_seed(7)).tolist()
+
+    assert first == jt.random((3,), generator=jt.Generator(7)).tolist()
+
+
 WORDS = {"x": "input", "output": "input", "log_probabilities": "input", "x1": "input1"}
 NAMED = {
     name: (call, WORDS[first])

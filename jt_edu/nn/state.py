@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from jt_edu.errors import ArgumentError, ShapeError, UnknownKeyError
 from jt_edu.nn.hooks import Hooked
 from jt_edu.nn.members import Members, _join
-from jt_edu.nn.store import read_arrays, write_arrays
+from jt_edu.nn.store import Packed, read_arrays, write_arrays
 from jt_edu.var import Var, as_var
 
 
@@ -69,7 +71,7 @@ class Stateful(Hooked, Members):
             raise ArgumentError("load_state_dict takes names and arrays", type(state).__name__, "model.load(path)")
         given = self._prepared(state)
         own = {name: var for name, var, kind in self._vars() if kind != "passing"}
-        values = {name: as_var(given[name]) for name in own if name in given}
+        values = {name: _shaped(given[name]) for name in own if name in given}
         spared = {_join(path, name) for path, module in self.named_modules() for name in module.may_miss}
         missing = [name for name in own if name not in given and name not in spared]
         unexpected = [name for name in given if name not in own]
@@ -81,8 +83,9 @@ class Stateful(Hooked, Members):
             if strict and (missing or unexpected):
                 raise StateError(asked, found, "strict=False, to load what fits")
             raise ShapeError(asked, found)
-        for name, value in values.items():
-            own[name].update(value.detach())
+        read = {name: as_var(value).detach() for name, value in values.items()}
+        for name, value in read.items():
+            own[name].update(value)
         return self._loaded(Loaded(missing, unexpected))
 
     load_parameters = load_state_dict
@@ -106,10 +109,18 @@ class Stateful(Hooked, Members):
 
     def load(self, path: str | Path, strict: bool = True) -> Loaded:
         """Read what `save` wrote (or any .npz file with these names). Runs no code from the file."""
-        return self.load_state_dict(read_arrays(path), strict)
+        hooked = any(module._before_load for module in self.modules())
+        with read_arrays(path) as packed:
+            arrays = {name: np.asarray(a) for name, a in packed.items()} if hooked else packed
+            return self.load_state_dict(arrays, strict)
 
 
-def _misfit(name: str, own: Var, value: Var) -> list[str]:
+def _shaped(value: Any) -> Var | Packed:
+    """What has a shape; an array in a file is not read for it."""
+    return value if isinstance(value, Packed) else as_var(value)
+
+
+def _misfit(name: str, own: Var, value: Var | Packed) -> list[str]:
     """What keeps `value` from taking the place of `own`."""
     if value.shape != own.shape:
         return [f"{name} of shape {value.shape} for {own.shape}"]

@@ -1,13 +1,17 @@
 """Store: arrays in a file, without pickle, so that reading a stranger's file runs no code.
 
-The file is a zip of .npy files, one per name: what `numpy.savez` writes and `numpy.load` reads.
+The file is a zip of .npy files, one per name: what `numpy.savez` writes and `numpy.load` reads. A small file may unpack
+to more than the memory holds, so shapes are read first, and numbers when somebody asks for them.
 """
 
 from __future__ import annotations
 
+import io
+import math
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +21,8 @@ from jt_edu.errors import ArgumentError
 
 Array = np.ndarray[Any, Any]
 PICKLE = b"\x80"  # how every pickle since 2003 begins
+HEAD = 16_384  # bytes in which the head of a .npy file has to end; NumPy writes 128 of them
+HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 def write_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
@@ -26,8 +32,9 @@ def write_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     write_arrays(folder + "/a.npz", {"x": np.ones(2)})
-        ...     read_arrays(folder + "/a.npz")
-        {'x': array([1., 1.])}
+        ...     with read_arrays(folder + "/a.npz") as arrays:
+        ...         arrays["x"].shape, np.asarray(arrays["x"])
+        ((2,), array([1., 1.]))
     """
     target = Path(path)
     draft = target.with_name(f".{target.name}.{os.getpid()}.part")
@@ -41,8 +48,9 @@ def write_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
         draft.unlink(missing_ok=True)
 
 
-def read_arrays(path: str | Path) -> dict[str, Array]:
-    """The arrays of a file that `write_arrays` or `numpy.savez` wrote.
+@contextmanager
+def read_arrays(path: str | Path) -> Iterator[dict[str, Packed]]:
+    """The arrays of a file that `write_arrays` or `numpy.savez` wrote, while the file is open.
 
     Raises:
         ArgumentError: it is no such file, or holds objects, which only code of the file's author could read.
@@ -51,15 +59,42 @@ def read_arrays(path: str | Path) -> dict[str, Array]:
         with Path(path).open("rb") as file:  # says in Python's own words if there is no such file
             _refuse_pickle(path, file.read(1) == PICKLE)
         raise ArgumentError("parameters are read from an .npz file", f"{path}, which is none", "a file of save()")
+    with _told_of(path):
+        archive = zipfile.ZipFile(path)
+    with archive:
+        _refuse_pickle(path, any(name.endswith("/data.pkl") for name in archive.namelist()))
+        with _told_of(path):
+            arrays = {info.filename.removesuffix(".npy"): Packed(archive, info) for info in archive.infolist()}
+        yield arrays
+
+
+class Packed:
+    """An array in a file that is open: its shape is known, its numbers are read when it becomes an array."""
+
+    def __init__(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:
+        self._archive, self._info = archive, info
+        with archive.open(info) as entry:
+            head = io.BytesIO(entry.read(HEAD))
+        self.shape, _, self.dtype = HEADERS[np.lib.format.read_magic(head)](head)
+        size = head.tell() + math.prod(self.shape) * self.dtype.itemsize
+        if self.dtype.hasobject:
+            raise ValueError(f"{info.filename} of Python's objects")
+        if size != info.file_size:
+            raise ValueError(f"{info.filename} of {info.file_size} bytes, where its shape {self.shape} needs {size}")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        with _told_of(self._archive.filename), self._archive.open(self._info) as entry:
+            array: Array = np.lib.format.read_array(entry, allow_pickle=False)
+        return array if dtype is None else array.astype(dtype)
+
+
+@contextmanager
+def _told_of(path: Any) -> Iterator[None]:
+    """Whatever goes wrong in a stranger's file, that file is told of: each way of packing has errors of its own."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-            _refuse_pickle(path, any(name.endswith("/data.pkl") for name in names))
-            return {name.removesuffix(".npy"): _read(archive, name) for name in names}
-    except ArgumentError:
-        raise
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise ArgumentError(f"{path} holds plain arrays and nothing else", str(error)) from error
+        yield
+    except Exception as error:
+        raise ArgumentError(f"{path} holds plain arrays and nothing else", str(error) or repr(error)) from error
 
 
 def _refuse_pickle(path: str | Path, pickled: bool) -> None:
@@ -70,9 +105,3 @@ def _refuse_pickle(path: str | Path, pickled: bool) -> None:
             "plain arrays are read, never pickled objects, which could run anything",
             f"{path}, as torch.save or pickle.dump writes it", f"np.savez('arrays.npz', **{arrays})",
         )  # fmt: skip
-
-
-def _read(archive: zipfile.ZipFile, name: str) -> Array:
-    with archive.open(name) as entry:
-        array: Array = np.lib.format.read_array(entry, allow_pickle=False)
-    return array

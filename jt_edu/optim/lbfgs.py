@@ -36,7 +36,7 @@ class LBFGS(Optimizer):
         params: Vars, or one group of them.
         lr: what a direction is multiplied by; with a line search where that begins.
         max_iter: how many directions one `step` takes at most.
-        max_eval: how often it computes the loss at most; None: a quarter more than max_iter.
+        max_eval: after so many losses it stops, also within a line search; None: a quarter more than max_iter.
         tolerance_grad: stop when no number of the gradient is larger.
         tolerance_change: stop when neither x nor the loss changes more.
         history_size: how many moves are kept.
@@ -123,15 +123,16 @@ class LBFGS(Optimizer):
             if start.slope > -now["tolerance_change"]:
                 break
             last = turn + 1 == now["max_iter"]
-            x, end, more = self._move(closure, x, memory.way, start, t, last)
+            left = 0 if last and now["line_search_fn"] is None else most - evaluations
+            x, end, more = self._move(closure, x, memory.way, start, t, left)
             memory, f, g, evaluations = replace(memory, t=end.t), end.f, end.g, evaluations + more
             still = end.t * _peak(memory.way) <= now["tolerance_change"] or abs(f - start.f) < now["tolerance_change"]
             if last or still or evaluations >= most or _peak(g) <= flat:
                 break
         return first, memory
 
-    def _move(self, closure: Closure, x: Var, way: Var, start: Point, t: float, last: bool) -> tuple[Var, Point, int]:
-        """Go along a direction: the new place, what it is like there, and how many losses it took."""
+    def _move(self, closure: Closure, x: Var, way: Var, start: Point, t: float, left: int) -> tuple[Var, Point, int]:
+        """Go along a direction: the new place, what it is like there, and how many of the losses left it took."""
 
         def look(t: float) -> Point:
             with no_grad():
@@ -140,11 +141,9 @@ class LBFGS(Optimizer):
             return Point(t, f, g, _dot(g, way))
 
         if self.param_groups[0]["line_search_fn"] is not None:
-            end, looks = strong_wolfe(look, start, t, _peak(way), self.param_groups[0]["tolerance_change"])
-        elif last:
-            end, looks = replace(start, t=t), 0
+            end, looks = strong_wolfe(look, start, t, _peak(way), self.param_groups[0]["tolerance_change"], left)
         else:
-            end, looks = look(t), 1
+            end, looks = (look(t), 1) if left else (replace(start, t=t), 0)
         with no_grad():
             there = (x + way * end.t).sync()
         vector_to_parameters(there, self._params())

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from jt_edu.var import Var
 
-FALL, FLAT, LOOKS = 1e-4, 0.9, 25
+FALL, FLAT = 1e-4, 0.9
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Point:
 Look = Callable[[float], Point]
 
 
-def strong_wolfe(look: Look, start: Point, t: float, width: float, least: float) -> tuple[Point, int]:
+def strong_wolfe(look: Look, start: Point, t: float, width: float, least: float, most: int = 25) -> tuple[Point, int]:
     """A point that meets both conditions, or the best one if that takes too long.
 
     Args:
@@ -43,6 +43,7 @@ def strong_wolfe(look: Look, start: Point, t: float, width: float, least: float)
         t: the first distance to try.
         width: the largest number of the direction.
         least: intervals shorter than this, times `width`, are not divided any more.
+        most: how often it looks again after the first time.
 
     Returns:
         The point, and how often `look` was called.
@@ -53,17 +54,17 @@ def strong_wolfe(look: Look, start: Point, t: float, width: float, least: float)
         >>> point.t, looks
         (1.0, 3)
     """
-    ends, tries = _bracket(look, start, t)
+    ends, tries = _bracket(look, start, t, most)
     if len(ends) == 1:
         return ends[0], tries + 1
-    point, tries = _zoom(look, start, ends, tries, width, least)
-    return point, tries + 1
+    point, again = _zoom(look, start, ends, width, least, most - tries)
+    return point, tries + again + 1
 
 
-def _bracket(look: Look, start: Point, t: float) -> tuple[list[Point], int]:
+def _bracket(look: Look, start: Point, t: float, most: int) -> tuple[list[Point], int]:
     """Go on until a good point is found, or two points with one between them."""
     before, here = start, look(t)
-    for tries in range(LOOKS):
+    for tries in range(most):
         if _too_high(here, start) or (tries > 1 and here.f >= before.f):
             return [before, here], tries
         if _flat(here, start):
@@ -72,14 +73,14 @@ def _bracket(look: Look, start: Point, t: float) -> tuple[list[Point], int]:
             return [before, here], tries
         t = lowest_of_cubic(before, here, here.t + 0.01 * (here.t - before.t), here.t * 10)
         before, here = here, look(t)
-    return [start, here], LOOKS
+    return [start, here], most
 
 
-def _zoom(look: Look, start: Point, ends: list[Point], tries: int, width: float, least: float) -> tuple[Point, int]:
+def _zoom(look: Look, start: Point, ends: list[Point], width: float, least: float, most: int) -> tuple[Point, int]:
     """Make the interval between two points smaller until a good one is found."""
     low, high = sorted(ends, key=lambda point: point.f)
-    crept = False
-    while tries < LOOKS and abs(high.t - low.t) * width >= least:
+    crept, tries = False, 0
+    while tries < most and abs(high.t - low.t) * width >= least:
         t, crept = _inside(low, high, crept)
         here, tries = look(t), tries + 1
         if _too_high(here, start) or here.f >= low.f:
@@ -121,8 +122,9 @@ def lowest_of_cubic(a: Point, b: Point, low: float, high: float) -> float:
     left, right = (a, b) if a.t <= b.t else (b, a)
     bend = left.slope + right.slope - 3 * (left.f - right.f) / (left.t - right.t)
     square = bend * bend - left.slope * right.slope
-    if not square >= 0:
+    root = math.sqrt(square) if square >= 0 else math.nan
+    curved = right.slope - left.slope + 2 * root
+    if not abs(curved) > 0:  # it falls straight, or bends away
         return (low + high) / 2
-    root = math.sqrt(square)
-    t = right.t - (right.t - left.t) * ((right.slope + root - bend) / (right.slope - left.slope + 2 * root))
+    t = right.t - (right.t - left.t) * ((right.slope + root - bend) / curved)
     return min(max(t, low), high)

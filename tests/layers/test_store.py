@@ -1,6 +1,8 @@
 """Files of parameters: arrays are read, programs are not."""
 
+import io
 import pickle
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -54,3 +56,90 @@ def test_another_file_that_is_no_archive_is_told_so(tmp_path):
 
     with pytest.raises(jt.ArgumentError, match=r"read from an \.npz file"):
         nn.Linear(3, 2).load(tmp_path / "net.npz")
+
+
+def packed(**arrays):
+    """What `numpy.savez_compressed` writes."""
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
+
+
+def entry(data, name="weight.npy", method=zipfile.ZIP_DEFLATED):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        archive.writestr(name, data)
+    return file.getvalue()
+
+
+def head(shape, dtype="<f4"):
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(file, {"descr": dtype, "fortran_order": False, "shape": shape})
+    return file.getvalue()
+
+
+def spoilt(data, at=0.5, byte=b"\xff"):
+    place = int(len(data) * at)
+    return data[:place] + byte * 8 + data[place + 8 :]
+
+
+NOISE = np.random.default_rng(0).normal(size=(2, 3)).astype(np.float32)
+MEGABYTES = 300
+HOSTILE = {
+    "packed data that are spoilt": spoilt(packed(weight=NOISE, bias=NOISE[:, 0]), 0.25),
+    "a table that is spoilt": spoilt(packed(weight=NOISE, bias=NOISE[:, 0]), 0.8, b"\x01"),
+    "a shape that is larger than the data": entry(head((10**15,)) + bytes(24)),
+    "a shape that is no number of bytes": entry(head((2**62, 2**62)) + bytes(24)),
+    "a shape below zero": entry(head((-2, -3)) + bytes(24)),
+    "data that are larger than the shape": entry(head((2, 3)) + bytes(MEGABYTES << 20)),
+    "a head without an end": entry(b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + b" " * (MEGABYTES << 20)),
+    "a head of nonsense": entry(b"\x93NUMPY\x01\x00\x10\x00{'descr': [[[[[["),
+    "a head that is no .npy file": entry(b"weights"),
+    "no head": entry(b""),
+    "another version": entry(b"\x93NUMPY\x09\x00" + bytes(64)),
+    "objects": entry(head((2, 3), "|O") + bytes(48)),
+    "letters": packed(weight=np.full((2, 3), "a"), bias=np.zeros(2)),
+    "a bomb of the right name": packed(weight=np.zeros(MEGABYTES << 18, np.float32), bias=np.zeros(2)),
+    "a bomb of another name": packed(weight=NOISE, bias=np.zeros(2), bomb=np.zeros(MEGABYTES << 18, np.float32)),
+}
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_file_is_one_clear_error_and_takes_no_memory(data, strict, tmp_path):
+    file, net = tmp_path / "net.npz", nn.Linear(3, 2)
+    file.write_bytes(data)
+    before = net.weight.numpy().copy()
+    tracemalloc.start()
+
+    if strict or b"bomb.npy" not in data:  # what nobody asks for is passed over
+        with pytest.raises(jt.JtError) as caught:
+            net.load(file, strict=strict)
+        assert isinstance(caught.value, ValueError | TypeError)
+        np.testing.assert_array_equal(net.weight.numpy(), before)
+    else:
+        assert net.load(file, strict=False).unexpected == ["bomb"]
+
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < MEGABYTES << 18
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_arrays_are_read_however_they_are_packed(method, tmp_path):
+    file, layer = tmp_path / "net.npz", nn.Linear(3, 2, bias=False)
+    file.write_bytes(entry(head((2, 3)) + NOISE.tobytes(), method=method))
+
+    layer.load(file)
+
+    np.testing.assert_array_equal(layer.weight.numpy(), NOISE)
+
+
+def test_a_hook_before_loading_is_given_arrays(tmp_path):
+    layer, file = nn.Linear(3, 2, bias=False), tmp_path / "net.npz"
+    np.savez(file, kernel=NOISE.T)
+    layer.register_load_state_dict_pre_hook(lambda module, state, prefix: state.update(weight=state.pop("kernel").T))
+
+    layer.load(file)
+
+    np.testing.assert_array_equal(layer.weight.numpy(), NOISE)

@@ -199,7 +199,7 @@ LBFGS = [
     (rosenbrock, {"line_search_fn": "strong_wolfe", "max_iter": 4}),
     (rosenbrock, {"line_search_fn": "strong_wolfe", "history_size": 2}),
     (rosenbrock, {"line_search_fn": "strong_wolfe", "lr": 0.1}),
-    (rosenbrock, {"line_search_fn": "strong_wolfe", "max_eval": 7}),
+    *((rosenbrock, {"line_search_fn": "strong_wolfe", "max_eval": most}) for most in (4, 9)),
     (rosenbrock, {"line_search_fn": "strong_wolfe", "tolerance_grad": 5.0}),
     (rosenbrock, {"line_search_fn": "strong_wolfe", "tolerance_change": 0.05}),
     (rosenbrock, {"lr": 1e-3, "max_iter": 5}),
@@ -235,6 +235,16 @@ def test_lbfgs_takes_the_steps_of_pytorch_and_as_many_losses(torch, f, given):
         np.testing.assert_allclose(place, x.detach().numpy(), rtol=1e-6, atol=1e-9)
         assert loss == pytest.approx(float(expected.detach()), rel=1e-6, abs=1e-12)
         assert count == len(calls)
+
+
+@pytest.mark.parametrize("most", [1, 5, 40])
+def test_a_line_search_that_never_ends_by_itself_looks_as_often_as_it_may(most):
+    w, calls = jt.array64([1.0, 2.0]), []
+
+    optim.LBFGS([w], line_search_fn="strong_wolfe", max_eval=most).step(lambda: calls.append(1) or w.sum())
+
+    assert len(calls) == most + 1  # as in PyTorch, which looks once before it counts
+    assert np.isfinite(w.numpy()).all()
 
 
 def test_every_setting_of_lbfgs_changes_its_way():

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import warnings
 
 import pytest
 
@@ -181,6 +182,21 @@ def test_warm_restarts_take_fractions_of_epochs(torch):
     for k in range(60):
         schedule.step(k / 4)
         peer.step(k / 4)
+        same(mine, other)
+
+
+@pytest.mark.parametrize("epoch", [0, 0.25, 2.5, 7.75])
+@pytest.mark.parametrize("name", ["CosineAnnealingWarmRestarts", "LambdaLR"])
+def test_schedules_go_on_from_a_fraction_of_an_epoch(torch, name, epoch):
+    given = {"LambdaLR": {"lr_lambda": lambda k: 1 / (1 + k)}}.get(name, {"T_0": 3, "T_mult": 2})
+    mine, other = ours(), theirs(torch)
+    schedule, peer = getattr(optim, name)(mine, **given), getattr(torch.optim.lr_scheduler, name)(other, **given)
+
+    for stop in (epoch, None, None, None, None):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyTorch would rather not be asked for an epoch
+            schedule.step(stop)
+            peer.step(stop)
         same(mine, other)
 
 

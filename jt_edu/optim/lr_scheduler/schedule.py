@@ -67,7 +67,7 @@ class Schedule:
         check_not_captured(self)
         if epoch is not None:
             check_number("epoch", epoch, 0, float("inf"))
-        self.last_epoch = int(self.last_epoch) + 1 if epoch is None else epoch
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         rates = self.next_rates() if epoch is None else self.rates()
         for group, rate in zip(self.optimizer.param_groups, rates, strict=False):
             group["lr"] = rate

@@ -18,6 +18,7 @@ Nothing here knows how a node is computed.
 from __future__ import annotations
 
 import linecache
+import os
 import sys
 from collections.abc import Callable, Container, Iterable, Sequence
 from operator import attrgetter
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 Line = tuple[CodeType, int]  # the learner's code, and the instruction in it
 Origin = tuple[Line | None, Any, int | None]  # line, module, twin
-HOME = str(Path(__file__).parent)
+HOME = str(Path(__file__).parent) + os.sep
 OURS: set[str] = set()  # files of jt_edu that have built nodes
 age = attrgetter("id")  # nodes are numbered as they are made
 

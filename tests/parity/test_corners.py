@@ -246,6 +246,16 @@ def test_what_was_wrong_once_is_right(ours, right):
     np.testing.assert_allclose(ours().numpy().squeeze(), right, rtol=1e-6)
 
 
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("dtype", ["int8", "int64"])
+def test_whole_numbers_to_negative_powers_are_cut_off_as_in_pytorch(torch, backend, dtype):
+    x, powers = np.array([3, 2, 1, -1, -1, 0, -7], dtype), np.array([-1, -1, -5, -3, -2, -1, -9], dtype)
+    theirs = torch.from_numpy(x) ** torch.from_numpy(powers)
+
+    with jt.flag_scope(backend=backend):
+        assert (jt.array(x) ** jt.array(powers)).tolist() == theirs.tolist()
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64"])
 @pytest.mark.parametrize("compare", [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne])
 def test_whole_numbers_are_compared_with_numbers_that_they_cannot_be(compare, dtype):

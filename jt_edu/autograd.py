@@ -9,12 +9,11 @@ like any other: it fuses, and it can be differentiated again. Nothing here compu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jt_edu.errors import GradientError
-from jt_edu.graph import Node, age, inputs_first
-from jt_edu.graph import behind as sources_of
+from jt_edu.graph import Node, behind, history, inputs_first
 from jt_edu.settings import current
 
 if TYPE_CHECKING:
@@ -28,20 +27,7 @@ class Tape:
         self.backward, self.sources, self.outputs = backward, tuple(sources), tuple(outputs)
 
 
-behind = sources_of  # many ask for it here
 LEAF = Tape(lambda: (), (), ())  # on a node whose history is nobody's business: a parameter that was updated
-
-
-def history(loss: Node, sources: Callable[[Node], Iterable[Node]] = sources_of) -> list[Node]:
-    """Everything the loss was computed from that takes part in gradients, inputs first."""
-    seen: set[Node] = set()
-    waiting = [loss]
-    while waiting:
-        node = waiting.pop()
-        if node.tracked and node not in seen:
-            seen.add(node)
-            waiting.extend(sources(node))
-    return sorted(seen, key=age)
 
 
 def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unused: bool = False) -> list[Var | None]:

@@ -16,7 +16,7 @@ from jt_edu import autograd
 from jt_edu.errors import GradientError
 from jt_edu.execute import run
 from jt_edu.formats import FORMATS
-from jt_edu.graph import Node
+from jt_edu.graph import Node, history
 from jt_edu.meta import SOURCE
 from jt_edu.ops.derived import derivative
 from jt_edu.ops.gradient import seed_of
@@ -92,7 +92,7 @@ def leaves(loss: Var) -> list[Var]:
     """
     reached: set[Node] = set()
     found = []
-    for node in autograd.history(loss.node, _sources):
+    for node in history(loss.node, _sources):
         owner = None if node.owner is None else node.owner()
         later = any(i in reached for i in _sources(node))
         if owner is not None and owner.node is node and node is not loss.node and not later:

@@ -9,9 +9,10 @@ Everything here makes Nodes; `var.py` wraps them for the learner.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from jt_edu.expression import reshaped
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, counter, counters
 from jt_edu.memory import no_room, pool
-from jt_edu.meta import CONSTANT, COUNTERS, SOURCE, Elementwise, Reindex, reindex
+from jt_edu.meta import CONSTANT, COUNTERS, SOURCE, Elementwise, Reindex, highest, lowest, reindex
 from jt_edu.settings import current
 
 NUMBERS = (bool, int, float, complex)
@@ -147,8 +148,7 @@ class Knob(float):
 def constant(number: Any, dtype: DType) -> Node:
     """A number of the graph: an argument of its kernel, so that another number needs no other kernel."""
     if dtype.kind in "iu" and isinstance(number, int):
-        bits = 8 * dtype.size
-        low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if dtype.kind == "i" else (0, (1 << bits) - 1)
+        low, high = lowest(dtype), highest(dtype)
         if not low <= number <= high:
             way = "x.cast('int64')" if dtype.size < 8 else "x.double()"
             raise DtypeError(f"a number that meets {dtype} must fit it, {low} to {high}", str(number), way)
@@ -163,10 +163,15 @@ def cast_number(number: Any, dtype: DType) -> Any:
     return PYTHON_KIND[dtype.kind](number.real if isinstance(number, complex) and dtype.kind != "c" else number)
 
 
-def operand_of(value: Any, partner: DType) -> Node:
-    """What stands on the other side of an operator: a number that gives way to its partner, or an array."""
+def operand_of(value: Any, partner: DType, compared: bool = False) -> Node:
+    """What stands on the other side of an operator: a number that gives way to its partner, or an array.
+
+    Numbers may also be compared with one that they cannot be: it is as far away as infinity.
+    """
     kind: type[object] = type(value)
     if kind in NUMBERS:
+        if compared and kind is int and partner.kind in "iu" and not lowest(partner) <= value <= highest(partner):
+            value, kind = math.inf if value > 0 else -math.inf, float
         return constant(value, promote_number(partner, kind))
     if kind is Knob:
         node = constant(value, promote_number(partner, float))
@@ -250,7 +255,7 @@ def filled(shape: Shape, number: Any, dtype: DType) -> Node:
     return broadcast(constant(number, dtype), shape)
 
 
-@cache
+@lru_cache(maxsize=1 << 14)
 def flat_view(name: str, found: Shape, wanted: Shape) -> Reindex:
     """The same elements in the same order under another shape."""
     return reindex(name, found, wanted, reshaped(counters(len(wanted)), wanted, found), None, None, True)

@@ -19,6 +19,8 @@ knows anything of the rest.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class JtError(Exception):
     """What was asked, what was found, and (optionally) what to try.
@@ -33,11 +35,18 @@ class JtError(Exception):
         text = asked + (f"; found {found}" if found else "") + "."
         super().__init__(text + (f" Try: {attempt}." if attempt else ""))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made_again, (type(self), self.args), self.__dict__
+
     def at(self, line: str) -> JtError:
         """The same error, which also names the learner's line."""
         if line and not any(line in str(a) for a in self.args):
             self.args = (f"{self.args[0]}\n  at {line}",)
         return self
+
+
+def _made_again(kind: type[JtError], args: tuple[Any, ...]) -> JtError:
+    return kind.__new__(kind, *args)  # the message is complete: __init__ would put it together anew
 
 
 class ShapeError(JtError, ValueError):

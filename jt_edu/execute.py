@@ -29,7 +29,7 @@ from jt_edu.backends.pool import threads
 from jt_edu.convolving import run_convolution
 from jt_edu.determined import determine
 from jt_edu.errors import ArgumentError, JtError, KernelError, RangeError
-from jt_edu.graph import Node, age, behind, callers_line, describe_line, needed
+from jt_edu.graph import Node, age, behind, callers_line, describe_line, forget, look_back, needed
 from jt_edu.memory import no_room
 from jt_edu.meta import CONSTANT, SOURCE, HostCall
 from jt_edu.plan import ROW, Check, Plan, Step, compile_plan, make_plan, read_slot
@@ -112,7 +112,7 @@ def _run_alone(node: Node, context: Context) -> bool:
     with STILL:
         node.data = answer
         for i in found if node.tracked else ():
-            if i.tracked and i is not node and (i.holders or _leads(i, node, found)):
+            if i.tracked and i is not node and _leads(i, node, found):
                 break
         else:
             node.behind = ()
@@ -182,7 +182,7 @@ def plan_for(order: list[Node], wanted: Sequence[Node], context: Context) -> Pla
             plans: dict[Any, Plan] = context.rank_state.setdefault("plans", {})
             plan = plans.get(key)
             if plan is None:
-                held = {n for n in order if n.data is None and n.holders}
+                held = {n for n in order if n.data is None and (n.holders or n.asked)}
                 wishes = context.rank_state.get(NAME, DEFAULT)
                 plan = make_plan(order, held, context.flags.fuse, wishes.enabled)
                 if wishes.deterministic:
@@ -216,7 +216,7 @@ def structure(order: list[Node], context: Context) -> tuple[tuple[Any, ...], dic
             inputs = node.behind
             if type(inputs) is not tuple:
                 op, inputs = inputs.template, inputs.inputs
-            key += (op, node.holders > 0, node.tracked)
+            key += (op, node.holders > 0 or node.asked, node.tracked)
             for i in inputs:
                 at = slot.get(i)
                 if at is None:
@@ -369,23 +369,25 @@ def settle(order: Sequence[Node], kept: Sequence[tuple[Node, Any]]) -> None:
     In `order` may be left out what takes part in no gradient.
     """
     with STILL:
-        for node, array in kept:
-            node.data = array
-        reachable: set[Node] = set()
-        leading: set[Node] = set()  # something that the learner can still differentiate by lies behind them
+        reachable, leading = set[Node](), set[Node]()  # leading: the learner can still differentiate by what is behind
         for node in order:
-            if node.tracked:
+            if node.tracked and node.data is not None:
+                if (behind(node) and look_back(node, order[-1])) or node.holders:  # most have nothing behind them
+                    reachable.add(node)
+            elif node.tracked:
                 for i in node.behind if node.tape is None else behind(node):
                     if i in reachable or (i.tracked and _leads(i, node, order)):
                         leading.add(node)
+                        node.look = i.look
                         break
                 if node.holders or node in leading:
                     reachable.add(node)
-        for node, _ in kept:
-            if node.tape is not None or node not in leading:
-                node.inputs = ()
-            if node.tape is not None and node not in leading:
-                node.tape = None if node.tape.sources else node.tape
+        for node, array in kept:
+            node.data = array
+            if node not in leading:
+                forget(node)
+            elif node.tape is not None:
+                node.behind = ()
 
 
 def _leads(source: Node, node: Node, order: Sequence[Node]) -> bool:
@@ -395,4 +397,4 @@ def _leads(source: Node, node: Node, order: Sequence[Node]) -> bool:
     """
     if source.data is None:
         return node.tape is not None and source not in order
-    return source.holders > 0 or bool(behind(source))
+    return look_back(source, node) or source.holders > 0

@@ -170,7 +170,7 @@ def pending_copies(order: list[Node], again: Collection[Node] = ()) -> list[Node
         copies[node] = node
         if node in again or node.data is None:
             fresh = copies[node] = copy(node)
-            fresh.inputs, fresh.data = tuple(copies[i] for i in node.inputs), None
+            fresh.behind, fresh.data = tuple(copies[i] for i in node.inputs), None
     return list(copies.values())
 
 

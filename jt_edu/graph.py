@@ -18,8 +18,9 @@ Nothing here knows how a node is computed.
 from __future__ import annotations
 
 import linecache
+import os
 import sys
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from operator import attrgetter
 from pathlib import Path
 from types import CodeType, FrameType
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 Line = tuple[CodeType, int]  # the learner's code, and the instruction in it
 Origin = tuple[Line | None, Any, int | None]  # line, module, twin
-HOME = str(Path(__file__).parent)
+HOME = str(Path(__file__).parent) + os.sep
 OURS: set[str] = set()  # files of jt_edu that have built nodes
 age = attrgetter("id")  # nodes are numbered as they are made
 
@@ -43,8 +44,8 @@ age = attrgetter("id")  # nodes are numbered as they are made
 class Node:
     """One value of the graph: the operator that makes it, its inputs, its shape and dtype, and, once run, its data."""
 
-    __slots__ = ("__weakref__", "behind", "data", "dtype", "holders", "id", "name", "op", "owner", "scope",
-                 "shape", "tape", "tracked", "twin", "where")  # fmt: skip
+    __slots__ = ("__weakref__", "asked", "behind", "data", "dtype", "holders", "id", "look", "name", "op", "owner",
+                 "scope", "shape", "tape", "tracked", "twin", "where")  # fmt: skip
 
     op: Op
     behind: Any  # its inputs, or, until somebody looks at them, who makes them (template.py)
@@ -54,6 +55,8 @@ class Node:
     id: int  # grows with time, so that inputs always have smaller ids
     holders: int  # how many Vars of the learner point here
     tracked: bool  # takes part in gradients
+    asked: bool  # for a gradient by it: what is built on that will read it, though the learner may have let go
+    look: int  # once nodes have this id, its history is looked through for what nobody holds any more
     where: Line | None
     twin: int | None  # the id of the node whose gradient this is a part of; None: it is part of no gradient
     scope: Any  # the module that built it: an object with a `path` and its `classes`, or None
@@ -66,8 +69,8 @@ class Node:
         moment = context.threads.now
         self.op, self.behind, self.shape, self.dtype, self.data = op, inputs, shape, dtype, data
         self.id, self.holders = next(context.ids), 0
-        self.name, self.owner, self.tape = "", None, None
-        self.tracked = False
+        self.name, self.owner, self.tape, self.look = "", None, None, 0
+        self.tracked = self.asked = False
         if dtype.is_float and not moment.no_grad:
             for i in inputs:
                 if i.tracked:
@@ -87,10 +90,6 @@ class Node:
         """The nodes that it is made from."""
         found = self.behind
         return found if type(found) is tuple else found.unfold(self)
-
-    @inputs.setter
-    def inputs(self, inputs: tuple[Node, ...]) -> None:
-        self.behind = inputs
 
     @property
     def gradient(self) -> bool:
@@ -131,9 +130,9 @@ def made(
     node = object.__new__(Node)
     node.op, node.behind = op, inputs
     node.shape, node.dtype = shape, dtype
-    node.data, node.tracked = data, tracked
+    node.data, node.tracked, node.asked = data, tracked, False
     node.id, node.holders = next(context.ids), 0
-    node.name, node.owner, node.tape = "", None, None
+    node.name, node.owner, node.tape, node.look = "", None, None, 0
     node.where, node.scope, node.twin = origin
     if context.traces:
         announce(context, node)
@@ -182,6 +181,45 @@ def describe_line(where: Line | None) -> str:
 def behind(node: Node) -> tuple[Node, ...]:
     """The nodes that a gradient flows to from `node`."""
     return node.inputs if node.tape is None else node.tape.sources
+
+
+def history(node: Node, sources: Callable[[Node], Iterable[Node]] = behind) -> list[Node]:
+    """Everything that a node was computed from and that takes part in gradients, inputs first."""
+    seen: set[Node] = set()
+    waiting = [node]
+    while waiting:
+        n = waiting.pop()
+        if n.tracked and n not in seen:
+            seen.add(n)
+            waiting.extend(sources(n))
+    return sorted(seen, key=age)
+
+
+def forget(node: Node) -> None:
+    """Cut the history of a stored value; a parameter that was updated stays one."""
+    node.behind = ()
+    if node.tape is not None and node.tape.sources:
+        node.tape = None
+
+
+def look_back(node: Node, reader: Node) -> bool:
+    """Whether a stored value has a history. What leads to nothing that the learner holds is cut, all the way back.
+
+    This is not done again before the history can have doubled, or each step of a loop would walk through all of it:
+    `reader`, which was built on it just now, is told when that is.
+    """
+    if reader.id >= node.look and behind(node):
+        leading: set[Node] = set()
+        for n in history(node):
+            if any(i in leading for i in behind(n)):
+                leading.add(n)
+            elif n.data is not None:
+                forget(n)
+            if n.holders:
+                leading.add(n)
+        node.look = reader.id + len(leading)
+    reader.look = node.look
+    return bool(behind(node))
 
 
 def inputs_first(wanted: Iterable[Node], stop: Container[Node] = ()) -> list[Node]:

@@ -182,19 +182,21 @@ def _last_gradient(op: ReindexReduce, out: Any, dout: Any, x: Any, *arrays: Any)
     return dout.gather_by(op, x.shape, arrays).where_not(won == 0, 0)
 
 
-def _lowest(d: DType) -> float | int | bool:
+def lowest(d: DType) -> float | int | bool:
+    """The smallest number that a dtype holds."""
     return {"b": False, "u": 0, "f": float("-inf")}.get(d.kind, -(1 << (8 * d.size - 1)))
 
 
-def _highest(d: DType) -> float | int | bool:
+def highest(d: DType) -> float | int | bool:
+    """The largest number that a dtype holds."""
     return {"b": True, "u": (1 << 8 * d.size) - 1, "f": float("inf")}.get(d.kind, (1 << (8 * d.size - 1)) - 1)
 
 
 REDUCERS = {
     "add": Reducer(lambda d: 0, "{0} + {1}", _add_gradient),
     "multiply": Reducer(lambda d: 1, "{0} * {1}", _product_gradient),
-    "maximum": Reducer(_lowest, "maximum({0}, {1})", _extremum_gradient, {"b": "{0} or {1}"}),
-    "minimum": Reducer(_highest, "minimum({0}, {1})", _extremum_gradient, {"b": "{0} and {1}"}),
+    "maximum": Reducer(lowest, "maximum({0}, {1})", _extremum_gradient, {"b": "{0} or {1}"}),
+    "minimum": Reducer(highest, "minimum({0}, {1})", _extremum_gradient, {"b": "{0} and {1}"}),
     "last": Reducer(lambda d: 0, "{1}", _last_gradient),
 }
 

@@ -136,7 +136,7 @@ def _of_float32(node: Node) -> Node:
     """The same sum of float32 numbers."""
     twin, product = copy(node), copy(node.inputs[0])
     twin.dtype = product.dtype = float32
-    twin.inputs = (product,)
+    twin.behind = (product,)
     return twin
 
 

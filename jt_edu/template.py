@@ -72,7 +72,7 @@ class Folded:
             if node.behind is self:  # else another thread was here first
                 self.ids = iter(self.numbers)  # anew, where an interrupt ended an earlier look
                 nodes = _made(self.template.rows[:-1], self.inputs, (node.where, node.scope, node.twin), self)
-                node.inputs = tuple([nodes[k] for k in self.template.rows[-1][1]])
+                node.behind = tuple([nodes[k] for k in self.template.rows[-1][1]])
             return node.inputs
 
 

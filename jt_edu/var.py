@@ -305,7 +305,7 @@ class Var(Arithmetic):
             node = node if kind is common else cast(node, common)
             return Var._of(Node(op, (node,), node.shape, dtype))
         other = others[0]
-        partner = other._node if isinstance(other, Var) else operand_of(other, kind)
+        partner = other._node if isinstance(other, Var) else operand_of(other, kind, op.exact)
         if len(others) > 1:
             return _of_many(op, [node, partner, *[as_var(o, kind)._node for o in others[1:]]])
         common, dtype = f.meet(op, kind, partner.dtype)

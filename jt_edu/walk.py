@@ -24,7 +24,7 @@ from jt_edu.codegen.text import Printer
 from jt_edu.convolving import convolution_text
 from jt_edu.explain import Explanation, scrolling
 from jt_edu.fuse import Fuser
-from jt_edu.graph import HOME, Node
+from jt_edu.graph import HOME, Node, behind, history
 from jt_edu.meta import CONSTANT, REDUCERS, Elementwise, Reindex, ReindexReduce
 from jt_edu.trace import Decision
 from jt_edu.var import Var
@@ -195,10 +195,10 @@ def _gradient(y: Var, names: dict[int, str]) -> Stop:
         "its inputs, in plain arithmetic, so what comes out is more graph; where two paths meet, gradients add."
     )
     code = [_source(autograd.grad), _source(autograd._spread)]
-    order = autograd.history(y.node)
+    order = history(y.node)
     reducers = dict.fromkeys(n.op.reducer for n in order if isinstance(n.op, ReindexReduce))
     code += [_source(REDUCERS[name].gradient) for name in reducers]
-    leaves = [n for n in order if not autograd.behind(n) and n is not y.node][:TARGETS]
+    leaves = [n for n in order if not behind(n) and n is not y.node][:TARGETS]
     if not leaves:
         nothing = "nothing new: no float that this Var was computed from takes part in gradients."
         return Stop(question, words, _join(*code), nothing)

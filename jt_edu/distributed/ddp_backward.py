@@ -20,9 +20,9 @@ from functools import partial
 from typing import Protocol
 
 from jt_edu import autograd
-from jt_edu.autograd import Tape, behind
+from jt_edu.autograd import Tape
 from jt_edu.build import same
-from jt_edu.graph import Node, age
+from jt_edu.graph import Node, age, behind
 from jt_edu.settings import current
 from jt_edu.var import Var
 

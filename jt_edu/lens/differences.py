@@ -21,7 +21,7 @@ from jt_edu import autograd
 from jt_edu.dtypes import as_dtype, bfloat16, complex128, float64, from_bfloat16
 from jt_edu.errors import ArgumentError
 from jt_edu.functions import cast_to
-from jt_edu.graph import Node, inputs_first, needed
+from jt_edu.graph import Node, history, inputs_first, needed
 from jt_edu.lens.aside import computed
 from jt_edu.meta import CONSTANT, SOURCE, Elementwise
 from jt_edu.var import Var
@@ -99,7 +99,7 @@ def difference(loss: Var, leaf: Var, gradient: Any = None, most: int = ENOUGH, s
 
 def _hooked(loss: Node) -> tuple[str, ...]:
     """The values behind a loss whose owners have hooks on their gradients."""
-    owners = [(n, n.owner()) for n in autograd.history(loss) if n.owner is not None]
+    owners = [(n, n.owner()) for n in history(loss) if n.owner is not None]
     return tuple(n.name or f"#{n.id} {n.op.name}" for n, owner in owners if owner is not None and owner.hooks)
 
 

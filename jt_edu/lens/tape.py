@@ -23,7 +23,7 @@ from typing import Any
 
 from jt_edu import autograd, execute
 from jt_edu.errors import ArgumentError, GradientError
-from jt_edu.graph import Node
+from jt_edu.graph import Node, behind, history
 from jt_edu.lens.aside import check_size, found_words, initialize_parameters, way_out
 from jt_edu.lens.lifetimes import lifetimes_of_page
 from jt_edu.lens.localrules import rule_of_step, rules_of
@@ -115,7 +115,7 @@ class Found:
     @classmethod
     def build(cls, loss: Var, leaves: Sequence[Var]) -> Found:
         """Build the gradient of every value on the way from `leaves` to the loss; keep those of the leaves alone."""
-        order = autograd.history(loss.node)
+        order = history(loss.node)
         reach = _reach(order, {leaf.node for leaf in leaves})
         nodes = [n for n in order if n in reach]
         built = autograd.grad(loss, [*leaves, *map(type(loss)._of, nodes)], allow_unused=True)
@@ -158,8 +158,8 @@ def _way_to_a_loss(given: Any) -> str:
 
 def _ends(loss: Var) -> list[Var]:
     """What takes part in gradients and has nothing behind it that does."""
-    order = autograd.history(loss.node)
-    ends = [n for n in order if not any(i.tracked for i in autograd.behind(n)) and n.op is not CONSTANT]
+    order = history(loss.node)
+    ends = [n for n in order if not any(i.tracked for i in behind(n)) and n.op is not CONSTANT]
     if not ends:
         raise GradientError(
             "a tape needs something to take a gradient with respect to",
@@ -174,7 +174,7 @@ def _reach(order: Sequence[Node], wanted: set[Node]) -> set[Node]:
     """The nodes that a gradient passes on its way to `wanted`."""
     reach: set[Node] = set()
     for node in order:
-        if node in wanted or any(i in reach for i in autograd.behind(node)):
+        if node in wanted or any(i in reach for i in behind(node)):
             reach.add(node)
     return reach
 
@@ -186,7 +186,7 @@ def _readers(order: Sequence[Node], reach: set[Node]) -> dict[int, list[int]]:
         if node not in reach:
             continue
         rules = node.op.gradients if node.tape is None else [True] * len(node.tape.sources)
-        for source, rule in zip(autograd.behind(node), rules, strict=False):
+        for source, rule in zip(behind(node), rules, strict=False):
             if source in reach and rule is not None:
                 readers[source.id].append(node.id)
     return dict(readers)
@@ -195,7 +195,7 @@ def _readers(order: Sequence[Node], reach: set[Node]) -> dict[int, list[int]]:
 @contextmanager
 def forgotten(loss: Node) -> Iterator[None]:
     """Inside, what was computed on the way to the loss is forgotten, as far back as its history goes."""
-    before = {n: (n.data, n.inputs) for n in autograd.history(loss) if n.data is not None and n.inputs}
+    before = {n: (n.data, n.inputs) for n in history(loss) if n.data is not None and n.inputs}
     before |= {n: (n.data, n.inputs) for n in [loss] if n.data is not None and n.inputs}
     try:
         for node in before:
@@ -203,4 +203,4 @@ def forgotten(loss: Node) -> Iterator[None]:
         yield
     finally:
         for node, (data, inputs) in before.items():
-            node.data, node.inputs = data, inputs
+            node.data, node.behind = data, inputs

@@ -57,6 +57,8 @@ def derivative(
     context = current()
     if context.capture is not None or not context.flags.lazy_execution or FORMATS:
         return autograd.grad(loss, targets, seed, allow_unused)
+    for t in targets:
+        t.node.asked = True
     ends = [loss.node] if seed is None else [loss.node, seed.node]
     graph = _graph(ends)
     key = _structure(graph, [*ends, *(t.node for t in targets)], context.no_grad, allow_unused)

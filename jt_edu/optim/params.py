@@ -103,7 +103,7 @@ def as_leaves(params: list[Var]) -> None:
             ).at(p.node.line)  # fmt: skip
     sync(derived)
     for p in derived:
-        p.node.inputs = ()  # and not another node: a loss that was built before reads this one
+        p.node.behind = ()  # and not another node: a loss that was built before reads this one
 
 
 def state_of(p: Var, start: Any) -> Var:

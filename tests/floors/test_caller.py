@@ -1,6 +1,7 @@
 """What the learner calls their Vars: found in the frame that asked, or in that of whom it asked for."""
 
 import gc
+import os
 import sys
 import weakref
 
@@ -8,6 +9,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn
+from jt_edu.graph import HOME
 
 ASKER = """
 import jt_edu as jt
@@ -51,6 +53,14 @@ def test_a_package_that_asks_for_its_caller_is_passed_over(package):
     mine = jt.array([1.0, 2.0])
 
     assert package("ASKS_FOR_ITS_CALLER = True").ask(mine)[mine.node.id] == "mine"
+
+
+def test_a_file_beside_the_package_is_the_learners_whatever_its_name():
+    code = compile("import jt_edu as jt\nx = jt.ones(2) + 1", f"{HOME.removesuffix(os.sep)}_play.py", "exec")
+    space = {}
+    exec(code, space)  # noqa: S102 - the text above
+
+    assert space["x"].node.line.startswith("jt_edu_play.py:2")
 
 
 def test_a_parameter_of_two_models_is_called_by_the_name_that_was_given_first():

@@ -4,6 +4,7 @@ The functions of one argument and of two are those of the parity table; the rest
 once where PyTorch spells it as we do (`t` is the module: jt_edu, or torch).
 """
 
+import importlib
 import math
 import re
 import weakref
@@ -24,6 +25,7 @@ from tests.parity.judges import (
 )
 from tests.parity.table import BINARY, CONV, LOSSES, MATMUL, POOL, SMOOTHING, UNARY, VIEWS
 
+graph = importlib.import_module("jt_edu.graph")  # by its path jt_edu.graph is a function
 F64, C128 = "float64", "complex128"
 
 
@@ -1065,6 +1067,56 @@ def test_a_loop_of_functions_that_ran_keeps_no_history_of_what_nobody_holds():
 
     assert first() is None
     assert x.item() == 24
+
+
+def names_that_move(x):
+    """Values of a step that keep their names until the next step gives these to others."""
+    for _ in range(20):
+        z = x + 1
+        y = z * 2
+        x = y * 0.25
+        x.sync()
+        yield x, y, z
+
+
+def the_value_before(x):
+    for _ in range(20):
+        before, x = x, x * 0.5
+        x.sync()
+        yield x, before
+
+
+def the_value_before_of_two_operators(x):
+    for _ in range(20):
+        before, x = x, (x + 1) * 0.5
+        x.sync()
+        yield x, before
+
+
+@pytest.mark.parametrize("loop", [names_that_move, the_value_before, the_value_before_of_two_operators])
+def test_a_loop_keeps_the_history_that_somebody_can_ask_for_and_no_other(loop):
+    kept, last = weakref.WeakSet(), None
+    for last in loop(jt.array([3.0])):
+        kept.update(v.node for v in last)
+    assert len(kept) <= 2 * len(last)
+
+    first = jt.array([3.0])
+    *_, last = loop(first)
+    assert jt.grad(last[0], first).item() == 0.5**20
+
+
+def test_a_long_history_is_not_walked_through_at_each_step(monkeypatch):
+    looked = []
+    found = graph.history
+    monkeypatch.setattr(graph, "history", lambda n: looked.extend(found(n)) or found(n))
+    first = x = jt.array([3.0])
+    for _ in range(200):
+        y = x + 1
+        x = y * 0.5
+        x.sync()
+
+    assert jt.grad(x, first).item() == pytest.approx(0.0)
+    assert len(looked) < 200 * 10
 
 
 def test_a_cast_hands_its_gradient_back_in_the_dtype_of_its_input():

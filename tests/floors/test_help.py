@@ -152,6 +152,16 @@ def test_machines_that_look_around_are_not_disturbed():
     assert str(caught.value) == "a Var offers no __sofmax__."
 
 
+@pytest.mark.parametrize("kind", [jt.ShapeError, jt.UnknownKeyError, jt.UnknownNameError])
+@pytest.mark.parametrize("again", [copy.copy, lambda e: pickle.loads(pickle.dumps(e))])  # noqa: S301 - our own bytes
+def test_an_error_that_travels_says_the_same_words(kind, again):
+    for error in (kind("a + b adds", "(2,)", "(3,)"), kind("a + b adds").at("here.py:3")):
+        twin = again(error)
+
+        assert type(twin) is kind
+        assert (str(twin), twin.asked, twin.attempt) == (str(error), error.asked, error.attempt)
+
+
 def test_a_wrong_name_costs_less_than_twenty_milliseconds():
     def cost():
         begin = time.thread_time()

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import operator
 
 import numpy as np
 import pytest
@@ -255,6 +256,27 @@ def _slope(function, at):
 @pytest.mark.parametrize(("ours", "right"), [pytest.param(*c[1:], id=c[0]) for c in AGAIN])
 def test_what_was_wrong_once_is_right(ours, right):
     np.testing.assert_allclose(ours().numpy().squeeze(), right, rtol=1e-6)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("dtype", ["int8", "int64"])
+def test_whole_numbers_to_negative_powers_are_cut_off_as_in_pytorch(torch, backend, dtype):
+    x, powers = np.array([3, 2, 1, -1, -1, 0, -7], dtype), np.array([-1, -1, -5, -3, -2, -1, -9], dtype)
+    theirs = torch.from_numpy(x) ** torch.from_numpy(powers)
+
+    with jt.flag_scope(backend=backend):
+        assert (jt.array(x) ** jt.array(powers)).tolist() == theirs.tolist()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64"])
+@pytest.mark.parametrize("compare", [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne])
+def test_whole_numbers_are_compared_with_numbers_that_they_cannot_be(compare, dtype):
+    ends = np.iinfo(dtype)
+    x = np.array([ends.min, 0, ends.max], dtype)
+
+    for number in (ends.min - 1, ends.max + 1, 10**400, -(10**400), ends.min, ends.max):
+        assert compare(jt.array(x), number).tolist() == [compare(k, number) for k in x.tolist()]
+        assert compare(number, jt.array(x)).tolist() == [compare(number, k) for k in x.tolist()]
 
 
 @pytest.mark.parametrize("name", jt.__all__)

@@ -147,6 +147,20 @@ def test_whole_random_numbers_are_all_equally_likely():
     assert scipy.stats.chisquare(counts[3:]).pvalue > 0.001
 
 
+@pytest.mark.parametrize(
+    ("low", "high"), [(-(1 << 63), 1 << 63), (-(1 << 62), 1 << 63), (5, 5 + (1 << 40)), (0, 1 << 53)]
+)
+def test_whole_random_numbers_of_any_range_are_drawn_from_its_end_to_its_other_and_in_all_digits(low, high):
+    jt.set_global_seed(2)
+
+    drawn = jt.randint(low, high, (MANY,)).numpy()
+
+    assert low <= drawn.min() and drawn.max() < high
+    shares = np.histogram(drawn.astype("float64"), 8, (float(low), float(high)))[0]
+    assert len({*drawn.tolist()}) == MANY and shares.min() > MANY / 20
+    assert scipy.stats.chisquare(np.bincount(drawn % 8)).pvalue > 0.001
+
+
 def test_bernoulli_is_1_with_its_probability():
     jt.set_global_seed(3)
     p = jt.full((MANY,), 0.3)

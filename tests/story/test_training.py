@@ -11,6 +11,7 @@ import pytest
 import jt_edu as jt
 from jt_edu import backends, nn, optim
 from jt_edu.graph import Node
+from jt_edu.settings import rank_context
 
 
 def network(seed):
@@ -75,6 +76,45 @@ def test_the_way_of_pytorch_does_not_grow_memory_either(seed):
     train(100)
 
     assert abs(objects() - count) <= 10
+
+
+def assigned(w, g):
+    with jt.no_grad():
+        w.assign(w - 0.01 * g)
+    return w
+
+
+def made_anew(w, g):
+    with jt.no_grad():
+        w = w - 0.01 * g
+    w.start_grad()
+    return w
+
+
+def named_anew(w, g):
+    return w - 0.01 * g
+
+
+def updated(w, g):
+    return w.update(w - 0.01 * g)
+
+
+@pytest.mark.parametrize("way", [assigned, made_anew, named_anew, updated])
+def test_a_step_of_descent_by_hand_costs_as_much_as_the_one_before_it(way):
+    kernels, compiled = [], []
+    with rank_context():  # nothing ran before
+        x, y = jt.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), jt.array([1.0, 2.0, 3.0])
+        w = jt.array([0.1, 0.2])
+        for _ in range(8):
+            loss = (((x * w).sum(1) - y) ** 2).mean()
+            w = way(w, jt.grad(loss, w))
+            with jt.trace() as t:  # when w has moved on already
+                loss.item()
+            kernels.append(len(t.kernels))
+            compiled.append(t.compiled)
+
+    assert len({*kernels[2:]}) == 1, kernels
+    assert not any(compiled[3:]), compiled
 
 
 def test_the_predicted_peak_of_a_step_is_the_measured_one(seed, monkeypatch):

@@ -124,6 +124,8 @@ def hypot(x: Number, y: Number) -> Number:
 def _whole_power(base: Any, exponent: Any) -> Any:
     result = np.int64(1)
     square, left = np.int64(base), np.int64(exponent)
+    if exponent < 0 and square not in (1, -1):  # a fraction: cut off to 0, as in PyTorch
+        square = np.int64(0)
     while left != 0:
         result = result * square if left & 1 else result
         square, left = square * square, (left >> 1) & 0x7FFFFFFFFFFFFFFF  # no sign comes after a uint64
@@ -134,7 +136,12 @@ _POWERS = {"i": _whole_power, "u": _whole_power}
 
 
 def _power(x: Number, y: Number) -> Number:
-    """As an array of one: for single numbers NumPy takes x**0.5 as a square root, which differs at -inf."""
+    """As an array of one: for single numbers NumPy takes x**0.5 as a square root, which differs at -inf.
+
+    Of whole numbers NumPy knows no negative powers.
+    """
+    if isinstance(x, np.integer):
+        return _whole_power(x, y)
     return np.power(np.array([x]), np.array([y]))[0]
 
 

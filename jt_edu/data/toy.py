@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.data.checks import yes_or_no
 from jt_edu.data.dataset import ArrayDataset
 from jt_edu.errors import ArgumentError, BackendError
 
@@ -40,7 +41,7 @@ def digits(train: bool = True, **attributes: Any) -> ArrayDataset:
         raise BackendError("the digits come with scikit-learn", f"{error}", "pip install scikit-learn") from error
     images, labels = load_digits(return_X_y=True)
     order = np.random.RandomState(0).permutation(len(labels))
-    wanted = order[360:] if train else order[:360]
+    wanted = order[360:] if yes_or_no("train", train) else order[:360]
     x = (images[wanted] / 16).astype(np.float32).reshape(-1, 1, 8, 8)
     return ArrayDataset(x, labels[wanted].astype(np.int64), **attributes)
 

@@ -175,11 +175,11 @@ class MultiheadAttention(Module):
             self.q_proj_weight = xavier_uniform_(zeros(embed_dim, embed_dim))
             self.k_proj_weight = xavier_uniform_(zeros(embed_dim, self.kdim))
             self.v_proj_weight = xavier_uniform_(zeros(embed_dim, self.vdim))
-        self.in_proj_bias = zeros(3 * embed_dim) if bias else None
+        self.in_proj_bias = zeros(3 * embed_dim) if yes_or_no(name, "bias", bias) else None
         self.out_proj = Linear(embed_dim, embed_dim, bias)
         if self.out_proj.bias is not None:
             constant_(self.out_proj.bias, 0)
-        self.bias_k = xavier_gauss_(zeros(1, 1, embed_dim)) if add_bias_kv else None
+        self.bias_k = xavier_gauss_(zeros(1, 1, embed_dim)) if yes_or_no(name, "add_bias_kv", add_bias_kv) else None
         self.bias_v = xavier_gauss_(zeros(1, 1, embed_dim)) if add_bias_kv else None
 
     def execute(

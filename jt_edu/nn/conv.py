@@ -10,6 +10,7 @@ from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
 from jt_edu.nn.placement import placed
 from jt_edu.nn.start import kaiming_uniform_, uniform_
+from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.conv import convolution
 from jt_edu.ops.conv_transpose import transposed
 from jt_edu.ops.create import zeros
@@ -53,7 +54,8 @@ class Windowed(Module):
         """Weights (outer, inner, kernel...) and a bias from U(-1/sqrt(fan in), 1/sqrt(fan in))."""
         self.weight = kaiming_uniform_(zeros(outer, inner, *self.kernel_size), a=math.sqrt(5))
         bound = 1 / math.sqrt(inner * math.prod(self.kernel_size))
-        self.bias = uniform_(zeros(self.out_channels), -bound, bound) if bias else None
+        wanted = yes_or_no(type(self).__name__, "bias", bias)
+        self.bias = uniform_(zeros(self.out_channels), -bound, bound) if wanted else None
 
     def extra_repr(self) -> str:
         """Its sizes, and what differs from the usual."""

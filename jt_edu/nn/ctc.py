@@ -26,13 +26,13 @@ import numpy as np
 
 from jt_edu import functions as f
 from jt_edu.dtypes import int64
-from jt_edu.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.errors import DtypeError, ShapeError
 from jt_edu.graph import Node
 from jt_edu.index import load
 from jt_edu.meta import COUNTERS
 from jt_edu.nn.loss import REDUCTIONS, Loss
 from jt_edu.nn.trellis import NEVER, standing
-from jt_edu.ops.arguments import choice, yes_or_no
+from jt_edu.ops.arguments import choice, whole, yes_or_no
 from jt_edu.ops.elementwise import clamp
 from jt_edu.ops.numbers import checked, widened
 from jt_edu.ops.reduce import mean, sum
@@ -68,8 +68,7 @@ def ctc_loss(
     """
     choice("ctc_loss", "reduction", reduction, REDUCTIONS)
     scores, letters, moments, counts = _arguments(log_probs, targets, input_lengths, target_lengths)
-    if not isinstance(blank, int) or not 0 <= blank < scores.shape[2]:
-        raise ArgumentError(f"blank is one of {scores.shape[2]} classes", repr(blank), "0")
+    blank = whole("ctc_loss", "blank", blank, 0, scores.shape[2] - 1)
     total = _surprise(widened(scores), letters, moments, counts, blank)
     impossible, free = total > -NEVER / 2, yes_or_no("ctc_loss", "zero_infinity", zero_infinity)
     total = total.where_not(impossible, 0) if free else total * total.ones_like().where_not(impossible, math.inf)
@@ -172,7 +171,8 @@ class CTCLoss(Loss):
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction)
-        self.blank, self.zero_infinity = blank, bool(zero_infinity)
+        self.blank = whole("CTCLoss", "blank", blank, 0)
+        self.zero_infinity = yes_or_no("CTCLoss", "zero_infinity", zero_infinity)
 
     def execute(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Var:
         """Log-probabilities (t, n, classes), targets and the lengths of both -> one number."""

@@ -9,7 +9,7 @@ from jt_edu.errors import ShapeError
 from jt_edu.nn.module import Module
 from jt_edu.nn.placement import placed
 from jt_edu.nn.start import kaiming_uniform_, uniform_
-from jt_edu.ops.arguments import same_words, whole
+from jt_edu.ops.arguments import one_var, same_words, whole, yes_or_no
 from jt_edu.ops.create import zeros
 from jt_edu.ops.view import flatten, unflatten
 from jt_edu.template import template
@@ -33,7 +33,7 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Var:
         >>> linear(jt.array([[1.0, 2.0]]), jt.array([[3.0, 4.0]])).numpy()
         array([[11.]], dtype=float32)
     """
-    inputs, w = as_var(x), as_var(weight)
+    inputs, w = one_var("linear", x), as_var(weight)
     if w.ndim != 2 or inputs.ndim < 1 or inputs.shape[-1] != w.shape[1]:
         raise ShapeError(
             "linear multiplies the last axis of x with the last axis of weight (out, in)",
@@ -101,7 +101,7 @@ class Linear(Module):
         self.in_features, self.out_features = count("in_features", in_features), count("out_features", out_features)
         self.weight = kaiming_uniform_(zeros(out_features, in_features), a=math.sqrt(5))
         bound = 1 / math.sqrt(in_features)
-        self.bias = uniform_(zeros(out_features), -bound, bound) if bias else None
+        self.bias = uniform_(zeros(out_features), -bound, bound) if yes_or_no("Linear", "bias", bias) else None
 
     def execute(self, x: Any) -> Var:
         """(..., in) -> (..., out)."""
@@ -131,7 +131,7 @@ class Bilinear(Module):
         self.in1_features, self.in2_features = count("in1_features", in1_features), count("in2_features", in2_features)
         self.out_features, bound = count("out_features", out_features), 1 / math.sqrt(in1_features)
         self.weight = uniform_(zeros(out_features, in1_features, in2_features), -bound, bound)
-        self.bias = uniform_(zeros(out_features), -bound, bound) if bias else None
+        self.bias = uniform_(zeros(out_features), -bound, bound) if yes_or_no("Bilinear", "bias", bias) else None
 
     def execute(self, x: Any, y: Any) -> Var:
         """(..., in1) and (..., in2) -> (..., out)."""
@@ -168,7 +168,7 @@ class Flatten(Module):
     """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
-        self.start_dim, self.end_dim = start_dim, end_dim
+        self.start_dim, self.end_dim = whole("Flatten", "start_dim", start_dim), whole("Flatten", "end_dim", end_dim)
 
     def execute(self, x: Any) -> Var:
         """(n, a, b, ...) -> (n, a * b * ...)."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from jt_edu.errors import ArgumentError
+from jt_edu.ops.arguments import yes_or_no
 from jt_edu.var import Var, as_var
 
 if TYPE_CHECKING:
@@ -155,16 +156,21 @@ class Members:
 
     def register_buffer(self, name: str, value: Any, persistent: bool = True) -> Var | None:
         """Keep a Var that is no parameter, such as a running mean. `persistent=False` leaves it out of `state_dict`."""
-        var = None if value is None else as_var(value).stop_grad()
+        saved = yes_or_no("register_buffer", "persistent", persistent)
+        var = None if value is None else as_var(value)
         self._add("buffer", name, var)
-        self._buffers = {**self._buffers, name: bool(persistent)}
-        return var
+        self._buffers = {**self._buffers, name: saved}
+        return var if var is None else var.stop_grad()
 
     def _add(self, what: str, name: Any, value: Any) -> None:
         if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
             raise ArgumentError(f"a {what} has the name of an attribute, without a leading underscore", repr(name))
         if name not in vars(self) and hasattr(self, name):
             raise ArgumentError(f"a {what} has a name of its own", f"{name!r}, which every module has already")
+        held = vars(self).get(name)
+        if isinstance(held, Var) and (self._kind(name, held) == "parameter") != (what == "parameter"):
+            kinds = f"{name!r}, a {'buffer' if what == 'parameter' else 'parameter'} of shape {held.shape}"
+            raise ArgumentError(f"a {what} has a name of its own", kinds, f"del module.{name}, before")
         setattr(self, name, value)
 
 

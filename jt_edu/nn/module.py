@@ -97,8 +97,9 @@ class Module(Stateful):
 
     def train(self, mode: bool = True) -> Module:
         """Let this module and all inside know that it is being trained. Returns this module."""
+        training = yes_or_no("train", "mode", mode)
         for module in self.modules():
-            module.is_train = bool(mode)
+            module.is_train = training
         return self
 
     def eval(self) -> Module:

@@ -79,7 +79,7 @@ class _Cell(Module):
     @placed
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
         self.input_size, self.hidden_size = count("input_size", input_size), count("hidden_size", hidden_size)
-        self.bias = bool(bias)
+        self.bias = yes_or_no(type(self).__name__, "bias", bias)
         bound, rows = 1 / math.sqrt(hidden_size), self.gates * hidden_size
         self.weight_ih = uniform_(zeros(rows, input_size), -bound, bound)
         self.weight_hh = uniform_(zeros(rows, hidden_size), -bound, bound)

@@ -14,7 +14,7 @@ from jt_edu.errors import ArgumentError
 from jt_edu.functions import ABSOLUTE
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module, Parameter
-from jt_edu.ops.arguments import number, same_words
+from jt_edu.ops.arguments import number, same_words, whole
 from jt_edu.ops.compare import maximum
 from jt_edu.ops.create import zeros
 from jt_edu.ops.reduce import norm
@@ -162,8 +162,7 @@ def spectral_norm(
         ['bias', 'weight_orig', 'weight_u', 'weight_v']
     """
     weight = _weight(module, name)
-    if not -weight.ndim <= dim < weight.ndim:
-        raise ArgumentError(f"dim is one of {weight.ndim} axes", repr(dim))
+    dim = whole("spectral_norm", "dim", dim, -weight.ndim, weight.ndim - 1)
     steps, least = count("n_power_iterations", n_power_iterations), number("spectral_norm", "eps", eps, 0)
     hook = _SpectralNorm(name, steps, least, dim % weight.ndim)
     rows, columns = hook.matrix(weight).shape

@@ -39,7 +39,7 @@ class Row(Module):
 
     def _checked(self, part: Any) -> Any:
         if not isinstance(part, Module):
-            raise ArgumentError(f"a {type(self).__name__} is made of modules", repr(part))
+            raise ArgumentError(f"a {type(self).__name__} is made of modules", *_no_part(part))
         return part
 
     def _name(self, key: Any) -> str:
@@ -137,6 +137,11 @@ class Row(Module):
         return list(self._layers.items())
 
 
+def _no_part(part: Any) -> tuple[str, str]:
+    """What was found in place of a module, and what to try: of a class, to make one of its kind."""
+    return (f"the class {part.__name__}", f"{part.__name__}(...)") if isinstance(part, type) else (repr(part), "")
+
+
 def named(name: Any) -> str:
     """The name of a part of a container: any text without dots.
 
@@ -173,8 +178,8 @@ class Sequential(Row):
     """
 
     def _checked(self, part: Any) -> Any:
-        if not callable(part):
-            raise ArgumentError("a Sequential is made of modules and functions", repr(part))
+        if not callable(part) or isinstance(part, type):
+            raise ArgumentError("a Sequential is made of modules and functions", *_no_part(part))
         return part
 
     def execute(self, x: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jt_edu.errors import ArgumentError, GradientError, ShapeError
 from jt_edu.names import door
 from jt_edu.nn.reparam import remove_spectral_norm, remove_weight_norm, spectral_norm, weight_norm
-from jt_edu.ops.arguments import number
+from jt_edu.ops.arguments import number, yes_or_no
 from jt_edu.ops.compare import minimum
 from jt_edu.ops.create import zeros
 from jt_edu.ops.elementwise import clamp
@@ -86,13 +86,14 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, er
     """
     limit = float(number("clip_grad_norm_", "max_norm", max_norm, 0))
     p_norm = float(number("clip_grad_norm_", "norm_type", norm_type, 0, above=True))
+    strict = yes_or_no("clip_grad_norm_", "error_if_nonfinite", error_if_nonfinite)
     graded = [(p, p.grad) for p in _listed(parameters, least=0) if p.grad is not None]
     if not graded:
         return zeros(())
     with no_grad():
         lengths = [norm(g, p_norm).cast("float32" if g.dtype.is_half else g.dtype) for _, g in graded]
         total = norm(stack(lengths), p_norm)
-        if error_if_nonfinite and not math.isfinite(total.item()):
+        if strict and not math.isfinite(total.item()):
             raise GradientError("gradients are clipped by a finite norm", f"a norm of {total.item()}")
         factor = minimum(limit / (total + 1e-6), 1.0)
         for p, g in graded:
@@ -116,7 +117,8 @@ def clip_grad_value_(parameters: Any, clip_value: float) -> None:
 
 
 def _listed(parameters: Any, least: int = 1) -> list[Var]:
-    listed = [parameters] if isinstance(parameters, Var) else list(parameters)
+    several = isinstance(parameters, Iterable) and not isinstance(parameters, Var)
+    listed = list(parameters) if several else [parameters]
     if len(listed) < least or not all(isinstance(p, Var) for p in listed):
         raise ArgumentError("this takes parameters", repr([type(p).__name__ for p in listed]), "model.parameters()")
     return listed

@@ -65,12 +65,7 @@ def check_whole(name: str, value: Any, low: int) -> None:
 
 def as_groups(params: Any) -> list[Mapping[str, Any]]:
     """Groups from groups, or from one list of parameters."""
-    if isinstance(params, Var | str | Mapping) or not isinstance(params, Iterable):
-        raise ArgumentError(
-            "an optimizer is given a list of Vars", type(params).__name__,
-            "model.parameters()" if hasattr(params, "parameters") else "[w, b]",
-        )  # fmt: skip
-    listed = list(params)
+    listed = _listed("an optimizer is given a list of Vars", params)
     if not listed:
         raise ArgumentError("an optimizer needs parameters to move", "an empty list", "model.parameters()")
     return listed if isinstance(listed[0], Mapping) else [{"params": listed}]
@@ -78,7 +73,7 @@ def as_groups(params: Any) -> list[Mapping[str, Any]]:
 
 def as_vars(params: Any) -> list[Var]:
     """Vars from Vars, or from pairs (name, Var)."""
-    listed = [params] if isinstance(params, Var) else list(params)
+    listed = [params] if isinstance(params, Var) else _listed("a group holds a list of Vars", params)
     found: list[Any] = [p[1] if isinstance(p, tuple) and len(p) == 2 else p for p in listed]
     if not found:
         raise ArgumentError("a group holds parameters", "an empty list", "model.parameters()")
@@ -88,6 +83,13 @@ def as_vars(params: Any) -> list[Var]:
         if not p.dtype.is_float:
             raise DtypeError("parameters are floats", f"{label(p)} of dtype {p.dtype}", "p.float()")
     return found
+
+
+def _listed(asked: str, params: Any) -> list[Any]:
+    if isinstance(params, Var | str | Mapping) or not isinstance(params, Iterable):
+        way = "model.parameters()" if hasattr(params, "parameters") else "[w, b]"
+        raise ArgumentError(asked, type(params).__name__, way)
+    return list(params)
 
 
 def as_leaves(params: list[Var]) -> None:

@@ -32,6 +32,7 @@ class Counted:
 
 
 CALLS = [
+    ("digits of a word", lambda: data.digits("test"), ArgumentError, r"True or False; found train='test'"),
     ("a loader of a number", lambda: data.DataLoader(3), ArgumentError, r"int without __getitem__"),
     ("a loader of a generator", lambda: data.DataLoader(k for k in range(3)), ArgumentError, r"generator"),
     ("a batch of nobody", lambda: data.DataLoader(TEN, 0), ArgumentError, r"batch_size.*batch_size=0"),

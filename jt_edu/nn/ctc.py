@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu import functions as f
+from jt_edu.build import short
 from jt_edu.dtypes import int64
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.graph import Node
@@ -69,7 +70,7 @@ def ctc_loss(
     choice("ctc_loss", "reduction", reduction, REDUCTIONS)
     scores, letters, moments, counts = _arguments(log_probs, targets, input_lengths, target_lengths)
     if not isinstance(blank, int) or not 0 <= blank < scores.shape[2]:
-        raise ArgumentError(f"blank is one of {scores.shape[2]} classes", repr(blank), "0")
+        raise ArgumentError(f"blank is one of {scores.shape[2]} classes", short(blank), "0")
     total = _surprise(widened(scores), letters, moments, counts, blank)
     impossible, free = total > -NEVER / 2, yes_or_no("ctc_loss", "zero_infinity", zero_infinity)
     total = total.where_not(impossible, 0) if free else total * total.ones_like().where_not(impossible, math.inf)

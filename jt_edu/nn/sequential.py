@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError, RangeError
 from jt_edu.nn.module import Module
 from jt_edu.var import Var
@@ -39,7 +40,7 @@ class Row(Module):
 
     def _checked(self, part: Any) -> Any:
         if not isinstance(part, Module):
-            raise ArgumentError(f"a {type(self).__name__} is made of modules", repr(part))
+            raise ArgumentError(f"a {type(self).__name__} is made of modules", short(part))
         return part
 
     def _name(self, key: Any) -> str:
@@ -145,7 +146,7 @@ def named(name: Any) -> str:
         'conv 1'
     """
     if not isinstance(name, str) or not name or "." in name:
-        raise ArgumentError("a part of a container has a name without dots", repr(name))
+        raise ArgumentError("a part of a container has a name without dots", short(name))
     return name
 
 
@@ -174,7 +175,7 @@ class Sequential(Row):
 
     def _checked(self, part: Any) -> Any:
         if not callable(part):
-            raise ArgumentError("a Sequential is made of modules and functions", repr(part))
+            raise ArgumentError("a Sequential is made of modules and functions", short(part))
         return part
 
     def execute(self, x: Any) -> Any:

@@ -68,7 +68,7 @@ def as_groups(params: Any) -> list[Mapping[str, Any]]:
     if isinstance(params, Var | str | Mapping) or not isinstance(params, Iterable):
         raise ArgumentError(
             "an optimizer is given a list of Vars", type(params).__name__,
-            "model.parameters()" if hasattr(params, "parameters") else "[w, b]",
+            "model.parameters()" if hasattr(params, "parameters") or callable(params) else "[w, b]",
         )  # fmt: skip
     listed = list(params)
     if not listed:

@@ -56,9 +56,9 @@ class Windowed(Module):
         bound = 1 / math.sqrt(inner * math.prod(self.kernel_size))
         self.bias = uniform_(zeros(self.out_channels), -bound, bound) if bias else None
 
-    def _check_channels(self, image: Var) -> None:
-        """Refuse an image, or a batch, of other channels than the weights are for."""
-        c, single = self.in_channels, image.ndim - self.ways  # single: 1 without an axis for the batch, else 2
+    def _check_channels(self, image: Var, c: int) -> None:
+        """Refuse an image, or a batch, of other channels than the `c` that the weights are for."""
+        single = image.ndim - self.ways  # single: 1 without an axis for the batch, else 2
         if single not in (1, 2) or image.shape[single - 1] == c:
             return
         batch, places = tuple(range(single - 1)), tuple(range(single - 1, image.ndim - 1))
@@ -99,7 +99,7 @@ class _Convolution(Windowed):
     def execute(self, x: Any) -> Var:
         """(n, c, lengths...) -> (n, o, lengths'...)."""
         image: Var = as_var(x)
-        self._check_channels(image)
+        self._check_channels(image, self.weight.shape[1] * self.groups)
         if image.ndim == self.ways + 1:  # a single image
             return self.execute(image.unsqueeze(0)).squeeze(0)
         padding: Any = self.padding
@@ -173,7 +173,7 @@ class _Transposed(Windowed):
     def execute(self, x: Any, output_size: Any = None) -> Var:
         """(n, c, lengths...) -> (n, o, lengths'...); `output_size` says which lengths', in place of output_padding."""
         image, more = as_var(x), self.output_padding
-        self._check_channels(image)
+        self._check_channels(image, self.weight.shape[0])
         if image.ndim == self.ways + 1:  # a single image
             return self.execute(image.unsqueeze(0), output_size).squeeze(0)
         if output_size is not None:

@@ -6,6 +6,7 @@ from itertools import combinations
 
 Shape = tuple[int, ...]
 INSTEAD = {"c": "x.real() or x.abs()", "f": "x.int64()", "b": "x.int64() or x.float()"}  # of a kind that is refused
+NOTHING = "another argument, or a return at the end of the function that makes it: without one it answers None"
 AGREE = "shapes that agree on this axis, or one that has length 1 there"
 
 

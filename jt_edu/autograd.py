@@ -150,7 +150,7 @@ def why_no_path(target: Node, loss: Node) -> str:
         if node is target or any(i in reach for i in node.inputs):
             reach.add(node)
     if loss not in reach:
-        return f"the loss was not computed from {name}, or only by way of detach or numpy"
+        return f"the loss was not computed from {name}, or only by way of detach, numpy or a compiled step"
     for node in everything:
         if node in reach and not node.tracked:
             how = (

@@ -46,6 +46,7 @@ def backward(loss: Var, gradient: Any = None) -> None:
         raise GradientError(
             "backward() fills .grad of the Vars that the loss was computed from",
             f"none that takes part, behind a loss of shape {loss.shape}",
+            "a loss that was not detached, and is not what a compiled step answers: that carries no gradient",
         )
     seed = None if gradient is None else seed_of("backward", loss, gradient)
     if not _replayed(loss, held, seed):

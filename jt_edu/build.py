@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu import functions as f
-from jt_edu.advice import aligned
+from jt_edu.advice import NOTHING, aligned
 from jt_edu.dtypes import DTYPES, PYTHON, DType, as_dtype, bfloat16, float32, promote_number
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.expression import reshaped
@@ -110,15 +110,15 @@ def _nested(data: Any) -> np.ndarray[Any, Any]:
     if array.dtype.kind not in "biufc":
         raise DtypeError(
             "a Var is made of numbers of at most 64 bits",
-            f"{type(data).__name__} {short(data)}, to NumPy {array.dtype}",
-            "bools, whole numbers, floats or complex numbers",
+            "None" if data is None else f"{type(data).__name__} {short(data)}, to NumPy {array.dtype}",
+            "bools, whole numbers, floats or complex numbers" if data is not None else NOTHING,
         )  # fmt: skip
     return array
 
 
 def short(value: Any) -> str:
-    """What a value looks like, in a few words."""
-    text = repr(value)
+    """What a value looks like, in a few words. A Var is not asked for its numbers: to compute them may fail as well."""
+    text = f"a Var of shape {value.shape}" if hasattr(value, "_node") else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

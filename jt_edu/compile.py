@@ -65,7 +65,8 @@ def compile(step: Callable[..., Any]) -> Callable[..., Any]:
             from elsewhere and is not a Var, such as a global number, is captured as it is.
 
     Returns:
-        A function of the same arguments; Vars in its answer take no part in gradients taken outside.
+        A function of the same arguments, which has the attributes of `step`: a compiled module its `parameters()`.
+        Vars in its answer take no part in gradients: a step that trains calls the optimizer inside.
 
     Raises:
         ArgumentError: the step asks for numbers (`.item()`, printing) while it is captured, or is given a Var as an
@@ -90,7 +91,7 @@ class _Compiled:
     def __init__(self, step: Callable[..., Any]) -> None:
         if not callable(step):
             raise ArgumentError("jt.compile takes a function", repr(step), "jt.compile(step)")
-        functools.update_wrapper(self, step)
+        functools.update_wrapper(self, step, updated=())
         self.step = step
         self.ranks: WeakKeyDictionary[Context, _Captures] = WeakKeyDictionary()
 
@@ -100,6 +101,12 @@ class _Compiled:
         reasons = dict.fromkeys(captures.reason for captures in self.ranks.values() if captures.reason)
         told = "".join(f"; the last one is not replayed, since the step {reason}" for reason in reasons)
         return f"jt.compile({name}), captured {'once' if count == 1 else f'{count} times'}{told}"
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else is asked for is the step's own, as it is now."""
+        if name.startswith("__") or name == "step":  # asked by machines, such as copy, before there is a step
+            raise AttributeError(name)
+        return getattr(self.step, name)
 
     @property
     def replays(self) -> dict[Any, list[Replay]]:

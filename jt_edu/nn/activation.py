@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
-from jt_edu.nn.placement import placed
+from jt_edu.nn.placement import in_its_name, placed
 from jt_edu.nn.start import constant_
 from jt_edu.ops.activation import (
     celu,
@@ -55,6 +56,7 @@ class InPlace(Activation):
         ReLU()
     """
 
+    @in_its_name
     def __init__(self, inplace: bool = False) -> None:
         yes_or_no(type(self).__name__, "inplace", inplace)
 
@@ -209,7 +211,7 @@ class CELU(InPlace):
         super().__init__(inplace)
         self.alpha = setting(self, "alpha", alpha)
         if self.alpha == 0:
-            raise ArgumentError("CELU divides by alpha", repr(alpha))
+            raise ArgumentError("CELU divides by alpha", short(alpha))
 
     def execute(self, x: Any) -> Var:
         """x or alpha * (exp(x / alpha) - 1)."""
@@ -312,7 +314,7 @@ class Softplus(Activation):
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         self.beta, self.threshold = setting(self, "beta", beta), setting(self, "threshold", threshold)
         if not self.beta > 0:
-            raise ArgumentError("softplus needs a positive beta", repr(beta))
+            raise ArgumentError("softplus needs a positive beta", short(beta))
 
     def execute(self, x: Any) -> Var:
         """log(1 + exp(beta * x)) / beta."""

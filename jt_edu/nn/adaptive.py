@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError
 from jt_edu.nn.module import Module
+from jt_edu.nn.placement import in_its_name
 from jt_edu.ops.adaptive import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -27,6 +28,7 @@ class _Adaptive(Module):
 
     dims: ClassVar[int]
 
+    @in_its_name
     def __init__(self, output_size: Any) -> None:
         parts = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * self.dims
         if len(parts) != self.dims:
@@ -86,6 +88,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvg):
 class _AdaptiveMax(_Adaptive):
     """Largest numbers of windows."""
 
+    @in_its_name
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__(output_size)
         self.return_indices = yes_or_no(type(self).__name__, "return_indices", return_indices)

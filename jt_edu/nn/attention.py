@@ -16,7 +16,7 @@ from functools import reduce
 from typing import Any
 
 from jt_edu import functions as f
-from jt_edu.build import broadcast_shape
+from jt_edu.build import broadcast_shape, short
 from jt_edu.dtypes import bool_, promote
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.nn.dropout import dropout
@@ -162,7 +162,7 @@ class MultiheadAttention(Module):
     ) -> None:  # fmt: skip
         self.embed_dim, self.num_heads = count("embed_dim", embed_dim), count("num_heads", num_heads)
         if embed_dim % num_heads:
-            raise ArgumentError(f"embed_dim is a multiple of num_heads, {num_heads}", repr(embed_dim))
+            raise ArgumentError(f"embed_dim is a multiple of num_heads, {num_heads}", short(embed_dim))
         name = "MultiheadAttention"
         self.dropout = float(number(name, "dropout", dropout, 0, 1))
         self.add_zero_attn = yes_or_no(name, "add_zero_attn", add_zero_attn)

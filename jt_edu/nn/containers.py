@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError, UnknownKeyError
 from jt_edu.nn.module import Module, Parameter
 from jt_edu.nn.sequential import Row, named
@@ -25,7 +26,7 @@ class Names(Module):
 
     def _checked(self, part: Any) -> Any:
         if not isinstance(part, Module):
-            raise ArgumentError(f"a {type(self).__name__} is made of modules", repr(part))
+            raise ArgumentError(f"a {type(self).__name__} is made of modules", short(part))
         return part
 
     def members(self) -> Iterator[tuple[str, Any]]:
@@ -35,7 +36,7 @@ class Names(Module):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._parts:
-            raise UnknownKeyError(f"a {type(self).__name__} of {', '.join(self._parts) or 'nothing'}", repr(name))
+            raise UnknownKeyError(f"a {type(self).__name__} of {', '.join(self._parts) or 'nothing'}", short(name))
         return self._parts[name]
 
     def get(self, name: str, default: Any = None) -> Any:

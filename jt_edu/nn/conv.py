@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
@@ -41,7 +42,7 @@ class Windowed(Module):
                 f"groups {groups}, {self.in_channels} and {self.out_channels} channels",
             )
         if padding_mode not in modes:
-            raise ArgumentError(f"padding_mode of {type(self).__name__} is one of {modes}", repr(padding_mode))
+            raise ArgumentError(f"padding_mode of {type(self).__name__} is one of {modes}", short(padding_mode))
         self.kernel_size = each_way("kernel_size", kernel_size, self.ways, 1)
         self.stride, self.dilation = (
             each_way(name, value, self.ways, 1) for name, value in (("stride", stride), ("dilation", dilation))
@@ -56,6 +57,23 @@ class Windowed(Module):
         bound = 1 / math.sqrt(inner * math.prod(self.kernel_size))
         wanted = yes_or_no(type(self).__name__, "bias", bias)
         self.bias = uniform_(zeros(self.out_channels), -bound, bound) if wanted else None
+
+    def _check_channels(self, image: Var, c: int) -> None:
+        """Refuse an image, or a batch, of other channels than the `c` that the weights are for."""
+        single = image.ndim - self.ways  # single: 1 without an axis for the batch, else 2
+        if single not in (1, 2) or image.shape[single - 1] == c:
+            return
+        batch, places = tuple(range(single - 1)), tuple(range(single - 1, image.ndim - 1))
+        if image.shape[-1] == c:
+            way = f"x.permute{(*batch, image.ndim - 1, *places)}: the channels seem to be last"
+        elif single == c == 1:
+            way = "x.unsqueeze(1), for a batch of images without channels"
+        else:
+            way = f"{type(self).__name__}({image.shape[single - 1]}, {self.out_channels}, ...)"
+        raise ShapeError(
+            f"{type(self).__name__}({c}, {self.out_channels}) takes {c} channels, on axis {single - 1}",
+            f"shape {image.shape}", way,
+        )  # fmt: skip
 
     def extra_repr(self) -> str:
         """Its sizes, and what differs from the usual."""
@@ -83,6 +101,7 @@ class _Convolution(Windowed):
     def execute(self, x: Any) -> Var:
         """(n, c, lengths...) -> (n, o, lengths'...)."""
         image: Var = as_var(x)
+        self._check_channels(image, self.weight.shape[1] * self.groups)
         if image.ndim == self.ways + 1:  # a single image
             return self.execute(image.unsqueeze(0)).squeeze(0)
         padding: Any = self.padding
@@ -156,6 +175,7 @@ class _Transposed(Windowed):
     def execute(self, x: Any, output_size: Any = None) -> Var:
         """(n, c, lengths...) -> (n, o, lengths'...); `output_size` says which lengths', in place of output_padding."""
         image, more = as_var(x), self.output_padding
+        self._check_channels(image, self.weight.shape[0])
         if image.ndim == self.ways + 1:  # a single image
             return self.execute(image.unsqueeze(0), output_size).squeeze(0)
         if output_size is not None:

@@ -271,7 +271,7 @@ class TripletMarginWithDistanceLoss(Loss):
         super().__init__(reduction)
         name = "TripletMarginWithDistanceLoss"
         if not (distance_function is None or callable(distance_function)):
-            raise ArgumentError(f"{name} takes distance_function as a function", repr(distance_function))
+            raise ArgumentError(f"{name} takes distance_function as a function", short(distance_function))
         self.distance_function = pairwise_distance if distance_function is None else distance_function
         self.margin = float(number(name, "margin", margin, 0, above=True))
         self.swap = yes_or_no(name, "swap", swap)

@@ -11,7 +11,8 @@ from typing import Any
 from jt_edu.errors import ShapeError
 from jt_edu.meta import Elementwise
 from jt_edu.nn.module import Module
-from jt_edu.ops.arguments import number, one_of, same_words, yes_or_no
+from jt_edu.nn.placement import in_its_name
+from jt_edu.ops.arguments import in_place, number, one_of, same_words, yes_or_no
 from jt_edu.random import random
 from jt_edu.team import apart
 from jt_edu.var import Var, as_var
@@ -19,6 +20,7 @@ from jt_edu.var import Var, as_var
 LOW = -1.7580993408473766  # what selu answers for the smallest numbers: -scale * alpha
 
 
+@in_place
 @same_words
 def dropout(x: Any, p: float = 0.5, is_train: bool | None = None, *, training: bool | None = None) -> Var:
     """Each number becomes 0 with probability p; the others are multiplied by 1 / (1 - p), so that the mean stays.
@@ -43,6 +45,7 @@ def dropout(x: Any, p: float = 0.5, is_train: bool | None = None, *, training: b
     return _forget(v, p, v.shape) if _active("dropout", p, is_train, training) else v
 
 
+@in_place
 @same_words
 def dropout1d(x: Any, p: float = 0.5, is_train: bool | None = None, *, training: bool | None = None) -> Var:
     """Whole channels of (n, c, l) or (c, l) become 0 with probability p; arguments as in `dropout`.
@@ -54,6 +57,7 @@ def dropout1d(x: Any, p: float = 0.5, is_train: bool | None = None, *, training:
     return _channels("dropout1d", x, p, _active("dropout1d", p, is_train, training), (2, 3), 2)
 
 
+@in_place
 @same_words
 def dropout2d(x: Any, p: float = 0.5, is_train: bool | None = None, *, training: bool | None = None) -> Var:
     """Whole channels of (n, c, h, w) become 0 with probability p; arguments as in `dropout`.
@@ -69,6 +73,7 @@ def dropout2d(x: Any, p: float = 0.5, is_train: bool | None = None, *, training:
     return _channels("dropout2d", x, p, _active("dropout2d", p, is_train, training), (2, 3, 4), 0)
 
 
+@in_place
 @same_words
 def dropout3d(x: Any, p: float = 0.5, is_train: bool | None = None, *, training: bool | None = None) -> Var:
     """Whole channels of (n, c, d, h, w) or (c, d, h, w) become 0 with probability p; arguments as in `dropout`.
@@ -80,6 +85,7 @@ def dropout3d(x: Any, p: float = 0.5, is_train: bool | None = None, *, training:
     return _channels("dropout3d", x, p, _active("dropout3d", p, is_train, training), (4, 5), 4)
 
 
+@in_place
 @same_words
 def alpha_dropout(x: Any, p: float = 0.5, is_train: bool | None = None, *, training: bool | None = None) -> Var:
     """Dropout for networks of `selu`: mean 0 and variance 1 stay what they are.
@@ -98,6 +104,7 @@ def alpha_dropout(x: Any, p: float = 0.5, is_train: bool | None = None, *, train
     return _to_low(v, p, v.shape) if _active("alpha_dropout", p, is_train, training, usual=False) else v
 
 
+@in_place
 @same_words
 def feature_alpha_dropout(x: Any, p: float = 0.5, is_train: bool | None = None, *, training: bool | None = None) -> Var:
     """`alpha_dropout` of whole channels of (n, c, ...); arguments as there.
@@ -159,6 +166,7 @@ class _Forgetful(Module):
 
     forget: Callable[..., Var]
 
+    @in_its_name
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         self.p = number(type(self).__name__, "p", p, 0, 1)
         yes_or_no(type(self).__name__, "inplace", inplace)  # nothing is overwritten here: there is nothing to do

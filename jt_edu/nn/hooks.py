@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError, GradientError
 from jt_edu.handle import Handle
 from jt_edu.ops.gradient import Function
@@ -119,7 +120,7 @@ class Hooked:
 
     def _hook(self, when: str, hook: Hook, prepend: bool = False, named: bool = False) -> Handle:
         if not callable(hook):
-            raise ArgumentError("a hook is a function", repr(hook))
+            raise ArgumentError("a hook is a function", short(hook))
         entry, others = Entry(hook, named), getattr(self, when)
         setattr(self, when, (entry, *others) if prepend else (*others, entry))
         return Handle(self, when, entry)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.build import check_shape
+from jt_edu.build import check_shape, short
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.functions import RSQRT
 from jt_edu.nn.linear import count
@@ -285,7 +285,7 @@ def _weighted(out: Var, weight: Any, bias: Any, x: Var, axes: tuple[int, ...]) -
 def _last_axes(name: str, lengths: Any) -> tuple[int, ...]:
     shape = check_shape(lengths)
     if not shape or 0 in shape:
-        raise ArgumentError(f"{name} is told the lengths of the axes it works on", repr(lengths))
+        raise ArgumentError(f"{name} is told the lengths of the axes it works on", short(lengths))
     return shape
 
 

@@ -37,10 +37,20 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Var:
     if w.ndim != 2 or inputs.ndim < 1 or inputs.shape[-1] != w.shape[1]:
         raise ShapeError(
             "linear multiplies the last axis of x with the last axis of weight (out, in)",
-            f"x of shape {inputs.shape}, weight of shape {w.shape}", "Linear(in_features=x.shape[-1], ...)",
+            f"x of shape {inputs.shape}, weight of shape {w.shape}", _to_fit(inputs.shape, w.shape),
         )  # fmt: skip
     out = inputs @ w.transpose(0, 1)
     return out if bias is None else out + as_var(bias)
+
+
+def _to_fit(x: tuple[int, ...], weight: tuple[int, ...]) -> str:
+    """What was forgotten: most often to make one axis of the channels and places of images."""
+    if len(weight) != 2 or not x:
+        return "x (..., in) and weight (out, in)"
+    features = math.prod(x[1:])
+    if len(x) > 2 and (features == weight[-1] or len(x) > 3):
+        return f"x.flatten(1) or nn.Flatten() before Linear({features}, {weight[0]})"
+    return f"Linear({x[-1]}, {weight[0]})"
 
 
 @same_words

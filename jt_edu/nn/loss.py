@@ -15,8 +15,10 @@ import math
 from typing import Any
 
 from jt_edu import functions as f
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.nn.module import Module
+from jt_edu.nn.placement import in_its_name
 from jt_edu.ops.activation import logsigmoid
 from jt_edu.ops.arguments import choice, number, same_words
 from jt_edu.ops.numbers import checked, widened
@@ -220,6 +222,7 @@ class Loss(Module):
     weight: Var | None
     pos_weight: Var | None
 
+    @in_its_name
     def __init__(self, reduction: str = "mean") -> None:
         self.reduction = choice(type(self).__name__, "reduction", reduction, self.reductions)
 
@@ -232,7 +235,7 @@ class Loss(Module):
         if value is None:
             setattr(self, name, None)
         elif isinstance(value, str):
-            raise ArgumentError(f"{type(self).__name__} takes {name} as numbers", repr(value), "reduction=...")
+            raise ArgumentError(f"{type(self).__name__} takes {name} as numbers", short(value), "reduction=...")
         else:
             self.register_buffer(name, as_var(value).detach())
 

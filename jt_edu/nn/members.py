@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.var import Var, as_var
@@ -143,7 +144,7 @@ class Members:
     def add_module(self, name: str, module: Any) -> None:
         """Hold a module (or None) as the attribute `name`."""
         if module is not None and not isinstance(module, Members):
-            raise ArgumentError("add_module takes a module", repr(module))
+            raise ArgumentError("add_module takes a module", short(module))
         self._add("module", name, module)
 
     register_module = add_module
@@ -151,7 +152,7 @@ class Members:
     def register_parameter(self, name: str, param: Any) -> None:
         """Hold a float Var (or None, for a parameter that is not there) as the attribute `name`."""
         if param is not None and not (isinstance(param, Var) and param.dtype.is_float):
-            raise ArgumentError("register_parameter takes a float Var or None", repr(param), "nn.Parameter(...)")
+            raise ArgumentError("register_parameter takes a float Var or None", short(param), "nn.Parameter(...)")
         self._add("parameter", name, param)
 
     def register_buffer(self, name: str, value: Any, persistent: bool = True) -> Var | None:
@@ -164,7 +165,7 @@ class Members:
 
     def _add(self, what: str, name: Any, value: Any) -> None:
         if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
-            raise ArgumentError(f"a {what} has the name of an attribute, without a leading underscore", repr(name))
+            raise ArgumentError(f"a {what} has the name of an attribute, without a leading underscore", short(name))
         if name not in vars(self) and hasattr(self, name):
             raise ArgumentError(f"a {what} has a name of its own", f"{name!r}, which every module has already")
         held = vars(self).get(name)
@@ -219,5 +220,5 @@ def _named(named: Iterable[tuple[str, Var]]) -> Iterator[tuple[str, Var]]:
 def _picked(what: str, target: Any, known: Mapping[str, Any]) -> Any:
     if target not in known:
         names = ", ".join(repr(name) for name in list(known)[:8])
-        raise ArgumentError(f"this module has the {what}s {names or '(none)'}", repr(target))
+        raise ArgumentError(f"this module has the {what}s {names or '(none)'}", short(target))
     return known[target]

@@ -13,6 +13,7 @@ A module is an ordinary object. `members.py` finds what it is made of, `state.py
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +25,7 @@ from jt_edu.making import DEVICES, on_cpu
 from jt_edu.nn.hooks import watched
 from jt_edu.nn.scope import scope_of
 from jt_edu.nn.state import Stateful
-from jt_edu.ops.arguments import yes_or_no
+from jt_edu.ops.arguments import must_fit, yes_or_no
 from jt_edu.ops.layout import check_format
 from jt_edu.settings import current, no_grad
 from jt_edu.var import Var
@@ -78,6 +79,9 @@ class Module(Stateful):
             else:
                 out = self.execute(*args, **named)
             return self._come_out(args, named, out)
+        except TypeError:
+            must_fit(f"{type(self).__name__}(...)", inspect.signature(self.execute), *args, **named)
+            raise
         finally:
             moment.scope = outer
 

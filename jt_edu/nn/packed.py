@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.ops.index import getitem
 from jt_edu.ops.stacks import stack
@@ -124,7 +125,7 @@ def pad_packed_sequence(
     counts = packed.lengths
     longest = int(counts.max())
     if total_length is not None and total_length < longest:
-        raise ShapeError(f"total_length is at least the longest length, {longest}", repr(total_length))
+        raise ShapeError(f"total_length is at least the longest length, {longest}", short(total_length))
     starts = np.cumsum(packed.batch_sizes) - packed.batch_sizes
     moment = np.arange(longest if total_length is None else total_length)[:, None]
     there = moment < counts[None, :]
@@ -161,7 +162,7 @@ def pad_sequence(
     """
     parts = _listed("pad_sequence", sequences)
     if padding_side not in ("right", "left"):
-        raise ArgumentError("sequences are padded on the 'right' or the 'left'", repr(padding_side))
+        raise ArgumentError("sequences are padded on the 'right' or the 'left'", short(padding_side))
     if not parts or any(p.ndim < 1 or p.shape[1:] != parts[0].shape[1:] for p in parts):
         raise ShapeError("pad_sequence takes sequences that differ in length only", f"{[p.shape for p in parts]}")
     longest = max(p.shape[0] for p in parts)
@@ -191,5 +192,5 @@ def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> Pack
 
 def _listed(name: str, sequences: Any) -> list[Var]:
     if not isinstance(sequences, Iterable):
-        raise ArgumentError(f"{name} takes a list of sequences", repr(sequences))
+        raise ArgumentError(f"{name} takes a list of sequences", short(sequences))
     return [as_var(s) for s in sequences]

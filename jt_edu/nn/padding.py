@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.nn.module import Module
+from jt_edu.nn.placement import in_its_name
 from jt_edu.ops.arguments import number
 from jt_edu.ops.pad import pad
 from jt_edu.var import Var, as_var
@@ -34,6 +35,7 @@ class _Pad(Module):
     dims: ClassVar[int]
     mode: ClassVar[str]
 
+    @in_its_name
     def __init__(self, padding: Any) -> None:
         parts = tuple(padding) if isinstance(padding, (tuple, list)) else (padding,) * (2 * self.dims)
         try:
@@ -93,6 +95,7 @@ class _Constant(_Pad):
 
     mode = "constant"
 
+    @in_its_name
     def __init__(self, padding: Any, value: float) -> None:
         super().__init__(padding)
         self.value = number(type(self).__name__, "value", value)

@@ -3,8 +3,10 @@
     Linear(3, 2, dtype="float64")      the layer, and then `.cast("float64")`
     Linear(3, 2, device="cpu")         where everything is; there is no other place
     Linear(3, 2, biass=True)           Linear takes no argument biass. Try: bias.
+    Linear(3)                          Linear(in_features, out_features, bias=True): missing a required argument: ...
 
 `placed` gives both words to a layer's `__init__`, so that no layer has to know them, and says which word was meant.
+`in_its_name` does less: of arguments that do not fit, Python would say `_MaxPool.__init__`, where that was written.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import Any, TypeVar
 from jt_edu.making import on_cpu
 from jt_edu.names import nearest
 from jt_edu.nn.module import Module
+from jt_edu.ops.arguments import must_fit
 
 Init = TypeVar("Init", bound=Callable[..., None])
 
@@ -29,7 +32,7 @@ def placed(init: Init) -> Init:
         >>> Linear(3, 2, dtype="float64", device="cpu").weight.dtype
         jt.float64
     """
-    own = inspect.signature(init)
+    own, made_of = inspect.signature(init), in_its_name(init)
     takes_any = any(p.kind is p.VAR_KEYWORD for p in own.parameters.values())
 
     @wraps(init)
@@ -37,12 +40,32 @@ def placed(init: Init) -> Init:
         on_cpu(type(self).__name__, device)
         for wrong in [word for word in named if word not in own.parameters and not takes_any]:
             raise TypeError(f"{type(self).__name__} takes no argument {wrong}. Try: {_meant(wrong, own)}.")
-        init(self, *args, **named)
+        made_of(self, *args, **named)
         if dtype is not None:
             self.cast(dtype)
 
     words = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=None) for n in ("device", "dtype")]
     made.__signature__ = own.replace(parameters=[*own.parameters.values(), *words])  # type: ignore[attr-defined]
+    return made  # type: ignore[return-value]
+
+
+def in_its_name(init: Init) -> Init:
+    """Let an error about arguments name the layer that is made.
+
+    Example:
+        >>> jt.nn.MaxPool2d()
+        Traceback (most recent call last):
+        TypeError: MaxPool2d(kernel_size, stride=None, ...): missing a required argument: 'kernel_size'
+    """
+
+    @wraps(init)
+    def made(self: Module, *args: Any, **named: Any) -> None:
+        try:
+            init(self, *args, **named)
+        except TypeError:
+            must_fit(type(self).__name__, inspect.signature(init), self, *args, **named)
+            raise
+
     return made  # type: ignore[return-value]
 
 

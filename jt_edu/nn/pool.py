@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from jt_edu.errors import ArgumentError
 from jt_edu.nn.module import Module
+from jt_edu.nn.placement import in_its_name
 from jt_edu.ops.arguments import choice, yes_or_no
 from jt_edu.ops.pool import REDUCE_BY, lp_pool1d, lp_pool2d, lp_pool3d, pool
 from jt_edu.ops.windows import each_way
@@ -76,6 +77,7 @@ def _check(dims: int, kernel: Any, stride: Any, padding: Any = 0, dilation: Any 
 class _MaxPool(Pool):
     """The largest number of each window, in so many directions as a subclass says."""
 
+    @in_its_name
     def __init__(
         self, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, return_indices: bool = False,
         ceil_mode: bool = False,
@@ -127,6 +129,7 @@ class MaxPool3d(_MaxPool):
 class _AvgPool(Pool):
     """The mean of each window, in so many directions as a subclass says."""
 
+    @in_its_name
     def __init__(
         self, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
         count_include_pad: bool = True, divisor_override: Any = None,
@@ -199,6 +202,7 @@ class _LPPool(Module):
 
     dims: ClassVar[int]
 
+    @in_its_name
     def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
         _check(self.dims, kernel_size, kernel_size if stride is None else stride)
         self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, bool(ceil_mode)

@@ -25,6 +25,7 @@ from types import FunctionType
 from typing import Any
 
 from jt_edu import functions as f
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.nn.dropout import dropout
 from jt_edu.nn.linear import count, linear
@@ -119,7 +120,7 @@ def _bend(nonlinearity: str) -> Step:
     """The step of an RNN."""
     steps = {"tanh": tanh_step, "relu": relu_step}
     if nonlinearity not in steps:
-        raise ArgumentError("an RNN bends by 'tanh' or 'relu'", repr(nonlinearity))
+        raise ArgumentError("an RNN bends by 'tanh' or 'relu'", short(nonlinearity))
     return steps[nonlinearity]
 
 
@@ -387,6 +388,6 @@ class LSTM(_Recurrent):
         dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
     ) -> None:  # fmt: skip
         if not isinstance(proj_size, int) or not 0 <= proj_size < hidden_size:
-            raise ArgumentError(f"proj_size is from 0 to below hidden_size, {hidden_size}", repr(proj_size))
+            raise ArgumentError(f"proj_size is from 0 to below hidden_size, {hidden_size}", short(proj_size))
         self.proj_size = proj_size
         super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError
 from jt_edu.functions import ABSOLUTE
 from jt_edu.nn.linear import count
@@ -122,7 +123,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     weight = _weight(module, name)
     dim = None if dim == -1 else dim
     if dim is not None and dim not in range(weight.ndim):
-        raise ArgumentError(f"dim is an axis from 0 to {weight.ndim - 1}, or None for all of them", repr(dim))
+        raise ArgumentError(f"dim is an axis from 0 to {weight.ndim - 1}, or None for all of them", short(dim))
     hook = _WeightNorm(name, dim)
     hook.install(module, {name + "_g": Parameter(hook.length(weight)), name + "_v": weight})
     return _installed(module, hook)

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError, RangeError
 from jt_edu.nn.module import Module
 from jt_edu.var import Var
@@ -139,7 +140,7 @@ class Row(Module):
 
 def _no_part(part: Any) -> tuple[str, str]:
     """What was found in place of a module, and what to try: of a class, to make one of its kind."""
-    return (f"the class {part.__name__}", f"{part.__name__}(...)") if isinstance(part, type) else (repr(part), "")
+    return (f"the class {part.__name__}", f"{part.__name__}(...)") if isinstance(part, type) else (short(part), "")
 
 
 def named(name: Any) -> str:
@@ -150,7 +151,7 @@ def named(name: Any) -> str:
         'conv 1'
     """
     if not isinstance(name, str) or not name or "." in name:
-        raise ArgumentError("a part of a container has a name without dots", repr(name))
+        raise ArgumentError("a part of a container has a name without dots", short(name))
     return name
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.functions import LOG
 from jt_edu.nn.activation import Activation, InPlace, setting
@@ -136,7 +137,7 @@ class Softshrink(Activation):
     def __init__(self, lambd: float = 0.5) -> None:
         self.lambd = setting(self, "lambd", lambd)
         if self.lambd < 0:
-            raise ArgumentError("softshrink moves numbers by a lambd that is not negative", repr(lambd))
+            raise ArgumentError("softshrink moves numbers by a lambd that is not negative", short(lambd))
 
     def execute(self, x: Any) -> Var:
         """x - lambd, 0 or x + lambd."""

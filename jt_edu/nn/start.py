@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.functions import ERFINV
 from jt_edu.ops.arguments import one_of
@@ -77,7 +78,7 @@ def gauss_(var: Var, mean: float = 0.0, std: float = 1.0) -> Var:
         array([5., 5.], dtype=float32)
     """
     if not std >= 0:
-        raise ArgumentError("a standard deviation is not negative", repr(std))
+        raise ArgumentError("a standard deviation is not negative", short(std))
     return give(var, lambda: random(var.shape, check_real(var), "normal") * std + mean)
 
 
@@ -120,7 +121,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     gains = {"linear": 1.0, "sigmoid": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "tanh": 5 / 3, "selu": 3 / 4,
              "relu": math.sqrt(2), "leaky_relu": math.sqrt(2 / (1 + slope * slope))}  # fmt: skip
     if nonlinearity not in gains:
-        raise ArgumentError("a gain is known for " + ", ".join(gains), repr(nonlinearity))
+        raise ArgumentError("a gain is known for " + ", ".join(gains), short(nonlinearity))
     return gains[nonlinearity]
 
 
@@ -139,7 +140,7 @@ def fans(var: Var) -> tuple[int, int]:
 
 def _kaiming(var: Var, a: float, mode: str, nonlinearity: str) -> float:
     if mode not in ("fan_in", "fan_out"):
-        raise ArgumentError("kaiming counts inputs ('fan_in') or outputs ('fan_out')", repr(mode))
+        raise ArgumentError("kaiming counts inputs ('fan_in') or outputs ('fan_out')", short(mode))
     return calculate_gain(nonlinearity, a) / math.sqrt(max(fans(var)[mode == "fan_out"], 1))
 
 

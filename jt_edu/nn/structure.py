@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.functions import LOGICAL_AND
 from jt_edu.nn.start import check_real, give
@@ -141,5 +142,5 @@ def sparse_(var: Var, sparsity: float, std: float = 0.01) -> Var:
 def _share(value: Any) -> float:
     share = number("sparse_", "sparsity", value)
     if not 0 <= share <= 1:
-        raise ArgumentError("sparsity is a share from 0 to 1", repr(value))
+        raise ArgumentError("sparsity is a share from 0 to 1", short(value))
     return float(share)

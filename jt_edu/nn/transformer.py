@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jt_edu import functions as f
+from jt_edu.build import short
 from jt_edu.dtypes import int64
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Node
@@ -107,7 +108,7 @@ class _Layer(Module):
 def _activation(given: Any) -> Activation:
     known: dict[Any, Activation] = {"relu": relu, "gelu": gelu}
     if not callable(given) and given not in tuple(known):
-        raise ArgumentError("a transformer bends by 'relu', 'gelu' or a function", repr(given))
+        raise ArgumentError("a transformer bends by 'relu', 'gelu' or a function", short(given))
     chosen: Activation = given if callable(given) else known[given]
     return chosen
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from jt_edu.nn.module import Module
+from jt_edu.nn.placement import in_its_name
 from jt_edu.ops.unpool import max_unpool1d, max_unpool2d, max_unpool3d
 from jt_edu.ops.windows import each_way
 from jt_edu.var import Var
@@ -15,6 +16,7 @@ class _MaxUnpool(Module):
 
     dims: ClassVar[int]
 
+    @in_its_name
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         self.kernel_size = each_way("kernel_size", kernel_size, self.dims, 1)
         self.stride = self.kernel_size if stride is None else each_way("stride", stride, self.dims, 1)

@@ -19,7 +19,7 @@ from jt_edu import functions as f
 from jt_edu.errors import ArgumentError
 from jt_edu.functions import unary
 from jt_edu.meta import Elementwise
-from jt_edu.ops.arguments import choice, number, one_of, same_words
+from jt_edu.ops.arguments import choice, in_place, number, one_of, same_words
 from jt_edu.ops.numbers import floats
 from jt_edu.ops.special import BELL, NDTR
 from jt_edu.ops.trigonometry import TANH
@@ -70,6 +70,7 @@ def _silu_slope(out: Any, gate: Any) -> Any:
 
 @method
 @template
+@in_place
 @same_words
 def relu(x: Any) -> Var:
     """max(x, 0); the gradient at 0 is 0.
@@ -83,6 +84,7 @@ def relu(x: Any) -> Var:
 
 @method
 @template
+@in_place
 @same_words
 def relu6(x: Any) -> Var:
     """min(max(x, 0), 6); the gradient at 0 and at 6 is 0.
@@ -98,6 +100,7 @@ def relu6(x: Any) -> Var:
 
 @method
 @template
+@in_place
 @same_words
 def hardtanh(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Var:
     """x between two walls: min(max(x, min_val), max_val); the gradient at both is 0.
@@ -117,6 +120,7 @@ def hardtanh(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Var:
 
 @method
 @template
+@in_place
 @same_words
 def leaky_relu(x: Any, scale: float | None = None, *, negative_slope: float | None = None) -> Var:
     """x where it is positive, scale * x elsewhere; the gradient at 0 is `scale`.
@@ -138,6 +142,7 @@ def leaky_relu(x: Any, scale: float | None = None, *, negative_slope: float | No
 
 @method
 @template
+@in_place
 @same_words
 def threshold(x: Any, threshold: float, value: float) -> Var:
     """x where it is above the threshold, `value` elsewhere.
@@ -184,6 +189,7 @@ def softshrink(x: Any, lambd: float = 0.5) -> Var:
 
 @method
 @template
+@in_place
 @same_words
 def hardsigmoid(x: Any) -> Var:
     """relu6(x + 3) / 6: a sigmoid of three straight lines.
@@ -197,6 +203,7 @@ def hardsigmoid(x: Any) -> Var:
 
 @method
 @template
+@in_place
 @same_words
 def hardswish(x: Any) -> Var:
     """x * relu6(x + 3) / 6.
@@ -212,6 +219,7 @@ def hardswish(x: Any) -> Var:
 
 @method
 @template
+@in_place
 @same_words
 def elu(x: Any, alpha: float = 1.0) -> Var:
     """x where it is positive, alpha * (exp(x) - 1) elsewhere.
@@ -232,6 +240,7 @@ def _below_zero(v: Var) -> Var:
 
 @method
 @template
+@in_place
 @same_words
 def celu(x: Any, alpha: float = 1.0) -> Var:
     """x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere: its slope has no step at 0.
@@ -253,6 +262,7 @@ def celu(x: Any, alpha: float = 1.0) -> Var:
 
 @method
 @template
+@in_place
 @same_words
 def selu(x: Any) -> Var:
     """1.0507 * elu(x, 1.6733): mean 0 and variance 1 stay what they are from layer to layer.
@@ -308,6 +318,7 @@ def logsigmoid(x: Any) -> Var:
 
 @method
 @template
+@in_place
 @same_words
 def silu(x: Any) -> Var:
     """x * sigmoid(x).
@@ -323,6 +334,7 @@ def silu(x: Any) -> Var:
 
 @method
 @template
+@in_place
 @same_words
 def mish(x: Any) -> Var:
     """x * tanh(log(1 + exp(x))).

@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Shape
 from jt_edu.index import Index, both, counter, counters, size
@@ -127,7 +128,7 @@ def _asked(name: str, x: Any, dims: int, output_size: Any) -> tuple[Var, Shape]:
         raise ShapeError(f"{name} needs something in each window", f"shape {image.shape}")
     parts = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * dims
     if len(parts) != dims:
-        raise ArgumentError(f"{name} takes one output size, or {dims} of them", repr(output_size))
+        raise ArgumentError(f"{name} takes one output size, or {dims} of them", short(output_size))
     return image, each_way("output_size", [n if o is None else o for n, o in zip(plane, parts, strict=True)], dims, 1)
 
 

@@ -5,6 +5,7 @@ axis_of, axes_of, listed_axes        axes, counted from either end
 one_of                              an argument that has several names
 same_words                          dim, dims and axis mean the same, and so do keepdim and keepdims
 one_var                             a Var, and not several
+in_place                            a wish of PyTorch's that changes nothing
 beside                              bare numbers give way to the Vars that stand beside them
 function                            a row of the table in functions.py becomes a function of Vars
 
@@ -28,6 +29,7 @@ from jt_edu.meta import Elementwise
 from jt_edu.var import Var, as_var, method
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+FIRST = "(...)(x): a layer is made first, and then called"
 KINDS = "buifc"  # of numbers: each can hold what is to its left
 
 
@@ -44,7 +46,7 @@ def whole(function: str, name: str, value: Any, least: int | None = None, most: 
         plain = None
     if plain is None or (least is not None and plain < least) or (most is not None and plain > most):
         limits = f" from {least}" * (least is not None) + f" to {most}" * (most is not None)
-        raise ArgumentError(f"{function} takes {name} as a whole number{limits}", f"{name}={short(value)}")
+        raise _refused(function, name, f"a whole number{limits}", value)
     return plain
 
 
@@ -70,7 +72,7 @@ def number(
     if not real or not least <= plain <= most or (above and plain == least):
         limits = f" {'above' if above else 'from'} {least:g}" if least > -math.inf else ""
         limits += f" to {most:g}" if most < math.inf else ""
-        raise ArgumentError(f"{function} takes {name} as a number{limits}", f"{name}={short(value)}")
+        raise _refused(function, name, f"a number{limits}", value)
     return plain  # type: ignore[no-any-return]
 
 
@@ -93,7 +95,7 @@ def yes_or_no(function: str, name: str, value: Any) -> bool:
     """
     if isinstance(value, (int, np.bool_)) and value in (0, 1):
         return bool(value)
-    raise ArgumentError(f"{function} takes {name} as True or False", f"{name}={short(value)}")
+    raise _refused(function, name, "True or False", value)
 
 
 def axis_of(name: str, axis: Any, ndim: int, lone: bool = False) -> int:
@@ -101,7 +103,7 @@ def axis_of(name: str, axis: Any, ndim: int, lone: bool = False) -> int:
     try:
         k = operator.index(axis)
     except TypeError:
-        raise ArgumentError(f"{name} takes an axis as a whole number", repr(axis), "0 or -1") from None
+        raise ArgumentError(f"{name} takes an axis as a whole number", short(axis), "0 or -1") from None
     reach = ndim or int(lone)
     if not -reach <= k < reach:
         raise RangeError(f"{name} on a Var with {ndim} axes", f"axis {k}", f"{-ndim} to {ndim - 1}" if ndim else "none")
@@ -137,7 +139,14 @@ def choice(function: str, name: str, value: Any, allowed: Sequence[Any]) -> Any:
     """
     if any(type(value) is type(a) and value == a for a in allowed):
         return value
-    raise ArgumentError(f"{function} takes {name} as one of {', '.join(map(repr, allowed))}", f"{name}={short(value)}")
+    raise _refused(function, name, f"one of {', '.join(map(repr, allowed))}", value)
+
+
+def _refused(function: str, name: str, wanted: str, value: Any) -> ArgumentError:
+    """The error for an argument. A layer that is made of a Var was meant to be called with it."""
+    layer = isinstance(value, Var) and function[:1].isupper()
+    way = f"{function}{FIRST}" if layer else ""
+    return ArgumentError(f"{function} takes {name} as {wanted}", f"{name}={short(value)}", way)
 
 
 def one_of(function: str, default: Any = None, **given: Any) -> Any:
@@ -193,6 +202,38 @@ def same_words(function: Function) -> Function:
     def call(*args: Any, **named: Any) -> Any:
         if named and not meant.keys().isdisjoint(named):
             named = _translated(function.__name__, by_place[: len(args)], args, named, meant)
+        return function(*args, **named)
+
+    return call  # type: ignore[return-value]
+
+
+def must_fit(who: str, own: inspect.Signature, *args: Any, **named: Any) -> None:
+    """Raise Python's error if arguments do not fit, in the name of what was called and with what that takes.
+
+    Example:
+        >>> must_fit("Linear", inspect.signature(lambda a, b=True: a))
+        Traceback (most recent call last):
+        TypeError: Linear(a, b=True): missing a required argument: 'a'
+    """
+    try:
+        own.bind(*args, **named)
+    except TypeError as error:
+        takes = ", ".join(str(p.replace(annotation=p.empty)) for n, p in own.parameters.items() if n != "self")
+        early = any(isinstance(a, Var) for a in args) and "(" not in who
+        raise TypeError(f"{who}({takes}): {error}" + f". Try: {who}{FIRST}." * early) from None
+
+
+def in_place(function: Function) -> Function:
+    """Let a function be called with PyTorch's `inplace`. Nothing is overwritten here, so that wish changes nothing.
+
+    Example:
+        >>> array([-1.0]).relu(inplace=True).item()
+        0.0
+    """
+
+    @wraps(function)
+    def call(*args: Any, inplace: bool = False, **named: Any) -> Any:
+        yes_or_no(function.__name__, "inplace", inplace)
         return function(*args, **named)
 
     return call  # type: ignore[return-value]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.build import broadcast_shape
+from jt_edu.build import broadcast_shape, short
 from jt_edu.dtypes import bool_, int64
 from jt_edu.errors import ArgumentError, DtypeError, RangeError
 from jt_edu.graph import Shape
@@ -86,7 +86,7 @@ def _whole_number(k: Any) -> int:
         return operator.index(k)
     except TypeError:
         raise ArgumentError(
-            "brackets take whole numbers, slices, None, ..., masks and arrays of whole numbers", repr(k)
+            "brackets take whole numbers, slices, None, ..., masks and arrays of whole numbers", short(k)
         ) from None
 
 

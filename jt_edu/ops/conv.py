@@ -99,7 +99,7 @@ def convolution(
     steps, spread = each_way("stride", stride, ways, 1), each_way("dilation", dilation, ways, 1)
     around = borders(padding, w.shape[2:], steps, spread)
     parts = check_groups(groups, image.shape[1], w.shape[0])
-    _check_weight(image.shape, w.shape, parts)
+    _check_weight(name, image.shape, w.shape, parts)
     if 0 in w.shape[2:]:
         raise ShapeError(f"{name} needs a window of at least 1", f"weight of shape {w.shape}")
     dtype = promote(image.dtype, w.dtype)
@@ -201,10 +201,10 @@ def add_bias(name: str, out: Var, bias: Any) -> Var:
     return out + per_channel(numbers, out.shape)
 
 
-def _check_weight(image: Shape, weight: Shape, groups: int) -> None:
+def _check_weight(name: str, image: Shape, weight: Shape, groups: int) -> None:
     if image[1] // groups != weight[1]:
         raise ShapeError(
-            "each weight sees all input channels of its group",
+            f"{name} multiplies all input channels of a group with as many weights",
             f"{image[1]} channels in {groups} group(s), weights for {weight[1]}",
             f"weights of shape {(weight[0], image[1] // groups, *weight[2:])}",
         )

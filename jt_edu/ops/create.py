@@ -75,7 +75,7 @@ def full(shape: Any, value: Any, dtype: Any = None) -> Var:
     if isinstance(value, Var):
         return (value if dtype is None else value.cast(dtype)).stretched(check_shape(shape))
     if not isinstance(value, (bool, int, float, complex, np.generic)):
-        raise ArgumentError("full takes a number or a Var", repr(value), "0.5")
+        raise ArgumentError("full takes a number or a Var", short(value), "0.5")
     kind = as_dtype(PYTHON.get(type(value), type(value)) if dtype is None else dtype)
     node = filled(check_shape(shape), value, kind)
     if not node.shape:  # numbers of the graph meet arrays without being broadcast: a gradient would have their shape

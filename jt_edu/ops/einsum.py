@@ -17,6 +17,7 @@ from collections.abc import Hashable, Sequence
 from itertools import combinations
 from typing import Any
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.index import counter
 from jt_edu.meta import reindex
@@ -79,7 +80,7 @@ def _part(text: str, subscripts: str) -> Letters:
     letters = "".join(pieces)
     if len(pieces) > 2 or not all(c.isascii() and c.isalpha() for c in letters):
         raise ArgumentError(
-            "einsum is written with letters, commas, one arrow and '...'", repr(subscripts), "'ij,jk->ik'"
+            "einsum is written with letters, commas, one arrow and '...'", short(subscripts), "'ij,jk->ik'"
         )
     return tuple(pieces[0]) if len(pieces) == 1 else (*pieces[0], DOTS, *pieces[1])
 
@@ -96,9 +97,9 @@ def _from_lists(arguments: Sequence[Any]) -> tuple[list[Letters], Letters | None
         )
     for axes in named:
         if not all(c is ... or (isinstance(c, int) and not isinstance(c, bool) and c >= 0) for c in axes):
-            raise ArgumentError("einsum numbers axes from 0", repr(axes), "[0, 1]")
+            raise ArgumentError("einsum numbers axes from 0", short(axes), "[0, 1]")
         if sum(c is ... for c in axes) > 1:
-            raise ArgumentError("einsum takes dots once for an array", repr(axes))
+            raise ArgumentError("einsum takes dots once for an array", short(axes))
     found = [tuple(DOTS if c is ... else c for c in axes) for axes in named]
     return found[: len(lists)], found[-1] if result is not None else None, arrays
 

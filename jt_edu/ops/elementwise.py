@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from jt_edu import functions as f
-from jt_edu.build import short
+from jt_edu.build import broadcast_shape, short
 from jt_edu.dtypes import bool_, complex128, float64, promote
 from jt_edu.errors import ArgumentError, DtypeError
 from jt_edu.meta import Elementwise
@@ -346,8 +346,9 @@ def where(cond: Any, x: Any = None, y: Any = None) -> Any:
     if x is None or y is None:
         raise ArgumentError("where needs x and y, or none of them", f"x={short(x)}, y={short(y)}", "where(cond, x, y)")
     a = as_var(x, y.dtype if isinstance(y, Var) else None)
-    b = as_var(y, a.dtype)
-    return b.where_not(cond, a)
+    b, condition = as_var(y, a.dtype), as_var(cond)
+    broadcast_shape("where", condition.shape, a.shape, b.shape)
+    return b.where_not(condition, a)
 
 
 @method

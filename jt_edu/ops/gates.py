@@ -10,7 +10,7 @@ from typing import Any
 from jt_edu import functions as f
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.ops.activation import leaky_relu
-from jt_edu.ops.arguments import axis_of, number, same_words, yes_or_no
+from jt_edu.ops.arguments import axis_of, in_place, number, same_words, yes_or_no
 from jt_edu.ops.numbers import floats
 from jt_edu.random import uniform
 from jt_edu.template import template
@@ -45,6 +45,7 @@ def prelu(x: Any, weight: Any) -> Var:
 
 
 @method
+@in_place
 @same_words
 def rrelu(x: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Var:
     """leaky_relu with a slope drawn anew for each element while training, and their mean otherwise.

@@ -71,7 +71,7 @@ def why_no_grad(target: Var, loss: Var) -> str:
     Example:
         >>> x, y = array([1.0]), array([2.0])
         >>> why_no_grad(x, (y * 2).sum())
-        'the loss was not computed from the Var of shape (1,), or only by way of detach or numpy'
+        'the loss was not computed from the Var of shape (1,), or only by way of detach, numpy or a compiled step'
     """
     asked = _asked("why_no_grad", loss, target)
     if math.prod(target.shape) == 1 < math.prod(loss.shape):
@@ -99,7 +99,9 @@ class Function:
 
     def execute(self, *args: Any) -> Any:
         """Compute the output (or outputs) from the inputs."""
-        raise GradientError(f"{type(self).__name__} must say what it computes", "no execute method")
+        found = "no execute method" + ", but forward, PyTorch's name" * hasattr(self, "forward")
+        way = "def execute(self, x) and def grad(self, dout), where self keeps what grad needs: there is no ctx"
+        raise GradientError(f"{type(self).__name__} must say what it computes", found, way)
 
     def grad(self, *douts: Any) -> Any:
         """Gradients of the inputs, from those of the outputs."""

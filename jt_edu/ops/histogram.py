@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jt_edu.build import short
 from jt_edu.dtypes import float64, int64, promote
 from jt_edu.errors import ArgumentError, DtypeError, RangeError, ShapeError
 from jt_edu.index import load
@@ -127,7 +128,7 @@ def _limits(x: Var, limits: Any) -> tuple[Var, Var]:
     try:
         low, high = (float(e) for e in limits)
     except (TypeError, ValueError):
-        raise ArgumentError("a range is two numbers", repr(limits), "(0, 1)") from None
+        raise ArgumentError("a range is two numbers", short(limits), "(0, 1)") from None
     if not low <= high or high - low == float("inf"):
         raise ArgumentError("a range rises from one number to another", f"({low}, {high})", "(0, 1)")
     return Var(low, dtype), Var(high, dtype)

@@ -27,9 +27,9 @@ from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
 
-def gathered(x: Var, b: Brackets) -> Var:
+def gathered(x: Var, b: Brackets, name: str = "getitem") -> Var:
     """What brackets read."""
-    op = reindex("getitem", x.shape, b.shape, b.where)
+    op = reindex(name, x.shape, b.shape, b.where)
     return Var._of(Node(op, (x.node, *(a.node for a in b.arrays)), b.shape, x.dtype))
 
 
@@ -164,7 +164,7 @@ def gather(x: Any, dim: int, index: Any) -> Var:
     v = as_var(x)
     axis = axis_of("gather", dim, v.ndim)
     positions = _positions_along("gather", v, index, axis)
-    return gathered(v, Brackets(positions.shape, along(v.ndim, axis), (positions,)))
+    return gathered(v, Brackets(positions.shape, along(v.ndim, axis), (positions,)), "gather")
 
 
 def along(ndim: int, axis: int) -> tuple[Index, ...]:
@@ -200,7 +200,7 @@ def scatter(x: Any, dim: int, index: Any, src: Any, reduce: str = "void") -> Var
     """
     v = as_var(x)
     if not isinstance(reduce, str) or reduce not in ("void", "add", "multiply"):
-        raise ArgumentError("scatter reduces by 'void', 'add' or 'multiply'", repr(reduce), "jt.scatter_reduce")
+        raise ArgumentError("scatter reduces by 'void', 'add' or 'multiply'", short(reduce), "jt.scatter_reduce")
     axis = axis_of("scatter", dim, v.ndim)
     positions, new = scatter_parts("scatter", v, axis, index, src)
     where = along(v.ndim, axis)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.build import same
+from jt_edu.build import same, short
 from jt_edu.errors import ArgumentError
 from jt_edu.formats import FORMATS, MemoryFormat, contiguous_format, format_of, lies_so, preserve_format
 from jt_edu.ops.arguments import axis_of, same_words
@@ -26,7 +26,7 @@ def check_format(function: str, wanted: Any, rank: int) -> MemoryFormat:
         ArgumentError: it is none, or one of images for another number of axes.
     """
     if not isinstance(wanted, MemoryFormat):
-        raise ArgumentError(f"{function} takes a memory format", repr(wanted), "jt.channels_last")
+        raise ArgumentError(f"{function} takes a memory format", short(wanted), "jt.channels_last")
     if wanted.rank not in (0, rank):
         raise ArgumentError(f"{wanted!r} is an order of {wanted.rank} axes", f"a Var of {rank} axes")
     return wanted
@@ -59,7 +59,7 @@ def is_contiguous(x: Var, memory_format: MemoryFormat = contiguous_format) -> bo
         (False, True)
     """
     if not isinstance(memory_format, MemoryFormat):
-        raise ArgumentError("is_contiguous takes a memory format", repr(memory_format), "jt.channels_last")
+        raise ArgumentError("is_contiguous takes a memory format", short(memory_format), "jt.channels_last")
     if memory_format.rank not in (0, x.ndim):
         return False
     empty = x.size == 0 and not memory_format.rank  # nothing lies in every order, says PyTorch too

@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Shape
 from jt_edu.index import counter
@@ -136,12 +137,12 @@ def _paired(a: Var, b: Var, dims: Any) -> tuple[tuple[int, ...], tuple[int, ...]
             )
         return tuple(range(a.ndim - n, a.ndim)), tuple(range(n))
     if len(dims) != 2:
-        raise ArgumentError("tensordot takes a number of axes, or two lists of them", repr(dims), "([0], [1])")
+        raise ArgumentError("tensordot takes a number of axes, or two lists of them", short(dims), "([0], [1])")
     lists = [tuple(side) if isinstance(side, (tuple, list)) else (side,) for side in dims]
     left = tuple(axis_of("tensordot", k, a.ndim) for k in lists[0])
     right = tuple(axis_of("tensordot", k, b.ndim) for k in lists[1])
     if len(left) != len(right) or len(set(left)) != len(left) or len(set(right)) != len(right):
-        raise ArgumentError("tensordot pairs as many axes of x as of y, each once", repr(dims))
+        raise ArgumentError("tensordot pairs as many axes of x as of y, each once", short(dims))
     return left, right
 
 

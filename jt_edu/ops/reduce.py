@@ -92,8 +92,8 @@ def mean(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> V
     """
     keep = yes_or_no("mean", "keepdim", keepdim)
     floats = as_floats(x if dtype is None else as_var(x).cast(dtype))
-    total = reduced(widened(floats), "sum", "add", dim, keep)
-    return (total / float(count_of(floats, dim, "mean"))).cast(floats.dtype)
+    count = count_of(floats, dim, "mean")
+    return (reduced(widened(floats), "sum", "add", dim, keep) / float(count)).cast(floats.dtype)
 
 
 def count_of(x: Var, axes: Any, name: str) -> int:

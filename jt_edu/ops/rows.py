@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError
 from jt_edu.graph import Shape
 from jt_edu.ops.arguments import axis_of
@@ -56,5 +57,5 @@ def one_axis(name: str, dims: Any, ndim: int) -> int:
             f"{name} goes along one axis", f"none of {ndim} axes", "dim=-1, or x.flatten() first for NumPy's answer"
         )
     if isinstance(dims, (tuple, list)):
-        raise ArgumentError(f"{name} goes along one axis", repr(dims), "dim=0")
+        raise ArgumentError(f"{name} goes along one axis", short(dims), "dim=0")
     return axis_of(name, 0 if dims is None else dims, ndim)

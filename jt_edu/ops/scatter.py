@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.build import broadcast_shape
+from jt_edu.build import broadcast_shape, short
 from jt_edu.dtypes import bool_, int64
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.ops.arguments import axis_of, same_words, yes_or_no
@@ -112,7 +112,7 @@ def scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, include_
     """
     v, how = as_var(x), REDUCTIONS.get(reduce if isinstance(reduce, str) else "")
     if how is None:
-        raise ArgumentError(f"scatter_reduce knows {', '.join(REDUCTIONS)}", repr(reduce))
+        raise ArgumentError(f"scatter_reduce knows {', '.join(REDUCTIONS)}", short(reduce))
     if v.dtype.kind == "c" and reduce in ("amax", "amin"):
         raise DtypeError(f"{reduce} needs numbers that have an order", f"dtype {v.dtype}", "x.abs()")
     axis = axis_of("scatter_reduce", dim, v.ndim)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jt_edu.build import broadcast_shape
+from jt_edu.build import broadcast_shape, short
 from jt_edu.dtypes import bool_
 from jt_edu.errors import ArgumentError, DtypeError, RangeError, ShapeError
 from jt_edu.ops.arguments import axis_of, choice, factor, same_words, whole, yes_or_no
@@ -154,7 +154,7 @@ def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = Fa
         [0.0, 10.0, 0.0]
     """
     if not isinstance(indices, (tuple, list)):
-        raise ArgumentError("index_put takes a tuple of index arrays", repr(indices), "(rows, columns)")
+        raise ArgumentError("index_put takes a tuple of index arrays", short(indices), "(rows, columns)")
     more = yes_or_no("index_put", "accumulate", accumulate)
     return (added if more else replaced)(as_var(x), tuple(indices), values)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.index import counter, size
 from jt_edu.meta import reindex
@@ -36,7 +37,7 @@ def split(x: Any, sizes: Any, dim: Any = 0) -> tuple[Var, ...]:
     if not isinstance(sizes, (list, tuple)):
         each = whole("split", "sizes", sizes)
         if each < 1:
-            raise ArgumentError("split takes a size of 1 or more", repr(each), "x.chunk(2)")
+            raise ArgumentError("split takes a size of 1 or more", short(each), "x.chunk(2)")
         sizes = [min(each, length - k) for k in range(0, length, each)] or [0]
     sizes = [whole("split", "sizes", n) for n in sizes]
     if sum(sizes) != length or any(n < 0 for n in sizes):

@@ -40,7 +40,7 @@ def concat(vars: Sequence[Any], dim: Any = 0) -> Var:
 
 @template
 def _joined(vars: Any, dim: Any) -> Var:
-    parts = listed("concat", vars)
+    parts = listed("concat", vars, dim)
     axis = axis_of("concat", dim, parts[0].ndim)
     dtype = parts[0].dtype
     for p in parts[1:]:
@@ -101,7 +101,7 @@ def stack(vars: Sequence[Any], dim: Any = 0) -> Var:
 
 @template
 def _stacked(vars: Any, dim: Any) -> Var:
-    parts = listed("stack", vars)
+    parts = listed("stack", vars, dim)
     at = axis_of("stack", dim, parts[0].ndim + 1)
     if len({p.shape for p in parts}) != 1:
         raise ShapeError("stack needs arrays of one shape", f"{[p.shape for p in parts]}", _to_fit(parts))

@@ -58,7 +58,7 @@ def transpose(x: Any, *axes: Any) -> Var:
     """
     v, named = as_var(x), varargs(axes)
     if len(named) == 2 and (v.ndim != 2 or len(axes) == 2):
-        return swapaxes(v, *named)
+        return swapaxes(v, *(axis_of("transpose", k, v.ndim) for k in named))
     return permute(v, *named)
 
 

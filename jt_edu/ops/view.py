@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.build import broadcast_shape, check_shape, flat_view, same
+from jt_edu.build import broadcast_shape, check_shape, flat_view, same, short
 from jt_edu.dtypes import DType, as_dtype
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.graph import Node, Shape
@@ -45,10 +45,12 @@ def varargs(arguments: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(arguments)
 
 
-def listed(name: str, vars: Any) -> list[Var]:
+def listed(name: str, vars: Any, dim: Any = 0) -> list[Var]:
     """The Vars to put together, at least one."""
+    if isinstance(vars, (Var, np.ndarray)) and isinstance(dim, (Var, np.ndarray)):
+        raise ArgumentError(f"{name} takes its Vars in one list", "two arguments", f"jt.{name}([x, y])")
     if not isinstance(vars, (list, tuple, Var, np.ndarray)) or len(vars) == 0:
-        raise ArgumentError(f"{name} takes a list of one Var or more", repr(vars), f"jt.{name}([x, y])")
+        raise ArgumentError(f"{name} takes a list of one Var or more", short(vars), f"jt.{name}([x, y])")
     return [as_var(v) for v in vars]
 
 

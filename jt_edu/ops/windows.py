@@ -52,7 +52,7 @@ def borders(padding: Any, kernel: Numbers, stride: Numbers, dilation: Numbers) -
     if not isinstance(padding, str):
         return tuple((p, p) for p in each_way("padding", padding, len(kernel), 0))
     if padding not in ("same", "valid"):
-        raise ArgumentError("padding is whole numbers, 'same' or 'valid'", repr(padding))
+        raise ArgumentError("padding is whole numbers, 'same' or 'valid'", short(padding))
     if padding == "valid":
         return ((0, 0),) * len(kernel)
     if max(stride) > 1:

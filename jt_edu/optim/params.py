@@ -87,7 +87,7 @@ def as_vars(params: Any) -> list[Var]:
 
 def _listed(asked: str, params: Any) -> list[Any]:
     if isinstance(params, Var | str | Mapping) or not isinstance(params, Iterable):
-        way = "model.parameters()" if hasattr(params, "parameters") else "[w, b]"
+        way = "model.parameters()" if hasattr(params, "parameters") or callable(params) else "[w, b]"
         raise ArgumentError(asked, type(params).__name__, way)
     return list(params)
 

@@ -1,5 +1,7 @@
 """jt.compile: a replayed step does what the step would have done."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -331,6 +333,34 @@ def test_numbers_that_may_change_cannot_be_read_while_a_step_is_captured(ask, wh
 
     with pytest.raises(jt.ArgumentError, match=r"has no numbers yet[\s\S]*test_compile.py"):
         step(jt.array(2.0))
+
+
+def test_an_error_about_a_var_in_a_captured_step_is_told_as_it_is():
+    step = jt.compile(lambda x: jt.cat([x * 2], x * 3))
+
+    with pytest.raises(jt.ArgumentError, match=r"takes an axis as a whole number; found a Var of shape \(2,\)"):
+        step(jt.array([1.0, 2.0]))
+
+
+def test_a_compiled_module_has_the_attributes_of_the_module():
+    net = jt.nn.Linear(2, 1)
+    step = jt.compile(net)
+
+    net.eval()
+
+    assert step.is_train is False and step.parameters() == net.parameters()
+    assert not hasattr(step, "parameter") and not hasattr(jt.compile(lambda x: x), "parameters")
+    assert copy.deepcopy(step)(jt.ones(1, 2)).shape == (1, 1)
+
+
+def test_whoever_asks_for_a_gradient_of_what_a_compiled_step_answers_is_told():
+    net = jt.nn.Linear(2, 1)
+    loss = jt.compile(net)(jt.ones(1, 2)).sum()
+
+    with pytest.raises(jt.GradientError, match="a compiled step answers"):
+        loss.backward()
+    with pytest.raises(jt.GradientError, match="by way of detach, numpy or a compiled step"):
+        jt.grad(loss, net.weight)
 
 
 def test_numbers_that_a_step_makes_itself_can_be_read():

@@ -397,3 +397,11 @@ def test_a_message_names_the_function_that_was_called():
         for name in (f"conv{ways}d", f"conv_transpose{ways}d"):
             with pytest.raises(jt.ShapeError, match=re.escape(name)):
                 getattr(jt, name)(jt.ones(3), jt.ones(3))
+
+
+def test_other_weights_bring_their_own_channels():
+    layer = nn.Conv2d(3, 2, 1)
+
+    layer.weight = nn.Parameter(jt.ones(2, 1, 1, 1))
+
+    assert layer(jt.ones(1, 1, 2, 2)).shape == (1, 2, 2, 2)

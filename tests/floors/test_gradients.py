@@ -981,6 +981,14 @@ def test_a_function_without_its_methods_is_told_so():
     with pytest.raises(jt.GradientError, match="Function must say what it computes"):
         jt.Function()(square())
 
+    class ForPyTorch(jt.Function):
+        @staticmethod
+        def forward(ctx, x):  # noqa: ARG004 - as PyTorch wants it
+            return x * 2
+
+    with pytest.raises(jt.GradientError, match=r"but forward, PyTorch's name\. Try: def execute\(self, x\).*no ctx"):
+        ForPyTorch.apply(square())
+
     class NoGradient(jt.Function):
         def execute(self, x):
             return x * 2

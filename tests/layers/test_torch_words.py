@@ -76,6 +76,58 @@ def test_a_shape_may_be_called_size_and_a_value_fill_value(made, shape):
         jt.zeros(3, size=(2,))
 
 
+IN_PLACE = (
+    "relu relu6 hardtanh leaky_relu hardsigmoid hardswish elu celu selu silu mish rrelu "
+    "dropout alpha_dropout feature_alpha_dropout"
+).split()
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_the_wish_to_compute_in_place_changes_nothing(name):
+    function, x = getattr(functional, name), jt.array([[-1.0, 2.0]])
+
+    function(x, inplace=True).sync()
+
+    assert x.tolist() == [[-1.0, 2.0]]
+    with pytest.raises(jt.ArgumentError, match=f"{name} takes inplace as True or False; found inplace='a'"):
+        function(x, inplace="a")
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda: nn.Conv2d(3),
+            r"Conv2d\(in_channels, out_channels, kernel_size, .*\): missing.*'out_channels'",
+        ),
+        (lambda: nn.MaxPool2d(), r"MaxPool2d\(kernel_size, .*\): missing a required argument: 'kernel_size'"),
+        (lambda: nn.BatchNorm1d(), r"BatchNorm1d\(num_features, .*\): missing"),
+        (
+            lambda: nn.MSELoss(jt.ones(2), jt.ones(2)),
+            r"MSELoss\(reduction='mean'\): too many.*Try: MSELoss\(\.\.\.\)",
+        ),
+        (
+            lambda: nn.MSELoss()(jt.ones(2)),
+            r"MSELoss\(\.\.\.\)\(output, target\): missing.*'target'",
+        ),
+        (lambda: nn.Conv2d(1, 1, 1)(jt.ones(1, 1, 2, 2), 1), r"Conv2d\(\.\.\.\)\(x\): too many positional arguments"),
+        (lambda: nn.Dropout2d(0.5)(), r"Dropout2d\(\.\.\.\)\(x\): missing a required argument: 'x'"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_told_in_the_name_of_the_layer(call, words):
+    with pytest.raises(TypeError, match=f"^{words}"):
+        call()
+
+
+def test_a_type_error_from_inside_a_layer_is_told_as_it_is():
+    class Odd(nn.Module):
+        def execute(self, x):
+            return x + len(3)
+
+    with pytest.raises(TypeError, match=r"^object of type 'int' has no len\(\)"):
+        Odd()(jt.ones(2))
+
+
 def test_a_generator_begins_again_from_a_manual_seed():
     generator = jt.Generator(1)
 

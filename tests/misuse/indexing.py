@@ -30,7 +30,7 @@ CALLS = [
     ("a complex value is not written", lambda: assigned(0, 1j), jt.DtypeError, "complex64"),
     ("gather has the rank of x", lambda: jt.gather(X, 0, [0]), jt.ShapeError, r"\(1,\)"),
     ("gather takes whole positions", lambda: jt.gather(X, 0, X), jt.DtypeError, "float32"),
-    ("gather stays inside", lambda: jt.gather(X, 1, [[3], [0]]).numpy(), jt.RangeError, "3"),
+    ("gather stays inside", lambda: jt.gather(X, 1, [[3], [0]]).numpy(), jt.RangeError, "gather .*3"),
     ("gather needs its axis", lambda: jt.gather(X, 2, I), jt.RangeError, "axis 2"),
     ("take_along_dim has the rank of x", lambda: jt.take_along_dim(X, [0], 1), jt.ShapeError, r"\(1,\)"),
     ("take_along_dim broadcasts", lambda: jt.take_along_dim(X, np.zeros((3, 1), int), 1), jt.ShapeError, r"\(3, 1\)"),

@@ -29,6 +29,7 @@ def changed(name, value):
 
 
 CALLS = [
+    ("parameters that nobody called", lambda: optim.SGD(w, 0.1), jt.ArgumentError, r"Try: model\.parameters\(\)"),
     ("a rate is a number", lambda: optim.Adam(w(), lr="fast"), jt.ArgumentError, "'fast'"),
     ("a rate is not negative", lambda: optim.RMSprop(w(), lr=-0.5), jt.ArgumentError, "-0.5"),
     ("a rate is not nan", lambda: optim.Adagrad(w(), lr=math.nan), jt.ArgumentError, "nan"),

@@ -19,7 +19,7 @@ def _none():
 
 CALLS = [
     ("an axis that is not there", lambda: jt.sum(_x(), 2), jt.RangeError, r"axis 2"),
-    ("an axis far below", lambda: jt.mean(_x(), -3), jt.RangeError, r"axis -3"),
+    ("an axis far below", lambda: jt.mean(_x(), -3), jt.RangeError, r"mean .*axis -3"),
     ("an axis named twice", lambda: jt.prod(_x(), (0, -2)), jt.ArgumentError, r"\(0, -2\)"),
     ("two spellings of the axis", lambda: jt.sum(_x(), dim=0, axis=1), jt.ArgumentError, r"dim=0, axis=1"),
     ("an axis that is a word", lambda: jt.max(_x(), "rows"), jt.ArgumentError, r"'rows'"),

@@ -71,6 +71,8 @@ CALLS = [
     ("a border fits its dtype", lambda: jt.pad(jt.arange(3), (1, 1), value=0.5), jt.DtypeError, r"0\.5"),
     ("concat takes a list", lambda: jt.concat(5), jt.ArgumentError, "5"),
     ("concat needs equal other axes", lambda: jt.cat([X, X[:, :2]], 0), jt.ShapeError, r"\(2, 2\)"),
+    ("concat takes one list", lambda: jt.cat(X, X), jt.ArgumentError, r"two arguments\. Try: jt\.concat\(\[x, y\]\)"),
+    ("transpose says transpose", lambda: jt.transpose(X, 0, 5), jt.RangeError, "transpose.*axis 5"),
     ("concat needs its axis", lambda: jt.concatenate([X, X], 2), jt.RangeError, "axis 2"),
     ("stack needs one shape", lambda: jt.stack([X, V]), jt.ShapeError, r"\(4,\)"),
     ("stack needs its place", lambda: jt.stack([V, V], axis=3), jt.RangeError, "axis 3"),

@@ -147,7 +147,7 @@ REFUSED = table(
     names("a shift", lambda x, y: x << y, "left_shift"),
     names("maximum", jt.maximum, "maximum"),
     names("a matrix product", lambda x, y: x @ y, "matmul"),
-    names("where", lambda x, y: jt.where(x > 1, x, y), "select"),
+    names("where", lambda x, y: jt.where(x > 1, x, y), "where"),
     refused("a ragged list is no array", lambda: var([[1, 2], [3]]), ShapeError, "[[1, 2], [3]]"),
     refused("reshape keeps the number of elements", lambda: var(F).reshape(4), ShapeError, "(2, 3)", "(4,)", "6"),
     refused("reshape works out one length and no more", lambda: var(F).reshape(-1, -1), ShapeError, "(-1, -1)"),

@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, Union
 
@@ -135,25 +135,27 @@ def binary(op: str, a: Where, b: Where) -> Index:
     return Index(op, a, b)
 
 
+def parts_of(*indices: Index) -> Iterator[Index]:
+    """The expressions, and all that they are made of, down to counters and numbers."""
+    waiting = [*indices]
+    for index in waiting:  # grows meanwhile
+        yield index
+        waiting += [a for a in (index.args[1] if index.op == "load" else index.args) if isinstance(a, Index)]
+
+
 def counters_of(*indices: Index) -> set[int]:
     """Which counters the expressions read."""
-    found, waiting = set[int](), [*indices]
-    for index in waiting:  # grows meanwhile
-        if index.op == "counter":
-            found.add(index.args[0])
-        else:
-            waiting += [a for a in (index.args[1] if index.op == "load" else index.args) if isinstance(a, Index)]
-    return found
+    return {part.args[0] for part in parts_of(*indices) if part.op == "counter"}
 
 
 def looks_up(index: Index) -> bool:
     """Whether an index expression reads an index array."""
-    return index.op == "load" or any(looks_up(a) for a in index.args if isinstance(a, Index))
+    return any(part.op == "load" for part in parts_of(index))
 
 
 def divides(index: Index) -> bool:
     """Whether there is a division in it."""
-    return index.op in ("//", "%") or any(divides(a) for a in index.args if isinstance(a, Index))
+    return any(part.op in ("//", "%") for part in parts_of(index))
 
 
 def bounds(index: Index, extents: Sequence[int]) -> tuple[float, float]:
@@ -189,12 +191,9 @@ def _element_name(index: Index) -> str:
 
 
 def render(
-    index: Index,
-    name: Callable[[int], str],
-    length: Callable[[Index], str],
-    element: Callable[[Index], str],
+    index: Index, name: Callable[[int], str], length: Callable[[Index], str], element: Callable[[Index], str],
     outside: int = 0,
-) -> str:
+) -> str:  # fmt: skip
     """The expression as Python text: `name` spells a counter, `length` a size, `element` a load."""
     if index.op == "counter":
         return name(index.args[0])
@@ -228,8 +227,8 @@ def parse(text: str, shape: Sequence[int]) -> Index:
         python = re.sub(pattern, replacement, python)
     try:
         return _parsed(ast.parse(python.strip(), mode="eval").body, shape)
-    except SyntaxError:
-        raise ArgumentError("an index expression is arithmetic on i0, i1, ...", f"`{text}`", "'i0*2+i1'") from None
+    except (SyntaxError, RecursionError, MemoryError):  # the last two: too many brackets, or operators
+        raise ArgumentError("an index expression is arithmetic on i0, i1, ...", f"`{text:.60}`", "'i0*2+i1'") from None
 
 
 AST_OPERATORS: dict[type, str] = {

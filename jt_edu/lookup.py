@@ -7,12 +7,14 @@ arithmetic for what is arithmetic, and for index arrays by what they are and whe
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from jt_edu.dtypes import DType
 from jt_edu.errors import ArgumentError, DtypeError, RangeError
 from jt_edu.graph import Node, Shape
-from jt_edu.index import Index, bounds, counters_of, looks_up
+from jt_edu.index import Index, bounds, counters_of, looks_up, parts_of
 
+MOST = 256  # counters, numbers and operators of an index expression
 FAR = 1 << 62  # positions further away would not fit into 64 bits
 
 
@@ -24,6 +26,8 @@ def check_lookup(
         raise ArgumentError(
             f"{name} needs one index for each axis of an array of shape {source}", f"{len(where)}: {list(where)}"
         )
+    if any(len([*islice(parts_of(w), MOST + 1)]) > MOST for w in (*where, valid) if w is not None):
+        raise ArgumentError(f"an index of {name} is made of up to {MOST} parts", "more", "an index array, in extras")
     for axis, index in enumerate(where):
         if index.op == "load":
             _check_load(name, index, loops, arrays)
@@ -64,23 +68,26 @@ def _check_arithmetic(name: str, index: Index, loops: Shape) -> None:
     used = counters_of(index)
     if used and max(used) >= len(loops):
         raise RangeError(f"{name} loops over {len(loops)} axes, counted from i0", f"i{max(used)} in {index}")
-    for part in (a for a in index.args if isinstance(a, Index)):
-        _check_arithmetic(name, part, loops)
-    low, high = bounds(index, loops)
-    if index.op in ("//", "%"):
-        least, most = bounds(index.args[1], loops)
-        if least <= 0 <= most:
-            raise ArgumentError(f"an index of {name} cannot be divided by zero", f"{index.args[1]} in {index}")
-    if not -FAR < low <= high < FAR:
-        raise RangeError(f"positions of {name} fit into 64 bits", f"{index}, from {low} to {high}", "smaller factors")
+    for part in reversed([*parts_of(index)]):  # from the inside
+        low, high = bounds(part, loops)
+        if part.op in ("//", "%"):
+            least, most = bounds(part.args[1], loops)
+            if least <= 0 <= most:
+                raise ArgumentError(f"an index of {name} cannot be divided by zero", f"{part.args[1]} in {part}")
+        if not -FAR < low <= high < FAR:
+            raise RangeError(f"positions of {name} have 64 bits", f"{part}, from {low} to {high}", "smaller factors")
 
 
-def check_fill(name: str, fill: object, dtype: DType) -> float | int | bool | complex:
-    """The value outside of the array, if it is a number that the dtype can hold."""
+def check_fill(name: str, fill: object, dtype: DType) -> float | str:
+    """The value outside of the array, if it is a number that the dtype can hold.
+
+    Fractions come as text: 0.0 and -0.0 are equal, and nan is not, so numbers do not tell one operator from another.
+    """
+    whole = dtype.kind in "iu"
     if fill is None:
         return 0
-    if not isinstance(fill, (bool, int, float, complex)) or (isinstance(fill, complex) and dtype.kind != "c"):
-        raise DtypeError(f"{name} fills with one number of dtype {dtype}", repr(fill))
-    if dtype.kind in "iu" and ((isinstance(fill, float) and not fill.is_integer()) or not -FAR < fill < 2 * FAR):  # type: ignore[operator]
-        raise DtypeError(f"{name} fills with a number that {dtype} can hold", repr(fill))
-    return int(fill.real) if dtype.kind in "iu" else fill
+    if isinstance(fill, complex) and dtype.kind == "c":
+        return f"complex_of({float(fill.real)}, {float(fill.imag)})"
+    if not isinstance(fill, (int, float)) or (whole and not (-FAR < fill < 2 * FAR and fill == int(fill))):
+        raise DtypeError(f"{name} fills with one number that {dtype} can hold", repr(fill))
+    return int(fill) if whole or isinstance(fill, int) or str(fill) == "0.0" else str(fill)

@@ -88,7 +88,7 @@ class Reindex(Op):
     name: str
     shape: Shape  # of the output
     where: tuple[Index, ...]  # one per axis of x, in the counters of the output
-    fill: float | None = None
+    fill: float | str | None = None  # a number, or how one is written
     valid: Index | None = None
     guards: tuple[tuple[int, bool, bool], ...] = ()
     flat: bool = False  # a reshape: the same elements in the same order
@@ -234,7 +234,7 @@ class HostCall(Op):
 
 @lru_cache(maxsize=1 << 16)
 def reindex(
-    name: str, source: Shape, shape: Shape, where: tuple[Index, ...], fill: float | None = None,
+    name: str, source: Shape, shape: Shape, where: tuple[Index, ...], fill: float | str | None = None,
     valid: Index | None = None, flat: bool = False,
 ) -> Reindex:  # fmt: skip
     """A Reindex, one object per meaning, so that graphs of the same structure can be recognised."""

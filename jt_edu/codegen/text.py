@@ -357,5 +357,5 @@ def _typed(body: str, dtype: DType) -> str:
     return body
 
 
-def _literal(value: float | bool, dtype: DType) -> str:
-    return f"{dtype.compute}({value!r})"
+def _literal(value: float | str, dtype: DType) -> str:
+    return f"{dtype.compute}({value})"

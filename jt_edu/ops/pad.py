@@ -10,9 +10,7 @@ symmetric       b a | a b c d | d c      the border is said twice
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 from jt_edu.errors import ArgumentError, ShapeError
@@ -26,7 +24,6 @@ from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
 Pairs = list[tuple[int, int]]
-_look_below = lru_cache(maxsize=1 << 10)(reindex.__wrapped__)  # for -0.0, which would be found where 0.0 is kept
 
 
 @method
@@ -64,9 +61,7 @@ def pad(x: Any, widths: Any, mode: str = "constant", value: float = 0) -> Var:
     check_room("pad", shape)
     moved = [counter(k) - size(a) if a else counter(k) for k, (a, _) in enumerate(pairs)]
     if show is None:
-        fill = check_fill("pad", value, v.dtype)
-        look = _look_below if fill == 0 and math.copysign(1, fill.real) < 0 else reindex
-        return view(v, look("pad", v.shape, shape, tuple(moved), fill))
+        return view(v, reindex("pad", v.shape, shape, tuple(moved), check_fill("pad", value, v.dtype)))
     if any(n == 0 < m for n, m in zip(v.shape, shape, strict=True)):
         raise ShapeError(f"a border of {mode} repeats what there is", f"shape {v.shape} to {shape}", "mode='constant'")
     where = (_shown(show, i, n, *p) for i, n, p in zip(moved, v.shape, pairs, strict=True))

@@ -134,6 +134,29 @@ def test_nan_of_numpy_is_captured_once():
     assert len(calls) == 1
 
 
+@pytest.mark.parametrize("fill", [0.0, -0.0, np.inf, np.nan, 1.5, 3])
+def test_what_is_read_outside_is_the_fill_and_not_another_that_is_equal_to_it(fill):
+    def look():
+        return jt.array([1.0]).reindex((2,), lambda i: i - 1, fill=fill)
+
+    assert look().node.op is look().node.op  # a plan is found again
+    np.testing.assert_array_equal(look().numpy()[0], np.float32(fill))
+    assert np.signbit(look().numpy()[0]) == np.signbit(np.float32(fill))
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize(
+    "fill", [complex(0, np.inf), complex(1, -np.inf), complex(-0.0, -0.0), complex(np.nan, 2), 1 + 2j]
+)
+def test_a_complex_fill_keeps_both_of_its_parts(backend, fill):
+    with jt.flag_scope(backend=backend):
+        found = jt.array([1j]).reindex((2,), lambda i: i - 1, fill=fill).numpy()[0]
+
+    for part in ("real", "imag"):
+        np.testing.assert_array_equal(getattr(found, part), getattr(fill, part))
+        assert np.signbit(getattr(found, part)) == np.signbit(getattr(fill, part))
+
+
 def test_a_border_of_minus_zero_and_one_of_zero_are_not_taken_for_each_other():
     x = jt.array([1.0, 2.0])
 

@@ -120,6 +120,12 @@ def set_flag(name, value):
         return (jt.array(1.0) + 1).numpy()
 
 
+def doubled(i):
+    for _ in range(60):
+        i = i + i
+    return i
+
+
 def names(sentence, operator, symbol):
     """Shapes that do not fit, for one operator."""
     return refused(
@@ -322,6 +328,10 @@ REFUSED = table(
      lambda: var(F).reindex((2, 3), ["i0", "@e0(i1-5)"], extras=[var([2, 1, 0])]).numpy(), RangeError, "-5"),
     refused("index arrays are read at all their axes",
      lambda: var(F).reindex((2, 3), ["i0", "@e0(i0,i1)"], extras=[var([2, 1, 0])]), ArgumentError, "@e0(i0, i1)"),
+    refused("an index string has an end", lambda: var(V).reindex((3,), ["i0" + "+1-1" * 400]), ArgumentError, "256"),
+    refused("an index string has an end that Python sees", lambda: var(V).reindex((3,), ["i0" + "+1-1" * 4000]),
+     ArgumentError, "i0+1-1"),
+    refused("an index that doubles has an end", lambda: var(V).reindex((3,), doubled), ArgumentError, "256 parts"),
     refused("a fill value fits the dtype", lambda: var(I).reindex((2, 9), lambda i, j: (i, j), fill="a"), DtypeError,
      "'a'"),
     refused("a fill value fits the bits", lambda: var(I).reindex((2, 9), lambda i, j: (i, j), fill=2**70), DtypeError,

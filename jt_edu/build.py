@@ -90,6 +90,9 @@ def _array_of(data: Any, wanted: DType | None) -> tuple[np.ndarray[Any, Any], DT
     if not by_numpy and found.kind in "fc":
         found = _widest_inside(data, PYTHON[complex] if found.kind == "c" else float32)
     wanted = wanted or found
+    if wanted.whole and found.whole and wanted is not found and not by_numpy:
+        for number in {array.min(), array.max()} if array.size else ():
+            constant(int(number), wanted)  # which refuses what does not fit
     if wanted is bfloat16:
         return to_bfloat16(array), wanted
     with np.errstate(all="ignore"):
@@ -146,12 +149,9 @@ class Knob(float):
 
 def constant(number: Any, dtype: DType) -> Node:
     """A number of the graph: an argument of its kernel, so that another number needs no other kernel."""
-    if dtype.kind in "iu" and isinstance(number, int):
-        bits = 8 * dtype.size
-        low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if dtype.kind == "i" else (0, (1 << bits) - 1)
-        if not low <= number <= high:
-            way = "x.cast('int64')" if dtype.size < 8 else "x.double()"
-            raise DtypeError(f"a number that meets {dtype} must fit it, {low} to {high}", str(number), way)
+    if dtype.kind in "iu" and isinstance(number, int) and number not in dtype.whole:
+        way, ends = "x.cast('int64')" if dtype.size < 8 else "x.double()", f"{dtype.whole[0]} to {dtype.whole[-1]}"
+        raise DtypeError(f"a number that meets {dtype} must fit it, {ends}", str(number), way)
     try:
         return Node(CONSTANT, (), (), dtype, PYTHON_KIND[dtype.kind](number))
     except OverflowError:

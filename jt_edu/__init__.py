@@ -113,6 +113,7 @@ from jt_edu.ops.bits import (
     right_shift,
 )
 from jt_edu.ops.choice import (
+    bernoulli,
     exponential,
     multinomial,
     permutation,
@@ -448,7 +449,6 @@ from jt_edu.optim import lr_scheduler
 from jt_edu.race import conv as _conv
 from jt_edu.random import (
     Generator,
-    bernoulli,
     get_seed,
     manual_seed,
     normal,

@@ -25,7 +25,7 @@ from jt_edu.expression import reshaped
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, counter, counters
 from jt_edu.memory import no_room, pool
-from jt_edu.meta import CONSTANT, COUNTERS, SOURCE, Elementwise, Reindex, highest, lowest, reindex
+from jt_edu.meta import CONSTANT, COUNTERS, SOURCE, Elementwise, Reindex, reindex
 from jt_edu.settings import current
 
 NUMBERS = (bool, int, float, complex)
@@ -91,6 +91,9 @@ def _array_of(data: Any, wanted: DType | None) -> tuple[np.ndarray[Any, Any], DT
     if not by_numpy and found.kind in "fc":
         found = _widest_inside(data, PYTHON[complex] if found.kind == "c" else float32)
     wanted = wanted or found
+    if wanted.whole and found.whole and wanted is not found and not by_numpy:
+        for number in {array.min(), array.max()} if array.size else ():
+            constant(int(number), wanted)  # which refuses what does not fit
     if wanted is bfloat16:
         return to_bfloat16(array), wanted
     with np.errstate(all="ignore"):
@@ -147,11 +150,9 @@ class Knob(float):
 
 def constant(number: Any, dtype: DType) -> Node:
     """A number of the graph: an argument of its kernel, so that another number needs no other kernel."""
-    if dtype.kind in "iu" and isinstance(number, int):
-        low, high = lowest(dtype), highest(dtype)
-        if not low <= number <= high:
-            way = "x.cast('int64')" if dtype.size < 8 else "x.double()"
-            raise DtypeError(f"a number that meets {dtype} must fit it, {low} to {high}", str(number), way)
+    if dtype.kind in "iu" and isinstance(number, int) and int(number) not in dtype.whole:
+        way, ends = "x.cast('int64')" if dtype.size < 8 else "x.double()", f"{dtype.whole[0]} to {dtype.whole[-1]}"
+        raise DtypeError(f"a number that meets {dtype} must fit it, {ends}", str(number), way)
     try:
         return Node(CONSTANT, (), (), dtype, PYTHON_KIND[dtype.kind](number))
     except OverflowError:
@@ -170,7 +171,7 @@ def operand_of(value: Any, partner: DType, compared: bool = False) -> Node:
     """
     kind: type[object] = type(value)
     if kind in NUMBERS:
-        if compared and kind is int and partner.kind in "iu" and not lowest(partner) <= value <= highest(partner):
+        if compared and kind is int and partner.whole and value not in partner.whole:
             value, kind = math.inf if value > 0 else -math.inf, float
         return constant(value, promote_number(partner, kind))
     if kind is Knob:

@@ -32,6 +32,7 @@ class DType(str):
     size: int  # bytes
     is_float: bool  # real or complex: the numbers that have derivatives
     is_half: bool  # stored in 16 bits, computed in 32
+    whole: range  # the whole numbers that it holds, if it holds no others
 
     def __new__(cls, name: str, storage: str, kernel: str, compute: str) -> Self:
         """A dtype from four names: its own, its array's in memory, its array's in a kernel, a number's in a kernel."""
@@ -40,6 +41,8 @@ class DType(str):
         self.kind = "f" if name == "bfloat16" else self.storage.kind
         self.size = self.storage.itemsize
         self.is_float, self.is_half = self.kind in "fc", self.kind == "f" and self.size == 2
+        limits = np.iinfo(self.storage) if self.kind in "iu" else None
+        self.whole = range(int(limits.min), int(limits.max) + 1) if limits else range(0)
         return self
 
     def __repr__(self) -> str:

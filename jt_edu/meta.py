@@ -184,12 +184,12 @@ def _last_gradient(op: ReindexReduce, out: Any, dout: Any, x: Any, *arrays: Any)
 
 def lowest(d: DType) -> float | int | bool:
     """The smallest number that a dtype holds."""
-    return {"b": False, "u": 0, "f": float("-inf")}.get(d.kind, -(1 << (8 * d.size - 1)))
+    return d.whole[0] if d.whole else {"b": False, "f": float("-inf")}[d.kind]
 
 
 def highest(d: DType) -> float | int | bool:
     """The largest number that a dtype holds."""
-    return {"b": True, "u": (1 << 8 * d.size) - 1, "f": float("inf")}.get(d.kind, (1 << (8 * d.size - 1)) - 1)
+    return d.whole[-1] if d.whole else {"b": True, "f": float("inf")}[d.kind]
 
 
 REDUCERS = {

@@ -128,16 +128,14 @@ def random(shape: Any = (), dtype: Any = "float32", type: str = "uniform", gener
         raise ArgumentError("random draws from a Generator", short(generator), "jt.Generator(7)")
     draw = (default_generator() if generator is None else generator).bits
     count = math.prod(size)
-    if not isinstance(type, str):
+    if not isinstance(type, str) or type not in ("uniform", "normal"):
         raise ArgumentError("random numbers are 'uniform' or 'normal'", short(type))
     if type == "uniform":
         node = elementwise(f.UNIFORM64, [draw(count)], float64) if wanted is float64 else None
         node = node or _fewer_digits(elementwise(f.UNIFORM32, [draw(count)], float32), wanted)
-    elif type == "normal":
+    else:
         node = elementwise(f.NORMAL64, [draw(count), draw(count)], float64) if wanted is float64 else None
         node = node or elementwise(f.NORMAL32, [draw(count)], float32)
-    else:
-        raise ArgumentError("random numbers are 'uniform' or 'normal'", repr(type))
     return _made(cast(node, wanted), size)
 
 
@@ -185,7 +183,7 @@ def normal(mean: Var | float = 0.0, std: Var | float = 1.0, size: Any = None, dt
         array([5., 5.], dtype=float32)
     """
     box = size if size is not None else next((v.shape for v in (mean, std) if isinstance(v, Var)), ())
-    drawn: Var = random(box, dtype, "normal") * _term("normal", "std", std) + _term("normal", "mean", mean)
+    drawn: Var = random(box, dtype, "normal") * _term("normal", "std", std, 0) + _term("normal", "mean", mean)
     return drawn
 
 
@@ -202,9 +200,11 @@ def uniform(low: Var | float = 0.0, high: Var | float = 1.0, size: Any = (), dty
     return drawn
 
 
-def _term(function: str, name: str, value: Any) -> Any:
-    """What draws are moved or stretched by: a number, or an array of them."""
+def _term(function: str, name: str, value: Any, least: float = -math.inf) -> Any:
+    """What draws are moved or stretched by: a number from `least` on, or an array of them."""
     if isinstance(value, (int, float)):
+        if value < least:
+            raise ArgumentError(f"{function} takes {name} from {least} on", f"{name}={value}")
         return value
     if isinstance(value, (Var, np.ndarray, np.generic, list, tuple)):
         return as_var(value)
@@ -241,14 +241,3 @@ def _whole(name: str, value: Any) -> int:
             f"randint takes {name} as a whole number", f"{name}={short(value)}", "randint(0, 9, (2, 3))"
         )
     return plain
-
-
-def bernoulli(p: Any) -> Var:
-    """1 with probability p, else 0, in the dtype of p.
-
-    Example:
-        >>> bernoulli(Var([0.0, 1.0])).numpy()
-        array([0., 1.], dtype=float32)
-    """
-    chance = as_var(p)
-    return (random(chance.shape, "float32") < chance).cast(chance.dtype).detach()

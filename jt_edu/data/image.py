@@ -92,16 +92,16 @@ def read_png(path: Path) -> np.ndarray[Any, Any]:
 
 def _chunks(content: bytes, path: Path) -> dict[bytes, bytes]:
     """Chunks by name; those of one name are joined."""
-    found: dict[bytes, bytes] = {}
+    found: dict[bytes, list[bytes]] = {}
     at = 8
     while b"IEND" not in found:
         (length,), name = struct.unpack(">I", content[at : at + 4]), content[at + 4 : at + 8]
         end = at + 8 + length
         if content[end : end + 4] != struct.pack(">I", zlib.crc32(content[at + 4 : end])):
             raise FileError("the checksum of each chunk is right", f"another one for {name!r} in {str(path)!r}")
-        found[name] = found.get(name, b"") + content[at + 8 : end]
+        found.setdefault(name, []).append(content[at + 8 : end])
         at = end + 4
-    return found
+    return {name: b"".join(parts) for name, parts in found.items()}
 
 
 def _unfiltered(filters: np.ndarray[Any, Any], rows: np.ndarray[Any, Any], path: Path) -> np.ndarray[Any, Any]:

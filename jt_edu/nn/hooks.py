@@ -10,12 +10,14 @@ all inputs go through, one that all outputs come through. What flows back throug
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError, GradientError
 from jt_edu.handle import Handle
+from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.gradient import Function
 from jt_edu.var import Var
 
@@ -25,8 +27,8 @@ Hook = Callable[..., Any]
 class Entry:
     """One hook of one module; a function that is registered twice has two of them."""
 
-    def __init__(self, hook: Hook, named: bool) -> None:
-        self.hook, self.named = hook, named
+    def __init__(self, hook: Hook, named: bool, always: bool) -> None:
+        self.hook, self.named, self.always = hook, named, always
 
 
 class Hooked:
@@ -40,15 +42,19 @@ class Hooked:
     _before_load: tuple[Entry, ...] = ()
     _after_load: tuple[Entry, ...] = ()
 
-    def register_forward_hook(self, hook: Hook, prepend: bool = False, with_kwargs: bool = False) -> Handle:
+    def register_forward_hook(
+        self, hook: Hook, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> Handle:
         """Call `hook(module, args, output)` after each call; what it returns (unless None) replaces the output.
 
         Args:
             hook: the function.
             prepend: call it before the hooks that are there already.
             with_kwargs: call `hook(module, args, kwargs, output)`.
+            always_call: call it also when the module raises, with None for the output. What it answers then counts
+                nothing, and what it raises is a warning.
         """
-        return self._hook("_after", hook, prepend, with_kwargs)
+        return self._hook("_after", hook, prepend, with_kwargs, always_call)
 
     def register_pre_forward_hook(self, hook: Hook, prepend: bool = False, with_kwargs: bool = False) -> Handle:
         """Call `hook(module, args)` before each call; what it returns (unless None) replaces the arguments.
@@ -118,11 +124,13 @@ class Hooked:
         """Remove all hooks of `register_output_backward_hook`."""
         self._backward_output = ()
 
-    def _hook(self, when: str, hook: Hook, prepend: bool = False, named: bool = False) -> Handle:
+    def _hook(self, when: str, hook: Hook, prepend: bool = False, named: bool = False, always: bool = False) -> Handle:
         if not callable(hook):
             raise ArgumentError("a hook is a function", short(hook))
-        entry, others = Entry(hook, named), getattr(self, when)
-        setattr(self, when, (entry, *others) if prepend else (*others, entry))
+        flags = {"prepend": prepend, "with_kwargs": named, "always_call": always}
+        first, named, always = (yes_or_no("a hook", name, value) for name, value in flags.items())
+        entry, others = Entry(hook, named, always), getattr(self, when)
+        setattr(self, when, (entry, *others) if first else (*others, entry))
         return Handle(self, when, entry)
 
     # what a call does with them
@@ -138,9 +146,22 @@ class Hooked:
 
     def _come_out(self, args: tuple[Any, ...], named: dict[str, Any], out: Any) -> Any:
         for entry in self._after:
-            changed = entry.hook(self, args, named, out) if entry.named else entry.hook(self, args, out)
+            changed = self._told(entry, args, named, out)
             out = out if changed is None else changed
         return out
+
+    def _failed(self, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+        """An error goes through this module: nothing comes out, and those who are always called are told."""
+        for entry in self._after:
+            if entry.always:
+                try:
+                    self._told(entry, args, named, None)
+                except Exception as error:  # noqa: BLE001 - the first error is the one that is raised
+                    text = f"a hook of {type(self).__name__} failed as well: {type(error).__name__}: {error}"
+                    warnings.warn(text, UserWarning, stacklevel=2)
+
+    def _told(self, entry: Entry, args: tuple[Any, ...], named: dict[str, Any], out: Any) -> Any:
+        return entry.hook(self, args, named, out) if entry.named else entry.hook(self, args, out)
 
     def _watches_gradients(self) -> bool:
         return bool(self._backward or self._backward_input or self._backward_output)

@@ -73,11 +73,15 @@ class Module(Stateful):
         try:
             if not (self._before or self._after or self._watches_gradients()):
                 return self.execute(*args, **named)
-            args, named = self._go_in(args, named)
-            if self._watches_gradients():
-                out = watched(self, args, lambda inputs: self.execute(*inputs, **named))
-            else:
-                out = self.execute(*args, **named)
+            try:
+                args, named = self._go_in(args, named)
+                if self._watches_gradients():
+                    out = watched(self, args, lambda inputs: self.execute(*inputs, **named))
+                else:
+                    out = self.execute(*args, **named)
+            except Exception:
+                self._failed(args, named)
+                raise
             return self._come_out(args, named, out)
         except TypeError:
             must_fit(f"{type(self).__name__}(...)", inspect.signature(self.execute), *args, **named)

@@ -106,7 +106,8 @@ def axis_of(name: str, axis: Any, ndim: int, lone: bool = False) -> int:
         raise ArgumentError(f"{name} takes an axis as a whole number", short(axis), "0 or -1") from None
     reach = ndim or int(lone)
     if not -reach <= k < reach:
-        raise RangeError(f"{name} on a Var with {ndim} axes", f"axis {k}", f"{-ndim} to {ndim - 1}" if ndim else "none")
+        way = f"{-ndim} to {ndim - 1}" if ndim else "no axis, of a single number"
+        raise RangeError(f"{name} on a Var with {ndim} axes", f"axis {k}", way)
     return k % reach
 
 

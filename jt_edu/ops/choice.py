@@ -17,6 +17,7 @@ from jt_edu.dtypes import as_dtype, float32, float64, int64
 from jt_edu.errors import ArgumentError, RangeError, ShapeError
 from jt_edu.making import makes
 from jt_edu.ops.arguments import number, whole, yes_or_no
+from jt_edu.ops.numbers import check_order, checked
 from jt_edu.ops.scan import cumsum
 from jt_edu.ops.search import searchsorted
 from jt_edu.ops.sort import sorted_positions
@@ -116,6 +117,18 @@ def exponential(rate: float = 1.0, size: Any = (), dtype: Any = "float32") -> Va
     return ((1.0 - random(size, dtype)).apply(f.LOG) * (-1.0 / slow)).detach()
 
 
+def bernoulli(p: Any) -> Var:
+    """1 with probability p, else 0, in the dtype of p. A p outside of 0 to 1 raises when it is drawn.
+
+    Example:
+        >>> bernoulli(array([0.0, 1.0])).numpy()
+        array([0., 1.], dtype=float32)
+    """
+    chance = as_var(p)
+    check_order("bernoulli", chance)
+    return (random(chance.shape, "float32") < checked("bernoulli", chance, 0, 1, 1)).cast(chance.dtype).detach()
+
+
 @makes
 def rand_like(x: Any, dtype: Any = None) -> Var:
     """Uniform numbers in [0, 1) in the shape (and, unless told otherwise, dtype) of x.
@@ -141,7 +154,7 @@ def randn_like(x: Any, dtype: Any = None) -> Var:
 
 
 @makes
-def randint_like(x: Any, low: int, high: int | None = None) -> Var:
+def randint_like(x: Any, low: int, high: int | None = None, dtype: Any = "int64") -> Var:
     """Whole numbers from low to high - 1 (0 to low - 1 without high) in the shape of x.
 
     Example:
@@ -155,7 +168,7 @@ def randint_like(x: Any, low: int, high: int | None = None) -> Var:
             "randint_like draws from low to high - 1", f"low {first}, high {last}", "randint_like(x, 10)"
         )
     steps = random(v.shape, "float64") * float(last - first)
-    return (steps.apply(f.FLOOR).cast(int64) + first).detach()
+    return (steps.apply(f.FLOOR).cast(int64) + first).cast(dtype).detach()
 
 
 def _float_like(x: Var, dtype: Any) -> Any:

@@ -92,8 +92,8 @@ def mean(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> V
     """
     keep = yes_or_no("mean", "keepdim", keepdim)
     floats = as_floats(x if dtype is None else as_var(x).cast(dtype))
-    count = count_of(floats, dim, "mean")
-    return (reduced(widened(floats), "sum", "add", dim, keep) / float(count)).cast(floats.dtype)
+    count = float(count_of(floats, dim, "mean"))
+    return (reduced(widened(floats), "sum", "add", dim, keep) / count).cast(floats.dtype)
 
 
 def count_of(x: Var, axes: Any, name: str) -> int:
@@ -193,8 +193,8 @@ def var(
 
 def _variance(name: str, x: Var, dim: Any, keep: bool, correction: float) -> Var:
     """The variance in the dtype of x, which is wide enough for squares."""
-    away = x - mean(x, dim, True)
-    return reduced(squared(away), "sum", "add", dim, keep) / float(larger(count_of(x, dim, name) - correction, 0))
+    count = float(larger(count_of(x, dim, name) - correction, 0))
+    return reduced(squared(x - mean(x, dim, True)), "sum", "add", dim, keep) / count
 
 
 def squared(x: Var) -> Var:

@@ -318,3 +318,29 @@ def test_hooks_are_copied_and_pickled_with_the_module():
     module.register_forward_hook(see)
 
     assert copy.deepcopy(module)(1) == pickle.loads(pickle.dumps(module))(1) == 2  # noqa: S301 - bytes of its own
+
+
+def test_a_hook_that_is_always_called_hears_of_a_call_that_fails(torch):
+    def said(layer, x):
+        seen = []
+        layer.register_forward_hook(lambda *_: seen.append("sometimes"))
+        layer.register_forward_hook(lambda module, args, out: 1 / 0, always_call=True)
+        layer.register_forward_hook(
+            lambda module, args, named, out: seen.append(out), always_call=True, with_kwargs=True
+        )
+        with pytest.warns(UserWarning, match="division by zero"), pytest.raises((RuntimeError, jt.ShapeError)):
+            layer(x)
+        return seen
+
+    ours = said(nn.Linear(2, 2), jt.ones(1, 3))
+
+    assert ours == said(torch.nn.Linear(2, 2), torch.ones(1, 3)) == [None]
+
+
+def test_a_call_that_succeeds_is_heard_of_once():
+    layer, seen = nn.ReLU(), []
+    layer.register_forward_hook(lambda *_: seen.append("always"), always_call=True)
+
+    layer(jt.ones(1))
+
+    assert seen == ["always"]

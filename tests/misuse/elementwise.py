@@ -100,5 +100,16 @@ CALLS = [
     ("another device", lambda: x().to("cuda:0"), jt.ArgumentError, r"cuda:0"),
     ("a word everywhere", lambda: jt.full_like(x(), "y"), jt.ArgumentError, r"'y'"),
     ("64 bits of a ragged list", lambda: jt.array64([[1, 2], [3]]), jt.ShapeError, r"\[\[1, 2\], \[3\]\]"),
+    (
+        "numbers too large for their dtype",
+        lambda: jt.array([[1, 300]], dtype="uint8"),
+        jt.DtypeError,
+        r"uint8 must fit it, 0 to 255; found 300",
+    ),
+    ("numbers too small for their dtype", lambda: jt.array([-1], "uint64"), jt.DtypeError, r"found -1"),
+    ("a spread below 0", lambda: jt.normal(0.0, -1.0, (2,)), jt.ArgumentError, r"std=-1\.0"),
+    ("a probability above 1", lambda: jt.bernoulli(jt.array([0.5, 2.0])), jt.ArgumentError, r"0 to 1; found 2\.0"),
+    ("a probability below 0", lambda: jt.bernoulli(-0.5), jt.ArgumentError, r"found -0\.5"),
+    ("a chance that is complex", lambda: jt.bernoulli(jt.array([1j])), jt.DtypeError, r"complex64"),
     ("a rate that is nothing", lambda: jt.exponential(None), jt.ArgumentError, r"rate=None"),
 ]

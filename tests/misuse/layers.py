@@ -103,6 +103,8 @@ CALLS = [
     ("a submodule that is not there", lambda: nn.Linear(1, 1).get_submodule("x"), A, r"'x'"),
     ("a state of nothing", lambda: nn.Linear(1, 1).load_state_dict({}), S, r"missing weight; missing bias"),
     ("a hook that is a number", lambda: nn.Linear(1, 1).register_backward_hook(3), A, r"found 3"),
+    ("a hook that is always called, in words",
+     lambda: nn.ReLU().register_forward_hook(print, always_call="yes"), A, r"always_call='yes'"),
     ("a hook with two answers for one", bad_hook, G, r"2 for 1"),
     ("a module without execute", lambda: nn.Module()(1), A, r"Module must say what it computes"),
     ("an eye that is a vector", lambda: init.eye_(jt.ones(3)), S, r"\(3,\)"),

@@ -113,5 +113,7 @@ CALLS = [
     ("a place and a name for keepdim", lambda: jt.sum(_x(), 0, True, keepdims=False), jt.ArgumentError,
      r"keepdim=True, keepdims=False"),
     ("an order that is a yes", lambda: jt.norm(_x(), True), jt.ArgumentError, r"p=True"),
+    ("the mean of two numbers one by one", lambda: jt.mean(0, 1), jt.RangeError,
+     r"mean on a Var with 0 axes; found axis 1. Try: no axis"),
     ("unbiased by a word", lambda: jt.var(_x(), unbiased="no"), jt.ArgumentError, r"unbiased='no'"),
 ]  # fmt: skip

@@ -171,6 +171,23 @@ def test_bernoulli_is_1_with_its_probability():
     assert str(jt.bernoulli(p).dtype) == "float32"
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint32"])
+def test_lists_fill_a_dtype_to_its_ends_and_arrays_are_cast_as_by_numpy(dtype):
+    ends = [np.iinfo(dtype).min, np.iinfo(dtype).max]
+
+    np.testing.assert_array_equal(jt.array(ends, dtype).numpy(), np.array(ends, dtype))
+    wide = np.array([300, -1])
+    np.testing.assert_array_equal(jt.array(wide, dtype).numpy(), wide.astype(dtype))
+
+
+def test_random_whole_numbers_like_others_have_the_dtype_that_is_asked_for():
+    x = jt.ones(2, 3)
+
+    assert jt.randint_like(x, 5).dtype == "int64"
+    assert jt.randint_like(x, 2, 5, dtype="float32").dtype == "float32"
+    assert set(jt.randint_like(x, 2, 3, dtype="int8").numpy().ravel()) == {2}
+
+
 def test_randperm_names_each_number_once_and_all_orders_are_equally_likely():
     jt.set_global_seed(4)
 

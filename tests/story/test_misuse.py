@@ -243,8 +243,8 @@ REFUSED = table(
     refused("flip needs its axis", lambda: var(F).flip(2), RangeError, "axis 2"),
     refused("unsqueeze adds within the shape", lambda: var(F).unsqueeze(4), RangeError, "axis 4"),
     refused("flatten goes forwards", lambda: var(F).flatten(1, 0), ArgumentError, "1", "0"),
-    refused("0-d Vars have no axis to sum", lambda: var(THREE).sum(0), RangeError, "axis 0"),
-    refused("0-d Vars have no softmax along an axis", lambda: jt.softmax(var(THREE), 0), RangeError, "axis 0"),
+    refused("0-d Vars have no second axis to sum", lambda: var(THREE).sum(1), RangeError, "axis 1"),
+    refused("0-d Vars have no softmax along a second axis", lambda: jt.softmax(var(THREE), 1), RangeError, "axis 1"),
     refused("an index counter needs its axis", lambda: jt.index((2, 3), 5), ArgumentError, "5"),
     # nothing
     refused("nothing has no largest element", lambda: var(NONE).max(), ShapeError, "(0, 3)"),

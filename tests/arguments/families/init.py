@@ -115,6 +115,7 @@ ROWS = [
     *shows(jt.randint, "shape", (2, 3), lambda **k: jt.randint(5, **k).shape, (2, 3)),
     *shows(jt.randint, "dtype", "int32", lambda **k: str(jt.randint(5, **k).dtype), "int32"),
     *shows(jt.randint_like, "high", 6, lambda **k: bool((jt.randint_like(jt.zeros(9), 5, **k).numpy() == 5).all())),
+    *shows(jt.randint_like, "dtype", "int32", lambda **k: str(jt.randint_like(jt.zeros(9), 5, **k).dtype), "int32"),
     *shows(jt.randperm, "dtype", "int32", lambda **k: str(jt.randperm(5, **k).dtype), "int32"),
     *shows(jt.multinomial, "replacement", True,
            lambda **k: jt.multinomial(jt.array([0.0, 1.0]), 3, **k), np.ones(3, "int64")),

@@ -1,5 +1,6 @@
 """Modules: what members, hooks, states and containers are asked for; reparametrisations; gradients that are clipped."""
 
+import contextlib
 import tempfile
 
 import numpy as np
@@ -64,6 +65,15 @@ def with_words(register):
     return ask
 
 
+def told_of_a_failure(**given):
+    """What a hook hears of a call that fails."""
+    layer, seen = nn.Linear(4, 3), []
+    layer.register_forward_hook(lambda module, args, out: seen.append(out), **given)
+    with contextlib.suppress(jt.ShapeError):
+        layer(jt.ones(2, 5))
+    return seen
+
+
 def hooks() -> list[Row]:
     first = {"forward_hook": forward, "pre_forward_hook": forward, "backward_hook": backward,
              "output_backward_hook": backward, "input_backward_hook": backward}  # fmt: skip
@@ -73,7 +83,7 @@ def hooks() -> list[Row]:
         rows += shows(getattr(Module, register), "prepend", True, in_order(register, call), ["second", "first"])
     for name, many in (("register_forward_hook", 4), ("register_pre_forward_hook", 3)):
         rows += shows(getattr(Module, name), "with_kwargs", True, with_words(name), [many])
-    return rows
+    return rows + shows(Module.register_forward_hook, "always_call", True, told_of_a_failure, [None])
 
 
 def taken(load):

@@ -8,10 +8,12 @@ All parameters are one vector here. Numbers are needed at once, so a step is no 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from numbers import Real
 from typing import Any
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.nn.utils import parameters_to_vector, vector_to_parameters
 from jt_edu.ops.create import sync, zeros_like
@@ -170,9 +172,7 @@ class LBFGS(Optimizer):
         """Go on where the optimizer that wrote `saved` stopped."""
         if not isinstance(saved, Mapping) or "memory" not in saved:
             raise ArgumentError("load_state_dict takes what state_dict of LBFGS returned", type(saved).__name__)
-        memory, size = Memory(**saved["memory"]), sum(p.size for p in self._params())
-        if memory.directions and memory.way.shape != (size,):
-            raise ShapeError(f"the parameters of this LBFGS are {size} numbers", f"a direction of {memory.way.shape}")
+        memory = _remembered(saved["memory"], sum(p.size for p in self._params()))
         super().load_state_dict({name: part for name, part in saved.items() if name != "memory"})
         self.memory = memory
 
@@ -223,6 +223,30 @@ class Memory:
 
     def _listed(self) -> list[tuple[Var, Var, float]]:
         return list(zip(self.moves, self.changes, self.growth, strict=True))
+
+
+def _remembered(saved: Any, size: int) -> Memory:
+    """What was saved of the ground, for parameters of so many numbers."""
+    names = [field.name for field in fields(Memory)]
+    if not isinstance(saved, Mapping) or set(saved) != set(names):
+        raise ArgumentError(f"the memory of LBFGS has {', '.join(names)}", short(saved))
+
+    def is_vector(value: Any) -> bool:
+        return isinstance(value, Var) and value.shape == (size,)
+
+    begun, lists = saved["directions"] != 0, [saved["moves"], saved["changes"], saved["growth"]]
+    wrong = [name for name in ("directions", "t", "scale") if not isinstance(saved[name], Real)]
+    wrong += [name for name in ("way", "gradient") if begun and not is_vector(saved[name])]
+    wrong += [name for name in ("moves", "changes") if not _each(is_vector, saved[name])]
+    wrong += [] if _each(lambda value: isinstance(value, Real), saved["growth"]) else ["growth"]
+    if wrong or len({len(part) for part in lists}) > 1:
+        found = ", ".join(f"{name}={short(saved[name])}" for name in wrong or ("moves", "changes", "growth"))
+        raise ShapeError(f"the parameters of this LBFGS are {size} numbers, and its memory is of such", found)
+    return Memory(**saved)
+
+
+def _each(holds: Callable[[Any], bool], values: Any) -> bool:
+    return isinstance(values, (tuple, list)) and all(map(holds, values))
 
 
 def _dot(a: Var, b: Var) -> float:

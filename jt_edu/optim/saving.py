@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.optim.factor import Group, State
 from jt_edu.optim.params import state_of
@@ -27,9 +29,18 @@ def check_saved(
     """Refuse what was saved for other parameters or by another rule; `kept` says which states settings need."""
     if not isinstance(saved, Mapping) or set(saved) != {"state", "param_groups"}:
         raise ArgumentError("load_state_dict takes what state_dict returned", type(saved).__name__)
+    state, there = saved["state"], saved["param_groups"]
+    if not isinstance(state, Mapping) or not all(isinstance(one, Mapping) for one in state.values()):
+        raise ArgumentError("load_state_dict takes a dict of dicts as state", short(state))
+    if not isinstance(there, (list, tuple)) or not all(map(_is_group, there)):
+        raise ArgumentError("load_state_dict takes a list of dicts with params as param_groups", short(there))
     wrong = list(_misfits(groups, states, kept, saved))
     if wrong:
         raise ShapeError(f"{name} goes on from a state of its own parameters", "; ".join(wrong))
+
+
+def _is_group(group: Any) -> bool:
+    return isinstance(group, Mapping) and isinstance(group.get("params"), (list, tuple))
 
 
 def take_over(groups: Sequence[Group], states: Sequence[State], saved: Mapping[str, Any]) -> None:
@@ -65,15 +76,23 @@ def _misfits(
         yield f"settings {sorted(unknown)}"
         return
     pairs = [(p, {**g, **other}) for g, other in zip(groups, saved["param_groups"], strict=True) for p in g["params"]]
+    if strangers := sorted(map(repr, set(saved["state"]) - set(range(len(pairs))))):
+        yield f"states of the parameters {', '.join(strangers)} for {len(pairs)} of them"
     for k, ((p, group), state) in enumerate(zip(pairs, states, strict=True)):
         numbers = {name for name, value in state.items() if not isinstance(value, Var)}
         yield from _misfits_of(k, p, numbers, {*kept(group)}, saved["state"].get(k, {}))
 
 
 def _misfits_of(k: int, p: Var, numbers: set[str], needed: set[str], other: Mapping[str, Any]) -> Iterator[str]:
+    odd = [name for name, value in other.items() if not isinstance(value, (Var, Real))]
+    if odd:
+        yield from (f"{name}={short(other[name])} of parameter {k}" for name in odd)
+        return
     found = {name for name, value in other.items() if not isinstance(value, Var)}
     if numbers != found or needed - set(other):
         yield f"parameter {k} with {sorted(other)} for {sorted(numbers | needed)}"
     for name, value in other.items():
         if isinstance(value, Var) and value.shape != p.shape:
             yield f"{name} of parameter {k}, of shape {value.shape} for {p.shape}"
+        elif isinstance(value, Var) and value.dtype.kind == "c" != p.dtype.kind:
+            yield f"{name} of parameter {k}, of dtype {value.dtype} for {p.dtype}"

@@ -1,5 +1,6 @@
 """Steps that are replayed, compiled, or taken after loading a saved state are the same to the last bit."""
 
+import copy
 import math
 import pickle
 
@@ -8,7 +9,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import optim
-from jt_edu.errors import ArgumentError, GradientError, ShapeError
+from jt_edu.errors import ArgumentError, GradientError, JtError, ShapeError
 from jt_edu.replay import Replays
 from tests.optim.rules import MAKERS, Problem
 
@@ -352,3 +353,52 @@ def test_a_setting_that_was_switched_on_after_the_last_step_is_saved_with_the_st
 
     assert b.tolist() == a.tolist()
     assert numbers([b], other) == numbers([a], one)
+
+
+# --------------------------------------------------------------------------------------------------- spoilt states
+
+
+def stepped(make):
+    w = [jt.ones(2)]
+    optimizer = make(w)
+    optimizer.step(lambda: ((w[0] - 3) ** 2).sum())
+    return optimizer
+
+
+SPOILT = [
+    # (rule, what is spoilt, by what, what the error says)
+    (optim.Adam, ("state",), None, "dict of dicts as state; found None"),
+    (optim.Adam, ("state",), [1], r"found \[1\]"),
+    (optim.Adam, ("state", 0), None, "found {0: None}"),
+    (optim.Adam, ("state", 7), {}, "parameters 7 for 1 of them"),
+    (optim.Adam, ("state", 0, "step"), "x", "step='x' of parameter 0"),
+    (optim.Adam, ("state", 0, "mean"), "x", "mean='x' of parameter 0"),
+    (optim.Adam, ("state", 0, "mean"), jt.ones(2) * 1j, "mean of parameter 0, of dtype complex64 for float32"),
+    (optim.Adam, ("param_groups",), None, "param_groups; found None"),
+    (optim.Adam, ("param_groups", 0), 5, r"found \[5\]"),
+    (optim.Adam, ("param_groups", 0, "params"), 5, "list of dicts with params"),
+    (optim.Adam, ("param_groups", 0, "betas"), 3, "found 3"),
+    (optim.LBFGS, ("memory",), None, "scale; found None"),
+    (optim.LBFGS, ("memory",), {}, "scale; found {}"),
+    (optim.LBFGS, ("memory", "more"), 1, "scale; found {'directions'"),
+    *((optim.LBFGS, ("memory", name), None, f"2 numbers.*{name}=None") for name in
+      ("directions", "way", "t", "gradient", "moves", "changes", "growth", "scale")),
+    (optim.LBFGS, ("memory", "moves"), (), r"moves=\(\), changes=.*growth="),
+    (optim.LBFGS, ("memory", "changes"), (jt.ones(3),), "changes=.*1., 1., 1."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "path", "value", "says"), SPOILT, ids=[f"{r[0].__name__} {r[1:3]}" for r in SPOILT])
+def test_a_spoilt_state_is_refused_with_a_reason_and_changes_nothing(make, path, value, says):
+    saved, optimizer = copy.deepcopy(stepped(make).state_dict()), stepped(make)
+    before = repr(optimizer.state_dict())
+    *outer, last = path
+    inner = saved
+    for key in outer:
+        inner = inner[key]
+    inner[last] = value
+
+    with pytest.raises(JtError, match=says):
+        optimizer.load_state_dict(saved)
+
+    assert repr(optimizer.state_dict()) == before

@@ -376,3 +376,38 @@ def test_rprop_begins_with_the_rate_that_a_schedule_has_set_before_the_first_ste
         schedule.step()
 
     assert x.tolist() == pytest.approx([1 - 0.05 - 0.06, -2 + 0.05 + 0.06])
+
+
+SPOILT = [("last_epoch", "x"), ("last_epoch", None), ("last_epoch", True), ("base_lrs", None), ("base_lrs", [1.0]),
+          ("base_lrs", ["fast"]), ("gamma", "x"), ("milestones", 5), ("milestones", [[1]])]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), SPOILT)
+def test_a_spoilt_state_of_a_schedule_is_refused_by_name(name, value):
+    optimizer = ours()
+    schedule = optim.MultiStepLR(optimizer, [1, 3])
+    chain = optim.ChainedScheduler([optim.StepLR(optimizer, 2), schedule])
+    kept = chain.state_dict()
+    spoilt = {
+        **kept,
+        "schedulers": [{**kept["schedulers"][0], "last_epoch": 9}, {**kept["schedulers"][1], name: value}],
+    }
+
+    for part, state in ((schedule, spoilt["schedulers"][1]), (chain, spoilt)):
+        with pytest.raises(ArgumentError, match=f"MultiStepLR goes on from a state like its own; found {name}="):
+            part.load_state_dict(state)
+
+    assert chain.state_dict() == kept
+
+
+def test_later_steps_change_no_state_that_was_saved():
+    schedule = optim.MultiStepLR(ours(), [1, 3])
+    saved = schedule.state_dict()
+
+    schedule.base_lrs[0] = 99
+    schedule.milestones.append(7)
+    assert (saved["base_lrs"][0], saved["milestones"]) == (0.5, [1, 3])
+
+    schedule.load_state_dict(saved)
+    schedule.milestones.append(7)
+    assert saved["milestones"] == [1, 3]

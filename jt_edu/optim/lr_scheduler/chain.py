@@ -8,7 +8,7 @@ from typing import Any
 
 from jt_edu.errors import ArgumentError
 from jt_edu.optim.base import Optimizer
-from jt_edu.optim.lr_scheduler.schedule import Schedule, check_not_captured, check_optimizer, check_saved
+from jt_edu.optim.lr_scheduler.schedule import Schedule, check_not_captured, check_optimizer, check_saved, copied
 from jt_edu.optim.lr_scheduler.steps import list_of
 from jt_edu.optim.params import check_whole
 
@@ -143,6 +143,9 @@ def _load(schedule: Any, saved: Mapping[str, Any]) -> None:
     check_saved(schedule, saved)
     if len(saved["schedulers"]) != len(schedule.schedulers):
         raise ArgumentError(f"there are {len(schedule.schedulers)} schedules", f"states of {len(saved['schedulers'])}")
-    for part, state in zip(schedule.schedulers, saved["schedulers"], strict=True):
+    pairs = list(zip(schedule.schedulers, saved["schedulers"], strict=True))
+    for part, state in pairs:
+        check_saved(part, state)
+    for part, state in pairs:
         part.load_state_dict(state)
-    vars(schedule).update({name: value for name, value in saved.items() if name != "schedulers"})
+    vars(schedule).update({name: copied(value) for name, value in saved.items() if name != "schedulers"})

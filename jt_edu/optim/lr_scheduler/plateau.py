@@ -8,7 +8,7 @@ from typing import Any
 
 from jt_edu.errors import ArgumentError
 from jt_edu.optim.base import Optimizer
-from jt_edu.optim.lr_scheduler.schedule import Schedule, check_not_captured, check_optimizer, check_saved, per_group
+from jt_edu.optim.lr_scheduler.schedule import Schedule, check_not_captured, check_optimizer, per_group
 from jt_edu.optim.params import check_number, check_whole
 
 
@@ -87,8 +87,7 @@ class ReduceLROnPlateau:
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
         """Go on where the schedule that wrote `saved` stopped."""
-        check_saved(self, saved)
-        vars(self).update(saved)
+        Schedule.load_state_dict(self, saved)  # type: ignore[arg-type]
 
     get_last_lr = Schedule.get_last_lr
     state_dict = Schedule.state_dict

@@ -11,12 +11,17 @@ Scaled      states by how much the rate differs from where it began, so that oth
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
+from numbers import Real
 from typing import Any
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.params import check_number
 from jt_edu.settings import current
+
+EACH_GROUP = ("base_lrs", "max_lrs", "min_lrs", "low_lrs", "momentum_range")
 
 
 class Schedule:
@@ -83,12 +88,13 @@ class Schedule:
 
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to go on, as plain numbers; functions are code, and stay out."""
-        return {name: value for name, value in vars(self).items() if name != "optimizer" and not _is_code(value)}
+        others = ("optimizer", "schedulers")
+        return {name: copied(v) for name, v in vars(self).items() if name not in others and not _is_code(v)}
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
         """Go on where the schedule that wrote `saved` stopped; the rates themselves are a state of the optimizer."""
         check_saved(self, saved)
-        vars(self).update(saved)
+        vars(self).update({name: copied(value) for name, value in saved.items()})
 
 
 class Scaled(Schedule):
@@ -151,13 +157,31 @@ def check_optimizer(optimizer: Any) -> Optimizer:
 
 
 def check_saved(schedule: Any, saved: Any) -> None:
-    """What a schedule of this class would save."""
-    name = type(schedule).__name__
+    """What a schedule of this class would save, of as many groups."""
+    name, own = type(schedule).__name__, schedule.state_dict()
     if not isinstance(saved, Mapping):
         raise ArgumentError(f"{name} goes on from what state_dict returned", type(saved).__name__)
-    wrong = sorted(set(saved) ^ set(schedule.state_dict()))
+    wrong = sorted(set(saved) ^ set(own))
     if wrong:
         raise ArgumentError(f"{name} goes on from its own state", ", ".join(wrong))
+    wrong = [f"{key}={short(saved[key])}" for key, value in own.items() if not _alike(key, value, saved[key])]
+    if wrong:
+        raise ArgumentError(f"{name} goes on from a state like its own", ", ".join(wrong))
+
+
+def _alike(name: str, own: Any, other: Any) -> bool:
+    """Whether a value is of the same kind; what each group has one of is there for each."""
+    if isinstance(own, (list, tuple)):
+        listed = isinstance(other, (list, tuple)) and (name not in EACH_GROUP or len(other) == len(own))
+        return listed and all(_alike("", own[0], part) for part in other[: len(other) * bool(own)])
+    if isinstance(own, bool) or not isinstance(own, Real):
+        return own is None or isinstance(other, Mapping if isinstance(own, Mapping) else type(own))
+    return isinstance(other, Real) and not isinstance(other, bool)
+
+
+def copied(value: Any) -> Any:
+    """A list of its own, which later steps do not change."""
+    return deepcopy(value) if isinstance(value, (list, tuple, dict)) else value
 
 
 def per_group(name: str, value: Any, groups: int) -> list[Any]:

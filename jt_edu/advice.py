@@ -42,3 +42,16 @@ def aligned(shapes: tuple[Shape, ...]) -> str:
 def fit(x: Shape, y: Shape) -> bool:
     """Whether two shapes of as many axes are broadcast to one."""
     return all(a == b or 1 in (a, b) for a, b in zip(x, y, strict=True))
+
+
+def of_an_index(fault: str, n: int) -> tuple[str, str, str]:
+    """What is said of an index function that Python could not call with n counters: asked, found, what to try.
+
+    Example:
+        >>> of_an_index("unsupported operand type(s) for /: 'Index' and 'int'", 2)[2]
+        'i // 2, which rounds down'
+    """
+    if "positional argument" in fault:
+        return f"an index function takes one counter per axis of the result, here {n}", fault, ""
+    way = "i // 2, which rounds down" if " /: " in fault else ""
+    return "an index is made of counters and whole numbers with + - * // and %", fault, way

@@ -99,9 +99,9 @@ def size(n: int) -> Index:
     return Index("size", n)
 
 
-def load(k: int, where: Sequence[Where]) -> Index:
-    """An element of the k-th index array of a reindex."""
-    return Index("load", k, tuple(as_index(w) for w in where))
+def load(k: int, where: Where | Sequence[Where]) -> Index:
+    """An element of the k-th index array of a reindex; of an array with one axis `load(0, i)` will do."""
+    return Index("load", k, tuple(as_index(w) for w in (where if isinstance(where, Sequence) else (where,))))
 
 
 def both(a: Where, b: Where) -> Index:

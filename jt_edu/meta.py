@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any, ClassVar
 
+from jt_edu.advice import of_an_index
 from jt_edu.dtypes import DType
 from jt_edu.errors import ArgumentError
 from jt_edu.graph import Shape
@@ -270,8 +271,6 @@ def answers(view: Callable[..., Where | Sequence[Where]], n: int) -> tuple[Index
     try:
         answer = view(*counters(n))
     except TypeError as error:
-        raise ArgumentError(
-            f"an index function takes one counter per axis of the result, here {n}", str(error)
-        ) from None
+        raise ArgumentError(*of_an_index(str(error), n)) from None
     parts = answer if isinstance(answer, (tuple, list)) else (answer,)
     return tuple(as_index(p) for p in parts)

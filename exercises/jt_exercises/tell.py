@@ -58,8 +58,19 @@ def _compared(yours: Any, right: np.ndarray, near: float) -> tuple[str, str]:
     if bool(np.all(same)):
         return "right", ""
     if right.size > FEW:
-        return "not right", f"{right.size - np.count_nonzero(same)} of {right.size:,} numbers differ"
-    shown, wanted = (np.round(v, 4) if numbers else v for v in (mine, right))
+        place = tuple(map(int, np.argwhere(~same)[0]))  # the first
+        many = f"{right.size - np.count_nonzero(same)} of {right.size:,} numbers differ; at {list(place)} "
+        return "not right", many + f"yours is {mine[place]}, expected is {right[place]}"
+    shown, wanted = _rounded(mine, right) if numbers else (mine, right)
     if right.ndim < 2:
         return "not right", f"yours is {shown}, expected is {wanted}"
     return "not right", f"yours is\n{shown}\nexpected is\n{wanted}"
+
+
+def _rounded(mine: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both with 4 digits behind the point, or with as many as it takes to tell them apart."""
+    for digits in range(4, 17, 4):
+        shown, wanted = np.round(mine, digits), np.round(right, digits)
+        if not np.array_equal(shown, wanted):
+            break
+    return shown, wanted

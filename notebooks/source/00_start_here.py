@@ -170,7 +170,8 @@ see.graph(loss, da)
 
 # %% [markdown]
 # **Look.** Nothing ran. Walking back from the loss, each operator added the nodes of its own derivative: dashed
-# outlines. They are nodes like any other: they are fused, run, and can be differentiated again. The
+# outlines. They are nodes like any other: they are fused, run, and can be differentiated again. (`gather` means
+# to read by an index: each number of `a * b + 1` reads the one gradient of the sum that it went into.) The
 # derivative of `a * b + 1` by `a` is `b`. Below the numbers you can go down to the loss and back up to the gradients,
 # with every value on the way (drag the slider, or press `[` and `]`):
 

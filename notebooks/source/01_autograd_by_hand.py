@@ -123,7 +123,7 @@ for times in (4, 8, 12, 16):
 # <details><summary>A hint</summary> Walk through the list from its end. When a number's turn comes, its `grad` is
 # complete: hand `grad * local` to each number it came from. </details>
 # <details><summary>A second hint</summary> Two loops inside of each other: `for node in reversed(order)` and
-# `for before, local in node.came_from`. What does the inner one change? Set `y.grad` to 1 first. </details>
+# `for before, local in node.came_from`. What does the inner one change? </details>
 
 
 # %%
@@ -143,20 +143,23 @@ def made_before(y):
 
 def backward(y, order):
     """Give each number in `order` its gradient; that of y is 1."""
+    y.grad = 1.0
 
 
 a, b = Number(3.0), Number(-2.0)
 c = a * b
 y = c * c + a * c + c
-backward(y, made_before(y))
-tell("dy/da", a.grad if y.grad else None, slope(lambda v: (v * -2) ** 2 + v * (v * -2) + v * -2, 3.0))
-tell("dy/db", b.grad if y.grad else None, slope(lambda v: (3 * v) ** 2 + 3 * (3 * v) + 3 * v, -2.0))
+order = made_before(y)
+backward(y, order)
+begun = any(node.grad for node in order[:-1])  # did a number before y receive anything?
+tell("dy/da", a.grad if begun else None, slope(lambda v: (v * -2) ** 2 + v * (v * -2) + v * -2, 3.0))
+tell("dy/db", b.grad if begun else None, slope(lambda v: (3 * v) ** 2 + 3 * (3 * v) + 3 * v, -2.0))
 
 first = x = Number(1.0)
 for _ in range(1000):
     x = x * Number(1.001) + first * Number(0.001)
 backward(x, made_before(x))
-tell("a thousand steps", first.grad if x.grad else None, slope(lambda v: v * (2 * 1.001**1000 - 1), 1.0))
+tell("a thousand steps", first.grad if begun else None, slope(lambda v: v * (2 * 1.001**1000 - 1), 1.0))
 
 # %% [markdown]
 # ## 4. The same, in the framework
@@ -219,7 +222,9 @@ def judge(name, function, rule, *inputs):
     """Compare each answer of a rule with differences, where `dout` is 2, 3, 4, ..."""
     out = function(*inputs)
     dout = np.arange(2.0, 2 + out.size)
-    for k, answer in enumerate(rule(out, dout, *inputs)):
+    answers = rule(out, dout, *inputs)
+    answers = answers if isinstance(answers, tuple) else (answers,)
+    for k, answer in enumerate(answers + (None,) * (len(inputs) - len(answers))):
         others = [(lambda v, k=k: function(*inputs[:k], v, *inputs[k + 1 :]))]
         tell(f"{name}, input {k}", answer, dout * slope(others[0], inputs[k]))
 

@@ -16,8 +16,7 @@ mpl.use("Agg")
 pytestmark = pytest.mark.slow
 
 AUTOGRAD = {
-    '''    """Give each number in `order` its gradient; that of y is 1."""
-''': """    y.grad = 1.0
+    "    y.grad = 1.0\n": """    y.grad = 1.0
     for node in reversed(order):
         for before, local in node.came_from:
             before.grad += node.grad * local
@@ -43,13 +42,13 @@ AUTOGRAD = {
 }
 WRONG_AUTOGRAD = {
     **AUTOGRAD,
-    '''    """Give each number in `order` its gradient; that of y is 1."""
-''': """    y.grad = 1.0
+    "    y.grad = 1.0\n": """    y.grad = 1.0
     for node in order:
         for before, local in node.came_from:
             before.grad += node.grad * local
 """,
     "    return None, None\n": "    return dout / y, dout * out / y\n",
+    "def exp_rule(out, dout, x):\n    return (None,)": "def exp_rule(out, dout, x):\n    return dout * x",
     "\nplaces = [1.0]\n": "\nplaces = [-1.5]\n",
     'yours["x"] = None': 'yours["x"] = yours["centred"]',
     "watched = jt.array(hidden.numpy())": "watched = jt.array(hidden)",
@@ -112,6 +111,7 @@ WRONG_META = {
     **META,
     "transposed = None": "transposed = x.reindex((4, 5), lambda i, j: (i, j))",
     "diagonal = None": "diagonal = x.reindex((4,), lambda i: (i, 0))",
+    "upside_down = None": "upside_down = x[::-1]",
     "padded = None": "padded = x.reindex((6, 7), lambda i, j: (i, j))",
     '''    """dout has shape (2, 6), the answer (6,)."""
     return None
@@ -243,7 +243,7 @@ def test_autograd_by_hand_says_nothing_of_the_kind_to_an_empty_page():
 def test_autograd_by_hand_says_what_is_wrong_with_wrong_answers():
     found = verdicts(said := run("01_autograd_by_hand", WRONG_AUTOGRAD))
 
-    assert found["not right"] == 3 + 1 + 1 + 1, said
+    assert found["not right"] == 3 + 2 + 1 + 1, said
     assert "3 of 4 are caught" in said
     assert "GradientError" in said
 
@@ -264,7 +264,8 @@ def test_meta_operators_says_nothing_of_the_kind_to_an_empty_page():
 def test_meta_operators_says_what_is_wrong_with_wrong_answers():
     found = verdicts(said := run("02_meta_operators", WRONG_META))
 
-    assert (found["not right"], found["another shape"]) == (3, 1), said
+    assert (found["not right"], found["another shape"]) == (4, 1), said
+    assert "upside_down: yours is made by getitem, expected is made by reindex" in said
 
 
 def test_meta_operators_measures_that_a_product_spelled_out_is_a_product():

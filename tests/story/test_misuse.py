@@ -34,6 +34,7 @@ from jt_edu import (
     UnknownNameError,
 )  # fmt: skip
 from jt_edu.graph import Node
+from jt_edu.index import load
 from jt_edu.meta import HostCall
 
 F = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], np.float32)
@@ -294,12 +295,14 @@ REFUSED = table(
      "3"),
     refused("an index function takes the counters of the result", lambda: var(F).reindex((2, 2), lambda i: (i, i)),
      ArgumentError, "2"),
+    refused("an index function of one counter too few", lambda: var(F).reindex((2, 3), lambda i: (i, i)), ArgumentError,
+     "takes one counter per axis of the result, here 2"),
     refused("an index function answers counters", lambda: var(F).reindex((2, 3), lambda i, j: (i, "a")), ArgumentError,
      "'a'"),
     refused("an index function answers no floats", lambda: var(F).reindex((2, 3), lambda i, j: (i, 1.5)), ArgumentError,
      "1.5"),
     refused("an index function divides with two slashes", lambda: var(F).reindex((2, 3), lambda i, j: (i / 2, j)),
-     ArgumentError, "/"),
+     ArgumentError, "whole numbers", "i // 2"),
     refused("a counter is neither true nor false", lambda: var(F).reindex((2, 3), lambda i, j: (i if i > 0 else j, j)),
      ArgumentError, "0 < i0", "both"),
     refused("an index is not divided by zero", lambda: var(F).reindex((2, 3), lambda i, j: (i, j // 0)).numpy(),
@@ -542,6 +545,8 @@ ANSWERED = table(
     answers("a convolution over no channels is 0", lambda: jt.conv2d(jt.zeros(1, 0, 3, 3), jt.ones(1, 0, 2, 2)),
      np.zeros((1, 1, 2, 2), np.float32)),
     answers("pooling of no images", lambda: jt.max_pool2d(jt.zeros(0, 1, 4, 4), 2), np.zeros((0, 1, 2, 2), np.float32)),
+    answers("an index array of one axis is read at a bare counter",
+     lambda: var(V).reindex((2,), lambda i: (load(0, i),), extras=[jt.array([2, 0])]), V[[2, 0]]),
     answers("nothing and something in one row", lambda: jt.concat([var(NONE), var(F)]), F),
     answers("nothing twice is nothing", lambda: jt.stack([var(NONE), var(NONE)]), np.stack([NONE, NONE])),
     answers("padding nothing gives the padding", lambda: var(NONE).pad((0, 0, 1, 1), value=7),

@@ -668,3 +668,14 @@ def test_charts_that_were_made_narrow_out_of_sight_are_whole_when_they_come_into
 
     page.wait_for_function(f"() => {wide} > 800")
     assert narrow <= 300
+
+
+@pytest.mark.parametrize("width", [900, 1280])
+def test_all_charts_stand_in_a_notebook_without_a_scroll_bar(live, trained, width):
+    page = live(trained)
+    page.set_viewport_size({"width": width, "height": 800})
+    still(page)
+
+    shown, high = page.locator(".jt-body").evaluate("body => [body.clientHeight, body.scrollHeight]")
+
+    assert shown == high > 620

@@ -99,7 +99,7 @@ def _tape_gradients(node: Node, grads: dict[Node, Var], wrap: Callable[[Node], V
 
 def _hooked(node: Node, dout: Var) -> Var:
     owner = node.owner() if node.owner is not None else None
-    for hook in owner.hooks if owner is not None else ():
+    for hook in owner._hooks if owner is not None else ():
         changed = hook(dout)
         if changed is not None:
             if not isinstance(changed, type(dout)) or changed.shape != dout.shape:

@@ -98,7 +98,7 @@ def _structure(graph: list[Node], named: Sequence[Node], *more: bool) -> tuple[A
         tape, data = node.tape, node.data
         if node.tracked:
             owner = None if node.owner is None else node.owner()
-            if (tape is not None and tape is not autograd.LEAF) or (owner is not None and owner.hooks):
+            if (tape is not None and tape is not autograd.LEAF) or (owner is not None and owner._hooks):
                 return None
         add(node.op)
         add(node.shape)

@@ -18,6 +18,7 @@ from jt_edu.execute import run
 from jt_edu.formats import FORMATS
 from jt_edu.graph import Node, history
 from jt_edu.meta import SOURCE
+from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.derived import derivative
 from jt_edu.ops.gradient import seed_of
 from jt_edu.replay import Replays
@@ -28,11 +29,13 @@ LOSSES = 128  # structures that a rank remembers: those of all its losses
 
 
 @method
-def backward(loss: Var, gradient: Any = None) -> None:
+def backward(loss: Var, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False) -> None:
     """Add d loss / d leaf to `.grad` of every leaf that the learner holds, as PyTorch does.
 
     Args:
         gradient: of the shape of a loss that is not one number; d sum(loss * gradient) / d leaf is added then.
+        retain_graph: PyTorch's word: here a graph is there as long as a Var of it is held, whatever this says.
+        create_graph: `.grad` takes part in gradients itself, so that it can be differentiated again.
 
     Raises:
         GradientError: no Var that takes part is behind the loss, or its shape and that of `gradient` differ.
@@ -41,6 +44,8 @@ def backward(loss: Var, gradient: Any = None) -> None:
         >>> x = array([3.0]); (x * x).sum().backward(); x.grad.numpy()
         array([6.], dtype=float32)
     """
+    for name, flag in (("retain_graph", retain_graph or False), ("create_graph", create_graph)):
+        yes_or_no("backward", name, flag)
     held = leaves(loss)
     if not held:
         raise GradientError(
@@ -49,9 +54,9 @@ def backward(loss: Var, gradient: Any = None) -> None:
             "a loss that was not detached, and is not what a compiled step answers: that carries no gradient",
         )
     seed = None if gradient is None else seed_of("backward", loss, gradient)
-    if not _replayed(loss, held, seed):
+    if create_graph or not _replayed(loss, held, seed):
         for k, new in _sums(held, derivative(loss, held, seed, True)):
-            held[k].grad = new.detach()
+            held[k].grad = new if create_graph else new.detach()
         wanted = (loss, *(leaf.grad for leaf in held))
         run([v.node for v in wanted if v is not None])  # in one go, so that values are shared
 

@@ -828,6 +828,19 @@ def test_backward_takes_a_gradient_to_begin_with():
     assert x.grad.tolist() == [2.0, 40.0, 600.0]
 
 
+def test_grad_that_was_asked_for_as_a_graph_is_differentiated_again():
+    x = square()
+    loss = (x * x * x).sum()
+
+    loss.backward(retain_graph=True)
+    x.grad = None
+    loss.backward(create_graph=True)
+    (x.grad * x.grad).sum().backward()
+
+    t = x.numpy()
+    np.testing.assert_allclose(x.grad.numpy(), 3 * t**2 + 2 * 3 * t**2 * 6 * t)
+
+
 def test_backward_leaves_stopped_vars_without_grad():
     x, y = square(), square()
     y.stop_grad()

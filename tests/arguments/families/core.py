@@ -44,6 +44,7 @@ VARS = [
            lambda **k: jt.array(IMAGE).is_contiguous(**k), False),
     *shows(jt.Var.stride, "dim", 0, lambda **k: jt.array(IMAGE).stride(**k), 60),
     *shows(jt.Var.backward, "gradient", np.full(4, 3.0), lambda **k: _back(**k), 2 * V * 3),
+    *shows(jt.Var.backward, "create_graph", True, lambda **k: _twice(**k), [2 * V + 2, 2 * V]),
     *shows(jt.Var.reindex, "fill", 7.0,
            lambda **k: x().reindex((6,), lambda i: (i,), **k), np.array([0, 1, 2, 3, 7, 7.0])),
     *shows(jt.Var.reindex, "valid", "i < 2",
@@ -59,6 +60,15 @@ def _back(**given):
     v = x()
     (v * v).backward(**given) if given else (v * v).sum().backward()
     return v.grad
+
+
+def _twice(**given):
+    """d v * v / d v, and what is added to it by its own sum, if that is differentiated."""
+    v = x()
+    (v * v).sum().backward(**given)
+    first = v.grad.numpy()
+    (v.grad + 0 * v).sum().backward()
+    return [v.grad, first]
 
 
 # ----------------------------------------------------------------------------------------------------- around gradients

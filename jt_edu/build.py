@@ -150,13 +150,14 @@ class Knob(float):
 
 def constant(number: Any, dtype: DType) -> Node:
     """A number of the graph: an argument of its kernel, so that another number needs no other kernel."""
-    if dtype.kind in "iu" and isinstance(number, int) and int(number) not in dtype.whole:
+    try:
+        value = PYTHON_KIND[dtype.kind](number)
+    except (OverflowError, ValueError):  # infinity and nan are no whole numbers, and some of those are no float
+        raise DtypeError(f"a number that meets {dtype} must fit it", short(number), "a smaller number") from None
+    if dtype.whole and value not in dtype.whole:
         way, ends = "x.cast('int64')" if dtype.size < 8 else "x.double()", f"{dtype.whole[0]} to {dtype.whole[-1]}"
         raise DtypeError(f"a number that meets {dtype} must fit it, {ends}", str(number), way)
-    try:
-        return Node(CONSTANT, (), (), dtype, PYTHON_KIND[dtype.kind](number))
-    except OverflowError:
-        raise DtypeError(f"a number that meets {dtype} must fit it", short(number), "a smaller number") from None
+    return Node(CONSTANT, (), (), dtype, value)
 
 
 def cast_number(number: Any, dtype: DType) -> Any:

@@ -267,7 +267,7 @@ def meet(op: Elementwise, *dtypes: DType) -> tuple[DType, DType]:
         common = common if d is common else promote(common, d)
     (refused, why), become, answer = RULES[op.rule]
     if common.kind in refused:
-        raise DtypeError(f"{op.name} {why}", f"dtype {common}", advice.INSTEAD[common.kind])
+        raise DtypeError(f"{op.name} {why}", f"dtype {common}", advice.OF_A_KIND[common.kind])
     if op.bodies.get(common.kind) == "":
         raise DtypeError(f"{op.name} compares by size", f"dtype {common}", "compare x.real() or x.abs()")
     inputs = become(common) if callable(become) else become or common

@@ -83,11 +83,11 @@ def check_fill(name: str, fill: object, dtype: DType) -> float | str:
 
     Fractions come as text: 0.0 and -0.0 are equal, and nan is not, so numbers do not tell one operator from another.
     """
-    whole = dtype.kind in "iu"
+    whole = dtype.whole
     if fill is None:
         return 0
     if isinstance(fill, complex) and dtype.kind == "c":
         return f"complex_of({float(fill.real)}, {float(fill.imag)})"
-    if not isinstance(fill, (int, float)) or (whole and not (-FAR < fill < 2 * FAR and fill == int(fill))):
+    if not isinstance(fill, (int, float)) or (whole and not (whole[0] <= fill <= whole[-1] and fill == int(fill))):
         raise DtypeError(f"{name} fills with one number that {dtype} can hold", repr(fill))
     return int(fill) if whole or isinstance(fill, int) or str(fill) == "0.0" else str(fill)

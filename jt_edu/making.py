@@ -35,13 +35,18 @@ def makes(function: Function) -> Function:
     meant = {word: name for word, name in NAMES.items() if name in own and word not in own and not spreads}
 
     @wraps(function)
-    def made(*args: Any, device: Any = None, requires_grad: bool | None = None, **named: Any) -> Any:
+    def made(*args: Any, **named: Any) -> Any:
+        if not named:
+            return function(*args)
+        device, wish = named.pop("device", None), named.pop("requires_grad", None)
         if spreads and not args and "size" in named:
             args = (named.pop("size"),)
         for word in meant.keys() & named:
             if meant[word] not in named:
                 named[meant[word]] = named.pop(word)
-        return as_asked(function.__name__, function(*args, **named), device, requires_grad)
+        var = function(*args, **named)
+        own = wish is None or all(var is not given for given in (*args, *named.values()))
+        return as_asked(function.__name__, var if own else var.clone(), device, wish)
 
     return made  # type: ignore[return-value]
 

@@ -222,13 +222,15 @@ def randint(low: int, high: int | None = None, shape: Any = (1,), dtype: Any = "
     first, last = (0, _whole("low", low)) if high is None else (_whole("low", low), _whole("high", high))
     if last <= first:
         raise ArgumentError("randint draws from low to high - 1", f"low {first}, high {last}", "randint(10)")
-    count, size = last - first, check_shape(shape)
+    count, size, wanted = last - first, check_shape(shape), as_dtype(dtype)
+    for drawn_last in (first, last - 1) if wanted.whole else ():
+        constant(drawn_last, wanted)  # which refuses what does not fit
     if count <= 1 << 32:
         drawn = random(size, "float64").apply(f.MULTIPLY, float(count)).apply(f.FLOOR).cast(int64) + first
     else:  # more than the digits of a float64 can choose from evenly
         bits = Var._of(default_generator().bits(math.prod(size))).reshape(size)
         drawn = ((bits if count == 1 << 64 else bits % count) + first % (1 << 64)).cast(int64)
-    return drawn.cast(dtype).detach()
+    return drawn.cast(wanted).detach()
 
 
 def _whole(name: str, value: Any) -> int:

@@ -13,15 +13,15 @@ from typing import Any
 
 from jt_edu import functions as f
 from jt_edu.build import check_shape
-from jt_edu.dtypes import as_dtype, float32, float64, int64
+from jt_edu.dtypes import as_dtype, float32, float64
 from jt_edu.errors import ArgumentError, RangeError, ShapeError
 from jt_edu.making import makes
-from jt_edu.ops.arguments import number, whole, yes_or_no
+from jt_edu.ops.arguments import number, yes_or_no
 from jt_edu.ops.numbers import check_order, checked
 from jt_edu.ops.scan import cumsum
 from jt_edu.ops.search import searchsorted
 from jt_edu.ops.sort import sorted_positions
-from jt_edu.random import default_generator, rand, randn, random
+from jt_edu.random import default_generator, rand, randint, randn, random
 from jt_edu.var import Var, as_var, method
 
 
@@ -154,21 +154,15 @@ def randn_like(x: Any, dtype: Any = None) -> Var:
 
 
 @makes
-def randint_like(x: Any, low: int, high: int | None = None, dtype: Any = "int64") -> Var:
-    """Whole numbers from low to high - 1 (0 to low - 1 without high) in the shape of x.
+def randint_like(x: Any, low: int, high: int | None = None, dtype: Any = None) -> Var:
+    """Whole numbers from low to high - 1 (0 to low - 1 without high) in the shape (and, unless told, dtype) of x.
 
     Example:
         >>> randint_like(ones((2, 3)), 1).tolist()
         [[0, 0, 0], [0, 0, 0]]
     """
-    v, last = as_var(x), whole("randint_like", "low", low)
-    first, last = (0, last) if high is None else (last, whole("randint_like", "high", high))
-    if last <= first:
-        raise ArgumentError(
-            "randint_like draws from low to high - 1", f"low {first}, high {last}", "randint_like(x, 10)"
-        )
-    steps = random(v.shape, "float64") * float(last - first)
-    return (steps.apply(f.FLOOR).cast(int64) + first).cast(dtype).detach()
+    v = as_var(x)
+    return randint(low, high, v.shape, v.dtype if dtype is None else dtype)
 
 
 def _float_like(x: Var, dtype: Any) -> Any:

@@ -38,7 +38,7 @@ class LBFGS(Optimizer):
         params: Vars, or one group of them.
         lr: what a direction is multiplied by; with a line search where that begins.
         max_iter: how many directions one `step` takes at most.
-        max_eval: after so many losses it stops, also within a line search; None: a quarter more than max_iter.
+        max_eval: after so many losses, and one more within a line search, it stops; None: a quarter more than max_iter.
         tolerance_grad: stop when no number of the gradient is larger.
         tolerance_change: stop when neither x nor the loss changes more.
         history_size: how many moves are kept.

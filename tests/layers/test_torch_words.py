@@ -2,6 +2,7 @@
 
 import inspect
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -35,14 +36,18 @@ def test_other_names_are_the_same_functions():
         lambda **words: jt.array([1.0, 2.0], **words),
         lambda **words: jt.tensor([1.0, 2.0], **words),
         lambda **words: jt.as_tensor([1.0, 2.0], **words),
-        lambda **words: jt.zeros(2, **words),
+        lambda **words: jt.array64([1.0, 2.0], **words),
         lambda **words: jt.full((2,), 1.0, **words),
-        lambda **words: jt.ones_like(jt.ones(2), **words),
         lambda **words: jt.arange(2.0, **words),
-        lambda **words: jt.linspace(0, 1, 2, **words),
         lambda **words: jt.eye(2, **words),
-        lambda **words: jt.randn(2, **words),
-        lambda **words: jt.rand_like(jt.ones(2), **words),
+        lambda **words: jt.normal(0.0, 1.0, (2,), **words),
+        lambda **words: jt.randint(0, 2, (2,), "float32", **words),
+        lambda **words: jt.randint_like(jt.ones(2), 2, **words),
+        lambda **words: jt.full_like(jt.ones(2), 3.0, **words),
+        lambda **words: jt.randperm(2, "float32", **words),
+        *(partial(getattr(jt, name), 1, 2, 2) for name in ("linspace", "logspace", "geomspace")),
+        *(partial(getattr(jt, name), 2) for name in ("zeros", "ones", "empty", "rand", "randn")),
+        *(partial(getattr(jt, f"{name}_like"), jt.ones(2)) for name in ("zeros", "ones", "empty", "rand", "randn")),
     ],
 )
 def test_what_makes_a_var_is_told_where_it_lies_and_whether_it_has_gradients(make):
@@ -54,43 +59,56 @@ def test_what_makes_a_var_is_told_where_it_lies_and_whether_it_has_gradients(mak
         make(device="cuda:0")
 
 
+@pytest.mark.parametrize("make", [jt.as_tensor, lambda x, **words: jt.full(x.shape, x, **words)])
+@pytest.mark.parametrize("wish", [True, False])
+def test_what_is_asked_of_a_new_var_leaves_the_one_that_it_is_made_of(make, wish):
+    x = jt.ones(2)
+    x.requires_grad = not wish
+
+    assert make(x, requires_grad=wish).requires_grad is wish
+    assert x.requires_grad is not wish
+
+
 def test_a_var_of_whole_numbers_has_no_gradients_whatever_is_asked():
     with pytest.raises(jt.DtypeError, match=r"only floats have gradients; found dtype int64. Try: x.float\(\)"):
         jt.tensor([1, 2], requires_grad=True)
 
 
 @pytest.mark.parametrize(
-    ("made", "shape"),
+    ("made", "value"),
     [
-        (lambda: jt.zeros(size=(2, 3)), (2, 3)),
-        (lambda: jt.rand(size=(2, 3)), (2, 3)),
-        (lambda: jt.randint(0, 9, size=(2, 3)), (2, 3)),
-        (lambda: jt.full(size=(2,), fill_value=7), (2,)),
-        (lambda: jt.full_like(jt.ones(3), fill_value=7), (3,)),
-        (lambda: jt.normal(0.0, 1.0, size=(2,)), (2,)),
+        (lambda: jt.zeros(size=(2, 3)), [[0, 0, 0], [0, 0, 0]]),
+        (lambda: jt.randint(4, 5, size=(2, 3)), [[4, 4, 4], [4, 4, 4]]),
+        (lambda: jt.full(size=(2,), fill_value=7), [7, 7]),
+        (lambda: jt.full_like(jt.ones(3), fill_value=7), [7, 7, 7]),
+        (lambda: jt.rand(size=(2, 3)) * 0, [[0, 0, 0], [0, 0, 0]]),
     ],
 )
-def test_a_shape_may_be_called_size_and_a_value_fill_value(made, shape):
-    assert made().shape == shape
+def test_a_shape_may_be_called_size_and_a_value_fill_value(made, value):
+    assert made().tolist() == value
+
+
+def test_a_shape_is_given_once():
     with pytest.raises(TypeError):
         jt.zeros(3, size=(2,))
 
 
 IN_PLACE = (
     "relu relu6 hardtanh leaky_relu hardsigmoid hardswish elu celu selu silu mish rrelu "
-    "dropout alpha_dropout feature_alpha_dropout"
+    "threshold dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout"
 ).split()
 
 
 @pytest.mark.parametrize("name", IN_PLACE)
 def test_the_wish_to_compute_in_place_changes_nothing(name):
-    function, x = getattr(functional, name), jt.array([[-1.0, 2.0]])
+    function, x = getattr(functional, name), jt.array([[[-1.0, 2.0]]])
+    x, more = x.unsqueeze(0) if name == "dropout3d" else x, (0.0, 1.0) if name == "threshold" else ()
 
-    function(x, inplace=True).sync()
+    function(x, *more, inplace=True).sync()
 
-    assert x.tolist() == [[-1.0, 2.0]]
+    assert x.flatten().tolist() == [-1.0, 2.0]
     with pytest.raises(jt.ArgumentError, match=f"{name} takes inplace as True or False; found inplace='a'"):
-        function(x, inplace="a")
+        function(x, *more, inplace="a")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Wrong calls of element functions: (sentence, the call, the error it must raise, what its message must say)."""
 
+import math
+
 import numpy as np
 
 import jt_edu as jt
@@ -106,6 +108,15 @@ CALLS = [
         jt.DtypeError,
         r"uint8 must fit it, 0 to 255; found 300",
     ),
+    (
+        "a fill that bytes cannot hold",
+        lambda: jt.pad(jt.array([1], dtype="uint8"), (1, 1), value=300),
+        jt.DtypeError,
+        "300",
+    ),
+    ("a float that bytes cannot hold", lambda: jt.full((2,), 300.0, "uint8"), jt.DtypeError, r"0 to 255; found 300\.0"),
+    ("nan as a whole number", lambda: jt.full((2,), math.nan, "int32"), jt.DtypeError, "found nan"),
+    ("draws that bytes cannot hold", lambda: jt.randint(0, 3000, (2,), "uint8"), jt.DtypeError, "0 to 255; found 2999"),
     ("numbers too small for their dtype", lambda: jt.array([-1], "uint64"), jt.DtypeError, r"found -1"),
     ("a spread below 0", lambda: jt.normal(0.0, -1.0, (2,)), jt.ArgumentError, r"std=-1\.0"),
     ("a probability above 1", lambda: jt.bernoulli(jt.array([0.5, 2.0])), jt.ArgumentError, r"0 to 1; found 2\.0"),

@@ -180,10 +180,11 @@ def test_lists_fill_a_dtype_to_its_ends_and_arrays_are_cast_as_by_numpy(dtype):
     np.testing.assert_array_equal(jt.array(wide, dtype).numpy(), wide.astype(dtype))
 
 
-def test_random_whole_numbers_like_others_have_the_dtype_that_is_asked_for():
+def test_random_whole_numbers_like_others_have_the_dtype_that_is_asked_for_or_theirs():
     x = jt.ones(2, 3)
 
-    assert jt.randint_like(x, 5).dtype == "int64"
+    assert jt.randint_like(x, 5).dtype == "float32"
+    assert jt.randint_like(x.int32(), 5).dtype == "int32"
     assert jt.randint_like(x, 2, 5, dtype="float32").dtype == "float32"
     assert set(jt.randint_like(x, 2, 3, dtype="int8").numpy().ravel()) == {2}
 

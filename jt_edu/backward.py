@@ -16,7 +16,7 @@ from jt_edu import autograd
 from jt_edu.errors import GradientError
 from jt_edu.execute import run
 from jt_edu.formats import FORMATS
-from jt_edu.graph import Node, history
+from jt_edu.graph import Node, folded, history
 from jt_edu.meta import SOURCE
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.derived import derivative
@@ -98,17 +98,12 @@ def leaves(loss: Var) -> list[Var]:
     """
     reached: set[Node] = set()
     found = []
-    for node in history(loss.node, _sources):
+    for node in history(loss.node, folded):
         owner = None if node.owner is None else node.owner()
-        later = any(i in reached for i in _sources(node))
+        later = any(i in reached for i in folded(node))
         if owner is not None and owner.node is node and node is not loss.node and not later:
             found.append(owner)
             reached.add(node)
         elif later:
             reached.add(node)
-    return found or ([loss] if loss.requires_grad and not any(i.tracked for i in _sources(loss.node)) else [])
-
-
-def _sources(node: Node) -> Any:
-    """Where a gradient flows to, in a graph that stays folded as it is: nobody holds a Var inside of a copy."""
-    return node.behind if node.tape is None else node.tape.sources
+    return found or ([loss] if loss.requires_grad and not any(i.tracked for i in folded(loss.node)) else [])

@@ -111,10 +111,7 @@ def _run_alone(node: Node, context: Context) -> bool:
     plan.used, answer = node.id, read_slot(plan, arrays, plan.keep[0])
     with STILL:
         node.data = answer
-        for i in found if node.tracked else ():
-            if i.tracked and i is not node and _leads(i, node, found):
-                break
-        else:
+        if not (node.tracked and [i for i in found if i.tracked and i is not node and _leads(i, node, found)]):
             node.behind = ()
     return True
 
@@ -372,14 +369,13 @@ def settle(order: Sequence[Node], kept: Sequence[tuple[Node, Any]]) -> None:
         reachable, leading = set[Node](), set[Node]()  # leading: the learner can still differentiate by what is behind
         for node in order:
             if node.tracked and node.data is not None:
-                if (behind(node) and look_back(node, order[-1])) or node.holders:  # most have nothing behind them
+                if ((node.behind or node.tape) and look_back(node, order[-1])) or node.holders:  # most have neither
                     reachable.add(node)
             elif node.tracked:
                 for i in node.behind if node.tape is None else behind(node):
                     if i in reachable or (i.tracked and _leads(i, node, order)):
                         leading.add(node)
-                        node.look = i.look
-                        break
+                        node.look = max(node.look, i.look)
                 if node.holders or node in leading:
                     reachable.add(node)
         for node, array in kept:

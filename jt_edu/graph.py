@@ -183,6 +183,11 @@ def behind(node: Node) -> tuple[Node, ...]:
     return node.inputs if node.tape is None else node.tape.sources
 
 
+def folded(node: Node) -> Any:
+    """Where a gradient flows to, in a graph that stays folded as it is: nobody holds a Var inside of a copy."""
+    return node.behind if node.tape is None else node.tape.sources
+
+
 def history(node: Node, sources: Callable[[Node], Iterable[Node]] = behind) -> list[Node]:
     """Everything that a node was computed from and that takes part in gradients, inputs first."""
     seen: set[Node] = set()
@@ -208,18 +213,18 @@ def look_back(node: Node, reader: Node) -> bool:
     This is not done again before the history can have doubled, or each step of a loop would walk through all of it:
     `reader`, which was built on it just now, is told when that is.
     """
-    if reader.id >= node.look and behind(node):
+    if reader.id >= node.look and folded(node):
         leading: set[Node] = set()
-        for n in history(node):
-            if any(i in leading for i in behind(n)):
+        for n in history(node, folded):
+            if any(i in leading for i in folded(n)):
                 leading.add(n)
             elif n.data is not None:
                 forget(n)
             if n.holders:
                 leading.add(n)
         node.look = reader.id + len(leading)
-    reader.look = node.look
-    return bool(behind(node))
+    reader.look = max(reader.look, node.look)
+    return bool(folded(node))
 
 
 def inputs_first(wanted: Iterable[Node], stop: Container[Node] = ()) -> list[Node]:

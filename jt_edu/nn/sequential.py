@@ -8,6 +8,7 @@ from typing import Any
 
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError, RangeError
+from jt_edu.nn.members import refuse_compiled
 from jt_edu.nn.module import Module
 from jt_edu.var import Var
 
@@ -181,6 +182,7 @@ class Sequential(Row):
     def _checked(self, part: Any) -> Any:
         if not callable(part) or isinstance(part, type):
             raise ArgumentError("a Sequential is made of modules and functions", *_no_part(part))
+        refuse_compiled("a part of a Sequential", part)
         return part
 
     def execute(self, x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Caller: which Vars did the learner hand over, and what do they call them?"""
+"""Caller: which Vars did the learner hand over, what do they call them, and in which line?"""
 
 from __future__ import annotations
 
@@ -36,6 +36,14 @@ def names_of_caller() -> dict[int, str]:
         for path, parameter in _parameters(model):
             found.setdefault(parameter.node.id, f"{name}.{path}")
     return found
+
+
+def levels_up() -> int:
+    """How many callers up the learner's own line is, for warnings."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_code.co_filename.startswith(HOME) and frame.f_back is not None:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _locals_of(frame: FrameType) -> dict[str, Any]:

@@ -80,7 +80,7 @@ class Module(Stateful):
                 else:
                     out = self.execute(*args, **named)
             except Exception:
-                self._failed(args, named)
+                self._failed(self._after, args, named, None)
                 raise
             return self._come_out(args, named, out)
         except TypeError:

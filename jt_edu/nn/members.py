@@ -147,7 +147,7 @@ class Members:
     def add_module(self, name: str, module: Any) -> None:
         """Hold a module (or None) as the attribute `name`."""
         if module is not None and not isinstance(module, Members):
-            raise ArgumentError("add_module takes a module", short(module))
+            raise ArgumentError("add_module takes a module", *_no_part(module))
         self._add("module", name, module)
 
     register_module = add_module
@@ -176,6 +176,11 @@ class Members:
             kinds = f"{name!r}, a {'buffer' if what == 'parameter' else 'parameter'} of shape {held.shape}"
             raise ArgumentError(f"a {what} has a name of its own", kinds, f"del module.{name}, before")
         setattr(self, name, value)
+
+
+def _no_part(part: Any) -> tuple[str, str]:
+    """What was found in place of a module, and what to try: of a class, to make one of its kind."""
+    return (f"the class {part.__name__}", f"{part.__name__}(...)") if isinstance(part, type) else (short(part), "")
 
 
 def refuse_compiled(place: str, value: Any) -> None:

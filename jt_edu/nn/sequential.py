@@ -8,7 +8,7 @@ from typing import Any
 
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError, RangeError
-from jt_edu.nn.members import refuse_compiled
+from jt_edu.nn.members import _no_part, refuse_compiled
 from jt_edu.nn.module import Module
 from jt_edu.var import Var
 
@@ -137,11 +137,6 @@ class Row(Module):
     def items(self) -> list[tuple[str, Any]]:
         """Names and parts."""
         return list(self._layers.items())
-
-
-def _no_part(part: Any) -> tuple[str, str]:
-    """What was found in place of a module, and what to try: of a class, to make one of its kind."""
-    return (f"the class {part.__name__}", f"{part.__name__}(...)") if isinstance(part, type) else (short(part), "")
 
 
 def named(name: Any) -> str:

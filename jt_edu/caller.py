@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 from inspect import CO_OPTIMIZED
 from pathlib import Path
@@ -38,12 +39,12 @@ def names_of_caller() -> dict[int, str]:
     return found
 
 
-def levels_up() -> int:
-    """How many callers up the learner's own line is, for warnings."""
-    frame, level = sys._getframe(1), 1
+def warn(text: str) -> None:
+    """A warning that points at the learner's own line."""
+    frame, level = sys._getframe(), 1
     while frame.f_code.co_filename.startswith(HOME) and frame.f_back is not None:
         frame, level = frame.f_back, level + 1
-    return level
+    warnings.warn(text, UserWarning, stacklevel=level)
 
 
 def _locals_of(frame: FrameType) -> dict[str, Any]:

@@ -10,12 +10,11 @@ all inputs go through, one that all outputs come through. What flows back throug
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from jt_edu.build import short
-from jt_edu.caller import levels_up
+from jt_edu.caller import warn
 from jt_edu.errors import ArgumentError, GradientError
 from jt_edu.handle import Handle
 from jt_edu.ops.arguments import yes_or_no
@@ -164,7 +163,7 @@ class Hooked:
                     self._told(entry, args, named, out)
                 except Exception as error:  # noqa: BLE001 - the first error is the one that is raised
                     text = f"a hook of {type(self).__name__} failed as well: {type(error).__name__}: {error}"
-                    warnings.warn(text, UserWarning, stacklevel=levels_up())
+                    warn(text)
 
     def _told(self, entry: Entry, args: tuple[Any, ...], named: dict[str, Any], out: Any) -> Any:
         return entry.hook(self, args, named, out) if entry.named else entry.hook(self, args, out)

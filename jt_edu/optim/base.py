@@ -15,12 +15,11 @@ or how ranks speak to each other.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from jt_edu.caller import levels_up
+from jt_edu.caller import warn
 from jt_edu.capture import at_replay, watch
 from jt_edu.captured import move
 from jt_edu.errors import ArgumentError, GradientError
@@ -275,7 +274,7 @@ class Optimizer:
             self._told |= {id(p) for p in fresh}
             names = ", ".join(label(p) for p in fresh)
             text = f"the loss does not depend on {names}: no gradient, no change"
-            warnings.warn(text, UserWarning, stacklevel=levels_up())
+            warn(text)
 
     # moving
 

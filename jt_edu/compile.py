@@ -108,6 +108,13 @@ class _Compiled:
             raise AttributeError(name)
         return getattr(self.step, name)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """What is set is the step's, where it is asked for: `compiled.training = False` is seen by the module."""
+        if name.startswith("__") or name in ("step", "ranks"):
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self.step, name, value)
+
     @property
     def replays(self) -> dict[Any, list[Replay]]:
         """What this rank has captured, for each kind of arguments."""

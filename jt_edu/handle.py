@@ -20,8 +20,11 @@ class Handle:
         self._owner, self._when, self._hook = owner, when, hook
 
     def remove(self) -> None:
-        """Take the hook away; a second time does nothing."""
-        setattr(self._owner, self._when, tuple(h for h in getattr(self._owner, self._when) if h is not self._hook))
+        """Take the hook away, once if it is there more often; a second time does nothing."""
+        hooks = getattr(self._owner, self._when)
+        for place in [k for k, hook in enumerate(hooks) if hook is self._hook][:1]:
+            setattr(self._owner, self._when, hooks[:place] + hooks[place + 1 :])
+        self._hook = None
 
     __call__ = remove
 

@@ -22,7 +22,7 @@ from jt_edu.distributed.hooks import allreduce_hook, members_of, total_of
 from jt_edu.distributed.work import Future
 from jt_edu.errors import ArgumentError
 from jt_edu.graph import Shape
-from jt_edu.ops.arguments import number, whole
+from jt_edu.ops.arguments import number, whole, yes_or_no
 from jt_edu.ops.stacks import concat, stack
 from jt_edu.var import Var, as_var
 
@@ -59,13 +59,15 @@ class PowerSGDState:
         whole("PowerSGDState", "start_powerSGD_iter", start_powerSGD_iter, 0)
         number("PowerSGDState", "min_compression_rate", min_compression_rate, 0)
         number("PowerSGDState", "orthogonalization_epsilon", orthogonalization_epsilon, 0)
-        if start_powerSGD_iter < 2 and (use_error_feedback or warm_start):
+        feedback = yes_or_no("PowerSGDState", "use_error_feedback", use_error_feedback)
+        warm = yes_or_no("PowerSGDState", "warm_start", warm_start)
+        if start_powerSGD_iter < 2 and (feedback or warm):
             asked = "start_powerSGD_iter is 2 or more, with error feedback or warm start: buckets change after step 1"
             raise ArgumentError(asked, repr(start_powerSGD_iter), "use_error_feedback=False, warm_start=False")
         self.process_group = process_group
         self.matrix_approximation_rank, self.start_powerSGD_iter = matrix_approximation_rank, start_powerSGD_iter
         self.min_compression_rate = min_compression_rate
-        self.use_error_feedback, self.warm_start = bool(use_error_feedback), bool(warm_start)
+        self.use_error_feedback, self.warm_start = feedback, warm
         self.orthogonalization_epsilon = orthogonalization_epsilon
         self.iter = 0
         self.error_dict: dict[int, Var] = {}  # number of a bucket -> what was left over on this rank

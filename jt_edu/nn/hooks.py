@@ -10,11 +10,11 @@ all inputs go through, one that all outputs come through. What flows back throug
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from jt_edu.build import short
+from jt_edu.caller import warn
 from jt_edu.errors import ArgumentError, GradientError
 from jt_edu.handle import Handle
 from jt_edu.ops.arguments import yes_or_no
@@ -51,8 +51,8 @@ class Hooked:
             hook: the function.
             prepend: call it before the hooks that are there already.
             with_kwargs: call `hook(module, args, kwargs, output)`.
-            always_call: call it also when the module raises, with None for the output. What it answers then counts
-                nothing, and what it raises is a warning.
+            always_call: call it also when the module raises, with None for the output, or a hook before it, with the
+                output. What it answers then counts nothing, and what it raises is a warning.
         """
         return self._hook("_after", hook, prepend, with_kwargs, always_call)
 
@@ -145,20 +145,25 @@ class Hooked:
         return args, named
 
     def _come_out(self, args: tuple[Any, ...], named: dict[str, Any], out: Any) -> Any:
-        for entry in self._after:
-            changed = self._told(entry, args, named, out)
+        after = self._after
+        for k, entry in enumerate(after):
+            try:
+                changed = self._told(entry, args, named, out)
+            except Exception:
+                self._failed(after[k + 1 :], args, named, out)
+                raise
             out = out if changed is None else changed
         return out
 
-    def _failed(self, args: tuple[Any, ...], named: dict[str, Any]) -> None:
-        """An error goes through this module: nothing comes out, and those who are always called are told."""
-        for entry in self._after:
+    def _failed(self, after: tuple[Entry, ...], args: tuple[Any, ...], named: dict[str, Any], out: Any) -> None:
+        """An error goes through this module: of the hooks that heard nothing yet, those always called are told."""
+        for entry in after:
             if entry.always:
                 try:
-                    self._told(entry, args, named, None)
+                    self._told(entry, args, named, out)
                 except Exception as error:  # noqa: BLE001 - the first error is the one that is raised
                     text = f"a hook of {type(self).__name__} failed as well: {type(error).__name__}: {error}"
-                    warnings.warn(text, UserWarning, stacklevel=2)
+                    warn(text)
 
     def _told(self, entry: Entry, args: tuple[Any, ...], named: dict[str, Any], out: Any) -> Any:
         return entry.hook(self, args, named, out) if entry.named else entry.hook(self, args, out)

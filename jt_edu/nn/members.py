@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from jt_edu.build import short
+from jt_edu.compile import _Compiled
 from jt_edu.errors import ArgumentError
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.var import Var, as_var
@@ -35,6 +36,8 @@ class Members:
 
     def __setattr__(self, name: str, value: Any) -> None:
         held = vars(self).get(name)
+        if not name.startswith("_"):
+            refuse_compiled(f"{type(self).__name__}.{name}", value)
         if isinstance(held, Var) and value is not None and not isinstance(value, Var):
             raise ArgumentError(
                 f"{type(self).__name__}.{name} is a Var, which a Var or None can replace", type(value).__name__,
@@ -144,7 +147,7 @@ class Members:
     def add_module(self, name: str, module: Any) -> None:
         """Hold a module (or None) as the attribute `name`."""
         if module is not None and not isinstance(module, Members):
-            raise ArgumentError("add_module takes a module", short(module))
+            raise ArgumentError("add_module takes a module", *_no_part(module))
         self._add("module", name, module)
 
     register_module = add_module
@@ -173,6 +176,27 @@ class Members:
             kinds = f"{name!r}, a {'buffer' if what == 'parameter' else 'parameter'} of shape {held.shape}"
             raise ArgumentError(f"a {what} has a name of its own", kinds, f"del module.{name}, before")
         setattr(self, name, value)
+
+
+def _no_part(part: Any) -> tuple[str, str]:
+    """What was found in place of a module, and what to try: of a class, to make one of its kind."""
+    return (f"the class {part.__name__}", f"{part.__name__}(...)") if isinstance(part, type) else (short(part), "")
+
+
+def refuse_compiled(place: str, value: Any) -> None:
+    """A compiled layer would be frozen, unseen: no walk finds its parameters, and what it answers has no gradient.
+
+    Example:
+        >>> refuse_compiled("Net.fc", jt.compile(jt.nn.Linear(1, 1)))
+        Traceback (most recent call last):
+        jt_edu.errors.ArgumentError: jt.compile takes the whole step, not a layer of a module; found ...
+    """
+    if isinstance(value, _Compiled) and isinstance(value.step, Members):
+        raise ArgumentError(
+            "jt.compile takes the whole step, not a layer of a module",
+            f"{place}, a compiled {type(value.step).__name__}",
+            "the layer itself there, and jt.compile(step) of what calls the whole module",
+        )  # fmt: skip
 
 
 def _inside(name: str, value: Any, around: tuple[int, ...]) -> Iterator[tuple[str, Any]]:

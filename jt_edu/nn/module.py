@@ -80,7 +80,7 @@ class Module(Stateful):
                 else:
                     out = self.execute(*args, **named)
             except Exception:
-                self._failed(args, named)
+                self._failed(self._after, args, named, None)
                 raise
             return self._come_out(args, named, out)
         except TypeError:
@@ -125,7 +125,7 @@ class Module(Stateful):
 
     @training.setter
     def training(self, mode: bool) -> None:
-        self.is_train = bool(mode)
+        self.is_train = yes_or_no(type(self).__name__, "training", mode)
 
     def requires_grad_(self, wanted: bool = True) -> Module:
         """Let all parameters take part in gradients, or none. A stopped one stays a parameter, and is saved."""

@@ -39,7 +39,7 @@ def placed(init: Init) -> Init:
     def made(self: Module, *args: Any, device: Any = None, dtype: Any = None, **named: Any) -> None:
         on_cpu(type(self).__name__, device)
         for wrong in [word for word in named if word not in own.parameters and not takes_any]:
-            raise TypeError(f"{type(self).__name__} takes no argument {wrong}. Try: {_meant(wrong, own)}.")
+            raise TypeError(f"{_takes(self, init)} takes no argument {wrong}. Try: {_meant(wrong, own)}.")
         made_of(self, *args, **named)
         if dtype is not None:
             self.cast(dtype)
@@ -63,10 +63,17 @@ def in_its_name(init: Init) -> Init:
         try:
             init(self, *args, **named)
         except TypeError:
-            must_fit(type(self).__name__, inspect.signature(init), self, *args, **named)
+            must_fit(_takes(self, init), inspect.signature(init), self, *args, **named)
             raise
 
     return made  # type: ignore[return-value]
+
+
+def _takes(layer: Module, init: Init) -> str:
+    """The name of the class that takes these arguments: that of the layer, or one whose `__init__` it calls."""
+    kinds = type(layer).__mro__
+    own = (kind for kind in kinds if inspect.unwrap(kind.__init__) is init)  # type: ignore[misc]
+    return next(own, kinds[0]).__name__
 
 
 def _meant(wrong: str, own: inspect.Signature) -> str:

@@ -205,7 +205,8 @@ class _LPPool(Module):
     @in_its_name
     def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
         _check(self.dims, kernel_size, kernel_size if stride is None else stride)
-        self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, bool(ceil_mode)
+        self.norm_type, self.kernel_size, self.stride = norm_type, kernel_size, stride
+        self.ceil_mode = yes_or_no(type(self).__name__, "ceil_mode", ceil_mode)
 
     def execute(self, x: Any) -> Var:
         """(n, c, h, w) -> (n, c, h', w')."""

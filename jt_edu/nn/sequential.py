@@ -8,6 +8,7 @@ from typing import Any
 
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError, RangeError
+from jt_edu.nn.members import _no_part, refuse_compiled
 from jt_edu.nn.module import Module
 from jt_edu.var import Var
 
@@ -138,11 +139,6 @@ class Row(Module):
         return list(self._layers.items())
 
 
-def _no_part(part: Any) -> tuple[str, str]:
-    """What was found in place of a module, and what to try: of a class, to make one of its kind."""
-    return (f"the class {part.__name__}", f"{part.__name__}(...)") if isinstance(part, type) else (short(part), "")
-
-
 def named(name: Any) -> str:
     """The name of a part of a container: any text without dots.
 
@@ -181,6 +177,7 @@ class Sequential(Row):
     def _checked(self, part: Any) -> Any:
         if not callable(part) or isinstance(part, type):
             raise ArgumentError("a Sequential is made of modules and functions", *_no_part(part))
+        refuse_compiled("a part of a Sequential", part)
         return part
 
     def execute(self, x: Any) -> Any:

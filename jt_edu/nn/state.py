@@ -83,7 +83,7 @@ class Stateful(Hooked, Members):
             if strict and (missing or unexpected):
                 raise StateError(asked, found, "strict=False, to load what fits")
             raise ShapeError(asked, found)
-        read = {name: as_var(value).detach() for name, value in values.items()}
+        read = {name: _read(value).detach() for name, value in values.items()}
         for name, value in read.items():
             own[name].update(value)
         return self._loaded(Loaded(missing, unexpected))
@@ -118,6 +118,11 @@ class Stateful(Hooked, Members):
 def _shaped(value: Any) -> Var | Packed:
     """What has a shape; an array in a file is not read for it."""
     return value if isinstance(value, Packed) else as_var(value)
+
+
+def _read(value: Any) -> Var:
+    """A Var of its numbers. What goes wrong in a file is told of that file, before anybody asks whether numbers fit."""
+    return as_var(np.asarray(value) if isinstance(value, Packed) else value)
 
 
 def _misfit(name: str, own: Var, value: Var | Packed) -> list[str]:

@@ -93,6 +93,8 @@ def _told_of(path: Any) -> Iterator[None]:
     """Whatever goes wrong in a stranger's file, that file is told of: each way of packing has errors of its own."""
     try:
         yield
+    except MemoryError:  # nothing is wrong in the file
+        raise
     except Exception as error:
         raise ArgumentError(f"{path} holds plain arrays and nothing else", str(error) or repr(error)) from error
 

@@ -33,6 +33,7 @@ from jt_edu.nn.placement import placed
 from jt_edu.nn.sequential import ModuleList
 from jt_edu.nn.start import xavier_uniform_
 from jt_edu.ops.activation import gelu, relu
+from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.create import zeros
 from jt_edu.ops.trigonometry import COS, SIN
 from jt_edu.var import Var, as_var
@@ -92,7 +93,7 @@ class _Layer(Module):
         self.linear1 = Linear(d_model, dim_feedforward, bias)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias)
-        self.norm_first = bool(norm_first)
+        self.norm_first = yes_or_no(type(self).__name__, "norm_first", norm_first)
         self.activation = _activation(activation)
 
     def _think(self, x: Var) -> Var:
@@ -285,7 +286,8 @@ class Transformer(Module):
         bias: bool = True,
     ) -> None:  # fmt: skip
         settings = (dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
-        self.d_model, self.nhead, self.batch_first = d_model, nhead, bool(batch_first)
+        self.d_model, self.nhead = d_model, nhead
+        self.batch_first = yes_or_no(type(self).__name__, "batch_first", batch_first)
         self.encoder = custom_encoder or TransformerEncoder(
             TransformerEncoderLayer(d_model, nhead, *settings), num_encoder_layers,
             LayerNorm(d_model, layer_norm_eps, bias=bias),

@@ -72,6 +72,7 @@ def interpolate(
     Source: the cubic is that of Keys 1981, "Cubic convolution interpolation for digital image processing".
     """
     image = _image(as_var(x), choice("interpolate", "mode", mode, MODES))
+    align = align_corners is not None and yes_or_no("interpolate", "align_corners", align_corners)
     if align_corners is not None and mode not in DIRECTIONS:
         raise ArgumentError(f"align_corners is for {', '.join(DIRECTIONS)}", f"align_corners={align_corners}, {mode}")
     plane = image.shape[2:]
@@ -81,7 +82,7 @@ def interpolate(
     if mode not in DIRECTIONS:
         return _nearest(image, out, scales, 0.5 if mode == "nearest-exact" else 0)
     way = _cubic if mode == "bicubic" else _linear
-    return way(image, out, tuple(scales), bool(align_corners))
+    return way(image, out, tuple(scales), align)
 
 
 @template

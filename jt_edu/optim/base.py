@@ -15,11 +15,11 @@ or how ranks speak to each other.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
+from jt_edu.caller import warn
 from jt_edu.capture import at_replay, watch
 from jt_edu.captured import move
 from jt_edu.errors import ArgumentError, GradientError
@@ -28,7 +28,7 @@ from jt_edu.ops.create import sync, zeros
 from jt_edu.ops.gradient import grad, why_no_grad
 from jt_edu.optim.effect import WHOLE, Closure, about, added, aimed, evaluated, forget_history, riders, take_effect
 from jt_edu.optim.factor import Count, Factor, Group, State, identities, kind_of
-from jt_edu.optim.params import as_groups, as_leaves, as_vars, check_flag, check_number, label, levels_up, state_of
+from jt_edu.optim.params import as_groups, as_leaves, as_vars, check_flag, check_number, label, state_of
 from jt_edu.optim.saving import check_saved, saved_of, take_over
 from jt_edu.replay import Replays
 from jt_edu.settings import current, no_grad
@@ -274,7 +274,7 @@ class Optimizer:
             self._told |= {id(p) for p in fresh}
             names = ", ".join(label(p) for p in fresh)
             text = f"the loss does not depend on {names}: no gradient, no change"
-            warnings.warn(text, UserWarning, stacklevel=levels_up())
+            warn(text)
 
     # moving
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -13,7 +12,6 @@ import numpy as np
 
 from jt_edu.backward import leaves
 from jt_edu.errors import ArgumentError, DtypeError
-from jt_edu.graph import HOME
 from jt_edu.ops.create import sync
 from jt_edu.var import Var
 
@@ -112,14 +110,6 @@ def state_of(p: Var, start: Any) -> Var:
     """A state of a parameter that starts with a number, or with a copy of a Var."""
     filled = start.numpy() if isinstance(start, Var) else np.broadcast_to(np.float64(start), p.shape)
     return Var(filled, p.dtype).stop_grad()
-
-
-def levels_up() -> int:
-    """How many callers up the learner's own line is, for warnings."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_code.co_filename.startswith(HOME) and frame.f_back is not None:
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def label(p: Var) -> str:

@@ -353,6 +353,30 @@ def test_a_compiled_module_has_the_attributes_of_the_module():
     assert copy.deepcopy(step)(jt.ones(1, 2)).shape == (1, 1)
 
 
+def test_what_is_set_on_a_compiled_module_is_set_on_the_module():
+    net = jt.nn.Dropout(0.999999)
+    step = jt.compile(net)
+    step(jt.ones(8))
+
+    step.training = False
+
+    assert not net.training and not step.training
+    assert step(jt.ones(8)).sum().item() == net(jt.ones(8)).sum().item() == 8
+
+
+def test_a_compiled_layer_is_no_part_of_a_module_which_would_lose_its_parameters():
+    layer, net = jt.compile(jt.nn.Linear(2, 1)), jt.nn.Linear(2, 1)
+
+    with pytest.raises(jt.ArgumentError, match=r"takes the whole step.*found Linear\.first, a compiled Linear"):
+        net.first = layer
+    with pytest.raises(jt.ArgumentError, match=r"takes the whole step.*a part of a Sequential, a compiled Linear"):
+        jt.nn.Sequential(layer)
+
+    net.act = jt.compile(jt.relu)  # has no parameters
+    net._fast = layer  # of which nobody expects any
+    assert len(net.parameters()) == 2 and jt.nn.Sequential(jt.compile(jt.relu))
+
+
 def test_whoever_asks_for_a_gradient_of_what_a_compiled_step_answers_is_told():
     net = jt.nn.Linear(2, 1)
     loss = jt.compile(net)(jt.ones(1, 2)).sum()

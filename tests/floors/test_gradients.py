@@ -865,6 +865,18 @@ def test_a_hook_sees_and_replaces_the_gradient_until_it_is_removed():
     assert seen == [[2.0, 4.0, 6.0]] * 2
 
 
+def test_one_function_that_is_hooked_twice_is_removed_once_by_each_handle():
+    x, tenfold = square(), lambda g: g * 10
+    first, second = x.register_hook(tenfold), x.register_hook(tenfold)
+
+    first.remove()
+    first.remove()
+    assert jt.grad((x * x).sum(), x).tolist() == [20.0, 40.0, 60.0]
+
+    second.remove()
+    assert x.hooks == ()
+
+
 def test_a_hook_on_the_way_changes_what_comes_behind_it():
     x = square()
     y = x * 2

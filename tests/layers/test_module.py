@@ -328,13 +328,31 @@ def test_a_hook_that_is_always_called_hears_of_a_call_that_fails(torch):
         layer.register_forward_hook(
             lambda module, args, named, out: seen.append(out), always_call=True, with_kwargs=True
         )
-        with pytest.warns(UserWarning, match="division by zero"), pytest.raises((RuntimeError, jt.ShapeError)):
+        failing = pytest.raises((RuntimeError, jt.ShapeError))
+        with pytest.warns(UserWarning, match="division by zero") as warned, failing:
             layer(x)
+        assert not isinstance(layer, nn.Module) or warned[0].filename == __file__
         return seen
 
     ours = said(nn.Linear(2, 2), jt.ones(1, 3))
 
     assert ours == said(torch.nn.Linear(2, 2), torch.ones(1, 3)) == [None]
+
+
+def test_a_hook_that_is_always_called_hears_of_a_hook_before_it_that_fails_and_is_told_once(torch):
+    def said(layer, x):
+        seen = []
+        layer.register_forward_hook(lambda module, args, out: seen.append("before"), always_call=True)
+        layer.register_forward_hook(lambda module, args, out: 1 / 0, always_call=True)
+        layer.register_forward_hook(lambda *_: seen.append("sometimes"))
+        layer.register_forward_hook(lambda module, args, out: seen.append(out.tolist()), always_call=True)
+        with pytest.raises(ZeroDivisionError):
+            layer(x)
+        return seen
+
+    ours = said(nn.ReLU(), jt.ones(1))
+
+    assert ours == said(torch.nn.ReLU(), torch.ones(1)) == ["before", [1.0]]
 
 
 def test_a_call_that_succeeds_is_heard_of_once():

@@ -142,3 +142,27 @@ def test_a_module_goes_to_a_dtype():
     assert str(nn.Linear(1, 1).to("cpu", "float64").weight.dtype) == "float64"
     with pytest.raises(jt.JtError, match="cuda"):
         nn.Linear(1, 1).to("cuda")
+
+
+class Block(nn.Linear):
+    """A layer whose `__init__` hands on what it is told to."""
+
+    def __init__(self, n, **settings):
+        super().__init__(*n, **settings)
+
+
+class Wide(nn.MaxPool2d):
+    """A layer with the `__init__` of the one before."""
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: Block(()), r"Linear\(in_features, .*missing a required argument: 'in_features'"),
+        (lambda: Block((2, 2), biass=True), r"Linear takes no argument biass. Try: bias"),
+        (Wide, r"Wide\(kernel_size, .*missing a required argument: 'kernel_size'"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_told_of_the_class_that_takes_them(make, says):
+    with pytest.raises(TypeError, match=f"^{says}"):
+        make()

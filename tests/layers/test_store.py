@@ -125,6 +125,28 @@ def test_a_hostile_file_is_one_clear_error_and_takes_no_memory(data, strict, tmp
     assert peak < MEGABYTES << 18
 
 
+def test_numbers_that_are_spoilt_are_told_of_the_file(tmp_path):
+    file, layer = tmp_path / "net.npz", nn.Linear(100, 50, bias=False)  # more than is read to know the shape
+    layer.save(file)
+    numbers = layer.weight.numpy()
+    file.write_bytes(file.read_bytes().replace(numbers.tobytes(), (-numbers).tobytes()))
+
+    with pytest.raises(jt.ArgumentError, match=r"net\.npz holds plain arrays and nothing else; found Bad CRC"):
+        layer.load(file)
+
+
+def test_where_memory_ends_the_file_is_not_blamed(tmp_path, monkeypatch):
+    file, layer = tmp_path / "net.npz", nn.Linear(3, 2)
+    layer.save(file)
+
+    def full(*args, **named):
+        raise MemoryError
+
+    monkeypatch.setattr(np.lib.format, "read_array", full)
+    with pytest.raises(MemoryError):
+        layer.load(file)
+
+
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_arrays_are_read_however_they_are_packed(method, tmp_path):
     file, layer = tmp_path / "net.npz", nn.Linear(3, 2, bias=False)

@@ -378,7 +378,8 @@ def test_rprop_begins_with_the_rate_that_a_schedule_has_set_before_the_first_ste
     assert x.tolist() == pytest.approx([1 - 0.05 - 0.06, -2 + 0.05 + 0.06])
 
 
-SPOILT = [("last_epoch", "x"), ("last_epoch", None), ("last_epoch", True), ("base_lrs", None), ("base_lrs", [1.0]),
+SPOILT = [("last_epoch", "x"), ("last_epoch", None), ("last_epoch", True), ("last_epoch", -5),
+          ("last_epoch", float("nan")), ("base_lrs", None), ("base_lrs", [1.0]),
           ("base_lrs", ["fast"]), ("gamma", "x"), ("milestones", 5), ("milestones", [[1]])]  # fmt: skip
 
 
@@ -398,6 +399,25 @@ def test_a_spoilt_state_of_a_schedule_is_refused_by_name(name, value):
             part.load_state_dict(state)
 
     assert chain.state_dict() == kept
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (optim.ReduceLROnPlateau, "mode"),
+        (optim.ReduceLROnPlateau, "threshold_mode"),
+        (lambda o: optim.OneCycleLR(o, 1.0, 5, cycle_momentum=False), "anneal_strategy"),
+    ],
+)
+def test_a_state_with_a_word_that_nobody_could_have_given_is_refused(make, name):
+    schedule = make(ours())
+    kept = schedule.state_dict()
+
+    with pytest.raises(ArgumentError, match=f"from a state like its own; found {name}='zzz'"):
+        schedule.load_state_dict({**kept, name: "zzz"})
+
+    assert schedule.state_dict() == kept
+    schedule.load_state_dict(kept)
 
 
 def test_later_steps_change_no_state_that_was_saved():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from jt_edu.errors import ArgumentError, RangeError
 from jt_edu.optim.base import Optimizer
@@ -77,6 +77,8 @@ class OneCycleLR(Cycling):
         ([4e-06], 0.95)
     """
 
+    words: ClassVar = {"anneal_strategy": ("cos", "linear")}
+
     def __init__(
         self, optimizer: Optimizer, max_lr: Any, total_steps: int | None = None, epochs: int | None = None,
         steps_per_epoch: int | None = None, pct_start: float = 0.3, anneal_strategy: str = "cos",
@@ -84,7 +86,7 @@ class OneCycleLR(Cycling):
         final_div_factor: float = 1e4, three_phase: bool = False, last_epoch: int = -1,
     ) -> None:  # fmt: skip
         groups = len(check_optimizer(optimizer).param_groups)
-        if anneal_strategy not in ("cos", "linear"):
+        if anneal_strategy not in self.words["anneal_strategy"]:
             raise ArgumentError("anneal_strategy is 'cos' or 'linear'", repr(anneal_strategy))
         check_number("pct_start", pct_start, 0.0, 1.0)
         check_number("div_factor", div_factor, 1e-300, math.inf)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from jt_edu.errors import ArgumentError
 from jt_edu.optim.base import Optimizer
@@ -36,12 +36,14 @@ class ReduceLROnPlateau:
         0.25
     """
 
+    words: ClassVar = {"mode": ("min", "max"), "threshold_mode": ("rel", "abs")}
+
     def __init__(
         self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10, threshold: float = 1e-4,
         threshold_mode: str = "rel", cooldown: int = 0, min_lr: Any = 0.0, eps: float = 1e-8,
     ) -> None:  # fmt: skip
         groups = len(check_optimizer(optimizer).param_groups)
-        if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
+        if mode not in self.words["mode"] or threshold_mode not in self.words["threshold_mode"]:
             found = f"{mode!r} and {threshold_mode!r}"
             raise ArgumentError("mode is 'min' or 'max', threshold_mode 'rel' or 'abs'", found)
         check_number("factor", factor, 0.0, 1.0)

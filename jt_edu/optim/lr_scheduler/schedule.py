@@ -10,10 +10,11 @@ Scaled      states by how much the rate differs from where it began, so that oth
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from copy import deepcopy
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError
@@ -44,6 +45,7 @@ class Schedule:
     """
 
     last_epoch: float
+    words: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # attribute -> what it may be, where that is one of some words
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         self.optimizer = check_optimizer(optimizer)
@@ -164,7 +166,8 @@ def check_saved(schedule: Any, saved: Any) -> None:
     wrong = sorted(set(saved) ^ set(own))
     if wrong:
         raise ArgumentError(f"{name} goes on from its own state", ", ".join(wrong))
-    wrong = [f"{key}={short(saved[key])}" for key, value in own.items() if not _alike(key, value, saved[key])]
+    fits = [key for key, value in own.items() if _alike(key, value, saved[key]) and _may_be(schedule, key, saved[key])]
+    wrong = [f"{key}={short(saved[key])}" for key in own if key not in fits]
     if wrong:
         raise ArgumentError(f"{name} goes on from a state like its own", ", ".join(wrong))
 
@@ -177,6 +180,11 @@ def _alike(name: str, own: Any, other: Any) -> bool:
     if isinstance(own, bool) or not isinstance(own, Real):
         return own is None or isinstance(other, Mapping if isinstance(own, Mapping) else type(own))
     return isinstance(other, Real) and not isinstance(other, bool)
+
+
+def _may_be(schedule: Any, name: str, value: Any) -> bool:
+    """Whether a value of the right kind is one that `__init__` takes."""
+    return -1 <= value < math.inf if name == "last_epoch" else value in schedule.words.get(name, (value,))
 
 
 def copied(value: Any) -> Any:

@@ -215,8 +215,8 @@ def look_back(node: Node, reader: Node) -> bool:
     """
     if reader.id >= node.look and folded(node):
         leading: set[Node] = set()
-        for n in history(node, folded):
-            if any(i in leading for i in folded(n)):
+        for n in history(node, lambda n: () if reader.id < n.look else folded(n)):  # what was looked through is left
+            if folded(n) and (reader.id < n.look or any(i in leading for i in folded(n))):
                 leading.add(n)
             elif n.data is not None:
                 forget(n)

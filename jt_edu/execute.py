@@ -29,7 +29,7 @@ from jt_edu.backends.pool import threads
 from jt_edu.convolving import run_convolution
 from jt_edu.determined import determine
 from jt_edu.errors import ArgumentError, JtError, KernelError, RangeError
-from jt_edu.graph import Node, age, behind, callers_line, describe_line, forget, look_back, needed
+from jt_edu.graph import OFTEN, Node, age, behind, callers_line, describe_line, forget, look_back, needed
 from jt_edu.memory import no_room
 from jt_edu.meta import CONSTANT, SOURCE, HostCall
 from jt_edu.plan import ROW, Check, Plan, Step, compile_plan, make_plan, read_slot
@@ -179,7 +179,7 @@ def plan_for(order: list[Node], wanted: Sequence[Node], context: Context) -> Pla
             plans: dict[Any, Plan] = context.rank_state.setdefault("plans", {})
             plan = plans.get(key)
             if plan is None:
-                held = {n for n in order if n.data is None and (n.holders or n.asked)}
+                held = {n for n in order if n.data is None and (n.holders or n.runs >= OFTEN)}
                 wishes = context.rank_state.get(NAME, DEFAULT)
                 plan = make_plan(order, held, context.flags.fuse, wishes.enabled)
                 if wishes.deterministic:
@@ -213,7 +213,7 @@ def structure(order: list[Node], context: Context) -> tuple[tuple[Any, ...], dic
             inputs = node.behind
             if type(inputs) is not tuple:
                 op, inputs = inputs.template, inputs.inputs
-            key += (op, node.holders > 0 or node.asked, node.tracked)
+            key += (op, node.holders > 0 or node.runs >= OFTEN, node.tracked)
             for i in inputs:
                 at = slot.get(i)
                 if at is None:
@@ -378,6 +378,7 @@ def settle(order: Sequence[Node], kept: Sequence[tuple[Node, Any]]) -> None:
                         node.look = max(node.look, i.look)
                 if node.holders or node in leading:
                     reachable.add(node)
+            node.runs += node.dtype.is_float
         for node, array in kept:
             node.data = array
             if node not in leading:

@@ -38,13 +38,14 @@ Line = tuple[CodeType, int]  # the learner's code, and the instruction in it
 Origin = tuple[Line | None, Any, int | None]  # line, module, twin
 HOME = str(Path(__file__).parent) + os.sep
 OURS: set[str] = set()  # files of jt_edu that have built nodes
+OFTEN = 2  # a loss that is looked at and then differentiated is computed twice, and keeps nothing
 age = attrgetter("id")  # nodes are numbered as they are made
 
 
 class Node:
     """One value of the graph: the operator that makes it, its inputs, its shape and dtype, and, once run, its data."""
 
-    __slots__ = ("__weakref__", "asked", "behind", "data", "dtype", "holders", "id", "look", "name", "op", "owner",
+    __slots__ = ("__weakref__", "behind", "data", "dtype", "holders", "id", "look", "name", "op", "owner", "runs",
                  "scope", "shape", "tape", "tracked", "twin", "where")  # fmt: skip
 
     op: Op
@@ -55,7 +56,7 @@ class Node:
     id: int  # grows with time, so that inputs always have smaller ids
     holders: int  # how many Vars of the learner point here
     tracked: bool  # takes part in gradients
-    asked: bool  # for a gradient by it: what is built on that will read it, though the learner may have let go
+    runs: int  # that computed it and did not keep it; after OFTEN of them the next one does, whoever holds it
     look: int  # once nodes have this id, its history is looked through for what nobody holds any more
     where: Line | None
     twin: int | None  # the id of the node whose gradient this is a part of; None: it is part of no gradient
@@ -70,7 +71,7 @@ class Node:
         self.op, self.behind, self.shape, self.dtype, self.data = op, inputs, shape, dtype, data
         self.id, self.holders = next(context.ids), 0
         self.name, self.owner, self.tape, self.look = "", None, None, 0
-        self.tracked = self.asked = False
+        self.tracked, self.runs = False, 0
         if dtype.is_float and not moment.no_grad:
             for i in inputs:
                 if i.tracked:
@@ -128,9 +129,8 @@ def made(
     The context is asked for a number, and which traces to tell.
     """
     node = object.__new__(Node)
-    node.op, node.behind = op, inputs
-    node.shape, node.dtype = shape, dtype
-    node.data, node.tracked, node.asked = data, tracked, False
+    node.op, node.behind, node.shape, node.dtype = op, inputs, shape, dtype
+    node.data, node.tracked, node.runs = data, tracked, 0
     node.id, node.holders = next(context.ids), 0
     node.name, node.owner, node.tape, node.look = "", None, None, 0
     node.where, node.scope, node.twin = origin

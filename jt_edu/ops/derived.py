@@ -19,7 +19,7 @@ from typing import Any
 from jt_edu import autograd
 from jt_edu.formats import FORMATS
 from jt_edu.functions import BITS
-from jt_edu.graph import Node, inputs_first, made
+from jt_edu.graph import OFTEN, Node, inputs_first, made
 from jt_edu.meta import CONSTANT
 from jt_edu.settings import Context, current
 from jt_edu.var import Var
@@ -58,7 +58,7 @@ def derivative(
     if context.capture is not None or not context.flags.lazy_execution or FORMATS:
         return autograd.grad(loss, targets, seed, allow_unused)
     for t in targets:
-        t.node.asked = True
+        t.node.runs = OFTEN  # what is built on the gradient reads it, though the learner may have let go
     ends = [loss.node] if seed is None else [loss.node, seed.node]
     graph = _graph(ends)
     key = _structure(graph, [*ends, *(t.node for t in targets)], context.no_grad, allow_unused)

@@ -378,7 +378,7 @@ def settle(order: Sequence[Node], kept: Sequence[tuple[Node, Any]]) -> None:
                         node.look = max(node.look, i.look)
                 if node.holders or node in leading:
                     reachable.add(node)
-            node.runs += node.dtype.is_float
+            node.runs += node.dtype.is_float and node not in leading
         for node, array in kept:
             node.data = array
             if node not in leading:

@@ -113,7 +113,7 @@ def with_momentum(put):
 
 WAYS = {
     "assigned": lambda: assigned, "made anew": lambda: made_anew, "named anew": lambda: named_anew,
-    "updated": lambda: updated, "momentum, named anew": lambda: with_momentum(lambda old, new: new),
+    "updated": lambda: updated,
     "momentum, updated": lambda: with_momentum(jt.Var.update),
     "momentum, assigned": lambda: jt.no_grad()(with_momentum(jt.Var.assign)),
 }  # fmt: skip

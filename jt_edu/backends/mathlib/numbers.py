@@ -132,17 +132,17 @@ def _whole_power(base: Any, exponent: Any) -> Any:
     return result
 
 
-_POWERS = {"i": _whole_power, "u": _whole_power}
+def _power_of_arrays(x: Number, y: Number) -> Number:
+    """As an array of one: for single numbers NumPy takes x**0.5 as a square root, which differs at -inf."""
+    return np.power(np.array([x]), np.array([y]))[0]
+
+
+_POWERS = {"i": _whole_power, "u": _whole_power, "c": _power_of_arrays}
 
 
 def _power(x: Number, y: Number) -> Number:
-    """As an array of one: for single numbers NumPy takes x**0.5 as a square root, which differs at -inf.
-
-    Of whole numbers NumPy knows no negative powers.
-    """
-    if isinstance(x, np.integer):
-        return _whole_power(x, y)
-    return np.power(np.array([x]), np.array([y]))[0]
+    """NumPy's, but of whole numbers, of which it knows no negative powers."""
+    return _whole_power(x, y) if isinstance(x, np.integer) else _power_of_arrays(x, y)
 
 
 def _log2_of_single(x: Number) -> Number:

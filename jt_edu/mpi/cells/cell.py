@@ -256,7 +256,7 @@ def is_learners(file: str) -> bool:
 def _installed() -> tuple[str, ...]:
     """The folders of what installers brought, and ours."""
     places = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    return (*(str(Path(place)) + os.sep for place in places), HOME + os.sep)
+    return (*(str(Path(place)) + os.sep for place in places), HOME)
 
 
 def _is_cell(file: str) -> bool:

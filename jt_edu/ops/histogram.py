@@ -111,7 +111,7 @@ def _edges(x: Var, bins: Any, limits: Any) -> Var:
         if edges.ndim != 1 or len(edges) < 2 or not bool(all(edges[1:] >= edges[:-1]).item()):
             raise ArgumentError("the edges of bins rise, and are two or more", f"{edges.tolist()}")
         return edges
-    n = whole("histogram", "bins", bins, 1)
+    n = whole("histogram", "bins", bins, 1, 1 << 60)
     low, high = _limits(x, limits)
     dtype = promote(as_floats(x).dtype, low.dtype)
     wide = (low == high).cast(float64) * 0.5

@@ -155,7 +155,8 @@ class Members:
     def register_parameter(self, name: str, param: Any) -> None:
         """Hold a float Var (or None, for a parameter that is not there) as the attribute `name`."""
         if param is not None and not (isinstance(param, Var) and param.dtype.is_float):
-            raise ArgumentError("register_parameter takes a float Var or None", short(param), "nn.Parameter(...)")
+            found = f"a Var of {param.dtype}" if isinstance(param, Var) else short(param)
+            raise ArgumentError("register_parameter takes a float Var or None", found, "nn.Parameter(...)")
         self._add("parameter", name, param)
 
     def register_buffer(self, name: str, value: Any, persistent: bool = True) -> Var | None:

@@ -363,6 +363,9 @@ def _explain(error: Exception, step: Step, plan: Plan, order: list[Node]) -> Exc
 def settle(order: Sequence[Node], kept: Sequence[tuple[Node, Any]]) -> None:
     """Hand the arrays to the nodes that keep them; cut history that leads to nothing the learner holds.
 
+    Where nothing that is held lies behind a value, a gradient will not compute it anew, so who computes it again and
+    again is another run: it is counted, and kept the third time (decision 011).
+
     In `order` may be left out what takes part in no gradient.
     """
     with STILL:

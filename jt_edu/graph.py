@@ -38,7 +38,7 @@ Line = tuple[CodeType, int]  # the learner's code, and the instruction in it
 Origin = tuple[Line | None, Any, int | None]  # line, module, twin
 HOME = str(Path(__file__).parent) + os.sep
 OURS: set[str] = set()  # files of jt_edu that have built nodes
-OFTEN = 2  # runs that computed a value and kept it not
+OFTEN = 2  # after so many runs that computed a value and did not keep it, the next one does
 age = attrgetter("id")  # nodes are numbered as they are made
 
 
@@ -56,7 +56,7 @@ class Node:
     id: int  # grows with time, so that inputs always have smaller ids
     holders: int  # how many Vars of the learner point here
     tracked: bool  # takes part in gradients
-    runs: int  # that computed it, where nothing behind it is held, and did not keep it; after OFTEN the next one does
+    runs: int  # that computed it and did not keep it, while nothing behind it was held
     look: int  # once nodes have this id, its history is looked through for what nobody holds any more
     where: Line | None
     twin: int | None  # the id of the node whose gradient this is a part of; None: it is part of no gradient

@@ -22,8 +22,8 @@ class Handle:
     def remove(self) -> None:
         """Take the hook away, once if it is there more often; a second time does nothing."""
         hooks = getattr(self._owner, self._when)
-        for place in [k for k, hook in enumerate(hooks) if hook is self._hook][:1]:
-            setattr(self._owner, self._when, hooks[:place] + hooks[place + 1 :])
+        place = next((k for k, hook in enumerate(hooks) if hook is self._hook), len(hooks))
+        setattr(self._owner, self._when, hooks[:place] + hooks[place + 1 :])
         self._hook = None
 
     __call__ = remove

@@ -223,8 +223,8 @@ def randint(low: int, high: int | None = None, shape: Any = (1,), dtype: Any = "
     if last <= first:
         raise ArgumentError("randint draws from low to high - 1", f"low {first}, high {last}", "randint(10)")
     count, size, wanted = last - first, check_shape(shape), as_dtype(dtype)
-    for drawn_last in (first, last - 1) if wanted.whole else ():
-        constant(drawn_last, wanted)  # which refuses what does not fit
+    for end in (first, last - 1) if wanted.whole else ():
+        constant(end, wanted)  # which refuses what does not fit
     if count <= 1 << 32:
         drawn = random(size, "float64").apply(f.MULTIPLY, float(count)).apply(f.FLOOR).cast(int64) + first
     else:  # more than the digits of a float64 can choose from evenly

@@ -179,7 +179,7 @@ class Crew:
         while not ready and (left := deadline - time.monotonic()) > 0:
             ready = wait([member.answers, *ends], min(LOOK, left))
             for one in self.members:  # an end is not always heard: what a worker started may hold its sentinel open
-                if one.process.sentinel in ready or not one.process.is_alive():
+                if one.process.sentinel in ready or not (ready or one.process.is_alive()):
                     self._bury(one)
         if not ready:
             raise WorkerError(

@@ -7,7 +7,7 @@ from typing import Any
 
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError, UnknownKeyError
-from jt_edu.nn.members import _no_part
+from jt_edu.nn.members import no_part
 from jt_edu.nn.module import Module, Parameter
 from jt_edu.nn.sequential import Row, named
 from jt_edu.var import Var
@@ -27,7 +27,7 @@ class Names(Module):
 
     def _checked(self, part: Any) -> Any:
         if not isinstance(part, Module):
-            raise ArgumentError(f"a {type(self).__name__} is made of modules", *_no_part(part))
+            raise ArgumentError(f"a {type(self).__name__} is made of modules", *no_part(part))
         return part
 
     def members(self) -> Iterator[tuple[str, Any]]:

@@ -147,7 +147,7 @@ class Members:
     def add_module(self, name: str, module: Any) -> None:
         """Hold a module (or None) as the attribute `name`."""
         if module is not None and not isinstance(module, Members):
-            raise ArgumentError("add_module takes a module", *_no_part(module))
+            raise ArgumentError("add_module takes a module", *no_part(module))
         self._add("module", name, module)
 
     register_module = add_module
@@ -179,7 +179,7 @@ class Members:
         setattr(self, name, value)
 
 
-def _no_part(part: Any) -> tuple[str, str]:
+def no_part(part: Any) -> tuple[str, str]:
     """What was found in place of a module, and what to try: of a class, to make one of its kind."""
     return (f"the class {part.__name__}", f"{part.__name__}(...)") if isinstance(part, type) else (short(part), "")
 

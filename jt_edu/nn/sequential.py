@@ -8,7 +8,7 @@ from typing import Any
 
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError, RangeError
-from jt_edu.nn.members import _no_part, refuse_compiled
+from jt_edu.nn.members import no_part, refuse_compiled
 from jt_edu.nn.module import Module
 from jt_edu.var import Var
 
@@ -41,7 +41,7 @@ class Row(Module):
 
     def _checked(self, part: Any) -> Any:
         if not isinstance(part, Module):
-            raise ArgumentError(f"a {type(self).__name__} is made of modules", *_no_part(part))
+            raise ArgumentError(f"a {type(self).__name__} is made of modules", *no_part(part))
         return part
 
     def _name(self, key: Any) -> str:
@@ -176,7 +176,7 @@ class Sequential(Row):
 
     def _checked(self, part: Any) -> Any:
         if not callable(part) or isinstance(part, type):
-            raise ArgumentError("a Sequential is made of modules and functions", *_no_part(part))
+            raise ArgumentError("a Sequential is made of modules and functions", *no_part(part))
         refuse_compiled("a part of a Sequential", part)
         return part
 

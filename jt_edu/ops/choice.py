@@ -159,7 +159,7 @@ def randint_like(x: Any, low: int, high: int | None = None, dtype: Any = None) -
 
     Example:
         >>> randint_like(ones((2, 3)), 1).tolist()
-        [[0, 0, 0], [0, 0, 0]]
+        [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
     v = as_var(x)
     return randint(low, high, v.shape, v.dtype if dtype is None else dtype)

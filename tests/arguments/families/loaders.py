@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 from multiprocessing import connection
+from types import SimpleNamespace
 from unittest import mock
 
 import numpy as np
@@ -55,12 +56,17 @@ def epochs(**given) -> bool:
 
 def impatient(**given) -> str:
     """Where there is a limit, it is over as soon as somebody waits."""
+    now, look = [0.0], 1e9
 
-    def wait(what, limit=None):
-        return [] if limit else connection.wait(what)
+    def wait(what, limit):
+        if limit == look:
+            return connection.wait(what)
+        now[0] += limit
+        return []
 
     loader = data.DataLoader(things.Slow(1), 1, num_workers=1, **given)
-    with mock.patch.object(data.workers, "wait", wait):
+    clock = SimpleNamespace(monotonic=lambda: now[0])
+    with mock.patch.multiple(data.workers, wait=wait, LOOK=look, time=clock):
         try:
             lists(loader)
         except data.WorkerError:

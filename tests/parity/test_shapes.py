@@ -121,6 +121,9 @@ def test_views_of_any_dtype_change_no_number(dtype):
     ours, theirs = both(3, (4, 4), dtype, "odd")
     for row in VIEWS:
         if ((4, 4),) in row.shapes or row.name in ("pad", "flip", "concat of one", "repeat", "x.T", "crop and pad"):
+            if row.name == "crop and pad" and dtype.startswith("uint"):  # it fills with -5
+                assert refuses(row.ours, ours) == "DtypeError"
+                continue
             wanted = np.asarray(row.numpy(theirs))
             wanted = round_to(wanted, dtype) if dtype == "bfloat16" else wanted
             expect_same(row.ours(ours), wanted, dtypes=(dtype,), what=row.name)

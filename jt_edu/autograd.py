@@ -153,11 +153,8 @@ def why_no_path(target: Node, loss: Node) -> str:
         return f"the loss was not computed from {name}, or only by way of detach, numpy or a compiled step"
     for node in everything:
         if node in reach and not node.tracked:
-            how = (
-                "a cast to whole numbers, a comparison or an argmax"
-                if not node.dtype.is_float
-                else "stop_grad or no_grad"
-            )
+            whole = "a cast to whole numbers, a comparison or an argmax"
+            how = "stop_grad or no_grad" if node.dtype.is_float else whole
             return f"the path from the loss to {name} breaks at {node.op.name} ({how}) at {node.line}"
     blocked = [n for n in everything if n in reach and n is not target and not any(n.op.gradients)]
     where = f"{blocked[-1].op.name} at {blocked[-1].line}" if blocked else "an operator without a gradient"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -107,9 +107,8 @@ def _nested(data: Any) -> np.ndarray[Any, Any]:
     try:
         array = np.array(data)
     except ValueError:
-        raise ShapeError(
-            "a Var is a full box of numbers", f"lists of different lengths, {short(data)}", "equal lengths"
-        ) from None
+        ragged = f"lists of different lengths, {short(data)}"
+        raise ShapeError("a Var is a full box of numbers", ragged, "equal lengths") from None
     if array.dtype.kind not in "biufc":
         raise DtypeError(
             "a Var is made of numbers of at most 64 bits",
@@ -121,17 +120,27 @@ def _nested(data: Any) -> np.ndarray[Any, Any]:
 
 def short(value: Any) -> str:
     """What a value looks like, in a few words. A Var is not asked for its numbers: to compute them may fail as well."""
-    text = f"a Var of shape {value.shape}" if hasattr(value, "_node") else repr(value)
+    if isinstance(value, (list, tuple)) and any(hasattr(part, "_node") for part in _typed(value)):
+        text = f"a {type(value).__name__} of {', '.join(map(short, value))}"
+    else:
+        text = f"a Var of shape {value.shape}" if hasattr(value, "_node") else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _widest_inside(data: Any, found: DType) -> DType:
     """A list of NumPy numbers or Vars keeps their precision; only plain Python floats are narrowed."""
-    parts = data if isinstance(data, (list, tuple)) else [data]
-    names = {str(p.dtype) for p in parts if hasattr(p, "dtype")}
-    names |= {str(_widest_inside(p, found)) for p in parts if isinstance(p, (list, tuple))}
+    names = {str(part.dtype) for part in _typed(data)}
     wide = {"float64": "complex128" if found.kind == "c" else "float64", "complex128": "complex128"}
     return next((DTYPES[wide[n]] for n in sorted(names) if n in wide), found)
+
+
+def _typed(value: Any, depth: int = len(COUNTERS)) -> Iterator[Any]:
+    """The Vars and NumPy's numbers that stand in lists of lists; no deeper than axes go, for one may hold itself."""
+    for part in value if isinstance(value, (list, tuple)) else [value]:
+        if depth and isinstance(part, (list, tuple)):
+            yield from _typed(part, depth - 1)
+        elif hasattr(part, "dtype"):
+            yield part
 
 
 def to_bfloat16(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -181,6 +190,14 @@ def operand_of(value: Any, partner: DType, compared: bool = False) -> Node:
         if capture is not None:
             capture.numbers.append((node, value.read))
         return node
+    return given(value)
+
+
+def given(value: Any) -> Node:
+    """A leaf of what an operator is given that is no Var. A list of Vars is not one: gradients would end there."""
+    if any(hasattr(part, "_node") and part.dtype.is_float for part in _typed(value)):
+        way = "one of them, such as x[0], or jt.stack(x), which makes one of all"
+        raise ArgumentError("an operator takes one Var", short(value), way)
     return source(value)
 
 

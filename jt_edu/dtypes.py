@@ -64,13 +64,8 @@ bfloat16 = DType("bfloat16", "uint16", "uint16", "float32")
 float32, float64 = _plain("float32"), _plain("float64")
 complex64, complex128 = _plain("complex64"), _plain("complex128")
 
-DTYPES = {
-    str(d): d
-    for d in (
-        bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
-        float16, bfloat16, float32, float64, complex64, complex128,
-    )
-}  # fmt: skip
+_WHOLE = (bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64)
+DTYPES = {str(d): d for d in (*_WHOLE, float16, bfloat16, float32, float64, complex64, complex128)}
 ALIASES = {"half": float16, "float": float32, "double": float64, "int": int64, "long": int64, "bool_": bool_,
            "short": int16, "complex": complex64, "cfloat": complex64, "cdouble": complex128}  # fmt: skip
 PYTHON = {bool: bool_, int: int64, float: float32, complex: complex64}  # what a bare Python number becomes

@@ -101,11 +101,8 @@ class CachingAllocator:
         return self._buffers[size][-1]
 
     def _sizes(self) -> list[tuple[int, bool]]:
-        return [
-            (size, sys.getrefcount(buffer) == self._unused)
-            for size, shelf in self._buffers.items()
-            for buffer, _ in shelf
-        ]
+        shelves = self._buffers.items()
+        return [(size, sys.getrefcount(buffer) == self._unused) for size, shelf in shelves for buffer, _ in shelf]
 
     def _trim(self) -> None:
         """Give unused buffers back to the system."""

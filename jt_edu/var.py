@@ -18,7 +18,7 @@ import numpy as np
 from jt_edu import functions as f
 from jt_edu.arithmetic import Arithmetic
 from jt_edu.autograd import LEAF
-from jt_edu.build import broadcast, cast, check_shape, constant, elementwise, operand_of, same, source
+from jt_edu.build import broadcast, cast, check_shape, constant, elementwise, given, operand_of, same, source
 from jt_edu.dtypes import DType, as_dtype, bfloat16, from_bfloat16, promote
 from jt_edu.errors import ArgumentError, DtypeError, GradientError, ShapeError
 from jt_edu.execute import run
@@ -374,7 +374,7 @@ def as_var(value: Any, partner: DType | None = None) -> Var:
     """A Var from a Var, an array, a list or a number; a bare number gives way to the dtype of its partner."""
     if isinstance(value, Var):
         return value
-    return Var._of(source(value) if partner is None else operand_of(value, partner))
+    return Var._of(given(value) if partner is None else operand_of(value, partner))
 
 
 def _of_many(op: Elementwise, nodes: list[Node]) -> Var:

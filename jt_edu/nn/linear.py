@@ -9,7 +9,7 @@ from jt_edu.errors import ShapeError
 from jt_edu.nn.module import Module
 from jt_edu.nn.placement import placed
 from jt_edu.nn.start import kaiming_uniform_, uniform_
-from jt_edu.ops.arguments import one_var, same_words, whole, yes_or_no
+from jt_edu.ops.arguments import same_words, whole, yes_or_no
 from jt_edu.ops.create import zeros
 from jt_edu.ops.view import flatten, unflatten
 from jt_edu.template import template
@@ -33,7 +33,7 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Var:
         >>> linear(jt.array([[1.0, 2.0]]), jt.array([[3.0, 4.0]])).numpy()
         array([[11.]], dtype=float32)
     """
-    inputs, w = one_var("linear", x), as_var(weight)
+    inputs, w = as_var(x), as_var(weight)
     if w.ndim != 2 or inputs.ndim < 1 or inputs.shape[-1] != w.shape[1]:
         raise ShapeError(
             "linear multiplies the last axis of x with the last axis of weight (out, in)",

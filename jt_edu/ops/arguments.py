@@ -4,7 +4,6 @@ whole, number, factor, yes_or_no, choice    what stands beside the Vars is check
 axis_of, axes_of, listed_axes        axes, counted from either end
 one_of                              an argument that has several names
 same_words                          dim, dims and axis mean the same, and so do keepdim and keepdims
-one_var                             a Var, and not several
 in_place                            a wish of PyTorch's that changes nothing
 beside                              bare numbers give way to the Vars that stand beside them
 function                            a row of the table in functions.py becomes a function of Vars
@@ -324,19 +323,6 @@ def function(
     for alias in aliases:
         method(made, alias)
     return method(made)
-
-
-def one_var(function: str, value: Any) -> Var:
-    """A Var, or what becomes one; but not several Vars, such as a recurrent layer answers, whose gradients would end.
-
-    Example:
-        >>> one_var("linear", [1.0, 2.0]).shape
-        (2,)
-    """
-    if isinstance(value, (tuple, list)) and any(isinstance(v, Var) for v in value):
-        found = f"a {type(value).__name__} of {', '.join(type(v).__name__ for v in value)}"
-        raise ArgumentError(f"{function} takes one Var", found, "one of them, such as x[0], or jt.stack(x)")
-    return as_var(value)
 
 
 def into(out: Var | None, value: Var) -> Var:

@@ -20,7 +20,8 @@ from jt_edu.var import Var
 
 
 def as_rows(x: Var, gone: tuple[int, ...]) -> Var:
-    """(rows, n), n numbers of the axes `gone` in each row."""
+    """(rows, n), n numbers of the axes `gone` in each row; a single number is a row of its own."""
+    gone = gone[: x.ndim]
     kept = tuple(k for k in range(x.ndim) if k not in gone)
     moved = x if (*kept, *gone) == tuple(range(x.ndim)) else permute(x, *kept, *gone)
     return moved.reshape(math.prod(x.shape[k] for k in kept), math.prod(x.shape[k] for k in gone))
@@ -28,6 +29,8 @@ def as_rows(x: Var, gone: tuple[int, ...]) -> Var:
 
 def from_rows(y: Var, shape: Shape, axis: int) -> Var:
     """(rows, m) as `shape`, with length m along `axis`."""
+    if not shape:
+        return y.reshape(())
     rest = shape[:axis] + shape[axis + 1 :]
     wide = y.reshape(*rest, y.shape[1])
     order = [k if k < axis else k - 1 for k in range(len(shape))]
@@ -58,4 +61,4 @@ def one_axis(name: str, dims: Any, ndim: int) -> int:
         )
     if isinstance(dims, (tuple, list)):
         raise ArgumentError(f"{name} goes along one axis", short(dims), "dim=0")
-    return axis_of(name, 0 if dims is None else dims, ndim)
+    return axis_of(name, 0 if dims is None else dims, ndim, lone=True)

@@ -320,8 +320,8 @@ def topk(
     v = as_var(x)
     axis = _axis("topk", v, dim)
     falling, in_order = yes_or_no("topk", "largest", largest), yes_or_no("topk", "sorted", sorted)
-    many = _rank("topk", k, 0, v.shape[axis])
     rows = as_rows(v, (axis,))
+    many = _rank("topk", k, 0, rows.shape[1])
     best = first_positions(rows, many, falling)
     best = best if in_order else picked(best, sorted_positions(best))
     return from_rows(picked(rows, best), v.shape, axis), from_rows(best, v.shape, axis)
@@ -340,8 +340,8 @@ def kthvalue(x: Any, k: int, dim: Any = None, keepdim: bool = False) -> tuple[Va
     v = as_var(x)
     keep = yes_or_no("kthvalue", "keepdim", keepdim)
     axis = _axis("kthvalue", v, dim)
-    rank = _rank("kthvalue", k, 1, v.shape[axis])
     rows = as_rows(v, (axis,))
+    rank = _rank("kthvalue", k, 1, rows.shape[1])
     where = sorted_positions(rows)[:, rank - 1 : rank]
     found, at = (one_each(r, v.shape, (axis,), keep) for r in (picked(rows, where), where))
     return found, at

@@ -123,7 +123,7 @@ def flip(x: Any, dims: Any = None, *others: Any) -> Var:
         array([3, 2, 1, 0])
     """
     v, named = as_var(x), (dims, *others) if others else dims
-    turned = tuple(range(v.ndim)) if named is None else listed_axes("flip", named, v.ndim)
+    turned = tuple(range(v.ndim)) if named is None else listed_axes("flip", named, v.ndim, lone=True)
     return view(v, _flip_op(v.shape, turned))
 
 

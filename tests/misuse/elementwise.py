@@ -24,6 +24,10 @@ def z():
 CALLS = [
     ("exp of two", lambda: jt.exp(x(), x()), jt.ArgumentError, r"exp takes 1 argument.*found 2"),
     ("hypot of one", lambda: jt.hypot(x()), jt.ArgumentError, r"hypot takes 2 arguments.*found 1"),
+    ("a list of Vars beside a Var", lambda: x() + [x()], jt.ArgumentError,
+     r"takes one Var; found a list of a Var of shape \(3,\)\. Try: one of them, such as x\[0\], or jt\.stack"),
+    ("a Var beside a tuple of Vars", lambda: [[x()]] * x(), jt.ArgumentError, r"a list of a list of a Var of shape"),
+    ("the mean of a list of Vars", lambda: jt.mean([x().sum(), x().sum()]), jt.ArgumentError, r"jt\.stack\(x\)"),
     ("shapes that do not fit", lambda: jt.fmax(x(), jt.ones(2)), jt.ShapeError, r"\(3,\) and \(2,\)"),
     ("a walk between shapes", lambda: jt.lerp(x(), jt.ones(4), 0.5), jt.ShapeError, r"\(3,\) and \(4,\)"),
     ("the cube root of a complex number", lambda: jt.cbrt(z()), jt.DtypeError, r"complex64"),

@@ -402,3 +402,21 @@ def test_the_gradient_of_a_window_with_nan_goes_to_the_first_nan():
     x = jt.array([[[NAN, 1.0, 2.0, NAN]]])
 
     np.testing.assert_array_equal(jt.grad(jt.max_pool1d(x, 2).sum(), x).numpy(), [[[1, 0, 0, 1]]])
+
+
+ALONG = {
+    "cumsum": (), "cumprod": (), "logcumsumexp": (), "cummax": (), "cummin": (), "sort": (), "argsort": (), "flip": (),
+    "topk": (1,), "kthvalue": (1,), "median": (), "nanmedian": (), "mode": (), "quantile": (0.5,),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dim", [0, -1])
+@pytest.mark.parametrize("name", ALONG)
+def test_a_single_number_is_gone_along_as_if_it_had_one_axis(torch, name, dim):
+    def answers(library, x):
+        found = getattr(library, name)(x, *ALONG[name], dim) if name != "flip" else library.flip(x, (dim,))
+        return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+
+    ours, theirs = answers(jt, jt.array(3.0)), answers(torch, torch.tensor(3.0))
+
+    assert [(y.shape, y.item()) for y in ours] == [(tuple(t.shape), t.item()) for t in theirs]

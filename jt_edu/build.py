@@ -19,7 +19,7 @@ import numpy as np
 
 from jt_edu import functions as f
 from jt_edu.advice import NOTHING, aligned
-from jt_edu.dtypes import DTYPES, PYTHON, DType, as_dtype, bfloat16, float32, promote_number
+from jt_edu.dtypes import DTYPES, PYTHON, DType, as_dtype, bfloat16, float32, promote_number, uint64
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.expression import reshaped
 from jt_edu.graph import Node, Shape
@@ -86,7 +86,7 @@ def _known(dtype: np.dtype[Any]) -> DType:
 
 def _array_of(data: Any, wanted: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
     by_numpy = isinstance(data, (np.ndarray, np.generic))
-    array = np.asarray(data) if by_numpy else _nested(data)
+    array = np.asarray(data) if by_numpy else _nested(data, wanted)
     found = _known(array.dtype)
     if not by_numpy and found.kind in "fc":
         found = _widest_inside(data, PYTHON[complex] if found.kind == "c" else float32)
@@ -103,9 +103,11 @@ def _array_of(data: Any, wanted: DType | None) -> tuple[np.ndarray[Any, Any], DT
         return copy, wanted
 
 
-def _nested(data: Any) -> np.ndarray[Any, Any]:
+def _nested(data: Any, wanted: DType | None) -> np.ndarray[Any, Any]:
     try:
         array = np.array(data)
+        if wanted is uint64 and array.dtype == np.float64 and not (array < 0).any():  # as NumPy mixes 0 and 2^64 - 1
+            array = np.array(data, np.uint64)
     except ValueError:
         ragged = f"lists of different lengths, {short(data)}"
         raise ShapeError("a Var is a full box of numbers", ragged, "equal lengths") from None

@@ -342,7 +342,7 @@ def _check_indices(check: Check, indices: Any, node: Node) -> None:
         return
     if check.low <= indices.min() and indices.max() < check.high:
         return
-    bad = indices[((indices < check.low) | (indices >= check.high)) & (indices != check.also)]
+    bad = indices[~((indices >= check.low) & (indices < check.high)) & (indices != check.also)]  # so is nan
     if bad.size and indices.dtype.kind == "f":
         raise ArgumentError(f"{node.op.name} takes numbers from {check.low} to {check.also}", f"{bad[0]}").at(node.line)
     if bad.size:

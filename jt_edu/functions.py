@@ -40,18 +40,13 @@ MULTIPLY = Elementwise(
     (lambda o, d, x, y: d * y.conj(), lambda o, d, x, y: d * x.conj()), 1, {"b": "{0} and {1}"},
 )  # fmt: skip
 DIVIDE = Elementwise(
-    "divide", "divide({0}, {1})", "divide",
-    (lambda o, d, x, y: d / y.conj(), lambda o, d, x, y: -d * (o / y).conj()), 2,
-)  # fmt: skip
+    "divide", "divide({0}, {1})", "divide", (lambda o, d, x, y: d / y.conj(), lambda o, d, x, y: -d * (o / y).conj()), 2
+)
 FLOOR_DIVIDE = Elementwise("floor_divide", "floor_divide({0}, {1})", "count", (_flat, _flat), 4)
 REMAINDER = Elementwise(
-    "remainder", "remainder({0}, {1})", "count",
-    (lambda o, d, x, y: d, lambda o, d, x, y: -d * FLOOR_DIVIDE(x, y)), 4,
-)  # fmt: skip
-FMOD = Elementwise(
-    "fmod", "fmod({0}, {1})", "count",
-    (lambda o, d, x, y: d, lambda o, d, x, y: -d * TRUNC(x / y)), 4,
-)  # fmt: skip
+    "remainder", "remainder({0}, {1})", "count", (lambda o, d, x, y: d, lambda o, d, x, y: -d * FLOOR_DIVIDE(x, y)), 4
+)
+FMOD = Elementwise("fmod", "fmod({0}, {1})", "count", (lambda o, d, x, y: d, lambda o, d, x, y: -d * TRUNC(x / y)), 4)
 POWER = Elementwise(
     "power", "power({0}, {1})", "power",
     (

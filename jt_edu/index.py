@@ -55,17 +55,17 @@ class Index:
     __add__, __radd__ = _of_two("+")
     __sub__, __rsub__ = _of_two("-")
     __mul__, __rmul__ = _of_two("*")
-    __floordiv__, __mod__, __lt__, __le__ = (_of_two(op)[0] for op in ("//", "%", "<", "<="))
+    __floordiv__, __rfloordiv__ = _of_two("//")
+    __mod__, __rmod__ = _of_two("%")
+    __lt__, __le__ = (_of_two(op)[0] for op in ("<", "<="))
     __gt__, __ge__ = (_of_two(op)[1] for op in ("<", "<="))
 
     def __neg__(self) -> Index:
         return binary("-", 0, self)
 
     def __bool__(self) -> bool:
-        raise ArgumentError(
-            "an index expression has no truth value: it is not computed yet", f"`{self}`",
-            "both(a, b) for a condition on two axes",
-        )  # fmt: skip
+        asked = "an index expression has no truth value: it is not computed yet"
+        raise ArgumentError(asked, f"`{self}`", "both(a, b) for a condition on two axes")
 
     def __repr__(self) -> str:
         return render(self, lambda k: f"i{k}", lambda s: str(s.args[0]), _element_name)
@@ -171,11 +171,11 @@ def bounds(index: Index, extents: Sequence[int]) -> tuple[float, float]:
         return a + c, b + d
     if index.op == "-":
         return a - d, b - c
-    if index.op in ("*", "//") and (index.op == "*" or c == d != 0) and float("inf") not in (b, d, -a, -c):
+    if index.op in ("*", "//") and (index.op == "*" or c > 0 or d < 0) and float("inf") not in (b, d, -a, -c):
         ends = [OPERATORS[index.op](x, y) for x in (a, b) for y in (c, d)]
         return min(ends), max(ends)
-    if index.op == "%" and c == d > 0:
-        return (a, b) if a >= 0 and b < c else (0, c - 1)
+    if index.op == "%" and c > 0:
+        return (a, b) if a >= 0 and b < c else (0, d - 1)
     return (0, 1) if index.op in ("<", "<=", "==", "!=", "and", "or") else (float("-inf"), float("inf"))
 
 

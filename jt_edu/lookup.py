@@ -58,10 +58,8 @@ def _check_load(name: str, index: Index, loops: Shape, arrays: Sequence[Node]) -
         _check_arithmetic(name, place, loops)
         low, high = bounds(place, loops)
         if 0 not in loops and (low < 0 or high >= length):
-            raise RangeError(
-                f"{name} reads an index array of shape {shape} at {index}", f"positions from {low} to {high}",
-                "an index array as large as the loops",
-            )  # fmt: skip
+            asked, found = f"{name} reads an index array of shape {shape} at {index}", f"positions from {low} to {high}"
+            raise RangeError(asked, found, "an index array as large as the loops")
 
 
 def _check_arithmetic(name: str, index: Index, loops: Shape) -> None:

@@ -15,6 +15,7 @@ import math
 import operator
 import random as import_random
 import secrets
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,13 @@ def _made(node: Node, shape: tuple[int, ...]) -> Var:
     return var
 
 
+def bits_of(generator: Generator | None) -> Callable[[int], Node]:
+    """What draws random words: a generator's `bits`, without one those of this rank's."""
+    if not isinstance(generator, Generator | None):
+        raise ArgumentError("random numbers are drawn by a Generator", short(generator), "generator=jt.Generator(7)")
+    return (generator or default_generator()).bits
+
+
 def _float(dtype: Any) -> DType:
     wanted = as_dtype(dtype)
     if wanted.kind != "f":
@@ -124,10 +132,7 @@ def random(shape: Any = (), dtype: Any = "float32", type: str = "uniform", gener
         (2, 3)
     """
     wanted, size = _float(dtype), check_shape(shape)
-    if generator is not None and not isinstance(generator, Generator):
-        raise ArgumentError("random draws from a Generator", short(generator), "jt.Generator(7)")
-    draw = (default_generator() if generator is None else generator).bits
-    count = math.prod(size)
+    draw, count = bits_of(generator), math.prod(size)
     if not isinstance(type, str) or type not in ("uniform", "normal"):
         raise ArgumentError("random numbers are 'uniform' or 'normal'", short(type))
     if type == "uniform":
@@ -153,29 +158,29 @@ def _shape(size: tuple[Any, ...]) -> Any:
 
 
 @makes
-def rand(*size: Any, dtype: Any = "float32") -> Var:
+def rand(*size: Any, dtype: Any = "float32", generator: Generator | None = None) -> Var:
     """Uniform numbers in [0, 1).
 
     Example:
         >>> rand(2, 3).shape
         (2, 3)
     """
-    return random(_shape(size), dtype)
+    return random(_shape(size), dtype, generator=generator)
 
 
 @makes
-def randn(*size: Any, dtype: Any = "float32") -> Var:
+def randn(*size: Any, dtype: Any = "float32", generator: Generator | None = None) -> Var:
     """Normal numbers with mean 0 and standard deviation 1.
 
     Example:
         >>> randn(2, 3).shape
         (2, 3)
     """
-    return random(_shape(size), dtype, "normal")
+    return random(_shape(size), dtype, "normal", generator)
 
 
 @makes
-def normal(mean: Var | float = 0.0, std: Var | float = 1.0, size: Any = None, dtype: Any = "float32") -> Var:
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, dtype: Any = "float32", generator: Any = None) -> Var:
     """Normal numbers with the given mean and standard deviation.
 
     Example:
@@ -183,12 +188,13 @@ def normal(mean: Var | float = 0.0, std: Var | float = 1.0, size: Any = None, dt
         array([5., 5.], dtype=float32)
     """
     box = size if size is not None else next((v.shape for v in (mean, std) if isinstance(v, Var)), ())
-    drawn: Var = random(box, dtype, "normal") * _term("normal", "std", std, 0) + _term("normal", "mean", mean)
+    spread, middle = _term("normal", "std", std, 0), _term("normal", "mean", mean)
+    drawn: Var = random(box, dtype, "normal", generator) * spread + middle
     return drawn
 
 
 @makes
-def uniform(low: Var | float = 0.0, high: Var | float = 1.0, size: Any = (), dtype: Any = "float32") -> Var:
+def uniform(low: Any = 0.0, high: Any = 1.0, size: Any = (), dtype: Any = "float32", generator: Any = None) -> Var:
     """Uniform numbers in [low, high).
 
     Example:
@@ -196,7 +202,7 @@ def uniform(low: Var | float = 0.0, high: Var | float = 1.0, size: Any = (), dty
         3.0
     """
     first, last = _term("uniform", "low", low), _term("uniform", "high", high)
-    drawn: Var = random(size, dtype) * (last - first) + first
+    drawn: Var = random(size, dtype, generator=generator) * (last - first) + first
     return drawn
 
 
@@ -212,7 +218,7 @@ def _term(function: str, name: str, value: Any, least: float = -math.inf) -> Any
 
 
 @makes
-def randint(low: int, high: int | None = None, shape: Any = (1,), dtype: Any = "int64") -> Var:
+def randint(low: int, high: Any = None, shape: Any = (1,), dtype: Any = "int64", generator: Any = None) -> Var:
     """Whole numbers from low to high - 1; randint(n) means 0 to n - 1.
 
     Example:
@@ -226,9 +232,10 @@ def randint(low: int, high: int | None = None, shape: Any = (1,), dtype: Any = "
     for end in (first, last - 1) if wanted.whole else ():
         constant(end, wanted)  # which refuses what does not fit
     if count <= 1 << 32:
-        drawn = random(size, "float64").apply(f.MULTIPLY, float(count)).apply(f.FLOOR).cast(int64) + first
+        steps = random(size, "float64", generator=generator) * float(count)
+        drawn = steps.apply(f.FLOOR).cast(int64) + first
     else:  # more than the digits of a float64 can choose from evenly
-        bits = Var._of(default_generator().bits(math.prod(size))).reshape(size)
+        bits = Var._of(bits_of(generator)(math.prod(size))).reshape(size)
         drawn = ((bits if count == 1 << 64 else bits % count) + first % (1 << 64)).cast(int64)
     return drawn.cast(wanted).detach()
 
@@ -239,7 +246,5 @@ def _whole(name: str, value: Any) -> int:
     except TypeError:
         plain = None
     if plain is None or not -(1 << 63) <= plain <= 1 << 63:
-        raise ArgumentError(
-            f"randint takes {name} as a whole number", f"{name}={short(value)}", "randint(0, 9, (2, 3))"
-        )
+        raise ArgumentError(f"randint takes {name} as a whole number", f"{name}={short(value)}", "randint(0, 9)")
     return plain

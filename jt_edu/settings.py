@@ -33,7 +33,7 @@ class Flags:
     def __setattr__(self, name: str, value: Any) -> None:
         before = getattr(self, name)
         wanted = type(before)
-        if wanted is bool and value in (0, 1):
+        if wanted is bool and getattr(value, "shape", ()) == () and value in (0, 1):  # NumPy's, too
             value = bool(value)
         if not isinstance(value, wanted):
             raise ArgumentError(f"jt.flags.{name} is of type {wanted.__name__}", repr(value), repr(before))

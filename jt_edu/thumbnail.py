@@ -25,11 +25,9 @@ def value_of(node: int, array: np.ndarray, dtype: str, cells: int = CELLS) -> Va
     rows, columns = math.prod(array.shape[:-1]), array.shape[-1] if array.shape else 1
     table = numbers.reshape(rows, columns)
     seen = table[np.ix_(_spread(rows, cells), _spread(columns, cells))]
-    low, mean, high = (
-        (float(finite.min()), float(finite.mean()), float(finite.max())) if finite.size else (math.nan,) * 3
-    )
+    low, mean, high = (finite.min(), finite.mean(), finite.max()) if finite.size else (math.nan,) * 3
     return Value(
-        node=node, shape=array.shape, dtype=dtype, min=low, mean=mean, max=high,
+        node=node, shape=array.shape, dtype=dtype, min=float(low), mean=float(mean), max=float(high),
         nan=int(np.isnan(numbers).sum()), inf=int(np.isinf(numbers).sum()), zero=int((numbers == 0).sum()),
         rows=seen.shape[0], columns=seen.shape[1],
         exact=seen.size == numbers.size, cells=seen.astype("<f4").tobytes(),

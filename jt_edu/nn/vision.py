@@ -6,7 +6,7 @@ from typing import Any
 
 from jt_edu.errors import ArgumentError
 from jt_edu.nn.module import Module
-from jt_edu.ops.arguments import choice
+from jt_edu.ops.arguments import choice, yes_or_no
 from jt_edu.ops.interpolate import MODES, interpolate
 from jt_edu.ops.pixels import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from jt_edu.ops.windows import each_way
@@ -37,7 +37,10 @@ class Upsample(Module):
                 f"{type(self).__name__} takes either size or scale_factor", f"size={size}, scale_factor={scale_factor}"
             )
         self.size, self.scale_factor = size, _floats(scale_factor)
-        self.mode, self.align_corners = choice("Upsample", "mode", mode, MODES), align_corners
+        self.mode = choice("Upsample", "mode", mode, MODES)
+        self.align_corners = (
+            align_corners if align_corners is None else yes_or_no("Upsample", "align_corners", align_corners)
+        )
         self.recompute_scale_factor = recompute_scale_factor
 
     def execute(self, x: Any) -> Var:

@@ -21,12 +21,12 @@ from jt_edu.ops.numbers import check_order, checked
 from jt_edu.ops.scan import cumsum
 from jt_edu.ops.search import searchsorted
 from jt_edu.ops.sort import sorted_positions
-from jt_edu.random import default_generator, rand, randint, randn, random
+from jt_edu.random import Generator, bits_of, rand, randint, randn, random
 from jt_edu.var import Var, as_var, method
 
 
 @makes
-def randperm(n: int, dtype: Any = "int64") -> Var:
+def randperm(n: int, dtype: Any = "int64", generator: Generator | None = None) -> Var:
     """The numbers 0 to n - 1 in random order.
 
     Example:
@@ -34,7 +34,7 @@ def randperm(n: int, dtype: Any = "int64") -> Var:
         [0, 1, 2]
     """
     (length,) = check_shape((n,))
-    words = Var._of(default_generator().bits(length)).reshape(1, length)
+    words = Var._of(bits_of(generator)(length)).reshape(1, length)
     return sorted_positions(words).reshape(length).cast(as_dtype(dtype))
 
 

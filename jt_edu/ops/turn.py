@@ -141,7 +141,7 @@ def flipud(x: Any) -> Var:
         >>> flipud(array([[1, 2], [3, 4]])).tolist()
         [[3, 4], [1, 2]]
     """
-    return flip(x, 0)
+    return flip(x, axis_of("flipud", 0, as_var(x).ndim))
 
 
 @method

@@ -1,6 +1,7 @@
 """Wrong calls of element functions: (sentence, the call, the error it must raise, what its message must say)."""
 
 import math
+import operator
 
 import numpy as np
 
@@ -24,9 +25,8 @@ def z():
 CALLS = [
     ("exp of two", lambda: jt.exp(x(), x()), jt.ArgumentError, r"exp takes 1 argument.*found 2"),
     ("hypot of one", lambda: jt.hypot(x()), jt.ArgumentError, r"hypot takes 2 arguments.*found 1"),
-    ("a list of Vars beside a Var", lambda: x() + [x()], jt.ArgumentError,
-     r"takes one Var; found a list of a Var of shape \(3,\)\. Try: one of them, such as x\[0\], or jt\.stack"),
-    ("a Var beside a tuple of Vars", lambda: [[x()]] * x(), jt.ArgumentError, r"a list of a list of a Var of shape"),
+    ("a list of Vars beside a Var", lambda: operator.add(x(), [x()]), jt.ArgumentError, r"one Var.*list.*Try: .*stack"),
+    ("a Var beside lists of a Var", lambda: operator.mul([[x()]], x()), jt.ArgumentError, r"a list of a list of a Var"),
     ("the mean of a list of Vars", lambda: jt.mean([x().sum(), x().sum()]), jt.ArgumentError, r"jt\.stack\(x\)"),
     ("shapes that do not fit", lambda: jt.fmax(x(), jt.ones(2)), jt.ShapeError, r"\(3,\) and \(2,\)"),
     ("a walk between shapes", lambda: jt.lerp(x(), jt.ones(4), 0.5), jt.ShapeError, r"\(3,\) and \(4,\)"),
@@ -124,6 +124,7 @@ CALLS = [
     ("numbers too small for their dtype", lambda: jt.array([-1], "uint64"), jt.DtypeError, r"found -1"),
     ("a spread below 0", lambda: jt.normal(0.0, -1.0, (2,)), jt.ArgumentError, r"std=-1\.0"),
     ("a probability above 1", lambda: jt.bernoulli(jt.array([0.5, 2.0])), jt.ArgumentError, r"0 to 1; found 2\.0"),
+    ("a probability of nan", lambda: jt.bernoulli(jt.array([0.5, NAN])), jt.ArgumentError, r"0 to 1; found nan"),
     ("a probability below 0", lambda: jt.bernoulli(-0.5), jt.ArgumentError, r"found -0\.5"),
     ("a chance that is complex", lambda: jt.bernoulli(jt.array([1j])), jt.DtypeError, r"complex64"),
     ("a rate that is nothing", lambda: jt.exponential(None), jt.ArgumentError, r"rate=None"),

@@ -84,5 +84,6 @@ CALLS = [
     ("room around a matrix", lambda: nn.ReplicationPad2d(1)(jt.ones((2, 2))), jt.ShapeError, r"\(2, 2\)"),
     ("room made of a word", lambda: nn.ConstantPad1d(1, "a"), jt.ArgumentError, r"'a'"),
     ("a layer of no size", lambda: nn.Upsample(), jt.ArgumentError, r"size=None"),
+    ("corners in words", lambda: nn.Upsample(2, mode="bilinear", align_corners="no"), jt.ArgumentError, r"='no'"),
     ("a layer of another mode", lambda: nn.Upsample(2, mode="cubic"), jt.ArgumentError, r"'cubic'"),
 ]  # fmt: skip

@@ -216,14 +216,30 @@ def test_the_same_seed_gives_the_same_numbers_and_each_draw_others():
         assert jt.get_seed() == 7
 
 
-def test_a_generator_of_its_own_leaves_the_global_one_alone():
+DRAWS = {
+    "random": lambda **own: jt.random((3,), **own), "rand": lambda **own: jt.rand(3, **own),
+    "randn": lambda **own: jt.randn(3, **own), "normal": lambda **own: jt.normal(1.0, 2.0, (3,), **own),
+    "uniform": lambda **own: jt.uniform(1.0, 2.0, (3,), **own), "randint": lambda **own: jt.randint(9, 99, (3,), **own),
+    "randint of 64 bits": lambda **own: jt.randint(0, 1 << 60, (3,), **own),
+    "randperm": lambda **own: jt.randperm(30, **own),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+def test_a_generator_of_its_own_leaves_the_global_one_alone(draw):
     jt.set_global_seed(7)
-    first = jt.rand(3).tolist()
+    first = draw().tolist()
     jt.set_global_seed(7)
 
-    own = jt.random((3,), generator=jt.Generator(7)).tolist()
+    own = draw(generator=jt.Generator(7)).tolist()
 
-    assert jt.rand(3).tolist() == first == own
+    assert draw().tolist() == first == own
+
+
+@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+def test_what_is_no_generator_is_refused(draw):
+    with pytest.raises(jt.ArgumentError, match=r"drawn by a Generator; found 7\. Try: generator=jt\.Generator\(7\)"):
+        draw(generator=7)
 
 
 def test_a_pending_random_number_stays_what_it_is():

@@ -20,7 +20,7 @@ import numpy as np
 from jt_edu.backends.mathlib.lane import Number, alike, instruction, kernel_function, kind_of, types, where
 
 
-@kernel_function(int, alike("iu", lambda kind: types.uint64))
+@kernel_function(int, alike("biu", lambda kind: types.uint64))
 def at(i: Number) -> Number:
     """The index i, promised not to be negative: numba then does not look for indices that count from the end."""
     return i.to(types.uint64)

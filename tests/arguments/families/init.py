@@ -56,11 +56,17 @@ def kaiming(f) -> list[Row]:
     ]
 
 
-def same_again(**given) -> bool:
+DRAWS = {
+    jt.random: (9,), jt.rand: 9, jt.randn: 9, jt.normal: jt.zeros(9), jt.uniform: jt.zeros(9), jt.randint: 1 << 40,
+    jt.randperm: 99,
+}  # fmt: skip
+
+
+def same_again(draw, **given) -> bool:
     """Whether the numbers are those of the generator that was given, from its seed on."""
     jt.set_global_seed(0)
-    found = jt.random((9,), **{name: jt.Generator(7) for name in given}).numpy()
-    return bool((found == jt.random((9,), generator=jt.Generator(7)).numpy()).all())
+    found = draw(DRAWS[draw], **{name: jt.Generator(7) for name in given}).numpy()
+    return bool((found == draw(DRAWS[draw], generator=jt.Generator(7)).numpy()).all())
 
 
 ROWS = [
@@ -103,7 +109,7 @@ ROWS = [
         f, "size", (2, 3), lambda f=f, **k: f(**k).shape, (2, 3))),
     *shows(jt.random, "shape", (2, 3), lambda **k: jt.random(**k).shape, (2, 3)),
     *shows(jt.random, "type", "normal", lambda **k: bool((jt.random(MANY, **k).numpy() < 0).any())),
-    *shows(jt.random, "generator", "a Generator", same_again),
+    *(row for f in DRAWS for row in shows(f, "generator", "a Generator", lambda f=f, **k: same_again(f, **k))),
     *shows(jt.Generator, "seed", 7, lambda **k: jt.random((9,), generator=jt.Generator(**k)),
            lambda torch: jt.random((9,), generator=jt.Generator(7))),
     *shows(jt.uniform, "low", 0.5, lambda **k: bool((jt.uniform(size=MANY, **k).numpy() >= 0.5).all())),

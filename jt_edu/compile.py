@@ -82,11 +82,17 @@ def compile(step: Callable[..., Any]) -> Callable[..., Any]:
         >>> step(np.ones(2, "float32")).item(), step(np.ones(2, "float32")).item()
         (4.0, 6.0)
     """
-    return _Compiled(step)
+    return CompiledStep(step)
 
 
-class _Compiled:
-    """A step, and what was captured of it."""
+class CompiledStep:
+    """A step, and what was captured of it: what `compile` answers with.
+
+    Example:
+        >>> import jt_edu as jt
+        >>> jt.compile(jt.nn.Linear(1, 1)).step
+        Linear(in_features=1, out_features=1, bias=True)
+    """
 
     def __init__(self, step: Callable[..., Any]) -> None:
         if not callable(step):
@@ -125,13 +131,14 @@ class _Compiled:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy has captured nothing yet: what was belongs to the Vars of this one."""
-        return _Compiled, (self.step,)
+        return CompiledStep, (self.step,)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """A compiled method: the object is its first argument."""
         return self if instance is None else MethodType(self, instance)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
+        """Replay what was captured for arguments of this kind, or capture it first."""
         context = current()
         refuse_inside(context)
         leaves: list[Any] = []

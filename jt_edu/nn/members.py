@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from jt_edu.build import short
-from jt_edu.compile import _Compiled
+from jt_edu.compile import CompiledStep
 from jt_edu.errors import ArgumentError
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.var import Var, as_var
@@ -192,7 +192,7 @@ def refuse_compiled(place: str, value: Any) -> None:
         Traceback (most recent call last):
         jt_edu.errors.ArgumentError: jt.compile takes the whole step, not a layer of a module; found ...
     """
-    if isinstance(value, _Compiled) and isinstance(value.step, Members):
+    if isinstance(value, CompiledStep) and isinstance(value.step, Members):
         raise ArgumentError(
             "jt.compile takes the whole step, not a layer of a module",
             f"{place}, a compiled {type(value.step).__name__}",
@@ -204,6 +204,8 @@ def _inside(name: str, value: Any, around: tuple[int, ...]) -> Iterator[tuple[st
     """Vars and modules in `value`; `around` are the containers it stands in, so that a list in itself is no trap."""
     if isinstance(value, (Var, Members)):
         yield name, value
+    elif isinstance(value, CompiledStep):
+        refuse_compiled(name, value)
     elif isinstance(value, (list, tuple, dict)) and id(value) not in around:
         parts: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, dict) else enumerate(value)
         for key, part in parts:

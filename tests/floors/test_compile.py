@@ -371,7 +371,11 @@ def test_a_compiled_layer_is_no_part_of_a_module_which_would_lose_its_parameters
         net.first = layer
     with pytest.raises(jt.ArgumentError, match=r"takes the whole step.*a part of a Sequential, a compiled Linear"):
         jt.nn.Sequential(layer)
+    net.parts = [jt.nn.Linear(2, 1), layer]
+    with pytest.raises(jt.ArgumentError, match=r"takes the whole step.*found parts\.1, a compiled Linear"):
+        net.parameters()
 
+    net.parts = []
     net.act = jt.compile(jt.relu)  # has no parameters
     net._fast = layer  # of which nobody expects any
     assert len(net.parameters()) == 2 and jt.nn.Sequential(jt.compile(jt.relu))

@@ -4,7 +4,11 @@ The fault matrix of simulated ranks (tests/ranks/test_faults.py) under both MPIs
 on, Open MPI, which takes a second to start, has one job for all cases.
 """
 
+import json
+import os
+import pickle
 import re
+import sys
 import threading
 import time
 from functools import cache
@@ -14,9 +18,13 @@ import pytest
 
 from jt_edu.errors import RankError
 from jt_edu.mpi.cells.cell import Cell
+from jt_edu.mpi.jobs.job import Job, Running
+from jt_edu.mpi.jobs.merge import notes
 from jt_edu.mpi.jobs.remote import run_under_mpi
+from jt_edu.mpi.jobs.run import as_document
 from jt_edu.mpi.real import debug
 from jt_edu.mpi.real.board import Board
+from jt_edu.mpi.real.journal import Journal
 from jt_edu.mpi.simulated.threads import run_ranks
 from jt_edu.mpi.terms.advice import RECEIVE, SEND
 from jt_edu.mpi.terms.errors import DeadlockError, LostRankError, MismatchError, RankTimeoutError, TruncationError
@@ -229,6 +237,25 @@ def test_the_rank_that_went_first_is_singled_out_and_the_others_are_not_blamed(m
     assert str(job.error).count("is gone") == 1
     assert re.search(
         r"rank 1 is gone, after allreduce.* at cell.py:7.*\n +its process had the exit code 5", str(job.error)
+    )
+
+
+def test_a_rank_that_misses_the_lost_one_before_the_launcher_ends_it_is_not_blamed(tmp_path):
+    running = Running(Job(2, "a launcher that is slow to end the others"), tmp_path, os.environ)
+    board = Board(tmp_path / "board", 2, 1)
+    board.called("allreduce(1)", "cell.py:7")
+    lost = LostRankError("rank 1 is gone, and others wait for it", "rank 0 in barrier()", "see why rank 1 is gone")
+    told = {**notes(Journal(0, 2, 0)), "error": as_document(lost, "")}
+    (tmp_path / "0.json").write_text(json.dumps(told))
+    (tmp_path / "0.pickle").write_bytes(pickle.dumps([]))
+    (tmp_path / "codes").write_text("1 5\n0 1\n")
+
+    running.go([sys.executable, "-c", "raise SystemExit(5)"], 60, None)
+    board.close()
+
+    assert running.job.failed_rank == 1
+    assert re.search(
+        r"rank 1 is gone, after allreduce.* at cell.py:7.*\n +its process had the exit code 5", str(running.job.error)
     )
 
 

@@ -180,12 +180,14 @@ class Running:
             job.errors.append(error_from(document["error"], rank) if document and document["error"] else None)
         job.record = merged(job.size, told)
         failed = sorted((d["error"]["time"], d["rank"]) for d in told if d["error"])
-        if failed:
+        # A rank that waits for one that is gone may say so before the launcher ends it; it was not the first to fail.
+        bereft = bool(failed) and isinstance(job.errors[failed[0][1]], LostRankError)
+        if failed and not (bereft and self._first_of(self._silent(told)) is not None):
             job.failed_rank = failed[0][1]
             job.error = job.errors[job.failed_rank]
         elif limit is not None:
             job.error = RankTimeoutError(f"the job ends within {limit:g} s", self._what_ranks_do())
-        elif job.code or len(told) < job.size:
+        elif failed or job.code or len(told) < job.size:
             job.error = LostRankError("every rank comes to its end", self._who_is_missing(told))
         job.record.waits = self._waits() if isinstance(job.error, DeadlockError) else []
         job.record.failure = "" if job.error is None else f"{type(job.error).__name__}: {job.error}"
@@ -235,7 +237,7 @@ class Running:
         job, states = self.job, self.job.states
         if not any(state.pid for state in states):
             return f"exit code {job.code} before any rank began:\n" + job.log.strip()[-2000:]
-        gone = {k: state for k, state in enumerate(states) if k not in {document["rank"] for document in told}}
+        gone = {k: states[k] for k in self._silent(told)}
         first = job.failed_rank = self._first_of(list(gone))
         if first is None:
             rows = [f"rank {rank} is gone{s.last_call()}" for rank, s in gone.items() if s.waits is None]
@@ -246,6 +248,10 @@ class Running:
         if first is None:
             return f"exit code {job.code}:\n  " + "\n  ".join(rows) + "\n" + job.log.strip()[-2000:]
         return "one that ended too early:\n  " + "\n  ".join(rows)
+
+    def _silent(self, told: list[Any]) -> list[int]:
+        """The ranks that did not come to their end, neither well nor with an error."""
+        return sorted({*range(self.job.size)} - {document["rank"] for document in told})
 
     def _first_of(self, ranks: Sequence[int]) -> int | None:
         """The rank whose end its guard was the first to write down."""

@@ -242,8 +242,9 @@ def test_the_rank_that_went_first_is_singled_out_and_the_others_are_not_blamed(m
 
 def test_a_rank_that_misses_the_lost_one_before_the_launcher_ends_it_is_not_blamed(tmp_path):
     running = Running(Job(2, "a launcher that is slow to end the others"), tmp_path, os.environ)
-    board = Board(tmp_path / "board", 2, 1)
+    board, other = (Board(tmp_path / "board", 2, rank) for rank in (1, 0))
     board.called("allreduce(1)", "cell.py:7")
+    other.waits("barrier()", "cell.py:10", [1], None)
     lost = LostRankError("rank 1 is gone, and others wait for it", "rank 0 in barrier()", "see why rank 1 is gone")
     told = {**notes(Journal(0, 2, 0)), "error": as_document(lost, "")}
     (tmp_path / "0.json").write_text(json.dumps(told))
@@ -252,11 +253,13 @@ def test_a_rank_that_misses_the_lost_one_before_the_launcher_ends_it_is_not_blam
 
     running.go([sys.executable, "-c", "raise SystemExit(5)"], 60, None)
     board.close()
+    other.close()
 
     assert running.job.failed_rank == 1
     assert re.search(
-        r"rank 1 is gone, after allreduce.* at cell.py:7.*\n +its process had the exit code 5", str(running.job.error)
-    )
+        r"rank 1 is gone, after allreduce.* at cell.py:7.*\n +its process had the exit code 5\n"
+        r" +rank 0 waited in barrier\(\)\n +at cell.py:10", str(running.job.error)
+    )  # fmt: skip
 
 
 COLUMNS = {

@@ -244,7 +244,8 @@ class Running:
         else:
             rows = [f"rank {first} is gone{gone.pop(first).last_call()}\n    {self._how(first)}"]
             rows += [f"rank {rank} was ended with it{s.last_call()}" for rank, s in gone.items() if s.waits is None]
-        rows += [f"rank {rank} waited in {at(s.waits)}" for rank, s in gone.items() if s.waits is not None]
+        waits = ((rank, s.waits) for rank, s in enumerate(states) if s.waits is not None and rank != first)
+        rows += [f"rank {rank} waited in {at(wait)}" for rank, wait in waits]
         if first is None:
             return f"exit code {job.code}:\n  " + "\n  ".join(rows) + "\n" + job.log.strip()[-2000:]
         return "one that ended too early:\n  " + "\n  ".join(rows)

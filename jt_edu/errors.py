@@ -2,6 +2,7 @@
 
     JtError
     ├── ShapeError       (ValueError)    shapes that do not fit each other
+    │   └── ScalarError  (TypeError)     a single number where several are asked for
     ├── DtypeError       (TypeError)     a type of number that an operator does not know
     ├── RangeError       (IndexError)    an index outside its axis
     ├── ArgumentError    (ValueError)    any other argument that makes no sense
@@ -56,6 +57,16 @@ class ShapeError(JtError, ValueError):
         >>> ones((2, 3)) + ones((4, 5))
         Traceback (most recent call last):
         ShapeError: ...
+    """
+
+
+class ScalarError(ShapeError, TypeError):
+    """A single number was asked for its length or its elements; a TypeError, as others ask with `except TypeError`.
+
+    Example:
+        >>> len(array(1.0))
+        Traceback (most recent call last):
+        ScalarError: ...
     """
 
 

@@ -20,7 +20,7 @@ from jt_edu.arithmetic import Arithmetic
 from jt_edu.autograd import LEAF
 from jt_edu.build import broadcast, cast, check_shape, constant, elementwise, given, operand_of, same, source
 from jt_edu.dtypes import DType, as_dtype, bfloat16, from_bfloat16, promote
-from jt_edu.errors import ArgumentError, DtypeError, GradientError, ShapeError
+from jt_edu.errors import ArgumentError, DtypeError, GradientError, ScalarError, ShapeError
 from jt_edu.execute import run
 from jt_edu.formats import FORMATS, follow, in_format, inherit
 from jt_edu.graph import Node
@@ -110,7 +110,7 @@ class Var(Arithmetic):
 
     def __len__(self) -> int:
         if not self.shape:
-            raise ShapeError("len() is the length of the first axis", f"a Var of shape {self.shape}")
+            raise ScalarError("a length is that of the first axis", "a Var of shape (), a single number", "x.item()")
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Var]:

@@ -69,6 +69,9 @@ def _compared(yours: Any, right: np.ndarray, near: float) -> tuple[str, str]:
 
 def _rounded(mine: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Both with 4 digits behind the point, or with as many as it takes to tell them apart."""
+    shown, wanted = mine, right
+    if "b" in (mine.dtype.kind, right.dtype.kind):  # bools have no digits
+        return shown, wanted
     for digits in range(4, 17, 4):
         shown, wanted = np.round(mine, digits), np.round(right, digits)
         if not np.array_equal(shown, wanted):

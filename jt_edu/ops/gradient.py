@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 from jt_edu import autograd
@@ -85,7 +86,7 @@ def why_no_grad(target: Var, loss: Var) -> str:
 class Function:
     """An operator with a gradient of one's own: `execute` computes, `grad` answers one gradient per input.
 
-    What `grad` needs may be kept on `self`. Jittor's form; None stands for "no gradient".
+    What `grad` needs may be kept on `self`, for each call apart. Jittor's form; None stands for "no gradient".
 
     Example:
         >>> class Twice(Function):
@@ -122,11 +123,25 @@ class Function:
         if current().no_grad or not any(v.requires_grad for v in inputs):
             return tuple(outputs) if several else outputs[0]
         taped = [self._taped(o) for o in outputs]
-        tape = autograd.Tape(self.grad, [v.node for v in inputs], [v.node for v in taped])
+        tape = autograd.Tape(self._grad_of_this_call(), [v.node for v in inputs], [v.node for v in taped])
         for v in taped:
             if v.dtype.is_float:
                 v.node.tape, v.node.tracked = tape, True
         return tuple(taped) if several else taped[0]
+
+    def _grad_of_this_call(self) -> Callable[..., Any]:
+        """`grad`, with what `execute` has just kept on self, though self may be called again before it is asked."""
+        kept = {name: value for name, value in vars(self).items() if name != "_kept"}
+        self._kept = kept
+
+        @wraps(self.grad)
+        def grad(*douts: Any) -> Any:
+            if self._kept is not kept:
+                vars(self).update(kept)
+                self._kept = kept
+            return self.grad(*douts)
+
+        return grad
 
     def _taped(self, out: Var) -> Var:
         return Var._of(same("function", out.node))

@@ -278,7 +278,8 @@ for step in range(61):
 #
 # `loss.backward()` *adds* to `.grad`, so that a loss can come in several parts. Without `optimizer.zero_grad()`
 # before it, each step follows the sum of all gradients so far, runs past the goal, and is thrown about.
-# `optimizer.step(loss)` of part 3 takes the gradients of this loss only. </details>
+# `optimizer.step(loss)` of part 3 clears `.grad` after itself and needs no `zero_grad`; but do not call `backward`,
+# too: what it has collected is added. </details>
 #
 # ## 9. Exercise: a step, by hand
 #

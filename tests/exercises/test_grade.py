@@ -1,5 +1,6 @@
 """A class is graded by the answers alone; what does not end, ends the process, or cheats the easy way is not right."""
 
+import ast
 import json
 import os
 import time
@@ -72,6 +73,12 @@ def test_every_exercise_has_a_cell_that_judges_it_and_binds_its_answers(name):
     assert len(homes) == len(COURSE[name])
     for home, names in zip(homes, COURSE[name].values(), strict=True):
         assert set(names) <= set().union(*(s.binds for s in given if s.cell == home)), home
+
+
+def test_of_a_cell_what_only_ipython_understands_is_left_out_and_questions_in_comments_are_not():
+    text = "%matplotlib inline\n!ls\n?jt.sum\njt.sum?\njt.sum??\na = 1  # is it?\nb = '?'  # or ?"
+
+    assert [ast.unparse(s.node) for s in statements("c", text)] == ["a = 1", "b = '?'"]
 
 
 def test_of_a_submission_only_the_answers_are_taken_and_what_they_need():

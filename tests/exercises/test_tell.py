@@ -52,3 +52,10 @@ def test_how_near_an_answer_has_to_be_may_be_said(capsys):
     tell("it", 1.00001, 1.0, near=1e-9, also="difference: 1e-05")
 
     assert capsys.readouterr().out == "not right      it: yours is 1.00001, expected is 1.0   difference: 1e-05\n"
+
+
+@pytest.mark.parametrize(("yours", "right"), [([True, False], [2.0, 0.0]), ([2.0, 0.0], [True, False])])
+def test_bools_in_the_place_of_numbers_are_not_right_and_stop_nothing(yours, right, capsys):
+    tell("a rule", np.array(yours), np.array(right))
+
+    assert capsys.readouterr().out.startswith("not right      a rule: yours is")

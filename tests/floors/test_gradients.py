@@ -958,6 +958,23 @@ def test_an_output_of_a_function_that_nobody_used_has_gradient_0():
     assert jt.grad(p.sum(), [x, y])[0].tolist() == [1.0, 2.0, 3.0]
 
 
+class Square(jt.Function):
+    def execute(self, x):
+        self.x = x
+        return x * x
+
+    def grad(self, dout):
+        return dout * 2 * self.x
+
+
+def test_a_function_that_is_called_again_before_its_gradient_keeps_each_call_apart():
+    f, a, b = Square(), jt.array(1.0), jt.array(5.0)
+
+    assert [g.item() for g in jt.grad(f(a) + f(b), [a, b])] == [2, 10]
+    assert jt.grad(f(f(f(b))), b).item() == 8 * 5**7
+    assert f.x.item() == 5  # and what it kept may be looked at
+
+
 class Half(jt.Function):
     """A function that hands a gradient to its first input only."""
 

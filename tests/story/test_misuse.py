@@ -392,8 +392,8 @@ REFUSED = table(
     refused("no number is not one", lambda: float(var(NONE)), ShapeError, "(0, 3)"),
     refused("a complex number is no float", lambda: float(var(1 + 2j)), DtypeError, "complex64"),
     refused("a float is no index of a list", lambda: [1, 2][var(1.0)], DtypeError, "float32"),
-    refused("a scalar has no length", lambda: len(var(THREE)), ShapeError, "()"),
-    refused("a scalar cannot be walked through", lambda: list(var(THREE)), ShapeError, "()"),
+    refused("a scalar has no length", lambda: len(var(THREE)), TypeError, "()"),
+    refused("a scalar cannot be walked through", lambda: list(var(THREE)), TypeError, "()"),
     refused("many numbers are not formatted as one", lambda: f"{var(F):.2f}", ShapeError, "(2, 3)"),
     refused("a list does not find a Var among others by value", lambda: var(F) in [var(F)], ShapeError, "(2, 3)"),
     # settings, and the rest

@@ -21,7 +21,9 @@ from pathlib import Path
 
 PLAIN = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.AugAssign)
 LARGEST = 64 << 20  # bytes of a notebook, with all its outputs
-NOT_PYTHON = re.compile(r"^\s*[%!].*$|^\s*\?.*$|^.*\?\s*$", re.MULTILINE)  # what IPython understands besides
+NOT_PYTHON = re.compile(  # what IPython understands besides: %magic, !shell, ?name and name?
+    r"^\s*[%!?].*$|^\s*[\w.*]+\?{1,2}\s*$", re.MULTILINE
+)
 
 Cells = Mapping[str, str]  # the source of each code cell, by its id
 

@@ -246,5 +246,6 @@ def _whole(name: str, value: Any) -> int:
     except TypeError:
         plain = None
     if plain is None or not -(1 << 63) <= plain <= 1 << 63:
-        raise ArgumentError(f"randint takes {name} as a whole number", f"{name}={short(value)}", "randint(0, 9)")
+        way = "randint(0, 9, (2, 3))"
+        raise ArgumentError(f"randint takes {name} as a whole number", f"{name}={short(value)}", way)
     return plain

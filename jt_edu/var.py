@@ -183,7 +183,8 @@ class Var(Arithmetic):
 
     def __repr__(self) -> str:
         numbers = np.array2string(self.numpy(), separator=", ", prefix="jt.Var(", threshold=60)
-        return f"jt.Var({numbers}, dtype={self.dtype})"
+        shape = "" if self.size or self.shape == (0,) else f"shape={self.shape}, "
+        return f"jt.Var({numbers}, {shape}dtype={self.dtype})"
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else repr(self)

@@ -111,8 +111,9 @@ def _state(name: str, given: Any, shapes: list[tuple[int, ...]], x: Var) -> Stat
         return tuple(zeros(s, dtype=x.dtype).stop_grad() for s in shapes)
     parts = tuple(map(as_var, given)) if len(shapes) > 1 and isinstance(given, (tuple, list)) else (as_var(given),)
     if [p.shape for p in parts] != shapes:
-        raise ShapeError(f"{name} begins with a state of shape {', '.join(map(str, shapes))}",
-                         ", ".join(str(p.shape) for p in parts))  # fmt: skip
+        wanted, pair = " and ".join(map(str, shapes)), len(shapes) > 1
+        asked = f"{name} begins with " + (f"a pair (h, c) of shapes {wanted}" if pair else f"a state of shape {wanted}")
+        raise ShapeError(asked, ", ".join(str(p.shape) for p in parts), f"{name}(x, (h, c))" if pair else "")
     return parts
 
 

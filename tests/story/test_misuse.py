@@ -932,6 +932,7 @@ def test_a_var_acts_as_a_number_and_as_a_row(backend):
 
 def test_every_var_can_be_shown(backend):
     assert repr(jt.zeros(1000, 1000)).count("\n") < 10
+    assert repr(jt.zeros(2, 0)) == "jt.Var([], shape=(2, 0), dtype=float32)"  # the numbers do not tell
     assert "nan" in repr(var([nan])) and "inf" in repr(var([inf]))
     assert "[]" in repr(var(NONE)) and "3." in repr(var(THREE)) and "j" in repr(var(C))
     for dtype in ("float16", "bfloat16", "uint8", "complex64"):

@@ -228,7 +228,8 @@ def look_at_nothing():
 
 guess = {print_in_between: None, look_in_between: None, look_at_nothing: None}
 for snippet, guessed in guess.items():
-    print(f"{snippet.__name__}: you guessed {guessed}, it was {count_kernels(snippet)}\n")
+    yours = "no guess yet" if guessed is None else f"you guessed {guessed}"
+    print(f"{snippet.__name__}: {yours}, it was {count_kernels(snippet)}\n")
 
 # %% [markdown]
 # A shape is known without computing. Printing numbers is not: the second snippet had to run a kernel in the middle.

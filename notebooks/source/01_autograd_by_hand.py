@@ -223,7 +223,7 @@ def judge(name, function, rule, *inputs):
     out = function(*inputs)
     dout = np.arange(2.0, 2 + out.size)
     answers = rule(out, dout, *inputs)
-    answers = answers if isinstance(answers, tuple) else (answers,)
+    answers = tuple(answers) if isinstance(answers, (tuple, list)) else (answers,)
     for k, answer in enumerate(answers + (None,) * (len(inputs) - len(answers))):
         others = [(lambda v, k=k: function(*inputs[:k], v, *inputs[k + 1 :]))]
         tell(f"{name}, input {k}", answer, dout * slope(others[0], inputs[k]))
@@ -295,7 +295,7 @@ found = caught(places)
 print(f"{len(found)} of 4 are caught at {places}: {', '.join(found) or 'none'}")
 four = [name for name in rules if name != "tanh"]
 said = ", ".join(found) if len(places) <= 4 else f"{len(places)} places, where four will do"
-tell("the four wrong rules are caught", None if places == [1.0] else said, ", ".join(four))
+tell("the four wrong rules are caught", None if list(places) == [1.0] else said, ", ".join(four))
 
 # %% [markdown]
 # ## 8. A gradient has a gradient

@@ -97,8 +97,9 @@ a = np.arange(20).reshape(4, 5)
 
 def tell_view(name, yours, right):
     """Tell whether it is right, if it was made by `reindex`."""
-    made = yours.node.op.name if isinstance(yours, jt.Var) else "reindex"
-    tell(name, *((yours, right) if made == "reindex" else (f"made by {made}", "made by reindex")))
+    made = yours.node.op.name if isinstance(yours, jt.Var) else type(yours).__name__
+    as_asked = yours is None or made == "reindex"
+    tell(name, *((yours, right) if as_asked else (f"made by {made}", "made by reindex")))
 
 
 transposed = None
@@ -154,8 +155,19 @@ def my_matmul(a, b):
     return None
 
 
+def tell_built(name, build, right):
+    """Tell whether what `build()` answers is right, if nothing but `reindex`, `*` and `reindex_reduce` built it."""
+    with jt.trace() as t:
+        yours = build()
+    others = {node.op for node in t.built} - {"reindex", "multiply", "reindex_reduce"}
+    if yours is not None and (others or not isinstance(yours, jt.Var)):
+        yours = f"built with {', '.join(sorted(others)) or type(yours).__name__}"
+        right = "built with reindex, multiply and reindex_reduce"
+    tell(name, yours, right)
+
+
 a, b = jt.rand(4, 3), jt.rand(3, 5)
-tell("my_matmul", my_matmul(a, b), a.numpy() @ b.numpy())
+tell_built("my_matmul", lambda: my_matmul(a, b), a.numpy() @ b.numpy())
 
 
 def spelled_out(a, b):
@@ -213,11 +225,13 @@ def my_max_pool(image, size, stride, padding=0):
 image, window = jt.randn(7, 8), jt.randn(3, 2)
 for stride, padding in [(1, 0), (2, 0), (1, 1), (3, 1)]:
     right = jt.conv2d(image[None, None], window[None, None], stride=stride, padding=padding)[0, 0].numpy()
-    tell(f"my_conv2d, stride {stride}, padding {padding}", my_conv2d(image, window, stride, padding), right)
+    asked = (image, window, stride, padding)
+    tell_built(f"my_conv2d, stride {stride}, padding {padding}", lambda asked=asked: my_conv2d(*asked), right)
 dark = -image.abs()  # a 0 that is read outside would be the largest
 for size, stride, padding in [(2, 2, 0), (3, 1, 1)]:
     right = jt.max_pool2d(dark[None, None], size, stride, padding)[0, 0].numpy()
-    tell(f"my_max_pool, size {size}, stride {stride}", my_max_pool(dark, size, stride, padding), right)
+    asked = (dark, size, stride, padding)
+    tell_built(f"my_max_pool, size {size}, stride {stride}", lambda asked=asked: my_max_pool(*asked), right)
 
 # %% [markdown]
 # ## 6. Their gradients
@@ -225,7 +239,8 @@ for size, stride, padding in [(2, 2, 0), (3, 1, 1)]:
 # `y = x.reindex(shape, where)` reads `x[where(i)]` for `y[i]`. When `y[i]` grows by 1, what grows with it is read from
 # `x[where(i)]`. So the gradient that arrives at `y[i]` has to be *added* to `dx[where(i)]`, and that is the loop of a
 # **ReindexReduce with the same `where`**. And a sum hands its gradient to whatever went into it: that is a **Reindex**.
-# Each of the two is the other one's gradient, and so matmul, convolution and pooling need no rule of their own.
+# Each of the two is the other one's gradient, and so matmul, convolution and average pooling need no rule of their own.
+# (A maximum does: only what won receives anything.)
 #
 # **Predict.** A window slides over `x = [x0 ... x5]`: `y[i, k] = x[i + k]`, 4 windows of 3. How often is each `x` read?
 # That is the gradient of `y.sum()`.
@@ -280,7 +295,8 @@ for function, gradient in [
 ]:
     out = function(x)
     dout = jt.array(np.arange(1.0, out.size + 1, dtype=np.float32).reshape(out.shape))
-    tell(f"the gradient of {function.__name__}", gradient(dout), jt.grad((out * dout).sum(), x).numpy())
+    right = jt.grad((out * dout).sum(), x).numpy()
+    tell_built(f"the gradient of {function.__name__}", lambda g=gradient, d=dout: g(d), right)
 
 # %% [markdown]
 # ## 8. Exercise: gather and scatter-add
@@ -309,12 +325,13 @@ def add_rows(rows, words, count):
 
 
 table, words = jt.rand(5, 2), jt.array([3, 0, 3, 3])
-tell("gather_rows", gather_rows(table, words), table.numpy()[words.numpy()])
+tell_built("gather_rows", lambda: gather_rows(table, words), table.numpy()[words.numpy()])
 rows = jt.rand(4, 2)
 right = np.zeros((5, 2), np.float32)
 np.add.at(right, words.numpy(), rows.numpy())
-tell("add_rows", add_rows(rows, words, 5), right)
-tell("add_rows of the gradient", add_rows(rows, words, 5), jt.grad((table[words] * rows).sum(), table).numpy())
+tell_built("add_rows", lambda: add_rows(rows, words, 5), right)
+dtable = jt.grad((table[words] * rows).sum(), table).numpy()
+tell_built("add_rows of the gradient", lambda: add_rows(rows, words, 5), dtable)
 
 # %% [markdown]
 # ## 9. All of it
@@ -327,8 +344,9 @@ tell("add_rows of the gradient", add_rows(rows, words, 5), jt.grad((table[words]
 jt.ops_table("matmul", "softmax", "conv2d", "max_pool2d", "cumsum", "sort", "where", "one_hot")
 
 # %% [markdown]
-# **Look** at the column `Code`. A running sum needs the sum before it, a sort moves what it compares: both depend on
-# values or on an order that no `where` can say. These are kernels written by hand, with a gradient of their own beside
+# **Look** at the column `Code`. A running sum needs the sum before it, a sort moves what it compares, and `where` of
+# a condition alone answers with as many positions as there happen to be: values or an order decide, and no lambda of
+# a `reindex` can say that. These are kernels written by hand, with a gradient of their own beside
 # them. (*HostCall* is a call of NumPy in place of a kernel.) `jt.ops_table()` alone lists every function.
 #
 # ## 10. Break it

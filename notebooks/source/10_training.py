@@ -251,7 +251,8 @@ see.explore(loss)
 # **Look.** The first line has the numbers: more than ten nodes for each kernel. A matrix product is one kernel,
 # `matmul`; those in the second half are products of the way back. What stands before and after a product shares a loop
 # with its neighbours. A name with `random_bits` draws what `Dropout` leaves out, and one with `sqrt` is Adam's formula
-# for a parameter: 13 nodes, one loop.
+# for a parameter: 13 nodes, one loop. (There are fewer of them than parameters: the formula of a bias can share the
+# loop that made its gradient.)
 #
 # ## 8. Find the bug
 #

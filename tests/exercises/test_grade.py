@@ -167,6 +167,24 @@ def test_what_is_right_in_the_empty_notebook_earns_nothing(tmp_path):
     assert (row.outcome.right, row.outcome.of, row.outcome.status) == (0, 4, "not done yet")
 
 
+@pytest.mark.parametrize(("name", "exercise", "gap", "answer", "right", "of"), [
+    ("01_autograd_by_hand", "5 one rule for each operator", "return None, None", "return dout / y, None", 3, 6),
+    ("01_autograd_by_hand", "9 through batch norm", '["variance"] = None',
+     '["variance"] = yours["scale"] * -0.5 * (variance + 1e-5) ** -1.5', 3, 7),
+    ("02_meta_operators", "2 views", "diagonal = None", "diagonal = x.reindex((4,), lambda i: (i, i))", 1, 6),
+    ("02_meta_operators", "7 gradients", '(3,), the answer (6,)."""\n    return None',
+     '(3,), the answer (6,)."""\n    return dout.reindex((6,), lambda i: (i // 2,))', 1, 3),
+])  # fmt: skip
+def test_who_answers_a_part_earns_that_part(name, exercise, gap, answer, right, of):
+    given = course(name)
+    (cell,) = (key for key, text in given.items() if gap in text)
+    number = list(COURSE[name]).index(exercise)
+
+    found = judged(text_of(handed_in(given[cell].replace(gap, answer), cell=cell, name=name), name, number))
+
+    assert (found.right, found.of, found.status) == (right, of, "not done yet"), found
+
+
 def test_of_two_files_the_newer_one_counts_and_checkpoints_do_not(tmp_path):
     for age, name in enumerate(("ada/05_roofline.ipynb", "ada/05_roofline (1).ipynb")):
         write(tmp_path / name, {})

@@ -268,6 +268,22 @@ def test_meta_operators_says_what_is_wrong_with_wrong_answers():
     assert "upside_down: yours is made by getitem, expected is made by reindex" in said
 
 
+@pytest.mark.parametrize(("gap", "answer", "words"), [
+    ("transposed = None", "transposed = a.T", "transposed: yours is made by ndarray"),
+    ("(n, m) times (m, p).", "return a @ b", "my_matmul: yours is built with broadcast, matmul"),
+    ("(n, m) times (m, p).", "return a.numpy() @ b.numpy()", "my_matmul: yours is built with ndarray"),
+    ("An image (H, W) and a window (h, w).", "return jt.conv2d(image[None, None], window[None, None])[0, 0]",
+     "padding 0: yours is built with conv2d, getitem"),
+    ("dout has shape (4, 3), the answer (6,).", "return dout.reshape(12)[:6]", "windows: yours is built with getitem"),
+    ("Row words[i] of the table, for each i.", "return table[words]", "gather_rows: yours is built with getitem"),
+])  # fmt: skip
+def test_meta_operators_refuses_what_is_right_but_not_built_as_asked(gap, answer, words):
+    gap = next((key for key in META if key.startswith(f'    """{gap}')), gap)
+    said = run("02_meta_operators", {gap: answer if "= None" in gap else f"    {answer}\n"})
+
+    assert words in said, said
+
+
 def test_meta_operators_measures_that_a_product_spelled_out_is_a_product():
     said = untouched("02_meta_operators")
 

@@ -4,8 +4,9 @@
     a submission                                       def roof(i, b, p): return min(i * b, p)
     the program     import numpy as np;                def roof(i, b, p): return min(i * b, p); print(check...)
 
-Of the course those statements stay that the exercise needs, found by the names that they read and bind. Of a submission
-only those are taken that bind an answer, and the helpers that these need. Nothing runs here.
+Of the course those statements stay that the exercise needs, found by the names that they read and bind; an answer that
+was left as the course has it is one of them. Of a submission only those are taken that bind an answer, and the helpers
+that these need. Nothing runs here.
 """
 
 from __future__ import annotations
@@ -74,16 +75,19 @@ def program(course: Cells, submitted: Cells, answers: Sequence[tuple[str, ...]],
     """
     given = [s for cell, text in course.items() for s in statements(cell, text)]
     homes = judging_cells(given)
-    theirs = _own(_readable(submitted, homes[number]), given)
+    came = _judged(_readable(submitted, homes[number]))
+    known = {ast.dump(s.node) for s in given}
+    own = [s for s in came if ast.dump(s.node) not in known]  # what a learner wrote
     wanted, whole = dict(zip(homes, answers, strict=True)), list[Statement]()
     for cell, group in itertools.groupby(given, key=lambda s: s.cell):
         names = frozenset(wanted.get(cell, ()))
-        found = _answers(theirs, cell, names)
-        added = _apart(_helpers(theirs, found, names), found, frozenset().union(*(s.binds for s in given)))
+        found = _answers(came, own, cell, names)
+        bound = names & frozenset().union(*(s.binds for s in found))
+        added = _apart(_helpers(own, found, names), found, frozenset().union(*(s.binds for s in given)))
         for statement in group:
-            if not (found and statement.binds & names):
+            if not bound & statement.binds or statement.binds & names - bound:  # what was left as it is stays
                 whole.append(statement)
-            elif not any(s.answer and s.cell == cell for s in whole):
+            if bound & statement.binds and not any(s.answer and s.cell == cell for s in whole):
                 whole += [replace(s, cell=cell, answer=True) for s in added]
     return ast.unparse(ast.Module([s.node for s in _slice(whole, homes[number])], []))
 
@@ -104,6 +108,12 @@ def _judging(given: Sequence[Statement]) -> list[Statement]:
     """What calls a check, or tells, or calls a function of the notebook that tells."""
     tells = {"tell"} | {s.node.name for s in given if isinstance(s.node, ast.FunctionDef) and "tell" in s.reads}
     return [s for s in given if not isinstance(s.node, ast.FunctionDef) and _calls(s.node, tells)]
+
+
+def _judged(theirs: Sequence[Statement]) -> list[Statement]:
+    """What does not judge itself."""
+    judging = _judging(theirs)
+    return [s for s in theirs if s not in judging]
 
 
 def _calls(node: ast.stmt, tells: set[str]) -> bool:
@@ -151,17 +161,15 @@ def _readable(submitted: Cells, home: str) -> list[Statement]:
     return found
 
 
-def _own(theirs: Sequence[Statement], given: Sequence[Statement]) -> list[Statement]:
-    """What a learner wrote: what judges, and what the course says word for word, is left out."""
-    judging, known = _judging(theirs), {ast.dump(s.node) for s in given}
-    return [s for s in theirs if s not in judging and ast.dump(s.node) not in known]
+def _answers(came: Sequence[Statement], own: Sequence[Statement], home: str, names: frozenset[str]) -> list[Statement]:
+    """What binds an answer: in the cell of the exercise, or else in the last cell that does.
 
-
-def _answers(theirs: Sequence[Statement], home: str, names: frozenset[str]) -> list[Statement]:
-    """What binds an answer: in the cell of the exercise, or else in the last cell that does."""
-    binding = [s for s in theirs if s.binds & names]
-    cells = [s.cell for s in binding]
-    return [s for s in binding if s.cell == (home if home in cells else cells[-1])]
+    Whoever changed one line of `yours["a"] = None; yours["b"] = None` is judged by both, in that order.
+    """
+    cells = dict[str, str]()  # of each name
+    for s in own:
+        cells |= {name: s.cell for name in s.binds & names if cells.get(name) != home}
+    return [s for s in came if any(cells.get(name) == s.cell for name in s.binds)]
 
 
 def _helpers(theirs: Sequence[Statement], found: Sequence[Statement], names: frozenset[str]) -> list[Statement]:

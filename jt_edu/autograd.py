@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jt_edu.errors import GradientError
-from jt_edu.graph import Node, behind, history, inputs_first
+from jt_edu.graph import Node, age, behind, history, inputs_first
 from jt_edu.settings import current
 
 if TYPE_CHECKING:
@@ -144,6 +144,8 @@ def why_no_path(target: Node, loss: Node) -> str:
         return f"{name} has dtype {target.dtype}; only floats have gradients"
     if not target.tracked:
         return f"{name} takes no part in gradients: it was stopped by stop_grad, detach or no_grad"
+    if age(target) > age(loss):
+        return f"{name} was made, or changed in place, after the loss was computed"
     everything = inputs_first([loss])
     reach: set[Node] = set()
     for node in everything:

@@ -16,7 +16,7 @@ from jt_edu import autograd
 from jt_edu.errors import GradientError
 from jt_edu.execute import run
 from jt_edu.formats import FORMATS
-from jt_edu.graph import Node, folded, history
+from jt_edu.graph import Node, age, folded, history
 from jt_edu.meta import SOURCE
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.derived import derivative
@@ -48,11 +48,13 @@ def backward(loss: Var, gradient: Any = None, retain_graph: bool | None = None, 
         yes_or_no("backward", name, flag)
     held = leaves(loss)
     if not held:
+        moved = _changed_since(loss)
         raise GradientError(
             "backward() fills .grad of the Vars that the loss was computed from",
-            f"none that takes part, behind a loss of shape {loss.shape}",
-            "a loss that was not detached, and is not what a compiled step answers: that carries no gradient",
-        )
+            f"{moved}, changed in place after it was read" if moved else f"none that takes part, behind a loss of shape {loss.shape}",
+            "backward() before the change" if moved else "a loss that was not made under no_grad or stop_grad, was not "
+            "detached, and is not what a compiled step answers: that carries no gradient",
+        ).at(loss.node.line)  # fmt: skip
     seed = None if gradient is None else seed_of("backward", loss, gradient)
     if create_graph or not _replayed(loss, held, seed):
         for k, new in _sums(held, derivative(loss, held, seed, True)):
@@ -86,6 +88,15 @@ def _replayed(loss: Var, held: Sequence[Var], seed: Var | None) -> bool:
 
 def _recipe(loss: Var, held: Sequence[Var], seed: Var | None) -> tuple[list[tuple[int, Var]], None]:
     return _sums(held, autograd.grad(loss, held, seed, True)), None
+
+
+def _changed_since(loss: Var) -> str:
+    """The Var behind the loss that holds another value by now, in words; or nothing."""
+    for node in history(loss.node, folded):
+        owner = None if node.owner is None else node.owner()
+        if owner is not None and node.tracked and age(owner.node) > age(loss.node):
+            return node.name or f"the Var of shape {node.shape}"
+    return ""
 
 
 def leaves(loss: Var) -> list[Var]:

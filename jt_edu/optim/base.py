@@ -256,11 +256,13 @@ class Optimizer:
         with no_grad():
             found: list[Var | None] = grad(part, active, allow_unused=True) if active else []
         if not any(g is not None for g in found):
-            why = why_no_grad(active[0], loss) if active else "all of them were stopped by stop_grad"
-            raise GradientError(
-                "the loss does not depend on any parameter of this optimizer", why,
-                "retain_graph=True in an earlier step, if that step was of the same loss",
-            ).at(loss.node.line)  # fmt: skip
+            asked = "the loss does not depend on any parameter of this optimizer"
+            if not active:
+                found = "none that takes part, after stop_grad or requires_grad = False"
+                raise GradientError(asked, found, "p.requires_grad = True for those that shall move").at(loss.node.line)
+            why = why_no_grad(active[0], loss)
+            way = "the step first, then changes" if "changed" in why else "the loss computed again for each step"
+            raise GradientError(asked, why, f"{way}, or retain_graph=True in an earlier step of it").at(loss.node.line)
         self._warn_about([p for p, g in zip(active, found, strict=True) if g is None])
         if crew is not None:
             with no_grad():

@@ -48,13 +48,7 @@ def backward(loss: Var, gradient: Any = None, retain_graph: bool | None = None, 
         yes_or_no("backward", name, flag)
     held = leaves(loss)
     if not held:
-        moved = _changed_since(loss)
-        raise GradientError(
-            "backward() fills .grad of the Vars that the loss was computed from",
-            f"{moved}, changed in place after it was read" if moved else f"none that takes part, behind a loss of shape {loss.shape}",
-            "backward() before the change" if moved else "a loss that was not made under no_grad or stop_grad, was not "
-            "detached, and is not what a compiled step answers: that carries no gradient",
-        ).at(loss.node.line)  # fmt: skip
+        raise _nobody(loss).at(loss.node.line)
     seed = None if gradient is None else seed_of("backward", loss, gradient)
     if create_graph or not _replayed(loss, held, seed):
         for k, new in _sums(held, derivative(loss, held, seed, True)):
@@ -90,13 +84,16 @@ def _recipe(loss: Var, held: Sequence[Var], seed: Var | None) -> tuple[list[tupl
     return _sums(held, autograd.grad(loss, held, seed, True)), None
 
 
-def _changed_since(loss: Var) -> str:
-    """The Var behind the loss that holds another value by now, in words; or nothing."""
+def _nobody(loss: Var) -> GradientError:
+    """What to say of a loss that no Var which is held can have a gradient of."""
+    asked = "backward() fills .grad of the Vars that the loss was computed from"
     for node in history(loss.node, folded):
         owner = None if node.owner is None else node.owner()
         if owner is not None and node.tracked and age(owner.node) > age(loss.node):
-            return node.name or f"the Var of shape {node.shape}"
-    return ""
+            name = node.name or f"the Var of shape {node.shape}"
+            return GradientError(asked, f"{name}, changed in place after the loss", "backward() before the change")
+    way = "a loss that was not detached, not made under no_grad, and not answered by a compiled step"
+    return GradientError(asked, f"none that takes part, behind a loss of shape {loss.shape}", way)
 
 
 def leaves(loss: Var) -> list[Var]:

@@ -2,6 +2,7 @@
 
 read_brackets    the shape of the answer, one index per axis of x, and the index arrays it reads
 spelled, meant   a key that says all before any number is known, as something that can be looked up; and back
+roving           the same key, with a position that may be any of many as an array: one plan serves them all
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from jt_edu.index import Index, as_index, counter, load, size
 from jt_edu.ops.find import nonzero
 from jt_edu.var import Var, as_var
 
+FEW = 256  # positions on an axis that are worth a plan of their own, each of them
 PLAIN = {int, type(None), type(Ellipsis)}  # in brackets, beside slices and arrays of positions
 
 
@@ -191,9 +193,29 @@ def spelled(key: Any) -> tuple[Any, ...] | None:
                 return None
         elif kind in PLAIN or (isinstance(k, Var) and k.dtype.kind in "iu"):
             parts.append(k)
+        elif isinstance(k, np.integer):
+            parts.append(int(k))
         else:
             return None
     return tuple(parts)
+
+
+def roving(x: Var, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Spelled brackets with an array in place of each number on a long axis, which means the same.
+
+    Example:
+        >>> roving(Var([0.0] * 300), (7,))[0].item(), roving(Var([0.0] * 3), (2,))
+        (7, (2,))
+    """
+    found, axis = list(parts), 0
+    for k, p in enumerate(parts):
+        if axis == x.ndim or not (p is None or type(p) in (int, str)):
+            break
+        if type(p) is int and x.shape[axis] > FEW:
+            _number(p, x.shape[axis], axis, x.shape)  # whether it is there
+            found[k] = as_var(np.array(p % x.shape[axis]))
+        axis += p is not None
+    return tuple(found)
 
 
 def meant(parts: tuple[Any, ...]) -> tuple[Any, ...]:

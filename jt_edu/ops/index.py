@@ -18,7 +18,7 @@ from jt_edu.graph import Node
 from jt_edu.index import Index, counter, load
 from jt_edu.meta import CONSTANT, Reindex, reindex, reindex_reduce
 from jt_edu.ops.arguments import axis_of, same_words, whole
-from jt_edu.ops.brackets import Brackets, meant, read_brackets, spelled
+from jt_edu.ops.brackets import Brackets, meant, read_brackets, roving, spelled
 from jt_edu.ops.create import index as counting
 from jt_edu.ops.find import positions as found_positions
 from jt_edu.ops.numbers import checked
@@ -43,7 +43,7 @@ def getitem(x: Var, key: Any) -> Var:
     """
     v, parts = as_var(x), spelled(key)
     if parts is not None:
-        return _spelled_out(v, parts)
+        return _spelled_out(v, roving(v, parts))
     if isinstance(key, Var) and key.dtype is bool_ and key.shape == v.shape != ():
         return _at_positions(v, found_positions(key))
     return _read(v, key)
@@ -78,7 +78,7 @@ def setitem(x: Var, key: Any, value: Any) -> None:
 def replaced(x: Var, key: Any, value: Any) -> Var:
     """A new Var: `value` where the brackets point, x elsewhere."""
     new, parts = _written(x, value), spelled(key)
-    return _replaced(x, key, new) if parts is None else _replaced_there(x, parts, new)
+    return _replaced(x, key, new) if parts is None else _replaced_there(x, roving(x, parts), new)
 
 
 @template
@@ -97,7 +97,7 @@ def _replaced(x: Var, key: Any, value: Var) -> Var:
 def added(x: Var, key: Any, value: Any) -> Var:
     """A new Var: x, with `value` added where the brackets point, as often as they name a position."""
     new, parts = _written(x, value), spelled(key)
-    return _added(x, key, new) if parts is None else _added_there(x, parts, new)
+    return _added(x, key, new) if parts is None else _added_there(x, roving(x, parts), new)
 
 
 @template

@@ -634,6 +634,44 @@ def test_what_has_no_gradient_is_refused_with_the_reason(sentence, asked, messag
         asked(square())
 
 
+def changed(loss_of):
+    """A Var that was changed in place after its loss was computed, and the loss."""
+    x = square()
+    x.name = "the weight"
+    loss = loss_of(x)  # before
+    with jt.no_grad():
+        x *= 2
+    return x, loss
+
+
+@pytest.mark.parametrize("ask", [
+    lambda x, loss: jt.grad(loss, x),
+    lambda x, loss: loss.backward(),
+    lambda x, loss: jt.optim.SGD([x], 0.1).step(loss),
+    lambda x, loss: jt.optim.SGD([x], 0.1).backward(loss),
+], ids=["grad", "backward", "step", "optimizer.backward"])  # fmt: skip
+def test_a_var_that_was_changed_after_the_loss_is_named_as_such(ask):
+    with pytest.raises(jt.GradientError, match=r"the weight(, changed| was made, or changed) in place,? after the loss"):
+        ask(*changed(lambda x: (x * x).sum()))
+
+
+def test_a_change_before_the_loss_is_no_reason():
+    x = square()
+    x *= 2
+
+    (x * x).sum().backward()
+
+    assert x.grad is not None
+
+
+def test_parameters_that_were_all_stopped_are_told_apart_from_a_loss_that_reaches_none():
+    x = square()
+    x.requires_grad = False
+
+    with pytest.raises(jt.GradientError, match=r"none that takes part.*Try: p.requires_grad = True"):
+        jt.optim.SGD([x], 0.1).step((x * square()).sum())
+
+
 def test_the_message_names_the_line_where_the_path_breaks():
     x = square()
     y = x.int64()  # here

@@ -11,6 +11,7 @@ import pytest
 import jt_edu as jt
 from jt_edu.graph import HOME
 from jt_edu.ops.brackets import meant, spelled
+from jt_edu.settings import current
 
 OFTEN = 8  # calls, after which all that can be remembered is
 TABLE = np.arange(12.0, dtype="float32").reshape(3, 4)
@@ -115,10 +116,57 @@ def test_brackets_that_are_spelled_mean_the_same_again(key):
     assert meant(spelled(key)) == (key if isinstance(key, tuple) else (key,))
 
 
+def test_a_whole_number_of_numpy_is_spelled_as_one_of_python():
+    assert spelled((np.int64(1), np.uint8(2))) == (1, 2)
+
+
+LONG = np.arange(900.0).reshape(300, 3)
+READ_AND_WRITTEN = {
+    "x[k]": lambda x, k: x[k],
+    "x[-k]": lambda x, k: x[-k],
+    "x[k, 1:]": lambda x, k: x[k, 1:],
+    "x[None, k, 2]": lambda x, k: x[None, k, 2],
+    "x.T[:, k]": lambda x, k: x.T[:, k],
+    "x[k] = 5": lambda x, k: written(x.copy(), k, 5),
+}
+
+
+@pytest.mark.parametrize("name", READ_AND_WRITTEN)
+def test_one_plan_serves_every_position_on_a_long_axis(name):
+    do, plans = READ_AND_WRITTEN[name], set()
+    x = jt.array(LONG)
+    for k in (1, 7, 120, 299):
+        np.testing.assert_array_equal(do(x, k).numpy(), do(LONG, k))
+        plans.add(len(current().rank_state["plans"]))
+
+    assert len(plans) == 1
+
+
+def test_a_position_outside_of_a_long_axis_is_told_at_once():
+    x = jt.array(LONG)
+
+    for k in (300, -301):
+        with pytest.raises(jt.RangeError, match=f"has length 300; found the index {k}"):
+            x[k]
+        with pytest.raises(jt.RangeError, match=f"has length 300; found the index {k}"):
+            x[k] = 0
+
+
+def test_gradients_of_both_orders_flow_to_a_position_on_a_long_axis():
+    x, w = jt.array(LONG), jt.array([1.0, 2.0, 3.0], "float64")
+
+    first = jt.grad((x[250] ** 3 * w).sum(), x)
+    second = jt.grad(first.sum(), x)
+
+    assert first[250].tolist() == (3 * LONG[250] ** 2 * [1, 2, 3]).tolist()
+    assert second[250].tolist() == (6 * LONG[250] * [1, 2, 3]).tolist()
+    assert first.count_nonzero().item() == second.count_nonzero().item() == 3
+
+
 MASK = np.array([True, False, True])
 
 
-@pytest.mark.parametrize("key", [[0, 1], MASK, True, np.int64(1), 0.5, slice(0.5), (slice(None), [0, 1]), (0, (1,))])
+@pytest.mark.parametrize("key", [[0, 1], MASK, True, np.bool_(True), 0.5, slice(0.5), (slice(None), [0, 1]), (0, (1,))])
 def test_brackets_that_must_be_looked_at_are_not_spelled(key):
     assert spelled(key) is None
 

@@ -10,6 +10,7 @@ like any other: it fuses, and it can be differentiated again. Nothing here compu
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from jt_edu.errors import GradientError
@@ -35,11 +36,7 @@ def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unuse
     _check_loss(loss, seed)
     wrap = type(loss)._of
     order = history(loss.node)
-    wanted = {t.node for t in targets}
-    reach: set[Node] = set()
-    for node in order:
-        if node in wanted or any(i in reach for i in behind(node)):
-            reach.add(node)
+    reach = _reached(order, {t.node for t in targets}, behind)
     grads: dict[Node, Var] = {}
     moment = current().threads.now
     outer, moment.twin = moment.twin, loss.node
@@ -54,6 +51,15 @@ def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unuse
     finally:
         moment.twin = outer
     return [_found(t, grads, loss, allow_unused) for t in targets]
+
+
+def _reached(order: list[Node], targets: set[Node], sources: Callable[[Node], Sequence[Node]]) -> set[Node]:
+    """What was computed from the targets, of nodes in order."""
+    reach: set[Node] = set()
+    for node in order:
+        if node in targets or any(i in reach for i in sources(node)):
+            reach.add(node)
+    return reach
 
 
 def _spread(node: Node, grads: dict[Node, Var], reach: set[Node], wrap: Callable[[Node], Var]) -> None:
@@ -82,19 +88,7 @@ def _tape_gradients(node: Node, grads: dict[Node, Var], wrap: Callable[[Node], V
     if node is not min((n for n in tape.outputs if n in grads), key=lambda n: n.id):
         return []
     douts = [grads[n] if n in grads else wrap(n).zeros_like() for n in tape.outputs]
-    answer = tape.backward(*douts)
-    parts = list(answer) if isinstance(answer, (tuple, list)) else [answer]
-    if len(parts) != len(tape.sources):
-        raise GradientError(
-            "Function.grad answers with one gradient (or None) for each Var that execute was given",
-            f"{len(parts)} for {len(tape.sources)}",
-        )
-    for source, part in zip(tape.sources, parts, strict=True):
-        if part is not None and not isinstance(part, type(douts[0])):
-            raise GradientError("Function.grad answers with Vars, or None", type(part).__name__, "jt.array(...)")
-        if part is not None and part.shape != source.shape:
-            raise GradientError("a gradient has the shape of its input", f"{part.shape} for an input of {source.shape}")
-    return list(zip(tape.sources, parts, strict=True))
+    return list(zip(tape.sources, tape.backward(*douts), strict=True))
 
 
 def _hooked(node: Node, dout: Var) -> Var:
@@ -146,18 +140,17 @@ def why_no_path(target: Node, loss: Node) -> str:
         return f"{name} takes no part in gradients: it was stopped by stop_grad, detach or no_grad"
     if age(target) > age(loss):
         return f"{name} was made, or changed in place, after the loss was computed"
-    everything = inputs_first([loss])
-    reach: set[Node] = set()
-    for node in everything:
-        if node is target or any(i in reach for i in node.inputs):
-            reach.add(node)
-    if loss not in reach:
+    order = history(loss)
+    if loss in (reach := _reached(order, {target}, behind)):  # a way for gradients, on which one was None
+        blocked = [n for n in order if n in reach and n is not target and (n.tape or not any(n.op.gradients))]
+        where = f"{blocked[0].op.name} at {blocked[0].line}" if blocked else "an operator without a gradient"
+        whose = "whose grad answered None" if blocked and blocked[0].tape else "which has no gradient"
+        return f"the path from the loss to {name} breaks at {where}, {whose}"
+    order = inputs_first([loss])
+    reach = _reached(order, {target}, attrgetter("inputs"))
+    broken = [n for n in order if n in reach and not n.tracked]
+    if loss not in reach or not broken:
         return f"the loss was not computed from {name}, or only by way of detach, numpy or a compiled step"
-    for node in everything:
-        if node in reach and not node.tracked:
-            whole = "a cast to whole numbers, a comparison or an argmax"
-            how = "stop_grad or no_grad" if node.dtype.is_float else whole
-            return f"the path from the loss to {name} breaks at {node.op.name} ({how}) at {node.line}"
-    blocked = [n for n in everything if n in reach and n is not target and not any(n.op.gradients)]
-    where = f"{blocked[-1].op.name} at {blocked[-1].line}" if blocked else "an operator without a gradient"
-    return f"the path from the loss to {name} breaks at {where}, which has no gradient"
+    node = broken[0]
+    how = "stop_grad or no_grad" if node.dtype.is_float else "a cast to whole numbers, a comparison or an argmax"
+    return f"the path from the loss to {name} breaks at {node.op.name} ({how}) at {node.line}"

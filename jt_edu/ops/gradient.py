@@ -10,6 +10,7 @@ from typing import Any
 from jt_edu import autograd
 from jt_edu.build import same
 from jt_edu.errors import ArgumentError, GradientError
+from jt_edu.graph import Shape
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.derived import derivative
 from jt_edu.settings import current, no_grad
@@ -123,13 +124,15 @@ class Function:
         if current().no_grad or not any(v.requires_grad for v in inputs):
             return tuple(outputs) if several else outputs[0]
         taped = [self._taped(o) for o in outputs]
-        tape = autograd.Tape(self._grad_of_this_call(), [v.node for v in inputs], [v.node for v in taped])
+        tape = autograd.Tape(
+            self._grad_of_this_call([v.shape for v in inputs]), [v.node for v in inputs], [v.node for v in taped]
+        )
         for v in taped:
             if v.dtype.is_float:
                 v.node.tape, v.node.tracked = tape, True
         return tuple(taped) if several else taped[0]
 
-    def _grad_of_this_call(self) -> Callable[..., Any]:
+    def _grad_of_this_call(self, shapes: list[Shape]) -> Callable[..., Any]:
         """`grad`, with what `execute` has just kept on self, though self may be called again before it is asked."""
         kept = {name: value for name, value in vars(self).items() if name != "_kept"}
         self._kept = kept
@@ -139,9 +142,24 @@ class Function:
             if self._kept is not kept:
                 vars(self).update(kept)
                 self._kept = kept
-            return self.grad(*douts)
+            return self._checked(self.grad(*douts), shapes)
 
         return grad
+
+    def _checked(self, answer: Any, shapes: list[Shape]) -> list[Var | None]:
+        """What `grad` answered, as one gradient or None for each input."""
+        name = f"{type(self).__name__}.grad"
+        parts = list(answer) if isinstance(answer, (tuple, list)) else [answer]
+        if len(parts) != len(shapes):
+            asked = f"{name} answers with one gradient (or None) for each Var that execute was given"
+            raise GradientError(asked, f"{len(parts)} for {len(shapes)}" + ", None" * (answer is None))
+        for shape, part in zip(shapes, parts, strict=True):
+            if part is not None and not isinstance(part, Var):
+                raise GradientError(f"{name} answers with Vars, or None", type(part).__name__, "jt.array(...)")
+            if part is not None and part.shape != shape:
+                found = f"{part.shape} for an input of {shape}"
+                raise GradientError(f"{name} answers with gradients of the shapes of its inputs", found)
+        return parts
 
     def _taped(self, out: Var) -> Var:
         return Var._of(same("function", out.node))

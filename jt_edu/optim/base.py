@@ -258,8 +258,11 @@ class Optimizer:
         if not any(g is not None for g in found):
             asked = "the loss does not depend on any parameter of this optimizer"
             if not active:
-                found = "none that takes part, after stop_grad or requires_grad = False"
-                raise GradientError(asked, found, "p.requires_grad = True for those that shall move").at(loss.node.line)
+                found, way = (
+                    "none that takes part, as after stop_grad",
+                    "p.requires_grad = True for those that shall move",
+                )
+                raise GradientError(asked, found, way).at(loss.node.line)
             why = why_no_grad(active[0], loss)
             way = "the step first, then changes" if "changed" in why else "the loss computed again for each step"
             raise GradientError(asked, why, f"{way}, or retain_graph=True in an earlier step of it").at(loss.node.line)
@@ -274,9 +277,7 @@ class Optimizer:
         fresh = [p for p in unreached if id(p) not in self._told]
         if fresh:
             self._told |= {id(p) for p in fresh}
-            names = ", ".join(label(p) for p in fresh)
-            text = f"the loss does not depend on {names}: no gradient, no change"
-            warn(text)
+            warn(f"the loss does not depend on {', '.join(map(label, fresh))}: no gradient, no change")
 
     # moving
 

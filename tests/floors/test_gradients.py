@@ -651,7 +651,8 @@ def changed(loss_of):
     lambda x, loss: jt.optim.SGD([x], 0.1).backward(loss),
 ], ids=["grad", "backward", "step", "optimizer.backward"])  # fmt: skip
 def test_a_var_that_was_changed_after_the_loss_is_named_as_such(ask):
-    with pytest.raises(jt.GradientError, match=r"the weight(, changed| was made, or changed) in place,? after the loss"):
+    said = r"the weight(, changed| was made, or changed) in place,? after the loss"
+    with pytest.raises(jt.GradientError, match=said):
         ask(*changed(lambda x: (x * x).sum()))
 
 
@@ -1044,8 +1045,9 @@ def _function(answer):
 WRONG_FUNCTIONS = (
     ("too few", lambda d: (d,), "one gradient .or None. for each Var that execute was given; found 1 for 2"),
     ("too many", lambda d: (d, d, d), "found 3 for 2"),
-    ("another shape", lambda d: (d.sum(), d), r"the shape of its input; found \(\) for an input of \(3,\)"),
-    ("no Vars", lambda d: (1.0, d), "."),
+    ("another shape", lambda d: (d.sum(), d), r"the shapes of its inputs; found \(\) for an input of \(3,\)"),
+    ("no Vars", lambda d: (1.0, d), "answers with Vars, or None; found float"),
+    ("nothing", lambda d: None, "for each Var that execute was given; found 1 for 2, None"),
 )  # fmt: skip
 
 
@@ -1055,6 +1057,22 @@ def test_a_function_that_answers_wrongly_is_told_so(sentence, answer, message):
 
     with pytest.raises(jt.GradientError, match=message):
         jt.grad(_function(answer)(x, y).sum(), [x, y])
+
+
+def test_a_function_whose_grad_forgot_to_return_is_named():
+    class Twice(jt.Function):
+        def execute(self, x):
+            return x * 2
+
+        def grad(self, dout):
+            dout * 2  # noqa: B018 - the mistake
+
+    x = square()
+    loss = Twice.apply(x * 3).sum()
+
+    with pytest.raises(jt.GradientError, match="breaks at function at .*, whose grad answered None"):
+        jt.grad(loss, x)
+    assert "whose grad answered None" in jt.why_no_grad(x, loss)
 
 
 def test_a_function_without_its_methods_is_told_so():

@@ -25,8 +25,10 @@ from jt_edu.captured import move
 from jt_edu.errors import ArgumentError, GradientError
 from jt_edu.nn.utils import clip_grad_norm_, clip_grad_value_
 from jt_edu.ops.create import sync, zeros
-from jt_edu.ops.gradient import grad, why_no_grad
-from jt_edu.optim.effect import WHOLE, Closure, about, added, aimed, evaluated, forget_history, riders, take_effect
+from jt_edu.ops.gradient import grad
+from jt_edu.optim.effect import (
+    WHOLE, Closure, about, added, aimed, evaluated, forget_history, riders, take_effect, unreached,
+)  # fmt: skip
 from jt_edu.optim.factor import Count, Factor, Group, State, identities, kind_of
 from jt_edu.optim.params import as_groups, as_leaves, as_vars, check_flag, check_number, label, state_of
 from jt_edu.optim.saving import check_saved, saved_of, take_over
@@ -256,16 +258,7 @@ class Optimizer:
         with no_grad():
             found: list[Var | None] = grad(part, active, allow_unused=True) if active else []
         if not any(g is not None for g in found):
-            asked = "the loss does not depend on any parameter of this optimizer"
-            if not active:
-                found, way = (
-                    "none that takes part, as after stop_grad",
-                    "p.requires_grad = True for those that shall move",
-                )
-                raise GradientError(asked, found, way).at(loss.node.line)
-            why = why_no_grad(active[0], loss)
-            way = "the step first, then changes" if "changed" in why else "the loss computed again for each step"
-            raise GradientError(asked, why, f"{way}, or retain_graph=True in an earlier step of it").at(loss.node.line)
+            raise unreached(active, loss)
         self._warn_about([p for p, g in zip(active, found, strict=True) if g is None])
         if crew is not None:
             with no_grad():

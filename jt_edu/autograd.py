@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Tape:
-    """The gradient that a `Function` brings along: `backward(*douts)` answers one gradient per source."""
+    """The gradient that a `Function` brings along: `backward(*douts)` lists one gradient per source, or None."""
 
     def __init__(self, backward: Callable[..., Any], sources: Sequence[Node], outputs: Sequence[Node]) -> None:
         self.backward, self.sources, self.outputs = backward, tuple(sources), tuple(outputs)
@@ -50,7 +50,11 @@ def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unuse
                 _spread(node, grads, reach, wrap)
     finally:
         moment.twin = outer
-    return [_found(t, grads, loss, allow_unused) for t in targets]
+    for t in targets:
+        if t.node not in grads and not allow_unused:
+            way = "jt.grad(..., allow_unused=True) to get None"
+            raise GradientError(why_no_path(t.node, loss.node), "", way).at(t.node.line)
+    return [grads.get(t.node) for t in targets]
 
 
 def _reached(order: list[Node], targets: set[Node], sources: Callable[[Node], Sequence[Node]]) -> set[Node]:
@@ -115,16 +119,6 @@ def _check_loss(loss: Var, seed: Var | None) -> None:
         )
     if seed is None and loss.node.dtype.kind == "c":
         raise GradientError("a gradient starts from a real number", f"a loss of dtype {loss.dtype}", "loss.abs()")
-
-
-def _found(target: Var, grads: dict[Node, Var], loss: Var, allow_unused: bool) -> Var | None:
-    if target.node in grads:
-        return grads[target.node]
-    if allow_unused:
-        return None
-    raise GradientError(why_no_path(target.node, loss.node), "", "jt.grad(..., allow_unused=True) to get None").at(
-        target.node.line
-    )
 
 
 def why_no_path(target: Node, loss: Node) -> str:

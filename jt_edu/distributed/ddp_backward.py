@@ -68,10 +68,10 @@ class Gate:
             a.tape, b.tape = tape, Tape(partial(self._asked, number), [a], [b])
         return [Var._of(node) for node in outer]
 
-    def _asked(self, number: int, dout: Var) -> Var:
+    def _asked(self, number: int, dout: Var) -> list[Var]:
         """A gradient came to one of the outputs: the loss depends on it."""
         self.wanted.add(number)
-        return dout
+        return [dout]
 
     def _is_source(self, node: Node) -> bool:
         return node.id < self.since or not behind(node)

@@ -9,8 +9,7 @@ from typing import Any
 
 from jt_edu.capture import after_replay
 from jt_edu.captured import leaf_like
-from jt_edu.errors import ArgumentError, GradientError
-from jt_edu.ops.gradient import why_no_grad
+from jt_edu.errors import ArgumentError
 from jt_edu.optim.factor import Count
 from jt_edu.settings import current
 from jt_edu.team import team
@@ -27,16 +26,6 @@ def evaluated(closure: Closure, params: Sequence[Var]) -> tuple[Var, bool]:
     if not isinstance(loss, Var):
         raise ArgumentError("the function given to step returns the loss, a Var", type(loss).__name__, "return loss")
     return loss, any(p.grad is not None and p.grad is not g for p, g in zip(params, before, strict=True))
-
-
-def unreached(active: Sequence[Var], loss: Var) -> GradientError:
-    """What to say of a loss without a gradient for any of the parameters that take part."""
-    why, way = "none that takes part, as after stop_grad", "p.requires_grad = True for those that shall move"
-    if active:
-        why = why_no_grad(active[0], loss)
-        way = "the step first, then changes" if "changed" in why else "the loss computed again for each step"
-        way += ", or retain_graph=True in an earlier step of it"
-    return GradientError("the loss does not depend on any parameter of this optimizer", why, way).at(loss.node.line)
 
 
 def about(loss: Var | None) -> AbstractContextManager[None]:

@@ -5,14 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from jt_edu.backward import leaves
-from jt_edu.errors import ArgumentError, DtypeError
+from jt_edu.errors import ArgumentError, DtypeError, GradientError, JtError
 from jt_edu.ops.create import sync
+from jt_edu.ops.gradient import why_no_grad
 from jt_edu.var import Var
 
 
@@ -115,3 +116,13 @@ def state_of(p: Var, start: Any) -> Var:
 def label(p: Var) -> str:
     """What a parameter is called in messages."""
     return p.name or f"the parameter of shape {p.shape}"
+
+
+def unreached(active: Sequence[Var], loss: Var) -> JtError:
+    """What to say of a loss without a gradient for any of the parameters that take part."""
+    why, way = "none that takes part, as after stop_grad", "p.requires_grad = True for those that shall move"
+    if active:
+        why = why_no_grad(active[0], loss)
+        way = "the step first, then changes" if "changed" in why else "the loss computed again for each step"
+        way += ", or retain_graph=True in an earlier step of it"
+    return GradientError("the loss does not depend on any parameter of this optimizer", why, way).at(loss.node.line)

@@ -16,7 +16,8 @@ from jt_edu.var import Var
 
 
 def nodes_of(asker: str, wanted: Sequence[Any]) -> list[Node]:
-    """The nodes of some Vars, each once."""
+    """The nodes of some Vars, or of one list of them, each once."""
+    wanted = wanted[0] if len(wanted) == 1 and isinstance(wanted[0], (list, tuple)) else wanted
     if not wanted or not all(isinstance(v, Var) for v in wanted):
         raise ArgumentError(f"{asker} takes one or more Vars", ", ".join(type(v).__name__ for v in wanted) or "nothing")
     return list(dict.fromkeys(v.node for v in wanted))

@@ -46,6 +46,8 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "func"): "jt.grad and jt.vjp",
     ("jt", "distributions"): "jt.normal, jt.uniform, jt.bernoulli or jt.multinomial, which draw",
     ("jt", "t"): "x.T",
+    ("x", "values"): "x alone: max and min along an axis answer the values, and x.argmax(dim) where they stood",
+    ("x", "indices"): "x.argmax(dim) or x.argmin(dim), which answer where the values stood",
     ("x", "cuda"): _CPU,
     ("x", "is_cuda"): _CPU,
     ("x", "nelement"): "x.numel()",

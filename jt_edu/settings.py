@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -146,8 +146,8 @@ def _recording(stopped: bool) -> Iterator[None]:
         context.no_grad = before
 
 
-def no_grad() -> AbstractContextManager[None]:
-    """Vars made inside take no part in gradients. Also a decorator.
+def no_grad(function: Any = None) -> Any:
+    """Vars made inside take no part in gradients. Also a decorator, with or without brackets.
 
     Example:
         >>> import jt_edu as jt
@@ -157,11 +157,11 @@ def no_grad() -> AbstractContextManager[None]:
         >>> y.requires_grad
         False
     """
-    return _recording(stopped=True)
+    return _recording(stopped=True) if function is None else _recording(stopped=True)(function)
 
 
-def enable_grad() -> AbstractContextManager[None]:
-    """Undo a `no_grad` around it. Also a decorator.
+def enable_grad(function: Any = None) -> Any:
+    """Undo a `no_grad` around it. Also a decorator, with or without brackets.
 
     Example:
         >>> import jt_edu as jt
@@ -171,7 +171,7 @@ def enable_grad() -> AbstractContextManager[None]:
         >>> y.requires_grad
         True
     """
-    return _recording(stopped=False)
+    return _recording(stopped=False) if function is None else _recording(stopped=False)(function)
 
 
 @contextmanager

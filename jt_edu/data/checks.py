@@ -39,7 +39,7 @@ def function(name: str, value: Any) -> Any:
 def place(kind: str, k: Any, count: int) -> int:
     """Number k of an example as a number from 0; negative ones count from the end."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
-        raise ArgumentError(f"the examples of a {kind} have whole numbers", repr(k))
+        raise ArgumentError(f"the examples of {kind} have whole numbers", repr(k))
     if not -count <= k < count:
-        raise RangeError(f"a {kind} of {count} examples has the numbers 0 to {count - 1}", f"number {k}")
+        raise RangeError(f"{kind} has {count} examples, with the numbers 0 to {count - 1}", f"number {k}")
     return int(k) % count

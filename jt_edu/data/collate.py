@@ -23,7 +23,7 @@ def collate(examples: list[Any]) -> Any:
 
     Raises:
         ShapeError: the examples differ in shape, or in how many parts they have; it says which.
-        ArgumentError: there is no example.
+        ArgumentError: there is no example, or one is None.
 
     Example:
         >>> collate([(1, 2.0), (3, 4.0)])
@@ -31,6 +31,9 @@ def collate(examples: list[Any]) -> Any:
     """
     if not isinstance(examples, (list, tuple)) or not examples:
         raise ArgumentError("a batch is made of a list of examples", repr(examples))
+    if (gap := next((k for k, e in enumerate(examples) if e is None), None)) is not None:
+        way = "a return at the end of __getitem__"
+        raise ArgumentError("a batch is made of examples", f"None for number {gap} of it", way)
     first = examples[0]
     if isinstance(first, (tuple, list)):
         _all_alike("parts", [len(e) if isinstance(e, (tuple, list)) else type(e).__name__ for e in examples])

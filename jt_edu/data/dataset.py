@@ -176,8 +176,9 @@ class Dataset(Fetching):
             return whole(f"the length of {type(self).__name__}", len(self), 0)
         if self.total_len < 0:
             raise ArgumentError(
-                f"{type(self).__name__} must say how many examples it has", f"total_len {self.total_len}",
-                "self.set_attrs(total_len=...)",
+                f"{type(self).__name__} must say how many examples it has",
+                f"total_len {self.total_len}, and no __len__",
+                "def __len__(self), or self.set_attrs(total_len=...)",
             )  # fmt: skip
         return self.total_len
 

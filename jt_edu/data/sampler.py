@@ -21,7 +21,7 @@ import numpy as np
 
 from jt_edu.data.checks import whole, yes_or_no
 from jt_edu.data.collate import as_array
-from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.errors import ArgumentError, JtError, ShapeError
 from jt_edu.random import Generator, default_generator
 
 
@@ -34,6 +34,8 @@ def count_examples(dataset: Any) -> int:
         raise ArgumentError("a dataset knows how many examples it has", f"{type(dataset).__name__} without __len__")
     try:
         return len(dataset)
+    except JtError:  # says all
+        raise
     except (TypeError, ValueError) as error:  # Python's own words about what __len__ answered
         asked = f"{type(dataset).__name__} has a length, a whole number from 0"
         raise ArgumentError(asked, str(error)) from None

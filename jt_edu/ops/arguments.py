@@ -190,7 +190,8 @@ def same_words(function: Function) -> Function:
         >>> total([1, 2], axis=7)
         7
     """
-    parameters = inspect.signature(function).parameters
+    signature = inspect.signature(function)
+    parameters = signature.parameters
     own = list(parameters)
     by_place = [name for name, p in parameters.items() if p.kind == p.POSITIONAL_OR_KEYWORD]
     meant: dict[str, str] = {}  # a word -> the parameter that it names
@@ -202,6 +203,8 @@ def same_words(function: Function) -> Function:
     def call(*args: Any, **named: Any) -> Any:
         if named and not meant.keys().isdisjoint(named):
             named = _translated(function.__name__, by_place[: len(args)], args, named, meant)
+        if named and not parameters.keys() >= named.keys():
+            must_fit(function.__name__, signature, *args, **named)
         return function(*args, **named)
 
     return call  # type: ignore[return-value]
@@ -219,7 +222,7 @@ def must_fit(who: str, own: inspect.Signature, *args: Any, **named: Any) -> None
         own.bind(*args, **named)
     except TypeError as error:
         takes = ", ".join(str(p.replace(annotation=p.empty)) for n, p in own.parameters.items() if n != "self")
-        early = any(isinstance(a, Var) for a in args) and "(" not in who
+        early = any(isinstance(a, Var) for a in args) and "(" not in who and who[:1].isupper()
         raise TypeError(f"{who}({takes}): {error}" + f". Try: {who}{FIRST}." * early) from None
 
 

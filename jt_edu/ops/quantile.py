@@ -21,7 +21,7 @@ from jt_edu.ops.create import index
 from jt_edu.ops.elementwise import lerp
 from jt_edu.ops.numbers import as_floats, check_order
 from jt_edu.ops.reduce import position, sum
-from jt_edu.ops.rows import as_rows, one_axis, one_each, picked
+from jt_edu.ops.rows import as_rows, one_axis, one_each, picked, ranked
 from jt_edu.ops.scan import LARGEST, before, best_so_far
 from jt_edu.ops.sort import sorted_positions
 from jt_edu.var import Var, as_var, method
@@ -206,6 +206,7 @@ def _virtual(way: str, n: Var, q: Var) -> Var:
 
 
 @method
+@ranked
 @same_words
 def mode(x: Any, dim: Any = None, keepdim: bool = False) -> tuple[Var, Var]:
     """(the most frequent number along an axis, its last position); the smallest of several. The last axis by default.

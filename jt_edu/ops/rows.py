@@ -3,12 +3,15 @@
 as_rows(x, axes)        the axes `axes` last, as one; all others before, as one
 from_rows(y, shape, k)  the way back for answers that keep axis k: (rows, m) -> shape with length m there
 one_each(y, ...)        the way back for one answer a row, in the shape of a reduction
+ranked                  what answers numbers and their positions says so by name
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar
 
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError
@@ -17,6 +20,30 @@ from jt_edu.ops.arguments import axis_of
 from jt_edu.ops.index import gather
 from jt_edu.ops.turn import permute
 from jt_edu.var import Var
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Ranked(NamedTuple):
+    """Numbers, and where they stood: a pair, by PyTorch's names."""
+
+    values: Var
+    indices: Var
+
+
+def ranked(function: Function) -> Function:
+    """Give the pair that a function answers names.
+
+    Example:
+        >>> ranked(lambda x: (x, -x))(Var([1.0])).indices.item()
+        -1.0
+    """
+
+    @wraps(function)
+    def call(*args: Any, **named: Any) -> Ranked:
+        return Ranked(*function(*args, **named))
+
+    return call  # type: ignore[return-value]
 
 
 def as_rows(x: Var, gone: tuple[int, ...]) -> Var:

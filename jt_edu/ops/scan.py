@@ -24,7 +24,7 @@ from jt_edu.ops.code import kernel
 from jt_edu.ops.nanreduce import without_nan
 from jt_edu.ops.numbers import as_floats, check_order
 from jt_edu.ops.pad import pad
-from jt_edu.ops.rows import as_rows, from_rows, one_axis, picked
+from jt_edu.ops.rows import as_rows, from_rows, one_axis, picked, ranked
 from jt_edu.ops.turn import flip
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
@@ -215,6 +215,7 @@ def logcumsumexp(x: Any, dim: Any = None) -> Var:
 
 
 @method
+@ranked
 @template
 @same_words
 def cummax(x: Any, dim: Any = None) -> tuple[Var, Var]:
@@ -228,6 +229,7 @@ def cummax(x: Any, dim: Any = None) -> tuple[Var, Var]:
 
 
 @method
+@ranked
 @template
 @same_words
 def cummin(x: Any, dim: Any = None) -> tuple[Var, Var]:

@@ -21,7 +21,7 @@ from jt_edu.index import load
 from jt_edu.ops.arguments import same_words, whole, yes_or_no
 from jt_edu.ops.code import kernel
 from jt_edu.ops.numbers import check_order
-from jt_edu.ops.rows import as_rows, from_rows, one_axis, one_each, picked
+from jt_edu.ops.rows import as_rows, from_rows, one_axis, one_each, picked, ranked
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
@@ -267,6 +267,7 @@ def argsort(x: Any, dim: Any = None, descending: bool = False, stable: bool = Tr
 
 
 @method
+@ranked
 @template
 @same_words
 def sort(x: Any, dim: Any = None, descending: bool = False, stable: bool = True) -> tuple[Var, Var]:
@@ -299,6 +300,7 @@ def msort(x: Any) -> Var:
 
 
 @method
+@ranked
 @template
 @same_words
 def topk(
@@ -328,6 +330,7 @@ def topk(
 
 
 @method
+@ranked
 @template
 @same_words
 def kthvalue(x: Any, k: int, dim: Any = None, keepdim: bool = False) -> tuple[Var, Var]:

@@ -3,6 +3,7 @@
 LEFT_OUT = {
     "jt.nn.*(inplace=)": "a wish; nothing is overwritten; what is no bool is refused: tests/layers/test_names.py",
     "jt.Var.backward(retain_graph=)": "PyTorch's word; a graph is kept while it is held, as the docstring says",
+    "jt.*_grad(function=)": "what a decorator without brackets is given: tests/floors/test_gradients.py",
     "jt.*sort(stable=)": "the order of equal numbers is kept always, as the docstring says",
     "jt.isin(assume_unique=)": "a promise of the caller; the answer is the same, as the docstring says",
     "jt.nn.gumbel_softmax(eps=)": "PyTorch's word, which PyTorch does not use either",

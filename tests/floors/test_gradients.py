@@ -656,6 +656,19 @@ def test_a_var_that_was_changed_after_the_loss_is_named_as_such(ask):
         ask(*changed(lambda x: (x * x).sum()))
 
 
+@pytest.mark.parametrize("brackets", [True, False])
+def test_no_grad_and_enable_grad_decorate_with_and_without_brackets(brackets):
+    def twice(x):
+        return x * 2
+
+    stopped, recorded = (d()(twice) if brackets else d(twice) for d in (jt.no_grad, jt.enable_grad))
+
+    assert not stopped(square()).requires_grad
+    assert stopped(square()).tolist() == twice(square()).tolist()
+    with jt.no_grad():
+        assert recorded(square()).requires_grad
+
+
 def test_a_change_before_the_loss_is_no_reason():
     x = square()
     x *= 2

@@ -38,6 +38,13 @@ def test_whoever_takes_an_axis_hears_all_its_names(function):
             assert f"unexpected keyword argument '{word}'" not in str(refused.value)
 
 
+def test_a_word_that_no_argument_is_called_by_is_told_with_those_that_are():
+    with pytest.raises(TypeError, match=r"^sum\(x, dim=None, .*\): got an unexpected keyword argument 'dimm'$"):
+        jt.sum(jt.ones(2), dimm=0)
+    with pytest.raises(TypeError, match=r"^argsort\(x, dim=None, .*'reverse'$"):
+        jt.ones(2).argsort(axis=0, reverse=True)
+
+
 X = np.arange(6.0, dtype="float32").reshape(2, 3)
 PLACES = np.array([[0, 1, 1], [1, 0, 0]])
 CALLS = {

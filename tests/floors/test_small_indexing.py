@@ -171,6 +171,16 @@ def test_brackets_that_must_be_looked_at_are_not_spelled(key):
     assert spelled(key) is None
 
 
+@pytest.mark.parametrize("name", ["sort", "topk", "kthvalue", "mode", "cummax", "cummin"])
+def test_numbers_and_their_positions_have_pytorchs_names(name):
+    x, more = jt.array(TABLE), (1,) if name in ("topk", "kthvalue") else ()
+
+    for found in (getattr(jt, name)(x, *more, dim=1), getattr(x, name)(*more, dim=1)):
+        values, indices = found
+        assert found.values is values and found.indices is indices
+        assert (values.dtype, indices.dtype) == (jt.float32, jt.int64)
+
+
 def test_a_mask_is_computed_anew_each_time():
     x = jt.array(TABLE)
     for k in range(OFTEN):

@@ -18,6 +18,13 @@ class Empty(data.IterableDataset):
         return iter(())
 
 
+class Unknown(data.Dataset):
+    """Nobody knows how many examples."""
+
+    def __getitem__(self, k):
+        return k
+
+
 class Counted:
     """As many examples as it is told."""
 
@@ -112,7 +119,13 @@ CALLS = [
         r"num_samples 2",
     ),
     ("batches of a number", lambda: data.BatchSampler(3, 2), ArgumentError, r"found 3"),
-    ("a batch of None", lambda: data.collate([None]), DtypeError, r"None"),
+    ("a batch of None", lambda: data.collate([1, None]), ArgumentError, r"None for number 1 of it.*a return"),
+    (
+        "a dataset of unknown length",
+        lambda: list(data.DataLoader(Unknown(), batch_size=2)),
+        ArgumentError,
+        r"^Unknown must say how many.*no __len__.*def __len__",
+    ),
     ("a batch of text and numbers", lambda: data.collate(["a", 1]), ShapeError, r"int in number 1"),
     ("no size", lambda: T.Resize(0), ArgumentError, r"size=0"),
     ("three sizes", lambda: T.Resize((1, 2, 3)), ArgumentError, r"\(1, 2, 3\)"),

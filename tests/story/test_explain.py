@@ -178,6 +178,12 @@ def test_a_notebook_breaks_what_is_too_long_and_indents_it_further():
     assert '<div style="padding-left:10ch;text-indent:-10ch">  stores  #' in page
 
 
+def test_a_list_of_vars_is_explained_as_they_are_one_by_one():
+    y, z = jt.ones(3) * 2, jt.ones(3) * 3
+
+    assert jt.explain([y, z]).text == jt.explain(y, z).text
+
+
 def test_kernel_sources_are_programs_with_the_line_of_the_learner():
     (source,) = jt.kernel_sources(*chain())
 
@@ -188,5 +194,5 @@ def test_kernel_sources_are_programs_with_the_line_of_the_learner():
 
 @pytest.mark.parametrize("wrong", [(), (3,), ([1.0],)])
 def test_only_vars_can_be_explained(wrong):
-    with pytest.raises(jt.ArgumentError, match=r"jt\.explain takes one or more Vars; found (nothing|int|list)"):
+    with pytest.raises(jt.ArgumentError, match=r"jt\.explain takes one or more Vars; found (nothing|int|float|list)"):
         jt.explain(*wrong)

@@ -12,12 +12,14 @@ from jt_edu.nn.module import Module
 from jt_edu.nn.placement import placed
 from jt_edu.nn.start import gauss_
 from jt_edu.ops.arguments import choice, number, same_words, whole, yes_or_no
+from jt_edu.ops.brackets import read_brackets
 from jt_edu.ops.create import zeros
 from jt_edu.ops.gradient import Function
-from jt_edu.ops.index import getitem
+from jt_edu.ops.index import gathered, getitem
 from jt_edu.ops.numbers import widened
 from jt_edu.ops.reduce import norm
 from jt_edu.settings import no_grad
+from jt_edu.template import template
 from jt_edu.var import Var, as_var
 
 
@@ -48,7 +50,7 @@ def embedding(
     padding = _row("embedding", "padding_idx", padding_idx, len(table))
     if max_norm is not None:
         _shorten(table, positions, max_norm, norm_type)
-    rows: Var = getitem(table, positions)
+    rows = _looked_up(table, positions)
     if yes_or_no("embedding", "scale_grad_by_freq", scale_grad_by_freq):
         shares = 1 / getitem(_occurrences(positions, table), positions).cast(table.dtype)
         rows = _ScaledGradient.apply(rows, shares.reshape(*positions.shape, 1))
@@ -56,6 +58,12 @@ def embedding(
         return rows
     is_padding = _is_row(positions, padding, len(table)).reshape(*positions.shape, 1)
     return rows.where_not(is_padding, getitem(table.detach(), positions))
+
+
+@template
+def _looked_up(table: Var, positions: Var) -> Var:
+    """table[positions], by a name that an error can call it."""
+    return gathered(table, read_brackets(table, positions), "embedding")
 
 
 def _checked(x: Any, weight: Any) -> tuple[Var, Var]:

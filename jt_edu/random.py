@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from jt_edu import functions as f
-from jt_edu.build import cast, check_shape, constant, elementwise, short
+from jt_edu.build import broadcast_shape, cast, check_shape, constant, elementwise, short
 from jt_edu.dtypes import DType, as_dtype, float32, float64, int64, uint64
-from jt_edu.errors import ArgumentError, DtypeError
-from jt_edu.graph import Node
+from jt_edu.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.graph import Node, Shape
 from jt_edu.making import makes
 from jt_edu.meta import COUNTERS
 from jt_edu.settings import Context, current
@@ -181,29 +181,43 @@ def randn(*size: Any, dtype: Any = "float32", generator: Generator | None = None
 
 @makes
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, dtype: Any = "float32", generator: Any = None) -> Var:
-    """Normal numbers with the given mean and standard deviation.
+    """Normal numbers with the given mean and standard deviation, which may be arrays: each number is drawn by itself.
+
+    Args:
+        size: the shape; that of mean and std, broadcast to each other, by default.
 
     Example:
         >>> normal(5.0, 0.0, (2,)).numpy()
         array([5., 5.], dtype=float32)
     """
-    box = size if size is not None else next((v.shape for v in (mean, std) if isinstance(v, Var)), ())
     spread, middle = _term("normal", "std", std, 0), _term("normal", "mean", mean)
-    drawn: Var = random(box, dtype, "normal", generator) * spread + middle
+    drawn: Var = random(_box("normal", size, spread, middle), dtype, "normal", generator) * spread + middle
     return drawn
 
 
 @makes
-def uniform(low: Any = 0.0, high: Any = 1.0, size: Any = (), dtype: Any = "float32", generator: Any = None) -> Var:
-    """Uniform numbers in [low, high).
+def uniform(low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = "float32", generator: Any = None) -> Var:
+    """Uniform numbers in [low, high), which may be arrays: each number is drawn by itself.
+
+    Args:
+        size: the shape; that of low and high, broadcast to each other, by default.
 
     Example:
         >>> uniform(3.0, 3.0, (1,)).item()
         3.0
     """
     first, last = _term("uniform", "low", low), _term("uniform", "high", high)
-    drawn: Var = random(size, dtype, generator=generator) * (last - first) + first
+    drawn: Var = random(_box("uniform", size, first, last), dtype, generator=generator) * (last - first) + first
     return drawn
+
+
+def _box(name: str, size: Any, *terms: Any) -> Shape:
+    """The shape to draw, so that no two numbers of the answer share a draw."""
+    shapes = [t.shape for t in terms if isinstance(t, Var)]
+    box = check_shape(size) if size is not None else broadcast_shape(name, (), *shapes)
+    if broadcast_shape(name, box, *shapes) != box:
+        raise ShapeError(f"{name} draws a shape that its arrays fit in", f"size {box} for {shapes}", "size=None")
+    return box
 
 
 def _term(function: str, name: str, value: Any, least: float = -math.inf) -> Any:

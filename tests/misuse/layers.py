@@ -50,7 +50,7 @@ CALLS = [
     ("unflatten with two unknowns", lambda: nn.Unflatten(1, (-1, -1))(jt.ones(1, 6)), S, r"\(-1, -1\)"),
     ("unflatten of an axis that is not there", lambda: nn.Unflatten(3, (2, 3))(jt.ones(1, 6)), R, r"3"),
     ("embedding of floats", lambda: nn.Embedding(3, 2)(jt.ones(2)), D, r"float32"),
-    ("embedding beyond its table", lambda: nn.Embedding(3, 2)(jt.array([7])).sync(), R, r"^embedding reads.*the index 7"),
+    ("embedding beyond its table", lambda: nn.Embedding(3, 2)(jt.array([7])).sync(), R, r"^embedding .*index 7"),
     ("embedding with odd padding", lambda: nn.Embedding(3, 2, padding_idx=3), A, r"padding_idx=3"),
     ("embedding with a negative norm", lambda: nn.Embedding(3, 2, max_norm=-1.0), A, r"max_norm.*-1\.0"),
     ("embedding with the norm 0", lambda: nn.Embedding(3, 2, norm_type=0), A, r"norm_type.*0"),

@@ -93,6 +93,7 @@ CREATION_MISTAKES = (
     ("no range", lambda: jt.randint(3, 3)), ("random integers by random", lambda: jt.random((2,), "int32")),
     ("another law", lambda: jt.random((2,), type="cauchy")),
     ("a seed of words", lambda: jt.set_global_seed("abc")),
+    ("a mean that is larger than the size", lambda: jt.normal(jt.zeros(2, 3), 1.0, (3,))),
     ("a mean of two in a size of three", lambda: jt.normal(jt.zeros(2), 1.0, (3,))),
 )  # fmt: skip
 
@@ -283,3 +284,14 @@ def test_every_function_at_the_door_is_asked_about_in_some_test():
 
     assert len(door) > 110
     assert sorted(door - asked - ELSEWHERE) == []
+
+
+@pytest.mark.parametrize("draw", [
+    lambda: jt.normal(np.zeros(6), np.ones(6)), lambda: jt.normal(jt.zeros(2), jt.ones(3, 1)),
+    lambda: jt.normal([0.0] * 6, 1.0), lambda: jt.normal(0.0, jt.ones(6)), lambda: jt.normal(jt.zeros(3), 1.0, (2, 3)),
+    lambda: jt.uniform(jt.zeros(6), 1.0), lambda: jt.uniform(0.0, np.ones((2, 3))), lambda: jt.uniform([0.0] * 6, 1.0),
+])  # fmt: skip
+def test_each_number_of_an_array_is_drawn_by_itself(draw):
+    found = draw()
+
+    assert found.size == len(set(found.flatten().tolist())) == 6

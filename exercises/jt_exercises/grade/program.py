@@ -75,9 +75,10 @@ def program(course: Cells, submitted: Cells, answers: Sequence[tuple[str, ...]],
     """
     given = [s for cell, text in course.items() for s in statements(cell, text)]
     homes = judging_cells(given)
-    came = _judged(_readable(submitted, homes[number]))
-    known = {ast.dump(s.node) for s in given}
-    own = [s for s in came if ast.dump(s.node) not in known]  # what a learner wrote
+    handed_in = _readable(submitted, homes[number])
+    judging, known = _judging(handed_in), {ast.dump(s.node) for s in given}
+    came = [s for s in handed_in if s not in judging]
+    own = [s for s in came if ast.dump(s.node) not in known]  # what a learner wrote, and the course did not
     wanted, whole = dict(zip(homes, answers, strict=True)), list[Statement]()
     for cell, group in itertools.groupby(given, key=lambda s: s.cell):
         names = frozenset(wanted.get(cell, ()))
@@ -108,12 +109,6 @@ def _judging(given: Sequence[Statement]) -> list[Statement]:
     """What calls a check, or tells, or calls a function of the notebook that tells."""
     tells = {"tell"} | {s.node.name for s in given if isinstance(s.node, ast.FunctionDef) and "tell" in s.reads}
     return [s for s in given if not isinstance(s.node, ast.FunctionDef) and _calls(s.node, tells)]
-
-
-def _judged(theirs: Sequence[Statement]) -> list[Statement]:
-    """What does not judge itself."""
-    judging = _judging(theirs)
-    return [s for s in theirs if s not in judging]
 
 
 def _calls(node: ast.stmt, tells: set[str]) -> bool:

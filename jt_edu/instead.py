@@ -60,7 +60,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("x", "is_leaf"): "x.graph(), which shows what it was made from",
     ("x", "retain_grad"): "jt.grad(loss, x), which any Var has",
     ("x", "pin_memory"): _CPU,
-    ("x", "requires_grad_"): "x.requires_grad = True",
     ("x", "zero_"): "x.assign(jt.zeros_like(x))",
     ("x", "copy_"): "x.assign(...)",
     ("x", "fill_"): "x.assign(jt.full_like(x, ...))",

@@ -14,7 +14,7 @@ from jt_edu.graph import Shape
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.derived import derivative
 from jt_edu.settings import current, no_grad
-from jt_edu.var import Var, as_var
+from jt_edu.var import Var, as_var, method
 
 
 def grad(loss: Var, targets: Any, allow_unused: bool = False) -> Any:
@@ -65,6 +65,18 @@ def seed_of(name: str, y: Var, v: Any) -> Var:
     if seed.shape != y.shape:
         raise GradientError(f"{name} starts from a gradient of the shape of its Var", f"{seed.shape} for {y.shape}")
     return seed
+
+
+@method
+def requires_grad_(x: Var, wanted: bool = True) -> Var:
+    """Set `x.requires_grad`, and answer x.
+
+    Example:
+        >>> array([1.0]).requires_grad_(False).requires_grad
+        False
+    """
+    x.requires_grad = wanted
+    return x
 
 
 def why_no_grad(target: Var, loss: Var) -> str:

@@ -70,7 +70,6 @@ def test_a_name_that_is_like_none_points_to_the_list():
     [
         (lambda: X.add_(1), "x.assign(x.add(...))"),
         (lambda: X.clamp_(0, 1), "x.assign(x.clamp(...))"),
-        (lambda: X.requires_grad_(), "x.requires_grad = True"),
         (lambda: X.cuda(), "leaving it out: everything is on the CPU"),
         (lambda: X.zero_(), "x.assign(jt.zeros_like(x))"),
         (lambda: jt.save(X, "x"), 'net.save("net.npz"), or np.savez("arrays.npz", **arrays)'),

@@ -34,6 +34,7 @@ def sorted_out(**given):
 VARS = [
     *refuses(jt.array, "device", "cuda", lambda **k: jt.array(V, **k)),
     *shows(jt.array, "requires_grad", False, lambda **k: jt.array(V, **k).requires_grad, False),
+    *shows(jt.Var.requires_grad_, "wanted", False, lambda **k: x().requires_grad_(**k).requires_grad, False),
     *shows(jt.Var.numpy, "copy", True, lambda **k: x().numpy(**k).flags.writeable),
     *shows(jt.Var.to, "dtype", "int64", lambda **k: str(x().to(**k).dtype), "int64"),
     *refuses(jt.Var.to, "device", "cuda", lambda **k: x().to(**k)),

@@ -107,7 +107,12 @@ class Arithmetic:
     __lshift__, __rlshift__, __ilshift__ = _of_two(f.LEFT_SHIFT)
     __rshift__, __rrshift__, __irshift__ = _of_two(f.RIGHT_SHIFT)
     __lt__, __le__, __gt__, __ge__ = (_of_two(op)[0] for op in (f.LESS, f.LESS_EQUAL, f.GREATER, f.GREATER_EQUAL))
-    __eq__, __ne__ = (_of_two(op)[0] for op in (f.EQUAL, f.NOT_EQUAL))  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> Var:  # type: ignore[override]  # None is no number: Python says what is None
+        return NotImplemented if other is None else self.apply(f.EQUAL, other)
+
+    def __ne__(self, other: object) -> Var:  # type: ignore[override]
+        return NotImplemented if other is None else self.apply(f.NOT_EQUAL, other)
 
     def __neg__(self) -> Var:
         return self.apply(f.NEGATIVE)

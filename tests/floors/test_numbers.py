@@ -162,3 +162,12 @@ def test_a_border_of_minus_zero_and_one_of_zero_are_not_taken_for_each_other():
 
     for value in (0.0, -0.0, 0.0, -0.0):
         np.testing.assert_array_equal(np.signbit(x.pad((1, 1), value=value).numpy()[[0, -1]]), np.signbit(value))
+
+
+def test_none_is_no_number_and_equals_no_var():
+    x = jt.array([1.0, 2.0])
+
+    assert ((x == None), (x != None)) == (False, True)  # noqa: E711 - asked so
+    assert (x == 1).tolist() == (x != 2).tolist() == [True, False]
+    with pytest.raises(jt.DtypeError, match="found None"):
+        x + None

@@ -9,8 +9,8 @@ arguments, Vars that the step reads or assigns (parameters, running statistics),
 `knob` (learning rates). Everything else is part of the step. It is captured anew for another shape, dtype or other
 argument, when a module or an optimizer was changed, when a parameter was stopped or got a hook, and when another Var
 stands in the place of one. A step that puts one there itself (`self.h = self.h + x`), that keeps a Var that it makes
-(`log.append(loss)`), or that finds one where nobody can watch (an iterator) is captured anew at each call, at the cost
-of a lazy step; `self.h.update(self.h + x)` is replayed. `print(step)` says which it is.
+(`log.append(loss)`), or that finds one where nobody can watch (an iterator) is captured anew at each call, which takes
+longer than a lazy step; `self.h.update(self.h + x)` is replayed. `print(step)` says which it is.
 """
 
 from __future__ import annotations
@@ -153,6 +153,7 @@ class CompiledStep:
             known = mine.of(key)
             replay = next((r for r in known if fits(r, leaves)), None)
             if replay is not None and not context.traces:
+                mine.idle = 0
                 return play(replay, leaves)
             answer, fresh = _capture(self.step, args, named, leaves, mine.searches)
             mine.judge(fresh)
@@ -170,6 +171,7 @@ class _Captures:
     count: int = 0
     reason: str = ""  # why the last capture is not replayed
     kept: int = 0  # how often that was because the step keeps a Var
+    idle: int = 0  # captures since the last replay
 
     def of(self, key: Any) -> list[Replay]:
         """The captures for one kind of arguments."""
@@ -180,14 +182,22 @@ class _Captures:
 
     @property
     def searches(self) -> bool:
-        """Whether a Var that the step keeps is searched for: one that has kept so many keeps the next one, too."""
-        return self.kept < MANY
+        """Whether a Var that the step keeps is searched for, which takes longer the more objects there are.
+
+        One that has kept so many keeps the next one, too. One that was captured so often, as for another number at each
+        call, and never replayed meanwhile, is searched now and then.
+        """
+        return self.kept < MANY and (self.idle < MANY or self.idle % MANY == 0)
 
     def judge(self, fresh: Replay) -> None:
         """Why a capture may not be replayed. Its graph is gone: a Var of it that still lives is kept by somebody."""
-        self.count += 1
-        self.reason = fresh.reason
-        if not self.reason and (not self.searches or outlived(fresh.newborn)):
+        searched = self.searches
+        self.count, self.idle, self.reason = self.count + 1, self.idle + 1, fresh.reason
+        if self.reason:
+            return
+        if not searched and self.kept < MANY:
+            self.reason = "was captured anew at each of its last calls"
+        elif not searched or outlived(fresh.newborn):
             self.reason = "keeps a Var that it makes"
             self.kept += 1
 
@@ -202,9 +212,9 @@ def _capture(
     run(context.due)
     capture = Capture(context)
     answer, moved, set_now = capture.of(lambda: _written(step, call, leaves, capture))
-    newborn = (
-        made_since(capture.begin, [*_vars(answer), *moved, *capture.gradients, *set_now.values()]) if searches else []
-    )
+    found_them = searches and left_as_found(capture.looks)  # else it is not replayed, whatever it keeps
+    ours = [*_vars(answer), *moved, *capture.gradients, *set_now.values()]
+    newborn = made_since(capture.begin, ours) if found_them else []
     wanted = [*capture.due, *(v.node for v in (*_vars(answer), *moved, *set_now.values()) if v is not None)]
     _run_older(wanted, capture.begin)
     order = needed(wanted)

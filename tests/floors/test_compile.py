@@ -385,7 +385,7 @@ def test_whoever_asks_for_a_gradient_of_what_a_compiled_step_answers_is_told():
     net = jt.nn.Linear(2, 1)
     loss = jt.compile(net)(jt.ones(1, 2)).sum()
 
-    with pytest.raises(jt.GradientError, match="a compiled step answers"):
+    with pytest.raises(jt.GradientError, match="not answered by a compiled step"):
         loss.backward()
     with pytest.raises(jt.GradientError, match="by way of detach, numpy or a compiled step"):
         jt.grad(loss, net.weight)

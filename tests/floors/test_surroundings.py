@@ -2,9 +2,11 @@
 
 import copy
 import pickle
+import re
 import weakref
 from collections import deque
 from functools import partial
+from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,8 +15,9 @@ import pytest
 import jt_edu as jt
 from jt_edu import nn
 from jt_edu.settings import rank_context
-from jt_edu.surroundings import alike
+from jt_edu.surroundings import alike, made_since
 
+compiling = import_module("jt_edu.compile")  # the module: jt.compile is a function
 rate = None
 
 
@@ -586,6 +589,21 @@ def test_print_says_why_a_step_is_not_replayed():
         "puts another Var in the place of one", "keeps a Var that it makes"
     )
     assert "not replayed, since the step puts another Var in the place of one" in repr(passes)
+
+
+def test_what_is_captured_at_each_call_is_seldom_searched_and_replayed_when_it_settles(monkeypatch):
+    searched = []
+    monkeypatch.setattr(compiling, "made_since", lambda *asked: searched.append(1) or made_since(*asked))
+    step = jt.compile(lambda x, k: (x * k).max())
+
+    found = [step(ones(), float(k)).item() for k in range(8 * compiling.MANY)]
+    before = len(searched)
+    settled = [step(ones(), -1.0).item() for _ in range(4 * compiling.MANY)]
+    count = re.findall(r"captured (\d+) times", repr(step))
+
+    assert (found, set(settled)) == ([float(k) for k in range(8 * compiling.MANY)], {-1.0})
+    assert compiling.MANY <= before <= compiling.MANY + 8
+    assert int(count[0]) <= 9 * compiling.MANY + 1
 
 
 def test_what_takes_part_in_gradients_is_seen_of_vars_that_no_kernel_reads():

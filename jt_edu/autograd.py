@@ -101,8 +101,10 @@ def _hooked(node: Node, dout: Var) -> Var:
         changed = hook(dout)
         if changed is not None:
             if not isinstance(changed, type(dout)) or changed.shape != dout.shape:
-                found = getattr(changed, "shape", type(changed).__name__)
-                raise GradientError("a hook answers None or a Var of the gradient's shape", f"{found} for {dout.shape}")
+                found = (
+                    f"{changed.shape} for {dout.shape}" if isinstance(changed, type(dout)) else type(changed).__name__
+                )
+                raise GradientError("a hook answers None or a Var of the gradient's shape", found)
             dout = changed.cast(dout.dtype)
     return dout
 

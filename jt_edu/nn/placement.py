@@ -20,6 +20,7 @@ from jt_edu.making import on_cpu
 from jt_edu.names import nearest
 from jt_edu.nn.module import Module
 from jt_edu.ops.arguments import must_fit
+from jt_edu.settings import enable_grad
 
 Init = TypeVar("Init", bound=Callable[..., None])
 
@@ -40,7 +41,8 @@ def placed(init: Init) -> Init:
         on_cpu(type(self).__name__, device)
         for wrong in [word for word in named if word not in own.parameters and not takes_any]:
             raise TypeError(f"{_takes(self, init)} takes no argument {wrong}. Try: {_meant(wrong, own)}.")
-        made_of(self, *args, **named)
+        with enable_grad():  # parameters take part, wherever a layer is made
+            made_of(self, *args, **named)
         if dtype is not None:
             self.cast(dtype)
 

@@ -10,7 +10,7 @@ from typing import Any
 from jt_edu import autograd
 from jt_edu.build import same
 from jt_edu.errors import ArgumentError, GradientError
-from jt_edu.graph import Shape
+from jt_edu.graph import Node, Shape
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.derived import derivative
 from jt_edu.settings import current, no_grad
@@ -129,8 +129,10 @@ class Function:
     def __call__(self, *args: Any) -> Any:
         """Execute, and note on the outputs whom to ask for the gradient."""
         inputs = [a for a in args if isinstance(a, Var)]
+        nodes = [v.node for v in inputs]
         with no_grad():
             answer = self.execute(*args)
+        self._refuse_changes(inputs, nodes)
         several = isinstance(answer, (tuple, list))
         outputs = [as_var(a) for a in (answer if several else (answer,))]
         if current().no_grad or not any(v.requires_grad for v in inputs):
@@ -143,6 +145,14 @@ class Function:
             if v.dtype.is_float:
                 v.node.tape, v.node.tracked = tape, True
         return tuple(taped) if several else taped[0]
+
+    def _refuse_changes(self, inputs: list[Var], nodes: list[Node]) -> None:
+        """`execute` may not assign to its inputs: the graph behind them would not know. They are put back."""
+        for number, (v, node) in enumerate(zip(inputs, nodes, strict=True)):
+            if v.node is not node:
+                v.node = node
+                asked = f"{type(self).__name__}.execute leaves its inputs as they are"
+                raise GradientError(asked, f"input {number} changed in place", "y = x + 1, which makes another Var")
 
     def _grad_of_this_call(self, shapes: list[Shape]) -> Callable[..., Any]:
         """`grad`, with what `execute` has just kept on self, though self may be called again before it is asked."""

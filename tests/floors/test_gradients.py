@@ -663,10 +663,12 @@ def test_no_grad_and_enable_grad_decorate_with_and_without_brackets(brackets):
 
     stopped, recorded = (d()(twice) if brackets else d(twice) for d in (jt.no_grad, jt.enable_grad))
 
-    assert not stopped(square()).requires_grad
-    assert stopped(square()).tolist() == twice(square()).tolist()
+    x = square()
+
+    assert not stopped(x).requires_grad
+    assert stopped(x).tolist() == twice(x).tolist()
     with jt.no_grad():
-        assert recorded(square()).requires_grad
+        assert recorded(x).requires_grad
 
 
 def test_a_change_before_the_loss_is_no_reason():
@@ -1070,6 +1072,24 @@ def test_a_function_that_answers_wrongly_is_told_so(sentence, answer, message):
 
     with pytest.raises(jt.GradientError, match=message):
         jt.grad(_function(answer)(x, y).sum(), [x, y])
+
+
+def test_a_function_that_changes_its_input_in_place_is_told_and_the_input_stays():
+    class Plus(jt.Function):
+        def execute(self, x):
+            x += 1
+            return x
+
+        def grad(self, dout):
+            return dout
+
+    x = square()
+    y = x * 1
+
+    with pytest.raises(jt.GradientError, match=r"Plus\.execute leaves its inputs as they are; found input 0 changed"):
+        Plus()(y)
+    assert y.tolist() == x.tolist()
+    assert jt.grad(y.sum(), x).tolist() == [1, 1, 1]
 
 
 def test_a_function_whose_grad_forgot_to_return_is_named():

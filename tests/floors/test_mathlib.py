@@ -153,6 +153,17 @@ def test_powers_and_angles_of_two_numbers_keep_to_their_bounds(dtype, rng):
         np.testing.assert_array_equal(np.signbit(got[zeros]), np.signbit(expected[zeros]), name)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_angles_of_numbers_whose_sum_is_infinite_are_right(dtype):
+    most = np.finfo(dtype).max
+    ends = np.array([np.inf, -np.inf, np.nan, most, -most, most / 1.7, -most / 3, 1, 0], dtype)
+    a, b = (v.ravel() for v in np.meshgrid(ends, ends))
+
+    (got,) = run(["atan2(a, b)"], [a, b], [dtype])
+
+    assert ulps(got, np.arctan2(a.astype(np.longdouble), b.astype(np.longdouble))).max() <= stated_error("atan2")
+
+
 def test_known_limits_are_met_exactly():
     cases = {
         "exp": {-np.inf: 0, np.inf: np.inf, 89.0: np.inf, -104.0: 0, 0.0: 1, -103.0: 1e-45},

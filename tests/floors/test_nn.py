@@ -829,3 +829,11 @@ def test_a_small_network_gives_the_same_numbers_when_compiled(seed):
 
     with jt.flag_scope(backend="numba"):
         np.testing.assert_allclose(net(x).numpy(), slow, rtol=1e-5, atol=1e-6)
+
+
+def test_parameters_of_a_layer_that_is_made_under_no_grad_take_part_and_running_statistics_do_not():
+    with jt.no_grad():
+        layers = [jt.nn.Linear(2, 3), jt.nn.BatchNorm1d(3), jt.nn.LSTM(3, 2), jt.nn.MultiheadAttention(4, 2)]
+
+    assert all(p.requires_grad for layer in layers for p in layer.parameters())
+    assert not layers[1].running_mean.requires_grad

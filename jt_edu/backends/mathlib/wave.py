@@ -87,9 +87,12 @@ def angle_of(y: Number, x: Number) -> Number:
 def atan2(y: Number, x: Number) -> Number:
     """The angle of the point (x, y), from -pi to pi. Error: 3 ulp."""
     up, right = abs_of(y), abs_of(x)
-    both = ((up == 0) & (right == 0)) | ((up == inf) & (right == inf))
-    corner = where(both & (up == inf), x.const(1.0), 0.0)
-    turn = angle_of(where(both, corner, up), where(both, 1.0, right))
+    large = x.either(2.0**124, 2.0**1020)  # the sum of two that are larger may be infinite
+    shrunk = where((up > large) | (right > large), x.const(0.125), 1.0)
+    far, wide = (up == inf) & (right <= inf), (right == inf) & (up <= inf)  # and the other one is no nan
+    up = where(far, x.const(1.0), where(wide, 0.0, up * shrunk))  # what is infinite is all that counts
+    right = where(wide, x.const(1.0), where(far, 0.0, right * shrunk))
+    turn = angle_of(up, where((up == 0) & (right == 0), 1.0, right))
     turn = where(x.bits() < 0, x.const(pi) - turn, turn)
     return signed_as(turn, y)
 

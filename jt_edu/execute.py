@@ -1,4 +1,4 @@
-"""Execute: from nodes to numbers, on one page.
+"""Execute: from nodes to numbers.
 
 alone      one operator on arrays, whose like was run before: nothing below has to be searched
 key        the structure of the graph behind what is wanted, folded as it is, without its arrays

@@ -7,7 +7,9 @@ A value becomes an array (is *stored*) when
   * a Reindex would compute it many times over, and it costs more than a few operations,    repeated
   * several kernels read it, and computing it twice would cost more than storing it,        shared
   * several views lead to it, and it would be written anew for each: text grows as fast as that,    many ways
-  * 64 operators are inlined into it: a line of thousands is cut into pieces.               kernel full
+  * 64 operators are inlined into it: a line of thousands is cut into pieces,               kernel full
+  * a view reads it through a reshape, which would divide positions for every element,      reshape
+  * `jt.flags.fuse` is False.                                                               fusion is off
 
 Every other value lives in a register. What is stored, and every reduction, is an *anchor*: it needs a loop, and joins
 the loops of another anchor where `join.py` allows it. Arrays behind each other are written where they are computed.
@@ -86,7 +88,7 @@ class Fuser:
             if not self.enabled:
                 self._store(node, "fusion is off", "jt.flags.fuse is False")
             if not isinstance(node.op, (Elementwise, Reindex, ReindexReduce, Counter)):
-                for n in (node, *node.inputs, *map(_behind_reshapes, node.inputs)):
+                for n in (node, *node.inputs, *(behind_view(i, reshapes=True) for i in node.inputs)):
                     self._store(n, "whole array", f"{node.op.name} works on whole arrays")
             if isinstance(node.op, Elementwise) and node.op.exact:
                 self._store_compared(node)
@@ -382,14 +384,10 @@ class Fuser:
         return found
 
 
-def behind_view(node: Node) -> Node:
-    """The node that a view shows; any other is itself."""
-    while isinstance(node.op, Reindex) and node.data is None:
-        node = node.inputs[0]
-    return node
-
-
-def _behind_reshapes(node: Node) -> Node:
-    while node.data is None and isinstance(node.op, Reindex) and node.op.flat and not node.op.within:
+def behind_view(node: Node, reshapes: bool = False) -> Node:
+    """The node that a view shows, or only `reshapes` of all of it; any other is itself."""
+    while node.data is None and isinstance(node.op, Reindex):
+        if reshapes and (node.op.within or not node.op.flat):
+            break
         node = node.inputs[0]
     return node

@@ -168,14 +168,19 @@ def announce(context: Context, node: Node) -> None:
 
 
 def describe_line(where: Line | None) -> str:
-    """A place in the learner's code as `file:line: text`; notebook cells are named by IPython's cell number."""
+    """A place in the learner's code as `file:line: text`; the second line of a notebook's In[3] as `cell 3:2: text`."""
     if where is None:
         return ""
     code, instruction = where
     number = next((line for at, to, line in code.co_lines() if at <= instruction < to and line), code.co_firstlineno)
     text = linecache.getline(code.co_filename, number).strip()
-    name = "cell" if "ipykernel" in code.co_filename else Path(code.co_filename).name
-    return f"{name}:{number}" + (f": {text}" if text else "")
+    return f"{_place(code.co_filename)}:{number}" + (f": {text}" if text else "")
+
+
+def _place(file: str) -> str:
+    shell = "IPython" in sys.modules and sys.modules["IPython"].get_ipython()
+    label = shell and shell.compile.format_code_name(file)  # "Cell", "In[3]", of a cell of this notebook
+    return f"cell {label[1][3:-1]}" if label else "cell" if "ipykernel" in file else Path(file).name
 
 
 def behind(node: Node) -> tuple[Node, ...]:

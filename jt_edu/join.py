@@ -165,8 +165,7 @@ def _join_same(kernel: Kernel, anchor: Anchor, mine: dict[Node, Anchor], inside:
 
 def _same_index(source: Anchor, t: Term, model: Anchor) -> bool:
     """Whether `t` reads `source` exactly where the shared loops write it."""
-    loops = [counter(k) for k in model.axes]
-    read = tuple(w.at(loops) for w in t.where)
+    read = tuple(w.at([counter(k) for k in model.axes]) for w in t.where)
     return not source.reduces and t.guard is None and read == tuple(counter(k) for k in source.axes)
 
 

@@ -30,6 +30,7 @@ from jt_edu.meta import CONSTANT, SOURCE, Elementwise
 from jt_edu.settings import current
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # what is put into a Var is of no higher one: fractions are not lost
 
 
 class Var(Arithmetic):
@@ -202,29 +203,27 @@ class Var(Arithmetic):
 
     def assign(self, value: Any) -> Var:
         """Point this handle to another value of the same shape; under `no_grad`, without history (as `update`)."""
-        given = as_var(value)
-        if given is value:  # a node of its own, so that a compiled step can tell the two apart
-            given = Var._of(same("assign", value._node))
-        return self.become(given.cast(self.dtype))
-
-    def become(self, other: Var) -> Var:
-        """Take over the node of a Var that nobody else holds: what `x += y` does. Fractions do not become whole."""
-        if "bifc".index(other.dtype.kind.replace("u", "i")) > "bifc".index(self.dtype.kind.replace("u", "i")):
-            raise DtypeError(f"a Var of {self.dtype} stays one", f"{other.dtype} to put into it", "x = x + y")
-        return self.update(other) if current().no_grad and self._node.tracked else self._point_to(other)
+        new = as_var(value)
+        if new is value:  # a node of its own, so that a compiled step can tell the two apart
+            new = Var._of(same("assign", value._node))
+        return self.become(new)
 
     def update(self, value: Any) -> Var:
         """Assign without history, as optimisers and running statistics do; whether gradients are taken stays."""
-        tracked = self._node.tracked
-        self._point_to(as_var(value).detach())
-        self._node.tracked, self._node.tape = tracked, LEAF
-        return self
+        return self.become(as_var(value), alone=True)
 
-    def _point_to(self, other: Var) -> Var:
+    def become(self, other: Var, alone: bool = False) -> Var:
+        """Take over the node of a Var that nobody else holds, as `x += y` does; `alone`: without its history."""
         if other.shape != self.shape:
             raise ShapeError("assign keeps the shape", f"{other.shape} for a Var of shape {self.shape}", "a new Var")
-        name, self.node = self.name, other.cast(self.dtype).node
+        if KINDS[other.dtype.kind] > KINDS[self.dtype.kind]:
+            raise DtypeError(f"a Var of {self.dtype} stays one", f"{other.dtype} to put into it", "x = x + y")
+        name, tracked = self.name, self._node.tracked
+        alone = alone or (current().no_grad and tracked)
+        self.node = (other.detach() if alone else other).cast(self.dtype).node
         self.name = self.name or name
+        if alone:
+            self._node.tracked, self._node.tape = tracked, LEAF
         return self
 
     # gradients

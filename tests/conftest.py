@@ -43,7 +43,7 @@ hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, prin
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "laptop")
 
 _SEED = pytest.StashKey[int]()
-MARKS_BY_FOLDER = ("browser", "mpi", "gpu")
+MARKS_BY_FOLDER = ("browser", "mpi")
 MARKS_BY_FIXTURE = {"chromium": "browser", "frontend": "node", "torch": "torch"}
 REQUIRED = frozenset(filter(None, os.environ.get("JT_EDU_REQUIRE", "").replace(",", " ").split()))
 

@@ -29,6 +29,7 @@ from jt_edu import memory
 from jt_edu.backends.disk import Store as _Store
 from jt_edu.codegen.text import Parameter, Source
 from jt_edu.errors import BackendError, KernelError
+from jt_edu.settings import CHECKS as _CHECKS
 
 __all__ = ["Backend", "Program", "PythonBackend", "define", "get", "names", "register"]
 
@@ -119,6 +120,9 @@ def _load(name: str) -> Backend:
     except (ImportError, AttributeError) as error:
         raise BackendError(f"the backend {name!r} could not be loaded", f"{type(error).__name__}: {error}") from error
     return made  # type: ignore[no-any-return]
+
+
+_CHECKS["backend"] = lambda name: name in _OURS or get(name)
 
 
 def _announced() -> Any:  # importlib.metadata loads all that mail is made of, and is hardly ever asked

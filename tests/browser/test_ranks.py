@@ -56,7 +56,7 @@ def test_six_programs_that_hang_under_a_plain_mpi_are_explained_and_the_notebook
         told = run.notebook.code_cells()[2 + 2 * k]["outputs"]
         words = "".join(one["data"]["text/plain"] for one in told if "data" in one)
         assert all(said in words for said in animal.says), words
-        assert re.search(r"at cell:\d+: ", words)
+        assert re.search(r"at cell \d+:\d+: ", words)
         assert [one["output_type"] for one in told if one["output_type"] == "error"] == ["error"]
 
         run(3 + 2 * k)

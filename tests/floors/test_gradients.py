@@ -841,6 +841,20 @@ def test_update_keeps_no_history_and_the_right_to_a_gradient():
     assert jt.grad((x * x).sum(), x).tolist() == [4.0, 8.0, 12.0]
 
 
+@pytest.mark.parametrize(("kept", "put"), [("int32", 2.5), ("float32", 1j), ("bool", 3)])
+@pytest.mark.parametrize("way", ["assign", "update", "data"])
+def test_what_is_put_into_a_var_loses_no_fraction_and_no_imaginary_part(kept, put, way):
+    x = jt.zeros(2, dtype=kept)
+    new = jt.array([put, put])
+
+    with pytest.raises(jt.DtypeError, match=f"a Var of {kept} stays one; found {new.dtype}"):
+        setattr(x, "data", new) if way == "data" else getattr(x, way)(new)
+
+    assert x.tolist() == [0, 0]
+    x.assign(new.real().cast(kept))
+    assert x.dtype == kept
+
+
 def test_assign_keeps_history():
     x = square()
     y = square()

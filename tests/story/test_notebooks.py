@@ -67,7 +67,7 @@ def test_start_here_shows_what_its_words_say(finished):
     assert "3 nodes were built, 0 kernels ran" in text
     assert "1 kernel ran: multiply_add" in text
     assert "allocated: [(4, 24)]" in text
-    assert "# multiply: cell:2: y = a * b + 1" in text
+    assert re.search(r"# multiply: cell \d+:2: y = a \* b \+ 1", text)
     assert len(re.findall(r"kernels run: 1 +compiled: 0", text)) == 5
     assert "ShapeError: multiply needs shapes that fit" in text
     assert re.findall(r"it was (\d)", text) == ["1", "2", "0"]
@@ -79,7 +79,8 @@ def test_start_here_shows_what_its_words_say(finished):
 
 
 def test_start_here_ends_with_six_questions_and_no_source_of_the_framework(finished):
-    end = finished("00_start_here").cells[-2].outputs[0]["text"].splitlines()
+    outputs = finished("00_start_here").cells[-2].outputs  # one text, which comes in pieces when the machine is busy
+    end = "".join(output["text"] for output in outputs).splitlines()
 
     assert [line[:3] for line in end if not line.startswith("   ")] == [f"{number}  " for number in range(1, 7)]
     assert len(end) == 12
@@ -112,7 +113,7 @@ def test_kernels_shows_what_its_words_say(finished):
 
     text = printed(notebook)
     assert len(shown(notebook, VIEW)) == 3
-    assert "t0 = a0[at(i0), i1] * a1[i1]  # multiply: cell:2: scaled = x * w + 1" in text
+    assert re.search(r"t0 = a0\[at\(i0\), i1\] \* a1\[i1\]  # multiply: cell \d+:2: scaled = x \* w \+ 1", text)
     assert re.search(r"without `at` it takes [\d.]+ times as long; the same numbers: True", text)
     assert text.count("The edited kernel does not run: line 6: ") == 2
     assert "installed: [1. 3. 5.]\nreverted:  [3. 5. 7.]" in text

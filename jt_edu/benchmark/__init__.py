@@ -14,10 +14,13 @@ timer.py says what is timed, statement.py what a run is where nothing runs befor
 `python -m tests.bench` takes its samples with it. This file is a door: names only.
 """
 
+from typing import TYPE_CHECKING
+
 from jt_edu.benchmark.compare import Compare
 from jt_edu.benchmark.fuzzer import FuzzedParameter, FuzzedTensor, Fuzzer, ParameterAlias
 from jt_edu.benchmark.measurement import Measurement, TaskSpec
 from jt_edu.benchmark.timer import Timer
+from jt_edu.names import door
 
 __all__ = [
     "Compare",
@@ -29,3 +32,6 @@ __all__ = [
     "TaskSpec",
     "Timer",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = door("jt.benchmark", __all__)

@@ -1,5 +1,8 @@
 """functional: what PyTorch calls F. The same functions as in `jt` and `jt.nn`; this file is a door: names only."""
 
+from typing import TYPE_CHECKING
+
+from jt_edu.names import door
 from jt_edu.nn.attention import scaled_dot_product_attention
 from jt_edu.nn.ctc import ctc_loss
 from jt_edu.nn.distance import (
@@ -192,3 +195,6 @@ __all__ = [
     "triplet_margin_with_distance_loss",
     "unfold",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = door("jt.nn.functional", __all__)

@@ -3,6 +3,9 @@
 Names that end in an underscore fill a Var that is there; the others make one of a shape.
 """
 
+from typing import TYPE_CHECKING
+
+from jt_edu.names import door
 from jt_edu.nn.by_shape import (
     constant,
     eye,
@@ -71,3 +74,6 @@ __all__ = [
     "zero_",
     "zeros_",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = door("jt.nn.init", __all__)

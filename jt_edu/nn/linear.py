@@ -40,7 +40,12 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Var:
             f"x of shape {inputs.shape}, weight of shape {w.shape}", _to_fit(inputs.shape, w.shape),
         )  # fmt: skip
     out = inputs @ w.transpose(0, 1)
-    return out if bias is None else out + as_var(bias)
+    added = None if bias is None else as_var(bias)
+    if added is not None and added.ndim == 1 and added.shape[0] not in (1, len(w)):
+        raise ShapeError(
+            f"linear adds a bias of shape ({len(w)},)", f"shape {added.shape}", f"weight of {added.shape[0]} rows"
+        )
+    return out if added is None else out + added
 
 
 def _to_fit(x: tuple[int, ...], weight: tuple[int, ...]) -> str:

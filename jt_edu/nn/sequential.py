@@ -8,6 +8,7 @@ from typing import Any
 
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError, RangeError
+from jt_edu.names import nearest
 from jt_edu.nn.members import no_part, refuse_compiled
 from jt_edu.nn.module import Module
 from jt_edu.var import Var
@@ -47,8 +48,11 @@ class Row(Module):
     def _name(self, key: Any) -> str:
         if isinstance(key, str) and key in self._layers:
             return key
-        if not isinstance(key, int) or not -len(self) <= key < len(self):
-            raise RangeError(f"a row of {len(self)} {self.what}", f"the index {key!r}", f"a number below {len(self)}")
+        count = len(self)
+        if not isinstance(key, int) or not -count <= key < count:
+            way = f"a number from {-count} to {count - 1}" if count else "append(), which puts one in"
+            near = nearest(key, {"": self._layers}) if isinstance(key, str) else []
+            raise RangeError(f"a row of {count} {self.what}", f"the index {key!r}", near[0][1:] if near else way)
         return list(self._layers)[key]
 
     def __getitem__(self, key: Any) -> Any:

@@ -97,8 +97,11 @@ def yes_or_no(function: str, name: str, value: Any) -> bool:
     raise _refused(function, name, "True or False", value)
 
 
-def axis_of(name: str, axis: Any, ndim: int, lone: bool = False) -> int:
-    """An axis counted from either end, as a number from 0; `lone`: a single number counts as an axis of length 1."""
+def axis_of(name: str, axis: Any, ndim: int, lone: bool = False, verb: str = "on") -> int:
+    """An axis counted from either end, as a number from 0; `lone`: a single number counts as an axis of length 1.
+
+    The error says what `name` does with the Var that has the axis, such as "stack makes a Var with 2 axes".
+    """
     try:
         k = operator.index(axis)
     except TypeError:
@@ -106,7 +109,7 @@ def axis_of(name: str, axis: Any, ndim: int, lone: bool = False) -> int:
     reach = ndim or int(lone)
     if not -reach <= k < reach:
         way = f"{-ndim} to {ndim - 1}" if ndim else "no axis, of a single number"
-        raise RangeError(f"{name} on a Var with {ndim} axes", f"axis {k}", way)
+        raise RangeError(f"{name} {verb} a Var with {ndim} {'axis' if ndim == 1 else 'axes'}", f"axis {k}", way)
     return k % reach
 
 
@@ -120,11 +123,11 @@ def axes_of(name: str, axes: Any, ndim: int) -> tuple[int, ...]:
     return tuple(sorted(listed_axes(name, axes, ndim, lone=True)))[:ndim]
 
 
-def listed_axes(name: str, axes: Any, ndim: int, lone: bool = False) -> tuple[int, ...]:
+def listed_axes(name: str, axes: Any, ndim: int, lone: bool = False, verb: str = "on") -> tuple[int, ...]:
     """One axis or several, as numbers from 0 in the order in which they were named, without repeats."""
     array = isinstance(axes, np.ndarray) and axes.ndim == 1
     parts = axes if isinstance(axes, (tuple, list)) or array else (axes,)
-    found = tuple(axis_of(name, a, ndim, lone) for a in parts)
+    found = tuple(axis_of(name, a, ndim, lone, verb) for a in parts)
     if len(set(found)) != len(found):
         raise ArgumentError(f"{name} names each axis once", f"axes {tuple(parts)}")
     return found

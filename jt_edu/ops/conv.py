@@ -173,9 +173,10 @@ def check_ranks(name: str, image: Var, weight: Var, ways: int) -> None:
     """Images and weights have two axes more than there are directions."""
     if image.ndim != ways + 2 or weight.ndim != ways + 2:
         there = ", ".join("dhw"[3 - ways :])
+        way = f"x.reshape{(1, 1, *image.shape)}: one image of one channel" if image.ndim == ways else ""
         raise ShapeError(
             f"{name} takes images (n, c, {there}), or (c, {there}), and weights of {ways + 2} axes",
-            f"shapes {image.shape} and {weight.shape}", "x.unsqueeze(1) for images without channels",
+            f"shapes {image.shape} and {weight.shape}", way,
         )  # fmt: skip
 
 

@@ -42,10 +42,10 @@ def diagonal(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Var:
     return view(v, _diagonal_op(v.shape, shift, p, q))
 
 
-def _plane(name: str, ndim: int, dim1: Any, dim2: Any) -> tuple[int, int]:
+def _plane(name: str, ndim: int, dim1: Any, dim2: Any, verb: str = "on") -> tuple[int, int]:
     if ndim < 2:
         raise ShapeError(f"{name} needs two axes or more", f"a Var with {ndim}", "jt.diag")
-    p, q = axis_of(name, dim1, ndim), axis_of(name, dim2, ndim)
+    p, q = (axis_of(name, dim, ndim, verb=verb) for dim in (dim1, dim2))
     if p == q:
         raise ArgumentError(f"{name} needs two different axes", f"axis {dim1} and axis {dim2}")
     return p, q
@@ -77,7 +77,7 @@ def diag_embed(x: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Var:
     v, shift = as_var(x), whole("diag_embed", "offset", offset)
     if v.ndim == 0:
         raise ShapeError("diag_embed puts the last axis on a diagonal", f"shape {v.shape}", "x.reshape(1)")
-    p, q = _plane("diag_embed", v.ndim + 1, dim1, dim2)
+    p, q = _plane("diag_embed", v.ndim + 1, dim1, dim2, verb="makes")
     n, others = v.shape[-1] + abs(shift), iter(range(v.ndim - 1))
     shape = tuple(n if k in (p, q) else v.shape[next(others)] for k in range(v.ndim + 1))
     rest = [counter(k) for k in range(v.ndim + 1) if k not in (p, q)]

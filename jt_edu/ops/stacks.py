@@ -102,7 +102,7 @@ def stack(vars: Sequence[Any], dim: Any = 0) -> Var:
 @template
 def _stacked(vars: Any, dim: Any) -> Var:
     parts = listed("stack", vars, dim)
-    at = axis_of("stack", dim, parts[0].ndim + 1)
+    at = axis_of("stack", dim, parts[0].ndim + 1, verb="makes")
     if len({p.shape for p in parts}) != 1:
         raise ShapeError("stack needs arrays of one shape", f"{[p.shape for p in parts]}", _to_fit(parts))
     return concat([unsqueeze(p, at) for p in parts], at)

@@ -193,7 +193,7 @@ def unsqueeze(x: Any, dim: Any = None) -> Var:
     """
     v, named = as_var(x), dim
     count = len(named) if isinstance(named, (tuple, list)) else 1
-    new, lengths = listed_axes("unsqueeze", named, v.ndim + count), iter(v.shape)
+    new, lengths = listed_axes("unsqueeze", named, v.ndim + count, verb="makes"), iter(v.shape)
     return reshape(v, tuple(1 if k in new else next(lengths) for k in range(v.ndim + count)))
 
 

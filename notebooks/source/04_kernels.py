@@ -92,7 +92,8 @@ print(check.check_match(whose))
 # ## 2. Exercise 2: find the kernels of a line
 #
 # Large programs have hundreds of kernels, and you want to know what became of *one* line. A kernel `k` has `k.lines`,
-# one for each comment that you saw; `line.where` is its text, such as `cell 2:2: scaled = x * w + 1`: line 2 of `In[2]`.
+# one for each comment that you saw; `line.where` is its text, such as `cell 2:2: scaled = x * w + 1`: line 2 of
+# `In[2]`.
 #
 # Write `kernels_of`: the numbers of the kernels, from 0 on, in which a line is computed that contains `words`.
 #

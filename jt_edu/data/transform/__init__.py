@@ -10,6 +10,8 @@ by NumPy, which needs no compiler in a worker process; Vars by nodes of the grap
 generator, which `jt.set_global_seed` seeds, and which a loader seeds for each batch.
 """
 
+from typing import TYPE_CHECKING
+
 from jt_edu.data.transform.base import (
     Compose,
     Lambda,
@@ -31,6 +33,7 @@ from jt_edu.data.transform.geometry import (
     RandomVerticalFlip,
     Resize,
 )
+from jt_edu.names import door
 
 __all__ = [
     "CenterCrop",
@@ -52,3 +55,6 @@ __all__ = [
     "ToTensor",
     "Transform",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = door("jt.data.transform", __all__)

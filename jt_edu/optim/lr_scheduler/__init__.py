@@ -1,5 +1,8 @@
 """lr_scheduler: how learning rates change while one trains. This file is a door: names only."""
 
+from typing import TYPE_CHECKING
+
+from jt_edu.names import door
 from jt_edu.optim.lr_scheduler.chain import ChainedScheduler, SequentialLR
 from jt_edu.optim.lr_scheduler.cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts, CosineLR
 from jt_edu.optim.lr_scheduler.cycles import CyclicLR, Cycling, OneCycleLR
@@ -40,3 +43,6 @@ __all__ = [
     "SequentialLR",
     "StepLR",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = door("jt.optim.lr_scheduler", __all__)

@@ -57,7 +57,7 @@ def run(wanted: Sequence[Node], numbers_for: str = "") -> None:
         if numbers_for and any(n.data is None or (n.op is SOURCE and n.id < capture.begin) for n in wanted):
             raise ArgumentError(
                 "a step is captured without being run, so it has no numbers yet", f"{numbers_for} inside of jt.compile",
-                "return the Var, and look at it outside",
+                "return the Var, and look at it outside; in place of x[mask], jt.where(mask, x, other)",
             ).at(describe_line(callers_line()))  # fmt: skip
         return
     for node in wanted:  # a loop, since a comprehension is one more call

@@ -86,8 +86,9 @@ def mapped(answer: Any, change: Callable[[Any], Any], leaf: type) -> Any:
         return type(answer)(*parts) if hasattr(answer, "_fields") else type(answer)(parts)
     if isinstance(answer, dict):
         return {name: mapped(part, change, leaf) for name, part in answer.items()}
-    if isinstance(answer, (int, float, str, type(None), Var)):
+    if isinstance(answer, (int, float, str, type(None), np.generic, Var)):
         return answer
     raise ArgumentError(
-        "a compiled step answers with Vars, numbers, and tuples, lists and dicts of them", repr(type(answer))
+        "a compiled step answers with Vars, numbers, and tuples, lists and dicts of them", repr(type(answer)),
+        "jt.array(...) of what NumPy has computed",
     )

@@ -126,7 +126,7 @@ class Var(Arithmetic):
 
     def numpy(self, copy: bool = False) -> np.ndarray[Any, Any]:
         """Its numbers, as a read-only view of its memory or as a copy to write to; bfloat16 becomes float32."""
-        run((self._node,), "numpy() or item()")
+        run((self._node,), "numpy(), item(), a condition, x[mask] or the like")
         node = self._node
         data = in_format(node) if FORMATS.data else node.data  # type: ignore[attr-defined]  # as in _of
         if node.op is CONSTANT or copy or node.dtype is bfloat16:

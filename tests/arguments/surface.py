@@ -1,4 +1,6 @@
-"""The public surface of jt_edu: which callables are there, and which of their arguments may be left out?
+"""The public surface of operators, layers, optimisers and data: which callables, and which arguments may be left out?
+
+Ranks, networks and benchmarks stand apart: their tests (`distributed`, `ranks`, `models`, `bench`) try theirs.
 
 A function with several names is one callable. A class is asked for the arguments of its constructor, and of each
 method that it does not share with a class before it.

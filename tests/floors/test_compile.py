@@ -335,6 +335,21 @@ def test_numbers_that_may_change_cannot_be_read_while_a_step_is_captured(ask, wh
         step(jt.array(2.0))
 
 
+@pytest.mark.parametrize(
+    "ask", [lambda x: x[x > 1], lambda x: x.nonzero(), lambda x: jt.unique(x), lambda x: x.sum() > 1 or x],
+    ids=["mask", "nonzero", "unique", "condition"],
+)  # fmt: skip
+def test_who_needs_numbers_of_a_captured_step_is_told_of_where(ask):
+    with pytest.raises(jt.ArgumentError, match=r"a condition, x\[mask\] or the like inside.*Try: .*jt.where\(mask"):
+        jt.compile(lambda x: ask(x * 2))(jt.array([0.5, 2.0]))
+
+
+def test_a_compiled_step_answers_numbers_of_numpy_and_no_arrays():
+    assert jt.compile(lambda x: (x * 2, np.float32(0.1)))(jt.array(3.0))[1] == np.float32(0.1)
+    with pytest.raises(jt.ArgumentError, match=r"found <class 'numpy.ndarray'>. Try: jt.array"):
+        jt.compile(lambda x: (x * 2, np.ones(2)))(jt.array(3.0))
+
+
 def test_an_error_about_a_var_in_a_captured_step_is_told_as_it_is():
     step = jt.compile(lambda x: jt.cat([x * 2], x * 3))
 

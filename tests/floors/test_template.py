@@ -135,6 +135,11 @@ def test_what_is_handed_through_stays_the_same_var():
     function, _ = counted(lambda x, skip: x if skip else x * 2)
     x = jt.array([1.0])
     assert all(function(x, True) is x for _ in range(3))
+    several, _ = counted(lambda x, y: (x * y, x))
+    y = jt.array([2.0])
+    for _ in range(3):
+        product, same = several(x, y)
+        assert (product.item(), same is x) == (2.0, True)
 
 
 def test_a_gradient_of_ones_own_is_kept():

@@ -106,11 +106,30 @@ def test_parameters_in_lists_and_dicts_are_trained():
     assert repr(parts).splitlines()[3] == "  (c): Parameter of (1,) float64"
     with pytest.raises(DtypeError, match="int64"):
         row.append([1])
-    with pytest.raises(RangeError, match="3 parameters"):
+    with pytest.raises(RangeError, match=r"3 parameters; found the index 7. Try: a number from -3 to 2"):
         row[7]
 
 
 def test_modules_only_where_modules_belong():
-    for make in (lambda: nn.ModuleDict({"a": jt.relu}), lambda: nn.ModuleList([jt.ones(1)])):
+    row = nn.ModuleList([nn.ReLU(), nn.Tanh()])
+    for make in (
+        lambda: nn.ModuleDict({"a": jt.relu}),
+        lambda: nn.ModuleList([jt.ones(1)]),
+        lambda: row.__setitem__(0, 3),
+    ):
         with pytest.raises(ArgumentError, match="made of modules"):
             make()
+    assert isinstance(row[0], nn.ReLU)
+
+
+@pytest.mark.parametrize(
+    ("key", "way"), [(2, "from -2 to 1"), (-3, "from -2 to 1"), (0.5, "from -2 to 1"), ("secnd", "second")]
+)
+def test_a_part_that_is_not_there_is_told_with_those_that_are(key, way):
+    row = nn.Sequential({"first": nn.ReLU(), "second": nn.Tanh()})
+
+    assert isinstance(row[-2], nn.ReLU)
+    with pytest.raises(RangeError, match=f"a row of 2 modules; found the index {key!r}. Try: .*{way}"):
+        row[key]
+    with pytest.raises(RangeError, match=r"a row of 0 modules; .* Try: append"):
+        nn.Sequential()[0]

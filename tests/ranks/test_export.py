@@ -169,15 +169,18 @@ def test_viewers_have_nothing_to_complain_about(program, network, clock):
 def test_what_a_real_rank_does_in_the_background_has_a_thread_of_its_own_too():
     """A real MPI has no tasks: its calls say it, which go on when the one they belong to is over."""
     times = [("Allreduce", 0, 10, -1), ("Isend", 20, 25, 0), ("compare", 22, 60, -1), ("Isend", 65, 70, 0)]
+    both = [(rank, *row[:3], row[3] + 4 * rank if row[3] >= 0 else -1) for rank in (0, 1) for row in times]
     calls = [
-        Call(k, 0, name, f"{name}()", "a.py:1", enter=b, leave=e, began=b / 1e9, ended=e / 1e9, parent=parent)
-        for k, (name, b, e, parent) in enumerate(times)
+        Call(k, rank, name, f"{name}()", "a.py:1", enter=b, leave=e, began=b / 1e9, ended=e / 1e9, parent=parent)
+        for k, (rank, name, b, e, parent) in enumerate(both)
     ]
 
     events = trace_events(Record(2, "mpi", calls=calls))["traceEvents"]
 
     assert complaints(events) == []
-    assert [bar["tid"] for bar in of(events, "X")] == [0, 2, 0, 2]
+    threads = [bar["tid"] for bar in of(events, "X")]
+    assert sorted(threads) == [0, 0, 1, 1, 2, 2, 6, 6]  # 6: of the call with the number 4, behind 2 ranks
+    assert told(of(events, "M"))[3:] == ["rank 0, in the background", "rank 1, in the background"]
 
 
 def test_arrows_of_real_ranks_have_the_times_of_their_messages():

@@ -42,6 +42,12 @@ def test_pytorch_answers_as_the_page_says(torch):
     assert parts.tolist()[0] == [0.0, 5.0, 7.0]
     assert type(torch.ones(2, 2).max(1)).__name__ == "max"  # values and indices
     assert torch.randint(10, (3,)).shape == (3,)
+    ties = torch.tensor([2.0, 2.0, 1.0], requires_grad=True)
+    ties.median().backward()
+    assert ties.grad.tolist() == [0.5, 0.5, 0.0]
+    descent = torch.optim.SGD([ties], 0.1)
+    descent.param_groups[0]["initial_lr"] = 0.1
+    assert torch.optim.lr_scheduler.ExponentialLR(descent, gamma=0.5, last_epoch=3).get_last_lr() == [0.1]
     for refused in (lambda: whole**-1, whole.mean, lambda: torch.nn.Linear(2, 3)(torch.ones(1, 2).double())):
         with pytest.raises(RuntimeError):
             refused()
@@ -52,6 +58,8 @@ def test_numpy_answers_as_the_page_says():
 
     assert (x.var(), np.median(x)) == (1.25, 2.5)
     assert {(whole / 2).dtype, whole.mean().dtype, (np.ones(2, np.float32) + whole).dtype} == {np.dtype("float64")}
+    assert np.isfinite(np.sin(2e15))
+    assert np.array(2**63, np.uint64) != np.array(2**63 - 1, np.int64)
     assert (np.array([-7]) // 2, np.array([-7]) % 2) == (-4, 1)
     with pytest.raises(ValueError, match="negative"):
         _ = whole**-1

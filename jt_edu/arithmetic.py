@@ -257,8 +257,8 @@ class Arithmetic:
         """A transposed sum is the sum into the transposed place: no copy, unless BLAS cannot write in that order."""
         back = {w.args[0]: axis for axis, w in enumerate(turned.where) if w.op == "counter"}
         where = tuple(op.where[back[k]] if k in back else as_index(0) for k in range(len(shape)))
-        source = self._node.inputs[0]
-        placed = reindex_reduce(op.name, op.reducer, source.shape, shape, where, bool(op.guards), op.valid)
+        summed = self._node.inputs[0]
+        placed = reindex_reduce(op.name, op.reducer, summed.shape, shape, where, bool(op.guards), op.valid)
         again = Node(placed, self._node.inputs, shape, self.dtype)
         if matrix_product(again) is None and matrix_product(self._node) is not None:
             return type(self)._of(Node(turned, (self._node,), shape, self.dtype))

@@ -208,11 +208,11 @@ class Fuser:
                 if self.contractions:
                     self._sink(kernels, anchor, first)
                 latest = range(len(kernels) - 1, max(first, len(kernels) - RECENT) - 1, -1)
-                place = next((p for p in latest if self._join(kernels[p], anchor)), None)
-                if place is None:
-                    place = len(kernels)
+                at = next((p for p in latest if self._join(kernels[p], anchor)), None)
+                if at is None:
+                    at = len(kernels)
                     kernels.append(self._new_kernel(anchor))
-                self.home[node] = place
+                self.home[node] = at
         return kernels
 
     def _sink(self, kernels: list[Kernel], anchor: Anchor, first: int) -> None:

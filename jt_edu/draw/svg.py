@@ -160,11 +160,11 @@ def _chips(chips: Sequence[Chip], x: float, y: float, side: int) -> Iterator[str
         yield f'<g class="{chip.kind}"><title>{escape(chip.tip)}</title>{stalk}{pill}{text}</g>'
 
 
-def _outline(kind: str, x: float, y: float, w: float, h: float) -> str:
+def _outline(shape: str, x: float, y: float, w: float, h: float) -> str:
     slant = 12.0 * h / CARD
-    match kind:
+    match shape:
         case "source" | "elementwise":
-            return _rect(x, y, w, h, h / 2 if kind == "source" else 9.0)
+            return _rect(x, y, w, h, h / 2 if shape == "source" else 9.0)
         case "line":
             top = f'<path class="b" d="M{_n(x)} {_n(y + 4)}h{_n(w)}"/>'
             return _rect(x, y, w, h, 3.0) + top

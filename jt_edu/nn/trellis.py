@@ -130,9 +130,9 @@ def _through_said(come: Var, dout: Var, said: Var, hops: Var, moments: Var, coun
     return _run(_backwards, dout, *_shares(come, said, hops), moments, counts) - dout
 
 
-def _run(kernel: Callable[..., Var], d: Var, *rest: Var) -> Var:
+def _run(code: Callable[..., Var], d: Var, *rest: Var) -> Var:
     """A kernel that answers what is like its first input, one sequence for each piece of its work."""
-    return kernel(d, *rest, shape=d.shape, dtype=d.dtype, span=d.shape[1])
+    return code(d, *rest, shape=d.shape, dtype=d.dtype, span=d.shape[1])
 
 
 def _of_sums(forwards: bool) -> tuple[Rule, ...]:

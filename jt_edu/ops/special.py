@@ -203,6 +203,6 @@ def _hill(u: Var) -> Var:
 
 def _wave(v: Var) -> Var:
     """sin(pi v), exact near every whole v: the whole turns are taken off before pi comes in."""
-    whole = v.apply(f.ROUND)
-    wave = ((v - whole) * math.pi).apply(SIN)
-    return wave.where_not(whole % 2 != 0, -wave)
+    turns = v.apply(f.ROUND)
+    wave = ((v - turns) * math.pi).apply(SIN)
+    return wave.where_not(turns % 2 != 0, -wave)

@@ -264,8 +264,8 @@ class Optimizer:
         by_id = {id(p): g for p, g in zip(active, found, strict=True)}
         return part, [by_id.get(id(p)) for p in params]
 
-    def _warn_about(self, unreached: list[Var]) -> None:
-        fresh = [p for p in unreached if id(p) not in self._told]
+    def _warn_about(self, missed: list[Var]) -> None:
+        fresh = [p for p in missed if id(p) not in self._told]
         if fresh:
             self._told |= {id(p) for p in fresh}
             warn(f"the loss does not depend on {', '.join(map(label, fresh))}: no gradient, no change")

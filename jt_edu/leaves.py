@@ -89,6 +89,7 @@ def mapped(answer: Any, change: Callable[[Any], Any], leaf: type) -> Any:
     if isinstance(answer, (int, float, str, type(None), np.generic, Var)):
         return answer
     raise ArgumentError(
-        "a compiled step answers with Vars, numbers, and tuples, lists and dicts of them", repr(type(answer)),
+        "a compiled step answers with Vars, numbers, and tuples, lists and dicts of them",
+        repr(type(answer)),
         "jt.array(...) of what NumPy has computed",
     )

@@ -9,7 +9,9 @@ blocks of channels are turned on their side, the window slides over cells, and t
     b0 b1 b2 b3 ..        turn           0   a0b0  a1b1  a2b2    0    ..     one cell for each place    --turn back-->
     ..                                   0   a3b3  a4b4  a5b5    0
 
-No tap has to be shifted, no lane is empty, and rows of zeros are left out. In the scratch of the kernel lie, in cells,
+No tap has to be shifted, no lane is empty, and rows of zeros are left out. Gradients are found over cells as well: by
+the image, a window slides over places; by the weights, a square of taps adds up while it slides over the image. In the
+scratch of the kernel lie, in cells,
 
     space   | image with zeros, rows `pitch` apart | weights, one for each tap | sums, one for each place |
                                                  taps                        sums                     end
@@ -32,11 +34,14 @@ from typing import Any, NamedTuple
 
 from jt_edu.backends.convolve.llvm import Array, inlined, lanes
 from jt_edu.backends.convolve.transform import turn
-from jt_edu.backends.convolve.vector import load, store
+from jt_edu.backends.convolve.vector import fma, load, store, zeros
 
-__all__ = ["BLOCK", "Cells", "cells_of", "copy_inside", "turn_back", "turn_channels", "turn_taps_in"]
+__all__ = [
+    "BLOCK", "SIDE", "Cells", "cells_of", "copy_inside", "slide_along", "turn_back", "turn_channels", "turn_taps_in",
+]  # fmt: skip
 
 BLOCK = 7  # places of a row that are computed together: rows of the images of many networks are multiples of it
+SIDE = 3  # of a square of taps whose gradients are summed up together
 
 
 class Cells(NamedTuple):
@@ -88,9 +93,49 @@ def turn_taps_in(weights: Array, first: int, taps: int, space: Array, to: int, c
 
 
 @inlined
-def copy_inside(space: Array, begin: int, h: int, w: int, goal: int, pitch: int) -> None:
-    """Copy cells of an image to rows that lie `pitch` apart."""
+def copy_inside(space: Array, begin: int, h: int, w: int, goal: int, down: int, right: int) -> None:
+    """Copy cells of an image to rows that lie `down` apart, and in a row to cells that lie `right` apart."""
     lane = lanes(space)
     for y in range(h):
-        for x in range(0, w * lane, lane):
-            store(space, goal + y * pitch + x, load(space, begin + y * w * lane + x))
+        for x in range(w):
+            store(space, goal + y * down + x * right, load(space, begin + (y * w + x) * lane))
+
+
+@inlined
+def slide_along(space: Array, rows: Any, window: Any, goal: int, ow: int, stride: int) -> None:
+    """The sums of a row of places, BLOCK at a time; where it has fewer, some more are written behind it.
+
+    Args:
+        space: scratch, in which all of it lies.
+        rows: where the first row of cells begins, the rows of taps that are taken (from, below, every so many), and how
+            far apart the rows are that two rows of taps see.
+        window: the first tap, how many are in a row, how far the next one is, and the cell that it sees.
+        goal: where the sums go.
+        ow: how many.
+        stride: from the cells of a place to those of the next.
+    """
+    lane = lanes(space)
+    begin, above, below, step, down = rows
+    taps, kw, next_tap, right = window
+    for x in range(0, ow, BLOCK):
+        first = max(0, min(x, ow - BLOCK))
+        a = b = c = d = e = f = g = zeros(space)
+        for ky in range(above, below, step):
+            for kx in range(kw):
+                weight = load(space, taps + (ky * kw + kx) * next_tap)
+                cell = begin + ky * down + first * stride + kx * right
+                a = fma(weight, load(space, cell), a)
+                b = fma(weight, load(space, cell + stride), b)
+                c = fma(weight, load(space, cell + 2 * stride), c)
+                d = fma(weight, load(space, cell + 3 * stride), d)
+                e = fma(weight, load(space, cell + 4 * stride), e)
+                f = fma(weight, load(space, cell + 5 * stride), f)
+                g = fma(weight, load(space, cell + 6 * stride), g)
+        to = goal + first * lane
+        store(space, to, a)
+        store(space, to + lane, b)
+        store(space, to + 2 * lane, c)
+        store(space, to + 3 * lane, d)
+        store(space, to + 4 * lane, e)
+        store(space, to + 5 * lane, f)
+        store(space, to + 6 * lane, g)

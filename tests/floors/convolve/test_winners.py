@@ -14,7 +14,7 @@ WINNERS = """
     panels shifted depthwise depthwise/lanewise depthwise depthwise
     winograd4 panels shifted depthwise
     winograd4 winograd4 pointwise/panels depthwise
-    winograd4 winograd4 panels depthwise
+    winograd4 winograd4 panels depthwise/lanewise
 """.split()
 
 

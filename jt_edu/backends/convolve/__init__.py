@@ -42,7 +42,7 @@ suits and how long it takes, and its kernels; what several kernels share, and wh
     shifted         shifted.py        shifts.py                                shifted.py
     pointwise       pointwise.py      leftover.py                              pointwise*.py
     depthwise       depthwise.py      strips.py, slide.py                      depthwise*.py
-    lanewise        lanewise.py       beside.py                                lanewise.py
+    lanewise        lanewise.py       beside.py                                lanewise*.py
     winograd        winograd.py       patches.py, points.py                    winograd*.py
     fourier         fourier.py        waves.py, spectrum.py                    fourier*.py
 

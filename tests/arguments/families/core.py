@@ -15,6 +15,13 @@ def x() -> jt.Var:
     return jt.array(V)
 
 
+def taken_over(**given):
+    """The gradient by a Var whose value another one took over."""
+    w, held = x(), x()
+    held.become(w * 2, **given)
+    return jt.grad((held * 1).sum(), [w], allow_unused=True)[0]
+
+
 def folded(**given) -> jt.Var:
     """Four numbers added up in two."""
     return x().reindex_reduce("add", (2,), lambda i: (i // 2,), **given)
@@ -35,6 +42,7 @@ VARS = [
     *refuses(jt.array, "device", "cuda", lambda **k: jt.array(V, **k)),
     *shows(jt.array, "requires_grad", False, lambda **k: jt.array(V, **k).requires_grad, False),
     *shows(jt.Var.requires_grad_, "wanted", False, lambda **k: x().requires_grad_(**k).requires_grad, False),
+    *shows(jt.Var.become, "alone", True, taken_over, None),
     *shows(jt.Var.numpy, "copy", True, lambda **k: x().numpy(**k).flags.writeable),
     *shows(jt.Var.to, "dtype", "int64", lambda **k: str(x().to(**k).dtype), "int64"),
     *refuses(jt.Var.to, "device", "cuda", lambda **k: x().to(**k)),

@@ -26,7 +26,7 @@ from jt_edu.errors import ArgumentError, OutOfMemoryError
 
 LARGE = 1 << 16  # bytes; smaller arrays are cheap to make
 GRAIN = 1 << 16  # buffers are multiples of this, so that similar shapes can share them
-KEEP = 1 << 30  # bytes of unused buffers that are kept at most
+KEEP = 1 << 30  # bytes of unused buffers, from which on making another one gives them back
 LINE = 64  # bytes: large buffers begin at a multiple, as the widest registers like it
 
 
@@ -188,7 +188,7 @@ def no_room(who: str, shape: tuple[int, ...], size: int) -> OutOfMemoryError:
 
 
 def gc() -> None:
-    """Give unused buffers back to the system.
+    """Give unused buffers back to the system: those of jt_edu, and of an allocator in charge that can `clear` its own.
 
     Example:
         >>> gc()
@@ -196,3 +196,6 @@ def gc() -> None:
         0
     """
     pool.buffers.clear()
+    clear = getattr(pool.allocator, "clear", None)
+    if clear is not None and pool.allocator is not pool.buffers:
+        clear()

@@ -8,7 +8,7 @@ Each states its shape, its loop body and its gradient. The two reindexes are eac
 broadcasts, matmul, convolution and pooling need no gradient rule of their own.
 
 Around them stand the leaves (`SOURCE`, `CONSTANT`, `Counter`) and two honest ways out: `Code`, a kernel that was
-written by hand, and `HostCall`, work that NumPy does because it is not a kernel yet. Gradient rules are written with
+written by hand, and `HostCall`, work of the learner's own NumPy or of other ranks. Gradient rules are written with
 plain arithmetic on whatever they are given, so nothing here knows Vars.
 """
 

@@ -1,7 +1,7 @@
 """Images: pixels (h, w, 3) uint8 from a file.
 
-Pillow reads what it knows, if it is installed. Without it, the formats that need no library are read here: .npy, .ppm,
-.pgm, and .png with 8 bits.
+.npy, .ppm and .pgm with 8 bits are read here. Pillow reads the rest, if it is installed; without it .png with 8 bits is
+read here as well.
 
     PNG:  signature, then chunks of (length, name, content, checksum)
           IHDR width, height, ...     PLTE colours     IDAT packed rows     IEND

@@ -139,7 +139,7 @@ class PReLU(Module):
 
     @placed
     def __init__(self, num_parameters: int = 1, init_: float | None = None, *, init: float | None = None) -> None:
-        self.num_parameters = count("num_parameters", num_parameters)
+        self.num_parameters = count(self, "num_parameters", num_parameters)
         slope = number("PReLU", "init", one_of("PReLU", 0.25, init_=init_, init=init))
         self.weight = constant_(zeros(self.num_parameters), slope)
 

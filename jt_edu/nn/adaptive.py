@@ -32,8 +32,10 @@ class _Adaptive(Module):
     def __init__(self, output_size: Any) -> None:
         parts = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * self.dims
         if len(parts) != self.dims:
-            raise ArgumentError(f"output_size is one number, or {self.dims} of them", short(output_size))
-        each_way("output_size", [1 if p is None else p for p in parts], self.dims, 1)
+            raise ArgumentError(
+                f"{type(self).__name__}'s output_size is one number, or {self.dims} of them", short(output_size)
+            )
+        each_way(type(self).__name__, "output_size", [1 if p is None else p for p in parts], self.dims, 1)
         self.output_size = output_size
 
     def extra_repr(self) -> str:

@@ -160,15 +160,15 @@ class MultiheadAttention(Module):
         self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, add_bias_kv: bool = False,
         add_zero_attn: bool = False, kdim: int | None = None, vdim: int | None = None, batch_first: bool = False,
     ) -> None:  # fmt: skip
-        self.embed_dim, self.num_heads = count("embed_dim", embed_dim), count("num_heads", num_heads)
+        self.embed_dim, self.num_heads = count(self, "embed_dim", embed_dim), count(self, "num_heads", num_heads)
         if embed_dim % num_heads:
             raise ArgumentError(f"embed_dim is a multiple of num_heads, {num_heads}", short(embed_dim))
         name = "MultiheadAttention"
         self.dropout = float(number(name, "dropout", dropout, 0, 1))
         self.add_zero_attn = yes_or_no(name, "add_zero_attn", add_zero_attn)
         self.batch_first = yes_or_no(name, "batch_first", batch_first)
-        self.kdim = embed_dim if kdim is None else count("kdim", kdim)
-        self.vdim = embed_dim if vdim is None else count("vdim", vdim)
+        self.kdim = embed_dim if kdim is None else count(self, "kdim", kdim)
+        self.vdim = embed_dim if vdim is None else count(self, "vdim", vdim)
         if self.kdim == self.vdim == embed_dim:
             self.in_proj_weight = xavier_uniform_(zeros(3 * embed_dim, embed_dim))
         else:

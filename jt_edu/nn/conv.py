@@ -34,8 +34,11 @@ class Windowed(Module):
         self, channels: tuple[Any, Any], kernel_size: Any, stride: Any, padding: Any, dilation: Any, groups: Any,
         padding_mode: Any, modes: tuple[str, ...],
     ) -> None:  # fmt: skip
-        self.in_channels, self.out_channels = count("in_channels", channels[0]), count("out_channels", channels[1])
-        self.groups = count("groups", groups)
+        self.in_channels, self.out_channels = (
+            count(self, "in_channels", channels[0]),
+            count(self, "out_channels", channels[1]),
+        )
+        self.groups = count(self, "groups", groups)
         if self.in_channels % groups or self.out_channels % groups:
             raise ArgumentError(
                 "groups divide both numbers of channels",
@@ -43,12 +46,15 @@ class Windowed(Module):
             )
         if padding_mode not in modes:
             raise ArgumentError(f"padding_mode of {type(self).__name__} is one of {modes}", short(padding_mode))
-        self.kernel_size = each_way("kernel_size", kernel_size, self.ways, 1)
+        self.kernel_size = each_way(type(self).__name__, "kernel_size", kernel_size, self.ways, 1)
         self.stride, self.dilation = (
-            each_way(name, value, self.ways, 1) for name, value in (("stride", stride), ("dilation", dilation))
+            each_way(type(self).__name__, name, value, self.ways, 1)
+            for name, value in (("stride", stride), ("dilation", dilation))
         )
-        borders(padding, self.kernel_size, self.stride, self.dilation)
-        self.padding = padding if isinstance(padding, str) else each_way("padding", padding, self.ways, 0)
+        borders(type(self).__name__, padding, self.kernel_size, self.stride, self.dilation)
+        self.padding = (
+            padding if isinstance(padding, str) else each_way(type(self).__name__, "padding", padding, self.ways, 0)
+        )
         self.padding_mode = padding_mode
 
     def _draw(self, outer: int, inner: int, bias: bool) -> None:
@@ -106,7 +112,7 @@ class _Convolution(Windowed):
             return self.execute(image.unsqueeze(0)).squeeze(0)
         padding: Any = self.padding
         if self.padding_mode != "zeros" and image.ndim == self.ways + 2:
-            around = borders(padding, self.kernel_size, self.stride, self.dilation)
+            around = borders(type(self).__name__, padding, self.kernel_size, self.stride, self.dilation)
             image, padding = pad(image, [n for sides in reversed(around) for n in sides], self.padding_mode), 0
         return convolution(self.ways, image, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
@@ -167,9 +173,9 @@ class _Transposed(Windowed):
         self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
         output_padding: Any = 0, groups: int = 1, bias: bool = True, dilation: Any = 1, padding_mode: str = "zeros",
     ) -> None:  # fmt: skip
-        channels, around = (in_channels, out_channels), each_way("padding", padding, self.ways, 0)
+        channels, around = (in_channels, out_channels), each_way(type(self).__name__, "padding", padding, self.ways, 0)
         self._begin(channels, kernel_size, stride, around, dilation, groups, padding_mode, PADDING_MODES[:1])
-        self.output_padding = each_way("output_padding", output_padding, self.ways, 0)
+        self.output_padding = each_way(type(self).__name__, "output_padding", output_padding, self.ways, 0)
         self._draw(in_channels, out_channels // groups, bias)
 
     def execute(self, x: Any, output_size: Any = None) -> Var:
@@ -179,7 +185,7 @@ class _Transposed(Windowed):
         if image.ndim == self.ways + 1:  # a single image
             return self.execute(image.unsqueeze(0), output_size).squeeze(0)
         if output_size is not None:
-            more = self._missing(image, each_way("output_size", output_size, self.ways, 1))
+            more = self._missing(image, each_way(type(self).__name__, "output_size", output_size, self.ways, 1))
         return transposed(
             self.ways, image, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation
         )
@@ -259,7 +265,7 @@ class Unfold(Module):
 
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
         self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
-        _check_window(kernel_size, dilation, padding, stride)
+        _check_window(type(self).__name__, kernel_size, dilation, padding, stride)
 
     def execute(self, x: Any) -> Var:
         """(n, c, h, w) -> (n, c * kh * kw, places)."""
@@ -287,8 +293,8 @@ class Fold(Module):
     ) -> None:
         self.output_size = output_size
         self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
-        each_way("output_size", output_size, 2, 1)
-        _check_window(kernel_size, dilation, padding, stride)
+        each_way(type(self).__name__, "output_size", output_size, 2, 1)
+        _check_window(type(self).__name__, kernel_size, dilation, padding, stride)
 
     def execute(self, x: Any) -> Var:
         """(n, c * kh * kw, places) -> (n, c, h, w)."""
@@ -299,10 +305,10 @@ class Fold(Module):
         return f"output_size={self.output_size}, {_window_text(self)}"
 
 
-def _check_window(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> None:
+def _check_window(who: str, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> None:
     given = (("kernel_size", kernel_size, 1), ("dilation", dilation, 1), ("padding", padding, 0), ("stride", stride, 1))
     for name, value, least in given:
-        each_way(name, value, 2, least)
+        each_way(who, name, value, 2, least)
 
 
 def _window_text(layer: Any) -> str:

@@ -27,12 +27,11 @@ import numpy as np
 from jt_edu import functions as f
 from jt_edu.dtypes import int64
 from jt_edu.errors import DtypeError, ShapeError
-from jt_edu.graph import Node
 from jt_edu.index import load
-from jt_edu.meta import COUNTERS
 from jt_edu.nn.loss import REDUCTIONS, Loss
 from jt_edu.nn.trellis import NEVER, standing
 from jt_edu.ops.arguments import choice, whole, yes_or_no
+from jt_edu.ops.create import index
 from jt_edu.ops.elementwise import clamp
 from jt_edu.ops.numbers import checked, widened
 from jt_edu.ops.reduce import mean, sum
@@ -91,7 +90,7 @@ def _surprise(scores: Var, letters: Var, moments: Var, counts: Var, blank: int) 
     before = places.reindex((n, width), lambda j, k: (j, k - 2), fill=blank)
     hops = said.zeros_like()[0].where_not((places == blank) | (places == before), NEVER)
     alpha = standing(said, hops, moments, counts)
-    last = counts.unsqueeze(1) * 2 - _counter(1, (n, 2))  # the blank behind the last letter, and this letter
+    last = counts.unsqueeze(1) * 2 - index((n, 2), 1)  # the blank behind the last letter, and this letter
     final = [clamp(moments - 1, 0), clamp(last, 0)]
     ends = alpha.reindex((n, 2), lambda j, k: (load(0, (j,)), j, load(1, (j, k))), extras=final)
     ends = ends.where_not(last < 0, NEVER).apply(f.MAXIMUM, as_var(NEVER, alpha.dtype))
@@ -103,15 +102,11 @@ def _surprise(scores: Var, letters: Var, moments: Var, counts: Var, blank: int) 
 def _places(letters: Var, counts: Var, blank: int, classes: int) -> Var:
     """Letters with blanks around them: - a - b -; behind the length of each, only blanks."""
     n, s = letters.shape
-    real = letters.where_not(_counter(1, (n, s)) >= counts.unsqueeze(1), blank)
+    real = letters.where_not(index((n, s), 1) >= counts.unsqueeze(1), blank)
     spread = checked("ctc_loss targets", real, 0, classes, blank).reindex(
         (n, 2 * s + 1), lambda j, k: (j, k // 2), fill=blank
     )
-    return spread.where_not(_counter(1, spread.shape) % 2 == 0, blank)
-
-
-def _counter(axis: int, shape: tuple[int, ...]) -> Var:
-    return Var._of(Node(COUNTERS[axis], (), shape, int64))
+    return spread.where_not(index(spread.shape, 1) % 2 == 0, blank)
 
 
 def _arguments(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> tuple[Var, Var, Var, Var]:

@@ -15,6 +15,7 @@ from jt_edu.ops.arguments import choice, number, same_words, whole, yes_or_no
 from jt_edu.ops.brackets import read_brackets
 from jt_edu.ops.create import zeros
 from jt_edu.ops.gradient import Function
+from jt_edu.ops.histogram import counted
 from jt_edu.ops.index import gathered, getitem
 from jt_edu.ops.numbers import widened
 from jt_edu.ops.reduce import norm
@@ -84,12 +85,7 @@ def _occurrences(positions: Var, table: Var) -> Var:
     """(rows,), how often each row is looked up."""
     rows = len(table)
     flat = positions.reshape(-1)
-    return _counted(flat.cast("int64") + (flat < 0).cast("int64") * rows, rows)
-
-
-def _counted(numbers: Var, length: int) -> Var:
-    """(length,), how often each number from 0 stands among (n,)."""
-    return numbers.ones_like().reindex_reduce("add", (length,), lambda i: (load(0, [i]),), extras=[numbers])
+    return counted(flat.cast("int64") + (flat < 0).cast("int64") * rows, rows)
 
 
 def _shorten(table: Var, positions: Var, max_norm: float, norm_type: float) -> None:
@@ -134,8 +130,8 @@ class Embedding(Module):
         self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, max_norm: float | None = None,
         norm_type: float = 2.0, scale_grad_by_freq: bool = False,
     ) -> None:  # fmt: skip
-        self.num_embeddings = count("num_embeddings", num_embeddings)
-        self.embedding_dim = count("embedding_dim", embedding_dim)
+        self.num_embeddings = count(self, "num_embeddings", num_embeddings)
+        self.embedding_dim = count(self, "embedding_dim", embedding_dim)
         self.padding_idx = _row(type(self).__name__, "padding_idx", padding_idx, num_embeddings)
         settings = _settings(type(self).__name__, max_norm, norm_type, scale_grad_by_freq)
         self.max_norm, self.norm_type, self.scale_grad_by_freq = settings
@@ -182,8 +178,8 @@ class EmbeddingBag(Module):
         scale_grad_by_freq: bool = False, mode: str = "mean", *, include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> None:  # fmt: skip
-        self.num_embeddings = count("num_embeddings", num_embeddings)
-        self.embedding_dim = count("embedding_dim", embedding_dim)
+        self.num_embeddings = count(self, "num_embeddings", num_embeddings)
+        self.embedding_dim = count(self, "embedding_dim", embedding_dim)
         settings = _settings(type(self).__name__, max_norm, norm_type, scale_grad_by_freq)
         self.max_norm, self.norm_type, self.scale_grad_by_freq = settings
         self.mode = _mode(mode, self.scale_grad_by_freq, None)
@@ -255,7 +251,7 @@ def embedding_bag(
 def _of_bags(rows: Var, bag: Var, bags: int, mode: str) -> Var:
     """Rows reduced into the bags that they belong to."""
     box = (bags + 1, rows.shape[1])
-    full = _counted(bag, bags + 1)[:bags].unsqueeze(1)
+    full = counted(bag, bags + 1)[:bags].unsqueeze(1)
 
     def where(i: Any, j: Any) -> tuple[Any, Any]:
         return load(0, [i]), j

@@ -1,6 +1,6 @@
 """init: how parameters start. This file is a door: names only.
 
-Names that end in an underscore fill a Var that is there; the others make one of a shape.
+Names that end in an underscore fill a Var that is there; the others make one of a shape, or say how wide to draw.
 """
 
 from typing import TYPE_CHECKING

@@ -48,7 +48,7 @@ class _Remembers(Module):
         self, num_features: int, eps: float, momentum: float | None, affine: bool, is_train: bool, remember: bool
     ) -> None:
         name = type(self).__name__
-        self.num_features, self.eps = count("num_features", num_features), float(number(name, "eps", eps, 0))
+        self.num_features, self.eps = count(self, "num_features", num_features), float(number(name, "eps", eps, 0))
         self.momentum = None if momentum is None else float(number(name, "momentum", momentum, 0, 1))
         self.affine, self.is_train = yes_or_no(name, "affine", affine), yes_or_no(name, "is_train", is_train)
         self.track_running_stats = yes_or_no(name, "track_running_stats", remember)

@@ -34,7 +34,7 @@ from jt_edu.nn.moments import gates, moments, spread, turned
 from jt_edu.nn.packed import PackedSequence, pack_padded_sequence, pad_packed_sequence
 from jt_edu.nn.placement import placed
 from jt_edu.nn.start import uniform_
-from jt_edu.ops.arguments import number, yes_or_no
+from jt_edu.ops.arguments import number, whole, yes_or_no
 from jt_edu.ops.create import zeros
 from jt_edu.ops.stacks import concat, stack
 from jt_edu.ops.trigonometry import TANH
@@ -79,7 +79,10 @@ class _Cell(Module):
 
     @placed
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
-        self.input_size, self.hidden_size = count("input_size", input_size), count("hidden_size", hidden_size)
+        self.input_size, self.hidden_size = (
+            count(self, "input_size", input_size),
+            count(self, "hidden_size", hidden_size),
+        )
         self.bias = yes_or_no(type(self).__name__, "bias", bias)
         bound, rows = 1 / math.sqrt(hidden_size), self.gates * hidden_size
         self.weight_ih = uniform_(zeros(rows, input_size), -bound, bound)
@@ -217,9 +220,12 @@ class _Recurrent(Module):
         self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
         dropout: float = 0.0, bidirectional: bool = False,
     ) -> None:  # fmt: skip
-        self.input_size, self.hidden_size = count("input_size", input_size), count("hidden_size", hidden_size)
+        self.input_size, self.hidden_size = (
+            count(self, "input_size", input_size),
+            count(self, "hidden_size", hidden_size),
+        )
         name = type(self).__name__
-        self.num_layers, self.bias = count("num_layers", num_layers), yes_or_no(name, "bias", bias)
+        self.num_layers, self.bias = count(self, "num_layers", num_layers), yes_or_no(name, "bias", bias)
         self.batch_first = yes_or_no(name, "batch_first", batch_first)
         self.bidirectional = yes_or_no(name, "bidirectional", bidirectional)
         self.dropout = float(number(name, "dropout", dropout, 0, 1))
@@ -388,7 +394,7 @@ class LSTM(_Recurrent):
         self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
         dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
     ) -> None:  # fmt: skip
-        if not isinstance(proj_size, int) or not 0 <= proj_size < hidden_size:
-            raise ArgumentError(f"proj_size is from 0 to below hidden_size, {hidden_size}", short(proj_size))
-        self.proj_size = proj_size
+        self.proj_size = whole("LSTM", "proj_size", proj_size, 0)
+        if self.proj_size >= count(self, "hidden_size", hidden_size):
+            raise ArgumentError(f"LSTM takes a proj_size below hidden_size, {hidden_size}", short(proj_size))
         super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional)

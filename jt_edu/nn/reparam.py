@@ -13,10 +13,10 @@ from typing import Any
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError
 from jt_edu.functions import ABSOLUTE
+from jt_edu.nn.layer_norm import normalize
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module, Parameter
 from jt_edu.ops.arguments import number, same_words, whole
-from jt_edu.ops.compare import maximum
 from jt_edu.ops.create import zeros
 from jt_edu.ops.reduce import norm
 from jt_edu.random import random
@@ -100,8 +100,8 @@ class _SpectralNorm(_Computed):
             matrix = self.matrix(getattr(module, self.name + "_orig"))
             u, v = getattr(module, self.name + "_u"), getattr(module, self.name + "_v")
             for _ in range(steps):
-                v.update(_unit((matrix.transpose(0, 1) @ u.unsqueeze(1)).squeeze(1), self.eps))
-                u.update(_unit((matrix @ v.unsqueeze(1)).squeeze(1), self.eps))
+                v.update(normalize((matrix.transpose(0, 1) @ u.unsqueeze(1)).squeeze(1), dim=0, eps=self.eps))
+                u.update(normalize((matrix @ v.unsqueeze(1)).squeeze(1), dim=0, eps=self.eps))
 
 
 @same_words
@@ -164,14 +164,17 @@ def spectral_norm(
     """
     weight = _weight(module, name)
     dim = whole("spectral_norm", "dim", dim, -weight.ndim, weight.ndim - 1)
-    steps, least = count("n_power_iterations", n_power_iterations), number("spectral_norm", "eps", eps, 0)
+    steps, least = (
+        count("spectral_norm", "n_power_iterations", n_power_iterations),
+        number("spectral_norm", "eps", eps, 0),
+    )
     hook = _SpectralNorm(name, steps, least, dim % weight.ndim)
     rows, columns = hook.matrix(weight).shape
     hook.install(module, {name + "_orig": weight})
     for part, length in (("_u", rows), ("_v", columns)):
         drawn = random((length,), "float32", "normal").detach().cast(weight.dtype)
         module.register_buffer(name + part, zeros((length,), dtype=weight.dtype))
-        getattr(module, name + part).update(_unit(drawn, hook.eps))
+        getattr(module, name + part).update(normalize(drawn, dim=0, eps=hook.eps))
     hook.improve(module, 15)
     return _installed(module, hook)
 
@@ -205,7 +208,3 @@ def _found(module: Any, name: str, kind: type[_Computed]) -> Any:
         if isinstance(entry.hook, kind) and entry.hook.name == name:
             return entry.hook
     raise ArgumentError(f"this takes a norm of {name!r} away", f"a {type(module).__name__} without it")
-
-
-def _unit(v: Var, eps: float) -> Var:
-    return v / maximum(norm(v, 2.0), eps)

@@ -6,9 +6,7 @@ eye_, dirac_    let the input through         orthogonal_    keeps lengths      
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from jt_edu.build import short
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.functions import LOGICAL_AND
 from jt_edu.nn.start import check_real, give
@@ -128,7 +126,7 @@ def sparse_(var: Var, sparsity: float, std: float = 0.01) -> Var:
     """
     if not isinstance(var, Var) or var.ndim != 2:
         raise ShapeError("sparse_ fills a matrix", f"shape {getattr(var, 'shape', var)}")
-    share, spread, dtype = _share(sparsity), number("sparse_", "std", std), check_real(var)
+    share, spread, dtype = number("sparse_", "sparsity", sparsity, 0, 1), number("sparse_", "std", std), check_real(var)
     zeros = math.ceil(share * var.shape[0])
 
     def draw() -> Var:
@@ -137,10 +135,3 @@ def sparse_(var: Var, sparsity: float, std: float = 0.01) -> Var:
         return (random(var.shape, dtype, "normal") * spread).where_not(place < zeros, 0)
 
     return give(var, draw)
-
-
-def _share(value: Any) -> float:
-    share = number("sparse_", "sparsity", value)
-    if not 0 <= share <= 1:
-        raise ArgumentError("sparsity is a share from 0 to 1", short(value))
-    return float(share)

@@ -80,7 +80,7 @@ def generate_square_subsequent_mask(size: int) -> Var:
         array([[  0., -inf],
                [  0.,   0.]], dtype=float32)
     """
-    n = count("size", size)
+    n = count("generate_square_subsequent_mask", "size", size)
     return zeros(n, n).stop_grad().where_not(causal_mask(n, n).apply(f.LOGICAL_NOT), -math.inf)
 
 
@@ -202,7 +202,7 @@ class _Tower(Module):
     def __init__(self, layer: Any, num_layers: int, norm: Any = None) -> None:
         if not isinstance(layer, Module) or not (norm is None or isinstance(norm, Module)):
             raise ArgumentError(f"{type(self).__name__} is made of a layer and a norm", f"{layer!r}, {norm!r}")
-        self.layers = ModuleList([copy.deepcopy(layer) for _ in range(count("num_layers", num_layers))])
+        self.layers = ModuleList([copy.deepcopy(layer) for _ in range(count(self, "num_layers", num_layers))])
         self.num_layers, self.norm = num_layers, norm
 
     def _climb(self, x: Any, *others: Any, **masks: Any) -> Var:

@@ -102,7 +102,7 @@ class PixelShuffle(Module):
     """
 
     def __init__(self, upscale_factor: int) -> None:
-        (self.upscale_factor,) = each_way("upscale_factor", upscale_factor, 1, 1)
+        (self.upscale_factor,) = each_way("PixelShuffle", "upscale_factor", upscale_factor, 1, 1)
 
     def execute(self, x: Any) -> Var:
         """(..., c * r * r, h, w) -> (..., c, h * r, w * r)."""
@@ -122,7 +122,7 @@ class PixelUnshuffle(Module):
     """
 
     def __init__(self, downscale_factor: int) -> None:
-        (self.downscale_factor,) = each_way("downscale_factor", downscale_factor, 1, 1)
+        (self.downscale_factor,) = each_way("PixelUnshuffle", "downscale_factor", downscale_factor, 1, 1)
 
     def execute(self, x: Any) -> Var:
         """(..., c, h * r, w * r) -> (..., c * r * r, h, w)."""
@@ -144,7 +144,7 @@ class ChannelShuffle(Module):
     """
 
     def __init__(self, groups: int) -> None:
-        (self.groups,) = each_way("groups", groups, 1, 1)
+        (self.groups,) = each_way("ChannelShuffle", "groups", groups, 1, 1)
 
     def execute(self, x: Any) -> Var:
         """(n, c, *plane) -> (n, c, *plane)."""

@@ -288,15 +288,14 @@ def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Var:
         threshold: where beta * x is larger, the answer is x itself.
 
     Raises:
-        ArgumentError: beta is 0.
+        ArgumentError: beta is not above 0.
 
     Example:
         >>> softplus(array(1000.0)).item()
         1000.0
     """
-    v, sharp, end = floats(x), number("softplus", "beta", beta), number("softplus", "threshold", threshold)
-    if sharp == 0:
-        raise ArgumentError("softplus divides by beta, which must not be 0", f"beta={beta}")
+    sharp, end = number("softplus", "beta", beta, 0, above=True), number("softplus", "threshold", threshold)
+    v = floats(x)
     if sharp == 1:
         return v.apply(SOFTPLUS, end, 0)
     scaled = v * sharp

@@ -19,7 +19,7 @@ from jt_edu.meta import Reindex, reindex
 from jt_edu.ops.arguments import same_words
 from jt_edu.ops.create import index
 from jt_edu.ops.numbers import as_floats, widened
-from jt_edu.ops.pool import extremum, images, lowest, reduce_taps
+from jt_edu.ops.pool import extremum, images, reduce_taps, start_of
 from jt_edu.ops.view import view
 from jt_edu.ops.windows import each_way
 from jt_edu.var import Var
@@ -117,7 +117,7 @@ def _mean(x: Any, dims: int, output_size: Any) -> Var:
 def _maximum(x: Any, dims: int, output_size: Any, return_indices: bool) -> Any:
     name = f"adaptive_max_pool{dims}d"
     image, out = _asked(name, x, dims, output_size)
-    look = _look(image.shape, out, lowest(name, "maximum", image))
+    look = _look(image.shape, out, start_of(name, "maximum", image))
     return extremum(image, look, "maximum", dims, return_indices)
 
 
@@ -129,7 +129,8 @@ def _asked(name: str, x: Any, dims: int, output_size: Any) -> tuple[Var, Shape]:
     parts = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * dims
     if len(parts) != dims:
         raise ArgumentError(f"{name} takes one output size, or {dims} of them", short(output_size))
-    return image, each_way("output_size", [n if o is None else o for n, o in zip(plane, parts, strict=True)], dims, 1)
+    lengths = [n if o is None else o for n, o in zip(plane, parts, strict=True)]
+    return image, each_way(name, "output_size", lengths, dims, 1)
 
 
 @lru_cache(maxsize=1 << 12)

@@ -103,7 +103,7 @@ def _check_weights(rows: Var, count: int, replacement: bool) -> None:
 def exponential_like(x: Var, rate: float = 1.0) -> Var:
     """Times of waiting, of mean 1 / rate, in the shape and dtype of x."""
     slow = number("exponential_like", "rate", rate, 0, above=True)
-    return ((1.0 - random(x.shape, str(x.dtype))).apply(f.LOG) * (-1.0 / slow)).detach()
+    return exponential(slow, x.shape, str(x.dtype))
 
 
 def exponential(rate: float = 1.0, size: Any = (), dtype: Any = "float32") -> Var:

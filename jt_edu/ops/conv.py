@@ -96,8 +96,8 @@ def convolution(
         rest = (weight, bias, stride, padding, dilation, groups)
         return convolution(ways, image.unsqueeze(0), *rest).squeeze(0)
     check_ranks(name, image, w, ways)
-    steps, spread = each_way("stride", stride, ways, 1), each_way("dilation", dilation, ways, 1)
-    around = borders(padding, w.shape[2:], steps, spread)
+    steps, spread = each_way(name, "stride", stride, ways, 1), each_way(name, "dilation", dilation, ways, 1)
+    around = borders(name, padding, w.shape[2:], steps, spread)
     parts = check_groups(groups, image.shape[1], w.shape[0])
     _check_weight(name, image.shape, w.shape, parts)
     if 0 in w.shape[2:]:
@@ -105,7 +105,7 @@ def convolution(
     dtype = promote(image.dtype, w.dtype)
     if dtype.is_half or dtype.kind == "c":
         how = (steps, padding, spread, parts)
-        return as_floats(name, dtype, image, w, bias, lambda x, w, b: convolution(ways, x, w, b, *how))
+        return by_floats(name, dtype, image, w, bias, lambda x, w, b: convolution(ways, x, w, b, *how))
     look, taps, total = _loops(name, image.shape, w.shape, steps, spread, around, parts)
     seen = Node(look, (image.cast(dtype).node,), look.shape, dtype)
     weights = Node(taps, (w.cast(dtype).node,), taps.shape, dtype)
@@ -138,7 +138,7 @@ def _loops(
 # other numbers than the algorithms take
 
 
-def as_floats(
+def by_floats(
     name: str, dtype: DType, image: Var, weight: Var, bias: Any, convolve: Callable[..., Var], swapped: bool = False
 ) -> Var:
     """The convolution of halves or of complex numbers, by one of float32 or float64: convolve(image, weight, bias).
@@ -147,7 +147,7 @@ def as_floats(
 
     Example:
         >>> i = ones((1, 1, 2)) * 1j
-        >>> as_floats("conv1d", i.dtype, i, i, None, conv1d).item()
+        >>> by_floats("conv1d", i.dtype, i, i, None, conv1d).item()
         (-2+0j)
     """
     if dtype.is_half:

@@ -18,7 +18,7 @@ from jt_edu.graph import Node, Shape
 from jt_edu.index import counter, size
 from jt_edu.meta import Reindex, ReindexReduce, reindex, reindex_reduce
 from jt_edu.ops.arguments import same_words
-from jt_edu.ops.conv import add_bias, as_floats, check_groups, check_ranks
+from jt_edu.ops.conv import add_bias, by_floats, check_groups, check_ranks
 from jt_edu.ops.windows import Numbers, check_room, each_way, window
 from jt_edu.var import Var, as_var
 
@@ -93,8 +93,11 @@ def transposed(
         rest = (weight, bias, stride, padding, output_padding, groups, dilation)
         return transposed(ways, image.unsqueeze(0), *rest).squeeze(0)
     check_ranks(name, image, w, ways)
-    steps, spread = each_way("stride", stride, ways, 1), each_way("dilation", dilation, ways, 1)
-    around, more = each_way("padding", padding, ways, 0), each_way("output_padding", output_padding, ways, 0)
+    steps, spread = each_way(name, "stride", stride, ways, 1), each_way(name, "dilation", dilation, ways, 1)
+    around, more = (
+        each_way(name, "padding", padding, ways, 0),
+        each_way(name, "output_padding", output_padding, ways, 0),
+    )
     parts = check_groups(groups, image.shape[1])
     if w.shape[0] != image.shape[1]:
         raise ShapeError(
@@ -115,7 +118,7 @@ def transposed(
     dtype = promote(image.dtype, w.dtype)
     if dtype.is_half or dtype.kind == "c":
         how = (steps, around, more, parts, spread)
-        return as_floats(name, dtype, image, w, bias, lambda x, w, b: transposed(ways, x, w, b, *how), True)
+        return by_floats(name, dtype, image, w, bias, lambda x, w, b: transposed(ways, x, w, b, *how), True)
     look, taps, paint = _loops(name, image.shape, w.shape, sizes, steps, around, spread, parts)
     seen = Node(look, (image.cast(dtype).node,), look.shape, dtype)
     weights = Node(taps, (w.cast(dtype).node,), taps.shape, dtype)

@@ -12,12 +12,14 @@ import math
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from jt_edu import functions as f
 from jt_edu.build import broadcast_shape, short
 from jt_edu.dtypes import bool_, complex128, float64, promote
 from jt_edu.errors import ArgumentError, DtypeError
 from jt_edu.meta import Elementwise
-from jt_edu.ops.arguments import beside, choice, function, into, number, one_of, same_words
+from jt_edu.ops.arguments import beside, choice, factor, function, into, number, one_of, same_words
 from jt_edu.ops.numbers import real_floats
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
@@ -66,7 +68,7 @@ def add(x: Any, y: Any, *, alpha: Any = 1, out: Var | None = None) -> Var:
         21
     """
     v = beside(x, y)
-    return into(out, v.apply(f.ADD, _times(v, y, alpha)))
+    return into(out, v.apply(f.ADD, _times("add", v, y, alpha)))
 
 
 @method
@@ -78,14 +80,12 @@ def subtract(x: Any, y: Any, *, alpha: Any = 1, out: Var | None = None) -> Var:
         -1
     """
     v = beside(x, y)
-    return into(out, v.apply(f.SUBTRACT, _times(v, y, alpha)))
+    return into(out, v.apply(f.SUBTRACT, _times("subtract", v, y, alpha)))
 
 
-def _times(v: Var, y: Any, alpha: Any) -> Any:
-    if isinstance(alpha, Var):
-        return v.beside(y) * alpha
-    plain = alpha if isinstance(alpha, complex) else number("add and subtract", "alpha", alpha)
-    return y if plain == 1 else v.beside(y) * plain
+def _times(who: str, v: Var, y: Any, alpha: Any) -> Any:
+    scale = factor(who, "alpha", alpha)
+    return y if not isinstance(scale, Var) and scale == 1 else v.beside(y) * scale
 
 
 @method
@@ -291,6 +291,8 @@ def clamp(
 
 def _bound(bound: Any) -> Any:
     """A number, or a Var: an array, a list."""
+    if isinstance(bound, np.generic):
+        bound = bound.item()
     if isinstance(bound, float) and math.isnan(bound):
         raise ArgumentError("clamp needs bounds that have a size", short(bound), "x.clamp(0, 1)")
     return bound if isinstance(bound, (int, float)) else as_var(bound)

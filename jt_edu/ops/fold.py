@@ -42,8 +42,11 @@ def unfold(x: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride
     if image.ndim != 4:
         way_out = "x.unsqueeze(0) for an image without channels" if image.ndim == 2 else ""
         raise ShapeError("unfold takes images (n, c, h, w), or one (c, h, w)", f"shape {image.shape}", way_out)
-    kernel, spread = each_way("kernel_size", kernel_size, 2, 1), each_way("dilation", dilation, 2, 1)
-    around, steps = each_way("padding", padding, 2, 0), each_way("stride", stride, 2, 1)
+    kernel, spread = (
+        each_way("unfold", "kernel_size", kernel_size, 2, 1),
+        each_way("unfold", "dilation", dilation, 2, 1),
+    )
+    around, steps = each_way("unfold", "padding", padding, 2, 0), each_way("unfold", "stride", stride, 2, 1)
     if any(around):
         image = pad(image, (around[1], around[1], around[0], around[0]))
     op = window_op(image.shape, kernel, steps, spread)
@@ -68,9 +71,9 @@ def fold(x: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding:
     """
     columns = as_var(x)
     batch = columns.unsqueeze(0) if columns.ndim == 2 else columns
-    sizes = each_way("output_size", output_size, 2, 1)
-    kernel, spread = each_way("kernel_size", kernel_size, 2, 1), each_way("dilation", dilation, 2, 1)
-    around, steps = each_way("padding", padding, 2, 0), each_way("stride", stride, 2, 1)
+    sizes = each_way("fold", "output_size", output_size, 2, 1)
+    kernel, spread = each_way("fold", "kernel_size", kernel_size, 2, 1), each_way("fold", "dilation", dilation, 2, 1)
+    around, steps = each_way("fold", "padding", padding, 2, 0), each_way("fold", "stride", stride, 2, 1)
     padded = tuple(n + 2 * p for n, p in zip(sizes, around, strict=True))
     at = places(padded, kernel, steps, spread)
     if batch.ndim != 3 or batch.shape[1] % math.prod(kernel) or batch.shape[2] != math.prod(at):

@@ -28,7 +28,7 @@ def prelu(x: Any, weight: Any) -> Var:
         weight: one slope, or (c,), one for each channel.
 
     Raises:
-        ShapeError: as many slopes as there are no channels.
+        ShapeError: neither one slope nor one for each channel.
 
     Example:
         >>> prelu(array([[-1.0, -1.0]]), array([0.5, 0.25])).numpy()
@@ -41,7 +41,7 @@ def prelu(x: Any, weight: Any) -> Var:
     if w.ndim > 1 or (w.size != 1 and w.shape != v.shape[1:2]):
         raise ShapeError("prelu needs one slope, or one for each channel of x", f"weight {w.shape} for x of {v.shape}")
     slopes = w.reshape(()) if w.size == 1 else w.reshape((w.size,) + (1,) * (v.ndim - 2))
-    return (slopes * _below_zero(v)).where_not(v > 0, v)
+    return (slopes * _not_above_zero(v)).where_not(v > 0, v)
 
 
 @method
@@ -65,11 +65,11 @@ def rrelu(x: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = F
     v = floats(x)
     if not yes_or_no("rrelu", "training", training):
         return leaky_relu(v, (low + high) / 2)
-    return v.where_not(v <= 0, uniform(low, high, v.shape).cast(v.dtype) * _below_zero(v))
+    return v.where_not(v <= 0, uniform(low, high, v.shape).cast(v.dtype) * _not_above_zero(v))
 
 
-def _below_zero(v: Var) -> Var:
-    """min(v, 0): on the right the slope has nothing to overflow with."""
+def _not_above_zero(v: Var) -> Var:
+    """min(v, 0), nan as it is: on the right the slope has nothing to overflow with."""
     return v.where_not(v > 0, 0)
 
 

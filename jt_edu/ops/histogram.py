@@ -52,11 +52,18 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Var:
     w = v.ones_like().cast(int64) if weights is None else as_floats(as_var(weights))
     if w.shape != v.shape:
         raise ShapeError("bincount takes a weight for each number", f"{w.shape} for {v.shape}")
-    return _counted(v, w, high + 1 if high >= least else least)
+    return counted(v, high + 1 if high >= least else least, w)
 
 
-def _counted(cells: Var, weights: Var, length: int) -> Var:
-    return weights.reindex_reduce("add", (length,), lambda i: (load(0, [i]),), extras=[cells])
+def counted(cells: Var, length: int, weights: Var | None = None) -> Var:
+    """(length,), how often each number from 0 stands among `cells` (n,), or the sum of its weights (n,).
+
+    Example:
+        >>> counted(array([0, 2, 2]), 3).numpy()
+        array([1, 0, 2])
+    """
+    each = cells.ones_like() if weights is None else weights
+    return each.reindex_reduce("add", (length,), lambda i: (load(0, [i]),), extras=[cells])
 
 
 @method
@@ -99,7 +106,7 @@ def histogram(
         raise ShapeError("histogram takes a weight for each number", f"{as_var(weights).shape} for {as_var(x).shape}")
     at_end = (v == edges[-1:]).cast(int64)  # the last bin holds its end as well
     place = searchsorted(edges, v, right=True) - at_end  # bin k is at k + 1, what lies outside at 0 or n + 1
-    counts = _counted(place.where_not(v != v, 0), w, n + 2)[1:-1]  # noqa: PLR0124 - nan
+    counts = counted(place.where_not(v != v, 0), n + 2, w)[1:-1]  # noqa: PLR0124 - nan
     if yes_or_no("histogram", "density", density):
         counts = counts / diff(edges).cast(float64) / sum(counts)
     return counts, edges

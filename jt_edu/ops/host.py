@@ -3,8 +3,8 @@
     def forward(np, data):                       data["inputs"]: arrays     data["outputs"]: arrays to be filled
         np.cumsum(data["inputs"][0], out=data["outputs"][0])
 
-The honest way out, for work that nobody has written as a kernel yet: NumPy does it on whole arrays, nothing fuses with
-it, and every trace and picture says so (a HostCall). No operator of jt_edu is made this way.
+The honest way out, for what a learner would rather write with NumPy than as a kernel: it works on whole arrays, nothing
+fuses with it, and every trace and picture says so (a HostCall). No operator of jt_edu is made this way.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     out[..., y, x] = sum over taps ty, tx of   input[..., place(y, ty), place(x, tx)] * weight(y, ty) * weight(x, tx)
 
-A Reindex whose index is loaded from small arrays, one per direction, times weights that are made of counters, summed
-over the taps. `nearest` has one tap, `linear` two, `cubic` four in each direction. Both `interpolate` and
-`grid_sample` are this sum; they differ in where they look.
+A Reindex whose index is loaded from small arrays, one per direction, times weights that are made of counters. `nearest`
+has one tap and is one read; `linear` has two in each direction, which are written beside each other; `cubic` has four,
+which are summed over. `grid_sample` does the same, and differs in where it looks.
 
 Where output pixel i looks, along an axis of n pixels that becomes one of o:
 
@@ -161,14 +161,14 @@ def _sizes(plane: Shape, wanted: Any, factor: Any, recompute: bool) -> tuple[Sha
     if wanted is not None:
         if again:
             raise ArgumentError("recompute_scale_factor is for a scale_factor", f"size={short(wanted)}")
-        out = each_way("size", wanted, dims, 1)
+        out = each_way("interpolate", "size", wanted, dims, 1)
         return out, [n / o for n, o in zip(plane, out, strict=True)]
     parts = tuple(factor) if isinstance(factor, (tuple, list)) else (factor,) * dims
     factors = [float(number("interpolate", "scale_factor", p)) for p in parts]
     if len(factors) != dims or not all(0 < s < math.inf for s in factors):
         raise ArgumentError(f"scale_factor is a number above 0, or {dims} of them", short(factor))
     scaled = [math.floor(n * s) for n, s in zip(plane, factors, strict=True)]
-    out = each_way("the size that scale_factor leads to", scaled, dims, 1)
+    out = each_way("interpolate", "the size that scale_factor leads to", scaled, dims, 1)
     return out, [n / o if again else 1 / s for n, o, s in zip(plane, out, factors, strict=True)]
 
 

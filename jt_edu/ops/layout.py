@@ -96,7 +96,7 @@ def in_memory_format(x: Var, wanted: MemoryFormat) -> Var:
 
 @method
 def storage_offset(x: Var) -> int:  # noqa: ARG001 - a method
-    """Where x begins in its memory: always at element 0, since no two Vars share a part of their memory.
+    """Where x begins in its memory: at element 0, since a Var counts from its own first element.
 
     Example:
         >>> arange(5)[2:].storage_offset()

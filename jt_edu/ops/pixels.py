@@ -25,7 +25,7 @@ def pixel_shuffle(x: Any, upscale_factor: int) -> Var:
 
     Source: Shi et al. 2016 (arXiv:1609.05158).
     """
-    image, (r,) = _image("pixel_shuffle", x), each_way("upscale_factor", upscale_factor, 1, 1)
+    image, (r,) = _image("pixel_shuffle", x), each_way("pixel_shuffle", "upscale_factor", upscale_factor, 1, 1)
     *rest, c, h, w = image.shape
     if c % (r * r):
         raise ShapeError(f"pixel_shuffle makes {r} * {r} pixels of as many channels", f"{c} channels in {image.shape}")
@@ -45,7 +45,7 @@ def pixel_unshuffle(x: Any, downscale_factor: int) -> Var:
         >>> pixel_unshuffle(arange(4).reshape(1, 2, 2), 2).shape
         (4, 1, 1)
     """
-    image, (r,) = _image("pixel_unshuffle", x), each_way("downscale_factor", downscale_factor, 1, 1)
+    image, (r,) = _image("pixel_unshuffle", x), each_way("pixel_unshuffle", "downscale_factor", downscale_factor, 1, 1)
     *rest, c, h, w = image.shape
     if h % r or w % r:
         raise ShapeError(f"pixel_unshuffle takes blocks of {r} * {r} pixels", f"{h} * {w} pixels in {image.shape}")
@@ -67,7 +67,7 @@ def channel_shuffle(x: Any, groups: int) -> Var:
 
     Source: Zhang et al. 2018, "ShuffleNet" (arXiv:1707.01083).
     """
-    image, (g,) = _image("channel_shuffle", x), each_way("groups", groups, 1, 1)
+    image, (g,) = _image("channel_shuffle", x), each_way("channel_shuffle", "groups", groups, 1, 1)
     n, c, *plane = image.shape
     if c % g:
         raise ShapeError("channel_shuffle splits the channels into equal groups", f"{c} channels, {g} groups")

@@ -52,13 +52,13 @@ def images(name: str, x: Any, dims: int) -> Var:
 
 
 def windows(
-    plane: Shape, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+    who: str, plane: Shape, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> Windows:  # fmt: skip
     """Check the settings of a window, and count the places where it stands."""
     dims = len(plane)
-    kernel = each_way("kernel_size", kernel_size, dims, 1)
-    step = kernel if stride is None else each_way("stride", stride, dims, 1)
-    around, spread = each_way("padding", padding, dims, 0), each_way("dilation", dilation, dims, 1)
+    kernel = each_way(who, "kernel_size", kernel_size, dims, 1)
+    step = kernel if stride is None else each_way(who, "stride", stride, dims, 1)
+    around, spread = each_way(who, "padding", padding, dims, 0), each_way(who, "dilation", dilation, dims, 1)
     reach = tuple(d * (k - 1) + 1 for d, k in zip(spread, kernel, strict=True))
     if any(2 * p > r for p, r in zip(around, reach, strict=True)):
         raise ArgumentError("padding is at most half of the kernel", f"padding {around} for a kernel of {reach}")
@@ -129,7 +129,7 @@ def _first_extremum(seen: Shape, reducer: str, dims: int) -> ReindexReduce:
     return FirstExtremum(op.name, op.reducer, op.shape, op.where, op.valid, op.guards, op.whole)
 
 
-def lowest(name: str, reducer: str, x: Var) -> float:
+def start_of(name: str, reducer: str, x: Var) -> float:
     """What a maximum or minimum begins with, and reads outside of the image."""
     if x.dtype.kind == "c":
         raise DtypeError(f"{name} needs numbers that have an order", f"dtype {x.dtype}", "x.abs()")
@@ -148,11 +148,11 @@ def pool(
         >>> pool(arange(6).reshape(1, 1, 6), 1, 2, op="add").numpy()[0, 0]
         array([1, 5, 9])
     """
-    image = images(f"pool{dims}d", x, dims)
-    w = windows(image.shape[-dims:], kernel_size, stride, padding, dilation, ceil_mode)
-    choice("pooling", "op", op, REDUCE_BY)
+    name = {"maximum": "max_", "mean": "avg_"}.get(choice("pooling", "op", op, REDUCE_BY), "") + f"pool{dims}d"
+    image = images(name, x, dims)
+    w = windows(name, image.shape[-dims:], kernel_size, stride, padding, dilation, ceil_mode)
     if op in ("maximum", "minimum"):
-        look = _look(image.shape, w, lowest("pooling", op, image))
+        look = _look(image.shape, w, start_of(name, op, image))
         return extremum(image, look, op, dims, return_indices)
     if return_indices:
         raise ArgumentError("only a maximum or a minimum stands somewhere", f"return_indices=True with op={op!r}")
@@ -369,13 +369,16 @@ def lp_pool3d(x: Any, norm_type: float, kernel_size: Any, stride: Any = None, ce
 
 def _power_pool(x: Any, dims: int, norm_type: Any, kernel_size: Any, stride: Any, ceil_mode: bool) -> Var:
     """A window that stands partly outside counts as if it were full of what it sees inside, as in PyTorch."""
-    p = number(f"lp_pool{dims}d", "norm_type", norm_type, 0, above=True)
+    name = f"lp_pool{dims}d"
+    p = number(name, "norm_type", norm_type, 0, above=True)
     if p == math.inf:
-        raise ArgumentError("lp_pool takes a norm_type above 0", f"norm_type={p}", "max_pool of x.abs() for infinity")
-    image = images(f"lp_pool{dims}d", x, dims)
+        raise ArgumentError(
+            f"{name} takes a finite norm_type above 0", f"norm_type={p}", "max_pool of x.abs() for infinity"
+        )
+    image = images(name, x, dims)
     floats = as_floats(image)
     mean = pool(widened(floats) ** p, dims, kernel_size, stride, 0, "mean", ceil_mode)
-    total = mean * float(math.prod(each_way("kernel_size", kernel_size, dims, 1)))
+    total = mean * float(math.prod(each_way(name, "kernel_size", kernel_size, dims, 1)))
     nothing = total == 0  # a root has no slope there; PyTorch gives it 0
     out: Var = (total.where_not(nothing, 1) ** (1 / p)).where_not(nothing, 0)
     return out.cast(floats.dtype)

@@ -69,7 +69,7 @@ def vdot(x: Any, y: Any) -> Var:
 
 @method
 @same_words
-def vecdot(x: Any, y: Any, dim: int | None = -1) -> Var:
+def vecdot(x: Any, y: Any, dim: int = -1) -> Var:
     """Scalar products along one axis: sum of conj(x) * y, after broadcasting.
 
     Args:
@@ -80,12 +80,11 @@ def vecdot(x: Any, y: Any, dim: int | None = -1) -> Var:
         array([3, 7])
     """
     a, b = as_var(x), as_var(y)
-    at = dim
-    k, m = axis_of("vecdot", at, a.ndim), axis_of("vecdot", at, b.ndim)
+    k, m = axis_of("vecdot", dim, a.ndim), axis_of("vecdot", dim, b.ndim)
     if a.shape[k] != b.shape[m]:
-        raise ShapeError(f"vecdot needs vectors of one length along axis {at}", f"shapes {a.shape} and {b.shape}")
+        raise ShapeError(f"vecdot needs vectors of one length along axis {dim}", f"shapes {a.shape} and {b.shape}")
     product = a.conj() * b
-    return reduced(product, "vecdot", "add", axis_of("vecdot", at, product.ndim), False)
+    return reduced(product, "vecdot", "add", axis_of("vecdot", dim, product.ndim), False)
 
 
 @method
@@ -166,7 +165,7 @@ def kron(x: Any, y: Any) -> Var:
 
 @method
 @same_words
-def cross(x: Any, y: Any, dim: int | None = -1) -> Var:
+def cross(x: Any, y: Any, dim: int = -1) -> Var:
     """Vector product of vectors of length 3: perpendicular to both, as long as the area between them.
 
         out[k] = x[k + 1] * y[k + 2] - x[k + 2] * y[k + 1],   counting k in a circle of three
@@ -179,10 +178,9 @@ def cross(x: Any, y: Any, dim: int | None = -1) -> Var:
         array([0, 0, 1])
     """
     a, b = as_var(x), as_var(y)
-    at = dim
-    k, m = axis_of("cross", at, a.ndim), axis_of("cross", at, b.ndim)
+    k, m = axis_of("cross", dim, a.ndim), axis_of("cross", dim, b.ndim)
     if a.shape[k] != 3 or b.shape[m] != 3:
-        raise ShapeError(f"cross takes vectors of length 3 along axis {at}", f"shapes {a.shape} and {b.shape}")
+        raise ShapeError(f"cross takes vectors of length 3 along axis {dim}", f"shapes {a.shape} and {b.shape}")
     one, two = (view(a, _turned(a.shape, k, by)) for by in (1, 2))
     return one * view(b, _turned(b.shape, m, 2)) - two * view(b, _turned(b.shape, m, 1))
 

@@ -21,7 +21,7 @@ from jt_edu.ops.create import index
 from jt_edu.ops.elementwise import lerp
 from jt_edu.ops.numbers import as_floats, check_order
 from jt_edu.ops.reduce import position, sum
-from jt_edu.ops.rows import as_rows, one_axis, one_each, picked, ranked
+from jt_edu.ops.rows import Ranked, as_rows, one_axis, one_each, picked, ranked
 from jt_edu.ops.scan import LARGEST, before, best_so_far
 from jt_edu.ops.sort import sorted_positions
 from jt_edu.var import Var, as_var, method
@@ -56,7 +56,7 @@ def median(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
     `quantile(x, 0.5)` is the mean of the middle two, which is NumPy's median.
 
     Returns:
-        A Var of all numbers; with an axis (median, its position), as in PyTorch.
+        A Var of all numbers; with an axis (values, indices), as in PyTorch.
 
     Example:
         >>> median(array([4, 1, 3, 2])).item()
@@ -88,7 +88,7 @@ def _median(name: str, x: Var, skip: bool, dim: Any, keep: bool) -> Any:
     middle = (count - 1) // 2 if skip else ((count - 1) // 2).where_not(count < n, count)  # the first nan, if any
     where = picked(sorted_positions(rows), middle.clamp(0, n - 1))
     found = one_each(picked(rows, where), x.shape, gone, keep)
-    return found if dim is None else (found, one_each(where, x.shape, gone, keep))
+    return found if dim is None else Ranked(found, one_each(where, x.shape, gone, keep))
 
 
 def _rows(name: str, x: Var, gone: tuple[int, ...]) -> Var:

@@ -144,7 +144,7 @@ def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Var:
     dims = len(parts) - 2
     if dims not in (2, 3):
         raise ShapeError("affine_grid makes grids for (n, c, h, w) or (n, c, d, h, w)", f"size {size}")
-    n, _, *plane = each_way("size", size, len(parts), 1)
+    n, _, *plane = each_way("affine_grid", "size", size, len(parts), 1)
     if maps.dtype.kind != "f":
         raise DtypeError("affine_grid takes maps of real floats", f"dtype {maps.dtype}", "theta.float()")
     if maps.shape != (n, dims, dims + 1):

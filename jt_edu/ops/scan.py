@@ -2,12 +2,13 @@
 
     cumsum, cumprod, cummax, cummin, logcumsumexp, nancumsum, nancumprod, linear_recurrence
 
-All gradients are made of one scan, the linear recurrence
+The gradient of a sum is a running sum from the end, that of a maximum goes to the number that was largest. Products and
+logcumsumexp have theirs from the linear recurrence
 
     s[i] = a[i] * s[i - 1] + b[i]
 
-run backwards; and it is its own gradient, so that derivatives of any order exist. It divides by nothing: the gradient
-of a product is right where there are zeros.
+run backwards; it is its own gradient, so that derivatives of any order exist. It divides by nothing: the gradient of a
+product is right where there are zeros.
 """
 
 from __future__ import annotations
@@ -179,8 +180,7 @@ def nancumsum(x: Any, dim: Any = None, dtype: Any = None) -> Var:
         >>> nancumsum(array([1.0, np.nan, 3.0])).numpy()
         array([1., 1., 4.], dtype=float32)
     """
-    along = dim
-    return _accumulated("nancumsum", _cumsum, without_nan(as_var(x), 0), along, dtype)
+    return _accumulated("nancumsum", _cumsum, without_nan(as_var(x), 0), dim, dtype)
 
 
 @method
@@ -193,8 +193,7 @@ def nancumprod(x: Any, dim: Any = None, dtype: Any = None) -> Var:
         >>> nancumprod(array([2.0, np.nan, 3.0])).numpy()
         array([2., 2., 6.], dtype=float32)
     """
-    along = dim
-    return _accumulated("nancumprod", _cumprod, without_nan(as_var(x), 1), along, dtype)
+    return _accumulated("nancumprod", _cumprod, without_nan(as_var(x), 1), dim, dtype)
 
 
 @method

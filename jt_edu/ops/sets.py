@@ -119,9 +119,9 @@ def unique_consecutive(x: Any, return_inverse: bool = False, return_counts: bool
     order = arange(len(table))
     new = _begins(table, equal_nan=False)
     found = [v.reshape(-1)[order[new]] if axis is None else index_select(v, axis, order[new])]
-    if yes_or_no("unique", "return_inverse", return_inverse):
+    if yes_or_no("unique_consecutive", "return_inverse", return_inverse):
         found.append(_inverse(new, order).reshape(v.shape if axis is None else (-1,)))
-    if yes_or_no("unique", "return_counts", return_counts):
+    if yes_or_no("unique_consecutive", "return_counts", return_counts):
         found.append(_lengths(new, found[0].shape[axis or 0]))
     return found[0] if len(found) == 1 else tuple(found)
 

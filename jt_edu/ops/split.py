@@ -138,7 +138,7 @@ def dsplit(x: Any, indices_or_sections: Any) -> tuple[Var, ...]:
 def _evenly(name: str, x: Var, parts: Any, rank: int, at: int) -> tuple[Var, ...]:
     if x.ndim < rank:
         raise ShapeError(f"{name} needs a Var with {rank} axes or more", f"shape {x.shape}", "x.tensor_split(...)")
-    if not isinstance(parts, (list, tuple)) and (whole(name, "parts", parts) < 1 or x.shape[at] % parts):
+    if not isinstance(parts, (list, tuple)) and (whole(name, "indices_or_sections", parts) < 1 or x.shape[at] % parts):
         raise ShapeError(f"{name} makes equal parts of axis {at}", f"{parts} parts of {x.shape[at]}", "tensor_split")
     return tensor_split(x, parts, at)
 

@@ -37,13 +37,13 @@ def permute(x: Any, *axes: Any) -> Var:
         >>> ones((2, 3, 4)).permute(2, 0, 1).shape
         (4, 2, 3)
     """
-    v, named = as_var(x), varargs(axes)
+    v, dims = as_var(x), varargs(axes)
     backwards = list(reversed(range(v.ndim)))
-    fits = len(named) in (0, v.ndim)
-    order = [axis_of("permute", a, v.ndim) for a in named if fits] or backwards
+    fits = len(dims) in (0, v.ndim)
+    order = [axis_of("permute", a, v.ndim) for a in dims if fits] or backwards
     if not fits or sorted(order) != backwards[::-1]:
         example = f"x.permute({', '.join(map(str, backwards))})"
-        raise ShapeError(f"permute names each of the {v.ndim} axes once", f"axes {named}", example)
+        raise ShapeError(f"permute names each of the {v.ndim} axes once", f"axes {dims}", example)
     return view(v, permute_op(v.shape, tuple(order)))
 
 
@@ -56,10 +56,10 @@ def transpose(x: Any, *axes: Any) -> Var:
         >>> ones((2, 3, 4)).transpose(0, 2).shape
         (4, 3, 2)
     """
-    v, named = as_var(x), varargs(axes)
-    if len(named) == 2 and (v.ndim != 2 or len(axes) == 2):
-        return swapaxes(v, *(axis_of("transpose", k, v.ndim) for k in named))
-    return permute(v, *named)
+    v, dims = as_var(x), varargs(axes)
+    if len(dims) == 2 and (v.ndim != 2 or len(axes) == 2):
+        return swapaxes(v, *(axis_of("transpose", k, v.ndim) for k in dims))
+    return permute(v, *dims)
 
 
 @method
@@ -122,8 +122,8 @@ def flip(x: Any, dims: Any = None, *others: Any) -> Var:
         >>> arange(4).flip().numpy()
         array([3, 2, 1, 0])
     """
-    v, named = as_var(x), (dims, *others) if others else dims
-    turned = tuple(range(v.ndim)) if named is None else listed_axes("flip", named, v.ndim, lone=True)
+    v, dims = as_var(x), (dims, *others) if others else dims
+    turned = tuple(range(v.ndim)) if dims is None else listed_axes("flip", dims, v.ndim, lone=True)
     return view(v, _flip_op(v.shape, turned))
 
 
@@ -165,10 +165,10 @@ def rot90(x: Any, k: int = 1, dims: Any = (0, 1)) -> Var:
         >>> rot90(array([[1, 2], [3, 4]])).tolist()
         [[2, 4], [1, 3]]
     """
-    v, named = as_var(x), dims
-    plane = listed_axes("rot90", named, v.ndim)
+    v = as_var(x)
+    plane = listed_axes("rot90", dims, v.ndim)
     if len(plane) != 2:
-        raise ArgumentError("rot90 turns in the plane of two axes", f"dims {named}", "(0, 1)")
+        raise ArgumentError("rot90 turns in the plane of two axes", f"dims {dims}", "(0, 1)")
     turns, (p, q) = whole("rot90", "k", k) % 4, plane
     if turns % 2 == 0:
         return flip(v, plane) if turns else apart(x, v)
@@ -191,14 +191,14 @@ def roll(x: Any, shifts: Any, dims: Any = None) -> Var:
         >>> roll(arange(5), 2).numpy()
         array([3, 4, 0, 1, 2])
     """
-    v, named = as_var(x), dims
-    if named is None:
+    v = as_var(x)
+    if dims is None:
         return reshape(roll(reshape(v, -1), shifts, 0), v.shape)
-    axes = [axis_of("roll", a, v.ndim) for a in (named if isinstance(named, (tuple, list)) else (named,))]
+    axes = [axis_of("roll", a, v.ndim) for a in (dims if isinstance(dims, (tuple, list)) else (dims,))]
     steps = [whole("roll", "shifts", s) for s in (shifts if isinstance(shifts, (tuple, list)) else (shifts,))]
     steps = steps * len(axes) if len(steps) == 1 else steps
     if len(steps) != len(axes) or not axes:
-        raise ArgumentError("roll takes one shift for each axis", f"shifts {shifts} for dims {named}")
+        raise ArgumentError("roll takes one shift for each axis", f"shifts {shifts} for dims {dims}")
     start = [0] * v.ndim
     for a, step in zip(axes, steps, strict=True):
         start[a] -= step

@@ -91,16 +91,16 @@ def _unpool(x: Any, indices: Any, dims: int, kernel: Any, stride: Any, padding: 
 
 
 def _plane(name: str, shape: Shape, dims: int, kernel_size: Any, stride: Any, padding: Any, wanted: Any) -> Shape:
-    kernel = each_way("kernel_size", kernel_size, dims, 1)
-    step = kernel if stride is None else each_way("stride", stride, dims, 1)
-    around = each_way("padding", padding, dims, 0)
+    kernel = each_way(name, "kernel_size", kernel_size, dims, 1)
+    step = kernel if stride is None else each_way(name, "stride", stride, dims, 1)
+    around = each_way(name, "padding", padding, dims, 0)
     usual = tuple((n - 1) * s - 2 * p + k for n, s, p, k in zip(shape[-dims:], step, around, kernel, strict=True))
     if wanted is None:
         if min(usual) < 1:
             raise ArgumentError(f"{name} makes planes of at least 1", f"{usual} with padding {around}", "less padding")
         return usual
     ends = wanted[-dims:] if isinstance(wanted, (tuple, list)) and len(wanted) == len(shape) else wanted
-    given = each_way("output_size", ends, dims, 1)
+    given = each_way(name, "output_size", ends, dims, 1)
     if any(abs(g - u) >= s for g, u, s in zip(given, usual, step, strict=True)):
         raise ShapeError(f"{name} pools {given} to what it was given", f"{shape[-dims:]}", f"a size near {usual}")
     return given

@@ -191,9 +191,9 @@ def unsqueeze(x: Any, dim: Any = None) -> Var:
         >>> ones((2, 3)).unsqueeze(-1).shape, expand_dims(ones(2), (0, 2)).shape
         ((2, 3, 1), (1, 2, 1))
     """
-    v, named = as_var(x), dim
-    count = len(named) if isinstance(named, (tuple, list)) else 1
-    new, lengths = listed_axes("unsqueeze", named, v.ndim + count, verb="makes"), iter(v.shape)
+    v = as_var(x)
+    count = len(dim) if isinstance(dim, (tuple, list)) else 1
+    new, lengths = listed_axes("unsqueeze", dim, v.ndim + count, verb="makes"), iter(v.shape)
     return reshape(v, tuple(1 if k in new else next(lengths) for k in range(v.ndim + count)))
 
 

@@ -23,11 +23,11 @@ Numbers = tuple[int, ...]
 Pairs = tuple[tuple[int, int], ...]
 
 
-def each_way(name: str, value: Any, count: int, least: int) -> Numbers:
-    """One number for all directions, or one for each.
+def each_way(who: str, name: str, value: Any, count: int, least: int) -> Numbers:
+    """One number for all directions, or one for each; `who` asks for it.
 
     Example:
-        >>> each_way("stride", 2, 3, 1)
+        >>> each_way("conv3d", "stride", 2, 3, 1)
         (2, 2, 2)
     """
     parts = tuple(value) if isinstance(value, (tuple, list)) else (value,)
@@ -36,23 +36,24 @@ def each_way(name: str, value: Any, count: int, least: int) -> Numbers:
     except TypeError:
         numbers = ()
     if len(numbers) != count or any(isinstance(p, bool) for p in parts):
-        raise ArgumentError(f"{name} is a whole number" + (f", or {count} of them" if count > 1 else ""), short(value))
+        many = f", or {count} of them" if count > 1 else ""
+        raise ArgumentError(f"{who}'s {name} is a whole number{many}", short(value))
     if min(numbers) < least:
-        raise ArgumentError(f"{name} is at least {least}", short(value))
+        raise ArgumentError(f"{who}'s {name} is at least {least}", short(value))
     return numbers
 
 
-def borders(padding: Any, kernel: Numbers, stride: Numbers, dilation: Numbers) -> Pairs:
+def borders(who: str, padding: Any, kernel: Numbers, stride: Numbers, dilation: Numbers) -> Pairs:
     """Rows before and after the image, for each direction; "same" makes the result as large as the image.
 
     Example:
-        >>> borders("same", (3, 4), (1, 1), (1, 1)), borders(1, (3,), (1,), (1,))
+        >>> borders("conv2d", "same", (3, 4), (1, 1), (1, 1)), borders("conv1d", 1, (3,), (1,), (1,))
         (((1, 1), (1, 2)), ((1, 1),))
     """
     if not isinstance(padding, str):
-        return tuple((p, p) for p in each_way("padding", padding, len(kernel), 0))
+        return tuple((p, p) for p in each_way(who, "padding", padding, len(kernel), 0))
     if padding not in ("same", "valid"):
-        raise ArgumentError("padding is whole numbers, 'same' or 'valid'", short(padding))
+        raise ArgumentError(f"{who}'s padding is whole numbers, 'same' or 'valid'", short(padding))
     if padding == "valid":
         return ((0, 0),) * len(kernel)
     if max(stride) > 1:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -24,8 +25,9 @@ def check_number(name: str, value: Any, low: float, high: float) -> None:
         >>> check_number("lr", 0.1, 0.0, 1.0)
     """
     real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not real or not low <= value <= high:
-        raise ArgumentError(f"{name} is a number from {low:g} to {high:g}", repr(value))
+    if not real or not low <= value <= high or math.isinf(value):
+        limit = "" if math.isinf(high) else f" to {high:g}"
+        raise ArgumentError(f"{name} is a finite number from {low:g}{limit}", repr(value))
 
 
 def check_flag(name: str, value: Any) -> None:

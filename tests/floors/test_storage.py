@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu import nn, optim
+from jt_edu import memory, nn, optim
 from jt_edu.storage import Allocation
 
 BIG = 100_000  # floats: enough for a buffer that is lent again
@@ -469,6 +469,28 @@ def test_buffers_in_use_and_kept():
     assert jt.memory_stats().in_use == before.in_use
     assert jt.memory_stats().kept >= 400_000
     assert "weights" in repr(jt.memory_stats()) and "total" in repr(jt.memory_stats())
+
+
+def test_a_fresh_buffer_gives_back_the_unused_ones_where_they_are_too_many(monkeypatch):
+    monkeypatch.setattr(memory, "KEEP", 1 << 20)
+    pool = jt.CachingAllocator()
+    lent = [pool.empty((1 << 19,), np.dtype(np.uint8)) for _ in range(4)]
+    del lent
+    assert pool.stats().kept == 4 << 19  # nothing is given back before another one is made
+
+    other = pool.empty((1 << 18,), np.dtype(np.uint8))
+
+    assert (pool.stats().kept, other.nbytes) == (0, 1 << 18)
+
+
+def test_gc_asks_the_allocator_in_charge_as_well():
+    mine = jt.CachingAllocator()
+    with jt.allocator(mine):
+        stored(BIG)
+        assert mine.stats().kept >= 400_000
+        jt.gc()
+
+    assert mine.stats().kept == 0
 
 
 def test_a_thousand_steps_leave_no_memory_behind(backend):

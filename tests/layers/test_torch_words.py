@@ -260,7 +260,11 @@ def test_an_optimiser_refuses_what_was_computed_from_another_var():
 
 def test_an_optimiser_takes_what_was_computed_from_nothing_that_is_held():
     for p in (jt.randn(3) * 0.1, jt.array([1.0, 2.0]) * 2, (jt.array([1.0]) * 2).detach().start_grad()):
+        before = p.numpy(copy=True)
+
         optim.SGD([p], lr=0.1).step((p * p).sum())
+
+        np.testing.assert_allclose(p.numpy(), 0.8 * before, rtol=1e-6)
 
 
 def test_a_loss_that_was_built_before_its_optimiser_can_be_stepped():

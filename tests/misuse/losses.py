@@ -75,7 +75,7 @@ CALLS = [
     ),
     ("speech has a target for each", lambda: nn.ctc_loss(T, Z[:1], [4, 4], [3, 3]), jt.ShapeError, r"\(1, 3\)"),
     ("an RNN bends in a known way", lambda: nn.RNN(3, 2, nonlinearity="sin"), jt.ArgumentError, "'sin'"),
-    ("a layer has a size", lambda: nn.LSTM(3, 0), jt.ArgumentError, "hidden_size, 0"),
+    ("a layer has a size", lambda: nn.LSTM(3, 0), jt.ArgumentError, "hidden_size=0"),
     ("a dropout is a probability", lambda: nn.GRU(3, 2, dropout=1.5), jt.ArgumentError, "1.5"),
     ("a projection is smaller", lambda: nn.LSTM(3, 2, proj_size=2), jt.ArgumentError, "found 2"),
     ("a sequence has the width of the layer", lambda: nn.GRU(5, 2)(T), jt.ShapeError, r"\(4, 2, 3\)"),

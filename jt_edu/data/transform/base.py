@@ -188,6 +188,9 @@ class RandomApply(Compose):
         """The changed image, or the same one."""
         return super().__call__(image) if uniform(0, 1) < self.p else image
 
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}, p={self.p:g})"
+
 
 class RandomChoice(Compose):
     """One of the transforms; p, if it is given, holds the weight of each.

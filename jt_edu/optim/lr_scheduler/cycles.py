@@ -161,10 +161,15 @@ def _momenta(optimizer: Optimizer, cycled: Any, base: Any, most: Any) -> list[tu
         raise ArgumentError(
             "cycle_momentum needs an optimizer with momentum or betas", type(optimizer).__name__, "cycle_momentum=False"
         )
-    low, high = (per_group("momentum", given, len(optimizer.param_groups)) for given in (base, most))
-    for number in (*low, *high):
-        check_number("momentum", number, 0.0, 1.0)
+    low, high = _momentum("base_momentum", optimizer, base), _momentum("max_momentum", optimizer, most)
     return list(zip(low, high, strict=True))
+
+
+def _momentum(name: str, optimizer: Optimizer, given: Any) -> list[float]:
+    listed = per_group(name, given, len(optimizer.param_groups))
+    for number in listed:
+        check_number(name, number, 0.0, 1.0)
+    return listed
 
 
 class CyclicLR(Cycling):

@@ -1,0 +1,75 @@
+"""Who asks: an error of an argument names the function or the layer that was called, the argument, and its value."""
+
+import numpy as np
+import pytest
+
+import jt_edu as jt
+from jt_edu import nn
+
+IMAGE = jt.ones((1, 4, 6, 6))
+WINDOW = jt.ones((4, 4, 3, 3))
+
+CALLS = [
+    ("conv2d's stride", "0", lambda: jt.conv2d(IMAGE, WINDOW, stride=0)),
+    ("conv2d's padding", "'half'", lambda: jt.conv2d(IMAGE, WINDOW, padding="half")),
+    ("conv_transpose2d's stride", "0", lambda: jt.conv_transpose2d(IMAGE, WINDOW, stride=0)),
+    ("max_pool2d's kernel_size", "0", lambda: jt.max_pool2d(IMAGE, 0)),
+    ("avg_pool2d's stride", "0", lambda: jt.avg_pool2d(IMAGE, 2, 0)),
+    ("adaptive_avg_pool2d's output_size", "0", lambda: jt.adaptive_avg_pool2d(IMAGE, 0)),
+    ("unfold's kernel_size", "0", lambda: nn.functional.unfold(IMAGE, 0)),
+    ("fold's output_size", "0", lambda: nn.functional.fold(jt.ones((1, 4, 4)), 0, 2)),
+    ("interpolate's size", "0", lambda: jt.interpolate(IMAGE, 0)),
+    ("affine_grid's size", "0", lambda: nn.functional.affine_grid(jt.zeros((1, 2, 3)), (1, 1, 0, 2))),
+    ("pixel_shuffle's upscale_factor", "0", lambda: nn.functional.pixel_shuffle(IMAGE, 0)),
+    ("Conv2d's kernel_size", "0", lambda: nn.Conv2d(1, 1, 0)),
+    ("Conv3d's padding", "-1", lambda: nn.Conv3d(1, 1, 1, padding=-1)),
+    ("ConvTranspose2d's output_padding", "-1", lambda: nn.ConvTranspose2d(1, 1, 1, output_padding=-1)),
+    ("MaxPool2d's kernel_size", "0", lambda: nn.MaxPool2d(0)),
+    ("LPPool2d's stride", "0", lambda: nn.LPPool2d(2, 2, 0)),
+    ("MaxUnpool2d's padding", "-1", lambda: nn.MaxUnpool2d(2, padding=-1)),
+    ("AdaptiveMaxPool2d's output_size", "0", lambda: nn.AdaptiveMaxPool2d(0)),
+    ("PixelUnshuffle's downscale_factor", "0", lambda: nn.PixelUnshuffle(0)),
+    ("Fold's kernel_size", "0", lambda: nn.Fold(3, 0)),
+    ("Linear takes in_features", "0", lambda: nn.Linear(0, 1)),
+    ("Conv1d takes in_channels", "0", lambda: nn.Conv1d(0, 1, 1)),
+    ("GRU takes hidden_size", "0", lambda: nn.GRU(3, 0)),
+    ("LSTM takes hidden_size", "0", lambda: nn.LSTM(3, 0)),
+    ("LSTM takes hidden_size", "'2'", lambda: nn.LSTM(3, "2")),
+    ("LSTM takes a proj_size below hidden_size", "2", lambda: nn.LSTM(3, 2, proj_size=2)),
+    ("Embedding takes num_embeddings", "0", lambda: nn.Embedding(0, 1)),
+    ("GroupNorm takes num_groups", "0", lambda: nn.GroupNorm(0, 4)),
+    ("MultiheadAttention takes embed_dim", "0", lambda: nn.MultiheadAttention(0, 1)),
+    ("local_response_norm takes size", "0", lambda: nn.functional.local_response_norm(IMAGE, 0)),
+    ("add takes alpha", "'2'", lambda: jt.add(IMAGE, IMAGE, alpha="2")),
+    ("subtract takes alpha", "'2'", lambda: jt.subtract(IMAGE, IMAGE, alpha="2")),
+    ("hsplit takes indices_or_sections", "1.5", lambda: jt.hsplit(IMAGE, 1.5)),
+    ("unique_consecutive takes return_counts", "'x'", lambda: jt.unique_consecutive(jt.ones(3), return_counts="x")),
+    ("lp_pool2d takes a finite norm_type", "inf", lambda: nn.functional.lp_pool2d(IMAGE, float("inf"), 2)),
+    ("softplus takes beta", "-1", lambda: jt.softplus(IMAGE, -1.0)),
+    ("base_momentum", "2", lambda: jt.optim.lr_scheduler.OneCycleLR(
+        jt.optim.SGD([jt.ones(1)], lr=0.1, momentum=0.9), 0.1, total_steps=3, base_momentum=2.0)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("who", "found", "call"), CALLS, ids=[who for who, *_ in CALLS])
+def test_an_error_names_who_asked_for_the_argument(who, found, call):
+    with pytest.raises(jt.ArgumentError) as caught:
+        call()
+
+    asked, _, rest = str(caught.value).partition("found ")
+    assert who in asked
+    assert found in rest.splitlines()[0]
+
+
+@pytest.mark.parametrize("nan", [float("nan"), np.float32("nan"), np.float64("nan")])
+def test_a_bound_of_nan_is_refused_whoever_made_it(nan):
+    with pytest.raises(jt.ArgumentError, match="nan"):
+        jt.clamp(IMAGE, nan, 2)
+    assert jt.clamp(jt.ones(1), np.float32(2), np.float64(3)).item() == 2
+
+
+def test_a_median_along_an_axis_has_names_for_its_answers():
+    found = jt.median(jt.array([4, 1, 3, 2]), dim=0)
+
+    assert (found.values.item(), found.indices.item()) == (2, 3)
+    assert jt.nanmedian(jt.array([4.0, 1.0]), dim=0).indices.item() == 1

@@ -196,6 +196,4 @@ def gc() -> None:
         0
     """
     pool.buffers.clear()
-    clear = getattr(pool.allocator, "clear", None)
-    if clear is not None and pool.allocator is not pool.buffers:
-        clear()
+    getattr(pool.allocator, "clear", pool.buffers.clear)()

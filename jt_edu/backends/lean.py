@@ -29,11 +29,15 @@ from numba.core.registry import cpu_target
 from jt_edu.backends import entry, native
 
 FLAGS = {"nogil": True, "fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
-_ENVIRONMENT = "_ZN08NumbaEnv"
 
 
 class _Piece(codegen.JITCodeLibrary):
     """The LLVM module of a function that is only called by kernels: it becomes code in each of them, and not before."""
+
+    def add_ir_module(self, module: Any) -> None:
+        """The LLVM IR that numba has written, which is to use the widest registers that there are."""
+        native.widen(module)
+        super().add_ir_module(module)
 
     def _optimize_final_module(self) -> None:
         """Left to the kernel."""
@@ -47,7 +51,7 @@ class _Lean(_Piece):
     """The LLVM module of a kernel that has no references to count."""
 
     def _optimize_final_module(self) -> None:
-        for variable in environments(self._final_module):  # what nobody reads is to go
+        for variable in native.environments(self._final_module):  # what nobody reads is to go
             variable.linkage = "linkonce_odr"
         self._run_passes()
 
@@ -130,8 +134,7 @@ def build(function: Callable[..., None], signature: Any, apart: bool = False, wr
     library, module, name = result.library, result.library._final_module, f"entry_{result.fndesc.mangled_name}"
     text = (write or entry.from_python)(name, result.fndesc.llvm_func_name, result.fndesc.argtypes)
     module.link_in(binding.parse_assembly(text))
-    homes = [variable.name for variable in environments(module)]
-    frozen = native.freeze(library.codegen._tm.emit_object(module), name, declared(module), homes)
+    frozen = native.freeze(library.codegen._tm.emit_object(module), name, module)
     call = native.address_of(frozen) if write else native.thaw(frozen)
     if consts := result.environment.consts:
         native.remember(cpu_target.target_context.get_env_name(result.fndesc), result.environment)
@@ -153,17 +156,6 @@ def _by_blas(function: Callable[..., None]) -> Callable[..., None]:
     if "dot" not in function.__code__.co_names:
         return function
     return resolve_name("jt_edu.backends.multiply.dot:with_blas")(function)
-
-
-def environments(module: Any) -> list[Any]:
-    """The variables through which functions that numba wrote find their constants in Python."""
-    return [g for g in module.global_variables if g.name.startswith(_ENVIRONMENT)]
-
-
-def declared(module: Any) -> list[str]:
-    """The symbols that a module uses and somebody else defines."""
-    found = [g for g in (*module.functions, *module.global_variables) if g.is_declaration]
-    return [g.name for g in found if not g.name.startswith("llvm.")]
 
 
 def cpu() -> Any:

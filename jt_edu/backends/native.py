@@ -23,6 +23,8 @@ import numpy as np
 from llvmlite import binding
 
 ARGUMENTS = 4096  # less is the number of an argument, more is an address
+ENVIRONMENT = "_ZN08NumbaEnv"  # begins the names of variables that numba makes
+WIDEST = '"prefer-vector-width"="512"'
 FASTCALL = 0x80  # METH_FASTCALL: an array of objects, and how many
 _lock = threading.RLock()
 _alive: list[Any] = []  # what machine code refers to
@@ -43,8 +45,26 @@ class _Raised(ctypes.Structure):
     )  # fmt: skip
 
 
-def freeze(machine_code: bytes, entry: str, needs: list[str], homes: list[str]) -> bytes:
+def widen(module: Any) -> None:
+    """Have the functions of a module that numba has written use the widest registers there are.
+
+    For some processors LLVM prefers half of that, since they slow down a little for more: a loop of arithmetic loses.
+    """
+    for function in module.functions:
+        if not function.is_declaration:
+            set.add(function.attributes, WIDEST)  # its own `add` knows of no attribute with a value
+
+
+def environments(module: Any) -> list[Any]:
+    """The variables through which functions that numba wrote find their constants in Python."""
+    return [g for g in module.global_variables if g.name.startswith(ENVIRONMENT)]
+
+
+def freeze(machine_code: bytes, entry: str, module: Any) -> bytes:
     """What is kept: machine code, the name of its entry, symbols that have to be there, and variables of numba's."""
+    found = [g for g in (*module.functions, *module.global_variables) if g.is_declaration]
+    needs = [g.name for g in found if not g.name.startswith("llvm.")]
+    homes = [variable.name for variable in environments(module)]
     return json.dumps({"entry": entry, "needs": needs, "homes": homes}).encode() + b"\n" + machine_code
 
 

@@ -94,10 +94,8 @@ def transposed(
         return transposed(ways, image.unsqueeze(0), *rest).squeeze(0)
     check_ranks(name, image, w, ways)
     steps, spread = each_way(name, "stride", stride, ways, 1), each_way(name, "dilation", dilation, ways, 1)
-    around, more = (
-        each_way(name, "padding", padding, ways, 0),
-        each_way(name, "output_padding", output_padding, ways, 0),
-    )
+    around = each_way(name, "padding", padding, ways, 0)
+    more = each_way(name, "output_padding", output_padding, ways, 0)
     parts = check_groups(groups, image.shape[1])
     if w.shape[0] != image.shape[1]:
         raise ShapeError(

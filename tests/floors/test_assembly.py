@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from llvmlite import binding
 
 import jt_edu as jt
 from jt_edu import backends
@@ -25,6 +26,17 @@ def test_only_the_kernel_is_told(made):
     assert made.asm.startswith("kernel:\n")
     assert "PyArg" not in made.asm  # the wrapper's business
     assert not [row for row in made.asm.splitlines() if row.strip().startswith(".p2align")]
+
+
+def test_a_loop_of_arithmetic_uses_the_widest_registers_of_the_processor():
+    x = jt.array(np.ones((100, 60), "float32"))
+    (kernel,) = jt.explain(x.sigmoid() * x.tanh()).kernels
+    has = binding.get_host_cpu_features()
+    widest = 512 if has.get("avx512f") else 256 if has.get("avx") else 128
+
+    arithmetic = [v.width for v in assembly(find(kernel)).vectors if v.arithmetic]
+
+    assert max(arithmetic) == widest
 
 
 def test_a_sum_of_exponentials_computes_several_numbers_at_once(made):

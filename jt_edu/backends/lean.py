@@ -28,6 +28,7 @@ from numba.core.registry import cpu_target
 
 from jt_edu.backends import entry, native
 
+WIDEST = '"prefer-vector-width"="512"'  # for some processors LLVM prefers half of it (decision 066)
 FLAGS = {"nogil": True, "fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
 
 
@@ -36,7 +37,9 @@ class _Piece(codegen.JITCodeLibrary):
 
     def add_ir_module(self, module: Any) -> None:
         """The LLVM IR that numba has written, which is to use the widest registers that there are."""
-        native.widen(module)
+        for function in module.functions:
+            if not function.is_declaration:
+                set.add(function.attributes, WIDEST)  # its own `add` knows of no attribute with a value
         super().add_ir_module(module)
 
     def _optimize_final_module(self) -> None:

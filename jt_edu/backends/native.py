@@ -24,7 +24,6 @@ from llvmlite import binding
 
 ARGUMENTS = 4096  # less is the number of an argument, more is an address
 ENVIRONMENT = "_ZN08NumbaEnv"  # begins the names of variables that numba makes
-WIDEST = '"prefer-vector-width"="512"'
 FASTCALL = 0x80  # METH_FASTCALL: an array of objects, and how many
 _lock = threading.RLock()
 _alive: list[Any] = []  # what machine code refers to
@@ -43,16 +42,6 @@ class _Raised(ctypes.Structure):
         ("pickled", ctypes.c_void_p), ("length", ctypes.c_int32), ("given", ctypes.c_void_p),
         ("unwrap", ctypes.c_void_p), ("count", ctypes.c_int32),
     )  # fmt: skip
-
-
-def widen(module: Any) -> None:
-    """Have the functions of a module that numba has written use the widest registers there are.
-
-    For some processors LLVM prefers half of that, since they slow down a little for more: a loop of arithmetic loses.
-    """
-    for function in module.functions:
-        if not function.is_declaration:
-            set.add(function.attributes, WIDEST)  # its own `add` knows of no attribute with a value
 
 
 def environments(module: Any) -> list[Any]:

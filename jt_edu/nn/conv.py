@@ -34,27 +34,22 @@ class Windowed(Module):
         self, channels: tuple[Any, Any], kernel_size: Any, stride: Any, padding: Any, dilation: Any, groups: Any,
         padding_mode: Any, modes: tuple[str, ...],
     ) -> None:  # fmt: skip
-        self.in_channels, self.out_channels = (
-            count(self, "in_channels", channels[0]),
-            count(self, "out_channels", channels[1]),
-        )
+        self.in_channels = count(self, "in_channels", channels[0])
+        self.out_channels = count(self, "out_channels", channels[1])
         self.groups = count(self, "groups", groups)
         if self.in_channels % groups or self.out_channels % groups:
             raise ArgumentError(
                 "groups divide both numbers of channels",
                 f"groups {groups}, {self.in_channels} and {self.out_channels} channels",
             )
+        who = type(self).__name__
         if padding_mode not in modes:
-            raise ArgumentError(f"padding_mode of {type(self).__name__} is one of {modes}", short(padding_mode))
-        self.kernel_size = each_way(type(self).__name__, "kernel_size", kernel_size, self.ways, 1)
-        self.stride, self.dilation = (
-            each_way(type(self).__name__, name, value, self.ways, 1)
-            for name, value in (("stride", stride), ("dilation", dilation))
-        )
-        borders(type(self).__name__, padding, self.kernel_size, self.stride, self.dilation)
-        self.padding = (
-            padding if isinstance(padding, str) else each_way(type(self).__name__, "padding", padding, self.ways, 0)
-        )
+            raise ArgumentError(f"padding_mode of {who} is one of {modes}", short(padding_mode))
+        self.kernel_size = each_way(who, "kernel_size", kernel_size, self.ways, 1)
+        self.stride = each_way(who, "stride", stride, self.ways, 1)
+        self.dilation = each_way(who, "dilation", dilation, self.ways, 1)
+        borders(who, padding, self.kernel_size, self.stride, self.dilation)
+        self.padding = padding if isinstance(padding, str) else each_way(who, "padding", padding, self.ways, 0)
         self.padding_mode = padding_mode
 
     def _draw(self, outer: int, inner: int, bias: bool) -> None:

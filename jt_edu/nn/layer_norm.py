@@ -17,7 +17,7 @@ from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
 from jt_edu.nn.placement import placed
 from jt_edu.nn.statistics import check_channels, check_float
-from jt_edu.ops.arguments import number, same_words, yes_or_no
+from jt_edu.ops.arguments import number, same_words, whole, yes_or_no
 from jt_edu.ops.compare import maximum
 from jt_edu.ops.create import ones, zeros
 from jt_edu.ops.numbers import widened
@@ -144,10 +144,8 @@ class GroupNorm(Module):
 
     @placed
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True) -> None:
-        self.num_groups, self.num_channels = (
-            count(self, "num_groups", num_groups),
-            count(self, "num_channels", num_channels),
-        )
+        self.num_groups = count(self, "num_groups", num_groups)
+        self.num_channels = count(self, "num_channels", num_channels)
         if num_channels % num_groups:
             raise ArgumentError("groups divide the channels", f"{num_groups} groups for {num_channels} channels")
         self.eps, self.affine = float(number("GroupNorm", "eps", eps, 0)), yes_or_no("GroupNorm", "affine", affine)
@@ -182,7 +180,7 @@ def group_norm(x: Any, num_groups: int, weight: Any = None, bias: Any = None, ep
         array([[-1.,  1.,  0.,  0.]], dtype=float32)
     """
     v = check_channels("group_norm", as_var(x))
-    if v.shape[1] % count("group_norm", "num_groups", num_groups):
+    if v.shape[1] % whole("group_norm", "num_groups", num_groups, 1):
         raise ShapeError("group norm takes (n, c, ...) with groups that divide c", f"{num_groups} groups for {v.shape}")
     n, c = v.shape[:2]
     parts = widened(v).reshape(n, num_groups, c // num_groups, *v.shape[2:])
@@ -247,7 +245,7 @@ def local_response_norm(x: Any, size: int, alpha: float = 1e-4, beta: float = 0.
         raise ShapeError("local response norm takes (n, c, ...) of at least 3 axes", f"shape {v.shape}")
     check_float("local response norm", v)
     n, c, *rest = v.shape
-    before = count("local_response_norm", "size", size) // 2
+    before = whole("local_response_norm", "size", size, 1) // 2
     wide = widened(v)
     near = (wide * wide).reindex((n, c, size, *rest), lambda i, j, tap, *at: (i, j + tap - before, *at))
     return (wide / (near.mean(2) * alpha + k) ** beta).cast(v.dtype)

@@ -88,14 +88,14 @@ def bilinear(x1: Any, x2: Any, weight: Any, bias: Any = None) -> Var:
     return out if bias is None else out + as_var(bias)
 
 
-def count(who: Any, name: str, value: Any) -> int:
-    """A number of features, at least 1; `who` asks for it: a layer, or a function by its name.
+def count(layer: Module, name: str, value: Any) -> int:
+    """A number of features that a layer is given, at least 1.
 
     Example:
-        >>> count("group_norm", "num_groups", 3)
+        >>> count(jt.nn.Module(), "in_features", 3)
         3
     """
-    return whole(who if isinstance(who, str) else type(who).__name__, name, value, 1)
+    return whole(type(layer).__name__, name, value, 1)
 
 
 class Linear(Module):
@@ -113,10 +113,8 @@ class Linear(Module):
 
     @placed
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
-        self.in_features, self.out_features = (
-            count(self, "in_features", in_features),
-            count(self, "out_features", out_features),
-        )
+        self.in_features = count(self, "in_features", in_features)
+        self.out_features = count(self, "out_features", out_features)
         self.weight = kaiming_uniform_(zeros(out_features, in_features), a=math.sqrt(5))
         bound = 1 / math.sqrt(in_features)
         self.bias = uniform_(zeros(out_features), -bound, bound) if yes_or_no("Linear", "bias", bias) else None
@@ -146,10 +144,8 @@ class Bilinear(Module):
 
     @placed
     def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True) -> None:
-        self.in1_features, self.in2_features = (
-            count(self, "in1_features", in1_features),
-            count(self, "in2_features", in2_features),
-        )
+        self.in1_features = count(self, "in1_features", in1_features)
+        self.in2_features = count(self, "in2_features", in2_features)
         self.out_features, bound = count(self, "out_features", out_features), 1 / math.sqrt(in1_features)
         self.weight = uniform_(zeros(out_features, in1_features, in2_features), -bound, bound)
         self.bias = uniform_(zeros(out_features), -bound, bound) if yes_or_no("Bilinear", "bias", bias) else None

@@ -43,7 +43,7 @@ class Pool(Module):
     ) -> None:  # fmt: skip
         self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
         self.padding, self.dilation = padding, 1 if dilation is None else dilation
-        _check(type(self).__name__, self.dims, kernel_size, self.stride, padding, self.dilation)
+        _check(self, kernel_size, self.stride, padding, self.dilation)
         name = type(self).__name__
         self.op = choice(name, "op", op, REDUCE_BY)
         self.return_indices = yes_or_no(name, "return_indices", return_indices or False)
@@ -56,7 +56,7 @@ class Pool(Module):
         """(n, c, h, w) -> (n, c, h', w')."""
         return pool(
             x, self.dims, self.kernel_size, self.stride, self.padding, self.op, self.ceil_mode, self.count_include_pad,
-            self.dilation, None, self.return_indices,
+            self.dilation, None, self.return_indices, type(self).__name__,
         )  # fmt: skip
 
     def extra_repr(self) -> str:
@@ -67,11 +67,11 @@ class Pool(Module):
         return text + ("" if self.count_include_pad else ", count_include_pad=False")
 
 
-def _check(who: str, dims: int, kernel: Any, stride: Any, padding: Any = 0, dilation: Any = 1) -> None:
+def _check(layer: Pool | _LPPool, kernel: Any, stride: Any, padding: Any = 0, dilation: Any = 1) -> None:
     for name, value, least in (
         ("kernel_size", kernel, 1), ("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1),
     ):  # fmt: skip
-        each_way(who, name, value, dims, least)
+        each_way(type(layer).__name__, name, value, layer.dims, least)
 
 
 class _MaxPool(Pool):
@@ -141,7 +141,7 @@ class _AvgPool(Pool):
         """(n, c, h, w) -> (n, c, h', w')."""
         return pool(
             x, self.dims, self.kernel_size, self.stride, self.padding, "mean", self.ceil_mode, self.count_include_pad,
-            1, self.divisor_override,
+            1, self.divisor_override, False, type(self).__name__,
         )  # fmt: skip
 
     def extra_repr(self) -> str:
@@ -179,11 +179,9 @@ class AvgPool1d(_AvgPool):
         count_include_pad: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)
-        self.kernel_size, self.stride = (
-            each_way(type(self).__name__, "kernel_size", kernel_size, 1, 1),
-            each_way(type(self).__name__, "stride", self.stride, 1, 1),
-        )
-        self.padding = each_way(type(self).__name__, "padding", padding, 1, 0)
+        self.kernel_size = each_way("AvgPool1d", "kernel_size", kernel_size, 1, 1)
+        self.stride = each_way("AvgPool1d", "stride", self.stride, 1, 1)
+        self.padding = each_way("AvgPool1d", "padding", padding, 1, 0)
 
 
 class AvgPool3d(_AvgPool):
@@ -204,7 +202,7 @@ class _LPPool(Module):
 
     @in_its_name
     def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
-        _check(type(self).__name__, self.dims, kernel_size, kernel_size if stride is None else stride)
+        _check(self, kernel_size, kernel_size if stride is None else stride)
         self.norm_type, self.kernel_size, self.stride = norm_type, kernel_size, stride
         self.ceil_mode = yes_or_no(type(self).__name__, "ceil_mode", ceil_mode)
 

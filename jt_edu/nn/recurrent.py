@@ -79,10 +79,8 @@ class _Cell(Module):
 
     @placed
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
-        self.input_size, self.hidden_size = (
-            count(self, "input_size", input_size),
-            count(self, "hidden_size", hidden_size),
-        )
+        self.input_size = count(self, "input_size", input_size)
+        self.hidden_size = count(self, "hidden_size", hidden_size)
         self.bias = yes_or_no(type(self).__name__, "bias", bias)
         bound, rows = 1 / math.sqrt(hidden_size), self.gates * hidden_size
         self.weight_ih = uniform_(zeros(rows, input_size), -bound, bound)
@@ -220,10 +218,8 @@ class _Recurrent(Module):
         self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
         dropout: float = 0.0, bidirectional: bool = False,
     ) -> None:  # fmt: skip
-        self.input_size, self.hidden_size = (
-            count(self, "input_size", input_size),
-            count(self, "hidden_size", hidden_size),
-        )
+        self.input_size = count(self, "input_size", input_size)
+        self.hidden_size = count(self, "hidden_size", hidden_size)
         name = type(self).__name__
         self.num_layers, self.bias = count(self, "num_layers", num_layers), yes_or_no(name, "bias", bias)
         self.batch_first = yes_or_no(name, "batch_first", batch_first)

@@ -14,7 +14,6 @@ from jt_edu.build import short
 from jt_edu.errors import ArgumentError
 from jt_edu.functions import ABSOLUTE
 from jt_edu.nn.layer_norm import normalize
-from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module, Parameter
 from jt_edu.ops.arguments import number, same_words, whole
 from jt_edu.ops.create import zeros
@@ -164,11 +163,8 @@ def spectral_norm(
     """
     weight = _weight(module, name)
     dim = whole("spectral_norm", "dim", dim, -weight.ndim, weight.ndim - 1)
-    steps, least = (
-        count("spectral_norm", "n_power_iterations", n_power_iterations),
-        number("spectral_norm", "eps", eps, 0),
-    )
-    hook = _SpectralNorm(name, steps, least, dim % weight.ndim)
+    steps = whole("spectral_norm", "n_power_iterations", n_power_iterations, 1)
+    hook = _SpectralNorm(name, steps, number("spectral_norm", "eps", eps, 0), dim % weight.ndim)
     rows, columns = hook.matrix(weight).shape
     hook.install(module, {name + "_orig": weight})
     for part, length in (("_u", rows), ("_v", columns)):

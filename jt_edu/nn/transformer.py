@@ -33,7 +33,7 @@ from jt_edu.nn.placement import placed
 from jt_edu.nn.sequential import ModuleList
 from jt_edu.nn.start import xavier_uniform_
 from jt_edu.ops.activation import gelu, relu
-from jt_edu.ops.arguments import yes_or_no
+from jt_edu.ops.arguments import whole, yes_or_no
 from jt_edu.ops.create import zeros
 from jt_edu.ops.trigonometry import COS, SIN
 from jt_edu.var import Var, as_var
@@ -80,7 +80,7 @@ def generate_square_subsequent_mask(size: int) -> Var:
         array([[  0., -inf],
                [  0.,   0.]], dtype=float32)
     """
-    n = count("generate_square_subsequent_mask", "size", size)
+    n = whole("generate_square_subsequent_mask", "size", size, 1)
     return zeros(n, n).stop_grad().where_not(causal_mask(n, n).apply(f.LOGICAL_NOT), -math.inf)
 
 

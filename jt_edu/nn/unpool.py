@@ -18,11 +18,10 @@ class _MaxUnpool(Module):
 
     @in_its_name
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
-        self.kernel_size = each_way(type(self).__name__, "kernel_size", kernel_size, self.dims, 1)
-        self.stride = (
-            self.kernel_size if stride is None else each_way(type(self).__name__, "stride", stride, self.dims, 1)
-        )
-        self.padding = each_way(type(self).__name__, "padding", padding, self.dims, 0)
+        who = type(self).__name__
+        self.kernel_size = each_way(who, "kernel_size", kernel_size, self.dims, 1)
+        self.stride = self.kernel_size if stride is None else each_way(who, "stride", stride, self.dims, 1)
+        self.padding = each_way(who, "padding", padding, self.dims, 0)
 
     def execute(self, x: Any, indices: Any, output_size: Any = None) -> Var:
         """The maxima and where they stood -> a plane of the usual size, or of output_size."""

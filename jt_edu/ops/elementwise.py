@@ -85,7 +85,7 @@ def subtract(x: Any, y: Any, *, alpha: Any = 1, out: Var | None = None) -> Var:
 
 def _times(who: str, v: Var, y: Any, alpha: Any) -> Any:
     scale = factor(who, "alpha", alpha)
-    return y if not isinstance(scale, Var) and scale == 1 else v.beside(y) * scale
+    return v.beside(y) * scale if isinstance(scale, Var) or scale != 1 else y
 
 
 @method
@@ -291,9 +291,7 @@ def clamp(
 
 def _bound(bound: Any) -> Any:
     """A number, or a Var: an array, a list."""
-    if isinstance(bound, np.generic):
-        bound = bound.item()
-    if isinstance(bound, float) and math.isnan(bound):
+    if isinstance(bound, (float, np.floating)) and math.isnan(bound):
         raise ArgumentError("clamp needs bounds that have a size", short(bound), "x.clamp(0, 1)")
     return bound if isinstance(bound, (int, float)) else as_var(bound)
 

@@ -42,10 +42,8 @@ def unfold(x: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride
     if image.ndim != 4:
         way_out = "x.unsqueeze(0) for an image without channels" if image.ndim == 2 else ""
         raise ShapeError("unfold takes images (n, c, h, w), or one (c, h, w)", f"shape {image.shape}", way_out)
-    kernel, spread = (
-        each_way("unfold", "kernel_size", kernel_size, 2, 1),
-        each_way("unfold", "dilation", dilation, 2, 1),
-    )
+    kernel = each_way("unfold", "kernel_size", kernel_size, 2, 1)
+    spread = each_way("unfold", "dilation", dilation, 2, 1)
     around, steps = each_way("unfold", "padding", padding, 2, 0), each_way("unfold", "stride", stride, 2, 1)
     if any(around):
         image = pad(image, (around[1], around[1], around[0], around[0]))

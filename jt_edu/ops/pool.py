@@ -140,19 +140,19 @@ def start_of(name: str, reducer: str, x: Var) -> float:
 def pool(
     x: Any, dims: int, kernel_size: Any, stride: Any = None, padding: Any = 0, op: str = "maximum",
     ceil_mode: bool = False, count_include_pad: bool = True, dilation: Any = 1, divisor_override: Any = None,
-    return_indices: bool = False,
+    return_indices: bool = False, who: str = "pool",
 ) -> Any:  # fmt: skip
-    """Windows of images with `dims` directions, each reduced to one number; see `pool2d`.
+    """Windows of images with `dims` directions, each reduced to one number; see `pool2d`. `who` is named in errors.
 
     Example:
         >>> pool(arange(6).reshape(1, 1, 6), 1, 2, op="add").numpy()[0, 0]
         array([1, 5, 9])
     """
-    name = {"maximum": "max_", "mean": "avg_"}.get(choice("pooling", "op", op, REDUCE_BY), "") + f"pool{dims}d"
-    image = images(name, x, dims)
-    w = windows(name, image.shape[-dims:], kernel_size, stride, padding, dilation, ceil_mode)
+    choice(who, "op", op, REDUCE_BY)
+    image = images(who, x, dims)
+    w = windows(who, image.shape[-dims:], kernel_size, stride, padding, dilation, ceil_mode)
     if op in ("maximum", "minimum"):
-        look = _look(image.shape, w, start_of(name, op, image))
+        look = _look(image.shape, w, start_of(who, op, image))
         return extremum(image, look, op, dims, return_indices)
     if return_indices:
         raise ArgumentError("only a maximum or a minimum stands somewhere", f"return_indices=True with op={op!r}")
@@ -228,8 +228,9 @@ def pool2d(
                [13., 15.]], dtype=float32)
     """
     return pool(
-        x, 2, kernel_size, stride, padding, op, ceil_mode, count_include_pad, dilation, divisor_override, return_indices
-    )
+        x, 2, kernel_size, stride, padding, op, ceil_mode, count_include_pad, dilation, divisor_override,
+        return_indices, "pool2d",
+    )  # fmt: skip
 
 
 @same_words
@@ -246,7 +247,7 @@ def max_pool1d(
         >>> max_pool1d(array([[3, 1, 4, 1, 5]]), 3, 2).numpy()
         array([[4, 5]])
     """
-    return pool(x, 1, kernel_size, stride, padding, "maximum", ceil_mode, True, dilation, None, return_indices)
+    return _maximum(x, 1, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
 @same_words
@@ -263,7 +264,7 @@ def max_pool2d(
         >>> max_pool2d(arange(16).reshape(1, 4, 4), 2).tolist()
         [[[5, 7], [13, 15]]]
     """
-    return pool(x, 2, kernel_size, stride, padding, "maximum", ceil_mode, True, dilation, None, return_indices)
+    return _maximum(x, 2, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
 @same_words
@@ -280,7 +281,7 @@ def max_pool3d(
         >>> max_pool3d(arange(16).reshape(1, 2, 2, 4), 2).tolist()
         [[[[13, 15]]]]
     """
-    return pool(x, 3, kernel_size, stride, padding, "maximum", ceil_mode, True, dilation, None, return_indices)
+    return _maximum(x, 3, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
 @same_words
@@ -294,8 +295,7 @@ def avg_pool1d(
         >>> avg_pool1d(array([[3.0, 1.0, 4.0, 2.0]]), 2).numpy()
         array([[2., 3.]], dtype=float32)
     """
-    out: Var = pool(x, 1, kernel_size, stride, padding, "mean", ceil_mode, count_include_pad, 1, divisor_override)
-    return out
+    return _mean(x, 1, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
 @same_words
@@ -309,8 +309,7 @@ def avg_pool2d(
         >>> avg_pool2d(arange(16).reshape(1, 4, 4), 2).tolist()
         [[[2.5, 4.5], [10.5, 12.5]]]
     """
-    out: Var = pool(x, 2, kernel_size, stride, padding, "mean", ceil_mode, count_include_pad, 1, divisor_override)
-    return out
+    return _mean(x, 2, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
 @same_words
@@ -324,8 +323,7 @@ def avg_pool3d(
         >>> avg_pool3d(arange(16).reshape(1, 2, 2, 4), 2).tolist()
         [[[[6.5, 8.5]]]]
     """
-    out: Var = pool(x, 3, kernel_size, stride, padding, "mean", ceil_mode, count_include_pad, 1, divisor_override)
-    return out
+    return _mean(x, 3, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
 @same_words
@@ -367,6 +365,21 @@ def lp_pool3d(x: Any, norm_type: float, kernel_size: Any, stride: Any = None, ce
     return _power_pool(x, 3, norm_type, kernel_size, stride, ceil_mode)
 
 
+def _maximum(
+    x: Any, dims: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, return_indices: bool
+) -> Any:
+    more = (None, return_indices, f"max_pool{dims}d")
+    return pool(x, dims, kernel_size, stride, padding, "maximum", ceil_mode, True, dilation, *more)
+
+
+def _mean(
+    x: Any, dims: int, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_padding: bool, divisor: Any
+) -> Var:
+    more = (1, divisor, False, f"avg_pool{dims}d")
+    out: Var = pool(x, dims, kernel_size, stride, padding, "mean", ceil_mode, count_padding, *more)
+    return out
+
+
 def _power_pool(x: Any, dims: int, norm_type: Any, kernel_size: Any, stride: Any, ceil_mode: bool) -> Var:
     """A window that stands partly outside counts as if it were full of what it sees inside, as in PyTorch."""
     name = f"lp_pool{dims}d"
@@ -377,7 +390,7 @@ def _power_pool(x: Any, dims: int, norm_type: Any, kernel_size: Any, stride: Any
         )
     image = images(name, x, dims)
     floats = as_floats(image)
-    mean = pool(widened(floats) ** p, dims, kernel_size, stride, 0, "mean", ceil_mode)
+    mean = pool(widened(floats) ** p, dims, kernel_size, stride, 0, "mean", ceil_mode, who=name)
     total = mean * float(math.prod(each_way(name, "kernel_size", kernel_size, dims, 1)))
     nothing = total == 0  # a root has no slope there; PyTorch gives it 0
     out: Var = (total.where_not(nothing, 1) ** (1 / p)).where_not(nothing, 0)

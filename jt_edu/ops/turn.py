@@ -37,13 +37,13 @@ def permute(x: Any, *axes: Any) -> Var:
         >>> ones((2, 3, 4)).permute(2, 0, 1).shape
         (4, 2, 3)
     """
-    v, dims = as_var(x), varargs(axes)
+    v, named = as_var(x), varargs(axes)
     backwards = list(reversed(range(v.ndim)))
-    fits = len(dims) in (0, v.ndim)
-    order = [axis_of("permute", a, v.ndim) for a in dims if fits] or backwards
+    fits = len(named) in (0, v.ndim)
+    order = [axis_of("permute", a, v.ndim) for a in named if fits] or backwards
     if not fits or sorted(order) != backwards[::-1]:
         example = f"x.permute({', '.join(map(str, backwards))})"
-        raise ShapeError(f"permute names each of the {v.ndim} axes once", f"axes {dims}", example)
+        raise ShapeError(f"permute names each of the {v.ndim} axes once", f"axes {named}", example)
     return view(v, permute_op(v.shape, tuple(order)))
 
 
@@ -56,10 +56,10 @@ def transpose(x: Any, *axes: Any) -> Var:
         >>> ones((2, 3, 4)).transpose(0, 2).shape
         (4, 3, 2)
     """
-    v, dims = as_var(x), varargs(axes)
-    if len(dims) == 2 and (v.ndim != 2 or len(axes) == 2):
-        return swapaxes(v, *(axis_of("transpose", k, v.ndim) for k in dims))
-    return permute(v, *dims)
+    v, named = as_var(x), varargs(axes)
+    if len(named) == 2 and (v.ndim != 2 or len(axes) == 2):
+        return swapaxes(v, *(axis_of("transpose", k, v.ndim) for k in named))
+    return permute(v, *named)
 
 
 @method
@@ -122,8 +122,8 @@ def flip(x: Any, dims: Any = None, *others: Any) -> Var:
         >>> arange(4).flip().numpy()
         array([3, 2, 1, 0])
     """
-    v, dims = as_var(x), (dims, *others) if others else dims
-    turned = tuple(range(v.ndim)) if dims is None else listed_axes("flip", dims, v.ndim, lone=True)
+    v, named = as_var(x), (dims, *others) if others else dims
+    turned = tuple(range(v.ndim)) if named is None else listed_axes("flip", named, v.ndim, lone=True)
     return view(v, _flip_op(v.shape, turned))
 
 

@@ -315,6 +315,8 @@ def test_transforms_say_what_they_do():
     assert repr(T.Compose([T.ToTensor(), T.Normalize(0.5, 0.25)])) == (
         "Compose(\n    ToTensor(),\n    Normalize(mean=[0.5], std=[0.25]),\n)"
     )
+    assert repr(T.RandomApply([T.ToTensor()], p=0.25)) == "RandomApply(\n    ToTensor(),\n    p=0.25,\n)"
+    assert repr(T.RandomChoice([T.ToTensor()], p=[2.0])) == "RandomChoice(\n    ToTensor(),\n    p=[2.0],\n)"
 
 
 def test_augmented_batches_are_the_same_with_workers(pixels):

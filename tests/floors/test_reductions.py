@@ -182,6 +182,11 @@ class TestLaws:
         assert by_x1_x2.item() == 10.0
         assert jt.grad(by_x1_x2, x).tolist() == [5.0, 0.0, 0.0, 2.0]
 
+    def test_a_median_along_an_axis_has_names_for_its_answers(self):
+        found = jt.nanmedian(jt.array([4.0, 1.0, 3.0, 2.0]), dim=0)
+
+        assert (found.values.item(), found.indices.item()) == (2, 3)
+
     def test_the_median_of_an_even_count_is_the_lower_one_and_the_quantile_their_mean(self):
         x = jt.array([1.0, 2.0, 3.0, 10.0])
 

@@ -43,6 +43,7 @@ CALLS = [
     ("clamp without bounds", lambda: jt.clamp(x()), jt.ArgumentError, r"min_v=None, max_v=None"),
     ("clamp with a bound twice", lambda: jt.clamp(x(), 0, min=1), jt.ArgumentError, r"min_v=0, min=1"),
     ("clamp to nan", lambda: jt.clamp(x(), NAN), jt.ArgumentError, r"nan"),
+    ("clamp to NumPy's nan", lambda: jt.clamp(x(), None, np.float32(NAN)), jt.ArgumentError, r"nan"),
     ("a rounding mode that is none", lambda: jt.divide(x(), 2, rounding_mode="up"), jt.ArgumentError, r"'up'"),
     ("decimals that are no whole number", lambda: jt.round(x(), 1.5), jt.ArgumentError, r"decimals=1.5"),
     ("a fractional exponent", lambda: jt.ldexp(x(), 0.5), jt.DtypeError, r"float32"),

@@ -32,6 +32,7 @@ CALLS = [
     ("parameters that nobody called", lambda: optim.SGD(w, 0.1), jt.ArgumentError, r"Try: model\.parameters\(\)"),
     ("a rate is a number", lambda: optim.Adam(w(), lr="fast"), jt.ArgumentError, "'fast'"),
     ("a rate is not negative", lambda: optim.RMSprop(w(), lr=-0.5), jt.ArgumentError, "-0.5"),
+    ("a rate is finite", lambda: optim.SGD(w(), lr=math.inf), jt.ArgumentError, "finite number from 0; found inf"),
     ("a rate is not nan", lambda: optim.Adagrad(w(), lr=math.nan), jt.ArgumentError, "nan"),
     ("betas are below 1", lambda: optim.NAdam(w(), betas=(0.9, 1.0)), jt.ArgumentError, r"\(0.9, 1.0\)"),
     ("there are two betas", lambda: optim.RAdam(w(), betas=(0.9,)), jt.ArgumentError, r"\(0.9,\)"),

@@ -148,7 +148,8 @@ class Compose:
         return image
 
     def __repr__(self) -> str:
-        return "\n    ".join([f"{type(self).__name__}(", *(f"{t!r}," for t in self.transforms)]) + "\n)"
+        rest = [f"{name}={value!r}," for name, value in vars(self).items() if name != "transforms"]
+        return "\n    ".join([f"{type(self).__name__}(", *(f"{t!r}," for t in self.transforms), *rest]) + "\n)"
 
 
 class Lambda:
@@ -187,9 +188,6 @@ class RandomApply(Compose):
     def __call__(self, image: Any) -> Any:
         """The changed image, or the same one."""
         return super().__call__(image) if uniform(0, 1) < self.p else image
-
-    def __repr__(self) -> str:
-        return f"{super().__repr__()[:-1]}, p={self.p:g})"
 
 
 class RandomChoice(Compose):

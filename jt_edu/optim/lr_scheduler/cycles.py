@@ -145,10 +145,10 @@ def _total(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
     return math.prod(given.values())
 
 
-def _numbers(name: str, value: Any, groups: int) -> list[float]:
+def _numbers(name: str, value: Any, groups: int, most: float = math.inf) -> list[float]:
     listed = per_group(name, value, groups)
     for number in listed:
-        check_number(name, number, 0.0, math.inf)
+        check_number(name, number, 0.0, most)
     return listed
 
 
@@ -161,15 +161,9 @@ def _momenta(optimizer: Optimizer, cycled: Any, base: Any, most: Any) -> list[tu
         raise ArgumentError(
             "cycle_momentum needs an optimizer with momentum or betas", type(optimizer).__name__, "cycle_momentum=False"
         )
-    low, high = _momentum("base_momentum", optimizer, base), _momentum("max_momentum", optimizer, most)
+    groups = len(optimizer.param_groups)
+    low, high = _numbers("base_momentum", base, groups, 1.0), _numbers("max_momentum", most, groups, 1.0)
     return list(zip(low, high, strict=True))
-
-
-def _momentum(name: str, optimizer: Optimizer, given: Any) -> list[float]:
-    listed = per_group(name, given, len(optimizer.param_groups))
-    for number in listed:
-        check_number(name, number, 0.0, 1.0)
-    return listed
 
 
 class CyclicLR(Cycling):

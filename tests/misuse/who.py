@@ -1,7 +1,4 @@
-"""Who asks: an error of an argument names the function or the layer that was called, the argument, and its value."""
-
-import numpy as np
-import pytest
+"""Who was called: errors of arguments name the function or the layer, the argument, and its value."""
 
 import jt_edu as jt
 from jt_edu import nn
@@ -9,7 +6,7 @@ from jt_edu import nn
 IMAGE = jt.ones((1, 4, 6, 6))
 WINDOW = jt.ones((4, 4, 3, 3))
 
-CALLS = [
+ASKED = [
     ("conv2d's stride", "0", lambda: jt.conv2d(IMAGE, WINDOW, stride=0)),
     ("conv2d's padding", "'half'", lambda: jt.conv2d(IMAGE, WINDOW, padding="half")),
     ("conv_transpose2d's stride", "0", lambda: jt.conv_transpose2d(IMAGE, WINDOW, stride=0)),
@@ -50,26 +47,4 @@ CALLS = [
         jt.optim.SGD([jt.ones(1)], lr=0.1, momentum=0.9), 0.1, total_steps=3, base_momentum=2.0)),
 ]  # fmt: skip
 
-
-@pytest.mark.parametrize(("who", "found", "call"), CALLS, ids=[who for who, *_ in CALLS])
-def test_an_error_names_who_asked_for_the_argument(who, found, call):
-    with pytest.raises(jt.ArgumentError) as caught:
-        call()
-
-    asked, _, rest = str(caught.value).partition("found ")
-    assert who in asked
-    assert found in rest.splitlines()[0]
-
-
-@pytest.mark.parametrize("nan", [float("nan"), np.float32("nan"), np.float64("nan")])
-def test_a_bound_of_nan_is_refused_whoever_made_it(nan):
-    with pytest.raises(jt.ArgumentError, match="nan"):
-        jt.clamp(IMAGE, nan, 2)
-    assert jt.clamp(jt.ones(1), np.float32(2), np.float64(3)).item() == 2
-
-
-def test_a_median_along_an_axis_has_names_for_its_answers():
-    found = jt.median(jt.array([4, 1, 3, 2]), dim=0)
-
-    assert (found.values.item(), found.indices.item()) == (2, 3)
-    assert jt.nanmedian(jt.array([4.0, 1.0]), dim=0).indices.item() == 1
+CALLS = [(f"{who} of {found}", call, jt.ArgumentError, f"{who}.*found .*{found}") for who, found, call in ASKED]

@@ -75,13 +75,15 @@ class Stateful(Hooked, Members):
         spared = {_join(path, name) for path, module in self.named_modules() for name in module.may_miss}
         missing = [name for name in own if name not in given and name not in spared]
         unexpected = [name for name in given if name not in own]
-        wrong = [text for name, value in values.items() for text in _misfit(name, own[name], value)]
+        misfits = wrong = [text for name, value in values.items() for text in _misfit(name, own[name], value)]
         if strict:
             wrong = [*(f"missing {name}" for name in missing), *(f"unexpected {name}" for name in unexpected), *wrong]
         if wrong:
             asked, found = f"{type(self).__name__} loads a state of its own names and shapes", "; ".join(wrong)
             if strict and (missing or unexpected):
-                raise StateError(asked, found, "strict=False, to load what fits")
+                raise StateError(
+                    asked, found, "" if misfits else "strict=False, to load what fits"
+                )  # which forgives no shape
             raise ShapeError(asked, found)
         read = {name: _read(value).detach() for name, value in values.items()}
         for name, value in read.items():

@@ -152,7 +152,7 @@ def type_as(x: Any, other: Any) -> Var:
     """x in the dtype of another Var, or as a dtype.
 
     Example:
-        >>> type_as(array(1), array(0.5)).item()
+        >>> array(1).type_as(array(0.5)).item()
         1.0
     """
     return as_var(x).cast(other.dtype if isinstance(other, Var) else other)
@@ -163,7 +163,7 @@ def view_as(x: Any, other: Any) -> Var:
     """x in the shape of another Var, which has as many elements.
 
     Example:
-        >>> view_as(ones(6), zeros((2, 3))).shape
+        >>> ones(6).view_as(zeros((2, 3))).shape
         (2, 3)
     """
     return reshape(x, as_var(other).shape)
@@ -177,7 +177,7 @@ def expand_as(x: Any, other: Any) -> Var:
     """x, read as if it had the larger shape of another Var.
 
     Example:
-        >>> expand_as(ones((2, 1)), zeros((2, 3))).shape
+        >>> ones((2, 1)).expand_as(zeros((2, 3))).shape
         (2, 3)
     """
     return apart(x, as_var(x).stretched(as_var(other).shape))

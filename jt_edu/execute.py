@@ -354,7 +354,7 @@ def _check_indices(check: Check, indices: Any, node: Node) -> None:
 
 def _explain(error: Exception, step: Step, plan: Plan, order: list[Node]) -> Exception:
     node = order[step.slots[-1]]
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or "Maximum allowed dimension" in str(error):
         size, large = max((math.prod(plan.shapes[s]) * plan.dtypes[s].itemsize, s) for s in step.outputs)
         return no_room(step.name, plan.shapes[large], size).at(node.line)
     return KernelError(f"the kernel {step.name} could not run", f"{type(error).__name__}: {error}").at(node.line)

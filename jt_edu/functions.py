@@ -132,7 +132,7 @@ ISFINITE = Elementwise("isfinite", "isfinite({0})", "test")
 
 # exponentials and logarithms
 EXP = unary("exp", lambda o, d, x: d * o.conj())
-EXPM1 = unary("expm1", lambda o, d, x: d * (o + 1).conj())
+EXPM1 = unary("expm1", lambda o, d, x: d * EXP(x).conj())  # o + 1 has lost its digits far below 0
 LOG: Elementwise = unary("log", lambda o, d, x: d / x.conj())
 LOG1P = unary("log1p", lambda o, d, x: d / (x + 1).conj())
 LOG2 = unary("log2", lambda o, d, x: d / (x.conj() * math.log(2)))

@@ -119,4 +119,8 @@ def _array_in(path: Path, wanted: int = 0) -> np.ndarray[Any, Any]:
             raise FileError(f"the file holds uint8 numbers with {wanted} axes", found)
         numbers = file.take(math.prod(shape) * dtype.itemsize)
         file.end()
-    return np.frombuffer(numbers, dtype).reshape(shape).astype(dtype.newbyteorder("="), copy=False)
+    try:
+        array = np.frombuffer(numbers, dtype).reshape(shape)
+    except ValueError as error:  # no element, and other axes that are too long
+        raise FileError("the header has a shape that an array can have", f"{shape} in {str(path)!r}") from error
+    return array.astype(dtype.newbyteorder("="), copy=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,10 @@ import numpy as np
 
 from jt_edu.data.checks import function, place
 from jt_edu.data.dataset import Dataset
+from jt_edu.errors import ArgumentError
+from jt_edu.names import nearest
+
+SETTINGS = inspect.signature(Dataset).parameters
 
 
 class Pictures(Dataset):
@@ -23,6 +28,10 @@ class Pictures(Dataset):
         self, root: Path, transform: Callable[[Any], Any] | None, target_transform: Callable[[Any], Any] | None,
         attributes: dict[str, Any],
     ) -> None:  # fmt: skip
+        for wrong in [name for name in attributes if name not in SETTINGS]:
+            near = " or ".join(nearest(wrong, {"": [*SETTINGS, "train", "transform", "target_transform"]}))
+            way = "leaving it out: nothing is downloaded" if wrong == "download" else near.replace(".", "")
+            raise ArgumentError(f"{type(self).__name__} takes no argument {wrong}", "", way)
         super().__init__(**attributes)
         self.root = root
         self.transform = function("transform", transform)

@@ -79,18 +79,21 @@ def _answer(job: Job, request: Any, seed: int) -> bytes:
         with own_numbers(seed):
             batch = job.fetch(request)
         return pickle.dumps(("end", None) if batch is END else ("batch", batch), protocol=5)
-    except Exception as error:  # noqa: BLE001 - it is raised again, on the other side
+    except BaseException as error:  # noqa: BLE001 - it is raised again, on the other side; sys.exit() is told there
         return _failure(error)
 
 
-def _failure(error: Exception) -> bytes:
-    """An error as it travels: itself, if it survives the way, its name, and where it came from."""
+def _failure(error: BaseException) -> bytes:
+    """An error as it travels: itself, if it survives the way, its name, and where it came from.
+
+    What ends a process, such as SystemExit, travels as text: it is not to end the other one.
+    """
     name = ", ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", [])])
     text = "".join(traceback.format_exception(error))
     packed: bytes | None = None
     try:
         packed = pickle.dumps(error)
-        if type(pickle.loads(packed)) is not type(error):  # noqa: S301 - written in the line above
+        if type(pickle.loads(packed)) is not type(error) or not isinstance(error, Exception):  # noqa: S301 - written in the line above
             packed = None
     except Exception:  # noqa: BLE001 - an error of an error: its text goes alone
         packed = None

@@ -47,6 +47,7 @@ from jt_edu.settings import current
 from jt_edu.team import place
 
 GRACE = 0.5  # seconds that a worker is given to go home by itself, and once more before it is killed
+STEP = 0.005  # seconds after which it is looked whether one has ended
 LOOK = 0.2  # seconds after which it is looked whether they live, when nothing is heard
 NAME = "jt_edu data worker"
 UNGUARDED = 98  # exit code of a worker that, instead of work, found a script that starts workers
@@ -202,7 +203,7 @@ class Crew:
         """This worker does not live any more: say why, as far as it is known."""
         for last in _last_words(member.answers):
             self._read(member, last)
-        member.process.join(GRACE)
+        _wait(member.process, GRACE)
         code = member.process.exitcode
         if code == UNGUARDED:
             raise WorkerError(
@@ -259,8 +260,15 @@ def _end(members: list[Member]) -> None:
             if harder is not None:
                 harder(process)
         for process in alive:
-            process.join(max(0.0, deadline - time.monotonic()))
+            _wait(process, deadline - time.monotonic())
     members.clear()
+
+
+def _wait(process: SpawnProcess, seconds: float) -> None:
+    """Until it has ended, or time is over: `join` waits without end for one that lives on with its files closed."""
+    while process.is_alive() and seconds > 0:
+        time.sleep(STEP)
+        seconds -= STEP
 
 
 def _last_words(answers: Connection) -> list[bytes]:

@@ -37,6 +37,9 @@ def write_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
         ((2,), array([1., 1.]))
     """
     target = Path(path)
+    if not target.parent.is_dir():
+        way = f"Path({str(target.parent)!r}).mkdir(parents=True)"
+        raise FileNotFoundError(f"a file is written into a folder; found no folder {str(target.parent)!r}. Try: {way}.")
     draft = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with zipfile.ZipFile(draft, "w") as archive:

@@ -2,7 +2,7 @@
 
 read_brackets    the shape of the answer, one index per axis of x, and the index arrays it reads
 spelled, meant   a key that says all before any number is known, as something that can be looked up; and back
-roving           the same key, with a position that may be any of many as an array: one plan serves them all
+roving           the same key, with places that may be any of many as arrays: one plan serves them all
 """
 
 from __future__ import annotations
@@ -19,9 +19,12 @@ from jt_edu.errors import ArgumentError, DtypeError, RangeError
 from jt_edu.graph import Shape
 from jt_edu.index import Index, as_index, counter, load, size
 from jt_edu.ops.find import nonzero
+from jt_edu.settings import current
 from jt_edu.var import Var, as_var
 
 FEW = 256  # positions on an axis that are worth a plan of their own, each of them
+PLACES = 4  # of slices of one length that are worth a plan of their own, each of them
+LENGTHS = 4096  # of slices whose places are remembered
 PLAIN = {int, type(None), type(Ellipsis)}  # in brackets, beside slices and arrays of positions
 
 
@@ -201,11 +204,16 @@ def spelled(key: Any) -> tuple[Any, ...] | None:
 
 
 def roving(x: Var, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Spelled brackets with an array in place of each number on a long axis, which means the same.
+    """Spelled brackets with an array for each number on a long axis, and for slices of what is leafed through.
+
+    Planning a step of training takes a hundred times as long as reading its batch through an array of positions.
 
     Example:
         >>> roving(Var([0.0] * 300), (7,))[0].item(), roving(Var([0.0] * 3), (2,))
         (7, (2,))
+        >>> x = Var([0.0] * 9)
+        >>> [*(roving(x, (f"{k}:{k + 2}:1",))[0] for k in range(5))]
+        ['0:2:1', '1:3:1', '2:4:1', '3:5:1', jt.Var([4, 5], dtype=int64)]
     """
     found, axis = list(parts), 0
     for k, p in enumerate(parts):
@@ -215,7 +223,45 @@ def roving(x: Var, parts: tuple[Any, ...]) -> tuple[Any, ...]:
             _number(p, x.shape[axis], axis, x.shape)  # whether it is there
             found[k] = as_var(np.array(p % x.shape[axis]))
         axis += p is not None
-    return tuple(found)
+    return _leafed(x, found) if str in map(type, parts) and x.node.data is not None else tuple(found)
+
+
+def _leafed(x: Var, parts: list[Any]) -> tuple[Any, ...]:
+    """The same brackets; slices of a length that were taken at `PLACES` other places before as arrays of positions.
+
+    Slices mean each with each, so arrays that stand for them must not meet those of the learner, nor stand apart. What
+    an optimizer moves is cut at the same places in every step, and is no book.
+    """
+    slices = _parts_of_axes(x, parts)
+    at = sorted([*(k for k, p in enumerate(parts) if isinstance(p, (int, Var))), *slices])
+    boxes = any(isinstance(p, Var) and p.ndim for p in parts)
+    if not slices or boxes or at[-1] - at[0] >= len(at) or x.node.tape is not None:
+        return tuple(parts)
+    lengths: dict[Any, set[Any]] = current().rank_state.setdefault("leafed", {})
+    if len(lengths) >= LENGTHS:
+        lengths.clear()
+    places = lengths.setdefault((x.shape, *((k, len(r), r.step) for k, r in slices.items())), set())
+    place = tuple(r.start for r in slices.values())
+    if len(places) < PLACES:
+        places.add(place)
+    if place not in places:
+        for n, (k, r) in enumerate(slices.items()):
+            parts[k] = as_var(np.arange(r.start, r.stop, r.step).reshape([-1, *[1] * (len(slices) - 1 - n)]))
+    return tuple(parts)
+
+
+def _parts_of_axes(x: Var, parts: list[Any]) -> dict[int, range]:
+    """The positions that each slice in front of a ... means, by its place in the brackets, if it leaves some out."""
+    found, axis = dict[int, range](), 0
+    for k, p in enumerate(parts):
+        if p is Ellipsis or axis == x.ndim:
+            break
+        if type(p) is str and not p.endswith(":0"):  # a step of 0 is refused by who reads the brackets
+            part = range(*_slice_of(p).indices(x.shape[axis]))
+            if 0 < len(part) < x.shape[axis]:
+                found[k] = part
+        axis += p is not None
+    return found
 
 
 def meant(parts: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from jt_edu.build import check_shape
 from jt_edu.dtypes import int64, promote
 from jt_edu.errors import ShapeError
+from jt_edu.memory import no_room
 from jt_edu.ops.arguments import choice, whole, yes_or_no
 from jt_edu.ops.create import index
 from jt_edu.ops.index import index_select
@@ -78,6 +82,9 @@ def combinations(x: Any, r: int = 2, with_replacement: bool = False) -> Var:
     Args:
         with_replacement: whether an element may be chosen again.
 
+    Raises:
+        OutOfMemoryError: there are more of them than memory has places for.
+
     Example:
         >>> combinations(array([5, 6, 7])).tolist()
         [[5, 6], [5, 7], [6, 7]]
@@ -87,9 +94,13 @@ def combinations(x: Any, r: int = 2, with_replacement: bool = False) -> Var:
         raise ShapeError("combinations chooses from one axis", f"shape {v.shape}")
     again = yes_or_no("combinations", "with_replacement", with_replacement)
     choose = itertools.combinations_with_replacement if again else itertools.combinations
-    rows = list(choose(range(v.size), count))
-    flat = index_select(v, 0, as_var([k for row in rows for k in row]))
-    return reshape(flat, len(rows) if count else 0, count)
+    rows = math.comb(v.size + count - 1, count) if again and count else math.comb(v.size, count)
+    try:
+        every = itertools.chain.from_iterable(choose(range(v.size), count))
+        places = np.fromiter(every, np.int64, rows * count)
+    except (MemoryError, OverflowError, ValueError):
+        raise no_room("the choice of combinations", (rows, count), 8 * rows * count) from None
+    return reshape(index_select(v, 0, as_var(places)), rows if count else 0, count)
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Var:

@@ -5,7 +5,10 @@
     np.add(a, x, out=a)  a += x         memory of NumPy's is written: the numbers of x are
     np.linalg.norm(x)  np.histogram(x)  anything else: NumPy's answer for the numbers of x
 
-Source: NumPy Enhancement Proposals 13 (`__array_ufunc__`) and 18 (`__array_function__`).
+Other libraries take a copy of the numbers by DLPack: `torch.tensor(x)`, `torch.from_dlpack(x)`, `np.from_dlpack(x)`.
+
+Source: NumPy Enhancement Proposals 13 (`__array_ufunc__`) and 18 (`__array_function__`); DLPack, as the
+Python array API standard has it.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import numpy as np
 from jt_edu.errors import ArgumentError, JtError
 from jt_edu.var import Var
 
+CPU = (1, 0)  # as DLPack names the memory of the machine
 Function = Callable[..., Any]
 Offered = Mapping[str, Any]  # what `jt` has, by its names
 # Names that mean the same with us, arguments and dtypes included; sort, repeat, split, median and others do not.
@@ -63,6 +67,12 @@ def answer_numpy(offered: Offered) -> None:
                 raise
             raise _only_numpys(function, ours, str(error)) from None
 
+    def dlpack(x: Var, *, copy: bool | None = None, **wanted: Any) -> Any:
+        numbers = x.numpy() if copy is False else x.numpy(copy=True)  # who takes it may write to it
+        return numbers.__dlpack__(**wanted)
+
+    Var.__dlpack__ = dlpack  # type: ignore[attr-defined]
+    Var.__dlpack_device__ = lambda _: CPU  # type: ignore[attr-defined]
     Var.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
     Var.__array_function__ = array_function  # type: ignore[attr-defined]
 

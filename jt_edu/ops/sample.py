@@ -26,7 +26,7 @@ OUTSIDE = ("zeros", "border", "reflection")
 
 @same_words
 def grid_sample(
-    x: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool = False
+    x: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = False
 ) -> Var:
     """An image read at the places of a grid.
 
@@ -37,7 +37,7 @@ def grid_sample(
         grid: (n, h', w', 2) of pairs (x', y'), or (n, d', h', w', 3) of triples (x', y', z'), from -1 to 1 inside.
         mode: "bilinear", "nearest", or "bicubic" (images only). The nearest pixel gives the grid a gradient of 0.
         padding_mode: what lies outside: "zeros", "border" (the outermost pixels), or "reflection" at the edges.
-        align_corners: whether -1 and 1 are the centres of the outermost pixels, or their edges.
+        align_corners: whether -1 and 1 are the centres of the outermost pixels, or their edges; None is False.
 
     Returns:
         (n, c, h', w') or (n, c, d', h', w').
@@ -55,7 +55,7 @@ def grid_sample(
     image, coordinates, dims = _asked(as_var(x), as_var(grid), mode)
     kind = KINDS[mode]
     outside = choice("grid_sample", "padding_mode", padding_mode, OUTSIDE)
-    aligned = yes_or_no("grid_sample", "align_corners", align_corners)
+    aligned = yes_or_no("grid_sample", "align_corners", align_corners or False)
     dtype = promote(image.dtype, coordinates.dtype)
     wide = float32 if dtype.is_half else dtype
     taps, loops = [], (image.shape[0], 1, *coordinates.shape[1:-1], *(1,) * dims)
@@ -122,7 +122,7 @@ def _asked(image: Var, grid: Var, mode: Any) -> tuple[Var, Var, int]:
     return image, grid, dims
 
 
-def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Var:
+def affine_grid(theta: Any, size: Any, align_corners: bool | None = False) -> Var:
     """The grid of an affine map, for `grid_sample`: where each pixel of the answer looks.
 
         grid[n, y, x] = theta[n] @ (x', y', 1), x' and y' the pixel's own place, from -1 to 1
@@ -130,7 +130,7 @@ def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Var:
     Args:
         theta: (n, 2, 3), or (n, 3, 4) for volumes.
         size: of the answer of grid_sample: (n, c, h, w) or (n, c, d, h, w).
-        align_corners: whether -1 and 1 are the centres of the outermost pixels, or their edges.
+        align_corners: whether -1 and 1 are the centres of the outermost pixels, or their edges; None is False.
 
     Raises:
         ShapeError: theta does not fit size. DtypeError: theta holds no floats.
@@ -149,7 +149,7 @@ def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Var:
         raise DtypeError("affine_grid takes maps of real floats", f"dtype {maps.dtype}", "theta.float()")
     if maps.shape != (n, dims, dims + 1):
         raise ShapeError(f"affine_grid needs maps of shape {(n, dims, dims + 1)}", f"shape {maps.shape}")
-    aligned = yes_or_no("affine_grid", "align_corners", align_corners)
+    aligned = yes_or_no("affine_grid", "align_corners", align_corners or False)
     columns = [maps[..., k].reshape(n, *(1,) * dims, dims) for k in range(dims + 1)]
     total = columns[dims] + zeros((*plane, 1), maps.dtype).detach()
     for k, m in enumerate(plane):

@@ -50,9 +50,10 @@ XLOG1PY = Elementwise(
     "xlog1py", "select(({0} == 0) & ({1} == {1}), {0}, {0} * log1p({1}))", "float_real",
     (lambda o, d, x, y: d * f.LOG1P(y).where_not((x == 0) & (y <= -1), 0), lambda o, d, x, y: d * (x / (y + 1))), 10,
 )  # fmt: skip
-LOGIT = unary(
-    "logit", lambda o, d, x: (d / (x * (1 - x))).where_not(f.ISNAN(o), math.nan), 12, "float", "log({0} / (1 - {0}))"
-)
+LOGIT = Elementwise(  # the second number is 1, in the dtype of x
+    "logit", "log({0} / ({1} - {0}))", "float",
+    (lambda o, d, x, one: (d / (x * (1 - x))).where_not(f.ISNAN(o), math.nan),), 12,
+)  # fmt: skip
 ENTR = unary("entr", lambda o, d, x: d * (-f.LOG(x) - 1), 10, "float_real", "select({0} == 0, {0}, -({0} * log({0})))")
 
 
@@ -163,7 +164,7 @@ def logit(x: Any, eps: float | None = None) -> Var:
     if eps is not None:
         low = number("logit", "eps", eps)
         v = v.where_not(v < low, low).where_not(v > 1 - low, 1 - low)
-    return v.apply(LOGIT)
+    return v.apply(LOGIT, 1)
 
 
 @method

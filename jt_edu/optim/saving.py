@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 from typing import Any
@@ -83,14 +84,21 @@ def _misfits(
         yield from _misfits_of(k, p, numbers, {*kept(group)}, saved["state"].get(k, {}))
 
 
+def _is_count(name: str, value: Any) -> bool:
+    """Whether it is a number that a state may hold: steps are counted from 0."""
+    return isinstance(value, Real) and math.isfinite(value) and (name != "step" or value >= 0)
+
+
 def _misfits_of(k: int, p: Var, numbers: set[str], needed: set[str], other: Mapping[str, Any]) -> Iterator[str]:
-    odd = [name for name, value in other.items() if not isinstance(value, (Var, Real))]
+    odd = [name for name, value in other.items() if not isinstance(value, Var) and not _is_count(name, value)]
     if odd:
         yield from (f"{name}={short(other[name])} of parameter {k}" for name in odd)
         return
     found = {name for name, value in other.items() if not isinstance(value, Var)}
-    if numbers != found or needed - set(other):
+    if needed - set(other) or {*other} - numbers - needed:
         yield f"parameter {k} with {sorted(other)} for {sorted(numbers | needed)}"
+    elif numbers != found:
+        yield f"parameter {k} with one number for each of {sorted(found)}, in place of {sorted(numbers)}"
     for name, value in other.items():
         if isinstance(value, Var) and value.shape != p.shape:
             yield f"{name} of parameter {k}, of shape {value.shape} for {p.shape}"

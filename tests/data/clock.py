@@ -26,8 +26,8 @@ class Clock:
         self.killed: set[int] = set()  # processes that end for certain: they may take as long as they need
         self.now = 0.0
         self.restart()
-        put(workers, "time", SimpleNamespace(monotonic=lambda: self.now))
-        put(SpawnProcess, "join", self._joins(SpawnProcess.join))
+        put(workers, "time", SimpleNamespace(monotonic=lambda: self.now, sleep=time.sleep))
+        put(workers, "_wait", self._waits(workers._wait))
         put(SpawnProcess, "kill", self._kills(SpawnProcess.kill))
 
     def restart(self) -> None:
@@ -39,13 +39,13 @@ class Clock:
         """Waited in vain, and computed."""
         return self.now - self.begun + time.process_time() - self.computed
 
-    def _joins(self, join: Any) -> Any:
-        def joins(process: SpawnProcess, timeout: float | None = None) -> None:
-            join(process, LONG if process.pid in self.killed else timeout)
-            if timeout and process.is_alive():
-                self.now += timeout
+    def _waits(self, wait: Any) -> Any:
+        def waits(process: SpawnProcess, seconds: float) -> None:
+            wait(process, LONG if process.pid in self.killed else seconds)
+            if process.is_alive():
+                self.now += seconds
 
-        return joins
+        return waits
 
     def _kills(self, kill: Any) -> Any:
         def kills(process: SpawnProcess) -> None:

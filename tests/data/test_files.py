@@ -531,3 +531,18 @@ def test_a_damaged_image_in_a_folder_is_named(zoo):
 
     with pytest.raises(jt.JtError, match=r"a\.ppm"):
         list(data.ImageFolder(zoo))
+
+
+def test_an_array_of_nothing_that_cannot_be_is_refused(tmp_path):
+    (tmp_path / "empty").write_bytes(struct.pack(">BBBBIII", 0, 0, 14, 3, 0, 2**32 - 1, 2**32 - 1))
+
+    with pytest.raises(data.FileError, match="a shape that an array can have"):
+        data.read_idx(tmp_path / "empty")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "way"), [("download", "nothing is downloaded"), ("trian", "train"), ("transfrom", "transform")]
+)
+def test_a_data_set_says_which_argument_it_does_not_take(tmp_path, wrong, way):
+    with pytest.raises(jt.ArgumentError, match=f"MNIST takes no argument {wrong}.*{way}"):
+        data.MNIST(tmp_path, **{wrong: True})

@@ -187,12 +187,28 @@ def test_a_dataset_that_does_not_survive_the_way_says_why():
     assert "__setstate__" in str(caught.value.__cause__)
 
 
-@pytest.mark.parametrize(("how", "words"), [("die", "SIGKILL"), ("leave", "exit code 3")])
+ENDS = [
+    ("die", "SIGKILL"),
+    ("leave", "exit code 3"),
+    ("exit", "SystemExit: 3"),
+    ("exit_beside_a_thread", "SystemExit: 3"),
+]
+
+
+@pytest.mark.parametrize(("how", "words"), ENDS)
 def test_a_worker_that_ends_by_itself_is_an_error(how, words):
     with pytest.raises(data.WorkerError, match=f"worker 0 of 2.*{words}") as caught:
         list(things.Odd(how, batch_size=2, num_workers=2))
 
+    assert multiprocessing.active_children() == []
     assert "__main__" not in str(caught.value), "a guard would not have helped"
+
+
+def test_a_worker_that_lives_on_with_its_files_closed_is_an_error(monkeypatch):
+    monkeypatch.setattr(workers, "GRACE", 0.1)  # `join` would wait for the end of it
+
+    with pytest.raises(data.WorkerError, match="worker 0 of 2, which is not heard any more"):
+        list(things.Odd("go_deaf", batch_size=2, num_workers=2))
 
 
 @pytest.mark.parametrize("how", ["die_with_a_program", "die_with_a_copy"])

@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -107,7 +108,18 @@ class Odd(Squares):
         self.die()
 
     def leave(self):
+        os._exit(3)
+
+    def exit(self):
         sys.exit(3)
+
+    def exit_beside_a_thread(self):
+        threading.Thread(target=time.sleep, args=(600,)).start()
+        sys.exit(3)
+
+    def go_deaf(self):
+        os.closerange(3, 100)  # as programs do that become daemons
+        time.sleep(600)
 
     def hang(self):
         self.begin()

@@ -168,3 +168,21 @@ def test_an_operators_own_error_is_told_as_it_is():
         np.add(jt.ones(2), np.ones(3))
     with pytest.raises(jt.RangeError, match="axis 4"):
         np.mean(jt.ones(2), axis=4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "bool", "complex64"])
+def test_other_libraries_take_a_copy_by_dlpack(dtype):
+    x = jt.array(M).cast(dtype)
+
+    taken = np.from_dlpack(x)
+    assert taken.dtype == dtype
+    assert np.from_dlpack(jt.array(M).bfloat16()).dtype == "float32"
+    np.testing.assert_array_equal(taken, x.numpy())
+    taken[...] = 0
+    assert x.numpy().any(), "the Var has numbers of its own"
+
+
+def test_torch_takes_vars_of_any_rank(torch):
+    for take in (torch.tensor, torch.as_tensor, torch.asarray, torch.from_dlpack):
+        assert take(jt.array(M)).tolist() == M.tolist()
+        assert take(jt.array(2.5)).item() == 2.5

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
+from jt_edu import optim
 from jt_edu.graph import HOME
+from jt_edu.ops.brackets import PLACES as PLACES_OF_SLICES
 from jt_edu.ops.brackets import meant, spelled
 from jt_edu.settings import current
 
@@ -271,3 +273,54 @@ def test_what_a_function_was_given_in_a_tuple_of_names_is_let_go():
 
 def test_a_slice_to_a_number_that_python_does_not_spell_is_all_that_is_there():
     assert jt.arange(5)[: 10**5000].tolist() == [0, 1, 2, 3, 4]
+
+
+LEAFED = {
+    "x[k:k+2]": lambda x, k: x[k : k + 2],
+    "x[:, k:k+2]": lambda x, k: x[:, k : k + 2],
+    "x[k:k+2, ...]": lambda x, k: x[k : k + 2, ...],
+    "x[k+2:k:-1]": lambda x, k: x[k + 2 : k : -1],
+    "x[k:k+6:3, 1]": lambda x, k: x[k : k + 6 : 3, 1],
+    "x[k:k+2, k+1:k+4]": lambda x, k: x[k : k + 2, k + 1 : k + 4],
+    "x[2, k:k+2]": lambda x, k: x[2, k : k + 2],
+    "x[k:k+2, :, None]": lambda x, k: x[k : k + 2, :, None],
+    "x[k:k+2] = 5": lambda x, k: written(fresh(x), slice(k, k + 2), 5),
+}
+
+
+def fresh(x):
+    return x.copy() if isinstance(x, np.ndarray) else jt.array(x.numpy())
+
+
+@pytest.mark.parametrize("name", LEAFED)
+def test_one_plan_serves_every_further_slice_of_an_array_that_is_leafed_through(name):
+    do, numbers = LEAFED[name], np.arange(240.0).reshape(20, 12)
+    current().rank_state.pop("leafed", None)
+    x, plans = jt.array(numbers), set()
+    for k in range(8):
+        w = np.random.default_rng(k).random(do(numbers, k).shape)
+        y, before = do(x, k), len(current().rank_state.get("plans", ()))
+        dx = jt.grad((y * jt.array(w)).sum(), x) if "=" not in name else None
+
+        np.testing.assert_array_equal(y.numpy(), do(numbers, k))
+        if dx is not None:
+            wanted = np.zeros_like(numbers)
+            do(wanted, k)[...] = w
+            np.testing.assert_array_equal(dx.numpy(), wanted)
+        if k > PLACES_OF_SLICES:
+            plans.add(len(current().rank_state["plans"]) - before)
+
+    assert plans == {0}
+
+
+def test_slices_that_are_taken_in_each_step_and_those_of_parameters_stay_views():
+    current().rank_state.pop("leafed", None)
+    w, x = jt.ones((12, 3)), jt.ones((12, 3))
+    optim.SGD([w], 0.1).step((w * w).sum())
+
+    def loads(v: jt.Var) -> list[bool]:
+        return [len(v[k : k + 2].node.inputs) > 1 for k in range(8)]
+
+    assert loads(w) == [False] * 8
+    assert loads(x) == [False] * 4 + [True] * 4
+    assert loads(x) == [False] * 4 + [True] * 4, "the first places have plans"

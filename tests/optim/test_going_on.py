@@ -402,3 +402,27 @@ def test_a_spoilt_state_is_refused_with_a_reason_and_changes_nothing(make, path,
         optimizer.load_state_dict(saved)
 
     assert repr(optimizer.state_dict()) == before
+
+
+@pytest.mark.parametrize("step", [-5, float("nan"), float("inf")])
+def test_a_state_that_no_step_can_have_left_is_refused(step):
+    w = jt.ones(2)
+    opt = optim.Adam([w], lr=0.1)
+    opt.step((w * w).sum())
+    saved = opt.state_dict()
+    saved["state"][0]["step"] = step
+
+    with pytest.raises(jt.ShapeError, match=f"step={step} of parameter 0"):
+        opt.load_state_dict(saved)
+    assert opt.state[0]["step"] == 1
+
+
+def test_a_number_in_place_of_a_var_is_told():
+    w = jt.ones(2)
+    opt = optim.Adam([w], lr=0.1)
+    opt.step((w * w).sum())
+    saved = opt.state_dict()
+    saved["state"][0]["mean"] = 0.5
+
+    with pytest.raises(jt.ShapeError, match=r"one number for each of \['mean', 'step'\], in place of \['step'\]"):
+        opt.load_state_dict(saved)

@@ -37,6 +37,14 @@ class Brackets:
     arrays: tuple[Var, ...]
 
 
+@dataclass
+class Memory:
+    """Slices that this rank has read: how many places of each length, and which brackets stay views."""
+
+    taken: dict[Any, int]
+    views: set[Any]
+
+
 def read_brackets(x: Var, key: Any) -> Brackets:
     """Understand `x[key]` as NumPy does."""
     parts = _expand(x, keys := key if isinstance(key, tuple) else (key,))
@@ -215,50 +223,53 @@ def roving(x: Var, parts: tuple[Any, ...]) -> tuple[Any, ...]:
         >>> [*(roving(x, (f"{k}:{k + 2}:1",))[0] for k in range(5))]
         ['0:2:1', '1:3:1', '2:4:1', '3:5:1', jt.Var([4, 5], dtype=int64)]
     """
-    found, axis = list(parts), 0
+    shape, found, axis = x._node.shape, list(parts), 0
     for k, p in enumerate(parts):
-        if axis == x.ndim or not (p is None or type(p) in (int, str)):
+        if axis == len(shape) or not (p is None or type(p) in (int, str)):
             break
-        if type(p) is int and x.shape[axis] > FEW:
-            _number(p, x.shape[axis], axis, x.shape)  # whether it is there
-            found[k] = as_var(np.array(p % x.shape[axis]))
+        if type(p) is int and shape[axis] > FEW:
+            _number(p, shape[axis], axis, shape)  # whether it is there
+            found[k] = as_var(np.array(p % shape[axis]))
         axis += p is not None
-    return _leafed(x, found) if str in map(type, parts) and x.node.data is not None else tuple(found)
+    if x._node.data is None or str not in map(type, parts):
+        return tuple(found)
+    memory: Memory = current().rank_state.setdefault("leafed", Memory({}, set()))
+    return tuple(found) if (shape, parts) in memory.views else _leafed(shape, parts, found, memory)
 
 
-def _leafed(x: Var, parts: list[Any]) -> tuple[Any, ...]:
-    """The same brackets; slices of a length that were taken at `PLACES` other places before as arrays of positions.
+def _leafed(shape: Shape, parts: tuple[Any, ...], found: list[Any], memory: Memory) -> tuple[Any, ...]:
+    """The brackets `found`; slices of lengths that were taken at `PLACES` others before as arrays of positions.
 
-    Slices mean each with each, so arrays that stand for them must not meet those of the learner, nor stand apart. What
-    an optimizer moves is cut at the same places in every step, and is no book.
+    Slices mean each with each, so arrays that stand for them must not meet those of the learner, nor stand apart.
     """
-    slices = _parts_of_axes(x, parts)
+    slices = _positions_of_slices(shape, parts)
     at = sorted([*(k for k, p in enumerate(parts) if isinstance(p, (int, Var))), *slices])
     boxes = any(isinstance(p, Var) and p.ndim for p in parts)
-    if not slices or boxes or at[-1] - at[0] >= len(at) or x.node.tape is not None:
-        return tuple(parts)
-    lengths: dict[Any, set[Any]] = current().rank_state.setdefault("leafed", {})
-    if len(lengths) >= LENGTHS:
-        lengths.clear()
-    places = lengths.setdefault((x.shape, *((k, len(r), r.step) for k, r in slices.items())), set())
-    place = tuple(r.start for r in slices.values())
-    if len(places) < PLACES:
-        places.add(place)
-    if place not in places:
-        for n, (k, r) in enumerate(slices.items()):
-            parts[k] = as_var(np.arange(r.start, r.stop, r.step).reshape([-1, *[1] * (len(slices) - 1 - n)]))
-    return tuple(parts)
+    if not slices or boxes or at[-1] - at[0] >= len(at):
+        return tuple(found)
+    if len(memory.taken) >= LENGTHS:
+        memory.taken.clear()
+        memory.views.clear()
+    lengths = (shape, *((k, len(r), r.step) for k, r in slices.items()))
+    taken = memory.taken.get(lengths, 0)
+    if taken < PLACES:
+        memory.taken[lengths] = taken + 1
+        memory.views.add((shape, parts))
+        return tuple(found)
+    for n, (k, r) in enumerate(slices.items()):
+        found[k] = as_var(np.arange(r.start, r.stop, r.step).reshape([-1, *[1] * (len(slices) - 1 - n)]))
+    return tuple(found)
 
 
-def _parts_of_axes(x: Var, parts: list[Any]) -> dict[int, range]:
+def _positions_of_slices(shape: Shape, parts: tuple[Any, ...]) -> dict[int, range]:
     """The positions that each slice in front of a ... means, by its place in the brackets, if it leaves some out."""
     found, axis = dict[int, range](), 0
     for k, p in enumerate(parts):
-        if p is Ellipsis or axis == x.ndim:
+        if p is Ellipsis or axis == len(shape):
             break
         if type(p) is str and not p.endswith(":0"):  # a step of 0 is refused by who reads the brackets
-            part = range(*_slice_of(p).indices(x.shape[axis]))
-            if 0 < len(part) < x.shape[axis]:
+            part = range(*_slice_of(p).indices(shape[axis]))
+            if 0 < len(part) < shape[axis]:
                 found[k] = part
         axis += p is not None
     return found

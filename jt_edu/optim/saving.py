@@ -86,7 +86,7 @@ def _misfits(
 
 def _is_count(name: str, value: Any) -> bool:
     """Whether it is a number that a state may hold: steps are counted from 0."""
-    return isinstance(value, Real) and math.isfinite(value) and (name != "step" or value >= 0)
+    return isinstance(value, Real) and math.isfinite(value) and (name != "step" or float(value) >= 0)
 
 
 def _misfits_of(k: int, p: Var, numbers: set[str], needed: set[str], other: Mapping[str, Any]) -> Iterator[str]:

@@ -212,8 +212,12 @@ def explain(output):
 
 
 def surroundings():
-    """Environment variables under which .venv comes first, and neither Python nor Jupyter looks elsewhere."""
-    kept = {name: os.environ[name] for name in os.environ if name not in {"JUPYTER_PATH", "PYTHONHOME", "PYTHONPATH"}}
+    """Environment variables under which .venv comes first, and neither Python nor Jupyter looks elsewhere.
+
+    Where the system keeps Python from storing what it compiles, every process would compile all of jt_edu again.
+    """
+    left_out = {"JUPYTER_PATH", "PYTHONHOME", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE"}
+    kept = {name: os.environ[name] for name in os.environ if name not in left_out}
     path = os.pathsep.join([str(PYTHON.parent), os.environ.get("PATH", "")])
     return {**kept, "PATH": path, "VIRTUAL_ENV": str(VENV), "JUPYTER_PREFER_ENV_PATH": "1"}
 

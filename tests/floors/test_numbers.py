@@ -171,3 +171,55 @@ def test_none_is_no_number_and_equals_no_var():
     assert (x == 1).tolist() == (x != 2).tolist() == [True, False]
     with pytest.raises(jt.DtypeError, match="found None"):
         x + None
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_logit_of_halves_is_that_of_floats_rounded(dtype):
+    for backend in ("python", "numba"):
+        with jt.flag_scope(backend=backend):
+            x = jt.array([0.25, 0.5, 0.0, 1.0]).cast(dtype)
+            wanted = jt.logit(x.float32()).cast(dtype)
+            assert jt.logit(x).dtype == dtype
+            np.testing.assert_array_equal(jt.logit(x).numpy(), wanted.numpy())
+
+
+@pytest.mark.parametrize("name", ["elu", "celu", "selu", "hardswish"])
+def test_what_is_no_number_has_no_slope(name):
+    x = jt.array([np.nan, 1.0, 4.0])
+
+    slope = jt.grad(getattr(jt.nn.functional, name)(x).sum(), x).numpy()
+    assert np.isnan(slope[0])
+    assert np.isfinite(slope[1:]).all()
+
+
+@pytest.mark.parametrize("name", ["expm1", "celu", "elu"])
+def test_slopes_of_exp_minus_1_keep_their_digits_far_below_0(name):
+    x = jt.array([-10.0, -35.0, -80.0])
+    function = getattr(jt, name)
+
+    np.testing.assert_allclose(jt.grad(function(x).sum(), x).numpy(), np.exp(x.numpy().astype("float64")), rtol=1e-6)
+
+
+def test_more_combinations_than_memory_has_places_for_are_refused():
+    with pytest.raises(jt.OutOfMemoryError, match="combinations"):
+        jt.combinations(jt.arange(10000), 5)
+    assert jt.combinations(jt.arange(3), 4).shape == (0, 4)
+    assert jt.combinations(jt.arange(3), 2, with_replacement=True).shape == (6, 2)
+
+
+def test_an_array_longer_than_any_is_refused_as_too_large():
+    with pytest.raises(jt.OutOfMemoryError):
+        jt.zeros((2**40, 2**40)).numpy()
+
+
+def test_a_missing_folder_is_named_when_a_file_is_to_be_written(tmp_path):
+    with pytest.raises(FileNotFoundError, match="found no folder .*gone"):
+        jt.nn.Linear(2, 2).save(tmp_path / "gone" / "net.npz")
+
+
+@pytest.mark.parametrize("make", [jt.nn.functional.grid_sample, jt.nn.functional.affine_grid])
+def test_corners_that_nobody_speaks_of_are_not_aligned(make):
+    image, theta = jt.rand(1, 1, 4, 4), jt.array([[[1.0, 0.2, 0.1], [0.0, 1.0, 0.3]]])
+    inputs = (theta, (1, 1, 4, 4)) if make is jt.nn.functional.affine_grid else (image, jt.rand(1, 2, 2, 2))
+
+    np.testing.assert_array_equal(make(*inputs, align_corners=None).numpy(), make(*inputs).numpy())

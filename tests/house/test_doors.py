@@ -104,6 +104,9 @@ def fresh_import(*, block: bool) -> tuple[float, list[str]]:
     code = FRESH.format(guests=IMPORTED_BY_NOBODY, block=block)
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
     environment = {**os.environ, "PYTHONPATH": path}
+    environment.pop(
+        "PYTHONDONTWRITEBYTECODE", None
+    )  # a learner's Python stores what it compiles; so the first of three
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=240, check=False
     )

@@ -19,6 +19,7 @@ from jt_edu.ops.create import arange
 from jt_edu.ops.numbers import as_floats, check_order, widened
 from jt_edu.ops.reduce import (
     along,
+    averaged,
     count_of,
     first_where,
     max,
@@ -73,7 +74,7 @@ def nanmean(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -
         1.5
     """
     keep = yes_or_no("nanmean", "keepdim", keepdim)
-    floats = as_floats(x if dtype is None else as_var(x).cast(dtype))
+    floats = averaged("nanmean", x, dtype)
     wide = widened(floats)
     total = sum(without_nan(wide, 0), dim, keep)
     return (total / _how_many(wide, dim, keep)).cast(floats.dtype)

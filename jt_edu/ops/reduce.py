@@ -16,7 +16,7 @@ from typing import Any
 from jt_edu import functions as f
 from jt_edu.build import constant, elementwise
 from jt_edu.dtypes import as_dtype, bool_, float64, float_of, int64, promote, real_of, sum_of
-from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.functions import unary
 from jt_edu.graph import Node, Shape
 from jt_edu.index import as_index, counter
@@ -86,14 +86,24 @@ def mean(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> V
 
     Halves are added up as float32: the mean of numbers that float16 can hold is one, their sum need not be.
 
+    Raises:
+        DtypeError: `dtype` is none of floats.
+
     Example:
         >>> mean(array([1.0, 2.0, 6.0])).item()
         3.0
     """
     keep = yes_or_no("mean", "keepdim", keepdim)
-    floats = as_floats(x if dtype is None else as_var(x).cast(dtype))
+    floats = averaged("mean", x, dtype)
     count = float(count_of(floats, dim, "mean"))
     return (reduced(widened(floats), "sum", "add", dim, keep) / count).cast(floats.dtype)
+
+
+def averaged(name: str, x: Any, dtype: Any) -> Var:
+    """x as the floats that a mean is taken of."""
+    if dtype is not None and not as_dtype(dtype).is_float:
+        raise DtypeError(f"a {name} is a float", f"dtype={as_dtype(dtype)}", f'x.{name}().cast("{as_dtype(dtype)}")')
+    return as_floats(x if dtype is None else as_var(x).cast(dtype))
 
 
 def count_of(x: Var, axes: Any, name: str) -> int:

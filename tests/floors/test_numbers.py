@@ -213,7 +213,7 @@ def test_an_array_longer_than_any_is_refused_as_too_large():
 
 
 def test_a_missing_folder_is_named_when_a_file_is_to_be_written(tmp_path):
-    with pytest.raises(FileNotFoundError, match="found no folder .*gone"):
+    with pytest.raises(FileNotFoundError, match=r"found no folder .*gone"):
         jt.nn.Linear(2, 2).save(tmp_path / "gone" / "net.npz")
 
 
@@ -223,3 +223,11 @@ def test_corners_that_nobody_speaks_of_are_not_aligned(make):
     inputs = (theta, (1, 1, 4, 4)) if make is jt.nn.functional.affine_grid else (image, jt.rand(1, 2, 2, 2))
 
     np.testing.assert_array_equal(make(*inputs, align_corners=None).numpy(), make(*inputs).numpy())
+
+
+@pytest.mark.parametrize("name", ["mean", "nanmean"])
+@pytest.mark.parametrize("dtype", ["int64", "bool", int])
+def test_a_mean_is_no_whole_number(name, dtype):
+    with pytest.raises(jt.DtypeError, match=f"a {name} is a float"):
+        getattr(jt, name)(jt.array([1.0, 2.0]), dtype=dtype)
+    assert getattr(jt, name)(jt.array([1, 2]), dtype="float32").dtype == "float32"

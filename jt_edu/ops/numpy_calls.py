@@ -67,14 +67,15 @@ def answer_numpy(offered: Offered) -> None:
                 raise
             raise _only_numpys(function, ours, str(error)) from None
 
-    def dlpack(x: Var, *, copy: bool | None = None, **wanted: Any) -> Any:
-        numbers = x.numpy() if copy is False else x.numpy(copy=True)  # who takes it may write to it
-        return numbers.__dlpack__(**wanted)
-
-    Var.__dlpack__ = dlpack  # type: ignore[attr-defined]
+    Var.__dlpack__ = _dlpack  # type: ignore[attr-defined]
     Var.__dlpack_device__ = lambda _: CPU  # type: ignore[attr-defined]
     Var.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
     Var.__array_function__ = array_function  # type: ignore[attr-defined]
+
+
+def _dlpack(x: Var, *, copy: bool | None = None, **wanted: Any) -> Any:
+    """The numbers for another library: a copy, since who takes it may write to it, unless none is allowed."""
+    return x.numpy(copy=copy is not False).__dlpack__(**wanted)
 
 
 def _only_numpys(asked: Function, ours: Function, found: str) -> ArgumentError:

@@ -55,7 +55,7 @@ def grid_sample(
     image, coordinates, dims = _asked(as_var(x), as_var(grid), mode)
     kind = KINDS[mode]
     outside = choice("grid_sample", "padding_mode", padding_mode, OUTSIDE)
-    aligned = yes_or_no("grid_sample", "align_corners", align_corners or False)
+    aligned = yes_or_no("grid_sample", "align_corners", False if align_corners is None else align_corners)
     dtype = promote(image.dtype, coordinates.dtype)
     wide = float32 if dtype.is_half else dtype
     taps, loops = [], (image.shape[0], 1, *coordinates.shape[1:-1], *(1,) * dims)
@@ -149,7 +149,7 @@ def affine_grid(theta: Any, size: Any, align_corners: bool | None = False) -> Va
         raise DtypeError("affine_grid takes maps of real floats", f"dtype {maps.dtype}", "theta.float()")
     if maps.shape != (n, dims, dims + 1):
         raise ShapeError(f"affine_grid needs maps of shape {(n, dims, dims + 1)}", f"shape {maps.shape}")
-    aligned = yes_or_no("affine_grid", "align_corners", align_corners or False)
+    aligned = yes_or_no("affine_grid", "align_corners", False if align_corners is None else align_corners)
     columns = [maps[..., k].reshape(n, *(1,) * dims, dims) for k in range(dims + 1)]
     total = columns[dims] + zeros((*plane, 1), maps.dtype).detach()
     for k, m in enumerate(plane):

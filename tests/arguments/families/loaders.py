@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import time
 from multiprocessing import connection
 from types import SimpleNamespace
 from unittest import mock
@@ -65,7 +66,7 @@ def impatient(**given) -> str:
         return []
 
     loader = data.DataLoader(things.Slow(1), 1, num_workers=1, **given)
-    clock = SimpleNamespace(monotonic=lambda: now[0])
+    clock = SimpleNamespace(monotonic=lambda: now[0], sleep=time.sleep)
     with mock.patch.multiple(data.workers, wait=wait, LOOK=look, time=clock):
         try:
             lists(loader)

@@ -93,13 +93,13 @@ def _seconds_by_image(s: Sizes) -> float:
     taps = many * math.prod(s.kernel)
     sums = _vectors(s, s.image[1], -(-s.image[2] // step))
     each = 2 + _per_tap(s) * taps if step == 1 else 9 + taps / 2
-    return by_width(1e-9, 0.7e-9) * s.n * s.image[0] * (s.groups * (30 + 3.0 * copied) + s.c * sums * each)
+    return 1e-9 * s.n * s.image[0] * (s.groups * (30 + 3.0 * copied) + s.c * sums * each)
 
 
 def _seconds_by_weights(s: Sizes) -> float:
     copied = s.kernel[0] * _vectors(s, (s.places[1] + _more(s)) * _stride(s), s.image[2])
     steps = s.kernel[0] * s.kernel[1] * -(-s.kernel[2] // 3) * _vectors(s, s.places[1], s.places[2])
-    sums = s.o * (s.c // s.groups) * s.places[0] * steps * by_width(6.0, 2.0)
+    sums = s.o * (s.c // s.groups) * s.places[0] * steps * by_width(6.0, 3.0)
     return 1e-9 * (s.n * (30 * s.groups + 3.0 * copied * s.places[0] * s.c + sums) + 8 * s.o * math.prod(s.kernel))
 
 

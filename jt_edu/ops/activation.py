@@ -43,11 +43,11 @@ HARDSIGMOID = Elementwise(  # the others are 3, 0 and 6
 )  # fmt: skip
 HARDSWISH = Elementwise(  # the others are 3, 0 and 6
     "hardswish", "{0} * minimum(maximum({0} + {1}, {2}), {3}) / {3}", "float_real",
-    (lambda o, d, x, *_: (d * (x / 3 + 0.5)).where_not(x >= 3, d).where_not(x <= -3, 0),), 5,
+    (lambda o, d, x, *_: d.where_not(x < 3, d * (x / 3 + 0.5)).where_not(x <= -3, 0),), 5,
 )  # fmt: skip
 ELU = Elementwise(
     "elu", "select({0} <= 0, expm1({0}) * {1}, {0})", "float_real",
-    (lambda o, d, x, alpha: (d * _below_zero(x).apply(f.EXP) * alpha).where_not(x > 0, d),), 12,
+    (lambda o, d, x, alpha: d.where_not(x <= 0, d * _below_zero(x).apply(f.EXP) * alpha),), 12,
 )  # fmt: skip
 SOFTPLUS = Elementwise(  # log(1 + exp(x)) without overflow; from the second number on it is x, and the third is 0
     "softplus", "select({0} > {1}, {0}, maximum({0}, {2}) + log1p(exp(-absolute({0}))))", "float_real",
@@ -235,7 +235,7 @@ def elu(x: Any, alpha: float = 1.0) -> Var:
 
 def _below_zero(v: Var) -> Var:
     """min(v, 0): what the left side of a kink is computed from."""
-    return v.where_not(v > 0, 0)
+    return v.where_not(~(v <= 0), 0)  # nan counts as right of it, as in PyTorch
 
 
 @method
@@ -257,7 +257,7 @@ def celu(x: Any, alpha: float = 1.0) -> Var:
     v, scale = floats(x), number("celu", "alpha", alpha)
     if scale == 0:
         raise ArgumentError("celu divides by alpha, which must not be 0", f"alpha={alpha}")
-    return ((_below_zero(v) / scale).apply(f.EXPM1) * scale).where_not(v > 0, v)
+    return v.where_not(v <= 0, (_below_zero(v) / scale).apply(f.EXPM1) * scale)
 
 
 @method

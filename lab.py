@@ -212,14 +212,10 @@ def explain(output):
 
 
 def surroundings():
-    """Environment variables under which .venv comes first, and neither Python nor Jupyter looks elsewhere.
-
-    Where the system keeps Python from storing what it compiles, every process would compile all of jt_edu again.
-    """
-    left_out = {"JUPYTER_PATH", "PYTHONHOME", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE"}
-    kept = {name: os.environ[name] for name in os.environ if name not in left_out}
-    path = os.pathsep.join([str(PYTHON.parent), os.environ.get("PATH", "")])
-    return {**kept, "PATH": path, "VIRTUAL_ENV": str(VENV), "JUPYTER_PREFER_ENV_PATH": "1"}
+    """Variables under which .venv comes first, nobody looks elsewhere, and Python stores what it compiles."""
+    not_ours = {"JUPYTER_PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "PYTHONPATH"}
+    ours = {"PATH": os.pathsep.join([str(PYTHON.parent), os.environ.get("PATH", "")]), "VIRTUAL_ENV": str(VENV)}
+    return {**{k: os.environ[k] for k in os.environ if k not in not_ours}, **ours, "JUPYTER_PREFER_ENV_PATH": "1"}
 
 
 def call(module, *options):

@@ -52,17 +52,13 @@ class DType(str):
         return (as_dtype, (str(self),))
 
 
-def _plain(name: str) -> DType:
-    return DType(name, name, name, name)
-
-
 bool_ = DType("bool", "bool", "bool_", "bool_")
-int8, int16, int32, int64 = (_plain(n) for n in ("int8", "int16", "int32", "int64"))
-uint8, uint16, uint32, uint64 = (_plain(n) for n in ("uint8", "uint16", "uint32", "uint64"))
+int8, int16, int32, int64 = (DType(n, n, n, n) for n in ("int8", "int16", "int32", "int64"))
+uint8, uint16, uint32, uint64 = (DType(n, n, n, n) for n in ("uint8", "uint16", "uint32", "uint64"))
 float16 = DType("float16", "float16", "uint16", "float32")
 bfloat16 = DType("bfloat16", "uint16", "uint16", "float32")
-float32, float64 = _plain("float32"), _plain("float64")
-complex64, complex128 = _plain("complex64"), _plain("complex128")
+float32, float64 = (DType(n, n, n, n) for n in ("float32", "float64"))
+complex64, complex128 = (DType(n, n, n, n) for n in ("complex64", "complex128"))
 
 _WHOLE = (bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64)
 DTYPES = {str(d): d for d in (*_WHOLE, float16, bfloat16, float32, float64, complex64, complex128)}

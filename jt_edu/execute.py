@@ -47,11 +47,9 @@ written_down: Callable[[Plan, Backend], Any] = lambda *_: None  # noqa: E731 - s
 
 
 def run(wanted: Sequence[Node], numbers_for: str = "") -> None:
-    """Compute every node in `wanted`, and those that are due. While a step is captured nothing runs.
-
-    Who needs numbers then is told so.
-    """
+    """Compute `wanted`, and what is due. While a step is captured nothing runs; who needs numbers then is told so."""
     context = current()
+    context.runs += 1
     capture = context.threads.now.capture
     if capture is not None:
         if numbers_for and any(n.data is None or (n.op is SOURCE and n.id < capture.begin) for n in wanted):

@@ -79,6 +79,7 @@ class Context:
     rank_state: dict[str, Any] = field(default_factory=dict)  # other floors: "generator", "communicator"
     ids: Iterator[int] = field(default_factory=itertools.count)  # of nodes; ranks that exchange Vars share one
     threads: Threads = field(default_factory=Threads, init=False)
+    runs: int = 0  # how often somebody asked for numbers
     no_grad, twin, scope, capture = map(_of_the_moment, ("no_grad", "twin", "scope", "capture"))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from jt_edu.data.checks import function, place
 from jt_edu.data.dataset import Dataset
 from jt_edu.errors import ArgumentError
-from jt_edu.names import nearest
+from jt_edu.ops.arguments import word_meant
 
 SETTINGS = inspect.signature(Dataset).parameters
 
@@ -28,9 +28,9 @@ class Pictures(Dataset):
         self, root: Path, transform: Callable[[Any], Any] | None, target_transform: Callable[[Any], Any] | None,
         attributes: dict[str, Any],
     ) -> None:  # fmt: skip
+        words = [*inspect.signature(type(self)).parameters, *SETTINGS]
         for wrong in [name for name in attributes if name not in SETTINGS]:
-            near = " or ".join(nearest(wrong, {"": [*SETTINGS, "train", "transform", "target_transform"]}))
-            way = "leaving it out: nothing is downloaded" if wrong == "download" else near.replace(".", "")
+            way = word_meant(wrong, words) if wrong != "download" else "leaving it out: nothing is downloaded"
             raise ArgumentError(f"{type(self).__name__} takes no argument {wrong}", "", way)
         super().__init__(**attributes)
         self.root = root

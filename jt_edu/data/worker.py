@@ -33,7 +33,7 @@ def serve(inbox: Connection, outbox: Connection, number: int, count: int) -> Non
     try:
         job, info = _settle_in(inbox, number, count)
         outbox.send_bytes(pickle.dumps(("ready", None)))
-    except Exception as error:  # noqa: BLE001 - it is raised again, on the other side
+    except BaseException as error:  # noqa: BLE001 - as in `_answer`
         with suppress(OSError):  # nobody may be listening any more
             outbox.send_bytes(_failure(error))
         return
@@ -92,8 +92,8 @@ def _failure(error: BaseException) -> bytes:
     text = "".join(traceback.format_exception(error))
     packed: bytes | None = None
     try:
-        packed = pickle.dumps(error)
-        if type(pickle.loads(packed)) is not type(error) or not isinstance(error, Exception):  # noqa: S301 - written in the line above
+        packed = pickle.dumps(error) if isinstance(error, Exception) else None
+        if packed and type(pickle.loads(packed)) is not type(error):  # noqa: S301 - written in the line above
             packed = None
     except Exception:  # noqa: BLE001 - an error of an error: its text goes alone
         packed = None

@@ -17,9 +17,8 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from jt_edu.making import on_cpu
-from jt_edu.names import nearest
 from jt_edu.nn.module import Module
-from jt_edu.ops.arguments import must_fit
+from jt_edu.ops.arguments import must_fit, word_meant
 from jt_edu.settings import enable_grad
 
 Init = TypeVar("Init", bound=Callable[..., None])
@@ -40,7 +39,8 @@ def placed(init: Init) -> Init:
     def made(self: Module, *args: Any, device: Any = None, dtype: Any = None, **named: Any) -> None:
         on_cpu(type(self).__name__, device)
         for wrong in [word for word in named if word not in own.parameters and not takes_any]:
-            raise TypeError(f"{_takes(self, init)} takes no argument {wrong}. Try: {_meant(wrong, own)}.")
+            way = word_meant(wrong, [*own.parameters][1:])
+            raise TypeError(f"{_takes(self, init)} takes no argument {wrong}. Try: {way}.")
         with enable_grad():  # parameters take part, wherever a layer is made
             made_of(self, *args, **named)
         if dtype is not None:
@@ -76,10 +76,3 @@ def _takes(layer: Module, init: Init) -> str:
     kinds = type(layer).__mro__
     own = (kind for kind in kinds if inspect.unwrap(kind.__init__) is init)  # type: ignore[misc]
     return next(own, kinds[0]).__name__
-
-
-def _meant(wrong: str, own: inspect.Signature) -> str:
-    """The words of `__init__` that are like a wrong one, or all of them."""
-    _, *words = own.parameters
-    near = [full.removeprefix(".") for full in nearest(wrong, {"": words})]
-    return " or ".join(near) or ", ".join(words)

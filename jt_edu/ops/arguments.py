@@ -25,6 +25,7 @@ import numpy as np
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError, DtypeError, RangeError
 from jt_edu.meta import Elementwise
+from jt_edu.names import nearest
 from jt_edu.var import Var, as_var, method
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -227,6 +228,16 @@ def must_fit(who: str, own: inspect.Signature, *args: Any, **named: Any) -> None
         takes = ", ".join(str(p.replace(annotation=p.empty)) for n, p in own.parameters.items() if n != "self")
         early = any(isinstance(a, Var) for a in args) and "(" not in who and who[:1].isupper()
         raise TypeError(f"{who}({takes}): {error}" + f". Try: {who}{FIRST}." * early) from None
+
+
+def word_meant(wrong: str, words: Sequence[str]) -> str:
+    """The arguments that are like a wrong one, or all of them.
+
+    Example:
+        >>> word_meant("trian", ["root", "train"]), word_meant("x", ["root", "train"])
+        ('train', 'root, train')
+    """
+    return " or ".join(full.removeprefix(".") for full in nearest(wrong, {"": words})) or ", ".join(words)
 
 
 def in_place(function: Function) -> Function:

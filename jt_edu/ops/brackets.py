@@ -23,8 +23,8 @@ from jt_edu.settings import current
 from jt_edu.var import Var, as_var
 
 FEW = 256  # positions on an axis that are worth a plan of their own, each of them
-PLACES = 4  # of slices of one length that are worth a plan of their own, each of them
-LENGTHS = 4096  # of slices whose places are remembered
+TIMES = 4  # that slices of one length may begin elsewhere than in the runs before, and be worth a new plan
+LENGTHS = 4096  # of slices, and brackets, that are remembered
 PLAIN = {int, type(None), type(Ellipsis)}  # in brackets, beside slices and arrays of positions
 
 
@@ -38,10 +38,10 @@ class Brackets:
 
 
 @dataclass
-class Memory:
-    """Slices that this rank has read: how many places of each length, and which brackets stay views."""
+class Leafed:
+    """Slices that this rank has read: how often those of a length moved on, as of which run; which stay views."""
 
-    taken: dict[Any, int]
+    moved: dict[Any, tuple[int, int]]
     views: set[Any]
 
 
@@ -214,14 +214,17 @@ def spelled(key: Any) -> tuple[Any, ...] | None:
 def roving(x: Var, parts: tuple[Any, ...]) -> tuple[Any, ...]:
     """Spelled brackets with an array for each number on a long axis, and for slices of what is leafed through.
 
-    Planning a step of training takes a hundred times as long as reading its batch through an array of positions.
+    Where a slice begins is part of a plan, and planning a step takes longer than running it (decision 067).
 
     Example:
         >>> roving(Var([0.0] * 300), (7,))[0].item(), roving(Var([0.0] * 3), (2,))
         (7, (2,))
         >>> x = Var([0.0] * 9)
-        >>> [*(roving(x, (f"{k}:{k + 2}:1",))[0] for k in range(5))]
-        ['0:2:1', '1:3:1', '2:4:1', '3:5:1', jt.Var([4, 5], dtype=int64)]
+        >>> for k in range(5):
+        ...     part = roving(x, (f"{k}:{k + 2}:1",))[0]
+        ...     numbers = x.numpy()  # another run
+        >>> part
+        jt.Var([4, 5], dtype=int64)
     """
     shape, found, axis = x._node.shape, list(parts), 0
     for k, p in enumerate(parts):
@@ -233,28 +236,30 @@ def roving(x: Var, parts: tuple[Any, ...]) -> tuple[Any, ...]:
         axis += p is not None
     if x._node.data is None or str not in map(type, parts):
         return tuple(found)
-    memory: Memory = current().rank_state.setdefault("leafed", Memory({}, set()))
-    return tuple(found) if (shape, parts) in memory.views else _leafed(shape, parts, found, memory)
+    context = current()
+    leafed: Leafed = context.rank_state.setdefault("leafed", Leafed({}, set()))
+    return tuple(found) if (shape, parts) in leafed.views else _leafing(shape, parts, found, leafed, context.runs)
 
 
-def _leafed(shape: Shape, parts: tuple[Any, ...], found: list[Any], memory: Memory) -> tuple[Any, ...]:
-    """The brackets `found`; slices of lengths that were taken at `PLACES` others before as arrays of positions.
+def _leafing(shape: Shape, parts: tuple[Any, ...], found: list[Any], leafed: Leafed, run: int) -> tuple[Any, ...]:
+    """The brackets `found`; slices that have moved on `TIMES` times, from run to run, as arrays of positions.
 
-    Slices mean each with each, so arrays that stand for them must not meet those of the learner, nor stand apart.
+    Weights that are cut into many parts in each step do not move. Slices mean each with each, so arrays that stand for
+    them must not meet those of the learner, nor stand apart.
     """
     slices = _positions_of_slices(shape, parts)
     at = sorted([*(k for k, p in enumerate(parts) if isinstance(p, (int, Var))), *slices])
     boxes = any(isinstance(p, Var) and p.ndim for p in parts)
     if not slices or boxes or at[-1] - at[0] >= len(at):
         return tuple(found)
-    if len(memory.taken) >= LENGTHS:
-        memory.taken.clear()
-        memory.views.clear()
+    if max(len(leafed.moved), len(leafed.views)) >= LENGTHS:
+        leafed.moved.clear()
+        leafed.views.clear()
     lengths = (shape, *((k, len(r), r.step) for k, r in slices.items()))
-    taken = memory.taken.get(lengths, 0)
-    if taken < PLACES:
-        memory.taken[lengths] = taken + 1
-        memory.views.add((shape, parts))
+    times, last = leafed.moved.get(lengths, (0, -1))
+    if times < TIMES:
+        leafed.moved[lengths] = (times + (run != last), run)
+        leafed.views.add((shape, parts))
         return tuple(found)
     for n, (k, r) in enumerate(slices.items()):
         found[k] = as_var(np.arange(r.start, r.stop, r.step).reshape([-1, *[1] * (len(slices) - 1 - n)]))

@@ -95,7 +95,7 @@ def _misfits_of(k: int, p: Var, numbers: set[str], needed: set[str], other: Mapp
         yield from (f"{name}={short(other[name])} of parameter {k}" for name in odd)
         return
     found = {name for name, value in other.items() if not isinstance(value, Var)}
-    if needed - set(other) or {*other} - numbers - needed:
+    if needed - set(other) or numbers - set(other) or found - numbers - needed:
         yield f"parameter {k} with {sorted(other)} for {sorted(numbers | needed)}"
     elif numbers != found:
         yield f"parameter {k} with one number for each of {sorted(found)}, in place of {sorted(numbers)}"

@@ -1297,3 +1297,11 @@ def test_the_second_gradient_of_logaddexp_at_a_tie_is_that_of_its_neighbours(fun
 
     assert first.tolist() == [0.5, 0.5]
     assert jt.grad(first.sum(), x).tolist()[0] == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["expm1", "celu", "elu"])
+def test_slopes_of_exp_minus_1_keep_their_digits_far_below_0(name):
+    x = jt.array([-10.0, -35.0, -80.0])
+    function = getattr(jt, name)
+
+    np.testing.assert_allclose(jt.grad(function(x).sum(), x).numpy(), np.exp(x.numpy().astype("float64")), rtol=1e-6)

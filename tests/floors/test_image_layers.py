@@ -298,3 +298,11 @@ def test_the_layer_of_jittor_pools_in_four_ways(rng):
         np.testing.assert_allclose(nn.Pool(2, op=op)(jt.array(a)).numpy(), wanted(blocks, axis=(4, 5)), 1e-12)
     assert nn.Pool(2, return_indices=True, op="minimum")(jt.array([[[3, 1], [2, 1]]]))[1].item() == 1
     assert repr(nn.Pool(2, ceil_mode=True)) == "Pool(kernel_size=2, stride=2, padding=0, op='maximum', ceil_mode=True)"
+
+
+@pytest.mark.parametrize("make", [jt.nn.functional.grid_sample, jt.nn.functional.affine_grid])
+def test_corners_that_nobody_speaks_of_are_not_aligned(make):
+    image, theta = jt.rand(1, 1, 4, 4), jt.array([[[1.0, 0.2, 0.1], [0.0, 1.0, 0.3]]])
+    inputs = (theta, (1, 1, 4, 4)) if make is jt.nn.functional.affine_grid else (image, jt.rand(1, 2, 2, 2))
+
+    np.testing.assert_array_equal(make(*inputs, align_corners=None).numpy(), make(*inputs).numpy())

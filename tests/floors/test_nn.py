@@ -837,3 +837,8 @@ def test_parameters_of_a_layer_that_is_made_under_no_grad_take_part_and_running_
 
     assert all(p.requires_grad for layer in layers for p in layer.parameters())
     assert not layers[1].running_mean.requires_grad
+
+
+def test_a_missing_folder_is_named_when_a_file_is_to_be_written(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"found no folder '.*gone'\. Try: Path"):
+        nn.Linear(2, 2).save(tmp_path / "gone" / "net.npz")

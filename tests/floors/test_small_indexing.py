@@ -10,8 +10,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu.graph import HOME
-from jt_edu.ops.brackets import PLACES as PLACES_OF_SLICES
-from jt_edu.ops.brackets import meant, spelled
+from jt_edu.ops.brackets import TIMES, meant, spelled
 from jt_edu.settings import current
 
 OFTEN = 8  # calls, after which all that can be remembered is
@@ -306,18 +305,29 @@ def test_one_plan_serves_every_further_slice_of_an_array_that_is_leafed_through(
             wanted = np.zeros_like(numbers)
             do(wanted, k)[...] = w
             np.testing.assert_array_equal(dx.numpy(), wanted)
-        if k > PLACES_OF_SLICES:
+        if k > TIMES:
             plans.add(len(current().rank_state["plans"]) - before)
 
     assert plans == {0}
 
 
-def test_the_first_places_of_slices_stay_views():
+def test_slices_stay_views_until_they_have_moved_on_from_run_to_run():
     current().rank_state.pop("leafed", None)
     x = jt.array(np.ones((12, 3)))
 
-    def loads(v: jt.Var) -> list[bool]:
-        return [len(v[k : k + 2].node.inputs) > 1 for k in range(8)]
+    def loads(k: int) -> bool:
+        part = x[k : k + 2]
+        found = len(part.node.inputs) > 1
+        part.sync()
+        return found
 
-    assert loads(x) == [False] * 4 + [True] * 4
-    assert loads(x) == [False] * 4 + [True] * 4, "the first places have plans"
+    assert [loads(k) for k in (*range(8), *range(4))] == [False] * TIMES + [True] * (8 - TIMES) + [False] * 4
+
+
+def test_weights_that_are_cut_into_many_parts_in_a_step_are_cut_by_views():
+    current().rank_state.pop("leafed", None)
+    w = jt.array(np.ones((24, 3)))
+    for _ in range(3):
+        parts = [w[k : k + 2] for k in range(0, 24, 2)]
+        assert all(len(part.node.inputs) == 1 for part in parts)
+        jt.sync(parts)

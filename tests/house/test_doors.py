@@ -103,10 +103,8 @@ def fresh_import(*, block: bool) -> tuple[float, list[str]]:
     """Import jt_edu in a new process: (seconds of CPU, guests that came along)."""
     code = FRESH.format(guests=IMPORTED_BY_NOBODY, block=block)
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-    environment = {**os.environ, "PYTHONPATH": path}
-    environment.pop(
-        "PYTHONDONTWRITEBYTECODE", None
-    )  # a learner's Python stores what it compiles; so the first of three
+    stores = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}  # as a learner's Python does
+    environment = {**stores, "PYTHONPATH": path}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=240, check=False
     )

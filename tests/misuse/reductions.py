@@ -26,6 +26,8 @@ CALLS = [
     ("an axis that is a fraction", lambda: jt.sum(_x(), 0.5), jt.ArgumentError, r"0\.5"),
     ("keepdims that is a word", lambda: jt.sum(_x(), 0, "yes"), jt.ArgumentError, r"keepdim='yes'"),
     ("a dtype that is none", lambda: jt.sum(_x(), dtype="number"), jt.DtypeError, r"'number'"),
+    ("a mean that is a whole number", lambda: jt.mean(_x(), dtype="int64"), jt.DtypeError, r"a mean is a float.*cast"),
+    ("a mean that is a bool", lambda: jt.nanmean(_x(), dtype=bool), jt.DtypeError, r"a nanmean is a float.*bool"),
     ("the largest of nothing", lambda: jt.max(_none(), 0), jt.ShapeError, r"\(0, 3\)"),
     ("the smallest of nothing", lambda: jt.amin(_none()), jt.ShapeError, r"\(0, 3\)"),
     ("the spread of nothing", lambda: jt.ptp(_none()), jt.ShapeError, r"\(0, 3\)"),

@@ -113,6 +113,18 @@ CALLS = [
     ("meshgrid counts in two ways", lambda: jt.meshgrid(V, indexing="xz"), jt.ArgumentError, "'xz'"),
     ("cartesian_prod takes rows", lambda: jt.cartesian_prod(V, X), jt.ShapeError, r"\(2, 3\)"),
     ("combinations chooses from a row", lambda: jt.combinations(X), jt.ShapeError, r"\(2, 3\)"),
+    (
+        "more combinations than there is room for",
+        lambda: jt.combinations(jt.arange(10000), 5),
+        jt.OutOfMemoryError,
+        r"the choice of combinations is stored in an array of shape \(\d+, 5\)",
+    ),
+    (
+        "more numbers than an array can have",
+        lambda: jt.zeros((2**40, 2**40)).numpy(),
+        jt.OutOfMemoryError,
+        r"\(1099511627776, 1099511627776\)",
+    ),
     ("combinations chooses 0 or more", lambda: jt.combinations(V, -1), jt.ArgumentError, "r=-1"),
     ("vander takes a row", lambda: jt.vander(X), jt.ShapeError, r"\(2, 3\)"),
     ("vander has columns", lambda: jt.vander(V, -2), jt.ShapeError, "-2"),

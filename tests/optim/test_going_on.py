@@ -426,3 +426,16 @@ def test_a_number_in_place_of_a_var_is_told():
 
     with pytest.raises(jt.ShapeError, match=r"one number for each of \['mean', 'step'\], in place of \['step'\]"):
         opt.load_state_dict(saved)
+
+
+def test_a_state_that_settings_do_not_need_any_more_goes_along():
+    def made():
+        w = jt.array([1.0, 2.0])
+        return w, optim.SGD([w], lr=0.1, momentum=0.9)
+
+    w, opt = made()
+    opt.step((w * w).sum())
+    opt.param_groups[0]["momentum"] = 0
+    _, other = made()
+    other.load_state_dict(opt.state_dict())
+    assert other.param_groups[0]["momentum"] == 0

@@ -420,3 +420,13 @@ def test_a_single_number_is_gone_along_as_if_it_had_one_axis(torch, name, dim):
     ours, theirs = answers(jt, jt.array(3.0)), answers(torch, torch.tensor(3.0))
 
     assert [(y.shape, y.item()) for y in ours] == [(tuple(t.shape), t.item()) for t in theirs]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_logit_of_halves_is_that_of_floats_rounded(dtype):
+    for backend in ("python", "numba"):
+        with jt.flag_scope(backend=backend):
+            x = jt.array([0.25, 0.5, 0.0, 1.0]).cast(dtype)
+            wanted = jt.logit(x.float32()).cast(dtype)
+            assert jt.logit(x).dtype == dtype
+            np.testing.assert_array_equal(jt.logit(x).numpy(), wanted.numpy())

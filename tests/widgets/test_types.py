@@ -92,7 +92,8 @@ def test_a_key_too_many_or_too_few_would_be_found(change):
 
 
 def test_paths_that_comments_name_exist():
-    files = [path for folder in ("src", "golden") for path in (FOLDER / folder).rglob("*.*") if path.suffix != ".json"]
+    folders = (FOLDER / "src", FOLDER / "golden")
+    files = [path for folder in folders for path in folder.rglob("*") if path.suffix in {".js", ".ts", ".css", ".py"}]
     homes = [ROOT, ROOT / "widgets", FOLDER / "src"]
     lost = [
         f"{path.name}: {name}"

@@ -22,7 +22,7 @@ from jt_edu.build import broadcast, cast, check_shape, constant, elementwise, gi
 from jt_edu.dtypes import DType, as_dtype, bfloat16, from_bfloat16, promote
 from jt_edu.errors import ArgumentError, DtypeError, GradientError, ScalarError, ShapeError
 from jt_edu.execute import run
-from jt_edu.formats import FORMATS, follow, in_format, inherit
+from jt_edu.formats import FORMATS, in_format, inherit
 from jt_edu.graph import Node
 from jt_edu.handle import Handle
 from jt_edu.making import as_asked
@@ -263,16 +263,6 @@ class Var(Arithmetic):
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
         self.start_grad() if wanted else self.stop_grad()
-
-    def detach(self) -> Var:
-        """The same numbers, cut off from the gradient."""
-        node = self._node
-        if node.data is not None and (current().capture is None or node.op is CONSTANT):
-            twin = Node(node.op if node.op is CONSTANT else SOURCE, (), node.shape, node.dtype, node.data)
-        else:
-            twin = same("detach", node)
-        twin.tracked = False
-        return Var._of(follow(twin, node))
 
     def stop_grad(self) -> Var:
         """Cut this Var off from the gradient, in place."""

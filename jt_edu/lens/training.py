@@ -32,8 +32,8 @@ from jt_edu.explain import in_words
 from jt_edu.graph import Node
 from jt_edu.nn.activation import ReLU, ReLU6
 from jt_edu.nn.module import Module
-from jt_edu.nn.statistics import ride_along
 from jt_edu.ops.create import zeros
+from jt_edu.ops.riders import ride_along
 from jt_edu.optim.base import Optimizer
 from jt_edu.random import default_generator
 from jt_edu.settings import no_grad

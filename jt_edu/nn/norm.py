@@ -23,12 +23,12 @@ from jt_edu.nn.statistics import (
     moments_of,
     move,
     normalized,
-    ride_along,
     unbiased,
 )
 from jt_edu.ops.arguments import number, yes_or_no
 from jt_edu.ops.create import ones, sync, zeros
 from jt_edu.ops.reduce import mean
+from jt_edu.ops.riders import ride_along
 from jt_edu.settings import current
 from jt_edu.team import team
 from jt_edu.var import Var, as_var

@@ -11,7 +11,6 @@ The layers that own weights and running statistics stand in `norm.py`.
 from __future__ import annotations
 
 import math
-import weakref
 from typing import Any
 
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
@@ -21,7 +20,8 @@ from jt_edu.ops.arguments import number, same_words, yes_or_no
 from jt_edu.ops.channel import per_channel
 from jt_edu.ops.numbers import widened
 from jt_edu.ops.reduce import mean
-from jt_edu.settings import current, no_grad
+from jt_edu.ops.riders import ride_along
+from jt_edu.settings import no_grad
 from jt_edu.template import template
 from jt_edu.var import Var, as_var
 
@@ -166,17 +166,6 @@ def _moved(old: Var, new: Var, share: Any) -> Var:
     wide = widened(old)  # a tenth of a variance may be a half where the variance itself is not
     moved: Var = wide * (1 - share) + new.reshape(-1).cast(wide.dtype) * share
     return moved.cast(old.dtype)
-
-
-def ride_along(variables: tuple[Var, ...]) -> None:
-    """Let the next optimiser step compute these Vars too; until then they are only promised.
-
-    Example:
-        >>> ride_along((jt.ones(2),))
-    """
-    riders = current().rank_state.setdefault("riders", weakref.WeakValueDictionary())
-    for var in variables:
-        riders[id(var)] = var
 
 
 def check_float(name: str, x: Var) -> None:

@@ -10,9 +10,12 @@ from typing import Any
 from jt_edu import autograd
 from jt_edu.build import same
 from jt_edu.errors import ArgumentError, GradientError
+from jt_edu.formats import follow
 from jt_edu.graph import Node, Shape
+from jt_edu.meta import CONSTANT, SOURCE
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.derived import derivative
+from jt_edu.ops.riders import ride_along
 from jt_edu.settings import current, no_grad
 from jt_edu.var import Var, as_var, method
 
@@ -65,6 +68,27 @@ def seed_of(name: str, y: Var, v: Any) -> Var:
     if seed.shape != y.shape:
         raise GradientError(f"{name} starts from a gradient of the shape of its Var", f"{seed.shape} for {y.shape}")
     return seed
+
+
+@method
+def detach(x: Var) -> Var:
+    """The same numbers, cut off from the gradient; what is pending is computed along with the next optimizer step.
+
+    Example:
+        >>> x = array([1.0, 2.0])
+        >>> grad((x * x.detach()).sum(), x).numpy()
+        array([1., 2.], dtype=float32)
+    """
+    node, capture = x.node, current().capture
+    if node.data is not None and (capture is None or node.op is CONSTANT):
+        twin = Node(node.op if node.op is CONSTANT else SOURCE, (), node.shape, node.dtype, node.data)
+    else:
+        twin = same("detach", node)
+    twin.tracked = False
+    out = Var._of(follow(twin, node))
+    if twin.pending and node.tracked and capture is None:  # a captured step answers with what it returns
+        ride_along((out,))
+    return out
 
 
 @method

@@ -26,7 +26,8 @@ from jt_edu.errors import ArgumentError, GradientError
 from jt_edu.nn.utils import clip_grad_norm_, clip_grad_value_
 from jt_edu.ops.create import sync, zeros
 from jt_edu.ops.gradient import grad
-from jt_edu.optim.effect import WHOLE, Closure, about, added, aimed, evaluated, forget_history, riders, take_effect
+from jt_edu.ops.riders import riders
+from jt_edu.optim.effect import WHOLE, Closure, about, added, aimed, evaluated, forget_history, take_effect
 from jt_edu.optim.factor import Count, Factor, Group, State, identities, kind_of
 from jt_edu.optim.params import as_groups, as_leaves, as_vars, check_flag, check_number, label, state_of, unreached
 from jt_edu.optim.saving import check_saved, saved_of, take_over

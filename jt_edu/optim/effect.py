@@ -40,11 +40,6 @@ def added(params: Sequence[Var], gradients: Sequence[Var | None]) -> list[Var | 
     return [g if p.grad is None else p.grad if g is None else p.grad + g for p, g in pairs]
 
 
-def riders() -> list[Var]:
-    """Running statistics that wait to be computed with the next step."""
-    return [var for var in current().rank_state.get("riders", {}).values() if var.node.pending]
-
-
 def aimed(moves: list[tuple[Var, Any]], loss: Var | None, retain_graph: bool = False) -> list[tuple[Var, Any]]:
     """What moves, with the loss of this step in its place; a loss that is kept for another step keeps its history."""
     kept = [(var, new) for var, new in moves if var is not WHOLE or not (loss is None or retain_graph)]

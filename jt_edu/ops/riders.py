@@ -34,7 +34,10 @@ def riders() -> list[Var]:
     Example:
         >>> waiting = jt.ones(2) * 3
         >>> ride_along((waiting,))
-        >>> any(v is waiting for v in riders()), any(v is waiting.sync() for v in riders())
-        (True, False)
+        >>> any(v is waiting for v in riders())
+        True
+        >>> done = waiting.sync()
+        >>> any(v is done for v in riders())
+        False
     """
     return [var for var in list(current().rank_state.get("riders", {}).values()) if var.node.pending]

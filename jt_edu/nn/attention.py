@@ -113,11 +113,11 @@ def causal_mask(queries: int, keys: int) -> Var:
     return index(shape, 1) <= index(shape, 0)
 
 
-def _mask(name: str, mask: Any, shape: tuple[int, ...]) -> Var:
-    """A mask of bools or floats that fits the scores."""
+def _mask(name: str, mask: Any, shape: tuple[int, ...], true: str = "who may look") -> Var:
+    """A mask of bools, where True is `true`, or floats that fits the scores."""
     m = as_var(mask)
     if m.dtype is not bool_ and m.dtype.kind != "f":
-        raise DtypeError(f"{name} holds bools (who may look) or floats (to be added)", f"dtype {m.dtype}", "mask > 0")
+        raise DtypeError(f"{name} holds bools ({true}) or floats (to be added)", f"dtype {m.dtype}", "mask > 0")
     fits = m.ndim <= len(shape) and all(
         n in (1, wanted) for n, wanted in zip(reversed(m.shape), reversed(shape), strict=False)
     )
@@ -267,7 +267,7 @@ class MultiheadAttention(Module):
 
 def _allowed(name: str, mask: Var) -> Var:
     """True where a look is allowed, from True where it is forbidden; floats stay what they are."""
-    return _mask(name, mask, mask.shape) if mask.dtype is not bool_ else mask.apply(f.LOGICAL_NOT)
+    return _mask(name, mask, mask.shape, "who may not look") if mask.dtype is not bool_ else mask.apply(f.LOGICAL_NOT)
 
 
 def _wider(mask: Var, more: int) -> Var:

@@ -66,6 +66,7 @@ from jt_edu.mpi.jittor import simulate, single_process_scope
 from jt_edu.mpi.jobs.report import report
 from jt_edu.names import door as _door
 from jt_edu.names import suggest as _suggest
+from jt_edu.nn import Module, init
 from jt_edu.nn.distance import cosine_similarity, pairwise_distance
 from jt_edu.nn.linear import bilinear
 from jt_edu.ops.activation import (
@@ -482,6 +483,7 @@ __all__ = [
     "JtError",
     "KernelError",
     "MemoryStats",
+    "Module",
     "OutOfMemoryError",
     "PlainAllocator",
     "RangeError",
@@ -740,6 +742,7 @@ __all__ = [
     "index_select",
     "indices",
     "inf",
+    "init",
     "inner",
     "insert",
     "int16",

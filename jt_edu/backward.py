@@ -44,8 +44,8 @@ def backward(loss: Var, gradient: Any = None, retain_graph: bool | None = None, 
         >>> x = array([3.0]); (x * x).sum().backward(); x.grad.numpy()
         array([6.], dtype=float32)
     """
-    for name, flag in (("retain_graph", retain_graph or False), ("create_graph", create_graph)):
-        yes_or_no("backward", name, flag)
+    yes_or_no("backward", "retain_graph", False if retain_graph is None else retain_graph)
+    yes_or_no("backward", "create_graph", create_graph)
     held = leaves(loss)
     if not held:
         raise _nobody(loss).at(loss.node.line)

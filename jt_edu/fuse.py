@@ -7,7 +7,7 @@ A value becomes an array (is *stored*) when
   * a Reindex would compute it many times over, and it costs more than a few operations,    repeated
   * several kernels read it, and computing it twice would cost more than storing it,        shared
   * several views lead to it, and it would be written anew for each: text grows as fast as that,    many ways
-  * 64 operators are inlined into it: a line of thousands is cut into pieces,               kernel full
+  * 64 operators are inlined into it, or 16 in short loops: long lines are cut into pieces,  kernel full
   * a view reads it through a reshape, which would divide positions for every element,      reshape
   * `jt.flags.fuse` is False.                                                               fusion is off
 
@@ -34,7 +34,9 @@ from jt_edu.meta import CONSTANT, Code, Counter, Elementwise, Reindex, ReindexRe
 from jt_edu.relay import Product, matrix_product
 from jt_edu.tail import join_tail, join_tail_sums
 
-FULL = 64  # operators inlined into one value; arrays in one kernel; half of the operators in one kernel
+FULL = 64, 64, 128  # operators inlined into one value; arrays in one kernel; operators in one kernel
+FEW, SHORT = (16, 20, 32), 1024  # the same, for loops shorter than this: compiling takes longer than they ever run
+PRODUCTS = 4  # of one matrix in one kernel
 GUARDED = 8  # multiplications that a guarded read costs, because loops with conditions are not vectorised
 RECENT = 32  # kernels that an anchor may still join: looking at all of them would take time with their square
 ANEW = 64  # terms that are written again because several ways lead to one value
@@ -62,6 +64,7 @@ class Fuser:
             for i in dict.fromkeys(node.inputs):
                 if i in self.readers:
                     self.readers[i].append(node)
+        self.long = {n for n in order if max(math.prod(m.shape) for m in (n, *n.inputs)) >= SHORT}
         self.contractions: dict[Node, Product | Convolution] = {}
         self.barriers: set[Node] = set()  # arrays that are looked at before a kernel reads them: index arrays
 
@@ -124,8 +127,8 @@ class Fuser:
         in_product = {n.inputs[0] for n in self.contractions}
         for node in self.order:
             mine = frozenset().union(*(inlined.get(i, frozenset()) for i in node.inputs if i not in self.why))
-            while len(mine) >= FULL:
-                mine -= self._cut(node, inlined)
+            while len(mine) >= (most := FULL[0] if node in self.long else FEW[0]):
+                mine -= self._cut(node, inlined, most)
             terms[node] = 1 + sum(terms.get(i, 0) for i in {*node.inputs} - self.why.keys())  # at most
             while terms[node] > len(mine) + ANEW and (found := self._written_anew(node, terms)) is not None:
                 mine -= self._take_out(found, inlined)
@@ -134,17 +137,17 @@ class Fuser:
             ends = isinstance(node.op, ReindexReduce)
             inlined[node], terms[node] = (frozenset(), 0) if ends else (mine | {node}, terms[node])
 
-    def _cut(self, node: Node, inlined: dict[Node, frozenset[Node]]) -> frozenset[Node]:
+    def _cut(self, node: Node, inlined: dict[Node, frozenset[Node]], most: int) -> frozenset[Node]:
         """Store most of what goes into a full node: a value that others read as well, if there is one on the way."""
 
         def size(n: Node) -> int:
             return 0 if n in self.why else len(inlined.get(n, ()))
 
-        first = found = max(node.inputs, key=size)
-        while size(found) > FULL // 2 and len(self.readers[found]) == 1:
+        found = first = max(node.inputs, key=size)
+        while size(found) > most // 2 and len(self.readers[found]) == 1:
             found = max(found.inputs, key=size)
-        found = found if size(found) > FULL // 2 else first
-        self._store(found, "kernel full", f"at most {FULL} operators are inlined into one value")
+        found = found if size(found) > most // 2 and (node in self.long or found not in self.long) else first
+        self._store(found, "kernel full", f"at most {most} operators are inlined into one value")
         return self._take_out(found, inlined)
 
     def _take_out(self, found: Node, inlined: dict[Node, frozenset[Node]]) -> frozenset[Node]:
@@ -277,20 +280,20 @@ class Fuser:
         """Put the anchor into the kernel if a rule allows it."""
         if not self.enabled or kernel.kind in ("code", "host") or (anchor.term is None and anchor.contraction is None):
             return False
-        mine = {a.node for a in kernel.anchors}
+        mine, reads = {a.node for a in kernel.anchors}, {self.root.get(n, n) for n in anchor.reads}
         if kernel.kind == "convolution" and anchor.reduces:
             begun = {a.node for a in kernel.anchors if a.reduces and a.term is not None}  # known when it has ended
-            return not any(self.root.get(n, n) in begun for n in anchor.reads) and join_tail_sums(kernel, anchor)
+            return not reads & begun and join_tail_sums(kernel, anchor)
         if kernel.kind == "convolution":
             return self._is_only_reader(anchor.node, kernel.anchors[0].node) and join_tail(kernel, anchor)
         if kernel.kind == "product" or anchor.contraction is not None:
-            return join_products(kernel, anchor, any(self.root.get(n, n) in mine for n in anchor.reads))
+            return len(mine) < PRODUCTS and join_products(kernel, anchor, bool(reads & mine))
         if anchor.kept is None or any(a.kept is None for a in kernel.anchors):
             return False
         together = (*kernel.anchors, anchor)
-        if len({t.node for a in together for t in a.loads}) + len(together) > FULL:
-            return False
-        if sum(a.operators for a in together) > 2 * FULL:
+        _, arrays, operators = FULL if any(math.prod(a.loops) >= SHORT for a in together) else FEW
+        loads = {t.node for a in together for t in a.loads}
+        if len(loads) + len(together) > arrays or sum(a.operators for a in together) > operators:
             return False
         early = mine - self.barriers - self.beside.keys()
         if any(self.root.get(n, n) in mine for n in anchor.reads if n not in early):

@@ -178,7 +178,9 @@ class Var(Arithmetic):
     def __bool__(self) -> bool:
         if self.size != 1:
             raise ShapeError(
-                "a Var of several numbers is neither true nor false", f"shape {self.shape}", "(x > 0).any() or .all()"
+                "a Var of several numbers is neither true nor false",
+                f"shape {self.shape}",
+                "(x > 0).any() or .all(); (x > 0) & (x < 3), where it said `and`, or 0 < x < 3",
             )
         return bool(self.item())
 
@@ -188,6 +190,8 @@ class Var(Arithmetic):
         return f"jt.Var({numbers}, {shape}dtype={self.dtype})"
 
     def __format__(self, spec: str) -> str:
+        if spec and self.size != 1:
+            raise ShapeError(f"the format {spec!r} is for one number", f"shape {self.shape}", "x.numpy().round(2)")
         return format(self.item(), spec) if spec else repr(self)
 
     def __reduce__(self) -> tuple[Any, ...]:

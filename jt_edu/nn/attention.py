@@ -196,13 +196,13 @@ class MultiheadAttention(Module):
             average_attn_weights: the mean of the heads' weights; False: (n, heads, l, s).
             is_causal: query i looks at keys 0 to i only.
         """
-        q, k, v = (as_var(x) for x in (query, key, value))
+        given = q, k, v = (*map(as_var, (query, key, value)),)
         name = "MultiheadAttention"
         need_weights, is_causal = yes_or_no(name, "need_weights", need_weights), yes_or_no(name, "is_causal", is_causal)
         single = q.ndim == 2
         q, k, v = (x.unsqueeze(1) if single else x.transpose(0, 1) if self.batch_first and x.ndim == 3 else x
                    for x in (q, k, v))  # fmt: skip
-        self._check(q, k, v)
+        self._check(q, k, v, given)
         heads = self._projected(q, k, v)
         masks = self._masks(q, k, attn_mask, key_padding_mask, is_causal)
         factor = 1 / math.sqrt(self.embed_dim // self.num_heads)
@@ -213,13 +213,14 @@ class MultiheadAttention(Module):
             return out.squeeze(1), None if shown is None else shown.squeeze(0)
         return out.transpose(0, 1) if self.batch_first else out, shown
 
-    def _check(self, q: Var, k: Var, v: Var) -> None:
+    def _check(self, q: Var, k: Var, v: Var, given: tuple[Var, ...]) -> None:
         lengths = (self.embed_dim, self.kdim, self.vdim)
-        shapes = (q.shape, k.shape, v.shape)
         fits = all(x.ndim == 3 for x in (q, k, v)) and tuple(x.shape[2] for x in (q, k, v)) == lengths
         if not fits or k.shape[:2] != v.shape[:2] or q.shape[1] != k.shape[1]:
-            asked = "multi-head attention takes query (l, n, {}), key (s, n, {}) and value (s, n, {})".format(*lengths)
-            raise ShapeError(asked, f"{shapes[0]}, {shapes[1]} and {shapes[2]} as (l, n, e)")
+            axes = ("n, l", "n, s", "n, s") if self.batch_first else ("l, n", "s, n", "s, n")
+            words = [f"{x} ({at}, {e})" for x, at, e in zip(("query", "key", "value"), axes, lengths, strict=True)]
+            asked = f"MultiheadAttention takes {words[0]}, {words[1]} and {words[2]}"
+            raise ShapeError(asked, f"{given[0].shape}, {given[1].shape} and {given[2].shape}")
 
     def _projected(self, q: Var, k: Var, v: Var) -> list[Var]:
         """Each projected and cut into heads: (n, heads, l, d)."""

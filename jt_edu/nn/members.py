@@ -173,6 +173,9 @@ class Members:
         if name not in vars(self) and hasattr(self, name):
             raise ArgumentError(f"a {what} has a name of its own", f"{name!r}, which every module has already")
         held = vars(self).get(name)
+        if held is not None and not isinstance(held, Var):
+            found = f"{name!r}, which this module has already: {short(held)}"
+            raise ArgumentError(f"a {what} has a name of its own", found, f"del module.{name}, before")
         if isinstance(held, Var) and (self._kind(name, held) == "parameter") != (what == "parameter"):
             kinds = f"{name!r}, a {'buffer' if what == 'parameter' else 'parameter'} of shape {held.shape}"
             raise ArgumentError(f"a {what} has a name of its own", kinds, f"del module.{name}, before")

@@ -260,7 +260,8 @@ class _Recurrent(Module):
             return self._packed(x, state)
         v = as_var(x)
         if v.ndim not in (2, 3) or v.shape[-1] != self.input_size:
-            asked = f"{type(self).__name__} takes sequences (t, n, {self.input_size})"
+            axes = "n, t" if self.batch_first else "t, n"
+            asked = f"{type(self).__name__} takes sequences ({axes}, {self.input_size}), or (t, {self.input_size})"
             raise ShapeError(asked, f"shape {v.shape}", f"{type(self).__name__}(input_size=x.shape[-1], ...)")
         if v.ndim == 2:
             out, last = self._along(v.unsqueeze(1), self._begin(state, v, ()))

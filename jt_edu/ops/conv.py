@@ -169,11 +169,15 @@ def by_floats(
 # what a convolution is asked for
 
 
-def check_ranks(name: str, image: Var, weight: Var, ways: int) -> None:
-    """Images and weights have two axes more than there are directions."""
+def check_ranks(name: str, image: Var, weight: Var, ways: int, axis: int = 1) -> None:
+    """Images and weights have two axes more than there are directions; `axis` of the weights is the channels."""
     if image.ndim != ways + 2 or weight.ndim != ways + 2:
-        there = ", ".join("dhw"[3 - ways :])
-        way = f"x.reshape{(1, 1, *image.shape)}: one image of one channel" if image.ndim == ways else ""
+        there, way = ", ".join("dhw"[3 - ways :]), ""
+        channels = weight.shape[axis] if weight.ndim == ways + 2 else 0
+        if image.ndim == ways and channels == 1:
+            way = f"x.reshape{(1, 1, *image.shape)}: one image of one channel"
+        elif image.ndim == 2 and image.shape[1] == channels:
+            way = f"x.reshape{(*image.shape, *[1] * ways)}: images of one place"
         raise ShapeError(
             f"{name} takes images (n, c, {there}), or (c, {there}), and weights of {ways + 2} axes",
             f"shapes {image.shape} and {weight.shape}", way,

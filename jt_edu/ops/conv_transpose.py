@@ -92,7 +92,7 @@ def transposed(
     if image.ndim == ways + 1 == w.ndim - 1:  # a single image
         rest = (weight, bias, stride, padding, output_padding, groups, dilation)
         return transposed(ways, image.unsqueeze(0), *rest).squeeze(0)
-    check_ranks(name, image, w, ways)
+    check_ranks(name, image, w, ways, axis=0)
     steps, spread = each_way(name, "stride", stride, ways, 1), each_way(name, "dilation", dilation, ways, 1)
     around = each_way(name, "padding", padding, ways, 0)
     more = each_way(name, "output_padding", output_padding, ways, 0)

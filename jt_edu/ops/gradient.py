@@ -20,13 +20,21 @@ from jt_edu.settings import current, no_grad
 from jt_edu.var import Var, as_var, method
 
 
-def grad(loss: Var, targets: Any, allow_unused: bool = False) -> Any:
+def grad(
+    loss: Var,
+    targets: Any,
+    allow_unused: bool = False,
+    retain_graph: bool | None = None,
+    create_graph: bool | None = None,
+) -> Any:
     """d loss / d target as new Vars, which can be differentiated again. Nothing runs.
 
     Args:
         loss: one real number (shape () or of one element).
         targets: a Var, or a list of them; the answer is alike.
         allow_unused: answer None for a target the loss does not depend on, instead of raising.
+        retain_graph: PyTorch's word: here a graph is there as long as a Var of it is held, whatever this says.
+        create_graph: False cuts the gradients off, so that they cannot be differentiated again; else they can be.
 
     Raises:
         GradientError: loss has several elements, or is no float, or the path to a target is cut (it says where).
@@ -36,7 +44,12 @@ def grad(loss: Var, targets: Any, allow_unused: bool = False) -> Any:
         >>> grad((x * x).sum(), x).numpy()
         array([2., 4.], dtype=float32)
     """
-    found = derivative(loss, _asked("grad", loss, targets), None, yes_or_no("grad", "allow_unused", allow_unused))
+    asked = _asked("grad", loss, targets)
+    for name, flag in (("retain_graph", retain_graph), ("create_graph", create_graph)):
+        yes_or_no("grad", name, False if flag is None else flag)
+    found = derivative(loss, asked, None, yes_or_no("grad", "allow_unused", allow_unused))
+    if create_graph is False:
+        found = [None if g is None else g.detach() for g in found]
     return found[0] if isinstance(targets, Var) else found
 
 
@@ -123,7 +136,8 @@ def why_no_grad(target: Var, loss: Var) -> str:
 class Function:
     """An operator with a gradient of one's own: `execute` computes, `grad` answers one gradient per input.
 
-    What `grad` needs may be kept on `self`, for each call apart. Jittor's form; None stands for "no gradient".
+    What `grad` needs may be kept on `self`, for each call apart. Jittor's form; None stands for "no gradient". Inputs
+    that are no Vars may be left out of the answer, or have None there.
 
     Example:
         >>> class Twice(Function):
@@ -162,9 +176,7 @@ class Function:
         if current().no_grad or not any(v.requires_grad for v in inputs):
             return tuple(outputs) if several else outputs[0]
         taped = [self._taped(o) for o in outputs]
-        tape = autograd.Tape(
-            self._grad_of_this_call([v.shape for v in inputs]), [v.node for v in inputs], [v.node for v in taped]
-        )
+        tape = autograd.Tape(self._grad_of_this_call(args), [v.node for v in inputs], [v.node for v in taped])
         for v in taped:
             if v.dtype.is_float:
                 v.node.tape, v.node.tracked = tape, True
@@ -178,10 +190,11 @@ class Function:
                 asked = f"{type(self).__name__}.execute leaves its inputs as they are"
                 raise GradientError(asked, f"input {number} changed in place", "y = x + 1, which makes another Var")
 
-    def _grad_of_this_call(self, shapes: list[Shape]) -> Callable[..., Any]:
+    def _grad_of_this_call(self, args: Sequence[Any]) -> Callable[..., Any]:
         """`grad`, with what `execute` has just kept on self, though self may be called again before it is asked."""
         kept = {name: value for name, value in vars(self).items() if name != "_kept"}
         self._kept = kept
+        shapes = [a.shape if isinstance(a, Var) else None for a in args]  # not the Vars: they would live as long
 
         @wraps(self.grad)
         def grad(*douts: Any) -> Any:
@@ -192,14 +205,20 @@ class Function:
 
         return grad
 
-    def _checked(self, answer: Any, shapes: list[Shape]) -> list[Var | None]:
-        """What `grad` answered, as one gradient or None for each input."""
+    def _checked(self, answer: Any, shapes: list[Shape | None]) -> list[Var | None]:
+        """What `grad` answered, as one gradient or None for each Var that execute was given."""
         name = f"{type(self).__name__}.grad"
         parts = list(answer) if isinstance(answer, (tuple, list)) else [answer]
-        if len(parts) != len(shapes):
+        wanted = [shape for shape in shapes if shape is not None]
+        if len(parts) == len(shapes) > len(wanted):  # PyTorch's way: one for each input, None for what is no Var
+            pairs = list(zip(shapes, parts, strict=True))
+            if any(shape is None and part is not None for shape, part in pairs):
+                raise GradientError(f"{name} answers None for an input that is no Var", "a gradient for it")
+            parts = [part for shape, part in pairs if shape is not None]
+        if len(parts) != len(wanted):
             asked = f"{name} answers with one gradient (or None) for each Var that execute was given"
-            raise GradientError(asked, f"{len(parts)} for {len(shapes)}" + ", None" * (answer is None))
-        for shape, part in zip(shapes, parts, strict=True):
+            raise GradientError(asked, f"{len(parts)} for {len(wanted)}" + ", None" * (answer is None))
+        for shape, part in zip(wanted, parts, strict=True):
             if part is not None and not isinstance(part, Var):
                 raise GradientError(f"{name} answers with Vars, or None", type(part).__name__, "jt.array(...)")
             if part is not None and part.shape != shape:

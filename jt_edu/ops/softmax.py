@@ -130,7 +130,9 @@ def is_class(target: Var, shape: tuple[int, ...], ignore_index: int) -> Var:
 def _check(scores: Var, target: Var, reduction: str) -> None:
     _check_reduction(reduction)
     if target.dtype.kind not in "iu":
-        raise DtypeError("targets are class numbers", f"dtype {target.dtype}", "target.int64()")
+        swapped = scores.dtype.kind in "iu" and scores.ndim < target.ndim
+        way = "the scores first, and then the targets" if swapped else "target.int64()"
+        raise DtypeError("targets are class numbers", f"dtype {target.dtype}", way)
     if scores.ndim < 1 or target.shape != scores.shape[:1] * (scores.ndim > 1) + scores.shape[2:]:
         raise ShapeError(
             "a loss takes scores (n, classes, ...) and targets (n, ...)", f"shapes {scores.shape} and {target.shape}"

@@ -86,7 +86,7 @@ class LBFGS(Optimizer):
             raise ArgumentError("LBFGS has one group of parameters", "a second one", "one list of all parameters")
         super().add_param_group(group)
 
-    def step(self, loss: Closure) -> Var:  # type: ignore[override]
+    def step(self, loss: Closure | None = None) -> Var:  # type: ignore[override]
         """Take up to max_iter directions.
 
         Args:
@@ -96,7 +96,8 @@ class LBFGS(Optimizer):
             The loss before.
         """
         if isinstance(loss, Var) or not callable(loss):
-            raise ArgumentError("LBFGS computes the loss several times", type(loss).__name__, "step(lambda: loss of w)")
+            found = "no function" if loss is None else type(loss).__name__
+            raise ArgumentError("LBFGS computes the loss several times", found, "step(lambda: loss of w)")
         params = self._params()
         self.check(self.param_groups[0])
         with no_grad():

@@ -397,6 +397,47 @@ def test_a_full_kernel_is_cut_where_a_value_is_read_by_others_too():
     assert {op[k] for k in full} == {"multiply"}
 
 
+def _episode(moments):
+    """The gradient of a loop of so many moments, each with a small layer and the logarithm of a chance in it."""
+    w, b = matrix(3, 2), matrix(2, 1).reshape(2)
+    states = [matrix(1, 3, k) for k in range(moments)]
+    jt.sync([w, b, *states])
+    chosen = [jt.log_softmax(s @ w + b, 1)[0, k % 2] for k, s in enumerate(states)]
+    return jt.grad(sum(-c for c in chosen), [w, b])
+
+
+def test_a_loop_that_is_longer_by_one_is_made_of_kernels_that_are_known():
+    known = set()
+    for moments in range(8, 20):
+        kernels = held(*_episode(moments)).kernels
+        fresh = {k.source for k in kernels} - known
+        known |= fresh
+        assert max(k.source.count("\n") for k in kernels) < 60
+    print(len(kernels), len(fresh), len(known))
+    assert len(fresh) <= 4
+    assert len(known) <= 40
+
+
+def test_a_long_chain_is_cut_into_longer_parts_where_its_loops_are_long():
+    def kernels(columns):
+        x = y = matrix(4, columns).sync()
+        for _ in range(60):
+            y = y.sin() + x
+        return len(held(y).kernels)
+
+    assert (kernels(8), kernels(256)) == (4, 1)
+
+
+@pytest.mark.parametrize("count", [3, 9])
+def test_at_most_four_products_of_one_matrix_share_a_kernel(count):
+    w, xs = matrix(3, 2), [matrix(4, 3, k) for k in range(count)]
+    jt.sync([w, *xs])
+
+    made = [k for k in held(*[x @ w for x in xs]).kernels if k.kind == "product"]
+
+    assert [len(k.stored) for k in made] == [4] * (count // 4) + [count % 4]
+
+
 def _ring(x, assignments):
     for k in range(assignments):
         x[k % 10] = x[(k + 1) % 10] + 1
@@ -425,6 +466,8 @@ def test_pending_assignments_give_the_numbers_of_numpy(backend):
 
 
 def test_what_many_ways_lead_to_is_stored_and_the_rule_says_so():
-    t = held(_ring(jt.zeros(10), 8))
+    x = jt.rand(2048)
+    for k in range(7):
+        x = x + x.roll(k + 1)
 
-    assert "many ways" in {d.rule for d in t.decisions}
+    assert "many ways" in {d.rule for d in held(x).decisions}

@@ -1143,6 +1143,47 @@ def test_a_function_without_its_methods_is_told_so():
         jt.grad(NoGradient()(x).sum(), x)
 
 
+class Times(jt.Function):
+    """x times a number, and the gradients that a test wants."""
+
+    def execute(self, x, factor, answer):
+        self.factor, self.answer = factor, answer
+        return x * factor
+
+    def grad(self, dout):
+        return tuple(dout * self.factor if part is Ellipsis else part for part in self.answer)
+
+
+@pytest.mark.parametrize("answer", [(...,), (..., None, None)])
+def test_a_function_may_answer_none_for_what_is_no_var(answer):
+    x = square()
+
+    assert jt.grad(Times.apply(x, 3.0, answer).sum(), x).tolist() == [3.0, 3.0, 3.0]
+
+
+@pytest.mark.parametrize("answer", [(..., None), (..., ..., None), (), (..., None, None, None)])
+def test_a_function_that_answers_for_other_inputs_is_told_so(answer):
+    x = square()
+
+    with pytest.raises(jt.GradientError, match=r"Times\.grad answers"):
+        jt.grad(Times.apply(x, 3.0, answer).sum(), x)
+
+
+def test_gradients_take_part_in_gradients_unless_create_graph_is_false():
+    x = square()
+    loss = (x * x * x).sum()
+
+    for words in ({}, {"retain_graph": True}, {"create_graph": True}, {"create_graph": None, "retain_graph": None}):
+        first = jt.grad(loss, x, **words)
+        assert jt.grad(first.sum(), x).tolist() == [6.0, 12.0, 18.0]
+
+    cut, other = jt.grad(loss, [x, jt.ones(2)], allow_unused=True, create_graph=False)
+    assert (cut.requires_grad, cut.tolist(), other) == (False, [3.0, 12.0, 27.0], None)
+    for word in ("retain_graph", "create_graph"):
+        with pytest.raises(jt.ArgumentError, match=f"{word}='yes'"):
+            jt.grad(loss, x, **{word: "yes"})
+
+
 def test_a_function_of_stopped_vars_or_in_no_grad_has_no_history():
     x = square()
 

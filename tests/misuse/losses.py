@@ -32,6 +32,7 @@ CALLS = [
         jt.ArgumentError,
         "'most'",
     ),
+    ("scores and targets, swapped", lambda: nn.cross_entropy_loss(Z[0], X), jt.DtypeError, "Try: the scores first"),
     ("probabilities are like the scores", lambda: nn.cross_entropy_loss(X, Y), jt.DtypeError, "float32"),
     ("ranking takes equally many axes", lambda: nn.margin_ranking_loss(X, X, jt.ones(3)), jt.ShapeError, r"\(3,\)"),
     ("ranking compares floats", lambda: nn.margin_ranking_loss(Z, X, X), jt.DtypeError, "int64"),

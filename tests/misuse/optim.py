@@ -76,6 +76,7 @@ CALLS = [
     ("a state is of the same rule", lambda: sgd().load_state_dict(optim.Adam(w()).state_dict()),
      jt.ShapeError, "betas"),
     ("LBFGS needs a function", lambda: optim.LBFGS(w()).step(jt.ones(1).sum()), jt.ArgumentError, "Var"),
+    ("LBFGS steps with a function", lambda: optim.LBFGS(w()).step(), jt.ArgumentError, "found no function. Try: step"),
     ("LBFGS has one group", lambda: optim.LBFGS([{"params": w()}, {"params": w()}]), jt.ArgumentError, "a second one"),
     ("LBFGS knows one line search", lambda: optim.LBFGS(w(), line_search_fn="armijo"), jt.ArgumentError, "'armijo'"),
     ("LBFGS keeps a move or more", lambda: optim.LBFGS(w(), history_size=0), jt.ArgumentError, "found 0"),

@@ -13,6 +13,8 @@ def x():
 
 
 CALLS = [
+    ("a format of several numbers", lambda: f"{x():.2f}", jt.ShapeError, r"'\.2f' is for one number; found .*\(2, 3\)"),
+    ("a number between two others", lambda: 0 < x() < 3, jt.ShapeError, r"Try: .*\(x > 0\) & \(x < 3\)"),
     ("rolling no axes", lambda: jt.roll(jt.ones(3), 1, []), jt.ArgumentError, r"shifts 1 for dims \[\]"),
     ("reshape keeps the elements", lambda: jt.reshape(X, 4), jt.ShapeError, r"\(4,\)"),
     ("reshape works out one length", lambda: jt.reshape(X, -1, -1), jt.ShapeError, r"\(-1, -1\)"),

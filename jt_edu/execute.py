@@ -182,9 +182,9 @@ def plan_for(order: list[Node], wanted: Sequence[Node], context: Context) -> Pla
                 plan = make_plan(order, held, context.flags.fuse, wishes.enabled)
                 if wishes.deterministic:
                     determine(plan, order, wishes.strict)
-                if len(plans) >= PLANS:
-                    oldest = min(plans.items(), key=lambda entry: entry[1].used)
-                    plans.pop(oldest[0], None)
+                if len(plans) >= PLANS:  # several at once: to look for the oldest costs a millisecond
+                    for old, _ in sorted(plans.items(), key=lambda entry: entry[1].used)[: 1 + PLANS // 16]:
+                        del plans[old]
                 plans[key] = plan
         plan.used = next(context.ids)
         return plan

@@ -49,6 +49,7 @@ def backward(loss: Var, gradient: Any = None, retain_graph: bool | None = None, 
     held = leaves(loss)
     if not held:
         raise _nobody(loss).at(loss.node.line)
+    current().rank_state["graded"] = loss.node.id  # optimizers do not add the same gradients once more
     seed = None if gradient is None else seed_of("backward", loss, gradient)
     if create_graph or not _replayed(loss, held, seed):
         for k, new in _sums(held, derivative(loss, held, seed, True)):

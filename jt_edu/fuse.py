@@ -4,6 +4,7 @@ A value becomes an array (is *stored*) when
 
   * it was asked for, or the learner still holds it,                                        wanted
   * it goes into something that needs whole arrays (BLAS, a convolution, the learner's code), whole array
+    or is looked at before a kernel runs (index arrays), or is compared, digit by digit, with what is made of it
   * a Reindex would compute it many times over, and it costs more than a few operations,    repeated
   * several kernels read it, and computing it twice would cost more than storing it,        shared
   * several views lead to it, and it would be written anew for each: text grows as fast as that,    many ways

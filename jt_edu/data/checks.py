@@ -43,3 +43,24 @@ def place(kind: str, k: Any, count: int) -> int:
     if not -count <= k < count:
         raise RangeError(f"{kind} has {count} examples, with the numbers 0 to {count - 1}", f"number {k}")
     return int(k) % count
+
+
+def none_of(given: dict[str, bool], why: str) -> None:
+    """Refuse arguments that are given where, for the reason `why`, they mean nothing.
+
+    Example:
+        >>> none_of({"timeout": False}, "nobody is waited for")
+    """
+    extra = [name for name, yes in given.items() if yes]
+    if extra:
+        raise ArgumentError(why, f"{' and '.join(extra)} as well", f"leave {' and '.join(extra)} out")
+
+
+def check_workers(fetching: Any, prefetch_factor: bool) -> None:
+    """Refuse what was said of workers where there are none; `prefetch_factor`: somebody has set that."""
+    given = {
+        "prefetch_factor": prefetch_factor, "persistent_workers": fetching.persistent_workers,
+        "timeout": fetching.timeout > 0, "worker_init_fn": fetching.worker_init_fn is not None,
+    }  # fmt: skip
+    if not fetching.num_workers:
+        none_of(given, "without workers there is nobody to start or to wait for: num_workers is 0")

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.data.checks import function, number, place, whole, yes_or_no
+from jt_edu.data.checks import check_workers, function, number, place, whole, yes_or_no
 from jt_edu.data.collate import as_array, collate, each_array, vars_in
 from jt_edu.data.jobs import Batches, example
 from jt_edu.data.sampler import fresh_seed
@@ -118,7 +118,9 @@ class Dataset(Fetching):
         """Batches of one epoch (of all epochs, if `endless`)."""
         if Dataset.__len__(self) == 0:
             why = f"{self._count()} examples, batches of {self.batch_size}" + (", drop_last" if self.drop_last else "")
-            raise ArgumentError("an epoch has a batch at least", why, "a smaller batch_size, or drop_last=False")
+            way = "a smaller batch_size, or drop_last=False" if self._count() else "set_attrs(total_len=...)"
+            raise ArgumentError("an epoch has a batch at least", why, way)
+        check_workers(self, "prefetch_factor" in vars(self))
         crew = team()
         seed = fresh_seed(None) if crew is None else crew.agree(fresh_seed(None))
         requests = self._requests(np.random.default_rng(seed), crew)

@@ -175,11 +175,16 @@ def _read_with_pillow(path: Path) -> np.ndarray[Any, Any]:
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # _check_size says it, with the name
         with Image.open(path) as image:
             _check_size(image.height, image.width, path)
-            if image.mode.startswith("I;16"):  # grey with 16 bits, of which the upper 8 are kept
-                return (np.array(image) >> 8).astype(np.uint8)
-            if image.mode in ("I", "F"):  # any numbers: nobody knows which of them is white
-                raise FileError("an image has 8 or 16 bits", f"mode {image.mode!r} in {str(path)!r}")
-            return np.array(image.convert("RGB"))
+            return pixels_of(image.convert("RGB") if image.mode in ("L", "RGBA") else image, f" in {str(path)!r}")
+
+
+def pixels_of(image: Any, where: str = "") -> np.ndarray[Any, Any]:
+    """An image of Pillow as uint8: of grey (h, w), of colours (h, w, 3) or (h, w, 4)."""
+    if image.mode.startswith("I;16"):  # grey with 16 bits, of which the upper 8 are kept
+        return (np.asarray(image) >> 8).astype(np.uint8)
+    if image.mode in ("I", "F"):  # any numbers: nobody knows which of them is white
+        raise FileError("an image has 8 or 16 bits", f"mode {image.mode!r}{where}", "np.asarray(image), as numbers")
+    return np.array(image if image.mode in ("L", "RGB", "RGBA") else image.convert("RGB"))
 
 
 def _check_size(h: int, w: int, path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.data.checks import function, number, whole, yes_or_no
+from jt_edu.data.checks import check_workers, function, none_of, number, whole, yes_or_no
 from jt_edu.data.collate import collate, each_array
 from jt_edu.data.combine import IterableDataset
 from jt_edu.data.dataset import Dataset
@@ -65,7 +65,7 @@ class DataLoader(Fetching):
         persistent_workers: workers stay for the next epoch, with the dataset as it was when they started.
         generator: a `jt.Generator`, or a seed, for the order and for all that the dataset draws.
         buffer_size: bytes that batches made ahead of time may take, more or less.
-        keep_numpy_array: batches are NumPy arrays, not Vars.
+        keep_numpy_array: batches are NumPy arrays, not Vars; None: as a `jt.data.Dataset` says, or else Vars.
         pin_memory: a wish that is heard and costs nothing: batches lie in ordinary memory, and no copy starts there.
 
     Raises:
@@ -83,7 +83,7 @@ class DataLoader(Fetching):
         collate_fn: Callable[[list[Any]], Any] | None = None, pin_memory: bool = False, drop_last: bool = False,
         timeout: float = 0, worker_init_fn: Callable[[int], Any] | None = None, *, prefetch_factor: int | None = None,
         persistent_workers: bool = False, generator: Any = None, buffer_size: int = Fetching.buffer_size,
-        keep_numpy_array: bool = False,
+        keep_numpy_array: bool | None = None,
     ) -> None:  # fmt: skip
         self.dataset, self.generator = dataset, as_generator(generator)
         self.batch_size = None if batch_size is None else whole("batch_size", batch_size, 1)
@@ -94,15 +94,20 @@ class DataLoader(Fetching):
         self.buffer_size = whole("buffer_size", buffer_size, 1)
         self.persistent_workers = yes_or_no("persistent_workers", persistent_workers)
         self.worker_init_fn = function("worker_init_fn", worker_init_fn)
-        self.keep_numpy_array = yes_or_no("keep_numpy_array", keep_numpy_array)
+        kept = getattr(dataset, "keep_numpy_array", False) if keep_numpy_array is None else keep_numpy_array
+        self.keep_numpy_array = yes_or_no("keep_numpy_array", kept)
         yes_or_no("pin_memory", pin_memory)
-        _check_workers(self, prefetch_factor)
+        check_workers(self, prefetch_factor is not None)
         self.sampler, self.batch_sampler = self._samplers(sampler, batch_sampler)
 
     def __iter__(self) -> Iterator[Any]:
         seed = fresh_seed(self.generator)
         for batch in self._fetch(self._job(), self._requests(), seed):
-            yield batch if self.keep_numpy_array else each_array(batch, _as_data)
+            yield batch if self.keep_numpy_array else each_array(batch, self._var)
+
+    def _var(self, array: np.ndarray[Any, Any]) -> Var:
+        """Part of a batch, which takes part in gradients only if a `jt.data.Dataset` says so."""
+        return Var(array).stop_grad() if getattr(self.dataset, "stop_grad", True) else Var(array)
 
     def __len__(self) -> int:
         """How many batches an epoch has."""
@@ -123,26 +128,26 @@ class DataLoader(Fetching):
         """Who says which examples come next: one by one, and in batches."""
         given = {"shuffle": self.shuffle, "sampler": sampler is not None, "batch_sampler": batch_sampler is not None}
         if isinstance(self.dataset, IterableDataset):
-            _none_of(given, "the examples of a stream have no numbers, and come in its own order")
-            _none_of({"drop_last": self.drop_last and self.batch_size is None}, "single examples make no last batch")
+            none_of(given, "the examples of a stream have no numbers, and come in its own order")
+            none_of({"drop_last": self.drop_last and self.batch_size is None}, "single examples make no last batch")
             return None, None
         if not hasattr(self.dataset, "__getitem__"):
             found = f"{type(self.dataset).__name__} without __getitem__"
             raise ArgumentError("a DataLoader reads examples by number, or an IterableDataset", found)
         if batch_sampler is not None:
             others = {**given, "batch_sampler": False, "drop_last": self.drop_last, "batch_size": self.batch_size != 1}
-            _none_of(others, "a batch_sampler says all about the batches")
+            none_of(others, "a batch_sampler says all about the batches")
             self.batch_size = None
             return None, _iterable("batch_sampler", batch_sampler)
         if sampler is not None:
-            _none_of({"shuffle": self.shuffle}, "a sampler says all about the order")
+            none_of({"shuffle": self.shuffle}, "a sampler says all about the order")
             numbers = _iterable("sampler", sampler)
         elif self.shuffle:
             numbers = RandomSampler(self.dataset, generator=self.generator)
         else:
             numbers = SequentialSampler(self.dataset)
         if self.batch_size is None:
-            _none_of({"drop_last": self.drop_last}, "single examples make no last batch")
+            none_of({"drop_last": self.drop_last}, "single examples make no last batch")
             return numbers, None
         return numbers, BatchSampler(numbers, self.batch_size, self.drop_last)
 
@@ -181,26 +186,7 @@ def _as_it_is(one: Any) -> Any:
     return one
 
 
-def _as_data(array: np.ndarray[Any, Any]) -> Var:
-    return Var(array).stop_grad()
-
-
 def _iterable(name: str, value: Any) -> Any:
     if not isinstance(value, Iterable):
         raise ArgumentError(f"{name} gives numbers of examples by iteration", repr(value))
     return value
-
-
-def _none_of(given: dict[str, bool], why: str) -> None:
-    extra = [name for name, yes in given.items() if yes]
-    if extra:
-        raise ArgumentError(why, f"{' and '.join(extra)} as well", f"leave {' and '.join(extra)} out")
-
-
-def _check_workers(loader: DataLoader, prefetch_factor: Any) -> None:
-    given = {
-        "prefetch_factor": prefetch_factor is not None, "persistent_workers": loader.persistent_workers,
-        "timeout": loader.timeout > 0, "worker_init_fn": loader.worker_init_fn is not None,
-    }  # fmt: skip
-    if not loader.num_workers:
-        _none_of(given, "without workers there is nobody to start or to wait for: num_workers is 0")

@@ -199,6 +199,7 @@ class MultiheadAttention(Module):
         given = q, k, v = (*map(as_var, (query, key, value)),)
         name = "MultiheadAttention"
         need_weights, is_causal = yes_or_no(name, "need_weights", need_weights), yes_or_no(name, "is_causal", is_causal)
+        average_attn_weights = yes_or_no(name, "average_attn_weights", average_attn_weights)
         single = q.ndim == 2
         q, k, v = (x.unsqueeze(1) if single else x.transpose(0, 1) if self.batch_first and x.ndim == 3 else x
                    for x in (q, k, v))  # fmt: skip

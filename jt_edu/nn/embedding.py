@@ -326,7 +326,7 @@ def _pretrained(cls: Any, embeddings: Any, freeze: bool, settings: dict[str, Any
         raise ShapeError("a table of floats has the shape (words, width)", f"{given.dtype} of shape {given.shape}")
     layer = cls(*given.shape, **settings)
     layer.weight = Var(given.numpy().copy(), given.dtype)
-    layer.weight.requires_grad = not freeze
+    layer.weight.requires_grad = not yes_or_no(f"{cls.__name__}.from_pretrained", "freeze", freeze)
     return layer
 
 

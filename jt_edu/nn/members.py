@@ -2,7 +2,7 @@
 
     a float Var               is a parameter
     register_buffer("name")   makes it a buffer: saved, not trained; so are Vars of whole numbers
-    a leading underscore      makes an attribute private: no walk looks there
+    a leading underscore      makes a Var or a list private: no walk looks there; a module is a member all the same
 
 Nothing is registered: what a module holds now is what it is made of.
 """
@@ -31,7 +31,7 @@ class Members:
     def members(self) -> Iterator[tuple[str, Any]]:
         """Vars and modules that are attributes, or stand in lists, tuples and dicts that are: (name, value)."""
         for name, value in vars(self).items():
-            if not name.startswith("_") and name not in self._derived:
+            if name not in self._derived and (not name.startswith("_") or isinstance(value, Members)):
                 yield from _inside(name, value, ())
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -163,12 +163,15 @@ class Members:
         """Keep a Var that is no parameter, such as a running mean. `persistent=False` leaves it out of `state_dict`."""
         saved = yes_or_no("register_buffer", "persistent", persistent)
         var = None if value is None else as_var(value)
+        if var is not None and var is value and var.requires_grad:  # the caller's own, which may be trained elsewhere
+            var = var.detach()
         self._add("buffer", name, var)
         self._buffers = {**self._buffers, name: saved}
         return var if var is None else var.stop_grad()
 
     def _add(self, what: str, name: Any, value: Any) -> None:
-        if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
+        private = isinstance(name, str) and name.startswith("_") and what != "module"
+        if not isinstance(name, str) or not name.isidentifier() or private:
             raise ArgumentError(f"a {what} has the name of an attribute, without a leading underscore", short(name))
         if name not in vars(self) and hasattr(self, name):
             raise ArgumentError(f"a {what} has a name of its own", f"{name!r}, which every module has already")

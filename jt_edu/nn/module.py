@@ -142,12 +142,16 @@ class Module(Stateful):
     # numbers of another kind
 
     def cast(self, dtype: Any) -> Module:
-        """Turn all parameters and float buffers into another float dtype, in place. Returns this module."""
+        """Turn all parameters and float buffers into another float dtype, in place. Returns this module.
+
+        Complex ones stay complex numbers, unless `dtype` is another complex one.
+        """
         wanted = as_dtype(dtype)
         if not wanted.is_float:
             raise DtypeError("parameters are floats", f"dtype {wanted}", "module.float()")
         for var in [*self.parameters(), *self.buffers()]:
-            if var.dtype.is_float and var.dtype is not wanted:
+            fits = var.dtype.is_float if wanted.kind == "c" else var.dtype.kind == "f"
+            if fits and var.dtype is not wanted:
                 name, tracked = var.name, var.requires_grad
                 with no_grad():
                     var.node = Var(var.numpy(), wanted).node

@@ -20,7 +20,7 @@ from jt_edu.nn.statistics import (
     by_itself,
     check_channels,
     check_several,
-    moments_of,
+    mean_and_variance,
     move,
     normalized,
     unbiased,
@@ -151,7 +151,7 @@ class BatchNorm(_Remembers):
         n, axes = v.size // self.num_features, (0, *range(2, v.ndim))
         crew = team() if self.is_train and self.sync else None
         if crew is not None:
-            middle, variance = moments_of(v, axes)
+            middle, variance = mean_and_variance(v, axes)
             total, middle, variance = crew.moments(n, middle, variance)
             return normalized(v, middle, variance, self.weight, self.bias, self.eps), middle, variance, total
         if self.is_train:

@@ -26,6 +26,7 @@ from typing import Any
 
 from jt_edu import functions as f
 from jt_edu.build import short
+from jt_edu.caller import warn
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.nn.dropout import dropout
 from jt_edu.nn.linear import count, linear
@@ -53,8 +54,7 @@ def tanh_step(now: Parts, past: Parts, _: State) -> State:
 
 def relu_step(now: Parts, past: Parts, _: State) -> State:
     """One step of an RNN, relu(now + past): (n, h) twice -> the next state."""
-    total = now[0] + past[0]
-    return (total.where_not(total < 0, 0),)
+    return ((now[0] + past[0]).apply(f.RELU, 0),)
 
 
 def lstm_step(now: Parts, past: Parts, state: State) -> State:
@@ -225,6 +225,8 @@ class _Recurrent(Module):
         self.batch_first = yes_or_no(name, "batch_first", batch_first)
         self.bidirectional = yes_or_no(name, "bidirectional", bidirectional)
         self.dropout = float(number(name, "dropout", dropout, 0, 1))
+        if self.dropout and self.num_layers == 1:
+            warn(f"{name} forgets numbers between layers, and has one: dropout={self.dropout:g} changes nothing")
         for layer in range(num_layers):
             for end in self._ends:
                 self._make(f"l{layer}{end}", layer)

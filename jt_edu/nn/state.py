@@ -12,6 +12,7 @@ from jt_edu.errors import ArgumentError, ShapeError, UnknownKeyError
 from jt_edu.nn.hooks import Hooked
 from jt_edu.nn.members import Members, _join
 from jt_edu.nn.store import Packed, read_arrays, write_arrays
+from jt_edu.ops.arguments import yes_or_no
 from jt_edu.var import Var, as_var
 
 
@@ -69,7 +70,7 @@ class Stateful(Hooked, Members):
         """
         if not isinstance(state, Mapping):
             raise ArgumentError("load_state_dict takes names and arrays", type(state).__name__, "model.load(path)")
-        given = self._prepared(state)
+        given, strict = self._prepared(state), yes_or_no("load_state_dict", "strict", strict)
         own = {name: var for name, var, kind in self._vars() if kind != "passing"}
         values = {name: _shaped(given[name]) for name in own if name in given}
         spared = {_join(path, name) for path, module in self.named_modules() for name in module.may_miss}

@@ -117,11 +117,11 @@ def by_itself(x: Var, axes: tuple[int, ...], weight: Any, bias: Any, eps: float)
 
 
 @template
-def moments_of(x: Var, axes: tuple[int, ...]) -> tuple[Var, Var]:
+def mean_and_variance(x: Var, axes: tuple[int, ...]) -> tuple[Var, Var]:
     """Mean and variance sum / n over `axes`, one of each for each channel. Halves are added up as float32.
 
     Example:
-        >>> middle, variance = moments_of(jt.array([[1.0], [3.0]]), (0,))
+        >>> middle, variance = mean_and_variance(jt.array([[1.0], [3.0]]), (0,))
         >>> middle.tolist(), variance.tolist()
         ([2.0], [1.0])
     """

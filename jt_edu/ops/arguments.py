@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from jt_edu.build import short
+from jt_edu.dtypes import PYTHON
 from jt_edu.errors import ArgumentError, DtypeError, RangeError
 from jt_edu.meta import Elementwise
 from jt_edu.names import nearest
@@ -278,12 +279,16 @@ def _translated(
 def beside(first: Any, *others: Any) -> Var:
     """The first argument as a Var; a bare number gives way to the dtype of the first Var among the others.
 
+    Bare numbers alone get the dtype of a list of them, in whatever order they stand.
+
     Example:
-        >>> beside(2, array([1.0], "float16")).dtype
-        jt.float16
+        >>> beside(2, array([1.0], "float16")).dtype, beside(2, 0.5).dtype
+        (jt.float16, jt.float32)
     """
     if isinstance(first, Var):
         return first
+    if others and all(type(n) in PYTHON for n in (first, *others)):
+        return as_var(first, as_var([first, *others]).dtype)
     return as_var(first, next((o.dtype for o in others if isinstance(o, Var)), None))
 
 

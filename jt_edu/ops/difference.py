@@ -15,6 +15,7 @@ from jt_edu.ops.numbers import as_floats
 from jt_edu.ops.reduce import sum
 from jt_edu.ops.scan import cumsum
 from jt_edu.ops.stacks import concat
+from jt_edu.ops.view import apart
 from jt_edu.var import Var, as_var, method
 
 
@@ -33,7 +34,7 @@ def diff(x: Any, n: int = 1, dim: Any = None, prepend: Any = None, append: Any =
     v, times = as_var(x), whole("diff", "n", n, 0)
     at = axis_of("diff", -1 if dim is None else dim, v.ndim)
     if times == 0:
-        return v
+        return apart(x, v)
     parts = [_beside(v, prepend, at), v, _beside(v, append, at)]
     found = concat([p for p in parts if p is not None], at) if len(parts) > 1 else v
     for _ in range(min(times, found.shape[at])):  # then nothing is left

@@ -345,7 +345,7 @@ def where(cond: Any, x: Any = None, y: Any = None) -> Any:
         return as_var(cond).nonzero(as_tuple=True)
     if x is None or y is None:
         raise ArgumentError("where needs x and y, or none of them", f"x={short(x)}, y={short(y)}", "where(cond, x, y)")
-    a = as_var(x, y.dtype if isinstance(y, Var) else None)
+    a = beside(x, y)
     b, condition = as_var(y, a.dtype), as_var(cond)
     broadcast_shape("where", condition.shape, a.shape, b.shape)
     return b.where_not(condition, a)

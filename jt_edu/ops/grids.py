@@ -17,7 +17,7 @@ from jt_edu.ops.arguments import choice, whole, yes_or_no
 from jt_edu.ops.create import index
 from jt_edu.ops.index import index_select
 from jt_edu.ops.stacks import stack
-from jt_edu.ops.view import listed, reshape, varargs
+from jt_edu.ops.view import apart, listed, reshape, varargs
 from jt_edu.var import Var, as_var
 
 MOST_CHOSEN = 1 << 16  # of one combination
@@ -72,7 +72,7 @@ def cartesian_prod(*vars: Any) -> Var:
     if any(p.ndim != 1 for p in parts):
         raise ShapeError("cartesian_prod takes Vars with one axis", f"shapes {[p.shape for p in parts]}")
     if len(parts) == 1:
-        return parts[0]
+        return apart(parts[0], parts[0])
     return stack([reshape(g, -1) for g in meshgrid(*parts)], 1)
 
 

@@ -20,7 +20,7 @@ from jt_edu.ops.arguments import factor, whole
 from jt_edu.ops.contract import contract
 from jt_edu.ops.create import eye
 from jt_edu.ops.products import outer
-from jt_edu.ops.view import listed
+from jt_edu.ops.view import apart, listed
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
@@ -210,7 +210,7 @@ def multi_dot(matrices: Sequence[Any]) -> Var:
             "multi_dot takes matrices; the first and the last may be vectors", f"{[p.shape for p in parts]}"
         )
     if len(parts) == 1:
-        return parts[0]
+        return apart(parts[0], parts[0])
     lengths = [parts[0].shape[0] if parts[0].ndim == 2 else 1, *(p.shape[0] for p in parts[1:])]
     lengths.append(parts[-1].shape[1] if parts[-1].ndim == 2 else 1)
     return _chain(parts, _splits(lengths), 0, len(parts) - 1)
@@ -271,4 +271,4 @@ def matrix_power(x: Any, n: Any) -> Var:
     while times := times // 2:
         base = matmul(base, base)
         result = matmul(result, base) if times % 2 else result
-    return result
+    return apart(x, result)

@@ -4,7 +4,7 @@ floats, real_floats     NumPy's rule: small whole numbers become small floats
 as_floats               means and the like: whole numbers become float64
 widened                 halves as float32: squares of theirs do not overflow; rounded once, at the end
 check_order             complex numbers are neither smaller nor larger than each other
-checked                 whole numbers that must lie in a range, looked at before a kernel reads them
+checked                 numbers that must lie in a range, looked at before a kernel reads them
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def check_order(name: str, x: Var) -> None:
 
 
 def checked(name: str, x: Var, low: float, high: float, spared: float | None = None) -> Var:
-    """Whole numbers from `low` to below `high`; others raise, in the name of `name`, when a kernel would read them.
+    """Numbers from `low` to below `high`; others raise, in the name of `name`, when a kernel would read them.
 
     Args:
         name: who reads them.

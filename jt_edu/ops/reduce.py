@@ -126,6 +126,8 @@ def max(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
 
 
 def _extremum(x: Var, name: str, reducer: str, axes: Any, keep: bool) -> Var:
+    if isinstance(axes, Var) and axes.ndim:
+        raise ArgumentError(f"{name} looks through one Var", "a second one", f"jt.{reducer}(x, y)")
     check_order(name, x)
     if count_of(x, axes, name) == 0:
         raise ShapeError(f"{name} of nothing is not a number", f"shape {x.shape}, axes {axes}", "a Var with elements")

@@ -21,6 +21,7 @@ from jt_edu.meta import Elementwise, Rules
 from jt_edu.ops.arguments import beside, function, number, whole
 from jt_edu.ops.numbers import real_floats
 from jt_edu.ops.trigonometry import HYPOT
+from jt_edu.ops.view import apart
 from jt_edu.var import Var, as_var, method
 
 MOST_DIGITS, LEAST_DIGITS = 308, 38  # 10 to more than this is infinite as float64, as float32
@@ -69,7 +70,7 @@ def round(x: Any, decimals: int = 0) -> Var:
     if v.dtype.kind in "iu":
         return _to_tens(v.cast("int64" if v.dtype.kind == "i" else "uint64"), digits).cast(v.dtype)
     if abs(digits) > MOST_DIGITS:
-        return v if digits > 0 else v * 0
+        return apart(x, v) if digits > 0 else v * 0
     wide = v if abs(digits) <= LEAST_DIGITS or v.dtype.kind == "c" else v.cast(float64)
     scale = 10.0 ** abs(digits)
     if digits < 0:
@@ -217,7 +218,7 @@ def nan_to_num(x: Any, nan: float = 0.0, posinf: float | None = None, neginf: fl
         return parts[0].apply(f.COMPLEX, parts[1])
     other = number("nan_to_num", "nan", nan)
     if v.dtype.kind != "f":
-        return v
+        return apart(x, v)
     high = _largest(v.dtype) if posinf is None else number("nan_to_num", "posinf", posinf)
     low = -_largest(v.dtype) if neginf is None else number("nan_to_num", "neginf", neginf)
     infinite = v.apply(f.ISINF)

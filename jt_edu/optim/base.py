@@ -27,7 +27,7 @@ from jt_edu.nn.utils import clip_grad_norm_, clip_grad_value_
 from jt_edu.ops.create import sync, zeros
 from jt_edu.ops.gradient import grad
 from jt_edu.ops.riders import riders
-from jt_edu.optim.effect import WHOLE, Closure, about, added, aimed, evaluated, forget_history, take_effect
+from jt_edu.optim.effect import WHOLE, Closure, about, added, aimed, evaluated, forget_history, not_twice, take_effect
 from jt_edu.optim.factor import Count, Factor, Group, State, identities, kind_of
 from jt_edu.optim.params import as_groups, as_leaves, as_vars, check_flag, check_number, label, state_of, unreached
 from jt_edu.optim.saving import check_saved, saved_of, take_over
@@ -276,10 +276,10 @@ class Optimizer:
     def step(self, loss: Var | Closure | None = None, retain_graph: bool = False) -> Var | None:
         """Move all parameters once.
 
-        With a loss: its gradients are added to what `backward` collected, the parameters move, and the collected
-        gradients are forgotten. Gradients, new parameters, states and the loss are computed in one go. Without: the
-        gradients in `.grad` are used, whether `optimizer.backward` or `loss.backward()` put them there (those of
-        `loss.backward()` stay until `zero_grad()`, as in PyTorch).
+        With a loss: its gradients are added to what `backward` of other losses collected, the parameters move, and
+        what was collected is forgotten. Gradients, new parameters, states and the loss are computed in one go.
+        Without: the gradients in `.grad` are used, whether `optimizer.backward` or `loss.backward()` put them there
+        (those of `loss.backward()` stay until `zero_grad()`, as in PyTorch).
 
         Args:
             loss: one real number; a function that computes it (and may call `backward` itself); or None.
@@ -289,12 +289,13 @@ class Optimizer:
             What the function computed, if one was given.
 
         Raises:
-            GradientError: the loss does not depend on any parameter, or there is no gradient at all.
+            GradientError: no parameter is behind the loss, there is no gradient, or that of the loss is in `.grad`.
         """
         if loss is not None and not isinstance(loss, Var) and callable(loss):
             value, graded = evaluated(loss, self._params())
             self.step(None if graded else value, retain_graph)
             return value
+        not_twice(loss, self._params())
         if not retain_graph and self._replayed(loss):
             return None
         moves, counts = self._moves(loss)

@@ -9,7 +9,7 @@ from typing import Any
 
 from jt_edu.capture import after_replay
 from jt_edu.captured import leaf_like
-from jt_edu.errors import ArgumentError
+from jt_edu.errors import ArgumentError, GradientError
 from jt_edu.optim.factor import Count
 from jt_edu.settings import current
 from jt_edu.team import team
@@ -77,6 +77,14 @@ def take_effect(put: Callable[[Var, Any], Any], moves: Sequence[tuple[Var, Any]]
     except BaseException:
         go()
         raise
+
+
+def not_twice(loss: Any, params: list[Var]) -> None:
+    """PyTorch's `loss.backward()` and Jittor's `step(loss)` for one loss would double its gradient."""
+    known = isinstance(loss, Var) and loss.node.id == current().rank_state.get("graded")
+    if known and any(p.grad is not None for p in params):
+        found = "loss.backward() before, whose gradients are in .grad"
+        raise GradientError("step(loss) adds the gradients of the loss itself", found, "step(), or no backward()")
 
 
 def forget_history(loss: Var | None, retain_graph: bool) -> None:

@@ -40,6 +40,9 @@ class Lookahead(Optimizer):
     def __init__(self, optimizer: Optimizer, alpha: float = 0.5, k: int = 6) -> None:
         if not isinstance(optimizer, Optimizer):
             raise ArgumentError("Lookahead goes around another optimizer", type(optimizer).__name__, "SGD([w], lr=0.1)")
+        if type(optimizer).rule is Optimizer.rule:
+            found = f"{type(optimizer).__name__}, which moves all parameters as one"
+            raise ArgumentError("Lookahead goes around a rule for each parameter", found, "SGD or Adam")
         self.rule_of = optimizer
         self.states = (*optimizer.states, "slow")
         self.counts = optimizer.counts

@@ -257,3 +257,27 @@ def test_converting_changes_arrays_alone():
 def test_a_batch_of_no_example_is_refused():
     with pytest.raises(ArgumentError, match=r"list of examples; found \[\]"):
         data.collate([])
+
+
+def test_a_loader_heeds_what_a_dataset_says_of_its_batches():
+    def kind(loader):
+        batch = next(iter(loader))
+        part = batch[0] if isinstance(batch, tuple) else batch
+        return type(part).__name__, getattr(part, "requires_grad", None)
+
+    plain = data.TensorDataset(np.ones((4, 2), np.float32))
+    trained = data.TensorDataset(np.ones((4, 2), np.float32), stop_grad=False)
+    arrays = data.TensorDataset(np.ones((4, 2), np.float32), keep_numpy_array=True)
+
+    assert (kind(data.DataLoader(plain, 2)), kind(data.DataLoader(trained, 2))) == (("Var", False), ("Var", True))
+    assert kind(data.DataLoader(arrays, 2)) == ("ndarray", None)
+    assert kind(data.DataLoader(arrays, 2, keep_numpy_array=False)) == ("Var", False)
+
+
+@pytest.mark.parametrize("name", ["timeout", "persistent_workers", "prefetch_factor", "worker_init_fn"])
+def test_a_dataset_without_workers_refuses_what_is_said_of_them(name):
+    given = {"timeout": 5, "persistent_workers": True, "prefetch_factor": 3, "worker_init_fn": print}[name]
+    pairs = data.TensorDataset(np.ones((4, 2), np.float32)).set_attrs(**{name: given})
+
+    with pytest.raises(ArgumentError, match=f"found {name} as well"):
+        next(iter(pairs))

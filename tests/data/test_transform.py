@@ -349,3 +349,14 @@ def test_what_is_no_image_is_refused():
     ):  # fmt: skip
         with pytest.raises(error, match=words):
             T.Resize(4)(wrong)
+
+
+def test_an_image_of_16_bits_keeps_its_upper_8_and_any_numbers_are_no_image():
+    from PIL import Image  # noqa: PLC0415 - a guest: the rest needs no Pillow
+
+    wide = Image.fromarray(np.array([[1000, 60000]], np.uint16))
+
+    np.testing.assert_allclose(T.ToTensor()(wide), [[[3 / 255, 234 / 255]]], rtol=1e-6)
+    for kind in (np.float32, np.int32):
+        with pytest.raises(data.FileError, match=r"8 or 16 bits; found mode '[FI]'. Try: np.asarray"):
+            T.ToTensor()(Image.fromarray(np.ones((2, 2), kind)))

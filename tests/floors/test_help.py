@@ -6,11 +6,13 @@ import doctest
 import importlib
 import inspect
 import pickle
+import re
 import subprocess
 import sys
 import time
 from statistics import median
 
+import numpy as np
 import pytest
 
 import jt_edu as jt
@@ -100,7 +102,7 @@ def test_what_pytorch_writes_and_is_not_here_brings_what_does_the_same(ask, inst
 
 
 def test_no_name_has_a_hint_though_it_is_there():
-    owners = {"jt": jt, "jt.flags": jt.flags, "x": X, "net": NET, "jt.nn.utils": jt.nn.utils}
+    owners = {"jt": jt, "jt.flags": jt.flags, "x": X, "net": NET, "jt.nn": jt.nn, "jt.nn.utils": jt.nn.utils}
 
     assert [f"{call}.{name}" for call, name in INSTEAD if hasattr(owners[call], name)] == []
 
@@ -112,6 +114,22 @@ def test_a_layer_may_have_what_is_only_hinted_at():
 
     assert Racer().cuda == 340
     assert not hasattr(NET, "cuda") and copy.deepcopy(NET).weight.shape == (1, 2)
+
+
+def test_every_name_that_the_hints_tell_is_there():
+    owners = {"jt": jt, "x": X, "net": NET, "np": np, "nn": jt.nn}
+    path_of = re.compile(r"\b(?:jt|x|net|np|nn)(?:\.[A-Za-z_]\w*)+")
+    named = [(k, path) for k, hint in INSTEAD.items() for path in path_of.findall(hint)]
+    lost = []
+    for asked, path in named:
+        owner, *names = path.split(".")
+        found = owners[owner]
+        for name in names:
+            found = getattr(found, name, None)
+        if found is None and path not in ("x.grad", "net.npz"):  # which is None before backward; a file
+            lost.append((asked, path))
+
+    assert len(named) > 60 and lost == []
 
 
 def test_what_the_hints_say_can_be_written(tmp_path):

@@ -842,3 +842,69 @@ def test_parameters_of_a_layer_that_is_made_under_no_grad_take_part_and_running_
 def test_a_missing_folder_is_named_when_a_file_is_to_be_written(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"found no folder '.*gone'\. Try: Path"):
         nn.Linear(2, 2).save(tmp_path / "gone" / "net.npz")
+
+
+class Hidden(nn.Module):
+    def __init__(self):
+        self._fc, self._drop, self._all = nn.Linear(2, 1), nn.Dropout(0.5), nn.ModuleList([nn.Linear(1, 1)])
+        self._scale, self._list = jt.ones(1), [nn.Linear(1, 1)]
+
+    def execute(self, x):
+        return self._all[0](self._fc(self._drop(x)))
+
+
+def test_a_module_is_a_member_under_any_name():
+    net = Hidden()
+    names = ["_fc.weight", "_fc.bias", "_all.0.weight", "_all.0.bias"]
+
+    assert [name for name, _ in net.named_parameters()] == list(net.state_dict()) == names
+    before = net._fc.weight.tolist()
+    jt.optim.SGD(net.parameters(), 0.1).step((net.eval()(jt.ones(1, 2)) - 9).sum() ** 2)
+    assert not net._drop.is_train and net._fc.weight.tolist() != before
+    assert "(_drop): Dropout" in repr(net) and "_list" not in repr(net)
+    net.add_module("_more", nn.Linear(1, 1))
+    assert [name for name, _ in net.named_children()] == ["_fc", "_drop", "_all", "_more"]
+    with pytest.raises(ArgumentError, match="without a leading underscore"):
+        net.register_parameter("_one", jt.ones(1))
+
+
+def test_complex_parameters_stay_complex_when_a_module_becomes_another_float():
+    class Wave(nn.Module):
+        def __init__(self):
+            self.w, self.b = jt.array([1 + 2j]), jt.ones(1)
+
+    assert [p.dtype for p in Wave().double().parameters()] == ["complex64", "float64"]
+    assert Wave().half().w.tolist() == [1 + 2j]
+    assert [p.dtype for p in Wave().cast("complex128").parameters()] == ["complex128", "complex128"]
+
+
+def test_a_buffer_leaves_the_gradients_of_the_var_it_was_made_of_alone():
+    w, still = jt.ones(2), jt.ones(2).stop_grad()
+    net = nn.Module()
+    net.register_buffer("b", w)
+    net.register_buffer("c", still)
+
+    assert w.requires_grad and not net.b.requires_grad and net.c is still
+
+
+def test_what_is_written_into_an_answer_does_not_reach_the_argument():
+    square, whole, x = jt.ones(2, 2), jt.array([1, 2]), jt.array([1.0, 2.0])
+    made = [
+        (x, x.view("float32")), (whole, jt.nan_to_num(whole)), (x, jt.round(x, 400)), (x, jt.diff(x, 0)),
+        (square, jt.matrix_power(square, 1)), (x, jt.cartesian_prod(x)), (square, jt.multi_dot([square])),
+    ]  # fmt: skip
+
+    for given, answer in made:
+        before = given.tolist()
+        answer[0] = 9
+        assert given.tolist() == before != answer.tolist()
+
+
+def test_numbers_alone_have_one_dtype_in_whatever_order_they_stand():
+    yes = jt.array([True])
+
+    assert {jt.where(yes, 1, 2.5).dtype, jt.where(yes, 2.5, 1).dtype, jt.add(1, 2.5).dtype, jt.add(2.5, 1).dtype} == {
+        "float32"
+    }
+    assert (jt.where(yes, 1, 2).dtype, jt.where(yes, np.float64(1), 2.5).dtype) == ("int64", "float64")
+    assert (jt.where(yes, 1, jt.ones(1)).dtype, jt.add(1, jt.array([2])).dtype) == ("float32", "int64")

@@ -666,3 +666,22 @@ def test_a_parameter_that_is_changed_without_gradients_is_trained_on(change):
     sgd.step((w * w).sum() + (other * other).sum())
 
     np.testing.assert_allclose(w.numpy(), before * 0.8, rtol=1e-6)
+
+
+def test_a_loss_whose_gradients_are_in_grad_is_not_given_to_step():
+    w = jt.array([1.0])
+    optimizer = optim.SGD([w], lr=0.1)
+    loss, other = (w * w).sum(), (w * 2).sum()
+    loss.backward()
+
+    with pytest.raises(GradientError, match=r"found loss\.backward\(\) before.*Try: step\(\), or no backward"):
+        optimizer.step(loss)
+    assert (w.tolist(), w.grad.tolist()) == ([1.0], [2.0])
+    optimizer.step(other)  # another loss is added, as in Jittor
+    np.testing.assert_allclose(w.numpy(), [0.6], rtol=1e-6)
+
+    again = (w * w).sum()
+    again.backward()
+    optimizer.zero_grad()
+    optimizer.step(again)
+    np.testing.assert_allclose(w.numpy(), [0.48], rtol=1e-6)

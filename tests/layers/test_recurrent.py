@@ -1,5 +1,7 @@
 """Recurrent layers beside PyTorch's: every argument, states given and not, padded and packed, there and back."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -154,7 +156,8 @@ def test_dropout_stands_between_layers_while_training(seed):
     jt.set_global_seed(seed)
     x = jt.randn(4, 2, 3)
     layer = nn.LSTM(3, 4, num_layers=2, dropout=1.0)
-    single = nn.LSTM(3, 4, num_layers=1, dropout=1.0)
+    with pytest.warns(UserWarning, match="has one"):
+        single = nn.LSTM(3, 4, num_layers=1, dropout=1.0)
 
     forgotten, used = layer.train()(x)[0].numpy(), layer.eval()(x)[0].numpy()
 
@@ -218,7 +221,7 @@ def kernels(explained):
 def test_a_step_is_one_product_and_one_kernel(name):
     layer = getattr(nn, name)(3, 4)
 
-    few, many = (kernels(jt.explain(layer(jt.zeros(t, 2, 3))[0])) for t in (4, 12))
+    few, many = (kernels(jt.explain(layer(jt.zeros(t, 300, 3))[0])) for t in (4, 12))
 
     assert many - few == 8 * 2 - 1  # 4 outputs are put side by side by a kernel, 12 where each is computed
 
@@ -421,3 +424,21 @@ def test_the_nonlinearity_of_an_rnn_may_change():
         net.nonlinearity = "relu"
         after = [v.numpy() for v in net(x)]
         assert (before[0] < 0).any() and (after[0] >= 0).all()
+
+
+@pytest.mark.parametrize("name", ["RNN", "RNNCell"])
+def test_the_gradient_of_relu_at_0_is_0(torch, name):
+    settings = {"nonlinearity": "relu", "bias": False}
+    shape = (3, 1, 2) if name == "RNN" else (1, 2)
+    ours, theirs = getattr(nn, name)(2, 2, **settings), getattr(torch.nn, name)(2, 2, **settings)
+
+    agrees(torch, ours, theirs, np.zeros(shape))
+
+
+@pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])
+def test_a_single_layer_says_that_its_dropout_changes_nothing(name):
+    with pytest.warns(UserWarning, match=f"{name} forgets numbers between layers, and has one: dropout=0.5"):
+        getattr(nn, name)(1, 1, dropout=0.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        getattr(nn, name)(1, 1, num_layers=2, dropout=0.5), getattr(nn, name)(1, 1)

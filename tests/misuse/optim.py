@@ -50,6 +50,8 @@ CALLS = [
     ("t0 is not negative", lambda: optim.ASGD(w(), t0=-7), jt.ArgumentError, "-7"),
     ("a rule takes floats", lambda: optim.LAMB([jt.array([1, 2])]), jt.DtypeError, "int64"),
     ("Lookahead goes around a rule", lambda: optim.Lookahead(w()), jt.ArgumentError, "list"),
+    ("Lookahead goes around a rule for each parameter", lambda: optim.Lookahead(optim.LBFGS(w())), jt.ArgumentError,
+     "found LBFGS, which moves all parameters as one"),
     ("Lookahead waits a step or more", lambda: optim.Lookahead(sgd(), k=0), jt.ArgumentError, "found 0"),
     ("Lookahead follows at most all the way", lambda: optim.Lookahead(sgd(), alpha=1.5), jt.ArgumentError, "1.5"),
     ("a setting spoilt later is seen", lambda: changed("eps", -4), jt.ArgumentError, "-4"),

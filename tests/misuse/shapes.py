@@ -14,6 +14,8 @@ def x():
 
 CALLS = [
     ("a format of several numbers", lambda: f"{x():.2f}", jt.ShapeError, r"'\.2f' is for one number; found .*\(2, 3\)"),
+    ("the larger of two Vars", lambda: jt.max(x(), x()), jt.ArgumentError, r"Try: jt\.maximum\(x, y\)"),
+    ("the smaller of two Vars", lambda: x().min(x()), jt.ArgumentError, r"Try: jt\.minimum\(x, y\)"),
     ("a number between two others", lambda: 0 < x() < 3, jt.ShapeError, r"Try: .*\(x > 0\) & \(x < 3\)"),
     ("rolling no axes", lambda: jt.roll(jt.ones(3), 1, []), jt.ArgumentError, r"shifts 1 for dims \[\]"),
     ("reshape keeps the elements", lambda: jt.reshape(X, 4), jt.ShapeError, r"\(4,\)"),

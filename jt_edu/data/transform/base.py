@@ -13,6 +13,7 @@ import numpy as np
 
 from jt_edu.data.checks import function, number
 from jt_edu.data.collate import as_array
+from jt_edu.data.image import pixels_of
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.ops import elementwise
 from jt_edu.var import Var
@@ -66,7 +67,7 @@ def loaded(image: Any) -> Any:
         return image
     if not hasattr(image, "__array_interface__"):
         raise ArgumentError("an image is an array, a Var or an image of Pillow", type(image).__name__)
-    return np.asarray(image if getattr(image, "mode", "L") in ("L", "RGB", "RGBA") else image.convert("RGB"))
+    return pixels_of(image) if hasattr(image, "mode") else np.asarray(image)
 
 
 def twin(planes: Any) -> Any:

@@ -159,6 +159,11 @@ def allocated(**given) -> int:
 ERRORS = [getattr(room, name) for room in (jt, data) for name in room.__all__ if name.endswith("Error")]
 
 
+def derivative_of_squares(**named):
+    w = jt.array(V)
+    return jt.grad((w * w).sum(), w, **named)
+
+
 def errors() -> list[Row]:
     """What was found, and what to try, stand in the message."""
     rows = []
@@ -171,6 +176,7 @@ def errors() -> list[Row]:
 ROWS = [
     *VARS,
     *shows(jt.grad, "allow_unused", True, unused, [None]),
+    *shows(jt.grad, "create_graph", False, lambda **k: derivative_of_squares(**k).requires_grad, False),
     *shows(jt.numpy_code, "backward", "a rule", by_numpy, 2 * V + 1),
     *shows(jt.trace, "values", True, traced),
     *shows(jt.single_process_scope, "rank", 1, alone, [None, "here"]),

@@ -190,13 +190,14 @@ def _kernel_step(
         elif a.kind == "scratch" and a.node is not None:
             scratch.append((position, a.shape, a.dtype, slot[a.node]))
     arrays = {a.node for a in text.arguments if a.kind in ("in", "out") and a.node is not None}
-    size = sum(math.prod(n.shape) * n.dtype.size for n in arrays)
+    parts = [(a.node, p) for a in kernel.anchors if a.term is None for p, *_ in a.beside]  # of arrays written by parts
+    moved = [*(arrays - {whole for whole, _ in parts}), *(part for _, part in parts)]
+    size = sum(math.prod(n.shape) * n.dtype.size for n in moved)
     outs = tuple(dict.fromkeys(outputs))
     inputs = tuple(sorted({slot[n] for n in arrays} - set(outs)))
-    lines = tuple((line, slot[n]) for line, n in text.lines)
     return Step(
-        kernel.kind, name, text.source, lines, arguments, tuple(binds), tuple(numbers), tuple(scratch), outs, inputs,
-        tuple(slot[n] for n in nodes), span, blocks, work, size, flops,
+        kernel.kind, name, text.source, tuple((line, slot[n]) for line, n in text.lines), arguments, tuple(binds),
+        tuple(numbers), tuple(scratch), outs, inputs, tuple(slot[n] for n in nodes), span, blocks, work, size, flops,
     )  # fmt: skip
 
 

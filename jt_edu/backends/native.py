@@ -64,8 +64,7 @@ def thaw(frozen: bytes) -> Callable[..., None]:
         LookupError: this process lacks what it needs.
     """
     method = _Method(b"kernel", address_of(frozen), FASTCALL, None)
-    with _lock:
-        _alive.append(method)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(method))  # Python reads it when the last of its functions dies, at exit
     made: Callable[..., None] = _new_function(ctypes.byref(method), refuse, None)
     return made
 

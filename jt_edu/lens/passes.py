@@ -127,6 +127,12 @@ class _Graph:
         node = self.nodes[i]
         return 0 if node["kind"] == "constant" else row_size(node)
 
+    def root(self, i: int) -> int:
+        """The value that a view, and views of it, show."""
+        while self.is_view(i):
+            i = self.nodes[i]["inputs"][0]
+        return i
+
     def read(self, i: int) -> int:
         """Bytes that are read where a view is: of the array behind it, and no more than the view shows."""
         least = self.size(i)
@@ -172,7 +178,9 @@ def _planned(graph: _Graph, active: set[tuple[int, int]], name: str, why: str, j
     arrays: dict[int, set[int]] = {home: set() for home in homes.values()}
     for i in anchors:
         arrays[homes[i]] |= {i} & stored
-        for k in _behind(graph, i, homes):
+        beside = active if graph.nodes[i]["kind"] == "code" else set()  # parts that are written where they belong
+        parts = [k for k in graph.nodes[i]["inputs"] if (k, i) not in beside or graph.root(k) not in stored]
+        for k in _behind(graph, parts, homes):
             if graph.is_leaf(k) or k in stored:
                 arrays[homes[i]].add(k)
             elif not graph.is_alias(k) and groups[k] is None:
@@ -181,9 +189,9 @@ def _planned(graph: _Graph, active: set[tuple[int, int]], name: str, why: str, j
     return _step(graph, name, why, groups, stored, moved)
 
 
-def _behind(graph: _Graph, anchor: int, homes: Mapping[int, int]) -> Iterator[int]:
-    """All that is read to compute an anchor, as far back as the arrays that it loads."""
-    seen, waiting = set(), list(graph.nodes[anchor]["inputs"])
+def _behind(graph: _Graph, waiting: list[int], homes: Mapping[int, int]) -> Iterator[int]:
+    """All that is read to compute what has these inputs, as far back as the arrays that are loaded."""
+    seen = set()
     while waiting:
         i = waiting.pop()
         if i not in seen:

@@ -165,3 +165,15 @@ def test_where_all_kernels_are_on_the_disk_a_step_of_training_imports_neither_nu
     (cold, compiles, _), (warm, *guests) = said
     assert compiles and guests == [False, False]
     assert warm == cold
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks glibc to overwrite memory that is given back")
+def test_a_kernel_that_outlives_its_module_does_no_harm_at_the_exit():
+    code = (
+        "import sys, jt_edu as jt; sys.kept = jt.compile(lambda x: (x + 1).sum()); print(sys.kept(jt.ones(5)).item())"
+    )
+    surroundings = {**os.environ, "PYTHONMALLOC": "malloc", "MALLOC_PERTURB_": "2"}
+
+    done = subprocess.run([sys.executable, "-c", code], env=surroundings, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout) == (0, "10.0\n"), done.stderr

@@ -134,6 +134,15 @@ def test_the_first_passes_count_operators_as_explain_does_and_the_last_one_its_k
     assert steps[-1]["temporaries"] == len({i for k in e.kernels for i in k.stored} - set(e.wanted))
 
 
+@pytest.mark.parametrize("moments", [2, 12])
+def test_what_several_kernels_write_by_parts_is_counted_once(moments):
+    out = nn.RNN(3, 3)(numbers(moments, 2, 3))[0]
+
+    e, last = jt.explain(out), passes(jt.document(out))[-1]
+
+    assert (last["kernels"], last["bytes"]) == (len(e.kernels), e.bytes)
+
+
 @pytest.mark.parametrize("build", GRAPHS)
 def test_the_groups_of_the_last_pass_are_the_kernels_of_the_plan(build):
     document = jt.document(*build())

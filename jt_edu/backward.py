@@ -45,7 +45,7 @@ def backward(loss: Var, gradient: Any = None, retain_graph: bool | None = None, 
         array([6.], dtype=float32)
     """
     yes_or_no("backward", "retain_graph", False if retain_graph is None else retain_graph)
-    yes_or_no("backward", "create_graph", create_graph)
+    yes_or_no("backward", "create_graph", False if create_graph is None else create_graph)
     held = leaves(loss)
     if not held:
         raise _nobody(loss).at(loss.node.line)

@@ -85,6 +85,11 @@ def each_array(batch: Any, change: Callable[[np.ndarray[Any, Any]], Any]) -> Any
     return change(batch) if isinstance(batch, np.ndarray) and batch.dtype.kind in "biufc" else batch
 
 
+def as_vars(batch: Any, stop_grad: bool) -> Any:
+    """The arrays of a batch as Vars, which take part in gradients unless `stop_grad`."""
+    return each_array(batch, lambda array: Var(array).stop_grad() if stop_grad else Var(array))
+
+
 def vars_in(batch: Any) -> list[Var]:
     """The Vars of a batch."""
     if isinstance(batch, Var):

@@ -26,13 +26,12 @@ from typing import Any
 import numpy as np
 
 from jt_edu.data.checks import check_workers, function, number, place, whole, yes_or_no
-from jt_edu.data.collate import as_array, collate, each_array, vars_in
+from jt_edu.data.collate import as_array, as_vars, collate, vars_in
 from jt_edu.data.jobs import Batches, example
 from jt_edu.data.sampler import fresh_seed
 from jt_edu.data.workers import Fetching
 from jt_edu.errors import ArgumentError, RangeError, ShapeError
 from jt_edu.team import Team, team
-from jt_edu.var import Var
 
 LEAST = {"batch_size": 1, "total_len": 0, "num_workers": 0, "prefetch_factor": 1, "buffer_size": 1}
 SWITCHES = ("shuffle", "drop_last", "stop_grad", "keep_numpy_array", "endless", "persistent_workers")
@@ -152,10 +151,7 @@ class Dataset(Fetching):
 
     def to_vars(self, batch: Any) -> Any:
         """The arrays of a batch as Vars, inside of tuples, lists and dicts."""
-        return batch if self.keep_numpy_array else each_array(batch, self._var)
-
-    def _var(self, array: np.ndarray[Any, Any]) -> Var:
-        return Var(array).stop_grad() if self.stop_grad else Var(array)
+        return batch if self.keep_numpy_array else as_vars(batch, self.stop_grad)
 
     def _requests(self, rng: np.random.Generator, crew: Team | None) -> Iterator[Any]:
         """The numbers of each batch, or of this rank's share; every epoch of an endless dataset has its own order."""

@@ -175,7 +175,7 @@ def _read_with_pillow(path: Path) -> np.ndarray[Any, Any]:
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # _check_size says it, with the name
         with Image.open(path) as image:
             _check_size(image.height, image.width, path)
-            return pixels_of(image.convert("RGB") if image.mode in ("L", "RGBA") else image, f" in {str(path)!r}")
+            return pixels_of(image, f" in {str(path)!r}")
 
 
 def pixels_of(image: Any, where: str = "") -> np.ndarray[Any, Any]:

@@ -13,10 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from jt_edu.data.checks import check_workers, function, none_of, number, whole, yes_or_no
-from jt_edu.data.collate import collate, each_array
+from jt_edu.data.collate import as_vars, collate
 from jt_edu.data.combine import IterableDataset
 from jt_edu.data.dataset import Dataset
 from jt_edu.data.jobs import Batches, Job, Stream, example
@@ -30,7 +28,6 @@ from jt_edu.data.sampler import (
 )
 from jt_edu.data.workers import Fetching
 from jt_edu.errors import ArgumentError, JtError
-from jt_edu.var import Var
 
 
 class LengthError(JtError, TypeError):
@@ -94,7 +91,7 @@ class DataLoader(Fetching):
         self.buffer_size = whole("buffer_size", buffer_size, 1)
         self.persistent_workers = yes_or_no("persistent_workers", persistent_workers)
         self.worker_init_fn = function("worker_init_fn", worker_init_fn)
-        kept = getattr(dataset, "keep_numpy_array", False) if keep_numpy_array is None else keep_numpy_array
+        kept = self._said().keep_numpy_array if keep_numpy_array is None else keep_numpy_array
         self.keep_numpy_array = yes_or_no("keep_numpy_array", kept)
         yes_or_no("pin_memory", pin_memory)
         check_workers(self, prefetch_factor is not None)
@@ -103,11 +100,11 @@ class DataLoader(Fetching):
     def __iter__(self) -> Iterator[Any]:
         seed = fresh_seed(self.generator)
         for batch in self._fetch(self._job(), self._requests(), seed):
-            yield batch if self.keep_numpy_array else each_array(batch, self._var)
+            yield batch if self.keep_numpy_array else as_vars(batch, self._said().stop_grad)
 
-    def _var(self, array: np.ndarray[Any, Any]) -> Var:
-        """Part of a batch, which takes part in gradients only if a `jt.data.Dataset` says so."""
-        return Var(array).stop_grad() if getattr(self.dataset, "stop_grad", True) else Var(array)
+    def _said(self) -> Any:
+        """Who says what becomes of batches: a `jt.data.Dataset`, or its defaults for any other dataset."""
+        return self.dataset if isinstance(self.dataset, Dataset) else Dataset
 
     def __len__(self) -> int:
         """How many batches an epoch has."""

@@ -295,7 +295,7 @@ class Optimizer:
             value, graded = evaluated(loss, self._params())
             self.step(None if graded else value, retain_graph)
             return value
-        not_twice(loss, self._params())
+        not_twice(loss, self.param_groups)
         if not retain_graph and self._replayed(loss):
             return None
         moves, counts = self._moves(loss)

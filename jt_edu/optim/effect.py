@@ -10,7 +10,7 @@ from typing import Any
 from jt_edu.capture import after_replay
 from jt_edu.captured import leaf_like
 from jt_edu.errors import ArgumentError, GradientError
-from jt_edu.optim.factor import Count
+from jt_edu.optim.factor import Count, Group
 from jt_edu.settings import current
 from jt_edu.team import team
 from jt_edu.var import Var
@@ -79,10 +79,10 @@ def take_effect(put: Callable[[Var, Any], Any], moves: Sequence[tuple[Var, Any]]
         raise
 
 
-def not_twice(loss: Any, params: list[Var]) -> None:
+def not_twice(loss: Any, groups: Sequence[Group]) -> None:
     """PyTorch's `loss.backward()` and Jittor's `step(loss)` for one loss would double its gradient."""
     known = isinstance(loss, Var) and loss.node.id == current().rank_state.get("graded")
-    if known and any(p.grad is not None for p in params):
+    if known and any(p.grad is not None for group in groups for p in group["params"]):
         found = "loss.backward() before, whose gradients are in .grad"
         raise GradientError("step(loss) adds the gradients of the loss itself", found, "step(), or no backward()")
 

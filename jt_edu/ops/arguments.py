@@ -52,8 +52,9 @@ def whole(function: str, name: str, value: Any, least: int | None = None, most: 
 
 
 def number(
-    function: str, name: str, value: Any, least: float = -math.inf, most: float = math.inf, above: bool = False
-) -> float:
+    function: str, name: str, value: Any, least: float = -math.inf, most: float = math.inf, above: bool = False,
+    finite: bool = False,
+) -> float:  # fmt: skip
     """A bare number, such as a slope or a threshold; NumPy's numbers will do, nan will not.
 
     Args:
@@ -63,17 +64,19 @@ def number(
         least: the smallest number allowed.
         most: the largest one.
         above: `least` itself is not allowed.
+        finite: nor are the infinities.
 
     Example:
         >>> number("elu", "alpha", np.float32(0.5))
         0.5
     """
     plain = value.item() if isinstance(value, (np.generic, np.ndarray)) and value.shape == () else value
-    real = isinstance(plain, (int, float)) and not isinstance(plain, bool) and plain == plain  # noqa: PLR0124 - nan
-    if not real or not least <= plain <= most or (above and plain == least):
+    real = isinstance(plain, (int, float)) and not isinstance(plain, bool)
+    if not real or not least <= plain <= most or (above and plain == least) or (finite and math.isinf(plain)):
         limits = f" {'above' if above else 'from'} {least:g}" if least > -math.inf else ""
         limits += f" to {most:g}" if most < math.inf else ""
-        raise _refused(function, name, f"a number{limits}", value)
+        kind = "finite number" if finite and most == math.inf else "number"
+        raise _refused(function, name, f"a {kind}{limits}", value)
     return plain  # type: ignore[no-any-return]
 
 

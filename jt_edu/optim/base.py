@@ -24,12 +24,13 @@ from jt_edu.capture import at_replay, watch
 from jt_edu.captured import move
 from jt_edu.errors import ArgumentError, GradientError
 from jt_edu.nn.utils import clip_grad_norm_, clip_grad_value_
+from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.create import sync, zeros
 from jt_edu.ops.gradient import grad
 from jt_edu.ops.riders import riders
 from jt_edu.optim.effect import WHOLE, Closure, about, added, aimed, evaluated, forget_history, not_twice, take_effect
 from jt_edu.optim.factor import Count, Factor, Group, State, identities, kind_of
-from jt_edu.optim.params import as_groups, as_leaves, as_vars, check_flag, check_number, label, state_of, unreached
+from jt_edu.optim.params import as_groups, as_leaves, as_vars, label, setting, state_of, unreached
 from jt_edu.optim.saving import check_saved, saved_of, take_over
 from jt_edu.replay import Replays
 from jt_edu.settings import current, no_grad
@@ -110,9 +111,9 @@ class Optimizer:
         """Refuse settings that make no sense; a subclass adds its own."""
         for name in self.defaults:
             if name in self.from_0 or name in self.shares:
-                check_number(name, group[name], 0.0, math.inf if name in self.from_0 else 1.0)
+                setting(type(self).__name__, name, group[name], math.inf if name in self.from_0 else 1.0)
             elif name in self.flags:
-                check_flag(name, group[name])
+                yes_or_no(type(self).__name__, name, group[name])
 
     # parameters and settings
 
@@ -158,15 +159,14 @@ class Optimizer:
 
     @lr.setter
     def lr(self, value: float) -> None:
-        check_number("lr", value, 0.0, math.inf)
         for group in self.param_groups:
-            group["lr"] = value
+            group["lr"] = setting(type(self).__name__, "lr", value)
 
     # gradients
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients in `.grad` of all parameters, or set those that are there to 0."""
-        check_flag("set_to_none", set_to_none)
+        yes_or_no("zero_grad", "set_to_none", set_to_none)
         self._shared = []
         self._note(mine=False)
         for p in self._params():

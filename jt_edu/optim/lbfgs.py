@@ -16,13 +16,13 @@ from typing import Any
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.nn.utils import parameters_to_vector, vector_to_parameters
+from jt_edu.ops.arguments import whole
 from jt_edu.ops.create import sync, zeros_like
 from jt_edu.ops.stacks import concat
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.effect import Closure, evaluated
 from jt_edu.optim.factor import Group
 from jt_edu.optim.line_search import Point, strong_wolfe
-from jt_edu.optim.params import check_whole
 from jt_edu.settings import no_grad
 from jt_edu.var import Var
 
@@ -74,9 +74,9 @@ class LBFGS(Optimizer):
         """One group, whole numbers of steps, a line search that there is."""
         super().check(group)
         for name in ("max_iter", "history_size"):
-            check_whole(name, group[name], 1)
+            whole("LBFGS", name, group[name], 1)
         if group["max_eval"] is not None:
-            check_whole("max_eval", group["max_eval"], 1)
+            whole("LBFGS", "max_eval", group["max_eval"], 1)
         if group["line_search_fn"] not in (None, "strong_wolfe"):
             raise ArgumentError("line_search_fn is None or 'strong_wolfe'", repr(group["line_search_fn"]))
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from jt_edu.errors import ArgumentError
+from jt_edu.ops.arguments import whole
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.factor import Factor, Group, State
-from jt_edu.optim.params import check_number, check_whole
+from jt_edu.optim.params import setting
 from jt_edu.var import Var
 
 
@@ -55,8 +56,8 @@ class Lookahead(Optimizer):
     def check(self, group: Group) -> None:
         """The settings of the other rule, and those of Lookahead."""
         self.rule_of.check(group)
-        check_number("alpha", group["lookahead_alpha"], 0.0, 1.0)
-        check_whole("k", group["lookahead_k"], 1)
+        setting("Lookahead", "alpha", group["lookahead_alpha"], 1.0)
+        whole("Lookahead", "k", group["lookahead_k"], 1)
 
     def kept(self, group: Group) -> tuple[str, ...]:
         """What the other rule keeps, and the slow weights."""

@@ -15,7 +15,7 @@ from typing import Any
 from jt_edu.functions import SQRT
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.factor import Factor, Group
-from jt_edu.optim.params import check_pair
+from jt_edu.optim.params import pair
 from jt_edu.var import Var
 
 
@@ -39,7 +39,7 @@ class Means(Optimizer):
     def check(self, group: Group) -> None:
         """Numbers in their ranges."""
         super().check(group)
-        check_pair("betas", group["betas"], 0.0, 1.0, (0.9, 0.999))
+        pair(type(self).__name__, "betas", group["betas"], 1.0, (0.9, 0.999))
 
 
 def first_mean(g: Var, state: Mapping[str, Any], factor: Factor) -> Var:

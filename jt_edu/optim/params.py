@@ -13,55 +13,33 @@ import numpy as np
 
 from jt_edu.backward import leaves
 from jt_edu.errors import ArgumentError, DtypeError, GradientError, JtError
+from jt_edu.ops.arguments import number
 from jt_edu.ops.create import sync
 from jt_edu.ops.gradient import why_no_grad
 from jt_edu.var import Var
 
 
-def check_number(name: str, value: Any, low: float, high: float) -> None:
-    """A real number from low to high.
+def setting(who: str, name: str, value: Any, most: float = math.inf) -> float:
+    """A finite number from 0, such as a rate or a share; a schedule reckons with it.
 
     Example:
-        >>> check_number("lr", 0.1, 0.0, 1.0)
+        >>> setting("SGD", "lr", 0.1)
+        0.1
     """
-    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not real or not low <= value <= high or math.isinf(value):
-        limit = "" if math.isinf(high) else f" to {high:g}"
-        raise ArgumentError(f"{name} is a finite number from {low:g}{limit}", repr(value))
+    return number(who, name, value, 0.0, most, finite=True)
 
 
-def check_flag(name: str, value: Any) -> None:
-    """True or False.
+def pair(who: str, name: str, value: Any, most: float, example: tuple[float, float]) -> None:
+    """Two finite numbers from 0 to below `most`.
 
     Example:
-        >>> check_flag("nesterov", True)
+        >>> pair("Adam", "betas", (0.9, 0.999), 1.0, (0.9, 0.999))
     """
-    if not isinstance(value, (bool, np.bool_)):
-        raise ArgumentError(f"{name} is True or False", repr(value))
-
-
-def check_pair(name: str, value: Any, low: float, high: float, example: tuple[float, float]) -> None:
-    """Two real numbers from low to below high.
-
-    Example:
-        >>> check_pair("betas", (0.9, 0.999), 0.0, 1.0, (0.9, 0.999))
-    """
+    asked = f"{who} takes {name} as two numbers"
     if not isinstance(value, (tuple, list)) or len(value) != 2:
-        raise ArgumentError(f"{name} are two numbers", repr(value), repr(example))
-    for number in value:
-        check_number(f"each of {name}", number, low, high)
-        if number == high:
-            raise ArgumentError(f"{name} are two numbers from {low:g} to below {high:g}", repr(value), repr(example))
-
-
-def check_whole(name: str, value: Any, low: int) -> None:
-    """A whole number from low on.
-
-    Example:
-        >>> check_whole("step_size", 3, 1)
-    """
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < low:
-        raise ArgumentError(f"{name} is a whole number from {low}", repr(value))
+        raise ArgumentError(asked, repr(value), repr(example))
+    if any(setting(who, f"each of {name}", part, most) == most for part in value):
+        raise ArgumentError(f"{asked} from 0 to below {most:g}", repr(value), repr(example))
 
 
 def as_groups(params: Any) -> list[Mapping[str, Any]]:

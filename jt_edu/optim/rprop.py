@@ -11,7 +11,7 @@ from jt_edu.ops.compare import maximum, minimum
 from jt_edu.ops.elementwise import where
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.factor import Factor, Group
-from jt_edu.optim.params import check_pair
+from jt_edu.optim.params import pair
 from jt_edu.var import Var
 
 
@@ -51,8 +51,8 @@ class Rprop(Optimizer):
     def check(self, group: Group) -> None:
         """Lengths shrink and grow, between the shortest and the longest."""
         super().check(group)
-        check_pair("etas", group["etas"], 0.0, math.inf, (0.5, 1.2))
-        check_pair("step_sizes", group["step_sizes"], 0.0, math.inf, (1e-6, 50.0))
+        pair("Rprop", "etas", group["etas"], math.inf, (0.5, 1.2))
+        pair("Rprop", "step_sizes", group["step_sizes"], math.inf, (1e-6, 50.0))
         if not 0 < group["etas"][0] < 1 < group["etas"][1]:
             raise ArgumentError("etas are a number below 1 and one above", repr(group["etas"]), "(0.5, 1.2)")
         if group["step_sizes"][0] > group["step_sizes"][1]:

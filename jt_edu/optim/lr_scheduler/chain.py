@@ -10,7 +10,6 @@ from jt_edu.errors import ArgumentError
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.lr_scheduler.schedule import Schedule, check_not_captured, check_optimizer, check_saved, copied
 from jt_edu.optim.lr_scheduler.steps import list_of
-from jt_edu.optim.params import check_whole
 
 
 class SequentialLR(Schedule):
@@ -36,9 +35,7 @@ class SequentialLR(Schedule):
         self, optimizer: Optimizer, schedulers: Sequence[Any], milestones: Sequence[int], last_epoch: int = -1
     ) -> None:
         self.schedulers = _all_of(schedulers, check_optimizer(optimizer))
-        self.optimizer, self.milestones = optimizer, list_of(milestones)
-        for milestone in self.milestones:
-            check_whole("a milestone", milestone, 1)
+        self.optimizer, self.milestones = optimizer, list_of("SequentialLR", milestones, 1)
         changes = len(self.schedulers) - 1
         if len(self.milestones) != changes or sorted(set(self.milestones)) != self.milestones:
             raise ArgumentError(f"{changes + 1} schedules change at {changes} milestones, each later", repr(milestones))

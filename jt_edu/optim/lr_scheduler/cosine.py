@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
+from jt_edu.ops.arguments import number, whole, yes_or_no
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.lr_scheduler.schedule import Scaled, Schedule
-from jt_edu.optim.params import check_flag, check_number, check_whole
+from jt_edu.optim.params import setting
 
 
 class CosineAnnealingLR(Scaled):
@@ -23,9 +24,8 @@ class CosineAnnealingLR(Scaled):
     """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
-        check_whole("T_max", T_max, 1)
-        check_number("eta_min", eta_min, 0.0, math.inf)
-        self.T_max, self.eta_min, self.floor = T_max, eta_min, eta_min
+        self.T_max = whole("CosineAnnealingLR", "T_max", T_max, 1)
+        self.eta_min = self.floor = setting("CosineAnnealingLR", "eta_min", eta_min)
         super().__init__(optimizer, last_epoch)
 
     def share(self, epoch: float) -> float:
@@ -51,10 +51,9 @@ class CosineAnnealingWarmRestarts(Schedule):
     def __init__(
         self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
     ) -> None:
-        check_whole("T_0", T_0, 1)
-        check_whole("T_mult", T_mult, 1)
-        check_number("eta_min", eta_min, 0.0, math.inf)
-        self.T_0, self.T_mult, self.eta_min = T_0, T_mult, eta_min
+        who = "CosineAnnealingWarmRestarts"
+        self.T_0, self.T_mult = whole(who, "T_0", T_0, 1), whole(who, "T_mult", T_mult, 1)
+        self.eta_min = setting(who, "eta_min", eta_min)
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float, epoch: float) -> float:
@@ -99,16 +98,17 @@ class CosineLR(Schedule):
         cycle_decay: float = 1.0, cycle_limit: int = 1, warmup_t: int = 0, warmup_lr_init: float = 0.0,
         warmup_prefix: bool = False, k_decay: float = 1.0, last_epoch: int = -1,
     ) -> None:  # fmt: skip
-        check_whole("t_initial", t_initial, 1)
-        check_whole("cycle_limit", cycle_limit, 1)
-        check_whole("warmup_t", warmup_t, 0)
-        check_number("cycle_mul", cycle_mul, 1.0, math.inf)
-        check_flag("warmup_prefix", warmup_prefix)
-        self.t_initial, self.cycle_mul, self.cycle_limit = t_initial, cycle_mul, cycle_limit
-        self.warmup_t, self.warmup_prefix = warmup_t, warmup_prefix
-        self.lr_min, self.cycle_decay, self.warmup_lr_init, self.k_decay = lr_min, cycle_decay, warmup_lr_init, k_decay
-        for name in ("lr_min", "cycle_decay", "warmup_lr_init", "k_decay"):
-            check_number(name, getattr(self, name), 0.0, math.inf)
+        who = "CosineLR"
+        self.t_initial, self.cycle_limit = (
+            whole(who, "t_initial", t_initial, 1),
+            whole(who, "cycle_limit", cycle_limit, 1),
+        )
+        self.warmup_t = whole(who, "warmup_t", warmup_t, 0)
+        self.warmup_prefix = yes_or_no(who, "warmup_prefix", warmup_prefix)
+        self.cycle_mul = number(who, "cycle_mul", cycle_mul, 1.0, finite=True)
+        self.cycle_decay, self.k_decay = setting(who, "cycle_decay", cycle_decay), setting(who, "k_decay", k_decay)
+        self.lr_min = setting(who, "lr_min", lr_min)
+        self.warmup_lr_init = setting(who, "warmup_lr_init", warmup_lr_init)
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float, epoch: float) -> float:

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from jt_edu.errors import ArgumentError, RangeError
+from jt_edu.ops.arguments import number, whole, yes_or_no
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.lr_scheduler.schedule import Schedule, check_optimizer, per_group
-from jt_edu.optim.params import check_flag, check_number, check_whole
+from jt_edu.optim.params import setting
 
 
 class Cycling(Schedule):
@@ -88,16 +89,15 @@ class OneCycleLR(Cycling):
         groups = len(check_optimizer(optimizer).param_groups)
         if anneal_strategy not in self.words["anneal_strategy"]:
             raise ArgumentError("anneal_strategy is 'cos' or 'linear'", repr(anneal_strategy))
-        check_number("pct_start", pct_start, 0.0, 1.0)
-        check_number("div_factor", div_factor, 1e-300, math.inf)
-        check_number("final_div_factor", final_div_factor, 1e-300, math.inf)
-        check_flag("three_phase", three_phase)
+        who = "OneCycleLR"
+        part = setting(who, "pct_start", pct_start, 1.0)
+        first = 1 / number(who, "div_factor", div_factor, 0.0, above=True, finite=True)
+        last = first / number(who, "final_div_factor", final_div_factor, 0.0, above=True, finite=True)
         self.total_steps = _total(total_steps, epochs, steps_per_epoch)
         self.anneal_strategy, self.cycle_momentum = anneal_strategy, cycle_momentum
-        self.max_lrs = _numbers("max_lr", max_lr, groups)
-        self.momentum_range = _momenta(optimizer, cycle_momentum, base_momentum, max_momentum)
-        first, last = 1 / div_factor, 1 / div_factor / final_div_factor
-        self.corners = _corners(self.total_steps, pct_start, first, last, three_phase)
+        self.max_lrs = _settings(who, "max_lr", max_lr, groups)
+        self.momentum_range = _momenta(who, optimizer, cycle_momentum, base_momentum, max_momentum)
+        self.corners = _corners(self.total_steps, part, first, last, yes_or_no(who, "three_phase", three_phase))
         if last_epoch < 0:
             for group, most in zip(optimizer.param_groups, self.max_lrs, strict=True):
                 group["initial_lr"] = most * first
@@ -140,29 +140,23 @@ def _total(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
         if total_steps is not None
         else {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
     )
-    for name, value in given.items():
-        check_whole(name, value, 1)
-    return math.prod(given.values())
+    return math.prod(whole("OneCycleLR", name, value, 1) for name, value in given.items())
 
 
-def _numbers(name: str, value: Any, groups: int, most: float = math.inf) -> list[float]:
-    listed = per_group(name, value, groups)
-    for number in listed:
-        check_number(name, number, 0.0, most)
-    return listed
+def _settings(who: str, name: str, value: Any, groups: int, most: float = math.inf) -> list[float]:
+    return [setting(who, name, one, most) for one in per_group(name, value, groups)]
 
 
-def _momenta(optimizer: Optimizer, cycled: Any, base: Any, most: Any) -> list[tuple[float, float]]:
+def _momenta(who: str, optimizer: Optimizer, cycled: Any, base: Any, most: Any) -> list[tuple[float, float]]:
     """(lowest, highest) momentum of each group, if the momentum is cycled."""
-    check_flag("cycle_momentum", cycled)
-    if not cycled:
+    if not yes_or_no(who, "cycle_momentum", cycled):
         return []
     if not {"momentum", "betas"} & set(optimizer.defaults):
         raise ArgumentError(
             "cycle_momentum needs an optimizer with momentum or betas", type(optimizer).__name__, "cycle_momentum=False"
         )
     groups = len(optimizer.param_groups)
-    low, high = _numbers("base_momentum", base, groups, 1.0), _numbers("max_momentum", most, groups, 1.0)
+    low, high = _settings(who, "base_momentum", base, groups, 1.0), _settings(who, "max_momentum", most, groups, 1.0)
     return list(zip(low, high, strict=True))
 
 
@@ -201,14 +195,14 @@ class CyclicLR(Cycling):
         base_momentum: Any = 0.8, max_momentum: Any = 0.9, last_epoch: int = -1,
     ) -> None:  # fmt: skip
         groups = len(check_optimizer(optimizer).param_groups)
-        self.step_size_down = step_size_up if step_size_down is None else step_size_down
-        self.step_size_up, self.cycle_momentum = step_size_up, cycle_momentum
-        for name in ("step_size_up", "step_size_down"):
-            check_whole(name, getattr(self, name), 1)
-        check_number("gamma", gamma, 0.0, math.inf)
-        self.by_cycle, self.scale_fn = _scale(mode, gamma, scale_fn, scale_mode)
-        self.low_lrs, self.max_lrs = _numbers("base_lr", base_lr, groups), _numbers("max_lr", max_lr, groups)
-        self.momentum_range = _momenta(optimizer, cycle_momentum, base_momentum, max_momentum)
+        who, down = "CyclicLR", step_size_up if step_size_down is None else step_size_down
+        self.step_size_up = whole(who, "step_size_up", step_size_up, 1)
+        self.step_size_down = whole(who, "step_size_down", down, 1)
+        self.by_cycle, self.scale_fn = _scale(mode, setting(who, "gamma", gamma), scale_fn, scale_mode)
+        self.low_lrs = _settings(who, "base_lr", base_lr, groups)
+        self.max_lrs = _settings(who, "max_lr", max_lr, groups)
+        self.cycle_momentum = cycle_momentum
+        self.momentum_range = _momenta(who, optimizer, cycle_momentum, base_momentum, max_momentum)
         super().__init__(optimizer, last_epoch)
 
     def rates(self) -> list[float]:

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from jt_edu.errors import ArgumentError
+from jt_edu.ops.arguments import whole
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.lr_scheduler.schedule import Schedule, check_not_captured, check_optimizer, per_group
-from jt_edu.optim.params import check_number, check_whole
+from jt_edu.optim.params import setting
 
 
 class ReduceLROnPlateau:
@@ -46,16 +47,14 @@ class ReduceLROnPlateau:
         if mode not in self.words["mode"] or threshold_mode not in self.words["threshold_mode"]:
             found = f"{mode!r} and {threshold_mode!r}"
             raise ArgumentError("mode is 'min' or 'max', threshold_mode 'rel' or 'abs'", found)
-        check_number("factor", factor, 0.0, 1.0)
+        who = "ReduceLROnPlateau"
+        self.factor = setting(who, "factor", factor, 1.0)
         if factor == 1:
             raise ArgumentError("factor makes the rate smaller: it is below 1", repr(factor))
-        check_whole("patience", patience, 0)
-        check_whole("cooldown", cooldown, 0)
-        self.min_lrs = per_group("min_lr", min_lr, groups)
-        for name, value in [("threshold", threshold), ("eps", eps), *(("min_lr", least) for least in self.min_lrs)]:
-            check_number(name, value, 0.0, math.inf)
-        self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
-        self.threshold, self.threshold_mode, self.cooldown, self.eps = threshold, threshold_mode, cooldown, eps
+        self.patience, self.cooldown = whole(who, "patience", patience, 0), whole(who, "cooldown", cooldown, 0)
+        self.min_lrs = [setting(who, "min_lr", least) for least in per_group("min_lr", min_lr, groups)]
+        self.threshold, self.eps = setting(who, "threshold", threshold), setting(who, "eps", eps)
+        self.optimizer, self.mode, self.threshold_mode = optimizer, mode, threshold_mode
         self.best = math.inf if mode == "min" else -math.inf
         self.num_bad_epochs = self.cooldown_counter = 0
         self.last_epoch = 0

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError
 from jt_edu.optim.base import Optimizer
-from jt_edu.optim.params import check_number
+from jt_edu.optim.params import setting
 from jt_edu.settings import current
 
 EACH_GROUP = ("base_lrs", "max_lrs", "min_lrs", "low_lrs", "momentum_range")
@@ -73,7 +73,7 @@ class Schedule:
         """An epoch is over: set the learning rates of the next one, or of the one with this number."""
         check_not_captured(self)
         if epoch is not None:
-            check_number("epoch", epoch, 0, float("inf"))
+            epoch = setting(f"{type(self).__name__}.step", "epoch", epoch)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         rates = self.next_rates() if epoch is None else self.rates()
         for group, rate in zip(self.optimizer.param_groups, rates, strict=False):

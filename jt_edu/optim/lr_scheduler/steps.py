@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from collections.abc import Iterable
 from typing import Any
 
 from jt_edu.errors import ArgumentError
+from jt_edu.ops.arguments import whole
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.lr_scheduler.schedule import Scaled, Schedule, check_optimizer, per_group
-from jt_edu.optim.params import check_number, check_whole
+from jt_edu.optim.params import setting
 
 
 class StepLR(Scaled):
@@ -25,9 +25,8 @@ class StepLR(Scaled):
     """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
-        check_whole("step_size", step_size, 1)
-        check_number("gamma", gamma, 0.0, math.inf)
-        self.step_size, self.gamma = step_size, gamma
+        self.step_size = whole("StepLR", "step_size", step_size, 1)
+        self.gamma = setting("StepLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
     def share(self, epoch: float) -> float:
@@ -49,11 +48,8 @@ class MultiStepLR(Scaled):
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
     ) -> None:
-        listed = list_of(milestones)
-        for milestone in listed:
-            check_whole("a milestone", milestone, 0)
-        check_number("gamma", gamma, 0.0, math.inf)
-        self.milestones, self.gamma = sorted(listed), gamma
+        self.milestones = sorted(list_of("MultiStepLR", milestones, 0))
+        self.gamma = setting("MultiStepLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
     def share(self, epoch: float) -> float:
@@ -73,8 +69,7 @@ class ExponentialLR(Scaled):
     """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
-        check_number("gamma", gamma, 0.0, math.inf)
-        self.gamma = gamma
+        self.gamma = setting("ExponentialLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
     def share(self, epoch: float) -> float:
@@ -93,9 +88,8 @@ class ConstantLR(Scaled):
     """
 
     def __init__(self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
-        check_number("factor", factor, 0.0, 1.0)
-        check_whole("total_iters", total_iters, 0)
-        self.factor, self.total_iters = factor, total_iters
+        self.factor = setting("ConstantLR", "factor", factor, 1.0)
+        self.total_iters = whole("ConstantLR", "total_iters", total_iters, 0)
         super().__init__(optimizer, last_epoch)
 
     def share(self, epoch: float) -> float:
@@ -118,12 +112,11 @@ class LinearLR(Scaled):
         self, optimizer: Optimizer, start_factor: float = 1 / 3, end_factor: float = 1.0, total_iters: int = 5,
         last_epoch: int = -1,
     ) -> None:  # fmt: skip
-        check_number("start_factor", start_factor, 0.0, 1.0)
+        self.start_factor = setting("LinearLR", "start_factor", start_factor, 1.0)
         if start_factor == 0:
             raise ArgumentError("start_factor is above 0: a rate of 0 would never grow", repr(start_factor), "1e-3")
-        check_number("end_factor", end_factor, 0.0, 1.0)
-        check_whole("total_iters", total_iters, 1)
-        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
+        self.end_factor = setting("LinearLR", "end_factor", end_factor, 1.0)
+        self.total_iters = whole("LinearLR", "total_iters", total_iters, 1)
         super().__init__(optimizer, last_epoch)
 
     def share(self, epoch: float) -> float:
@@ -144,9 +137,8 @@ class PolynomialLR(Scaled):
     """
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
-        check_whole("total_iters", total_iters, 1)
-        check_number("power", power, 0.0, math.inf)
-        self.total_iters, self.power = total_iters, power
+        self.total_iters = whole("PolynomialLR", "total_iters", total_iters, 1)
+        self.power = setting("PolynomialLR", "power", power)
         super().__init__(optimizer, last_epoch)
 
     def share(self, epoch: float) -> float:
@@ -199,11 +191,11 @@ class MultiplicativeLR(Schedule):
         return self.rates() if self.last_epoch > 0 else self.get_last_lr()
 
 
-def list_of(milestones: Any) -> list[Any]:
-    """Numbers of epochs."""
+def list_of(who: str, milestones: Any, least: int) -> list[int]:
+    """Numbers of epochs, as they were written."""
     if not isinstance(milestones, Iterable):
-        raise ArgumentError("milestones are numbers of epochs", repr(milestones), "[30, 60]")
-    return list(milestones)
+        raise ArgumentError(f"{who} takes milestones as numbers of epochs", repr(milestones), "[30, 60]")
+    return [whole(who, "a milestone", milestone, least) for milestone in milestones]
 
 
 def _functions(name: str, optimizer: Any, given: Any) -> list[Any]:

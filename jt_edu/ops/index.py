@@ -217,7 +217,7 @@ def scatter_parts(name: str, x: Var, axis: int, index: Any, src: Any) -> tuple[V
     if new.dtype.kind == "c" and x.dtype.kind != "c":
         raise DtypeError(f"a Var of {x.dtype} holds real numbers", f"{new.dtype} to write", "src.real()")
     new = new.cast(x.dtype)
-    new = new if isinstance(src, Var) and new.ndim else new.stretched(positions.shape)
+    new = new if new.ndim else new.stretched(positions.shape)
     if new.ndim != x.ndim or any(n > m for n, m in zip(positions.shape, new.shape, strict=True)):
         raise ShapeError(f"{name} needs a src no shorter than its index", f"src {new.shape}, index {positions.shape}")
     return positions, new[tuple(slice(n) for n in positions.shape)]

@@ -128,13 +128,13 @@ def quantile(
     return _quantile("quantile", x, q, dim, keepdim, _way(interpolation, method))
 
 
-def _variant(name: str, what: str, example: str, answer: str) -> Callable[..., Var]:
-    """A function with the arguments of `quantile`, under its own name."""
+def _variant(name: str, what: str, example: str, answer: str, whole: int = 1, skip: bool = False) -> Callable[..., Var]:
+    """A function with the arguments of `quantile`, under its own name: shares of `whole`, `skip` passes over nan."""
 
     def made(
         x: Any, q: Any, dim: Any = None, keepdim: bool = False, interpolation: str = "linear", *, method: Any = None
     ) -> Var:
-        return _quantile(name, x, q, dim, keepdim, _way(interpolation, method))
+        return _quantile(name, x, q, dim, keepdim, _way(interpolation, method), whole, skip)
 
     made.__name__ = made.__qualname__ = name
     made.__doc__ = f"""{what} The other arguments are those of `quantile`.
@@ -148,14 +148,14 @@ def _variant(name: str, what: str, example: str, answer: str) -> Callable[..., V
 
 nanquantile = _variant(
     "nanquantile", "The quantile of what is not nan; nan if all is.",
-    "nanquantile(array([1.0, math.nan, 3.0]), 0.5).item()", "2.0",
+    "nanquantile(array([1.0, math.nan, 3.0]), 0.5).item()", "2.0", skip=True,
 )  # fmt: skip
 percentile = _variant(
-    "percentile", "The quantile of q percent.", "percentile(array([1.0, 2.0, 3.0]), 50).item()", "2.0"
+    "percentile", "The quantile of q percent.", "percentile(array([1.0, 2.0, 3.0]), 50).item()", "2.0", whole=100
 )
 nanpercentile = _variant(
     "nanpercentile", "The percentile of what is not nan; nan if all is.",
-    "nanpercentile(array([1.0, math.nan, 3.0]), 100).item()", "3.0",
+    "nanpercentile(array([1.0, math.nan, 3.0]), 100).item()", "3.0", whole=100, skip=True,
 )  # fmt: skip
 
 
@@ -176,10 +176,12 @@ def _share(q: Any, whole: int) -> Var:
     return given / whole
 
 
-def _quantile(name: str, x: Any, wanted: Any, axes: Any, keepdim: Any, way: str) -> Var:
-    """The name tells whether nan counts, and whether `wanted` is in percent."""
-    v, keep, skip = as_floats(x), yes_or_no(name, "keepdim", keepdim), name.startswith("nan")
-    q = _share(wanted, 100 if name.endswith("percentile") else 1)
+def _quantile(
+    name: str, x: Any, wanted: Any, axes: Any, keepdim: Any, way: str, whole: int = 1, skip: bool = False
+) -> Var:
+    """Below which number lies `wanted` / `whole` of the numbers; `skip`: of those that are not nan."""
+    v, keep = as_floats(x), yes_or_no(name, "keepdim", keepdim)
+    q = _share(wanted, whole)
     check_order(name, v)
     gone = axes_of(name, axes, v.ndim)
     rows = _rows(name, v, gone)

@@ -1,9 +1,9 @@
 """Sorting: which number belongs where.
 
-    argsort     the positions: of short rows by a merge sort, of long ones digit by digit, from the last one on
-    msort       the numbers alone: digit by digit, without positions
-    topk        of a few, by keeping the best so far
-    sort, msort, kthvalue, topk       the numbers there
+    argsort                     the positions: of short rows by a merge sort, of long ones digit by digit
+    topk                        those of a few: by keeping the best so far
+    sort, kthvalue, topk        the numbers there
+    msort                       the numbers alone: of long rows digit by digit, without positions
 
 Where positions are computed the numbers are read there, so gradients go to where they came from.
 Equal numbers keep their order, and nan counts as larger than every number, as in NumPy and PyTorch.
@@ -103,10 +103,12 @@ DIGITS = """
             if moves % 2:
                 out[row, :] = room
 """
-KEYS = {  # of a number, from its bits
+# A whole number without a sign that stands in the same order as a number with these bits; `top` is the bit of the sign.
+# Floats: nan is the largest of all, in one form; -0 is 0; of a negative one every bit turns, as more of it is less.
+KEYS = {
     "u": "b = b",
     "i": "b = b ^ top",
-    "f": "b = ~(b & ~b) if (b & ~top) > inf else b if b == top else ~b if b >> last else b | top",
+    "f": "b = ~{word}(0) if (b & ~top) > inf else b if b == top else ~b if b >> last else b | top",
 }
 INFINITY = {32: 0x7F80_0000, 64: 0x7FF0_0000_0000_0000}  # its bits: those of a nan are more
 MOVED = """
@@ -148,38 +150,6 @@ MOVED = """
 LONG = 256  # numbers in a row that are sooner sorted by digits
 
 
-@cache
-def _by_merging(falling: bool) -> Callable[..., Var]:
-    """The sort for short rows."""
-    return kernel("argsort", MERGE.format(before=BEFORE[falling]), weight=100)
-
-
-@cache
-def _by_digits(dtype: DType, falling: bool) -> Callable[..., Var]:
-    """The sort for long rows of a dtype."""
-    return kernel("argsort", _digits(DIGITS, dtype, "~b" if falling else "b"), weight=50)
-
-
-@cache
-def _numbers_by_digits(dtype: DType) -> Callable[..., Var]:
-    """The same, without the positions; a gradient goes to where each number came from."""
-
-    def back(_: Var, dout: Var, x: Var) -> Var:
-        order = sorted_positions(x)
-        return dout.reindex_reduce("add", x.shape, lambda i, j: (i, load(0, [i, j])), extras=[order])
-
-    return kernel("sort", _digits(MOVED, dtype, ""), [back], weight=30)
-
-
-def _digits(text: str, dtype: DType, turned: str) -> str:
-    width = 8 * dtype.size
-    step = min(width, 11)
-    return text.format(
-        word=f"np.uint{width}", width=width, step=step, digit=(1 << step) - 1, key=KEYS[dtype.kind], turned=turned,
-        inf=INFINITY.get(width, 0),
-    )  # fmt: skip
-
-
 FIRST = """
     def kernel(lo, hi, x, out):
         n, many = x.shape[1], out.shape[1]
@@ -210,12 +180,6 @@ BLOCK = 64  # numbers that are looked at together
 FEW = 32  # numbers that are sooner kept in order one by one than found by sorting all
 
 
-@cache
-def _by_keeping(falling: bool) -> Callable[..., Var]:
-    """The few that come first."""
-    return kernel("topk", FIRST.format(before=BEFORE[falling], block=BLOCK), weight=4)
-
-
 def sorted_positions(rows: Var, descending: bool = False) -> Var:
     """For each row its positions, so that the numbers there rise (or fall)."""
     keys = _keys(rows)
@@ -244,6 +208,45 @@ def first_positions(rows: Var, many: int, descending: bool) -> Var:
         return sorted_positions(rows, descending)[:, :many]
     op = _by_keeping(bool(descending))
     return op(_keys(rows), shape=(len(rows), many), dtype=int64, span=len(rows))
+
+
+@cache
+def _by_keeping(falling: bool) -> Callable[..., Var]:
+    """The few that come first."""
+    return kernel("topk", FIRST.format(before=BEFORE[falling], block=BLOCK), weight=4)
+
+
+@cache
+def _by_merging(falling: bool) -> Callable[..., Var]:
+    """The sort for short rows."""
+    return kernel("argsort", MERGE.format(before=BEFORE[falling]), weight=100)
+
+
+@cache
+def _by_digits(dtype: DType, falling: bool) -> Callable[..., Var]:
+    """The sort for long rows of a dtype."""
+    return kernel("argsort", _digits(DIGITS, dtype, "~b" if falling else "b"), weight=50)
+
+
+@cache
+def _numbers_by_digits(dtype: DType) -> Callable[..., Var]:
+    """The same, without the positions; a gradient goes to where each number came from."""
+
+    def back(_: Var, dout: Var, x: Var) -> Var:
+        order = sorted_positions(x)
+        return dout.reindex_reduce("add", x.shape, lambda i, j: (i, load(0, [i, j])), extras=[order])
+
+    return kernel("sort", _digits(MOVED, dtype, ""), [back], weight=30)
+
+
+def _digits(text: str, dtype: DType, turned: str) -> str:
+    width = 8 * dtype.size
+    step = min(width, 11)
+    word = f"np.uint{width}"
+    return text.format(
+        word=word, width=width, step=step, digit=(1 << step) - 1, key=KEYS[dtype.kind].format(word=word),
+        turned=turned, inf=INFINITY.get(width, 0),
+    )  # fmt: skip
 
 
 @method

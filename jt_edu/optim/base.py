@@ -25,7 +25,7 @@ from jt_edu.captured import move
 from jt_edu.errors import ArgumentError, GradientError
 from jt_edu.nn.utils import clip_grad_norm_, clip_grad_value_
 from jt_edu.ops.arguments import yes_or_no
-from jt_edu.ops.create import sync, zeros
+from jt_edu.ops.create import sync
 from jt_edu.ops.gradient import grad
 from jt_edu.ops.riders import riders
 from jt_edu.optim.effect import WHOLE, Closure, about, added, aimed, evaluated, forget_history, not_twice, take_effect
@@ -171,7 +171,7 @@ class Optimizer:
         self._note(mine=False)
         for p in self._params():
             if p.grad is not None:
-                p.grad = None if set_to_none else zeros(p.shape, dtype=p.grad.dtype)
+                p.grad = None if set_to_none else p.grad.zeros_like().detach()
 
     def backward(self, loss: Var, retain_graph: bool = False) -> None:
         """Add d loss / d parameter to `.grad` of each parameter, and compute it now: for losses in several parts.

@@ -16,7 +16,7 @@ from typing import Any
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.nn.utils import parameters_to_vector, vector_to_parameters
-from jt_edu.ops.arguments import whole
+from jt_edu.ops.arguments import choice, whole
 from jt_edu.ops.create import sync, zeros_like
 from jt_edu.ops.stacks import concat
 from jt_edu.optim.base import Optimizer
@@ -77,8 +77,7 @@ class LBFGS(Optimizer):
             whole("LBFGS", name, group[name], 1)
         if group["max_eval"] is not None:
             whole("LBFGS", "max_eval", group["max_eval"], 1)
-        if group["line_search_fn"] not in (None, "strong_wolfe"):
-            raise ArgumentError("line_search_fn is None or 'strong_wolfe'", repr(group["line_search_fn"]))
+        choice("LBFGS", "line_search_fn", group["line_search_fn"], (None, "strong_wolfe"))
 
     def add_param_group(self, group: Any) -> None:
         """Only one: all parameters are one vector."""

@@ -24,7 +24,8 @@ class Lookahead(Optimizer):
         alpha: how far the slow weights follow.
         k: after how many steps.
 
-    The settings of the other one stand in `param_groups`, beside "lookahead_alpha" and "lookahead_k".
+    The settings of the other one stand in `param_groups`, beside "lookahead_alpha" and "lookahead_k". They are copies:
+    a schedule is made for this optimizer, and not for the other.
 
     Source: Zhang et al. 2019 (arXiv:1907.08610).
 

@@ -54,9 +54,11 @@ class Rprop(Optimizer):
         pair("Rprop", "etas", group["etas"], math.inf, (0.5, 1.2))
         pair("Rprop", "step_sizes", group["step_sizes"], math.inf, (1e-6, 50.0))
         if not 0 < group["etas"][0] < 1 < group["etas"][1]:
-            raise ArgumentError("etas are a number below 1 and one above", repr(group["etas"]), "(0.5, 1.2)")
+            raise ArgumentError(
+                "Rprop takes etas as one number below 1 and one above", repr(group["etas"]), "(0.5, 1.2)"
+            )
         if group["step_sizes"][0] > group["step_sizes"][1]:
-            raise ArgumentError("step_sizes are the shortest and the longest", repr(group["step_sizes"]))
+            raise ArgumentError("Rprop takes step_sizes as the shortest and the longest", repr(group["step_sizes"]))
 
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """One step of the formula."""

@@ -25,7 +25,6 @@ class SGD(Optimizer):
         weight_decay: pulls every parameter towards 0.
         dampening: how much less the gradient counts in v.
         nesterov: look ahead along v.
-
         maximize: make the loss larger instead.
 
     Raises:

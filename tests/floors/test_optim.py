@@ -262,6 +262,15 @@ def test_gradients_of_the_optimizer_are_forgotten_after_a_step_those_of_the_lear
     assert w.grad is None
 
 
+def test_zeros_in_the_place_of_a_gradient_take_part_in_none():
+    w = jt.array([1.0])
+    (w * w).sum().backward()
+
+    optim.SGD([w], lr=0.1).zero_grad(set_to_none=False)
+
+    assert (w.grad.tolist(), w.grad.requires_grad) == ([0.0], False)
+
+
 def test_an_initial_value_that_is_still_a_formula_becomes_a_parameter():
     w = jt.randn(3) * 0.1
     optimizer = optim.SGD([w], lr=0.1)

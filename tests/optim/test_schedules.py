@@ -4,6 +4,7 @@ import inspect
 import math
 import warnings
 
+import numpy as np
 import pytest
 
 import jt_edu as jt
@@ -431,3 +432,65 @@ def test_later_steps_change_no_state_that_was_saved():
     schedule.load_state_dict(saved)
     schedule.milestones.append(7)
     assert saved["milestones"] == [1, 3]
+
+
+MADE = {
+    "StepLR": lambda o: optim.StepLR(o, 1, gamma=0.5),
+    "MultiplicativeLR": lambda o: optim.MultiplicativeLR(o, lambda epoch: 0.5),
+    "LambdaLR": lambda o: optim.LambdaLR(o, lambda epoch: 0.5**epoch),
+    "CosineAnnealingLR": lambda o: optim.CosineAnnealingLR(o, 2, eta_min=0.0),
+    "CyclicLR": lambda o: optim.CyclicLR(o, 0.25, 0.25, 1, cycle_momentum=False),
+    "OneCycleLR": lambda o: optim.OneCycleLR(o, 0.5, 3, cycle_momentum=False),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_group_that_comes_later_keeps_its_rate(name):
+    optimizer = optim.SGD([jt.zeros(1)], lr=0.5)
+    schedule = MADE[name](optimizer)
+    optimizer.add_param_group({"params": [jt.zeros(1)], "lr": 0.125})
+
+    before = optimizer.lr
+    schedule.step()
+
+    assert optimizer.lr != before or name == "CyclicLR"
+    assert optimizer.param_groups[1]["lr"] == 0.125
+
+
+def test_a_plateau_leaves_the_rate_of_a_group_that_comes_later():
+    optimizer = optim.SGD([jt.zeros(1)], lr=0.5)
+    schedule = optim.ReduceLROnPlateau(optimizer, patience=0, factor=0.5)
+    optimizer.add_param_group({"params": [jt.zeros(1)], "lr": 0.125})
+
+    for _ in range(2):
+        schedule.step(1.0)
+
+    assert schedule.get_last_lr() == [0.25, 0.125]
+
+
+def chained(optimizer):
+    return optim.ChainedScheduler([optim.StepLR(optimizer, 1), optim.ExponentialLR(optimizer, 0.5)])
+
+
+def sequential(optimizer):
+    return optim.SequentialLR(optimizer, [optim.StepLR(optimizer, 1), optim.ExponentialLR(optimizer, 0.5)], [2])
+
+
+@pytest.mark.parametrize("made", [chained, sequential, MADE["StepLR"]])
+@pytest.mark.parametrize("epoch", [-5, "x", math.inf])
+def test_an_epoch_that_is_none_changes_nothing(made, epoch):
+    optimizer = optim.SGD([jt.zeros(1)], lr=0.5)
+    schedule = made(optimizer)
+    schedule.step()
+    state, rates = schedule.state_dict(), schedule.get_last_lr()
+
+    with pytest.raises(ArgumentError, match=f"{type(schedule).__name__}.step takes epoch as a finite number from 0"):
+        schedule.step(epoch)
+
+    assert (schedule.state_dict(), schedule.get_last_lr()) == (state, rates)
+
+
+def test_last_epoch_may_be_a_number_of_numpys():
+    optimizer = ours()
+
+    assert optim.StepLR(optimizer, 1, last_epoch=np.int64(3)).last_epoch == 4

@@ -294,6 +294,15 @@ def test_scatter_writes_as_pytorch_does(torch, dim, mode):
     expect_same(jt.scatter(ours, dim, index, jt.array(source), **options), wanted.numpy(), loose=4)
 
 
+@pytest.mark.parametrize("made", [jt.array, np.array, list])
+def test_a_source_of_scatter_means_the_same_as_a_var_an_array_and_a_list(made):
+    longer, shorter = made([[5.0, 6.0]]), made([[5.0]])
+
+    assert jt.scatter(jt.zeros((1, 3)), 1, jt.array([[2]]), longer).tolist() == [[0, 0, 5]]
+    with pytest.raises(jt.ShapeError, match=r"scatter needs a src no shorter than its index; found src \(1, 1\)"):
+        jt.scatter(jt.zeros((1, 3)), 1, jt.array([[2, 0]]), shorter)
+
+
 def test_scatter_adds_where_positions_meet():
     x = jt.scatter(
         jt.zeros((2, 3)), 1, np.array([[0, 0, 0], [2, 1, 2]]), jt.array([[1.0, 2.0, 4.0], [1.0, 2.0, 4.0]]), "add"

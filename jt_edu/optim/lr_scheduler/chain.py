@@ -7,12 +7,35 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jt_edu.errors import ArgumentError
+from jt_edu.ops.arguments import whole
 from jt_edu.optim.base import Optimizer
-from jt_edu.optim.lr_scheduler.schedule import Schedule, check_not_captured, check_optimizer, check_saved, copied
+from jt_edu.optim.lr_scheduler.schedule import Schedule, check_not_captured, check_optimizer, check_state, copied
 from jt_edu.optim.lr_scheduler.steps import list_of
 
 
-class SequentialLR(Schedule):
+class _Several(Schedule):
+    """What schedules made of schedules have in common: states within states."""
+
+    schedulers: list[Schedule]
+
+    def state_dict(self) -> dict[str, Any]:
+        """The numbers of this schedule, and those of its parts."""
+        return {**super().state_dict(), "schedulers": [part.state_dict() for part in self.schedulers]}
+
+    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
+        """Go on where the schedule that wrote `saved` stopped."""
+        check_state(self, saved)
+        states = saved["schedulers"]
+        if len(states) != len(self.schedulers):
+            raise ArgumentError(f"there are {len(self.schedulers)} schedules", f"states of {len(states)}")
+        for part, state in zip(self.schedulers, states, strict=True):
+            check_state(part, state)
+        for part, state in zip(self.schedulers, states, strict=True):
+            part.load_state_dict(state)
+        vars(self).update({name: copied(value) for name, value in saved.items() if name != "schedulers"})
+
+
+class SequentialLR(_Several):
     """One schedule after another: the next one begins, with its epoch 0, at each milestone.
 
     Args:
@@ -34,7 +57,7 @@ class SequentialLR(Schedule):
     def __init__(
         self, optimizer: Optimizer, schedulers: Sequence[Any], milestones: Sequence[int], last_epoch: int = -1
     ) -> None:
-        self.schedulers = _all_of(schedulers, check_optimizer(optimizer))
+        self.schedulers = _all_of("SequentialLR", schedulers, check_optimizer(optimizer))
         self.optimizer, self.milestones = optimizer, list_of("SequentialLR", milestones, 1)
         changes = len(self.schedulers) - 1
         if len(self.milestones) != changes or sorted(set(self.milestones)) != self.milestones:
@@ -42,7 +65,7 @@ class SequentialLR(Schedule):
         for group in optimizer.param_groups:
             group["lr"] = group["initial_lr"]
         self.begin()
-        if last_epoch >= 0:
+        if whole("SequentialLR", "last_epoch", last_epoch, -1) >= 0:
             self.step(last_epoch + 1)
 
     def begin(self) -> None:
@@ -53,29 +76,14 @@ class SequentialLR(Schedule):
     def step(self, epoch: float | None = None) -> None:
         """An epoch is over: the schedule whose time it is sets the rates of the next one."""
         check_not_captured(self)
-        if epoch is not None:
-            self._jump(epoch)
-            return
-        self.last_epoch += 1
+        self.last_epoch = self.epoch_after(epoch)
         turn = bisect_right(self.milestones, self.last_epoch)
-        begins = turn > 0 and self.milestones[turn - 1] == self.last_epoch
-        self.schedulers[turn].step(*([0] if begins else []))
-
-    def _jump(self, epoch: float) -> None:
-        self.last_epoch = epoch
-        turn = bisect_right(self.milestones, epoch)
-        self.schedulers[turn].step(epoch - (self.milestones[turn - 1] if turn else 0))
-
-    def state_dict(self) -> dict[str, Any]:
-        """The numbers of this schedule, and those of its parts."""
-        return _saved(self)
-
-    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
-        """Go on where the schedule that wrote `saved` stopped."""
-        _load(self, saved)
+        begun = self.milestones[turn - 1] if turn else 0
+        jumps = epoch is not None or self.last_epoch == begun
+        self.schedulers[turn].step(self.last_epoch - begun if jumps else None)
 
 
-class ChainedScheduler(Schedule):
+class ChainedScheduler(_Several):
     """Several schedules at once: each of them steps, one after another, from the rate that the one before left.
 
     Args:
@@ -93,7 +101,7 @@ class ChainedScheduler(Schedule):
     """
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
-        self.schedulers = _all_of(schedulers, optimizer)
+        self.schedulers = _all_of("ChainedScheduler", schedulers, optimizer)
         self.optimizer, self.last_epoch = self.schedulers[0].optimizer, 0
 
     def begin(self) -> None:
@@ -105,44 +113,20 @@ class ChainedScheduler(Schedule):
     def step(self, epoch: float | None = None) -> None:
         """An epoch is over for all of them."""
         check_not_captured(self)
-        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        self.last_epoch = self.epoch_after(epoch)
         for schedule in self.schedulers:
             schedule.step(epoch)
 
-    def state_dict(self) -> dict[str, Any]:
-        """The numbers of this schedule, and those of its parts."""
-        return _saved(self)
 
-    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
-        """Go on where the schedule that wrote `saved` stopped."""
-        _load(self, saved)
-
-
-def _all_of(schedulers: Any, optimizer: Optimizer | None) -> list[Schedule]:
+def _all_of(who: str, schedulers: Any, optimizer: Optimizer | None) -> list[Schedule]:
     """Schedules of one optimizer; None takes that of the first."""
     listed = list(schedulers) if isinstance(schedulers, (list, tuple)) else []
     if not listed:
-        raise ArgumentError("this is made of schedules", repr(schedulers), "[LinearLR(optimizer)]")
+        raise ArgumentError(f"{who} is made of schedules", repr(schedulers), "[LinearLR(optimizer)]")
     for schedule in listed:
         if not isinstance(schedule, Schedule):
-            raise ArgumentError("its parts are schedules that need nothing but epochs", type(schedule).__name__)
+            asked = f"{who} is made of schedules that need nothing but epochs"
+            raise ArgumentError(asked, type(schedule).__name__)
         if schedule.optimizer is not (optimizer or listed[0].optimizer):
-            raise ArgumentError("all schedules set the rates of one optimizer", f"{type(schedule).__name__} of another")
+            raise ArgumentError(f"{who} sets the rates of one optimizer", f"{type(schedule).__name__} of another")
     return listed
-
-
-def _saved(schedule: Any) -> dict[str, Any]:
-    saved = Schedule.state_dict(schedule)
-    return {**saved, "schedulers": [part.state_dict() for part in schedule.schedulers]}
-
-
-def _load(schedule: Any, saved: Mapping[str, Any]) -> None:
-    check_saved(schedule, saved)
-    if len(saved["schedulers"]) != len(schedule.schedulers):
-        raise ArgumentError(f"there are {len(schedule.schedulers)} schedules", f"states of {len(saved['schedulers'])}")
-    pairs = list(zip(schedule.schedulers, saved["schedulers"], strict=True))
-    for part, state in pairs:
-        check_saved(part, state)
-    for part, state in pairs:
-        part.load_state_dict(state)
-    vars(schedule).update({name: copied(value) for name, value in saved.items() if name != "schedulers"})

@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError, RangeError
-from jt_edu.ops.arguments import number, whole, yes_or_no
+from jt_edu.ops.arguments import choice, number, whole, yes_or_no
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.lr_scheduler.schedule import Schedule, check_optimizer, per_group
 from jt_edu.optim.params import setting
@@ -86,15 +87,13 @@ class OneCycleLR(Cycling):
         cycle_momentum: bool = True, base_momentum: Any = 0.85, max_momentum: Any = 0.95, div_factor: float = 25.0,
         final_div_factor: float = 1e4, three_phase: bool = False, last_epoch: int = -1,
     ) -> None:  # fmt: skip
-        groups = len(check_optimizer(optimizer).param_groups)
-        if anneal_strategy not in self.words["anneal_strategy"]:
-            raise ArgumentError("anneal_strategy is 'cos' or 'linear'", repr(anneal_strategy))
-        who = "OneCycleLR"
+        groups, who = len(check_optimizer(optimizer).param_groups), "OneCycleLR"
+        self.anneal_strategy = choice(who, "anneal_strategy", anneal_strategy, self.words["anneal_strategy"])
         part = setting(who, "pct_start", pct_start, 1.0)
         first = 1 / number(who, "div_factor", div_factor, 0.0, above=True, finite=True)
         last = first / number(who, "final_div_factor", final_div_factor, 0.0, above=True, finite=True)
         self.total_steps = _total(total_steps, epochs, steps_per_epoch)
-        self.anneal_strategy, self.cycle_momentum = anneal_strategy, cycle_momentum
+        self.cycle_momentum = cycle_momentum
         self.max_lrs = _settings(who, "max_lr", max_lr, groups)
         self.momentum_range = _momenta(who, optimizer, cycle_momentum, base_momentum, max_momentum)
         self.corners = _corners(self.total_steps, part, first, last, yes_or_no(who, "three_phase", three_phase))
@@ -130,16 +129,11 @@ def _corners(steps: int, part: float, first: float, last: float, three: bool) ->
 
 
 def _total(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
-    if total_steps is None and (epochs is None or steps_per_epoch is None):
-        raise ArgumentError(
-            "OneCycleLR needs total_steps, or epochs and steps_per_epoch",
-            f"epochs={epochs}, steps_per_epoch={steps_per_epoch}", "total_steps=1000",
-        )  # fmt: skip
-    given = (
-        {"total_steps": total_steps}
-        if total_steps is not None
-        else {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
-    )
+    asked = {"total_steps": total_steps, "epochs": epochs, "steps_per_epoch": steps_per_epoch}
+    given = {name: value for name, value in asked.items() if value is not None}
+    if set(given) not in ({"total_steps"}, {"epochs", "steps_per_epoch"}):
+        found = ", ".join(f"{name}={short(value)}" for name, value in given.items()) or "neither"
+        raise ArgumentError("OneCycleLR takes total_steps, or epochs and steps_per_epoch", found, "total_steps=1000")
     return math.prod(whole("OneCycleLR", name, value, 1) for name, value in given.items())
 
 
@@ -223,15 +217,21 @@ class CyclicLR(Cycling):
 
 def _scale(mode: Any, gamma: float, own: Any, scale_mode: Any) -> tuple[bool, Callable[[float], float]]:
     """Whether heights go by cycles, and the function that gives them."""
-    if own is not None:
-        if not callable(own) or scale_mode not in ("cycle", "iterations"):
-            raise ArgumentError("scale_fn is a function of the 'cycle' or of 'iterations'", f"{own!r}, {scale_mode!r}")
-        return scale_mode == "cycle", own
     modes: dict[Any, tuple[bool, Callable[[float], float]]] = {
         "triangular": (True, lambda cycle: 1.0),
         "triangular2": (True, lambda cycle: 0.5 ** (cycle - 1)),
         "exp_range": (False, lambda step: gamma**step),
     }
-    if mode not in modes:
-        raise ArgumentError(f"mode is one of {', '.join(map(repr, modes))}", repr(mode))
-    return modes[mode]
+    choice("CyclicLR", "mode", mode, list(modes))
+    choice("CyclicLR", "scale_mode", scale_mode, ("cycle", "iterations"))
+    if gamma != 1 and (mode != "exp_range" or own is not None):
+        found = f"gamma={gamma:g} with {'scale_fn' if own is not None else f'mode={mode!r}'}"
+        raise ArgumentError("CyclicLR multiplies by gamma in its mode 'exp_range' only", found)
+    if own is None:
+        if scale_mode != "cycle":
+            raise ArgumentError("CyclicLR takes scale_mode with a scale_fn", f"scale_mode={scale_mode!r} without one")
+        return modes[mode]
+    if not callable(own) or mode != "triangular":
+        found = f"scale_fn={short(own)}, mode={mode!r}"
+        raise ArgumentError("CyclicLR takes a function as scale_fn, in the place of a mode", found)
+    return scale_mode == "cycle", own

@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError
-from jt_edu.ops.arguments import whole
+from jt_edu.ops.arguments import choice, whole
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.lr_scheduler.schedule import Schedule, check_not_captured, check_optimizer, per_group
 from jt_edu.optim.params import setting
@@ -43,18 +44,16 @@ class ReduceLROnPlateau:
         self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10, threshold: float = 1e-4,
         threshold_mode: str = "rel", cooldown: int = 0, min_lr: Any = 0.0, eps: float = 1e-8,
     ) -> None:  # fmt: skip
-        groups = len(check_optimizer(optimizer).param_groups)
-        if mode not in self.words["mode"] or threshold_mode not in self.words["threshold_mode"]:
-            found = f"{mode!r} and {threshold_mode!r}"
-            raise ArgumentError("mode is 'min' or 'max', threshold_mode 'rel' or 'abs'", found)
-        who = "ReduceLROnPlateau"
+        groups, who = len(check_optimizer(optimizer).param_groups), "ReduceLROnPlateau"
+        self.mode = choice(who, "mode", mode, self.words["mode"])
+        self.threshold_mode = choice(who, "threshold_mode", threshold_mode, self.words["threshold_mode"])
         self.factor = setting(who, "factor", factor, 1.0)
-        if factor == 1:
-            raise ArgumentError("factor makes the rate smaller: it is below 1", repr(factor))
+        if self.factor == 1:
+            raise ArgumentError(f"{who} makes the rate smaller: its factor is below 1", f"factor={short(factor)}")
         self.patience, self.cooldown = whole(who, "patience", patience, 0), whole(who, "cooldown", cooldown, 0)
         self.min_lrs = [setting(who, "min_lr", least) for least in per_group("min_lr", min_lr, groups)]
         self.threshold, self.eps = setting(who, "threshold", threshold), setting(who, "eps", eps)
-        self.optimizer, self.mode, self.threshold_mode = optimizer, mode, threshold_mode
+        self.optimizer = optimizer
         self.best = math.inf if mode == "min" else -math.inf
         self.num_bad_epochs = self.cooldown_counter = 0
         self.last_epoch = 0
@@ -81,7 +80,7 @@ class ReduceLROnPlateau:
         return metric > bound if self.mode == "max" else metric < bound
 
     def _reduce(self) -> None:
-        for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+        for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=False):
             rate = max(group["lr"] * self.factor, least)
             if group["lr"] - rate > self.eps:
                 group["lr"] = rate

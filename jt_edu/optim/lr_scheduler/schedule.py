@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError
+from jt_edu.ops.arguments import whole
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.params import setting
 from jt_edu.settings import current
@@ -27,6 +28,8 @@ EACH_GROUP = ("base_lrs", "max_lrs", "min_lrs", "low_lrs", "momentum_range")
 
 class Schedule:
     """Sets lr = rate(base rate, epoch) of every group; a subclass writes `rate`.
+
+    A group that the optimizer is given later keeps the rate that it comes with.
 
     Args:
         optimizer: whose learning rates it sets. Its base rates are those that the first schedule found.
@@ -49,13 +52,15 @@ class Schedule:
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         self.optimizer = check_optimizer(optimizer)
-        if isinstance(last_epoch, bool) or not isinstance(last_epoch, int) or last_epoch < -1:
-            raise ArgumentError("last_epoch is the number of an epoch, or -1 to start", repr(last_epoch))
         for group in optimizer.param_groups:
             group.setdefault("initial_lr", group["lr"])
         self.base_lrs = [float(group["initial_lr"]) for group in optimizer.param_groups]
-        self.last_epoch = last_epoch
-        self.step(None if last_epoch < 0 else last_epoch + 1)
+        self.start(last_epoch)
+
+    def start(self, last_epoch: int) -> None:
+        """The epoch after `last_epoch`."""
+        self.last_epoch = whole(type(self).__name__, "last_epoch", last_epoch, -1)
+        self.step(None if self.last_epoch < 0 else self.last_epoch + 1)
 
     def rate(self, base: float, epoch: float) -> float:
         """The learning rate in an epoch, counted from 0."""
@@ -72,12 +77,14 @@ class Schedule:
     def step(self, epoch: float | None = None) -> None:
         """An epoch is over: set the learning rates of the next one, or of the one with this number."""
         check_not_captured(self)
-        if epoch is not None:
-            epoch = setting(f"{type(self).__name__}.step", "epoch", epoch)
-        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        self.last_epoch = self.epoch_after(epoch)
         rates = self.next_rates() if epoch is None else self.rates()
         for group, rate in zip(self.optimizer.param_groups, rates, strict=False):
             group["lr"] = rate
+
+    def epoch_after(self, epoch: float | None) -> float:
+        """The number of the epoch that `step` is asked for; None is the next one."""
+        return self.last_epoch + 1 if epoch is None else setting(f"{type(self).__name__}.step", "epoch", epoch)
 
     def begin(self) -> None:
         """Epoch 0."""
@@ -95,7 +102,7 @@ class Schedule:
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
         """Go on where the schedule that wrote `saved` stopped; the rates themselves are a state of the optimizer."""
-        check_saved(self, saved)
+        check_state(self, saved)
         vars(self).update({name: copied(value) for name, value in saved.items()})
 
 
@@ -158,7 +165,7 @@ def check_optimizer(optimizer: Any) -> Optimizer:
     return optimizer
 
 
-def check_saved(schedule: Any, saved: Any) -> None:
+def check_state(schedule: Any, saved: Any) -> None:
     """What a schedule of this class would save, of as many groups."""
     name, own = type(schedule).__name__, schedule.state_dict()
     if not isinstance(saved, Mapping):

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from jt_edu.errors import ArgumentError
-from jt_edu.ops.arguments import whole
+from jt_edu.ops.arguments import number, whole
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.lr_scheduler.schedule import Scaled, Schedule, check_optimizer, per_group
 from jt_edu.optim.params import setting
@@ -112,9 +112,7 @@ class LinearLR(Scaled):
         self, optimizer: Optimizer, start_factor: float = 1 / 3, end_factor: float = 1.0, total_iters: int = 5,
         last_epoch: int = -1,
     ) -> None:  # fmt: skip
-        self.start_factor = setting("LinearLR", "start_factor", start_factor, 1.0)
-        if start_factor == 0:
-            raise ArgumentError("start_factor is above 0: a rate of 0 would never grow", repr(start_factor), "1e-3")
+        self.start_factor = number("LinearLR", "start_factor", start_factor, 0, 1, above=True)  # 0 would never grow
         self.end_factor = setting("LinearLR", "end_factor", end_factor, 1.0)
         self.total_iters = whole("LinearLR", "total_iters", total_iters, 1)
         super().__init__(optimizer, last_epoch)
@@ -183,7 +181,7 @@ class MultiplicativeLR(Schedule):
 
     def rates(self) -> list[float]:
         """The rates as they are, each times its factor."""
-        pairs = zip(self.optimizer.param_groups, self.lr_lambdas, strict=True)
+        pairs = zip(self.optimizer.param_groups, self.lr_lambdas, strict=False)
         return [group["lr"] * f(self.last_epoch) for group, f in pairs]
 
     def next_rates(self) -> list[float]:

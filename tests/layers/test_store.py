@@ -85,29 +85,31 @@ def spoilt(data, at=0.5, byte=b"\xff"):
 
 NOISE = np.random.default_rng(0).normal(size=(2, 3)).astype(np.float32)
 MEGABYTES = 300
-HOSTILE = {
-    "packed data that are spoilt": spoilt(packed(weight=NOISE, bias=NOISE[:, 0]), 0.25),
-    "a table that is spoilt": spoilt(packed(weight=NOISE, bias=NOISE[:, 0]), 0.8, b"\x01"),
-    "a shape that is larger than the data": entry(head((10**15,)) + bytes(24)),
-    "a shape that is no number of bytes": entry(head((2**62, 2**62)) + bytes(24)),
-    "a shape below zero": entry(head((-2, -3)) + bytes(24)),
-    "data that are larger than the shape": entry(head((2, 3)) + bytes(MEGABYTES << 20)),
-    "a head without an end": entry(b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + b" " * (MEGABYTES << 20)),
-    "a head of nonsense": entry(b"\x93NUMPY\x01\x00\x10\x00{'descr': [[[[[["),
-    "a head that is no .npy file": entry(b"weights"),
-    "no head": entry(b""),
-    "another version": entry(b"\x93NUMPY\x09\x00" + bytes(64)),
-    "objects": entry(head((2, 3), "|O") + bytes(48)),
-    "letters": packed(weight=np.full((2, 3), "a"), bias=np.zeros(2)),
-    "a bomb of the right name": packed(weight=np.zeros(MEGABYTES << 18, np.float32), bias=np.zeros(2)),
-    "a bomb of another name": packed(weight=NOISE, bias=np.zeros(2), bomb=np.zeros(MEGABYTES << 18, np.float32)),
+HOSTILE = {  # functions, because some take a while to pack, and only one worker needs them
+    "packed data that are spoilt": lambda: spoilt(packed(weight=NOISE, bias=NOISE[:, 0]), 0.25),
+    "a table that is spoilt": lambda: spoilt(packed(weight=NOISE, bias=NOISE[:, 0]), 0.8, b"\x01"),
+    "a shape that is larger than the data": lambda: entry(head((10**15,)) + bytes(24)),
+    "a shape that is no number of bytes": lambda: entry(head((2**62, 2**62)) + bytes(24)),
+    "a shape below zero": lambda: entry(head((-2, -3)) + bytes(24)),
+    "data that are larger than the shape": lambda: entry(head((2, 3)) + bytes(MEGABYTES << 20)),
+    "a head without an end": lambda: entry(b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + b" " * (MEGABYTES << 20)),
+    "a head of nonsense": lambda: entry(b"\x93NUMPY\x01\x00\x10\x00{'descr': [[[[[["),
+    "a head that is no .npy file": lambda: entry(b"weights"),
+    "no head": lambda: entry(b""),
+    "another version": lambda: entry(b"\x93NUMPY\x09\x00" + bytes(64)),
+    "objects": lambda: entry(head((2, 3), "|O") + bytes(48)),
+    "letters": lambda: packed(weight=np.full((2, 3), "a"), bias=np.zeros(2)),
+    "a bomb of the right name": lambda: packed(weight=np.zeros(MEGABYTES << 18, np.float32), bias=np.zeros(2)),
+    "a bomb of another name": lambda: packed(
+        weight=NOISE, bias=np.zeros(2), bomb=np.zeros(MEGABYTES << 18, np.float32)
+    ),
 }
 
 
 @pytest.mark.parametrize("strict", [True, False])
-@pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE)
-def test_a_hostile_file_is_one_clear_error_and_takes_no_memory(data, strict, tmp_path):
-    file, net = tmp_path / "net.npz", nn.Linear(3, 2)
+@pytest.mark.parametrize("made", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_file_is_one_clear_error_and_takes_no_memory(made, strict, tmp_path):
+    file, net, data = tmp_path / "net.npz", nn.Linear(3, 2), made()
     file.write_bytes(data)
     before = net.weight.numpy().copy()
     tracemalloc.start()

@@ -16,19 +16,22 @@ FOLDER = ROOT / "notebooks"
 VIEW = "application/vnd.jupyter.widget-view+json"
 
 
+COLD = ("00_start_here", "10_training")  # what a new machine compiles is a part of what is shown or measured there
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """A function: runs a notebook, once for all tests here.
 
-    The first one finds an empty kernel cache, as on a new machine; the others the kernels of those before, as learners
-    do who go from one to the next.
+    Those named in COLD find an empty kernel cache, as on a new machine; the others what any test has compiled before.
     """
-    kept, cache = {}, tmp_path_factory.mktemp("kernels")
+    kept = {}
 
     def run(name):
         if name not in kept:
             with pytest.MonkeyPatch.context() as patch:
-                patch.setenv("JT_EDU_CACHE", str(cache))
+                if name in COLD:
+                    patch.setenv("JT_EDU_CACHE", str(tmp_path_factory.mktemp("kernels")))
                 patch.setenv("IPYTHONDIR", str(tmp_path_factory.mktemp("ipython")))
                 before = os.times()
                 notebook, error = execute(FOLDER / f"{name}.ipynb")

@@ -64,8 +64,7 @@ def refilled(argument: Any, leaves: Iterator[Any]) -> Any:
     if isinstance(argument, (Var, np.ndarray)):
         return next(leaves)
     if isinstance(argument, tuple) or kind is list:
-        parts = [refilled(part, leaves) for part in argument]
-        return kind(*parts) if hasattr(argument, "_fields") else kind(parts)
+        return of_kind(argument, [refilled(part, leaves) for part in argument])
     return {name: refilled(part, leaves) for name, part in argument.items()} if kind is dict else argument
 
 
@@ -82,8 +81,7 @@ def mapped(answer: Any, change: Callable[[Any], Any], leaf: type) -> Any:
     if isinstance(answer, leaf):
         return change(answer)
     if isinstance(answer, (tuple, list)):
-        parts = [mapped(part, change, leaf) for part in answer]
-        return type(answer)(*parts) if hasattr(answer, "_fields") else type(answer)(parts)
+        return of_kind(answer, [mapped(part, change, leaf) for part in answer])
     if isinstance(answer, dict):
         return {name: mapped(part, change, leaf) for name, part in answer.items()}
     if isinstance(answer, (int, float, str, type(None), np.generic, Var)):
@@ -93,3 +91,14 @@ def mapped(answer: Any, change: Callable[[Any], Any], leaf: type) -> Any:
         repr(type(answer)),
         "jt.array(...) of what NumPy has computed",
     )
+
+
+def of_kind(one: Any, parts: list[Any]) -> Any:
+    """Parts in a tuple or list of the class of `one`: a named tuple takes them one by one.
+
+    Example:
+        >>> of_kind((1, 2), ["a", "b"])
+        ('a', 'b')
+    """
+    kind = type(one)
+    return kind(*parts) if hasattr(one, "_fields") else kind(parts)

@@ -30,6 +30,7 @@ from jt_edu.nn.adaptive import (
     AdaptiveMaxPool3d,
 )
 from jt_edu.nn.attention import MultiheadAttention, causal_mask, scaled_dot_product_attention
+from jt_edu.nn.clusters import AdaptiveAnswer, AdaptiveLogSoftmaxWithLoss
 from jt_edu.nn.containers import ModuleDict, ParameterDict, ParameterList
 from jt_edu.nn.conv import (
     Conv,
@@ -237,9 +238,11 @@ from jt_edu.ops.trigonometry import tanh
 from jt_edu.ops.unpool import max_unpool1d, max_unpool2d, max_unpool3d
 
 __all__ = [
+    "AdaptiveAnswer",
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool3d",
+    "AdaptiveLogSoftmaxWithLoss",
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
     "AdaptiveMaxPool3d",

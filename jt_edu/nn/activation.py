@@ -12,7 +12,7 @@ from jt_edu.build import short
 from jt_edu.errors import ArgumentError
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
-from jt_edu.nn.placement import in_its_name, placed
+from jt_edu.nn.placement import in_its_name, takes_placement
 from jt_edu.nn.start import constant_
 from jt_edu.ops.activation import (
     celu,
@@ -137,7 +137,7 @@ class PReLU(Module):
         array([-0.25,  2.  ], dtype=float32)
     """
 
-    @placed
+    @takes_placement
     def __init__(self, num_parameters: int = 1, init_: float | None = None, *, init: float | None = None) -> None:
         self.num_parameters = count(self, "num_parameters", num_parameters)
         slope = number("PReLU", "init", one_of("PReLU", 0.25, init_=init_, init=init))

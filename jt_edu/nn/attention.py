@@ -22,9 +22,9 @@ from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.nn.dropout import dropout
 from jt_edu.nn.linear import Linear, count, linear
 from jt_edu.nn.module import Module
-from jt_edu.nn.placement import placed
+from jt_edu.nn.placement import takes_placement
 from jt_edu.nn.start import constant_, xavier_gauss_, xavier_uniform_
-from jt_edu.ops.arguments import number, whole, yes_or_no
+from jt_edu.ops.arguments import factor, number, whole, yes_or_no
 from jt_edu.ops.create import index, zeros
 from jt_edu.ops.matmul import matmul
 from jt_edu.ops.numbers import widened
@@ -46,12 +46,13 @@ def scaled_dot_product_attention(
             answers 0. Of floats: is added to the scores.
         dropout_p: probability with which a weight is forgotten.
         is_causal: query i looks at keys 0 to i only.
-        scale: 1 / sqrt(e) by default.
+        scale: a number or a Var; 1 / sqrt(e) by default.
         enable_gqa: the third axis from the end (the heads) of key and value is repeated to be as long as the query's.
 
     Raises:
         ShapeError: the shapes do not fit each other.
         DtypeError: one of the three holds no real floats, or the mask neither bools nor floats.
+        ArgumentError: dropout_p is no probability, or scale no number.
 
     Example:
         >>> x = jt.array([[1.0, 0.0], [0.0, 1.0]])
@@ -60,32 +61,45 @@ def scaled_dot_product_attention(
                [0.33, 0.67]], dtype=float32)
     """
     q, k, v = (as_var(x) for x in (query, key, value))
-    if yes_or_no("scaled_dot_product_attention", "enable_gqa", enable_gqa):
-        k, v = _repeated(k, q), _repeated(v, q)
+    name = "scaled_dot_product_attention"
+    if yes_or_no(name, "enable_gqa", enable_gqa):
+        k, v = _repeated("key", k, q), _repeated("value", v, q)
     _check_looks(q, k, v)
-    factor = 1 / math.sqrt(q.shape[-1] or 1) if scale is None else scale
+    forgotten = number(name, "dropout_p", dropout_p, 0, 1)
+    sharpness = 1 / math.sqrt(q.shape[-1] or 1) if scale is None else factor(name, "scale", scale)
     looks = (q.shape[-2], k.shape[-2])
     shape = (*broadcast_shape("matmul", q.shape[:-2], k.shape[:-2]), *looks)
     masks = [] if attn_mask is None else [_mask("attn_mask", attn_mask, shape)]
-    if yes_or_no("scaled_dot_product_attention", "is_causal", is_causal):
+    if yes_or_no(name, "is_causal", is_causal):
         masks.append(causal_mask(*looks))
-    return _look([q, k, v], factor, masks, dropout_p)[0]
+    return _look([q, k, v], sharpness, masks, forgotten)[0]
 
 
-def _look(parts: list[Var], factor: Any, masks: list[Var], forgotten: float, training: bool = True) -> tuple[Var, Var]:
+def _look(
+    parts: list[Var], sharpness: Any, masks: list[Var], forgotten: float, training: bool = True
+) -> tuple[Var, Var]:
     """Answers and weights; what halves add up to on the way need not be a half."""
     q, k, v = map(widened, parts)
-    scores = matmul(q * factor, k.transpose(k.ndim - 2, k.ndim - 1))  # (..., l, s)
+    scores = matmul(q * sharpness, k.transpose(k.ndim - 2, k.ndim - 1))  # (..., l, s)
     weights = dropout(_weights(scores, masks), forgotten, training)
     dtype = reduce(promote, (x.dtype for x in parts + masks))
     return matmul(weights, v).cast(dtype), weights.cast(dtype)
 
 
-def _repeated(x: Var, query: Var) -> Var:
-    """Each head as often as there are queries for it."""
-    if x.ndim < 3 or query.ndim != x.ndim or not x.shape[-3] or query.shape[-3] % x.shape[-3]:
-        raise ShapeError("enable_gqa repeats heads to a multiple", f"shapes {x.shape} and {query.shape}")
-    times, heads = query.shape[-3] // x.shape[-3], x.shape[-3]
+def _repeated(name: str, x: Var, query: Var) -> Var:
+    """Each head of a key or value as often as there are heads of the query for it."""
+    if x.ndim < 3 or query.ndim != x.ndim:
+        asked = (
+            f"enable_gqa takes query and {name} with heads, on the third axis from the end, and with equally many axes"
+        )
+        raise ShapeError(asked, f"shapes {query.shape} and {x.shape}", "x.unsqueeze(-3), for one head")
+    heads, looking = x.shape[-3], query.shape[-3]
+    if not heads or looking % heads:
+        asked = f"enable_gqa gives each head of the {name} to equally many heads of the query"
+        fits = ", ".join(str(n) for n in range(1, looking + 1) if looking % n == 0)
+        found = f"{heads} heads of the {name} {x.shape} for {looking} of the query {query.shape}"
+        raise ShapeError(asked, found, f"a {name} with {fits} heads")
+    times = looking // heads
     wide = x.unsqueeze(-3).stretched((*x.shape[:-3], heads, times, *x.shape[-2:]))
     return wide.reshape(*x.shape[:-3], heads * times, *x.shape[-2:])
 
@@ -155,7 +169,7 @@ class MultiheadAttention(Module):
         ((4, 2, 6), (2, 4, 4))
     """
 
-    @placed
+    @takes_placement
     def __init__(
         self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, add_bias_kv: bool = False,
         add_zero_attn: bool = False, kdim: int | None = None, vdim: int | None = None, batch_first: bool = False,
@@ -196,23 +210,28 @@ class MultiheadAttention(Module):
             average_attn_weights: the mean of the heads' weights; False: (n, heads, l, s).
             is_causal: query i looks at keys 0 to i only.
         """
-        given = q, k, v = (*map(as_var, (query, key, value)),)
+        given = as_var(query), as_var(key), as_var(value)
         name = "MultiheadAttention"
         need_weights, is_causal = yes_or_no(name, "need_weights", need_weights), yes_or_no(name, "is_causal", is_causal)
         average_attn_weights = yes_or_no(name, "average_attn_weights", average_attn_weights)
-        single = q.ndim == 2
-        q, k, v = (x.unsqueeze(1) if single else x.transpose(0, 1) if self.batch_first and x.ndim == 3 else x
-                   for x in (q, k, v))  # fmt: skip
+        single = given[0].ndim == 2
+        q, k, v = (self._steps_first(x, single) for x in given)
         self._check(q, k, v, given)
         heads = self._projected(q, k, v)
         masks = self._masks(q, k, attn_mask, key_padding_mask, is_causal)
-        factor = 1 / math.sqrt(self.embed_dim // self.num_heads)
-        out, weights = _look(heads, factor, masks, self.dropout, self.is_train)
+        sharpness = 1 / math.sqrt(self.embed_dim // self.num_heads)
+        out, weights = _look(heads, sharpness, masks, self.dropout, self.is_train)
         out = self.out_proj(out.permute(2, 0, 1, 3).reshape(*q.shape))  # (n, heads, l, d) -> (l, n, e)
         shown = None if not need_weights else mean(weights, 1) if average_attn_weights else weights
         if single:
             return out.squeeze(1), None if shown is None else shown.squeeze(0)
         return out.transpose(0, 1) if self.batch_first else out, shown
+
+    def _steps_first(self, x: Var, single: bool) -> Var:
+        """Words as (l, n, e): a single text is a batch of one."""
+        if single:
+            return x.unsqueeze(1)
+        return x.transpose(0, 1) if self.batch_first and x.ndim == 3 else x
 
     def _check(self, q: Var, k: Var, v: Var, given: tuple[Var, ...]) -> None:
         lengths = (self.embed_dim, self.kdim, self.vdim)

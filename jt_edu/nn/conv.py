@@ -9,7 +9,7 @@ from jt_edu.build import short
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
-from jt_edu.nn.placement import placed
+from jt_edu.nn.placement import takes_placement
 from jt_edu.nn.start import kaiming_uniform_, uniform_
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.conv import convolution
@@ -90,7 +90,7 @@ class Windowed(Module):
 class _Convolution(Windowed):
     """Convolution of so many directions as a subclass says."""
 
-    @placed
+    @takes_placement
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
         dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros",
@@ -163,7 +163,7 @@ class Conv3d(_Convolution):
 class _Transposed(Windowed):
     """Transposed convolution of so many directions as a subclass says."""
 
-    @placed
+    @takes_placement
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
         output_padding: Any = 0, groups: int = 1, bias: bool = True, dilation: Any = 1, padding_mode: str = "zeros",

@@ -28,13 +28,14 @@ from jt_edu import functions as f
 from jt_edu.dtypes import int64
 from jt_edu.errors import DtypeError, ShapeError
 from jt_edu.index import load
-from jt_edu.nn.loss import REDUCTIONS, Loss
+from jt_edu.nn.loss import Loss
 from jt_edu.nn.trellis import NEVER, standing
 from jt_edu.ops.arguments import choice, whole, yes_or_no
 from jt_edu.ops.create import index
 from jt_edu.ops.elementwise import clamp
 from jt_edu.ops.numbers import checked, widened
-from jt_edu.ops.reduce import mean, sum
+from jt_edu.ops.reduce import sum
+from jt_edu.ops.softmax import REDUCTIONS, reduce_loss
 from jt_edu.template import template
 from jt_edu.var import Var, as_var
 
@@ -71,13 +72,9 @@ def ctc_loss(
     total = _surprise(widened(scores), letters, moments, counts, blank)
     impossible, free = total > -NEVER / 2, yes_or_no("ctc_loss", "zero_infinity", zero_infinity)
     total = total.where_not(impossible, 0) if free else total * total.ones_like().where_not(impossible, math.inf)
-    if reduction == "mean":
-        total = mean(total / clamp(counts, 1).cast(total.dtype))
-    elif reduction == "sum":
-        total = sum(total)
-    elif as_var(log_probs).ndim == 2:
-        total = total.reshape(())
-    return total.cast(scores.dtype)
+    each = total / clamp(counts, 1).cast(total.dtype) if reduction == "mean" else total
+    single = as_var(log_probs).ndim == 2
+    return reduce_loss(each.reshape(()) if single else each, reduction).cast(scores.dtype)
 
 
 @template

@@ -15,12 +15,13 @@ from jt_edu import functions as f
 from jt_edu.build import broadcast_shape, short
 from jt_edu.dtypes import promote
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
-from jt_edu.nn.loss import Loss, reduce_loss
+from jt_edu.nn.loss import Loss
 from jt_edu.nn.module import Module
 from jt_edu.ops.arguments import axis_of, number, same_words, whole, yes_or_no
 from jt_edu.ops.elementwise import clamp
 from jt_edu.ops.numbers import widened
 from jt_edu.ops.reduce import norm, sum
+from jt_edu.ops.softmax import reduce_loss
 from jt_edu.var import Var, as_var
 
 Distance = Callable[[Any, Any], Var]

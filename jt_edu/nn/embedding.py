@@ -9,7 +9,7 @@ from jt_edu.functions import LOGICAL_OR
 from jt_edu.index import load
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
-from jt_edu.nn.placement import placed
+from jt_edu.nn.placement import takes_placement
 from jt_edu.nn.start import gauss_
 from jt_edu.ops.arguments import choice, number, same_words, whole, yes_or_no
 from jt_edu.ops.brackets import read_brackets
@@ -125,7 +125,7 @@ class Embedding(Module):
         (1, 3, 4)
     """
 
-    @placed
+    @takes_placement
     def __init__(
         self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, max_norm: float | None = None,
         norm_type: float = 2.0, scale_grad_by_freq: bool = False,
@@ -164,7 +164,7 @@ class EmbeddingBag(Module):
     Args:
         num_embeddings, embedding_dim, max_norm, norm_type, scale_grad_by_freq: as in `Embedding`.
         mode: "mean", "sum" or "max".
-        include_last_offset: the last offset is the number of words, and begins no bag.
+        include_last_offset: the last offset begins no bag, but ends the last one; words from there on are in no bag.
         padding_idx: a word that means nothing: it does not count in its bag.
 
     Example:
@@ -172,7 +172,7 @@ class EmbeddingBag(Module):
         (2, 4)
     """
 
-    @placed
+    @takes_placement
     def __init__(
         self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0,
         scale_grad_by_freq: bool = False, mode: str = "mean", *, include_last_offset: bool = False,
@@ -221,7 +221,7 @@ def embedding_bag(
         max_norm, norm_type, scale_grad_by_freq: as in `embedding`.
         mode: "mean", "sum" or "max".
         per_sample_weights: a factor for each word; for mode "sum".
-        include_last_offset: the last offset is the number of words, and begins no bag.
+        include_last_offset: the last offset begins no bag, but ends the last one; words from there on are in no bag.
         padding_idx: a row that does not count in its bag.
 
     Returns:
@@ -265,7 +265,7 @@ def _of_bags(rows: Var, bag: Var, bags: int, mode: str) -> Var:
 
 
 def _bags(positions: Var, offsets: Any, include_last: bool) -> tuple[Var, int]:
-    """The number of each word's bag, and how many bags there are."""
+    """The number of each word's bag, and how many bags there are; words in no bag have that number."""
     if positions.ndim == 2 and offsets is None:
         bags, words = positions.shape
         return positions.position_numbers().reshape(-1) // max(words, 1), bags
@@ -281,9 +281,8 @@ def _bags(positions: Var, offsets: Any, include_last: bool) -> tuple[Var, int]:
             f"offsets are whole numbers in order, from 0 to the number of words ({len(positions)})",
             f"{first.tolist()} of dtype {starts.dtype}",
         )
-    bags = len(first) - include_last
     word = positions.position_numbers().unsqueeze(1)  # (words, 1)
-    return (word >= starts[:bags].unsqueeze(0)).cast("int64").sum(1) - 1, bags
+    return (word >= starts.unsqueeze(0)).cast("int64").sum(1) - 1, len(first) - include_last
 
 
 def _mode(mode: Any, scaled: bool, weights: Any) -> str:

@@ -13,11 +13,11 @@ from typing import Any
 
 from jt_edu import functions as f
 from jt_edu.errors import DtypeError, ShapeError
-from jt_edu.nn.loss import Loss, alike, reduce_loss
+from jt_edu.nn.loss import Loss, alike
 from jt_edu.ops.arguments import choice, number, same_words, whole, yes_or_no
 from jt_edu.ops.numbers import checked, widened
 from jt_edu.ops.reduce import sum
-from jt_edu.ops.softmax import cross_entropy_loss, nll_loss
+from jt_edu.ops.softmax import cross_entropy_loss, nll_loss, reduce_loss
 from jt_edu.var import Var, as_var
 
 

@@ -17,6 +17,7 @@ from jt_edu.build import short
 from jt_edu.caller import warn
 from jt_edu.errors import ArgumentError, GradientError
 from jt_edu.handle import Handle
+from jt_edu.leaves import of_kind
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.gradient import Function
 from jt_edu.var import Var
@@ -189,7 +190,7 @@ def watched(module: Any, args: tuple[Any, ...], compute: Callable[[tuple[Any, ..
     out = compute(_through(args, leave, [p for p in module.parameters() if p.requires_grad]))
     several = isinstance(out, (tuple, list))
     doors = _through(tuple(out) if several else (out,), enter, [])
-    return type(out)(doors) if several else doors[0]
+    return of_kind(out, list(doors)) if several else doors[0]
 
 
 def _shown(module: Any, grad_input: tuple[Any, ...], grad_output: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.functions import RSQRT
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
-from jt_edu.nn.placement import placed
+from jt_edu.nn.placement import takes_placement
 from jt_edu.nn.statistics import check_channels, check_float
 from jt_edu.ops.arguments import number, same_words, whole, yes_or_no
 from jt_edu.ops.compare import maximum
@@ -42,7 +42,7 @@ class LayerNorm(Module):
         array([[-1.,  1.]], dtype=float32)
     """
 
-    @placed
+    @takes_placement
     def __init__(
         self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True
     ) -> None:
@@ -95,7 +95,7 @@ class RMSNorm(Module):
         array([[1., 1.]], dtype=float32)
     """
 
-    @placed
+    @takes_placement
     def __init__(self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True) -> None:
         self.normalized_shape = _last_axes("rms norm", normalized_shape)
         self.eps = None if eps is None else float(number("RMSNorm", "eps", eps, 0))
@@ -142,7 +142,7 @@ class GroupNorm(Module):
         array([[-1.,  1.]], dtype=float32)
     """
 
-    @placed
+    @takes_placement
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True) -> None:
         self.num_groups = count(self, "num_groups", num_groups)
         self.num_channels = count(self, "num_channels", num_channels)

@@ -7,7 +7,7 @@ from typing import Any
 
 from jt_edu.errors import ShapeError
 from jt_edu.nn.module import Module
-from jt_edu.nn.placement import placed
+from jt_edu.nn.placement import takes_placement
 from jt_edu.nn.start import kaiming_uniform_, uniform_
 from jt_edu.ops.arguments import same_words, whole, yes_or_no
 from jt_edu.ops.create import zeros
@@ -111,7 +111,7 @@ class Linear(Module):
         (5, 2)
     """
 
-    @placed
+    @takes_placement
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
         self.in_features = count(self, "in_features", in_features)
         self.out_features = count(self, "out_features", out_features)
@@ -142,7 +142,7 @@ class Bilinear(Module):
         (5, 2)
     """
 
-    @placed
+    @takes_placement
     def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True) -> None:
         self.in1_features = count(self, "in1_features", in1_features)
         self.in2_features = count(self, "in2_features", in2_features)

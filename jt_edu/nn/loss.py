@@ -4,9 +4,10 @@
     entropy.py     how surprised is a distribution by what happened?
     margin.py      is the right answer better than the wrong ones, and by enough?
     distance.py    do two vectors point the same way, or lie side by side?
+    clusters.py    how surprised, where there are very many words and most are rare?
     ctc.py         does a sequence say these words, whatever the moments at which it says them?
 
-What they share stands here: `alike` compares shapes, `weighted` and `reduce_loss` make one number of many.
+What they share stands here, `alike` and `weighted`, and in ops/softmax.py: `reduce_loss` makes one number of many.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from jt_edu.nn.placement import in_its_name
 from jt_edu.ops.activation import logsigmoid
 from jt_edu.ops.arguments import choice, number, same_words
 from jt_edu.ops.numbers import checked, widened
-from jt_edu.ops.reduce import mean, sum
+from jt_edu.ops.softmax import REDUCTIONS, reduce_loss
 from jt_edu.template import template
 from jt_edu.var import Var, as_var
 
@@ -204,15 +205,6 @@ def weighted(loss: Var, weight: Any) -> Var:
     if out.shape != loss.shape:
         raise ShapeError("weights are broadcast to the shape of the loss", f"{as_var(weight).shape} for {loss.shape}")
     return out
-
-
-REDUCTIONS = ("mean", "sum", "none")  # the three ways to make one number of many
-
-
-def reduce_loss(loss: Var, reduction: str) -> Var:
-    """The mean, the sum, or all of them."""
-    how = choice("a loss", "reduction", reduction, REDUCTIONS)
-    return loss if how == "none" else mean(loss) if how == "mean" else sum(loss)
 
 
 class Loss(Module):

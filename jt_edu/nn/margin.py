@@ -11,7 +11,7 @@ from typing import Any
 from jt_edu import functions as f
 from jt_edu.dtypes import int64
 from jt_edu.errors import DtypeError, ShapeError
-from jt_edu.nn.loss import Loss, alike, reduce_loss, weighted
+from jt_edu.nn.loss import Loss, alike, weighted
 from jt_edu.ops.activation import logsigmoid
 from jt_edu.ops.arguments import choice, number, same_words
 from jt_edu.ops.create import index
@@ -19,7 +19,7 @@ from jt_edu.ops.elementwise import clamp
 from jt_edu.ops.index import gather
 from jt_edu.ops.numbers import checked
 from jt_edu.ops.reduce import any, mean, min, sum
-from jt_edu.ops.softmax import is_class
+from jt_edu.ops.softmax import is_class, reduce_loss
 from jt_edu.var import Var, as_var
 
 

@@ -80,10 +80,10 @@ class Members:
             callback_leave: called after the children, with the same arguments.
             recurse: whether to visit children at all.
         """
-        children = list(self.named_children())
+        children, deeper = list(self.named_children()), yes_or_no("dfs", "recurse", recurse)
         if callback(parents, key, self, len(children)) is False:
             return
-        for name, child in children if recurse else ():
+        for name, child in children if deeper else ():
             child.dfs([*parents, self], name, callback, callback_leave)  # type: ignore[list-item]
         if callback_leave is not None:
             callback_leave(parents, key, self, len(children))
@@ -97,7 +97,7 @@ class Members:
             for parameters in (True, False):
                 for name, value, kind in own:
                     if (kind == "parameter") is parameters:
-                        yield _join(path, name), value, kind
+                        yield dotted(path, name), value, kind
 
     def _kind(self, name: str, value: Var) -> str:
         if name in self._buffers:
@@ -109,21 +109,21 @@ class Members:
 
         `recurse=False` passes over the modules inside.
         """
-        named = ((name, var) for name, var, kind in self._vars(prefix, recurse) if kind == "parameter")
-        return _named(_once(named))
+        deeper = yes_or_no("named_parameters", "recurse", recurse)
+        return _named(_once((name, var) for name, var, kind in self._vars(prefix, deeper) if kind == "parameter"))
 
     def parameters(self, recurse: bool = True) -> list[Var]:
         """Every parameter once: what an optimiser is given. `recurse=False` passes over the modules inside."""
-        return [var for _, var in self.named_parameters(recurse=recurse)]
+        return [var for _, var in self.named_parameters(recurse=yes_or_no("parameters", "recurse", recurse))]
 
     def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Var]]:
         """Every Var that belongs to this module and is no parameter."""
-        named = ((name, var) for name, var, kind in self._vars(prefix, recurse) if kind != "parameter")
-        return _named(_once(named))
+        deeper = yes_or_no("named_buffers", "recurse", recurse)
+        return _named(_once((name, var) for name, var, kind in self._vars(prefix, deeper) if kind != "parameter"))
 
     def buffers(self, recurse: bool = True) -> list[Var]:
         """Every Var that belongs to this module and is no parameter, without its name."""
-        return [var for _, var in self.named_buffers(recurse=recurse)]
+        return [var for _, var in self.named_buffers(recurse=yes_or_no("buffers", "recurse", recurse))]
 
     # one of them, by name
 
@@ -185,6 +185,16 @@ class Members:
         setattr(self, name, value)
 
 
+def dotted(path: str, name: str) -> str:
+    """The name of what a module under the name `path` calls `name`.
+
+    Example:
+        >>> dotted("0.first", "weight"), dotted("", "weight")
+        ('0.first.weight', 'weight')
+    """
+    return f"{path}.{name}" if path else name
+
+
 def no_part(part: Any) -> tuple[str, str]:
     """What was found in place of a module, and what to try: of a class, to make one of its kind."""
     return (f"the class {part.__name__}", f"{part.__name__}(...)") if isinstance(part, type) else (short(part), "")
@@ -224,15 +234,11 @@ def _walk(module: Any, name: str, around: tuple[Any, ...]) -> Iterator[tuple[str
     here = (*around, module)
     for child_name, child in module.named_children():
         if not any(child is m for m in here):
-            yield from _walk(child, _join(name, child_name), here)
+            yield from _walk(child, dotted(name, child_name), here)
 
 
 def _is_var(value: Any) -> bool:
     return isinstance(value, Var)
-
-
-def _join(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
 
 
 def _once(named: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:

@@ -129,8 +129,9 @@ class Module(Stateful):
 
     def requires_grad_(self, wanted: bool = True) -> Module:
         """Let all parameters take part in gradients, or none. A stopped one stays a parameter, and is saved."""
+        tracked = yes_or_no("requires_grad_", "wanted", wanted)
         for p in self.parameters():
-            p.requires_grad = wanted
+            p.requires_grad = tracked
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -174,13 +175,21 @@ class Module(Stateful):
         """All parameters and float buffers as bfloat16."""
         return self.cast("bfloat16")
 
-    def to(self, *wishes: Any, memory_format: Any = None) -> Module:
-        """PyTorch's word: a float dtype casts, "cpu" changes nothing, `jt.channels_last` is for weights of 4 axes."""
-        for wish in wishes:
+    def to(self, *wanted: Any, dtype: Any = None, device: Any = None, memory_format: Any = None) -> Module:
+        """All parameters and float buffers as another float dtype, or in that of a Var. Returns this module.
+
+        The only device is "cpu", where they are; `memory_format` is for weights with as many axes as it is an order of.
+
+        Raises:
+            ArgumentError: another device, or no memory format.
+            DtypeError: no float dtype.
+        """
+        on_cpu("to", device)
+        for wish in (*wanted, dtype):
             if isinstance(wish, str) and wish.partition(":")[0] in DEVICES:
                 on_cpu("to", wish)
-            else:
-                self.cast(wish)
+            elif wish is not None:
+                self.cast(wish.dtype if isinstance(wish, Var) else wish)
         for var in [*self.parameters(), *self.buffers()] if memory_format is not None else []:
             if var.ndim in (4, 5):
                 FORMATS[var.node] = check_format("to", memory_format, var.ndim)
@@ -218,5 +227,5 @@ def Parameter(data: Any, requires_grad: bool = True) -> Var:  # noqa: N802 - PyT
     var = Var(data.numpy() if isinstance(data, Var) else data)
     if not var.dtype.is_float:
         raise DtypeError("a parameter is made of floats", f"dtype {var.dtype}", "x.float()")
-    var.requires_grad = requires_grad
+    var.requires_grad = yes_or_no("Parameter", "requires_grad", requires_grad)
     return var

@@ -15,7 +15,7 @@ from typing import Any
 from jt_edu.errors import ShapeError
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
-from jt_edu.nn.placement import placed
+from jt_edu.nn.placement import takes_placement
 from jt_edu.nn.statistics import (
     by_itself,
     check_channels,
@@ -125,7 +125,7 @@ class BatchNorm(_Remembers):
 
     ranks: tuple[int, ...] = ()  # how many axes there may be; () for any
 
-    @placed
+    @takes_placement
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
         track_running_stats: bool = True, *, is_train: bool = True, sync: bool = True,
@@ -209,7 +209,7 @@ class _InstanceNorm(_Remembers):
 
     axes = 1  # that an image has
 
-    @placed
+    @takes_placement
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = False,
         track_running_stats: bool = False,

@@ -17,6 +17,7 @@ import numpy as np
 
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.ops.arguments import choice, whole, yes_or_no
 from jt_edu.ops.index import getitem
 from jt_edu.ops.stacks import stack
 from jt_edu.var import Var, as_var
@@ -69,6 +70,8 @@ def pack_padded_sequence(
     """
     padded = as_var(x)
     counts = _counts(lengths)
+    batch_first = yes_or_no("pack_padded_sequence", "batch_first", batch_first)
+    enforce_sorted = yes_or_no("pack_padded_sequence", "enforce_sorted", enforce_sorted)
     longest, many = _first_axes(padded, batch_first)
     if len(counts) != many or counts.min(initial=1) < 1 or counts.max(initial=0) > longest:
         asked = f"packing takes {many} lengths from 1 to {longest}"
@@ -113,6 +116,7 @@ def pad_packed_sequence(
 
     Raises:
         ShapeError: total_length is shorter than a sequence.
+        ArgumentError: total_length is no whole number, or batch_first neither True nor False.
 
     Example:
         >>> packed = pack_padded_sequence(jt.ones(3, 2), [3, 1])
@@ -122,12 +126,13 @@ def pad_packed_sequence(
     """
     if not isinstance(packed, PackedSequence):
         raise ArgumentError("pad_packed_sequence takes a PackedSequence", type(packed).__name__, "pack_padded_sequence")
-    counts = packed.lengths
+    batch_first, counts = yes_or_no("pad_packed_sequence", "batch_first", batch_first), packed.lengths
     longest = int(counts.max())
-    if total_length is not None and total_length < longest:
+    total = longest if total_length is None else whole("pad_packed_sequence", "total_length", total_length)
+    if total < longest:
         raise ShapeError(f"total_length is at least the longest length, {longest}", short(total_length))
     starts = np.cumsum(packed.batch_sizes) - packed.batch_sizes
-    moment = np.arange(longest if total_length is None else total_length)[:, None]
+    moment = np.arange(total)[:, None]
     there = moment < counts[None, :]
     place = np.where(there, starts[np.minimum(moment, longest - 1)] + np.arange(len(counts)), 0)
     back = packed.unsorted_indices
@@ -153,7 +158,7 @@ def pad_sequence(
 
     Raises:
         ShapeError: there is none, or they do not fit each other.
-        ArgumentError: there is no such side.
+        ArgumentError: there is no such side, or batch_first is neither True nor False.
 
     Example:
         >>> pad_sequence([jt.array([1.0, 2.0]), jt.array([3.0])], batch_first=True).numpy()
@@ -161,12 +166,12 @@ def pad_sequence(
                [3., 0.]], dtype=float32)
     """
     parts = _listed("pad_sequence", sequences)
-    if padding_side not in ("right", "left"):
-        raise ArgumentError("sequences are padded on the 'right' or the 'left'", short(padding_side))
+    batch_first = yes_or_no("pad_sequence", "batch_first", batch_first)
+    side = choice("pad_sequence", "padding_side", padding_side, ("right", "left"))
     if not parts or any(p.ndim < 1 or p.shape[1:] != parts[0].shape[1:] for p in parts):
         raise ShapeError("pad_sequence takes sequences that differ in length only", f"{[p.shape for p in parts]}")
     longest = max(p.shape[0] for p in parts)
-    return stack([_padded(p, longest, padding_value, padding_side) for p in parts], 0 if batch_first else 1)
+    return stack([_padded(p, longest, padding_value, side) for p in parts], 0 if batch_first else 1)
 
 
 def _padded(part: Var, longest: int, value: float, side: str) -> Var:
@@ -185,9 +190,9 @@ def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> Pack
         >>> pack_sequence([jt.array([1.0, 2.0]), jt.array([3.0])]).data.numpy()
         array([1., 3., 2.], dtype=float32)
     """
-    parts = _listed("pack_sequence", sequences)
+    parts, in_order = _listed("pack_sequence", sequences), yes_or_no("pack_sequence", "enforce_sorted", enforce_sorted)
     lengths = [p.shape[0] if p.ndim else 0 for p in parts]
-    return pack_padded_sequence(pad_sequence(parts), lengths, enforce_sorted=enforce_sorted)
+    return pack_padded_sequence(pad_sequence(parts), lengths, enforce_sorted=in_order)
 
 
 def _listed(name: str, sequences: Any) -> list[Var]:

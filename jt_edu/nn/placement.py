@@ -5,8 +5,9 @@
     Linear(3, 2, biass=True)           Linear takes no argument biass. Try: bias.
     Linear(3)                          Linear(in_features, out_features, bias=True): missing a required argument: ...
 
-`placed` gives both words to a layer's `__init__`, so that no layer has to know them, and says which word was meant.
-`in_its_name` does less: of arguments that do not fit, Python would say `_MaxPool.__init__`, where that was written.
+`takes_placement` gives both words to a layer's `__init__`, so that no layer has to know them, and says which word was
+meant. `in_its_name` does less: of arguments that do not fit, Python would say `_MaxPool.__init__`, where that was
+written.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from jt_edu.settings import enable_grad
 Init = TypeVar("Init", bound=Callable[..., None])
 
 
-def placed(init: Init) -> Init:
+def takes_placement(init: Init) -> Init:
     """Let a layer be made on a device (there is one) and with parameters of a float dtype.
 
     Example:

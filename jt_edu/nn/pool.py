@@ -46,7 +46,8 @@ class Pool(Module):
         _check(self, kernel_size, self.stride, padding, self.dilation)
         name = type(self).__name__
         self.op = choice(name, "op", op, REDUCE_BY)
-        self.return_indices = yes_or_no(name, "return_indices", return_indices or False)
+        shown = False if return_indices is None else return_indices
+        self.return_indices = yes_or_no(name, "return_indices", shown)
         self.ceil_mode = yes_or_no(name, "ceil_mode", ceil_mode)
         self.count_include_pad = yes_or_no(name, "count_include_pad", count_include_pad)
         if self.return_indices and op in ("mean", "add"):

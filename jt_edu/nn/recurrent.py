@@ -33,7 +33,7 @@ from jt_edu.nn.linear import count, linear
 from jt_edu.nn.module import Module
 from jt_edu.nn.moments import gates, moments, spread, turned
 from jt_edu.nn.packed import PackedSequence, pack_padded_sequence, pad_packed_sequence
-from jt_edu.nn.placement import placed
+from jt_edu.nn.placement import takes_placement
 from jt_edu.nn.start import uniform_
 from jt_edu.ops.arguments import number, whole, yes_or_no
 from jt_edu.ops.create import zeros
@@ -77,7 +77,7 @@ class _Cell(Module):
     gates, states = 1, 1
     step: Step = staticmethod(tanh_step)
 
-    @placed
+    @takes_placement
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
         self.input_size = count(self, "input_size", input_size)
         self.hidden_size = count(self, "hidden_size", hidden_size)
@@ -141,7 +141,7 @@ class RNNCell(_Cell):
 
     step = property(lambda self: _bend(self.nonlinearity))  # which may change
 
-    @placed
+    @takes_placement
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh") -> None:
         super().__init__(input_size, hidden_size, bias)
         _bend(nonlinearity)
@@ -213,7 +213,7 @@ class _Recurrent(Module):
     merged = True  # both biases may be added at once, ahead of the steps
     proj_size = 0
 
-    @placed
+    @takes_placement
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
         dropout: float = 0.0, bidirectional: bool = False,
@@ -345,7 +345,7 @@ class RNN(_Recurrent):
 
     step = property(lambda self: _bend(self.nonlinearity))  # which may change
 
-    @placed
+    @takes_placement
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", bias: bool = True,
         batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
@@ -388,7 +388,7 @@ class LSTM(_Recurrent):
     gates, states = 4, 2
     step: Step = staticmethod(lstm_step)
 
-    @placed
+    @takes_placement
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
         dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,

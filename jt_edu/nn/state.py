@@ -10,7 +10,7 @@ import numpy as np
 
 from jt_edu.errors import ArgumentError, ShapeError, UnknownKeyError
 from jt_edu.nn.hooks import Hooked
-from jt_edu.nn.members import Members, _join
+from jt_edu.nn.members import Members, dotted
 from jt_edu.nn.store import Packed, read_arrays, write_arrays
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.var import Var, as_var
@@ -44,17 +44,19 @@ class Stateful(Hooked, Members):
 
     may_miss: tuple[str, ...] = ()  # names that the files of others lack, and that are then left as they are
 
-    def state_dict(self, prefix: str = "") -> dict[str, Var]:
+    def state_dict(self, prefix: str = "", keep_vars: bool = False) -> dict[str, Var]:
         """Parameters and buffers by name, as they are now: later training does not change what this returns.
 
         Args:
             prefix: is put in front of each name, as it is: "net." makes "net.weight".
+            keep_vars: answer with the module's own Vars, which take part in gradients and go on learning.
         """
-        state = {}
-        for name, var, kind in self._vars():
-            if kind != "passing":
-                state[prefix + name] = var.detach()
-                state[prefix + name].name = prefix + name
+        named = {prefix + name: var for name, var, kind in self._vars() if kind != "passing"}
+        if yes_or_no("state_dict", "keep_vars", keep_vars):
+            return named
+        state = {name: var.detach() for name, var in named.items()}
+        for name, var in state.items():
+            var.name = name
         return state
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> Loaded:
@@ -73,19 +75,13 @@ class Stateful(Hooked, Members):
         given, strict = self._prepared(state), yes_or_no("load_state_dict", "strict", strict)
         own = {name: var for name, var, kind in self._vars() if kind != "passing"}
         values = {name: _shaped(given[name]) for name in own if name in given}
-        spared = {_join(path, name) for path, module in self.named_modules() for name in module.may_miss}
+        spared = {dotted(path, name) for path, module in self.named_modules() for name in module.may_miss}
         missing = [name for name in own if name not in given and name not in spared]
         unexpected = [name for name in given if name not in own]
-        misfits = wrong = [text for name, value in values.items() for text in _misfit(name, own[name], value)]
-        if strict:
-            wrong = [*(f"missing {name}" for name in missing), *(f"unexpected {name}" for name in unexpected), *wrong]
-        if wrong:
-            asked, found = f"{type(self).__name__} loads a state of its own names and shapes", "; ".join(wrong)
-            if strict and (missing or unexpected):
-                raise StateError(
-                    asked, found, "" if misfits else "strict=False, to load what fits"
-                )  # which forgives no shape
-            raise ShapeError(asked, found)
+        misfits = [text for name, value in values.items() for text in _misfit(name, own[name], value)]
+        odd = [*(f"missing {name}" for name in missing), *(f"unexpected {name}" for name in unexpected)]
+        if misfits or (strict and odd):
+            raise self._refused(odd if strict else [], misfits)
         read = {name: _read(value).detach() for name, value in values.items()}
         for name, value in read.items():
             own[name].update(value)
@@ -99,6 +95,14 @@ class Stateful(Hooked, Members):
             for entry in module._before_load:
                 entry.hook(module, given, path + "." if path else "")
         return given
+
+    def _refused(self, names: list[str], misfits: list[str]) -> ShapeError:
+        """The error for what is wrong with a state."""
+        asked, found = f"{type(self).__name__} loads a state of its own names and shapes", "; ".join([*names, *misfits])
+        if not names:
+            return ShapeError(asked, found)
+        way = "strict=False, to load what fits" if not misfits else ""  # it forgives no shape
+        return StateError(asked, found, way)
 
     def _loaded(self, loaded: Loaded) -> Loaded:
         for module in self.modules():

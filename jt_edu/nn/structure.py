@@ -25,11 +25,11 @@ ORTHONORMAL = kernel(
                 out[i, c] = x[i, c]
             for _ in range(2):
                 for j in range(i):
-                    along = 0.0
+                    overlap = 0.0
                     for c in range(x.shape[1]):
-                        along += out[i, c] * out[j, c]
+                        overlap += out[i, c] * out[j, c]
                     for c in range(x.shape[1]):
-                        out[i, c] -= along * out[j, c]
+                        out[i, c] -= overlap * out[j, c]
             square = 0.0
             for c in range(x.shape[1]):
                 square += out[i, c] * out[i, c]

@@ -20,25 +20,22 @@ from typing import Any
 
 from jt_edu import functions as f
 from jt_edu.build import short
-from jt_edu.dtypes import int64
 from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.graph import Node
-from jt_edu.meta import COUNTERS
 from jt_edu.nn.attention import MultiheadAttention, causal_mask
 from jt_edu.nn.dropout import Dropout
 from jt_edu.nn.layer_norm import LayerNorm
 from jt_edu.nn.linear import Linear, count
 from jt_edu.nn.module import Module
-from jt_edu.nn.placement import placed
+from jt_edu.nn.placement import takes_placement
 from jt_edu.nn.sequential import ModuleList
 from jt_edu.nn.start import xavier_uniform_
 from jt_edu.ops.activation import gelu, relu
-from jt_edu.ops.arguments import whole, yes_or_no
-from jt_edu.ops.create import zeros
+from jt_edu.ops.arguments import number, whole, yes_or_no
+from jt_edu.ops.create import index, zeros
 from jt_edu.ops.trigonometry import COS, SIN
 from jt_edu.var import Var, as_var
 
-Activation = Callable[[Any], Var]
+Bend = Callable[[Any], Var]
 
 
 def positional_encoding(length: int, width: int, base: float = 10_000.0) -> Var:
@@ -62,12 +59,13 @@ def positional_encoding(length: int, width: int, base: float = 10_000.0) -> Var:
         array([[0.  , 1.  , 0.  , 1.  ],
                [0.84, 0.54, 0.01, 1.  ]], dtype=float32)
     """
-    if not isinstance(length, int) or length < 0 or not isinstance(width, int) or width < 2 or width % 2:
-        raise ArgumentError("positions have an even number of waves", f"length {length!r}, width {width!r}")
-    if not base > 0:
-        raise ArgumentError("a wavelength is positive", f"base {base!r}")
-    place, wave = (Var._of(Node(COUNTERS[axis], (), (length, width), int64)) for axis in (0, 1))
-    slower = ((wave // 2).cast("float64") * (-2 * math.log(base) / width)).apply(f.EXP)
+    name = "positional_encoding"
+    shape = (whole(name, "length", length, 0), whole(name, "width", width, 2))
+    if shape[1] % 2:
+        raise ArgumentError(f"{name} takes width as an even number", f"width={short(width)}", f"width={shape[1] + 1}")
+    base = number(name, "base", base, 0, above=True, finite=True)
+    place, wave = index(shape, 0), index(shape, 1)
+    slower = ((wave // 2).cast("float64") * (-2 * math.log(base) / shape[1])).apply(f.EXP)
     angle = place.cast("float64") * slower
     return angle.apply(COS).where_not(wave % 2 == 0, angle.apply(SIN)).cast("float32")
 
@@ -94,7 +92,7 @@ class _Layer(Module):
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias)
         self.norm_first = yes_or_no(type(self).__name__, "norm_first", norm_first)
-        self.activation = _activation(activation)
+        self.activation = _bend(activation)
 
     def _think(self, x: Var) -> Var:
         out: Var = self.linear2(self.dropout(self.activation(self.linear1(x))))
@@ -106,11 +104,11 @@ class _Layer(Module):
         return out
 
 
-def _activation(given: Any) -> Activation:
-    known: dict[Any, Activation] = {"relu": relu, "gelu": gelu}
+def _bend(given: Any) -> Bend:
+    known: dict[Any, Bend] = {"relu": relu, "gelu": gelu}
     if not callable(given) and given not in tuple(known):
         raise ArgumentError("a transformer bends by 'relu', 'gelu' or a function", short(given))
-    chosen: Activation = given if callable(given) else known[given]
+    chosen: Bend = given if callable(given) else known[given]
     return chosen
 
 
@@ -133,7 +131,7 @@ class TransformerEncoderLayer(_Layer):
         (4, 2, 6)
     """
 
-    @placed
+    @takes_placement
     def __init__(
         self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1, activation: Any = "relu",
         layer_norm_eps: float = 1e-5, batch_first: bool = False, norm_first: bool = False, bias: bool = True,
@@ -164,7 +162,7 @@ class TransformerDecoderLayer(_Layer):
         (4, 2, 6)
     """
 
-    @placed
+    @takes_placement
     def __init__(
         self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1, activation: Any = "relu",
         layer_norm_eps: float = 1e-5, batch_first: bool = False, norm_first: bool = False, bias: bool = True,
@@ -278,7 +276,7 @@ class Transformer(Module):
 
     generate_square_subsequent_mask = staticmethod(generate_square_subsequent_mask)
 
-    @placed
+    @takes_placement
     def __init__(
         self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
         dim_feedforward: int = 2048, dropout: float = 0.1, activation: Any = "relu", custom_encoder: Any = None,
@@ -288,14 +286,15 @@ class Transformer(Module):
         settings = (dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
         self.d_model, self.nhead = d_model, nhead
         self.batch_first = yes_or_no(type(self).__name__, "batch_first", batch_first)
-        self.encoder = custom_encoder or TransformerEncoder(
-            TransformerEncoderLayer(d_model, nhead, *settings), num_encoder_layers,
-            LayerNorm(d_model, layer_norm_eps, bias=bias),
-        )  # fmt: skip
-        self.decoder = custom_decoder or TransformerDecoder(
-            TransformerDecoderLayer(d_model, nhead, *settings), num_decoder_layers,
-            LayerNorm(d_model, layer_norm_eps, bias=bias),
-        )  # fmt: skip
+        self.encoder, self.decoder = custom_encoder, custom_decoder  # an empty one is one, too
+        if custom_encoder is None:
+            reader = TransformerEncoderLayer(d_model, nhead, *settings)
+            norm = LayerNorm(d_model, layer_norm_eps, bias=bias)
+            self.encoder = TransformerEncoder(reader, num_encoder_layers, norm)
+        if custom_decoder is None:
+            writer = TransformerDecoderLayer(d_model, nhead, *settings)
+            norm = LayerNorm(d_model, layer_norm_eps, bias=bias)
+            self.decoder = TransformerDecoder(writer, num_decoder_layers, norm)
         for var in self.parameters():
             if var.ndim > 1:
                 xavier_uniform_(var)

@@ -13,9 +13,11 @@ from jt_edu.errors import DtypeError, ShapeError
 from jt_edu.ops.arguments import axis_of, choice, number, same_words, whole
 from jt_edu.ops.create import index
 from jt_edu.ops.numbers import as_floats, check_order, checked, widened
-from jt_edu.ops.reduce import max, reduced, sum
+from jt_edu.ops.reduce import max, mean, reduced, sum
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
+
+REDUCTIONS = ("mean", "sum", "none")  # the three ways to make one number of many
 
 
 @method
@@ -108,15 +110,21 @@ def nll_loss(
         share = share * sum(scores.zeros_like().where_not(mine, _by_class(weight, scores)), 1)
         loss = loss * share
     chosen = loss.zeros_like().where_not(counts, loss)  # not multiplied: its gradient is 0 where 0 / 0 is the mean
-    return _reduced(chosen, reduction, lambda: sum(widened(share)))
+    return reduce_loss(chosen, reduction, lambda: sum(widened(share)))
 
 
-def _reduced(loss: Var, reduction: str, count: Callable[[], Any]) -> Var:
-    """A loss for each place as one number, or as it is; halves are added up as float32: 65,520 ones are infinite."""
-    if reduction == "none":
+def reduce_loss(loss: Var, reduction: str, count: Callable[[], Any] | None = None) -> Var:
+    """A loss for each place as their mean, their sum, or as it is; the mean may divide by another `count` than theirs.
+
+    Halves are added up as float32: 65,520 ones are infinite.
+    """
+    how = choice("a loss", "reduction", reduction, REDUCTIONS)
+    if how == "none":
         return loss
+    if how == "mean" and count is None:
+        return mean(loss)
     total = sum(widened(loss))
-    return (total if reduction == "sum" else total / count()).cast(loss.dtype)
+    return (total if count is None or how == "sum" else total / count()).cast(loss.dtype)
 
 
 def is_class(target: Var, shape: tuple[int, ...], ignore_index: int) -> Var:
@@ -128,7 +136,7 @@ def is_class(target: Var, shape: tuple[int, ...], ignore_index: int) -> Var:
 
 
 def _check(scores: Var, target: Var, reduction: str) -> None:
-    _check_reduction(reduction)
+    choice("a loss", "reduction", reduction, REDUCTIONS)
     if target.dtype.kind not in "iu":
         swapped = scores.dtype.kind in "iu" and scores.ndim < target.ndim
         way = "the scores first, and then the targets" if swapped else "target.int64()"
@@ -137,10 +145,6 @@ def _check(scores: Var, target: Var, reduction: str) -> None:
         raise ShapeError(
             "a loss takes scores (n, classes, ...) and targets (n, ...)", f"shapes {scores.shape} and {target.shape}"
         )
-
-
-def _check_reduction(reduction: str) -> None:
-    choice("a loss", "reduction", reduction, ("mean", "sum", "none"))
 
 
 def _by_class(weight: Any, scores: Var) -> Var:
@@ -177,9 +181,7 @@ def cross_entropy_loss(
     scores, t = as_var(output), as_var(target)
     label_smoothing = number("cross_entropy_loss", "label_smoothing", label_smoothing, 0, 1)
     likely = t.dtype.kind == "f" and t.shape == scores.shape and scores.ndim > 0
-    if likely:
-        _check_reduction(reduction)
-    else:
+    if not likely:
         _check(scores, t, reduction)
     if scores.ndim == 1:
         more = (weight, ignore_index, reduction, label_smoothing)
@@ -201,7 +203,7 @@ def _against(logs: Var, probabilities: Var, weight: Any, reduction: str) -> Var:
     """Cross entropy with a distribution for each place."""
     shares = probabilities if weight is None else probabilities * _by_class(weight, logs)
     loss = -sum(logs * shares, 1)
-    return _reduced(loss, reduction, lambda: float(loss.size))
+    return reduce_loss(loss, reduction)
 
 
 def _even(logs: Var, t: Var, weight: Any, ignore_index: int, reduction: str) -> Var:
@@ -213,4 +215,4 @@ def _even(logs: Var, t: Var, weight: Any, ignore_index: int, reduction: str) -> 
         mine = is_class(t, logs.shape, ignore_index)
         total = total * sum(logs.zeros_like().where_not(mine, shares), 1)
     even = (-sum(widened(logs * shares), 1).where_not(t == ignore_index, 0) / float(logs.shape[1])).cast(logs.dtype)
-    return _reduced(even, reduction, lambda: sum(widened(total)))
+    return reduce_loss(even, reduction, lambda: sum(widened(total)))

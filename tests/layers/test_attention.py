@@ -242,6 +242,32 @@ def test_the_square_mask_is_pytorchs(torch):
     assert ours.is_stop_grad()
 
 
+def test_a_transformer_takes_parts_of_ones_own_and_be_they_empty():
+    empty, own = nn.Sequential(), nn.Sequential()
+
+    model = nn.Transformer(4, 2, 1, 1, 8, custom_encoder=empty, custom_decoder=own)
+
+    assert model.encoder is empty
+    assert model.decoder is own
+    assert model.parameters() == []
+
+
+def test_a_scale_may_be_a_number_of_numpy_or_be_learned(rng):
+    x, scale = jt.array(rng.normal(size=(3, 2))), jt.array(0.3)
+
+    learned = nn.scaled_dot_product_attention(x, x, x, scale=scale)
+
+    np.testing.assert_allclose(
+        learned.numpy(), nn.scaled_dot_product_attention(x, x, x, scale=np.float32(0.3)).numpy(), rtol=1e-6
+    )
+    assert jt.grad(learned[0, 0], scale).item() != 0
+
+
+@pytest.mark.parametrize("size", [np.int64(3), np.int32(3), jt.array(3)], ids=repr)
+def test_how_many_waves_there_are_may_be_any_whole_number(size):
+    np.testing.assert_array_equal(nn.positional_encoding(size, 4).numpy(), nn.positional_encoding(3, 4).numpy())
+
+
 @pytest.mark.parametrize("base", [10_000.0, 50.0])
 def test_positions_are_waves_of_growing_length(base):
     t, p = np.arange(7)[:, None], np.arange(3)[None, :]

@@ -179,6 +179,43 @@ def test_bags_with_weights_and_with_a_last_offset_are_pytorchs(torch, rng):
     agrees(torch, nn.EmbeddingBag(5, 4, **last), torch.nn.EmbeddingBag(5, 4, **last), x, offsets, weights)
 
 
+@pytest.mark.parametrize("offsets", [[0, 0, 3, 5], [0, 3, 3], [0, 6]], ids=str)
+@pytest.mark.parametrize("settings", [{"mode": "sum"}, {"mode": "mean"}, {"mode": "max"}, {"padding_idx": 3}], ids=str)
+def test_words_from_the_last_offset_on_are_in_no_bag(torch, rng, settings, offsets):
+    x, table, weight = np.array([0, 1, 2, 3, 4, 1]), rng.normal(size=(5, 2)), rng.normal(size=(len(offsets) - 1, 2))
+    ours, theirs = jt.array(table), torch.tensor(table, requires_grad=True)
+    words = torch.tensor(x[: offsets[-1]])  # PyTorch cuts in some of its kernels only, and not in its gradients
+
+    found = nn.embedding_bag(jt.array(x), ours, jt.array(offsets), include_last_offset=True, **settings)
+    expected = torch.nn.functional.embedding_bag(words, theirs, torch.tensor(offsets[:-1]), **settings)
+    (expected * torch.tensor(weight)).sum().backward()
+
+    np.testing.assert_allclose(found.numpy(), expected.detach().numpy(), rtol=1e-12)
+    np.testing.assert_allclose(jt.grad((found * weight).sum(), ours).numpy(), theirs.grad.numpy(), rtol=1e-12)
+
+
+def test_the_last_bag_ends_where_it_does_in_pytorch(torch):
+    words, table, offsets = np.arange(6), np.arange(1.0, 13.0, dtype="float32").reshape(6, 2), np.array([0, 0, 3, 5])
+    settings = {"mode": "sum", "include_last_offset": True}
+
+    found = nn.embedding_bag(*map(jt.array, (words, table, offsets)), **settings)
+    expected = torch.nn.functional.embedding_bag(*map(torch.tensor, (words, table, offsets)), **settings)
+
+    assert found.tolist() == expected.tolist()
+    assert found.tolist() == [[0, 0], [1 + 3 + 5, 2 + 4 + 6], [7 + 9, 8 + 10]]
+
+
+def test_a_word_in_no_bag_has_a_weight_that_counts_nothing():
+    weights = jt.array([1.0, 2.0, 3.0])
+    bags = nn.embedding_bag(
+        jt.array([0, 1, 1]), jt.ones(2, 1), jt.array([0, 2]), mode="sum", per_sample_weights=weights,
+        include_last_offset=True,
+    )  # fmt: skip
+
+    assert bags.tolist() == [[3.0]]
+    assert jt.grad(bags.sum(), weights).tolist() == [1.0, 1.0, 0.0]
+
+
 @pytest.mark.parametrize("kind", [nn.Embedding, nn.EmbeddingBag])
 def test_a_table_that_is_there_is_taken_over_and_frozen_unless_told_otherwise(kind):
     given = np.arange(6.0).reshape(3, 2)

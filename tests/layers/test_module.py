@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import jt_edu as jt
 from jt_edu import nn
 from jt_edu.errors import ArgumentError, GradientError, ShapeError
+from jt_edu.nn.state import StateError
 
 
 @pytest.fixture(autouse=True)
@@ -243,6 +245,28 @@ def test_a_hooked_module_still_has_second_derivatives():
     assert jt.grad(jt.grad(module(x).sum(), x).sum(), x).item() == pytest.approx(plain)
 
 
+class Pair(NamedTuple):
+    """What a module answers, under names."""
+
+    first: object
+    second: object
+
+
+@pytest.mark.parametrize("register", ["backward", "input_backward", "output_backward"])
+def test_a_hooked_module_may_answer_a_named_tuple(register):
+    class Both(nn.Module):
+        def execute(self, x):
+            return Pair(x * 2, x * 3)
+
+    module, x = Both(), jt.array([1.0])
+    getattr(module, f"register_{register}_hook")(lambda m, *gradients: None)
+
+    answer = module(x)
+
+    assert type(answer) is Pair
+    assert jt.grad((answer.first + answer.second * 10).sum(), x).tolist() == [32.0]
+
+
 def test_a_hook_that_answers_nonsense_is_told():
     module, x = nn.Identity(), jt.array([1.0])
     module.register_backward_hook(lambda m, gi, go: (gi[0], gi[0]))
@@ -257,6 +281,37 @@ def test_a_hook_that_answers_nonsense_is_told():
 def test_a_state_may_have_a_prefix():
     assert list(nn.Linear(1, 1).state_dict(prefix="net.")) == ["net.weight", "net.bias"]
     assert nn.Linear(1, 1).state_dict("a.")["a.bias"].name == "a.bias"
+
+
+def test_a_state_is_cut_off_from_the_gradients_unless_its_vars_are_kept():
+    layer = nn.Sequential(nn.Linear(1, 1), nn.BatchNorm(1))
+
+    cut, kept = layer.state_dict(), layer.state_dict("net.", keep_vars=True)
+
+    assert [f"net.{name}" for name in cut] == list(kept)
+    assert not any(var.requires_grad for var in cut.values())
+    assert kept["net.0.weight"] is layer[0].weight
+    assert kept["net.1.running_mean"] is layer[1].running_mean
+    layer[0].weight.assign([[7.0]])
+    assert (kept["net.0.weight"].item(), cut["0.weight"].item() == 7.0) == (7.0, False)
+    assert layer[0].weight.name != "net.0.weight"
+
+
+@pytest.mark.parametrize(
+    ("state", "strict", "kind", "words"),
+    [
+        ({"w": [1.0], "weight": [[1.0]], "bias": [1.0]}, True, StateError, "unexpected w. Try: strict=False"),
+        ({"weight": [[1.0]]}, True, StateError, "missing bias. Try: strict=False"),
+        ({"weight": [1.0]}, True, StateError, r"missing bias; weight of shape \(1,\) for \(1, 1\)\.$"),
+        ({"weight": [1.0], "bias": [1.0]}, True, ShapeError, r"found weight of shape \(1,\) for \(1, 1\)\.$"),
+        ({"weight": [1.0], "w": [1.0]}, False, ShapeError, r"found weight of shape \(1,\) for \(1, 1\)\.$"),
+    ],
+)
+def test_what_is_wrong_with_a_state_is_told_and_strict_false_only_where_it_helps(state, strict, kind, words):
+    with pytest.raises(ShapeError, match=words) as caught:
+        nn.Linear(1, 1).load_state_dict(state, strict)
+
+    assert type(caught.value) is kind
 
 
 def test_hooks_change_a_state_before_it_is_loaded_and_hear_about_it_afterwards():

@@ -144,6 +144,32 @@ def test_a_module_goes_to_a_dtype():
         nn.Linear(1, 1).to("cuda")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ((), {"dtype": jt.float64}), ((), {"dtype": "float64", "device": "cpu"}), (("cpu", jt.float64), {}),
+        (("cpu:0",), {"dtype": jt.float64}), ((jt.ones(1, dtype="float64"),), {}), ((jt.float64, None), {}),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_modules_go_where_vars_go_in_the_same_words(words):
+    args, named = words
+    layer = nn.BatchNorm(2)
+
+    assert layer.to(*args, **named) is layer
+    assert {str(var.dtype) for var in (layer.weight, layer.running_mean, jt.ones(1).to(*args, **named))} == {"float64"}
+
+
+def test_a_module_that_cannot_go_there_stays_as_it_is():
+    layer = nn.Linear(1, 1)
+
+    with pytest.raises(jt.ArgumentError, match=r"device='cuda:0'. Try: device='cpu'"):
+        layer.to(dtype="float64", device="cuda:0")
+    with pytest.raises(jt.DtypeError, match="int32"):
+        layer.to(dtype="int32")
+    assert layer.to(device="cpu").weight.dtype == "float32"
+
+
 class Block(nn.Linear):
     """A layer whose `__init__` hands on what it is told to."""
 

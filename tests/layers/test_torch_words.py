@@ -211,6 +211,7 @@ LAYERS = {
     "Embedding": lambda **w: nn.Embedding(2, 3, **w),
     "EmbeddingBag": lambda **w: nn.EmbeddingBag(2, 3, **w),
     "PReLU": lambda **w: nn.PReLU(2, **w),
+    "AdaptiveLogSoftmaxWithLoss": lambda **w: nn.AdaptiveLogSoftmaxWithLoss(4, 6, [2], **w),
     "MultiheadAttention": lambda **w: nn.MultiheadAttention(4, 2, **w),
     "TransformerEncoderLayer": lambda **w: nn.TransformerEncoderLayer(4, 2, 8, **w),
     "TransformerDecoderLayer": lambda **w: nn.TransformerDecoderLayer(4, 2, 8, **w),

@@ -2,9 +2,15 @@
 
 import jt_edu as jt
 from jt_edu import nn
+from jt_edu.errors import RangeError
 
 X, Y, Z = jt.ones(2, 3), jt.ones(3, 2), jt.array([[1, 0, 2], [0, 1, 1]])
 T = jt.ones(4, 2, 3)
+
+
+def many(**settings):
+    return nn.AdaptiveLogSoftmaxWithLoss(**{"in_features": 4, "n_classes": 6, "cutoffs": [2], **settings})
+
 
 CALLS = [
     ("a loss compares equal shapes", lambda: nn.huber_loss(X, Y), jt.ShapeError, r"\(2, 3\) and \(3, 2\)"),
@@ -75,6 +81,32 @@ CALLS = [
         r"2 letters, lengths \[3, 3\]",
     ),
     ("speech has a target for each", lambda: nn.ctc_loss(T, Z[:1], [4, 4], [3, 3]), jt.ShapeError, r"\(1, 3\)"),
+    ("clusters begin somewhere", lambda: many(cutoffs=[]), jt.ArgumentError, r"at least one; found cutoffs=\[\]"),
+    ("clusters are in order", lambda: many(cutoffs=[4, 2]), jt.ArgumentError, r"\[4, 2\]. Try: cutoffs=\[2, 4\]"),
+    ("clusters begin once", lambda: many(cutoffs=[2, 2]), jt.ArgumentError, r"Try: cutoffs=\[2\]"),
+    ("clusters begin at words", lambda: many(cutoffs=[6]), jt.ArgumentError, "from 1 to 5; found cutoffs=6"),
+    ("clusters begin at whole words", lambda: many(cutoffs=[2.5]), jt.ArgumentError, "cutoffs=2.5"),
+    ("clusters are a list", lambda: many(cutoffs=2), jt.ArgumentError, r"a list of whole numbers; found 2"),
+    ("clusters are not too narrow", lambda: many(div_value=5), jt.ArgumentError, r"found 4 // 5\*\*1, which is 0"),
+    ("clusters are narrowed by a number", lambda: many(div_value="a"), jt.ArgumentError, "div_value='a'"),
+    ("clusters have one word and more", lambda: many(n_classes=1), jt.ArgumentError, "n_classes=1"),
+    ("clusters have rows", lambda: many(in_features=0), jt.ArgumentError, "in_features=0"),
+    ("a bias of the head is wanted, or not", lambda: many(head_bias="no"), jt.ArgumentError, "head_bias='no'"),
+    ("clusters take word numbers", lambda: many()(jt.ones(2, 4), jt.ones(2)), jt.DtypeError, "float32"),
+    (
+        "clusters take a target for each row",
+        lambda: many()(jt.ones(2, 4), jt.array([1])),
+        jt.ShapeError,
+        r"\(2, 4\) and \(1,\)",
+    ),
+    ("clusters take rows of their width", lambda: many()(jt.ones(1, 3), jt.array([1])), jt.ShapeError, r"\(1, 3\)"),
+    (
+        "clusters take words they know",
+        lambda: many()(jt.ones(1, 4), jt.array([6])).output.sync(),
+        RangeError,
+        "AdaptiveLogSoftmaxWithLoss",
+    ),
+    ("all words are asked of rows", lambda: many().log_prob(jt.ones(4)), jt.ShapeError, r"\(4,\)"),
     ("an RNN bends in a known way", lambda: nn.RNN(3, 2, nonlinearity="sin"), jt.ArgumentError, "'sin'"),
     ("a layer has a size", lambda: nn.LSTM(3, 0), jt.ArgumentError, "hidden_size=0"),
     ("a dropout is a probability", lambda: nn.GRU(3, 2, dropout=1.5), jt.ArgumentError, "1.5"),
@@ -95,6 +127,49 @@ CALLS = [
         jt.ShapeError,
         "found 3",
     ),
+    (
+        "padding is a whole number long",
+        lambda: nn.pad_packed_sequence(nn.pack_sequence([X]), total_length=4.5),
+        jt.ArgumentError,
+        r"pad_packed_sequence takes total_length.*4\.5",
+    ),
+    (
+        "padding is no word long",
+        lambda: nn.pad_packed_sequence(nn.pack_sequence([X]), total_length="x"),
+        jt.ArgumentError,
+        "total_length='x'",
+    ),
+    (
+        "batches first after packing, in words",
+        lambda: nn.pad_packed_sequence(nn.pack_sequence([X]), "no"),
+        jt.ArgumentError,
+        "pad_packed_sequence takes batch_first.*'no'",
+    ),
+    (
+        "batches first before packing, in words",
+        lambda: nn.pack_padded_sequence(T, [4, 1], "no"),
+        jt.ArgumentError,
+        "pack_padded_sequence takes batch_first.*'no'",
+    ),
+    (
+        "sorted, in words",
+        lambda: nn.pack_padded_sequence(T, [4, 1], enforce_sorted="no"),
+        jt.ArgumentError,
+        "pack_padded_sequence takes enforce_sorted.*'no'",
+    ),
+    (
+        "a sorted list, in words",
+        lambda: nn.pack_sequence([X], "no"),
+        jt.ArgumentError,
+        "pack_sequence takes enforce_sorted.*'no'",
+    ),
+    (
+        "batches first of a list, in words",
+        lambda: nn.pad_sequence([X], "no"),
+        jt.ArgumentError,
+        "pad_sequence takes batch_first.*'no'",
+    ),
+    ("a side has a name", lambda: nn.pad_sequence([X], padding_side=0), jt.ArgumentError, "padding_side=0"),
     ("padding has two sides", lambda: nn.pad_sequence([X], padding_side="top"), jt.ArgumentError, "'top'"),
     ("sequences agree in width", lambda: nn.pad_sequence([X, Y]), jt.ShapeError, r"\(3, 2\)"),
     ("keys are as wide as queries", lambda: nn.scaled_dot_product_attention(X, Y, Y), jt.ShapeError, r"\(3, 2\)"),
@@ -110,7 +185,31 @@ CALLS = [
         "groups divide",
         lambda: nn.scaled_dot_product_attention(T, T[:3], T[:3], enable_gqa=True),
         jt.ShapeError,
-        r"\(3, 2, 3\)",
+        r"each head of the key.*3 heads of the key \(3, 2, 3\).* 4 of the query \(4, 2, 3\).*a key with 1, 2, 4 heads",
+    ),
+    (
+        "groups of values divide",
+        lambda: nn.scaled_dot_product_attention(T, T[:2], T[:3], enable_gqa=True),
+        jt.ShapeError,
+        r"3 heads of the value",
+    ),
+    (
+        "groups have heads",
+        lambda: nn.scaled_dot_product_attention(X, X, X, enable_gqa=True),
+        jt.ShapeError,
+        r"query and key with heads.*\(2, 3\) and \(2, 3\).*unsqueeze\(-3\)",
+    ),
+    (
+        "attention forgets with a probability",
+        lambda: nn.scaled_dot_product_attention(X, X, X, dropout_p=2),
+        jt.ArgumentError,
+        "scaled_dot_product_attention takes dropout_p as a number from 0 to 1; found dropout_p=2",
+    ),
+    (
+        "a scale is a number",
+        lambda: nn.scaled_dot_product_attention(X, X, X, scale="x"),
+        jt.ArgumentError,
+        "scaled_dot_product_attention takes scale as a number; found scale='x'",
     ),
     ("heads divide the width", lambda: nn.MultiheadAttention(6, 4), jt.ArgumentError, "found 6"),
     ("heads forget with a probability", lambda: nn.MultiheadAttention(6, 2, dropout=2), jt.ArgumentError, "dropout=2"),
@@ -153,8 +252,11 @@ CALLS = [
         r"\(3, 1, 4\)",
     ),
     ("a mask has a size", lambda: nn.generate_square_subsequent_mask(0), jt.ArgumentError, "=0"),
-    ("waves come in pairs", lambda: nn.positional_encoding(3, 5), jt.ArgumentError, "width 5"),
-    ("a wavelength is positive", lambda: nn.positional_encoding(3, 4, -1), jt.ArgumentError, "base -1"),
+    ("waves come in pairs", lambda: nn.positional_encoding(3, 5), jt.ArgumentError, "width=5. Try: width=6"),
+    ("waves are whole", lambda: nn.positional_encoding(3.0, 4), jt.ArgumentError, r"positional_encoding.*length=3\.0"),
+    ("a wave has two numbers", lambda: nn.positional_encoding(3, 0), jt.ArgumentError, "from 2; found width=0"),
+    ("a wavelength is positive", lambda: nn.positional_encoding(3, 4, -1), jt.ArgumentError, "above 0; found base=-1"),
+    ("a wavelength is a number", lambda: nn.positional_encoding(3, 4, "long"), jt.ArgumentError, "base='long'"),
     (
         "a probability is at most 1",
         lambda: nn.bce_loss(jt.array([1.5]), jt.array([1.0])).numpy(),

@@ -33,6 +33,7 @@ def placed(kind, *args) -> list[Row]:
 
 PLACED = {
     nn.Linear: (3, 2), nn.Bilinear: (3, 2, 2), nn.Embedding: (4, 3), nn.EmbeddingBag: (4, 3), nn.PReLU: (),
+    nn.AdaptiveLogSoftmaxWithLoss: (4, 6, [2]),
     nn.LayerNorm: (4,), nn.GroupNorm: (2, 4), nn.RMSNorm: (4,), nn.BatchNorm: (4,),
     **{kind: (4, 2, 3) for f in ("Conv", "ConvTranspose") for kind, _ in of_directions(f)},
     **{kind: (4,) for kind, _ in of_directions("BatchNorm")},
@@ -181,6 +182,8 @@ ROWS = [
            mode="sum"),
     *layer(nn.EmbeddingBag, 4, 3, on=[TWICE], scale_grad_by_freq=Given(True, mode="sum")),
     *layer(nn.EmbeddingBag, 4, 3, on=[WORDS[0], np.array([0, 2, 5])], include_last_offset=True),
+    *layer(nn.AdaptiveLogSoftmaxWithLoss, 4, 6, [1, 3], on=[X, np.array([0, 2, 5])], div_value=Given(2.0),
+           head_bias=Given(True, div_value=2.0)),
     *with_sizes(nn.Unfold, IMAGE, 2, dilation=2, padding=1, stride=2),
     *with_sizes(nn.Fold, some(1, 8, 4), (4, 4), 2, stride=2),
     *with_sizes(nn.Fold, some(1, 8, 4), (4, 4), 2, dilation=2),

@@ -8,7 +8,7 @@ import numpy as np
 import jt_edu as jt
 from jt_edu import nn
 from tests.arguments.inputs import X, some
-from tests.arguments.rows import Row, as_torch, calling, shows
+from tests.arguments.rows import Row, as_torch, calling, refuses, shows
 
 Module, utils = nn.Module, nn.utils
 
@@ -129,6 +129,8 @@ MEMBERS = [
     *shows(Module.named_buffers, "prefix", "a", lambda **k: names(net()[1].named_buffers(**k))[0], "a.running_mean"),
     *shows(Module.named_modules, "prefix", "a", lambda **k: names(net().named_modules(**k)), ["a", "a.0", "a.1"]),
     *shows(Module.state_dict, "prefix", "a.", lambda **k: list(net()[0].state_dict(**k)), ["a.weight", "a.bias"]),
+    *shows(Module.state_dict, "keep_vars", True,
+           lambda **k: [var.requires_grad for var in net()[0].state_dict(**k).values()], [True, True]),
     *shows(Module.dfs, "recurse", False, visited, ["enter net"]),
     *shows(Module.dfs, "callback_leave", "a function", visited,
            ["enter net", "enter 0", "leave 0", "enter 1", "leave 1", "leave net"]),
@@ -139,6 +141,8 @@ MEMBERS = [
            lambda **k: nn.Linear(4, 3).requires_grad_(**k).weight.requires_grad, False),
     *shows(Module.train, "mode", False, lambda **k: net().eval().train(**k)[1].is_train, False),
     *shows(Module.zero_grad, "set_to_none", False, forgot, np.zeros(3, "float32")),
+    *shows(Module.to, "dtype", "float16", lambda **k: str(nn.Linear(4, 3).to(**k).weight.dtype), "float16"),
+    *refuses(Module.to, "device", "cuda", lambda **k: nn.Linear(4, 3).to(**k)),
     *shows(Module.to, "memory_format", jt.channels_last,
            lambda **k: nn.Conv2d(3, 4, 2).to(**k).weight.stride(), (12, 1, 6, 3)),
 ]  # fmt: skip

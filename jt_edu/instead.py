@@ -100,4 +100,9 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt.nn", "RMSprop"): "jt.optim.RMSprop",
     ("jt.nn.utils", "rnn"): "jt.nn, which has pack_padded_sequence, pad_sequence and the others",
     ("jt.nn.utils", "parametrizations"): "jt.nn.utils, which has weight_norm and spectral_norm",
+    ("jt.data.transform", "RandomInvert"): "RandomApply([Lambda(invert)]), with a function of your own",
+    ("jt.data.transform", "TenCrop"): "FiveCrop(size), of the image and of its mirror image",
+    ("jt.data.transform", "Crop"): "Lambda(function), with image[top:bottom, left:right]",
+    ("jt.data.transform", "InterpolationMode"): '"nearest" or "bilinear", as texts',
+    ("jt.data.transform", "functional"): "the transforms themselves: Resize(4)(image)",
 }

@@ -14,11 +14,12 @@ from jt_edu.data.files import FileError
 from jt_edu.data.folder import DatasetFolder, ImageFolder
 from jt_edu.data.image import read_image
 from jt_edu.data.jobs import WorkerInfo, get_worker_info
-from jt_edu.data.loader import DataLoader, LengthError
+from jt_edu.data.loader import DataLoader
 from jt_edu.data.mnist import MNIST, FashionMNIST, read_idx
 from jt_edu.data.progress import progress
 from jt_edu.data.sampler import (
     BatchSampler,
+    LengthError,
     RandomSampler,
     Sampler,
     SequentialSampler,

@@ -1,48 +1,81 @@
-"""Checks of what data is asked, in words of its own; what is the same everywhere stands in ops/arguments.py."""
+"""Checks of what data is asked. Numbers, words and switches are checked by ops/arguments.py, as everywhere.
+
+place, places       numbers of examples, counted from either end
+callable_or_none    a function, if there is one
+none_of             arguments that mean nothing beside others
+"""
 
 from __future__ import annotations
 
-import math
+import operator
 from typing import Any
 
 import numpy as np
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError, RangeError
-from jt_edu.ops import arguments
+from jt_edu.ops.arguments import whole
 
 
-def whole(name: str, value: Any, least: int) -> int:
-    """A whole number that is not smaller than `least`."""
-    return arguments.whole("jt.data", name, value, least)
+def callable_or_none(who: str, name: str, value: Any) -> Any:
+    """Something that can be called, or None.
 
-
-def yes_or_no(name: str, value: Any) -> bool:
-    """True or False; 1 and 0 will do."""
-    return arguments.yes_or_no("jt.data", name, value)
-
-
-def number(name: str, value: Any, least: float = 0.0, most: float = math.inf) -> float:
-    """A finite number from `least` to `most`."""
-    found = float(arguments.number("jt.data", name, value, least, most))
-    if math.isinf(found):
-        raise ArgumentError(f"jt.data takes {name} as a finite number", repr(value))
-    return found
-
-
-def function(name: str, value: Any) -> Any:
-    """Something that can be called, or None."""
+    Example:
+        >>> callable_or_none("Lambda", "lambd", None)
+    """
     if value is not None and not callable(value):
-        raise ArgumentError(f"{name} is a function, or None", repr(value))
+        raise ArgumentError(f"{who} takes {name} as a function, or None", f"{name}={short(value)}")
     return value
 
 
-def place(kind: str, k: Any, count: int) -> int:
-    """Number k of an example as a number from 0; negative ones count from the end."""
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
-        raise ArgumentError(f"the examples of {kind} have whole numbers", repr(k))
+def place(who: str, k: Any, count: int) -> int:
+    """Number k of an example as a number from 0; negative ones count from the end.
+
+    Example:
+        >>> place("Subset", np.int64(-1), 10)
+        9
+    """
+    return _within(who, whole(f"{who}[k]", "k", k), count) % count
+
+
+def places(who: str, numbers: Any, count: int) -> np.ndarray[Any, Any]:
+    """Numbers of several examples, or a mask of all of them, as an array of numbers from 0.
+
+    Example:
+        >>> places("Subset", [0, -1], 10), places("Subset", np.arange(3) > 0, 3)
+        (array([0, 9]), array([1, 2]))
+    """
+    try:
+        wanted = np.asarray(numbers)
+    except ValueError:  # lists of different lengths
+        wanted = np.asarray("no numbers")
+    if wanted.dtype == bool and wanted.shape == (count,):
+        return np.flatnonzero(wanted)
+    if wanted.dtype.kind not in "iu" and wanted.size:
+        raise ArgumentError(f"{who} takes the numbers of examples as whole numbers", short(numbers), "[0, 2]")
+    for odd in wanted[(wanted < -count) | (wanted >= count)].ravel()[:1]:
+        _within(who, odd, count)
+    return wanted.astype(np.int64) % max(count, 1)
+
+
+def key(k: Any) -> Any:
+    """A number of any integer type as one of Python's; any other key of an example as it is.
+
+    Example:
+        >>> key(np.int64(3)), key("three")
+        (3, 'three')
+    """
+    try:
+        return operator.index(k)
+    except TypeError:
+        return k
+
+
+def _within(who: str, k: int, count: int) -> int:
     if not -count <= k < count:
-        raise RangeError(f"{kind} has {count} examples, with the numbers 0 to {count - 1}", f"number {k}")
-    return int(k) % count
+        numbers = f", with the numbers 0 to {count - 1}" if count else ""
+        raise RangeError(f"{who} has {count} examples{numbers}", f"number {k}")
+    return k
 
 
 def none_of(given: dict[str, bool], why: str) -> None:

@@ -18,9 +18,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jt_edu.data.checks import yes_or_no
-from jt_edu.data.files import FileError, checked_labels, first_of, folder
+from jt_edu.data.files import FileError, checked_labels, first_of, folder_of
 from jt_edu.data.pictures import Pictures
+from jt_edu.ops.arguments import yes_or_no
 
 PIXELS = 3 * 32 * 32
 CIFAR10_CLASSES = (
@@ -59,8 +59,8 @@ class CIFAR10(Pictures):
         self, root: Any, train: bool = True, transform: Callable[[Any], Any] | None = None,
         target_transform: Callable[[Any], Any] | None = None, **attributes: Any,
     ) -> None:  # fmt: skip
-        super().__init__(folder(root), transform, target_transform, attributes)
-        names = self.TRAIN if yes_or_no("train", train) else self.TEST
+        super().__init__(folder_of(root), transform, target_transform, **attributes)
+        names = self.TRAIN if yes_or_no(type(self).__name__, "train", train) else self.TEST
         parts = [self._part(self._file(name)) for name in names]
         pixels = np.concatenate([pixels for pixels, _ in parts]).reshape(-1, 3, 32, 32)
         labels = np.concatenate([labels for _, labels in parts])
@@ -119,7 +119,7 @@ class CIFAR100(CIFAR10):
     CLASSES = ()
 
     def __init__(self, root: Any, *arguments: Any, coarse: bool = False, **named: Any) -> None:
-        self.wanted = 0 if yes_or_no("coarse", coarse) else 1
+        self.wanted = 0 if yes_or_no("CIFAR100", "coarse", coarse) else 1
         super().__init__(root, *arguments, **named)
 
 

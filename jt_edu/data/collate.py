@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.leaves import of_kind
 from jt_edu.var import Var
 
 
@@ -37,7 +38,7 @@ def collate(examples: list[Any]) -> Any:
     first = examples[0]
     if isinstance(first, (tuple, list)):
         _all_alike("parts", [len(e) if isinstance(e, (tuple, list)) else type(e).__name__ for e in examples])
-        return _like(first, [collate(list(column)) for column in zip(*examples, strict=True)])
+        return of_kind(first, [collate(list(column)) for column in zip(*examples, strict=True)])
     if isinstance(first, Mapping):
         _all_alike("names", [sorted(map(str, e)) if isinstance(e, Mapping) else type(e).__name__ for e in examples])
         return {name: collate([e[name] for e in examples]) for name in first}
@@ -79,7 +80,7 @@ def default_collate(examples: list[Any]) -> Any:
 def each_array(batch: Any, change: Callable[[np.ndarray[Any, Any]], Any]) -> Any:
     """The same batch, with each array of numbers changed."""
     if isinstance(batch, (tuple, list)):
-        return _like(batch, [each_array(part, change) for part in batch])
+        return of_kind(batch, [each_array(part, change) for part in batch])
     if isinstance(batch, dict):
         return {name: each_array(part, change) for name, part in batch.items()}
     return change(batch) if isinstance(batch, np.ndarray) and batch.dtype.kind in "biufc" else batch
@@ -103,12 +104,6 @@ def as_array(example: Any) -> np.ndarray[Any, Any]:
     if isinstance(example, (np.ndarray, np.generic)):
         return np.asarray(example)
     return example.numpy() if isinstance(example, Var) else Var(example).numpy()
-
-
-def _like(one: Any, parts: list[Any]) -> Any:
-    """Parts in a sequence of the same kind: a named tuple takes them one by one."""
-    kind = type(one)
-    return kind(*parts) if hasattr(one, "_fields") else kind(parts)
 
 
 def _all_alike(what: str, found: list[Any]) -> None:

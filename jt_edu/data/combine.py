@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.data.checks import place, whole
-from jt_edu.data.dataset import ATTRIBUTES, Dataset
+from jt_edu.data.checks import place, places
+from jt_edu.data.dataset import ATTRIBUTES, Dataset, take
 from jt_edu.data.jobs import example
-from jt_edu.data.sampler import as_generator, count_examples, fresh_seed
+from jt_edu.data.sampler import as_generator, as_long_as, count_examples, fresh_seed
 from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.ops.arguments import number, whole
 
 
 class IterableDataset:
@@ -45,7 +46,10 @@ class IterableDataset:
 
 
 class ChainDataset(IterableDataset):
-    """One stream after the other.
+    """One stream after the other; as long as all of them together, if each has a length.
+
+    Raises:
+        LengthError: `len()`, where one of them has none.
 
     Example:
         >>> class Word(IterableDataset):
@@ -66,6 +70,12 @@ class ChainDataset(IterableDataset):
     def __iter__(self) -> Iterator[Any]:
         return itertools.chain.from_iterable(self.datasets)
 
+    def __len__(self) -> int:
+        return sum(as_long_as("a ChainDataset", "datasets", one) for one in self.datasets)
+
+    def __bool__(self) -> bool:
+        return True  # asked for its truth, a stream is not asked for its length
+
 
 class Subset(Dataset):
     """Some examples of a dataset, in the order that is given.
@@ -85,12 +95,12 @@ class Subset(Dataset):
     """
 
     def __init__(self, dataset: Any, indices: Iterable[int], **attributes: Any) -> None:
-        super().__init__(**attributes)
+        take(self, attributes)
         if not isinstance(indices, Iterable):
             raise ArgumentError("a Subset takes the numbers of examples", repr(indices))
-        count = count_examples(dataset)
+        wanted = indices if hasattr(indices, "dtype") else list(indices)
         self.dataset = dataset
-        self.indices = [place(type(dataset).__name__, k, count) for k in indices]
+        self.indices: list[int] = places(type(dataset).__name__, wanted, count_examples(dataset)).tolist()
         self.set_attrs(total_len=len(self.indices))
 
     def __getitem__(self, k: int) -> Any:
@@ -123,17 +133,19 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None, 
 
 
 def _sizes(lengths: Sequence[float], count: int) -> list[int]:
-    if not isinstance(lengths, Iterable) or not all(isinstance(x, (int, float, np.number)) for x in lengths):
+    if not isinstance(lengths, Iterable):
         raise ArgumentError("random_split takes the lengths of the subsets, or fractions", repr(lengths), "[0.8, 0.2]")
-    if any(isinstance(x, (float, np.floating)) for x in lengths):
-        if not all(0 <= x <= 1 for x in lengths) or abs(sum(lengths) - 1) > 1e-6:
-            raise ArgumentError("fractions are from 0 to 1 and have the sum 1", repr(lengths), "[0.8, 0.2]")
-        sizes = [int(count * x) for x in lengths]
+    parts = list(lengths)
+    if any(isinstance(x, (float, np.floating)) for x in parts):
+        shares = [number("random_split", "each fraction", x, 0, 1) for x in parts]
+        if abs(sum(shares) - 1) > 1e-6:
+            raise ArgumentError("fractions are from 0 to 1 and have the sum 1", repr(parts), "[0.8, 0.2]")
+        sizes = [int(count * x) for x in shares]
         rest = count - sum(sizes)
         return [size + (k < rest) for k, size in enumerate(sizes)]
-    sizes = [whole("the length of a subset", x, 0) for x in lengths]
+    sizes = [whole("random_split", "each length", x, 0) for x in parts]
     if sum(sizes) != count:
-        raise ArgumentError(f"the lengths of all subsets together are {count}", f"{lengths}, together {sum(sizes)}")
+        raise ArgumentError(f"the lengths of all subsets together are {count}", f"{parts}, together {sum(sizes)}")
     return sizes
 
 
@@ -154,7 +166,7 @@ class ConcatDataset(Dataset):
     """
 
     def __init__(self, datasets: Iterable[Any], **attributes: Any) -> None:
-        super().__init__(**attributes)
+        take(self, attributes)
         self.datasets = list(datasets)
         if not self.datasets or any(isinstance(one, IterableDataset) for one in self.datasets):
             raise ArgumentError("a ConcatDataset is made of datasets with numbers", repr(self.datasets), "ChainDataset")
@@ -186,7 +198,7 @@ class StackDataset(Dataset):
 
     def __init__(self, *datasets: Any, **named: Any) -> None:
         attributes = {name: named.pop(name) for name in list(named) if name in ATTRIBUTES}
-        super().__init__(**attributes)
+        take(self, attributes)
         if bool(datasets) == bool(named):
             found = f"{len(datasets)} without a name, {len(named)} with one"
             raise ArgumentError("a StackDataset is made of datasets that all have names, or none has", found)

@@ -19,23 +19,27 @@ they are the same batches.
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from jt_edu.data.checks import check_workers, function, number, place, whole, yes_or_no
+from jt_edu.data.checks import callable_or_none, check_workers, key, place, places
 from jt_edu.data.collate import as_array, as_vars, collate, vars_in
 from jt_edu.data.jobs import Batches, example
-from jt_edu.data.sampler import fresh_seed
+from jt_edu.data.sampler import count_batches, fresh_seed, length_of
 from jt_edu.data.workers import Fetching
-from jt_edu.errors import ArgumentError, RangeError, ShapeError
+from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.ops.arguments import number, whole, word_meant, yes_or_no
 from jt_edu.team import Team, team
+from jt_edu.var import Var
 
 LEAST = {"batch_size": 1, "total_len": 0, "num_workers": 0, "prefetch_factor": 1, "buffer_size": 1}
 SWITCHES = ("shuffle", "drop_last", "stop_grad", "keep_numpy_array", "endless", "persistent_workers")
 ATTRIBUTES = (*LEAST, *SWITCHES, "timeout", "worker_init_fn")
+GIVEN = tuple(name for name in ATTRIBUTES if name != "total_len")  # to a dataset that counts its examples itself
 
 
 class Dataset(Fetching):
@@ -91,7 +95,7 @@ class Dataset(Fetching):
         for name, value in attributes.items():
             if name not in ATTRIBUTES:
                 raise ArgumentError("a dataset has the attributes " + ", ".join(ATTRIBUTES), name)
-            setattr(self, name, _checked(name, value))
+            setattr(self, name, _checked(type(self).__name__, name, value))
         self.terminate()
         return self
 
@@ -99,8 +103,7 @@ class Dataset(Fetching):
         raise ArgumentError(f"{type(self).__name__} must say what example {k} is", "no __getitem__ method")
 
     def __len__(self) -> int:
-        full, rest = divmod(self._count(), self.batch_size)
-        return full + (1 if rest and not self.drop_last else 0)
+        return count_batches(self._count(), self.batch_size, self.drop_last)
 
     def __repr__(self) -> str:
         name = type(self).__name__
@@ -143,7 +146,7 @@ class Dataset(Fetching):
 
     def batch(self, numbers: Sequence[int] | np.ndarray[Any, Any]) -> Any:
         """The examples with these numbers as one batch of arrays."""
-        return self.collate_batch([example(self, int(k)) for k in numbers])
+        return self.collate_batch([example(self, key(k)) for k in numbers])
 
     def collate_batch(self, examples: list[Any]) -> Any:
         """One batch from several examples; a subclass may do it in its own way."""
@@ -171,7 +174,7 @@ class Dataset(Fetching):
     def _count(self) -> int:
         """How many examples: `total_len`, or what a `__len__` of the subclass says, as in PyTorch."""
         if self.total_len < 0 and type(self).__len__ is not Dataset.__len__:
-            return whole(f"the length of {type(self).__name__}", len(self), 0)
+            return length_of(self)
         if self.total_len < 0:
             raise ArgumentError(
                 f"{type(self).__name__} must say how many examples it has",
@@ -186,12 +189,31 @@ def _many(count: int, word: str) -> str:
     return f"{count} {word}" + ("" if count == 1 else "es" if word.endswith("ch") else "s")
 
 
-def _checked(name: str, value: Any) -> Any:
+def _checked(who: str, name: str, value: Any) -> Any:
     if name in LEAST:
-        return whole(name, value, LEAST[name])
+        return whole(who, name, value, LEAST[name])
     if name in SWITCHES:
-        return yes_or_no(name, value)
-    return number(name, value) if name == "timeout" else function(name, value)
+        return yes_or_no(who, name, value)
+    if name == "timeout":
+        return number(who, name, value, 0, finite=True)
+    return callable_or_none(who, name, value)
+
+
+def take(dataset: Dataset, attributes: dict[str, Any]) -> None:
+    """Begin a dataset with attributes that its constructor was given; what is none of them is refused by name."""
+    for wrong in [name for name in attributes if name not in GIVEN]:
+        way = "leaving it out: nothing is downloaded" if wrong == "download" else word_meant(wrong, _words(dataset))
+        raise ArgumentError(f"{type(dataset).__name__} takes no argument {wrong}", "", way)
+    Dataset.__init__(dataset)
+    dataset.set_attrs(**attributes)
+
+
+def _words(dataset: Dataset) -> list[str]:
+    """The arguments of all constructors that a dataset goes through."""
+    makers = [vars(kind)["__init__"] for kind in type(dataset).__mro__ if "__init__" in vars(kind)]
+    named = [p for maker in makers[:-1] for p in inspect.signature(maker).parameters.values()]
+    words = [p.name for p in named if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and p.name != "self"]
+    return list(dict.fromkeys([*words, *GIVEN]))
 
 
 class ArrayDataset(Dataset):
@@ -199,11 +221,13 @@ class ArrayDataset(Dataset):
 
     Args:
         arrays: NumPy arrays, Vars or lists, equally long.
-        batch_size, shuffle, drop_last, stop_grad, keep_numpy_array, endless: as for `Dataset`.
+        attributes: batch_size, shuffle, ... as for `Dataset`.
 
     Raises:
         ShapeError: the arrays differ in length.
         ArgumentError: there are none, or they are empty.
+
+    Several examples at once are `data[2:4]`, `data[[0, 3]]`, or any array of numbers.
 
     Example:
         >>> data = ArrayDataset(np.zeros((5, 2)), np.arange(5), batch_size=2)
@@ -212,7 +236,7 @@ class ArrayDataset(Dataset):
     """
 
     def __init__(self, *arrays: Any, **attributes: Any) -> None:
-        super().__init__(**attributes)
+        take(self, attributes)
         self.arrays = tuple(as_array(a) for a in arrays)
         lengths = [len(a) if a.ndim else 0 for a in self.arrays]
         if not self.arrays or 0 in lengths:
@@ -222,7 +246,9 @@ class ArrayDataset(Dataset):
         self.set_attrs(total_len=lengths[0])
 
     def __getitem__(self, k: Any) -> tuple[Any, ...]:
-        where = k if isinstance(k, slice) else place(type(self).__name__, k, self.total_len)
+        several = isinstance(k, list) or (isinstance(k, (np.ndarray, Var)) and k.ndim > 0)
+        at = places if several else place
+        where = k if isinstance(k, slice) else at(type(self).__name__, k, self.total_len)
         return tuple(a[where] for a in self.arrays)
 
     def batch(self, numbers: Sequence[int] | np.ndarray[Any, Any]) -> Any:
@@ -230,10 +256,7 @@ class ArrayDataset(Dataset):
         kind = type(self)
         if kind.__getitem__ is not ArrayDataset.__getitem__ or kind.collate_batch is not Dataset.collate_batch:
             return super().batch(numbers)
-        wanted = np.asarray(numbers)
-        odd = wanted[(wanted < -self.total_len) | (wanted >= self.total_len)]
-        if odd.size:
-            raise RangeError(f"the examples have the numbers 0 to {self.total_len - 1}", f"number {odd[0]}")
+        wanted = places(kind.__name__, numbers, self.total_len)
         return tuple(a[wanted] for a in self.arrays)
 
 

@@ -35,7 +35,7 @@ def path_of(name: str, path: Any) -> Path:
     return Path(os.fsdecode(path))
 
 
-def folder(root: Any) -> Path:
+def folder_of(root: Any) -> Path:
     """An existing folder."""
     if not isinstance(root, (str, Path)):
         raise ArgumentError("root is the path of a folder", repr(root))

@@ -12,15 +12,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jt_edu.data.checks import function, place
-from jt_edu.data.dataset import Dataset
-from jt_edu.data.files import FileError, folder
+from jt_edu.data.checks import callable_or_none
+from jt_edu.data.files import FileError, folder_of
 from jt_edu.data.image import EXTENSIONS, read_image
+from jt_edu.data.pictures import Labelled
 from jt_edu.errors import ArgumentError
 
 
-class DatasetFolder(Dataset):
+class DatasetFolder(Labelled):
     """Files in folders: example k is (transform(loader(path)), target_transform(number of the folder)).
+
+    Links are followed, each folder once for each class: a circle of links ends where it began.
 
     Args:
         root: the folder of the folders.
@@ -44,17 +46,15 @@ class DatasetFolder(Dataset):
         transform: Callable[[Any], Any] | None = None, target_transform: Callable[[Any], Any] | None = None,
         is_valid_file: Callable[[str], bool] | None = None, **attributes: Any,
     ) -> None:  # fmt: skip
-        super().__init__(**attributes)
+        super().__init__(folder_of(root), transform, target_transform, **attributes)
         if (extensions is None) == (is_valid_file is None):
             found = f"extensions {extensions!r}, is_valid_file {is_valid_file!r}"
             raise ArgumentError("a DatasetFolder knows its files by extensions or by is_valid_file", found)
         if not callable(loader):
             raise ArgumentError("loader is a function that reads a file", repr(loader))
-        self.root, self.loader = folder(root), loader
-        self.transform = function("transform", transform)
-        self.target_transform = function("target_transform", target_transform)
-        self.extensions = None if extensions is None else _ends(extensions)
-        wanted = function("is_valid_file", is_valid_file) or (lambda path: path.lower().endswith(self.extensions))
+        self.loader, self.extensions = loader, None if extensions is None else _ends(extensions)
+        own = callable_or_none(type(self).__name__, "is_valid_file", is_valid_file)
+        wanted = own or (lambda path: path.lower().endswith(self.extensions))
         self.classes, self.samples = _classes(self.root), []
         self.class_to_idx = {name: k for k, name in enumerate(self.classes)}
         for name, number in self.class_to_idx.items():
@@ -63,13 +63,10 @@ class DatasetFolder(Dataset):
         self.targets = [number for _, number in self.samples]
         self.set_attrs(total_len=len(self.samples))
 
-    def __getitem__(self, k: int) -> tuple[Any, Any]:
-        path, number = self.samples[place(type(self).__name__, k, self.total_len)]
-        thing = self.loader(path)
-        return (
-            thing if self.transform is None else self.transform(thing),
-            number if self.target_transform is None else self.target_transform(number),
-        )
+    def pair(self, number: int) -> tuple[Any, int]:
+        """What the loader reads from a file, and the number of its folder."""
+        path, label = self.samples[number]
+        return self.loader(path), label
 
 
 class ImageFolder(DatasetFolder):
@@ -106,14 +103,23 @@ def _ends(extensions: Any) -> tuple[str, ...]:
 
 
 def _classes(root: Path) -> list[str]:
-    names = sorted(entry.name for entry in os.scandir(root) if entry.is_dir())
+    names = sorted(entry.name for entry in root.iterdir() if entry.is_dir())
     if not names:
         raise FileError("the folder holds a folder for each class", f"no folder in {str(root)!r}")
     return names
 
 
-def _files(folder: Path) -> list[str]:
-    found = [os.path.join(here, name) for here, _, names in os.walk(folder) for name in names]  # noqa: PTH118 - as given
+def _files(top: Path) -> list[str]:
+    """The files below, behind links as well. Links of a stranger may lead in circles, or to one folder in many ways."""
+    found, seen = list[str](), set[str]()
+    for here, inside, names in os.walk(top, followlinks=True):
+        real = os.path.realpath(here)
+        if real in seen:
+            inside.clear()
+            continue
+        seen.add(real)
+        inside.sort()  # which of several ways is taken does not depend on the disk
+        found += [os.path.join(here, name) for name in names]  # noqa: PTH118 - as given
     return sorted(found)
 
 

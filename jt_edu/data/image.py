@@ -22,10 +22,14 @@ from typing import Any
 import numpy as np
 
 from jt_edu.data.files import FileError, path_of
+from jt_edu.errors import BackendError, ShapeError
 
 EXTENSIONS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm", ".npy")
 MOST_PIXELS = 1 << 27  # a larger image is more likely an attack than a photograph
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
+PILLOW_MODES = {  # of Pillow, by the number of channels; the first one unless another is asked for
+    1: ("L",), 2: ("LA",), 3: ("RGB", "YCbCr", "HSV"), 4: ("RGBA", "CMYK", "RGBX"),
+}  # fmt: skip
 CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # PNG: grey, RGB, palette, grey and alpha, RGB and alpha
 
 
@@ -185,6 +189,21 @@ def pixels_of(image: Any, where: str = "") -> np.ndarray[Any, Any]:
     if image.mode in ("I", "F"):  # any numbers: nobody knows which of them is white
         raise FileError("an image has 8 or 16 bits", f"mode {image.mode!r}{where}", "np.asarray(image), as numbers")
     return np.array(image if image.mode in ("L", "RGB", "RGBA") else image.convert("RGB"))
+
+
+def image_of(pixels: np.ndarray[Any, Any], mode: str | None = None) -> Any:
+    """An image of Pillow of pixels (h, w) or (h, w, channels)."""
+    h, w, channels = (*pixels.shape, 1)[:3]
+    if mode is not None and mode not in PILLOW_MODES[channels]:
+        found = f"{channels} of them for mode {mode!r}"
+        raise ShapeError(
+            "a mode of Pillow says how many channels an image has", found, " or ".join(PILLOW_MODES[channels])
+        )
+    if not _pillow_is_here():
+        raise BackendError("images of Pillow come with Pillow", "no such package", "pip install pillow")
+    from PIL import Image  # noqa: PLC0415 - may be absent, and few need it
+
+    return Image.frombytes(mode or PILLOW_MODES[channels][0], (w, h), pixels.tobytes())
 
 
 def _check_size(h: int, w: int, path: Path) -> None:

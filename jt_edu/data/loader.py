@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from jt_edu.data.checks import check_workers, function, none_of, number, whole, yes_or_no
+from jt_edu.data.checks import callable_or_none, check_workers, none_of
 from jt_edu.data.collate import as_vars, collate
 from jt_edu.data.combine import IterableDataset
 from jt_edu.data.dataset import Dataset
@@ -23,24 +23,13 @@ from jt_edu.data.sampler import (
     RandomSampler,
     SequentialSampler,
     as_generator,
-    count_examples,
+    as_long_as,
+    count_batches,
     fresh_seed,
 )
 from jt_edu.data.workers import Fetching
-from jt_edu.errors import ArgumentError, JtError
-
-
-class LengthError(JtError, TypeError):
-    """Nobody knows how long it is; a TypeError, so that `list()` does without.
-
-    Example:
-        >>> class Words(IterableDataset):
-        ...     def __iter__(self):
-        ...         return iter("abc")
-        >>> len(DataLoader(Words()))
-        Traceback (most recent call last):
-        LengthError: ...
-    """
+from jt_edu.errors import ArgumentError
+from jt_edu.ops.arguments import number, whole, yes_or_no
 
 
 class DataLoader(Fetching):
@@ -49,7 +38,7 @@ class DataLoader(Fetching):
     Args:
         dataset: a Dataset, an IterableDataset, or anything with `len()` and `[k]`.
         batch_size: how many examples make a batch; None: examples come alone, as they are.
-        shuffle: a new order for each epoch.
+        shuffle: a new order for each epoch; None is as False.
         sampler: the numbers of the examples, in place of shuffle.
         batch_sampler: lists of numbers, in place of batch_size, shuffle, sampler and drop_last.
         num_workers: how many processes make batches; 0: this one does it itself.
@@ -67,6 +56,7 @@ class DataLoader(Fetching):
 
     Raises:
         ArgumentError: an argument makes no sense, or contradicts another.
+        LengthError: `len()` of a loader whose sampler or stream has no length; `list()` does without.
         WorkerError: a worker ended, or took longer than `timeout`. Errors of the dataset are raised as they are.
 
     Example:
@@ -75,25 +65,28 @@ class DataLoader(Fetching):
     """
 
     def __init__(
-        self, dataset: Any, batch_size: int | None = 1, shuffle: bool = False, sampler: Iterable[Any] | None = None,
+        self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = False,
+        sampler: Iterable[Any] | None = None,
         batch_sampler: Iterable[Any] | None = None, num_workers: int = 0,
         collate_fn: Callable[[list[Any]], Any] | None = None, pin_memory: bool = False, drop_last: bool = False,
         timeout: float = 0, worker_init_fn: Callable[[int], Any] | None = None, *, prefetch_factor: int | None = None,
         persistent_workers: bool = False, generator: Any = None, buffer_size: int = Fetching.buffer_size,
         keep_numpy_array: bool | None = None,
     ) -> None:  # fmt: skip
-        self.dataset, self.generator = dataset, as_generator(generator)
-        self.batch_size = None if batch_size is None else whole("batch_size", batch_size, 1)
-        self.shuffle, self.drop_last = yes_or_no("shuffle", shuffle), yes_or_no("drop_last", drop_last)
-        self.collate_fn = function("collate_fn", collate_fn)
-        self.num_workers, self.timeout = whole("num_workers", num_workers, 0), number("timeout", timeout)
-        self.prefetch_factor = 2 if prefetch_factor is None else whole("prefetch_factor", prefetch_factor, 1)
-        self.buffer_size = whole("buffer_size", buffer_size, 1)
-        self.persistent_workers = yes_or_no("persistent_workers", persistent_workers)
-        self.worker_init_fn = function("worker_init_fn", worker_init_fn)
+        self.dataset, self.generator, who = dataset, as_generator(generator), "DataLoader"
+        self.batch_size = None if batch_size is None else whole(who, "batch_size", batch_size, 1)
+        self.shuffle = yes_or_no(who, "shuffle", False if shuffle is None else shuffle)
+        self.drop_last = yes_or_no(who, "drop_last", drop_last)
+        self.collate_fn = callable_or_none(who, "collate_fn", collate_fn)
+        self.num_workers = whole(who, "num_workers", num_workers, 0)
+        self.timeout = number(who, "timeout", timeout, 0, finite=True)
+        self.prefetch_factor = 2 if prefetch_factor is None else whole(who, "prefetch_factor", prefetch_factor, 1)
+        self.buffer_size = whole(who, "buffer_size", buffer_size, 1)
+        self.persistent_workers = yes_or_no(who, "persistent_workers", persistent_workers)
+        self.worker_init_fn = callable_or_none(who, "worker_init_fn", worker_init_fn)
         kept = self._said().keep_numpy_array if keep_numpy_array is None else keep_numpy_array
-        self.keep_numpy_array = yes_or_no("keep_numpy_array", kept)
-        yes_or_no("pin_memory", pin_memory)
+        self.keep_numpy_array = yes_or_no(who, "keep_numpy_array", kept)
+        yes_or_no(who, "pin_memory", pin_memory)
         check_workers(self, prefetch_factor is not None)
         self.sampler, self.batch_sampler = self._samplers(sampler, batch_sampler)
 
@@ -108,12 +101,13 @@ class DataLoader(Fetching):
 
     def __len__(self) -> int:
         """How many batches an epoch has."""
-        if not isinstance(self.dataset, IterableDataset):
-            return count_examples(self.sampler if self.batch_sampler is None else self.batch_sampler)
-        if not hasattr(self.dataset, "__len__"):
-            raise LengthError("a DataLoader is as long as its dataset", f"{self.dataset!r} without __len__")
-        full, rest = divmod(len(self.dataset), self.batch_size or 1)
-        return full + (1 if rest and not self.drop_last else 0)
+        if isinstance(self.dataset, IterableDataset):
+            count = as_long_as("a loader", "dataset", self.dataset)
+        elif self.sampler is not None:
+            count = as_long_as("a loader", "sampler", self.sampler)
+        else:
+            return as_long_as("a loader", "batch_sampler", self.batch_sampler)
+        return count_batches(count, self.batch_size or 1, self.drop_last)
 
     def __repr__(self) -> str:
         size = "" if self.batch_size is None else f", batches of {self.batch_size}"

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.data.checks import yes_or_no
-from jt_edu.data.files import FileError, Reader, checked_labels, first_of, folder, path_of
+from jt_edu.data.files import FileError, Reader, checked_labels, first_of, folder_of, path_of
 from jt_edu.data.pictures import Pictures
+from jt_edu.ops.arguments import yes_or_no
 
 TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 MOST_AXES = 8
@@ -48,8 +48,8 @@ class MNIST(Pictures):
         self, root: Any, train: bool = True, transform: Callable[[Any], Any] | None = None,
         target_transform: Callable[[Any], Any] | None = None, **attributes: Any,
     ) -> None:  # fmt: skip
-        super().__init__(folder(root), transform, target_transform, attributes)
-        part = "train" if yes_or_no("train", train) else "t10k"
+        super().__init__(folder_of(root), transform, target_transform, **attributes)
+        part = "train" if yes_or_no(type(self).__name__, "train", train) else "t10k"
         images = self._file(f"{part}-images-idx3-ubyte")
         labels = self._file(f"{part}-labels-idx1-ubyte")
         pixels, numbers = _array_in(images, 3), _array_in(labels, 1)

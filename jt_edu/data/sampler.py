@@ -19,10 +19,25 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.data.checks import whole, yes_or_no
 from jt_edu.data.collate import as_array
 from jt_edu.errors import ArgumentError, JtError, ShapeError
+from jt_edu.ops.arguments import whole, yes_or_no
 from jt_edu.random import Generator, default_generator
+
+
+class LengthError(JtError, TypeError):
+    """Nobody knows how long it is; a TypeError, so that `list()` does without.
+
+    Example:
+        >>> class Letters(Sampler):
+        ...     def __iter__(self):
+        ...         return iter("abc")
+        >>> list(BatchSampler(Letters(), 2))
+        [['a', 'b'], ['c']]
+        >>> len(BatchSampler(Letters(), 2))
+        Traceback (most recent call last):
+        LengthError: a BatchSampler is as long as its sampler; found Letters without __len__.
+    """
 
 
 def count_examples(dataset: Any) -> int:
@@ -32,12 +47,35 @@ def count_examples(dataset: Any) -> int:
         return int(total)
     if not hasattr(dataset, "__len__"):
         raise ArgumentError("a dataset knows how many examples it has", f"{type(dataset).__name__} without __len__")
+    return length_of(dataset)
+
+
+def count_batches(examples: int, size: int, drop_last: bool) -> int:
+    """How many batches so many examples make.
+
+    Example:
+        >>> count_batches(5, 2, drop_last=False), count_batches(5, 2, drop_last=True)
+        (3, 2)
+    """
+    full, rest = divmod(examples, size)
+    return full + (1 if rest and not drop_last else 0)
+
+
+def as_long_as(who: str, word: str, source: Any) -> int:
+    """The length of what `who` goes over, its `word`; LengthError if that has none."""
+    if not hasattr(source, "__len__"):
+        raise LengthError(f"{who} is as long as its {word}", f"{type(source).__name__} without __len__")
+    return length_of(source)
+
+
+def length_of(thing: Any) -> int:
+    """What `len()` says. Python's own words about what `__len__` answered become ours."""
     try:
-        return len(dataset)
+        return len(thing)
     except JtError:  # says all
         raise
-    except (TypeError, ValueError) as error:  # Python's own words about what __len__ answered
-        asked = f"{type(dataset).__name__} has a length, a whole number from 0"
+    except (TypeError, ValueError) as error:
+        asked = f"{type(thing).__name__} has a length, a whole number from 0"
         raise ArgumentError(asked, str(error)) from None
 
 
@@ -62,6 +100,9 @@ def mixed(*numbers: int) -> int:
 class Sampler:
     """Numbers of examples, by iteration. Your own sampler has `__iter__`, and `__len__` if the length is known.
 
+    Args:
+        data_source: the dataset, which is kept for your own sampler; nothing here asks for it.
+
     Example:
         >>> class Backwards(Sampler):
         ...     def __iter__(self):
@@ -69,6 +110,9 @@ class Sampler:
         >>> list(Backwards())
         [2, 1, 0]
     """
+
+    def __init__(self, data_source: Any = None) -> None:
+        self.data_source = data_source
 
     def __iter__(self) -> Iterator[Any]:
         raise ArgumentError(f"{type(self).__name__} must say which examples come next", "no __iter__ method")
@@ -83,7 +127,7 @@ class SequentialSampler(Sampler):
     """
 
     def __init__(self, data_source: Any) -> None:
-        self.data_source = data_source
+        super().__init__(data_source)
 
     def __iter__(self) -> Iterator[int]:
         return iter(range(len(self)))
@@ -112,8 +156,9 @@ class RandomSampler(Sampler):
     def __init__(
         self, data_source: Any, replacement: bool = False, num_samples: int | None = None, generator: Any = None
     ) -> None:
-        self.data_source, self.replacement = data_source, yes_or_no("replacement", replacement)
-        self.num_samples = None if num_samples is None else whole("num_samples", num_samples, 1)
+        super().__init__(data_source)
+        self.replacement = yes_or_no("RandomSampler", "replacement", replacement)
+        self.num_samples = None if num_samples is None else whole("RandomSampler", "num_samples", num_samples, 1)
         self.generator = as_generator(generator)
 
     def __iter__(self) -> Iterator[int]:
@@ -177,8 +222,9 @@ class WeightedRandomSampler(Sampler):
         if odd.size or not self.weights.any():
             found = f"{odd[0]}" if odd.size else "nothing but 0"
             raise ArgumentError("weights are finite, not negative, and not all 0", found)
-        self.num_samples = whole("num_samples", num_samples, 1)
-        self.replacement, self.generator = yes_or_no("replacement", replacement), as_generator(generator)
+        who = "WeightedRandomSampler"
+        self.num_samples = whole(who, "num_samples", num_samples, 1)
+        self.replacement, self.generator = yes_or_no(who, "replacement", replacement), as_generator(generator)
         if not self.replacement and self.num_samples > np.count_nonzero(self.weights):
             raise ArgumentError(
                 "without replacement, each example with a weight above 0 is drawn at most once",
@@ -207,7 +253,8 @@ class BatchSampler(Sampler):
         if not isinstance(sampler, Iterable):
             raise ArgumentError("a BatchSampler goes over a sampler, or other numbers of examples", repr(sampler))
         self.sampler = sampler
-        self.batch_size, self.drop_last = whole("batch_size", batch_size, 1), yes_or_no("drop_last", drop_last)
+        self.batch_size = whole("BatchSampler", "batch_size", batch_size, 1)
+        self.drop_last = yes_or_no("BatchSampler", "drop_last", drop_last)
 
     def __iter__(self) -> Iterator[list[Any]]:
         numbers = iter(self.sampler)
@@ -216,8 +263,8 @@ class BatchSampler(Sampler):
                 yield batch
 
     def __len__(self) -> int:
-        full, rest = divmod(count_examples(self.sampler), self.batch_size)
-        return full + (1 if rest and not self.drop_last else 0)
+        numbers = as_long_as("a BatchSampler", "sampler", self.sampler)
+        return count_batches(numbers, self.batch_size, self.drop_last)
 
 
 class SkipFirstBatches(Sampler):
@@ -231,10 +278,10 @@ class SkipFirstBatches(Sampler):
     def __init__(self, sampler: Iterable[Any], skip: int) -> None:
         if not isinstance(sampler, Iterable):
             raise ArgumentError("SkipFirstBatches goes over a batch sampler", repr(sampler))
-        self.sampler, self.skip = sampler, whole("skip", skip, 0)
+        self.sampler, self.skip = sampler, whole("SkipFirstBatches", "skip", skip, 0)
 
     def __iter__(self) -> Iterator[Any]:
         return itertools.islice(self.sampler, self.skip, None)
 
     def __len__(self) -> int:
-        return max(0, count_examples(self.sampler) - self.skip)
+        return max(0, as_long_as("SkipFirstBatches", "sampler", self.sampler) - self.skip)

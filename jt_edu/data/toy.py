@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.data.checks import yes_or_no
 from jt_edu.data.dataset import ArrayDataset
-from jt_edu.errors import ArgumentError, BackendError
+from jt_edu.errors import BackendError
+from jt_edu.ops.arguments import number, whole, yes_or_no
 
 
 def digits(train: bool = True, **attributes: Any) -> ArrayDataset:
@@ -41,7 +41,7 @@ def digits(train: bool = True, **attributes: Any) -> ArrayDataset:
         raise BackendError("the digits come with scikit-learn", f"{error}", "pip install scikit-learn") from error
     images, labels = load_digits(return_X_y=True)
     order = np.random.RandomState(0).permutation(len(labels))
-    wanted = order[360:] if yes_or_no("train", train) else order[:360]
+    wanted = order[360:] if yes_or_no("digits", "train", train) else order[:360]
     x = (images[wanted] / 16).astype(np.float32).reshape(-1, 1, 8, 8)
     return ArrayDataset(x, labels[wanted].astype(np.int64), **attributes)
 
@@ -56,6 +56,9 @@ def moons(n: int = 200, noise: float = 0.1, **attributes: Any) -> ArrayDataset:
         noise: standard deviation of what is added to each coordinate, from the generator of `jt.set_global_seed`.
         attributes: batch_size, shuffle, ... as for `Dataset`.
 
+    Raises:
+        ArgumentError: there are fewer than two points, or noise is negative.
+
     Example:
         >>> x, y = next(iter(moons(4, noise=0.0, batch_size=4)))
         >>> x.numpy().round(2) + 0
@@ -64,7 +67,7 @@ def moons(n: int = 200, noise: float = 0.1, **attributes: Any) -> ArrayDataset:
                [-1. ,  0. ],
                [ 2. ,  0.5]], dtype=float32)
     """
-    _check(n, 2, noise)
+    n, noise = whole("moons", "n", n, 2), number("moons", "noise", noise, 0, finite=True)
     which = np.arange(n) % 2
     t = np.pi * (np.arange(n) // 2) / max((n + 1) // 2 - 1, 1)
     x = np.where(which, 1 - np.cos(t), np.cos(t))
@@ -80,29 +83,27 @@ def spirals(
         arm c: r * (cos a, sin a),    a = 2 pi * (turns * r + c / classes),    r from 0 to 1
 
     Args:
-        n: how many points, taken from the arms in turn.
+        n: how many points, taken from the arms in turn; one for each arm at least.
         classes: how many arms.
         turns: how often an arm goes around.
         noise: standard deviation of what is added to each coordinate, from the generator of `jt.set_global_seed`.
         attributes: batch_size, shuffle, ... as for `Dataset`.
+
+    Raises:
+        ArgumentError: an arm has no point, or noise is negative.
 
     Example:
         >>> x, y = next(iter(spirals(6, classes=2, noise=0.0, batch_size=6)))
         >>> x.shape, y.tolist()
         ((6, 2), [0, 1, 0, 1, 0, 1])
     """
-    _check(n, classes, noise)
+    classes = whole("spirals", "classes", classes, 1)
+    n, noise = whole("spirals", "n", n, classes), number("spirals", "noise", noise, 0, finite=True)
+    turns = number("spirals", "turns", turns, finite=True)
     which = np.arange(n) % classes
     r = (np.arange(n) // classes) / max(math.ceil(n / classes) - 1, 1)
     angle = 2 * np.pi * (turns * r + which / classes)
     return _points(r[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1), which, noise, attributes)
-
-
-def _check(n: Any, classes: Any, noise: Any) -> None:
-    if not isinstance(n, int) or not isinstance(classes, int) or classes < 1 or n < classes:
-        raise ArgumentError("toy data needs a point for each class", f"n {n!r}, classes {classes!r}")
-    if not noise >= 0:
-        raise ArgumentError("noise is a standard deviation, which is not negative", repr(noise))
 
 
 def _points(places: Any, which: Any, noise: float, attributes: dict[str, Any]) -> ArrayDataset:

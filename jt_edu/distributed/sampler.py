@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.data.checks import whole, yes_or_no
 from jt_edu.data.sampler import Sampler, count_examples
 from jt_edu.distributed.groups import get_rank, get_world_size
 from jt_edu.errors import ArgumentError
+from jt_edu.ops.arguments import whole, yes_or_no
 
 
 class DistributedSampler(Sampler):
@@ -42,13 +42,13 @@ class DistributedSampler(Sampler):
         self, dataset: Any, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True,
         seed: int = 0, drop_last: bool = False,
     ) -> None:  # fmt: skip
-        self.dataset = dataset
-        self.num_replicas = whole("num_replicas", get_world_size() if num_replicas is None else num_replicas, 1)
-        self.rank = whole("rank", get_rank() if rank is None else rank, 0)
+        self.dataset, who = dataset, "DistributedSampler"
+        self.num_replicas = whole(who, "num_replicas", get_world_size() if num_replicas is None else num_replicas, 1)
+        self.rank = whole(who, "rank", get_rank() if rank is None else rank, 0)
         if self.rank >= self.num_replicas:
             raise ArgumentError(f"rank is a number from 0 to {self.num_replicas - 1}", repr(rank))
-        self.shuffle, self.drop_last = yes_or_no("shuffle", shuffle), yes_or_no("drop_last", drop_last)
-        self.seed, self.epoch = whole("seed", seed, 0), 0
+        self.shuffle, self.drop_last = yes_or_no(who, "shuffle", shuffle), yes_or_no(who, "drop_last", drop_last)
+        self.seed, self.epoch = whole(who, "seed", seed, 0), 0
 
     def set_epoch(self, epoch: int) -> None:
         """Which epoch comes next: without it, each has the order of the first.
@@ -60,7 +60,7 @@ class DistributedSampler(Sampler):
             >>> list(sampler) == first
             False
         """
-        self.epoch = whole("epoch", epoch, 0)
+        self.epoch = whole("DistributedSampler", "epoch", epoch, 0)
 
     @property
     def num_samples(self) -> int:

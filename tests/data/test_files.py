@@ -526,6 +526,42 @@ def test_folders_without_examples_are_refused(zoo):
         data.DatasetFolder(zoo, len)
 
 
+def test_links_are_followed_and_lead_nowhere_twice(zoo, tmp_path):
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "c.ppm").write_bytes(b"P6 1 1 255 " + bytes([4] * 3))
+    (zoo / "dog" / "elsewhere").symlink_to(tmp_path / "more", target_is_directory=True)
+    (zoo / "dog" / "again").symlink_to(tmp_path / "more", target_is_directory=True)
+    (zoo / "cat" / "same").symlink_to(zoo / "cat" / "a.ppm")
+    (zoo / "cow").symlink_to(tmp_path / "more", target_is_directory=True)
+
+    folder = data.ImageFolder(zoo)
+
+    assert [(path[len(str(zoo)) + 1 :], k) for path, k in folder.samples] == [
+        ("cat/a.ppm", 0), ("cat/deep/z.ppm", 0), ("cow/c.ppm", 1), ("dog/again/c.ppm", 2), ("dog/b.PPM", 2),
+    ]  # fmt: skip
+    assert folder[3][0].max() == 4
+
+
+def test_links_in_circles_and_many_ways_to_one_folder_end(zoo):
+    def link(name, to):
+        (zoo / name).symlink_to(to, target_is_directory=True)
+
+    before = data.ImageFolder(zoo).samples
+    link("cat/round", zoo / "cat")
+    link("dog/home", zoo)  # where all the others are
+    link("self", zoo / "self")
+    link("cat/self", zoo / "cat" / "self")
+    for k in range(60):  # 2 ** 60 ways to the last of them
+        (zoo / "cat" / f"x{k}").mkdir()
+        for name in ("left", "right"):
+            link(f"cat/x{k}/{name}", zoo / "cat" / f"x{(k + 1) % 60}")
+
+    folder = data.ImageFolder(zoo)
+
+    assert [s for s in folder.samples if s[1] == 0] == [s for s in before if s[1] == 0]
+    assert len([s for s in folder.samples if s[1] == 1]) == 3
+
+
 def test_a_damaged_image_in_a_folder_is_named(zoo):
     (zoo / "cat" / "a.ppm").write_bytes(b"P6")
 
@@ -546,3 +582,9 @@ def test_an_array_of_nothing_that_cannot_be_is_refused(tmp_path):
 def test_a_data_set_says_which_argument_it_does_not_take(tmp_path, wrong, way):
     with pytest.raises(jt.ArgumentError, match=f"MNIST takes no argument {wrong}.*{way}"):
         data.MNIST(tmp_path, **{wrong: True})
+    with pytest.raises(jt.ArgumentError, match=f"CIFAR100 takes no argument {wrong}.*{way}"):
+        data.CIFAR100(tmp_path, **{wrong: True})
+    with pytest.raises(
+        jt.ArgumentError, match=f"ImageFolder takes no argument {wrong}.*{'root' if wrong == 'trian' else way}"
+    ):
+        data.ImageFolder(tmp_path, **{wrong: True})

@@ -1,5 +1,6 @@
 """Loaders, samplers, combined datasets, collating: which examples come, in which order, as what."""
 
+import io
 import typing
 
 import numpy as np
@@ -110,6 +111,56 @@ def test_a_stream_without_a_length_has_none_and_is_listed_all_the_same():
     assert data.progress(loader).total is None
 
 
+class Spoken(data.Sampler):
+    """Nobody knows how many; written as for PyTorch."""
+
+    def __init__(self, source):
+        super().__init__(source)
+
+    def __iter__(self):
+        return iter([2, 0, 1])
+
+
+def test_a_sampler_without_a_length_is_followed_to_its_end():
+    sampler = Spoken("abc")
+    loader, batches = data.DataLoader([10, 20, 30], sampler=sampler), data.BatchSampler(sampler, 2)
+
+    assert sampler.data_source == "abc"
+    assert lists(loader) == [[30], [10], [20]]
+    assert list(batches) == [[2, 0], [1]]
+    assert list(data.SkipFirstBatches(batches, 1)) == [[1]]
+    assert lists(data.DataLoader([10, 20, 30], batch_sampler=batches)) == [[30, 10], [20]]
+    assert list(data.DataLoader([10, 20, 30], None, sampler=sampler)) == [30, 10, 20]
+    assert (data.progress(loader).total, data.progress(batches).total) == (None, None)
+    assert len(list(data.progress(loader, out=io.StringIO()))) == 3
+    for nobody_knows in (
+        loader,
+        batches,
+        data.SkipFirstBatches(batches, 1),
+        data.DataLoader("abc", 2, sampler=sampler),
+    ):
+        with pytest.raises(data.LengthError, match=r"is as long as its sampler; found Spoken without __len__"):
+            len(nobody_knows)
+
+
+def test_a_loader_that_is_not_told_whether_to_shuffle_does_not():
+    assert lists(data.DataLoader([1, 2, 3], 3, shuffle=None)) == [[1, 2, 3]]
+    assert lists(data.DataLoader(things.Words(2), shuffle=None)) == [[0], [1]]
+
+
+def test_a_chain_is_as_long_as_its_parts_if_they_know():
+    known = data.ChainDataset([things.Sized(2), things.Sized(3)])
+    unknown = data.ChainDataset([things.Sized(2), things.Words(3)])
+
+    assert (len(known), len(data.DataLoader(known, 2))) == (5, 3)
+    assert len(data.ChainDataset([known, known])) == 10
+    assert list(unknown) == [0, 1, 0, 1, 2]
+    assert bool(unknown) is bool(data.ChainDataset([])) is True
+    for chain in (unknown, data.DataLoader(unknown)):
+        with pytest.raises(data.LengthError, match="found Words without __len__"):
+            len(chain)
+
+
 def test_a_chain_of_streams_is_a_stream():
     chain = data.ChainDataset([things.Words(2), things.Words(1)])
 
@@ -178,6 +229,64 @@ def test_combined_datasets_have_the_examples_of_their_parts():
     assert both[-1] == (2.0, 4)
     assert data.StackDataset(letters, things.Squares(3))[1] == ("b", (1.0, 1))
     assert data.StackDataset(x=letters, y=[1, 2, 3])[-1] == {"x": "c", "y": 3}
+
+
+NUMBERS = [[0, 2], (0, 2), range(0, 3, 2), np.array([0, 2]), np.array([-3, 2], np.int8), jt.array([0, 2]),
+           np.array([True, False, True]), [jt.array(0), np.int64(2)], np.array([0, 2], np.uint64)]  # fmt: skip
+
+
+@pytest.mark.parametrize("numbers", NUMBERS, ids=str)
+def test_a_subset_takes_numbers_of_any_integer_type(numbers):
+    subset = data.Subset("abc", numbers)
+
+    assert [subset[0], subset[1]] == ["a", "c"]
+    assert [type(k) for k in subset.indices] == [int, int]
+    assert data.Subset("abc", []).total_len == 0
+    assert data.Subset("abc", [-1]).indices == [2]
+    assert list(data.Subset("abc", (k for k in [1])).indices) == [1]
+
+
+@pytest.mark.parametrize("k", [1, -2, np.int8(1), np.uint64(1), np.array(1), jt.array(1)], ids=repr)
+def test_an_example_has_a_number_of_any_integer_type(k):
+    assert data.ConcatDataset(["a", "bc"])[k] == "b"
+    assert data.Subset("abc", [2, 1, 0])[k] == "b"
+    assert [int(part) for part in data.TensorDataset(np.arange(3), np.arange(3) * 2)[k]] == [1, 2]
+
+
+@pytest.mark.parametrize("numbers", [k for k in NUMBERS if not isinstance(k, (tuple, range))], ids=str)
+def test_several_examples_of_arrays_come_at_once_as_in_pytorch(numbers):
+    x, y = np.arange(6.0).reshape(3, 2), np.arange(3)
+    dataset = data.TensorDataset(x, y)
+
+    both = dataset[numbers]
+    np.testing.assert_array_equal(both[0], x[[0, 2]])
+    np.testing.assert_array_equal(both[1], y[[0, 2]])
+    assert dataset[[]][0].shape == (0, 2)
+    assert dataset[np.array([[0], [1]])][1].shape == (2, 1)
+    np.testing.assert_array_equal(dataset[1:][1], [1, 2])
+
+
+def test_a_sampler_may_speak_of_keys_and_of_vars():
+    class Named(data.Dataset):
+        def __getitem__(self, k):
+            return {"one": 1, 2: "two", 2.5: 2}[k]
+
+    named = Named().set_attrs(total_len=2)
+
+    assert lists(data.DataLoader(named, sampler=["one", 2.5])) == [[1], [2]]
+    assert list(data.DataLoader(named, sampler=[np.int64(2), jt.array(2)])) == [["two"], ["two"]]
+    assert lists(data.DataLoader(data.TensorDataset(np.arange(9)), 2, sampler=jt.array([3, 8, 1]))) == [[[3, 8]], [[1]]]
+
+
+def test_lengths_of_a_split_are_of_any_integer_type():
+    for lengths in ([np.int64(6), 4], jt.array([6, 4]), np.array([6, 4]), (n for n in [6, 4]), (0.6, np.float64(0.4))):
+        assert [part.total_len for part in data.random_split(range(10), lengths)] == [6, 4]
+
+
+def test_combined_datasets_take_all_that_a_dataset_can_be_told():
+    subset = data.Subset("abc", [0], prefetch_factor=3, num_workers=1, timeout=5)
+
+    assert (subset.prefetch_factor, subset.num_workers, subset.timeout, subset.batch_size) == (3, 1, 5, 16)
 
 
 def test_combined_datasets_give_batches_by_themselves():

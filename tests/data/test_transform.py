@@ -37,6 +37,8 @@ EVERY = [
     T.RandomHorizontalFlip(1.0), T.RandomVerticalFlip(1.0), T.RandomResizedCrop(4), T.Pad((1, 2)),
     T.Pad(2, padding_mode="reflect"), T.ColorJitter(0.4, 0.4, 0.4, 0.2), T.Grayscale(3), T.RandomRotation(50),
     T.RandomRotation(50, "bilinear"), T.RandomErasing(1.0), T.RandomErasing(1.0, value="random"),
+    T.RandomGrayscale(1.0), T.GaussianBlur(3), T.RandomAffine(40, (0.2, 0.3), (0.7, 1.3), 20),
+    T.RandomAffine(40, (0.2, 0.3), (0.7, 1.3), (-9, 9, 5, 20), "bilinear", 0.0), T.RandomOrder([T.Pad(1), T.Resize(4)]),
 ]  # fmt: skip
 
 

@@ -268,7 +268,7 @@ def test_noise_has_its_size_and_comes_from_the_seed(make, seed):
     assert (points(0.2) - points(0.0)).std() == pytest.approx(0.2, rel=0.1)
     with pytest.raises(ArgumentError, match="noise"):
         make(noise=-1)
-    with pytest.raises(ArgumentError, match="n 1"):
+    with pytest.raises(ArgumentError, match="n=1"):
         make(1)
 
 

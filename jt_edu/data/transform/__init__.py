@@ -12,46 +12,54 @@ generator, which `jt.set_global_seed` seeds, and which a loader seeds for each b
 
 from typing import TYPE_CHECKING
 
-from jt_edu.data.transform.base import (
-    Compose,
-    Lambda,
-    Normalize,
-    RandomApply,
-    RandomChoice,
-    ToTensor,
-    Transform,
-)
-from jt_edu.data.transform.color import ColorJitter, Grayscale
+from jt_edu.data.transform.affine import RandomAffine, RandomRotation
+from jt_edu.data.transform.base import Transform
+from jt_edu.data.transform.blur import GaussianBlur
+from jt_edu.data.transform.color import ColorJitter, Gray, Grayscale, RandomGray, RandomGrayscale
 from jt_edu.data.transform.geometry import (
     CenterCrop,
+    FiveCrop,
     Pad,
     RandomCrop,
+    RandomCropAndResize,
     RandomErasing,
     RandomHorizontalFlip,
     RandomResizedCrop,
-    RandomRotation,
     RandomVerticalFlip,
     Resize,
 )
+from jt_edu.data.transform.together import Compose, Lambda, RandomApply, RandomChoice, RandomOrder
+from jt_edu.data.transform.values import ConvertImageDtype, ImageNormalize, Normalize, ToPILImage, ToTensor
 from jt_edu.names import door
 
 __all__ = [
     "CenterCrop",
     "ColorJitter",
     "Compose",
+    "ConvertImageDtype",
+    "FiveCrop",
+    "GaussianBlur",
+    "Gray",
     "Grayscale",
+    "ImageNormalize",
     "Lambda",
     "Normalize",
     "Pad",
+    "RandomAffine",
     "RandomApply",
     "RandomChoice",
     "RandomCrop",
+    "RandomCropAndResize",
     "RandomErasing",
+    "RandomGray",
+    "RandomGrayscale",
     "RandomHorizontalFlip",
+    "RandomOrder",
     "RandomResizedCrop",
     "RandomRotation",
     "RandomVerticalFlip",
     "Resize",
+    "ToPILImage",
     "ToTensor",
     "Transform",
 ]

@@ -1,4 +1,4 @@
-"""Colour: brightness, contrast, saturation and hue.
+"""Colour: grey, brightness, contrast, saturation and hue.
 
 Light is a number from 0 to 1 (in whole numbers, to 255). Three of the four are one idea, a line through two images:
 
@@ -11,14 +11,17 @@ Light is a number from 0 to 1 (in whole numbers, to 255). Three of the four are 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from jt_edu.data.checks import number
-from jt_edu.data.transform.base import Transform, floats, is_float, settled, shuffled, twin, uniform
-from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.data.transform.base import Transform, chance, floats, is_float, settled, shuffled, twin, uniform
+from jt_edu.data.transform.places import check_not_empty, limits
+from jt_edu.data.transform.values import ToTensor
+from jt_edu.errors import ShapeError
+from jt_edu.ops.arguments import choice, number, whole
 from jt_edu.ops.stacks import concat
 from jt_edu.var import Var
 
@@ -30,8 +33,10 @@ class Grayscale(Transform):
 
         grey = 0.2989 red + 0.587 green + 0.114 blue
 
+    An image with 1 channel is its own grey.
+
     Raises:
-        ShapeError: the image has not 3 channels.
+        ShapeError: the image has neither 3 channels nor 1.
 
     Example:
         >>> Grayscale()(np.array([[[1.0]], [[0.0]], [[0.0]]]))
@@ -39,14 +44,63 @@ class Grayscale(Transform):
     """
 
     def __init__(self, num_output_channels: int = 1) -> None:
-        if num_output_channels not in (1, 3):
-            raise ArgumentError("an image in grey has 1 channel, or 3", repr(num_output_channels))
-        self.num_output_channels = num_output_channels
+        who, name = type(self).__name__, "num_output_channels"
+        self.num_output_channels = choice(who, name, whole(who, name, num_output_channels), (1, 3))
 
     def change(self, planes: Any) -> Any:
         """One plane of grey, or three of them."""
-        grey = settled(_grey(floats(planes), "Grayscale"), planes)
-        return grey if self.num_output_channels == 1 else _beside([grey] * 3)
+        _check_coloured(type(self).__name__, planes)
+        return _in_grey(planes, self.num_output_channels)
+
+
+class RandomGrayscale(Transform):
+    """The image in grey, in as many channels as it has, with probability p.
+
+    Args:
+        p: how likely an image is changed.
+
+    Raises:
+        ArgumentError: p is not from 0 to 1.
+        ShapeError: the image has neither 3 channels nor 1.
+
+    Example:
+        >>> RandomGrayscale(p=1.0)(np.array([[[1.0]], [[0.0]], [[0.0]]])).ravel()
+        array([0.2989, 0.2989, 0.2989])
+
+    Source: Chen et al. 2020, "A simple framework for contrastive learning of visual representations", appendix A
+    (arXiv:2002.05709).
+    """
+
+    def __init__(self, p: float = 0.1) -> None:
+        self.p = chance("RandomGrayscale", p)
+
+    def change(self, planes: Any) -> Any:
+        """Planes in grey, or as they are."""
+        _check_coloured("RandomGrayscale", planes)
+        return _in_grey(planes, planes.shape[-3]) if uniform(0, 1) < self.p else planes
+
+
+RandomGray = RandomGrayscale  # Jittor's name
+
+
+class Gray(Grayscale):
+    """Jittor's name for `Grayscale` and `ToTensor` in one: of pixels it makes planes of floats from 0 to 1.
+
+    Args:
+        num_output_channels: 1, or 3 equal ones.
+
+    Raises:
+        ShapeError: the image has neither 3 channels nor 1.
+
+    Example:
+        >>> Gray()(np.array([[0, 255]], np.uint8))
+        array([[[0., 1.]]], dtype=float32)
+    """
+
+    def __call__(self, image: Any) -> Any:
+        """Planes in grey."""
+        grey = super().__call__(image)
+        return ToTensor()(grey) if grey.dtype == "uint8" else grey
 
 
 class ColorJitter(Transform):
@@ -66,15 +120,15 @@ class ColorJitter(Transform):
     """
 
     def __init__(self, brightness: Any = 0, contrast: Any = 0, saturation: Any = 0, hue: Any = 0) -> None:
-        self.brightness = _limits("brightness", brightness)
-        self.contrast = _limits("contrast", contrast)
-        self.saturation = _limits("saturation", saturation)
-        self.hue = _limits("hue", hue, middle=0, most=0.5)
+        self.brightness = _around(1.0, "brightness", brightness)
+        self.contrast = _around(1.0, "contrast", contrast)
+        self.saturation = _around(1.0, "saturation", saturation)
+        self.hue = _around(0.0, "hue", hue, -0.5, 0.5)
 
     def change(self, planes: Any) -> Any:
         """Planes with other colours; a change whose limits are equal to no change at all is left out."""
-        if planes.ndim < 3 or planes.shape[-3] not in (1, 3):
-            raise ShapeError("ColorJitter changes images of 3 channels, or of 1", f"shape {planes.shape}")
+        _check_coloured("ColorJitter", planes)
+        check_not_empty("ColorJitter changes", planes)
         steps: list[tuple[Callable[[Any, float], Any], tuple[float, float], float]] = [
             (_brighter, self.brightness, 1.0), (_clearer, self.contrast, 1.0), (_richer, self.saturation, 1.0),
             (_turned, self.hue, 0.0),
@@ -89,14 +143,17 @@ class ColorJitter(Transform):
         return settled(light * most, planes)
 
 
-def _limits(name: str, value: Any, middle: float = 1.0, most: float = np.inf) -> tuple[float, float]:
-    least = 0.0 if middle else -most
+def _around(middle: float, name: str, value: Any, least: float = 0, most: float = math.inf) -> tuple[float, float]:
+    """Two limits; of one number, so far around the middle."""
     if isinstance(value, (tuple, list)):
-        if len(value) != 2 or value[0] > value[1]:
-            raise ArgumentError(f"{name} is one number, or two limits", repr(value), "(0.5, 1.5)")
-        return number(name, value[0], least, most), number(name, value[1], least, most)
-    reach = number(name, value, 0, most)
+        return limits("ColorJitter", name, value, least, most)
+    reach = number("ColorJitter", name, value, 0, most, finite=True)
     return max(least, middle - reach), middle + reach
+
+
+def _check_coloured(who: str, planes: Any) -> None:
+    if planes.ndim < 3 or planes.shape[-3] not in (1, 3):
+        raise ShapeError(f"{who} changes images of 3 channels, or of 1", f"shape {planes.shape}", "(3, height, width)")
 
 
 def _channels(planes: Any) -> list[Any]:
@@ -107,10 +164,14 @@ def _beside(planes: list[Any]) -> Any:
     return concat(planes, -3) if isinstance(planes[0], Var) else np.concatenate(planes, -3)
 
 
-def _grey(planes: Any, who: str = "") -> Any:
+def _in_grey(planes: Any, channels: int) -> Any:
+    """The image in one plane of grey, or in several that are equal."""
+    grey = planes if planes.shape[-3] == 1 else settled(_grey(floats(planes)), planes)
+    return grey if channels == 1 else _beside([grey] * channels)
+
+
+def _grey(planes: Any) -> Any:
     """One plane that is as bright as the three look."""
-    if planes.ndim < 3 or planes.shape[-3] != 3:
-        raise ShapeError(f"{who} needs red, green and blue", f"shape {planes.shape}", "3 channels")
     red, green, blue = _channels(planes)
     return RED * red + GREEN * green + BLUE * blue
 

@@ -2,35 +2,42 @@
 
     cut, flip, Pad    other rows and columns: planes[..., rows, :][..., columns]
     Resize            between two rows, between two columns
-    RandomRotation    between four pixels
 
 Rows are counted from the top, columns from the left. Pixel k covers the stretch from k to k + 1: its centre is k + 1/2.
+What turns an image stands in affine.py.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from jt_edu.data.checks import number, yes_or_no
-from jt_edu.data.transform.base import Transform, below, chance, filler, floats, is_float, settled, twin, uniform
+from jt_edu.data.transform.base import (
+    Transform,
+    below,
+    chance,
+    filler,
+    is_float,
+    settled,
+    twin,
+    unfolded,
+    uniform,
+)
 from jt_edu.data.transform.places import (
-    between,
     border_of,
+    check_not_empty,
     cut,
     interpolation_of,
     limits,
     mode_of,
     padded,
     pair,
-    picked,
-    positive_limits,
     random_box,
     resized,
 )
 from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.ops.arguments import yes_or_no
 from jt_edu.var import Var
 
 TRIES = 10  # how often a random box is drawn before the middle of the image is taken
@@ -50,21 +57,26 @@ class Resize(Transform):
         size: (height, width), or the length of the shorter side.
         interpolation: "bilinear" or "nearest".
 
+    Raises:
+        ShapeError: the image has no pixel, or will have none.
+        OutOfMemoryError: no memory holds an image of that size.
+
     Example:
         >>> Resize((1, 4))(np.array([[[0.0, 1.0]]]))
         array([[[0.  , 0.25, 0.75, 1.  ]]])
     """
 
     def __init__(self, size: Any, interpolation: str = "bilinear") -> None:
-        both = isinstance(size, (tuple, list)) and len(size) > 1
-        self.size = pair("size", size) if both else pair("size", size)[0]
-        self.interpolation = interpolation_of(interpolation)
+        both = pair("Resize", "size", size)
+        self.size = both if isinstance(size, (tuple, list)) and len(size) == 2 else both[0]
+        self.interpolation = interpolation_of("Resize", interpolation)
 
     def change(self, planes: Any) -> Any:
         """Planes of the new size."""
         h, w = planes.shape[-2:]
+        check_not_empty("what is resized is", planes)
         short = self.size
-        size = short if isinstance(short, tuple) else (int(short * h / min(h, w)), int(short * w / min(h, w)))
+        size = short if isinstance(short, tuple) else (short * h // min(h, w), short * w // min(h, w))
         return resized(planes, size, self.interpolation)
 
 
@@ -77,7 +89,7 @@ class CenterCrop(Transform):
     """
 
     def __init__(self, size: Any) -> None:
-        self.size = pair("size", size)
+        self.size = pair("CenterCrop", "size", size)
 
     def change(self, planes: Any) -> Any:
         """The middle of the planes."""
@@ -85,8 +97,42 @@ class CenterCrop(Transform):
         high, wide = max(0, rows - h), max(0, columns - w)
         if high or wide:
             planes = padded(planes, (wide // 2, high // 2, (wide + 1) // 2, (high + 1) // 2), 0, "constant")
-            h, w = planes.shape[-2:]
-        return cut(planes, round((h - rows) / 2), round((w - columns) / 2), self.size)
+        return _middle(planes, self.size)
+
+
+class FiveCrop:
+    """The four corners of the image and its middle, as a tuple: top left, top right, bottom left, bottom right, middle.
+
+    Args:
+        size: (height, width) of each, or one number for both.
+
+    Raises:
+        ShapeError: the image is smaller than that.
+
+    Example:
+        >>> [int(piece[0, 0, 0]) for piece in FiveCrop(1)(np.arange(9.0).reshape(1, 3, 3))]
+        [0, 2, 6, 8, 4]
+
+    Source: Krizhevsky et al. 2012, "ImageNet classification with deep convolutional neural networks", section 4.1.
+    """
+
+    def __init__(self, size: Any) -> None:
+        self.size = pair("FiveCrop", "size", size)
+
+    def __call__(self, image: Any) -> tuple[Any, ...]:
+        """The five pieces, each as such an image."""
+        planes, back = unfolded(image)
+        (h, w), (rows, columns) = planes.shape[-2:], self.size
+        if h < rows or w < columns:
+            raise ShapeError(
+                f"FiveCrop cuts {rows} by {columns} of a larger image", f"{h} by {w}", "Pad(...) before it"
+            )
+        corners = [(top, left) for top in (0, h - rows) for left in (0, w - columns)]
+        pieces = [cut(planes, top, left, self.size) for top, left in corners]
+        return tuple(back(piece) for piece in (*pieces, _middle(planes, self.size)))
+
+    def __repr__(self) -> str:
+        return f"FiveCrop(size={self.size})"
 
 
 class Pad(Transform):
@@ -99,7 +145,8 @@ class Pad(Transform):
             without repeating it, "symmetric" with.
 
     Raises:
-        ShapeError: a mirror image would be larger than the image.
+        ShapeError: a mirror image would be larger than the image, or the image has no pixel.
+        OutOfMemoryError: no memory holds an image with that border.
 
     Example:
         >>> Pad((1, 0), padding_mode="reflect")(np.array([[[1.0, 2.0, 3.0]]]))
@@ -107,7 +154,8 @@ class Pad(Transform):
     """
 
     def __init__(self, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> None:
-        self.padding, self.fill, self.padding_mode = border_of(padding), fill, mode_of(padding_mode, fill)
+        self.padding, self.fill = border_of("Pad", padding), fill
+        self.padding_mode = mode_of("Pad", padding_mode, fill)
 
     def change(self, planes: Any) -> Any:
         """Planes with a border."""
@@ -133,9 +181,10 @@ class RandomCrop(Transform):
     def __init__(
         self, size: Any, padding: Any = None, pad_if_needed: bool = False, fill: Any = 0, padding_mode: str = "constant"
     ) -> None:
-        self.size, self.padding = pair("size", size), None if padding is None else border_of(padding)
-        self.pad_if_needed = yes_or_no("pad_if_needed", pad_if_needed)
-        self.fill, self.padding_mode = fill, mode_of(padding_mode, fill)
+        who = "RandomCrop"
+        self.size, self.padding = pair(who, "size", size), None if padding is None else border_of(who, padding)
+        self.pad_if_needed = yes_or_no(who, "pad_if_needed", pad_if_needed)
+        self.fill, self.padding_mode = fill, mode_of(who, padding_mode, fill)
 
     def change(self, planes: Any) -> Any:
         """A piece of the planes."""
@@ -161,7 +210,7 @@ class RandomHorizontalFlip(Transform):
     """
 
     def __init__(self, p: float = 0.5) -> None:
-        self.p = chance(p)
+        self.p = chance("RandomHorizontalFlip", p)
 
     def change(self, planes: Any) -> Any:
         """Planes, mirrored or not."""
@@ -177,7 +226,7 @@ class RandomVerticalFlip(Transform):
     """
 
     def __init__(self, p: float = 0.5) -> None:
-        self.p = chance(p)
+        self.p = chance("RandomVerticalFlip", p)
 
     def change(self, planes: Any) -> Any:
         """Planes, mirrored or not."""
@@ -203,11 +252,14 @@ class RandomResizedCrop(Transform):
     def __init__(
         self, size: Any, scale: Any = (0.08, 1.0), ratio: Any = (3 / 4, 4 / 3), interpolation: str = "bilinear"
     ) -> None:
-        self.size, self.interpolation = pair("size", size), interpolation_of(interpolation)
-        self.scale, self.ratio = positive_limits("scale", scale), positive_limits("ratio", ratio)
+        who = "RandomResizedCrop"
+        self.size, self.interpolation = pair(who, "size", size), interpolation_of(who, interpolation)
+        self.scale = limits(who, "scale", scale, 0, above=True)
+        self.ratio = limits(who, "ratio", ratio, 0, above=True)
 
     def change(self, planes: Any) -> Any:
         """A piece of the planes in the new size."""
+        check_not_empty("a piece is cut of", planes)
         top, left, rows, columns = self.box(*planes.shape[-2:])
         return resized(cut(planes, top, left, (rows, columns)), self.size, self.interpolation)
 
@@ -223,41 +275,7 @@ class RandomResizedCrop(Transform):
         return (h - rows) // 2, (w - columns) // 2, rows, columns
 
 
-class RandomRotation(Transform):
-    """The image turned around its centre, counter-clockwise, by a random angle.
-
-        output pixel (dx, dy) from the centre   <-   input pixel (cos a dx - sin a dy, sin a dx + cos a dy)
-
-    Args:
-        degrees: d, for an angle from -d to d; or the two limits.
-        interpolation: "nearest" or "bilinear".
-        fill: the colour of what was not in the image, a number or one for each channel.
-
-    Example:
-        >>> RandomRotation((90, 90))(np.array([[[1.0, 2.0], [3.0, 4.0]]])).tolist()
-        [[[2.0, 4.0], [1.0, 3.0]]]
-    """
-
-    def __init__(self, degrees: Any, interpolation: str = "nearest", fill: Any = 0) -> None:
-        two = isinstance(degrees, (tuple, list))
-        reach = 0.0 if two else number("degrees", degrees)
-        self.degrees = limits("degrees", degrees) if two else (-reach, reach)
-        self.interpolation, self.fill = interpolation_of(interpolation), fill
-
-    def change(self, planes: Any) -> Any:
-        """Planes, turned."""
-        h, w = planes.shape[-2:]
-        angle = math.radians(uniform(*self.degrees))
-        dy, dx = np.mgrid[:h, :w] - np.array([(h - 1) / 2, (w - 1) / 2])[:, None, None]
-        x = math.cos(angle) * dx - math.sin(angle) * dy + (w - 1) / 2
-        y = math.sin(angle) * dx + math.cos(angle) * dy + (h - 1) / 2
-        colour = filler(self.fill, planes)
-        if self.interpolation == "nearest":
-            pixels, inside = picked(planes, np.rint(np.round(y, 9)), np.rint(np.round(x, 9)))
-            return twin(planes).where(inside, pixels, colour)
-        light, covered = between(floats(planes), y, x)
-        # PyTorch's rule: pixels at the rim are weighted with what is covered a second time
-        return settled(light * covered + (1 - covered) * floats(colour), planes)
+RandomCropAndResize = RandomResizedCrop  # Jittor's name
 
 
 class RandomErasing(Transform):
@@ -277,12 +295,14 @@ class RandomErasing(Transform):
     """
 
     def __init__(self, p: float = 0.5, scale: Any = (0.02, 0.33), ratio: Any = (0.3, 3.3), value: Any = 0) -> None:
-        self.p, self.value = chance(p), value
-        self.scale, self.ratio = positive_limits("scale", scale), positive_limits("ratio", ratio)
-        if self.scale[1] > 1:
-            raise ArgumentError("scale is a part of the image, at most 1", repr(scale))
+        who = "RandomErasing"
+        self.p, self.value = chance(who, p), value
+        self.scale, self.ratio = (
+            limits(who, "scale", scale, 0, 1, above=True),
+            limits(who, "ratio", ratio, 0, above=True),
+        )
         if isinstance(value, str) and value != "random":
-            raise ArgumentError("value is a colour or 'random'", repr(value))
+            raise ArgumentError(f"{who} takes value as a colour, or 'random'", f"value={value!r}")
 
     def change(self, planes: Any) -> Any:
         """Planes with a hole."""
@@ -305,3 +325,8 @@ class RandomErasing(Transform):
             noise = noise * 255
         other = Var(noise, "float32") if isinstance(planes, Var) else noise.astype(np.float32)
         return twin(planes).where(hole, settled(other, planes), planes)
+
+
+def _middle(planes: Any, size: tuple[int, int]) -> Any:
+    (h, w), (rows, columns) = planes.shape[-2:], size
+    return cut(planes, round((h - rows) / 2), round((w - columns) / 2), size)

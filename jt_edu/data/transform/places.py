@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.data.checks import number, whole
 from jt_edu.data.transform.base import filler, floats, settled, twin, uniform
 from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.memory import no_room
+from jt_edu.ops.arguments import choice, number, whole
+from jt_edu.var import Var
 
 MODES = ("constant", "edge", "reflect", "symmetric")
 
@@ -26,11 +28,11 @@ def padded(planes: Any, border: tuple[int, int, int, int], fill: Any, mode: str)
     """A border (left, top, right, bottom) around the planes."""
     left, top, right, bottom = border
     h, w = planes.shape[-2:]
+    check_not_empty("a border stands around", planes)
+    _check_room(planes, (top + h + bottom, left + w + right))
     rows, columns = np.arange(-top, h + bottom), np.arange(-left, w + right)
     if mode != "constant":
         return read(planes, _mirrored(rows, h, mode), _mirrored(columns, w, mode))
-    if not h or not w:
-        raise ShapeError("a border stands around an image", f"shape {planes.shape}")
     inside = ((rows >= 0) & (rows < h))[:, None] & ((columns >= 0) & (columns < w))
     repeated = read(planes, rows.clip(0, h - 1), columns.clip(0, w - 1))
     return twin(planes).where(inside, repeated, filler(fill, planes))
@@ -39,8 +41,10 @@ def padded(planes: Any, border: tuple[int, int, int, int], fill: Any, mode: str)
 def resized(planes: Any, size: tuple[int, int], interpolation: str) -> Any:
     """Planes of another size."""
     h, w = planes.shape[-2:]
-    if not h or not w or 0 in size:
+    check_not_empty("what is resized is", planes)
+    if 0 in size:
         raise ShapeError("an image has at least one pixel, before and after", f"{h} by {w} to {size[0]} by {size[1]}")
+    _check_room(planes, size)
     if interpolation == "nearest":
         return read(planes, _nearest(h, size[0]), _nearest(w, size[1]))
     light = floats(planes)
@@ -74,6 +78,23 @@ def between(planes: Any, y: Any, x: Any) -> tuple[Any, Any]:
     return light, covered
 
 
+def moved(planes: Any, back: Any, shift: tuple[float, float], interpolation: str, fill: Any) -> Any:
+    """Each pixel read from another place: (dx, dy) from the centre, less the shift, times the matrix `back`."""
+    h, w = planes.shape[-2:]
+    check_not_empty("what is moved is", planes)
+    dy, dx = np.mgrid[:h, :w] - np.array([(h - 1) / 2 + shift[1], (w - 1) / 2 + shift[0]])[:, None, None]
+    (xx, xy), (yx, yy) = back
+    x = xx * dx + xy * dy + (w - 1) / 2
+    y = yx * dx + yy * dy + (h - 1) / 2
+    colour = filler(fill, planes)
+    if interpolation == "nearest":
+        pixels, inside = picked(planes, np.rint(np.round(y, 9)), np.rint(np.round(x, 9)))
+        return twin(planes).where(inside, pixels, colour)
+    light, covered = between(floats(planes), y, x)
+    # PyTorch's rule: pixels at the rim are weighted with what is covered a second time
+    return settled(light * covered + (1 - covered) * floats(colour), planes)
+
+
 def random_box(area: float, scale: tuple[float, float], ratio: tuple[float, float]) -> tuple[int, int]:
     """Two sides of a box: its area is a random part of `area`, first / second a random ratio."""
     part = area * uniform(*scale)
@@ -81,56 +102,74 @@ def random_box(area: float, scale: tuple[float, float], ratio: tuple[float, floa
     return round(math.sqrt(part * shape)), round(math.sqrt(part / shape))
 
 
-def pair(name: str, value: Any) -> tuple[int, int]:
+def check_not_empty(asked: str, planes: Any) -> None:
+    """Refuse an image without a pixel."""
+    if 0 in planes.shape[-2:]:
+        raise ShapeError(f"{asked} an image, with one pixel at least", f"shape {tuple(planes.shape)}")
+
+
+def pair(who: str, name: str, value: Any, what: str = "(height, width)") -> tuple[int, int]:
     """(height, width), of one number or two."""
     if isinstance(value, (tuple, list)) and len(value) == 1:
         value = value[0]
     if isinstance(value, (tuple, list)):
         if len(value) != 2:
-            raise ArgumentError(f"{name} is one number, or (height, width)", repr(value), "(32, 32)")
-        return whole(name, value[0], 1), whole(name, value[1], 1)
-    return (whole(name, value, 1),) * 2
+            raise ArgumentError(f"{who} takes {name} as one number, or {what}", f"{name}={value!r}", "(32, 32)")
+        return whole(who, name, value[0], 1), whole(who, name, value[1], 1)
+    return (whole(who, name, value, 1),) * 2
 
 
-def limits(name: str, value: Any, least: float = -math.inf) -> tuple[float, float]:
-    """(low, high), in this order."""
-    if not isinstance(value, (tuple, list)) or len(value) != 2 or not value[0] <= value[1]:
-        raise ArgumentError(f"{name} is two limits, the lower one first", repr(value), "(0.5, 2.0)")
-    return number(name, value[0], least), number(name, value[1], least)
-
-
-def positive_limits(name: str, value: Any) -> tuple[float, float]:
-    """(low, high), both above 0."""
-    low, high = limits(name, value, 0.0)
-    if not low > 0:
-        raise ArgumentError(f"{name} is above 0", repr(value))
+def limits(
+    who: str, name: str, value: Any, least: float = -math.inf, most: float = math.inf, above: bool = False
+) -> tuple[float, float]:
+    """(low, high), in this order, both from `least` to `most`; `above`: `least` itself is not allowed."""
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise ArgumentError(f"{who} takes {name} as two limits", f"{name}={value!r}", "(0.5, 1.5)")
+    low, high = (number(who, f"each limit of {name}", x, least, most, above, finite=True) for x in value)
+    if low > high:
+        raise ArgumentError(f"{who} takes {name} with the lower limit first", f"{name}={value!r}", f"({high}, {low})")
     return low, high
 
 
-def border_of(padding: Any) -> tuple[int, int, int, int]:
+def angles(who: str, name: str, value: Any) -> tuple[float, float]:
+    """Two limits of an angle; of one number, as far to either side."""
+    if isinstance(value, (tuple, list)):
+        return limits(who, name, value)
+    reach = number(who, name, value, 0, finite=True)
+    return -reach, reach
+
+
+def border_of(who: str, padding: Any) -> tuple[int, int, int, int]:
     """(left, top, right, bottom), of one number, two or four."""
     parts = padding if isinstance(padding, (tuple, list)) else (padding,)
     if len(parts) not in (1, 2, 4):
-        found = repr(padding)
-        raise ArgumentError("padding is 1 number, 2 (left and right, top and bottom) or 4 (from the left)", found)
-    left, top, right, bottom = (whole("padding", x, 0) for x in tuple(parts) * (4 // len(parts)))
+        asked = f"{who} takes padding as 1 number, 2 (left and right, top and bottom) or 4 (from the left)"
+        raise ArgumentError(asked, f"padding={padding!r}")
+    left, top, right, bottom = (whole(who, "padding", x, 0) for x in tuple(parts) * (4 // len(parts)))
     return left, top, right, bottom
 
 
-def mode_of(name: Any, fill: Any) -> str:
+def mode_of(who: str, name: Any, fill: Any) -> str:
     """How a border is made; only a constant one has a colour."""
-    if name not in MODES:
-        raise ArgumentError("padding_mode is one of " + ", ".join(MODES), repr(name))
-    if name != "constant" and not (np.ndim(fill) == 0 and fill == 0):
+    mode: str = choice(who, "padding_mode", name, MODES)
+    if mode != "constant" and not (np.ndim(fill) == 0 and fill == 0):
         raise ArgumentError("only a constant border has a colour", f"fill {fill!r} with padding_mode {name!r}")
-    return str(name)
+    return mode
 
 
-def interpolation_of(name: Any) -> str:
+def interpolation_of(who: str, name: Any) -> str:
     """How to read between pixels."""
-    if name not in ("nearest", "bilinear"):
-        raise ArgumentError("interpolation is 'nearest' or 'bilinear'", repr(name))
-    return str(name)
+    return str(choice(who, "interpolation", name, ("nearest", "bilinear")))
+
+
+def _check_room(planes: Any, size: tuple[int, int]) -> None:
+    """Refuse an image of a size that no memory holds, before the places of its rows and columns are written down."""
+    shape = (*planes.shape[:-2], *size)
+    width = planes.dtype.size if isinstance(planes, Var) else planes.dtype.itemsize
+    try:
+        np.empty(shape, f"V{width}")  # nobody writes to it, so the system only says whether it could
+    except (MemoryError, ValueError, OverflowError):
+        raise no_room("an image", shape, width * math.prod(shape)) from None
 
 
 def _mirrored(places: Any, n: int, mode: str) -> Any:

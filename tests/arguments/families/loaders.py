@@ -172,6 +172,7 @@ def drawn(kind, *args, **given) -> list:
 
 
 SAMPLERS = [
+    *shows(data.Sampler, "data_source", "abc", lambda **k: data.Sampler(**k).data_source, "abc"),
     *shows(data.BatchSampler, "drop_last", True, lambda **k: list(data.BatchSampler(range(3), 2, **k)), [[0, 1]]),
     *shows(data.RandomSampler, "replacement", True,
            lambda **k: len(set(drawn(data.RandomSampler, range(50), **k))) < 50),

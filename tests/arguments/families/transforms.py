@@ -9,6 +9,8 @@ from tests.arguments.rows import Row, shows
 
 IMAGE = above(3, 6, 8)
 SMALL = IMAGE[:, :3, :3]
+SPOT, LINE = np.zeros((1, 6, 6)), np.zeros((1, 5, 5))
+SPOT[0, 2, 2] = LINE[0, :, 2] = 1
 PLACES = np.indices((9, 9)).astype(float)  # each pixel's row and column
 
 
@@ -26,7 +28,10 @@ def seen(make, look, image=IMAGE) -> list:
 
 def chances() -> list[Row]:
     """p = 0: never."""
-    flips = transform.RandomHorizontalFlip, transform.RandomVerticalFlip, transform.RandomErasing
+    flips = (
+        transform.RandomHorizontalFlip, transform.RandomVerticalFlip, transform.RandomErasing,
+        transform.RandomGrayscale,
+    )  # fmt: skip
     rows = [
         row for kind in flips for row in shows(kind, "p", 0.0, lambda kind=kind, **k: any(changed(kind(**k))), False)
     ]
@@ -68,6 +73,18 @@ ROWS = [
            lambda **k: set(seen(transform.RandomChoice([abs, float], **k), type, -3)), {float}),
     *shows(transform.Grayscale, "num_output_channels", 3,
            lambda **k: transform.Grayscale(**k)(IMAGE).shape, IMAGE.shape),
+    *shows(transform.Gray, "num_output_channels", 3, lambda **k: transform.Gray(**k)(IMAGE).shape, IMAGE.shape),
+    *shows(transform.GaussianBlur, "sigma", 1e-3, lambda **k: transform.GaussianBlur(3, **k)(IMAGE), IMAGE),
+    *shows(transform.ToPILImage, "mode", "HSV", lambda **k: transform.ToPILImage(**k)(IMAGE).mode, "HSV"),
+    *shows(transform.RandomAffine, "translate", (0.5, 0.0),
+           lambda **k: any(changed(transform.RandomAffine(0, **k)))),
+    *shows(transform.RandomAffine, "scale", (2.0, 2.0), lambda **k: transform.RandomAffine(0, **k)(SPOT).sum(), 4.0),
+    *shows(transform.RandomAffine, "shear", (45, 45),
+           lambda **k: transform.RandomAffine(0, **k)(LINE)[0], np.eye(5)[::-1]),
+    *shows(transform.RandomAffine, "interpolation", "bilinear", lambda **k: all(np.isin(
+        transform.RandomAffine((30, 30), fill=IMAGE[0, 0, 0], **k)(IMAGE), IMAGE).ravel()), False),
+    *shows(transform.RandomAffine, "fill", 7.0,
+           lambda **k: transform.RandomAffine((45, 45), **k)(IMAGE)[0, 0, 0], 7.0),
     *shows(transform.Pad, "fill", 7.0, lambda **k: transform.Pad(1, **k)(IMAGE)[0, 0, 0], 7.0),
     *shows(transform.Pad, "padding_mode", "edge",
            lambda **k: transform.Pad(1, **k)(IMAGE), np.pad(IMAGE, ((0, 0), (1, 1), (1, 1)), "edge")),

@@ -64,5 +64,5 @@ def pytest_xdist_make_scheduler(config, log):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_xdist_auto_num_workers():
-    """One worker more than there are cores: the one with tests/mpi mostly waits for the jobs that it starts."""
-    return 1 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    """Two workers more than there are cores: those with tests/mpi and tests/browser mostly wait for what they start."""
+    return 2 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)

@@ -229,9 +229,10 @@ def must_fit(who: str, own: inspect.Signature, *args: Any, **named: Any) -> None
     try:
         own.bind(*args, **named)
     except TypeError as error:
-        takes = ", ".join(str(p.replace(annotation=p.empty)) for n, p in own.parameters.items() if n != "self")
+        plain = [p.replace(annotation=p.empty) for name, p in own.parameters.items() if name != "self"]
+        takes = inspect.Signature(plain)
         early = any(isinstance(a, Var) for a in args) and "(" not in who and who[:1].isupper()
-        raise TypeError(f"{who}({takes}): {error}" + f". Try: {who}{FIRST}." * early) from None
+        raise TypeError(f"{who}{takes}: {error}" + f". Try: {who}{FIRST}." * early) from None
 
 
 def word_meant(wrong: str, words: Sequence[str]) -> str:

@@ -23,6 +23,7 @@ from jt_edu.caller import warn
 from jt_edu.capture import at_replay, watch
 from jt_edu.captured import move
 from jt_edu.errors import ArgumentError, GradientError
+from jt_edu.nn.placement import in_its_name
 from jt_edu.nn.utils import clip_grad_norm_, clip_grad_value_
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.create import sync
@@ -80,6 +81,8 @@ class Optimizer:
 
     def __init_subclass__(cls) -> None:
         """A rule of one's own is replayed only if its class says that it can be."""
+        if "__init__" in vars(cls):
+            cls.__init__ = in_its_name(cls.__init__)  # type: ignore[method-assign]
         if "rule" in vars(cls) and "replays" not in vars(cls):
             cls.replays = False
 

@@ -215,3 +215,17 @@ def test_numba_takes_the_same_steps(make):
 
     for a, b in zip(compiled, list(walk(make, 8))[-1], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: optim.Adam([jt.ones(1)], beta=0.9), r"^Adam\(params, lr=0.001, \*, betas=.*argument 'beta'$"),
+        (lambda: optim.SGD([jt.ones(1)], 0.1, 0.9, 0.1), r"^SGD\(params, .*too many positional arguments$"),
+        (lambda: optim.StepLR(optim.SGD([jt.ones(1)])), r"^StepLR\(optimizer, step_size, .*argument: 'step_size'$"),
+        (lambda: optim.ReduceLROnPlateau(None, verbose=True), r"^ReduceLROnPlateau\(optimizer, .*argument 'verbose'$"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_told_in_the_name_of_the_class(call, says):
+    with pytest.raises(TypeError, match=says):
+        call()

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError
+from jt_edu.nn.placement import in_its_name
 from jt_edu.ops.arguments import choice, whole
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.lr_scheduler.schedule import Schedule, check_not_captured, check_optimizer, per_group
@@ -40,6 +41,7 @@ class ReduceLROnPlateau:
 
     words: ClassVar = {"mode": ("min", "max"), "threshold_mode": ("rel", "abs")}
 
+    @in_its_name
     def __init__(
         self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10, threshold: float = 1e-4,
         threshold_mode: str = "rel", cooldown: int = 0, min_lr: Any = 0.0, eps: float = 1e-8,

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError
+from jt_edu.nn.placement import in_its_name
 from jt_edu.ops.arguments import whole
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.params import setting
@@ -49,6 +50,11 @@ class Schedule:
 
     last_epoch: float
     words: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # attribute -> what it may be, where that is one of some words
+
+    def __init_subclass__(cls) -> None:
+        """Errors about arguments name the schedule."""
+        if "__init__" in vars(cls):
+            cls.__init__ = in_its_name(cls.__init__)  # type: ignore[method-assign]
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         self.optimizer = check_optimizer(optimizer)

@@ -121,6 +121,7 @@ def test_spectral_norm_is_pytorchs(torch, rng, settings):
 
 
 def test_a_weight_with_spectral_norm_stretches_nothing_by_more_than_one():
+    jt.set_global_seed(0)  # where the two largest stretches are almost the same, 30 rounds do not tell them apart
     layer = nn.utils.spectral_norm(nn.Linear(5, 4), n_power_iterations=30)
     layer(jt.ones(1, 5))
 

@@ -91,6 +91,7 @@ def test_a_name_that_is_like_none_points_to_the_list():
         (lambda: NET.cuda(), "leaving it out: everything is on the CPU"),
         (lambda: NET.cpu(), "leaving it out: everything is on the CPU"),
         (lambda: jt.nn.utils.rnn.pad_sequence, "jt.nn, which has pack_padded_sequence, pad_sequence and the others"),
+        (lambda: jt.data.transform.TenCrop(2), "FiveCrop(size), of the image and of its mirror image"),
         (lambda: jt.nn.utils.clip_grad_norm, "jt.nn.utils.clip_grad_norm_"),
     ],
 )
@@ -102,7 +103,10 @@ def test_what_pytorch_writes_and_is_not_here_brings_what_does_the_same(ask, inst
 
 
 def test_no_name_has_a_hint_though_it_is_there():
-    owners = {"jt": jt, "jt.flags": jt.flags, "x": X, "net": NET, "jt.nn": jt.nn, "jt.nn.utils": jt.nn.utils}
+    owners = {
+        "jt": jt, "jt.flags": jt.flags, "x": X, "net": NET, "jt.nn": jt.nn, "jt.nn.utils": jt.nn.utils,
+        "jt.data.transform": jt.data.transform,
+    }  # fmt: skip
 
     assert [f"{call}.{name}" for call, name in INSTEAD if hasattr(owners[call], name)] == []
 

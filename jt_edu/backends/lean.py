@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from contextlib import suppress
 from pkgutil import resolve_name
 from typing import Any
 
@@ -141,17 +142,16 @@ def build(function: Callable[..., None], signature: Any, apart: bool = False, wr
     call = native.address_of(frozen) if write else native.thaw(frozen)
     if consts := result.environment.consts:
         native.remember(cpu_target.target_context.get_env_name(result.fndesc), result.environment)
-    here_only = result.reload_init or library.has_dynamic_globals or consts  # it needs objects of this process
-    return call, None if here_only else frozen
+    return call, None if result.reload_init or library.has_dynamic_globals or consts else frozen  # or only here
 
 
 def compiled(function: Callable[..., None], signature: Any, apart: bool = False) -> Any:
     """What numba makes of a function, with its machine code as text; the function itself under NUMBA_DISABLE_JIT."""
     pipeline = _Apart if apart else _Kernel
-    try:
-        return numba.njit(signature, pipeline_class=pipeline, _nrt=False, **FLAGS)(_by_blas(function))
-    except Exception:  # noqa: BLE001 - it allocates, or is wrong: numba's own way tells
-        return numba.njit(signature, pipeline_class=_Allocating, **FLAGS)(function)
+    if "scratch" not in function.__code__.co_names:
+        with suppress(Exception):  # it allocates otherwise, or is wrong: numba's own way tells
+            return numba.njit(signature, pipeline_class=pipeline, _nrt=False, **FLAGS)(_by_blas(function))
+    return numba.njit(signature, pipeline_class=_Allocating, **FLAGS)(function)
 
 
 def _by_blas(function: Callable[..., None]) -> Callable[..., None]:

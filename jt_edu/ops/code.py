@@ -20,7 +20,9 @@ from jt_edu.graph import Node
 from jt_edu.meta import CONSTANT, Code, Rule
 from jt_edu.var import Var
 
-HEAD = {"math.": "import math", "np.": "import numpy as np"}  # what the text may use, where it does
+HEAD = {  # what the text may use, where it does
+    "math.": "import math", "np.": "import numpy as np", "scratch(": "from jt_edu.backends.mathlib import scratch",
+}  # fmt: skip
 
 
 def kernel(

@@ -32,7 +32,7 @@ BEFORE = {  # whether the number a belongs before b, for rising and for falling 
 MERGE = """
     def kernel(lo, hi, x, out):
         n = x.shape[1]
-        other = np.empty(n, np.int64)
+        other = scratch(n, np.int64)
         for row in range(lo, hi):
             key, here = x[row], out[row]
             for first in range(0, n, 16):  # short runs, by insertion
@@ -63,7 +63,8 @@ MERGE = """
                         else:
                             other[k] = here[i]
                             i += 1
-                here[:] = other
+                for k in range(n):
+                    here[k] = other[k]
                 width *= 2
 """
 
@@ -72,9 +73,9 @@ DIGITS = """
     def kernel(lo, hi, x, out):
         n, last, digit, top = x.shape[1], {word}({width} - 1), {word}({digit}), {word}(1 << ({width} - 1))
         bits, inf = x.view({word}), {word}({inf})
-        mine, other = np.empty(n, {word}), np.empty(n, {word})
-        room = np.empty(n, np.int64)
-        begin = np.empty(1 << {step}, np.int64)  # where the numbers with this digit go
+        mine, other = scratch(n, {word}), scratch(n, {word})
+        room = scratch(n, np.int64)
+        begin = scratch(1 << {step}, np.int64)  # where the numbers with this digit go
         for row in range(lo, hi):
             some, every = {word}(0), ~{word}(0)  # bits that one of the numbers has, or all of them
             for i in range(n):  # whole numbers that stand in the same order
@@ -101,7 +102,8 @@ DIGITS = """
                     spare[k], there[k] = key[i], here[i]
                 key, spare, here, there, moves = spare, key, there, here, moves + 1
             if moves % 2:
-                out[row, :] = room
+                for i in range(n):
+                    out[row, i] = room[i]
 """
 # A whole number without a sign that stands in the same order as a number with these bits; `top` is the bit of the sign.
 # Floats: nan is the largest of all, in one form; -0 is 0; of a negative one every bit turns, as more of it is less.
@@ -115,8 +117,8 @@ MOVED = """
     def kernel(lo, hi, x, out):
         n, last, digit, top = x.shape[1], {word}({width} - 1), {word}({digit}), {word}(1 << ({width} - 1))
         bits, goal, inf = x.view({word}), out.view({word}), {word}({inf})
-        room = np.empty(n, {word})
-        begin = np.empty(1 << {step}, np.int64)
+        room = scratch(n, {word})
+        begin = scratch(1 << {step}, np.int64)
         for row in range(lo, hi):
             some, every = {word}(0), ~{word}(0)
             for i in range(n):
@@ -145,7 +147,8 @@ MOVED = """
                     there[k] = a
                 here, there, moves = there, here, moves + 1
             if moves % 2:
-                goal[row, :] = room
+                for i in range(n):
+                    goal[row, i] = room[i]
 """
 LONG = 256  # numbers in a row that are sooner sorted by digits
 

@@ -1,10 +1,15 @@
 """Long rows are sorted by digits, short ones by merging; the few largest are found without sorting. All agree."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 import jt_edu as jt
 from jt_edu.ops.sort import FEW, LONG
+from tests.house.plan import ROOT
 
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 
@@ -129,3 +134,27 @@ def test_blocks_of_values_are_searched_for_as_each_alone(rng, rows, edges, value
 
     side = "right" if right else "left"
     np.testing.assert_array_equal(found, [np.searchsorted(a, b, side) for a, b in zip(e, v, strict=True)])
+
+
+FIRST_SORT = """
+import numpy as np
+from numba.core import event
+import jt_edu as jt
+
+x = jt.array(np.arange(600.0).reshape(2, 300))
+with event.install_recorder("numba:compile") as record:
+    jt.sync([x.argsort(1), x[:, :9].argsort(1), jt.msort(x)])
+print(*sorted({str(e.data["dispatcher"]) for _, e in record.buffer}), sep="\\n")
+"""
+
+
+def test_the_first_sort_compiles_nothing_that_writes_words(tmp_path):
+    """Numba's `np.empty` and `row[:] = other` bring some twenty functions for their errors: three seconds."""
+    env = {**os.environ, "JT_EDU_CACHE": str(tmp_path)}
+    said = subprocess.run(
+        [sys.executable, "-c", FIRST_SORT], cwd=ROOT, env=env, capture_output=True, text=True, check=True
+    )
+
+    names = said.stdout.splitlines()
+    assert sum("kernel_" in name for name in names) >= 3, said.stdout
+    assert len(names) <= 8, said.stdout

@@ -22,6 +22,7 @@ from jt_edu.backends.mathlib.numbers import (
     round_even, rsqrt, sign, signbit, sqrt, trunc,
 )  # fmt: skip
 from jt_edu.backends.mathlib.parts import exponent, fraction, ldexp, mantissa, next_half, nextafter
+from jt_edu.backends.mathlib.scratch import scratch
 from jt_edu.backends.mathlib.stream import ahead, block, stream
 from jt_edu.backends.mathlib.tail import erfc, erfcx, ndtr
 from jt_edu.backends.mathlib.wave import acos, asin, atan, atan2, cos, sin, tan
@@ -34,12 +35,11 @@ __all__ = [
     "absolute", "acos", "acosh", "ahead", "angle", "asin", "asinh", "at", "atan", "atan2", "atanh", "bessel0",
     "bessel0e", "bessel1", "bessel1e", "bfloat_to_float", "bit_count", "block", "bool_", "cbrt", "ceil", "complex128",
     "complex64", "complex_of", "conj", "copysign", "cos", "cosh", "digamma", "divide", "erf", "erfc", "erfcx",
-    "erfinv", "exp", "exp2", "expm1", "exponent", "float32", "float64", "float_to_bfloat", "float_to_half",
-    "floor", "floor_divide", "fmax", "fmin", "fmod", "fraction", "gamma", "gcd", "half_to_float", "hypot",
-    "imag", "inf", "int16", "int32", "int64", "int8", "isfinite", "isinf", "isnan", "ldexp", "lgamma", "log",
-    "log10", "log1p", "log2", "logaddexp", "logaddexp2", "mantissa", "maximum", "minimum", "nan", "ndtr", "next_half",
-    "nextafter", "normal32", "normal64", "philox", "pi", "polygamma", "power", "real", "remainder",
-    "round_even", "rsqrt", "select", "shift_left", "shift_right", "sigmoid", "sign", "signbit", "sin", "sinh",
-    "sqrt", "stream", "tan", "tanh", "trunc", "uint16", "uint32", "uint64", "uint8", "uniform32", "uniform64", "until",
-    "wrap", "zeta",
+    "erfinv", "exp", "exp2", "expm1", "exponent", "float32", "float64", "float_to_bfloat", "float_to_half", "floor",
+    "floor_divide", "fmax", "fmin", "fmod", "fraction", "gamma", "gcd", "half_to_float", "hypot", "imag", "inf",
+    "int16", "int32", "int64", "int8", "isfinite", "isinf", "isnan", "ldexp", "lgamma", "log", "log10", "log1p",
+    "log2", "logaddexp", "logaddexp2", "mantissa", "maximum", "minimum", "nan", "ndtr", "next_half", "nextafter",
+    "normal32", "normal64", "philox", "pi", "polygamma", "power", "real", "remainder", "round_even", "rsqrt",
+    "scratch", "select", "shift_left", "shift_right", "sigmoid", "sign", "signbit", "sin", "sinh", "sqrt", "stream",
+    "tan", "tanh", "trunc", "uint16", "uint32", "uint64", "uint8", "uniform32", "uniform64", "until", "wrap", "zeta",
 ]  # fmt: skip

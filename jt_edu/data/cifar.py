@@ -4,7 +4,8 @@
     Python    pickled dicts: b"data" (n, 3072) uint8, b"labels" (CIFAR-100: b"fine_labels", b"coarse_labels")
 
 A pickle is a program, and a stranger's program is not run. The reader below knows the few words that these files are
-made of (an array of bytes, a text in latin-1), builds plain arrays of them itself, and refuses any other word.
+made of (an array of bytes, a text in latin-1), builds plain arrays of them itself, and refuses any other word. Entries
+have names that are texts or numbers: of a tuple of tuples that holds itself twice, sixty times over, a hash has no end.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import io
 import math
 import pickle
+import reprlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -136,9 +138,35 @@ def read_plain_pickle(path: Path) -> dict[Any, Any]:
     return content
 
 
+STEPS: Any = pickle._Unpickler.dispatch  # by the byte that asks for it
+
+
+def _of_plain_names(code: bytes, names: slice) -> Callable[[Any], None]:
+    """The step that puts entries into a dict, when it is known that their names are plain."""
+
+    def step(reader: Any) -> None:
+        for name in reader.stack[names]:
+            if not isinstance(name, (str, bytes, int)):
+                raise pickle.UnpicklingError(f"an entry whose name is a {type(name).__name__}")
+        STEPS[code[0]](reader)
+
+    return step
+
+
+def _no_set(_: Any) -> None:
+    raise pickle.UnpicklingError("a set, which these files do not need")
+
+
 class _PlainUnpickler(pickle._Unpickler):  # written in Python: it takes no memory on credit
     """Knows the words of an array of bytes, and answers them with words of its own."""
 
+    dispatch: ClassVar[Any] = {
+        **STEPS,
+        pickle.SETITEM[0]: _of_plain_names(pickle.SETITEM, slice(-2, -1)),
+        pickle.SETITEMS[0]: _of_plain_names(pickle.SETITEMS, slice(0, None, 2)),  # what stands behind the last mark
+        pickle.DICT[0]: _of_plain_names(pickle.DICT, slice(0, None, 2)),
+        **dict.fromkeys((code[0] for code in (pickle.EMPTY_SET, pickle.ADDITEMS, pickle.FROZENSET)), _no_set),
+    }
     WORDS: ClassVar[dict[tuple[str, str], str]] = {
         ("numpy.core.multiarray", "_reconstruct"): "array",
         ("numpy._core.multiarray", "_reconstruct"): "array",
@@ -169,7 +197,7 @@ class _Word:
             return _Bytes()
         if self.name == "encode" and arguments[1:] == ("latin1",) and isinstance(arguments[0], str):
             return arguments[0].encode("latin1")
-        raise pickle.UnpicklingError(f"{self.name}{arguments!r:.80}, which these files do not need")
+        raise pickle.UnpicklingError(f"{self.name}{reprlib.repr(arguments):.80}, which these files do not need")
 
     def __setstate__(self, state: Any) -> None:
         raise pickle.UnpicklingError(f"a state for {self.name}")
@@ -187,7 +215,7 @@ class _Bytes:
         _, shape, dtype, columns_first, content = state
         lengths = all(type(n) is int and n >= 0 for n in shape)
         if not lengths or not isinstance(dtype, _Bytes) or columns_first or not isinstance(content, bytes):
-            raise pickle.UnpicklingError(f"an array of state {state!r:.80}")
+            raise pickle.UnpicklingError(f"an array of state {reprlib.repr(state):.80}")
         if math.prod(shape) != len(content):
             raise pickle.UnpicklingError(f"{len(content)} bytes for an array of shape {shape}")
         self.array = np.frombuffer(content, np.uint8).reshape(shape)
@@ -196,5 +224,7 @@ class _Bytes:
 def _entry(content: dict[Any, Any], name: str, path: Path) -> Any:
     value = content.get(name.encode(), content.get(name))
     if value is None:
-        raise FileError(f"the pickled dict has an entry {name!r}", f"{list(content)!r:.80} in {str(path)!r}")
+        raise FileError(
+            f"the pickled dict has an entry {name!r}", f"{reprlib.repr(list(content)):.80} in {str(path)!r}"
+        )
     return getattr(value, "array", value)

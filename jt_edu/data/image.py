@@ -157,6 +157,8 @@ def _read_pnm(path: Path) -> np.ndarray[Any, Any]:
         else:
             end = next((k for k in range(at, min(at + 12, len(content))) if content[k : k + 1].isspace()), at + 12)
             words, at = [*words, content[at:end]], end
+    if not all(word.isdigit() for word in words[1:]):
+        raise FileError("a width, a height and a largest number are digits", f"{words} in {str(path)!r}")
     kind, (w, h, most) = words[0], map(int, words[1:])
     if kind not in (b"P5", b"P6") or most != 255:
         raise FileError("a .ppm or .pgm is P6 or P5 with numbers to 255", f"{words} in {str(path)!r}")

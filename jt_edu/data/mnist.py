@@ -25,6 +25,8 @@ MOST_AXES = 8
 class MNIST(Pictures):
     """Handwritten digits: pixels (28, 28) uint8 and the digit, from the four published files, packed (.gz) or not.
 
+    Files of the same format may hold images of another size, which the pixels then have.
+
     Args:
         root: the folder of the files, or one with MNIST/raw in it.
         train: the 60,000 images to train with, or the 10,000 to test with.

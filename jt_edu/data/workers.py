@@ -104,6 +104,8 @@ class Fetching:
         if not self.num_workers:
             yield from work_here(job, requests, seed)
             return
+        if self._crew is not None and not self._crew.is_alive():
+            self.terminate()  # between two epochs nobody misses a worker
         crew, self._crew = self._crew or Crew(job, self), None
         try:
             yield from crew.batches(requests, seed)
@@ -144,6 +146,10 @@ class Crew:
     def __reduce__(self) -> tuple[Any, ...]:
         """A dataset that is sent to a worker, or copied, leaves its own workers at home."""
         return (type(None), ())
+
+    def is_alive(self) -> bool:
+        """Whether all workers are still there."""
+        return all(member.process.is_alive() for member in self.members)
 
     def batches(self, requests: Iterable[Any], seed: int) -> Iterator[Any]:
         """The batches of one epoch. A worker has the next turn until its stream ends."""

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.build import short
 from jt_edu.errors import ArgumentError
 
 Array = np.ndarray[Any, Any]
@@ -36,7 +37,11 @@ def write_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
         ...         arrays["x"].shape, np.asarray(arrays["x"])
         ((2,), array([1., 1.]))
     """
-    target = Path(path)
+    target = Path(_checked(path, "written into"))
+    if target.is_dir():
+        raise ArgumentError(
+            "parameters are written into a file", f"the folder {str(target)!r}", f"{str(target / 'net.npz')!r}"
+        )
     if not target.parent.is_dir():
         way = f"Path({str(target.parent)!r}).mkdir(parents=True)"
         raise FileNotFoundError(f"a file is written into a folder; found no folder {str(target.parent)!r}. Try: {way}.")
@@ -58,6 +63,8 @@ def read_arrays(path: str | Path) -> Iterator[dict[str, Packed]]:
     Raises:
         ArgumentError: it is no such file, or holds objects, which only code of the file's author could read.
     """
+    if not hasattr(path, "read") and Path(_checked(path, "read from")).exists() and not Path(path).is_file():
+        raise ArgumentError("parameters are read from a file", f"{str(path)!r}, which is a folder, a pipe or a device")
     if not zipfile.is_zipfile(path):
         with Path(path).open("rb") as file:  # says in Python's own words if there is no such file
             _refuse_pickle(path, file.read(1) == PICKLE)
@@ -69,6 +76,13 @@ def read_arrays(path: str | Path) -> Iterator[dict[str, Packed]]:
         with _told_of(path):
             arrays = {info.filename.removesuffix(".npy"): Packed(archive, info) for info in archive.infolist()}
         yield arrays
+
+
+def _checked(path: Any, how: str) -> Any:
+    """The path of a file, and nothing else: a number would be taken for a file that is open."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise ArgumentError(f"parameters are {how} a file, whose path is asked for", short(path), "'net.npz'")
+    return path
 
 
 class Packed:

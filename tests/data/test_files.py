@@ -256,6 +256,15 @@ def hostile():
     yield "makes a new dtype", b"cnumpy\ndtype\n)\x81.", "cifar"
     yield "borrows memory", b"\x80\x02}r\xff\xff\xff\x7f.", "entry 'data'"
     yield "promises bytes without end", b"\x80\x04\x8e\xff\xff\xff\xff\xff\xff\xff\x7f.", "cifar"
+    doubled = b")" + b"2\x86" * 60  # a tuple that holds another one twice, which holds another one twice, ...
+    yield "has a name without end", b"}(" + doubled + b"K\x01u.", "name is a tuple"
+    yield "has one name without end", b"}" + doubled + b"K\x01s.", "name is a tuple"
+    yield "is made of names without end", b"(" + doubled + b"K\x01d.", "name is a tuple"
+    yield "has a deep name", b"}" + b")" + b"\x85" * 2000 + b"K\x01s.", "name is a tuple"
+    yield "is a set without end", b"\x8f(" + doubled + b"\x90.", "a set"
+    yield "is a frozen set without end", b"(" + doubled + b"\x91.", "a set"
+    yield "is a dtype without end", b"cnumpy\ndtype\n(" + doubled + b"tR.", "dtype"
+    yield "is an array without end", b"cnumpy\ndtype\n(U\x02u1tR(K\x01(tK\x01K\x00" + doubled + b"tb.", "array of state"
     yield "is a list", pickle.dumps([1]), "list"
     yield "is no pickle", b"MZ" * 50, "cifar"
     yield "is empty", b"", "cifar"
@@ -425,7 +434,8 @@ def npy(array, **more):
         ("a.png", png(WHITE).replace(b"IHDR\0\0\0\2", b"IHDR\0\0\0\3")), ("b.png", png(WHITE, bits=7)),
         ("a.png", png(np.zeros((0, 1, 3), np.uint8))), ("a.ppm", b"P6 2 2 255 abc"), ("a.ppm", b"P6 2 2"),
         ("a.ppm", b"P3 1 1 255 1 2 3"), ("a.ppm", b"P6 -1 -1 255 "), ("a.ppm", b"P6 99999999 99999999 255 "),
-        ("a.ppm", b"P6 x y 255 "), ("a.npy", b"no array"), ("a.npy", npy(np.zeros((2, 2)))),
+        ("a.ppm", b"P6 x y 255 "), ("a.ppm", b"P6 1_0 1 255 " + bytes(30)),
+        ("a.npy", b"no array"), ("a.npy", npy(np.zeros((2, 2)))),
         ("a.npy", npy(np.array([{}]), allow_pickle=True)), ("a.npy", npy(WHITE)[:-1]), ("a.npy", npy(WHITE[0, 0])),
     ],
 )  # fmt: skip

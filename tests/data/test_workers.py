@@ -441,6 +441,18 @@ def test_workers_that_stay_draw_anew_in_each_epoch_as_others_would(plain):
     assert epochs(num_workers=2, persistent_workers=True) == epochs()
 
 
+def test_a_worker_that_dies_between_two_epochs_is_replaced():
+    loader = data.DataLoader(things.Squares(4), 2, num_workers=2, persistent_workers=True)
+    first = lists(loader)
+    victim = loader._crew.members[0].process
+    os.kill(victim.pid, signal.SIGKILL)
+    victim.join(LONG)
+
+    assert lists(loader) == first
+    assert victim not in [member.process for member in loader._crew.members]
+    loader.terminate()
+
+
 def test_a_loader_that_nobody_holds_keeps_no_workers():
     loader = data.DataLoader(things.Slow(4), 1, num_workers=1, persistent_workers=True)
     pids = {pid for _, (pid,) in lists(loader)}

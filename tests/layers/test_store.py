@@ -1,6 +1,7 @@
 """Files of parameters: arrays are read, programs are not."""
 
 import io
+import os
 import pickle
 import tracemalloc
 import zipfile
@@ -167,3 +168,29 @@ def test_a_hook_before_loading_is_given_arrays(tmp_path):
     layer.load(file)
 
     np.testing.assert_array_equal(layer.weight.numpy(), NOISE)
+
+
+def test_what_is_no_file_is_told_and_not_waited_for(tmp_path):
+    layer, pipe = nn.Linear(1, 1), tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    for path in (pipe, tmp_path):
+        with pytest.raises(jt.ArgumentError, match="a folder, a pipe or a device"):
+            layer.load(path)
+    with pytest.raises(jt.ArgumentError, match=r"written into a file; found the folder .*Try: .*net\.npz"):
+        layer.save(tmp_path)
+    for odd in (None, 3, b"net.npz"):
+        with pytest.raises(jt.ArgumentError, match="whose path is asked for"):
+            layer.load(odd)
+        with pytest.raises(jt.ArgumentError, match="whose path is asked for"):
+            layer.save(odd)
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
+def test_a_file_that_is_open_is_read():
+    layer, other, file = nn.Linear(2, 1), nn.Linear(2, 1), io.BytesIO()
+    np.savez(file, **{name: var.numpy() for name, var in layer.state_dict().items()})
+
+    other.load(file)
+
+    assert other.weight.tolist() == layer.weight.tolist()

@@ -4,8 +4,10 @@
                             d e -        batch sizes 3 2 1            how many sequences are that long
                             f - -
 
-A recurrent layer takes a `PackedSequence` and does not step over what is no longer there. The lengths are whole numbers
-of the host: they decide the shapes.
+A recurrent layer takes a `PackedSequence`, whose lengths are whole numbers of the host: they decide the shapes. A graph
+with other shapes is planned anew, and hardly two batches are equally long when they are packed. So a packed sequence
+remembers its padded form as long as nobody looks at `data`, and layers and `pad_packed_sequence` take that: padding has
+the same shape for each batch, and which of it is padding are numbers like others.
 """
 
 from __future__ import annotations
@@ -17,15 +19,24 @@ import numpy as np
 
 from jt_edu.build import short
 from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.graph import Node
 from jt_edu.ops.arguments import choice, whole, yes_or_no
 from jt_edu.ops.index import getitem
+from jt_edu.ops.pad import pad
 from jt_edu.ops.stacks import stack
 from jt_edu.var import Var, as_var
 
 Numbers = np.ndarray[Any, Any]
 
 
-class PackedSequence(NamedTuple):
+class _Fields(NamedTuple):
+    data: Var
+    batch_sizes: Numbers
+    sorted_indices: Numbers | None = None
+    unsorted_indices: Numbers | None = None
+
+
+class PackedSequence(_Fields):
     """Sequences packed without padding, the longest first; make one with `pack_padded_sequence`.
 
     data: (all moments of all sequences, ...); batch_sizes: how many sequences reach each moment; sorted_indices: where
@@ -37,10 +48,18 @@ class PackedSequence(NamedTuple):
         (array([1., 4., 2.], dtype=float32), array([2, 1]))
     """
 
-    data: Var
-    batch_sizes: Numbers
-    sorted_indices: Numbers | None = None
-    unsorted_indices: Numbers | None = None
+    _padded: tuple[Node, Var] | None = None  # the same as (t, n, ...) in the order of before, zeros behind the ends
+
+    @property
+    def data(self) -> Var:
+        """(all moments of all sequences, ...): who has it may change it, or ask for its gradient, so it counts now."""
+        self._padded = None
+        return self[0]
+
+    @property
+    def padded(self) -> Var | None:
+        """(t, n, ...) in the order of before, zeros behind the ends; None when somebody has looked at `data`."""
+        return self._padded[1] if self._padded is not None and self._padded[0] is self[0].node else None
 
     @property
     def lengths(self) -> Numbers:
@@ -68,25 +87,37 @@ def pack_padded_sequence(
         >>> pack_padded_sequence(jt.ones(3, 2, 4), [1, 3], enforce_sorted=False).data.shape
         (4, 4)
     """
-    padded = as_var(x)
-    counts = _counts(lengths)
+    padded, counts = as_var(x), _counts(lengths)
     batch_first = yes_or_no("pack_padded_sequence", "batch_first", batch_first)
     enforce_sorted = yes_or_no("pack_padded_sequence", "enforce_sorted", enforce_sorted)
-    longest, many = _first_axes(padded, batch_first)
-    if len(counts) != many or counts.min(initial=1) < 1 or counts.max(initial=0) > longest:
-        asked = f"packing takes {many} lengths from 1 to {longest}"
-        raise ShapeError(asked, f"{counts.tolist()} for shape {padded.shape}", "one length for each sequence")
-    order = np.argsort(-counts, kind="stable")
-    if enforce_sorted and (order != np.arange(many)).any():
-        raise ShapeError(
-            "packing takes the longest sequence first", f"lengths {counts.tolist()}", "enforce_sorted=False"
-        )
+    order = _order(counts, padded, batch_first, enforce_sorted)
     ordered = counts[order]
     sizes = (ordered[None, :] > np.arange(counts.max(initial=0))[:, None]).sum(1)
     moments = np.repeat(np.arange(len(sizes)), sizes)
     who = order[np.concatenate([np.arange(n) for n in sizes])]
     data = getitem(padded, (who, moments) if batch_first else (moments, who))
-    return PackedSequence(data, sizes) if enforce_sorted else PackedSequence(data, sizes, order, np.argsort(order))
+    packed = PackedSequence(data, sizes, *([] if enforce_sorted else [order, np.argsort(order)]))
+    steps = (padded.transpose(0, 1) if batch_first else padded)[: len(sizes)]
+    packed._padded = data.node, _filled(steps, np.arange(len(sizes))[:, None] >= counts, 0)
+    return packed
+
+
+def _order(counts: Numbers, padded: Var, batch_first: bool, enforce_sorted: bool) -> Numbers:
+    """The sequences, the longest first; of the same length as they stand."""
+    longest, many = _first_axes(padded, batch_first)
+    if len(counts) != many or counts.min(initial=1) < 1 or counts.max(initial=0) > longest:
+        asked = f"packing takes {many} lengths from 1 to {longest}"
+        raise ShapeError(asked, f"{counts.tolist()} for shape {padded.shape}", "one length for each sequence")
+    order: Numbers = np.argsort(-counts, kind="stable")
+    if enforce_sorted and (order != np.arange(many)).any():
+        asked = "packing takes the longest sequence first"
+        raise ShapeError(asked, f"lengths {counts.tolist()}", "enforce_sorted=False")
+    return order
+
+
+def _filled(steps: Var, gone: Numbers, value: float) -> Var:
+    """(t, n, ...) with a value where sequences have ended."""
+    return steps.where_not(as_var(gone).reshape(*gone.shape, *([1] * (steps.ndim - 2))), value)
 
 
 def _counts(lengths: Any) -> Numbers:
@@ -131,18 +162,19 @@ def pad_packed_sequence(
     total = longest if total_length is None else whole("pad_packed_sequence", "total_length", total_length)
     if total < longest:
         raise ShapeError(f"total_length is at least the longest length, {longest}", short(total_length))
-    starts = np.cumsum(packed.batch_sizes) - packed.batch_sizes
-    moment = np.arange(total)[:, None]
-    there = moment < counts[None, :]
-    place = np.where(there, starts[np.minimum(moment, longest - 1)] + np.arange(len(counts)), 0)
-    back = packed.unsorted_indices
-    if back is not None:
-        there, place, counts = there[:, back], place[:, back], counts[back]
-    if batch_first:
-        there, place = there.T, place.T
-    data = getitem(packed.data, place)
-    gone = as_var(~there).reshape(*there.shape, *([1] * (data.ndim - 2)))
-    return data.where_not(gone, padding_value), counts
+    counts = counts if packed.unsorted_indices is None else counts[packed.unsorted_indices]
+    steps = _unpacked(packed) if packed.padded is None else packed.padded
+    steps = pad(steps, (0, 0) * (steps.ndim - 1) + (0, total - longest)) if total > longest else steps
+    out = _filled(steps, np.arange(total)[:, None] >= counts, padding_value)
+    return out.transpose(0, 1) if batch_first else out, counts
+
+
+def _unpacked(packed: PackedSequence) -> Var:
+    """The data as (t, n, ...) in the order of before; behind the ends stands anything."""
+    sizes, counts, back = packed.batch_sizes, packed.lengths, packed.unsorted_indices
+    starts, moment = np.cumsum(sizes) - sizes, np.arange(len(sizes))[:, None]
+    place = np.where(moment < counts, starts[:, None] + np.arange(len(counts)), 0)
+    return getitem(packed[0], place if back is None else place[:, back])
 
 
 def pad_sequence(

@@ -143,6 +143,64 @@ def test_pad_sequence_agrees_with_pytorch(torch, rng, batch_first, side):
     assert packed.data.tolist() == expected.data.tolist()
 
 
+@pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])
+@pytest.mark.parametrize("settings", [{}, {"batch_first": True, "padding_value": 0.5}, {"total_length": 6}], ids=str)
+def test_who_has_looked_at_the_data_gets_what_others_get(rng, name, settings):
+    layer = getattr(nn, name)(3, 2, bidirectional=True)
+    x, lengths = jt.array(rng.normal(size=(5, 3, 3))), [2, 4, 1]
+    weight = jt.array(rng.normal(size=(6, 3, 4)))
+
+    def answers(look):
+        packed = nn.pack_padded_sequence(x, lengths, enforce_sorted=False)
+        assert not look or packed.data.shape == (7, 3)
+        out, last = layer(packed)
+        assert (packed.padded is None, not look or out.data.shape == (7, 4)) == (look, True)
+        padded, counts = nn.pad_packed_sequence(out, **settings)
+        steps = padded.transpose(0, 1) if settings.get("batch_first") else padded
+        loss = (steps * weight[: steps.shape[0]]).sum() + (last if name != "LSTM" else last[1]).sum()
+        return [padded, jt.array(counts), *jt.grad(loss, [x, *layer.parameters()])]
+
+    with jt.flag_scope(backend="python"):
+        for a, b in zip(answers(look=False), answers(look=True), strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12)
+
+
+def test_data_of_a_packed_sequence_that_change_are_what_counts():
+    packed = nn.pack_padded_sequence(jt.ones(3, 2), [3, 1])
+    data, *_ = packed
+    data.assign(data * 2)
+
+    assert nn.pad_packed_sequence(packed)[0].tolist() == [[2, 2], [2, 0], [2, 0]]
+    assert nn.pad_packed_sequence(packed._replace(data=data * 2))[0].tolist() == [[4, 4], [4, 0], [4, 0]]
+    assert jt.grad(nn.pad_packed_sequence(packed)[0].sum(), packed.data).shape == (4,)
+
+
+def test_what_stands_behind_the_end_of_a_sequence_has_no_part_in_it():
+    layer, x = nn.GRU(1, 1), jt.array([[[1.0], [1.0]], [[1.0], [np.nan]]])
+
+    out, last = layer(nn.pack_padded_sequence(x, [2, 1]))
+    found = jt.grad(nn.pad_packed_sequence(out)[0].sum() + last.sum(), [x, *layer.parameters()])
+
+    assert all(np.isfinite(g.numpy()).all() for g in found)
+    assert found[0][1, 1].item() == 0
+
+
+def test_batches_of_other_lengths_are_planned_once(monkeypatch):
+    layer, made, make = nn.LSTM(2, 3), [], jt.execute.make_plan
+    monkeypatch.setattr(jt.execute, "make_plan", lambda *args: made.append(1) or make(*args))
+    plans = []
+
+    with jt.flag_scope(backend="python"):
+        for lengths in ([4, 3, 1], [4, 1, 1], [4, 4, 4], [4, 2, 2]):
+            made.clear()
+            out, _ = layer(nn.pack_padded_sequence(jt.ones(5, 3, 2), lengths))
+            jt.sync(jt.grad(nn.pad_packed_sequence(out)[0].sum(), layer.parameters()))
+            plans.append(len(made))
+
+    assert plans[0] > 0
+    assert plans[2:] == [0, 0], plans  # the second finds the layer's template
+
+
 def test_a_layer_that_reads_packed_sequences_batch_first_packs_batch_first(torch, rng):
     x = rng.normal(size=(3, 5, 2))
 

@@ -74,11 +74,23 @@ def test_a_seed_repeats_a_transform_and_the_image_stays_as_it_is(transform, pixe
 
 @pytest.mark.parametrize("size", [(6, 5), (3, 2), (13, 11), (1, 1), (12, 10), (5, 17)], ids=str)
 @pytest.mark.parametrize("way", ["bilinear", "nearest"])
-def test_resizing_agrees_with_pytorch(torch, image, size, way):
-    more = {"align_corners": False} if way == "bilinear" else {}
+@pytest.mark.parametrize("antialias", [True, False])
+def test_resizing_agrees_with_pytorch(torch, image, size, way, antialias):
+    more = {"align_corners": False, "antialias": antialias} if way == "bilinear" else {}
     expected = torch.nn.functional.interpolate(torch.tensor(image)[None], size, mode=way, **more)[0]
 
-    np.testing.assert_allclose(T.Resize(size, way)(image), expected, atol=1e-6)
+    np.testing.assert_allclose(T.Resize(size, way, antialias)(image), expected, atol=1e-6)
+    np.testing.assert_allclose(T.Resize(size, way, antialias)(jt.array(image)).numpy(), expected, atol=1e-6)
+
+
+def test_fine_stripes_become_grey_where_an_image_shrinks():
+    stripes = np.tile(np.array([0, 255], np.uint8), (30, 45))[..., None]
+
+    assert np.ptp(T.Resize(10)(stripes)[:, 1:-1]) <= 30
+    assert np.ptp(T.Resize(10, antialias=False)(stripes)) == 255
+    box = {"scale": (1, 1), "ratio": (3, 3)}
+    assert np.ptp(T.RandomResizedCrop((10, 30), **box)(stripes)[:, 1:-1]) <= 30
+    assert np.ptp(T.RandomResizedCrop((10, 30), antialias=False, **box)(stripes)) == 255
 
 
 def test_one_number_is_the_length_of_the_shorter_side():
@@ -313,7 +325,7 @@ def test_transforms_are_combined():
 
 
 def test_transforms_say_what_they_do():
-    assert repr(T.Resize((4, 7))) == "Resize(size=(4, 7), interpolation='bilinear')"
+    assert repr(T.Resize((4, 7))) == "Resize(size=(4, 7), interpolation='bilinear', antialias=True)"
     assert repr(T.Compose([T.ToTensor(), T.Normalize(0.5, 0.25)])) == (
         "Compose(\n    ToTensor(),\n    Normalize(mean=[0.5], std=[0.25]),\n)"
     )

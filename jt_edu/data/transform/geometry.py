@@ -46,16 +46,22 @@ TRIES = 10  # how often a random box is drawn before the middle of the image is 
 class Resize(Transform):
     """The image with another height and width.
 
-    "bilinear" looks at the two nearest pixels along each axis, as PyTorch does on tensors without antialias:
+    "bilinear" looks at the two nearest pixels along each axis:
 
         s = max(0, (k + 1/2) * old / new - 1/2)     f = s - floor s
         new[k] = (1 - f) old[floor s] + f old[floor s + 1]
+
+    An image that shrinks would lose what stands between them, and show stripes that are not there. So it is averaged:
+
+        new[k] = sum over i of old[i] w(i) / sum of w
+        w(i) = max(0, 1 - |i + 1/2 - (k + 1/2) r| / r),     r = old / new
 
     and "nearest" takes old[floor(k * old / new)].
 
     Args:
         size: (height, width), or the length of the shorter side.
         interpolation: "bilinear" or "nearest".
+        antialias: whether "bilinear" averages where the image shrinks.
 
     Raises:
         ShapeError: the image has no pixel, or will have none.
@@ -66,10 +72,11 @@ class Resize(Transform):
         array([[[0.  , 0.25, 0.75, 1.  ]]])
     """
 
-    def __init__(self, size: Any, interpolation: str = "bilinear") -> None:
+    def __init__(self, size: Any, interpolation: str = "bilinear", antialias: bool = True) -> None:
         both = pair("Resize", "size", size)
         self.size = both if isinstance(size, (tuple, list)) and len(size) == 2 else both[0]
         self.interpolation = interpolation_of("Resize", interpolation)
+        self.antialias = yes_or_no("Resize", "antialias", antialias)
 
     def change(self, planes: Any) -> Any:
         """Planes of the new size."""
@@ -77,7 +84,7 @@ class Resize(Transform):
         check_not_empty("what is resized is", planes)
         short = self.size
         size = short if isinstance(short, tuple) else (short * h // min(h, w), short * w // min(h, w))
-        return resized(planes, size, self.interpolation)
+        return resized(planes, size, self.interpolation, self.antialias)
 
 
 class CenterCrop(Transform):
@@ -240,7 +247,7 @@ class RandomResizedCrop(Transform):
         size: (height, width) of the result, or one number for both.
         scale: limits of the area, as a part of the image.
         ratio: limits of width / height, drawn so that r and 1 / r are equally likely.
-        interpolation: "bilinear" or "nearest".
+        interpolation, antialias: as for `Resize`.
 
     Example:
         >>> RandomResizedCrop(4)(np.ones((3, 9, 7))).shape
@@ -250,9 +257,11 @@ class RandomResizedCrop(Transform):
     """
 
     def __init__(
-        self, size: Any, scale: Any = (0.08, 1.0), ratio: Any = (3 / 4, 4 / 3), interpolation: str = "bilinear"
-    ) -> None:
+        self, size: Any, scale: Any = (0.08, 1.0), ratio: Any = (3 / 4, 4 / 3), interpolation: str = "bilinear",
+        antialias: bool = True,
+    ) -> None:  # fmt: skip
         who = "RandomResizedCrop"
+        self.antialias = yes_or_no(who, "antialias", antialias)
         self.size, self.interpolation = pair(who, "size", size), interpolation_of(who, interpolation)
         self.scale = limits(who, "scale", scale, 0, above=True)
         self.ratio = limits(who, "ratio", ratio, 0, above=True)
@@ -261,7 +270,7 @@ class RandomResizedCrop(Transform):
         """A piece of the planes in the new size."""
         check_not_empty("a piece is cut of", planes)
         top, left, rows, columns = self.box(*planes.shape[-2:])
-        return resized(cut(planes, top, left, (rows, columns)), self.size, self.interpolation)
+        return resized(cut(planes, top, left, (rows, columns)), self.size, self.interpolation, self.antialias)
 
     def box(self, h: int, w: int) -> tuple[int, int, int, int]:
         """A random piece: top, left, height, width; if none fits, the largest in the middle whose shape is allowed."""

@@ -38,8 +38,8 @@ def padded(planes: Any, border: tuple[int, int, int, int], fill: Any, mode: str)
     return twin(planes).where(inside, repeated, filler(fill, planes))
 
 
-def resized(planes: Any, size: tuple[int, int], interpolation: str) -> Any:
-    """Planes of another size."""
+def resized(planes: Any, size: tuple[int, int], interpolation: str, antialias: bool) -> Any:
+    """Planes of another size. `antialias`: where they shrink, a pixel is a mean of all that it stands for."""
     h, w = planes.shape[-2:]
     check_not_empty("what is resized is", planes)
     if 0 in size:
@@ -48,8 +48,13 @@ def resized(planes: Any, size: tuple[int, int], interpolation: str) -> Any:
     if interpolation == "nearest":
         return read(planes, _nearest(h, size[0]), _nearest(w, size[1]))
     light = floats(planes)
-    low, high, part = _neighbours(w, size[1], light)
-    light = light[..., low] * (1 - part) + light[..., high] * part
+    if antialias and size[1] < w:
+        light = light @ _means(w, size[1], light).T
+    else:
+        low, high, part = _neighbours(w, size[1], light)
+        light = light[..., low] * (1 - part) + light[..., high] * part
+    if antialias and size[0] < h:
+        return settled(_means(h, size[0], light) @ light, planes)
     low, high, part = _neighbours(h, size[0], light)
     part = part[:, None]
     return settled(light[..., low, :] * (1 - part) + light[..., high, :] * part, planes)
@@ -188,6 +193,14 @@ def _nearest(old: int, new: int) -> Any:
     """Which old pixel each new one shows; in float32, as PyTorch."""
     step = np.float32(old) / np.float32(new)
     return np.floor(np.arange(new, dtype=np.float32) * step).astype(int).clip(0, old - 1)
+
+
+def _means(old: int, new: int, like: Any) -> Any:
+    """(new, old) weights: for each new pixel a triangle, which ends where its neighbours have their tips."""
+    step = old / new
+    away = abs(np.arange(old) + 0.5 - (np.arange(new)[:, None] + 0.5) * step) / step
+    weights = np.maximum(1 - away, 0)
+    return (weights / weights.sum(1, keepdims=True)).astype("float64" if like.dtype == "float64" else "float32")
 
 
 def _neighbours(old: int, new: int, like: Any) -> tuple[Any, Any, Any]:

@@ -110,6 +110,10 @@ ROWS = [
         transform.RandomRotation((30, 30), fill=IMAGE[0, 0, 0], **k)(IMAGE), IMAGE).ravel()), False),
     *shows(transform.RandomRotation, "fill", 7.0,
            lambda **k: transform.RandomRotation((45, 45), **k)(IMAGE)[0, 0, 0], 7.0),
+    *shows(transform.Resize, "antialias", False,
+           lambda **k: float(transform.Resize((1, 1), **k)(np.array([[[0.0, 0.0, 0.0, 8.0]]]))[0, 0, 0]), 0.0),
+    *shows(transform.RandomResizedCrop, "antialias", False, lambda **k: float(transform.RandomResizedCrop(
+        1, (1.0, 1.0), (4.0, 4.0), **k)(np.array([[[0.0, 0.0, 0.0, 8.0]]]))[0, 0, 0]), 0.0),
     *shows(transform.Resize, "interpolation", "nearest",
            lambda **k: transform.Resize((3, 4), **k)(IMAGE), IMAGE[:, ::2, ::2]),
 ]  # fmt: skip

@@ -124,7 +124,7 @@ def reduce_loss(loss: Var, reduction: str, count: Callable[[], Any] | None = Non
     if how == "mean" and count is None:
         return mean(loss)
     total = sum(widened(loss))
-    return (total if count is None or how == "sum" else total / count()).cast(loss.dtype)
+    return (total / count() if how == "mean" and count else total).cast(loss.dtype)
 
 
 def is_class(target: Var, shape: tuple[int, ...], ignore_index: int) -> Var:

@@ -12,14 +12,7 @@ import jt_edu as jt
 from jt_edu import data, nn
 from jt_edu.data import transform as T  # noqa: N812
 from jt_edu.errors import BackendError, JtError
-
-LEVEL = 1 / 255
-
-
-@pytest.fixture(autouse=True)
-def python_backend():
-    with jt.flag_scope(backend="python"):
-        yield
+from tests.data.light import LEVEL, python_backend  # noqa: F401  the second one works by being here
 
 
 @pytest.fixture

@@ -61,7 +61,7 @@ class DatasetFolder(Labelled):
             self.samples += [(path, number) for path in _files(self.root / name) if wanted(path)]
         _check_all_seen(self)
         self.targets = [number for _, number in self.samples]
-        self.set_attrs(total_len=len(self.samples))
+        own(self).set_attrs(total_len=len(self.samples))
 
     def pair(self, number: int) -> tuple[Any, int]:
         """What the loader reads from a file, and the number of its folder."""

@@ -39,7 +39,7 @@ class _Computed:
     def install(self, module: Module, parts: dict[str, Var]) -> None:
         """Put the parameters `parts` in the place of the one that is computed from now on."""
         delattr(module, self.name)
-        module._derived = module._derived | {self.name}
+        module._names_computed = module._names_computed | {self.name}
         for name, var in parts.items():
             module.register_parameter(name, var)
 
@@ -48,8 +48,8 @@ class _Computed:
         weight = self.compute(module)
         for name in [*parts, self.name]:
             delattr(module, name)
-        module._derived = module._derived - {self.name}
-        module._before = tuple(entry for entry in module._before if entry.hook is not self)
+        module._names_computed = module._names_computed - {self.name}
+        module._hooks_before = tuple(entry for entry in module._hooks_before if entry.hook is not self)
         module.register_parameter(self.name, Parameter(weight))
 
 
@@ -194,13 +194,13 @@ def _installed(module: Module, hook: _Computed) -> Module:
 
 def _weight(module: Any, name: str) -> Var:
     weight = vars(module).get(name) if isinstance(module, Module) else None
-    if not isinstance(weight, Var) or name in module._derived:
+    if not isinstance(weight, Var) or name in module._names_computed:
         raise ArgumentError(f"a parameter {name!r} of a module is normalised", f"{type(module).__name__}, {weight!r}")
     return weight
 
 
 def _found(module: Any, name: str, kind: type[_Computed]) -> Any:
-    for entry in module._before if isinstance(module, Module) else ():
+    for entry in module._hooks_before if isinstance(module, Module) else ():
         if isinstance(entry.hook, kind) and entry.hook.name == name:
             return entry.hook
     raise ArgumentError(f"this takes a norm of {name!r} away", f"a {type(module).__name__} without it")

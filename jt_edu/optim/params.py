@@ -93,6 +93,11 @@ def state_of(p: Var, start: Any) -> Var:
     return Var(filled, p.dtype).stop_grad()
 
 
+def params_of(groups: Sequence[Mapping[str, Any]]) -> list[Var]:
+    """The parameters of all groups."""
+    return [p for group in groups for p in group["params"]]
+
+
 def label(p: Var) -> str:
     """What a parameter is called in messages."""
     return p.name or f"the parameter of shape {p.shape}"

@@ -10,7 +10,19 @@ ROOT = Path(__file__).resolve().parents[2]
 # A module imports from floors before its own and, on its own floor, from modules to its left.
 # A package stands here once, for all of its files. Inside a package only circles are forbidden.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("errors", "advice", "instead", "names", "dtypes", "index", "trace", "thumbnail", "settings", "memory"),  # 0 ground
+    (
+        "errors",
+        "advice",
+        "own",
+        "instead",
+        "names",
+        "dtypes",
+        "index",
+        "trace",
+        "thumbnail",
+        "settings",
+        "memory",
+    ),  # 0 ground
     ("graph", "meta", "functions", "lookup"),  # 1 meaning
     ("expression", "build", "relay", "convolution", "join", "tail", "fuse", "codegen"),  # 2 planning
     ("backends", "convolving", "multiplying", "plan", "determined", "telling", "execute", "autograd"),  # 3 running

@@ -463,7 +463,7 @@ from jt_edu.random import (
     set_seed,
     uniform,
 )
-from jt_edu.settings import enable_grad, flag_scope, flags, no_grad, trace
+from jt_edu.settings import enable_grad, flag_scope, flags, is_grad_enabled, no_grad, trace
 from jt_edu.storage import Storage, TracingAllocator
 from jt_edu.usage import MemoryStats, memory_stats
 from jt_edu.var import Var, array
@@ -754,6 +754,7 @@ __all__ = [
     "invert",
     "is_complex",
     "is_floating_point",
+    "is_grad_enabled",
     "is_nonzero",
     "isclose",
     "iscomplex",

@@ -38,7 +38,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "get_default_dtype"): "jt.float32: floats of Python become that",
     ("jt", "set_default_dtype"): 'dtype="float64" where a Var is made',
     ("jt", "set_printoptions"): "np.set_printoptions",
-    ("jt", "is_grad_enabled"): "x.requires_grad, and jt.why_no_grad(x, loss)",
     ("jt", "set_grad_enabled"): "with jt.no_grad(): or with jt.enable_grad():",
     ("jt", "inference_mode"): "with jt.no_grad():",
     ("jt", "utils"): "jt.data, which has DataLoader, Dataset and the others",

@@ -63,7 +63,7 @@ def of_a_module(net, tmp_path):
     net_is.apply(net_is.train(net_is.requires_grad_(net_is.float(net), True)), lambda module: None)
     state = net_is.state_dict(copy.deepcopy(net))
     net_is.load_state_dict(net, state)
-    same = pickle.loads(pickle.dumps(net)) if type(net) is Net else copy.copy(net)
+    same = pickle.loads(pickle.dumps(net)) if type(net) is Net else copy.copy(net)  # noqa: S301 - bytes of its own
     walked = []
     net_is.dfs(net, [], "net", lambda parents, key, module, count: walked.append(key))
     named = [[n for n, _ in f(net)] for f in (net_is.named_parameters, net_is.named_buffers, net_is.named_modules)]
@@ -297,7 +297,7 @@ class WrappedOrder(Sampler):
         return getattr(self.inner, name)
 
 
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda thing: pickle.loads(pickle.dumps(thing))])
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda thing: pickle.loads(pickle.dumps(thing))])  # noqa: S301 - bytes of its own
 @pytest.mark.parametrize("kind", [Wrapped, WrappedData, WrappedRule, WrappedOrder])
 @pytest.mark.parametrize("inner", [nn.Linear(2, 1), io.BytesIO, jt.ones(2), [3, 4]])
 def test_what_falls_back_on_a_part_is_copied(kind, copied, inner):

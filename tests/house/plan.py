@@ -14,6 +14,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "errors",
         "advice",
         "own",
+        "scoped",
         "instead",
         "names",
         "dtypes",

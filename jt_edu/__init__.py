@@ -54,6 +54,7 @@ from jt_edu.errors import (
     UnknownNameError,
 )
 from jt_edu.explain import explain, kernel_sources
+from jt_edu.faces import answer_imports as _answer_imports
 from jt_edu.formats import channels_last, channels_last_3d, contiguous_format, preserve_format
 from jt_edu.fusion_report import fusion_report
 from jt_edu.lens.edits import Edit, edit_kernel, edited_kernels, revert_kernels
@@ -1043,9 +1044,11 @@ if not TYPE_CHECKING:  # a type checker that saw these would believe that any na
     _rooms = {"nn": nn, "optim": optim, "data": data, "models": models, "benchmark": benchmark, "backends.conv": _conv}
     _others = {f"jt.{name}": room.__all__ for name, room in _rooms.items()}
     _later = {"distributed": "jt_edu.distributed", "ops_table": "jt_edu.anatomy:ops_table"}  # some 40 ms, and 10
+    _later["utils"] = "jt_edu.utils"  # PyTorch's name of a room
     __getattr__, __dir__ = _door("jt", __all__, _others, _later)
     _suggest(Var, "a Var", "x", {"jt": __all__})
     _answer_numpy(globals())
+    _answer_imports()
 
     sys.modules[__name__].__class__ = _Package  # mpi, rank, world_size and in_mpi: those of whoever asks
     _begin()

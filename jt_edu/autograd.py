@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from jt_edu.errors import GradientError
 from jt_edu.graph import Node, age, behind, history, inputs_first
+from jt_edu.names import door
 from jt_edu.settings import current
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ LEAF = Tape(lambda: (), (), ())  # on a node whose history is nobody's business:
 def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unused: bool = False) -> list[Var | None]:
     """Nodes for d loss / d target, one per target; see `jt.grad` for the learner's door."""
     _check_loss(loss, seed)
+    if isinstance(targets, type(loss)):
+        raise GradientError("jt_edu.autograd.grad takes a list, and is the engine room", "one Var", "jt.grad(loss, x)")
     wrap = type(loss)._of
     order = history(loss.node)
     reach = _reached(order, {t.node for t in targets}, behind)
@@ -136,6 +139,8 @@ def why_no_path(target: Node, loss: Node) -> str:
         return f"{name} takes no part in gradients: it was stopped by stop_grad, detach or no_grad"
     if age(target) > age(loss):
         return f"{name} was made, or changed in place, after the loss was computed"
+    if loss in current().rank_state.get("let_go", ()):
+        return "a step of an optimizer has let go of what the loss was computed from"
     order = history(loss)
     if loss in (reach := _reached(order, {target}, behind)):  # a way for gradients, on which one was None
         blocked = [n for n in order if n in reach and n is not target and (n.tape or not any(n.op.gradients))]
@@ -150,3 +155,14 @@ def why_no_path(target: Node, loss: Node) -> str:
     node = broken[0]
     how = "stop_grad or no_grad" if node.dtype.is_float else "a cast to whole numbers, a comparison or an argmax"
     return f"the path from the loss to {name} breaks at {node.op.name} ({how}) at {node.line}"
+
+
+if not TYPE_CHECKING:  # what PyTorch has under this name
+    __path__: list[str] = []
+    _above = {
+        "Function": "jt_edu.ops.gradient:Function",
+        "Variable": "jt_edu.var:Var",
+        "enable_grad": "jt_edu.settings:enable_grad",
+        "no_grad": "jt_edu.settings:no_grad",
+    }
+    __getattr__, _ = door("jt.autograd", ["grad"], {"jt": ["grad", "vjp"]}, _above)

@@ -40,7 +40,8 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "set_printoptions"): "np.set_printoptions",
     ("jt", "set_grad_enabled"): "with jt.no_grad(): or with jt.enable_grad():",
     ("jt", "inference_mode"): "with jt.no_grad():",
-    ("jt", "utils"): "jt.data, which has DataLoader, Dataset and the others",
+    ("jt", "tensorboard"): "jt_widgets.train(...), which draws a training while it runs",
+    ("jt", "checkpoint"): "leaving it out: what a gradient needs is computed again where that is cheaper",
     ("jt", "jit"): "jt.compile(step)",
     ("jt", "func"): "jt.grad and jt.vjp",
     ("jt", "distributions"): "jt.normal, jt.uniform, jt.bernoulli or jt.multinomial, which draw",
@@ -127,8 +128,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt.nn", "MSE"): "jt.nn.MSELoss",
     ("jt.nn.functional", "upsample"): "jt.nn.functional.interpolate",
     ("jt.nn.functional", "bce"): "jt.nn.functional.binary_cross_entropy",
-    ("jt.nn.utils", "rnn"): "jt.nn, which has pack_padded_sequence, pad_sequence and the others",
-    ("jt.nn.utils", "parametrizations"): "jt.nn.utils, which has weight_norm and spectral_norm",
     ("jt.data.transform", "Scale"): "Resize",
     (
         "jt.data.transform",

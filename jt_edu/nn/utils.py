@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
+    __path__: list[str] = []  # modules of PyTorch's are imported from here (faces.py)
     __getattr__, __dir__ = door("jt.nn.utils", __all__)
 
 

@@ -17,6 +17,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "scoped",
         "instead",
         "names",
+        "faces",
         "dtypes",
         "index",
         "trace",

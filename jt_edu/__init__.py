@@ -14,7 +14,7 @@ This file is a door: names only.
 import sys
 from typing import TYPE_CHECKING, Any
 
-from jt_edu import backends, benchmark, data, models, nn, optim
+from jt_edu import backends, benchmark, data, func, models, nn, optim
 from jt_edu import compiling as _compiling  # noqa: F401  a bar while kernels are compiled
 from jt_edu.backends.pool import set_num_threads
 from jt_edu.backends.pool import threads as get_num_threads
@@ -696,6 +696,7 @@ __all__ = [
     "frac",
     "frexp",
     "from_numpy",
+    "func",
     "full",
     "full_like",
     "fusion_report",

@@ -40,6 +40,8 @@ FACES = {  # a module of others -> ours that has its names, and the modules insi
     "nn.utils.convert_parameters": ("nn.utils", ""),
     "nn.utils.weight_norm": ("nn.utils", ""),
     "nn.utils.spectral_norm": ("nn.utils", ""),
+    "nn.utils.parametrize": ("nn.parametrize", ""),
+    "nn.utils.prune": ("nn.prune", ""),
     "nn.utils.parametrizations": ("nn.utils", ""),
     "nn.utils.stateless": ("func", ""),
     "autograd.function": ("autograd", ""),

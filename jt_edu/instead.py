@@ -43,7 +43,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt", "tensorboard"): "jt_widgets.train(...), which draws a training while it runs",
     ("jt", "checkpoint"): "leaving it out: what a gradient needs is computed again where that is cheaper",
     ("jt", "jit"): "jt.compile(step)",
-    ("jt", "func"): "jt.grad and jt.vjp",
     ("jt", "distributions"): "jt.normal, jt.uniform, jt.bernoulli or jt.multinomial, which draw",
     ("jt", "t"): "x.T",
     ("jt", "det"): "np.linalg.det(x.numpy()), without gradients",

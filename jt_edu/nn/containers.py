@@ -9,7 +9,7 @@ from jt_edu.build import short
 from jt_edu.errors import ArgumentError, UnknownKeyError
 from jt_edu.nn.members import no_part
 from jt_edu.nn.module import Module, Parameter
-from jt_edu.nn.sequential import Row, named
+from jt_edu.nn.sequential import Row, named, part_of
 from jt_edu.own import own
 from jt_edu.var import Var
 
@@ -40,6 +40,9 @@ class Names(Module):
         if name not in self._dict_parts:
             raise UnknownKeyError(f"a {type(self).__name__} of {', '.join(self._dict_parts) or 'nothing'}", short(name))
         return self._dict_parts[name]
+
+    def __getattr__(self, name: str) -> Any:
+        return part_of(self, vars(self).get("_dict_parts", {}), name)
 
     def get(self, name: str, default: Any = None) -> Any:
         """The part of this name, or the default."""

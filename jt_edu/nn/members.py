@@ -29,6 +29,8 @@ class Members(Extended):
     _names_of_buffers: Mapping[str, bool] = {}  # name -> whether it is saved
     _names_computed: frozenset[str] = frozenset()  # attributes that a hook computes from parameters: no members
 
+    _waits = False  # its parameters are not there yet
+
     def members(self) -> Iterator[tuple[str, Any]]:
         """Vars and modules that are attributes, or stand in lists, tuples and dicts that are: (name, value)."""
         for name, value in vars(self).items():
@@ -96,6 +98,9 @@ class Members(Extended):
     def _vars(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Var, str]]:
         """Every Var under every name that it has: (name, Var, "parameter" or "buffer" or "passing")."""
         for path, module in _walk(self, prefix, ()) if recurse else [(prefix, self)]:
+            if module._waits:
+                found = f"{path or 'one'}, a {type(module).__name__}, which nobody has called yet"
+                raise ArgumentError("parameters of lazy layers are made at their first call", found, "net(x), before")
             held = [
                 (name, value, _kind(module, name, value)) for name, value in own(module).members() if _is_var(value)
             ]

@@ -72,12 +72,7 @@ class Row(Module):
         own(self)._put((str(k), part) if numbered else (n, part) for k, (n, part) in enumerate(parts))
 
     def __getattr__(self, name: str) -> Any:
-        layers = vars(self).get("_row_parts", {})
-        if any(name in vars(kind) for kind in type(self).__mro__):
-            return super().__getattribute__(name)  # raises again, and says what to write instead
-        if name not in layers:
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        return layers[name]
+        return part_of(self, vars(self).get("_row_parts", {}), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in vars(self).get("_row_parts", {}):
@@ -142,6 +137,20 @@ class Row(Module):
     def items(self) -> list[tuple[str, Any]]:
         """Names and parts."""
         return list(self._row_parts.items())
+
+
+def part_of(container: Module, parts: dict[str, Any], name: str) -> Any:
+    """A part, asked for as an attribute.
+
+    Example:
+        >>> jt.nn.ModuleDict({"act": jt.nn.ReLU()}).act
+        ReLU()
+    """
+    if any(name in vars(kind) for kind in type(container).__mro__):
+        return object.__getattribute__(container, name)  # raises again, and says what to write instead
+    if name not in parts:
+        raise AttributeError(f"{type(container).__name__} has no attribute {name!r}")
+    return parts[name]
 
 
 def named(name: Any) -> str:

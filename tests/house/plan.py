@@ -41,7 +41,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "backward",
     ),  # 5 steps that are run again
     ("caller", "draw", "reasons", "explain", "race", "fusion_report", "document", "walk"),  # 6 looking
-    ("team", "nn", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 6 learning
+    ("team", "nn", "func", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 6 learning
     ("usage", "compiling", "benchmark", "anatomy", "lens", "launch"),  # looking at all of it
     ("models", "test"),  # 7 people
 )

@@ -14,9 +14,12 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import _GeneratorContextManager
 from functools import wraps
 from types import coroutine
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, cast
 
 from jt_edu.errors import ArgumentError
+
+Given = ParamSpec("Given")
+Value = TypeVar("Value")
 
 
 class Scope(_GeneratorContextManager[Any]):
@@ -43,10 +46,10 @@ class Scope(_GeneratorContextManager[Any]):
 
     def _again(self) -> Scope:
         """A new scope of the same kind: each one is entered once."""
-        return type(self)(self.func, self.args, self.kwds)  # type: ignore[attr-defined]
+        return type(self)(self.func, self.args, self.kwds)
 
 
-def scoped(make: Callable[..., Iterator[Any]]) -> Callable[..., Scope]:
+def scoped(make: Callable[Given, Iterator[Value]]) -> Callable[Given, _GeneratorContextManager[Value]]:
     """As `contextlib.contextmanager`; what it answers is a decorator of generators and coroutines as well.
 
     Example:
@@ -63,7 +66,11 @@ def scoped(make: Callable[..., Iterator[Any]]) -> Callable[..., Scope]:
         out
         1
     """
-    return wraps(make)(lambda *args, **named: Scope(make, args, named))
+
+    def begin(*args: Given.args, **named: Given.kwargs) -> _GeneratorContextManager[Value]:
+        return Scope(cast("Any", make), args, named)
+
+    return wraps(make)(begin)
 
 
 @coroutine

@@ -33,7 +33,7 @@ class Lazy(Module):
         ((5, 3), Linear(in_features=2, out_features=3, bias=True))
     """
 
-    becomes: type[Module]
+    becomes: Any
     axis: int
     _waits = True
 
@@ -51,7 +51,7 @@ class Lazy(Module):
         (given, settings), training = self._given, self.is_train
         trial = self.becomes(shape[self.axis], *given, **settings)  # raises before anything has changed
         del self._given
-        self.__class__ = self.becomes  # type: ignore[assignment]
+        self.__class__ = self.becomes
         for name, value in vars(trial).items():
             setattr(self, name, value)
         self.is_train = training

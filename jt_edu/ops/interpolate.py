@@ -175,7 +175,8 @@ def _means(n: int, o: int, step: float, mode: str) -> np.ndarray[Any, Any]:
         near, outer = (1.5 * far - 2.5) * far * far + 1, ((-0.5 * far + 2.5) * far - 4) * far + 2
         weights = np.where(far < 1, near, np.where(far < 2, outer, 0))
     weights *= (pixel >= first[:, None]) & (pixel < last[:, None])
-    return weights / np.maximum(weights.sum(1, keepdims=True), 1e-300)
+    means: np.ndarray[Any, Any] = weights / np.maximum(weights.sum(1, keepdims=True), 1e-300)
+    return means
 
 
 def _image(x: Var, mode: str) -> Var:

@@ -87,7 +87,9 @@ def _misfits(
     pairs = [(p, {**g, **other}) for g, other in zip(groups, saved["param_groups"], strict=True) for p in g["params"]]
     if strangers := sorted(map(repr, set(saved["state"]) - set(range(len(pairs))))):
         yield f"states of the parameters {', '.join(strangers)} for {len(pairs)} of them"
-    for k, ((p, group), state) in enumerate(zip(pairs, states, strict=True)) if kept is not None else ():
+    if kept is None:
+        return
+    for k, ((p, group), state) in enumerate(zip(pairs, states, strict=True)):
         numbers = {name for name, value in state.items() if not isinstance(value, Var)}
         yield from _misfits_of(k, p, numbers, {*kept(group)}, saved["state"].get(k, {}))
 

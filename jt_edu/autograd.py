@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from jt_edu.errors import GradientError
 from jt_edu.graph import Node, age, behind, history, inputs_first
-from jt_edu.names import door
 from jt_edu.settings import current
 
 if TYPE_CHECKING:
@@ -35,8 +34,6 @@ LEAF = Tape(lambda: (), (), ())  # on a node whose history is nobody's business:
 def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unused: bool = False) -> list[Var | None]:
     """Nodes for d loss / d target, one per target; see `jt.grad` for the learner's door."""
     _check_loss(loss, seed)
-    if isinstance(targets, type(loss)):
-        raise GradientError("jt_edu.autograd.grad takes a list, and is the engine room", "one Var", "jt.grad(loss, x)")
     wrap = type(loss)._of
     order = history(loss.node)
     reach = _reached(order, {t.node for t in targets}, behind)
@@ -155,14 +152,3 @@ def why_no_path(target: Node, loss: Node) -> str:
     node = broken[0]
     how = "stop_grad or no_grad" if node.dtype.is_float else "a cast to whole numbers, a comparison or an argmax"
     return f"the path from the loss to {name} breaks at {node.op.name} ({how}) at {node.line}"
-
-
-if not TYPE_CHECKING:  # what PyTorch has under this name
-    __path__: list[str] = []
-    _above = {
-        "Function": "jt_edu.ops.gradient:Function",
-        "Variable": "jt_edu.var:Var",
-        "enable_grad": "jt_edu.settings:enable_grad",
-        "no_grad": "jt_edu.settings:no_grad",
-    }
-    __getattr__, _ = door("jt.autograd", ["grad"], {"jt": ["grad", "vjp"]}, _above)

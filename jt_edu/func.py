@@ -49,9 +49,16 @@ def functional_call(
     """
     if not isinstance(module, Module):
         raise ArgumentError("functional_call takes a module", short(module), "functional_call(net, params, x)")
-    given = _given(parameter_and_buffer_dicts)
+    every, tied = (yes_or_no("functional_call", "strict or tie_weights", flag) for flag in (strict, tie_weights))
+    pairs = _pairs(module, _given(parameter_and_buffer_dicts), every, tied)
+    positional = args if isinstance(args, tuple) else () if args is None else (args,)
+    return _called(module, pairs, positional, dict(kwargs or {}))
+
+
+def _pairs(module: Module, given: dict[str, Var], strict: bool, tied: bool) -> list[tuple[Var, Var]]:
+    """Vars of the module, each with the one that stands in its place."""
     held = {name: var for name, var, _ in own(module)._vars()}
-    missing = sorted(set(held) - set(given)) if yes_or_no("functional_call", "strict", strict) else []
+    missing = sorted(set(held) - set(given)) if strict else []
     if odd := [*(f"no {name}" for name in missing), *(f"{name!r}" for name in given if name not in held)]:
         names = ", ".join(list(held)[:8]) or "(none)"
         raise ArgumentError(f"{type(module).__name__} has the parameters and buffers {names}", ", ".join(odd))
@@ -59,11 +66,9 @@ def functional_call(
     for name, var in given.items():
         if others.setdefault(id(held[name]), (held[name], var))[1] is not var:
             raise ArgumentError("a Var under two names is replaced by one", f"another one for {name!r}")
-    tied = yes_or_no("functional_call", "tie_weights", tie_weights)
     if apart := [name for name, var in held.items() if id(var) in others and name not in given and not tied]:
         raise ArgumentError("tied Vars are one Var here", f"tie_weights=False, and {apart[0]!r}", "tie_weights=True")
-    positional = args if isinstance(args, tuple) else () if args is None else (args,)
-    return _called(module, list(others.values()), positional, dict(kwargs or {}))
+    return list(others.values())
 
 
 def _given(dicts: Any) -> dict[str, Var]:

@@ -58,8 +58,8 @@ def doing(thing: Any, name: str) -> Callable[..., Any]:
         >>> net = jt.nn.ReLU()
         >>> net.execute = jt.nn.Sigmoid()  # a layer that is called so
         >>> net.extra_repr = lambda: "a function in its place"
-        >>> doing(net, "execute")(jt.array([-1.0])).item(), net
-        (0.0, ReLU(a function in its place))
+        >>> doing(net, "execute")(jt.array([-1.0])).item(), doing(net, "extra_repr")()
+        (0.0, 'a function in its place')
     """
     held: Any = vars(thing).get(name)
     if callable(held) and not isinstance(held, (type, Extended)):

@@ -61,7 +61,8 @@ def scoped(make: Callable[Given, Iterator[Value]]) -> Callable[Given, _Generator
         >>> @told("a")
         ... def two():
         ...     yield 1
-        >>> print(next(two()))
+        >>> steps = two()
+        >>> print(next(steps))
         in a
         out
         1

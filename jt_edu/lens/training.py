@@ -7,7 +7,6 @@
 Nothing is computed twice: the norms are computed in the very kernels that read gradients and parameters to move them.
 The optimizer's rule is given a companion that asks for three sums beside each new parameter, and forward hooks on the
 ReLU modules promise one number each, which the step computes along with the loss.
-
 Nothing here draws, and nothing here knows notebooks.
 """
 

@@ -110,33 +110,34 @@ def register_parametrization(
         >>> [name for name, p in layer.named_parameters()]
         ['bias', 'parametrizations.weight.original']
     """
-    if not isinstance(parametrization, Module):
-        raise ArgumentError("a parametrization is a module", short(parametrization))
     kept, free = is_parametrized(module, tensor_name), yes_or_no("register_parametrization", "unsafe", unsafe)
     held = getattr(module, tensor_name) if kept else vars(module).get(tensor_name)
-    if not isinstance(held, Var):
-        asked = "a parametrization computes a parameter or buffer of a module"
-        raise ArgumentError(asked, f"{short(tensor_name)} of {type(module).__name__}")
-    if kept:
-        parts = _lists(module)[tensor_name]
-        if not free:
-            _check_alike(held, parametrization(held))
-        parts.append(parametrization)
-        return module
-    with no_grad():
-        originals = [Parameter(v) if v.dtype.is_float else v for v in inverse_of([parametrization], held)]
-    trained = any(held is p for p in own(module).parameters(recurse=False))
-    made = ParametrizationList([parametrization], originals, trained)
-    if len(originals) == 1 and not hasattr(parametrization, "right_inverse"):
-        made.original = held  # the very Var, which an optimizer may hold
+    if not (isinstance(held, Var) and isinstance(parametrization, Module)):
+        found = f"{short(parametrization)} for {short(tensor_name)} of a {type(module).__name__}"
+        raise ArgumentError("a parametrization is a module that computes a parameter or buffer of another", found)
+    made = None if kept else _made(module, held, parametrization)
     if not free:
-        _check_alike(held, made())
+        _check_alike(held, parametrization(held) if made is None else made())
+    if made is None:
+        _lists(module)[tensor_name].append(parametrization)
+        return module
     delattr(module, tensor_name)
     lists = _lists(module) if is_parametrized(module) else ModuleDict()
     lists[tensor_name] = made
     vars(module)["parametrizations"] = lists
     module.__class__ = _class_of(_kind_of(module), tuple(lists.keys()))
     return module
+
+
+def _made(module: Module, held: Var, parametrization: Module) -> ParametrizationList:
+    """What a parameter is computed by, and from."""
+    with no_grad():
+        originals = [Parameter(v) if v.dtype.is_float else v for v in inverse_of([parametrization], held)]
+    trained = any(held is p for p in own(module).parameters(recurse=False))
+    made = ParametrizationList([parametrization], originals, trained)
+    if len(originals) == 1 and not hasattr(parametrization, "right_inverse"):
+        made.original = held  # the very Var, which an optimizer may hold
+    return made
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:

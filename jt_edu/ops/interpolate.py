@@ -76,12 +76,7 @@ def interpolate(
     Source: the cubic is that of Keys 1981, "Cubic convolution interpolation for digital image processing".
     """
     image = _image(as_var(x), choice("interpolate", "mode", mode, MODES))
-    align = align_corners is not None and yes_or_no("interpolate", "align_corners", align_corners)
-    if align_corners is not None and mode not in DIRECTIONS:
-        raise ArgumentError(f"align_corners is for {', '.join(DIRECTIONS)}", f"align_corners={align_corners}, {mode}")
-    smooth = yes_or_no("interpolate", "antialias", antialias)
-    if smooth and mode not in ("bilinear", "bicubic"):
-        raise ArgumentError("antialias is for bilinear and bicubic", f"antialias=True, {mode}")
+    align, smooth = _switches(mode, align_corners, antialias)
     plane = image.shape[2:]
     out, scales = _sizes(plane, size, scale_factor, recompute_scale_factor)
     if mode == "area":
@@ -92,6 +87,17 @@ def interpolate(
         return _smooth(image, out, scales, mode, align)
     way = _cubic if mode == "bicubic" else _linear
     return way(image, out, tuple(scales), align)
+
+
+def _switches(mode: str, align_corners: Any, antialias: Any) -> tuple[bool, bool]:
+    """Whether corners stay where they are, and whether all pixels count; each is for some modes only."""
+    align = align_corners is not None and yes_or_no("interpolate", "align_corners", align_corners)
+    if align_corners is not None and mode not in DIRECTIONS:
+        raise ArgumentError(f"align_corners is for {', '.join(DIRECTIONS)}", f"align_corners={align_corners}, {mode}")
+    smooth = yes_or_no("interpolate", "antialias", antialias)
+    if smooth and mode not in ("bilinear", "bicubic"):
+        raise ArgumentError("antialias is for bilinear and bicubic", f"antialias=True, {mode}")
+    return align, smooth
 
 
 @template

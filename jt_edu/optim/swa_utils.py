@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from jt_edu.data.collate import as_vars
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.making import on_cpu
 from jt_edu.names import door
@@ -57,7 +56,7 @@ class AveragedModel(Module):
         device: "cpu", where everything is.
         avg_fn: what one mean becomes, `avg_fn(mean, now, how many before)`; the mean of all by default.
         multi_avg_fn: the same for all at once: `multi_avg_fn(means, now, how many before)` updates each of the means.
-        use_buffers: average running statistics, too; otherwise they are those of the network.
+        use_buffers: average running statistics, too; otherwise they, and always whole numbers, are the network's.
 
     Source: Izmailov et al. 2018, "Averaging Weights Leads to Wider Optima" (arXiv:1803.05407).
 
@@ -196,7 +195,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
         with no_grad():
             for batch in loader:
                 given = batch[0] if isinstance(batch, (tuple, list)) else batch
-                model(as_vars(given, True))
+                model(given)
                 sync([v for m in norms for v in own(m).buffers()])
     finally:
         for m, training in modes:
@@ -219,7 +218,7 @@ class SWALR(Schedule):
         >>> optimizer = jt.optim.SGD([jt.ones(1)], lr=1.0)
         >>> schedule = SWALR(optimizer, swa_lr=0.2, anneal_epochs=2, anneal_strategy="linear")
         >>> schedule.step()
-        >>> optimizer.lr
+        >>> round(optimizer.lr, 4)
         0.6
     """
 

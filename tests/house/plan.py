@@ -54,6 +54,8 @@ NOT_CORE = (  # on a floor of the core, but outside its budget
     "backends.entry", "backends.native",  # how machine code is loaded and called (decision 059)
     "telling",  # what those hear who watch
     "advice", "instead",  # the last part of an error: no answer depends on it
+    "own", "scoped",  # what learners may do with names and decorators: no answer depends on it
+    "faces",  # modules under the names of others
     "making",  # PyTorch's words for what is made: each does what can be said without it
     "formats",  # rules that nothing enters until somebody asks for a format (decision 047)
 )  # fmt: skip

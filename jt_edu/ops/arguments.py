@@ -108,14 +108,23 @@ def axis_of(name: str, axis: Any, ndim: int, lone: bool = False, verb: str = "on
     The error says what `name` does with the Var that has the axis, such as "stack makes a Var with 2 axes".
     """
     try:
-        k = operator.index(axis)
+        k = None if isinstance(axis, bool) else operator.index(axis)
     except TypeError:
-        raise ArgumentError(f"{name} takes an axis as a whole number", short(axis), "0 or -1") from None
+        k = None
+    if k is None:
+        raise ArgumentError(f"{name} takes an axis as a whole number", short(axis), _of_a_bool(name, axis) or "0 or -1")
     reach = ndim or int(lone)
     if not -reach <= k < reach:
         way = f"{-ndim} to {ndim - 1}" if ndim else "no axis, of a single number"
         raise RangeError(f"{name} {verb} a Var with {ndim} {'axis' if ndim == 1 else 'axes'}", f"axis {k}", way)
     return k % reach
+
+
+def _of_a_bool(name: str, value: Any) -> str:
+    """What True or False was meant for, where an axis was asked for: the arguments of `name` that are one of the two."""
+    asked = getattr(Var, name, None) if isinstance(value, (bool, np.bool_)) else None
+    taken = inspect.signature(asked).parameters.values() if inspect.isroutine(asked) else ()
+    return " or ".join(f"{p.name}={value}" for p in taken if isinstance(p.default, bool))
 
 
 def axes_of(name: str, axes: Any, ndim: int) -> tuple[int, ...]:

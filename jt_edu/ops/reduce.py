@@ -340,6 +340,7 @@ def norm(x: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Var:
     keep = yes_or_no("norm", "keepdim", keepdim)
     order = _order(p)
     v = as_var(x)
+    dim = axes_of("norm", dim, v.ndim)
     if order == 2 and v.dtype.kind == "f":  # a square has no sign
         wide = widened(v)
         return root(sum(wide * wide, dim, keep), 2).cast(v.dtype)

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from jt_edu.build import short
-from jt_edu.dtypes import PYTHON
+from jt_edu.dtypes import PYTHON, plain
 from jt_edu.errors import ArgumentError, DtypeError, RangeError
 from jt_edu.meta import Elementwise
 from jt_edu.names import nearest
@@ -42,13 +42,13 @@ def whole(function: str, name: str, value: Any, least: int | None = None, most: 
         3
     """
     try:
-        plain = None if isinstance(value, bool) else int(operator.index(value))
+        bare = None if isinstance(value, bool) else int(operator.index(value))
     except TypeError:
-        plain = None
-    if plain is None or (least is not None and plain < least) or (most is not None and plain > most):
+        bare = None
+    if bare is None or (least is not None and bare < least) or (most is not None and bare > most):
         limits = f" from {least}" * (least is not None) + f" to {most}" * (most is not None)
         raise _refused(function, name, f"a whole number{limits}", value)
-    return plain
+    return bare
 
 
 def number(
@@ -70,14 +70,14 @@ def number(
         >>> number("elu", "alpha", np.float32(0.5))
         0.5
     """
-    plain = value.item() if isinstance(value, (np.generic, np.ndarray)) and value.shape == () else value
-    real = isinstance(plain, (int, float)) and not isinstance(plain, bool)
-    if not real or not least <= plain <= most or (above and plain == least) or (finite and math.isinf(plain)):
+    bare = value.item() if isinstance(value, (np.generic, np.ndarray)) and value.shape == () else value
+    real = isinstance(bare, (int, float)) and not isinstance(bare, bool)
+    if not real or not least <= bare <= most or (above and bare == least) or (finite and math.isinf(bare)):
         limits = f" {'above' if above else 'from'} {least:g}" if least > -math.inf else ""
         limits += f" to {most:g}" if most < math.inf else ""
         kind = "finite number" if finite and most == math.inf else "number"
         raise _refused(function, name, f"a {kind}{limits}", value)
-    return plain  # type: ignore[no-any-return]
+    return bare  # type: ignore[no-any-return]
 
 
 def factor(function: str, name: str, value: Any) -> Any:
@@ -87,6 +87,7 @@ def factor(function: str, name: str, value: Any) -> Any:
         >>> factor("addmm", "alpha", 2)
         2
     """
+    value = plain(value)
     return value if isinstance(value, (complex, Var)) else number(function, name, value)
 
 
@@ -121,7 +122,7 @@ def axis_of(name: str, axis: Any, ndim: int, lone: bool = False, verb: str = "on
 
 
 def _of_a_bool(name: str, value: Any) -> str:
-    """What True or False was meant for, where an axis was asked for: the arguments of `name` that are one of the two."""
+    """What True or False was meant for, where an axis is asked for: arguments of `name` that are one of the two."""
     asked = getattr(Var, name, None) if isinstance(value, (bool, np.bool_)) else None
     taken = inspect.signature(asked).parameters.values() if inspect.isroutine(asked) else ()
     return " or ".join(f"{p.name}={value}" for p in taken if isinstance(p.default, bool))

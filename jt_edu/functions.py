@@ -100,7 +100,7 @@ def _stays(x: Any, y: Any) -> Any:
 
 def _turned(o: Any, d: Any, z: Any) -> Any:
     """The gradient of z / |z|: what of d turns z; what of it stretches z has no effect. 0 at 0, as in PyTorch."""
-    return ((d - o * (d * o.conj()).real()) / ABSOLUTE(z)).where_not(z == 0, 0)
+    return ((d - o * REAL(d * o.conj())) / ABSOLUTE(z)).where_not(z == 0, 0)
 
 
 def _won(d: Any, x: Any, y: Any, mine: Any, theirs: Any) -> Any:
@@ -267,6 +267,6 @@ def meet(op: Elementwise, *dtypes: DType) -> tuple[DType, DType]:
     if common.kind in refused:
         raise DtypeError(f"{op.name} {why}", f"dtype {common}", advice.OF_A_KIND[common.kind])
     if op.bodies.get(common.kind) == "":
-        raise DtypeError(f"{op.name} compares by size", f"dtype {common}", "compare x.real() or x.abs()")
+        raise DtypeError(f"{op.name} compares by size", f"dtype {common}", "compare x.real or x.abs()")
     inputs = become(common) if callable(become) else become or common
     return inputs, answer(inputs) if callable(answer) else answer or inputs

@@ -226,3 +226,32 @@ def test_a_number_of_numpys_is_checked_as_one_of_pythons():
         whole ** np.int64(-1)
     with pytest.raises(jt.DtypeError, match="1j"):
         jt.full_like(whole, np.complex64(1j))
+
+
+def test_a_part_is_an_attribute_a_method_and_a_function():
+    z = jt.array([1 + 2j, 3 - 4j])
+
+    assert [v.tolist() for v in (z.real, z.real(), jt.real(z), np.real(z), 2 * z.real / 2)] == [[1, 3]] * 5
+    assert [v.tolist() for v in (z.imag, z.imag(), jt.imag(z), np.imag(z), z.imag + 0)] == [[2, -4]] * 5
+    assert (z.real.shape, z.real[1].item(), z.imag.sum().item(), jt.ones(2).imag.tolist()) == ((2,), 3, -2, [0, 0])
+    assert not callable(z)
+
+
+def test_what_is_assigned_to_a_part_leaves_the_other_as_it_is():
+    z, x = jt.array([1 + 2j, 3 - 4j]), jt.ones(2)
+
+    z.real += 1
+    z.imag = np.array([5.0, 6.0])
+    x.real = 7
+
+    assert (z.tolist(), z.dtype, x.tolist()) == ([2 + 5j, 4 + 6j], "complex64", [7, 7])
+    with pytest.raises(jt.DtypeError, match="no imaginary part"):
+        x.imag = 1
+    with pytest.raises(jt.DtypeError, match="as real numbers"):
+        z.real = 1j
+
+
+def test_matrices_and_elements_have_the_attributes_of_numpy_and_pytorch():
+    z = jt.array([[1 + 2j, 3.0]])
+
+    assert (z.H.tolist(), z.mH.tolist(), z.itemsize, jt.ones(1).half().itemsize) == ([[1 - 2j], [3]],) * 2 + (8, 2)

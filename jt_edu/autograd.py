@@ -53,10 +53,7 @@ def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unuse
         for node in reversed(order):
             if node in grads:
                 moment.twin = node  # a gradient belongs to the line, and to the module, that it is the gradient of
-                grads[node], found = _hooked(node, grads[node]), grads[node]
-                if grads[node] is not found:
-                    masks.pop(node, None)
-                _spread(node, grads, masks, reach, wrap)
+                hand_on(node, grads, masks, reach, wrap)
     finally:
         moment.twin = outer
     for t in targets:
@@ -73,6 +70,15 @@ def _reached(order: list[Node], targets: set[Node], sources: Callable[[Node], Se
         if node in targets or any(i in reach for i in sources(node)):
             reach.add(node)
     return reach
+
+
+def hand_on(node: Node, grads: dict[Node, Var], masks: Masks, reach: set[Node], wrap: Callable[[Node], Var]) -> None:
+    """Let hooks see the gradient of `node`, which is complete, and hand it on to its inputs."""
+    found = grads[node]
+    grads[node] = _hooked(node, found)
+    if grads[node] is not found:
+        masks.pop(node, None)
+    _spread(node, grads, masks, reach, wrap)
 
 
 def _spread(node: Node, grads: dict[Node, Var], masks: Masks, reach: set[Node], wrap: Callable[[Node], Var]) -> None:
@@ -93,7 +99,7 @@ def _spread(node: Node, grads: dict[Node, Var], masks: Masks, reach: set[Node], 
             dout, chosen = _chosen(part, before, node, i, masks, wrap)
             dout = dout.cast(i.dtype)
             if i in grads:
-                dout, chosen = grads[i] + dout, tuple(m for m in chosen if m in masks[i])
+                dout, chosen = grads[i] + dout, tuple(m for m in chosen if m in masks.get(i, ()))
             grads[i], masks[i] = dout, chosen
 
 

@@ -24,14 +24,14 @@ import numpy as np
 
 from jt_edu.build import short
 from jt_edu.dtypes import PYTHON, plain
-from jt_edu.errors import ArgumentError, DtypeError, RangeError
+from jt_edu.errors import ArgumentError, RangeError
 from jt_edu.meta import Elementwise
 from jt_edu.names import nearest
+from jt_edu.ops.unnamed import into
 from jt_edu.var import Var, as_var, method
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 FIRST = "(...)(x): a layer is made first, and then called"
-KINDS = "buifc"  # of numbers: each can hold what is to its left
 
 
 def whole(function: str, name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
@@ -109,11 +109,10 @@ def axis_of(name: str, axis: Any, ndim: int, lone: bool = False, verb: str = "on
     The error says what `name` does with the Var that has the axis, such as "stack makes a Var with 2 axes".
     """
     try:
-        k = None if isinstance(axis, bool) else operator.index(axis)
+        k = operator.index(None if isinstance(axis, bool) else axis)  # type: ignore[arg-type]
     except TypeError:
-        k = None
-    if k is None:
-        raise ArgumentError(f"{name} takes an axis as a whole number", short(axis), _of_a_bool(name, axis) or "0 or -1")
+        way = _of_a_bool(name, axis) or "0 or -1"
+        raise ArgumentError(f"{name} takes an axis as a whole number", short(axis), way) from None
     reach = ndim or int(lone)
     if not -reach <= k < reach:
         way = f"{-ndim} to {ndim - 1}" if ndim else "no axis, of a single number"
@@ -359,23 +358,6 @@ def function(
     for alias in aliases:
         method(made, alias)
     return method(made)
-
-
-def into(out: Var | None, value: Var) -> Var:
-    """`value`; or `out`, which from now on has that value, in its own dtype.
-
-    Raises:
-        ArgumentError: `out` is no Var.
-        DtypeError: its numbers are of a lesser kind: whole numbers for floats.
-        ShapeError: it has another shape.
-    """
-    if out is None:
-        return value
-    if not isinstance(out, Var):
-        raise ArgumentError("out= is a Var, which is given the answer", short(out), "jt.empty(shape)")
-    if KINDS.index(out.dtype.kind) < KINDS.index(value.dtype.kind):
-        raise DtypeError(f"out= is given numbers of {value.dtype}", f"a Var of {out.dtype}", f"jt.{value.dtype}")
-    return out.become(value)
 
 
 def _bound(function: str, words: Sequence[str], args: Sequence[Any], named: dict[str, Any]) -> tuple[Any, ...]:

@@ -17,8 +17,9 @@ from jt_edu.build import broadcast_shape, short
 from jt_edu.dtypes import bool_, complex128, float64, plain, promote
 from jt_edu.errors import ArgumentError, DtypeError
 from jt_edu.meta import Elementwise
-from jt_edu.ops.arguments import beside, choice, factor, function, into, number, one_of, same_words
+from jt_edu.ops.arguments import beside, choice, factor, function, number, one_of, same_words
 from jt_edu.ops.numbers import real_floats
+from jt_edu.ops.unnamed import into
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 

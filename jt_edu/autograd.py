@@ -5,6 +5,9 @@
 
 The rules stand beside the operators (functions.py, meta.py) and are ordinary arithmetic, so what comes out is a graph
 like any other: it fuses, and it can be differentiated again. Nothing here computes a number.
+
+A gradient that comes through `where` is 0 where the other value was taken, and so are those before it: the rule of a
+root would make 0 * inf of it, which is nan. So what the rules answer is chosen by the same condition again.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from jt_edu.errors import GradientError
 from jt_edu.gradient_errors import check_loss, missing
 from jt_edu.graph import Node, behind, history, reached
+from jt_edu.meta import Elementwise
 from jt_edu.settings import current
 
 if TYPE_CHECKING:
@@ -32,6 +36,8 @@ class Tape:
         self.stopped: set[Node] = set()
 
 
+Mask = tuple[Node, bool]  # the condition of a `where`, and whether the value that it takes is meant, or the other one
+Masks = dict[Node, tuple[Mask, ...]]  # by which all of the gradient of a node was chosen
 LEAF = Tape(lambda: (), (), ())  # on a node whose history is nobody's business: a parameter that was updated
 
 
@@ -43,6 +49,7 @@ def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unuse
     order = history(loss.node)
     reach = reached(order, {t.node for t in targets}, behind)
     grads: dict[Node, Var] = {}
+    masks: Masks = {}
     moment = current().threads.now
     outer, moment.twin = moment.twin, loss.node
     try:
@@ -51,8 +58,7 @@ def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unuse
         for node in reversed(order):
             if node in grads:
                 moment.twin = node  # a gradient belongs to the line, and to the module, that it is the gradient of
-                grads[node] = _hooked(node, grads[node])
-                _spread(node, grads, reach, wrap)
+                hand_on(node, grads, masks, reach, wrap)
     finally:
         moment.twin = outer
     for t in targets:
@@ -61,22 +67,51 @@ def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unuse
     return [grads.get(t.node) for t in targets]
 
 
-def _spread(node: Node, grads: dict[Node, Var], reach: set[Node], wrap: Callable[[Node], Var]) -> None:
+def hand_on(node: Node, grads: dict[Node, Var], masks: Masks, reach: set[Node], wrap: Callable[[Node], Var]) -> None:
+    """Let hooks see the gradient of `node`, which is complete, and hand it on to its inputs."""
+    found = grads[node]
+    grads[node] = _hooked(node, found)
+    if grads[node] is not found:
+        masks.pop(node, None)
+    _spread(node, grads, masks, reach, wrap)
+
+
+def _spread(node: Node, grads: dict[Node, Var], masks: Masks, reach: set[Node], wrap: Callable[[Node], Var]) -> None:
     """Hand the gradient of `node` on to its inputs."""
+    before = grads[node]
     if node.tape is not None:
         parts = _tape_gradients(node, grads, wrap)
     else:
         rules = node.op.gradients
         out, inputs = wrap(node), [wrap(i) for i in node.inputs]
         parts = [
-            (i, rule(out, grads[node], *inputs))
+            (i, rule(out, before, *inputs))
             for i, rule in zip(node.inputs, rules, strict=False)
             if i in reach and rule is not None
         ]
     for i, part in parts:
         if i in reach and part is not None:
-            dout = part.cast(i.dtype)
-            grads[i] = grads[i] + dout if i in grads else dout
+            dout, chosen = _chosen(part, before, node, i, masks, wrap)
+            dout = dout.cast(i.dtype)
+            if i in grads:
+                dout, chosen = grads[i] + dout, tuple(m for m in chosen if m in masks.get(i, ()))
+            grads[i], masks[i] = dout, chosen
+
+
+def _chosen(
+    part: Var, before: Var, node: Node, i: Node, masks: Masks, wrap: Callable[[Node], Var]
+) -> tuple[Var, tuple[Mask, ...]]:
+    """What a rule answered for input i, 0 where the value of `node` was not taken; and by which conditions."""
+    if not isinstance(node.op, Elementwise) or node.tape is not None:
+        return part, ()
+    chosen = masks.get(node, ())
+    if node.op.rule == "select":
+        condition, x, y = node.inputs
+        return part, chosen if x is y else (*chosen, (condition, i is x))
+    if part is not before:
+        for condition, taken in chosen:
+            part = part.keep_where(wrap(condition)) if taken else part.where_not(wrap(condition), 0)
+    return part, chosen
 
 
 def _tape_gradients(node: Node, grads: dict[Node, Var], wrap: Callable[[Node], Var]) -> list[tuple[Node, Var | None]]:

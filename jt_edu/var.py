@@ -164,7 +164,7 @@ class Var(Arithmetic):
 
     def __float__(self) -> float:
         if self.dtype.kind == "c":
-            raise DtypeError("a complex number is no real one", f"dtype {self.dtype}", "x.real() or x.abs()")
+            raise DtypeError("a complex number is no real one", f"dtype {self.dtype}", "x.real or x.abs()")
         return float(self.item())
 
     def __int__(self) -> int:

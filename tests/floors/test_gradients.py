@@ -482,7 +482,8 @@ def test_real_and_complex_numbers_mix_and_each_gets_its_own_kind_of_gradient(tor
     arrays = [draw(1, (2,), F64), draw(2, (2,), C128)]
 
     judge(torch, lambda x, z: x * z * z + x, lambda x, z: x * z * z + x, arrays)
-    judge(torch, lambda x, z: z.real() * x + z.imag(), lambda x, z: z.real * x + z.imag, arrays)
+    for ours in (lambda x, z: z.real() * x + z.imag(), lambda x, z: z.real * x + z.imag):
+        judge(torch, ours, lambda x, z: z.real * x + z.imag, arrays)
     judge(
         torch,
         lambda x, z: jt.where(x > 0, z * z, x * x),

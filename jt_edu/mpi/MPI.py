@@ -26,7 +26,7 @@ from jt_edu.mpi.talk.messages import MESSAGE_NO_PROC, MESSAGE_NULL, Message
 from jt_edu.mpi.talk.pairs import PointToPoint as Comm
 from jt_edu.mpi.talk.persistent import Grequest, Prequest
 from jt_edu.mpi.talk.request import REQUEST_NULL, Request
-from jt_edu.mpi.terms.datatypes import DATATYPE_NULL, TYPES, Datatype
+from jt_edu.mpi.terms.datatypes import TYPES, Datatype
 from jt_edu.mpi.terms.errors import CLASSES
 from jt_edu.mpi.terms.memory import address_of, as_array
 from jt_edu.mpi.terms.missing import instead_of
@@ -41,6 +41,7 @@ from jt_edu.mpi.terms.names import (
     COMM_NULL,
     COMM_TYPE_SHARED,
     CONGRUENT,
+    DATATYPE_NULL,
     GROUP_NULL,
     IDENT,
     IN_PLACE,

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu.errors import ArgumentError, DtypeError
-from jt_edu.mpi.terms.names import ORDER_C, ORDER_F, Null
+from jt_edu.mpi.terms.names import ORDER_C, ORDER_F
 from jt_edu.ops.arguments import whole
 
 Places = np.ndarray[Any, np.dtype[np.int64]]
@@ -184,14 +184,16 @@ class Datatype:
 
     def __reduce__(self) -> Any:
         if self.is_predefined:
-            return TYPES.__getitem__, (self.name,)
+            return named, (self.name,)
         return Datatype, (self.name, self.code, self.places, self.lower, self.upper)
 
     def __repr__(self) -> str:
         return f"MPI.{self.name}" if self.is_predefined else f"Datatype({self.name} of {self.dtype})"
 
 
-DATATYPE_NULL: Any = Null("DATATYPE_NULL")
+def named(name: str) -> Datatype:
+    """One of MPI's own."""
+    return TYPES[name]
 
 
 def bytes_of(kind: Datatype) -> Places:

@@ -78,6 +78,7 @@ class Null:
 
 COMM_NULL: Any = Null("COMM_NULL")
 GROUP_NULL: Any = Null("GROUP_NULL")
+DATATYPE_NULL: Any = Null("DATATYPE_NULL")
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ This file is a door: names only.
 import sys
 from typing import TYPE_CHECKING, Any
 
-from jt_edu import backends, benchmark, data, models, nn, optim
+from jt_edu import backends, benchmark, data, func, models, nn, optim
 from jt_edu import compiling as _compiling  # noqa: F401  a bar while kernels are compiled
 from jt_edu.backends.pool import set_num_threads
 from jt_edu.backends.pool import threads as get_num_threads
@@ -54,6 +54,7 @@ from jt_edu.errors import (
     UnknownNameError,
 )
 from jt_edu.explain import explain, kernel_sources
+from jt_edu.faces import answer_imports as _answer_imports
 from jt_edu.formats import channels_last, channels_last_3d, contiguous_format, preserve_format
 from jt_edu.fusion_report import fusion_report
 from jt_edu.lens.edits import Edit, edit_kernel, edited_kernels, revert_kernels
@@ -463,7 +464,7 @@ from jt_edu.random import (
     set_seed,
     uniform,
 )
-from jt_edu.settings import enable_grad, flag_scope, flags, no_grad, trace
+from jt_edu.settings import enable_grad, flag_scope, flags, is_grad_enabled, no_grad, trace
 from jt_edu.storage import Storage, TracingAllocator
 from jt_edu.usage import MemoryStats, memory_stats
 from jt_edu.var import Var, array
@@ -695,6 +696,7 @@ __all__ = [
     "frac",
     "frexp",
     "from_numpy",
+    "func",
     "full",
     "full_like",
     "fusion_report",
@@ -754,6 +756,7 @@ __all__ = [
     "invert",
     "is_complex",
     "is_floating_point",
+    "is_grad_enabled",
     "is_nonzero",
     "isclose",
     "iscomplex",
@@ -1042,9 +1045,11 @@ if not TYPE_CHECKING:  # a type checker that saw these would believe that any na
     _rooms = {"nn": nn, "optim": optim, "data": data, "models": models, "benchmark": benchmark, "backends.conv": _conv}
     _others = {f"jt.{name}": room.__all__ for name, room in _rooms.items()}
     _later = {"distributed": "jt_edu.distributed", "ops_table": "jt_edu.anatomy:ops_table"}  # some 40 ms, and 10
+    _later["utils"] = "jt_edu.utils"  # PyTorch's name of a room
     __getattr__, __dir__ = _door("jt", __all__, _others, _later)
     _suggest(Var, "a Var", "x", {"jt": __all__})
     _answer_numpy(globals())
+    _answer_imports()
 
     sys.modules[__name__].__class__ = _Package  # rank, world_size and in_mpi: those of whoever asks
     _begin()

@@ -16,9 +16,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jt_edu.errors import GradientError
-from jt_edu.gradient_errors import check_loss, missing
+from jt_edu.gradient_errors import check_call, missing
 from jt_edu.graph import Node, behind, history, reached
 from jt_edu.meta import Elementwise
+from jt_edu.names import door
 from jt_edu.settings import current
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ LEAF = Tape(lambda: (), (), ())  # on a node whose history is nobody's business:
 
 def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unused: bool = False) -> list[Var | None]:
     """Nodes for d loss / d target, one per target; see `jt.grad` for the learner's door."""
-    if loss.node.dtype.kind != "f" or (seed is None and loss.node.shape):
-        check_loss(loss, seed)
+    if loss.node.dtype.kind != "f" or (seed is None and loss.node.shape) or isinstance(targets, type(loss)):
+        check_call(loss, targets, seed)
     wrap = type(loss)._of
     order = history(loss.node)
     reach = reached(order, {t.node for t in targets}, behind)
@@ -137,3 +138,14 @@ def _hooked(node: Node, dout: Var) -> Var:
                 raise GradientError("a hook answers None or a Var of the gradient's shape", found)
             dout = changed.cast(dout.dtype)
     return dout
+
+
+if not TYPE_CHECKING:  # what PyTorch has under this name
+    __path__: list[str] = []
+    _above = {
+        "Function": "jt_edu.ops.gradient:Function",
+        "Variable": "jt_edu.var:Var",
+        "enable_grad": "jt_edu.settings:enable_grad",
+        "no_grad": "jt_edu.settings:no_grad",
+    }
+    __getattr__, _ = door("jt.autograd", ["grad"], {"jt": ["grad", "vjp"]}, _above)

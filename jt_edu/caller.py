@@ -11,6 +11,7 @@ from typing import Any
 
 from jt_edu.errors import ArgumentError
 from jt_edu.graph import HOME, Node
+from jt_edu.own import Extended, own
 from jt_edu.var import Var
 
 
@@ -53,7 +54,8 @@ def _locals_of(frame: FrameType) -> dict[str, Any]:
 def _parameters(model: Any) -> list[tuple[str, Var]]:
     """The parameters and buffers of a model by name; other libraries have models too, with parameters of their own."""
     try:
-        named = (*model.named_parameters(), *model.named_buffers())
+        net: Any = own(model) if isinstance(model, Extended) else model
+        named = (*net.named_parameters(), *net.named_buffers())
     except Exception:  # noqa: BLE001  what a stranger's method raises is no concern of who asks for a name
         return []
     return [(path, p) for path, p in named if isinstance(p, Var)]

@@ -31,7 +31,6 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -42,6 +41,7 @@ from jt_edu.backends.convolve.choice import algorithms
 from jt_edu.backends.convolve.options import DEFAULT, Options, forget_plans, options, set_options
 from jt_edu.backends.convolve.table import Table
 from jt_edu.errors import ArgumentError, UnknownNameError
+from jt_edu.scoped import scoped
 
 __all__ = ["clear", "flags", "race", "table", "version"]
 
@@ -83,7 +83,7 @@ class _UnknownSettingError(ArgumentError, UnknownNameError):
     """A setting that is not there: an argument of `flags`, and an attribute of this module."""
 
 
-@contextmanager
+@scoped
 def flags(**wanted: Any) -> Iterator[None]:
     """Settings for the lines inside; afterwards they are as before, whatever happens. Also a decorator.
 

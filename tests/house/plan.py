@@ -10,7 +10,21 @@ ROOT = Path(__file__).resolve().parents[2]
 # A module imports from floors before its own and, on its own floor, from modules to its left.
 # A package stands here once, for all of its files. Inside a package only circles are forbidden.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("errors", "advice", "instead", "names", "dtypes", "index", "trace", "thumbnail", "settings", "memory"),  # 0 ground
+    (
+        "errors",
+        "advice",
+        "own",
+        "scoped",
+        "instead",
+        "names",
+        "faces",
+        "dtypes",
+        "index",
+        "trace",
+        "thumbnail",
+        "settings",
+        "memory",
+    ),  # 0 ground
     ("graph", "meta", "functions", "lookup"),  # 1 meaning
     ("expression", "build", "relay", "convolution", "join", "tail", "fuse", "codegen"),  # 2 planning
     (
@@ -37,7 +51,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "backward",
     ),  # 5 steps that are run again
     ("caller", "draw", "reasons", "explain", "race", "fusion_report", "document", "walk"),  # 6 looking
-    ("team", "nn", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 6 learning
+    ("team", "nn", "func", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 6 learning
     ("usage", "compiling", "benchmark", "anatomy", "lens", "launch"),  # looking at all of it
     ("models", "test"),  # 7 people
 )

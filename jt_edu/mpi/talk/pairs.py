@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jt_edu.caller import warn
 from jt_edu.errors import ArgumentError, RankError, UnknownNameError
+from jt_edu.gradient_errors import warn
 from jt_edu.mpi.record.records import Call
 from jt_edu.mpi.talk.messages import Message, check_peer, check_tag, got, into, out_of, which, who
 from jt_edu.mpi.talk.request import Request

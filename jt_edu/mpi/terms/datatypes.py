@@ -168,7 +168,7 @@ class Datatype:
         self, sizes: Sequence[int], subsizes: Sequence[int], starts: Sequence[int], order: int = ORDER_C
     ) -> Datatype:
         """A part of an array of `sizes`: `subsizes` elements from `starts` on, along each axis."""
-        within = all(0 <= at and at + n <= size for size, n, at in zip(sizes, subsizes, starts, strict=True))
+        within = all(at >= 0 and at + n <= size for size, n, at in zip(sizes, subsizes, starts, strict=True))
         if not within or order not in (ORDER_C, ORDER_F):
             found = f"{list(subsizes)} elements from {list(starts)}"
             raise ArgumentError(f"Create_subarray takes a part of an array of {list(sizes)}, in an order", found)

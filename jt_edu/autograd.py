@@ -70,16 +70,10 @@ def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unuse
 
 def hand_on(node: Node, grads: dict[Node, Var], masks: Masks, reach: set[Node], wrap: Callable[[Node], Var]) -> None:
     """Let hooks see the gradient of `node`, which is complete, and hand it on to its inputs."""
-    found = grads[node]
-    grads[node] = _hooked(node, found)
-    if grads[node] is not found:
+    before = _hooked(node, grads[node])
+    if before is not grads[node]:
         masks.pop(node, None)
-    _spread(node, grads, masks, reach, wrap)
-
-
-def _spread(node: Node, grads: dict[Node, Var], masks: Masks, reach: set[Node], wrap: Callable[[Node], Var]) -> None:
-    """Hand the gradient of `node` on to its inputs."""
-    before = grads[node]
+        grads[node] = before
     if node.tape is not None:
         parts = _tape_gradients(node, grads, wrap)
     else:

@@ -62,8 +62,9 @@ NOT_CORE = (  # on a floor of the core, but outside its budget
     "determined", "backends.multiply", "multiplying",  # decisions 046 and 048: so are the rows above
     "codegen.reach",  # when memory is asked for: no answer depends on it (decision 060)
     "backends.entry", "backends.native",  # how machine code is loaded and called (decision 059)
-    "telling",  # what those hear who watch
-    "advice", "instead", "gradient_errors",  # the last part of an error: no answer depends on it
+    "telling", "thumbnail",  # what those hear who watch
+    "advice", "instead", "names", "gradient_errors",  # the last part of an error: no answer depends on it
+    "own", "scoped", "faces",  # Python's: whose function is called, what is a decorator, what can be imported
     "making",  # PyTorch's words for what is made: each does what can be said without it
     "formats",  # rules that nothing enters until somebody asks for a format (decision 047)
 )  # fmt: skip

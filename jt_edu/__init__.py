@@ -1051,7 +1051,7 @@ if not TYPE_CHECKING:  # a type checker that saw these would believe that any na
     _answer_numpy(globals())
     _answer_imports()
 
-    sys.modules[__name__].__class__ = _Package  # mpi, rank, world_size and in_mpi: those of whoever asks
+    sys.modules[__name__].__class__ = _Package  # rank, world_size and in_mpi: those of whoever asks
     _begin()
 else:
     from jt_edu.anatomy import ops_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 Shape = tuple[int, ...]
-OF_A_KIND = {"c": "x.real() or x.abs()", "f": "x.int64()", "b": "x.int64() or x.float()"}  # of a kind that is refused
+OF_A_KIND = {"c": "x.real or x.abs()", "f": "x.int64()", "b": "x.int64() or x.float()"}  # of a kind that is refused
 NOTHING = "another argument, or a return at the end of the function that makes it: without one it answers None"
 AGREE = "shapes that agree on this axis, or one that has length 1 there"
 

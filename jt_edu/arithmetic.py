@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from jt_edu import functions as f
 from jt_edu.build import cast, check_shape, filled, inverse, source
 from jt_edu.convolution import convolution
-from jt_edu.dtypes import DType, int64
+from jt_edu.dtypes import DType, int64, plain
 from jt_edu.errors import ArgumentError, DtypeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, parse
@@ -124,6 +124,7 @@ class Arithmetic:
         return self.apply(f.INVERT)
 
     def __pow__(self, other: Any) -> Var:
+        other = plain(other)
         if type(other) in (int, float) and self.dtype.is_float:
             if other == 2:
                 return self * self
@@ -228,11 +229,12 @@ class Arithmetic:
         return type(self)._of(Node(back, (self._node, *(a.node for a in arrays)), shape, self.dtype))
 
     def is_what(self, op: ReindexReduce, arrays: Sequence[Var] = ()) -> Var:
-        """Whether each number is what `op` makes of those that go where it goes: the largest, say.
+        """Whether each number is what `op` makes of those that go where it goes: the largest, say, or a nan.
 
         That is asked of these very numbers. What was made of them before they were computed again may differ.
         """
-        return self.apply(f.EQUAL, self.reduce_as(op, arrays, op.reducer).gather_by(op, self.shape, arrays))
+        same = self.apply(f.EQUAL, self.reduce_as(op, arrays, op.reducer).gather_by(op, self.shape, arrays))
+        return same | self.apply(f.ISNAN) if self.dtype.is_float else same
 
     def scatter_to(self, op: Reindex, shape: Shape, arrays: Sequence[Var] = ()) -> Var:
         """Accumulate where `op` reads: the gradient of a read is a sum through the same index.

@@ -5,16 +5,21 @@
 
 The rules stand beside the operators (functions.py, meta.py) and are ordinary arithmetic, so what comes out is a graph
 like any other: it fuses, and it can be differentiated again. Nothing here computes a number.
+
+A gradient that comes through `where` is 0 where the other value was taken, and so are those before it: the rule of a
+root would make 0 * inf of it, which is nan. So what the rules answer is chosen by the same condition again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from jt_edu.errors import GradientError
-from jt_edu.graph import Node, age, behind, history, inputs_first
+from jt_edu.gradient_errors import check_call, missing
+from jt_edu.graph import Node, behind, history, reached
+from jt_edu.meta import Elementwise
+from jt_edu.names import door
 from jt_edu.settings import current
 
 if TYPE_CHECKING:
@@ -22,22 +27,30 @@ if TYPE_CHECKING:
 
 
 class Tape:
-    """The gradient that a `Function` brings along: `backward(*douts)` lists one gradient per source, or None."""
+    """The gradient that a `Function` brings along: `backward(*douts)` lists one gradient per source, or None.
+
+    It is given the gradient of each output: zeros where the loss does not use it, None where it was stopped.
+    """
 
     def __init__(self, backward: Callable[..., Any], sources: Sequence[Node], outputs: Sequence[Node]) -> None:
         self.backward, self.sources, self.outputs = backward, tuple(sources), tuple(outputs)
+        self.stopped: set[Node] = set()
 
 
+Mask = tuple[Node, bool]  # the condition of a `where`, and whether the value that it takes is meant, or the other one
+Masks = dict[Node, tuple[Mask, ...]]  # by which all of the gradient of a node was chosen
 LEAF = Tape(lambda: (), (), ())  # on a node whose history is nobody's business: a parameter that was updated
 
 
 def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unused: bool = False) -> list[Var | None]:
     """Nodes for d loss / d target, one per target; see `jt.grad` for the learner's door."""
-    _check_loss(loss, seed)
+    if loss.node.dtype.kind != "f" or (seed is None and loss.node.shape) or isinstance(targets, type(loss)):
+        check_call(loss, targets, seed)
     wrap = type(loss)._of
     order = history(loss.node)
-    reach = _reached(order, {t.node for t in targets}, behind)
+    reach = reached(order, {t.node for t in targets}, behind)
     grads: dict[Node, Var] = {}
+    masks: Masks = {}
     moment = current().threads.now
     outer, moment.twin = moment.twin, loss.node
     try:
@@ -46,42 +59,54 @@ def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unuse
         for node in reversed(order):
             if node in grads:
                 moment.twin = node  # a gradient belongs to the line, and to the module, that it is the gradient of
-                grads[node] = _hooked(node, grads[node])
-                _spread(node, grads, reach, wrap)
+                hand_on(node, grads, masks, reach, wrap)
     finally:
         moment.twin = outer
     for t in targets:
         if t.node not in grads and not allow_unused:
-            way = "jt.grad(..., allow_unused=True) to get None"
-            raise GradientError(why_no_path(t.node, loss.node), "", way).at(t.node.line)
+            grads[t.node] = missing(t, loss)
     return [grads.get(t.node) for t in targets]
 
 
-def _reached(order: list[Node], targets: set[Node], sources: Callable[[Node], Sequence[Node]]) -> set[Node]:
-    """What was computed from the targets, of nodes in order."""
-    reach: set[Node] = set()
-    for node in order:
-        if node in targets or any(i in reach for i in sources(node)):
-            reach.add(node)
-    return reach
-
-
-def _spread(node: Node, grads: dict[Node, Var], reach: set[Node], wrap: Callable[[Node], Var]) -> None:
-    """Hand the gradient of `node` on to its inputs."""
+def hand_on(node: Node, grads: dict[Node, Var], masks: Masks, reach: set[Node], wrap: Callable[[Node], Var]) -> None:
+    """Let hooks see the gradient of `node`, which is complete, and hand it on to its inputs."""
+    before = _hooked(node, grads[node])
+    if before is not grads[node]:
+        masks.pop(node, None)
+        grads[node] = before
     if node.tape is not None:
         parts = _tape_gradients(node, grads, wrap)
     else:
         rules = node.op.gradients
         out, inputs = wrap(node), [wrap(i) for i in node.inputs]
         parts = [
-            (i, rule(out, grads[node], *inputs))
+            (i, rule(out, before, *inputs))
             for i, rule in zip(node.inputs, rules, strict=False)
             if i in reach and rule is not None
         ]
     for i, part in parts:
         if i in reach and part is not None:
-            dout = part.cast(i.dtype)
-            grads[i] = grads[i] + dout if i in grads else dout
+            dout, chosen = _chosen(part, before, node, i, masks, wrap)
+            dout = dout.cast(i.dtype)
+            if i in grads:
+                dout, chosen = grads[i] + dout, tuple(m for m in chosen if m in masks.get(i, ()))
+            grads[i], masks[i] = dout, chosen
+
+
+def _chosen(
+    part: Var, before: Var, node: Node, i: Node, masks: Masks, wrap: Callable[[Node], Var]
+) -> tuple[Var, tuple[Mask, ...]]:
+    """What a rule answered for input i, 0 where the value of `node` was not taken; and by which conditions."""
+    if not isinstance(node.op, Elementwise) or node.tape is not None:
+        return part, ()
+    chosen = masks.get(node, ())
+    if node.op.rule == "select":
+        condition, x, y = node.inputs
+        return part, chosen if x is y else (*chosen, (condition, i is x))
+    if part is not before:
+        for condition, taken in chosen:
+            part = part.keep_where(wrap(condition)) if taken else part.where_not(wrap(condition), 0)
+    return part, chosen
 
 
 def _tape_gradients(node: Node, grads: dict[Node, Var], wrap: Callable[[Node], Var]) -> list[tuple[Node, Var | None]]:
@@ -91,7 +116,7 @@ def _tape_gradients(node: Node, grads: dict[Node, Var], wrap: Callable[[Node], V
         return []
     if node is not min((n for n in tape.outputs if n in grads), key=lambda n: n.id):
         return []
-    douts = [grads[n] if n in grads else wrap(n).zeros_like() for n in tape.outputs]
+    douts = [None if n in tape.stopped else grads[n] if n in grads else wrap(n).zeros_like() for n in tape.outputs]
     return list(zip(tape.sources, tape.backward(*douts), strict=True))
 
 
@@ -109,46 +134,12 @@ def _hooked(node: Node, dout: Var) -> Var:
     return dout
 
 
-def _check_loss(loss: Var, seed: Var | None) -> None:
-    if not loss.node.dtype.is_float:
-        raise GradientError(
-            "only numbers that can change smoothly have gradients", f"a loss of dtype {loss.dtype}",
-            "compute the loss from floats",
-        ).at(loss.node.line)  # fmt: skip
-    if seed is None and loss.node.shape != () and loss.size != 1:
-        raise GradientError("a gradient starts from one number", f"a loss of shape {loss.shape}", "loss.sum()").at(
-            loss.node.line
-        )
-    if seed is None and loss.node.dtype.kind == "c":
-        raise GradientError("a gradient starts from a real number", f"a loss of dtype {loss.dtype}", "loss.abs()")
-
-
-def why_no_path(target: Node, loss: Node) -> str:
-    """The reason, in one sentence, why the loss has no gradient with respect to `target`.
-
-    The path is followed from the target to the loss, gradients or not; where it breaks is the first node that was
-    computed from the target and takes no part in gradients.
-    """
-    name = target.name or f"the Var of shape {target.shape}"
-    if not target.dtype.is_float:
-        return f"{name} has dtype {target.dtype}; only floats have gradients"
-    if not target.tracked:
-        return f"{name} takes no part in gradients: it was stopped by stop_grad, detach or no_grad"
-    if age(target) > age(loss):
-        return f"{name} was made, or changed in place, after the loss was computed"
-    if loss in current().rank_state.get("let_go", ()):
-        return "a step of an optimizer has let go of what the loss was computed from"
-    order = history(loss)
-    if loss in (reach := _reached(order, {target}, behind)):  # a way for gradients, on which one was None
-        blocked = [n for n in order if n in reach and n is not target and (n.tape or not any(n.op.gradients))]
-        where = f"{blocked[0].op.name} at {blocked[0].line}" if blocked else "an operator without a gradient"
-        whose = "whose grad answered None" if blocked and blocked[0].tape else "which has no gradient"
-        return f"the path from the loss to {name} breaks at {where}, {whose}"
-    order = inputs_first([loss])
-    reach = _reached(order, {target}, attrgetter("inputs"))
-    broken = [n for n in order if n in reach and not n.tracked]
-    if loss not in reach or not broken:
-        return f"the loss was not computed from {name}, or only by way of detach, numpy or a compiled step"
-    node = broken[0]
-    how = "stop_grad or no_grad" if node.dtype.is_float else "a cast to whole numbers, a comparison or an argmax"
-    return f"the path from the loss to {name} breaks at {node.op.name} ({how}) at {node.line}"
+if not TYPE_CHECKING:  # what PyTorch has under this name
+    __path__: list[str] = []
+    _above = {
+        "Function": "jt_edu.ops.gradient:Function",
+        "Variable": "jt_edu.var:Var",
+        "enable_grad": "jt_edu.settings:enable_grad",
+        "no_grad": "jt_edu.settings:no_grad",
+    }
+    __getattr__, _ = door("jt.autograd", ["grad"], {"jt": ["grad", "vjp"]}, _above)

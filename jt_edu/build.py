@@ -19,7 +19,7 @@ import numpy as np
 
 from jt_edu import functions as f
 from jt_edu.advice import NOTHING, aligned
-from jt_edu.dtypes import DTYPES, PYTHON, DType, as_dtype, bfloat16, float32, promote_number, uint64
+from jt_edu.dtypes import DTYPES, PYTHON, DType, as_dtype, bfloat16, float32, plain, promote_number, uint64
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.expression import reshaped
 from jt_edu.graph import Node, Shape
@@ -163,8 +163,9 @@ def constant(number: Any, dtype: DType) -> Node:
     """A number of the graph: an argument of its kernel, so that another number needs no other kernel."""
     try:
         value = PYTHON_KIND[dtype.kind](number)
-    except (OverflowError, ValueError):  # infinity and nan are no whole numbers, and some of those are no float
-        raise DtypeError(f"a number that meets {dtype} must fit it", short(number), "a smaller number") from None
+    except (OverflowError, TypeError, ValueError):  # infinity and nan are no whole numbers, and some of those no float
+        way = "its real part" if isinstance(number, complex) else "a smaller number"
+        raise DtypeError(f"a number that meets {dtype} must fit it", short(number), way) from None
     if dtype.whole and value not in dtype.whole:
         way, ends = "x.cast('int64')" if dtype.size < 8 else "x.double()", f"{dtype.whole[0]} to {dtype.whole[-1]}"
         raise DtypeError(f"a number that meets {dtype} must fit it, {ends}", str(number), way)
@@ -182,6 +183,8 @@ def operand_of(value: Any, partner: DType, compared: bool = False) -> Node:
     Numbers may also be compared with one that they cannot be: it is as far away as infinity.
     """
     kind: type[object] = type(value)
+    if kind not in NUMBERS and isinstance(value, np.generic):  # as weak as one of Python's; an array of one is not
+        value, kind = plain(value), type(plain(value))
     if kind in NUMBERS:
         if compared and kind is int and partner.whole and value not in partner.whole:
             value, kind = math.inf if value > 0 else -math.inf, float

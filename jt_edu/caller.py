@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Sequence
 from inspect import CO_OPTIMIZED
 from pathlib import Path
@@ -39,14 +38,6 @@ def names_of_caller() -> dict[int, str]:
         for path, parameter in _parameters(model):
             found.setdefault(parameter.node.id, f"{name}.{path}")
     return found
-
-
-def warn(text: str) -> None:
-    """A warning that points at the learner's own line."""
-    frame, level = sys._getframe(), 1
-    while frame.f_code.co_filename.startswith(HOME) and frame.f_back is not None:
-        frame, level = frame.f_back, level + 1
-    warnings.warn(text, UserWarning, stacklevel=level)
 
 
 def _locals_of(frame: FrameType) -> dict[str, Any]:

@@ -92,6 +92,16 @@ def _named(wanted: Any) -> DType:
         ) from None
 
 
+def plain(value: Any) -> Any:
+    """A number of NumPy's as one of Python's, so that it gives way to a Var as that does; all else as it is.
+
+    Example:
+        >>> plain(np.float64(2)), plain(np.int8(3)), plain("two")
+        (2.0, 3, 'two')
+    """
+    return value.item() if isinstance(value, np.generic) else value
+
+
 @cache
 def promote(a: DType, b: DType) -> DType:
     """The dtype of `a + b`: NumPy's rule; bfloat16 meets integers as float16 does, and float16 in float32.

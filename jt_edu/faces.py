@@ -18,7 +18,6 @@ from types import ModuleType
 from typing import Any
 
 from jt_edu.errors import JtError
-from jt_edu.names import door
 
 HOME = __name__.partition(".")[0]
 _MODULES = (
@@ -47,15 +46,6 @@ FACES = {  # a module of others -> ours that has its names, and the modules insi
     "nn.utils.stateless": ("func", ""),
     "autograd.function": ("autograd", ""),
     "autograd.variable": ("autograd", ""),
-}
-
-
-AUTOGRAD = {
-    "Function": f"{HOME}.ops.gradient:Function",
-    "Variable": f"{HOME}.var:Var",
-    "backward": f"{HOME}.backward:backward",
-    "enable_grad": f"{HOME}.settings:enable_grad",
-    "no_grad": f"{HOME}.settings:no_grad",
 }
 
 
@@ -128,9 +118,6 @@ def _real(name: str) -> str | None:
 
 
 def answer_imports() -> None:
-    """Let Python ask here, once, when it has looked everywhere else; and give a file of ours PyTorch's names, too."""
+    """Let Python ask here, once, when it has looked everywhere else."""
     if not any(type(finder).__name__ == Faces.__name__ for finder in sys.meta_path):
         sys.meta_path.append(Faces())
-    ours: Any = sys.modules[f"{HOME}.autograd"]  # gradients of nodes; PyTorch's are of tensors
-    ours.__path__ = []
-    ours.__getattr__, _ = door("jt.autograd", [], {"jt": ["grad", "vjp"]}, AUTOGRAD)

@@ -61,11 +61,13 @@ SIGN: Elementwise = Elementwise(
 )
 MAXIMUM = Elementwise(
     "maximum", "maximum({0}, {1})", "ordered",
-    (lambda o, d, x, y: d * _share(x, y, x > y), lambda o, d, x, y: d * _share(x, y, y > x)), 1, {"b": "{0} or {1}"},
+    (lambda o, d, x, y: _won(d, x, y, x >= y, y >= x), lambda o, d, x, y: _won(d, y, x, y >= x, x >= y)), 1,
+    {"b": "{0} or {1}"},
 )  # fmt: skip
 MINIMUM = Elementwise(
     "minimum", "minimum({0}, {1})", "ordered",
-    (lambda o, d, x, y: d * _share(x, y, x < y), lambda o, d, x, y: d * _share(x, y, y < x)), 1, {"b": "{0} and {1}"},
+    (lambda o, d, x, y: _won(d, x, y, x <= y, y <= x), lambda o, d, x, y: _won(d, y, x, y <= x, x <= y)), 1,
+    {"b": "{0} and {1}"},
 )  # fmt: skip
 RELU = Elementwise(  # the second input is 0; the derivative asks the output, so that nobody needs to keep x
     "relu", "maximum({0}, {1})", "ordered", (lambda o, d, x, low: d.where_not(o <= 0, 0), None), 1, {"b": "{0} or {1}"}
@@ -98,12 +100,13 @@ def _stays(x: Any, y: Any) -> Any:
 
 def _turned(o: Any, d: Any, z: Any) -> Any:
     """The gradient of z / |z|: what of d turns z; what of it stretches z has no effect. 0 at 0, as in PyTorch."""
-    return ((d - o * (d * o.conj()).real()) / ABSOLUTE(z)).where_not(z == 0, 0)
+    return ((d - o * REAL(d * o.conj())) / ABSOLUTE(z)).where_not(z == 0, 0)
 
 
-def _share(x: Any, y: Any, mine: Any) -> Any:
-    """1 where `mine` won, 1/2 where both are equal: the gradient of a maximum at a tie, as in PyTorch."""
-    return mine.cast(x.dtype) + (x == y).cast(x.dtype) * 0.5
+def _won(d: Any, x: Any, y: Any, mine: Any, theirs: Any) -> Any:
+    """d where x is the answer, half of it where y is as well, as in PyTorch; beside a number, nan is the answer."""
+    mine, theirs = mine | ISNAN(x), theirs | ISNAN(y)
+    return d.where_not(mine & theirs, d * 0.5).keep_where(mine)
 
 
 # comparisons and logic
@@ -264,6 +267,6 @@ def meet(op: Elementwise, *dtypes: DType) -> tuple[DType, DType]:
     if common.kind in refused:
         raise DtypeError(f"{op.name} {why}", f"dtype {common}", advice.OF_A_KIND[common.kind])
     if op.bodies.get(common.kind) == "":
-        raise DtypeError(f"{op.name} compares by size", f"dtype {common}", "compare x.real() or x.abs()")
+        raise DtypeError(f"{op.name} compares by size", f"dtype {common}", "compare x.real or x.abs()")
     inputs = become(common) if callable(become) else become or common
     return inputs, answer(inputs) if callable(answer) else answer or inputs

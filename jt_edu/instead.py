@@ -88,7 +88,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("x", "is_cuda"): _CPU,
     ("x", "nelement"): "x.numel()",
     ("x", "ndimension"): "x.ndim",
-    ("x", "itemsize"): "x.element_size()",
     ("x", "type"): 'x.dtype, or x.astype("float32")',
     ("x", "new_tensor"): "jt.array(..., x.dtype)",
     ("x", "grad_fn"): "x.graph(), which shows what it was made from",

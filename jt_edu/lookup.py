@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
+from typing import Any
 
-from jt_edu.dtypes import DType
+from jt_edu.dtypes import DType, plain
 from jt_edu.errors import ArgumentError, DtypeError, RangeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, bounds, counters_of, looks_up, parts_of
@@ -76,12 +77,12 @@ def _check_arithmetic(name: str, index: Index, loops: Shape) -> None:
             raise RangeError(f"positions of {name} have 64 bits", f"{part}, from {low} to {high}", "smaller factors")
 
 
-def check_fill(name: str, fill: object, dtype: DType) -> float | str:
+def check_fill(name: str, fill: Any, dtype: DType) -> float | str:
     """The value outside of the array, if it is a number that the dtype can hold.
 
     Fractions come as text: 0.0 and -0.0 are equal, and nan is not, so numbers do not tell one operator from another.
     """
-    whole = dtype.whole
+    whole, fill = dtype.whole, plain(fill)
     if fill is None:
         return 0
     if isinstance(fill, complex) and dtype.kind == "c":

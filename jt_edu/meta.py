@@ -155,10 +155,10 @@ def _add_gradient(op: ReindexReduce, out: Any, dout: Any, x: Any, *arrays: Any) 
 
 
 def _extremum_gradient(op: ReindexReduce, out: Any, dout: Any, x: Any, *arrays: Any) -> Any:
-    """Inputs that tie share the gradient evenly, as in PyTorch's amax."""
-    mine = x.is_what(op, arrays).cast(x.dtype)
-    share = dout / mine.reduce_as(op, arrays)
-    return mine * share.gather_by(op, x.shape, arrays)
+    """Inputs that tie share the gradient evenly, as in PyTorch's amax; so do those that are nan, where one is."""
+    mine = x.is_what(op, arrays)
+    share = dout / mine.cast(x.dtype).reduce_as(op, arrays)
+    return share.gather_by(op, x.shape, arrays).keep_where(mine)
 
 
 def _product_gradient(op: ReindexReduce, out: Any, dout: Any, x: Any, *arrays: Any) -> Any:

@@ -251,7 +251,7 @@ def randint(low: int, high: Any = None, shape: Any = (1,), dtype: Any = "int64",
     else:  # more than the digits of a float64 can choose from evenly
         bits = Var._of(bits_of(generator)(math.prod(size))).reshape(size)
         drawn = ((bits if count == 1 << 64 else bits % count) + first % (1 << 64)).cast(int64)
-    return drawn.cast(wanted).detach()
+    return drawn.cast(wanted)
 
 
 def _whole(name: str, value: Any) -> int:

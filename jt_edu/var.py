@@ -164,7 +164,7 @@ class Var(Arithmetic):
 
     def __float__(self) -> float:
         if self.dtype.kind == "c":
-            raise DtypeError("a complex number is no real one", f"dtype {self.dtype}", "x.real() or x.abs()")
+            raise DtypeError("a complex number is no real one", f"dtype {self.dtype}", "x.real or x.abs()")
         return float(self.item())
 
     def __int__(self) -> int:
@@ -222,9 +222,10 @@ class Var(Arithmetic):
             raise ShapeError("assign keeps the shape", f"{other.shape} for a Var of shape {self.shape}", "a new Var")
         if KINDS[other.dtype.kind] > KINDS[self.dtype.kind]:
             raise DtypeError(f"a Var of {self.dtype} stays one", f"{other.dtype} to put into it", "x = x + y")
-        name, tracked = self.name, self._node.tracked
-        alone = alone or (current().no_grad and tracked)
-        self.node = (other.detach() if alone else other).cast(self.dtype).node
+        name, tracked, value = self.name, self._node.tracked, other.cast(self.dtype)
+        stopped = value._node.tracked and not tracked  # what was stopped stays so, such as running statistics
+        alone = alone or stopped or (current().no_grad and tracked)
+        self.node = (value.detach() if alone else value).node
         self.name = self.name or name
         if alone:
             self._node.tracked, self._node.tape = tracked, LEAF
@@ -270,8 +271,13 @@ class Var(Arithmetic):
 
     def stop_grad(self) -> Var:
         """Cut this Var off from the gradient, in place."""
-        if self._node.tracked:
+        node = self._node
+        if node.tape is not None and node.tape.outputs:  # a Function's output: its grad is told
+            node.tape.stopped.add(node)
+        if node.tracked:
             self.node, self.name = self.detach().node, self.name
+        elif node.dtype.is_float and node.tape is None:  # so that a Function's own output stays stopped
+            node.tape = LEAF
         return self
 
     def start_grad(self) -> Var:

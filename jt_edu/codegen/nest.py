@@ -86,7 +86,8 @@ class Builder:
         self._close_to(len(self.kernel.outer))
         self.filled |= self.fresh
         for anchor in stage.anchors:
-            if not anchor.reduces:
+            summed = self.registers.get(anchor.node) if anchor.reduces else None
+            if not anchor.reduces or (summed is not None and summed.depth > len(self.kernel.outer)):
                 self.registers.pop(anchor.node, None)  # later stages read the array
                 self.written.add(anchor.node)
 

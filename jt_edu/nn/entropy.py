@@ -12,6 +12,7 @@ import math
 from typing import Any
 
 from jt_edu import functions as f
+from jt_edu.dtypes import plain
 from jt_edu.errors import DtypeError, ShapeError
 from jt_edu.nn.loss import Loss, alike
 from jt_edu.ops.arguments import choice, number, same_words, whole, yes_or_no
@@ -121,8 +122,8 @@ def gaussian_nll_loss(
     """
     x, y = alike("gaussian_nll_loss", output, target)
     least = number("gaussian_nll_loss", "eps", eps, 0, above=True)
-    plain = isinstance(var, (int, float))
-    v = as_var(number("gaussian_nll_loss", "var", var, 0), x.dtype) if plain else _variance(x, as_var(var, x.dtype))
+    bare = isinstance(plain(var), (int, float))
+    v = as_var(number("gaussian_nll_loss", "var", var, 0), x.dtype) if bare else _variance(x, as_var(var, x.dtype))
     v = v.where_not(v < least, v - v.detach() + least)  # the value of least, the gradient of v
     loss = (v.apply(f.LOG) + (x - y) * (x - y) / v) * 0.5
     if yes_or_no("gaussian_nll_loss", "full", full):

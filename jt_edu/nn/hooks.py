@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 from jt_edu.build import short
-from jt_edu.caller import warn
 from jt_edu.errors import ArgumentError, GradientError
+from jt_edu.gradient_errors import warn
 from jt_edu.handle import Handle
 from jt_edu.leaves import of_kind
 from jt_edu.ops.arguments import yes_or_no

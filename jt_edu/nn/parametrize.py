@@ -120,13 +120,18 @@ def register_parametrization(
         _check_alike(held, parametrization(held) if made is None else made())
     if made is None:
         _lists(module)[tensor_name].append(parametrization)
-        return module
-    delattr(module, tensor_name)
+    else:
+        _put(module, tensor_name, made)
+    return module
+
+
+def _put(module: Module, name: str, made: ParametrizationList) -> None:
+    """Let a module compute a parameter that it has held."""
+    delattr(module, name)
     lists = _lists(module) if is_parametrized(module) else ModuleDict()
-    lists[tensor_name] = made
+    lists[name] = made
     vars(module)["parametrizations"] = lists
     module.__class__ = _class_of(_kind_of(module), tuple(lists.keys()))
-    return module
 
 
 def _made(module: Module, held: Var, parametrization: Module) -> ParametrizationList:

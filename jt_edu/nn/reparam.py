@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.build import short
 from jt_edu.errors import ArgumentError
 from jt_edu.functions import ABSOLUTE
 from jt_edu.nn.layer_norm import normalize
@@ -122,9 +121,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     """
     weight = weight_of(module, name)
     dim = None if dim == -1 else dim
-    if dim is not None and dim not in range(weight.ndim):
-        raise ArgumentError(f"dim is an axis from 0 to {weight.ndim - 1}, or None for all of them", short(dim))
-    hook = _WeightNorm(name, dim)
+    hook = _WeightNorm(name, None if dim is None else whole("weight_norm", "dim", dim, 0, weight.ndim - 1))
     hook.install(module, {name + "_g": Parameter(hook.length(weight)), name + "_v": weight})
     return installed(module, hook)
 

@@ -23,15 +23,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from jt_edu.build import short
-from jt_edu.dtypes import PYTHON
-from jt_edu.errors import ArgumentError, DtypeError, RangeError
+from jt_edu.dtypes import PYTHON, plain
+from jt_edu.errors import ArgumentError, RangeError
 from jt_edu.meta import Elementwise
 from jt_edu.names import nearest
+from jt_edu.ops.unnamed import into
 from jt_edu.var import Var, as_var, method
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 FIRST = "(...)(x): a layer is made first, and then called"
-KINDS = "buifc"  # of numbers: each can hold what is to its left
 
 
 def whole(function: str, name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
@@ -42,13 +42,13 @@ def whole(function: str, name: str, value: Any, least: int | None = None, most: 
         3
     """
     try:
-        plain = None if isinstance(value, bool) else int(operator.index(value))
+        bare = None if isinstance(value, bool) else int(operator.index(value))
     except TypeError:
-        plain = None
-    if plain is None or (least is not None and plain < least) or (most is not None and plain > most):
+        bare = None
+    if bare is None or (least is not None and bare < least) or (most is not None and bare > most):
         limits = f" from {least}" * (least is not None) + f" to {most}" * (most is not None)
         raise _refused(function, name, f"a whole number{limits}", value)
-    return plain
+    return bare
 
 
 def number(
@@ -70,14 +70,14 @@ def number(
         >>> number("elu", "alpha", np.float32(0.5))
         0.5
     """
-    plain = value.item() if isinstance(value, (np.generic, np.ndarray)) and value.shape == () else value
-    real = isinstance(plain, (int, float)) and not isinstance(plain, bool)
-    if not real or not least <= plain <= most or (above and plain == least) or (finite and math.isinf(plain)):
+    bare = value.item() if isinstance(value, (np.generic, np.ndarray)) and value.shape == () else value
+    real = isinstance(bare, (int, float)) and not isinstance(bare, bool)
+    if not real or not least <= bare <= most or (above and bare == least) or (finite and math.isinf(bare)):
         limits = f" {'above' if above else 'from'} {least:g}" if least > -math.inf else ""
         limits += f" to {most:g}" if most < math.inf else ""
         kind = "finite number" if finite and most == math.inf else "number"
         raise _refused(function, name, f"a {kind}{limits}", value)
-    return plain  # type: ignore[no-any-return]
+    return bare  # type: ignore[no-any-return]
 
 
 def factor(function: str, name: str, value: Any) -> Any:
@@ -87,6 +87,7 @@ def factor(function: str, name: str, value: Any) -> Any:
         >>> factor("addmm", "alpha", 2)
         2
     """
+    value = plain(value)
     return value if isinstance(value, (complex, Var)) else number(function, name, value)
 
 
@@ -108,14 +109,22 @@ def axis_of(name: str, axis: Any, ndim: int, lone: bool = False, verb: str = "on
     The error says what `name` does with the Var that has the axis, such as "stack makes a Var with 2 axes".
     """
     try:
-        k = operator.index(axis)
+        k = operator.index(None if isinstance(axis, bool) else axis)  # type: ignore[arg-type]
     except TypeError:
-        raise ArgumentError(f"{name} takes an axis as a whole number", short(axis), "0 or -1") from None
+        way = _of_a_bool(name, axis) or "0 or -1"
+        raise ArgumentError(f"{name} takes an axis as a whole number", short(axis), way) from None
     reach = ndim or int(lone)
     if not -reach <= k < reach:
         way = f"{-ndim} to {ndim - 1}" if ndim else "no axis, of a single number"
         raise RangeError(f"{name} {verb} a Var with {ndim} {'axis' if ndim == 1 else 'axes'}", f"axis {k}", way)
     return k % reach
+
+
+def _of_a_bool(name: str, value: Any) -> str:
+    """What True or False was meant for, where an axis is asked for: arguments of `name` that are one of the two."""
+    asked = getattr(Var, name, None) if isinstance(value, (bool, np.bool_)) else None
+    taken = inspect.signature(asked).parameters.values() if inspect.isroutine(asked) else ()
+    return " or ".join(f"{p.name}={value}" for p in taken if isinstance(p.default, bool))
 
 
 def axes_of(name: str, axes: Any, ndim: int) -> tuple[int, ...]:
@@ -349,23 +358,6 @@ def function(
     for alias in aliases:
         method(made, alias)
     return method(made)
-
-
-def into(out: Var | None, value: Var) -> Var:
-    """`value`; or `out`, which from now on has that value, in its own dtype.
-
-    Raises:
-        ArgumentError: `out` is no Var.
-        DtypeError: its numbers are of a lesser kind: whole numbers for floats.
-        ShapeError: it has another shape.
-    """
-    if out is None:
-        return value
-    if not isinstance(out, Var):
-        raise ArgumentError("out= is a Var, which is given the answer", short(out), "jt.empty(shape)")
-    if KINDS.index(out.dtype.kind) < KINDS.index(value.dtype.kind):
-        raise DtypeError(f"out= is given numbers of {value.dtype}", f"a Var of {out.dtype}", f"jt.{value.dtype}")
-    return out.become(value)
 
 
 def _bound(function: str, words: Sequence[str], args: Sequence[Any], named: dict[str, Any]) -> tuple[Any, ...]:

@@ -114,7 +114,7 @@ def exponential(rate: float = 1.0, size: Any = (), dtype: Any = "float32") -> Va
         (3,)
     """
     slow = number("exponential", "rate", rate, 0, above=True)
-    return ((1.0 - random(size, dtype)).apply(f.LOG) * (-1.0 / slow)).detach()
+    return (1.0 - random(size, dtype)).apply(f.LOG) * (-1.0 / slow)
 
 
 def bernoulli(p: Any) -> Var:
@@ -126,7 +126,7 @@ def bernoulli(p: Any) -> Var:
     """
     chance = as_var(p)
     check_order("bernoulli", chance)
-    return (random(chance.shape, "float32") < checked("bernoulli", chance, 0, 1, 1)).cast(chance.dtype).detach()
+    return (random(chance.shape, "float32") < checked("bernoulli", chance, 0, 1, 1)).cast(chance.dtype)
 
 
 @makes

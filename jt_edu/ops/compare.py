@@ -72,7 +72,7 @@ def isneginf(x: Any) -> Var:
 def _real(name: str, x: Any) -> Var:
     v = as_var(x)
     if v.dtype.kind == "c":
-        raise DtypeError(f"{name} needs real numbers", f"dtype {v.dtype}", "x.real() or x.imag()")
+        raise DtypeError(f"{name} needs real numbers", f"dtype {v.dtype}", "x.real or x.imag")
     return v
 
 

@@ -1,4 +1,7 @@
-"""Complex numbers: their parts, and how to put them together. The gradient of z is the conjugate one, as in PyTorch."""
+"""Complex numbers: their parts, and how to put them together. The gradient of z is the conjugate one, as in PyTorch.
+
+z.real * 2    z.real()    real(z)    z.real = x        the same part, as an attribute, a method and a function
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,41 @@ real = _function(f.REAL, "Real part.", "real(array(1 + 2j)).item()", "1.0")
 imag = _function(f.IMAG, "Imaginary part; 0 of a real number.", "imag(array(1 + 2j)).item()", "2.0")
 absolute = _function(f.ABSOLUTE, "Magnitude.", "absolute(array(3 + 4j)).item()", "5.0", "abs")
 abs = absolute
+
+
+class Part(Var):
+    """A part of complex numbers: `z.real` is a Var that, called, answers itself, so that `z.real()` is the same.
+
+    Example:
+        >>> z = array([1 + 2j, 3 - 4j])
+        >>> (z.real * 2).tolist(), z.imag().tolist()
+        ([2.0, 6.0], [2.0, -4.0])
+        >>> z.imag = 0; z.tolist()
+        [(1+0j), (3+0j)]
+    """
+
+    __slots__ = ()
+
+    def __call__(self) -> Var:
+        """The part itself."""
+        return self
+
+
+def _part(k: int) -> property:
+    """Part k of complex numbers as an attribute of Vars; what is assigned to it joins the other part."""
+
+    def put(z: Var, value: Any) -> None:
+        parts = [z.apply(f.REAL), z.apply(f.IMAG)]
+        parts[k] = parts[k].beside(value).stretched(z.shape)
+        if k and z.dtype.kind != "c":
+            raise DtypeError(f"a Var of {z.dtype} has no imaginary part", "one to assign", "jt.complex(x, y)")
+        z.become(complex(*parts) if z.dtype.kind == "c" else parts[0])
+
+    op = (f.REAL, f.IMAG)[k]
+    return property(lambda z: Part._of(z.apply(op).node), put, doc=f"The {op.name} part of each number.")
+
+
+Var.real, Var.imag = _part(0), _part(1)  # type: ignore[attr-defined]
 
 
 def conj(x: Any) -> Var:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu.build import check_shape, filled, shared_source, short, source
-from jt_edu.dtypes import PYTHON, as_dtype, float32, float64, int64
+from jt_edu.dtypes import PYTHON, as_dtype, float32, float64, int64, plain
 from jt_edu.errors import ArgumentError
 from jt_edu.execute import run
 from jt_edu.functions import COPY
@@ -77,7 +77,7 @@ def full(shape: Any, value: Any, dtype: Any = None) -> Var:
     if not isinstance(value, (bool, int, float, complex, np.generic)):
         raise ArgumentError("full takes a number or a Var", short(value), "0.5")
     kind = as_dtype(PYTHON.get(type(value), type(value)) if dtype is None else dtype)
-    node = filled(check_shape(shape), value, kind)
+    node = filled(check_shape(shape), plain(value), kind)
     if not node.shape:  # numbers of the graph meet arrays without being broadcast: a gradient would have their shape
         node = source(node.data, kind)
     return leaf(Var._of(node))

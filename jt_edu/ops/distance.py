@@ -36,5 +36,5 @@ def cdist(x: Any, y: Any, p: float = 2.0) -> Var:
 def _floats(name: str, value: Any) -> Var:
     x = as_var(value)
     if x.dtype.kind == "c":
-        raise DtypeError(f"{name} works on real numbers", f"dtype {x.dtype}", "x.real() and x.imag() as coordinates")
+        raise DtypeError(f"{name} works on real numbers", f"dtype {x.dtype}", "x.real and x.imag as coordinates")
     return as_floats(x)

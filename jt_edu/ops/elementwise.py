@@ -12,15 +12,14 @@ import math
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from jt_edu import functions as f
 from jt_edu.build import broadcast_shape, short
-from jt_edu.dtypes import bool_, complex128, float64, promote
+from jt_edu.dtypes import bool_, complex128, float64, plain, promote
 from jt_edu.errors import ArgumentError, DtypeError
 from jt_edu.meta import Elementwise
-from jt_edu.ops.arguments import beside, choice, factor, function, into, number, one_of, same_words
+from jt_edu.ops.arguments import beside, choice, factor, function, number, one_of, same_words
 from jt_edu.ops.numbers import real_floats
+from jt_edu.ops.unnamed import into
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
@@ -260,7 +259,7 @@ def clamp(
     x: Any, min_v: Any = None, max_v: Any = None, *, min: Any = None, max: Any = None, a_min: Any = None,
     a_max: Any = None,
 ) -> Var:  # fmt: skip
-    """x, no smaller than the lower bound and no larger than the upper one; outside, the gradient is 0.
+    """x, no smaller than the lower bound and no larger than the upper one; outside, the gradient is 0. nan bounds all.
 
     Args:
         x: any shape.
@@ -272,32 +271,25 @@ def clamp(
         a_max: NumPy's name of max_v.
 
     Raises:
-        ArgumentError: no bound at all, or a bound given twice, or nan.
+        ArgumentError: a bound given twice.
 
     Example:
         >>> clamp(array([-2.0, 0.5, 2.0]), 0, 1).numpy()
         array([0. , 0.5, 1. ], dtype=float32)
     """
-    low = one_of("clamp", min_v=min_v, min=min, a_min=a_min)
-    high = one_of("clamp", max_v=max_v, max=max, a_max=a_max)
-    if low is None and high is None:
-        raise ArgumentError("clamp needs min_v, max_v, or both", f"min_v={low}, max_v={high}", "x.clamp(0, 1)")
+    low = plain(one_of("clamp", min_v=min_v, min=min, a_min=a_min))
+    high = plain(one_of("clamp", max_v=max_v, max=max, a_max=a_max))
     v = beside(x, low, high)
-    given = [_bound(b) for b in (low, high) if b is not None]
-    if any(isinstance(b, Var) for b in given):
+    given = [b for b in (low, high) if b is not None]
+    if not given:
+        return v.apply(f.COPY)
+    if not all(isinstance(b, (int, float)) and b == b for b in given):  # noqa: PLR0124 - nan is not
         return _between(v, low, high)
     return v.apply(CLAMP if len(given) == 2 else CLAMP_MAX if low is None else CLAMP_MIN, *given)
 
 
-def _bound(bound: Any) -> Any:
-    """A number, or a Var: an array, a list."""
-    if isinstance(bound, (float, np.floating)) and math.isnan(bound):
-        raise ArgumentError("clamp needs bounds that have a size", short(bound), "x.clamp(0, 1)")
-    return bound if isinstance(bound, (int, float)) else as_var(bound)
-
-
 def _between(v: Var, low: Any, high: Any) -> Var:
-    """Clamped by Vars, which have gradients too; a bound of nan makes the answer nan."""
+    """Clamped by Vars, which have gradients too, or by nan, which makes the answer nan."""
     if low is not None:
         bound = v.beside(low)
         v = v.where_not((v < bound) | bound.apply(f.ISNAN), bound)

@@ -121,7 +121,7 @@ def _written(x: Var, value: Any) -> Var:
 def _fitting(x: Var, b: Brackets, new: Var) -> Var:
     """A value in the dtype of x and the shape of the brackets; it may have axes of length 1 in front."""
     if new.dtype.kind == "c" and x.dtype.kind != "c":
-        raise DtypeError(f"a Var of {x.dtype} holds real numbers", f"{new.dtype} to assign", "value.real()")
+        raise DtypeError(f"a Var of {x.dtype} holds real numbers", f"{new.dtype} to assign", "value.real")
     extra = max(new.ndim - len(b.shape), 0)
     fits = new.shape[:extra] == (1,) * extra
     if not fits or broadcast_shape("assignment", new.shape[extra:], b.shape) != b.shape:
@@ -215,7 +215,7 @@ def scatter_parts(name: str, x: Var, axis: int, index: Any, src: Any) -> tuple[V
     positions = _positions_along(name, x, index, axis)
     new = as_var(src, x.dtype)
     if new.dtype.kind == "c" and x.dtype.kind != "c":
-        raise DtypeError(f"a Var of {x.dtype} holds real numbers", f"{new.dtype} to write", "src.real()")
+        raise DtypeError(f"a Var of {x.dtype} holds real numbers", f"{new.dtype} to write", "src.real")
     new = new.cast(x.dtype)
     new = new if new.ndim else new.stretched(positions.shape)
     if new.ndim != x.ndim or any(n > m for n, m in zip(positions.shape, new.shape, strict=True)):

@@ -94,13 +94,16 @@ def dim(x: Any) -> int:
 
 @method
 def element_size(x: Any) -> int:
-    """Bytes of one element.
+    """Bytes of one element; NumPy's `x.itemsize`.
 
     Example:
-        >>> ones(2).element_size()
-        4
+        >>> ones(2).element_size(), ones(2).itemsize
+        (4, 4)
     """
     return as_var(x).dtype.size
+
+
+Var.itemsize = property(element_size)  # type: ignore[attr-defined]
 
 
 @method

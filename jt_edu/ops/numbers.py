@@ -40,7 +40,7 @@ def real_floats(name: str, x: Any) -> Var:
     """
     v = as_var(x)
     if v.dtype.kind == "c":
-        raise DtypeError(f"{name} needs real numbers", f"dtype {v.dtype}", "x.real(), x.imag() or x.abs()")
+        raise DtypeError(f"{name} needs real numbers", f"dtype {v.dtype}", "x.real, x.imag or x.abs()")
     return v.cast(float_of(v.dtype))
 
 

@@ -13,7 +13,6 @@ import math
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from jt_edu import functions as f
 from jt_edu.dtypes import float32, sum_of
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.graph import Node, Shape
@@ -97,10 +96,7 @@ def extremum(x: Var, look: Reindex, reducer: str, dims: int, indices: bool) -> A
     beyond = math.prod(plane)
     places = reindex(look.name, plane, look.shape, look.where[-dims:], beyond, look.valid)
     counted = view(index((beyond,), 0).reshape(plane), places)
-    here = seen.is_what(op)
-    if x.dtype.is_float:
-        here = here.apply(f.BITWISE_OR, seen.apply(f.ISNAN))
-    return best, reduce_taps(counted.where_not(here == 0, beyond), "minimum", dims)
+    return best, reduce_taps(counted.where_not(seen.is_what(op) == 0, beyond), "minimum", dims)
 
 
 class FirstExtremum(ReindexReduce):
@@ -118,8 +114,7 @@ class FirstExtremum(ReindexReduce):
         taps = x.shape[len(self.shape) :]
         many = math.prod(taps)
         tap = index((many,), 0).cast(float32 if x.dtype.is_half else x.dtype).reshape(taps)
-        here = x.is_what(self).apply(f.BITWISE_OR, x.apply(f.ISNAN))
-        first = tap.broadcast_to(x.shape).where_not(here == 0, many).reduce_as(self, (), "minimum")
+        first = tap.broadcast_to(x.shape).where_not(x.is_what(self) == 0, many).reduce_as(self, (), "minimum")
         return dout.gather_by(self, x.shape).where_not(first.gather_by(self, x.shape) != tap, 0)
 
 

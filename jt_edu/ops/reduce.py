@@ -259,8 +259,10 @@ def logsumexp(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
     if count_of(v, dim, "logsumexp") == 0:
         return reduced(floats, "sum", "add", dim, keep).apply(f.LOG)
     wide = widened(floats)
-    top = finite(max(wide, dim, True).detach())
-    total = (reduced((wide - top).apply(f.EXP), "sum", "add", dim, True).apply(f.LOG) + top).cast(floats.dtype)
+    top = max(wide, dim, True).detach()
+    total = (reduced(wide.apply(ABOVE, top, 0).apply(f.EXP), "sum", "add", dim, True).apply(f.LOG) + top).cast(
+        floats.dtype
+    )
     kept = reduce_op("sum", "add", v.shape, axes_of("logsumexp", dim, v.ndim), keep).shape
     return total if keep else total.reshape(kept)
 
@@ -268,6 +270,16 @@ def logsumexp(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
 def finite(x: Var) -> Var:
     """x, with 0 in place of infinities, so that inf - inf does not arise."""
     return x.where_not(x.apply(f.ISINF), 0)
+
+
+# x - y, and 0 where both are the same infinity: such numbers share the gradient, as in logaddexp. The third input is 0
+ABOVE = Elementwise(
+    "above",
+    "select({0} == {1}, {2}, {0} - {1})",
+    "number",
+    (lambda o, d, x, y, zero: d, lambda o, d, x, y, zero: -d),
+    2,
+)
 
 
 @method
@@ -340,6 +352,7 @@ def norm(x: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Var:
     keep = yes_or_no("norm", "keepdim", keepdim)
     order = _order(p)
     v = as_var(x)
+    dim = axes_of("norm", dim, v.ndim)
     if order == 2 and v.dtype.kind == "f":  # a square has no sign
         wide = widened(v)
         return root(sum(wide * wide, dim, keep), 2).cast(v.dtype)

@@ -116,7 +116,7 @@ def _asked(image: Var, grid: Var, mode: Any) -> tuple[Var, Var, int]:
     if grid.dtype.kind != "f":
         raise DtypeError("a grid is made of real floats", f"dtype {grid.dtype}", "grid.float()")
     if image.dtype.kind == "c":
-        raise DtypeError("grid_sample reads real images", f"dtype {image.dtype}", "x.real() and x.imag()")
+        raise DtypeError("grid_sample reads real images", f"dtype {image.dtype}", "x.real and x.imag")
     if choice("grid_sample", "mode", mode, tuple(KINDS)) == "bicubic" and dims == 3:
         raise ArgumentError("bicubic sampling is for images (n, c, h, w)", f"shape {image.shape}", "mode='bilinear'")
     return image, grid, dims

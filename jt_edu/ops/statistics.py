@@ -196,6 +196,6 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Var:
         return (together / together).cast(v.dtype)
     n = len(together)
     spread = together.reindex((n,), lambda i: (i, i))
-    spread = (spread.real() if spread.dtype.kind == "c" else spread).apply(f.SQRT)
+    spread = (spread.apply(f.REAL) if spread.dtype.kind == "c" else spread).apply(f.SQRT)
     found = (together / spread.unsqueeze(1) / spread.unsqueeze(0)).cast(v.dtype)
     return found if found.dtype.kind == "c" else found.clamp(-1, 1)

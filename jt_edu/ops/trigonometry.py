@@ -34,8 +34,17 @@ ATAN2 = Elementwise(
     (lambda o, d, y, x: d * _slope(x, y), lambda o, d, y, x: -d * _slope(y, x)), 30,
 )  # fmt: skip
 HYPOT = Elementwise(
-    "hypot", "hypot({0}, {1})", "float_real", (lambda o, d, x, y: d * (x / o), lambda o, d, x, y: d * (y / o)), 8
+    "hypot",
+    "hypot({0}, {1})",
+    "float_real",
+    (lambda o, d, x, y: d * _share(x, o), lambda o, d, x, y: d * _share(y, o)),
+    8,
 )
+
+
+def _share(x: Any, o: Any) -> Any:
+    """x / o, and 0 where both are 0: as of a norm, the length of nothing has no direction."""
+    return (x / o.where_not(o == 0, 1)).where_not(o == 0, 0)
 
 
 def _slope(x: Any, y: Any) -> Any:

@@ -100,7 +100,7 @@ def moveaxis(x: Any, source: Any, destination: Any) -> Var:
 @method
 @template
 def matrix_transpose(x: Any) -> Var:
-    """The last two axes exchanged; also `x.mT`.
+    """The last two axes exchanged; also `x.mT`, and `x.mH`, which conjugates as well.
 
     Example:
         >>> matrix_transpose(ones((2, 3, 4))).shape
@@ -215,6 +215,8 @@ def _roll_op(shape: Shape, start: tuple[int, ...]) -> Reindex:
 
 Var.T = property(permute)  # type: ignore[attr-defined]
 Var.mT = property(matrix_transpose)  # type: ignore[attr-defined]
+Var.H = property(lambda x: permute(x).conj())  # type: ignore[attr-defined]
+Var.mH = property(lambda x: matrix_transpose(x).conj())  # type: ignore[attr-defined]
 method(permute, "t")
 movedim = method(moveaxis, "movedim")
 swapdims = method(swapaxes, "swapdims")

@@ -19,10 +19,10 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from jt_edu.caller import warn
 from jt_edu.capture import at_replay, watch
 from jt_edu.captured import move
 from jt_edu.errors import ArgumentError, GradientError
+from jt_edu.gradient_errors import warn
 from jt_edu.nn.placement import in_its_name
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.create import sync

@@ -4,6 +4,7 @@ from dataclasses import fields
 from fnmatch import fnmatchcase
 from inspect import isfunction, signature
 
+import numpy as np
 import pytest
 
 import jt_edu as jt
@@ -78,6 +79,17 @@ WORDS = [
 @pytest.mark.parametrize(("row", "word"), [pytest.param(*both, id=f"{both[0]}-{both[1]}") for both in WORDS])
 def test_dim_and_axis_and_their_like_mean_the_same(row, word):
     assert not difference(plain(row.ask(**{word: row.value})), plain(row.ask(**{row.name: row.value})))
+
+
+AN_AXIS = (*SAME[0], "dim1", "dim2", "start_dim", "end_dim", "dimension")
+ASKING = {(identity(row.whose), row.name): row for _, row in ROWS if row.name in AN_AXIS}
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=str(row)) for row in ASKING.values()])
+def test_no_bool_is_taken_for_an_axis(row):
+    for value in (True, False, np.True_, jt.array(True), [True], (False,)):
+        with pytest.raises(jt.JtError, match=r"True|False|a Var"):
+            row.ask(**{row.name: value})
 
 
 # --------------------------------------------------------------------------------------------- the harness can complain

@@ -116,3 +116,51 @@ def test_a_factor_near_zero_has_its_gradient_where_a_product_is_used_twice(rng):
 
     others = np.delete(left.astype("f8") * right + offset, 3)
     np.testing.assert_allclose(gradient(jt.array(offset)).numpy()[3], others.prod(), rtol=1e-5)
+
+
+NAN = float("nan")
+ROW = [1.0, NAN, 3.0, 3.0]
+TO_THE_NAN = {
+    "max": lambda x: x.max(), "min": lambda x: x.min(), "amax": lambda x: x.amax(0), "amin": lambda x: x.amin(0),
+    "aminmax": lambda x: jt.aminmax(x)[1], "maximum": lambda x: jt.maximum(x, 9.0),
+    "minimum": lambda x: jt.minimum(jt.array([-9.0]), x), "topk": lambda x: x.topk(1)[0],
+    "median": lambda x: x.median(), "kthvalue": lambda x: x.kthvalue(4)[0], "sort": lambda x: jt.sort(x)[0][3:],
+    "cummax": lambda x: x.cummax(0)[0][3:], "cummin": lambda x: x.cummin(0)[0][3:],
+    "scatter_reduce": lambda x: jt.scatter_reduce(jt.zeros(1), 0, jt.array([0] * 4), x, "amax"),
+    "clamp": lambda x: x.clamp(8, 9), "clamp by Vars": lambda x: x.clamp(jt.array(8.0), jt.array(9.0)),
+    "max_pool": lambda x: nn.functional.max_pool1d(x.reshape(1, 1, 4), 4),
+    "adaptive_max_pool": lambda x: nn.functional.adaptive_max_pool1d(x.reshape(1, 1, 4), 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TO_THE_NAN)
+def test_a_nan_that_is_the_answer_has_the_gradient_and_no_other(name):
+    with jt.flag_scope(backend="python"):
+        x = jt.array(ROW)
+
+        assert jt.grad(TO_THE_NAN[name](x).sum(), x).tolist() == [0, 1, 0, 0]
+
+
+@pytest.mark.parametrize("function", [jt.fmax, jt.fmin])
+def test_what_passes_over_a_nan_gives_it_no_gradient(function):
+    with jt.flag_scope(backend="python"):
+        x, y = jt.array([NAN, NAN, 1.0]), jt.array([NAN, 2.0, NAN])
+
+        assert [g.tolist() for g in jt.grad(function(x, y).sum(), [x, y])] == [[1, 0, 1], [0, 1, 0]]
+
+
+def test_several_nans_share_the_gradient_as_equal_numbers_do():
+    with jt.flag_scope(backend="python"):
+        x, y = jt.array([[NAN, 1.0, NAN], [2.0, 5.0, 5.0]]), jt.array([[NAN, NAN, 1.0], [2.0, 1.0, 9.0]])
+
+        assert jt.grad(x.max(1).sum(), x).tolist() == [[0.5, 0, 0.5], [0, 0.5, 0.5]]
+        found = [g.tolist() for g in jt.grad(jt.maximum(x, y).sum(), [x, y])]
+        assert found == [[[0.5, 0, 1], [0.5, 1, 0]], [[0.5, 1, 0], [0.5, 0, 1]]]
+
+
+def test_a_number_that_is_not_the_largest_has_no_gradient_however_large_the_incoming_one():
+    with jt.flag_scope(backend="python"):
+        x = jt.array([0.0, -1.0])
+
+        assert jt.grad(jt.maximum(x, 0.5).sum() + jt.maximum(x, -0.5).sqrt().sum(), x)[1].item() == 0
+        assert jt.grad(x.max().sqrt(), x).tolist() == [float("inf"), 0]

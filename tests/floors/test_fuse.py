@@ -470,3 +470,14 @@ def test_what_many_ways_lead_to_is_stored_and_the_rule_says_so():
         x = x + x.roll(k + 1)
 
     assert "many ways" in {d.rule for d in held(x).decisions}
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3)])
+def test_sums_of_one_number_each_are_read_by_the_next_loop_number_by_number(shape):
+    x = jt.array(np.arange(np.prod(shape), dtype=np.float32).reshape(shape))
+
+    def alone(v):
+        return v.reindex_reduce("add", shape, lambda *counters: counters)
+
+    with jt.flag_scope(backend="python"):
+        np.testing.assert_array_equal((alone(alone(x) * 2) + alone(x)).numpy(), x.numpy() * 3)

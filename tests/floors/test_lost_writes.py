@@ -1,5 +1,6 @@
 """Writing to a Var that nobody holds is answered with a warning; writing to one that somebody holds is not."""
 
+import inspect
 import operator
 import warnings
 
@@ -92,3 +93,72 @@ def test_who_calls_the_method_is_not_warned():
         operator.setitem(x, 1, 2.0)
 
     assert x.tolist() == [1.0, 2.0]
+
+
+PARTS = {
+    "slices": lambda c: c[:, ::2], "a row": lambda c: c[0], "backwards": lambda c: c[::-1],
+    "a number": lambda c: c[1, 2],
+    "an index array": lambda c: c[[1, 0]], "a mask": lambda c: c[c > 0], "transpose": lambda c: c.T,
+    "permute": lambda c: c.permute(1, 0)[1:], "reshape": lambda c: c.reshape(-1), "view": lambda c: c.view(4, 2),
+    "flatten": lambda c: c.flatten(), "squeeze": lambda c: c.squeeze(), "unsqueeze": lambda c: c.unsqueeze(0),
+    "diagonal": lambda c: c.diagonal(), "narrow": lambda c: c.narrow(1, 0, 2), "select": lambda c: c.select(0, 1),
+    "split": lambda c: c.split(1)[0], "chunk": lambda c: c.chunk(2, 1)[1], "expand": lambda c: c.expand(3, 2, 4),
+    "real": lambda c: c.real, "parts of parts": lambda c: c.reshape(4, 2)[1:].T, "flip": lambda c: c.flip(0),
+    "unfold": lambda c: c.unfold(0, 1, 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_an_answer_that_would_go_into_a_part_that_nobody_holds_is_refused(name):
+    c = jt.array(np.arange(8.0, dtype="f4").reshape(2, 4) + 1)
+    shape = PARTS[name](c).shape
+
+    with pytest.raises(jt.ArgumentError, match=r"a part of a Var .* the answer would be lost.*x\[i, j\] = "):
+        jt.add(jt.ones(shape), 1, out=PARTS[name](c))
+
+    assert c.tolist() == [[1, 2, 3, 4], [5, 6, 7, 8]]
+
+
+def taking_out():
+    """Every function that takes `out=`, by name."""
+    named = {n: getattr(jt, n) for n in jt.__all__}
+    return [n for n, f in named.items() if inspect.isfunction(f) and "out" in inspect.signature(f).parameters]
+
+
+@pytest.mark.parametrize("name", taking_out())
+def test_every_function_that_takes_out_refuses_a_part_that_nobody_holds(name):
+    function, c = getattr(jt, name), jt.array([[1.0, 2.0], [3.0, 4.0]])
+    given = [jt.ones(2)] * (2 if "y" in inspect.signature(function).parameters else 1)
+
+    for call in (function, getattr(given[0], name, None)):
+        if inspect.isroutine(call):
+            with pytest.raises(jt.JtError, match=r"would be lost|whole numbers|integers|bits"):
+                call(*(given if call is function else given[1:]), out=c[0])
+
+
+def test_an_answer_that_would_be_lost_is_noticed_at_each_turn_of_a_loop():
+    c, a, noticed = jt.zeros((2, 2)), jt.ones(2), 0
+
+    for k in range(100):
+        try:
+            jt.add(a, a, out=c[k % 2])
+        except jt.ArgumentError:
+            noticed += 1
+        row = c[0]
+        jt.add(a, a, out=row)
+
+    assert noticed == 100
+
+
+def test_a_part_that_somebody_holds_is_given_the_answer_and_so_is_a_var_made_for_it():
+    c, whole = jt.zeros((2, 2)), [jt.zeros((2, 2))]
+    row = c[0]
+
+    jt.add(jt.ones(2), 1, out=row)
+    made = jt.add(jt.ones(2), 1, out=jt.empty(2))
+    of_nobody = jt.add(jt.ones(2), 1, out=jt.zeros((2, 2))[0])
+    copied = jt.add(jt.ones(2), 1, out=c[0].clone())
+    jt.multiply(whole[0] + 1, 3, out=whole[0])
+
+    assert [v.tolist() for v in (row, made, of_nobody, copied)] == [[2, 2]] * 4
+    assert (c.tolist(), whole[0].tolist()) == ([[0, 0], [0, 0]], [[3, 3], [3, 3]])

@@ -1,4 +1,9 @@
-"""Numbers of the graph: a Var without axes that was made from nothing is a Var like any other."""
+"""Numbers of the graph: a Var without axes that was made from nothing is a Var like any other.
+
+A number of NumPy's, which its functions answer with, is as weak as one of Python's; its arrays are not.
+"""
+
+import operator
 
 import numpy as np
 import pytest
@@ -171,3 +176,82 @@ def test_none_is_no_number_and_equals_no_var():
     assert (x == 1).tolist() == (x != 2).tolist() == [True, False]
     with pytest.raises(jt.DtypeError, match="found None"):
         x + None
+
+
+TWO = (operator.add, operator.mul, operator.truediv, operator.pow, operator.mod, operator.floordiv, operator.lt,
+       operator.eq, jt.maximum, jt.minimum, jt.fmax, jt.hypot, jt.copysign, jt.logaddexp)  # fmt: skip
+BESIDE = {
+    **{f.__name__: f for f in TWO},
+    **{f"{f.__name__}, the other way round": lambda x, n, f=f: f(n, x) for f in TWO},
+    "clamp": lambda x, n: x.clamp(n), "clamp from both sides": lambda x, n: jt.clip(x, -n, n),
+    "where": lambda x, n: jt.where(x > 1, x, n), "where, the other way round": lambda x, n: jt.where(x > 1, n, x),
+    "lerp": lambda x, n: jt.lerp(x, x + 1, n), "lerp to a number": lambda x, n: jt.lerp(x, n, 0.25),
+    "masked_fill": lambda x, n: x.masked_fill(x > 1, n), "pad": lambda x, n: jt.pad(x, (1, 1), value=n),
+    "full_like": jt.full_like, "add": lambda x, n: jt.add(x, x, alpha=n), "addcmul": lambda x, n: jt.addcmul(x, n, n),
+    "isclose": jt.isclose, "in place": lambda x, n: operator.imul(x.clone(), n),
+    "NumPy's own": lambda x, n: np.add(n, x),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BESIDE)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "int8", "int64", "complex64"])
+def test_a_number_of_numpys_is_as_weak_as_one_of_pythons(name, dtype):
+    def answer(number):
+        try:
+            found = BESIDE[name](jt.array([1.0, 2.0, 3.0]).cast(dtype), number)
+            return found.dtype, found.tolist()
+        except jt.JtError as error:
+            return type(error)
+
+    numbers = [(2.0, np.float64), (0.5, np.float32), (0.5, np.float16), (2, np.int64), (2, np.int8), (True, np.bool_)]
+    for number, of_numpy in numbers:
+        if of_numpy is not np.bool_ or "both sides" not in name:  # NumPy knows no -np.True_
+            assert answer(of_numpy(number)) == answer(number), of_numpy
+
+
+def test_arrays_of_numpys_keep_their_dtype_and_so_does_what_is_made_of_a_number():
+    x = jt.ones((2, 2))
+
+    assert (x @ x / np.sqrt(64.0)).dtype == "float32"
+    assert [(x * np.array(2.0)).dtype, (np.array(2.0) * x).dtype, (x + np.ones(2)).dtype] == ["float64"] * 3
+    assert [v.dtype for v in (jt.array(np.float64(2)), jt.full((2,), np.float64(1)))] == ["float64"] * 2
+
+
+def test_a_number_of_numpys_is_checked_as_one_of_pythons():
+    whole = jt.array([1, 2], dtype="uint8")
+
+    with pytest.raises(jt.DtypeError, match="0 to 255; found 300"):
+        whole + np.int64(300)
+    with pytest.raises(jt.DtypeError, match="negative power"):
+        whole ** np.int64(-1)
+    with pytest.raises(jt.DtypeError, match="1j"):
+        jt.full_like(whole, np.complex64(1j))
+
+
+def test_a_part_is_an_attribute_a_method_and_a_function():
+    z = jt.array([1 + 2j, 3 - 4j])
+
+    assert [v.tolist() for v in (z.real, z.real(), jt.real(z), np.real(z), 2 * z.real / 2)] == [[1, 3]] * 5
+    assert [v.tolist() for v in (z.imag, z.imag(), jt.imag(z), np.imag(z), z.imag + 0)] == [[2, -4]] * 5
+    assert (z.real.shape, z.real[1].item(), z.imag.sum().item(), jt.ones(2).imag.tolist()) == ((2,), 3, -2, [0, 0])
+    assert not callable(z)
+
+
+def test_what_is_assigned_to_a_part_leaves_the_other_as_it_is():
+    z, x = jt.array([1 + 2j, 3 - 4j]), jt.ones(2)
+
+    z.real += 1
+    z.imag = np.array([5.0, 6.0])
+    x.real = 7
+
+    assert (z.tolist(), z.dtype, x.tolist()) == ([2 + 5j, 4 + 6j], "complex64", [7, 7])
+    with pytest.raises(jt.DtypeError, match="no imaginary part"):
+        x.imag = 1
+    with pytest.raises(jt.DtypeError, match="as real numbers"):
+        z.real = 1j
+
+
+def test_matrices_and_elements_have_the_attributes_of_numpy_and_pytorch():
+    z = jt.array([[1 + 2j, 3.0]])
+
+    assert (z.H.tolist(), z.mH.tolist(), z.itemsize, jt.ones(1).half().itemsize) == ([[1 - 2j], [3]],) * 2 + (8, 2)

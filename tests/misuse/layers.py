@@ -189,7 +189,7 @@ CALLS = [
     ("clipping by the norm 0", lambda: utils.clip_grad_norm_([jt.ones(1)], 1.0, 0), A, r"norm_type.*0"),
     ("weight norm of no parameter", lambda: utils.weight_norm(nn.ReLU()), A, r"'weight'.*ReLU"),
     ("weight norm twice", lambda: utils.weight_norm(utils.weight_norm(nn.Linear(1, 1))), A, r"'weight'"),
-    ("weight norm along no axis", lambda: utils.weight_norm(nn.Linear(1, 1), dim=5), A, r"found 5"),
+    ("weight norm along no axis", lambda: utils.weight_norm(nn.Linear(1, 1), dim=5), A, r"found dim=5"),
     ("spectral norm of no steps", lambda: utils.spectral_norm(nn.Linear(1, 1), n_power_iterations=0), A,
      r"n_power_iterations=0"),
     ("a norm that is not there", lambda: utils.remove_weight_norm(nn.Linear(1, 1)), A, r"Linear without"),

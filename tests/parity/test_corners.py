@@ -159,6 +159,76 @@ def test_logaddexp_of_the_same_infinity_shares_its_gradient():
     np.testing.assert_array_equal(dy.numpy(), [0.5, 0.5])
 
 
+@pytest.mark.parametrize(
+    ("numbers", "wanted"),
+    [
+        ([-INF, -INF], [0.5, 0.5]), ([INF, 1.0, INF], [0.5, 0.0, 0.5]), ([-INF, 0.0], [0.0, 1.0]),
+        ([INF, -INF], [1.0, 0.0]), ([-INF], [1.0]),
+    ],
+)  # fmt: skip
+def test_logsumexp_of_the_same_infinities_shares_its_gradient_as_logaddexp_does(numbers, wanted):
+    x = jt.array(numbers)
+    total = jt.logsumexp(x)
+
+    first = jt.grad(total, x)
+
+    assert (total.item(), first.tolist()) == (max(numbers), wanted)
+    assert np.isfinite(jt.grad(first.sum(), x).numpy()).all()
+
+
+def test_two_sides_of_length_0_have_no_direction_as_the_norm_of_zeros_has_none():
+    x, y = jt.array([0.0, 3.0]), jt.array([0.0, 4.0])
+
+    slopes = jt.grad(jt.hypot(x, y).sum(), [x, y])
+    second = jt.grad(sum(g.sum() for g in slopes), x)
+
+    np.testing.assert_allclose([g.numpy() for g in slopes], [[0, 0.6], [0, 0.8]], 1e-6)
+    np.testing.assert_allclose(second.numpy(), [0, 0.032], 1e-5)
+
+
+CHOSEN = {  # a function that is computed for all numbers and taken for some, and its slopes at -1, 0, 1 and 4
+    "a root": (lambda x: jt.where(x > 0, x.sqrt(), x), [1, 1, 0.5, 0.25]),
+    "a root, as the second value": (lambda x: jt.where(x <= 0, 0.0, x.sqrt()), [0, 0, 0.5, 0.25]),
+    "a logarithm": (lambda x: jt.where(x > 0, x.log(), 0.0), [0, 0, 1, 0.25]),
+    "an entropy": (lambda x: jt.where(x > 0, x * x.log(), 0.0), [0, 0, 1, 1 + np.log(4)]),
+    "a fraction": (lambda x: jt.where(x == 0, 0.0, 1 / x), [-1, 0, -1, -1 / 16]),
+    "a power": (lambda x: jt.where(x > 0, x**-0.5, x), [1, 1, -0.5, -1 / 16]),
+    "what overflows, not taken": (lambda x: jt.where(x < 5, x, (x * 400).exp()), [1, 1, 1, 1]),
+    "one inside of another": (lambda x: jt.where(x > 0, jt.where(x < 2, x.rsqrt(), x.log()), 0.0), [0, 0, -0.5, 0.25]),
+    "a value that is used twice": (lambda x: (lambda r: jt.where(x > 0, r * r.log(), x))(x.sqrt()),
+                                   [1, 1, 0.5, 0.25 + np.log(2) / 4]),
+    "two that do not agree": (lambda x: jt.where(x > 0, x.sqrt(), x) + jt.where(x > 1, x.log(), 0.0), [1, 1, 0.5, 0.5]),
+    "masked_fill": (lambda x: x.log().masked_fill(x <= 0, 0.0), [0, 0, 1, 0.25]),
+    "a mask in brackets": (lambda x: _assigned(x.sqrt(), x <= 0), [0, 0, 0.5, 0.25]),
+    "a share": (lambda x: jt.where(x != 0, x / x.abs(), 0.0), [0, 0, 0, 0]),
+}  # fmt: skip
+
+
+def _assigned(y, mask):
+    y[mask] = 0.0
+    return y
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_a_value_that_where_does_not_take_has_gradient_0_whatever_its_slope(name):
+    function, wanted = CHOSEN[name]
+    x = jt.array64([-1.0, 0.0, 1.0, 4.0])
+
+    first = jt.grad(function(x).sum(), x)
+    second = jt.grad(first.sum(), x, allow_unused=True)
+
+    np.testing.assert_allclose(first.numpy(), wanted, 1e-12)
+    assert second is None or np.isfinite(second.numpy()).all()
+
+
+def test_a_hook_that_changes_a_gradient_has_the_last_word_on_what_where_does_not_take():
+    x = jt.array([-1.0, 4.0])
+    square = x * x
+    square.register_hook(lambda dout: dout + 1)
+
+    assert jt.grad(jt.where(x > 0, square, x).sum(), x).tolist() == [-2 + 1, 16]
+
+
 @pytest.mark.parametrize("function", [jt.add, jt.maximum, jt.fmax, jt.hypot, jt.power, jt.copysign, jt.nextafter])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 def test_a_bare_number_that_comes_first_gives_way_too(function, dtype):

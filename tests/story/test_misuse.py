@@ -415,7 +415,6 @@ REFUSED = table(
     refused("smoothing is a share", lambda: jt.cross_entropy_loss(var(F), var([0, 1]), label_smoothing=2),
      ArgumentError, "2"),
     refused("gelu knows its approximations", lambda: jt.gelu(var(F), "cubic"), ArgumentError, "'cubic'"),
-    refused("clamp needs a bound", lambda: var(F).clamp(), ArgumentError, "max_v=None"),
 )  # fmt: skip
 
 
@@ -513,6 +512,9 @@ ANSWERED = table(
     answers("minimum keeps nan from either side", lambda: jt.minimum(1.0, var(ODD)), np.minimum(1.0, ODD)),
     answers("relu keeps nan", lambda: var(ODD).relu(), np.where(ODD <= 0, 0.0, ODD)),
     answers("clamp keeps nan", lambda: var(ODD).clamp(-1, 1), np.clip(ODD, -1, 1)),
+    answers("clamp by nan is nan", lambda: var(ODD).clamp(-1, np.nan), np.clip(ODD, -1, np.nan)),
+    answers("clamp by NumPy's nan is nan", lambda: var(ODD).clamp_min(np.float32("nan")), ODD * np.nan),
+    answers("clamp without bounds is the same", lambda: jt.clip(var(ODD)), ODD),
     like_numpy("max keeps nan", lambda x: (x * 2).max(), ODD),
     like_numpy("min keeps nan", lambda x: (x * 2).min(), ODD),
     like_numpy("argmax finds nan", lambda x: (x * 2).argmax(), ODD[::-1].copy()),

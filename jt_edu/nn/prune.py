@@ -259,7 +259,8 @@ def _is_masked(module: Module, name: str) -> bool:
 def _scores(module: Module, name: str, given: Any = None) -> Array:
     """The numbers of a weight, or what is compared in their place."""
     pruned = isinstance(module, Module) and _is_masked(module, name)
-    numbers: Array = (getattr(module, name + "_orig") if pruned else weight_of(module, name)).numpy()
+    weight: Var = hook_of(module, name, _Pruned).compute(module) if pruned else weight_of(module, name)
+    numbers: Array = weight.numpy()
     if given is None:
         return numbers
     scores = np.asarray(given.numpy() if isinstance(given, Var) else given)

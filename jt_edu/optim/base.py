@@ -168,12 +168,14 @@ class Optimizer(ByHand):
     @property
     def lr(self) -> float:
         """The learning rate (of the first group). Setting it sets that of every group, from the next step on."""
-        return float(self.param_groups[0]["lr"])
+        first: Group = next(iter(vars(self).get("param_groups", ())), {})
+        return float(first["lr"] if "lr" in first else vars(self)["lr"])
 
     @lr.setter
     def lr(self, value: float) -> None:
-        for group in self.param_groups:
-            group["lr"] = setting(type(self).__name__, "lr", value)
+        vars(self)["lr"] = setting(type(self).__name__, "lr", value)  # of a class that sets it before it has groups
+        for group in vars(self).get("param_groups", ()):
+            group["lr"] = vars(self)["lr"]
 
     # gradients
 

@@ -173,12 +173,12 @@ class RankError(JtError, RuntimeError):
 
     error_class = error_code = 15  # MPI's number for errors of no other class: ERR_OTHER
 
-    def Get_error_class(self) -> int:
+    def Get_error_class(self) -> int:  # noqa: N802 - as mpi4py calls it
         """MPI's number for errors of this kind."""
         return self.error_class
 
     Get_error_code = Get_error_class
 
-    def Get_error_string(self) -> str:
+    def Get_error_string(self) -> str:  # noqa: N802
         """What was asked, what was found, what to try."""
         return str(self)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from jt_edu.mpi.jittor import (
     Room as _Room,
+)
+from jt_edu.mpi.jittor import (
     broadcast,
     local_rank,
     mpi_barrier,

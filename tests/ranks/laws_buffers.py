@@ -65,7 +65,14 @@ def law_whatever_has_memory_is_a_buffer(comm):
 def law_bytes_are_sent_as_they_are(comm):
     to, by = around(comm)
     room = bytearray(3)
-    for sent in (b"abc", bytearray(b"abc"), memoryview(b"xabc")[1:], [b"abcd", 3], [b"abc", MPI.CHAR]):
+    for sent in (
+        np.array([b"a", b"b", b"c"]),
+        b"abc",
+        bytearray(b"abc"),
+        memoryview(b"xabc")[1:],
+        [b"abcd", 3],
+        [b"abc", MPI.CHAR],
+    ):
         room[:] = bytes(3)
         comm.Sendrecv(sent, to, 0, room, by, 0)
         assert room == b"abc"
@@ -82,9 +89,12 @@ def law_what_is_read_only_is_not_received_into(comm):
 def law_memory_that_is_not_there_is_refused(comm):
     told = {"data": (1 << 20, False), "typestr": "<f8", "shape": (4,), "version": 3}
     away = SimpleNamespace(__cuda_array_interface__=told)
-    kind = MPI.Datatype.Create_struct([1], [1 << 20], [MPI.INT])
+    kind, gaps = MPI.Datatype.Create_struct([1], [1 << 20], [MPI.INT]), MPI.BYTE.Create_vector(2, 1, 2)
     refused(ArgumentError, "address 0x100000, which is none", lambda: comm.Send(away, comm.rank))
     refused(ArgumentError, "address 0x100000, which is none", lambda: comm.Send([BOTTOM, 1, kind], comm.rank))
+    for count in (10**15, 1 << 70):
+        refused(ArgumentError, "inside of its buffer|address", lambda n=count: comm.Send([BOTTOM, n, kind], comm.rank))
+        refused(ArgumentError, "inside of its buffer", lambda n=count: comm.Send([bytes(64), n, gaps], comm.rank))
     refused(ArgumentError, "address 8", lambda: comm.Send([BOTTOM, (1, 1), MPI.DOUBLE], comm.rank))
 
 

@@ -30,7 +30,8 @@ from jt_edu.mpi.talk.messages import Message, check_peer, check_tag, got, into, 
 from jt_edu.mpi.talk.request import Request
 from jt_edu.mpi.talk.roles import Ledger, Voice
 from jt_edu.mpi.terms.advice import RECEIVE, SEND
-from jt_edu.mpi.terms.buffers import Array, Buffer, Packet, pack_array, pack_object
+from jt_edu.mpi.terms.buffers import Buffer, Packet, pack_array, pack_object
+from jt_edu.mpi.terms.memory import Array
 from jt_edu.mpi.terms.missing import instead_of
 from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG, PROC_NULL, Status
 

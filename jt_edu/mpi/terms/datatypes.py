@@ -168,14 +168,14 @@ class Datatype:
         self, sizes: Sequence[int], subsizes: Sequence[int], starts: Sequence[int], order: int = ORDER_C
     ) -> Datatype:
         """A part of an array of `sizes`: `subsizes` elements from `starts` on, along each axis."""
-        within = all(0 <= at and at + n <= size for size, n, at in zip(sizes, subsizes, starts, strict=True))
+        within = all(at >= 0 <= n <= size - at for size, n, at in zip(sizes, subsizes, starts, strict=True))
         if not within or order not in (ORDER_C, ORDER_F):
             found = f"{list(subsizes)} elements from {list(starts)}"
             raise ArgumentError(f"Create_subarray takes a part of an array of {list(sizes)}, in an order", found)
         letter = "C" if order == ORDER_C else "F"
         numbers = np.arange(int(np.prod(sizes))).reshape(sizes, order=letter)  # type: ignore[call-overload]
         part = numbers[tuple(slice(at, at + n) for n, at in zip(subsizes, starts, strict=True))]
-        made = self.Create_indexed_block(1, part.ravel(order=letter).tolist())  # type: ignore[arg-type]
+        made = self.Create_indexed_block(1, part.ravel(order=letter).tolist())
         return replace(made, name="subarray", lower=0, upper=numbers.size * self.extent)
 
     def Create_resized(self, lb: int, extent: int) -> Datatype:

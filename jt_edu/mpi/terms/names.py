@@ -97,8 +97,9 @@ class Status:
     error: int = 0
 
     def __post_init__(self) -> None:
-        if isinstance(self.source, Status):  # a copy, as mpi4py makes one
-            self.take(self.source)
+        like: Any = self.source  # or a status, of which this is a copy, as mpi4py makes one
+        if isinstance(like, Status):
+            self.take(like)
 
     @property
     def count(self) -> int:
@@ -264,7 +265,8 @@ class Op:
     __hash__ = object.__hash__
 
     def __reduce__(self) -> Any:
-        return self.name if OPS.get(self.name, OP_NULL) is self else super().__reduce__()
+        own = Op, (self.name, self.combine, self.commute, self.kinds)
+        return self.name if OPS.get(self.name, OP_NULL) is self else own
 
     def __repr__(self) -> str:
         return self.name

@@ -170,15 +170,3 @@ class RankError(JtError, RuntimeError):
         Traceback (most recent call last):
         RankError: ...
     """
-
-    error_class = error_code = 15  # MPI's number for errors of no other class: ERR_OTHER
-
-    def Get_error_class(self) -> int:  # noqa: N802 - as mpi4py calls it
-        """MPI's number for errors of this kind."""
-        return self.error_class
-
-    Get_error_code = Get_error_class
-
-    def Get_error_string(self) -> str:  # noqa: N802
-        """What was asked, what was found, what to try."""
-        return str(self)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from jt_edu.errors import ArgumentError, RankError
+from jt_edu.mpi import MPI
 from jt_edu.mpi.talk.messages import MESSAGE_NO_PROC, MESSAGE_NULL, Message
 from jt_edu.mpi.talk.persistent import Grequest, Prequest
 from jt_edu.mpi.talk.request import REQUEST_NULL, Request
@@ -248,6 +249,25 @@ def law_a_message_from_nobody_stays(comm):
     for message in (MESSAGE_NULL, MESSAGE_NO_PROC):
         assert copied(message) is message
         assert copied(Message(message)) == message
+
+
+def law_what_was_freed_equals_its_null(comm):
+    copy, group = comm.Dup(), comm.Get_group()
+    op, kind = MPI.Op.Create(lambda a, b: a), MPI.INT.Create_contiguous(2).Commit()
+    for thing, null in (
+        (copy, MPI.COMM_NULL), (group, MPI.GROUP_NULL), (op, MPI.OP_NULL), (kind, MPI.DATATYPE_NULL)
+    ):  # fmt: skip
+        assert thing != null
+        thing.Free()
+        assert thing == null == thing and (not thing or thing is kind)
+    MPI.INT.Free()
+    MPI.SUM.Free()
+    op, room = MPI.Op.Create(lambda a, b: a + b), np.zeros(1)
+    request = comm.Iallreduce(np.ones(1), room, op)
+    op.Free()
+    request.Wait()
+    assert room[0] == comm.size
+    assert MPI.INT != MPI.DATATYPE_NULL and MPI.SUM and comm
 
 
 def law_a_request_for_work_of_ones_own_is_over_when_it_is_completed(comm):

@@ -49,6 +49,7 @@ class PointToPoint(ABC):
     """
 
     is_simulated: bool  # whether its ranks are those of one process, with virtual clocks
+    freed_to: Any = None  # the null that it equals, once it was freed
     said_at = ""  # the line that speaks, where it is not the one that calls: a node of a graph
     before: Callable[[], None] | None = None  # what has to be said first
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu.errors import ArgumentError, DtypeError
-from jt_edu.mpi.terms.names import ORDER_C, ORDER_F
+from jt_edu.mpi.terms.names import DATATYPE_NULL, ORDER_C, ORDER_F
 from jt_edu.ops.arguments import whole
 
 Places = np.ndarray[Any, np.dtype[np.int64]]
@@ -118,7 +118,10 @@ class Datatype:
         """Nothing has to be done; the name is there so that programs written for mpi4py run."""
         return self
 
-    Free = Commit
+    def Free(self) -> None:
+        """A layout is not used any more, and equals DATATYPE_NULL."""
+        if not self.is_predefined:
+            object.__setattr__(self, "freed_to", DATATYPE_NULL)
 
     def Dup(self) -> Datatype:
         """Another one like it."""

@@ -76,6 +76,10 @@ def law_bytes_are_sent_as_they_are(comm):
         room[:] = bytes(3)
         comm.Sendrecv(sent, to, 0, room, by, 0)
         assert room == b"abc"
+    for sent in (np.array([b"a"]), [b"a", "c"], [b"a", MPI.CHAR]):
+        everyone = bytearray(comm.size)
+        comm.Allgather(sent, everyone)
+        assert everyone == b"a" * comm.size
 
 
 def law_what_is_read_only_is_not_received_into(comm):

@@ -48,15 +48,14 @@ class PointToPoint(ABC):
         name: what messages call it.
     """
 
-    is_simulated: bool  # whether its ranks are those of one process, with virtual clocks
-    freed_to: Any = None  # the null that it equals, once it was freed
+    is_simulated: bool  # whether its ranks are those of one process
+    freed, freed_to = False, None  # and the null that it equals then
     said_at = ""  # the line that speaks, where it is not the one that calls: a node of a graph
     before: Callable[[], None] | None = None  # what has to be said first
 
     def __init__(self, ledger: Ledger, task: Voice, members: tuple[int, ...], plane: Plane, name: str) -> None:
         self.ledger, self.task, self.members, self.plane, self.name = ledger, task, members, plane, name
         self.rank, self.size = members.index(task.rank), len(members)
-        self.freed = False
 
     if not TYPE_CHECKING:  # which would take every name for one of a communicator
 

@@ -116,6 +116,9 @@ def law_a_tuple_is_counts_and_displacements_however_many_ranks_there_are(comm):
     assert wide.reshape(size, 4).tolist() == [[rank, -1, rank, rank] for rank in range(size)]
     comm.Alltoallv([np.arange(3.0 * size), (1, 3)], [wide, 1])
     assert wide[:size].tolist() == [3 * comm.rank] * size
+    part = np.zeros(1)
+    comm.Reduce_scatter(np.arange(float(size)), part, (1,) * size)
+    assert part[0] == size * comm.rank
     refused(ArgumentError, "counts, displacements", lambda: comm.Allgatherv(x[:1], [wide, (1, 1, 1)]))
 
 
@@ -175,6 +178,9 @@ def law_a_pickled_object_may_come_as_bytes(comm):
         request = comm.Isend([MPI.pickle.dumps(sent), "B"], to)
         assert comm.recv(source=by) == taken
         request.Wait()
+    request = comm.Isend(b"\x80\x05 no object", to)
+    refused(DtypeError, "bytes that are no object", lambda: comm.recv(source=by))
+    request.Wait()
     request, later = comm.Isend([None, 0, "B"], to), comm.irecv(source=by)
     assert later.wait() is None
     request.Wait()

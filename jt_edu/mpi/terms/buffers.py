@@ -352,7 +352,10 @@ def open_object(data: bytes | memoryview, call: str, source: int) -> Any:
         return None
     if not bytes(data[:2]).startswith(PICKLED):
         raise _no_object(call, f"{len(data)} bytes of numbers", source)
-    return pickle.loads(data)  # noqa: S301 - it comes from our ranks
+    try:
+        return pickle.loads(data)  # noqa: S301 - it comes from our ranks
+    except (pickle.UnpicklingError, EOFError):
+        raise _no_object(call, f"{len(data)} bytes that are no object", source) from None
 
 
 def _no_object(call: str, found: str, source: int) -> DtypeError:

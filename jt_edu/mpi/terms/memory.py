@@ -26,6 +26,7 @@ from jt_edu.var import Var
 Array = np.ndarray[Any, Any]
 PAGE = 4096  # bytes; memory comes in pages of at least so many
 CPU = 1  # a device of DLPack
+LETTERS = {(0, 1): "i", (1, 1): "u", (2, 1): "f", (2, 2): "c", (5, 1): "c", (6, 1): "b"}  # (code, lanes): NumPy's
 LETTER = np.dtype("S1")  # a byte like others
 
 
@@ -69,6 +70,8 @@ def _array_over(given: Any, call: str, write: bool) -> Array:
         raise
     except Exception as error:  # noqa: BLE001 - objects may raise what they like
         raise ArgumentError(f"{call} takes an array", f"{type(given).__name__}: {error}") from None
+    if found is None and not write and hasattr(given, "numpy"):
+        found = np.asarray(given.numpy())
     if found is None:
         low = call[:1].lower() + call[1:]
         raise ArgumentError(f"{call} takes an array", type(given).__name__, f"an array, or {low} for objects")
@@ -133,7 +136,9 @@ def _from_dlpack(given: Any) -> Array:
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     head = _Versioned.from_address(pointer(capsule, name)) if name != b"dltensor" else None
     tensor = head.tensor if head is not None else _Tensor.from_address(pointer(capsule, name))
-    letter = "iufffcb"[tensor.code] if tensor.lanes == 1 else "c"
+    letter = LETTERS.get((tensor.code, tensor.lanes))
+    if letter is None:
+        raise ArgumentError("DLPack tells of numbers that NumPy has", f"type {tensor.code} of {tensor.bits} bits")
     size, shape = tensor.bits * tensor.lanes // 8, tuple(tensor.shape[: tensor.ndim])
     told: dict[str, Any] = {"typestr": f"{'<' if sys.byteorder == 'little' else '>'}{letter}{size}", "shape": shape}
     if tensor.strides:

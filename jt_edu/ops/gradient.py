@@ -133,6 +133,62 @@ def why_no_grad(target: Var, loss: Var) -> str:
     return autograd.why_no_path(target.node, loss.node)
 
 
+def is_grad_enabled() -> bool:
+    """Whether Vars that are made now take part in gradients.
+
+    Example:
+        >>> with no_grad():
+        ...     is_grad_enabled()
+        False
+    """
+    return not current().no_grad
+
+
+def set_grad_enabled(mode: bool) -> GradMode:
+    """Let Vars that are made from now on take part in gradients, or not; in a `with` statement up to its end.
+
+    Example:
+        >>> with set_grad_enabled(False):
+        ...     y = ones(2) * 2
+        >>> y.requires_grad, is_grad_enabled()
+        (False, True)
+    """
+    return GradMode(yes_or_no("set_grad_enabled", "mode", mode))
+
+
+class GradMode:
+    """What `set_grad_enabled` answers: it puts back what was before at the end of a `with`, or decorates a function.
+
+    Example:
+        >>> @set_grad_enabled(False)
+        ... def double(x):
+        ...     return x * 2
+        >>> double(ones(2)).requires_grad, is_grad_enabled()
+        (False, True)
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self._mode, self._before = mode, current().no_grad
+        current().no_grad = not mode
+
+    def __enter__(self) -> None:
+        current().no_grad = not self._mode
+
+    def __exit__(self, *error: object) -> None:
+        current().no_grad = self._before
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """`function`, which runs in this mode."""
+        self.__exit__()
+
+        @wraps(function)
+        def call(*args: Any, **named: Any) -> Any:
+            with GradMode(self._mode):
+                return function(*args, **named)
+
+        return call
+
+
 class Function:
     """An operator with a gradient of one's own: `execute` computes, `grad` answers one gradient per input.
 

@@ -83,7 +83,7 @@ def test_a_name_that_is_like_none_points_to_the_list():
         (lambda: jt.bool, '"bool", as in x.astype("bool")'),
         (lambda: jt.LongTensor([1]), 'jt.array(..., "int64")'),
         (lambda: jt.is_tensor(X), "isinstance(x, jt.Var)"),
-        (lambda: jt.set_grad_enabled(False), "with jt.no_grad(): or with jt.enable_grad():"),
+        (lambda: jt.inference_mode(), "with jt.no_grad():"),
         (lambda: jt.utils.data.DataLoader, "jt.data, which has DataLoader, Dataset and the others"),
         (lambda: X.nelement(), "x.numel()"),
         (lambda: X.type("float32"), 'x.dtype, or x.astype("float32")'),
@@ -105,7 +105,7 @@ def test_what_pytorch_writes_and_is_not_here_brings_what_does_the_same(ask, inst
 def test_no_name_has_a_hint_though_it_is_there():
     owners = {
         "jt": jt, "jt.flags": jt.flags, "x": X, "net": NET, "jt.nn": jt.nn, "jt.nn.utils": jt.nn.utils,
-        "jt.data.transform": jt.data.transform,
+        "jt.data.transform": jt.data.transform, "jt.backends": jt.backends,
         "jt.nn.functional": jt.nn.functional,
     }  # fmt: skip
 

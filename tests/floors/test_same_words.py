@@ -12,7 +12,7 @@ from jt_edu.var import Var
 
 WORDS = {word for words in SAME if words[0] in ("dim", "keepdim", "dim1", "dim2") for word in words}
 OTHERS = {  # what has such a word and means something else, or takes it without a name
-    "diag_embed", "index", "permute", "ravel_multi_index", "t", "transpose",
+    "index", "permute", "permute_dims", "ravel_multi_index", "t", "transpose",
 }  # fmt: skip
 
 

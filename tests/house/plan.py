@@ -15,7 +15,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("expression", "build", "relay", "convolution", "join", "tail", "fuse", "codegen"),  # 2 planning
     ("backends", "convolving", "multiplying", "plan", "determined", "telling", "execute", "autograd"),  # 3 running
     ("formats", "making", "handle", "arithmetic", "var", "random"),  # 4 the learner's handle
-    ("template", "ops", "storage", "linalg", "fft"),  # 5 operators
+    ("inside", "template", "ops", "storage", "linalg", "fft"),  # 5 operators
     (
         "capture",
         "script",

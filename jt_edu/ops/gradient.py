@@ -26,6 +26,7 @@ def grad(
     allow_unused: bool = False,
     retain_graph: bool | None = None,
     create_graph: bool | None = None,
+    grad_outputs: Any = None,
 ) -> Any:
     """d loss / d target as new Vars, which can be differentiated again. Nothing runs.
 
@@ -35,6 +36,7 @@ def grad(
         allow_unused: answer None for a target the loss does not depend on, instead of raising.
         retain_graph: PyTorch's word: here a graph is there as long as a Var of it is held, whatever this says.
         create_graph: False cuts the gradients off, so that they cannot be differentiated again; else they can be.
+        grad_outputs: of the shape of a loss of any shape, which is multiplied by it and added up, as by `vjp`.
 
     Raises:
         GradientError: loss has several elements, or is no float, or the path to a target is cut (it says where).
@@ -47,7 +49,9 @@ def grad(
     asked = _asked("grad", loss, targets)
     for name, flag in (("retain_graph", retain_graph), ("create_graph", create_graph)):
         yes_or_no("grad", name, False if flag is None else flag)
-    found = derivative(loss, asked, None, yes_or_no("grad", "allow_unused", allow_unused))
+    listed = isinstance(grad_outputs, (list, tuple)) and len(grad_outputs) == 1 and isinstance(grad_outputs[0], Var)
+    seed = None if grad_outputs is None else seed_of("grad", loss, grad_outputs[0] if listed else grad_outputs)
+    found = derivative(loss, asked, seed, yes_or_no("grad", "allow_unused", allow_unused))
     if create_graph is False:
         found = [None if g is None else g.detach() for g in found]
     return found[0] if isinstance(targets, Var) else found

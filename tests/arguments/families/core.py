@@ -68,6 +68,11 @@ VARS = [
 ]  # fmt: skip
 
 
+def by_outputs(**given):
+    v = x()
+    return jt.grad(v * v, v, **given)
+
+
 def _other_than(change):
     """Whether what becomes of a Var is another Var."""
     v = x()
@@ -190,6 +195,7 @@ def errors() -> list[Row]:
 ROWS = [
     *VARS,
     *shows(jt.grad, "allow_unused", True, unused, [None]),
+    *shows(jt.grad, "grad_outputs", jt.array([1.0, 10.0, 0.0, 1.0]), by_outputs, np.array([0.0, 20.0, 0.0, 6.0])),
     *shows(jt.grad, "create_graph", False, lambda **k: derivative_of_squares(**k).requires_grad, False),
     *shows(jt.numpy_code, "backward", "a rule", by_numpy, 2 * V + 1),
     *shows(jt.trace, "values", True, traced),

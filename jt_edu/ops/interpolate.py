@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jt_edu.build import broadcast_shape, short
-from jt_edu.dtypes import float32, float64, int64, real_of
+from jt_edu.dtypes import float32, float64, int64, real_of, uint8
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, counter, load, size
@@ -60,7 +60,8 @@ def interpolate(
         recompute_scale_factor: take the scale from the sizes, n / o, where it would be 1 / scale_factor.
 
     Returns:
-        (n, c, *size); whole numbers become float64, except for the nearest.
+        (n, c, *size). Pixels of uint8 are rounded, as in PyTorch; other whole numbers become float64, except for the
+        nearest.
 
     Raises:
         ShapeError: x is no image, or not one that the mode takes. ArgumentError: any other setting.
@@ -78,11 +79,16 @@ def interpolate(
     plane = image.shape[2:]
     out, scales = _sizes(plane, size, scale_factor, recompute_scale_factor)
     if mode == "area":
-        return AREA[len(plane) - 1](image, out)
+        return _like_pixels(image, AREA[len(plane) - 1](image, out))
     if mode not in DIRECTIONS:
         return _nearest(image, out, scales, 0.5 if mode == "nearest-exact" else 0)
     way = _cubic if mode == "bicubic" else _linear
-    return way(image, out, tuple(scales), align)
+    return _like_pixels(image, way(image, out, tuple(scales), align))
+
+
+def _like_pixels(image: Var, found: Var) -> Var:
+    """What was found for an image; pixels are rounded to pixels, a half to the next one."""
+    return clamp(floor(found + 0.5), 0, 255).cast(uint8) if image.dtype is uint8 else found
 
 
 @template

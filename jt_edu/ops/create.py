@@ -49,8 +49,9 @@ def array(
         >>> array([1.5, 2.5])
         jt.Var([1.5, 2.5], dtype=float32)
     """
-    there = None if copy is True or (copy and yes_or_no("array", "copy", copy)) else _as_it_is(data, dtype)
-    if there is None and copy is not None and not yes_or_no("array", "copy", copy):
+    copies = copy if copy is None else yes_or_no("array", "copy", copy)
+    there = None if copies else _as_it_is(data, dtype)
+    if there is None and copies is False:
         asked = "copy=False shares a Var of the dtype, or a NumPy array that lies as kernels read it"
         raise ArgumentError(asked, short(data), "copy=None, which copies what cannot be shared")
     if there is not None and (requires_grad is None or there is not data):

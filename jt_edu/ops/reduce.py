@@ -329,8 +329,7 @@ def norm(x: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, *, ord: Any
     Args:
         p: any number; inf is the largest magnitude, -inf the smallest, 0 the count of those that are not 0, and "fro"
             the same as 2.
-        ord: NumPy's word: p of a vector; of a matrix (two axes) "fro", or the largest sum of magnitudes of a column (1)
-            or a row (inf), or the smallest (-1, -inf).
+        ord: NumPy's: p of a vector; of a matrix "fro", or the largest (smallest) sum of a column 1 (-1) or row inf (-inf).
 
     Raises:
         ArgumentError: p="nuc" or, of a matrix, ord=2, which are no sums of powers of elements but of singular values.
@@ -363,8 +362,10 @@ def norm(x: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, *, ord: Any
 def _of_matrix(x: Var, order: Any, axes: tuple[int, ...], keep: bool) -> Var:
     """The largest or smallest sum of magnitudes of a column (1, -1) or a row (inf, -inf)."""
     if len(axes) > 2 or order not in (1, -1, math.inf, -math.inf):
-        asked, found = "norm takes ord='fro', 1, -1, inf or -inf of two axes", f"ord={order!r} of {len(axes)}"
-        raise ArgumentError(asked, found, "p=2, or np.linalg.norm(x.numpy(), ord), without gradients")
+        asked = "norm takes ord='fro', 1, -1, inf or -inf of two axes"
+        raise ArgumentError(
+            asked, f"ord={order!r} of {len(axes)}", "p=2, or np.linalg.norm(x.numpy(), ord), without gradients"
+        )
     summed, chosen = axes if abs(order) == 1 else axes[::-1]
     found = norm(norm(x, 1, summed, True), math.copysign(math.inf, order), chosen, True)
     return found if keep else found.squeeze(axes)

@@ -263,3 +263,9 @@ def randn(*size: Any, dtype: Any = "float32", generator: Generator | None = None
         (2, 3)
     """
     return random(_shape(size), dtype, "normal", generator)
+
+
+vars(random).update(  # PyTorch's `random` is a module
+    manual_seed=manual_seed, seed=seed, initial_seed=initial_seed, get_rng_state=get_rng_state,
+    set_rng_state=set_rng_state, fork_rng=fork_rng,
+)  # fmt: skip

@@ -182,19 +182,13 @@ SAME = (
     ("x2", "input2"),
     ("widths", "pad"),
     ("y", "other", "exponent"),
-    ("dim1", "axis1", "dim0"),
+    ("dim1", "axis1"),
     ("dim2", "axis2"),
     ("shifts", "shift"),
     ("index", "indices"),
     ("vars", "tensors", "arrays"),
 )
-SHOWN = {
-    "axis",
-    "keepdims",
-    "axis1",
-    "axis2",
-    "shift",
-}  # in signatures, beside the word that a function was written with
+SHOWN = {"axis", "keepdims", "axis1", "axis2", "shift"}  # beside the words that functions were written with
 
 
 def same_words(function: Function) -> Function:

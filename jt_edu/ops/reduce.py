@@ -329,7 +329,7 @@ def norm(x: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, *, ord: Any
     Args:
         p: any number; inf is the largest magnitude, -inf the smallest, 0 the count of those that are not 0, and "fro"
             the same as 2.
-        ord: NumPy's: p of a vector; of a matrix "fro", or the largest (smallest) sum of a column 1 (-1) or row inf (-inf).
+        ord: NumPy's: p of a vector; of a matrix "fro", or the largest (least) sum of a column 1 (-1), row inf (-inf).
 
     Raises:
         ArgumentError: p="nuc" or, of a matrix, ord=2, which are no sums of powers of elements but of singular values.

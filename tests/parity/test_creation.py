@@ -366,6 +366,15 @@ def test_each_rank_has_a_state_of_its_own():
     assert first[0] != other[0] and first[1] == other[1]
 
 
+def test_what_pytorch_keeps_in_its_module_random_is_found_at_the_function_of_that_name():
+    state = jt.random.get_rng_state()
+    with jt.random.fork_rng():
+        jt.random.manual_seed(4)
+        assert jt.random.initial_seed() == 4
+
+    assert str(jt.get_rng_state()) == str(state)
+
+
 def test_what_is_drawn_in_a_fork_moves_nothing_on():
     jt.manual_seed(3)
     first = drawn()

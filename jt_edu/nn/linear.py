@@ -208,6 +208,7 @@ class Unflatten(Module):
         (5, 2, 3)
     """
 
+    @same_words
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         name = "Unflatten"
         sizes = unflattened_size if isinstance(unflattened_size, (tuple, list)) else (unflattened_size,)

@@ -263,7 +263,7 @@ from jt_edu.ops.elementwise import (
 )
 from jt_edu.ops.find import argwhere, count_nonzero, flatnonzero, nonzero, ravel_multi_index, unravel_index
 from jt_edu.ops.gates import glu, prelu, rrelu
-from jt_edu.ops.gradient import Function, grad, is_grad_enabled, set_grad_enabled, vjp, why_no_grad
+from jt_edu.ops.gradient import Function, grad, set_grad_enabled, vjp, why_no_grad
 from jt_edu.ops.grids import cartesian_prod, combinations, indices, meshgrid, vander
 from jt_edu.ops.histogram import bincount, histc, histogram
 from jt_edu.ops.host import numpy_code

@@ -19,7 +19,7 @@ from jt_edu.meta import CONSTANT, SOURCE
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.derived import derivative
 from jt_edu.ops.riders import ride_along
-from jt_edu.settings import current, no_grad
+from jt_edu.settings import current, enable_grad, no_grad
 from jt_edu.var import Var, as_var, method
 
 
@@ -140,17 +140,6 @@ def why_no_grad(target: Var, loss: Var) -> str:
     return why_no_path(target.node, loss.node)
 
 
-def is_grad_enabled() -> bool:
-    """Whether Vars that are made now take part in gradients.
-
-    Example:
-        >>> with no_grad():
-        ...     is_grad_enabled()
-        False
-    """
-    return not current().no_grad
-
-
 def set_grad_enabled(mode: bool) -> GradMode:
     """Let Vars that are made from now on take part in gradients, or not; in a `with` statement up to its end.
 
@@ -187,13 +176,8 @@ class GradMode:
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """`function`, which runs in this mode."""
         self.__exit__()
-
-        @wraps(function)
-        def call(*args: Any, **named: Any) -> Any:
-            with GradMode(self._mode):
-                return function(*args, **named)
-
-        return call
+        decorated: Callable[..., Any] = (enable_grad if self._mode else no_grad)(function)
+        return decorated
 
 
 class Function:

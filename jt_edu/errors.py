@@ -170,15 +170,3 @@ class RankError(JtError, RuntimeError):
         Traceback (most recent call last):
         RankError: ...
     """
-
-    error_class = error_code = 15  # MPI's number for errors of no other class: ERR_OTHER
-
-    def Get_error_class(self) -> int:
-        """MPI's number for errors of this kind."""
-        return self.error_class
-
-    Get_error_code = Get_error_class
-
-    def Get_error_string(self) -> str:
-        """What was asked, what was found, what to try."""
-        return str(self)

@@ -28,6 +28,7 @@ from numba.core import codegen, compiler
 from numba.core.registry import cpu_target
 
 from jt_edu.backends import entry, native
+from jt_edu.backends.mathlib.rare import into_loops
 
 WIDEST = '"prefer-vector-width"="512"'  # for some processors LLVM prefers half of it (decision 066)
 FLAGS = {"nogil": True, "fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
@@ -58,6 +59,7 @@ class _Lean(_Piece):
         for variable in native.environments(self._final_module):  # what nobody reads is to go
             variable.linkage = "linkonce_odr"
         self._run_passes()
+        into_loops(self._final_module, self._codegen._pass_builder())
 
     def _run_passes(self) -> None:
         builder = self._codegen._pass_builder()

@@ -236,7 +236,7 @@ def Detach_buffer() -> Any:
     return current().rank_state.pop("attached", None)
 
 
-def Alloc_mem(size: int, info: Any = None) -> bytearray:
+def Alloc_mem(size: int, info: Any = None) -> bytearray:  # noqa: ARG001 - as mpi4py has it
     """So many bytes, each 0.
 
     Example:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jt_edu.dtypes import contracted
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.functions import LOGICAL_OR
 from jt_edu.index import load
@@ -247,7 +248,7 @@ def embedding_bag(
         factors = as_var(per_sample_weights)
         if factors.shape != positions.shape:
             raise ShapeError("there is one weight for each word", f"{factors.shape} for words {positions.shape}")
-        rows = rows * factors.reshape(-1, 1)
+        rows = rows.cast(contracted(rows.dtype)) * factors.reshape(-1, 1)
     padding = _row("embedding_bag", "padding_idx", padding_idx, len(words))
     if padding is not None:
         bag = bag.where_not(_is_row(flat, padding, len(words)), bags)  # a bag of its own, that is thrown away
@@ -267,7 +268,7 @@ def _of_bags(rows: Var, bag: Var, bags: int, mode: str) -> Var:
         return largest.where_not(full == 0, 0)
     total = widened(rows).reindex_reduce("add", box, where, extras=[bag])[:bags]
     found = total if mode == "sum" else total / full.where_not(full == 0, 1).cast(total.dtype)
-    return found.cast(rows.dtype)
+    return found.cast(contracted(rows.dtype) if mode == "sum" else rows.dtype)
 
 
 def _bags(positions: Var, offsets: Any, include_last: bool) -> tuple[Var, int]:

@@ -19,7 +19,7 @@ from jt_edu.meta import CONSTANT, SOURCE
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.derived import derivative
 from jt_edu.ops.riders import ride_along
-from jt_edu.settings import current, no_grad
+from jt_edu.settings import current, enable_grad, no_grad
 from jt_edu.var import Var, as_var, method
 
 
@@ -29,6 +29,7 @@ def grad(
     allow_unused: bool = False,
     retain_graph: bool | None = None,
     create_graph: bool | None = None,
+    grad_outputs: Any = None,
 ) -> Any:
     """d loss / d target as new Vars, which can be differentiated again. Nothing runs.
 
@@ -38,6 +39,7 @@ def grad(
         allow_unused: answer None for a target the loss does not depend on, instead of raising.
         retain_graph: PyTorch's word: here a graph is there as long as a Var of it is held, whatever this says.
         create_graph: False cuts the gradients off, so that they cannot be differentiated again; else they can be.
+        grad_outputs: of the shape of a loss of any shape, which is multiplied by it and added up, as by `vjp`.
 
     Raises:
         GradientError: loss has several elements, or is no float, or the path to a target is cut (it says where).
@@ -50,7 +52,9 @@ def grad(
     asked = _asked("grad", loss, targets)
     for name, flag in (("retain_graph", retain_graph), ("create_graph", create_graph)):
         yes_or_no("grad", name, False if flag is None else flag)
-    found = derivative(loss, asked, None, yes_or_no("grad", "allow_unused", allow_unused))
+    listed = isinstance(grad_outputs, (list, tuple)) and len(grad_outputs) == 1 and isinstance(grad_outputs[0], Var)
+    seed = None if grad_outputs is None else seed_of("grad", loss, grad_outputs[0] if listed else grad_outputs)
+    found = derivative(loss, asked, seed, yes_or_no("grad", "allow_unused", allow_unused))
     if create_graph is False:
         found = [None if g is None else g.detach() for g in found]
     return found[0] if isinstance(targets, Var) else found
@@ -134,6 +138,46 @@ def why_no_grad(target: Var, loss: Var) -> str:
     if derivative(loss, asked, None, True)[0] is not None:
         return "there is a gradient: the loss depends on it"
     return why_no_path(target.node, loss.node)
+
+
+def set_grad_enabled(mode: bool) -> GradMode:
+    """Let Vars that are made from now on take part in gradients, or not; in a `with` statement up to its end.
+
+    Example:
+        >>> with set_grad_enabled(False):
+        ...     y = ones(2) * 2
+        >>> y.requires_grad, is_grad_enabled()
+        (False, True)
+    """
+    return GradMode(yes_or_no("set_grad_enabled", "mode", mode))
+
+
+class GradMode:
+    """What `set_grad_enabled` answers: it puts back what was before at the end of a `with`, or decorates a function.
+
+    Example:
+        >>> @set_grad_enabled(False)
+        ... def double(x):
+        ...     return x * 2
+        >>> double(ones(2)).requires_grad, is_grad_enabled()
+        (False, True)
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self._mode, self._before = mode, current().no_grad
+        current().no_grad = not mode
+
+    def __enter__(self) -> None:
+        current().no_grad = not self._mode
+
+    def __exit__(self, *error: object) -> None:
+        current().no_grad = self._before
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """`function`, which runs in this mode."""
+        self.__exit__()
+        decorated: Callable[..., Any] = (enable_grad if self._mode else no_grad)(function)
+        return decorated
 
 
 class Function:

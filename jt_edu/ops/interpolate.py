@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu.build import broadcast_shape, short
-from jt_edu.dtypes import float32, float64, int64, real_of
+from jt_edu.dtypes import float32, float64, int64, real_of, uint8
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, counter, load, size
@@ -64,7 +64,8 @@ def interpolate(
         antialias: for "bilinear" and "bicubic": where the image becomes smaller, look at all pixels, as Pillow does.
 
     Returns:
-        (n, c, *size); whole numbers become float64, except for the nearest.
+        (n, c, *size). Pixels of uint8 are rounded, as in PyTorch; other whole numbers become float64, except for the
+        nearest.
 
     Raises:
         ShapeError: x is no image, or not one that the mode takes. ArgumentError: any other setting.
@@ -80,13 +81,18 @@ def interpolate(
     plane = image.shape[2:]
     out, scales = _sizes(plane, size, scale_factor, recompute_scale_factor)
     if mode == "area":
-        return AREA[len(plane) - 1](image, out)
+        return _like_pixels(image, AREA[len(plane) - 1](image, out))
     if mode not in DIRECTIONS:
         return _nearest(image, out, scales, 0.5 if mode == "nearest-exact" else 0)
     if smooth:
         return _smooth(image, out, scales, mode, align)
     way = _cubic if mode == "bicubic" else _linear
-    return way(image, out, tuple(scales), align)
+    return _like_pixels(image, way(image, out, tuple(scales), align))
+
+
+def _like_pixels(image: Var, found: Var) -> Var:
+    """What was found for an image; pixels are rounded to pixels, a half to the next one."""
+    return clamp(floor(found + 0.5), 0, 255).cast(uint8) if image.dtype is uint8 else found
 
 
 def _switches(mode: str, align_corners: Any, antialias: Any) -> tuple[bool, bool]:

@@ -57,9 +57,9 @@ def _slope(x: Any, y: Any) -> Any:
 # for the learner
 _function = partial(function, __name__)
 
-sin = _function(SIN, "Sine of an angle in radians; nan from 1e15 on.", "sin(array(0.0)).item()", "0.0")
-cos = _function(COS, "Cosine of an angle in radians; nan from 1e15 on.", "cos(array(0.0)).item()", "1.0")
-tan = _function(TAN, "Tangent of an angle in radians; nan from 1e15 on.", "tan(array(0.0)).item()", "0.0")
+sin = _function(SIN, "Sine of an angle in radians.", "sin(array(0.0)).item()", "0.0")
+cos = _function(COS, "Cosine of an angle in radians.", "cos(array(0.0)).item()", "1.0")
+tan = _function(TAN, "Tangent of an angle in radians.", "tan(array(0.0)).item()", "0.0")
 asin = _function(ASIN, "The angle whose sine is x.", "asin(array(0.0)).item()", "0.0", "arcsin")
 acos = _function(ACOS, "The angle whose cosine is x.", "acos(array(1.0)).item()", "0.0", "arccos")
 atan = _function(ATAN, "The angle whose tangent is x.", "atan(array(0.0)).item()", "0.0", "arctan")

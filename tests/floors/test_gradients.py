@@ -827,6 +827,37 @@ def test_no_grad_works_as_a_block_and_as_a_decorator_and_enable_grad_undoes_it()
     assert [v.requires_grad for v in (stopped, started, twice(x), x * 2)] == [False, True, False, True]
 
 
+def test_a_gradient_of_many_numbers_starts_from_grad_outputs_as_in_pytorch(torch):
+    x, t = jt.array([1.0, 2.0]), torch.tensor([1.0, 2.0], requires_grad=True)
+    g = [1.0, 10.0]
+
+    found = jt.grad(x**3, x, grad_outputs=jt.array(g))
+
+    assert found.tolist() == torch.autograd.grad(t**3, t, grad_outputs=torch.tensor(g))[0].tolist()
+    assert jt.grad(x**3, [x], grad_outputs=[jt.array(g)])[0].tolist() == jt.vjp(x**3, [x], g)[0].tolist()
+    assert jt.grad(jt.grad(x**3, x, grad_outputs=g).sum(), x).tolist() == [6.0, 120.0]
+    with pytest.raises(jt.GradientError, match=r"\(3,\) for \(2,\)"):
+        jt.grad(x * x, x, grad_outputs=jt.ones(3))
+
+
+def test_gradients_are_switched_for_what_follows_for_a_block_and_for_a_function():
+    x = jt.array([1.0])
+    try:
+        jt.set_grad_enabled(False)
+        stopped = (x * 2).requires_grad, jt.is_grad_enabled()
+        with jt.set_grad_enabled(True):
+            inside = (x * 2).requires_grad, jt.is_grad_enabled()
+        after = jt.is_grad_enabled()
+    finally:
+        jt.set_grad_enabled(True)
+    decorated = jt.set_grad_enabled(mode=False)(lambda: (x * 2).requires_grad)
+
+    assert (stopped, inside, after) == ((False, False), (True, True), False)
+    assert (decorated(), jt.is_grad_enabled(), (x * 2).requires_grad) == (False, True, True)
+    with pytest.raises(jt.ArgumentError, match="mode as True or False"):
+        jt.set_grad_enabled("no")
+
+
 def test_no_grad_ends_with_an_error_inside():
     x = square()
     with pytest.raises(ZeroDivisionError), jt.no_grad():

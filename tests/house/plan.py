@@ -39,7 +39,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "autograd",
     ),  # 3 running
     ("formats", "making", "handle", "arithmetic", "var", "random"),  # 4 the learner's handle
-    ("template", "ops", "storage", "linalg", "fft"),  # 5 operators
+    ("inside", "template", "ops", "storage", "linalg", "fft"),  # 5 operators
     (
         "capture",
         "script",

@@ -38,7 +38,6 @@ report([(k, a, b) for k, (a, b) in enumerate(zip(*told, strict=True)) if a != b]
 x = np.arange(60.0)
 wrong = []
 for k, (a, b) in enumerate(zip(made(ours), made(theirs), strict=True)):
-    mine, native = np.zeros(60, "u1"), np.zeros(60, "u1")
     if a.Get_size() and a.Get_extent()[0] >= 0:
         b.Commit()
         size = a.Get_size()
@@ -46,7 +45,8 @@ for k, (a, b) in enumerate(zip(made(ours), made(theirs), strict=True)):
         request = comm.Isend([x.view("u1"), 1, a], comm.rank)
         comm.Recv(mine if a.code == "B" else mine.view(a.dtype), comm.rank)
         request.Wait()
-        theirs.COMM_SELF.Sendrecv([x, 1, b], 0, 0, [native, theirs.BYTE], 0, 0)
+        alone = theirs.COMM_SELF
+        alone.Sendrecv([x, 1, b], 0, 0, [native, theirs.BYTE], 0, 0)
         if (mine != native).any():
             wrong.append(k)
 report(wrong)
@@ -63,7 +63,8 @@ ERRORS = """
 from mpi4py import MPI as theirs
 from jt_edu.mpi import MPI as ours
 found = {}
-for name, call in {"ERR_ROOT": lambda: comm.bcast(1, root=size), "ERR_RANK": lambda: comm.Send(np.ones(1), size)}.items():
+wrong = {"ERR_ROOT": lambda: comm.bcast(1, root=size), "ERR_RANK": lambda: comm.Send(np.ones(1), size)}
+for name, call in wrong.items():
     try:
         call()
     except ours.Exception as error:

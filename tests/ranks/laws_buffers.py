@@ -65,10 +65,21 @@ def law_whatever_has_memory_is_a_buffer(comm):
 def law_bytes_are_sent_as_they_are(comm):
     to, by = around(comm)
     room = bytearray(3)
-    for sent in (b"abc", bytearray(b"abc"), memoryview(b"xabc")[1:], [b"abcd", 3], [b"abc", MPI.CHAR]):
+    for sent in (
+        np.array([b"a", b"b", b"c"]),
+        b"abc",
+        bytearray(b"abc"),
+        memoryview(b"xabc")[1:],
+        [b"abcd", 3],
+        [b"abc", MPI.CHAR],
+    ):
         room[:] = bytes(3)
         comm.Sendrecv(sent, to, 0, room, by, 0)
         assert room == b"abc"
+    for sent in (np.array([b"a"]), [b"a", "c"], [b"a", MPI.CHAR]):
+        everyone = bytearray(comm.size)
+        comm.Allgather(sent, everyone)
+        assert everyone == b"a" * comm.size
 
 
 def law_what_is_read_only_is_not_received_into(comm):
@@ -82,9 +93,12 @@ def law_what_is_read_only_is_not_received_into(comm):
 def law_memory_that_is_not_there_is_refused(comm):
     told = {"data": (1 << 20, False), "typestr": "<f8", "shape": (4,), "version": 3}
     away = SimpleNamespace(__cuda_array_interface__=told)
-    kind = MPI.Datatype.Create_struct([1], [1 << 20], [MPI.INT])
+    kind, gaps = MPI.Datatype.Create_struct([1], [1 << 20], [MPI.INT]), MPI.BYTE.Create_vector(2, 1, 2)
     refused(ArgumentError, "address 0x100000, which is none", lambda: comm.Send(away, comm.rank))
     refused(ArgumentError, "address 0x100000, which is none", lambda: comm.Send([BOTTOM, 1, kind], comm.rank))
+    for count in (10**15, 1 << 70):
+        refused(ArgumentError, "inside of its buffer|address", lambda n=count: comm.Send([BOTTOM, n, kind], comm.rank))
+        refused(ArgumentError, "inside of its buffer", lambda n=count: comm.Send([bytes(64), n, gaps], comm.rank))
     refused(ArgumentError, "address 8", lambda: comm.Send([BOTTOM, (1, 1), MPI.DOUBLE], comm.rank))
 
 
@@ -102,6 +116,9 @@ def law_a_tuple_is_counts_and_displacements_however_many_ranks_there_are(comm):
     assert wide.reshape(size, 4).tolist() == [[rank, -1, rank, rank] for rank in range(size)]
     comm.Alltoallv([np.arange(3.0 * size), (1, 3)], [wide, 1])
     assert wide[:size].tolist() == [3 * comm.rank] * size
+    part = np.zeros(1)
+    comm.Reduce_scatter(np.arange(float(size)), part, (1,) * size)
+    assert part[0] == size * comm.rank
     refused(ArgumentError, "counts, displacements", lambda: comm.Allgatherv(x[:1], [wide, (1, 1, 1)]))
 
 
@@ -161,6 +178,9 @@ def law_a_pickled_object_may_come_as_bytes(comm):
         request = comm.Isend([MPI.pickle.dumps(sent), "B"], to)
         assert comm.recv(source=by) == taken
         request.Wait()
+    request = comm.Isend(b"\x80\x05 no object", to)
+    refused(DtypeError, "bytes that are no object", lambda: comm.recv(source=by))
+    request.Wait()
     request, later = comm.Isend([None, 0, "B"], to), comm.irecv(source=by)
     assert later.wait() is None
     request.Wait()

@@ -3,8 +3,10 @@
 import pickle
 
 import numpy as np
+import pytest
 
 from jt_edu.errors import ArgumentError, RankError
+from jt_edu.mpi import MPI
 from jt_edu.mpi.talk.messages import MESSAGE_NO_PROC, MESSAGE_NULL, Message
 from jt_edu.mpi.talk.persistent import Grequest, Prequest
 from jt_edu.mpi.talk.request import REQUEST_NULL, Request
@@ -12,6 +14,10 @@ from jt_edu.mpi.terms.errors import CLASSES
 from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG, PROC_NULL, UNDEFINED, Status
 from tests.ranks.laws_misuse import refused
 from tests.ranks.laws_together import around
+
+
+def copied(thing):
+    return pickle.loads(pickle.dumps(thing))  # noqa: S301 - our own
 
 
 def law_a_request_is_used_up_when_it_was_waited_for(comm):
@@ -212,7 +218,7 @@ def law_the_null_request_is_over(comm):
         status = Status(source=3, tag=4)
         assert null == REQUEST_NULL and not null and null.Wait(status) is True and null.test() == (True, None)
         assert (status.source, status.tag, status.error) == (ANY_SOURCE, ANY_TAG, 0)
-    assert pickle.loads(pickle.dumps(REQUEST_NULL)) is REQUEST_NULL
+    assert copied(REQUEST_NULL) is REQUEST_NULL
     assert Request.Waitall([Request(), comm.isend(1, PROC_NULL)])
     refused(ArgumentError, "a request is waited for where it was made", lambda: pickle.dumps(comm.isend(1, PROC_NULL)))
 
@@ -241,8 +247,27 @@ def law_a_message_from_nobody_stays(comm):
     request.Wait()
     assert request == REQUEST_NULL
     for message in (MESSAGE_NULL, MESSAGE_NO_PROC):
-        assert pickle.loads(pickle.dumps(message)) is message
-        assert pickle.loads(pickle.dumps(Message(message))) == message
+        assert copied(message) is message
+        assert copied(Message(message)) == message
+
+
+def law_what_was_freed_equals_its_null(comm):
+    copy, group = comm.Dup(), comm.Get_group()
+    op, kind = MPI.Op.Create(lambda a, b: a), MPI.INT.Create_contiguous(2).Commit()
+    for thing, null in (
+        (copy, MPI.COMM_NULL), (group, MPI.GROUP_NULL), (op, MPI.OP_NULL), (kind, MPI.DATATYPE_NULL)
+    ):  # fmt: skip
+        assert thing != null
+        thing.Free()
+        assert thing == null == thing and (not thing or thing is kind)
+    MPI.INT.Free()
+    MPI.SUM.Free()
+    op, room = MPI.Op.Create(lambda a, b: a + b), np.zeros(1)
+    request = comm.Iallreduce(np.ones(1), room, op)
+    op.Free()
+    request.Wait()
+    assert room[0] == comm.size
+    assert MPI.INT != MPI.DATATYPE_NULL and MPI.SUM and comm
 
 
 def law_a_request_for_work_of_ones_own_is_over_when_it_is_completed(comm):
@@ -258,22 +283,15 @@ def law_a_request_for_work_of_ones_own_is_over_when_it_is_completed(comm):
 
 
 def law_errors_tell_their_class(comm):
-    classes = {}
+    sent = comm.Isend(np.zeros(2), comm.rank, 9)
     for name, call in {
         "ERR_ROOT": lambda: comm.reduce(1, root=comm.size), "ERR_RANK": lambda: comm.send(1, comm.size),
-        "ERR_TAG": lambda: comm.send(1, 0, -5),
+        "ERR_TAG": lambda: comm.send(1, 0, -5), "ERR_TRUNCATE": lambda: comm.Recv(np.zeros(1), comm.rank, 9),
     }.items():  # fmt: skip
-        try:
+        with pytest.raises(RankError) as caught:
             call()
-        except RankError as error:
-            classes[name] = error.Get_error_class()
-            assert str(error) == error.Get_error_string()
-    assert classes == {name: CLASSES.index(name) for name in ("ERR_ROOT", "ERR_RANK", "ERR_TAG")}
-    sent = comm.Isend(np.zeros(2), comm.rank, 9)
-    try:
-        comm.Recv(np.zeros(1), comm.rank, 9)
-    except RankError as error:
-        assert error.Get_error_class() == CLASSES.index("ERR_TRUNCATE")
+        assert caught.value.Get_error_class() == CLASSES.index(name)
+        assert caught.value.Get_error_string() == str(caught.value)
     sent.Wait()
 
 

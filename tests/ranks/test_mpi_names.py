@@ -161,6 +161,38 @@ def test_a_receive_that_is_given_a_buffer_for_an_object_is_told_that_it_has_no_u
     simulate(1)(program)
 
 
+def test_numbers_of_pytorch_are_sent_from_where_they_lie_and_received_there():
+    torch = pytest.importorskip("torch")
+
+    def program(comm):
+        mine, room = torch.full((2, 2), comm.rank + 1.0), torch.zeros(2, 2)
+        comm.Sendrecv(mine, 1 - comm.rank, 0, room, 1 - comm.rank, 0)
+        comm.Allreduce(MPI.IN_PLACE, mine)
+        with pytest.raises(ArgumentError, match="found type 4 of 16 bits"):
+            comm.Send(torch.zeros(2, dtype=torch.bfloat16), comm.rank)
+        return room.tolist(), mine[0, 0].item()
+
+    assert simulate(2)(program) == [([[2, 2], [2, 2]], 3), ([[1, 1], [1, 1]], 3)]
+
+
+def test_both_ways_at_once_have_not_happened_before_the_message_is_taken():
+    def program(comm):
+        room, mine = np.zeros(1), np.ones(1)
+        if comm.rank == 1:
+            sent = comm.Isend(mine, 0)
+            comm.barrier()
+            comm.barrier()
+            comm.Recv(room, 0)
+            return sent.Wait()
+        request = comm.Isendrecv(mine, 1, 0, room, 1, 0)
+        comm.barrier()
+        happened = request.Test()
+        comm.barrier()
+        return happened, request.Wait(), room[0]
+
+    assert simulate(2, synchronous=True)(program) == [(False, True, 1), True]
+
+
 def test_nothing_of_a_collective_is_left_for_the_garbage_collection():
     def program(comm):
         mine, room = Numbers("d", [comm.rank] * 4), Numbers("d", [0] * 4 * comm.size)

@@ -15,7 +15,7 @@ import numpy as np
 
 from jt_edu.backends.mathlib.exponential import log
 from jt_edu.backends.mathlib.lane import Number, alike, instruction, kernel_function, types
-from jt_edu.backends.mathlib.wave import cos
+from jt_edu.backends.mathlib.wave import near_cos
 
 LOW = 0xFFFFFFFF
 MULTIPLIERS, STEPS = (0xD2511F53, 0xCD9E8D57), (0x9E3779B9, 0xBB67AE85)
@@ -65,7 +65,7 @@ def normal32(bits: Number) -> Number:
     """A float32 from the standard normal distribution (Box and Muller), at most 6.7 from 0."""
     u = (bits >> 33).to(types.int32).to(types.float32) * 2.0**-31 + 2.0**-32
     turn = ((bits >> 9) & 0xFFFFFF).to(types.int32).to(types.float32) * 2.0**-24
-    return instruction("llvm.sqrt", -2 * log(u)) * cos(turn * (2 * pi))
+    return instruction("llvm.sqrt", -2 * log(u)) * near_cos(turn * (2 * pi))
 
 
 def _plain_normal64(bits1: Number, bits2: Number) -> Number:
@@ -77,4 +77,4 @@ def _plain_normal64(bits1: Number, bits2: Number) -> Number:
 def normal64(bits1: Number, bits2: Number) -> Number:
     """A float64 from the standard normal distribution (Box and Muller), at most 8.7 from 0."""
     u = uniform64(bits1) + 2.0**-54
-    return instruction("llvm.sqrt", -2 * log(u)) * cos(uniform64(bits2) * (2 * pi))
+    return instruction("llvm.sqrt", -2 * log(u)) * near_cos(uniform64(bits2) * (2 * pi))

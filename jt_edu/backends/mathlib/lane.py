@@ -15,7 +15,7 @@ kernel: sums inside a formula are never reordered, so that tricks with rounding 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partialmethod, wraps
 from types import FunctionType
 from typing import Any
@@ -156,6 +156,17 @@ def instruction(name: str, *args: Lane, flags: tuple[str, ...] = ()) -> Lane:
     shape = ir.FunctionType(kind, [kind] * len(args))
     call = builder.module.declare_intrinsic(name, [kind], shape)
     return Lane(builder, args[0].type, builder.call(call, [a.value for a in args], fastmath=flags))
+
+
+def entry(name: str, words: Sequence[int], index: Lane) -> Lane:
+    """One of many 64-bit words, which the kernel brings along under a name."""
+    builder, kind = index.builder, ir.ArrayType(ir.IntType(64), len(words))
+    table = builder.module.globals.get(name)
+    if table is None:
+        table = ir.GlobalVariable(builder.module, kind, name)
+        table.linkage, table.global_constant, table.initializer = "weak_odr", True, kind(words)
+    place = builder.gep(table, [ir.IntType(64)(0), index.value], inbounds=True)
+    return Lane(builder, types.uint64, builder.load(place))
 
 
 def series(x: Any, coefficients: Any) -> Any:

@@ -243,7 +243,8 @@ class Collectives(Meets):
         name, given = "Reduce_scatter", recvbuf if _stays(sendbuf) else sendbuf
         if recvcounts is None and not _stays(sendbuf):
             recvcounts = self.allgather(as_buffer(recvbuf, name, write=True).flat.size)
-        mine = as_parts(given if recvcounts is None else [as_buffer(given, name).flat, recvcounts], name, self.size)
+        counts = list(recvcounts) if isinstance(recvcounts, tuple) else recvcounts
+        mine = as_parts(given if counts is None else [as_buffer(given, name).flat, counts], name, self.size)
         return self._reduced_parts(name, mine, sendbuf, recvbuf, op, algorithm, background)
 
     def _reduced_parts(

@@ -8,8 +8,9 @@ import numpy as np
 
 from jt_edu.errors import ArgumentError, RankError
 from jt_edu.mpi.talk.request import NOBODY, Request
-from jt_edu.mpi.terms.buffers import Array, Buffer, as_buffer
+from jt_edu.mpi.terms.buffers import Buffer, as_buffer
 from jt_edu.mpi.terms.errors import CallError
+from jt_edu.mpi.terms.memory import Array
 from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG, PROC_NULL, TAG_LIMIT, Status
 
 if TYPE_CHECKING:
@@ -31,11 +32,10 @@ class Message:
     """
 
     def __init__(self, comm: Any = None, found: Status | None = None, handle: Any = None) -> None:
-        like = comm if isinstance(comm, Message) else None
-        self.comm = comm if like is None else like.comm
-        self.found = (found or Status(PROC_NULL)) if like is None else like.found
-        self.handle = handle if like is None else like.handle
-        self.received = comm is None if like is None else like.received
+        self.comm: Any = comm
+        self.found, self.handle, self.received = found or Status(PROC_NULL), handle, comm is None
+        if isinstance(comm, Message):
+            vars(self).update(vars(comm))
 
     @classmethod
     def probe(
@@ -75,7 +75,8 @@ class Message:
         self.received = self is not MESSAGE_NO_PROC
         if self.comm is NOBODY:
             return Request(NOBODY, name)
-        return self.comm._received(self, room, name, at_once)
+        request: Request = self.comm._received(self, room, name, at_once)
+        return request
 
     def __bool__(self) -> bool:
         return not self.received

@@ -30,7 +30,8 @@ from jt_edu.mpi.talk.messages import Message, check_peer, check_tag, got, into, 
 from jt_edu.mpi.talk.request import Request
 from jt_edu.mpi.talk.roles import Ledger, Voice
 from jt_edu.mpi.terms.advice import RECEIVE, SEND
-from jt_edu.mpi.terms.buffers import Array, Buffer, Packet, pack_array, pack_object
+from jt_edu.mpi.terms.buffers import Buffer, Packet, pack_array, pack_object
+from jt_edu.mpi.terms.memory import Array
 from jt_edu.mpi.terms.missing import instead_of
 from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG, PROC_NULL, Status
 
@@ -47,14 +48,14 @@ class PointToPoint(ABC):
         name: what messages call it.
     """
 
-    is_simulated: bool  # whether its ranks are those of one process, with virtual clocks
+    is_simulated: bool  # whether its ranks are those of one process
+    freed, freed_to = False, None  # and the null that it equals then
     said_at = ""  # the line that speaks, where it is not the one that calls: a node of a graph
     before: Callable[[], None] | None = None  # what has to be said first
 
     def __init__(self, ledger: Ledger, task: Voice, members: tuple[int, ...], plane: Plane, name: str) -> None:
         self.ledger, self.task, self.members, self.plane, self.name = ledger, task, members, plane, name
         self.rank, self.size = members.index(task.rank), len(members)
-        self.freed = False
 
     if not TYPE_CHECKING:  # which would take every name for one of a communicator
 

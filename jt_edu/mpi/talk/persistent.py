@@ -91,6 +91,7 @@ class Grequest(Request):
     """
 
     __slots__ = ("_asked",)
+    _asked: tuple[Any, ...]
 
     @classmethod
     def Start(

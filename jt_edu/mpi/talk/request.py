@@ -81,8 +81,8 @@ class Request:
     )  # fmt: skip
 
     def __init__(
-        self, comm: PointToPoint = NOBODY, words: str = "", partners: Peers = (), line: str = "", kind: str = COLLECTIVE,
-        tag: int = ANY_TAG, at_once: bool = False,
+        self, comm: PointToPoint = NOBODY, words: str = "", partners: Peers = (), line: str = "",
+        kind: str = COLLECTIVE, tag: int = ANY_TAG, at_once: bool = False,
     ) -> None:  # fmt: skip
         self.comm, self.task = comm, comm.task
         self.words, self.partners, self.line = words, partners, line

@@ -25,9 +25,10 @@ import numpy as np
 
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.mpi.terms.datatypes import Datatype, spread
-from jt_edu.mpi.terms.memory import Array, as_array, memory_at
+from jt_edu.mpi.terms.memory import LETTER, Array, as_array, memory_at
 from jt_edu.mpi.terms.names import BOTTOM, Null, Op, dtype_of
 
+Piece = tuple[Datatype, int, int]  # so many of a kind, from which byte on
 PICKLED = tuple(bytes([0x80, protocol]) for protocol in (2, 3, 4, 5))  # how every object begins
 
 
@@ -67,7 +68,8 @@ def as_buffer(given: Any, call: str, write: bool = False) -> Buffer:
         found = f"count {told.count!r}{at}"
         raise ArgumentError(f"{call} takes a part of a buffer of {told.total(call)} elements", found)
     if told.layout is not None:
-        return _row(told, [_places(told.layout, count, start)], told.layout.dtype, call, write)
+        piece = (told.layout, count, start * told.step)
+        return _row(told.memory, [piece], told.layout.dtype, call, write)
     return Buffer(told.memory[start * told.step : (start + count) * told.step])
 
 
@@ -88,14 +90,14 @@ def as_parts(given: Any, call: str, size: int, write: bool = False, equal: bool 
     if told.start is None or (equal and step is not None):
         begins = np.cumsum([step or 0, *lengths[:-1]]).tolist()
     else:
-        begins = list(np.ravel(told.start)) if step is None else [step * k for k in range(size)]
+        begins = np.ravel(told.start).tolist() if step is None else [step * k for k in range(size)]
     starts = _whole(begins, call, "displacements")
     if len(lengths) != size or len(starts) != size:
         found = f"{len(lengths)} counts and {len(starts)} displacements"
         raise ShapeError(f"{call} has one part for each of {size} ranks", found)
     if told.layout is not None:
-        pieces = [_places(told.layout, n, at) for n, at in zip(lengths, starts, strict=True)]
-        return _row(told, pieces, told.layout.dtype, call, write)
+        pieces = [(told.layout, n, at * told.step) for n, at in zip(lengths, starts, strict=True)]
+        return _row(told.memory, pieces, told.layout.dtype, call, write)
     ends = [at + n for at, n in zip(starts, lengths, strict=True) if n]
     if max(ends, default=0) > told.total(call):
         found = f"counts {lengths} from {starts}"
@@ -122,10 +124,7 @@ def as_kinds(given: Any, call: str, size: int, write: bool = False) -> Buffer:
     kinds = [kind if isinstance(kind, Datatype) else Datatype.fromcode(kind) for kind in items[3]]
     memory = None if items[0] is BOTTOM else as_array(items[0], call, write).reshape(-1).view("u1")
     lengths, starts = _whole(items[1], call, "counts"), _whole(items[2], call, "displacements")
-    pieces = []
-    for kind, n, at in zip(kinds, lengths, starts, strict=True):
-        pieces.append(at + np.ravel(spread(kind, n)[:, None] + np.arange(kind.dtype.itemsize)))
-    return _row(_Told(memory, None, None, 1), pieces, np.dtype("u1"), call, write)
+    return _row(memory, list(zip(kinds, lengths, starts, strict=True)), np.dtype("u1"), call, write)
 
 
 @dataclass
@@ -149,10 +148,11 @@ class _Told:
 
 def _taken_apart(given: Any, call: str, write: bool, pairs: tuple[type, ...]) -> _Told:
     """The items of a buffer argument; `pairs`: what stands for count and displacement together."""
-    array, *rest = list(given) if isinstance(given, (list, tuple)) and len(given) else [given]
+    items: list[Any] = list(given) if isinstance(given, (list, tuple)) and len(given) else [given]
+    array, *rest = items
     datatype = rest.pop() if rest and (_is_type(rest[-1]) or (len(rest) > 1 and rest[-1] is None)) else None
     if len(rest) == 1 and isinstance(rest[0], pairs):
-        rest = list(rest[0])
+        rest = [*rest[0]]  # type: ignore[misc]
         if len(rest) != 2:
             attempt = "a list of counts, or a tuple of two"
             raise ArgumentError(f"{call} takes (counts, displacements) as a tuple", repr(tuple(rest)), attempt)
@@ -161,6 +161,8 @@ def _taken_apart(given: Any, call: str, write: bool, pairs: tuple[type, ...]) ->
     count, start, *_ = [*rest, None, None]
     kind = datatype if isinstance(datatype, Datatype) else None
     dtype = None if datatype is None else dtype_of(datatype)
+    if dtype == LETTER:
+        dtype = np.dtype("u1")
     if array is BOTTOM and dtype is not None:
         kind = kind or Datatype.fromcode(dtype.str)
         return _Told(None, count, start, kind.extent, kind)
@@ -215,24 +217,29 @@ def _whole(numbers: Sequence[Any], call: str, what: str) -> tuple[int, ...]:
     return tuple(n for n in found if n is not None)
 
 
-def _places(kind: Datatype, count: int, start: int) -> Array:
-    return start * kind.extent + spread(kind, count)
-
-
-def _row(told: _Told, pieces: list[Array], dtype: np.dtype[Any], call: str, write: bool) -> Buffer:
-    """Elements that lie scattered, the pieces of one rank after those of another; told by the bytes where they begin."""
-    lengths, memory, begin = [piece.size for piece in pieces], told.memory, 0
-    places = np.ravel(np.concatenate(pieces).astype(np.int64)[:, None] + np.arange(dtype.itemsize))
+def _row(memory: Any, pieces: list[Piece], dtype: np.dtype[Any], call: str, write: bool) -> Buffer:
+    """Elements that lie scattered in so many bytes, or anywhere, as a row of them: one piece behind the other."""
+    places, lengths, begin = [np.zeros(0, np.int64)], [], 0
+    for kind, count, start in pieces:
+        size, ends = int(kind.dtype.itemsize), (start, start + (count - 1) * kind.extent)
+        if count and len(kind.places):
+            low, high = min(ends) + int(kind.places.min()), max(ends) + int(kind.places.max()) + size
+            limit = 1 << 62 if memory is None else memory.size
+            if not 0 <= low < high <= limit or count > limit:
+                found = f"bytes {low} to {high - 1}"
+                raise ArgumentError(f"{call} has elements inside of its buffer of {limit} bytes", found)
+            if memory is None:
+                memory_at(np.array([low, high - 1]), call)  # before a row is made that may be very long
+        places.append(np.ravel((start + spread(kind, count))[:, None] + np.arange(size)))
+        lengths.append(places[-1].size // dtype.itemsize)
+    where = np.concatenate(places)
     if memory is None:
-        memory, begin = memory_at(places, call)
-    places -= begin
-    if places.size and not 0 <= places.min() <= places.max() < memory.size:
-        found = f"bytes {places.min()} to {places.max()}"
-        raise ArgumentError(f"{call} has elements inside of its buffer of {memory.size} bytes", found)
-    row = memory[places].view(dtype)
+        memory, begin = memory_at(where, call)
+    where -= begin
+    row = memory[where].view(dtype)
 
     def settle() -> None:
-        memory[places] = row.view("u1")
+        memory[where] = row.view("u1")
 
     starts = np.cumsum([0, *lengths[:-1]]).tolist()
     return Buffer(row, tuple(lengths), tuple(starts), settle if write else None)
@@ -345,7 +352,10 @@ def open_object(data: bytes | memoryview, call: str, source: int) -> Any:
         return None
     if not bytes(data[:2]).startswith(PICKLED):
         raise _no_object(call, f"{len(data)} bytes of numbers", source)
-    return pickle.loads(data)  # noqa: S301 - it comes from our ranks
+    try:
+        return pickle.loads(data)  # noqa: S301 - it comes from our ranks
+    except (pickle.UnpicklingError, EOFError):
+        raise _no_object(call, f"{len(data)} bytes that are no object", source) from None
 
 
 def _no_object(call: str, found: str, source: int) -> DtypeError:

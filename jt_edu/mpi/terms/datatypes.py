@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu.errors import ArgumentError, DtypeError
-from jt_edu.mpi.terms.names import ORDER_C, ORDER_F
+from jt_edu.mpi.terms.names import DATATYPE_NULL, ORDER_C, ORDER_F
 from jt_edu.ops.arguments import whole
 
 Places = np.ndarray[Any, np.dtype[np.int64]]
@@ -118,7 +118,10 @@ class Datatype:
         """Nothing has to be done; the name is there so that programs written for mpi4py run."""
         return self
 
-    Free = Commit
+    def Free(self) -> None:
+        """A layout is not used any more, and equals DATATYPE_NULL."""
+        if not self.is_predefined:
+            object.__setattr__(self, "freed_to", DATATYPE_NULL)
 
     def Dup(self) -> Datatype:
         """Another one like it."""
@@ -168,14 +171,14 @@ class Datatype:
         self, sizes: Sequence[int], subsizes: Sequence[int], starts: Sequence[int], order: int = ORDER_C
     ) -> Datatype:
         """A part of an array of `sizes`: `subsizes` elements from `starts` on, along each axis."""
-        within = all(at >= 0 and at + n <= size for size, n, at in zip(sizes, subsizes, starts, strict=True))
+        within = all(at >= 0 <= n <= size - at for size, n, at in zip(sizes, subsizes, starts, strict=True))
         if not within or order not in (ORDER_C, ORDER_F):
             found = f"{list(subsizes)} elements from {list(starts)}"
             raise ArgumentError(f"Create_subarray takes a part of an array of {list(sizes)}, in an order", found)
         letter = "C" if order == ORDER_C else "F"
         numbers = np.arange(int(np.prod(sizes))).reshape(sizes, order=letter)  # type: ignore[call-overload]
         part = numbers[tuple(slice(at, at + n) for n, at in zip(subsizes, starts, strict=True))]
-        made = self.Create_indexed_block(1, part.ravel(order=letter).tolist())  # type: ignore[arg-type]
+        made = self.Create_indexed_block(1, part.ravel(order=letter).tolist())
         return replace(made, name="subarray", lower=0, upper=numbers.size * self.extent)
 
     def Create_resized(self, lb: int, extent: int) -> Datatype:

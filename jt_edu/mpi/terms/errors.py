@@ -15,6 +15,8 @@ Exception`.
 
 from __future__ import annotations
 
+from typing import Any
+
 from jt_edu.errors import ArgumentError, RankError
 
 CLASSES = (  # what MPI calls errors; their numbers are their places
@@ -22,6 +24,16 @@ CLASSES = (  # what MPI calls errors; their numbers are their places
     "ERR_OP", "ERR_TOPOLOGY", "ERR_DIMS", "ERR_ARG", "ERR_UNKNOWN", "ERR_TRUNCATE", "ERR_OTHER", "ERR_INTERN",
     "ERR_IN_STATUS", "ERR_PENDING", "ERR_REQUEST",
 )  # fmt: skip
+
+
+def error_class(error: Any) -> int:
+    """MPI's number for errors of this kind: ERR_OTHER for those that have no class of their own."""
+    return CLASSES.index(getattr(error, "named", "ERR_OTHER"))
+
+
+RankError.error_class = RankError.error_code = property(error_class)  # type: ignore[attr-defined]
+RankError.Get_error_class = RankError.Get_error_code = error_class  # type: ignore[attr-defined]
+RankError.Get_error_string = RankError.__str__  # type: ignore[attr-defined]
 
 
 class _ToldError(RankError):
@@ -44,7 +56,7 @@ class CallError(ArgumentError, RankError):
 
     def of(self, name: str) -> CallError:
         """The same error, which MPI counts to that class."""
-        self.error_class = self.error_code = CLASSES.index(name)
+        self.named = name
         return self
 
 
@@ -77,7 +89,7 @@ class TruncationError(RankError):
         TruncationError: ...
     """
 
-    error_class = error_code = CLASSES.index("ERR_TRUNCATE")
+    named = "ERR_TRUNCATE"
 
 
 class RankTimeoutError(RankError, TimeoutError):

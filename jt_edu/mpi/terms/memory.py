@@ -26,6 +26,8 @@ from jt_edu.var import Var
 Array = np.ndarray[Any, Any]
 PAGE = 4096  # bytes; memory comes in pages of at least so many
 CPU = 1  # a device of DLPack
+LETTERS = {(0, 1): "i", (1, 1): "u", (2, 1): "f", (2, 2): "c", (5, 1): "c", (6, 1): "b"}  # (code, lanes): NumPy's
+LETTER = np.dtype("S1")  # a byte like others
 
 
 class _Interface:
@@ -44,6 +46,8 @@ def as_array(given: Any, call: str, write: bool) -> Array:
     array = given if isinstance(given, np.ndarray) else _array_over(given, call, write)
     if array.dtype.hasobject:
         raise DtypeError(f"{call} takes numbers", f"dtype {array.dtype}", f"{call[:1].lower() + call[1:]} for objects")
+    if array.dtype == LETTER:
+        array = array.view("u1")
     if not array.flags.c_contiguous:
         if write:
             raise ArgumentError(f"{call} fills an array in row-major order", "another order", "np.ascontiguousarray")
@@ -62,10 +66,12 @@ def _array_over(given: Any, call: str, write: bool) -> Array:
         return given.numpy()
     try:
         found = _shared(given, call)
-    except (TypeError, ValueError, BufferError, RuntimeError) as error:
-        if isinstance(error, ArgumentError):
-            raise
+    except ArgumentError:
+        raise
+    except Exception as error:  # noqa: BLE001 - objects may raise what they like
         raise ArgumentError(f"{call} takes an array", f"{type(given).__name__}: {error}") from None
+    if found is None and not write and hasattr(given, "numpy"):
+        found = np.asarray(given.numpy())
     if found is None:
         low = call[:1].lower() + call[1:]
         raise ArgumentError(f"{call} takes an array", type(given).__name__, f"an array, or {low} for objects")
@@ -87,6 +93,8 @@ def _shared(given: Any, call: str) -> Array | None:
     told = getattr(given, "__cuda_array_interface__", None)
     if told is None:
         return None
+    if told.get("mask") is not None:
+        raise ArgumentError(f"{call} takes an array", "one with a mask", "its numbers without the mask")
     array = np.asarray(_Interface({"strides": None, **told, "version": 3}, given))
     if array.size:
         begin, end = np.lib.array_utils.byte_bounds(array)
@@ -128,7 +136,9 @@ def _from_dlpack(given: Any) -> Array:
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     head = _Versioned.from_address(pointer(capsule, name)) if name != b"dltensor" else None
     tensor = head.tensor if head is not None else _Tensor.from_address(pointer(capsule, name))
-    letter = "iufffcb"[tensor.code] if tensor.lanes == 1 else "c"
+    letter = LETTERS.get((tensor.code, tensor.lanes))
+    if letter is None:
+        raise ArgumentError("DLPack tells of numbers that NumPy has", f"type {tensor.code} of {tensor.bits} bits")
     size, shape = tensor.bits * tensor.lanes // 8, tuple(tensor.shape[: tensor.ndim])
     told: dict[str, Any] = {"typestr": f"{'<' if sys.byteorder == 'little' else '>'}{letter}{size}", "shape": shape}
     if tensor.strides:
@@ -167,7 +177,7 @@ def memory_at(places: Array, call: str) -> tuple[Array, int]:
 def _try_out(addresses: Array, call: str) -> None:
     """Read and write the byte at each of them, by way of the system, which refuses what is no memory."""
     out, back = os.pipe()
-    with open(out, "rb", 0) as reader, open(back, "wb", 0) as writer:
+    with os.fdopen(out, "rb", 0) as reader, os.fdopen(back, "wb", 0) as writer:
         for address in addresses.tolist():
             byte = (ctypes.c_char * 1).from_address(address)
             try:

@@ -21,6 +21,8 @@ INSTEAD = {  # how a name begins -> what to use
     "Win": "Send and Recv, or a collective",
     "File": "a file for each rank, or gather on rank 0, which writes",
     "Spawn": "all ranks from the start: mpirun -n, simulate(n)",
+    "buffer": "bytearray, or np.empty",
+    "memory": "bytearray, or np.empty",
     "Pack": "send, which takes any object",
     "Unpack": "recv, which gives any object",
 }

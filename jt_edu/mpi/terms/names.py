@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,7 @@ BOTTOM: Any = _Word("BOTTOM")  # the beginning of all memory: with it, displacem
 class Null:
     """What stands for "none": the communicator of a rank that is in no group, the request that was waited for.
 
-    It is false, and whatever is asked of it is refused.
+    It is false, equals whatever was freed that it could stand for, and whatever is asked of it is refused.
 
     Example:
         >>> bool(COMM_NULL)
@@ -63,6 +63,11 @@ class Null:
 
     def __bool__(self) -> bool:
         return False
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or getattr(other, "freed_to", None) is self
+
+    __hash__ = object.__hash__
 
     def __getattr__(self, asked: str) -> Any:
         if asked.startswith("__"):
@@ -97,8 +102,9 @@ class Status:
     error: int = 0
 
     def __post_init__(self) -> None:
-        if isinstance(self.source, Status):  # a copy, as mpi4py makes one
-            self.take(self.source)
+        like: Any = self.source  # or a status, of which this is a copy, as mpi4py makes one
+        if isinstance(like, Status):
+            self.take(like)
 
     @property
     def count(self) -> int:
@@ -240,7 +246,9 @@ class Op:
         return OPS.get(self.name) is self
 
     def Free(self) -> None:
-        """Nothing has to be freed here; the name is there so that programs written for mpi4py run."""
+        """One's own is not used any more, and equals OP_NULL."""
+        if not self.is_predefined:
+            object.__setattr__(self, "combine", None)
 
     def check(self, dtype: np.dtype[Any]) -> None:
         """Refuse dtypes on which the reduction has no meaning."""
@@ -264,7 +272,8 @@ class Op:
     __hash__ = object.__hash__
 
     def __reduce__(self) -> Any:
-        return self.name if OPS.get(self.name, OP_NULL) is self else super().__reduce__()
+        own = Op, (self.name, self.combine, self.commute, self.kinds)
+        return self.name if OPS.get(self.name, OP_NULL) is self else own
 
     def __repr__(self) -> str:
         return self.name
@@ -357,7 +366,7 @@ def as_op(op: Any, call: str) -> Op:
     """
     found = OPS.get(op.upper()) if isinstance(op, str) else op
     if isinstance(found, Op) and found:
-        return found
+        return found if found.is_predefined else replace(found)  # which may be freed before it is used
     if callable(found) and not isinstance(found, Op) and call[:1].islower():
         return Op.Create(found)
     raise ArgumentError(f"{call} reduces with one of {', '.join(OPS)}", repr(op), "SUM, or Op.Create(function)")

@@ -135,7 +135,6 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt.nn", "quantizable"): _HALVES,
     ("jt.nn", "qat"): _HALVES,
     ("jt.nn", "intrinsic"): "leaving it out: layers are fused by themselves, see jt.fusion_report(net, x)",
-    ("jt.nn", "modules"): "jt.nn, which has all layers",
     ("jt", "sparse"): "dense Vars, or jt.nn.embedding and x.index_add, which look up rows",
     ("x", "opt_grad"): "jt.grad(loss, x), or x.grad after loss.backward()",
     ("x", "values"): "x alone: max and min along an axis answer the values, and x.argmax(dim) where they stood",

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import jt_edu as jt
+from jt_edu.faces import Face
 
 WORK = """
 import jt_edu.nn.functional as F
@@ -56,6 +57,21 @@ ARE_TOLD = {
     "import jt_edu.nonsense": "jt offers no nonsense",
     "import jt_edu.nn.nonsense": "jt.nn offers no nonsense",
 }
+
+
+@pytest.fixture(autouse=True)
+def _as_before():
+    """An import leaves its module where it is found: other tests ask for names that are not there."""
+    rooms = [jt, jt.nn, jt.nn.utils, jt.optim, jt.autograd]
+    known, held = set(sys.modules), [set(vars(room)) for room in rooms]
+    yield
+    for name in {name for name in sys.modules if name.startswith("jt_edu.")} - known:
+        if isinstance(sys.modules[name], Face):
+            del sys.modules[name]
+    for room, names in zip(rooms, held, strict=True):
+        for name in set(vars(room)) - names:
+            if isinstance(vars(room)[name], Face):
+                delattr(room, name)
 
 
 @pytest.mark.parametrize("form", WORK.strip().splitlines())

@@ -84,13 +84,11 @@ def test_a_name_that_is_like_none_points_to_the_list():
         (lambda: jt.LongTensor([1]), 'jt.array(..., "int64")'),
         (lambda: jt.is_tensor(X), "isinstance(x, jt.Var)"),
         (lambda: jt.inference_mode(), "with jt.no_grad():"),
-        (lambda: jt.utils.data.DataLoader, "jt.data, which has DataLoader, Dataset and the others"),
         (lambda: X.nelement(), "x.numel()"),
         (lambda: X.type("float32"), 'x.dtype, or x.astype("float32")'),
         (lambda: X.uniform_(), "x.assign(jt.rand(x.shape))"),
         (lambda: NET.cuda(), "leaving it out: everything is on the CPU"),
         (lambda: NET.cpu(), "leaving it out: everything is on the CPU"),
-        (lambda: jt.nn.utils.rnn.pad_sequence, "jt.nn, which has pack_padded_sequence, pad_sequence and the others"),
         (lambda: jt.data.transform.TenCrop(2), "FiveCrop(size), of the image and of its mirror image"),
         (lambda: jt.nn.utils.clip_grad_norm, "jt.nn.utils.clip_grad_norm_"),
     ],
@@ -103,9 +101,9 @@ def test_what_pytorch_writes_and_is_not_here_brings_what_does_the_same(ask, inst
 
 
 PARTS = """amp fx lite static misc contrib reindex_var quantization quant ao onnx export hub jit compiler linalg fft
-sparse special utils dataset cuda cudnn mps xpu mkl mkldnn profiler testing multiprocessing nested masked
-signal functorch func distributions autocast einops vision transform weightnorm attention gradfunctional
-math_util compile_extern dynamo nn.quantized nn.quantizable nn.qat nn.intrinsic nn.modules backends.cudnn
+sparse special dataset cuda cudnn mps xpu mkl mkldnn profiler testing multiprocessing nested masked
+signal functorch distributions autocast einops vision transform weightnorm attention gradfunctional
+math_util compile_extern dynamo nn.quantized nn.quantizable nn.qat nn.intrinsic backends.cudnn
 backends.cuda backends.mkldnn backends.mps backends.openmp""".split()
 
 

@@ -293,7 +293,7 @@ def test_an_interrupt_leaves_a_panel_that_can_go_on():
         finish(panel.train(steps=10))
 
     assert (panel.training.done, len(panel.training.rows), list(panel.training.kept)) == (3, 3, [1, 2, 3])
-    assert panel.training.model[1]._after == ()  # no hook is left behind
+    assert panel.training.model[1]._hooks_after == ()  # no hook is left behind
     assert not panel.loop.running
     finish(panel.train(steps=2))
     assert [row["step"] for row in panel.training.rows] == [1, 2, 3, 4, 5]

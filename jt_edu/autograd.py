@@ -74,16 +74,10 @@ def _reached(order: list[Node], targets: set[Node], sources: Callable[[Node], Se
 
 def hand_on(node: Node, grads: dict[Node, Var], masks: Masks, reach: set[Node], wrap: Callable[[Node], Var]) -> None:
     """Let hooks see the gradient of `node`, which is complete, and hand it on to its inputs."""
-    found = grads[node]
-    grads[node] = _hooked(node, found)
-    if grads[node] is not found:
+    before = _hooked(node, grads[node])
+    if before is not grads[node]:
         masks.pop(node, None)
-    _spread(node, grads, masks, reach, wrap)
-
-
-def _spread(node: Node, grads: dict[Node, Var], masks: Masks, reach: set[Node], wrap: Callable[[Node], Var]) -> None:
-    """Hand the gradient of `node` on to its inputs."""
-    before = grads[node]
+    grads[node] = before
     if node.tape is not None:
         parts = _tape_gradients(node, grads, wrap)
     else:
@@ -94,13 +88,16 @@ def _spread(node: Node, grads: dict[Node, Var], masks: Masks, reach: set[Node], 
             for i, rule in zip(node.inputs, rules, strict=False)
             if i in reach and rule is not None
         ]
+    choosing = bool(masks) or getattr(node.op, "rule", "") == "select"
     for i, part in parts:
         if i in reach and part is not None:
-            dout, chosen = _chosen(part, before, node, i, masks, wrap)
+            dout, chosen = _chosen(part, before, node, i, masks, wrap) if choosing else (part, ())
             dout = dout.cast(i.dtype)
             if i in grads:
                 dout, chosen = grads[i] + dout, tuple(m for m in chosen if m in masks.get(i, ()))
-            grads[i], masks[i] = dout, chosen
+            grads[i] = dout
+            if choosing:
+                masks[i] = chosen
 
 
 def _chosen(

@@ -194,7 +194,7 @@ def _gradient(y: Var, names: dict[int, str]) -> Stop:
         "`grad` walks back from the result. The rule of each operator turns the gradient of its output into those of\n"
         "its inputs, in plain arithmetic, so what comes out is more graph; where two paths meet, gradients add."
     )
-    code = [_source(autograd.grad), _source(autograd._spread)]
+    code = [_source(autograd.grad), _source(autograd.hand_on)]
     order = history(y.node)
     reducers = dict.fromkeys(n.op.reducer for n in order if isinstance(n.op, ReindexReduce))
     code += [_source(REDUCERS[name].gradient) for name in reducers]

@@ -14,7 +14,7 @@ This file is a door: names only.
 import sys
 from typing import TYPE_CHECKING, Any
 
-from jt_edu import backends, benchmark, data, models, nn, optim
+from jt_edu import backends, benchmark, data, func, models, nn, optim
 from jt_edu import compiling as _compiling  # noqa: F401  a bar while kernels are compiled
 from jt_edu.backends.pool import set_num_threads
 from jt_edu.backends.pool import threads as get_num_threads
@@ -54,6 +54,7 @@ from jt_edu.errors import (
     UnknownNameError,
 )
 from jt_edu.explain import explain, kernel_sources
+from jt_edu.faces import answer_imports as _answer_imports
 from jt_edu.formats import channels_last, channels_last_3d, contiguous_format, preserve_format
 from jt_edu.fusion_report import fusion_report
 from jt_edu.lens.edits import Edit, edit_kernel, edited_kernels, revert_kernels
@@ -118,11 +119,14 @@ from jt_edu.ops.choice import (
     bernoulli,
     exponential,
     multinomial,
+    normal,
     permutation,
     rand_like,
+    randint,
     randint_like,
     randn_like,
     randperm,
+    uniform,
 )
 from jt_edu.ops.compare import (
     allclose,
@@ -180,6 +184,7 @@ from jt_edu.ops.conv import conv1d, conv2d, conv3d
 from jt_edu.ops.conv_transpose import conv_transpose, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from jt_edu.ops.create import (
     arange,
+    array,
     array64,
     clone,
     copy,
@@ -258,7 +263,7 @@ from jt_edu.ops.elementwise import (
 )
 from jt_edu.ops.find import argwhere, count_nonzero, flatnonzero, nonzero, ravel_multi_index, unravel_index
 from jt_edu.ops.gates import glu, prelu, rrelu
-from jt_edu.ops.gradient import Function, grad, vjp, why_no_grad
+from jt_edu.ops.gradient import Function, grad, set_grad_enabled, vjp, why_no_grad
 from jt_edu.ops.grids import cartesian_prod, combinations, indices, meshgrid, vander
 from jt_edu.ops.histogram import bincount, histc, histogram
 from jt_edu.ops.host import numpy_code
@@ -278,7 +283,7 @@ from jt_edu.ops.matmul import (
     multi_dot,
     mv,
 )
-from jt_edu.ops.members import as_tensor, numel, tensor
+from jt_edu.ops.members import as_tensor, astype, numel, tensor
 from jt_edu.ops.nanreduce import nanargmax, nanargmin, nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar
 from jt_edu.ops.numpy_calls import answer_numpy as _answer_numpy
 from jt_edu.ops.pad import pad
@@ -419,6 +424,7 @@ from jt_edu.ops.turn import (
     moveaxis,
     movedim,
     permute,
+    permute_dims,
     roll,
     rot90,
     swapaxes,
@@ -451,22 +457,23 @@ from jt_edu.optim import lr_scheduler
 from jt_edu.race import conv as _conv
 from jt_edu.random import (
     Generator,
+    fork_rng,
+    get_rng_state,
     get_seed,
+    initial_seed,
     manual_seed,
-    normal,
     rand,
-    randint,
     randn,
     random,
     seed,
     set_global_seed,
+    set_rng_state,
     set_seed,
-    uniform,
 )
-from jt_edu.settings import enable_grad, flag_scope, flags, no_grad, trace
+from jt_edu.settings import enable_grad, flag_scope, flags, is_grad_enabled, no_grad, trace
 from jt_edu.storage import Storage, TracingAllocator
 from jt_edu.usage import MemoryStats, memory_stats
-from jt_edu.var import Var, array
+from jt_edu.var import Var
 from jt_edu.walk import walk
 
 __version__ = "0.1.0"
@@ -544,6 +551,7 @@ __all__ = [
     "as_tensor",
     "asin",
     "asinh",
+    "astype",
     "at_replay",
     "atan",
     "atan2",
@@ -692,11 +700,13 @@ __all__ = [
     "fmax",
     "fmin",
     "fmod",
+    "fork_rng",
     "frac",
     "frexp",
     "from_numpy",
     "full",
     "full_like",
+    "func",
     "fusion_report",
     "gamma",
     "gammaln",
@@ -707,6 +717,7 @@ __all__ = [
     "gelu",
     "geomspace",
     "get_num_threads",
+    "get_rng_state",
     "get_seed",
     "getitem",
     "glu",
@@ -743,6 +754,7 @@ __all__ = [
     "indices",
     "inf",
     "init",
+    "initial_seed",
     "inner",
     "insert",
     "int16",
@@ -754,6 +766,7 @@ __all__ = [
     "invert",
     "is_complex",
     "is_floating_point",
+    "is_grad_enabled",
     "is_nonzero",
     "isclose",
     "iscomplex",
@@ -882,6 +895,7 @@ __all__ = [
     "percentile",
     "permutation",
     "permute",
+    "permute_dims",
     "pi",
     "pixel_shuffle",
     "pixel_unshuffle",
@@ -939,7 +953,9 @@ __all__ = [
     "select_scatter",
     "selu",
     "set_global_seed",
+    "set_grad_enabled",
     "set_num_threads",
+    "set_rng_state",
     "set_seed",
     "setdiff1d",
     "setitem",
@@ -1042,11 +1058,14 @@ if not TYPE_CHECKING:  # a type checker that saw these would believe that any na
     _rooms = {"nn": nn, "optim": optim, "data": data, "models": models, "benchmark": benchmark, "backends.conv": _conv}
     _others = {f"jt.{name}": room.__all__ for name, room in _rooms.items()}
     _later = {"distributed": "jt_edu.distributed", "ops_table": "jt_edu.anatomy:ops_table"}  # some 40 ms, and 10
+    _later["utils"] = "jt_edu.utils"  # PyTorch's name of a room
     __getattr__, __dir__ = _door("jt", __all__, _others, _later)
+    backends.__getattr__ = _door("jt.backends", [*backends.__all__, "conv"])[0]
     _suggest(Var, "a Var", "x", {"jt": __all__})
     _answer_numpy(globals())
+    _answer_imports()
 
-    sys.modules[__name__].__class__ = _Package  # mpi, rank, world_size and in_mpi: those of whoever asks
+    sys.modules[__name__].__class__ = _Package  # rank, world_size and in_mpi: those of whoever asks
     _begin()
 else:
     from jt_edu.anatomy import ops_table

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from jt_edu import functions as f
 from jt_edu.build import cast, check_shape, filled, inverse, source
 from jt_edu.convolution import convolution
-from jt_edu.dtypes import DType, int64, plain
+from jt_edu.dtypes import DType, contracted, int64, plain
 from jt_edu.errors import ArgumentError, DtypeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, parse
@@ -186,6 +186,8 @@ class Arithmetic:
             reducer: "add", "multiply", "maximum", "minimum" or "last" (the last write wins).
             shape, where, extras, valid: as in `reindex`, with the roles of x and the result exchanged.
 
+        Whole numbers that are added become int32 or 64 bits, as in every sum of products (`contracted`).
+
         Example:
             >>> Var([1, 2, 3]).reindex_reduce("add", (2,), lambda i: (i // 2,)).numpy()
             array([3, 3])
@@ -198,7 +200,8 @@ class Arithmetic:
         if self.dtype.kind == "c" and reducer in ("maximum", "minimum"):
             raise DtypeError(f"{reducer} needs numbers that have an order", f"dtype {self.dtype}", "x.abs()")
         op = reindex_reduce("reindex_reduce", reducer, self.shape, size, index, True, inside)
-        return type(self)._of(Node(op, (self._node, *arrays), size, self.dtype))
+        node = cast(self._node, contracted(self.dtype)) if reducer == "add" else self._node
+        return type(self)._of(Node(op, (node, *arrays), size, node.dtype))
 
     def _indices(self, name: str, where: Any, loops: int) -> tuple[Index, ...]:
         if callable(where):

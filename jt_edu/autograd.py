@@ -13,12 +13,13 @@ root would make 0 * inf of it, which is nan. So what the rules answer is chosen 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from jt_edu.errors import GradientError
-from jt_edu.graph import Node, age, behind, history, inputs_first
+from jt_edu.gradient_errors import check_call, missing
+from jt_edu.graph import Node, behind, history, reached
 from jt_edu.meta import Elementwise
+from jt_edu.names import door
 from jt_edu.settings import current
 
 if TYPE_CHECKING:
@@ -26,10 +27,14 @@ if TYPE_CHECKING:
 
 
 class Tape:
-    """The gradient that a `Function` brings along: `backward(*douts)` lists one gradient per source, or None."""
+    """The gradient that a `Function` brings along: `backward(*douts)` lists one gradient per source, or None.
+
+    It is given the gradient of each output: zeros where the loss does not use it, None where it was stopped.
+    """
 
     def __init__(self, backward: Callable[..., Any], sources: Sequence[Node], outputs: Sequence[Node]) -> None:
         self.backward, self.sources, self.outputs = backward, tuple(sources), tuple(outputs)
+        self.stopped: set[Node] = set()
 
 
 Mask = tuple[Node, bool]  # the condition of a `where`, and whether the value that it takes is meant, or the other one
@@ -39,10 +44,11 @@ LEAF = Tape(lambda: (), (), ())  # on a node whose history is nobody's business:
 
 def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unused: bool = False) -> list[Var | None]:
     """Nodes for d loss / d target, one per target; see `jt.grad` for the learner's door."""
-    _check_loss(loss, seed)
+    if loss.node.dtype.kind != "f" or (seed is None and loss.node.shape) or isinstance(targets, type(loss)):
+        check_call(loss, targets, seed)
     wrap = type(loss)._of
     order = history(loss.node)
-    reach = _reached(order, {t.node for t in targets}, behind)
+    reach = reached(order, {t.node for t in targets}, behind)
     grads: dict[Node, Var] = {}
     masks: Masks = {}
     moment = current().threads.now
@@ -58,18 +64,8 @@ def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unuse
         moment.twin = outer
     for t in targets:
         if t.node not in grads and not allow_unused:
-            way = "jt.grad(..., allow_unused=True) to get None"
-            raise GradientError(why_no_path(t.node, loss.node), "", way).at(t.node.line)
+            grads[t.node] = missing(t, loss)
     return [grads.get(t.node) for t in targets]
-
-
-def _reached(order: list[Node], targets: set[Node], sources: Callable[[Node], Sequence[Node]]) -> set[Node]:
-    """What was computed from the targets, of nodes in order."""
-    reach: set[Node] = set()
-    for node in order:
-        if node in targets or any(i in reach for i in sources(node)):
-            reach.add(node)
-    return reach
 
 
 def hand_on(node: Node, grads: dict[Node, Var], masks: Masks, reach: set[Node], wrap: Callable[[Node], Var]) -> None:
@@ -77,7 +73,7 @@ def hand_on(node: Node, grads: dict[Node, Var], masks: Masks, reach: set[Node], 
     before = _hooked(node, grads[node])
     if before is not grads[node]:
         masks.pop(node, None)
-    grads[node] = before
+        grads[node] = before
     if node.tape is not None:
         parts = _tape_gradients(node, grads, wrap)
     else:
@@ -123,7 +119,7 @@ def _tape_gradients(node: Node, grads: dict[Node, Var], wrap: Callable[[Node], V
         return []
     if node is not min((n for n in tape.outputs if n in grads), key=lambda n: n.id):
         return []
-    douts = [grads[n] if n in grads else wrap(n).zeros_like() for n in tape.outputs]
+    douts = [None if n in tape.stopped else grads[n] if n in grads else wrap(n).zeros_like() for n in tape.outputs]
     return list(zip(tape.sources, tape.backward(*douts), strict=True))
 
 
@@ -141,44 +137,12 @@ def _hooked(node: Node, dout: Var) -> Var:
     return dout
 
 
-def _check_loss(loss: Var, seed: Var | None) -> None:
-    if not loss.node.dtype.is_float:
-        raise GradientError(
-            "only numbers that can change smoothly have gradients", f"a loss of dtype {loss.dtype}",
-            "compute the loss from floats",
-        ).at(loss.node.line)  # fmt: skip
-    if seed is None and loss.node.shape != () and loss.size != 1:
-        raise GradientError("a gradient starts from one number", f"a loss of shape {loss.shape}", "loss.sum()").at(
-            loss.node.line
-        )
-    if seed is None and loss.node.dtype.kind == "c":
-        raise GradientError("a gradient starts from a real number", f"a loss of dtype {loss.dtype}", "loss.abs()")
-
-
-def why_no_path(target: Node, loss: Node) -> str:
-    """The reason, in one sentence, why the loss has no gradient with respect to `target`.
-
-    The path is followed from the target to the loss, gradients or not; where it breaks is the first node that was
-    computed from the target and takes no part in gradients.
-    """
-    name = target.name or f"the Var of shape {target.shape}"
-    if not target.dtype.is_float:
-        return f"{name} has dtype {target.dtype}; only floats have gradients"
-    if not target.tracked:
-        return f"{name} takes no part in gradients: it was stopped by stop_grad, detach or no_grad"
-    if age(target) > age(loss):
-        return f"{name} was made, or changed in place, after the loss was computed"
-    order = history(loss)
-    if loss in (reach := _reached(order, {target}, behind)):  # a way for gradients, on which one was None
-        blocked = [n for n in order if n in reach and n is not target and (n.tape or not any(n.op.gradients))]
-        where = f"{blocked[0].op.name} at {blocked[0].line}" if blocked else "an operator without a gradient"
-        whose = "whose grad answered None" if blocked and blocked[0].tape else "which has no gradient"
-        return f"the path from the loss to {name} breaks at {where}, {whose}"
-    order = inputs_first([loss])
-    reach = _reached(order, {target}, attrgetter("inputs"))
-    broken = [n for n in order if n in reach and not n.tracked]
-    if loss not in reach or not broken:
-        return f"the loss was not computed from {name}, or only by way of detach, numpy or a compiled step"
-    node = broken[0]
-    how = "stop_grad or no_grad" if node.dtype.is_float else "a cast to whole numbers, a comparison or an argmax"
-    return f"the path from the loss to {name} breaks at {node.op.name} ({how}) at {node.line}"
+if not TYPE_CHECKING:  # what PyTorch has under this name
+    __path__: list[str] = []
+    _above = {
+        "Function": "jt_edu.ops.gradient:Function",
+        "Variable": "jt_edu.var:Var",
+        "enable_grad": "jt_edu.settings:enable_grad",
+        "no_grad": "jt_edu.settings:no_grad",
+    }
+    __getattr__, _ = door("jt.autograd", ["grad"], {"jt": ["grad", "vjp"]}, _above)

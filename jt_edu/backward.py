@@ -47,7 +47,7 @@ def backward(loss: Var, gradient: Any = None, retain_graph: bool | None = None, 
     yes_or_no("backward", "retain_graph", False if retain_graph is None else retain_graph)
     yes_or_no("backward", "create_graph", False if create_graph is None else create_graph)
     held = leaves(loss)
-    if not held:
+    if not held or loss.node in current().rank_state.get("let_go", ()):
         raise _nobody(loss).at(loss.node.line)
     current().rank_state["graded"] = loss.node.id  # optimizers do not add the same gradients once more
     seed = None if gradient is None else seed_of("backward", loss, gradient)
@@ -93,6 +93,9 @@ def _nobody(loss: Var) -> GradientError:
         if owner is not None and node.tracked and age(owner.node) > age(loss.node):
             name = node.name or f"the Var of shape {node.shape}"
             return GradientError(asked, f"{name}, changed in place after the loss", "backward() before the change")
+    if loss.node in current().rank_state.get("let_go", ()):
+        found = "a loss whose step of an optimizer has let go of what it was computed from"
+        return GradientError(asked, found, "step(loss, retain_graph=True)")
     way = "a loss that was not detached, not made under no_grad, and not answered by a compiled step"
     return GradientError(asked, f"none that takes part, behind a loss of shape {loss.shape}", way)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Sequence
 from inspect import CO_OPTIMIZED
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from jt_edu.errors import ArgumentError
 from jt_edu.graph import HOME, Node
+from jt_edu.own import Extended, own
 from jt_edu.var import Var
 
 
@@ -40,14 +40,6 @@ def names_of_caller() -> dict[int, str]:
     return found
 
 
-def warn(text: str) -> None:
-    """A warning that points at the learner's own line."""
-    frame, level = sys._getframe(), 1
-    while frame.f_code.co_filename.startswith(HOME) and frame.f_back is not None:
-        frame, level = frame.f_back, level + 1
-    warnings.warn(text, UserWarning, stacklevel=level)
-
-
 def _locals_of(frame: FrameType) -> dict[str, Any]:
     """The variables of a frame. Before Python 3.13 a function's are a copy that stays with it, and would keep what the
     learner deletes; it is emptied, unless the learner holds it too: the frame, `there` and the question make three.
@@ -62,7 +54,8 @@ def _locals_of(frame: FrameType) -> dict[str, Any]:
 def _parameters(model: Any) -> list[tuple[str, Var]]:
     """The parameters and buffers of a model by name; other libraries have models too, with parameters of their own."""
     try:
-        named = (*model.named_parameters(), *model.named_buffers())
+        net: Any = own(model) if isinstance(model, Extended) else model
+        named = (*net.named_parameters(), *net.named_buffers())
     except Exception:  # noqa: BLE001  what a stranger's method raises is no concern of who asks for a name
         return []
     return [(path, p) for path, p in named if isinstance(p, Var)]

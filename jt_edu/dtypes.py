@@ -152,6 +152,21 @@ def sum_of(a: DType) -> DType:
 
 
 @cache
+def contracted(a: DType) -> DType:
+    """The dtype of a sum of products of `a`: int32 for int8, uint8 and int16, and 64 bits for larger whole numbers.
+
+    A sum of small whole numbers is rarely small. Bools stay bools: there a product is "and", and a sum is "or".
+
+    Example:
+        >>> contracted(uint8), contracted(int32), contracted(bfloat16), contracted(bool_)
+        (jt.int32, jt.int64, jt.bfloat16, jt.bool)
+    """
+    if a.kind not in "iu":
+        return a
+    return int32 if a in (int8, uint8, int16) else uint64 if a in (uint32, uint64) else int64
+
+
+@cache
 def real_of(a: DType) -> DType:
     """The dtype of `abs(a)`: complex numbers have real magnitudes."""
     return {complex64: float32, complex128: float64}.get(a, a)

@@ -28,8 +28,9 @@ from jt_edu.backends.convolve.options import DEFAULT, NAME, plan_key
 from jt_edu.backends.pool import threads
 from jt_edu.convolving import run_convolution
 from jt_edu.determined import determine
-from jt_edu.errors import ArgumentError, JtError, KernelError, RangeError
+from jt_edu.errors import ArgumentError, JtError, KernelError
 from jt_edu.graph import OFTEN, Node, age, behind, callers_line, describe_line, forget, look_back, needed
+from jt_edu.lookup import check_numbers
 from jt_edu.memory import no_room
 from jt_edu.meta import CONSTANT, SOURCE, HostCall
 from jt_edu.plan import ROW, Check, Plan, Step, compile_plan, make_plan, read_slot
@@ -43,6 +44,7 @@ STILL = threading.RLock()  # held while a graph is planned: meanwhile no other t
 AGAIN = 3  # runs, after which a plan is worth writing down
 if hasattr(os, "register_at_fork"):  # who forks must not do it while another thread plans
     os.register_at_fork(before=STILL.acquire, after_in_parent=STILL.release, after_in_child=STILL.release)
+failed: Callable[[Sequence[Node], Node], Any] = lambda *_: None  # noqa: E731 - inside.py puts its own here
 written_down: Callable[[Plan, Backend], Any] = lambda *_: None  # noqa: E731 - script.py puts its own here
 
 
@@ -270,7 +272,7 @@ def free(step: Step, arrays: list[Any]) -> None:
 def run_step(step: Step, plan: Plan, arrays: list[Any], backend: Backend, order: list[Node]) -> None:
     """Check index arrays, make room, run one step; errors name the learner's line."""
     for check in step.checks:
-        _check_indices(check, read_slot(plan, arrays, check.slot), order[check.node])
+        check_indices(check, read_slot(plan, arrays, check.slot), order)
     try:
         _run_step(step, plan, arrays, backend)
     except JtError as error:
@@ -333,21 +335,13 @@ def _run_on_host(step: Step, plan: Plan, arrays: list[Any]) -> None:
     arrays[slot] = np.ascontiguousarray(result, plan.dtypes[slot]).reshape(plan.shapes[slot])
 
 
-def _check_indices(check: Check, indices: Any, node: Node) -> None:
+def check_indices(check: Check, indices: Any, order: Sequence[Node]) -> None:
     """Index arrays and class numbers are checked before a kernel relies on them."""
-    from_front = check.low <= 0 < check.high and indices.dtype == np.int64  # then a negative one is far too large
-    if indices.size == 0 or (from_front and indices.view(np.uint64).max() < check.high):
-        return
-    if check.low <= indices.min() and indices.max() < check.high:
-        return
-    bad = indices[~((indices >= check.low) & (indices < check.high)) & (indices != check.also)]  # so is nan
-    if bad.size and indices.dtype.kind == "f":
-        raise ArgumentError(f"{node.op.name} takes numbers from {check.low} to {check.also}", f"{bad[0]}").at(node.line)
-    if bad.size:
-        raise RangeError(
-            f"{node.op.name} reads whole numbers from {check.low} to {check.high - 1}", f"the index {bad[0]}",
-            f"an index from {check.low} to {check.high - 1}",
-        ).at(node.line)  # fmt: skip
+    try:
+        check_numbers(indices, check.limits, order[check.node])
+    except JtError:
+        failed(order, order[check.node])
+        raise
 
 
 def _explain(error: Exception, step: Step, plan: Plan, order: list[Node]) -> Exception:

@@ -73,10 +73,17 @@ class Node:
         self.name, self.owner, self.tape, self.look = "", None, None, 0
         self.tracked, self.runs = False, 0
         if dtype.is_float and not moment.no_grad:
+            whole, stopped = False, False
             for i in inputs:
                 if i.tracked:
                     self.tracked = True
                     break
+                if not i.dtype.is_float:
+                    whole = True
+                elif not isinstance(i.data, (float, complex)):  # a bare number says nothing
+                    stopped = True
+            else:
+                self.tracked = whole and not stopped  # what is made of whole numbers alone: gradients begin there
         twin = moment.twin
         if twin is None:  # as in origin(), which is a call more for every node
             self.where = callers_line(2)  # whoever makes a node is one of us
@@ -203,6 +210,15 @@ def history(node: Node, sources: Callable[[Node], Iterable[Node]] = behind) -> l
             seen.add(n)
             waiting.extend(sources(n))
     return sorted(seen, key=age)
+
+
+def reached(order: list[Node], targets: set[Node], sources: Callable[[Node], Sequence[Node]]) -> set[Node]:
+    """What was computed from the targets, of nodes in order: where `sources` of each come before it."""
+    reach: set[Node] = set()
+    for node in order:
+        if node in targets or any(i in reach for i in sources(node)):
+            reach.add(node)
+    return reach
 
 
 def forget(node: Node) -> None:

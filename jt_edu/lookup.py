@@ -2,21 +2,54 @@
 
 A Reindex of our own is right by construction. One that a learner wrote is checked when it is built: by interval
 arithmetic for what is arithmetic, and for index arrays by what they are and where they are read.
+The numbers in index arrays are checked before a kernel runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from jt_edu.dtypes import DType, plain
+import numpy as np
+
+from jt_edu.dtypes import DType, int64, plain
 from jt_edu.errors import ArgumentError, DtypeError, RangeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, bounds, counters_of, looks_up, parts_of
+from jt_edu.meta import Reindex, ReindexReduce
 
 MOST = 256  # counters, numbers and operators of an index expression
 FAR = 1 << 62  # positions further away would not fit into 64 bits
+Limits = tuple[int, int, int]  # numbers from the first to below the second, or the third
+
+
+def limits(node: Node) -> Iterator[tuple[int, Limits]]:
+    """Which inputs of a node are looked into, and what the numbers there must be."""
+    op = node.op
+    if isinstance(op, (Reindex, ReindexReduce)) and len(node.inputs) > 1:
+        shape = node.inputs[0].shape if isinstance(op, Reindex) else node.shape
+        for where, length in zip(op.where, shape, strict=True):
+            for k in [part.args[0] for part in parts_of(where) if part.op == "load"]:
+                yield 1 + k, (-length, length, 0 if length else FAR)  # no index is that far
+    if isinstance(op, Reindex) and op.within:
+        yield 0, op.within
+
+
+def check_numbers(numbers: Any, limits: Limits, who: Node) -> None:
+    """Raise in the name of `who` unless the numbers of an array are within the limits."""
+    low, high, also = limits
+    from_front = low <= 0 < high and numbers.dtype is int64.storage  # then a negative one is far too large
+    if numbers.size == 0 or (from_front and np.maximum.reduce(numbers.view(np.uint64), None) < high):
+        return
+    if low <= numbers.min() and numbers.max() < high:
+        return
+    bad = numbers[~((numbers >= low) & (numbers < high)) & (numbers != also)]  # so is nan
+    if bad.size and numbers.dtype.kind == "f":
+        raise ArgumentError(f"{who.op.name} takes numbers from {low} to {also}", f"{bad[0]}").at(who.line)
+    if bad.size:
+        asked, way = f"{who.op.name} reads whole numbers from {low} to {high - 1}", f"an index from {low} to {high - 1}"
+        raise RangeError(asked, f"the index {bad[0]}", way).at(who.line)
 
 
 def check_lookup(
@@ -24,19 +57,19 @@ def check_lookup(
 ) -> None:
     """Raise unless every position can be computed, and every index array is read inside of its shape."""
     if len(where) != len(source):
-        raise ArgumentError(
-            f"{name} needs one index for each axis of an array of shape {source}", f"{len(where)}: {list(where)}"
-        )
+        asked = f"{name} needs one index for each axis of an array of shape {source}"
+        raise ArgumentError(asked, f"{len(where)}: {list(where)}")
     if any(len([*islice(parts_of(w), MOST + 1)]) > MOST for w in (*where, valid) if w is not None):
         raise ArgumentError(f"an index of {name} is made of up to {MOST} parts", "more", "an index array, in extras")
     for axis, index in enumerate(where):
         if index.op == "load":
             _check_load(name, index, loops, arrays)
         elif looks_up(index):
-            raise ArgumentError(
-                f"{name} takes the entries of an index array as they are", f"{index} for axis {axis}",
-                "arithmetic on the index array before it is passed in extras",
-            )  # fmt: skip
+            asked, way = (
+                "takes the entries of an index array as they are",
+                "arithmetic on it before it is passed in extras",
+            )
+            raise ArgumentError(f"{name} {asked}", f"{index} for axis {axis}", way)
         else:
             _check_arithmetic(name, index, loops)
     if valid is not None:

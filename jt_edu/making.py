@@ -1,8 +1,9 @@
-"""Making: PyTorch's words for a Var that is made.
+"""Making: the words of PyTorch and of the array API standard for a Var that is made.
 
     zeros(3, device="cpu")           where everything is; there is no other place
     zeros(3, requires_grad=False)    the Var, and then `.requires_grad = False`
-    zeros(size=(2, 3))               zeros(2, 3); `shape` and `value` of others have two names as well
+    zeros(3, dtype=None)             zeros(3), in the dtype that it has without being told
+    zeros(shape=(2, 3))              zeros(2, 3), as zeros(size=(2, 3)); arguments of others have two names as well
 
 `makes` gives these words to a function, so that no function has to know them.
 """
@@ -19,36 +20,104 @@ from jt_edu.errors import ArgumentError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Made = TypeVar("Made")
-NAMES = {"size": "shape", "fill_value": "value"}  # PyTorch's -> ours
+NAMES = {"size": "shape", "fill_value": "value", "stop": "end", "num": "steps"}  # another name -> ours
+ROWS = {"N": "n", "M": "m", "n_rows": "n", "n_cols": "m"}  # the same, of matrices
 DEVICES = ("cpu", "cuda", "gpu", "mps", "xpu")  # words that name one, anywhere
 
 
 def makes(function: Function) -> Function:
-    """Let a function that makes a Var take the words of PyTorch. The signature shows its own.
+    """Let a function that makes a Var take the words of others. The signature shows what `shown` makes of its own.
 
     Example:
         >>> zeros(size=(2,), device="cpu", requires_grad=False).requires_grad
         False
+        >>> linspace(0, 1, num=2, dtype=None).dtype
+        jt.float32
     """
     own = inspect.signature(function).parameters
-    spreads = any(p.kind is p.VAR_POSITIONAL for p in own.values())  # zeros(*shape)
-    meant = {word: name for word, name in NAMES.items() if name in own and word not in own and not spreads}
+    spreads = next((p.name for p in own.values() if p.kind is p.VAR_POSITIONAL), "")  # zeros(*shape)
+    meant = {word: name for word, name in {**NAMES, **ROWS}.items() if name in own and word not in own and not spreads}
+    by_place = [] if spreads else [*own]
+    at = by_place.index("dtype") if "dtype" in by_place else len(own)
 
     @wraps(function)
     def made(*args: Any, **named: Any) -> Any:
+        if len(args) > at and args[at] is None:
+            args = (*args[:at], own["dtype"].default, *args[at + 1 :])
         if not named:
             return function(*args)
         device, wish = named.pop("device", None), named.pop("requires_grad", None)
-        if spreads and not args and "size" in named:
-            args = (named.pop("size"),)
+        if "dtype" in named and named["dtype"] is None:
+            del named["dtype"]
+        for word in ("size", "shape"):
+            if spreads and not args and word in named:
+                args = (named.pop(word),)
         for word in meant.keys() & named:
-            if meant[word] not in named:
-                named[meant[word]] = named.pop(word)
+            name = meant[word]
+            if name in named or name in by_place[: len(args)]:
+                raise ArgumentError(f"{function.__name__} takes {name} once", f"{word}={short(named[word])} as well")
+            named[name] = named.pop(word)
         var = function(*args, **named)
-        own = wish is None or all(var is not given for given in (*args, *named.values()))
-        return as_asked(function.__name__, var if own else var.clone(), device, wish)
+        mine = wish is None or all(var is not given for given in (*args, *named.values()))
+        return as_asked(function.__name__, var if mine else var.clone(), device, wish)
 
-    return made  # type: ignore[return-value]
+    return shown(made, function, {word: name for word, name in meant.items() if word in NAMES})
+
+
+def shown(call: Callable[..., Any], function: Function, words: dict[str, str]) -> Function:
+    """`call`, which wraps a function, and whose signature shows that its arguments have other names as well.
+
+    Args:
+        call: what is called.
+        function: what it wraps.
+        words: another name -> the name in the signature of the function.
+
+    Example:
+        >>> inspect.signature(shown(lambda *args, **named: 0, lambda x, dim=None: x, {"axis": "dim"}))
+        <Signature (x, dim=None, *, axis=None)>
+    """
+    own = inspect.signature(function)
+    kept = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    rest = [p for p in own.parameters.values() if p.kind is p.VAR_KEYWORD]
+    also = [_named_too(own.parameters[name], word) for word, name in words.items() if word not in own.parameters]
+    call.__signature__ = own.replace(parameters=[*kept, *also, *rest])  # type: ignore[attr-defined]
+    call.other_words = words  # type: ignore[attr-defined]
+    return call  # type: ignore[return-value]
+
+
+def _named_too(parameter: inspect.Parameter, word: str) -> inspect.Parameter:
+    """An argument under another name; one that is needed may be left out under it."""
+    spare = None if parameter.default is parameter.empty else parameter.default
+    return parameter.replace(name=word, kind=parameter.KEYWORD_ONLY, default=spare)
+
+
+def spread(*words: str) -> Callable[[Function], Function]:
+    """Let what a function takes one by one, or in a tuple, be given by name as well: by any of these words.
+
+    Example:
+        >>> @spread("shape", "size")
+        ... def volume(x, *lengths):
+        ...     return lengths
+        >>> volume(0, shape=(2, 3)), volume(0, size=2), volume(0, 4)
+        ((2, 3), (2,), (4,))
+    """
+
+    def named(function: Function) -> Function:
+        @wraps(function)
+        def call(*args: Any, **named: Any) -> Any:
+            found = [word for word in words if word in named] if named else []
+            if found and (len(args) > 1 or len(found) > 1):
+                said = ", ".join(f"{word}={short(named[word])}" for word in found)
+                raise ArgumentError(f"{function.__name__} takes {words[0]} once", f"{short(args[1:])} and {said}")
+            if found:
+                value = named.pop(found[0])
+                args = (*args, *value) if isinstance(value, (tuple, list)) else (*args, value)
+            return function(*args, **named)
+
+        spreads = next(p.name for p in inspect.signature(function).parameters.values() if p.kind is p.VAR_POSITIONAL)
+        return shown(call, function, dict.fromkeys(words[:2], spreads))
+
+    return named
 
 
 def as_asked(function: str, var: Made, device: Any, requires_grad: bool | None) -> Made:

@@ -23,14 +23,13 @@ from jt_edu.codegen.text import Argument, Parameter, Printer, Source, Text
 from jt_edu.convolving import Own, compile_around, compile_convolution, convolution_text
 from jt_edu.fuse import Fused, Fuser
 from jt_edu.graph import Node, Shape
-from jt_edu.index import Index
 from jt_edu.join import Kernel
+from jt_edu.lookup import Limits, limits
 from jt_edu.meta import CONSTANT, Code, HostCall, Op, Reindex, ReindexReduce
 from jt_edu.multiplying import multiplied
 from jt_edu.trace import Decision
 
 FLOPS_AT_ONCE = 16  # of BLAS, for each weighted operation of a loop
-NOWHERE = 1 << 62  # no index is that far
 ROW = 1 << 14  # cells of a scratch row that is worked on at once
 
 
@@ -45,12 +44,10 @@ class Bind(NamedTuple):
 
 @dataclass(frozen=True)
 class Check:
-    """The whole numbers in `slot` must lie in [low, high), or be `also`."""
+    """The numbers in `slot` must lie within the limits."""
 
     slot: int
-    low: int
-    high: int
-    also: int
+    limits: Limits
     node: int  # slot of the operator that relies on it
 
 
@@ -250,9 +247,9 @@ def _name(nodes: list[Node]) -> str:
 
 def _add_checks(steps: list[Step], fused: Fused, slot: dict[Node, int]) -> None:
     """Have every step check what it relies on; what was checked once is not checked again."""
-    seen: set[Check] = set()
+    seen: set[tuple[int, Limits]] = set()
     for kernel, step in zip(fused.kernels, steps, strict=True):
-        fresh = {Check(c.slot, c.low, c.high, c.also, 0): c for c in _checks(kernel, slot, fused.stored)}
+        fresh = {(c.slot, c.limits): c for c in _checks(kernel, slot, fused.stored)}
         step.checks = tuple(c for key, c in fresh.items() if key not in seen)
         seen |= set(fresh)
 
@@ -267,22 +264,11 @@ def _checks(kernel: Kernel, slot: dict[Node, int], stored: set[Node]) -> list[Ch
             if n in seen or n not in slot or n.data is not None or (n in stored and n is not anchor.node):
                 continue
             seen.add(n)
-            if isinstance(n.op, (Reindex, ReindexReduce)) and len(n.inputs) > 1:
-                shape = n.inputs[0].shape if isinstance(n.op, Reindex) else n.shape
-                for w, length in zip(n.op.where, shape, strict=True):
-                    for k in _index_arrays(w):
-                        found[Check(slot[n.inputs[1 + k]], -length, length, 0 if length else NOWHERE, slot[n])] = None
-            if isinstance(n.op, Reindex) and n.op.within:
-                found[Check(slot[n.inputs[0]], *n.op.within, slot[n])] = None
+            for k, wanted in limits(n):
+                found[Check(slot[n.inputs[k]], wanted, slot[n])] = None
             if n is anchor.node or not isinstance(n.op, ReindexReduce):
                 waiting.extend(n.inputs)
     return list(found)
-
-
-def _index_arrays(index: Index) -> list[int]:
-    if index.op == "load":
-        return [index.args[0], *(k for w in index.args[1] for k in _index_arrays(w))]
-    return [k for a in index.args if isinstance(a, Index) for k in _index_arrays(a)]
 
 
 def _free_early(steps: list[Step], aliases: dict[int, int], keep: tuple[int, ...], order: Sequence[Node]) -> int:

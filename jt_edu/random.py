@@ -15,20 +15,39 @@ import math
 import operator
 import random as import_random
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from jt_edu import functions as f
-from jt_edu.build import broadcast_shape, cast, check_shape, constant, elementwise, short
+from jt_edu.build import cast, check_shape, constant, elementwise, short
 from jt_edu.dtypes import DType, as_dtype, float32, float64, int64, uint64
-from jt_edu.errors import ArgumentError, DtypeError, ShapeError
-from jt_edu.graph import Node, Shape
+from jt_edu.errors import ArgumentError, DtypeError
+from jt_edu.graph import Node
 from jt_edu.making import makes
 from jt_edu.meta import COUNTERS
 from jt_edu.settings import Context, current
-from jt_edu.var import Var, as_var
+from jt_edu.var import Var
+
+STATE = ("key", "drawn", "drawn_apart")  # what a generator consists of
+
+
+def whole_seed(seed: Any) -> int:
+    """A seed as a whole number of Python: one of NumPy's, or a Var of one, will do.
+
+    Example:
+        >>> whole_seed(np.int32(3))
+        3
+    """
+    try:
+        plain = operator.index(seed)
+    except (TypeError, DtypeError):
+        plain = 1 << 64
+    if not -(1 << 63) <= plain < 1 << 64:
+        raise ArgumentError("a seed is a whole number of at most 64 bits", short(seed), "0")
+    return plain
 
 
 class Generator:
@@ -45,14 +64,26 @@ class Generator:
 
     def seed(self, seed: int) -> None:
         """Start again from `seed`."""
-        if not isinstance(seed, (int, np.integer)) or not -(1 << 63) <= seed < 1 << 64:
-            raise ArgumentError("a seed is a whole number of at most 64 bits", repr(seed), "0")
-        self.key, self.drawn, self.drawn_apart = int(seed) & ((1 << 64) - 1), 0, 0  # apart: see team.py
+        self.key, self.drawn, self.drawn_apart = whole_seed(seed) % (1 << 64), 0, 0  # apart: see team.py
 
     def manual_seed(self, seed: int) -> Generator:
         """PyTorch's name for `seed`; the answer is the generator."""
         self.seed(seed)
         return self
+
+    def initial_seed(self) -> int:
+        """The seed that it started from."""
+        return self.key
+
+    def get_state(self) -> dict[str, int]:
+        """What `set_state` needs to go on from here."""
+        return {name: getattr(self, name) for name in STATE}
+
+    def set_state(self, state: dict[str, int]) -> None:
+        """Go on from where a generator was when it said `get_state()`."""
+        _check_state(state, STATE, "generator.get_state()")
+        for name in STATE:
+            setattr(self, name, whole_seed(state[name]))
 
     def draw(self, count: int) -> int:
         """Take the next `count` numbers; the answer is the number of the first. Threads may draw at once."""
@@ -86,9 +117,10 @@ def set_global_seed(seed: int) -> None:
         >>> set_global_seed(3); a = rand(2).numpy(); set_global_seed(3); bool((a == rand(2).numpy()).all())
         True
     """
-    default_generator().seed(seed)
-    import_random.seed(seed)
-    np.random.seed(seed % (1 << 32))  # noqa: NPY002 - Jittor's users expect it
+    number = whole_seed(seed)
+    default_generator().seed(number)
+    import_random.seed(number)
+    np.random.seed(number % (1 << 32))  # noqa: NPY002 - Jittor's users expect it
 
 
 seed = set_seed = manual_seed = set_global_seed  # Jittor's other names, and PyTorch's
@@ -102,6 +134,59 @@ def get_seed() -> int:
         5
     """
     return default_generator().key
+
+
+initial_seed = get_seed  # PyTorch's name
+
+
+def get_rng_state() -> dict[str, Any]:
+    """What `set_rng_state` needs so that the same random numbers come again: of this rank, of Python and of NumPy.
+
+    It is made of plain values and an array, and can be pickled.
+
+    Example:
+        >>> before = get_rng_state(); a = rand(2).numpy(); set_rng_state(before); bool((a == rand(2).numpy()).all())
+        True
+    """
+    theirs = {"python": import_random.getstate(), "numpy": np.random.get_state()}  # noqa: NPY002 - as above
+    return {**default_generator().get_state(), **theirs}
+
+
+def set_rng_state(state: dict[str, Any]) -> None:
+    """Draw the numbers again that came after `get_rng_state()`, also in compiled steps. Nothing else may be given.
+
+    Example:
+        >>> set_rng_state({})
+        Traceback (most recent call last):
+        ArgumentError: the state of a generator is what it answered when it was asked; ...
+    """
+    _check_state(state, (*STATE, "python", "numpy"), "jt.get_rng_state()")
+    default_generator().set_state(state)
+    import_random.setstate(state["python"])
+    np.random.set_state(state["numpy"])  # noqa: NPY002 - as above
+
+
+@contextmanager
+def fork_rng() -> Iterator[None]:
+    """What is drawn inside moves nothing on outside: afterwards all generators are as they were before.
+
+    Example:
+        >>> set_global_seed(3); a = rand(2).numpy(); set_global_seed(3)
+        >>> with fork_rng():
+        ...     other = rand(100).numpy()
+        >>> bool((a == rand(2).numpy()).all())
+        True
+    """
+    before = get_rng_state()
+    try:
+        yield
+    finally:
+        set_rng_state(before)
+
+
+def _check_state(state: Any, names: tuple[str, ...], way: str) -> None:
+    if not isinstance(state, dict) or not {*names} <= {*state}:
+        raise ArgumentError("the state of a generator is what it answered when it was asked", short(state), way)
 
 
 def _made(node: Node, shape: tuple[int, ...]) -> Var:
@@ -124,6 +209,7 @@ def _float(dtype: Any) -> DType:
     return wanted
 
 
+@makes
 def random(shape: Any = (), dtype: Any = "float32", type: str = "uniform", generator: Generator | None = None) -> Var:
     """Random numbers: type="uniform" in [0, 1), or "normal" with mean 0 and standard deviation 1.
 
@@ -179,87 +265,7 @@ def randn(*size: Any, dtype: Any = "float32", generator: Generator | None = None
     return random(_shape(size), dtype, "normal", generator)
 
 
-@makes
-def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, dtype: Any = "float32", generator: Any = None) -> Var:
-    """Normal numbers with the given mean and standard deviation, which may be arrays: each number is drawn by itself.
-
-    Args:
-        size: the shape; that of mean and std, broadcast to each other, by default.
-
-    Example:
-        >>> normal(5.0, 0.0, (2,)).numpy()
-        array([5., 5.], dtype=float32)
-    """
-    spread, middle = _term("normal", "std", std, 0), _term("normal", "mean", mean)
-    drawn: Var = random(_box("normal", size, spread, middle), dtype, "normal", generator) * spread + middle
-    return drawn
-
-
-@makes
-def uniform(low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = "float32", generator: Any = None) -> Var:
-    """Uniform numbers in [low, high), which may be arrays: each number is drawn by itself.
-
-    Args:
-        size: the shape; that of low and high, broadcast to each other, by default.
-
-    Example:
-        >>> uniform(3.0, 3.0, (1,)).item()
-        3.0
-    """
-    first, last = _term("uniform", "low", low), _term("uniform", "high", high)
-    drawn: Var = random(_box("uniform", size, first, last), dtype, generator=generator) * (last - first) + first
-    return drawn
-
-
-def _box(name: str, size: Any, *terms: Any) -> Shape:
-    """The shape to draw, so that no two numbers of the answer share a draw."""
-    shapes = [t.shape for t in terms if isinstance(t, Var)]
-    box = check_shape(size) if size is not None else broadcast_shape(name, (), *shapes)
-    if broadcast_shape(name, box, *shapes) != box:
-        raise ShapeError(f"{name} draws a shape that its arrays fit in", f"size {box} for {shapes}", "size=None")
-    return box
-
-
-def _term(function: str, name: str, value: Any, least: float = -math.inf) -> Any:
-    """What draws are moved or stretched by: a number from `least` on, or an array of them."""
-    if isinstance(value, (int, float)):
-        if value < least:
-            raise ArgumentError(f"{function} takes {name} from {least} on", f"{name}={value}")
-        return value
-    if isinstance(value, (Var, np.ndarray, np.generic, list, tuple)):
-        return as_var(value)
-    raise ArgumentError(f"{function} takes {name} as a number or a Var", f"{name}={short(value)}")
-
-
-@makes
-def randint(low: int, high: Any = None, shape: Any = (1,), dtype: Any = "int64", generator: Any = None) -> Var:
-    """Whole numbers from low to high - 1; randint(n) means 0 to n - 1.
-
-    Example:
-        >>> randint(3, 4, (2,)).numpy()
-        array([3, 3])
-    """
-    first, last = (0, _whole("low", low)) if high is None else (_whole("low", low), _whole("high", high))
-    if last <= first:
-        raise ArgumentError("randint draws from low to high - 1", f"low {first}, high {last}", "randint(10)")
-    count, size, wanted = last - first, check_shape(shape), as_dtype(dtype)
-    for end in (first, last - 1) if wanted.whole else ():
-        constant(end, wanted)  # which refuses what does not fit
-    if count <= 1 << 32:
-        steps = random(size, "float64", generator=generator) * float(count)
-        drawn = steps.apply(f.FLOOR).cast(int64) + first
-    else:  # more than the digits of a float64 can choose from evenly
-        bits = Var._of(bits_of(generator)(math.prod(size))).reshape(size)
-        drawn = ((bits if count == 1 << 64 else bits % count) + first % (1 << 64)).cast(int64)
-    return drawn.cast(wanted).detach()
-
-
-def _whole(name: str, value: Any) -> int:
-    try:
-        plain = None if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        plain = None
-    if plain is None or not -(1 << 63) <= plain <= 1 << 63:
-        way = "randint(0, 9, (2, 3))"
-        raise ArgumentError(f"randint takes {name} as a whole number", f"{name}={short(value)}", way)
-    return plain
+vars(random).update(  # PyTorch's `random` is a module
+    manual_seed=manual_seed, seed=seed, initial_seed=initial_seed, get_rng_state=get_rng_state,
+    set_rng_state=set_rng_state, fork_rng=fork_rng,
+)  # fmt: skip

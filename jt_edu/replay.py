@@ -93,7 +93,7 @@ class Replays:
             return None
         ends = tuple([spots[n] for n in graph if n.tape is LEAF and n.data is None])  # where gradients stop
         leaves = tuple([(spots.get(p.node, -1), p.node.tracked) for p in params])
-        roles = tuple([spots[v.node] for v in roots]), leaves, ends
+        roles = tuple([spots[v.node] for v in roots]), leaves, ends, context.flags.lenient_grad
         known = self._known.pop((key, roles, also), None)
         if known is None:
             known, arrays = _add(graph, spots, wanted, recipe, context)

@@ -54,7 +54,7 @@ class Script:
             "zeros": np.zeros,
             "launch": backend.launch,
             "bits": np.uint16,
-            "check": execute._check_indices,
+            "check": execute.check_indices,
             "do": self._do,
             "explain": self._explain,
         }
@@ -109,7 +109,7 @@ class Script:
         if self._is_plain(step):
             for k, check in enumerate(step.checks):
                 self._space[f"c{number}_{k}"] = check
-                self._write(f"check(c{number}_{k}, {self._seen(check.slot)}, nodes[{check.node}])")
+                self._write(f"check(c{number}_{k}, {self._seen(check.slot)}, nodes)")
             for slot in step.outputs:
                 self._room(slot, step)
             self._call(number, step)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -19,6 +18,7 @@ from typing import Any
 
 from jt_edu.errors import ArgumentError
 from jt_edu.names import suggest
+from jt_edu.scoped import scoped
 from jt_edu.trace import Trace
 
 
@@ -29,6 +29,7 @@ class Flags:
     backend: str = "numba"  # who runs kernels: "numba", "python", or one that registered itself
     lazy_execution: bool = True  # False: each operator runs as soon as it is written
     fuse: bool = True  # False: one kernel for each operator, to see what fusion saves
+    lenient_grad: bool = False  # True, as Jittor: several losses are summed, no path is a gradient of 0; with a warning
 
     def __setattr__(self, name: str, value: Any) -> None:
         before = getattr(self, name)
@@ -87,7 +88,7 @@ _current: ContextVar[Context] = ContextVar("jt_edu", default=Context())  # noqa:
 current = _current.get  # the context of this rank
 
 
-@contextmanager
+@scoped
 def rank_context(context: Context | None = None) -> Iterator[Context]:
     """Run what is inside as a rank of its own: flags, graph ids, trace and random numbers start afresh.
 
@@ -119,7 +120,7 @@ class FlagsOfThisRank:
 flags = FlagsOfThisRank()
 
 
-@contextmanager
+@scoped
 def flag_scope(**wanted: Any) -> Iterator[None]:
     """Set flags for the lines inside, and put them back afterwards, whatever happens. Also a decorator.
 
@@ -139,7 +140,7 @@ def flag_scope(**wanted: Any) -> Iterator[None]:
             setattr(mine, name, value)
 
 
-@contextmanager
+@scoped
 def _recording(stopped: bool) -> Iterator[None]:
     context = current()
     before, context.no_grad = context.no_grad, stopped
@@ -151,6 +152,8 @@ def _recording(stopped: bool) -> Iterator[None]:
 
 def no_grad(function: Any = None) -> Any:
     """Vars made inside take no part in gradients. Also a decorator, with or without brackets.
+
+    A generator or a coroutine that it decorates makes such Vars in each of its steps.
 
     Example:
         >>> import jt_edu as jt
@@ -177,7 +180,18 @@ def enable_grad(function: Any = None) -> Any:
     return _recording(stopped=False) if function is None else _recording(stopped=False)(function)
 
 
-@contextmanager
+def is_grad_enabled() -> bool:
+    """Whether Vars that are made here take part in gradients: not inside of `no_grad`.
+
+    Example:
+        >>> with no_grad():
+        ...     is_grad_enabled()
+        False
+    """
+    return not current().no_grad
+
+
+@scoped
 def trace(values: bool = False) -> Iterator[Trace]:
     """Record what is built, fused, compiled, run and stored inside; see `jt_edu/trace.py` for the records.
 

@@ -18,15 +18,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TypeVar
+from weakref import ref
 
 import numpy as np
 
 from jt_edu.execute import STILL
 from jt_edu.functions import BITS
 from jt_edu.graph import Node, Origin, inputs_first, made, origin
+from jt_edu.inside import check_found, looked_into
+from jt_edu.lookup import Limits, limits
 from jt_edu.meta import CONSTANT, Counter, Elementwise, Reindex, ReindexReduce
 from jt_edu.settings import Context, current
 from jt_edu.var import Var
@@ -47,6 +50,8 @@ class Template:
     answers: tuple[int, ...]
     one: bool  # the answer is a Var, not a tuple of them
     folds: bool  # the last node can stand for all of them
+    looks: tuple[tuple[int, Limits, int], ...] = ()  # place of an index array, what it must hold, place of who looks
+    seen: list[Any] = field(default_factory=list)  # the arrays that were looked into last: weak references
     kind = "template"  # where it stands in place of an operator
 
 
@@ -183,7 +188,9 @@ def _written_down(answer: Any, inputs: list[Node], begin: int) -> Any:
         place[node] = len(inputs) + k
     rows = [(n.op, tuple(place[i] for i in n.inputs), n.shape, n.dtype, n.data, n.tracked) for n in between]
     answers, one = tuple(place[r.node] for r in results), isinstance(answer, Var)
-    return Template(tuple(rows), answers, one, one and len(rows) > 1 and all(map(_folds, between)))
+    looks = [(place[looked_into(n.inputs[k], inputs)], wanted, place[n]) for n in between for k, wanted in limits(n)]
+    folds = one and len(rows) > 1 and all(map(_folds, between))
+    return Template(tuple(rows), answers, one, folds, tuple([row for row in looks if row[0] < len(inputs)]))
 
 
 def _folds(node: Node) -> bool:
@@ -201,9 +208,27 @@ def _copied(found: Template, inputs: list[Node], context: Context) -> Any:
         op, _, shape, dtype, data, tracked = found.rows[-1]
         return Var._of(made(context, here, op, Folded(found, inputs, numbers), shape, dtype, data, tracked))
     nodes = _made(found.rows, inputs, here, context)
+    if found.looks:
+        _look_into(found, nodes)
     if found.one:
         return Var._of(nodes[found.answers[0]])
     return tuple([Var._of(nodes[k]) for k in found.answers])
+
+
+def _look_into(found: Template, nodes: list[Node]) -> None:
+    """Check index arrays that are there; the same ones need not be looked into again: a run will, in any case."""
+    for place, array in found.seen:
+        there = nodes[place].data
+        if there is None or there is not array():
+            break
+    else:
+        if found.seen:
+            return
+    for place, wanted, who in found.looks:
+        check_found(nodes[place], wanted, nodes[who])
+    arrays = [(place, nodes[place].data) for place, _, _ in found.looks]
+    known = all([isinstance(array, np.ndarray) for _, array in arrays])  # noqa: C419 - one call less
+    found.seen[:] = [(place, ref(array)) for place, array in arrays] if known else []
 
 
 def _made(rows: Sequence[Row], inputs: list[Node], here: Origin, context: Context | Folded) -> list[Node]:

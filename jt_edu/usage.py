@@ -11,6 +11,7 @@ from jt_edu.graph import Node
 from jt_edu.memory import pool
 from jt_edu.nn.module import Module
 from jt_edu.optim.base import Optimizer
+from jt_edu.own import own
 from jt_edu.storage import Storage, stored
 from jt_edu.var import Var
 
@@ -96,8 +97,8 @@ def _kinds(objects: list[Any]) -> dict[Node, int]:
 
 def _weights(objects: list[Any]) -> Iterator[Node]:
     for one in objects:
-        if isinstance(one, Module):
-            yield from (p.node for p in one.parameters())
+        if isinstance(one, Module) and not one._waits:
+            yield from (p.node for p in own(one).parameters(recurse=False))
         elif isinstance(one, Optimizer):
             yield from (p.node for group in one.param_groups for p in group["params"])
 

@@ -25,7 +25,6 @@ from jt_edu.execute import run
 from jt_edu.formats import FORMATS, in_format, inherit
 from jt_edu.graph import Node
 from jt_edu.handle import Handle
-from jt_edu.making import as_asked
 from jt_edu.meta import CONSTANT, SOURCE, Elementwise
 from jt_edu.settings import current
 
@@ -42,7 +41,7 @@ class Var(Arithmetic):
         array([ 2.,  5., 10.], dtype=float32)
     """
 
-    __slots__ = ("__weakref__", "_grad", "_hooks", "_node")
+    __slots__ = ("__weakref__", "_change", "_grad", "_hooks", "_node")
     _grad: Var | None
     _hooks: tuple[Callable[[Var], Var | None], ...]
     _node: Node
@@ -222,12 +221,16 @@ class Var(Arithmetic):
             raise ShapeError("assign keeps the shape", f"{other.shape} for a Var of shape {self.shape}", "a new Var")
         if KINDS[other.dtype.kind] > KINDS[self.dtype.kind]:
             raise DtypeError(f"a Var of {self.dtype} stays one", f"{other.dtype} to put into it", "x = x + y")
-        name, tracked = self.name, self._node.tracked
-        alone = alone or (current().no_grad and tracked)
-        self.node = (other.detach() if alone else other).cast(self.dtype).node
+        name, tracked, before, value = self.name, self._node.tracked, self._node, other.cast(self.dtype)
+        stopped = value._node.tracked and not tracked  # what was stopped stays so, such as running statistics
+        alone = alone or stopped or (current().no_grad and tracked)
+        self.node = (value.detach() if alone else value).node
         self.name = self.name or name
         if alone:
             self._node.tracked, self._node.tape = tracked, LEAF
+        change = getattr(self, "_change", None) if before.data is None else None  # what came, what was there, and so on
+        change = change if change and change[1]() else None
+        self._change: Any = weakref.ref(self._node), weakref.ref(before), change
         return self
 
     # gradients
@@ -270,8 +273,13 @@ class Var(Arithmetic):
 
     def stop_grad(self) -> Var:
         """Cut this Var off from the gradient, in place."""
-        if self._node.tracked:
+        node = self._node
+        if node.tape is not None and node.tape.outputs:  # a Function's output: its grad is told
+            node.tape.stopped.add(node)
+        if node.tracked:
             self.node, self.name = self.detach().node, self.name
+        elif node.dtype.is_float and node.tape is None:  # so that a Function's own output stays stopped
+            node.tape = LEAF
         return self
 
     def start_grad(self) -> Var:
@@ -342,26 +350,6 @@ def method(function: Function, name: str = "") -> Function:
     """Attach a function to Var as a method of the same name, or of another one; it stays a function too."""
     setattr(Var, name or function.__name__, function)
     return function
-
-
-def array(data: Any, dtype: Any = None, *, device: Any = None, requires_grad: bool | None = None) -> Var:
-    """A Var with a copy of `data`. Python floats become float32, ints int64; NumPy arrays keep their dtype.
-
-    Args:
-        data: a number, lists of numbers, an array, or a Var.
-        dtype: of the Var; without it, that of `data`.
-        device: "cpu", where everything is.
-        requires_grad: False keeps it out of gradients, in which every Var of floats takes part.
-
-    Example:
-        >>> array([1.5, 2.5])
-        jt.Var([1.5, 2.5], dtype=float32)
-    """
-    if isinstance(data, Var):
-        data, dtype = data.numpy(), data.dtype if dtype is None else dtype
-    if device is requires_grad is None:
-        return Var(data, dtype)
-    return as_asked("array", Var(data, dtype), device, requires_grad)
 
 
 def as_var(value: Any, partner: DType | None = None) -> Var:

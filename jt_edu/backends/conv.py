@@ -9,12 +9,13 @@
     benchmark          False    True: the first plan for a size times the candidates, and the table remembers
     deterministic      False    True: the same program gives the same bits, on any number of threads
     strict             False    True: with `deterministic`, an error where nobody can promise that
-    local              False    True: no number reaches sums whose windows do not see it
+    local              False    True: the error of a sum goes with what its own window sees
     workspace_limit    None     bytes that an algorithm may use besides its arrays
 
-What `local` is for. Winograd and Fourier compute many sums from common parts. Each error is small against the largest
-number around; but one pixel of 1e6 is felt in its neighbourhood, and NaN and infinity spread there (or over the image).
-With `local` they stay where they belong, and 3 x 3 convolutions take longer.
+What `local` is for. Winograd and Fourier compute many sums from common parts, and round to some millionths of the
+largest sum around. Where numbers are so uneven that this would be felt (a pixel of 1e6 among others of 1; infinity,
+nan), they find it out, and write those sums out. With `local` they are not used at all, and 3 x 3 convolutions take
+longer.
 
 What `deterministic` means. Which algorithm is used is then decided by sizes alone, and `benchmark` has no say: two runs
 of a tuner may find another winner, and algorithms differ in their last digits. (cuDNN leaves that to the learner: with
@@ -31,7 +32,6 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -42,6 +42,7 @@ from jt_edu.backends.convolve.choice import algorithms
 from jt_edu.backends.convolve.options import DEFAULT, Options, forget_plans, options, set_options
 from jt_edu.backends.convolve.table import Table
 from jt_edu.errors import ArgumentError, UnknownNameError
+from jt_edu.scoped import scoped
 
 __all__ = ["clear", "flags", "race", "table", "version"]
 
@@ -83,7 +84,7 @@ class _UnknownSettingError(ArgumentError, UnknownNameError):
     """A setting that is not there: an argument of `flags`, and an attribute of this module."""
 
 
-@contextmanager
+@scoped
 def flags(**wanted: Any) -> Iterator[None]:
     """Settings for the lines inside; afterwards they are as before, whatever happens. Also a decorator.
 

@@ -34,6 +34,7 @@ from jt_edu.errors import ArgumentError
 from jt_edu.execute import run
 from jt_edu.nn.module import Module
 from jt_edu.optim.base import Optimizer
+from jt_edu.own import own
 from jt_edu.settings import current
 from jt_edu.var import Var
 
@@ -170,7 +171,7 @@ def _vars_in(value: Any) -> list[Var]:
 def _vars_of(value: Any) -> list[Var]:
     """The same, and the Vars that a module or an optimizer changes."""
     if isinstance(value, Module):
-        return [*value.parameters(), *value.buffers()]
+        return [*own(value).parameters(), *own(value).buffers()]
     if isinstance(value, Optimizer):
         return _vars_in([[group["params"] for group in value.param_groups], value.state])
     return _vars_in(value)

@@ -23,9 +23,10 @@ from jt_edu.data.jobs import example
 from jt_edu.data.sampler import as_generator, as_long_as, count_examples, fresh_seed
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.ops.arguments import number, whole
+from jt_edu.own import Extended, own
 
 
-class IterableDataset:
+class IterableDataset(Extended):
     """A stream of examples: `__iter__` gives one after the other. Your own stream has an `__iter__`.
 
     With several workers, each goes through a copy of its own; `get_worker_info()` tells it which part is its.
@@ -101,7 +102,7 @@ class Subset(Dataset):
         wanted = indices if hasattr(indices, "dtype") else list(indices)
         self.dataset = dataset
         self.indices: list[int] = places(type(dataset).__name__, wanted, count_examples(dataset)).tolist()
-        self.set_attrs(total_len=len(self.indices))
+        own(self).set_attrs(total_len=len(self.indices))
 
     def __getitem__(self, k: int) -> Any:
         return example(self.dataset, self.indices[place("Subset", k, self.total_len)])
@@ -171,7 +172,7 @@ class ConcatDataset(Dataset):
         if not self.datasets or any(isinstance(one, IterableDataset) for one in self.datasets):
             raise ArgumentError("a ConcatDataset is made of datasets with numbers", repr(self.datasets), "ChainDataset")
         self.cumulative_sizes = list(itertools.accumulate(map(count_examples, self.datasets)))
-        self.set_attrs(total_len=self.cumulative_sizes[-1])
+        own(self).set_attrs(total_len=self.cumulative_sizes[-1])
 
     def __getitem__(self, k: int) -> Any:
         number = place("ConcatDataset", k, self.total_len)
@@ -206,7 +207,7 @@ class StackDataset(Dataset):
         lengths = [count_examples(one) for one in (named.values() if named else datasets)]
         if len(set(lengths)) > 1:
             raise ShapeError("the datasets of a StackDataset are equally long", f"lengths {lengths}")
-        self.set_attrs(total_len=lengths[0])
+        own(self).set_attrs(total_len=lengths[0])
 
     def __getitem__(self, k: int) -> Any:
         number = place("StackDataset", k, self.total_len)

@@ -22,6 +22,7 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from jt_edu.data.sampler import count_batches, fresh_seed, length_of
 from jt_edu.data.workers import Fetching
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.ops.arguments import number, whole, word_meant, yes_or_no
+from jt_edu.own import doing, own
 from jt_edu.team import Team, team
 from jt_edu.var import Var
 
@@ -82,7 +84,7 @@ class Dataset(Fetching):
         keep_numpy_array: bool = False, endless: bool = False, num_workers: int = 0,
         buffer_size: int = Fetching.buffer_size,
     ) -> None:  # fmt: skip
-        self.set_attrs(
+        own(self).set_attrs(
             batch_size=batch_size, shuffle=shuffle, drop_last=drop_last, stop_grad=stop_grad,
             keep_numpy_array=keep_numpy_array, endless=endless, num_workers=num_workers, buffer_size=buffer_size,
         )  # fmt: skip
@@ -96,20 +98,20 @@ class Dataset(Fetching):
             if name not in ATTRIBUTES:
                 raise ArgumentError("a dataset has the attributes " + ", ".join(ATTRIBUTES), name)
             setattr(self, name, _checked(type(self).__name__, name, value))
-        self.terminate()
+        own(self).terminate()
         return self
 
     def __getitem__(self, k: int) -> Any:
         raise ArgumentError(f"{type(self).__name__} must say what example {k} is", "no __getitem__ method")
 
     def __len__(self) -> int:
-        return count_batches(self._count(), self.batch_size, self.drop_last)
+        return count_batches(_count(self), self.batch_size, self.drop_last)
 
     def __repr__(self) -> str:
         name = type(self).__name__
         if self.total_len < 0 and type(self).__len__ is Dataset.__len__:
             return f"{name}(total_len is not set)"
-        count, batches = self._count(), Dataset.__len__(self)
+        count, batches = _count(self), Dataset.__len__(self)
         words = [_many(count, "example"), f"{_many(batches, 'batch')} of {self.batch_size}"]
         said = {"shuffled": self.shuffle, "drop_last": self.drop_last, "endless": self.endless}
         words += [word for word, yes in said.items() if yes]
@@ -119,34 +121,24 @@ class Dataset(Fetching):
     def __iter__(self) -> Iterator[Any]:
         """Batches of one epoch (of all epochs, if `endless`)."""
         if Dataset.__len__(self) == 0:
-            why = f"{self._count()} examples, batches of {self.batch_size}" + (", drop_last" if self.drop_last else "")
-            way = "a smaller batch_size, or drop_last=False" if self._count() else "set_attrs(total_len=...)"
+            why = f"{_count(self)} examples, batches of {self.batch_size}" + (", drop_last" if self.drop_last else "")
+            way = "a smaller batch_size, or drop_last=False" if _count(self) else "set_attrs(total_len=...)"
             raise ArgumentError("an epoch has a batch at least", why, way)
         check_workers(self, "prefetch_factor" in vars(self))
         crew = team()
         seed = fresh_seed(None) if crew is None else crew.agree(fresh_seed(None))
-        requests = self._requests(np.random.default_rng(seed), crew)
-        batches = (self.to_vars(b) for b in self._fetch(Batches(self.batch, self), requests, seed))
-        yield from batches if crew is None else self._told(crew, batches)
-
-    def _told(self, crew: Team, batches: Iterator[Any]) -> Iterator[Any]:
-        """Batches whose Vars know how many examples there are on all ranks together."""
-        before = crew.at_hand(None)
-        try:
-            for batch, examples in zip(batches, itertools.cycle(self._lengths()), strict=False):
-                crew.handed_out(vars_in(batch), examples)
-                crew.at_hand(examples)
-                yield batch
-        finally:
-            crew.at_hand(before)
+        requests = _requests(self, np.random.default_rng(seed), crew)
+        to_vars = doing(self, "to_vars")
+        batches = (to_vars(b) for b in own(self)._fetch(Batches(partial(_batch_of, self), self), requests, seed))
+        yield from batches if crew is None else _told(self, crew, batches)
 
     def order(self, rng: np.random.Generator) -> Sequence[int] | np.ndarray[Any, Any]:
         """The numbers of the examples, in the order of the next epoch."""
-        return rng.permutation(self._count()) if self.shuffle else np.arange(self._count())
+        return rng.permutation(_count(self)) if self.shuffle else np.arange(_count(self))
 
     def batch(self, numbers: Sequence[int] | np.ndarray[Any, Any]) -> Any:
         """The examples with these numbers as one batch of arrays."""
-        return self.collate_batch([example(self, key(k)) for k in numbers])
+        return doing(self, "collate_batch")([example(self, key(k)) for k in numbers])
 
     def collate_batch(self, examples: list[Any]) -> Any:
         """One batch from several examples; a subclass may do it in its own way."""
@@ -156,32 +148,52 @@ class Dataset(Fetching):
         """The arrays of a batch as Vars, inside of tuples, lists and dicts."""
         return batch if self.keep_numpy_array else as_vars(batch, self.stop_grad)
 
-    def _requests(self, rng: np.random.Generator, crew: Team | None) -> Iterator[Any]:
-        """The numbers of each batch, or of this rank's share; every epoch of an endless dataset has its own order."""
-        while True:
-            order = self.order(rng)
-            for k in range(Dataset.__len__(self)):
-                numbers = order[k * self.batch_size : (k + 1) * self.batch_size]
-                yield numbers if crew is None else crew.mine(numbers)
-            if not self.endless:
-                return
 
-    def _lengths(self) -> list[int]:
-        """How many examples each batch of an epoch has, on all ranks together."""
-        left = [self._count() - k * self.batch_size for k in range(Dataset.__len__(self))]
-        return [min(self.batch_size, n) for n in left]
+def _batch_of(dataset: Dataset, numbers: Any) -> Any:
+    """What a worker is sent: a bound method would be looked up by its name there."""
+    return doing(dataset, "batch")(numbers)
 
-    def _count(self) -> int:
-        """How many examples: `total_len`, or what a `__len__` of the subclass says, as in PyTorch."""
-        if self.total_len < 0 and type(self).__len__ is not Dataset.__len__:
-            return length_of(self)
-        if self.total_len < 0:
-            raise ArgumentError(
-                f"{type(self).__name__} must say how many examples it has",
-                f"total_len {self.total_len}, and no __len__",
-                "def __len__(self), or self.set_attrs(total_len=...)",
-            )  # fmt: skip
-        return self.total_len
+
+def _told(dataset: Dataset, crew: Team, batches: Iterator[Any]) -> Iterator[Any]:
+    """Batches whose Vars know how many examples there are on all ranks together."""
+    before = crew.at_hand(None)
+    try:
+        for batch, examples in zip(batches, itertools.cycle(_lengths(dataset)), strict=False):
+            crew.handed_out(vars_in(batch), examples)
+            crew.at_hand(examples)
+            yield batch
+    finally:
+        crew.at_hand(before)
+
+
+def _requests(dataset: Dataset, rng: np.random.Generator, crew: Team | None) -> Iterator[Any]:
+    """The numbers of each batch, or of this rank's share; every epoch of an endless dataset has its own order."""
+    while True:
+        order = doing(dataset, "order")(rng)
+        for k in range(Dataset.__len__(dataset)):
+            numbers = order[k * dataset.batch_size : (k + 1) * dataset.batch_size]
+            yield numbers if crew is None else crew.mine(numbers)
+        if not dataset.endless:
+            return
+
+
+def _lengths(dataset: Dataset) -> list[int]:
+    """How many examples each batch of an epoch has, on all ranks together."""
+    left = [_count(dataset) - k * dataset.batch_size for k in range(Dataset.__len__(dataset))]
+    return [min(dataset.batch_size, n) for n in left]
+
+
+def _count(dataset: Dataset) -> int:
+    """How many examples: `total_len`, or what a `__len__` of the subclass says, as in PyTorch."""
+    if dataset.total_len < 0 and type(dataset).__len__ is not Dataset.__len__:
+        return length_of(dataset)
+    if dataset.total_len < 0:
+        raise ArgumentError(
+            f"{type(dataset).__name__} must say how many examples it has",
+            f"total_len {dataset.total_len}, and no __len__",
+            "def __len__(self), or self.set_attrs(total_len=...)",
+        )  # fmt: skip
+    return dataset.total_len
 
 
 def _many(count: int, word: str) -> str:
@@ -205,7 +217,7 @@ def take(dataset: Dataset, attributes: dict[str, Any]) -> None:
         way = "leaving it out: nothing is downloaded" if wrong == "download" else word_meant(wrong, _words(dataset))
         raise ArgumentError(f"{type(dataset).__name__} takes no argument {wrong}", "", way)
     Dataset.__init__(dataset)
-    dataset.set_attrs(**attributes)
+    own(dataset).set_attrs(**attributes)
 
 
 def _words(dataset: Dataset) -> list[str]:
@@ -243,7 +255,7 @@ class ArrayDataset(Dataset):
             raise ArgumentError("an ArrayDataset holds examples", f"arrays of lengths {lengths}")
         if len(set(lengths)) > 1:
             raise ShapeError("the arrays of a dataset are equally long", f"lengths {lengths}")
-        self.set_attrs(total_len=lengths[0])
+        own(self).set_attrs(total_len=lengths[0])
 
     def __getitem__(self, k: Any) -> tuple[Any, ...]:
         several = isinstance(k, list) or (isinstance(k, (np.ndarray, Var)) and k.ndim > 0)
@@ -254,7 +266,8 @@ class ArrayDataset(Dataset):
     def batch(self, numbers: Sequence[int] | np.ndarray[Any, Any]) -> Any:
         """Whole batches are picked at once, unless a subclass changes the examples one by one."""
         kind = type(self)
-        if kind.__getitem__ is not ArrayDataset.__getitem__ or kind.collate_batch is not Dataset.collate_batch:
+        together = getattr(doing(self, "collate_batch"), "__func__", None)
+        if kind.__getitem__ is not ArrayDataset.__getitem__ or together is not Dataset.collate_batch:
             return super().batch(numbers)
         wanted = places(kind.__name__, numbers, self.total_len)
         return tuple(a[wanted] for a in self.arrays)

@@ -17,6 +17,7 @@ from jt_edu.data.files import FileError, folder_of
 from jt_edu.data.image import EXTENSIONS, read_image
 from jt_edu.data.pictures import Labelled
 from jt_edu.errors import ArgumentError
+from jt_edu.own import own
 
 
 class DatasetFolder(Labelled):
@@ -53,15 +54,15 @@ class DatasetFolder(Labelled):
         if not callable(loader):
             raise ArgumentError("loader is a function that reads a file", repr(loader))
         self.loader, self.extensions = loader, None if extensions is None else _ends(extensions)
-        own = callable_or_none(type(self).__name__, "is_valid_file", is_valid_file)
-        wanted = own or (lambda path: path.lower().endswith(self.extensions))
+        fits = callable_or_none(type(self).__name__, "is_valid_file", is_valid_file)
+        wanted = fits or (lambda path: path.lower().endswith(self.extensions))
         self.classes, self.samples = _classes(self.root), []
         self.class_to_idx = {name: k for k, name in enumerate(self.classes)}
         for name, number in self.class_to_idx.items():
             self.samples += [(path, number) for path in _files(self.root / name) if wanted(path)]
         _check_all_seen(self)
         self.targets = [number for _, number in self.samples]
-        self.set_attrs(total_len=len(self.samples))
+        own(self).set_attrs(total_len=len(self.samples))
 
     def pair(self, number: int) -> tuple[Any, int]:
         """What the loader reads from a file, and the number of its folder."""

@@ -11,16 +11,13 @@ not depend on its data.
 from __future__ import annotations
 
 import itertools
-import random
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
-
 from jt_edu.data.sampler import mixed
-from jt_edu.random import default_generator, set_global_seed
+from jt_edu.random import fork_rng, set_global_seed
 from jt_edu.settings import current
 
 END = object()  # there is no further batch
@@ -99,16 +96,9 @@ def work_here(job: Job, requests: Iterable[Any], seed: int) -> Iterator[Any]:
 @contextmanager
 def own_numbers(seed: int) -> Iterator[None]:
     """Start all generators from `seed`, and put them back afterwards."""
-    mine = default_generator()
-    drawn = mine.key, mine.drawn, mine.drawn_apart
-    before = random.getstate(), np.random.get_state()  # noqa: NPY002 - datasets may use it
-    set_global_seed(seed)
-    try:
+    with fork_rng():
+        set_global_seed(seed)
         yield
-    finally:
-        mine.key, mine.drawn, mine.drawn_apart = drawn
-        random.setstate(before[0])
-        np.random.set_state(before[1])  # noqa: NPY002 - the same
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from jt_edu.data.sampler import (
 from jt_edu.data.workers import Fetching
 from jt_edu.errors import ArgumentError
 from jt_edu.ops.arguments import number, whole, yes_or_no
+from jt_edu.own import doing, own
 
 
 class DataLoader(Fetching):
@@ -84,16 +85,16 @@ class DataLoader(Fetching):
         self.buffer_size = whole(who, "buffer_size", buffer_size, 1)
         self.persistent_workers = yes_or_no(who, "persistent_workers", persistent_workers)
         self.worker_init_fn = callable_or_none(who, "worker_init_fn", worker_init_fn)
-        kept = self._said().keep_numpy_array if keep_numpy_array is None else keep_numpy_array
+        kept = own(self)._said().keep_numpy_array if keep_numpy_array is None else keep_numpy_array
         self.keep_numpy_array = yes_or_no(who, "keep_numpy_array", kept)
         yes_or_no(who, "pin_memory", pin_memory)
         check_workers(self, prefetch_factor is not None)
-        self.sampler, self.batch_sampler = self._samplers(sampler, batch_sampler)
+        self.sampler, self.batch_sampler = own(self)._samplers(sampler, batch_sampler)
 
     def __iter__(self) -> Iterator[Any]:
         seed = fresh_seed(self.generator)
-        for batch in self._fetch(self._job(), self._requests(), seed):
-            yield batch if self.keep_numpy_array else as_vars(batch, self._said().stop_grad)
+        for batch in own(self)._fetch(own(self)._job(), own(self)._requests(), seed):
+            yield batch if self.keep_numpy_array else as_vars(batch, own(self)._said().stop_grad)
 
     def _said(self) -> Any:
         """Who says what becomes of batches: a `jt.data.Dataset`, or its defaults for any other dataset."""
@@ -169,7 +170,7 @@ class Picker:
         if self.alone:
             return self.collate(example(self.dataset, wanted))
         if isinstance(self.dataset, Dataset) and self.own is None:
-            return self.dataset.batch(wanted)
+            return doing(self.dataset, "batch")(wanted)
         return self.collate([example(self.dataset, k) for k in wanted])
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from jt_edu.data.checks import callable_or_none, place
 from jt_edu.data.dataset import Dataset, take
 from jt_edu.errors import ArgumentError
+from jt_edu.own import doing, own
 
 
 class Labelled(Dataset):
@@ -31,7 +32,7 @@ class Labelled(Dataset):
         self.target_transform = callable_or_none(who, "target_transform", target_transform)
 
     def __getitem__(self, k: int) -> tuple[Any, Any]:
-        thing, label = self.pair(place(type(self).__name__, k, self.total_len))
+        thing, label = doing(self, "pair")(place(type(self).__name__, k, self.total_len))
         return (
             thing if self.transform is None else self.transform(thing),
             label if self.target_transform is None else self.target_transform(label),
@@ -52,7 +53,7 @@ class Pictures(Labelled):
     def hold(self, pixels: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], classes: tuple[str, ...]) -> None:
         """Take what was read."""
         self.data, self.targets, self.classes = pixels, labels, classes
-        self.set_attrs(total_len=len(labels))
+        own(self).set_attrs(total_len=len(labels))
 
     def pair(self, number: int) -> tuple[Any, int]:
         """The pixels of an image, and its label."""

@@ -22,6 +22,7 @@ import numpy as np
 from jt_edu.data.collate import as_array
 from jt_edu.errors import ArgumentError, JtError, ShapeError
 from jt_edu.ops.arguments import whole, yes_or_no
+from jt_edu.own import Extended
 from jt_edu.random import Generator, default_generator
 
 
@@ -97,7 +98,7 @@ def mixed(*numbers: int) -> int:
     return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> 1)
 
 
-class Sampler:
+class Sampler(Extended):
     """Numbers of examples, by iteration. Your own sampler has `__iter__`, and `__len__` if the length is known.
 
     Args:

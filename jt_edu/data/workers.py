@@ -43,6 +43,7 @@ from jt_edu.data.jobs import END, Job, get_worker_info, work_here
 from jt_edu.data.sampler import mixed
 from jt_edu.data.worker import serve
 from jt_edu.errors import ArgumentError, JtError
+from jt_edu.own import Extended, own
 from jt_edu.settings import current
 from jt_edu.team import place
 
@@ -80,7 +81,7 @@ class Member:
     answers: Connection
 
 
-class Fetching:
+class Fetching(Extended):
     """Who gets batches from workers, or makes them itself: a Dataset, a DataLoader."""
 
     num_workers = 0
@@ -105,14 +106,14 @@ class Fetching:
             yield from work_here(job, requests, seed)
             return
         if self._crew is not None and not self._crew.is_alive():
-            self.terminate()  # between two epochs nobody misses a worker
+            own(self).terminate()  # between two epochs nobody misses a worker
         crew, self._crew = self._crew or Crew(job, self), None
         try:
             yield from crew.batches(requests, seed)
         except BaseException:
             crew.end()
             raise
-        self.terminate()
+        own(self).terminate()
         if self.persistent_workers:
             self._crew = crew
         else:

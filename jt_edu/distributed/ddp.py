@@ -35,6 +35,7 @@ from jt_edu.execute import run
 from jt_edu.graph import Node
 from jt_edu.nn.module import Module
 from jt_edu.ops.arguments import number, yes_or_no
+from jt_edu.own import own
 from jt_edu.settings import current
 from jt_edu.var import Var
 
@@ -100,12 +101,13 @@ class DistributedDataParallel(Module):
         self.process_group = own_group(process_group, "DistributedDataParallel")
         tolerant = yes_or_no(name, "find_unused_parameters", find_unused_parameters)
         views = yes_or_no(name, "gradient_as_bucket_view", gradient_as_bucket_view)
-        named = [(n, p) for n, p in module.named_parameters() if p.requires_grad]
+        named = [(n, p) for n, p in own(module).named_parameters() if p.requires_grad]
         if not named:
             raise ArgumentError(f"{name} puts gradients together", "a module without a parameter that has one")
         _compare(module, self.process_group)
         current().rank_state["team"] = None
-        Alike(self.process_group, "parameters and buffers of rank 0")([*module.parameters(), *module.buffers()])
+        held = [*own(module).parameters(), *own(module).buffers()]
+        Alike(self.process_group, "parameters and buffers of rank 0")(held)
         run(list(current().due))
         self._alike = Alike(self.process_group, "buffers of rank 0")
         self._reducer = Reducer(named, self.process_group, int(cap * (1 << 20)), tolerant, views)
@@ -161,7 +163,7 @@ class DistributedDataParallel(Module):
             order = [list(self._reducer.order)]
             broadcast_object_list(order, get_global_rank(self.process_group, 0), self.process_group)
             self._reducer.arrange(order[0])
-        buffers = self.module.buffers() if self.broadcast_buffers else []
+        buffers = own(self.module).buffers() if self.broadcast_buffers else []
         if buffers:
             self._alike(buffers)
 
@@ -296,14 +298,14 @@ def _adds_up(total: Node, parts: set[Node]) -> bool:
 
 def _compare(module: Module, group: Any) -> None:
     """Refuse modules that are not made of the same parameters as that of rank 0."""
-    mine = [(name, p.shape, str(p.dtype), p.requires_grad) for name, p in module.named_parameters()]
+    mine = [(name, p.shape, str(p.dtype), p.requires_grad) for name, p in own(module).named_parameters()]
     told = [mine]
     broadcast_object_list(told, get_global_rank(group, 0), group)
-    for own, other in zip([*mine, None], [*told[0], None], strict=False):
-        if own != other:
+    for here, other in zip([*mine, None], [*told[0], None], strict=False):
+        if here != other:
             rank = group.rank()
             asked = "the modules of all ranks have the same parameters"
-            raise ShapeError(asked, f"{_said(own)} on rank {rank} of the group, {_said(other)} on rank 0")
+            raise ShapeError(asked, f"{_said(here)} on rank {rank} of the group, {_said(other)} on rank 0")
 
 
 def _said(row: Any) -> str:

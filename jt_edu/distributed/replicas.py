@@ -16,6 +16,7 @@ from jt_edu.distributed import comm
 from jt_edu.distributed.functions import Broadcast
 from jt_edu.errors import ArgumentError
 from jt_edu.nn.module import Module
+from jt_edu.own import own
 from jt_edu.var import Var
 
 
@@ -39,7 +40,7 @@ def replicate(network: Module, devices: Any, detach: bool = False) -> list[Modul
     if not isinstance(network, Module):
         raise ArgumentError("replicate takes a module", type(network).__name__)
     names = comm.device_names(devices, "replicate")
-    params, buffers = network.parameters(), network.buffers()
+    params, buffers = own(network).parameters(), own(network).buffers()
     if detach:
         rows = comm.broadcast_coalesced([p.detach() for p in params], names)
     else:
@@ -49,8 +50,8 @@ def replicate(network: Module, devices: Any, detach: bool = False) -> list[Modul
     replicas = []
     for number in range(len(names)):
         known: dict[int, Any] = {id(p): v for p, v in zip(params, rows[number] if params else (), strict=True)}
-        own = buffers if number == 0 else [v.detach() for v in copies[number]] if buffers else []
-        known |= {id(b): v for b, v in zip(buffers, own, strict=True)}
+        apart = buffers if number == 0 else [v.detach() for v in copies[number]] if buffers else []
+        known |= {id(b): v for b, v in zip(buffers, apart, strict=True)}
         replicas.append(_twin(network, known))
     return replicas
 

@@ -23,6 +23,7 @@ from typing import Any
 
 from jt_edu import autograd, execute
 from jt_edu.errors import ArgumentError, GradientError
+from jt_edu.gradient_errors import why_no_path
 from jt_edu.graph import Node, behind, history
 from jt_edu.lens.aside import check_size, found_words, initialize_parameters, way_out
 from jt_edu.lens.lifetimes import lifetimes_of_page
@@ -121,7 +122,7 @@ class Found:
         built = autograd.grad(loss, [*leaves, *map(type(loss)._of, nodes)], allow_unused=True)
         for leaf, gradient in zip(leaves, built, strict=False):
             if gradient is None:
-                raise GradientError(autograd.why_no_path(leaf.node, loss.node), "").at(leaf.node.line)
+                raise GradientError(why_no_path(leaf.node, loss.node), "").at(leaf.node.line)
         gradients = [g for g in built[: len(leaves)] if g is not None]
         gradient_of = {n.id: g.node.id for n, g in zip(nodes, built[len(leaves) :], strict=True) if g is not None}
         return cls(gradients, Flows(gradient_of, _readers(order, reach)), order)

@@ -7,7 +7,6 @@
 Nothing is computed twice: the norms are computed in the very kernels that read gradients and parameters to move them.
 The optimizer's rule is given a companion that asks for three sums beside each new parameter, and forward hooks on the
 ReLU modules promise one number each, which the step computes along with the loss.
-
 Nothing here draws, and nothing here knows notebooks.
 """
 
@@ -35,6 +34,7 @@ from jt_edu.nn.module import Module
 from jt_edu.ops.create import zeros
 from jt_edu.ops.riders import ride_along
 from jt_edu.optim.base import Optimizer
+from jt_edu.own import own
 from jt_edu.random import default_generator
 from jt_edu.settings import no_grad
 from jt_edu.trace import plain
@@ -97,16 +97,16 @@ class Training:
 
     def __post_init__(self) -> None:
         _check(self)
-        names = {id(p): _place(self.model, name.rpartition(".")[0]) for name, p in self.model.named_parameters()}
+        names = {id(p): _place(self.model, name.rpartition(".")[0]) for name, p in own(self.model).named_parameters()}
         self.params: list[Var] = [p for group in self.optimizer.param_groups for p in group["params"]]
         self.owners = [names.get(id(p), "(elsewhere)") for p in self.params]
         self.modules = list(dict.fromkeys(self.owners))
         self.watches = type(self.optimizer).step is Optimizer.step  # a rule of its own: LBFGS
         self._sums = [{f"sum of {name}": _zero(p) for name in SUMS} for p in self.params]
         self._seen: list[tuple[str, Var]] = []
-        found = [(n, m) for n, m in self.model.named_modules() if isinstance(m, (ReLU, ReLU6))]
+        found = [(n, m) for n, m in own(self.model).named_modules() if isinstance(m, (ReLU, ReLU6))]
         self._relus = [(_place(self.model, name), module) for name, module in found]
-        held = {id(var): var for var in (*self.model.parameters(), *self.model.buffers(), *self.params)}
+        held = {id(var): var for var in (*own(self.model).parameters(), *own(self.model).buffers(), *self.params)}
         self._held = tuple(held.values())
         self.units: list[str] = []
         self._left: Iterator[Any] = iter(())

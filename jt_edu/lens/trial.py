@@ -371,8 +371,9 @@ def _case_of_own(own: Own, arguments: list[dict[str, Any]], slots: dict[str, dic
 def _range(plan: Plan, slot: int) -> tuple[int, int]:
     """Whole numbers that an array may hold: those that its checks allow, or a few that point into every axis."""
     root = plan.aliases.get(slot, slot)
-    found = [c for s in plan.steps for c in s.checks if plan.aliases.get(c.slot, c.slot) == root and c.low < c.high]
+    checks = [c for s in plan.steps for c in s.checks if plan.aliases.get(c.slot, c.slot) == root]
+    found = [(low, high) for low, high, _ in (c.limits for c in checks) if low < high]
     if found:
-        return max(c.low for c in found), min(c.high for c in found)
+        return max(low for low, _ in found), min(high for _, high in found)
     lengths = [n for step in plan.steps if slot in step.inputs for b in step.binds for n in plan.shapes[b.slot]]
     return 0, max(1, min([10, *lengths]))

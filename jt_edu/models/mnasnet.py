@@ -30,6 +30,7 @@ from jt_edu.models.mobilenet import multiple_of_8
 from jt_edu.models.weights import untrained
 from jt_edu.nn import init
 from jt_edu.ops.arguments import number
+from jt_edu.own import own
 from jt_edu.var import Var
 
 MOMENTUM = 3e-4  # of all batch norms: running statistics are means of some thousand batches
@@ -112,7 +113,7 @@ class MNASNet(nn.Module):
         layers += [*convolution(inputs, 1280), nn.ReLU()]  # (n, 1280, 7, 7)
         self.layers = nn.Sequential(*layers)
         self.classifier = nn.Sequential(nn.Dropout(dropout), nn.Linear(1280, num_classes))
-        for layer in self.modules():
+        for layer in own(self).modules():
             if isinstance(layer, nn.Conv2d):
                 init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
             if isinstance(layer, nn.Linear) and layer.bias is not None:

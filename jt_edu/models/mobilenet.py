@@ -35,6 +35,7 @@ from jt_edu import nn
 from jt_edu.models.weights import untrained
 from jt_edu.nn import init
 from jt_edu.ops.arguments import number
+from jt_edu.own import own
 from jt_edu.var import Var
 
 LAYERS = (  # times as wide inside, channels, blocks, stride of the first
@@ -113,7 +114,7 @@ class MobileNetV2(nn.Module):
         layers.append(convolution(inputs, last, 1))  # (n, 1280, 7, 7)
         self.features = nn.Sequential(*layers)
         self.classifier = nn.Sequential(nn.Dropout(dropout), nn.Linear(last, num_classes))
-        for layer in self.modules():
+        for layer in own(self).modules():
             if isinstance(layer, nn.Conv2d):
                 init.kaiming_normal_(layer.weight, mode="fan_out")
             if isinstance(layer, nn.Linear) and layer.bias is not None:

@@ -34,6 +34,7 @@ from jt_edu import nn
 from jt_edu.errors import ArgumentError
 from jt_edu.models.weights import untrained
 from jt_edu.nn import init
+from jt_edu.own import own
 from jt_edu.var import Var
 
 
@@ -150,7 +151,7 @@ class ResNet(nn.Module):
 
     def _start(self, zero_init_residual: bool) -> None:
         """Normal weights for convolutions, so that the gradient keeps its size on the way back."""
-        for layer in self.modules():
+        for layer in own(self).modules():
             if isinstance(layer, nn.Conv2d):
                 init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
             if zero_init_residual and isinstance(layer, (BasicBlock, Bottleneck)):

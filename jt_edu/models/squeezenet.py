@@ -21,6 +21,7 @@ from jt_edu.errors import ArgumentError
 from jt_edu.models.weights import untrained
 from jt_edu.nn import init
 from jt_edu.ops.stacks import concat
+from jt_edu.own import own
 from jt_edu.var import Var
 
 
@@ -112,7 +113,7 @@ class SqueezeNet(nn.Module):
             nn.ReLU(),
             nn.AdaptiveAvgPool2d(1),  # (n, num_classes, 1, 1)
         )
-        for layer in self.modules():
+        for layer in own(self).modules():
             if isinstance(layer, nn.Conv2d) and layer.bias is not None:
                 init.kaiming_uniform_(layer.weight)
                 init.zero_(layer.bias)

@@ -25,6 +25,7 @@ from typing import Any
 from jt_edu import nn
 from jt_edu.models.weights import untrained
 from jt_edu.nn import init
+from jt_edu.own import own
 from jt_edu.var import Var
 
 CHANNELS = (64, 128, 256, 512, 512)  # of the five blocks
@@ -66,7 +67,7 @@ class VGG(nn.Module):
             nn.Dropout(dropout),
             nn.Linear(4096, num_classes),
         )
-        for layer in self.modules():
+        for layer in own(self).modules():
             start(layer)
 
     def execute(self, x: Var) -> Var:

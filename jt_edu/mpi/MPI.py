@@ -6,12 +6,13 @@
     comm = MPI.COMM_WORLD                   the communicator of the rank that asks; of a program that runs alone, one
     comm.Allreduce(x, total, op=MPI.SUM)    with a single rank
 
-Under mpirun the same names speak through mpi4py. What is not here (windows, files, derived datatypes, processes that
-are started later) is refused by name.
+Under mpirun the same names speak through mpi4py. What is not here (windows, files, grids of ranks, processes that are
+started later) is refused by name.
 """
 
 from __future__ import annotations
 
+import pickle as _pickle
 import platform
 import threading
 import time
@@ -21,21 +22,28 @@ from jt_edu.errors import RankError, UnknownNameError
 from jt_edu.mpi.simulated.threads import SoloComm
 from jt_edu.mpi.talk.collective import Collectives as Intracomm
 from jt_edu.mpi.talk.groups import Group
-from jt_edu.mpi.talk.messages import Message
+from jt_edu.mpi.talk.messages import MESSAGE_NO_PROC, MESSAGE_NULL, Message
 from jt_edu.mpi.talk.pairs import PointToPoint as Comm
-from jt_edu.mpi.talk.persistent import Prequest
+from jt_edu.mpi.talk.persistent import Grequest, Prequest
 from jt_edu.mpi.talk.request import REQUEST_NULL, Request
 from jt_edu.mpi.terms.datatypes import TYPES, Datatype
+from jt_edu.mpi.terms.errors import CLASSES
+from jt_edu.mpi.terms.memory import address_of, as_array
 from jt_edu.mpi.terms.missing import instead_of
 from jt_edu.mpi.terms.names import (
     ANY_SOURCE,
     ANY_TAG,
     BAND,
     BOR,
+    BOTTOM,
+    BSEND_OVERHEAD,
     BXOR,
     COMM_NULL,
     COMM_TYPE_SHARED,
+    CONGRUENT,
+    DATATYPE_NULL,
     GROUP_NULL,
+    IDENT,
     IN_PLACE,
     LAND,
     LOR,
@@ -44,29 +52,62 @@ from jt_edu.mpi.terms.names import (
     MAXLOC,
     MIN,
     MINLOC,
+    NO_OP,
+    OP_NULL,
+    ORDER_C,
+    ORDER_F,
     PROC_NULL,
     PROD,
+    REPLACE,
+    SIMILAR,
     SUM,
     THREAD_FUNNELED,
     THREAD_MULTIPLE,
     THREAD_SERIALIZED,
     THREAD_SINGLE,
     UNDEFINED,
+    UNEQUAL,
     Op,
     Status,
 )  # fmt: skip
+from jt_edu.ops.arguments import whole
 from jt_edu.settings import current
 
 __all__ = [
-    "ANY_SOURCE", "ANY_TAG", "Attach_buffer", "BAND", "BOR", "BXOR", "COMM_NULL", "COMM_TYPE_SHARED", "Comm",
-    "Datatype", "Detach_buffer", "Exception", "Finalize", "GROUP_NULL", "Get_library_version", "Get_processor_name",
-    "Get_version", "Group", "IN_PLACE", "Init", "Init_thread", "Intracomm", "Is_finalized", "Is_initialized",
-    "Is_thread_main", "LAND", "LOR", "LXOR", "MAX", "MAXLOC", "MIN", "MINLOC", "Message", "Op", "PROC_NULL", "PROD",
-    "Prequest", "Query_thread", "REQUEST_NULL", "Request", "SUM", "Status", "THREAD_FUNNELED", "THREAD_MULTIPLE",
-    "THREAD_SERIALIZED", "THREAD_SINGLE", "UNDEFINED", "Wtick", "Wtime",
+    "ANY_SOURCE", "ANY_TAG", "Aint_add", "Aint_diff", "Alloc_mem", "Attach_buffer", "BAND", "BOR", "BOTTOM",
+    "BSEND_OVERHEAD", "BXOR", "COMM_NULL", "COMM_TYPE_SHARED", "CONGRUENT", "Comm", "DATATYPE_NULL", "Datatype",
+    "Detach_buffer", "Exception", "Finalize", "Free_mem", "GROUP_NULL", "Get_address", "Get_library_version",
+    "Get_processor_name", "Get_version", "Grequest", "Group", "IDENT", "IN_PLACE", "Init", "Init_thread",
+    "Intracomm", "Is_finalized", "Is_initialized", "Is_thread_main", "LAND", "LOR", "LXOR", "MAX", "MAXLOC",
+    "MESSAGE_NO_PROC", "MESSAGE_NULL", "MIN", "MINLOC", "Message", "NO_OP", "OP_NULL", "ORDER_C", "ORDER_F", "Op",
+    "PROC_NULL", "PROD", "Pickle", "Prequest", "Query_thread", "REPLACE", "REQUEST_NULL", "Request", "SIMILAR",
+    "SUM", "Status", "THREAD_FUNNELED", "THREAD_MULTIPLE", "THREAD_SERIALIZED", "THREAD_SINGLE", "UNDEFINED",
+    "UNEQUAL", "Wtick", "Wtime", "get_vendor", "pickle",
 ]  # fmt: skip
 
 Exception = RankError  # noqa: A001 - as mpi4py calls it
+
+
+class Pickle:
+    """How objects become bytes on their way, and objects again; `MPI.pickle` is the one that is used.
+
+    Example:
+        >>> pickle.loads(pickle.dumps({"a": 1}))
+        {'a': 1}
+    """
+
+    PROTOCOL = 5
+
+    def dumps(self, obj: Any) -> bytes:
+        """The bytes of an object."""
+        return _pickle.dumps(obj, self.PROTOCOL)
+
+    def loads(self, data: Any) -> Any:
+        """The object of some bytes, which have to come from somebody who is trusted."""
+        return _pickle.loads(data)  # noqa: S301 - the learner's own
+
+
+pickle = Pickle()
 
 
 def Wtime() -> float:
@@ -126,6 +167,18 @@ def Get_library_version() -> str:
     return str(raw.Get_library_version()) if raw is not None else "jt_edu: ranks of one process"
 
 
+def get_vendor() -> tuple[str, tuple[int, ...]]:
+    """Whose library carries the messages, and its version: of simulated ranks, this one.
+
+    Example:
+        >>> get_vendor()[0]
+        'jt_edu'
+    """
+    comm = current().rank_state.get("communicator")
+    raw = getattr(comm, "mpi", None)
+    return ("jt_edu", (0, 0, 0)) if raw is None else raw.get_vendor()
+
+
 def Init() -> None:
     """Nothing has to be done: ranks can speak from their first line on.
 
@@ -167,19 +220,55 @@ def Is_thread_main() -> bool:
 
 
 def Attach_buffer(buf: Any) -> None:
-    """Nothing has to be done: `Bsend` makes room for its copies itself.
+    """Nothing has to be done: `Bsend` makes room for its copies itself. `Detach_buffer` gives the buffer back.
 
     Example:
         >>> Attach_buffer(bytearray(1000))
+        >>> len(Detach_buffer())
+        1000
     """
+    as_array(buf, "Attach_buffer", write=True)
+    current().rank_state["attached"] = buf
 
 
-def Detach_buffer() -> None:
-    """Nothing has to be done.
+def Detach_buffer() -> Any:
+    """The buffer that was attached; None if none was."""
+    return current().rank_state.pop("attached", None)
+
+
+def Alloc_mem(size: int, info: Any = None) -> bytearray:  # noqa: ARG001 - as mpi4py has it
+    """So many bytes, each 0.
 
     Example:
-        >>> Detach_buffer()
+        >>> len(Alloc_mem(8))
+        8
     """
+    return bytearray(whole("Alloc_mem", "size", size, 0))
+
+
+def Free_mem(mem: Any) -> None:
+    """Nothing has to be done: memory that nobody holds is free."""
+
+
+def Get_address(location: Any) -> int:
+    """Where the numbers of a buffer begin, for displacements from BOTTOM.
+
+    Example:
+        >>> x = np.zeros(2)
+        >>> Aint_diff(Get_address(x[1:]), Get_address(x))
+        8
+    """
+    return address_of(location)
+
+
+def Aint_add(base: int, disp: int) -> int:
+    """An address, so many bytes after another."""
+    return base + disp
+
+
+def Aint_diff(addr1: int, addr2: int) -> int:
+    """How many bytes there are from the second address to the first."""
+    return addr1 - addr2
 
 
 def Finalize() -> None:
@@ -211,9 +300,11 @@ def Is_finalized() -> bool:
 
 
 def __getattr__(name: str) -> Any:
-    """COMM_WORLD and COMM_SELF of the rank that asks, and the datatypes."""
+    """COMM_WORLD and COMM_SELF of the rank that asks, the datatypes, and the classes of errors."""
     if name in TYPES:
         return TYPES[name]
+    if name in CLASSES:
+        return CLASSES.index(name)
     state = current().rank_state
     if name == "COMM_WORLD" and "communicator" in state:
         return state["communicator"]
@@ -223,5 +314,5 @@ def __getattr__(name: str) -> Any:
         return state["COMM_SELF"]
     if name.startswith("__"):
         raise AttributeError(name)
-    near = instead_of(name, [*__all__, *TYPES, "COMM_WORLD", "COMM_SELF"])
+    near = instead_of(name, [*__all__, *TYPES, *CLASSES, "COMM_WORLD", "COMM_SELF"])
     raise UnknownNameError(f"MPI.{name} is asked for", "no such name here", near or "mpi4py, under mpirun")

@@ -1,13 +1,17 @@
 """Ranks: programs that run several times at once and speak to each other, simulated in one notebook or under mpirun.
 
-    jt.mpi               this room, for a program that is one of several ranks; None for one that runs alone
+    jt.mpi               this room; it is true for a program that is one of several ranks: if jt.mpi: ...
     jt.simulate(4)(f)    run f on four ranks of this process
 
 See README.md in this folder for what stands where.
 """
 
+import sys
 from typing import TYPE_CHECKING, Any
 
+from jt_edu.mpi.jittor import (
+    Room as _Room,
+)
 from jt_edu.mpi.jittor import (
     broadcast,
     local_rank,
@@ -88,10 +92,15 @@ __all__ = [
 
 
 if not TYPE_CHECKING:
-    _missing, __dir__ = door("jt.mpi", [*__all__, "comm"])
+    _missing, _names = door("jt.mpi", [*__all__, "comm"])
+    sys.modules[__name__].__class__ = _Room
 
     def __getattr__(name: str) -> object:
         """`comm`: the communicator of the rank that asks."""
         return communicator() if name == "comm" else _missing(name)
+
+    def __dir__() -> list[str]:
+        """The names that can be asked for: of a program that runs alone, there is no `comm`."""
+        return _names() if sys.modules[__name__] else sorted(__all__)
 else:
     comm: Any

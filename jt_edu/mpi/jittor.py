@@ -1,4 +1,4 @@
-"""Jittor's names: `jt.mpi`, which is None for a program that runs alone.
+"""Jittor's names: `jt.mpi`, which is false for a program that runs alone.
 
     jt.mpi.world_size()   jt.mpi.world_rank()   jt.mpi.local_rank()        jt.world_size   jt.rank   jt.in_mpi
     jt.mpi.mpi_all_reduce(x)   mpi_reduce   mpi_broadcast                  x.mpi_all_reduce() and so on
@@ -14,7 +14,6 @@ import atexit
 import functools
 import inspect
 import os
-import sys
 from collections.abc import Callable
 from pkgutil import resolve_name
 from types import ModuleType
@@ -261,15 +260,13 @@ def _no_device(name: str, *_given: Any) -> BackendError:
 class Package(ModuleType):
     """The class of the module jt_edu, some of whose names depend on who asks."""
 
-    @property
-    def mpi(self) -> Any:
-        """Jittor's door to the other ranks; None for a program that runs alone."""
-        return sys.modules["jt_edu.mpi"] if in_mpi() else None
-
-    @mpi.setter
-    def mpi(self, module: Any) -> None:
-        """Python sets this when it imports the folder; whoever asks gets the answer above all the same."""
-
     rank = property(lambda self: world_rank(), doc="The number of this rank, from 0.")
     world_size = property(lambda self: world_size(), doc="How many ranks there are.")
     in_mpi = property(lambda self: in_mpi(), doc="Whether this program is one of several ranks.")
+
+
+class Room(ModuleType):
+    """The class of the module jt_edu.mpi: true for a program that is one of several ranks, as in `if jt.mpi:`."""
+
+    def __bool__(self) -> bool:
+        return in_mpi()

@@ -9,7 +9,8 @@ from jt_edu.build import short
 from jt_edu.errors import ArgumentError, UnknownKeyError
 from jt_edu.nn.members import no_part
 from jt_edu.nn.module import Module, Parameter
-from jt_edu.nn.sequential import Row, named
+from jt_edu.nn.sequential import Row, named, part_of
+from jt_edu.own import own
 from jt_edu.var import Var
 
 
@@ -22,8 +23,8 @@ class Names(Module):
     """
 
     def __init__(self, parts: Any = None) -> None:
-        self._parts: dict[str, Any] = {}
-        self.update({} if parts is None else parts)
+        self._dict_parts: dict[str, Any] = {}
+        own(self).update({} if parts is None else parts)
 
     def _checked(self, part: Any) -> Any:
         if not isinstance(part, Module):
@@ -32,32 +33,35 @@ class Names(Module):
 
     def members(self) -> Iterator[tuple[str, Any]]:
         """The parts."""
-        yield from self._parts.items()
+        yield from self._dict_parts.items()
         yield from super().members()
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._parts:
-            raise UnknownKeyError(f"a {type(self).__name__} of {', '.join(self._parts) or 'nothing'}", short(name))
-        return self._parts[name]
+        if name not in self._dict_parts:
+            raise UnknownKeyError(f"a {type(self).__name__} of {', '.join(self._dict_parts) or 'nothing'}", short(name))
+        return self._dict_parts[name]
+
+    def __getattr__(self, name: str) -> Any:
+        return part_of(self, vars(self).get("_dict_parts", {}), name)
 
     def get(self, name: str, default: Any = None) -> Any:
         """The part of this name, or the default."""
-        return self._parts.get(name, default)
+        return self._dict_parts.get(name, default)
 
     def __setitem__(self, name: str, part: Any) -> None:
-        self._parts[named(name)] = self._checked(part)
+        self._dict_parts[named(name)] = own(self)._checked(part)
 
     def __delitem__(self, name: str) -> None:
-        self.pop(name)
+        own(self).pop(name)
 
     def __len__(self) -> int:
-        return len(self._parts)
+        return len(self._dict_parts)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(list(self._parts))
+        return iter(list(self._dict_parts))
 
     def __contains__(self, name: object) -> bool:
-        return name in self._parts
+        return name in self._dict_parts
 
     def update(self, parts: Any) -> None:
         """Take over the parts of a dict, or of a list of pairs (name, part)."""
@@ -67,27 +71,27 @@ class Names(Module):
 
     def pop(self, name: str, *default: Any) -> Any:
         """Take one out. Returns it, or the default if there is none of this name."""
-        if default and name not in self._parts:
+        if default and name not in self._dict_parts:
             return default[0]
         part = self[name]
-        del self._parts[name]
+        del self._dict_parts[name]
         return part
 
     def clear(self) -> None:
         """Take all out."""
-        self._parts.clear()
+        self._dict_parts.clear()
 
     def keys(self) -> list[str]:
         """The names."""
-        return list(self._parts)
+        return list(self._dict_parts)
 
     def values(self) -> list[Any]:
         """The parts."""
-        return list(self._parts.values())
+        return list(self._dict_parts.values())
 
     def items(self) -> list[tuple[str, Any]]:
         """Names and parts."""
-        return list(self._parts.items())
+        return list(self._dict_parts.items())
 
 
 class ModuleDict(Names):
@@ -124,7 +128,7 @@ class ParameterDict(Names):
         return as_parameter(part)
 
     def _rows(self) -> list[str]:
-        return [f"({name}): {kind(part)}" for name, part in self._parts.items()]
+        return [f"({name}): {kind(part)}" for name, part in self._dict_parts.items()]
 
 
 class ParameterList(Row):
@@ -144,7 +148,7 @@ class ParameterList(Row):
         return as_parameter(part)
 
     def _rows(self) -> list[str]:
-        return [f"({name}): {kind(part)}" for name, part in self._layers.items()]
+        return [f"({name}): {kind(part)}" for name, part in self._row_parts.items()]
 
 
 def as_parameter(part: Any) -> Var:

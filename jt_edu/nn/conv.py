@@ -104,7 +104,7 @@ class _Convolution(Windowed):
         image: Var = as_var(x)
         self._check_channels(image, self.weight.shape[1] * self.groups)
         if image.ndim == self.ways + 1:  # a single image
-            return self.execute(image.unsqueeze(0)).squeeze(0)
+            return type(self).execute(self, image.unsqueeze(0)).squeeze(0)
         padding: Any = self.padding
         if self.padding_mode != "zeros" and image.ndim == self.ways + 2:
             around = borders(type(self).__name__, padding, self.kernel_size, self.stride, self.dilation)
@@ -178,7 +178,7 @@ class _Transposed(Windowed):
         image, more = as_var(x), self.output_padding
         self._check_channels(image, self.weight.shape[0])
         if image.ndim == self.ways + 1:  # a single image
-            return self.execute(image.unsqueeze(0), output_size).squeeze(0)
+            return type(self).execute(self, image.unsqueeze(0), output_size).squeeze(0)
         if output_size is not None:
             more = self._missing(image, each_way(type(self).__name__, "output_size", output_size, self.ways, 1))
         return transposed(

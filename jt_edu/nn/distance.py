@@ -189,6 +189,7 @@ class CosineSimilarity(Module):
         0.0
     """
 
+    @same_words
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         self.dim = whole("CosineSimilarity", "dim", dim)
         self.eps = float(number("CosineSimilarity", "eps", eps))
@@ -206,6 +207,7 @@ class PairwiseDistance(Module):
         3.0
     """
 
+    @same_words
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         name = "PairwiseDistance"
         self.p, self.eps = number(name, "p", p), float(number(name, "eps", eps))

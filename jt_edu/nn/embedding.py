@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jt_edu.dtypes import contracted
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.functions import LOGICAL_OR
 from jt_edu.index import load
@@ -27,7 +28,7 @@ from jt_edu.var import Var, as_var
 @same_words
 def embedding(
     x: Any, weight: Any, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False,
+    scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Var:  # fmt: skip
     """Row x of a table, for each x.
 
@@ -38,6 +39,7 @@ def embedding(
         max_norm: rows that are looked up and longer than this are shortened to it, in the table itself.
         norm_type: by which norm rows are measured.
         scale_grad_by_freq: the gradient of each row is divided by how often it occurs in x.
+        sparse: PyTorch's word for gradients without the rows that are 0; refused, since all gradients are dense.
 
     Returns:
         (..., width).
@@ -47,6 +49,7 @@ def embedding(
         array([[2.],
                [1.]], dtype=float32)
     """
+    _dense("embedding", sparse)
     positions, table = _checked(x, weight)
     padding = _row("embedding", "padding_idx", padding_idx, len(table))
     if max_norm is not None:
@@ -119,6 +122,7 @@ class Embedding(Module):
         max_norm: rows that are looked up and longer than this are shortened to it, in the table itself.
         norm_type: by which norm rows are measured.
         scale_grad_by_freq: the gradient of each row is divided by how often it occurs in the batch.
+        sparse: refused, as in `embedding`.
 
     Example:
         >>> Embedding(10, 4)(jt.array([[1, 2, 3]])).shape
@@ -128,8 +132,9 @@ class Embedding(Module):
     @takes_placement
     def __init__(
         self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, max_norm: float | None = None,
-        norm_type: float = 2.0, scale_grad_by_freq: bool = False,
+        norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
     ) -> None:  # fmt: skip
+        _dense(type(self).__name__, sparse)
         self.num_embeddings = count(self, "num_embeddings", num_embeddings)
         self.embedding_dim = count(self, "embedding_dim", embedding_dim)
         self.padding_idx = _row(type(self).__name__, "padding_idx", padding_idx, num_embeddings)
@@ -162,7 +167,7 @@ class EmbeddingBag(Module):
     """Bags of words, each reduced to one row: the mean, the sum or the largest of the rows of its words.
 
     Args:
-        num_embeddings, embedding_dim, max_norm, norm_type, scale_grad_by_freq: as in `Embedding`.
+        num_embeddings, embedding_dim, max_norm, norm_type, scale_grad_by_freq, sparse: as in `Embedding`.
         mode: "mean", "sum" or "max".
         include_last_offset: the last offset begins no bag, but ends the last one; words from there on are in no bag.
         padding_idx: a word that means nothing: it does not count in its bag.
@@ -175,9 +180,10 @@ class EmbeddingBag(Module):
     @takes_placement
     def __init__(
         self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0,
-        scale_grad_by_freq: bool = False, mode: str = "mean", *, include_last_offset: bool = False,
-        padding_idx: int | None = None,
+        scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, *,
+        include_last_offset: bool = False, padding_idx: int | None = None,
     ) -> None:  # fmt: skip
+        _dense(type(self).__name__, sparse)
         self.num_embeddings = count(self, "num_embeddings", num_embeddings)
         self.embedding_dim = count(self, "embedding_dim", embedding_dim)
         settings = _settings(type(self).__name__, max_norm, norm_type, scale_grad_by_freq)
@@ -196,7 +202,7 @@ class EmbeddingBag(Module):
     def execute(self, x: Any, offsets: Any = None, per_sample_weights: Any = None) -> Var:
         """(bags, words), or (words,) and the number of each bag's first word -> (bags, embedding_dim)."""
         return embedding_bag(
-            x, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode,
+            x, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, False,
             per_sample_weights, self.include_last_offset, self.padding_idx,
         )  # fmt: skip
 
@@ -209,7 +215,7 @@ class EmbeddingBag(Module):
 @same_words
 def embedding_bag(
     x: Any, weight: Any, offsets: Any = None, max_norm: float | None = None, norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False, mode: str = "mean", per_sample_weights: Any = None,
+    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Any = None,
     include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Var:  # fmt: skip
     """Rows x of a table, bag by bag, each bag reduced to one row; a bag of nothing gives 0.
@@ -218,7 +224,7 @@ def embedding_bag(
         x: (bags, words) numbers of rows; or (words,), and `offsets` says where bags begin.
         weight: (rows, width), the table.
         offsets: (bags,), number of each bag's first word; the first is 0.
-        max_norm, norm_type, scale_grad_by_freq: as in `embedding`.
+        max_norm, norm_type, scale_grad_by_freq, sparse: as in `embedding`.
         mode: "mean", "sum" or "max".
         per_sample_weights: a factor for each word; for mode "sum".
         include_last_offset: the last offset begins no bag, but ends the last one; words from there on are in no bag.
@@ -232,6 +238,7 @@ def embedding_bag(
         array([[3.],
                [2.]], dtype=float32)
     """
+    _dense("embedding_bag", sparse)
     positions, words = _checked(x, weight)
     _mode(mode, scale_grad_by_freq, per_sample_weights)
     bag, bags = _bags(positions, offsets, yes_or_no("embedding_bag", "include_last_offset", include_last_offset))
@@ -241,7 +248,7 @@ def embedding_bag(
         factors = as_var(per_sample_weights)
         if factors.shape != positions.shape:
             raise ShapeError("there is one weight for each word", f"{factors.shape} for words {positions.shape}")
-        rows = rows * factors.reshape(-1, 1)
+        rows = rows.cast(contracted(rows.dtype)) * factors.reshape(-1, 1)
     padding = _row("embedding_bag", "padding_idx", padding_idx, len(words))
     if padding is not None:
         bag = bag.where_not(_is_row(flat, padding, len(words)), bags)  # a bag of its own, that is thrown away
@@ -261,7 +268,7 @@ def _of_bags(rows: Var, bag: Var, bags: int, mode: str) -> Var:
         return largest.where_not(full == 0, 0)
     total = widened(rows).reindex_reduce("add", box, where, extras=[bag])[:bags]
     found = total if mode == "sum" else total / full.where_not(full == 0, 1).cast(total.dtype)
-    return found.cast(rows.dtype)
+    return found.cast(contracted(rows.dtype) if mode == "sum" else rows.dtype)
 
 
 def _bags(positions: Var, offsets: Any, include_last: bool) -> tuple[Var, int]:
@@ -311,6 +318,13 @@ def table(rows: int, width: int, padding_idx: int | None) -> Var:
 def _row(asks: str, name: str, row: Any, rows: int) -> int | None:
     """The number of a row, counted from the front."""
     return None if row is None else whole(asks, name, row, -rows, rows - 1) % rows
+
+
+def _dense(name: str, sparse: Any) -> None:
+    """Gradients of tables have all rows; a wish that changed nothing would not be told of."""
+    if yes_or_no(name, "sparse", sparse):
+        asked, way = f"gradients of {name} are dense", "leaving it out: the numbers are the same"
+        raise ArgumentError(asked, "sparse=True", way)
 
 
 def _settings(name: str, max_norm: Any, norm_type: Any, by_frequency: Any) -> tuple[float | None, float, bool]:

@@ -14,12 +14,13 @@ from collections.abc import Callable
 from typing import Any
 
 from jt_edu.build import short
-from jt_edu.caller import warn
 from jt_edu.errors import ArgumentError, GradientError
+from jt_edu.gradient_errors import warn
 from jt_edu.handle import Handle
 from jt_edu.leaves import of_kind
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.gradient import Function
+from jt_edu.own import own
 from jt_edu.var import Var
 
 Hook = Callable[..., Any]
@@ -35,13 +36,13 @@ class Entry:
 class Hooked:
     """The hooks of a module. Each registration answers a `Handle`, which takes that hook away again."""
 
-    _before: tuple[Entry, ...] = ()
-    _after: tuple[Entry, ...] = ()
-    _backward: tuple[Entry, ...] = ()
-    _backward_input: tuple[Entry, ...] = ()
-    _backward_output: tuple[Entry, ...] = ()
-    _before_load: tuple[Entry, ...] = ()
-    _after_load: tuple[Entry, ...] = ()
+    _hooks_before: tuple[Entry, ...] = ()
+    _hooks_after: tuple[Entry, ...] = ()
+    _hooks_backward: tuple[Entry, ...] = ()
+    _hooks_backward_input: tuple[Entry, ...] = ()
+    _hooks_backward_output: tuple[Entry, ...] = ()
+    _hooks_before_load: tuple[Entry, ...] = ()
+    _hooks_after_load: tuple[Entry, ...] = ()
 
     def register_forward_hook(
         self, hook: Hook, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
@@ -55,7 +56,7 @@ class Hooked:
             always_call: call it also when the module raises, with None for the output, or a hook before it, with the
                 output. What it answers then counts nothing, and what it raises is a warning.
         """
-        return self._hook("_after", hook, prepend, with_kwargs, always_call)
+        return _hook(self, "_hooks_after", hook, prepend, with_kwargs, always_call)
 
     def register_pre_forward_hook(self, hook: Hook, prepend: bool = False, with_kwargs: bool = False) -> Handle:
         """Call `hook(module, args)` before each call; what it returns (unless None) replaces the arguments.
@@ -65,7 +66,7 @@ class Hooked:
             prepend: call it before the hooks that are there already.
             with_kwargs: call `hook(module, args, kwargs)`; what it returns is None, or both.
         """
-        return self._hook("_before", hook, prepend, with_kwargs)
+        return _hook(self, "_hooks_before", hook, prepend, with_kwargs)
 
     register_forward_pre_hook = register_pre_forward_hook
 
@@ -77,17 +78,17 @@ class Hooked:
         gradient runs what it needs. A call is passed over if no gradient is asked for of anything at or behind its
         inputs or parameters.
         """
-        return self._hook("_backward", hook, prepend)
+        return _hook(self, "_hooks_backward", hook, prepend)
 
     register_full_backward_hook = register_backward_hook
 
     def register_input_backward_hook(self, hook: Hook, prepend: bool = False) -> Handle:
         """Call `hook(module, grad_input)`; what it returns (unless None) replaces the gradients of the inputs."""
-        return self._hook("_backward_input", hook, prepend)
+        return _hook(self, "_hooks_backward_input", hook, prepend)
 
     def register_output_backward_hook(self, hook: Hook, prepend: bool = False) -> Handle:
         """Call `hook(module, grad_output)` before the gradient goes through the module; what it returns replaces it."""
-        return self._hook("_backward_output", hook, prepend)
+        return _hook(self, "_hooks_backward_output", hook, prepend)
 
     register_full_backward_pre_hook = register_output_backward_hook
 
@@ -96,81 +97,90 @@ class Hooked:
 
         `prefix` stands in front of this module's own names there. Returns a `Handle`.
         """
-        return self._hook("_before_load", hook)
+        return _hook(self, "_hooks_before_load", hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call `hook(module, loaded)` after a state was loaded; it may change the lists of `loaded`.
 
         Returns a `Handle`.
         """
-        return self._hook("_after_load", hook)
+        return _hook(self, "_hooks_after_load", hook)
 
     def remove_forward_hook(self) -> None:
         """Remove all hooks of `register_forward_hook`."""
-        self._after = ()
+        self._hooks_after = ()
 
     def remove_pre_forward_hook(self) -> None:
         """Remove all hooks of `register_pre_forward_hook`."""
-        self._before = ()
+        self._hooks_before = ()
 
     def remove_backward_hook(self) -> None:
         """Remove all hooks of `register_backward_hook`."""
-        self._backward = ()
+        self._hooks_backward = ()
 
     def remove_input_backward_hook(self) -> None:
         """Remove all hooks of `register_input_backward_hook`."""
-        self._backward_input = ()
+        self._hooks_backward_input = ()
 
     def remove_output_backward_hook(self) -> None:
         """Remove all hooks of `register_output_backward_hook`."""
-        self._backward_output = ()
+        self._hooks_backward_output = ()
 
-    def _hook(self, when: str, hook: Hook, prepend: bool = False, named: bool = False, always: bool = False) -> Handle:
-        if not callable(hook):
-            raise ArgumentError("a hook is a function", short(hook))
-        flags = {"prepend": prepend, "with_kwargs": named, "always_call": always}
-        first, named, always = (yes_or_no("a hook", name, value) for name, value in flags.items())
-        entry, others = Entry(hook, named, always), getattr(self, when)
-        setattr(self, when, (entry, *others) if first else (*others, entry))
-        return Handle(self, when, entry)
 
-    # what a call does with them
+def watches_gradients(module: Any) -> bool:
+    """Whether a hook wants to see what flows back."""
+    return bool(module._hooks_backward or module._hooks_backward_input or module._hooks_backward_output)
 
-    def _go_in(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        for entry in self._before:
-            changed = entry.hook(self, args, named) if entry.named else entry.hook(self, args)
-            if changed is not None and entry.named:
-                args, named = changed
-            elif changed is not None:
-                args = changed if isinstance(changed, tuple) else (changed,)
-        return args, named
 
-    def _come_out(self, args: tuple[Any, ...], named: dict[str, Any], out: Any) -> Any:
-        after = self._after
-        for k, entry in enumerate(after):
+def go_in(module: Any, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments, as the hooks before a call leave them."""
+    for entry in module._hooks_before:
+        changed = entry.hook(module, args, named) if entry.named else entry.hook(module, args)
+        if changed is not None and entry.named:
+            args, named = changed
+        elif changed is not None:
+            args = changed if isinstance(changed, tuple) else (changed,)
+    return args, named
+
+
+def come_out(module: Any, args: tuple[Any, ...], named: dict[str, Any], out: Any) -> Any:
+    """The output, as the hooks after a call leave it."""
+    after = module._hooks_after
+    for k, entry in enumerate(after):
+        try:
+            changed = _told(module, entry, args, named, out)
+        except Exception:
+            failed(module, after[k + 1 :], args, named, out)
+            raise
+        out = out if changed is None else changed
+    return out
+
+
+def failed(module: Any, after: tuple[Entry, ...], args: tuple[Any, ...], named: dict[str, Any], out: Any) -> None:
+    """An error goes through this module: of the hooks that heard nothing yet, those always called are told."""
+    for entry in after:
+        if entry.always:
             try:
-                changed = self._told(entry, args, named, out)
-            except Exception:
-                self._failed(after[k + 1 :], args, named, out)
-                raise
-            out = out if changed is None else changed
-        return out
+                _told(module, entry, args, named, out)
+            except Exception as error:  # noqa: BLE001 - the first error is the one that is raised
+                text = f"a hook of {type(module).__name__} failed as well: {type(error).__name__}: {error}"
+                warn(text)
 
-    def _failed(self, after: tuple[Entry, ...], args: tuple[Any, ...], named: dict[str, Any], out: Any) -> None:
-        """An error goes through this module: of the hooks that heard nothing yet, those always called are told."""
-        for entry in after:
-            if entry.always:
-                try:
-                    self._told(entry, args, named, out)
-                except Exception as error:  # noqa: BLE001 - the first error is the one that is raised
-                    text = f"a hook of {type(self).__name__} failed as well: {type(error).__name__}: {error}"
-                    warn(text)
 
-    def _told(self, entry: Entry, args: tuple[Any, ...], named: dict[str, Any], out: Any) -> Any:
-        return entry.hook(self, args, named, out) if entry.named else entry.hook(self, args, out)
+def _told(module: Any, entry: Entry, args: tuple[Any, ...], named: dict[str, Any], out: Any) -> Any:
+    return entry.hook(module, args, named, out) if entry.named else entry.hook(module, args, out)
 
-    def _watches_gradients(self) -> bool:
-        return bool(self._backward or self._backward_input or self._backward_output)
+
+def _hook(
+    module: Any, when: str, hook: Hook, prepend: bool = False, named: bool = False, always: bool = False
+) -> Handle:
+    if not callable(hook):
+        raise ArgumentError("a hook is a function", short(hook))
+    flags = {"prepend": prepend, "with_kwargs": named, "always_call": always}
+    first, named, always = (yes_or_no("a hook", name, value) for name, value in flags.items())
+    entry, others = Entry(hook, named, always), getattr(module, when)
+    setattr(module, when, (entry, *others) if first else (*others, entry))
+    return Handle(module, when, entry)
 
 
 def watched(module: Any, args: tuple[Any, ...], compute: Callable[[tuple[Any, ...]], Any]) -> Any:
@@ -178,23 +188,23 @@ def watched(module: Any, args: tuple[Any, ...], compute: Callable[[tuple[Any, ..
     seen: dict[str, tuple[Any, ...]] = {}
 
     def leave(*douts: Var) -> tuple[Any, ...]:
-        return _replaced(module, module._backward_input, _shown(module, douts, seen["out"]))
+        return _replaced(module, module._hooks_backward_input, _shown(module, douts, seen["out"]))
 
     def enter(*douts: Var) -> tuple[Any, ...]:
-        seen["out"] = _replaced(module, module._backward_output, douts)
+        seen["out"] = _replaced(module, module._hooks_backward_output, douts)
         if not inner:
             _shown(module, (None,) * len(args), seen["out"])
         return seen["out"]
 
     inner = any(_is_float(a) for a in args)
-    out = compute(_through(args, leave, [p for p in module.parameters() if p.requires_grad]))
+    out = compute(_through(args, leave, [p for p in own(module).parameters() if p.requires_grad]))
     several = isinstance(out, (tuple, list))
     doors = _through(tuple(out) if several else (out,), enter, [])
     return of_kind(out, list(doors)) if several else doors[0]
 
 
 def _shown(module: Any, grad_input: tuple[Any, ...], grad_output: tuple[Any, ...]) -> tuple[Any, ...]:
-    for entry in module._backward:
+    for entry in module._hooks_backward:
         changed = entry.hook(module, grad_input, grad_output)
         grad_input = grad_input if changed is None else _as_many(changed, grad_input)
     return grad_input

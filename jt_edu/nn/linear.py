@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jt_edu.dtypes import contracted, promote
 from jt_edu.errors import ShapeError
 from jt_edu.nn.module import Module
 from jt_edu.nn.placement import takes_placement
@@ -84,7 +85,8 @@ def bilinear(x1: Any, x2: Any, weight: Any, bias: Any = None) -> Var:
     o, i, j = w.shape
     n = math.prod(a.shape[:-1])
     left = a.reshape(n, i) @ w.permute(1, 0, 2).reshape(i, o * j)  # (n, o * j)
-    out = (left.reshape(n, o, j) * b.reshape(n, 1, j)).sum(-1).reshape(*a.shape[:-1], o)
+    dtype = contracted(promote(promote(a.dtype, w.dtype), b.dtype))
+    out = (left.cast(dtype).reshape(n, o, j) * b.reshape(n, 1, j)).sum(-1, dtype=dtype).reshape(*a.shape[:-1], o)
     return out if bias is None else out + as_var(bias)
 
 
@@ -208,6 +210,7 @@ class Unflatten(Module):
         (5, 2, 3)
     """
 
+    @same_words
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         name = "Unflatten"
         sizes = unflattened_size if isinstance(unflattened_size, (tuple, list)) else (unflattened_size,)

@@ -16,28 +16,33 @@ from jt_edu.build import short
 from jt_edu.compile import CompiledStep
 from jt_edu.errors import ArgumentError
 from jt_edu.ops.arguments import yes_or_no
+from jt_edu.own import Extended, own
 from jt_edu.var import Var, as_var
 
 if TYPE_CHECKING:
     from jt_edu.nn.module import Module
 
 
-class Members:
+class Members(Extended):
     """The walks of a module: over parameters, buffers and the modules inside."""
 
-    _buffers: Mapping[str, bool] = {}  # name -> whether it is saved
-    _derived: frozenset[str] = frozenset()  # attributes that a hook computes from parameters: no members themselves
+    _names_of_buffers: Mapping[str, bool] = {}  # name -> whether it is saved
+    _names_computed: frozenset[str] = frozenset()  # attributes that a hook computes from parameters: no members
+
+    _waits = False  # its parameters are not there yet
 
     def members(self) -> Iterator[tuple[str, Any]]:
         """Vars and modules that are attributes, or stand in lists, tuples and dicts that are: (name, value)."""
         for name, value in vars(self).items():
-            if name not in self._derived and (not name.startswith("_") or isinstance(value, Members)):
+            if name not in self._names_computed and (not name.startswith("_") or isinstance(value, Members)):
                 yield from _inside(name, value, ())
 
     def __setattr__(self, name: str, value: Any) -> None:
         held = vars(self).get(name)
         if not name.startswith("_"):
             refuse_compiled(f"{type(self).__name__}.{name}", value)
+            if name == "is_train":
+                yes_or_no(type(self).__name__, name, value)
         if isinstance(held, Var) and value is not None and not isinstance(value, Var):
             raise ArgumentError(
                 f"{type(self).__name__}.{name} is a Var, which a Var or None can replace", type(value).__name__,
@@ -47,7 +52,7 @@ class Members:
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
-        self._buffers = {kept: saved for kept, saved in self._buffers.items() if kept != name}
+        self._names_of_buffers = {kept: saved for kept, saved in self._names_of_buffers.items() if kept != name}
 
     # modules inside
 
@@ -57,15 +62,15 @@ class Members:
 
     def modules(self) -> list[Module]:
         """This module, and every module inside, each once."""
-        return [module for _, module in self.named_modules()]
+        return [module for _, module in own(self).named_modules()]
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """The modules that this one holds itself."""
-        return ((name, value) for name, value in self.members() if isinstance(value, Members))  # type: ignore[misc]
+        return ((name, value) for name, value in own(self).members() if isinstance(value, Members))  # type: ignore[misc]
 
     def children(self) -> list[Module]:
         """The modules that this one holds itself, without their names."""
-        return [module for _, module in self.named_children()]
+        return [module for _, module in own(self).named_children()]
 
     def dfs(
         self, parents: list[Module], key: Any, callback: Callable[..., Any], callback_leave: Any = None,
@@ -80,11 +85,11 @@ class Members:
             callback_leave: called after the children, with the same arguments.
             recurse: whether to visit children at all.
         """
-        children, deeper = list(self.named_children()), yes_or_no("dfs", "recurse", recurse)
+        children, deeper = list(own(self).named_children()), yes_or_no("dfs", "recurse", recurse)
         if callback(parents, key, self, len(children)) is False:
             return
         for name, child in children if deeper else ():
-            child.dfs([*parents, self], name, callback, callback_leave)  # type: ignore[list-item]
+            own(child).dfs([*parents, self], name, callback, callback_leave)  # type: ignore[list-item]
         if callback_leave is not None:
             callback_leave(parents, key, self, len(children))
 
@@ -93,16 +98,16 @@ class Members:
     def _vars(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Var, str]]:
         """Every Var under every name that it has: (name, Var, "parameter" or "buffer" or "passing")."""
         for path, module in _walk(self, prefix, ()) if recurse else [(prefix, self)]:
-            own = [(name, value, module._kind(name, value)) for name, value in module.members() if _is_var(value)]
+            if module._waits:
+                found = f"{path or 'one'}, a {type(module).__name__}, which nobody has called yet"
+                raise ArgumentError("parameters of lazy layers are made at their first call", found, "net(x), before")
+            held = [
+                (name, value, _kind(module, name, value)) for name, value in own(module).members() if _is_var(value)
+            ]
             for parameters in (True, False):
-                for name, value, kind in own:
+                for name, value, kind in held:
                     if (kind == "parameter") is parameters:
                         yield dotted(path, name), value, kind
-
-    def _kind(self, name: str, value: Var) -> str:
-        if name in self._buffers:
-            return "buffer" if self._buffers[name] else "passing"
-        return "parameter" if value.dtype.is_float else "buffer"
 
     def named_parameters(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Var]]:
         """Every parameter once, under its first name; each Var learns its name, for messages and pictures.
@@ -110,20 +115,20 @@ class Members:
         `recurse=False` passes over the modules inside.
         """
         deeper = yes_or_no("named_parameters", "recurse", recurse)
-        return _named(_once((name, var) for name, var, kind in self._vars(prefix, deeper) if kind == "parameter"))
+        return _named(_once((name, var) for name, var, kind in own(self)._vars(prefix, deeper) if kind == "parameter"))
 
     def parameters(self, recurse: bool = True) -> list[Var]:
         """Every parameter once: what an optimiser is given. `recurse=False` passes over the modules inside."""
-        return [var for _, var in self.named_parameters(recurse=yes_or_no("parameters", "recurse", recurse))]
+        return [var for _, var in own(self).named_parameters(recurse=yes_or_no("parameters", "recurse", recurse))]
 
     def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Var]]:
         """Every Var that belongs to this module and is no parameter."""
         deeper = yes_or_no("named_buffers", "recurse", recurse)
-        return _named(_once((name, var) for name, var, kind in self._vars(prefix, deeper) if kind != "parameter"))
+        return _named(_once((name, var) for name, var, kind in own(self)._vars(prefix, deeper) if kind != "parameter"))
 
     def buffers(self, recurse: bool = True) -> list[Var]:
         """Every Var that belongs to this module and is no parameter, without its name."""
-        return [var for _, var in self.named_buffers(recurse=yes_or_no("buffers", "recurse", recurse))]
+        return [var for _, var in own(self).named_buffers(recurse=yes_or_no("buffers", "recurse", recurse))]
 
     # one of them, by name
 
@@ -134,12 +139,12 @@ class Members:
 
     def get_parameter(self, target: str) -> Var:
         """The parameter of the name `target`, such as "0.weight"."""
-        found: Var = _picked("parameter", target, {n: v for n, v, kind in self._vars() if kind == "parameter"})
+        found: Var = _picked("parameter", target, {n: v for n, v, kind in own(self)._vars() if kind == "parameter"})
         return found
 
     def get_buffer(self, target: str) -> Var:
         """The buffer of the name `target`."""
-        found: Var = _picked("buffer", target, {n: v for n, v, kind in self._vars() if kind != "parameter"})
+        found: Var = _picked("buffer", target, {n: v for n, v, kind in own(self)._vars() if kind != "parameter"})
         return found
 
     # new ones, by name
@@ -148,7 +153,7 @@ class Members:
         """Hold a module (or None) as the attribute `name`."""
         if module is not None and not isinstance(module, Members):
             raise ArgumentError("add_module takes a module", *no_part(module))
-        self._add("module", name, module)
+        _add(self, "module", name, module)
 
     register_module = add_module
 
@@ -157,7 +162,7 @@ class Members:
         if param is not None and not (isinstance(param, Var) and param.dtype.is_float):
             found = f"a Var of {param.dtype}" if isinstance(param, Var) else short(param)
             raise ArgumentError("register_parameter takes a float Var or None", found, "nn.Parameter(...)")
-        self._add("parameter", name, param)
+        _add(self, "parameter", name, param)
 
     def register_buffer(self, name: str, value: Any, persistent: bool = True) -> Var | None:
         """Keep a Var that is no parameter, such as a running mean. `persistent=False` leaves it out of `state_dict`."""
@@ -165,24 +170,9 @@ class Members:
         var = None if value is None else as_var(value)
         if var is not None and var is value and var.requires_grad:  # the caller's own, which may be trained elsewhere
             var = var.detach()
-        self._add("buffer", name, var)
-        self._buffers = {**self._buffers, name: saved}
+        _add(self, "buffer", name, var)
+        self._names_of_buffers = {**self._names_of_buffers, name: saved}
         return var if var is None else var.stop_grad()
-
-    def _add(self, what: str, name: Any, value: Any) -> None:
-        private = isinstance(name, str) and name.startswith("_") and what != "module"
-        if not isinstance(name, str) or not name.isidentifier() or private:
-            raise ArgumentError(f"a {what} has the name of an attribute, without a leading underscore", short(name))
-        if name not in vars(self) and hasattr(self, name):
-            raise ArgumentError(f"a {what} has a name of its own", f"{name!r}, which every module has already")
-        held = vars(self).get(name)
-        if held is not None and not isinstance(held, Var):
-            found = f"{name!r}, which this module has already: {short(held)}"
-            raise ArgumentError(f"a {what} has a name of its own", found, f"del module.{name}, before")
-        if isinstance(held, Var) and (self._kind(name, held) == "parameter") != (what == "parameter"):
-            kinds = f"{name!r}, a {'buffer' if what == 'parameter' else 'parameter'} of shape {held.shape}"
-            raise ArgumentError(f"a {what} has a name of its own", kinds, f"del module.{name}, before")
-        setattr(self, name, value)
 
 
 def dotted(path: str, name: str) -> str:
@@ -216,6 +206,28 @@ def refuse_compiled(place: str, value: Any) -> None:
         )  # fmt: skip
 
 
+def _kind(module: Members, name: str, value: Var) -> str:
+    if name in module._names_of_buffers:
+        return "buffer" if module._names_of_buffers[name] else "passing"
+    return "parameter" if value.dtype.is_float else "buffer"
+
+
+def _add(module: Members, what: str, name: Any, value: Any) -> None:
+    private = isinstance(name, str) and name.startswith("_") and what != "module"
+    if not isinstance(name, str) or not name.isidentifier() or private:
+        raise ArgumentError(f"a {what} has the name of an attribute, without a leading underscore", short(name))
+    if name not in vars(module) and hasattr(type(module), name):
+        raise ArgumentError(f"a {what} has a name of its own", f"{name!r}, which every module has already")
+    held = vars(module).get(name)
+    if held is not None and not isinstance(held, Var):
+        found = f"{name!r}, which this module has already: {short(held)}"
+        raise ArgumentError(f"a {what} has a name of its own", found, f"del module.{name}, before")
+    if isinstance(held, Var) and (_kind(module, name, held) == "parameter") != (what == "parameter"):
+        kinds = f"{name!r}, a {'buffer' if what == 'parameter' else 'parameter'} of shape {held.shape}"
+        raise ArgumentError(f"a {what} has a name of its own", kinds, f"del module.{name}, before")
+    setattr(module, name, value)
+
+
 def _inside(name: str, value: Any, around: tuple[int, ...]) -> Iterator[tuple[str, Any]]:
     """Vars and modules in `value`; `around` are the containers it stands in, so that a list in itself is no trap."""
     if isinstance(value, (Var, Members)):
@@ -232,7 +244,7 @@ def _walk(module: Any, name: str, around: tuple[Any, ...]) -> Iterator[tuple[str
     """This module and those inside, under each name; a module that holds one it stands in does not lead in circles."""
     yield name, module
     here = (*around, module)
-    for child_name, child in module.named_children():
+    for child_name, child in own(module).named_children():
         if not any(child is m for m in here):
             yield from _walk(child, dotted(name, child_name), here)
 

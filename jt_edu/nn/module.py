@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from jt_edu.capture import watch
@@ -22,11 +23,12 @@ from jt_edu.dtypes import as_dtype
 from jt_edu.errors import ArgumentError, DtypeError
 from jt_edu.formats import FORMATS
 from jt_edu.making import DEVICES, on_cpu
-from jt_edu.nn.hooks import watched
+from jt_edu.nn.hooks import come_out, failed, go_in, watched, watches_gradients
 from jt_edu.nn.scope import scope_of
 from jt_edu.nn.state import Stateful
 from jt_edu.ops.arguments import must_fit, yes_or_no
 from jt_edu.ops.layout import check_format
+from jt_edu.own import doing, own
 from jt_edu.settings import current, no_grad
 from jt_edu.var import Var
 
@@ -53,51 +55,46 @@ class Module(Stateful):
 
     def execute(self, *args: Any, **named: Any) -> Any:
         """What this module computes; a subclass writes it."""
-        if type(self).forward is Module.forward and "forward" not in vars(self):
+        forward = doing(self, "forward")
+        if getattr(forward, "__func__", None) is Module.forward:
             raise ArgumentError(
                 f"{type(self).__name__} must say what it computes", "no execute method", "def execute(self, x)"
             )
-        return self.forward(*args, **named)
+        return forward(*args, **named)
 
     def forward(self, *args: Any, **named: Any) -> Any:
         """PyTorch's name for `execute`."""
-        return self.execute(*args, **named)
+        return doing(self, "execute")(*args, **named)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Hooks before, `execute`, hooks after."""
         moment = current().threads.now
         if moment.capture is not None:
-            watch(self._makeup)
-        outer = moment.scope
+            watch(partial(_makeup, self))
+        outer, compute = moment.scope, self.execute if "execute" not in vars(self) else doing(self, "execute")
         moment.scope = scope_of(self, outer)
         try:
-            if not (self._before or self._after or self._watches_gradients()):
-                return self.execute(*args, **named)
+            if not (self._hooks_before or self._hooks_after or watches_gradients(self)):
+                return compute(*args, **named)
             try:
-                args, named = self._go_in(args, named)
-                if self._watches_gradients():
-                    out = watched(self, args, lambda inputs: self.execute(*inputs, **named))
+                args, named = go_in(self, args, named)
+                if watches_gradients(self):
+                    out = watched(self, args, lambda inputs: compute(*inputs, **named))
                 else:
-                    out = self.execute(*args, **named)
+                    out = compute(*args, **named)
             except Exception:
-                self._failed(self._after, args, named, None)
+                failed(self, self._hooks_after, args, named, None)
                 raise
-            return self._come_out(args, named, out)
+            return come_out(self, args, named, out)
         except TypeError:
-            must_fit(f"{type(self).__name__}(...)", inspect.signature(self.execute), *args, **named)
+            must_fit(f"{type(self).__name__}(...)", inspect.signature(compute), *args, **named)
             raise
         finally:
             moment.scope = outer
 
-    def _makeup(self) -> tuple[Any, ...]:
-        """What a compiled step takes for granted: mode, attributes, and what stands in lists and dicts there."""
-        held = vars(self).values()
-        inside = [x for v in held if type(v) in (list, dict) for x in (v.values() if type(v) is dict else v)]
-        return (self.is_train, *held, *inside)
-
     def apply(self, function: Callable[[Module], Any]) -> Module:
         """Call `function` with every module inside, inner ones first, and with this one last. Returns this module."""
-        for module in reversed(self.modules()):
+        for module in reversed(own(self).modules()):
             function(module)
         return self
 
@@ -106,13 +103,14 @@ class Module(Stateful):
     def train(self, mode: bool = True) -> Module:
         """Let this module and all inside know that it is being trained. Returns this module."""
         training = yes_or_no("train", "mode", mode)
-        for module in self.modules():
+        for module in own(self).modules():
             module.is_train = training
         return self
 
     def eval(self) -> Module:
         """Let this module and all inside know that it is being used. Returns this module."""
-        return self.train(mode=False)
+        doing(self, "train")(mode=False)
+        return self
 
     def is_training(self) -> bool:
         """Whether it is being trained."""
@@ -130,14 +128,14 @@ class Module(Stateful):
     def requires_grad_(self, wanted: bool = True) -> Module:
         """Let all parameters take part in gradients, or none. A stopped one stays a parameter, and is saved."""
         tracked = yes_or_no("requires_grad_", "wanted", wanted)
-        for p in self.parameters():
+        for p in own(self).parameters():
             p.requires_grad = tracked
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients that `loss.backward()` left in `.grad`; `set_to_none=False` leaves zeros there."""
         forget = yes_or_no("zero_grad", "set_to_none", set_to_none)
-        for p in self.parameters():
+        for p in own(self).parameters():
             p.grad = None if forget or p.grad is None else p.grad.zeros_like().detach()
 
     # numbers of another kind
@@ -150,7 +148,7 @@ class Module(Stateful):
         wanted = as_dtype(dtype)
         if not wanted.is_float:
             raise DtypeError("parameters are floats", f"dtype {wanted}", "module.float()")
-        for var in [*self.parameters(), *self.buffers()]:
+        for var in [*own(self).parameters(), *own(self).buffers()]:
             fits = var.dtype.is_float if wanted.kind == "c" else var.dtype.kind == "f"
             if fits and var.dtype is not wanted:
                 name, tracked = var.name, var.requires_grad
@@ -161,19 +159,19 @@ class Module(Stateful):
 
     def float(self) -> Module:
         """All parameters and float buffers as float32."""
-        return self.cast("float32")
+        return own(self).cast("float32")
 
     def half(self) -> Module:
         """All parameters and float buffers as float16."""
-        return self.cast("float16")
+        return own(self).cast("float16")
 
     def double(self) -> Module:
         """All parameters and float buffers as float64."""
-        return self.cast("float64")
+        return own(self).cast("float64")
 
     def bfloat16(self) -> Module:
         """All parameters and float buffers as bfloat16."""
-        return self.cast("bfloat16")
+        return own(self).cast("bfloat16")
 
     def to(self, *wanted: Any, dtype: Any = None, device: Any = None, memory_format: Any = None) -> Module:
         """All parameters and float buffers as another float dtype, or in that of a Var. Returns this module.
@@ -189,8 +187,8 @@ class Module(Stateful):
             if isinstance(wish, str) and wish.partition(":")[0] in DEVICES:
                 on_cpu("to", wish)
             elif wish is not None:
-                self.cast(wish.dtype if isinstance(wish, Var) else wish)
-        for var in [*self.parameters(), *self.buffers()] if memory_format is not None else []:
+                own(self).cast(wish.dtype if isinstance(wish, Var) else wish)
+        for var in [*own(self).parameters(), *own(self).buffers()] if memory_format is not None else []:
             if var.ndim in (4, 5):
                 FORMATS[var.node] = check_format("to", memory_format, var.ndim)
         return self
@@ -207,14 +205,22 @@ class Module(Stateful):
 
     def _rows(self) -> list[str]:
         """One text for each module inside."""
-        return [f"({name}): {child!r}" for name, child in self.named_children()]
+        return [f"({name}): {child!r}" for name, child in own(self).named_children()]
 
     def __repr__(self) -> str:
-        rows = ["  " + row.replace("\n", "\n  ") for row in self._rows()]
+        rows = ["  " + row.replace("\n", "\n  ") for row in own(self)._rows()]
+        said = doing(self, "extra_repr")()
         if not rows:
-            return f"{type(self).__name__}({self.extra_repr()})"
-        head = [f"  {self.extra_repr()}"] if self.extra_repr() else []
+            return f"{type(self).__name__}({said})"
+        head = [f"  {said}"] if said else []
         return "\n".join([f"{type(self).__name__}(", *head, *rows, ")"])
+
+
+def _makeup(module: Module) -> tuple[Any, ...]:
+    """What a compiled step takes for granted: mode, attributes, and what stands in lists and dicts there."""
+    held = vars(module).values()
+    inside = [x for v in held if type(v) in (list, dict) for x in (v.values() if type(v) is dict else v)]
+    return (module.is_train, *held, *inside)
 
 
 def Parameter(data: Any, requires_grad: bool = True) -> Var:  # noqa: N802 - PyTorch's and Jittor's name

@@ -220,7 +220,7 @@ class _InstanceNorm(_Remembers):
         """The same shape, image by image."""
         v = as_var(x)
         if v.ndim == self.axes + 1:
-            return self.execute(v.unsqueeze(0)).squeeze(0)
+            return type(self).execute(self, v.unsqueeze(0)).squeeze(0)
         if v.ndim != self.axes + 2:
             raise ShapeError(f"{type(self).__name__} takes n, c and {self.axes} more axes", f"shape {v.shape}")
         check_channels(f"{type(self).__name__}({self.num_features})", v, self.num_features)

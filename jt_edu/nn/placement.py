@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from jt_edu.making import on_cpu
 from jt_edu.nn.module import Module
 from jt_edu.ops.arguments import must_fit, word_meant
+from jt_edu.own import own
 from jt_edu.settings import enable_grad
 
 Init = TypeVar("Init", bound=Callable[..., None])
@@ -33,22 +34,22 @@ def takes_placement(init: Init) -> Init:
         >>> Linear(3, 2, dtype="float64", device="cpu").weight.dtype
         jt.float64
     """
-    own, made_of = inspect.signature(init), in_its_name(init)
-    takes_any = any(p.kind is p.VAR_KEYWORD for p in own.parameters.values())
+    takes, made_of = inspect.signature(init), in_its_name(init)
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in takes.parameters.values())
 
     @wraps(init)
     def made(self: Module, *args: Any, device: Any = None, dtype: Any = None, **named: Any) -> None:
         on_cpu(type(self).__name__, device)
-        for wrong in [word for word in named if word not in own.parameters and not takes_any]:
-            way = word_meant(wrong, [*own.parameters][1:])
+        for wrong in [word for word in named if word not in takes.parameters and not takes_any]:
+            way = word_meant(wrong, [*takes.parameters][1:])
             raise TypeError(f"{_takes(self, init)} takes no argument {wrong}. Try: {way}.")
         with enable_grad():  # parameters take part, wherever a layer is made
             made_of(self, *args, **named)
         if dtype is not None:
-            self.cast(dtype)
+            own(self).cast(dtype)
 
     words = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=None) for n in ("device", "dtype")]
-    made.__signature__ = own.replace(parameters=[*own.parameters.values(), *words])  # type: ignore[attr-defined]
+    made.__signature__ = takes.replace(parameters=[*takes.parameters.values(), *words])  # type: ignore[attr-defined]
     return made  # type: ignore[return-value]
 
 

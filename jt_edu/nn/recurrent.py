@@ -26,8 +26,8 @@ from typing import Any
 
 from jt_edu import functions as f
 from jt_edu.build import short
-from jt_edu.caller import warn
 from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.gradient_errors import warn
 from jt_edu.nn.dropout import dropout
 from jt_edu.nn.linear import count, linear
 from jt_edu.nn.module import Module

@@ -22,13 +22,14 @@ from jt_edu.settings import no_grad
 from jt_edu.var import Var
 
 
-class _Computed:
-    """A hook before calls that computes the attribute `name`."""
+class Computed:
+    """A hook before calls that computes the attribute `name`; a subclass says how, in `compute`."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def __call__(self, module: Module, args: Any) -> None:
+        """Before a call: the attribute as it is now."""
         setattr(module, self.name, self.compute(module))
 
     def compute(self, module: Module) -> Var:
@@ -38,7 +39,7 @@ class _Computed:
     def install(self, module: Module, parts: dict[str, Var]) -> None:
         """Put the parameters `parts` in the place of the one that is computed from now on."""
         delattr(module, self.name)
-        module._derived = module._derived | {self.name}
+        module._names_computed = module._names_computed | {self.name}
         for name, var in parts.items():
             module.register_parameter(name, var)
 
@@ -47,12 +48,12 @@ class _Computed:
         weight = self.compute(module)
         for name in [*parts, self.name]:
             delattr(module, name)
-        module._derived = module._derived - {self.name}
-        module._before = tuple(entry for entry in module._before if entry.hook is not self)
+        module._names_computed = module._names_computed - {self.name}
+        module._hooks_before = tuple(entry for entry in module._hooks_before if entry.hook is not self)
         module.register_parameter(self.name, Parameter(weight))
 
 
-class _WeightNorm(_Computed):
+class _WeightNorm(Computed):
     def __init__(self, name: str, dim: int | None) -> None:
         super().__init__(name)
         self.dim = dim
@@ -70,7 +71,7 @@ class _WeightNorm(_Computed):
         return norm(v, 2.0, axes, True) if axes else v.apply(ABSOLUTE)
 
 
-class _SpectralNorm(_Computed):
+class _SpectralNorm(Computed):
     def __init__(self, name: str, steps: int, eps: float, dim: int) -> None:
         super().__init__(name)
         self.steps, self.eps, self.dim = steps, eps, dim
@@ -118,11 +119,11 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
         >>> [(name, p.shape) for name, p in layer.named_parameters()]
         [('bias', (2,)), ('weight_g', (2, 1)), ('weight_v', (2, 3))]
     """
-    weight = _weight(module, name)
+    weight = weight_of(module, name)
     dim = None if dim == -1 else dim
     hook = _WeightNorm(name, None if dim is None else whole("weight_norm", "dim", dim, 0, weight.ndim - 1))
     hook.install(module, {name + "_g": Parameter(hook.length(weight)), name + "_v": weight})
-    return _installed(module, hook)
+    return installed(module, hook)
 
 
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
@@ -132,7 +133,7 @@ def remove_weight_norm(module: Module, name: str = "weight") -> Module:
         >>> [name for name, p in remove_weight_norm(weight_norm(jt.nn.Linear(3, 2))).named_parameters()]
         ['bias', 'weight']
     """
-    _found(module, name, _WeightNorm).take_away(module, [name + "_g", name + "_v"])
+    hook_of(module, name, _WeightNorm).take_away(module, [name + "_g", name + "_v"])
     return module
 
 
@@ -158,7 +159,7 @@ def spectral_norm(
         >>> list(layer.state_dict())
         ['bias', 'weight_orig', 'weight_u', 'weight_v']
     """
-    weight = _weight(module, name)
+    weight = weight_of(module, name)
     dim = whole("spectral_norm", "dim", dim, -weight.ndim, weight.ndim - 1)
     steps = whole("spectral_norm", "n_power_iterations", n_power_iterations, 1)
     hook = _SpectralNorm(name, steps, number("spectral_norm", "eps", eps, 0), dim % weight.ndim)
@@ -169,7 +170,7 @@ def spectral_norm(
         module.register_buffer(name + part, zeros((length,), dtype=weight.dtype))
         getattr(module, name + part).update(normalize(drawn, dim=0, eps=hook.eps))
     hook.improve(module, 15)
-    return _installed(module, hook)
+    return installed(module, hook)
 
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
@@ -179,25 +180,28 @@ def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
         >>> [name for name, p in remove_spectral_norm(spectral_norm(jt.nn.Linear(3, 2))).named_parameters()]
         ['bias', 'weight']
     """
-    _found(module, name, _SpectralNorm).take_away(module, [name + "_orig", name + "_u", name + "_v"])
+    hook_of(module, name, _SpectralNorm).take_away(module, [name + "_orig", name + "_u", name + "_v"])
     return module
 
 
-def _installed(module: Module, hook: _Computed) -> Module:
+def installed(module: Module, hook: Computed) -> Module:
+    """The module, whose weight is computed by a hook from now on."""
     setattr(module, hook.name, hook.compute(module))
     module.register_pre_forward_hook(hook)
     return module
 
 
-def _weight(module: Any, name: str) -> Var:
+def weight_of(module: Any, name: str) -> Var:
+    """A parameter of a module that nothing computes yet."""
     weight = vars(module).get(name) if isinstance(module, Module) else None
-    if not isinstance(weight, Var) or name in module._derived:
-        raise ArgumentError(f"a parameter {name!r} of a module is normalised", f"{type(module).__name__}, {weight!r}")
+    if not isinstance(weight, Var) or name in module._names_computed:
+        raise ArgumentError(f"a parameter {name!r} of a module is asked for", f"{type(module).__name__}, {weight!r}")
     return weight
 
 
-def _found(module: Any, name: str, kind: type[_Computed]) -> Any:
-    for entry in module._before if isinstance(module, Module) else ():
+def hook_of(module: Any, name: str, kind: type[Computed]) -> Any:
+    """The hook of this kind that computes `name`."""
+    for entry in module._hooks_before if isinstance(module, Module) else ():
         if isinstance(entry.hook, kind) and entry.hook.name == name:
             return entry.hook
-    raise ArgumentError(f"this takes a norm of {name!r} away", f"a {type(module).__name__} without it")
+    raise ArgumentError(f"what computes {name!r} is taken away", f"a {type(module).__name__} without it")

@@ -14,6 +14,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from jt_edu.graph import Node
+from jt_edu.own import own
 from jt_edu.var import Var
 
 if TYPE_CHECKING:
@@ -30,13 +31,13 @@ class Scope:
         self.path = path  # "Net/body/2"
         self.classes = (*classes, type(module).__name__)  # of the modules on the way
         self.inner: dict[int, Scope] = {}  # by the id of the module
-        own = (value for _, value in module.members() if isinstance(value, Var) and value.dtype.is_float)
-        self._own = weakref.WeakSet(value.node for value in own)  # parameters, when it was first called
+        held = (value for _, value in own(module).members() if isinstance(value, Var) and value.dtype.is_float)
+        self._own = weakref.WeakSet(value.node for value in held)  # parameters, when it was first called
 
     def parameters(self) -> list[Node]:
         """The nodes of all its parameters; once the module is gone, of those that it held itself."""
         module = self.module()
-        return list(self._own) if module is None else [p.node for p in module.parameters()]
+        return list(self._own) if module is None else [p.node for p in own(module).parameters()]
 
     def inside(self, module: Module) -> Scope:
         """The scope of a module that this one calls."""
@@ -48,7 +49,7 @@ class Scope:
     def _name_of(self, module: Module) -> str:
         """What this module calls it; a module that it does not hold is called by its class."""
         mine = self.module()
-        names = [name for name, held in mine.named_modules() if held is module] if mine is not None else []
+        names = [name for name, held in own(mine).named_modules() if held is module] if mine is not None else []
         return names[0].replace(".", "/") if names and names[0] else type(module).__name__
 
 

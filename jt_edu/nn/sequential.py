@@ -11,6 +11,7 @@ from jt_edu.errors import ArgumentError, RangeError
 from jt_edu.names import nearest
 from jt_edu.nn.members import no_part, refuse_compiled
 from jt_edu.nn.module import Module
+from jt_edu.own import own
 from jt_edu.var import Var
 
 
@@ -25,19 +26,19 @@ class Row(Module):
     what = "modules"
 
     def __init__(self, *args: Any) -> None:
-        self._put(_numbered(args))
+        own(self)._put(_numbered(args))
 
     def _put(self, parts: Iterable[tuple[str, Any]]) -> None:
-        self._layers = {name: self._checked(part) for name, part in parts}
+        self._row_parts = {name: own(self)._checked(part) for name, part in parts}
 
     @property
     def layers(self) -> dict[str, Any]:
         """Name -> part."""
-        return self._layers
+        return self._row_parts
 
     def members(self) -> Iterator[tuple[str, Any]]:
         """The parts of the row, and Vars and modules that a subclass keeps beside them."""
-        yield from ((name, part) for name, part in self._layers.items() if isinstance(part, (Module, Var)))
+        yield from ((name, part) for name, part in self._row_parts.items() if isinstance(part, (Module, Var)))
         yield from super().members()
 
     def _checked(self, part: Any) -> Any:
@@ -46,76 +47,71 @@ class Row(Module):
         return part
 
     def _name(self, key: Any) -> str:
-        if isinstance(key, str) and key in self._layers:
+        if isinstance(key, str) and key in self._row_parts:
             return key
         count = len(self)
         if not isinstance(key, int) or not -count <= key < count:
             way = f"a number from {-count} to {count - 1}" if count else "append(), which puts one in"
-            near = nearest(key, {"": self._layers}) if isinstance(key, str) else []
-            raise RangeError(f"a row of {count} {self.what}", f"the index {key!r}", near[0][1:] if near else way)
-        return list(self._layers)[key]
+            near = nearest(key, {"": self._row_parts}) if isinstance(key, str) else []
+            raise RangeError(f"a row of {count} {type(self).what}", f"the index {key!r}", near[0][1:] if near else way)
+        return list(self._row_parts)[key]
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
-            parts = list(self._layers.items())[key]
-            return type(self)([part for _, part in parts] if self._is_numbered() else dict(parts))
-        return self._layers[self._name(key)]
+            parts = list(self._row_parts.items())[key]
+            return type(self)([part for _, part in parts] if own(self)._is_numbered() else dict(parts))
+        return self._row_parts[own(self)._name(key)]
 
     def __setitem__(self, key: Any, part: Any) -> None:
-        self._layers[self._name(key)] = self._checked(part)
+        self._row_parts[own(self)._name(key)] = own(self)._checked(part)
 
     def __delitem__(self, key: Any) -> None:
-        gone = list(self._layers)[key] if isinstance(key, slice) else [self._name(key)]
-        numbered = self._is_numbered()
-        parts = [(n, part) for n, part in self._layers.items() if n not in gone]
-        self._put((str(k), part) if numbered else (n, part) for k, (n, part) in enumerate(parts))
+        gone = list(self._row_parts)[key] if isinstance(key, slice) else [own(self)._name(key)]
+        numbered = own(self)._is_numbered()
+        parts = [(n, part) for n, part in self._row_parts.items() if n not in gone]
+        own(self)._put((str(k), part) if numbered else (n, part) for k, (n, part) in enumerate(parts))
 
     def __getattr__(self, name: str) -> Any:
-        layers = vars(self).get("_layers", {})
-        if any(name in vars(kind) for kind in type(self).__mro__):
-            return super().__getattribute__(name)  # raises again, and says what to write instead
-        if name not in layers:
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        return layers[name]
+        return part_of(self, vars(self).get("_row_parts", {}), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in vars(self).get("_layers", {}):
+        if name in vars(self).get("_row_parts", {}):
             self[name] = value
         else:
             super().__setattr__(name, value)
 
     def _is_numbered(self) -> bool:
-        return all(name == str(k) for k, name in enumerate(self._layers))
+        return all(name == str(k) for k, name in enumerate(self._row_parts))
 
     def __len__(self) -> int:
-        return len(self._layers)
+        return len(self._row_parts)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(list(self._layers.values()))
+        return iter(list(self._row_parts.values()))
 
     def __add__(self, others: Iterable[Any]) -> Any:
         return type(self)([*self, *others])
 
     def __iadd__(self, others: Iterable[Any]) -> Any:
-        return self.extend(others)
+        return own(self).extend(others)
 
     def append(self, part: Any) -> Any:
         """Put one more at the end. Returns this row."""
-        name = next(str(k) for k in itertools.count(len(self)) if str(k) not in self._layers)
-        self._layers[name] = self._checked(part)
+        name = next(str(k) for k in itertools.count(len(self)) if str(k) not in self._row_parts)
+        self._row_parts[name] = own(self)._checked(part)
         return self
 
     def extend(self, parts: Iterable[Any]) -> Any:
         """Put several at the end. Returns this row."""
         for part in list(parts):
-            self.append(part)
+            own(self).append(part)
         return self
 
     def insert(self, index: int, part: Any) -> Any:
         """Put one before number `index`; all are numbered anew. Returns this row."""
-        parts = list(self._layers.values())
-        parts.insert(index, self._checked(part))
-        self._put((str(k), p) for k, p in enumerate(parts))
+        parts = list(self._row_parts.values())
+        parts.insert(index, own(self)._checked(part))
+        own(self)._put((str(k), p) for k, p in enumerate(parts))
         return self
 
     def pop(self, key: Any = -1) -> Any:
@@ -126,21 +122,35 @@ class Row(Module):
 
     def add_module(self, name: str, module: Any) -> None:
         """Put one more at the end, under a name of its own."""
-        self._layers[named(name)] = self._checked(module)
+        self._row_parts[named(name)] = own(self)._checked(module)
 
     register_module = add_module
 
     def keys(self) -> list[str]:
         """The names."""
-        return list(self._layers)
+        return list(self._row_parts)
 
     def values(self) -> list[Any]:
         """The parts."""
-        return list(self._layers.values())
+        return list(self._row_parts.values())
 
     def items(self) -> list[tuple[str, Any]]:
         """Names and parts."""
-        return list(self._layers.items())
+        return list(self._row_parts.items())
+
+
+def part_of(container: Module, parts: dict[str, Any], name: str) -> Any:
+    """A part, asked for as an attribute.
+
+    Example:
+        >>> jt.nn.ModuleDict({"act": jt.nn.ReLU()}).act
+        ReLU()
+    """
+    if any(name in vars(kind) for kind in type(container).__mro__):
+        return object.__getattribute__(container, name)  # raises again, and says what to write instead
+    if name not in parts:
+        raise AttributeError(f"{type(container).__name__} has no attribute {name!r}")
+    return parts[name]
 
 
 def named(name: Any) -> str:
@@ -186,13 +196,13 @@ class Sequential(Row):
 
     def execute(self, x: Any) -> Any:
         """Through all of them."""
-        for part in self._layers.values():
+        for part in self._row_parts.values():
             x = part(x)
         return x
 
     def _rows(self) -> list[str]:
         names = {id(part): getattr(part, "__name__", repr(part)) for part in self if not isinstance(part, Module)}
-        return [f"({name}): {names.get(id(part)) or repr(part)}" for name, part in self._layers.items()]
+        return [f"({name}): {names.get(id(part)) or repr(part)}" for name, part in self._row_parts.items()]
 
 
 class ModuleList(Row):
@@ -214,7 +224,7 @@ class ModuleList(Row):
     def _rows(self) -> list[str]:
         """Neighbours that print alike stand in one line."""
         rows = []
-        for text, run in itertools.groupby(self._layers.items(), key=lambda item: repr(item[1])):
+        for text, run in itertools.groupby(self._row_parts.items(), key=lambda item: repr(item[1])):
             names = [name for name, _ in run]
             rows.append(f"({names[0]}): {text}" if len(names) == 1 else _several(names, text))
         return rows

@@ -170,6 +170,7 @@ class GLU(Activation):
         array([[1.5]], dtype=float32)
     """
 
+    @same_words
     def __init__(self, dim: int = -1) -> None:
         self.dim = whole(type(self).__name__, "dim", dim)
 
@@ -186,6 +187,7 @@ class Softmax(Activation):
         array([0.5, 0.5], dtype=float32)
     """
 
+    @same_words
     def __init__(self, dim: int = -1) -> None:
         self.dim = whole(type(self).__name__, "dim", dim)
 
@@ -203,6 +205,7 @@ class LogSoftmax(Activation):
         array([    0., -1000.], dtype=float32)
     """
 
+    @same_words
     def __init__(self, dim: int = -1) -> None:
         self.dim = whole(type(self).__name__, "dim", dim)
 
@@ -220,6 +223,7 @@ class Softmin(Activation):
         array([1., 0.], dtype=float32)
     """
 
+    @same_words
     def __init__(self, dim: int = -1) -> None:
         self.dim = whole(type(self).__name__, "dim", dim)
 

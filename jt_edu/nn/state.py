@@ -13,6 +13,7 @@ from jt_edu.nn.hooks import Hooked
 from jt_edu.nn.members import Members, dotted
 from jt_edu.nn.store import Packed, read_arrays, write_arrays
 from jt_edu.ops.arguments import yes_or_no
+from jt_edu.own import doing, own
 from jt_edu.var import Var, as_var
 
 
@@ -51,7 +52,7 @@ class Stateful(Hooked, Members):
             prefix: is put in front of each name, as it is: "net." makes "net.weight".
             keep_vars: answer with the module's own Vars, which take part in gradients and go on learning.
         """
-        named = {prefix + name: var for name, var, kind in self._vars() if kind != "passing"}
+        named = {prefix + name: var for name, var, kind in own(self)._vars() if kind != "passing"}
         if yes_or_no("state_dict", "keep_vars", keep_vars):
             return named
         state = {name: var.detach() for name, var in named.items()}
@@ -72,54 +73,58 @@ class Stateful(Hooked, Members):
         """
         if not isinstance(state, Mapping):
             raise ArgumentError("load_state_dict takes names and arrays", type(state).__name__, "model.load(path)")
-        given, strict = self._prepared(state), yes_or_no("load_state_dict", "strict", strict)
-        own = {name: var for name, var, kind in self._vars() if kind != "passing"}
-        values = {name: _shaped(given[name]) for name in own if name in given}
-        spared = {dotted(path, name) for path, module in self.named_modules() for name in module.may_miss}
-        missing = [name for name in own if name not in given and name not in spared]
-        unexpected = [name for name in given if name not in own]
-        misfits = [text for name, value in values.items() for text in _misfit(name, own[name], value)]
+        given, strict = _prepared(self, state), yes_or_no("load_state_dict", "strict", strict)
+        mine = {name: var for name, var, kind in own(self)._vars() if kind != "passing"}
+        values = {name: _shaped(given[name]) for name in mine if name in given}
+        spared = {dotted(path, name) for path, module in own(self).named_modules() for name in type(module).may_miss}
+        missing = [name for name in mine if name not in given and name not in spared]
+        unexpected = [name for name in given if name not in mine]
+        misfits = [text for name, value in values.items() for text in _misfit(name, mine[name], value)]
         odd = [*(f"missing {name}" for name in missing), *(f"unexpected {name}" for name in unexpected)]
         if misfits or (strict and odd):
-            raise self._refused(odd if strict else [], misfits)
+            raise _refused(self, odd if strict else [], misfits)
         read = {name: _read(value).detach() for name, value in values.items()}
         for name, value in read.items():
-            own[name].update(value)
-        return self._loaded(Loaded(missing, unexpected))
+            mine[name].update(value)
+        return _loaded(self, Loaded(missing, unexpected))
 
     load_parameters = load_state_dict
 
-    def _prepared(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        given = dict(state)
-        for path, module in self.named_modules():
-            for entry in module._before_load:
-                entry.hook(module, given, path + "." if path else "")
-        return given
-
-    def _refused(self, names: list[str], misfits: list[str]) -> ShapeError:
-        """The error for what is wrong with a state."""
-        asked, found = f"{type(self).__name__} loads a state of its own names and shapes", "; ".join([*names, *misfits])
-        if not names:
-            return ShapeError(asked, found)
-        way = "strict=False, to load what fits" if not misfits else ""  # it forgives no shape
-        return StateError(asked, found, way)
-
-    def _loaded(self, loaded: Loaded) -> Loaded:
-        for module in self.modules():
-            for entry in module._after_load:
-                entry.hook(module, loaded)
-        return loaded
-
     def save(self, path: str | Path) -> None:
         """Write parameters and buffers into a file of plain arrays (.npz, without pickle): all of it, or nothing."""
-        write_arrays(path, {name: var.numpy() for name, var in self.state_dict().items()})
+        write_arrays(path, {name: var.numpy() for name, var in doing(self, "state_dict")().items()})
 
     def load(self, path: str | Path, strict: bool = True) -> Loaded:
         """Read what `save` wrote (or any .npz file with these names). Runs no code from the file."""
-        hooked = any(module._before_load for module in self.modules())
+        hooked = any(module._hooks_before_load for module in own(self).modules())
         with read_arrays(path) as packed:
             arrays = {name: np.asarray(a) for name, a in packed.items()} if hooked else packed
-            return self.load_state_dict(arrays, strict)
+            loaded: Loaded = doing(self, "load_state_dict")(arrays, strict)
+            return loaded
+
+
+def _prepared(module: Any, state: Mapping[str, Any]) -> dict[str, Any]:
+    given = dict(state)
+    for path, inside in own(module).named_modules():
+        for entry in inside._hooks_before_load:
+            entry.hook(inside, given, path + "." if path else "")
+    return given
+
+
+def _refused(module: Any, names: list[str], misfits: list[str]) -> ShapeError:
+    """The error for what is wrong with a state."""
+    asked, found = f"{type(module).__name__} loads a state of its own names and shapes", "; ".join([*names, *misfits])
+    if not names:
+        return ShapeError(asked, found)
+    way = "strict=False, to load what fits" if not misfits else ""  # it forgives no shape
+    return StateError(asked, found, way)
+
+
+def _loaded(module: Any, loaded: Loaded) -> Loaded:
+    for inside in own(module).modules():
+        for entry in inside._hooks_after_load:
+            entry.hook(inside, loaded)
+    return loaded
 
 
 def _shaped(value: Any) -> Var | Packed:

@@ -21,6 +21,7 @@ from jt_edu.build import short
 from jt_edu.errors import ArgumentError
 
 Array = np.ndarray[Any, Any]
+SUFFIXES = (".npz", "")
 PICKLE = b"\x80"  # how every pickle since 2003 begins
 HEAD = 16_384  # bytes in which the head of a .npy file has to end; NumPy writes 128 of them
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
@@ -42,6 +43,7 @@ def write_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
         raise ArgumentError(
             "parameters are written into a file", f"the folder {str(target)!r}", f"{str(target / 'net.npz')!r}"
         )
+    _refuse_suffix(target, "written as")
     if not target.parent.is_dir():
         way = f"Path({str(target.parent)!r}).mkdir(parents=True)"
         raise FileNotFoundError(f"a file is written into a folder; found no folder {str(target.parent)!r}. Try: {way}.")
@@ -61,7 +63,8 @@ def read_arrays(path: str | Path) -> Iterator[dict[str, Packed]]:
     """The arrays of a file that `write_arrays` or `numpy.savez` wrote, while the file is open.
 
     Raises:
-        ArgumentError: it is no such file, or holds objects, which only code of the file's author could read.
+        ArgumentError: it is no such file, its name promises another format, or it holds objects, which only code of
+            the file's author could read.
     """
     if not hasattr(path, "read") and Path(_checked(path, "read from")).exists() and not Path(path).is_file():
         raise ArgumentError("parameters are read from a file", f"{str(path)!r}, which is a folder, a pipe or a device")
@@ -73,6 +76,7 @@ def read_arrays(path: str | Path) -> Iterator[dict[str, Packed]]:
         archive = zipfile.ZipFile(path)
     with archive:
         _refuse_pickle(path, any(name.endswith("/data.pkl") for name in archive.namelist()))
+        _refuse_suffix(path, "read from")
         with _told_of(path):
             arrays = {info.filename.removesuffix(".npy"): Packed(archive, info) for info in archive.infolist()}
         yield arrays
@@ -83,6 +87,14 @@ def _checked(path: Any, how: str) -> Any:
     if not isinstance(path, (str, os.PathLike)):
         raise ArgumentError(f"parameters are {how} a file, whose path is asked for", short(path), "'net.npz'")
     return path
+
+
+def _refuse_suffix(path: Any, how: str) -> None:
+    """A name that promises another format would be believed by whoever opens the file next."""
+    suffix = "" if hasattr(path, "read") else Path(path).suffix
+    if suffix.lower() not in SUFFIXES:
+        way = repr(str(Path(path).with_suffix(".npz")))
+        raise ArgumentError(f"parameters are {how} a file of plain arrays, .npz", f"{str(path)!r}", way)
 
 
 class Packed:

@@ -33,6 +33,7 @@ from jt_edu.ops.activation import gelu, relu
 from jt_edu.ops.arguments import number, whole, yes_or_no
 from jt_edu.ops.create import index, zeros
 from jt_edu.ops.trigonometry import COS, SIN
+from jt_edu.own import own
 from jt_edu.var import Var, as_var
 
 Bend = Callable[[Any], Var]
@@ -295,7 +296,7 @@ class Transformer(Module):
             writer = TransformerDecoderLayer(d_model, nhead, *settings)
             norm = LayerNorm(d_model, layer_norm_eps, bias=bias)
             self.decoder = TransformerDecoder(writer, num_decoder_layers, norm)
-        for var in self.parameters():
+        for var in own(self).parameters():
             if var.ndim > 1:
                 xavier_uniform_(var)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jt_edu.errors import ArgumentError, GradientError, ShapeError
 from jt_edu.names import door
+from jt_edu.nn import parametrize, prune
 from jt_edu.nn.reparam import remove_spectral_norm, remove_weight_norm, spectral_norm, weight_norm
 from jt_edu.ops.arguments import number, yes_or_no
 from jt_edu.ops.compare import minimum
@@ -22,6 +23,8 @@ __all__ = [
     "clip_grad_norm_",
     "clip_grad_value_",
     "parameters_to_vector",
+    "parametrize",
+    "prune",
     "remove_spectral_norm",
     "remove_weight_norm",
     "spectral_norm",
@@ -30,6 +33,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
+    __path__: list[str] = []  # modules of PyTorch's are imported from here (faces.py)
     __getattr__, __dir__ = door("jt.nn.utils", __all__)
 
 

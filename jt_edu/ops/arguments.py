@@ -25,6 +25,7 @@ import numpy as np
 from jt_edu.build import short
 from jt_edu.dtypes import PYTHON, plain
 from jt_edu.errors import ArgumentError, RangeError
+from jt_edu.making import shown
 from jt_edu.meta import Elementwise
 from jt_edu.names import nearest
 from jt_edu.ops.unnamed import into
@@ -192,13 +193,17 @@ SAME = (
     ("y", "other", "exponent"),
     ("dim1", "axis1"),
     ("dim2", "axis2"),
+    ("shifts", "shift"),
+    ("index", "indices"),
+    ("vars", "tensors", "arrays"),
 )
+SHOWN = {"axis", "keepdims", "axis1", "axis2", "shift"}  # beside the words that functions were written with
 
 
 def same_words(function: Function) -> Function:
     """Let a function that takes `dim` be called with `dims`, `axis` or `axes` as well, and so on: see SAME.
 
-    The signature shows the one word that the function was written with.
+    The signature shows the word that the function was written with, and NumPy's beside it.
 
     Example:
         >>> @same_words
@@ -208,7 +213,7 @@ def same_words(function: Function) -> Function:
         7
     """
     signature = inspect.signature(function)
-    parameters = signature.parameters
+    parameters, who = signature.parameters, function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
     own = list(parameters)
     by_place = [name for name, p in parameters.items() if p.kind == p.POSITIONAL_OR_KEYWORD]
     meant: dict[str, str] = {}  # a word -> the parameter that it names
@@ -219,12 +224,12 @@ def same_words(function: Function) -> Function:
     @wraps(function)
     def call(*args: Any, **named: Any) -> Any:
         if named and not meant.keys().isdisjoint(named):
-            named = _translated(function.__name__, by_place[: len(args)], args, named, meant)
+            named = _translated(who, by_place[: len(args)], args, named, meant)
         if named and not parameters.keys() >= named.keys():
-            must_fit(function.__name__, signature, *args, **named)
+            must_fit(who, signature, *args, **named)
         return function(*args, **named)
 
-    return call  # type: ignore[return-value]
+    return shown(call, function, {word: name for word, name in meant.items() if word in SHOWN})
 
 
 def must_fit(who: str, own: inspect.Signature, *args: Any, **named: Any) -> None:

@@ -62,7 +62,7 @@ def _expand(x: Var, key: tuple[Any, ...]) -> list[Any]:
     parts: list[Any] = []
     masks: dict[int, Shape] = {}
     for k in key:
-        if isinstance(k, (list, np.ndarray, Var, bool, np.bool_)):
+        if isinstance(k, (list, tuple, range, np.ndarray, Var, bool, np.bool_)):
             v = as_var(k)
             if v.dtype == bool_ and v.ndim:
                 masks[len(parts)] = v.shape
@@ -86,11 +86,10 @@ def _expand(x: Var, key: tuple[Any, ...]) -> list[Any]:
 def _check_masks(x: Var, parts: list[Any], masks: dict[int, Shape]) -> None:
     axis = 0
     for k, p in enumerate(parts):
-        wanted = x.shape[axis : axis + len(masks.get(k, ()))]
-        if masks.get(k, ()) != wanted:
-            raise RangeError(
-                "a mask is as long as the axes that it stands for", f"a mask of shape {masks[k]} for {wanted}"
-            )
+        mask = masks.get(k, ())
+        wanted = x.shape[axis : axis + len(mask)]
+        if len(mask) > len(wanted) or any(n not in (0, m) for n, m in zip(mask, wanted, strict=True)):  # 0: as in NumPy
+            raise RangeError("a mask is as long as the axes that it stands for", f"a mask of shape {mask} for {wanted}")
         axis += p is not None and not isinstance(p, bool)
 
 

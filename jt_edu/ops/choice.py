@@ -1,5 +1,6 @@
-"""Choice: draws that need order or probabilities: a permutation, a sample by weights, numbers of other laws.
+"""Choice: draws from a range, in an order, by weights: what is made of uniform and normal numbers.
 
+    normal, uniform, randint      stretched and moved
     randperm      sort random words, and take their positions
     multinomial   with replacement: where does a uniform number fall among the running sums of the weights?
                   without: each outcome waits for a time that is exponential at the rate of its weight; the first n win
@@ -9,20 +10,111 @@ All come from the bits of the generator of this rank, so a seed decides them, on
 
 from __future__ import annotations
 
+import math
+import operator
 from typing import Any
 
+import numpy as np
+
 from jt_edu import functions as f
-from jt_edu.build import check_shape
-from jt_edu.dtypes import as_dtype, float32, float64
-from jt_edu.errors import ArgumentError, RangeError, ShapeError
+from jt_edu.build import broadcast_shape, check_shape, constant, short
+from jt_edu.dtypes import as_dtype, float32, float64, int64
+from jt_edu.errors import ArgumentError, DtypeError, RangeError, ShapeError
+from jt_edu.graph import Shape
 from jt_edu.making import makes
 from jt_edu.ops.arguments import number, yes_or_no
 from jt_edu.ops.numbers import check_order, checked
 from jt_edu.ops.scan import cumsum
 from jt_edu.ops.search import searchsorted
 from jt_edu.ops.sort import sorted_positions
-from jt_edu.random import Generator, bits_of, rand, randint, randn, random
+from jt_edu.random import Generator, bits_of, rand, randn, random
 from jt_edu.var import Var, as_var, method
+
+
+@makes
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, dtype: Any = "float32", generator: Any = None) -> Var:
+    """Normal numbers with the given mean and standard deviation, which may be arrays: each number is drawn by itself.
+
+    Args:
+        size: the shape; that of mean and std, broadcast to each other, by default.
+
+    Example:
+        >>> normal(5.0, 0.0, (2,)).numpy()
+        array([5., 5.], dtype=float32)
+    """
+    spread, middle = _term("normal", "std", std, 0), _term("normal", "mean", mean)
+    drawn: Var = random(_box("normal", size, spread, middle), dtype, "normal", generator) * spread + middle
+    return drawn
+
+
+@makes
+def uniform(low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = "float32", generator: Any = None) -> Var:
+    """Uniform numbers in [low, high), which may be arrays: each number is drawn by itself.
+
+    Args:
+        size: the shape; that of low and high, broadcast to each other, by default.
+
+    Example:
+        >>> uniform(3.0, 3.0, (1,)).item()
+        3.0
+    """
+    first, last = _term("uniform", "low", low), _term("uniform", "high", high)
+    drawn: Var = random(_box("uniform", size, first, last), dtype, generator=generator) * (last - first) + first
+    return drawn
+
+
+def _box(name: str, size: Any, *terms: Any) -> Shape:
+    """The shape to draw, so that no two numbers of the answer share a draw."""
+    shapes = [t.shape for t in terms if isinstance(t, Var)]
+    box = check_shape(size) if size is not None else broadcast_shape(name, (), *shapes)
+    if broadcast_shape(name, box, *shapes) != box:
+        raise ShapeError(f"{name} draws a shape that its arrays fit in", f"size {box} for {shapes}", "size=None")
+    return box
+
+
+def _term(function: str, name: str, value: Any, least: float = -math.inf) -> Any:
+    """What draws are moved or stretched by: a number from `least` on, or an array of them."""
+    if isinstance(value, (int, float)):
+        if value < least:
+            raise ArgumentError(f"{function} takes {name} from {least} on", f"{name}={value}")
+        return value
+    if isinstance(value, (Var, np.ndarray, np.generic, list, tuple)):
+        return as_var(value)
+    raise ArgumentError(f"{function} takes {name} as a number or a Var", f"{name}={short(value)}")
+
+
+@makes
+def randint(low: int, high: Any = None, shape: Any = (1,), dtype: Any = "int64", generator: Any = None) -> Var:
+    """Whole numbers from low to high - 1; randint(n) means 0 to n - 1.
+
+    Example:
+        >>> randint(3, 4, (2,)).numpy()
+        array([3, 3])
+    """
+    first, last = (0, _whole("low", low)) if high is None else (_whole("low", low), _whole("high", high))
+    if last <= first:
+        raise ArgumentError("randint draws from low to high - 1", f"low {first}, high {last}", "randint(10)")
+    count, size, wanted = last - first, check_shape(shape), as_dtype(dtype)
+    for end in (first, last - 1) if wanted.whole else ():
+        constant(end, wanted)  # which refuses what does not fit
+    if count <= 1 << 32:
+        steps = random(size, "float64", generator=generator) * float(count)
+        drawn = steps.apply(f.FLOOR).cast(int64) + first
+    else:  # more than the digits of a float64 can choose from evenly
+        bits = Var._of(bits_of(generator)(math.prod(size))).reshape(size)
+        drawn = ((bits if count == 1 << 64 else bits % count) + first % (1 << 64)).cast(int64)
+    return drawn.cast(wanted)
+
+
+def _whole(name: str, value: Any) -> int:
+    try:
+        plain = None if isinstance(value, bool) else operator.index(value)
+    except (TypeError, DtypeError):
+        plain = None
+    if plain is None or not -(1 << 63) <= plain <= 1 << 63:
+        way = "randint(0, 9, (2, 3))"
+        raise ArgumentError(f"randint takes {name} as a whole number", f"{name}={short(value)}", way)
+    return plain
 
 
 @makes
@@ -78,7 +170,7 @@ def multinomial(weights: Any, num_samples: int, replacement: bool = False) -> Va
     if w.ndim not in (1, 2) or w.dtype.kind != "f" or count == 0:
         asked = "multinomial draws one or more numbers by real weights (outcomes,) or (rows, outcomes)"
         raise ArgumentError(asked, f"{count} by weights of shape {w.shape} and dtype {w.dtype}")
-    rows = w.detach().reshape(-1, w.shape[-1]).cast(float64)  # row, outcome
+    rows = w.detach().reshape((1, *w.shape)[-2:]).cast(float64)  # row, outcome
     _check_weights(rows, count, replacement)
     if replacement:
         sums = cumsum(rows, 1)
@@ -106,6 +198,7 @@ def exponential_like(x: Var, rate: float = 1.0) -> Var:
     return exponential(slow, x.shape, str(x.dtype))
 
 
+@makes
 def exponential(rate: float = 1.0, size: Any = (), dtype: Any = "float32") -> Var:
     """Times of waiting for something that happens `rate` times per unit of time: density rate * exp(-rate * x).
 
@@ -114,7 +207,7 @@ def exponential(rate: float = 1.0, size: Any = (), dtype: Any = "float32") -> Va
         (3,)
     """
     slow = number("exponential", "rate", rate, 0, above=True)
-    return ((1.0 - random(size, dtype)).apply(f.LOG) * (-1.0 / slow)).detach()
+    return (1.0 - random(size, dtype)).apply(f.LOG) * (-1.0 / slow)
 
 
 def bernoulli(p: Any) -> Var:
@@ -126,7 +219,7 @@ def bernoulli(p: Any) -> Var:
     """
     chance = as_var(p)
     check_order("bernoulli", chance)
-    return (random(chance.shape, "float32") < checked("bernoulli", chance, 0, 1, 1)).cast(chance.dtype).detach()
+    return (random(chance.shape, "float32") < checked("bernoulli", chance, 0, 1, 1)).cast(chance.dtype)
 
 
 @makes

@@ -22,7 +22,7 @@ from functools import lru_cache
 from itertools import product
 
 from jt_edu import functions as f
-from jt_edu.dtypes import promote
+from jt_edu.dtypes import DType, contracted, promote
 from jt_edu.errors import ShapeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import as_index, counter
@@ -39,7 +39,10 @@ THIN = object()  # the letter of an axis of length 1: a matrix of one row is sti
 LAID: Elementwise = Elementwise("lay", "{0}", "same", (lambda out, dout, x: dout.apply(LAID),))
 
 
-def contract(name: str, x: Var, left: Sequence[Hashable], y: Var, right: Sequence[Hashable], out: Letters) -> Var:
+def contract(
+    name: str, x: Var, left: Sequence[Hashable], y: Var, right: Sequence[Hashable], out: Letters,
+    dtype: DType | None = None,
+) -> Var:  # fmt: skip
     """out[...] = sum of x[left] * y[right] over all letters that `out` lacks; axes of length 1 fit any length.
 
     Args:
@@ -47,15 +50,18 @@ def contract(name: str, x: Var, left: Sequence[Hashable], y: Var, right: Sequenc
         x, y: of any dtypes, which are promoted.
         left, right: a letter for each axis; within one array they differ.
         out: a letter for each axis of the result; each stands in `left` or in `right`.
+        dtype: of the result; by default that of a sum of products (`contracted`), if anything is summed.
     """
-    dtype = promote(x.dtype, y.dtype)
+    if dtype is None:
+        met = promote(x.dtype, y.dtype)
+        dtype = met if met.is_float or set(out).issuperset((*left, *right)) else contracted(met)
     arrays, letters = [x.cast(dtype), y.cast(dtype)], (tuple(left), tuple(right))
     plan = _plan(name, arrays[0].shape, letters[0], arrays[1].shape, letters[1], out, _known_to_blas(dtype))
     if isinstance(plan, _Alone):
         rest = tuple(c for k, c in enumerate(letters[plan.side]) if k not in plan.axes)
         sides = [(a, c) for a, c in zip(arrays, letters, strict=True)]
         sides[plan.side] = (reduced(arrays[plan.side], name, "add", plan.axes, False), rest)
-        return contract(name, *sides[0], *sides[1], out)
+        return contract(name, *sides[0], *sides[1], out, dtype)
     wide = []
     for array, copied, op in zip(arrays, plan.copies, plan.wide, strict=True):
         seen = array if copied is None else view(array, copied).apply(LAID)

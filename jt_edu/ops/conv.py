@@ -9,6 +9,7 @@ The algorithms take float32 and float64, so other numbers come as these:
 
     float16, bfloat16    widened to float32, and rounded once, when the bias is added
     complex              two real channels for each complex one: re, im, re, im, ...
+    whole numbers        no algorithm: generated loops add them up, in a dtype that has room for the sum (`contracted`)
 
 One implementation serves any number of directions. No gradient is written here.
 """
@@ -20,7 +21,7 @@ from functools import lru_cache
 from typing import Any
 
 from jt_edu import functions as f
-from jt_edu.dtypes import DType, promote
+from jt_edu.dtypes import DType, contracted, promote
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import counter, size
@@ -102,7 +103,7 @@ def convolution(
     _check_weight(name, image.shape, w.shape, parts)
     if 0 in w.shape[2:]:
         raise ShapeError(f"{name} needs a window of at least 1", f"weight of shape {w.shape}")
-    dtype = promote(image.dtype, w.dtype)
+    dtype = contracted(promote(image.dtype, w.dtype))
     if dtype.is_half or dtype.kind == "c":
         how = (steps, padding, spread, parts)
         return by_floats(name, dtype, image, w, bias, lambda x, w, b: convolution(ways, x, w, b, *how))

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from jt_edu import functions as f
-from jt_edu.dtypes import promote
+from jt_edu.dtypes import contracted, promote
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import counter, size
@@ -113,7 +113,7 @@ def transposed(
     if min(sizes) < 1 or 0 in w.shape[2:]:
         raise ShapeError(f"{name} leaves an image of at least 1", f"{sizes} for weights of {w.shape}", "less padding")
     check_room(name, sizes)
-    dtype = promote(image.dtype, w.dtype)
+    dtype = contracted(promote(image.dtype, w.dtype))
     if dtype.is_half or dtype.kind == "c":
         how = (steps, around, more, parts, spread)
         return by_floats(name, dtype, image, w, bias, lambda x, w, b: transposed(ways, x, w, b, *how), True)

@@ -15,6 +15,7 @@ from jt_edu.dtypes import float32
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Shape
 from jt_edu.index import Index, as_index, binary, counter, size
+from jt_edu.making import makes
 from jt_edu.meta import Reindex, reindex
 from jt_edu.ops.arguments import axis_of, one_of, same_words, whole
 from jt_edu.ops.create import index
@@ -65,6 +66,7 @@ def _diagonal_op(found: Shape, offset: int, p: int, q: int) -> Reindex:
 
 
 @method
+@same_words
 def diag_embed(x: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Var:
     """The last axis on a diagonal of two new axes, and 0 elsewhere.
 
@@ -172,6 +174,7 @@ def _shift(name: str, diagonal: Any, k: Any) -> int:
     return whole(name, "diagonal", one_of(name, 0, diagonal=diagonal, k=k))
 
 
+@makes
 def tri(n: int, m: int | None = None, k: int = 0, dtype: Any = float32) -> Var:
     """1 on the diagonal k and below, 0 above.
 

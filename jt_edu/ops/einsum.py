@@ -14,10 +14,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from functools import reduce
 from itertools import combinations
 from typing import Any
 
 from jt_edu.build import short
+from jt_edu.dtypes import DType, contracted, promote
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.index import counter
 from jt_edu.meta import reindex
@@ -61,7 +63,7 @@ def einsum(subscripts: Any, *operands: Any) -> Var:
     terms = [_spread(as_var(a), part) for a, part in zip(arrays, parts, strict=True)]
     out = _result(terms, parts, result)
     _check_lengths(terms)
-    return _multiplied([_diagonal(x, letters) for x, letters in terms], out)
+    return _multiplied([_diagonal(x, letters) for x, letters in terms], out, _dtype(terms, out))
 
 
 # from words to letters
@@ -161,6 +163,13 @@ def _check_lengths(terms: list[Term]) -> None:
 # from letters to products
 
 
+def _dtype(terms: list[Term], out: Letters) -> DType | None:
+    """Of a sum of products of whole numbers, however many arrays there are; others get theirs two by two."""
+    met = reduce(promote, (x.dtype for x, _ in terms))
+    summed = any(c not in out for _, letters in terms for c in letters)
+    return contracted(met) if summed and not met.is_float else None
+
+
 def _diagonal(x: Var, letters: Letters) -> Term:
     """A letter that stands twice becomes one axis: the elements where both indices are equal."""
     unique = tuple(dict.fromkeys(letters))
@@ -171,20 +180,20 @@ def _diagonal(x: Var, letters: Letters) -> Term:
     return view(x, op).apply(LAID), unique
 
 
-def _multiplied(terms: list[Term], out: Letters) -> Var:
+def _multiplied(terms: list[Term], out: Letters, dtype: DType | None) -> Var:
     """The greedy order: two by two, until one array is left."""
     if len(terms) == 1:
         x, letters = terms[0]
         gone = tuple(k for k, c in enumerate(letters) if c not in out)
         kept = [c for c in letters if c in out]
-        total = reduced(x, "einsum", "add", gone, False) if gone else x
+        total = reduced(x if dtype is None else x.cast(dtype), "einsum", "add", gone, False) if gone else x
         return total if tuple(kept) == out else permute(total, *(kept.index(c) for c in out))
     while len(terms) > 1:
         one, other = _cheapest(terms, out) if len(terms) > 2 else (0, 1)
         (x, left), (y, right) = terms[one], terms[other]
         rest = [t for k, t in enumerate(terms) if k not in (one, other)]
         kept_letters = _kept(left, right, rest, out)
-        terms = [*rest, (contract("einsum", x, left, y, right, kept_letters), kept_letters)]
+        terms = [*rest, (contract("einsum", x, left, y, right, kept_letters, dtype), kept_letters)]
     return terms[0][0]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jt_edu.dtypes import contracted
 from jt_edu.errors import ShapeError
 from jt_edu.graph import Node
 from jt_edu.ops.arguments import same_words
@@ -68,7 +69,8 @@ def fold(x: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding:
                [1., 2., 1.]], dtype=float32)
     """
     columns = as_var(x)
-    batch = columns.unsqueeze(0) if columns.ndim == 2 else columns
+    summed = columns.cast(contracted(columns.dtype))
+    batch = summed.unsqueeze(0) if summed.ndim == 2 else summed
     sizes = each_way("fold", "output_size", output_size, 2, 1)
     kernel, spread = each_way("fold", "kernel_size", kernel_size, 2, 1), each_way("fold", "dilation", dilation, 2, 1)
     around, steps = each_way("fold", "padding", padding, 2, 0), each_way("fold", "stride", stride, 2, 1)

@@ -12,7 +12,7 @@ from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.ops.activation import leaky_relu
 from jt_edu.ops.arguments import axis_of, in_place, number, same_words, yes_or_no
 from jt_edu.ops.numbers import floats
-from jt_edu.random import uniform
+from jt_edu.random import random
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
@@ -65,7 +65,7 @@ def rrelu(x: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = F
     v = floats(x)
     if not yes_or_no("rrelu", "training", training):
         return leaky_relu(v, (low + high) / 2)
-    return v.where_not(v <= 0, uniform(low, high, v.shape).cast(v.dtype) * _not_above_zero(v))
+    return v.where_not(v <= 0, (random(v.shape) * (high - low) + low).cast(v.dtype) * _not_above_zero(v))
 
 
 def _not_above_zero(v: Var) -> Var:

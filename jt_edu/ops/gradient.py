@@ -7,16 +7,19 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
+import numpy as np
+
 from jt_edu import autograd
 from jt_edu.build import same
 from jt_edu.errors import ArgumentError, GradientError
 from jt_edu.formats import follow
+from jt_edu.gradient_errors import why_no_path
 from jt_edu.graph import Node, Shape
 from jt_edu.meta import CONSTANT, SOURCE
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.derived import derivative
 from jt_edu.ops.riders import ride_along
-from jt_edu.settings import current, no_grad
+from jt_edu.settings import current, enable_grad, no_grad
 from jt_edu.var import Var, as_var, method
 
 
@@ -26,6 +29,7 @@ def grad(
     allow_unused: bool = False,
     retain_graph: bool | None = None,
     create_graph: bool | None = None,
+    grad_outputs: Any = None,
 ) -> Any:
     """d loss / d target as new Vars, which can be differentiated again. Nothing runs.
 
@@ -35,6 +39,7 @@ def grad(
         allow_unused: answer None for a target the loss does not depend on, instead of raising.
         retain_graph: PyTorch's word: here a graph is there as long as a Var of it is held, whatever this says.
         create_graph: False cuts the gradients off, so that they cannot be differentiated again; else they can be.
+        grad_outputs: of the shape of a loss of any shape, which is multiplied by it and added up, as by `vjp`.
 
     Raises:
         GradientError: loss has several elements, or is no float, or the path to a target is cut (it says where).
@@ -47,7 +52,9 @@ def grad(
     asked = _asked("grad", loss, targets)
     for name, flag in (("retain_graph", retain_graph), ("create_graph", create_graph)):
         yes_or_no("grad", name, False if flag is None else flag)
-    found = derivative(loss, asked, None, yes_or_no("grad", "allow_unused", allow_unused))
+    listed = isinstance(grad_outputs, (list, tuple)) and len(grad_outputs) == 1 and isinstance(grad_outputs[0], Var)
+    seed = None if grad_outputs is None else seed_of("grad", loss, grad_outputs[0] if listed else grad_outputs)
+    found = derivative(loss, asked, seed, yes_or_no("grad", "allow_unused", allow_unused))
     if create_graph is False:
         found = [None if g is None else g.detach() for g in found]
     return found[0] if isinstance(targets, Var) else found
@@ -130,14 +137,56 @@ def why_no_grad(target: Var, loss: Var) -> str:
         raise GradientError("why_no_grad takes the target, then the loss", found, "jt.why_no_grad(x, loss)")
     if derivative(loss, asked, None, True)[0] is not None:
         return "there is a gradient: the loss depends on it"
-    return autograd.why_no_path(target.node, loss.node)
+    return why_no_path(target.node, loss.node)
+
+
+def set_grad_enabled(mode: bool) -> GradMode:
+    """Let Vars that are made from now on take part in gradients, or not; in a `with` statement up to its end.
+
+    Example:
+        >>> with set_grad_enabled(False):
+        ...     y = ones(2) * 2
+        >>> y.requires_grad, is_grad_enabled()
+        (False, True)
+    """
+    return GradMode(yes_or_no("set_grad_enabled", "mode", mode))
+
+
+class GradMode:
+    """What `set_grad_enabled` answers: it puts back what was before at the end of a `with`, or decorates a function.
+
+    Example:
+        >>> @set_grad_enabled(False)
+        ... def double(x):
+        ...     return x * 2
+        >>> double(ones(2)).requires_grad, is_grad_enabled()
+        (False, True)
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self._mode, self._before = mode, current().no_grad
+        current().no_grad = not mode
+
+    def __enter__(self) -> None:
+        current().no_grad = not self._mode
+
+    def __exit__(self, *error: object) -> None:
+        current().no_grad = self._before
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """`function`, which runs in this mode."""
+        self.__exit__()
+        decorated: Callable[..., Any] = (enable_grad if self._mode else no_grad)(function)
+        return decorated
 
 
 class Function:
     """An operator with a gradient of one's own: `execute` computes, `grad` answers one gradient per input.
 
     What `grad` needs may be kept on `self`, for each call apart. Jittor's form; None stands for "no gradient". Inputs
-    that are no Vars may be left out of the answer, or have None there.
+    that are no Vars may be left out of the answer, or have None there. Outputs that are no Vars are handed on as they
+    are (arrays become Vars); `grad` is given None for them, for whole numbers and for what was stopped, and zeros for
+    an output that the loss does not use.
 
     Example:
         >>> class Twice(Function):
@@ -172,15 +221,20 @@ class Function:
             answer = self.execute(*args)
         self._refuse_changes(inputs, nodes)
         several = isinstance(answer, (tuple, list))
-        outputs = [as_var(a) for a in (answer if several else (answer,))]
-        if current().no_grad or not any(v.requires_grad for v in inputs):
-            return tuple(outputs) if several else outputs[0]
-        taped = [self._taped(o) for o in outputs]
-        tape = autograd.Tape(self._grad_of_this_call(args), [v.node for v in inputs], [v.node for v in taped])
-        for v in taped:
-            if v.dtype.is_float:
-                v.node.tape, v.node.tracked = tape, True
-        return tuple(taped) if several else taped[0]
+        outputs = [as_var(a) if isinstance(a, np.ndarray) else a for a in (answer if several else (answer,))]
+        if not current().no_grad and any(v.requires_grad for v in inputs):
+            self._tape(args, [v.node for v in inputs], outputs)
+        return tuple(outputs) if several else outputs[0]
+
+    def _tape(self, args: Sequence[Any], sources: list[Node], outputs: list[Any]) -> None:
+        """Put in the place of each output that takes part in gradients one that knows whom to ask for them."""
+        own = [k for k, v in enumerate(outputs) if _takes_part(v)]
+        for k in own:
+            outputs[k] = Var._of(same("function", outputs[k].node))
+        nodes = [outputs[k].node for k in own]
+        tape = autograd.Tape(self._grad_of_this_call(args, own, len(outputs)), sources, nodes)
+        for node in nodes:
+            node.tape, node.tracked = tape, True
 
     def _refuse_changes(self, inputs: list[Var], nodes: list[Node]) -> None:
         """`execute` may not assign to its inputs: the graph behind them would not know. They are put back."""
@@ -190,8 +244,11 @@ class Function:
                 asked = f"{type(self).__name__}.execute leaves its inputs as they are"
                 raise GradientError(asked, f"input {number} changed in place", "y = x + 1, which makes another Var")
 
-    def _grad_of_this_call(self, args: Sequence[Any]) -> Callable[..., Any]:
-        """`grad`, with what `execute` has just kept on self, though self may be called again before it is asked."""
+    def _grad_of_this_call(self, args: Sequence[Any], own: Sequence[int], outputs: int) -> Callable[..., Any]:
+        """`grad`, with what `execute` has just kept on self, though self may be called again before it is asked.
+
+        It is given a gradient for each output in the places `own`, and None for the others.
+        """
         kept = {name: value for name, value in vars(self).items() if name != "_kept"}
         self._kept = kept
         shapes = [a.shape if isinstance(a, Var) else None for a in args]  # not the Vars: they would live as long
@@ -201,7 +258,8 @@ class Function:
             if self._kept is not kept:
                 vars(self).update(kept)
                 self._kept = kept
-            return self._checked(self.grad(*douts), shapes)
+            given = dict(zip(own, douts, strict=True))
+            return self._checked(self.grad(*map(given.get, range(outputs))), shapes)
 
         return grad
 
@@ -226,5 +284,9 @@ class Function:
                 raise GradientError(f"{name} answers with gradients of the shapes of its inputs", found)
         return parts
 
-    def _taped(self, out: Var) -> Var:
-        return Var._of(same("function", out.node))
+
+def _takes_part(output: Any) -> bool:
+    """Not what is no Var, a Var of whole numbers, or one that execute has stopped (LEAF, and yet not tracked)."""
+    if not isinstance(output, Var) or not output.dtype.is_float:
+        return False
+    return output.node.tape is not autograd.LEAF or output.node.tracked

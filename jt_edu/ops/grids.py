@@ -12,6 +12,7 @@ import numpy as np
 from jt_edu.build import check_shape
 from jt_edu.dtypes import int64, promote
 from jt_edu.errors import ShapeError
+from jt_edu.making import makes
 from jt_edu.memory import no_room
 from jt_edu.ops.arguments import choice, whole, yes_or_no
 from jt_edu.ops.create import index
@@ -48,6 +49,7 @@ def meshgrid(*vars: Any, indexing: str = "ij") -> tuple[Var, ...]:
     )
 
 
+@makes
 def indices(dimensions: Sequence[int], dtype: Any = int64) -> Var:
     """The loop counters of a shape, one below the other: out[k, i0, i1, ...] = i_k.
 

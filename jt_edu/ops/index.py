@@ -16,6 +16,7 @@ from jt_edu.dtypes import bool_, int64
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.graph import Node
 from jt_edu.index import Index, counter, load
+from jt_edu.inside import check_there
 from jt_edu.meta import CONSTANT, Reindex, reindex, reindex_reduce
 from jt_edu.ops.arguments import axis_of, same_words, whole
 from jt_edu.ops.brackets import Brackets, meant, read_brackets, roving, spelled
@@ -23,6 +24,7 @@ from jt_edu.ops.create import index as counting
 from jt_edu.ops.find import positions as found_positions
 from jt_edu.ops.numbers import checked
 from jt_edu.ops.unnamed import warn_if_lost
+from jt_edu.ops.view import lone
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
@@ -30,7 +32,8 @@ from jt_edu.var import Var, as_var, method
 def gathered(x: Var, b: Brackets, name: str = "getitem") -> Var:
     """What brackets read."""
     op = reindex(name, x.shape, b.shape, b.where)
-    return Var._of(Node(op, (x.node, *(a.node for a in b.arrays)), b.shape, x.dtype))
+    node = Node(op, (x.node, *(a.node for a in b.arrays)), b.shape, x.dtype)
+    return Var._of(check_there(node) if b.arrays else node)
 
 
 def getitem(x: Var, key: Any) -> Var:
@@ -109,7 +112,7 @@ def _added(x: Var, key: Any, value: Var) -> Var:
     b = read_brackets(x, key)
     new = _fitting(x, b, value)
     op = reindex_reduce("index_add", "add", b.shape, x.shape, b.where)
-    return x + Var._of(Node(op, (new.node, *(a.node for a in b.arrays)), x.shape, x.dtype))
+    return x + Var._of(check_there(Node(op, (new.node, *(a.node for a in b.arrays)), x.shape, x.dtype)))
 
 
 def _written(x: Var, value: Any) -> Var:
@@ -140,7 +143,7 @@ def scattered(x: Var, new: Var, gather: Reindex, arrays: tuple[Var, ...]) -> Var
     """Positions may be named twice: the value named last stays."""
     op = reindex_reduce("setitem", "last", new.shape, x.shape, gather.where)
     nodes = tuple(a.node for a in arrays)
-    there = Var._of(Node(op, (new.node, *nodes), x.shape, x.dtype))
+    there = Var._of(check_there(Node(op, (new.node, *nodes), x.shape, x.dtype)))
     touched = Var._of(Node(op, (new.ones_like().cast(bool_).node, *nodes), x.shape, bool_))
     return x.where_not(touched, there)
 
@@ -162,9 +165,11 @@ def gather(x: Any, dim: int, index: Any) -> Var:
                [3]])
     """
     v = as_var(x)
-    axis = axis_of("gather", dim, v.ndim)
-    positions = _positions_along("gather", v, index, axis)
-    return gathered(v, Brackets(positions.shape, along(v.ndim, axis), (positions,)), "gather")
+    axis = axis_of("gather", dim, v.ndim, lone=True)
+    one = v.reshape(1) if v.ndim == 0 else v
+    positions = _positions_along("gather", one, index, axis)
+    found = gathered(one, Brackets(positions.shape, along(one.ndim, axis), (positions,)), "gather")
+    return found if as_var(index).ndim else found.reshape(())
 
 
 def along(ndim: int, axis: int) -> tuple[Index, ...]:
@@ -173,8 +178,10 @@ def along(ndim: int, axis: int) -> tuple[Index, ...]:
 
 
 def _positions_along(name: str, x: Var, index: Any, axis: int) -> Var:
-    """The index as int64, which must be whole numbers in a shape that fits x."""
+    """The index as int64, which must be whole numbers in a shape that fits x; one number alone fits one axis."""
     positions = as_var(index)
+    if positions.ndim == 0 and x.ndim == 1:
+        positions = positions.reshape(1)
     if positions.dtype.kind not in "iu":
         raise DtypeError(f"{name} takes positions as whole numbers", f"dtype {positions.dtype}", "index.int64()")
     fits = positions.ndim == x.ndim and all(n <= x.shape[k] for k, n in enumerate(positions.shape) if k != axis)
@@ -186,6 +193,7 @@ def _positions_along(name: str, x: Var, index: Any, axis: int) -> Var:
 
 @method
 @template
+@lone
 @same_words
 def scatter(x: Any, dim: int, index: Any, src: Any, reduce: str = "void") -> Var:
     """x, with src written (reduce="void"), added ("add") or multiplied ("multiply") at x[index[i, j], j] for dim 0.
@@ -226,11 +234,12 @@ def scatter_parts(name: str, x: Var, axis: int, index: Any, src: Any) -> tuple[V
 def scatter_into(x: Var, new: Var, positions: Var, where: tuple[Index, ...], reducer: str) -> Var:
     """What meets at each place of x, put together by a reducer."""
     op = reindex_reduce("scatter", reducer, new.shape, x.shape, where)
-    return Var._of(Node(op, (new.node, positions.node), x.shape, new.dtype))
+    return Var._of(check_there(Node(op, (new.node, positions.node), x.shape, new.dtype)))
 
 
 @method
 @template
+@lone
 @same_words
 def index_select(x: Any, dim: int, index: Any) -> Var:
     """The slices of x at the positions `index` along axis `dim`.
@@ -241,6 +250,7 @@ def index_select(x: Any, dim: int, index: Any) -> Var:
     """
     v, where = as_var(x), as_var(index)
     axis = axis_of("index_select", dim, v.ndim)
+    where = where if where.ndim else where.reshape(1)
     if where.ndim == 1 and where.dtype.kind in "iu":
         return _selected(v, axis, where)
     return getitem(v, (*([slice(None)] * axis), where))

@@ -19,8 +19,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from jt_edu.build import broadcast_shape, short
-from jt_edu.dtypes import float32, float64, int64, real_of
+from jt_edu.dtypes import float32, float64, int64, real_of, uint8
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import Index, as_index, counter, load, size
@@ -29,6 +31,7 @@ from jt_edu.ops.adaptive import adaptive_avg_pool1d, adaptive_avg_pool2d, adapti
 from jt_edu.ops.arguments import choice, number, same_words, yes_or_no
 from jt_edu.ops.create import index
 from jt_edu.ops.elementwise import clamp
+from jt_edu.ops.matmul import matmul
 from jt_edu.ops.numbers import as_floats, widened
 from jt_edu.ops.reduce import reduced
 from jt_edu.ops.rounding import floor
@@ -46,7 +49,7 @@ SHARPNESS = -0.75  # of the cubic, as in PyTorch and OpenCV
 @same_words
 def interpolate(
     x: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
-    recompute_scale_factor: bool = False,
+    recompute_scale_factor: bool = False, antialias: bool = False,
 ) -> Var:  # fmt: skip
     """An image in another size.
 
@@ -58,9 +61,11 @@ def interpolate(
             "bicubic", or "area" (`adaptive_avg_pool2d`).
         align_corners: for the four modes in the middle: whether the outermost pixels stay where they are.
         recompute_scale_factor: take the scale from the sizes, n / o, where it would be 1 / scale_factor.
+        antialias: for "bilinear" and "bicubic": where the image becomes smaller, look at all pixels, as Pillow does.
 
     Returns:
-        (n, c, *size); whole numbers become float64, except for the nearest.
+        (n, c, *size). Pixels of uint8 are rounded, as in PyTorch; other whole numbers become float64, except for the
+        nearest.
 
     Raises:
         ShapeError: x is no image, or not one that the mode takes. ArgumentError: any other setting.
@@ -72,17 +77,33 @@ def interpolate(
     Source: the cubic is that of Keys 1981, "Cubic convolution interpolation for digital image processing".
     """
     image = _image(as_var(x), choice("interpolate", "mode", mode, MODES))
-    align = align_corners is not None and yes_or_no("interpolate", "align_corners", align_corners)
-    if align_corners is not None and mode not in DIRECTIONS:
-        raise ArgumentError(f"align_corners is for {', '.join(DIRECTIONS)}", f"align_corners={align_corners}, {mode}")
+    align, smooth = _switches(mode, align_corners, antialias)
     plane = image.shape[2:]
     out, scales = _sizes(plane, size, scale_factor, recompute_scale_factor)
     if mode == "area":
-        return AREA[len(plane) - 1](image, out)
+        return _like_pixels(image, AREA[len(plane) - 1](image, out))
     if mode not in DIRECTIONS:
         return _nearest(image, out, scales, 0.5 if mode == "nearest-exact" else 0)
+    if smooth:
+        return _smooth(image, out, scales, mode, align)
     way = _cubic if mode == "bicubic" else _linear
-    return way(image, out, tuple(scales), align)
+    return _like_pixels(image, way(image, out, tuple(scales), align))
+
+
+def _like_pixels(image: Var, found: Var) -> Var:
+    """What was found for an image; pixels are rounded to pixels, a half to the next one."""
+    return clamp(floor(found + 0.5), 0, 255).cast(uint8) if image.dtype is uint8 else found
+
+
+def _switches(mode: str, align_corners: Any, antialias: Any) -> tuple[bool, bool]:
+    """Whether corners stay where they are, and whether all pixels count; each is for some modes only."""
+    align = align_corners is not None and yes_or_no("interpolate", "align_corners", align_corners)
+    if align_corners is not None and mode not in DIRECTIONS:
+        raise ArgumentError(f"align_corners is for {', '.join(DIRECTIONS)}", f"align_corners={align_corners}, {mode}")
+    smooth = yes_or_no("interpolate", "antialias", antialias)
+    if smooth and mode not in ("bilinear", "bicubic"):
+        raise ArgumentError("antialias is for bilinear and bicubic", f"antialias=True, {mode}")
+    return align, smooth
 
 
 @template
@@ -139,6 +160,35 @@ def _cubic(image: Var, out: Shape, scales: tuple[float, ...], align: bool) -> Va
         places.append(clamp(floor(here).cast(int64) + tap - taps_before("cubic"), 0, n - 1))
         weights.append(weigh("cubic", here - floor(here), tap))
     return blend(floats.cast(wide), places, weights, dims).cast(floats.dtype)
+
+
+def _smooth(image: Var, out: Shape, scales: Sequence[float], mode: str, align: bool) -> Var:
+    """Each direction by itself: a row of the answer is a weighted mean of as many rows as become one."""
+    floats = as_floats(image)
+    wide = floats.cast(widened(floats).dtype)
+    for k, (n, o, scale) in enumerate(zip(image.shape[2:], out, scales, strict=True)):
+        step = ((n - 1) / (o - 1) if o > 1 else 0.0) if align else scale
+        weights = as_var(_means(n, o, step, mode), real_of(wide.dtype)).stop_grad()
+        wide = matmul(weights, wide) if k == 0 else matmul(wide, weights.transpose(0, 1))
+    return wide.cast(floats.dtype)
+
+
+def _means(n: int, o: int, step: float, mode: str) -> np.ndarray[Any, Any]:
+    """(o, n): how much each of n pixels counts in each of o; triangles or cubics, as wide as a step."""
+    reach, wide = (2.0 if mode == "bicubic" else 1.0), max(step, 1.0)
+    here = step * (np.arange(o) + 0.5)
+    first = np.maximum((here - reach * wide + 0.5).astype(int), 0)
+    last = np.minimum((here + reach * wide + 0.5).astype(int), n)
+    pixel = np.arange(n)
+    far = np.abs((pixel + 0.5 - here[:, None]) / wide)
+    if mode == "bilinear":
+        weights = np.maximum(1 - far, 0)
+    else:  # Keys' cubic with -1/2, as in Pillow
+        near, outer = (1.5 * far - 2.5) * far * far + 1, ((-0.5 * far + 2.5) * far - 4) * far + 2
+        weights = np.where(far < 1, near, np.where(far < 2, outer, 0))
+    weights *= (pixel >= first[:, None]) & (pixel < last[:, None])
+    means: np.ndarray[Any, Any] = weights / np.maximum(weights.sum(1, keepdims=True), 1e-300)
+    return means
 
 
 def _image(x: Var, mode: str) -> Var:

@@ -4,7 +4,8 @@
     addmm, addmv, addr, addbmm, baddbmm         a product that is added to something
     multi_dot, chain_matmul, matrix_power       products of many matrices
 
-Whole numbers stay whole; what BLAS knows, BLAS multiplies.
+What BLAS knows, BLAS multiplies. Whole numbers stay whole, and are added up in a dtype that has room for the sum
+(`contracted`); products of many matrices are in 64 bits, however many they are.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from jt_edu.build import broadcast_shape
+from jt_edu.dtypes import contracted, promote
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Shape
 from jt_edu.ops.arguments import factor, whole
@@ -139,7 +141,7 @@ def _added(name: str, start: Any, product: Var, beta: Any, alpha: Any) -> Var:
     scaled = product if alpha == 1 else product * alpha
     if beta == 0:
         return scaled + base.where_not(True, 0)
-    return scaled + (base if beta == 1 else base * beta)
+    return scaled + (base if beta == 1 else base.cast(promote(base.dtype, product.dtype)) * beta)
 
 
 @method
@@ -162,7 +164,8 @@ def addr(start: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Var:
         array([[6., 8.]], dtype=float32)
     """
     a, b = _ranks("addr", "two vectors", (x, 1), (y, 1))
-    return _added("addr", start, outer(a, b), beta, alpha)
+    dtype = contracted(promote(a.dtype, b.dtype))
+    return _added("addr", start, outer(a.cast(dtype), b), beta, alpha)
 
 
 @method
@@ -203,7 +206,7 @@ def multi_dot(matrices: Sequence[Any]) -> Var:
 
     Source: Cormen, Leiserson, Rivest and Stein, "Introduction to Algorithms", chapter on dynamic programming.
     """
-    parts = listed("multi_dot", matrices)
+    parts = [_long(p) for p in listed("multi_dot", matrices)]
     ends = (0, len(parts) - 1)
     if any(p.ndim != 2 and not (p.ndim == 1 and k in ends) for k, p in enumerate(parts)):
         raise ShapeError(
@@ -225,6 +228,11 @@ def chain_matmul(*matrices: Any) -> Var:
     """
     parts = listed("chain_matmul", matrices)
     return multi_dot(_ranks("chain_matmul", "matrices", *((p, 2) for p in parts)))
+
+
+def _long(x: Var) -> Var:
+    """Whole numbers in 64 bits, which is what products of products are added up in."""
+    return x.cast(contracted(contracted(x.dtype)))
 
 
 def _splits(lengths: list[int]) -> dict[tuple[int, int], int]:
@@ -257,7 +265,7 @@ def matrix_power(x: Any, n: Any) -> Var:
         array([[89, 55],
                [55, 34]])
     """
-    base = as_var(x)
+    base = _long(as_var(x))
     if base.ndim < 2 or base.shape[-1] != base.shape[-2]:
         raise ShapeError("matrix_power takes square matrices", f"shape {base.shape}")
     times = whole("matrix_power", "n", n)

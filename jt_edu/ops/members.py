@@ -15,13 +15,13 @@ from collections.abc import Callable
 from typing import Any
 
 from jt_edu.dtypes import DType, as_dtype
-from jt_edu.making import DEVICES, makes, on_cpu
-from jt_edu.ops.arguments import axis_of, same_words
-from jt_edu.ops.create import full, ones, zeros
+from jt_edu.making import DEVICES, makes, on_cpu, spread
+from jt_edu.ops.arguments import axis_of, same_words, yes_or_no
+from jt_edu.ops.create import array, full, ones, zeros
 from jt_edu.ops.elementwise import where
 from jt_edu.ops.layout import check_format, in_memory_format
 from jt_edu.ops.view import apart, reshape
-from jt_edu.var import Var, array, as_var, method
+from jt_edu.var import Var, as_var, method
 
 
 class Size(int):
@@ -35,6 +35,7 @@ class Size(int):
 
     shape: tuple[int, ...]
 
+    @same_words
     def __call__(self, dim: int | None = None) -> Any:
         """The shape, or the length of axis `dim`."""
         return self.shape if dim is None else self.shape[axis_of("size", dim, len(self.shape))]
@@ -108,14 +109,19 @@ Var.itemsize = property(element_size)  # type: ignore[attr-defined]
 
 @method
 @same_words
-def astype(x: Any, dtype: Any) -> Var:
+def astype(x: Any, dtype: Any, copy: bool = False) -> Var:
     """The same numbers as another dtype.
+
+    Args:
+        dtype: of the answer.
+        copy: a Var of its own also where x has that dtype; without it the answer is x then.
 
     Example:
         >>> array(1.7).astype("int32").item()
         1
     """
-    return as_var(x).cast(dtype)
+    own = as_var(x).cast(dtype)
+    return own.clone() if yes_or_no("astype", "copy", copy) and own is x else own
 
 
 @method
@@ -187,6 +193,7 @@ def expand_as(x: Any, other: Any) -> Var:
 
 
 @method
+@spread("shape", "size")
 def new_zeros(x: Var, *shape: Any, dtype: Any = None) -> Var:
     """0 everywhere, in the dtype of x.
 
@@ -198,6 +205,7 @@ def new_zeros(x: Var, *shape: Any, dtype: Any = None) -> Var:
 
 
 @method
+@spread("shape", "size")
 def new_ones(x: Var, *shape: Any, dtype: Any = None) -> Var:
     """1 everywhere, in the dtype of x.
 

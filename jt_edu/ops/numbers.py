@@ -16,6 +16,7 @@ from jt_edu.dtypes import float32, float64, float_of
 from jt_edu.errors import DtypeError
 from jt_edu.graph import Node, Shape
 from jt_edu.index import counters
+from jt_edu.inside import check_there
 from jt_edu.meta import Reindex
 from jt_edu.var import Var, as_var
 
@@ -79,6 +80,8 @@ def check_order(name: str, x: Var) -> None:
 def checked(name: str, x: Var, low: float, high: float, spared: float | None = None) -> Var:
     """Numbers from `low` to below `high`; others raise, in the name of `name`, when a kernel would read them.
 
+    Whole numbers that are there already are looked at at once.
+
     Args:
         name: who reads them.
         x: whole numbers.
@@ -92,7 +95,7 @@ def checked(name: str, x: Var, low: float, high: float, spared: float | None = N
     """
     also = spared if spared is not None else low if low < high else low - 1
     op = _check_op(name, x.shape, low, high, also)
-    return Var._of(Node(op, (x.node,), x.shape, x.dtype))
+    return Var._of(check_there(Node(op, (x.node,), x.shape, x.dtype)))
 
 
 @lru_cache(maxsize=1 << 12)

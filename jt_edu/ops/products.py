@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from jt_edu.build import short
+from jt_edu.dtypes import contracted, promote
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Shape
 from jt_edu.index import counter
@@ -83,7 +84,8 @@ def vecdot(x: Any, y: Any, dim: int = -1) -> Var:
     k, m = axis_of("vecdot", dim, a.ndim), axis_of("vecdot", dim, b.ndim)
     if a.shape[k] != b.shape[m]:
         raise ShapeError(f"vecdot needs vectors of one length along axis {dim}", f"shapes {a.shape} and {b.shape}")
-    product = a.conj() * b
+    dtype = contracted(promote(a.dtype, b.dtype))
+    product = a.cast(dtype).conj() * b.cast(dtype)
     return reduced(product, "vecdot", "add", axis_of("vecdot", dim, product.ndim), False)
 
 

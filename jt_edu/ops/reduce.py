@@ -21,7 +21,7 @@ from jt_edu.functions import unary
 from jt_edu.graph import Node, Shape
 from jt_edu.index import as_index, counter
 from jt_edu.meta import Elementwise, ReindexReduce, reindex_reduce
-from jt_edu.ops.arguments import axes_of, axis_of, choice, number, same_words, yes_or_no
+from jt_edu.ops.arguments import axes_of, axis_of, choice, listed_axes, number, same_words, yes_or_no
 from jt_edu.ops.create import index
 from jt_edu.ops.numbers import as_floats, check_order, widened
 from jt_edu.template import template
@@ -335,23 +335,26 @@ def first_where(here: Var, axis: int, keep: bool) -> Var:
 @method
 @template
 @same_words
-def norm(x: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Var:
+def norm(x: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, *, ord: Any = None) -> Var:  # noqa: A002 - NumPy's word
     """(sum |x|**p)**(1/p): length of vectors, or of all numbers as one vector.
 
     Args:
         p: any number; inf is the largest magnitude, -inf the smallest, 0 the count of those that are not 0, and "fro"
             the same as 2.
+        ord: NumPy's: p of a vector; of a matrix "fro", or the largest (least) sum of a column 1 (-1), row inf (-inf).
 
     Raises:
-        ArgumentError: p="nuc", which is no sum of powers of elements but of singular values.
+        ArgumentError: p="nuc" or, of a matrix, ord=2, which are no sums of powers of elements but of singular values.
 
     Example:
         >>> norm(array([3.0, 4.0])).item()
         5.0
     """
-    keep = yes_or_no("norm", "keepdim", keepdim)
-    order = _order(p)
-    v = as_var(x)
+    keep, v = yes_or_no("norm", "keepdim", keepdim), as_var(x)
+    axes = () if ord is None else listed_axes("norm", tuple(range(v.ndim)) if dim is None else dim, v.ndim, lone=True)
+    if len(axes) > 1 and ord != "fro":
+        return _of_matrix(v, ord, axes, keep)
+    order = _order(p if ord is None else ord)
     dim = axes_of("norm", dim, v.ndim)
     if order == 2 and v.dtype.kind == "f":  # a square has no sign
         wide = widened(v)
@@ -367,6 +370,18 @@ def norm(x: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Var:
     else:
         total = root(sum(_power(size, order), dim, keep), order)
     return total.cast(floats.dtype)
+
+
+def _of_matrix(x: Var, order: Any, axes: tuple[int, ...], keep: bool) -> Var:
+    """The largest or smallest sum of magnitudes of a column (1, -1) or a row (inf, -inf)."""
+    if len(axes) > 2 or order not in (1, -1, math.inf, -math.inf):
+        asked = "norm takes ord='fro', 1, -1, inf or -inf of two axes"
+        raise ArgumentError(
+            asked, f"ord={order!r} of {len(axes)}", "p=2, or np.linalg.norm(x.numpy(), ord), without gradients"
+        )
+    summed, chosen = axes if abs(order) == 1 else axes[::-1]
+    found = norm(norm(x, 1, summed, True), math.copysign(math.inf, order), chosen, True)
+    return found if keep else found.squeeze(axes)
 
 
 def _order(p: Any) -> float:

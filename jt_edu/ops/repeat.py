@@ -12,6 +12,7 @@ from jt_edu.dtypes import int64
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.graph import Node
 from jt_edu.index import Index, counter, load, size
+from jt_edu.making import spread
 from jt_edu.meta import reindex
 from jt_edu.ops.arguments import axis_of, same_words, whole
 from jt_edu.ops.code import kernel
@@ -22,6 +23,7 @@ from jt_edu.var import Var, as_var, method
 
 @method
 @template
+@spread("repeats", "reps", "dims", "sizes", "repetitions")
 def repeat(x: Any, *times: Any) -> Var:
     """The whole of x, so many times along each axis (NumPy's tile, PyTorch's repeat).
 

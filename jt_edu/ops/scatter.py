@@ -16,7 +16,7 @@ from jt_edu.ops.arguments import axis_of, same_words, yes_or_no
 from jt_edu.ops.create import index as counting
 from jt_edu.ops.index import along, gather, scatter, scatter_into, scatter_parts
 from jt_edu.ops.stacks import concat
-from jt_edu.ops.view import reshape
+from jt_edu.ops.view import lone, reshape
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
@@ -27,7 +27,7 @@ from jt_edu.var import Var, as_var, method
 def take_along_dim(x: Any, indices: Any, dim: Any = None) -> Var:
     """One position along an axis for each element of the answer; the other axes of x and indices broadcast.
 
-    Without an axis x is taken as if it had one.
+    Without an axis x is taken as if it had one, as in PyTorch.
 
     Example:
         >>> take_along_dim(array([[1, 2, 3], [4, 5, 6]]), array([[2], [0]]), 1).tolist()
@@ -40,6 +40,18 @@ def take_along_dim(x: Any, indices: Any, dim: Any = None) -> Var:
     rest = _rest("take_along_dim", v, index, at)
     v, index = (a.stretched(_with(rest, at, a.shape[at])) for a in (v, index))
     return gather(v, at, index)
+
+
+@method
+@same_words
+def take_along_axis(x: Any, indices: Any, dim: Any = -1) -> Var:
+    """NumPy's name of `take_along_dim`, along the last axis by default; for None x is taken as if it had one axis.
+
+    Example:
+        >>> take_along_axis(array([[1, 2, 3], [4, 5, 6]]), array([[2], [0]])).tolist()
+        [[3], [4]]
+    """
+    return take_along_dim(x, indices, dim)
 
 
 def _rest(name: str, x: Var, index: Var, at: int) -> tuple[int, ...]:
@@ -55,10 +67,10 @@ def _with(shape: tuple[int, ...], at: int, n: int) -> tuple[int, ...]:
 
 @template
 @same_words
-def put_along_axis(x: Any, indices: Any, values: Any, dim: Any = None) -> Var:
+def put_along_axis(x: Any, indices: Any, values: Any, dim: Any = -1) -> Var:
     """x with `values` at one position along an axis for each element; x itself stays (NumPy's changes it).
 
-    Without an axis x is taken as if it had one. Values broadcast to the indices, and indices to x.
+    For the axis None x is taken as if it had one. Values broadcast to the indices, and indices to x.
 
     Example:
         >>> put_along_axis(zeros((2, 3)), array([[2], [0]]), 7, 1).tolist()
@@ -78,6 +90,7 @@ def put_along_axis(x: Any, indices: Any, values: Any, dim: Any = None) -> Var:
 
 @method
 @template
+@lone
 @same_words
 def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Var:
     """x, with src added at x[index[i, j], j] for dim 0, as often as a position is named.
@@ -95,6 +108,7 @@ REDUCTIONS = {"sum": "add", "add": "add", "prod": "multiply", "multiply": "multi
 
 @method
 @template
+@lone
 @same_words
 def scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True) -> Var:
     """x, where all src that meet at x[index[i, j], j] (for dim 0) are put together; elsewhere x stays.
@@ -117,15 +131,15 @@ def scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, include_
         raise DtypeError(f"{reduce} needs numbers that have an order", f"dtype {v.dtype}", "x.abs()")
     axis = axis_of("scatter_reduce", dim, v.ndim)
     positions, new = scatter_parts("scatter_reduce", v, axis, index, src)
+    where = along(v.ndim, axis)
+    touched = scatter_into(v, new.ones_like().cast(bool_), positions, where, "last")
     if yes_or_no("scatter_reduce", "include_self", include_self):
         positions, new = _with_self(v, axis, positions, new)
-    where = along(v.ndim, axis)
     there = scatter_into(v, new, positions, where, how)
     if reduce == "mean":
         count = scatter_into(v, new.ones_like().cast(int64), positions, where, "add")
         safe = count.where_not(count == 0, 1).cast(v.dtype)
         there = there / safe if v.dtype.is_float else (there // safe).cast(v.dtype)
-    touched = scatter_into(v, new.ones_like().cast(bool_), positions, where, "last")
     return v.where_not(touched, there)
 
 
@@ -133,6 +147,3 @@ def _with_self(x: Var, axis: int, positions: Var, new: Var) -> tuple[Var, Var]:
     """The numbers of x are what is put together as well, each at its own position."""
     mine = x[tuple(slice(None) if k == axis else slice(n) for k, n in enumerate(new.shape))]
     return concat([counting(mine.shape, axis), positions], axis), concat([mine, new], axis)
-
-
-take_along_axis = method(take_along_dim, "take_along_axis")

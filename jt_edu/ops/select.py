@@ -22,7 +22,7 @@ from jt_edu.ops.find import flatnonzero, positions, within
 from jt_edu.ops.index import added, getitem, index_select, replaced
 from jt_edu.ops.stacks import concat
 from jt_edu.ops.turn import moveaxis
-from jt_edu.ops.view import reshape
+from jt_edu.ops.view import lone, reshape
 from jt_edu.var import Var, as_var, method
 
 
@@ -104,6 +104,7 @@ def compress(condition: Any, x: Any, dim: Any = None) -> Var:
 
 
 @method
+@lone
 @same_words
 def index_add(x: Any, dim: int, index: Any, source: Any, alpha: float = 1) -> Var:
     """x, with alpha * source added to the slices at the positions `index`, as often as they are named.
@@ -118,6 +119,7 @@ def index_add(x: Any, dim: int, index: Any, source: Any, alpha: float = 1) -> Va
 
 
 @method
+@lone
 @same_words
 def index_copy(x: Any, dim: int, index: Any, source: Any) -> Var:
     """x, with the slices of `source` at the positions `index`; the last one written stays.
@@ -131,6 +133,7 @@ def index_copy(x: Any, dim: int, index: Any, source: Any) -> Var:
 
 
 @method
+@lone
 @same_words
 def index_fill(x: Any, dim: int, index: Any, value: Any) -> Var:
     """x, with one number in the slices at the positions `index`.

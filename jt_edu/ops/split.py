@@ -91,6 +91,7 @@ def tensor_split(x: Any, indices_or_sections: Any, dim: Any = 0) -> tuple[Var, .
     v = as_var(x)
     at = axis_of("tensor_split", dim, v.ndim)
     length, cuts = v.shape[at], indices_or_sections
+    cuts = cuts.tolist() if getattr(cuts, "ndim", 0) == 1 else cuts
     if not isinstance(cuts, (list, tuple)):
         parts = whole("tensor_split", "indices_or_sections", cuts, 1, MOST)
         cuts = [k * (length // parts) + min(k, length % parts) for k in range(1, parts)]
@@ -138,7 +139,8 @@ def dsplit(x: Any, indices_or_sections: Any) -> tuple[Var, ...]:
 def _evenly(name: str, x: Var, parts: Any, rank: int, at: int) -> tuple[Var, ...]:
     if x.ndim < rank:
         raise ShapeError(f"{name} needs a Var with {rank} axes or more", f"shape {x.shape}", "x.tensor_split(...)")
-    if not isinstance(parts, (list, tuple)) and (whole(name, "indices_or_sections", parts) < 1 or x.shape[at] % parts):
+    one = not isinstance(parts, (list, tuple)) and getattr(parts, "ndim", 0) == 0
+    if one and (whole(name, "indices_or_sections", parts) < 1 or x.shape[at] % parts):
         raise ShapeError(f"{name} makes equal parts of axis {at}", f"{parts} parts of {x.shape[at]}", "tensor_split")
     return tensor_split(x, parts, at)
 

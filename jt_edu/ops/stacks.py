@@ -29,7 +29,7 @@ CHOICES = 8  # arrays up to which a choice is cheaper than copying: it fuses wit
 
 @same_words
 def concat(vars: Sequence[Any], dim: Any = 0) -> Var:
-    """Arrays behind each other along axis `dim` (0 by default).
+    """Arrays behind each other along axis `dim` (0 by default). An empty one of one axis fits beside any others.
 
     Example:
         >>> concat([arange(2), arange(3)]).numpy()
@@ -40,7 +40,7 @@ def concat(vars: Sequence[Any], dim: Any = 0) -> Var:
 
 @template
 def _joined(vars: Any, dim: Any) -> Var:
-    parts = listed("concat", vars, dim)
+    parts = _with_axes(listed("concat", vars, dim))
     axis = axis_of("concat", dim, parts[0].ndim)
     dtype = parts[0].dtype
     for p in parts[1:]:
@@ -53,6 +53,16 @@ def _joined(vars: Any, dim: Any) -> Var:
     shape = (*parts[0].shape[:axis], total, *parts[0].shape[axis + 1 :])
     cast = tuple(p.cast(dtype) for p in parts)
     return slabs(cast, axis, shape) if len(cast) > CHOICES else _side_by_side(cast, axis, shape)
+
+
+def _with_axes(parts: list[Var]) -> list[Var]:
+    """Without arrays of shape (0,) beside some with more axes, as in PyTorch: what a loop begins to collect in."""
+    if all(p.shape != (0,) for p in parts) or all(p.ndim == 1 for p in parts):
+        return parts
+    kept, dtype = [p for p in parts if p.shape != (0,)], parts[0].dtype
+    for p in parts:
+        dtype = promote(dtype, p.dtype)
+    return [p.cast(dtype) for p in kept]
 
 
 def _to_fit(parts: Sequence[Var]) -> str:
@@ -115,7 +125,7 @@ def hstack(vars: Sequence[Any]) -> Var:
         >>> hstack([arange(2), arange(3)]).numpy()
         array([0, 1, 0, 1, 2])
     """
-    parts = [atleast_1d(v) for v in listed("hstack", vars)]
+    parts = [atleast_1d(v) for v in _with_axes(listed("hstack", vars))]
     return concat(parts, 0 if parts[0].ndim == 1 else 1)
 
 
@@ -126,7 +136,7 @@ def vstack(vars: Sequence[Any]) -> Var:
         >>> vstack([arange(2), arange(2)]).shape
         (2, 2)
     """
-    return concat([atleast_2d(v) for v in listed("vstack", vars)], 0)
+    return concat([atleast_2d(v) for v in _with_axes(listed("vstack", vars))], 0)
 
 
 def dstack(vars: Sequence[Any]) -> Var:
@@ -136,7 +146,7 @@ def dstack(vars: Sequence[Any]) -> Var:
         >>> dstack([arange(2), arange(2)]).shape
         (1, 2, 2)
     """
-    return concat([atleast_3d(v) for v in listed("dstack", vars)], 2)
+    return concat([atleast_3d(v) for v in _with_axes(listed("dstack", vars))], 2)
 
 
 def column_stack(vars: Sequence[Any]) -> Var:
@@ -146,7 +156,7 @@ def column_stack(vars: Sequence[Any]) -> Var:
         >>> column_stack([arange(2), ones((2, 3))]).shape
         (2, 4)
     """
-    return concat([reshape(v, -1, 1) if v.ndim < 2 else v for v in listed("column_stack", vars)], 1)
+    return concat([reshape(v, -1, 1) if v.ndim < 2 else v for v in _with_axes(listed("column_stack", vars))], 1)
 
 
 @method

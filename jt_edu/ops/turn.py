@@ -12,9 +12,10 @@ from typing import Any
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.graph import Shape
 from jt_edu.index import as_index, counter, size
+from jt_edu.making import spread
 from jt_edu.meta import Reindex, reindex
 from jt_edu.ops.arguments import axis_of, listed_axes, same_words, whole
-from jt_edu.ops.view import apart, reshape, varargs, view
+from jt_edu.ops.view import apart, lone, reshape, varargs, view
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
@@ -30,40 +31,45 @@ def permute_op(found: Shape, axes: tuple[int, ...]) -> Reindex:
 
 @method
 @template
-def permute(x: Any, *axes: Any) -> Var:
+@spread("axes", "dims")
+def permute(x: Any, *order: Any) -> Var:
     """Axes in another order; without arguments, in reverse.
 
     Example:
         >>> ones((2, 3, 4)).permute(2, 0, 1).shape
         (4, 2, 3)
     """
-    v, named = as_var(x), varargs(axes)
+    v, named = as_var(x), varargs(order)
     backwards = list(reversed(range(v.ndim)))
     fits = len(named) in (0, v.ndim)
-    order = [axis_of("permute", a, v.ndim) for a in named if fits] or backwards
-    if not fits or sorted(order) != backwards[::-1]:
+    places = [axis_of("permute", a, v.ndim) for a in named if fits] or backwards
+    if not fits or sorted(places) != backwards[::-1]:
         example = f"x.permute({', '.join(map(str, backwards))})"
         raise ShapeError(f"permute names each of the {v.ndim} axes once", f"axes {named}", example)
-    return view(v, permute_op(v.shape, tuple(order)))
+    return view(v, permute_op(v.shape, tuple(places)))
 
 
 @method
 @template
-def transpose(x: Any, *axes: Any) -> Var:
+@lone
+@spread("axes", "dims")
+def transpose(x: Any, *order: Any, dim0: Any = None, dim1: Any = None) -> Var:
     """Exchange two axes: `x.transpose(0, 1)`; with as many axes as x has (or none) it permutes, as NumPy and Jittor do.
 
     Example:
         >>> ones((2, 3, 4)).transpose(0, 2).shape
         (4, 3, 2)
     """
-    v, named = as_var(x), varargs(axes)
-    if len(named) == 2 and (v.ndim != 2 or len(axes) == 2):
+    order = order if dim0 is None and dim1 is None else (*order, dim0, dim1)
+    v, named = as_var(x), varargs(order)
+    if len(named) == 2 and (v.ndim != 2 or len(order) == 2):
         return swapaxes(v, *(axis_of("transpose", k, v.ndim) for k in named))
     return permute(v, *named)
 
 
 @method
 @template
+@lone
 @same_words
 def swapaxes(x: Any, dim1: int, dim2: int) -> Var:
     """Two axes exchanged.
@@ -81,6 +87,7 @@ def swapaxes(x: Any, dim1: int, dim2: int) -> Var:
 
 @method
 @template
+@lone
 def moveaxis(x: Any, source: Any, destination: Any) -> Var:
     """The axes `source` become the axes `destination`; the others keep their order.
 
@@ -218,5 +225,6 @@ Var.mT = property(matrix_transpose)  # type: ignore[attr-defined]
 Var.H = property(lambda x: permute(x).conj())  # type: ignore[attr-defined]
 Var.mH = property(lambda x: matrix_transpose(x).conj())  # type: ignore[attr-defined]
 method(permute, "t")
+permute_dims = permute
 movedim = method(moveaxis, "movedim")
 swapdims = method(swapaxes, "swapdims")

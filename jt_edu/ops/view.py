@@ -12,20 +12,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, wraps
+from typing import Any, TypeVar
 
 import numpy as np
 
 from jt_edu.build import broadcast_shape, check_shape, flat_view, same, short
 from jt_edu.dtypes import DType, as_dtype
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.functions import COPY
 from jt_edu.graph import Node, Shape
 from jt_edu.index import as_index, counter
+from jt_edu.making import spread
 from jt_edu.meta import Reindex, reindex
-from jt_edu.ops.arguments import axis_of, listed_axes, same_words, whole
+from jt_edu.ops.arguments import axis_of, listed_axes, same_words, whole, yes_or_no
 from jt_edu.ops.code import kernel
 from jt_edu.var import Var, as_var, method
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def view(x: Var, op: Reindex) -> Var:
@@ -70,14 +74,23 @@ def reshape_op(found: Shape, wanted: Shape) -> Reindex:
 
 
 @method
-def reshape(x: Any, *shape: Any) -> Var:
+@spread("shape", "size")
+def reshape(x: Any, *lengths: Any, copy: bool | None = None) -> Var:
     """The same elements in the same order under another shape; one length may be -1, and is worked out.
+
+    Args:
+        copy: True copies the numbers into memory of their own; without it they are copied where a kernel needs that.
+
+    Raises:
+        ShapeError: another number of elements; or none, and beside a -1 a length of 0: then it could be anything.
 
     Example:
         >>> arange(6).reshape(2, -1).shape
         (2, 3)
     """
-    return apart(x, in_shape(x, *shape))
+    if copy is not None and yes_or_no("reshape", "copy", copy):
+        return in_shape(x, *lengths).apply(COPY)
+    return apart(x, in_shape(x, *lengths))
 
 
 def in_shape(x: Any, *shape: Any) -> Var:
@@ -88,7 +101,10 @@ def in_shape(x: Any, *shape: Any) -> Var:
     total = math.prod(v.shape)
     if -1 in wanted:
         others = math.prod(n for n in wanted if n != -1)
-        wanted[wanted.index(-1)] = total // others if others and total % others == 0 else -1 if total or others else 0
+        if others == total == 0:
+            found = f"{v.shape} for {tuple(varargs(shape))}, where -1 could be anything"
+            raise ShapeError("reshape works out a length from the number of elements", found, "that length")
+        wanted[wanted.index(-1)] = total // others if others and total % others == 0 else -1
     if -1 in wanted or math.prod(wanted) != total:
         raise ShapeError(
             "reshape keeps the number of elements", f"{v.shape} ({total} elements) for {tuple(varargs(shape))}",
@@ -106,6 +122,27 @@ def _shape_that_fits(total: int, wanted: list[int]) -> str:
     return "x.reshape(-1), which has one axis"
 
 
+def lone(function: Function) -> Function:
+    """Let a function that works along axes take a single number, as if it had one axis; the answer is one again.
+
+    Example:
+        >>> @lone
+        ... def backwards(x):
+        ...     return x[::-1]
+        >>> backwards(array(3)).shape, backwards(array([3])).shape
+        ((), (1,))
+    """
+
+    @wraps(function)
+    def call(*args: Any, **named: Any) -> Any:
+        v = as_var(args[0]) if args else None
+        if v is None or v.ndim:
+            return function(*args, **named)
+        return reshape(function(reshape(v, 1), *args[1:], **named), ())
+
+    return call  # type: ignore[return-value]
+
+
 BITS = kernel("bits", """
 def kernel(lo, hi, x, out):
     bits, answer = x.reshape(-1).view(out.dtype), out.reshape(-1)
@@ -114,6 +151,7 @@ def kernel(lo, hi, x, out):
 """)  # fmt: skip
 
 
+@spread("shape", "size", "dtype")
 def view_as_shape(x: Any, *wanted: Any) -> Var:
     """PyTorch's `view`: `x.view(2, -1)` is `x.reshape(2, -1)`; `x.view("int32")` are the same bits as another dtype.
 
@@ -218,14 +256,15 @@ def squeeze(x: Any, dim: Any = None) -> Var:
 
 
 @method
-def expand(x: Any, *shape: Any) -> Var:
+@spread("shape", "size", "sizes")
+def expand(x: Any, *lengths: Any) -> Var:
     """Axes of length 1 repeated to `shape`, without copying; -1 keeps a length.
 
     Example:
         >>> ones((2, 1)).expand(-1, 3).shape
         (2, 3)
     """
-    v, wanted = as_var(x), [whole("expand", "a length", n, -1) for n in varargs(shape)]
+    v, wanted = as_var(x), [whole("expand", "a length", n, -1) for n in varargs(lengths)]
     shift = len(wanted) - v.ndim
     size = tuple(v.shape[k - shift] if n == -1 and k >= shift else n for k, n in enumerate(wanted))
     return apart(x, v.stretched(size))

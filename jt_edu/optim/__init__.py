@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from jt_edu.names import door
-from jt_edu.optim import lr_scheduler
+from jt_edu.optim import lr_scheduler, swa_utils
 from jt_edu.optim.adam import Adam, Adamax, AdamW
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.lamb import LAMB
@@ -69,6 +69,7 @@ __all__ = [
     "SequentialLR",
     "StepLR",
     "lr_scheduler",
+    "swa_utils",
 ]
 
 if not TYPE_CHECKING:

@@ -15,6 +15,7 @@ from typing import Any
 from jt_edu.ops.compare import maximum
 from jt_edu.optim.factor import Factor, Group
 from jt_edu.optim.means import Means, corrected_root, first_mean, second_mean
+from jt_edu.own import doing
 from jt_edu.var import Var
 
 
@@ -59,11 +60,11 @@ class Adam(Means):
 
     def kept(self, group: Group) -> tuple[str, ...]:
         """The two means; the largest second one for amsgrad."""
-        return self.states if group["amsgrad"] else self.states[:2]
+        return type(self).states if group["amsgrad"] else type(self).states[:2]
 
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """One step of the formula."""
-        p, g = self.decay(p, g, factor)
+        p, g = doing(self, "decay")(p, g, factor)
         m, v = first_mean(g, state, factor), second_mean(g, state, factor)
         new = {"mean": m, "square": v}
         if factor.group["amsgrad"]:
@@ -131,7 +132,7 @@ class Adamax(Means):
 
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """One step of the formula."""
-        p, g = self.decay(p, g, factor)
+        p, g = doing(self, "decay")(p, g, factor)
         m = first_mean(g, state, factor)
         u = maximum(state["peak"] * factor(lambda now, t: now["betas"][1]), abs(g) + factor(lambda now, t: now["eps"]))
         return p - m / u * factor(lambda now, t: now["lr"] / (1 - now["betas"][0] ** t)), {"mean": m, "peak": u}

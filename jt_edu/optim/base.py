@@ -19,20 +19,21 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from jt_edu.caller import warn
 from jt_edu.capture import at_replay, watch
 from jt_edu.captured import move
 from jt_edu.errors import ArgumentError, GradientError
+from jt_edu.gradient_errors import warn
 from jt_edu.nn.placement import in_its_name
-from jt_edu.nn.utils import clip_grad_norm_, clip_grad_value_
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.create import sync
 from jt_edu.ops.gradient import grad
 from jt_edu.ops.riders import riders
+from jt_edu.optim.by_hand import ByHand, States, settings_of
 from jt_edu.optim.effect import WHOLE, Closure, about, added, aimed, evaluated, forget_history, not_twice, take_effect
 from jt_edu.optim.factor import Count, Factor, Group, State, identities, kind_of
-from jt_edu.optim.params import as_groups, as_leaves, as_vars, label, setting, state_of, unreached
+from jt_edu.optim.params import as_groups, as_leaves, as_vars, label, params_of, setting, state_of, unreached
 from jt_edu.optim.saving import check_saved, saved_of, take_over
+from jt_edu.own import doing, own
 from jt_edu.replay import Replays
 from jt_edu.settings import current, no_grad
 from jt_edu.team import team
@@ -41,12 +42,13 @@ from jt_edu.var import Var
 Move = tuple[Var, Var]  # (a parameter or state, its new value)
 
 
-class Optimizer:
+class Optimizer(ByHand):
     """Moves parameters so that a loss becomes smaller; a subclass says how, in `rule`.
 
     Args:
         params: Vars, or (name, Var) pairs, or groups [{"params": [...], "lr": ...}, ...] with settings of their own.
-        settings: what every group has, unless it says otherwise: lr, weight_decay, ...
+        defaults: what every group has, unless it says otherwise, as a dict; or lr alone.
+        settings: the same by name: lr, weight_decay, ...
 
     Raises:
         ArgumentError: no parameters, one of them twice, something else than Vars, or a setting out of its range.
@@ -62,33 +64,40 @@ class Optimizer:
     """
 
     states: tuple[str, ...] = ()  # names of the Vars that a rule may keep for each parameter
-    counts: tuple[tuple[str, float], ...] = (("step", 0),)  # numbers that are kept for each, and what they start with
+    counts: tuple[tuple[str, float], ...] = ()  # numbers that are kept for each, and what they start with: ("step", 0)
     from_0: tuple[str, ...] = ("lr",)  # settings that are numbers from 0
     shares: tuple[str, ...] = ()  # settings that are numbers from 0 to 1
     flags = ("maximize", "nesterov", "amsgrad", "centered", "decoupled_weight_decay")  # settings that are True or False
     replays = False  # the rule takes numbers that change from `factor` only, and asks settings just whether they are 0
 
-    def __init__(self, params: Iterable[Any], **settings: Any) -> None:
-        self.defaults = settings
+    def __init__(self, params: Iterable[Any], defaults: Any = None, **settings: Any) -> None:
+        self.defaults = settings_of(type(self).__name__, defaults, settings)
         self.param_groups: list[Group] = []
-        self.state: list[State] = []
+        self.state = States(self.param_groups)
         self._told: set[int] = set()  # ids of parameters that a warning was about
         self._mine = False  # gradients in .grad were put there by `backward` of this optimizer
         self._shared: list[Any] = []  # gradients in .grad that are those of the whole batch
         self._known = Replays()
         for group in as_groups(params):
-            self.add_param_group(group)
+            doing(self, "add_param_group")(group)
 
     def __init_subclass__(cls) -> None:
         """A rule of one's own is replayed only if its class says that it can be."""
+        super().__init_subclass__()
         if "__init__" in vars(cls):
             cls.__init__ = in_its_name(cls.__init__)  # type: ignore[method-assign]
         if "rule" in vars(cls) and "replays" not in vars(cls):
             cls.replays = False
+        if "rule" in vars(cls) and not cls.counts:
+            cls.counts = (("step", 0),)
 
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """The new value of `p`, and those of its states, given its gradient; `factor` makes numbers of settings."""
-        raise ArgumentError(f"{type(self).__name__} must say how a parameter moves", "no rule method")
+        raise ArgumentError(
+            f"{type(self).__name__} must say how a parameter moves",
+            "no rule method",
+            "def rule(self, p, g, state, factor), or a step of your own, as in PyTorch",
+        )
 
     def decay(self, p: Var, g: Var, factor: Factor) -> tuple[Var, Var]:
         """Parameter and gradient after weight decay: added to the gradient, or decoupled, taken off the parameter."""
@@ -100,7 +109,7 @@ class Optimizer:
 
     def kept(self, group: Group) -> tuple[str, ...]:
         """Which of the states parameters with these settings need."""
-        return self.states
+        return type(self).states
 
     def first(self, name: str, p: Var, group: Group) -> Any:
         """What a state starts with: a number, or a Var."""
@@ -108,14 +117,14 @@ class Optimizer:
 
     def count(self, group: Group, state: State) -> dict[str, Any]:
         """The numbers of a state after one more step."""
-        return {"step": state["step"] + 1}
+        return {"step": state.get("step", 0) + 1}
 
     def check(self, group: Group) -> None:
         """Refuse settings that make no sense; a subclass adds its own."""
         for name in self.defaults:
-            if name in self.from_0 or name in self.shares:
-                setting(type(self).__name__, name, group[name], math.inf if name in self.from_0 else 1.0)
-            elif name in self.flags:
+            if name in type(self).from_0 or name in type(self).shares:
+                setting(type(self).__name__, name, group[name], math.inf if name in type(self).from_0 else 1.0)
+            elif name in type(self).flags:
                 yes_or_no(type(self).__name__, name, group[name])
 
     # parameters and settings
@@ -129,8 +138,8 @@ class Optimizer:
             known_ones = ", ".join(self.defaults)
             raise ArgumentError(f"{type(self).__name__} has the settings {known_ones}", ", ".join(unknown))
         fresh: Group = {**self.defaults, **group, "params": as_vars(group["params"])}
-        self.check(fresh)
-        known = {id(p) for p in self._params()}
+        doing(self, "check")(fresh)
+        known = {id(p) for p in params_of(self.param_groups)}
         for p in fresh["params"]:
             if id(p) in known:
                 raise ArgumentError("an optimizer moves each parameter once", f"{label(p)} in two places")
@@ -139,18 +148,19 @@ class Optimizer:
         if (crew := team()) is not None:
             crew.alike(fresh["params"])
         self.param_groups.append(fresh)
-        self.state += [dict(self.counts) for _ in fresh["params"]]
+        self.state += [dict(own(self)._kind().counts) for _ in fresh["params"]]
         for p, state in zip(fresh["params"], self.state[-len(fresh["params"]) :], strict=True):
-            self._complete(fresh, p, state)
+            own(self)._complete(fresh, p, state)
 
     def _complete(self, group: Group, p: Var, state: State) -> None:
         """Begin the states that are needed and not there; a setting that changes may need more of them."""
-        for name in self.kept(group):
+        for name in doing(self, "kept")(group):
             if name not in state:
-                state[name] = state_of(p, self.first(name, p, group))
+                state[name] = state_of(p, doing(self, "first")(name, p, group))
 
-    def _params(self) -> list[Var]:
-        return [p for group in self.param_groups for p in group["params"]]
+    def _kind(self) -> type[Optimizer]:
+        """The class that says which numbers are counted, and whether steps are replayed."""
+        return type(self)
 
     def _grouped(self) -> list[tuple[Group, Var]]:
         return [(group, p) for group in self.param_groups for p in group["params"]]
@@ -171,8 +181,8 @@ class Optimizer:
         """Forget the gradients in `.grad` of all parameters, or set those that are there to 0."""
         yes_or_no("zero_grad", "set_to_none", set_to_none)
         self._shared = []
-        self._note(mine=False)
-        for p in self._params():
+        own(self)._note(mine=False)
+        for p in params_of(self.param_groups):
             if p.grad is not None:
                 p.grad = None if set_to_none else p.grad.zeros_like().detach()
 
@@ -183,8 +193,9 @@ class Optimizer:
             loss: one real number.
             retain_graph: keep what the loss was computed from, for further gradients of it.
         """
-        whole, found = self._gradients_of(loss)
-        totals = [(p, g) for p, g in zip(self._params(), added(self._params(), found), strict=True) if g is not None]
+        whole, found = own(self)._gradients_of(loss)
+        params = params_of(self.param_groups)
+        totals = [(p, g) for p, g in zip(params, added(params, found), strict=True) if g is not None]
         del found
         sync([loss, whole, *(total for _, total in totals), *riders()])
         for p, total in totals:
@@ -192,45 +203,16 @@ class Optimizer:
         self._shared = [] if team() is None else [p.grad for p, _ in totals]
         if whole is not loss and not retain_graph:
             loss.update(whole)
-        self._note(mine=True)
+        own(self)._note(mine=True)
         forget_history(loss, retain_graph)
 
     def _note(self, mine: bool) -> None:
         self._mine = mine
         at_replay(partial(setattr, self, "_mine", mine))
 
-    def clip_grad_norm(self, max_norm: float, norm_type: float = 2.0) -> Var:
-        """Shorten the gradients in `.grad`, all by one factor, so that together they are no longer than `max_norm`.
-
-            factor = min(1, max_norm / (norm + 1e-6)),    norm = (sum of |g|**norm_type)**(1 / norm_type)
-
-        Args:
-            max_norm: the longest that is left as it is.
-            norm_type: any p > 0; inf takes the largest |g|.
-
-        Returns:
-            The norm before.
-
-        Source: Pascanu et al. 2013 (arXiv:1211.5063).
-        """
-        self._whole_batch()
-        length = clip_grad_norm_(self._params(), max_norm, norm_type)
-        self._graded("clip_grad_norm")
-        return length
-
-    def clip_grad_value(self, clip_value: float) -> None:
-        """Cut off the gradients in `.grad` below -clip_value and above clip_value."""
-        self._whole_batch()
-        clip_grad_value_(self._params(), clip_value)
-        self._graded("clip_grad_value")
-
-    def _graded(self, name: str) -> None:
-        if all(p.grad is None for p in self._params()):
-            raise GradientError(f"{name} changes gradients", "0 gradients", "optimizer.backward(loss) first")
-
     def _whole_batch(self) -> None:
         """Make the gradients in .grad those of the whole batch: each rank's `loss.backward()` knows its own part."""
-        crew, held = team(), [p for p in self._params() if p.grad is not None]
+        crew, held = team(), [p for p in params_of(self.param_groups) if p.grad is not None]
         if crew is None or all(any(p.grad is g for g in self._shared) for p in held):
             return
         with no_grad():
@@ -252,7 +234,7 @@ class Optimizer:
         """
         if not isinstance(loss, Var):
             raise ArgumentError("an optimizer makes a loss smaller, which is a Var", type(loss).__name__)
-        params = self._params()
+        params = params_of(self.param_groups)
         active = [p for p in params if p.requires_grad]
         crew = team()
         with about(loss):
@@ -261,7 +243,7 @@ class Optimizer:
             found: list[Var | None] = grad(part, active, allow_unused=True) if active else []
         if not any(g is not None for g in found):
             raise unreached(active, loss)
-        self._warn_about([p for p, g in zip(active, found, strict=True) if g is None])
+        own(self)._warn_about([p for p, g in zip(active, found, strict=True) if g is None])
         if crew is not None:
             with no_grad():
                 part, *found = crew.added([part, *found])  # type: ignore[assignment]
@@ -295,39 +277,41 @@ class Optimizer:
             GradientError: no parameter is behind the loss, there is no gradient, or that of the loss is in `.grad`.
         """
         if loss is not None and not isinstance(loss, Var) and callable(loss):
-            value, graded = evaluated(loss, self._params())
-            self.step(None if graded else value, retain_graph)
+            value, graded = evaluated(loss, params_of(self.param_groups))
+            doing(self, "step")(None if graded else value, retain_graph)
             return value
         not_twice(loss, self.param_groups)
-        if not retain_graph and self._replayed(loss):
+        if not retain_graph and own(self)._replayed(loss):
             return None
-        moves, counts = self._moves(loss)
+        moves, counts = own(self)._moves(loss)
         sync([new for _, new in moves] + ([] if loss is None else [loss]) + riders())
         forget_history(loss, retain_graph)
         take_effect(Var.update, aimed(moves, loss, retain_graph), counts)
-        self._let_go(loss)
+        own(self)._let_go(loss)
         return None
 
     def _replayed(self, loss: Var | None) -> bool:
         """The step, from a loss or from `.grad`, as it was planned for an earlier one of its structure; or False."""
-        context, params = current(), self._params()
+        context, params = current(), params_of(self.param_groups)
         held = [p.grad for p in params if p.grad is not None]
-        if context.traces or context.capture is not None or not self.replays or bool(held) == (loss is not None):
+        if context.traces or context.capture is not None or bool(held) == (loss is not None):
+            return False
+        if not own(self)._kind().replays:
             return False
         if team() is not None if loss is None else not isinstance(loss, Var) or not loss.node.pending:
             return False
         for group in self.param_groups:
-            self.check(group)
+            doing(self, "check")(group)
         roots = held if loss is None else [loss]
-        also = identities(self.param_groups, self.state), tuple([p.grad is None for p in params]), self._kinds()
+        also = identities(self.param_groups, self.state), tuple([p.grad is None for p in params]), own(self)._kinds()
         with about(loss):
-            found = self._known.run([*roots, *riders()], params, also, partial(self._moves, loss))
+            found = self._known.run([*roots, *riders()], params, also, partial(own(self)._moves, loss))
         if found is None:
             return False
         moved, counts = found
         forget_history(loss, retain_graph=False)
         take_effect(move, aimed(moved, loss), counts)
-        self._let_go(loss)
+        own(self)._let_go(loss)
         return True
 
     def _kinds(self) -> tuple[Any, ...]:
@@ -338,40 +322,47 @@ class Optimizer:
         """The new value of every parameter and state that moves, and of every step count; nothing has run."""
         moves: list[Move] = []
         if loss is None:
-            gradients = self._collected()
+            gradients = own(self)._collected()
         else:
-            whole, found = self._gradients_of(loss)
-            gradients = added(self._params(), found)
+            whole, found = own(self)._gradients_of(loss)
+            gradients = added(params_of(self.param_groups), found)
             moves = [] if whole is loss else [(WHOLE, whole.cast(loss.dtype))]
         counts: list[Count] = []
         with no_grad():
-            for (group, p), g, state in zip(self._grouped(), gradients, self.state, strict=True):
+            rule, count, check = (doing(self, name) for name in ("rule", "count", "check"))
+            for (group, p), g, state in zip(own(self)._grouped(), gradients, self.state, strict=True):
                 if g is not None:
-                    self.check(group)
-                    self._complete(group, p, state)
+                    check(group)
+                    own(self)._complete(group, p, state)
                     uphill = -g if group.get("maximize") else g
-                    new, states = self.rule(p, uphill, state, Factor(group, state, self.count))
+                    new, states = rule(p, uphill, state, Factor(group, state, count))
                     moves += [(p, new), *((state[name], value) for name, value in states.items())]
-                    counts.append((state, partial(self.count, group, state)))
-        watch(lambda: (*self._kinds(), *self._params(), *[v for s in self.state for v in s.values() if type(v) is Var]))
+                    counts.append((state, partial(count, group, state)))
+        watch(own(self)._makeup)
         return [(var, new if var is WHOLE else new.cast(var.dtype)) for var, new in moves], counts
 
+    def _makeup(self) -> tuple[Any, ...]:
+        """What a compiled step takes for granted."""
+        kept = [v for s in self.state for v in s.values() if type(v) is Var]
+        return (*own(self)._kinds(), *params_of(self.param_groups), *kept)
+
     def _collected(self) -> list[Var | None]:
-        self._whole_batch()
-        found = [p.grad for p in self._params()]
+        own(self)._whole_batch()
+        found = [p.grad for p in params_of(self.param_groups)]
         if not any(g is not None for g in found):
             raise GradientError(
                 "step() uses the gradients in .grad of its parameters", f"none in {len(found)} parameters",
                 "optimizer.step(loss), or loss.backward() before step()",
             )  # fmt: skip
-        self._warn_about([p for p, g in zip(self._params(), found, strict=True) if g is None and p.requires_grad])
+        params = params_of(self.param_groups)
+        own(self)._warn_about([p for p, g in zip(params, found, strict=True) if g is None and p.requires_grad])
         return found
 
     def _let_go(self, loss: Var | None) -> None:
         """Gradients that stay after a step are numbers from now on: they keep no graph alive."""
         if loss is not None or self._mine:
-            self.zero_grad()
-        for p in self._params():
+            doing(self, "zero_grad")()
+        for p in params_of(self.param_groups):
             if p.grad is not None and p.grad.node.behind:
                 p.grad = p.grad.detach()
 
@@ -379,8 +370,8 @@ class Optimizer:
 
     def state_dict(self) -> dict[str, Any]:
         """Settings and states as they are now: {"state": {number of parameter: {...}}, "param_groups": [...]}."""
-        for (group, p), state in zip(self._grouped(), self.state, strict=True):
-            self._complete(group, p, state)  # of a setting that was changed after the last step
+        for (group, p), state in zip(own(self)._grouped(), self.state, strict=True):
+            own(self)._complete(group, p, state)  # of a setting that was changed after the last step
         return saved_of(self.param_groups, self.state)
 
     def load_state_dict(self, saved: Any) -> None:
@@ -389,11 +380,13 @@ class Optimizer:
         Raises:
             ShapeError: it was saved for other parameters or by another rule; the message says what differs.
         """
-        check_saved(type(self).__name__, self.param_groups, self.state, self.kept, saved)
+        by_rule = type(self).rule is not Optimizer.rule or own(self)._kind().counts
+        kept = doing(self, "kept") if by_rule else None
+        check_saved(type(self).__name__, self.param_groups, self.state, kept, saved)
         for group, other in zip(self.param_groups, saved["param_groups"], strict=True):
-            self.check({**group, **other})
+            doing(self, "check")({**group, **other})
         take_over(self.param_groups, self.state, saved)
 
     def __repr__(self) -> str:
         settings = ", ".join(f"{name}={self.param_groups[0][name]}" for name in self.defaults)
-        return f"{type(self).__name__}({len(self._params())} parameters, {settings})"
+        return f"{type(self).__name__}({len(params_of(self.param_groups))} parameters, {settings})"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
+from weakref import WeakSet
 
 from jt_edu.capture import after_replay
 from jt_edu.captured import leaf_like
@@ -91,3 +92,4 @@ def forget_history(loss: Var | None, retain_graph: bool) -> None:
     """A list of losses would keep the graph of every step alive."""
     if loss is not None and not retain_graph and current().capture is None and loss.node.behind:
         loss.node = leaf_like(loss.node, loss.node.data)
+        current().rank_state.setdefault("let_go", WeakSet()).add(loss.node)  # autograd.py says so to who asks for more

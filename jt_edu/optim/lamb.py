@@ -9,6 +9,7 @@ from jt_edu.functions import SQRT
 from jt_edu.ops.elementwise import where
 from jt_edu.optim.factor import Factor
 from jt_edu.optim.means import Means, corrected_root, first_mean, second_mean
+from jt_edu.own import doing
 from jt_edu.var import Var
 
 
@@ -48,7 +49,7 @@ class LAMB(Means):
         """One step of the formula."""
         m, v = first_mean(g, state, factor), second_mean(g, state, factor)
         r = m * factor(lambda now, t: 1 / (1 - now["betas"][0] ** t)) / corrected_root(v, factor)
-        _, r = self.decay(p, r, factor)
+        _, r = doing(self, "decay")(p, r, factor)
         long_p, long_r = (p * p).sum().apply(SQRT), (r * r).sum().apply(SQRT)
         trust = where((long_p > 0) & (long_r > 0), long_p / where(long_r > 0, long_r, 1.0), 1.0)
         return p - r * trust * factor(lambda now, t: now["lr"]), {"mean": m, "square": v}

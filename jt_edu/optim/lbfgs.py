@@ -23,6 +23,8 @@ from jt_edu.optim.base import Optimizer
 from jt_edu.optim.effect import Closure, evaluated
 from jt_edu.optim.factor import Group
 from jt_edu.optim.line_search import Point, strong_wolfe
+from jt_edu.optim.params import params_of
+from jt_edu.own import doing, own
 from jt_edu.settings import no_grad
 from jt_edu.var import Var
 
@@ -57,6 +59,7 @@ class LBFGS(Optimizer):
         (5.0, array([3., 3.], dtype=float32))
     """
 
+    counts = (("step", 0),)
     from_0 = ("lr", "tolerance_grad", "tolerance_change")
 
     def __init__(
@@ -97,12 +100,12 @@ class LBFGS(Optimizer):
         if isinstance(loss, Var) or not callable(loss):
             found = "no function" if loss is None else type(loss).__name__
             raise ArgumentError("LBFGS computes the loss several times", found, "step(lambda: loss of w)")
-        params = self._params()
-        self.check(self.param_groups[0])
+        params = params_of(self.param_groups)
+        doing(self, "check")(self.param_groups[0])
         with no_grad():
             begin = parameters_to_vector(params).sync()
         try:
-            value, memory = self._descend(loss, begin)
+            value, memory = own(self)._descend(loss, begin)
             sync(params)
         except BaseException:
             vector_to_parameters(begin, params)
@@ -116,7 +119,7 @@ class LBFGS(Optimizer):
         """Directions, until one of the limits is met: the first loss, and what is remembered."""
         now, memory = self.param_groups[0], self.memory
         most = now["max_eval"] or now["max_iter"] * 5 // 4
-        first, f, g = self._evaluate(closure)
+        first, f, g = own(self)._evaluate(closure)
         evaluations, flat = 1, now["tolerance_grad"]
         for turn in range(now["max_iter"] if _peak(g) > flat else 0):
             memory = memory.after(g, now["history_size"])
@@ -138,8 +141,8 @@ class LBFGS(Optimizer):
 
         def look(t: float) -> Point:
             with no_grad():
-                vector_to_parameters(x + way * t, self._params())
-            _, f, g = self._evaluate(closure)
+                vector_to_parameters(x + way * t, params_of(self.param_groups))
+            _, f, g = own(self)._evaluate(closure)
             return Point(t, f, g, _dot(g, way))
 
         if self.param_groups[0]["line_search_fn"] is not None:
@@ -148,16 +151,18 @@ class LBFGS(Optimizer):
             end, looks = (look(t), 1) if left else (replace(start, t=t), 0)
         with no_grad():
             there = (x + way * end.t).sync()
-        vector_to_parameters(there, self._params())
+        vector_to_parameters(there, params_of(self.param_groups))
         return there, end, looks
 
     def _evaluate(self, closure: Closure) -> tuple[Var, float, Var]:
         """The loss where the parameters are now, also as a number, and its gradient as one vector."""
-        params = self._params()
+        params = params_of(self.param_groups)
         loss, graded = evaluated(closure, params)
         if graded:
-            self._whole_batch()
-        whole, found = (self._whole_loss(loss), [p.grad for p in params]) if graded else self._gradients_of(loss)
+            own(self)._whole_batch()
+        whole, found = (
+            (own(self)._whole_loss(loss), [p.grad for p in params]) if graded else own(self)._gradients_of(loss)
+        )
         with no_grad():
             parts = [zeros_like(p) if g is None else g for p, g in zip(params, found, strict=True)]
             g = concat([part.reshape(-1) for part in parts], 0)
@@ -172,7 +177,7 @@ class LBFGS(Optimizer):
         """Go on where the optimizer that wrote `saved` stopped."""
         if not isinstance(saved, Mapping) or "memory" not in saved:
             raise ArgumentError("load_state_dict takes what state_dict of LBFGS returned", type(saved).__name__)
-        memory = _remembered(saved["memory"], sum(p.size for p in self._params()))
+        memory = _remembered(saved["memory"], sum(p.size for p in params_of(self.param_groups)))
         super().load_state_dict({name: part for name, part in saved.items() if name != "memory"})
         self.memory = memory
 

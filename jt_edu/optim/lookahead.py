@@ -10,6 +10,7 @@ from jt_edu.ops.arguments import whole
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.factor import Factor, Group, State
 from jt_edu.optim.params import setting
+from jt_edu.own import doing, own
 from jt_edu.var import Var
 
 
@@ -46,35 +47,36 @@ class Lookahead(Optimizer):
             found = f"{type(optimizer).__name__}, which moves all parameters as one"
             raise ArgumentError("Lookahead goes around a rule for each parameter", found, "SGD or Adam")
         self.rule_of = optimizer
-        self.states = (*optimizer.states, "slow")
-        self.counts = optimizer.counts
-        self.replays = optimizer.replays
         settings = {**optimizer.defaults, "lookahead_alpha": alpha, "lookahead_k": k}
         super().__init__(optimizer.param_groups, **settings)
         for mine, other in zip(self.state, optimizer.state, strict=True):
             mine.update(other)
 
+    def _kind(self) -> type[Optimizer]:
+        return own(self.rule_of)._kind()
+
     def check(self, group: Group) -> None:
         """The settings of the other rule, and those of Lookahead."""
-        self.rule_of.check(group)
+        doing(self.rule_of, "check")(group)
         setting("Lookahead", "alpha", group["lookahead_alpha"], 1.0)
         whole("Lookahead", "k", group["lookahead_k"], 1)
 
     def kept(self, group: Group) -> tuple[str, ...]:
         """What the other rule keeps, and the slow weights."""
-        return (*self.rule_of.kept(group), "slow")
+        return (*doing(self.rule_of, "kept")(group), "slow")
 
     def first(self, name: str, p: Var, group: Group) -> Any:
         """The slow weights start where the fast ones do."""
-        return p if name == "slow" else self.rule_of.first(name, p, group)
+        return p if name == "slow" else doing(self.rule_of, "first")(name, p, group)
 
     def count(self, group: Group, state: State) -> dict[str, Any]:
         """The numbers of the other rule."""
-        return self.rule_of.count(group, state)
+        numbers: dict[str, Any] = doing(self.rule_of, "count")(group, state)
+        return numbers
 
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """A step of the other rule; in every k-th the rest of the formula, which is multiplied by 0 in the others."""
-        fast, new = self.rule_of.rule(p, g, state, factor)
+        fast, new = doing(self.rule_of, "rule")(p, g, state, factor)
         follow = factor(lambda now, t: now["lookahead_alpha"] * _meets(now, t))
         stay = factor(lambda now, t: 1 - now["lookahead_alpha"] * _meets(now, t))
         slow = state["slow"] * stay + fast * follow

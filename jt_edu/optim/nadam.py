@@ -9,6 +9,7 @@ from typing import Any
 from jt_edu.functions import SQRT
 from jt_edu.optim.factor import Factor, Group, State
 from jt_edu.optim.means import Means, corrected_root, first_mean, second_mean
+from jt_edu.own import doing
 from jt_edu.var import Var
 
 
@@ -54,7 +55,7 @@ class NAdam(Means):
 
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """One step of the formula."""
-        p, g = self.decay(p, g, factor)
+        p, g = doing(self, "decay")(p, g, factor)
         m, v = first_mean(g, state, factor), second_mean(g, state, factor)
 
         def of_mean(now: Group, t: int) -> float:
@@ -108,7 +109,7 @@ class RAdam(Means):
 
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """One step of the formula: both cases are m * number / (sqrt(v) * (1 or 0) + number)."""
-        p, g = self.decay(p, g, factor)
+        p, g = doing(self, "decay")(p, g, factor)
         m, v = first_mean(g, state, factor), second_mean(g, state, factor)
         trusted = factor(lambda now, t: float(_trust(now["betas"][1], t) > 0))
         floor = factor(lambda now, t: now["eps"] if _trust(now["betas"][1], t) else 1.0)

@@ -93,6 +93,11 @@ def state_of(p: Var, start: Any) -> Var:
     return Var(filled, p.dtype).stop_grad()
 
 
+def params_of(groups: Sequence[Mapping[str, Any]]) -> list[Var]:
+    """The parameters of all groups."""
+    return [p for group in groups for p in group["params"]]
+
+
 def label(p: Var) -> str:
     """What a parameter is called in messages."""
     return p.name or f"the parameter of shape {p.shape}"
@@ -104,5 +109,6 @@ def unreached(active: Sequence[Var], loss: Var) -> JtError:
     if active:
         why = why_no_grad(active[0], loss)
         way = "the step first, then changes" if "changed" in why else "the loss computed again for each step"
-        way += ", or retain_graph=True in an earlier step of it"
+        way = "" if "let go" in why else f"{way}, or "
+        way += "retain_graph=True in the earlier step of this loss, or one optimizer for all of its parameters"
     return GradientError("the loss does not depend on any parameter of this optimizer", why, way).at(loss.node.line)

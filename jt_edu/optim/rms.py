@@ -9,6 +9,7 @@ from jt_edu.functions import SQRT
 from jt_edu.ops.compare import maximum
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.factor import Factor, Group
+from jt_edu.own import doing
 from jt_edu.var import Var
 
 
@@ -63,7 +64,7 @@ class RMSprop(Optimizer):
 
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """One step of the formula."""
-        p, g = self.decay(p, g, factor)
+        p, g = doing(self, "decay")(p, g, factor)
         old, fresh = factor(lambda now, t: now["alpha"]), factor(lambda now, t: 1 - now["alpha"])
         new = {"square": state["square"] * old + g * g * fresh}
         spread = new["square"]
@@ -120,7 +121,7 @@ class Adagrad(Optimizer):
 
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """One step of the formula."""
-        p, g = self.decay(p, g, factor)
+        p, g = doing(self, "decay")(p, g, factor)
         s = state["sum"] + g * g
         speed = factor(lambda now, t: now["lr"] / (1 + (t - 1) * now["lr_decay"]))
         return p - g / (s.apply(SQRT) + factor(lambda now, t: now["eps"])) * speed, {"sum": s}
@@ -165,7 +166,7 @@ class Adadelta(Optimizer):
 
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """One step of the formula."""
-        p, g = self.decay(p, g, factor)
+        p, g = doing(self, "decay")(p, g, factor)
         old, fresh = factor(lambda now, t: now["rho"]), factor(lambda now, t: 1 - now["rho"])
         eps = factor(lambda now, t: now["eps"])
         v = state["square"] * old + g * g * fresh

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from numbers import Real
 from typing import Any
 
@@ -25,9 +26,13 @@ def saved_of(groups: Sequence[Group], states: Sequence[State]) -> dict[str, Any]
 
 
 def check_saved(
-    name: str, groups: Sequence[Group], states: Sequence[State], kept: Callable[[Group], Iterable[str]], saved: Any
-) -> None:
-    """Refuse what was saved for other parameters or by another rule; `kept` says which states settings need."""
+    name: str, groups: Sequence[Group], states: Sequence[State], kept: Callable[[Group], Iterable[str]] | None,
+    saved: Any,
+) -> None:  # fmt: skip
+    """Refuse what was saved for other parameters or by another rule; `kept` says which states settings need.
+
+    Without it a state holds whatever a step of one's own keeps.
+    """
     if not isinstance(saved, Mapping) or set(saved) != {"state", "param_groups"}:
         raise ArgumentError("load_state_dict takes what state_dict returned", type(saved).__name__)
     state, there = saved["state"], saved["param_groups"]
@@ -50,21 +55,24 @@ def take_over(groups: Sequence[Group], states: Sequence[State], saved: Mapping[s
         group.update({name: value for name, value in other.items() if name != "params"})
     params = [p for group in groups for p in group["params"]]
     for k, (p, state) in enumerate(zip(params, states, strict=True)):
-        for name, value in saved["state"][k].items():
+        for name, value in saved["state"].get(k, {}).items():
             if not isinstance(value, Var):
-                state[name] = value
+                state[name] = deepcopy(value)
             elif isinstance(state.get(name), Var):
                 state[name].update(value)
             else:
-                state[name] = state_of(p, value)
+                state[name] = state_of(p, value) if value.shape == p.shape else value.detach()
 
 
 def _snapshot(value: Any) -> Any:
-    return value.detach() if isinstance(value, Var) else value
+    return value.detach() if isinstance(value, Var) else deepcopy(value)
 
 
 def _misfits(
-    groups: Sequence[Group], states: Sequence[State], kept: Callable[[Group], Iterable[str]], saved: Mapping[str, Any]
+    groups: Sequence[Group],
+    states: Sequence[State],
+    kept: Callable[[Group], Iterable[str]] | None,
+    saved: Mapping[str, Any],
 ) -> Iterator[str]:
     here, there = ([len(g["params"]) for g in side] for side in (groups, saved["param_groups"]))
     if here != there:
@@ -79,6 +87,8 @@ def _misfits(
     pairs = [(p, {**g, **other}) for g, other in zip(groups, saved["param_groups"], strict=True) for p in g["params"]]
     if strangers := sorted(map(repr, set(saved["state"]) - set(range(len(pairs))))):
         yield f"states of the parameters {', '.join(strangers)} for {len(pairs)} of them"
+    if kept is None:
+        return
     for k, ((p, group), state) in enumerate(zip(pairs, states, strict=True)):
         numbers = {name for name, value in state.items() if not isinstance(value, Var)}
         yield from _misfits_of(k, p, numbers, {*kept(group)}, saved["state"].get(k, {}))

@@ -8,6 +8,7 @@ from typing import Any
 from jt_edu.errors import ArgumentError
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.factor import Factor, Group, State
+from jt_edu.own import doing
 from jt_edu.var import Var
 
 
@@ -64,12 +65,12 @@ class SGD(Optimizer):
 
     def kept(self, group: Group) -> tuple[str, ...]:
         """A velocity, where there is momentum."""
-        return self.states if group["momentum"] else ()
+        return type(self).states if group["momentum"] else ()
 
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """One step of the formula."""
         group = factor.group
-        p, g = self.decay(p, g, factor)
+        p, g = doing(self, "decay")(p, g, factor)
         if not group["momentum"]:
             return p - g * factor(lambda now, t: now["lr"]), {}
         momentum = factor(lambda now, t: now["momentum"])
@@ -119,7 +120,7 @@ class ASGD(Optimizer):
 
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """One step of the formula."""
-        p, g = self.decay(p, g, factor)
+        p, g = doing(self, "decay")(p, g, factor)
         stays = factor(lambda now, t: 1 - now["lambd"] * factor.counted["eta"])
         new = p * stays - g * factor(lambda now, t: factor.counted["eta"])
         part = factor(lambda now, t: 1 / max(1, t - 1 - now["t0"]))

@@ -59,12 +59,13 @@ def identity(whose: Any) -> int:
 
 
 def arguments(whose: Any) -> list[str]:
-    """The arguments that may be left out, but for *these and **those."""
+    """The arguments that may be left out, but for *these and **those, and each under one of its names."""
     try:
         parameters = inspect.signature(whose).parameters.values()
     except (TypeError, ValueError):
         return []
-    return [p.name for p in parameters if p.default is not p.empty]
+    others = getattr(whose.__init__ if inspect.isclass(whose) else whose, "other_words", {})
+    return [p.name for p in parameters if p.default is not p.empty and p.name not in others]
 
 
 def _ours(method: Any) -> bool:

@@ -72,7 +72,7 @@ WORDS = [
     for words in AXES
     if row.name in words and row.whose.__name__ not in ONE_WORD
     for word in words
-    if word not in signature(row.whose).parameters
+    if word not in {*signature(row.whose).parameters} - {*getattr(row.whose, "other_words", ())}
 ]
 
 

@@ -83,7 +83,7 @@ def test_a_name_that_is_like_none_points_to_the_list():
         (lambda: jt.bool, '"bool", as in x.astype("bool")'),
         (lambda: jt.LongTensor([1]), 'jt.array(..., "int64")'),
         (lambda: jt.is_tensor(X), "isinstance(x, jt.Var)"),
-        (lambda: jt.set_grad_enabled(False), "with jt.no_grad(): or with jt.enable_grad():"),
+        (lambda: jt.inference_mode(), "with jt.no_grad():"),
         (lambda: jt.utils.data.DataLoader, "jt.data, which has DataLoader, Dataset and the others"),
         (lambda: X.nelement(), "x.numel()"),
         (lambda: X.type("float32"), 'x.dtype, or x.astype("float32")'),
@@ -102,10 +102,35 @@ def test_what_pytorch_writes_and_is_not_here_brings_what_does_the_same(ask, inst
     assert str(caught.value).endswith(f" Try: {instead}.")
 
 
+PARTS = """amp fx lite static misc contrib reindex_var quantization quant ao onnx export hub jit compiler linalg fft
+sparse special utils dataset cuda cudnn mps xpu mkl mkldnn profiler testing multiprocessing nested masked
+signal functorch func distributions autocast einops vision transform weightnorm attention gradfunctional
+math_util compile_extern dynamo nn.quantized nn.quantizable nn.qat nn.intrinsic nn.modules backends.cudnn
+backends.cuda backends.mkldnn backends.mps backends.openmp""".split()
+
+
+@pytest.mark.parametrize("path", PARTS)
+def test_a_part_of_pytorch_or_jittor_brings_what_is_planned_or_does_the_same(path):
+    *rooms, name = path.split(".")
+    room = getattr(jt, rooms[0]) if rooms else jt
+    with pytest.raises(jt.UnknownNameError) as caught:
+        getattr(room, name)
+
+    assert str(caught.value).endswith(f". Try: {INSTEAD[('.'.join(['jt', *rooms]), name)]}.")
+
+
+def test_what_is_planned_is_said_to_be_not_here_yet():
+    for name in ("amp", "fx", "quantization", "onnx", "lite"):
+        with pytest.raises(AttributeError, match="not here yet"):
+            getattr(jt, name)
+    with pytest.raises(AttributeError, match=r"jt\.backends offers no nmes\. Try: jt\.backends\.names\."):
+        _ = jt.backends.nmes
+
+
 def test_no_name_has_a_hint_though_it_is_there():
     owners = {
         "jt": jt, "jt.flags": jt.flags, "x": X, "net": NET, "jt.nn": jt.nn, "jt.nn.utils": jt.nn.utils,
-        "jt.data.transform": jt.data.transform,
+        "jt.data.transform": jt.data.transform, "jt.backends": jt.backends,
         "jt.nn.functional": jt.nn.functional,
     }  # fmt: skip
 

@@ -1,6 +1,7 @@
 """Small operators that index, sort and join: how much Python they take the second time, counted and not timed."""
 
 import gc
+import re
 import sys
 import weakref
 from collections import namedtuple
@@ -331,3 +332,197 @@ def test_weights_that_are_cut_into_many_parts_in_a_step_are_cut_by_views():
         parts = [w[k : k + 2] for k in range(0, 24, 2)]
         assert all(len(part.node.inputs) == 1 for part in parts)
         jt.sync(parts)
+
+
+# ------------------------------------------------------------------------------------ index arrays that point outside
+
+READERS = {
+    "x[i]": lambda x, i: x[i],
+    "x[i, 0]": lambda x, i: x.reshape(3, 1)[i, 0],
+    "x[i] = v": lambda x, i: x.__setitem__(i, 1.0),
+    "gather": lambda x, i: x.gather(0, i),
+    "scatter": lambda x, i: x.scatter(0, i, 1.0),
+    "scatter_add": lambda x, i: x.scatter_add(0, i, jt.ones(1)),
+    "scatter_reduce": lambda x, i: x.scatter_reduce(0, i, jt.ones(1), "sum"),
+    "index_add": lambda x, i: x.index_add(0, i, jt.ones(1)),
+    "index_copy": lambda x, i: x.index_copy(0, i, jt.ones(1)),
+    "index_fill": lambda x, i: x.index_fill(0, i, 1.0),
+    "index_put": lambda x, i: x.index_put((i,), 1.0, accumulate=True),
+    "index_select": lambda x, i: x.index_select(0, i),
+    "take": lambda x, i: x.take(i),
+    "take_along_axis": lambda x, i: jt.take_along_axis(x, i),
+    "put_along_axis": lambda x, i: jt.put_along_axis(x, i, 1.0),
+    "embedding": lambda x, i: jt.nn.functional.embedding(i, x.reshape(3, 1)),
+    "one_hot": lambda x, i: jt.one_hot(i, 3),
+    "cross_entropy": lambda x, i: jt.cross_entropy(x.reshape(1, 3), i),
+}
+GIVEN = {
+    "a list": list,
+    "an array": np.array,
+    "a Var": jt.array,
+    "a Var of int8": lambda i: jt.array(i, "int8"),
+    "a view": lambda i: jt.array([i]).reshape(1),
+}
+
+
+@pytest.mark.parametrize("given", GIVEN.values(), ids=GIVEN)
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+def test_an_index_array_that_is_there_and_points_outside_is_an_error_at_once(read, given):
+    x = jt.array([1.0, 2.0, 3.0])
+
+    for far in ([7], [-4], [3]):  # and again, when nodes are made from templates
+        read(x * 1, given([2]))
+        with pytest.raises(jt.RangeError, match=f"the index {far[0]}"):
+            read(x, given(far))
+
+    assert x.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_an_array_that_changed_after_it_was_looked_into_is_looked_into_before_it_is_read():
+    places = np.array([0, 1])
+    x, i = jt.array([1.0, 2.0]), jt.from_numpy(places)
+    for _ in range(OFTEN):
+        x[i].sync()
+
+    places[0] = 9
+
+    with pytest.raises(jt.RangeError, match="the index 9"):
+        x[i].sync()
+
+
+def pending(numbers):
+    return jt.array(numbers) - 1 + 1
+
+
+CHANGES = {
+    "one": lambda y: y.__setitem__(pending([7]), 1.0),
+    "none that was named": lambda y: y.assign(y + jt.zeros(9)[pending([0, 1, 99])]),
+    "the first of three": lambda y: (y.__setitem__(pending([7]), 1.0), y.__imul__(2), y.__setitem__(0, 5.0)),
+    "under no_grad": jt.no_grad()(lambda y: y.__setitem__(pending([7]), 1.0)),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_change_that_cannot_be_computed_is_undone(change):
+    for _ in range(OFTEN):
+        y = jt.zeros(3)
+        y += 1
+        y.name = "y"
+        change(y)
+        with pytest.raises(jt.RangeError, match="the index"):
+            y.numpy()
+
+        assert (y.tolist(), y.name, y.requires_grad) == ([1.0, 1.0, 1.0], "y", True)
+
+
+def test_a_parameter_and_the_state_of_its_network_outlive_a_bad_index():
+    net = jt.nn.Linear(2, 3)
+    before = net.weight.tolist()
+    net.weight[pending([9])] = 0.0
+    with pytest.raises(jt.RangeError):
+        net.state_dict()["weight"].numpy()
+
+    assert net.state_dict()["weight"].tolist() == before
+    assert jt.grad((net(jt.ones(1, 2)) ** 2).sum(), net.weight).shape == (3, 2)
+
+
+def test_what_is_changed_for_long_without_a_look_remembers_no_more_than_what_is_there():
+    state = jt.zeros(2)
+    for k in range(50):
+        state.update(jt.ones(2) * k)  # what was before is gone
+
+    depth, change = 0, state._change
+    while change is not None:
+        depth, change = depth + 1, change[2]
+    assert depth <= 2
+
+
+# --------------------------------------------------------------------------------------------------- what brackets take
+
+KEYS_OF_NUMPY = {
+    "a tuple beside an array": ((0,), np.array([1, 2])),
+    "a range": range(2),
+    "a range backwards": range(2, -1, -2),
+    "an empty range": range(0),
+    "a range beside a slice": (slice(None), range(1, 3)),
+    "tuples in a list": [(0, 1), (1, 2)],
+    "tuples in a tuple": ((0, 1), (1, 2)),
+    "a tuple of tuples for one axis": (((0, 1), (1, 2)),),
+    "bools in a tuple, for one axis": ((True, False, True),),
+    "a table of bools": (((True, False, True, True), (False,) * 4, (True,) * 4),),
+    "an empty tuple for an axis": ((),),
+    "no axis": (),
+    "nothing of a mask of no bools": np.array([], bool),
+    "a mask that lacks an axis": np.zeros((0, 4), bool),
+    "tuples apart": ((0, 1), None, (1, 2)),
+}
+
+
+@pytest.mark.parametrize("key", KEYS_OF_NUMPY.values(), ids=KEYS_OF_NUMPY)
+def test_tuples_ranges_and_masks_of_nothing_are_keys_as_in_numpy(key):
+    x, written = jt.array(TABLE), TABLE.copy()
+    written[key] = 7
+
+    np.testing.assert_array_equal(x[key].numpy(), TABLE[key])
+    x[key] = 7
+    np.testing.assert_array_equal(x.numpy(), written)
+
+
+def test_lists_of_vars_are_keys():
+    x, one, two = jt.array(TABLE), jt.array(1), jt.array(2)
+
+    np.testing.assert_array_equal(x[[one, two]].numpy(), TABLE[[1, 2]])
+    np.testing.assert_array_equal(x[[jt.array([0, 1]), jt.array([1, 2])]].numpy(), TABLE[[[0, 1], [1, 2]]])
+    np.testing.assert_array_equal(x[(one, two), (one, one)].numpy(), TABLE[(1, 2), (1, 1)])
+
+
+@pytest.mark.parametrize("key", [np.array([0, 1], object), "a", {0, 1}, [None], 1.5, [0.5], (0, (0.5,))])
+def test_what_is_no_key_is_refused_in_words(key):
+    with pytest.raises((jt.ArgumentError, jt.DtypeError)):
+        jt.array(TABLE)[key]
+
+
+BOX = np.arange(24).reshape(2, 3, 4)
+
+
+@pytest.mark.parametrize("key", [
+    (1, slice(None), [0, 1]), ([0, 1], slice(None), 1), (1, [0, 1]), (slice(None), 1, [0, 1]), (1, None, [0, 1]),
+    (np.int64(1), slice(None), [0, 1]), (..., 1, [0, 1]), (1, ..., [0, 1]), (range(2), slice(1), (0, 3)),
+], ids=str)  # fmt: skip
+def test_a_number_beside_an_array_counts_as_one_as_in_numpy(key):
+    np.testing.assert_array_equal(jt.array(BOX)[key].numpy(), BOX[key])
+
+
+ONE_NUMBER = """x.gather(0, zero)|x.gather(-1, [0])|x.scatter(0, zero, 5.0)|x.scatter(0, [0], five)
+x.scatter_add(0, zero, five)|x.scatter_reduce(0, zero, five, "sum")|x.index_select(0, zero)|x.index_select(0, [0])
+x.index_add(0, zero, five)|x.index_copy(0, [0], [5.0])|x.index_fill(0, zero, 7.0)|x.transpose(0, -1)|x.swapaxes(0, 0)
+x.movedim(0, 0)|row.gather(0, one)|row.scatter(0, one, five)|row.index_select(0, one)|row.index_fill(0, one, 7.0)
+row.index_copy(0, one, five)|row.take(one)|row.scatter_add(0, one, five)""".replace("\n", "|").split("|")
+
+
+@pytest.mark.parametrize("call", ONE_NUMBER)
+def test_single_numbers_are_read_and_written_along_their_axis_as_in_pytorch(torch, call):
+    def answer(make):
+        named = {"x": make(3.0), "row": make([1.0, 2.0]), "zero": make(0), "one": make(1), "five": make(5.0)}
+        text = re.sub(r"(\[[\d.]+\])", r"make(\1)", call)
+        return eval(text, {**named, "make": make}).numpy()  # noqa: S307 - a row of the table above
+
+    np.testing.assert_array_equal(answer(jt.array), answer(torch.tensor))
+
+
+@pytest.mark.parametrize("shape", [(-1, 0), (0, -1), (2, -1, 0)])
+@pytest.mark.parametrize("ask", [jt.reshape, jt.Var.view, lambda x, s: jt.unflatten(x, 0, s)])
+def test_a_length_that_could_be_anything_is_refused(ask, shape):
+    with pytest.raises(jt.ShapeError):
+        ask(jt.zeros((0, 3)), shape)
+
+    assert jt.zeros((0, 3)).reshape(-1, 3).shape == jt.zeros((0, 3)).reshape(0, 3).shape == (0, 3)
+
+
+def test_along_which_axis_is_taken_without_a_word():
+    places = PLACES.reshape(3, 1)
+
+    np.testing.assert_array_equal(jt.take_along_axis(TABLE, places).numpy(), np.take_along_axis(TABLE, places, -1))
+    np.testing.assert_array_equal(jt.take_along_axis(TABLE, [5], axis=None).numpy(), TABLE.ravel()[[5]])
+    assert jt.put_along_axis(TABLE, places, 9.0)[0].tolist() == [0.0, 1.0, 9.0, 3.0]
+    assert jt.take_along_dim(TABLE, [5]).tolist() == [5.0]  # as PyTorch's

@@ -10,12 +10,36 @@ ROOT = Path(__file__).resolve().parents[2]
 # A module imports from floors before its own and, on its own floor, from modules to its left.
 # A package stands here once, for all of its files. Inside a package only circles are forbidden.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("errors", "advice", "instead", "names", "dtypes", "index", "trace", "thumbnail", "settings", "memory"),  # 0 ground
+    (
+        "errors",
+        "advice",
+        "own",
+        "scoped",
+        "instead",
+        "names",
+        "faces",
+        "dtypes",
+        "index",
+        "trace",
+        "thumbnail",
+        "settings",
+        "memory",
+    ),  # 0 ground
     ("graph", "meta", "functions", "lookup"),  # 1 meaning
     ("expression", "build", "relay", "convolution", "join", "tail", "fuse", "codegen"),  # 2 planning
-    ("backends", "convolving", "multiplying", "plan", "determined", "telling", "execute", "autograd"),  # 3 running
+    (
+        "backends",
+        "convolving",
+        "multiplying",
+        "plan",
+        "determined",
+        "telling",
+        "execute",
+        "gradient_errors",
+        "autograd",
+    ),  # 3 running
     ("formats", "making", "handle", "arithmetic", "var", "random"),  # 4 the learner's handle
-    ("template", "ops", "storage", "linalg", "fft"),  # 5 operators
+    ("inside", "template", "ops", "storage", "linalg", "fft"),  # 5 operators
     (
         "capture",
         "script",
@@ -27,7 +51,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "backward",
     ),  # 5 steps that are run again
     ("caller", "draw", "reasons", "explain", "race", "fusion_report", "document", "walk"),  # 6 looking
-    ("team", "nn", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 6 learning
+    ("team", "nn", "func", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 6 learning
     ("usage", "compiling", "benchmark", "anatomy", "lens", "launch"),  # looking at all of it
     ("models", "test"),  # 7 people
 )
@@ -38,8 +62,9 @@ NOT_CORE = (  # on a floor of the core, but outside its budget
     "determined", "backends.multiply", "multiplying",  # decisions 046 and 048: so are the rows above
     "codegen.reach",  # when memory is asked for: no answer depends on it (decision 060)
     "backends.entry", "backends.native",  # how machine code is loaded and called (decision 059)
-    "telling",  # what those hear who watch
-    "advice", "instead",  # the last part of an error: no answer depends on it
+    "telling", "thumbnail",  # what those hear who watch
+    "advice", "instead", "names", "gradient_errors",  # the last part of an error: no answer depends on it
+    "own", "scoped", "faces",  # Python's: whose function is called, what is a decorator, what can be imported
     "making",  # PyTorch's words for what is made: each does what can be said without it
     "formats",  # rules that nothing enters until somebody asks for a format (decision 047)
 )  # fmt: skip
@@ -48,6 +73,7 @@ NOT_CORE = (  # on a floor of the core, but outside its budget
 TYPING_ONLY = {
     ("graph", "meta"),
     ("autograd", "var"),
+    ("gradient_errors", "var"),
     ("arithmetic", "var"),
 }
 

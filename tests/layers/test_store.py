@@ -194,3 +194,25 @@ def test_a_file_that_is_open_is_read():
     other.load(file)
 
     assert other.weight.tolist() == layer.weight.tolist()
+
+
+@pytest.mark.parametrize("name", ["net.pth", "net.pt", "net.safetensors", "net.pkl", "net.h5", "net.NPY", "net.v1"])
+def test_a_name_that_promises_another_format_is_refused(name, tmp_path):
+    layer = nn.Linear(3, 2)
+
+    with pytest.raises(jt.ArgumentError, match=r"written as a file of plain arrays, \.npz.*Try: '.*net\.npz'"):
+        layer.save(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+    layer.save(tmp_path / "net.npz")
+    (tmp_path / "net.npz").rename(tmp_path / name)
+    with pytest.raises(jt.ArgumentError, match=rf"read from a file of plain arrays, \.npz.*{name}"):
+        layer.load(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["net.npz", "net.NPZ", "net"])
+def test_a_name_that_promises_nothing_else_is_taken(name, tmp_path):
+    layer = nn.Linear(3, 2)
+    layer.save(str(tmp_path / name))
+
+    assert nn.Linear(3, 2).load(tmp_path / name) == ([], [])

@@ -145,7 +145,7 @@ def test_a_norm_is_taken_away_again(norm, remove):
 
     assert list(layer.state_dict()) == ["bias", "weight"]
     np.testing.assert_allclose(layer(x).numpy(), y, rtol=1e-6)
-    assert not layer._before
+    assert not layer._hooks_before
     assert norm is nn.utils.spectral_norm or np.allclose(layer.weight.numpy(), before)
     with pytest.raises(ArgumentError, match="without it"):
         remove(layer)

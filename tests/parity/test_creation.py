@@ -1,5 +1,7 @@
 """Vars made from numbers, from nothing, and at random; and every name at the door is asked about somewhere."""
 
+import pickle
+import random
 import re
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import pytest
 import scipy.stats
 
 import jt_edu as jt
+from jt_edu.random import default_generator
 from tests.parity.inputs import EVERY, expect_same, refuses
 
 CREATED = (
@@ -32,6 +35,16 @@ CREATED = (
     ("arange of nothing", lambda: jt.arange(5, 2), lambda: np.arange(5, 2)),
     ("arange of floats", lambda: jt.arange(0.0, 1.0, 0.25), lambda: np.arange(0.0, 1.0, 0.25).astype(np.float32)),
     ("arange of a dtype", lambda: jt.arange(3, dtype="float64"), lambda: np.arange(3.0)),
+    ("zeros of a named shape", lambda: jt.zeros(shape=(2, 3)), lambda: np.zeros((2, 3), np.float32)),
+    ("ones of a named shape", lambda: jt.ones(shape=2), lambda: np.ones(2, np.float32)),
+    ("empty of a named shape", lambda: jt.empty(size=(2,), dtype="int8"), lambda: np.zeros(2, np.int8)),
+    ("full of a named shape", lambda: jt.full(shape=(2,), fill_value=7), lambda: np.full(2, 7)),
+    ("arange to a stop", lambda: jt.arange(stop=3), lambda: np.arange(3)),
+    ("arange to an end", lambda: jt.arange(end=3), lambda: np.arange(3)),
+    ("arange from 1 to a stop", lambda: jt.arange(1, stop=3, step=1), lambda: np.arange(1, 3)),
+    ("linspace of a num", lambda: jt.linspace(0, stop=1, num=3), lambda: np.linspace(0, 1, 3, dtype=np.float32)),
+    ("logspace of a num", lambda: jt.logspace(0, stop=1, num=3), lambda: np.logspace(0, 1, 3, dtype=np.float32)),
+    ("eye of rows and columns", lambda: jt.eye(n_rows=2, n_cols=3), lambda: np.eye(2, 3, dtype=np.float32)),
     ("linspace", lambda: jt.linspace(-1, 1, 5), lambda: np.linspace(-1, 1, 5, dtype=np.float32)),
     ("linspace of one", lambda: jt.linspace(2, 3, 1), lambda: np.linspace(2, 3, 1, dtype=np.float32)),
     ("linspace of nothing", lambda: jt.linspace(2, 3, 0), lambda: np.linspace(2, 3, 0, dtype=np.float32)),
@@ -79,6 +92,43 @@ def test_what_is_created_has_the_dtype_that_was_asked_for(dtype):
     ):  # fmt: skip
         assert str(made.dtype) == dtype
         made.numpy()
+
+
+UNTOLD = {  # a creation, told a dtype; it answers in the one that it has without
+    "zeros": lambda **d: jt.zeros(3, **d), "zeros by a tuple": lambda **d: jt.zeros((3,), *d.values()),
+    "ones": lambda **d: jt.ones(3, **d), "ones by a tuple": lambda **d: jt.ones((3,), *d.values()),
+    "empty": lambda **d: jt.empty(3, **d), "full": lambda **d: jt.full((3,), 1.0, **d),
+    "eye": lambda **d: jt.eye(3, **d), "eye by place": lambda **d: jt.eye(3, None, *d.values()),
+    "identity": lambda **d: jt.identity(3, **d), "tri": lambda **d: jt.tri(3, **d),
+    "linspace": lambda **d: jt.linspace(0, 1, 3, **d), "by place": lambda **d: jt.linspace(0, 1, 3, *d.values()),
+    "logspace": lambda **d: jt.logspace(0, 1, 3, **d), "geomspace": lambda **d: jt.geomspace(1, 2, 3, **d),
+    "arange of floats": lambda **d: jt.arange(0.0, 1.0, 0.5, **d), "rand": lambda **d: jt.rand(3, **d),
+    "randn": lambda **d: jt.randn(3, **d), "random": lambda **d: jt.random((3,), *d.values()),
+    "normal": lambda **d: jt.normal(0.0, 1.0, (3,), **d), "uniform": lambda **d: jt.uniform(0.0, 1.0, (3,), **d),
+    "exponential": lambda **d: jt.exponential(1.0, (3,), **d), "new_zeros": lambda **d: jt.ones(2).new_zeros((3,), **d),
+    "rand_like": lambda **d: jt.rand_like(jt.ones(3), **d), "init.constant": lambda **d: jt.init.constant((3,), **d),
+    "init.uniform": lambda **d: jt.init.uniform((3,), **d), "init.eye": lambda **d: jt.init.eye((3, 3), **d),
+}  # fmt: skip
+UNTOLD_WHOLE = {
+    "arange": lambda **d: jt.arange(3, **d), "randint": lambda **d: jt.randint(0, 3, (3,), **d),
+    "randperm": lambda **d: jt.randperm(3, **d), "indices": lambda **d: jt.indices((3,), **d),
+    "index": lambda **d: jt.index((3,), 0, **d), "array": lambda **d: jt.array([1], **d),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", UNTOLD.values(), ids=UNTOLD)
+def test_no_dtype_is_the_default_float(make):
+    assert make(dtype=None).dtype == make().dtype == "float32"
+    assert make(dtype="float64").dtype == "float64"
+
+
+@pytest.mark.parametrize("make", UNTOLD_WHOLE.values(), ids=UNTOLD_WHOLE)
+def test_no_dtype_of_whole_numbers_is_int64(make):
+    assert make(dtype=None).dtype == make().dtype == "int64"
+
+
+def test_a_layer_stays_in_float32_for_zeros_of_no_dtype():
+    assert jt.nn.Linear(2, 2)(jt.zeros((1, 2), dtype=None)).dtype == "float32"
 
 
 CREATION_MISTAKES = (
@@ -215,6 +265,124 @@ def test_the_same_seed_gives_the_same_numbers_and_each_draw_others():
         assert draw().tolist() == first
         assert first != second
         assert jt.get_seed() == 7
+
+
+SEEDS = [np.int64(3), np.int32(3), np.uint8(3), np.array(3), jt.array(3), jt.array(3, "int8"), True + 2]
+
+
+@pytest.mark.parametrize("seed", SEEDS, ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize("start", [jt.manual_seed, jt.set_global_seed, jt.seed, jt.set_seed])
+def test_a_seed_is_a_whole_number_of_any_kind(start, seed):
+    start(3)
+    mine, theirs = jt.rand(3).tolist(), random.random()
+
+    start(seed)
+
+    assert (jt.rand(3).tolist(), random.random(), jt.initial_seed()) == (mine, theirs, 3)
+    assert jt.rand(3, generator=jt.Generator(seed)).tolist() == mine
+    assert jt.rand(3, generator=jt.Generator().manual_seed(seed)).tolist() == mine
+
+
+def test_a_seed_below_0_counts_from_the_end_as_in_pytorch(torch):
+    jt.manual_seed(-1)
+
+    assert jt.initial_seed() == torch.Generator().manual_seed(-1).initial_seed()
+
+
+@pytest.mark.parametrize("seed", [2.0, np.float64(2), jt.array(2.0), "3", None, 1 << 64, jt.array([1, 2])])
+def test_what_is_no_whole_number_is_no_seed_and_changes_nothing(seed):
+    jt.manual_seed(3)
+    before = str(jt.get_rng_state())
+    for start in (jt.manual_seed, jt.Generator().seed):
+        with pytest.raises(jt.ArgumentError, match="a seed is a whole number"):
+            start(seed)
+
+    assert str(jt.get_rng_state()) == before
+
+
+def drawn():
+    return jt.rand(2).tolist(), jt.randn(1).item(), np.random.rand(), random.random()  # noqa: NPY002 - seeded too
+
+
+def test_the_state_of_random_numbers_brings_the_same_ones_again():
+    jt.manual_seed(3)
+    drawn()
+    state = pickle.loads(pickle.dumps(jt.get_rng_state()))  # noqa: S301 - our own
+    first = drawn(), drawn()
+
+    jt.manual_seed(9)
+    jt.set_rng_state(state)
+
+    assert (drawn(), drawn()) == first
+    assert jt.initial_seed() == 3
+
+
+def test_a_generator_goes_on_from_its_state():
+    mine = jt.Generator(7)
+    jt.rand(5, generator=mine)
+    state = mine.get_state()
+    first = jt.rand(5, generator=mine).tolist()
+    other = jt.Generator()
+    other.set_state(state)
+
+    assert jt.rand(5, generator=other).tolist() == first
+    assert other.initial_seed() == 7
+
+
+@pytest.mark.parametrize("state", [None, {}, 3, {"key": 1}])
+def test_what_is_no_state_is_refused(state):
+    for put in (jt.set_rng_state, jt.Generator().set_state):
+        with pytest.raises(jt.ArgumentError, match="the state of a generator"):
+            put(state)
+
+
+def test_a_compiled_step_draws_from_the_state_too():
+    step = jt.compile(lambda x: x + jt.rand(3))
+    jt.manual_seed(3)
+    step(jt.zeros(3)), step(jt.zeros(3))
+    state = jt.get_rng_state()
+    first = step(jt.zeros(3)).tolist(), step(jt.zeros(3)).tolist()
+
+    jt.set_rng_state(state)
+
+    assert (step(jt.zeros(3)).tolist(), step(jt.zeros(3)).tolist()) == first
+    jt.set_rng_state(state)
+    assert jt.rand(3).tolist() == first[0]
+
+
+def test_each_rank_has_a_state_of_its_own():
+    def draws():
+        jt.manual_seed(5)
+        dropped = jt.nn.Dropout(0.5)
+        dropped(jt.ones(4)).sync(), jt.rand(1).sync()
+        state = jt.Generator.get_state(default_generator())
+        first = dropped(jt.ones(40)).tolist(), jt.rand(2).tolist()
+        default_generator().set_state(state)
+        return first == (dropped(jt.ones(40)).tolist(), jt.rand(2).tolist()), first
+
+    (again, first), (other_again, other) = jt.simulate(2)(draws)
+
+    assert again and other_again
+    assert first[0] != other[0] and first[1] == other[1]
+
+
+def test_what_pytorch_keeps_in_its_module_random_is_found_at_the_function_of_that_name():
+    state = jt.random.get_rng_state()
+    with jt.random.fork_rng():
+        jt.random.manual_seed(4)
+        assert jt.random.initial_seed() == 4
+
+    assert str(jt.get_rng_state()) == str(state)
+
+
+def test_what_is_drawn_in_a_fork_moves_nothing_on():
+    jt.manual_seed(3)
+    first = drawn()
+    jt.manual_seed(3)
+    with pytest.raises(ZeroDivisionError), jt.fork_rng():
+        jt.manual_seed(4), drawn(), 1 / 0
+
+    assert drawn() == first
 
 
 DRAWS = {

@@ -4,14 +4,15 @@
 
 A law uses its communicator and NumPy, nothing else, so that the same laws hold simulated ranks (test_laws.py) and real
 ones (tests/mpi). It leaves nothing behind: no message, no request. Here: one rank to one other; laws_together.py has
-what all ranks do together, laws_algorithms.py by which way, laws_misuse.py wrong calls.
+what all ranks do together, laws_algorithms.py by which way, laws_misuse.py wrong calls,
+laws_buffers.py what may be sent.
 """
 
 import numpy as np
 
 from jt_edu.mpi.talk.request import REQUEST_NULL, Request
 from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG, COMM_NULL, IN_PLACE, PROC_NULL, UNDEFINED, Status
-from tests.ranks import laws_algorithms, laws_groups, laws_misuse, laws_requests, laws_together
+from tests.ranks import laws_algorithms, laws_buffers, laws_groups, laws_misuse, laws_requests, laws_together
 from tests.ranks.laws_together import around
 
 # who one is
@@ -316,4 +317,5 @@ LAWS = [
     *laws_together.LAWS,
     *laws_algorithms.LAWS,
     *laws_misuse.LAWS,
+    *laws_buffers.LAWS,
 ]

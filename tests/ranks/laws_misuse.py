@@ -119,7 +119,7 @@ def law_groups_that_cannot_be_made(comm):
 
 
 def law_what_is_not_here_is_refused_with_what_does_the_same(comm):
-    for name, instead in (("Create_cart", "Split by"), ("Isendrecv", "Isend and Irecv"), ("Alltoallw", "Alltoallv")):
+    for name, instead in (("Create_cart", "Split by"), ("Neighbor_allgather", "Sendrecv with"), ("Spawn", "all ranks")):
         refused(UnknownNameError, f"comm.{name} is asked for.*Try: {instead}", lambda name=name: getattr(comm, name))
 
 

@@ -1,11 +1,23 @@
 """Laws of requests: what is under way, and how one waits for it; see laws.py."""
 
-import numpy as np
+import pickle
 
-from jt_edu.mpi.talk.persistent import Prequest
+import numpy as np
+import pytest
+
+from jt_edu.errors import ArgumentError, RankError
+from jt_edu.mpi import MPI
+from jt_edu.mpi.talk.messages import MESSAGE_NO_PROC, MESSAGE_NULL, Message
+from jt_edu.mpi.talk.persistent import Grequest, Prequest
 from jt_edu.mpi.talk.request import REQUEST_NULL, Request
-from jt_edu.mpi.terms.names import UNDEFINED, Status
+from jt_edu.mpi.terms.errors import CLASSES
+from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG, PROC_NULL, UNDEFINED, Status
+from tests.ranks.laws_misuse import refused
 from tests.ranks.laws_together import around
+
+
+def copied(thing):
+    return pickle.loads(pickle.dumps(thing))  # noqa: S301 - our own
 
 
 def law_a_request_is_used_up_when_it_was_waited_for(comm):
@@ -141,7 +153,7 @@ def law_a_call_that_is_told_once_and_started_again(comm):
         assert (room == 20 * comm.size + sum(range(comm.size))).all()
     for request in (out, back, total):
         request.Free()
-        assert not request
+        assert not request and request == REQUEST_NULL
 
 
 def law_a_buffered_send_comes_back_before_anybody_receives_and_carries_what_was_there_then(comm):
@@ -160,6 +172,127 @@ def law_a_buffered_send_comes_back_before_anybody_receives_and_carries_what_was_
     assert comm.recv(source=by, tag=2) == [by] * 30_000
     assert len(comm.recv(source=by, tag=4)) == 300_000
     comm.barrier()
+
+
+def law_both_ways_at_once_is_one_request(comm):
+    to, by = around(comm)
+    room, mine, status = np.zeros(2), np.full(2, float(comm.rank)), Status()
+    request = comm.Isendrecv(mine, to, 3, room, by, 3)
+    swap = comm.Isendrecv_replace(mine, to, 4, by, 4)
+    request.Wait(status)
+    while not swap.Test():
+        pass
+
+    assert (room == by).all() and (mine == by).all() and (status.source, status.tag) == (by, 3)
+    assert not request and request == REQUEST_NULL
+
+
+def law_a_send_that_is_ready_meets_a_receive_that_was_begun(comm):
+    to, by = around(comm)
+    room = np.zeros(1)
+    for k, send in enumerate((comm.Rsend, lambda *given: comm.Irsend(*given).Wait())):
+        request = comm.Irecv(room, by, k)
+        comm.barrier()
+        send(np.full(1, float(comm.rank + k)), to, k)
+        request.Wait()
+        assert room[0] == by + k
+
+
+def law_rounds_of_every_way_to_send(comm):
+    to, by = around(comm)
+    x, room = np.full(1, float(comm.rank)), np.zeros(1)
+    for init in (comm.Send_init, comm.Ssend_init, comm.Bsend_init, comm.Rsend_init):
+        back, out = comm.Recv_init(room, by), init(x, to)
+        for _ in range(2):
+            room[:] = -1
+            Prequest.Startall([back, out])
+            Request.Waitall([back, out])
+            assert room[0] == by and out != REQUEST_NULL
+        for request in (back, out):
+            request.Free()
+            assert request == REQUEST_NULL and not request
+
+
+def law_the_null_request_is_over(comm):
+    for null in (Request(), REQUEST_NULL):
+        status = Status(source=3, tag=4)
+        assert null == REQUEST_NULL and not null and null.Wait(status) is True and null.test() == (True, None)
+        assert (status.source, status.tag, status.error) == (ANY_SOURCE, ANY_TAG, 0)
+    assert copied(REQUEST_NULL) is REQUEST_NULL
+    assert Request.Waitall([Request(), comm.isend(1, PROC_NULL)])
+    refused(ArgumentError, "a request is waited for where it was made", lambda: pickle.dumps(comm.isend(1, PROC_NULL)))
+
+
+def law_a_message_that_was_received_is_the_null_message(comm):
+    to, by = around(comm)
+    sent = comm.Isend(np.full(1, 2.0), to, 5), comm.isend("x", to, 6)
+    message, room = Message.Probe(comm, by, 5), np.zeros(1)
+    assert message and message != MESSAGE_NULL
+
+    message.Recv(room)
+    assert room[0] == 2 and not message and message == MESSAGE_NULL == Message()
+    message = Message.probe(comm, by, 6)
+    request = message.irecv()
+    assert not message and request.wait() == "x" and Message.iprobe(comm, by, 6) is None
+    Request.waitall(sent)
+
+
+def law_a_message_from_nobody_stays(comm):
+    assert MESSAGE_NO_PROC == comm.mprobe(PROC_NULL) == comm.improbe(PROC_NULL) == Message(MESSAGE_NO_PROC)
+    assert MESSAGE_NO_PROC.Recv(None) is MESSAGE_NO_PROC.recv() is None
+    assert MESSAGE_NO_PROC and MESSAGE_NO_PROC != MESSAGE_NULL
+    copy = Message(MESSAGE_NO_PROC)
+    request = copy.Irecv(None)
+    assert copy == MESSAGE_NULL and request != REQUEST_NULL
+    request.Wait()
+    assert request == REQUEST_NULL
+    for message in (MESSAGE_NULL, MESSAGE_NO_PROC):
+        assert copied(message) is message
+        assert copied(Message(message)) == message
+
+
+def law_what_was_freed_equals_its_null(comm):
+    copy, group = comm.Dup(), comm.Get_group()
+    op, kind = MPI.Op.Create(lambda a, b: a), MPI.INT.Create_contiguous(2).Commit()
+    for thing, null in (
+        (copy, MPI.COMM_NULL), (group, MPI.GROUP_NULL), (op, MPI.OP_NULL), (kind, MPI.DATATYPE_NULL)
+    ):  # fmt: skip
+        assert thing != null
+        thing.Free()
+        assert thing == null == thing and (not thing or thing is kind)
+    MPI.INT.Free()
+    MPI.SUM.Free()
+    op, room = MPI.Op.Create(lambda a, b: a + b), np.zeros(1)
+    request = comm.Iallreduce(np.ones(1), room, op)
+    op.Free()
+    request.Wait()
+    assert room[0] == comm.size
+    assert MPI.INT != MPI.DATATYPE_NULL and MPI.SUM and comm
+
+
+def law_a_request_for_work_of_ones_own_is_over_when_it_is_completed(comm):
+    said, status = [], Status()
+    request = Grequest.Start(lambda s: s.Set_tag(7), lambda: said.append("free"), said.append)
+    assert request.Test() is False and request
+    request.Cancel()
+    request.Complete()
+    assert request.Test(status) is True and status.tag == 7 and said == [False, "free"]
+    other = Grequest.Start()
+    other.complete(42)
+    assert other.wait() == 42 and other == REQUEST_NULL
+
+
+def law_errors_tell_their_class(comm):
+    sent = comm.Isend(np.zeros(2), comm.rank, 9)
+    for name, call in {
+        "ERR_ROOT": lambda: comm.reduce(1, root=comm.size), "ERR_RANK": lambda: comm.send(1, comm.size),
+        "ERR_TAG": lambda: comm.send(1, 0, -5), "ERR_TRUNCATE": lambda: comm.Recv(np.zeros(1), comm.rank, 9),
+    }.items():  # fmt: skip
+        with pytest.raises(RankError) as caught:
+            call()
+        assert caught.value.Get_error_class() == CLASSES.index(name)
+        assert caught.value.Get_error_string() == str(caught.value)
+    sent.Wait()
 
 
 LAWS = [law for name, law in list(globals().items()) if name.startswith("law_")]

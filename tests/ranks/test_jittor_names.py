@@ -1,5 +1,8 @@
 """Jittor's older names for ranks, and its names of the device path as methods."""
 
+import pydoc
+import sys
+
 import pytest
 
 import jt_edu as jt
@@ -33,3 +36,27 @@ def test_the_device_path_as_a_method_says_the_same_as_the_function(name, argumen
         return said[0] == said[1]
 
     assert jt.simulate(2)(program) == [True, True]
+
+
+def test_every_form_of_import_gives_the_module_of_ranks_whether_there_are_any_or_not():
+    text = (
+        "import jt_edu.mpi as m\nimport jt_edu.mpi.algorithms\nfrom jt_edu import mpi\nfrom jt_edu.mpi import MPI\n"
+        "import jt_edu.mpi.MPI as names\nfound = (m, jt_edu.mpi, mpi), (MPI, names), jt_edu.mpi.algorithms"
+    )
+
+    def program():
+        there = {}
+        exec(text, there)  # noqa: S102 - our own text
+        ours, names, algorithms = there["found"]
+        assert all(m is sys.modules["jt_edu.mpi"] is jt.mpi for m in ours)
+        assert all(m is sys.modules["jt_edu.mpi.MPI"] for m in names) and algorithms.__name__ == "jt_edu.mpi.algorithms"
+        return bool(jt.mpi)
+
+    assert program() is False
+    assert jt.simulate(2)(program) == [True, True]
+
+
+def test_alone_help_shows_the_module_of_ranks_and_its_names_are_those_that_can_be_asked_for():
+    assert "package jt_edu.mpi" in pydoc.render_doc(jt.mpi) and "world_size" in pydoc.render_doc(jt.mpi)
+    assert all(hasattr(jt.mpi, name) for name in dir(jt.mpi)) and "comm" not in dir(jt.mpi)
+    assert jt.simulate(2)(lambda: "comm" in dir(jt.mpi)) == [True, True]

@@ -40,4 +40,4 @@ def test_only_the_thread_of_a_rank_may_speak_and_mpi_says_so():
 
     assert simulate(2)(program) == [(True, [False], True)] * 2
     assert MPI.Is_thread_main() and MPI.Init_thread(MPI.THREAD_SINGLE) == MPI.THREAD_SINGLE
-    assert MPI.Attach_buffer(bytearray(8)) is MPI.Detach_buffer() is None
+    assert MPI.Attach_buffer(bytearray(8)) is None and MPI.Detach_buffer() == bytes(8) and MPI.Detach_buffer() is None

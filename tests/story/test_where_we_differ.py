@@ -12,7 +12,7 @@ PAGE = (ROOT / "docs" / "where_we_differ.md").read_text(encoding="utf-8")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-@pytest.mark.filterwarnings("ignore:nobody holds the Var")
+@pytest.mark.filterwarnings("ignore:nobody holds the Var", "ignore:a loss of shape")
 def test_every_line_of_code_answers_as_the_page_says(tmp_path):
     code = "\n".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
     test = doctest.DocTestParser().get_doctest(code, {"folder": str(tmp_path)}, "where_we_differ.md", None, 0)
@@ -42,6 +42,18 @@ def test_pytorch_answers_as_the_page_says(torch):
     assert parts.tolist()[0] == [0.0, 5.0, 7.0]
     assert type(torch.ones(2, 2).max(1)).__name__ == "max"  # values and indices
     assert torch.randint(10, (3,)).shape == (3,)
+    assert (x.var(correction=None).item(), x.reshape(2, 2).norm(p=2)) == (x.var(correction=1).item(), x.norm())
+    assert torch.sort(x).indices.tolist() == [0, 1, 2, 3]
+    assert torch.nonzero(parts).tolist() == [[0, 1], [0, 2]]
+    assert whole.repeat(2).tolist() == [1, 2, 1, 2]
+    assert torch.meshgrid(whole, torch.arange(3), indexing="ij")[0].shape == (2, 3)
+    assert torch.take_along_dim(parts, torch.tensor([3])).shape == (1,)
+    assert torch.zeros(2, 3, 4)[1, :, [0, 1]].shape == (3, 2)
+    with pytest.raises(IndexError):
+        x[torch.tensor([], dtype=torch.bool)]
+    pixels = torch.tensor([[[[0, 3]]]], dtype=torch.uint8)
+    resized = torch.nn.functional.interpolate(pixels, size=(1, 4), mode="bilinear")
+    assert (resized.tolist(), resized.dtype) == ([[[[0, 1, 2, 3]]]], torch.uint8)
     ties = torch.tensor([2.0, 2.0, 1.0], requires_grad=True)
     ties.median().backward()
     assert ties.grad.tolist() == [0.5, 0.5, 0.0]
@@ -63,6 +75,12 @@ def test_numpy_answers_as_the_page_says():
     assert (np.array([-7]) // 2, np.array([-7]) % 2) == (-4, 1)
     with pytest.raises(ValueError, match="negative"):
         _ = whole**-1
+    assert np.linalg.norm(np.array([[1.0, 2.0], [3.0, 4.0]]), 1) == 6.0
+    assert [len(part) for part in (np.sort(x), np.nonzero([[0, 5], [6, 0]]))] == [4, 2]
+    assert np.repeat(whole, 2).tolist() == [1, 1, 2, 2]
+    assert np.meshgrid(np.arange(2), np.arange(3))[0].shape == (3, 2)
+    assert np.zeros((2, 3, 4))[1, :, [0, 1]].shape == (2, 3)
+    assert x[np.array([], bool)].shape == (0,)
 
 
 def test_the_readme_leads_to_it():

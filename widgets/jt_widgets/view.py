@@ -24,6 +24,7 @@ import traitlets
 from jt_edu.errors import ArgumentError
 from jt_edu.lens.recording import Recording
 from jt_widgets.bundle import MODULE, pack, pack_json, page_html, snapshot_html, static_html, write_whole
+from jt_widgets.cells import cells
 
 SESSION = uuid.uuid4().hex  # whose node ids these are
 # What goes into a notebook along with a view, which may take 200 kB beside its document, half of them for the module.
@@ -56,6 +57,14 @@ class View(anywidget.AnyWidget):
         self.show_again(recording)  # first: a view that opens without its document may be drawn without it
         super().__init__(view=self.kind, state=state)
         self.on_msg(self._hear)
+        cells.note(self, shown=False)
+
+    def close(self) -> None:
+        """Close the channels to the browser. A view that is shown again opens them again."""
+        super().close()
+        self.layout.close()
+        for widget in (self, self.layout):
+            vars(widget).pop("_repr_mimebundle_", None)  # where ipywidgets has put None
 
     def show_again(self, recording: Recording) -> None:
         """Show another recording in the same place."""
@@ -128,6 +137,9 @@ class View(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """The live view, and for readers without one its picture and table."""
+        self.layout.open()
+        self.open()
+        cells.note(self, shown=True)
         data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
         return {**data, "text/html": self.static(), "text/plain": _beginning(repr(self))}, metadata
 

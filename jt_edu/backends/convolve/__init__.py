@@ -30,7 +30,8 @@ Read this folder in the order of the lists. First one algorithm, from outside to
                     kernels/subtotals.py: how sums over what it wrote are ended
 
 Then the instructions that all others are made of, and with them the algorithms. Beside each stand who says when it
-suits and how long it takes, and its kernels; what several kernels share, and what lies where in their scratch, once:
+suits and how long it takes, and its kernels; what several kernels share, and what lies where in their scratch, once.
+cells.py says, for the last two, whether a tile may be computed as a whole:
 
     llvm.py         how functions of a kernel are written in LLVM's instructions: the ground of all below
     tile.py         products of small matrices, at full speed; dots.py: those of a few rows with many
@@ -43,7 +44,7 @@ suits and how long it takes, and its kernels; what several kernels share, and wh
     pointwise       pointwise.py      leftover.py                              pointwise*.py
     depthwise       depthwise.py      strips.py, slide.py                      depthwise*.py
     lanewise        lanewise.py       beside.py                                lanewise*.py
-    winograd        winograd.py       patches.py, points.py                    winograd*.py
+    winograd        winograd.py       blocks.py, patches.py, points.py         winograd*.py
     fourier         fourier.py        waves.py, spectrum.py                    fourier*.py
 
 Words that mean the same in all files:
@@ -76,8 +77,8 @@ from pathlib import Path
 from jt_edu.convolution import Sizes, Strides
 
 __all__ = [
-    "Algorithm", "Constants", "Sizes", "any_sizes", "any_view", "no_constants", "no_view", "nothing", "strips_apart",
-    "text_of", "text_with", "whole_image",
+    "Algorithm", "Constants", "Sizes", "any_sizes", "any_view", "no_constants", "no_sum_is_empty", "no_view", "nothing",
+    "strips_apart", "text_of", "text_with", "whole_image",
 ]  # fmt: skip
 
 _KERNELS = Path(__file__).parent / "kernels"
@@ -105,6 +106,20 @@ def no_constants(sizes: Sizes) -> Constants:
     """For algorithms whose kernel is the same for all sizes."""
     del sizes
     return ()
+
+
+def no_sum_is_empty(sizes: Sizes) -> bool:
+    """Whether each sum of a convolution of stride 1 sees a number, and not only what is beyond the border."""
+    lines = zip(sizes.image, sizes.kernel, sizes.places, sizes.padding, strict=True)
+    for image, taps, places, before in lines:
+        sums, first, seen, there = {  # sum k sees `seen` numbers, from  first + k  on, of which `there` exist
+            "forward": (places, -before, taps, image),
+            "by_image": (image, before - taps + 1, taps, places),
+            "by_weights": (taps, -before, places, image),
+        }[sizes.kind]
+        if first + seen < 1 or first + sums > there:
+            return False
+    return True
 
 
 def any_sizes(sizes: Sizes) -> bool:
@@ -140,7 +155,8 @@ class Algorithm:
     prepared: Callable[[Sizes], int] = nothing  # how many numbers that are; 0: it is not run
     prepare_span: Callable[[Sizes], int] = nothing
     reads: tuple[int, ...] = (1,)  # given to `prepare`: 0 and 1 are the factors, as in `SIDES`, 2 the array to fill
-    spreads: bool = False  # a number, and NaN, may reach sums whose windows do not see it
+    spreads: bool = False  # sums have an error that goes with the largest number around, and not with their own window
+    error: float = 0.0  # if so: this part of the largest sum, in float32
     apart: Callable[[Sizes], int] = whole_image  # forward: the calls of `finish` for one channel begin so many places
     # apart, at least; or at multiples of it, counted through all images (codegen/tail.py)
     reads_views: Callable[[Strides], bool] = no_view  # of the image: those that the kernel takes with their steps

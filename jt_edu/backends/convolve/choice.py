@@ -46,7 +46,11 @@ class Choice:
         mine = next(t for t in self.timings if t.name == self.algorithm.name)
         others = [f"{t.name} {_cost(t, self.how)}" for t in self.timings if t.name != mine.name]
         others += [f"{name} needs {size_text(b)}, more than the limit" for name, b in self.too_large]
-        return f"{self.how} {time_text(mine.seconds)}; " + (", ".join(others) or "no other algorithm fits")
+        told = f"{self.how} {time_text(mine.seconds)}; " + (", ".join(others) or "no other algorithm fits")
+        if not self.algorithm.spreads:
+            return told
+        error = self.algorithm.error * (1.0 if self.sizes.dtype == "float32" else 2.0**-29)
+        return f"{told}; rounds to {error:.0e} of the largest sum, and writes out uneven tiles"
 
 
 def algorithms() -> tuple[Algorithm, ...]:

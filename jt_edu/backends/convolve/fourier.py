@@ -8,7 +8,8 @@ A window of k x k costs k * k products for each place and pair of channels. As w
 so large windows win, and the more channels share a transform, the sooner. Stride 1, no dilation, one or two directions.
 
 Transforms lose little: each of the 2 log2(F) steps rounds once. But what is lost spreads over the tile: it does not
-shrink where the true value is small, and one infinite pixel spoils its tile, and that of the channel beside it.
+shrink where the true value is small, and one infinite pixel would spoil its tile, and that of the channel beside it. So
+the sums of a tile in which a number is far larger than those that some window sees (`cells.py`) are written out.
 
     |error| < 4e-6 * the largest sqrt(sum of products^2)    float32, measured against float64, windows up to 33 x 33
               6e-14                                         float64
@@ -23,7 +24,7 @@ from __future__ import annotations
 
 import math
 
-from jt_edu.backends.convolve import Algorithm, Sizes
+from jt_edu.backends.convolve import Algorithm, Sizes, no_sum_is_empty
 from jt_edu.backends.convolve.llvm import lanes_for
 from jt_edu.backends.convolve.spectrum import size_for
 from jt_edu.backends.convolve.waves import TILES, UNITS, prepared_layout, waves_layout, waves_of
@@ -34,7 +35,7 @@ LARGEST = 40  # taps in one direction
 def _suits(s: Sizes) -> bool:
     flat = s.image[0] == s.places[0] == s.kernel[0] == 1 and s.padding[0] == 0
     plain = s.stride[1:] == s.dilation[1:] == (1, 1) and s.stride[0] == s.dilation[0] == 1
-    return flat and plain and 4 <= max(s.kernel) <= LARGEST
+    return flat and plain and no_sum_is_empty(s) and 4 <= max(s.kernel) <= LARGEST
 
 
 def _size(s: Sizes) -> int:
@@ -94,10 +95,10 @@ def _seconds(s: Sizes) -> float:
 ALGORITHMS = (
     Algorithm(
         "fourier", "forward", "fourier", _suits, _span, _seconds, _space, "fourier_prepare", _prepared, _prepare_span,
-        spreads=True, apart=_apart,
+        spreads=True, error=4e-6, apart=_apart,
     ),
     Algorithm(
         "fourier", "by_image", "fourier_by_image", _suits, _span, _seconds, _space, "fourier_prepare_by_image",
-        _prepared, _prepare_span, spreads=True,
+        _prepared, _prepare_span, spreads=True, error=4e-6,
     ),
 )  # fmt: skip

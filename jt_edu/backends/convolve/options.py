@@ -23,7 +23,7 @@ class Options(NamedTuple):
     benchmark: bool = False  # True: the candidates are timed, once for each size
     deterministic: bool = False  # True: nothing depends on a clock, or on the number of threads
     strict: bool = False  # True: with `deterministic`, an error where nobody can promise that
-    local: bool = False  # True: no number reaches sums whose windows do not see it
+    local: bool = False  # True: only algorithms whose errors go with what each window sees
     workspace_limit: int | None = None  # bytes that an algorithm may use besides its arrays; None: any number
 
 

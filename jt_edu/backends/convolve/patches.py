@@ -26,85 +26,41 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from jt_edu.backends.convolve.blocks import (
+    CHUNK,
+    TURNED,
+    UNITS,
+    Layout,
+    factors_of,
+    layout_by_weights,
+    layout_of,
+    panel_count,
+    part_of,
+    products,
+    uneven_block,
+)
+from jt_edu.backends.convolve.cells import look
 from jt_edu.backends.convolve.llvm import Array, inlined, lanes
 from jt_edu.backends.convolve.tile import tile
 from jt_edu.backends.convolve.transform import turn
-from jt_edu.backends.convolve.vector import load, store, write_zeros, zeros
+from jt_edu.backends.convolve.vector import load, store, sum_of, write_zeros, zeros
+from jt_edu.backends.mathlib import at
 
 __all__ = [
-    "UNITS", "Layout", "compute", "cut", "cut_all", "layout_by_weights", "layout_of", "panel_count", "turn_taps",
-    "turn_taps_back", "write_taps",
+    "UNITS", "Cut", "Layout", "compute", "cut", "cut_all", "factors_of", "layout_by_weights", "layout_of",
+    "panel_count", "products", "turn_taps", "turn_taps_back", "uneven_block", "write_taps",
 ]  # fmt: skip
 
 Line = Callable[[Array, int, int, int, int], None]  # of (space, start, step) makes (space, goal, goal_step)
 Taps = Callable[[Array, int, int, int, Array], tuple[int, int, int]]
 
-CHUNK = 64  # channels c of which U is in the cache at a time
-TURNED = 16  # channels of which the taps are turned at a time
-BLOCK = 3_500  # points of all its tiles: 97 tiles of 4 x 4
-UNITS = 8  # of work, to make V beforehand
 
+class Cut(NamedTuple):
+    """What becomes of a patch."""
 
-class Layout(NamedTuple):
-    """How tiles lie in the image, and their numbers in `space`."""
-
-    size: int  # of a tile: m
-    points: int  # in each direction: m + 2
-    high: int  # tiles in a column of one picture
-    wide: int  # tiles in a row
-    rows: int  # rows of tiles in a block
-    row: int  # numbers of V for one tile
-    image: int  # where V begins; before it is room to work
-    weights: int  # where U begins
-    sums: int  # where M begins
-    end: int  # of all
-
-
-@inlined
-def layout_of(size: int, n: int, c: int, o: int, w: int, oh: int, ow: int, lane: int) -> Layout:
-    """The layout for an image of n pictures, c channels and w columns, and for o channels of oh x ow places."""
-    points, high, wide = size + 2, -(-oh // size), -(-ow // size)
-    rows = max(1, min(n * high, BLOCK // (points * points * wide)))
-    rows = -(-n * high // -(-n * high // rows))  # blocks of about the same length
-    room = max(
-        (size * rows + 2) * w + points * (size * wide + 2),  # a turned strip of the image, lines down
-        (TURNED + 1) * max(9, lane) + 3 * points,  # turned taps, lines down
-        size * (ow + points + 1),  # lines down, a strip of places
-    ) * lane  # fmt: skip
-    row = points * points * c + lane  # not quite a power of two, or all rows would compete for one place of the cache
-    weights = room + rows * wide * row
-    width = min(o, 4 * lane)
-    sums = weights + points * points * (CHUNK * width + lane)
-    end = sums + rows * wide * (points * points * width + lane)
-    return Layout(size, points, high, wide, rows, row, room, weights, sums, end)
-
-
-@inlined
-def layout_by_weights(size: int, n: int, c: int, o: int, w: int, oh: int, ow: int, lane: int) -> Layout:
-    """The same for the gradient by the weights: P, for a panel, stands where U would, and M is that of all panels."""
-    layout = layout_of(size, n, c, o, max(w, ow), oh, ow, lane)
-    points, rows = layout.points * layout.points, layout.rows
-    sums = layout.weights + rows * layout.wide * (points * min(o, 4 * lane) + lane)
-    end = sums + points * o * c
-    return Layout(
-        size, layout.points, layout.high, layout.wide, rows, layout.row, layout.image, layout.weights, sums, end
-    )
-
-
-@inlined
-def panel_count(o: int, lane: int) -> int:
-    """Panels of output channels: two vectors each, and the last takes the rest."""
-    return max(1, o // (2 * lane))
-
-
-@inlined
-def part_of(unit: int, layout: Layout, o: int, lane: int, total: int) -> tuple[int, int, int, int]:
-    """Of a unit of work: the rows of tiles of its block, of `total`; the first channel of its panel, and how many."""
-    panels = panel_count(o, lane)
-    block, panel = unit // panels, unit % panels
-    first = 2 * lane * panel
-    width = 2 * lane if panel < panels - 1 else o - first
-    return block * layout.rows, min((block + 1) * layout.rows, total), first, width
+    plain: bool  # V is the patch as it is, since sums are to be written out; else its transform
+    lifts: bool  # V is filled
+    looks: bool  # cells are filled
 
 
 @inlined
@@ -114,47 +70,69 @@ def compute(
 ) -> tuple[int, int, int, int]:  # fmt: skip
     """A unit of work: all places of a block of tiles, for a panel of channels; the answer of `part_of` says which.
 
-    V of the block is in `prepared`, if that is not empty; else it is made where a thread `begins`, or a block does.
+    V of the block is in `prepared`, if that is not empty; else it is made where a thread `begins`, or a block does. If
+    its cells are uneven, or a sum is infinite or nan, all is done again, and written out.
     """
     n, c, lane = image.shape[0], image.shape[1], lanes(image)
     begin, end, first, width = part_of(unit, layout, out.shape[1], lane, n * layout.high)
-    ready = prepared.size > 0
-    if not ready and (begins or first == 0):
-        cut(image, 0, c, begin, end, ph, pw, 2, space, layout.image, layout, image_line)
-    patches, start = (prepared, begin * layout.wide * layout.row) if ready else (space, layout.image)
-    tiles = (end - begin) * layout.wide
-    multiply(patches, start, tiles, c, weights, first, width, space, layout, taps, taps_line)
-    write_places(out, begin, end, first, width, space, layout, sums_line)
+    ready, looks, must, is_out = prepared.size > 0, begins or first == 0, at(layout.state), at(layout.state + 1)
+    if looks:
+        space[must] = 0
+    plain, done, tiles = space[must] > 0, False, (end - begin) * layout.wide
+    while not done:
+        if looks or ((plain or not ready) and plain != (space[is_out] > 0)):
+            how = Cut(plain, plain or not ready, looks)
+            cut(image, 0, c, begin, end, ph, pw, 2, space, layout.image, layout, image_line, how)
+            space[is_out] = plain
+        if looks and uneven_block(space, begin, end, 2, layout):
+            space[must], plain, looks = 1, True, False
+            continue
+        looks, ours = False, plain or not ready
+        patches, start = (space, layout.image) if ours else (prepared, begin * layout.wide * layout.row)
+        multiply(patches, start, tiles, c, weights, first, width, space, layout, taps, taps_line, plain)
+        done = write_places(out, begin, end, first, width, space, layout, sums_line, plain) or plain
+        plain = True
     return begin, end, first, width
 
 
 @inlined
 def cut(
     image: Array, first: int, width: int, begin: int, end: int, ph: int, pw: int, overlap: int,
-    space: Array, goal: int, layout: Layout, line: Line,
+    space: Array, goal: int, layout: Layout, line: Line, how: Cut,
 ) -> None:  # fmt: skip
-    """Fill V[tile, point, channel] for a block of tiles of some channels, for an image with zeros around it."""
+    """Fill V[tile, point, channel], or cells, for a block of tiles of some channels; around the image are zeros."""
     lane = lanes(image)
     for g in range(0, width, lane):
         channel = min(g, width - lane)  # the last vector of channels begins earlier
-        cut_vector(image, first + channel, width, begin, end, ph, pw, overlap, space, 0, goal + channel, layout, line)
+        cut_vector(
+            image, first + channel, width, begin, end, ph, pw, overlap, space, 0, goal + channel, layout, line, how,
+            g == 0,
+        )  # fmt: skip
 
 
 @inlined
 def cut_vector(
     image: Array, channel: int, width: int, begin: int, end: int, ph: int, pw: int, overlap: int,
-    space: Array, room: int, goal: int, layout: Layout, line: Line,
+    space: Array, room: int, goal: int, layout: Layout, line: Line, how: Cut, fresh: bool,
 ) -> None:  # fmt: skip
     """The same for the channels of one vector; there is room to work from `room` in space."""
     w, lane = image.shape[4], lanes(image)
-    row, step = begin, layout.points * layout.points * width + lane
+    row, step, cells = begin, layout.points * layout.points * width + lane, layout.cells
+    across = (layout.size * layout.wide + overlap) // 2
     while row < end:  # the rows that one picture has in this block
         picture, y = row // layout.high, layout.size * (row % layout.high)
         rows = min(layout.high - row % layout.high, end - row)
-        turn_rows(image, picture, channel, y - ph, layout.size * rows + overlap, space, room)
-        for r in range(rows):
-            strip = room + layout.size * r * w * lane
-            lift_row(space, room, strip, w, pw, overlap, goal + r * layout.wide * step, width, layout, line)
+        before, after = turn_rows(image, picture, channel, y - ph, layout.size * rows + overlap, space, room)
+        if how.looks:
+            lines = (layout.size * rows + overlap) // 2
+            look(space, room, before, after, w, pw, cells, lines, across, fresh)
+            cells += lines * across * lane
+        for r in range(rows if how.lifts else 0):
+            strip, to = room + layout.size * r * w * lane, goal + r * layout.wide * step
+            if how.plain:
+                place_row(space, strip, w, pw, overlap, to, width, layout)
+            else:
+                lift_row(space, room, strip, w, pw, overlap, to, width, layout, line)
         goal += rows * layout.wide * step
         row += rows
 
@@ -172,12 +150,18 @@ def cut_all(image: Array, unit: int, ph: int, pw: int, prepared: Array, layout: 
     for item in range(unit, -(-total // rows) * vectors, UNITS):
         row, channel = item // vectors * rows, min(item % vectors * lane, c - lane)
         goal, end = row * layout.wide * layout.row + channel, min(total, row + rows)
-        cut_vector(image, channel, c, row, end, ph, pw, 2, prepared, room, goal, layout, line)
+        how = Cut(False, True, False)
+        cut_vector(image, channel, c, row, end, ph, pw, 2, prepared, room, goal, layout, line, how, False)
 
 
 @inlined
-def turn_rows(image: Array, picture: int, channel: int, top: int, rows: int, space: Array, room: int) -> None:
-    """space[room + (y, x, i)] = image[picture, channel + i, top + y, x], 0 above and below."""
+def turn_rows(
+    image: Array, picture: int, channel: int, top: int, rows: int, space: Array, room: int
+) -> tuple[int, int]:
+    """space[room + (y, x, i)] = image[picture, channel + i, top + y, x]; from which row to which that exists.
+
+    Above and below it is 0.
+    """
     _, c, _, h, w = image.shape
     lane = lanes(image)
     first = min(max(0, -top), rows)
@@ -186,6 +170,7 @@ def turn_rows(image: Array, picture: int, channel: int, top: int, rows: int, spa
     write_zeros(space, room, room + first * w * lane)
     turn_in(image, start, h * w, space, room + first * w * lane, (after - first) * w)
     write_zeros(space, room + after * w * lane, room + rows * w * lane)
+    return first, after
 
 
 @inlined
@@ -219,6 +204,21 @@ def lift_row(
 
 
 @inlined
+def place_row(
+    space: Array, strip: int, w: int, pw: int, overlap: int, goal: int, width: int, layout: Layout
+) -> None:  # fmt: skip
+    """The same where sums are written out: the patches, pixel by pixel."""
+    lane, size, points = lanes(space), layout.size, layout.points
+    for t in range(layout.wide):
+        for i in range(size + overlap):
+            for j in range(size + overlap):
+                x = size * t + j - pw
+                pixel = load(space, strip + (i * w + x) * lane) if 0 <= x < w else zeros(space)
+                store(space, goal + (i * points + j) * width, pixel)
+        goal += points * points * width + lane
+
+
+@inlined
 def turn_taps(weights: Array, o: int, c: int, depth: int, space: Array) -> tuple[int, int, int]:
     """space[k, tap, i] = weights[o + i, c + k, tap]; where they begin, and the steps of k and tap."""
     lane, channels = lanes(weights), weights.shape[1]
@@ -241,7 +241,7 @@ def turn_taps_back(weights: Array, c: int, o: int, depth: int, space: Array) -> 
 @inlined
 def lift_weights(
     weights: Array, first: int, width: int, channel: int, depth: int, space: Array, layout: Layout,
-    taps: Taps, line: Line,
+    taps: Taps, line: Line, plain: bool,
 ) -> None:  # fmt: skip
     """U[point, k, o] for some channels that are summed over, and a panel of channels o."""
     lane = lanes(space)
@@ -250,8 +250,22 @@ def lift_weights(
         for k in range(0, depth, TURNED):
             some = min(TURNED, depth - k)
             start, row, step = taps(weights, first + o, channel + k, some, space)
-            goal = layout.weights + k * width + o
-            lift_taps(space, start, row, step, some, goal, width, depth * width + lane, layout.points, line)
+            goal, plane = layout.weights + k * width + o, depth * width + lane
+            if plain:
+                place_taps(space, start, row, step, some, goal, width, plane, layout.points)
+            else:
+                lift_taps(space, start, row, step, some, goal, width, plane, layout.points, line)
+
+
+@inlined
+def place_taps(
+    space: Array, start: int, row: int, step: int, depth: int, goal: int, width: int, plane: int, points: int
+) -> None:  # fmt: skip
+    """U where sums are written out: the turned taps as they are."""
+    for k in range(depth):
+        for tap in range(9):
+            to = goal + k * width + (tap // 3 * points + tap % 3) * plane
+            store(space, to, load(space, start + k * row + tap * step))
 
 
 @inlined
@@ -272,30 +286,31 @@ def lift_taps(
 @inlined
 def multiply(
     patches: Array, begin: int, tiles: int, c: int, weights: Array, first: int, width: int, space: Array,
-    layout: Layout, taps: Taps, line: Line,
+    layout: Layout, taps: Taps, line: Line, plain: bool,
 ) -> None:  # fmt: skip
     """M for a panel of channels: V of some tiles, which begins there in `patches`, times U, for each point."""
     lane, points = lanes(space), layout.points * layout.points
     for channel in range(0, c, CHUNK):
         depth = min(CHUNK, c - channel)
-        lift_weights(weights, first, width, channel, depth, space, layout, taps, line)
-        for point in range(points):
+        lift_weights(weights, first, width, channel, depth, space, layout, taps, line, plain)
+        for k in range(products(layout, plain)):
+            point, tap, place = factors_of(k, layout, plain)
             tile(
                 patches, begin + point * c + channel, layout.row, 1,
-                space, layout.weights + point * (depth * width + lane), width,
-                space, layout.sums + point * width, points * width + lane,
-                tiles, width, depth, channel == 0,
+                space, layout.weights + tap * (depth * width + lane), width,
+                space, layout.sums + place * width, points * width + lane,
+                tiles, width, depth, channel == 0 and (tap == 0 or not plain),
             )  # fmt: skip
 
 
 @inlined
 def write_places(
-    out: Array, begin: int, end: int, first: int, width: int, space: Array, layout: Layout, line: Line
-) -> None:
-    """Write the places of a block of tiles, for a panel of channels."""
+    out: Array, begin: int, end: int, first: int, width: int, space: Array, layout: Layout, line: Line, plain: bool
+) -> bool:
+    """Write the places of a block of tiles, for a panel of channels; whether all of them are finite."""
     _, channels, _, oh, ow = out.shape
     lane, size, points = lanes(out), layout.size, layout.points
-    strip, step = size * points * lane, points * points * width + lane
+    strip, step, nothing = size * points * lane, points * points * width + lane, zeros(out)
     for row in range(begin, end):
         picture, y = row // layout.high, size * (row % layout.high)
         start = layout.sums + (row - begin) * layout.wide * step
@@ -304,9 +319,34 @@ def write_places(
             for t in range(
                 layout.wide - 1, -1, -1
             ):  # the last may reach into the next row: those on its left mend that
-                lower_tile(space, start + t * step + o, width, strip + size * t * lane, ow, size, points, line)
+                tile_at, to = start + t * step + o, strip + size * t * lane
+                if plain:
+                    place_sums(space, tile_at, points * width, width, to, ow * lane, size)
+                else:
+                    lower_tile(space, tile_at, width, to, ow, size, points, line)
             goal = ((picture * channels + first + o) * oh + y) * ow
             turn_out(space, strip, out, goal, oh * ow, min(size, oh - y) * ow)
+            nothing = nothing + no_more_of(space, strip, min(size, oh - y) * ow)
+    return bool(sum_of(nothing) == 0)
+
+
+@inlined
+def no_more_of(space: Array, strip: int, count: int) -> Array:
+    """0 times some vectors: 0, or nan where one of them has infinity or nan."""
+    nothing = zeros(space)
+    for k in range(count):
+        nothing = load(space, strip + k * lanes(space)) * 0.0 + nothing
+    return nothing
+
+
+@inlined
+def place_sums(
+    space: Array, start: int, row: int, step: int, goal: int, goal_row: int, size: int
+) -> None:  # fmt: skip
+    """size x size sums that were written out, for the channels of one vector."""
+    for i in range(size):
+        for j in range(size):
+            store(space, goal + i * goal_row + j * lanes(space), load(space, start + i * row + j * step))
 
 
 @inlined
@@ -329,19 +369,33 @@ def turn_out(a: Array, a_start: int, b: Array, b_start: int, b_row: int, positio
 
 
 @inlined
-def write_taps(out: Array, first: int, width: int, space: Array, sums: int, points: int, line: Line) -> None:
-    """Write the taps of a panel of channels o, from M[point, o, c]."""
+def write_taps(
+    out: Array, first: int, width: int, space: Array, sums: int, points: int, line: Line, plain: bool
+) -> bool:
+    """Write the taps of a panel of channels o, from M[point, o, c]; whether all of them are finite."""
     c, lane = out.shape[1], lanes(out)
     strip = 3 * points * lane
-    flat = strip + max(9, lane) * lane
+    flat, nothing = strip + max(9, lane) * lane, zeros(out)
     for o in range(width):
         for g in range(0, c, lane):
             channel = min(g, c - lane)
-            for j in range(points):
-                start = sums + (j * width + o) * c + channel
-                line(space, start, points * width * c, j * lane, points * lane)
-            for i in range(3):
-                line(space, i * points * lane, lane, strip + 3 * i * lane, lane)
+            start = sums + o * c + channel
+            if plain:
+                place_sums(space, start, points * width * c, width * c, strip, 3 * lane, 3)
+            else:
+                lower_taps(space, start, width * c, strip, points, line)
+            nothing = nothing + no_more_of(space, strip, 9)
             turn_out(space, strip, space, flat, 9, max(9, lane))  # what is too much, the next row writes over
             for k in range(9):
                 store(out, ((first + o) * c + channel) * 9 + k * lane, load(space, flat + k * lane))
+    return bool(sum_of(nothing) == 0)
+
+
+@inlined
+def lower_taps(space: Array, start: int, step: int, goal: int, points: int, line: Line) -> None:
+    """The taps of one channel o, for the channels c of one vector."""
+    lane = lanes(space)
+    for j in range(points):
+        line(space, start + j * step, points * step, j * lane, points * lane)
+    for i in range(3):
+        line(space, i * points * lane, lane, goal + 3 * i * lane, lane)

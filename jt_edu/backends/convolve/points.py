@@ -5,26 +5,29 @@ polynomials it is enough to know its values at some points, and those are produc
 need m + 2 points: small numbers, and infinity, which stands for the leading coefficient.
 
     m = 2     0, 1, -1, infinity               2 sums of 3 products:  4 multiplications, not 6
-    m = 4     0, 1, -1, 2, -2, infinity        4 sums of 3 products:  6 multiplications, not 12
+    m = 4     0, p, -p, q, -q, infinity        4 sums of 3 products:  6 multiplications, not 12;  p = 2/3, q = 3/2
 
     sums = A^T [(G g) * (B^T d)]        in one direction
     sums = A^T [(G g G^T) * (B^T d B)] A      in two: every column first, then every row
 
-For m = 4:
+For m = 4, with s = p^2 + q^2, d = q^2 - p^2, and p q = 1:
 
-          4  0 -5  0  1  0           1/4     0     0
-          0 -4 -4  1  1  0          -1/6  -1/6  -1/6          1  1  1  1  1  0
-    B^T = 0  4 -4 -1  1  0      G = -1/6   1/6  -1/6    A^T = 0  1 -1  2 -2  0
-          0 -2 -1  2  1  0          1/24  1/12   1/6          0  1  1  4  4  0
-          0  2 -1 -2  1  0          1/24 -1/12   1/6          0  1 -1  8 -8  1
-          0  4  0 -5  0  1             0     0     1
+          1  0   -s  0  1  0          1       0       0
+          0 -q -q^2  p  1  0         -u    -p u  -p^2 u   u = 1 / (2 p^2 d)        1    1    1    1    1  0
+    B^T = 0  q -q^2 -p  1  0     G = -u     p u  -p^2 u                     A^T =  0    p   -p    q   -q  0
+          0 -p -p^2  q  1  0          v     q v   q^2 v   v = 1 / (2 q^2 d)        0  p^2  p^2  q^2  q^2  0
+          0  p -p^2 -q  1  0          v    -q v   q^2 v                            0  p^3 -p^3  q^3 -q^3  1
+          0  1    0 -s  0  1          0       0       1
 
-Points p and -p differ in the sign of the odd coefficients, so both come from one even and one odd part.
+Points p and -p differ in the sign of the odd coefficients, so both come from one even and one odd part. Points 1 and 2
+would have rounder numbers, and five times the largest error: how much is lost depends on how far the numbers of the
+three matrices are from 1, and these are nearer (winograd.py has the errors).
 
 Each function reads vectors of `space` from `start` on, `step` apart, and writes vectors from `goal` on, `goal_step`
 apart: each lane of a vector is a line of its own.
 
-Source: Lavin and Gray 2015, "Fast Algorithms for Convolutional Neural Networks", section 4 (arXiv:1509.09308).
+Source: Lavin and Gray 2015, "Fast Algorithms for Convolutional Neural Networks", section 4 (arXiv:1509.09308); why
+points matter: Barabasz, Anderson, Soodhalter and Gregg 2018 (arXiv:1803.10986).
 """
 
 from __future__ import annotations
@@ -37,29 +40,33 @@ __all__ = [
     "taps_from_six",
 ]  # fmt: skip
 
+P, Q = 2 / 3, 3 / 2  # the points, besides 0 and infinity
+P2, Q2 = P * P, Q * Q
+U, V = 1 / (2 * P2 * (Q2 - P2)), 1 / (2 * Q2 * (Q2 - P2))
+
 
 @inlined
 def image_at_six(space: Array, start: int, step: int, goal: int, goal_step: int) -> None:
     """B^T d for m = 4."""
     x0, x1, x2 = load(space, start), load(space, start + step), load(space, start + 2 * step)
     x3, x4, x5 = load(space, start + 3 * step), load(space, start + 4 * step), load(space, start + 5 * step)
-    even, odd = x4 - 4 * x2, x3 - 4 * x1  # at 1 and -1
-    even2, odd2 = x4 - x2, 2 * (x3 - x1)  # at 2 and -2
-    store(space, goal, 4 * x0 - 5 * x2 + x4)
+    even, odd = x4 - Q2 * x2, P * x3 - Q * x1  # at p and -p
+    even2, odd2 = x4 - P2 * x2, Q * x3 - P * x1  # at q and -q
+    store(space, goal, x0 - (P2 + Q2) * x2 + x4)
     store(space, goal + goal_step, even + odd)
     store(space, goal + 2 * goal_step, even - odd)
     store(space, goal + 3 * goal_step, even2 + odd2)
     store(space, goal + 4 * goal_step, even2 - odd2)
-    store(space, goal + 5 * goal_step, 4 * x1 - 5 * x3 + x5)
+    store(space, goal + 5 * goal_step, x1 - (P2 + Q2) * x3 + x5)
 
 
 @inlined
 def taps_at_six(space: Array, start: int, step: int, goal: int, goal_step: int) -> None:
     """G g for m = 4."""
     x0, x1, x2 = load(space, start), load(space, start + step), load(space, start + 2 * step)
-    even, odd = (x0 + x2) * (-1 / 6), x1 * (1 / 6)
-    even2, odd2 = x0 * (1 / 24) + x2 * (1 / 6), x1 * (1 / 12)
-    store(space, goal, x0 * (1 / 4))
+    even, odd = x0 * -U - x2 * (P2 * U), x1 * (P * U)
+    even2, odd2 = x0 * V + x2 * (Q2 * V), x1 * (Q * V)
+    store(space, goal, x0)
     store(space, goal + goal_step, even - odd)
     store(space, goal + 2 * goal_step, even + odd)
     store(space, goal + 3 * goal_step, even2 + odd2)
@@ -74,9 +81,9 @@ def sums_from_six(space: Array, start: int, step: int, goal: int, goal_step: int
     x3, x4, x5 = load(space, start + 3 * step), load(space, start + 4 * step), load(space, start + 5 * step)
     even, odd, even2, odd2 = x1 + x2, x1 - x2, x3 + x4, x3 - x4
     store(space, goal, x0 + even + even2)
-    store(space, goal + goal_step, odd + 2 * odd2)
-    store(space, goal + 2 * goal_step, even + 4 * even2)
-    store(space, goal + 3 * goal_step, odd + 8 * odd2 + x5)
+    store(space, goal + goal_step, P * odd + Q * odd2)
+    store(space, goal + 2 * goal_step, P2 * even + Q2 * even2)
+    store(space, goal + 3 * goal_step, (P2 * P) * odd + (Q2 * Q) * odd2 + x5)
 
 
 @inlined
@@ -84,9 +91,9 @@ def places_at_six(space: Array, start: int, step: int, goal: int, goal_step: int
     """G g for four taps and three sums: by the weights, four places slide over the image, and the taps are the sums."""
     x0, x1 = load(space, start), load(space, start + step)
     x2, x3 = load(space, start + 2 * step), load(space, start + 3 * step)
-    even, odd = (x0 + x2) * (-1 / 6), (x1 + x3) * (1 / 6)
-    even2, odd2 = x0 * (1 / 24) + x2 * (1 / 6), x1 * (1 / 12) + x3 * (1 / 3)
-    store(space, goal, x0 * (1 / 4))
+    even, odd = x0 * -U - x2 * (P2 * U), x1 * (P * U) + x3 * (P2 * P * U)
+    even2, odd2 = x0 * V + x2 * (Q2 * V), x1 * (Q * V) + x3 * (Q2 * Q * V)
+    store(space, goal, x0)
     store(space, goal + goal_step, even - odd)
     store(space, goal + 2 * goal_step, even + odd)
     store(space, goal + 3 * goal_step, even2 + odd2)
@@ -101,8 +108,8 @@ def taps_from_six(space: Array, start: int, step: int, goal: int, goal_step: int
     x3, x4, x5 = load(space, start + 3 * step), load(space, start + 4 * step), load(space, start + 5 * step)
     even, odd, even2, odd2 = x1 + x2, x1 - x2, x3 + x4, x3 - x4
     store(space, goal, x0 + even + even2)
-    store(space, goal + goal_step, odd + 2 * odd2)
-    store(space, goal + 2 * goal_step, even + 4 * even2 + x5)
+    store(space, goal + goal_step, P * odd + Q * odd2)
+    store(space, goal + 2 * goal_step, P2 * even + Q2 * even2 + x5)
 
 
 @inlined

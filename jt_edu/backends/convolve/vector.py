@@ -27,7 +27,8 @@ from jt_edu.backends.convolve import llvm
 from jt_edu.backends.convolve.llvm import Array, extending, inlined, lanes, lanes_of, nothing, types, written
 
 __all__ = [
-    "Array", "Vector", "add_where", "write_zeros", "even", "fma", "load", "load_at", "load_some", "odd", "spread",
+    "Array", "Vector", "add_where", "write_zeros", "even", "fma", "larger", "largest_of", "load", "load_at",
+    "load_some", "odd", "smaller", "spread",
     "spread_at", "store", "store_some", "sum_of", "woven_high", "woven_low", "zeros",
 ]  # fmt: skip
 
@@ -197,6 +198,52 @@ def sum_of(vector: Array) -> Any:
     while len(vector) > 1:
         vector = vector[: len(vector) // 2] + vector[len(vector) // 2 :]
     return vector[0]
+
+
+def _sizes(builder: Any, vector: Any) -> Any:
+    """The bits without the signs: of floats they are in order as whole numbers are, with nan above infinity."""
+    width, count = 32 if vector.type.element == ir.FloatType() else 64, vector.type.count
+    whole = ir.VectorType(ir.IntType(width), count)
+    return builder.and_(builder.bitcast(vector, whole), ir.Constant(whole, [2 ** (width - 1) - 1] * count))
+
+
+def _first(builder: Any, sign: str, x: Any, y: Any) -> Any:
+    return builder.select(builder.icmp_signed(sign, x, y), x, y)
+
+
+def _compared(sign: str) -> Any:
+    """Lower a function that picks one of two sizes in each lane."""
+
+    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(_first(builder, sign, *(_sizes(builder, x) for x in args)), args[0].type)
+
+    return lower
+
+
+@written(_same, _compared(">"))
+def larger(x: Array, y: Array) -> Array:
+    """In each lane |x| or |y|, whichever is larger; nan if one of them is."""
+    return np.maximum(abs(x), abs(y))
+
+
+@written(_same, _compared("<"))
+def smaller(x: Array, y: Array) -> Array:
+    """In each lane |x| or |y|, whichever is smaller; nan counts as larger than all."""
+    return np.fmin(abs(x), abs(y))
+
+
+def _lower_largest(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    sizes = _sizes(builder, args[0])
+    while sizes.type.count > 1:
+        half = sizes.type.count // 2
+        sizes = _first(builder, ">", *(llvm.picked(builder, sizes, sizes, range(k, k + half)) for k in (0, half)))
+    return builder.bitcast(builder.extract_element(sizes, llvm.SHORT(0)), args[0].type.element)
+
+
+@written(lambda vector: vector.number if isinstance(vector, Vector) else None, _lower_largest)
+def largest_of(vector: Array) -> Any:
+    """The largest |number| of all lanes; nan if one of them is."""
+    return abs(vector).max()
 
 
 def _shuffled(order: Any) -> Any:

@@ -16,10 +16,11 @@ from jt_edu.data.image import pixels_of
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.ops import elementwise
 from jt_edu.ops.arguments import number
+from jt_edu.own import Extended, doing
 from jt_edu.var import Var
 
 
-class Transform:
+class Transform(Extended):
     """A change of an image. Your own one has a method `change`, which is given planes (..., c, h, w).
 
     Example:
@@ -33,7 +34,7 @@ class Transform:
     def __call__(self, image: Any) -> Any:
         """The changed image."""
         planes, back = unfolded(image)
-        return back(self.change(planes))
+        return back(doing(self, "change")(planes))
 
     def change(self, planes: Any) -> Any:
         """Other planes."""

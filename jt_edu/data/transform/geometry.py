@@ -38,6 +38,7 @@ from jt_edu.data.transform.places import (
 )
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.ops.arguments import yes_or_no
+from jt_edu.own import doing
 from jt_edu.var import Var
 
 TRIES = 10  # how often a random box is drawn before the middle of the image is taken
@@ -269,7 +270,7 @@ class RandomResizedCrop(Transform):
     def change(self, planes: Any) -> Any:
         """A piece of the planes in the new size."""
         check_not_empty("a piece is cut of", planes)
-        top, left, rows, columns = self.box(*planes.shape[-2:])
+        top, left, rows, columns = doing(self, "box")(*planes.shape[-2:])
         return resized(cut(planes, top, left, (rows, columns)), self.size, self.interpolation, self.antialias)
 
     def box(self, h: int, w: int) -> tuple[int, int, int, int]:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu.mpi.record.network import Network
-from jt_edu.mpi.terms.buffers import Array
+from jt_edu.mpi.terms.memory import Array
 from jt_edu.mpi.terms.names import OPS, Op
 
 Results = list[Any]

@@ -20,7 +20,8 @@ import numpy as np
 from jt_edu.mpi.algorithms.combine import RULES, fold
 from jt_edu.mpi.talk.meeting import REDUCING, opened
 from jt_edu.mpi.talk.visit import Fill, Visit, Way
-from jt_edu.mpi.terms.buffers import Array, Buffer
+from jt_edu.mpi.terms.buffers import Buffer
+from jt_edu.mpi.terms.memory import Array
 from jt_edu.mpi.terms.names import Op
 
 # On which kinds of dtype a reduction of MPI does what NumPy does. MPI's MAX and MIN may lose a NaN.

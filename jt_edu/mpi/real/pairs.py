@@ -20,7 +20,8 @@ from jt_edu.mpi.record.records import Call
 from jt_edu.mpi.talk.messages import Message
 from jt_edu.mpi.talk.pairs import Plane, PointToPoint
 from jt_edu.mpi.talk.request import Request
-from jt_edu.mpi.terms.buffers import Array, Packet, open_object
+from jt_edu.mpi.terms.buffers import Packet, open_object
+from jt_edu.mpi.terms.memory import Array
 from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG, SMALL
 
 

@@ -73,9 +73,10 @@ class Progress:
         if not waiting or (not every and len(waiting) < len(requests)):
             return
         for request in waiting:
-            if request not in self.open:
+            if request not in self.open and request.needs is None:
                 raise _stranger(request)
-        with self.blocked(waiting[0], self.open[waiting[0]].place, self._attended()):
+        first = self.open.get(waiting[0])
+        with self.blocked(waiting[0], None if first is None else first.place, self._attended()):
             if deadline is None and (every or len(waiting) == 1) and not self._attended(waiting):
                 for request in waiting:
                     self.advance(request, block=True)
@@ -119,7 +120,9 @@ class Progress:
 
     def advance(self, request: Request, block: bool = False) -> None:
         """See whether it has happened; `block`: wait until it has. Who waits for it is told what goes wrong in it."""
-        if request.done:
+        if request.needs is not None:
+            self.advance(request.needs, block)
+        if request.done or request not in self.open or not (request.needs is None or request.needs.done):
             return
         raw, found = self.open[request].raw, self.open[request].found
         try:

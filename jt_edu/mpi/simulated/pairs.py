@@ -10,8 +10,9 @@ from jt_edu.mpi.record.records import Call
 from jt_edu.mpi.talk.messages import Message
 from jt_edu.mpi.talk.pairs import Plane, PointToPoint
 from jt_edu.mpi.talk.request import Request
-from jt_edu.mpi.terms.buffers import Array, Packet, fill, pack_array
+from jt_edu.mpi.terms.buffers import Packet, fill, pack_array
 from jt_edu.mpi.terms.errors import TruncationError
+from jt_edu.mpi.terms.memory import Array
 from jt_edu.mpi.terms.names import SMALL, STUB_BYTES, Status
 from jt_edu.mpi.world.task import Task
 from jt_edu.mpi.world.world import Letter, Receive, World

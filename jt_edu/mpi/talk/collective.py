@@ -19,7 +19,7 @@ from typing import Any
 
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.mpi.talk.meeting import Meets
-from jt_edu.mpi.terms.buffers import Buffer, as_buffer, as_parts, check_sizes, check_types
+from jt_edu.mpi.terms.buffers import Buffer, as_buffer, as_kinds, as_parts, check_sizes, check_types
 from jt_edu.mpi.terms.names import IN_PLACE, SUM
 
 
@@ -139,7 +139,7 @@ class Collectives(Meets):
     def _scattered(
         self, name: str, parts: Buffer | None, recvbuf: Any, root: int, algorithm: str, background: bool
     ) -> Any:
-        stays = recvbuf is IN_PLACE and parts is not None
+        stays = _stays(recvbuf) and parts is not None
         room = None if stays else as_buffer(recvbuf, name, write=True)
         mine = parts or room
         assert mine is not None, "a rank has parts, or room for one"
@@ -166,7 +166,7 @@ class Collectives(Meets):
     def Alltoall(self, sendbuf: Any, recvbuf: Any, algorithm: str = "native", background: bool = False) -> Any:
         """Part k of my buffer goes to rank k, where it becomes part number `rank`; all parts are equally long."""
         room = as_parts(recvbuf, "Alltoall", self.size, write=True, equal=True)
-        mine = room if sendbuf is IN_PLACE else as_parts(sendbuf, "Alltoall", self.size, equal=True)
+        mine = room if _stays(sendbuf) else as_parts(sendbuf, "Alltoall", self.size, equal=True)
         check_types("Alltoall", mine, room)
         check_sizes("Alltoall", mine.counts[0], room.counts[0], " from each rank")
         pieces = _apart(mine, sendbuf)
@@ -175,9 +175,15 @@ class Collectives(Meets):
     def Alltoallv(self, sendbuf: Any, recvbuf: Any, algorithm: str = "native", background: bool = False) -> Any:
         """Part k of my buffer goes to rank k; parts have any lengths."""
         room = as_parts(recvbuf, "Alltoallv", self.size, write=True)
-        mine = room if sendbuf is IN_PLACE else as_parts(sendbuf, "Alltoallv", self.size)
+        mine = room if _stays(sendbuf) else as_parts(sendbuf, "Alltoallv", self.size)
         check_types("Alltoallv", mine, room)
         return self._numbers("Alltoallv", _apart(mine, sendbuf), room, algorithm, background, mine=mine)
+
+    def Alltoallw(self, sendbuf: Any, recvbuf: Any, algorithm: str = "native", background: bool = False) -> Any:
+        """`Alltoallv` of parts that are of different types: [array, counts, displacements in bytes, datatypes]."""
+        room = as_kinds(recvbuf, "Alltoallw", self.size, write=True)
+        mine = IN_PLACE if _stays(sendbuf) else as_kinds(sendbuf, "Alltoallw", self.size)
+        return self.Alltoallv(mine, room, algorithm, background)
 
     def Reduce(
         self, sendbuf: Any, recvbuf: Any, op: Any = SUM, root: int = 0, algorithm: str = "native",
@@ -211,7 +217,7 @@ class Collectives(Meets):
     def _put_together(
         self, name: str, sendbuf: Any, room: Buffer | None, op: Any, algorithm: str, background: bool, root: int = 0
     ) -> Any:
-        mine = room if sendbuf is IN_PLACE and room is not None else as_buffer(sendbuf, name)
+        mine = room if _stays(sendbuf) and room is not None else as_buffer(sendbuf, name)
         check_types(name, mine, room)
         size = mine.flat.size
         if room is not None:
@@ -223,7 +229,7 @@ class Collectives(Meets):
     ) -> Any:
         """Part k of the sum of all buffers on rank k; all parts are equally long."""
         name = "Reduce_scatter_block"
-        mine = as_parts(recvbuf if sendbuf is IN_PLACE else sendbuf, name, self.size, equal=True)
+        mine = as_parts(recvbuf if _stays(sendbuf) else sendbuf, name, self.size, equal=True)
         return self._reduced_parts(name, mine, sendbuf, recvbuf, op, algorithm, background)
 
     def Reduce_scatter(
@@ -234,10 +240,11 @@ class Collectives(Meets):
 
         Without it, they are as long as the buffers for them, which the ranks tell each other first.
         """
-        name, given = "Reduce_scatter", recvbuf if sendbuf is IN_PLACE else sendbuf
-        if recvcounts is None and sendbuf is not IN_PLACE:
+        name, given = "Reduce_scatter", recvbuf if _stays(sendbuf) else sendbuf
+        if recvcounts is None and not _stays(sendbuf):
             recvcounts = self.allgather(as_buffer(recvbuf, name, write=True).flat.size)
-        mine = as_parts(given if recvcounts is None else [as_buffer(given, name).flat, recvcounts], name, self.size)
+        counts = list(recvcounts) if isinstance(recvcounts, tuple) else recvcounts
+        mine = as_parts(given if counts is None else [as_buffer(given, name).flat, counts], name, self.size)
         return self._reduced_parts(name, mine, sendbuf, recvbuf, op, algorithm, background)
 
     def _reduced_parts(
@@ -252,7 +259,7 @@ class Collectives(Meets):
 
     def _mine(self, call: str, sendbuf: Any, room: Buffer | None) -> Buffer:
         """What this rank brings: its buffer, or the part that lies where the result goes already."""
-        if sendbuf is IN_PLACE and room is not None:
+        if _stays(sendbuf) and room is not None:
             return Buffer(room.part(self.rank).copy())
         mine = as_buffer(sendbuf, call)
         check_types(call, mine, room)
@@ -272,11 +279,17 @@ class Collectives(Meets):
     Iallgather, Iallgatherv, Ialltoall, Ialltoallv = (
         begun(Allgather), begun(Allgatherv), begun(Alltoall), begun(Alltoallv),
     )  # fmt: skip
+    Ialltoallw = begun(Alltoallw)
     Iscan, Iexscan = begun(Scan), begun(Exscan)
     Ireduce_scatter, Ireduce_scatter_block = begun(Reduce_scatter), begun(Reduce_scatter_block)
+
+
+def _stays(sendbuf: Any) -> bool:
+    """Whether a rank's part already lies where the result goes."""
+    return sendbuf is None or sendbuf is IN_PLACE
 
 
 def _apart(mine: Buffer, sendbuf: Any) -> list[Any]:
     """The parts of a buffer; copies, if results will be written where they lie."""
     pieces = [mine.part(k) for k in range(len(mine.counts))]
-    return [p.copy() for p in pieces] if sendbuf is IN_PLACE else pieces
+    return [p.copy() for p in pieces] if _stays(sendbuf) else pieces

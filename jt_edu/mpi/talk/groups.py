@@ -24,7 +24,7 @@ from jt_edu.mpi.talk.pairs import Plane
 from jt_edu.mpi.talk.persistent import Persistent
 from jt_edu.mpi.terms.advice import ranks_named
 from jt_edu.mpi.terms.errors import MismatchError
-from jt_edu.mpi.terms.names import COMM_NULL, COMM_TYPE_SHARED, UNDEFINED
+from jt_edu.mpi.terms.names import COMM_NULL, COMM_TYPE_SHARED, GROUP_NULL, UNDEFINED
 from jt_edu.ops.arguments import whole
 
 
@@ -128,8 +128,11 @@ class Groups(Persistent):
         self.name = str(name)
 
     def Free(self) -> None:
-        """This communicator is not used any more; who uses it all the same is told."""
-        self.freed = True
+        """This communicator is not used any more, and equals COMM_NULL; who uses it all the same is told."""
+        self.freed, self.freed_to = True, COMM_NULL
+
+    def __bool__(self) -> bool:
+        return not self.freed
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(rank {self.rank} of {self.size})"
@@ -169,7 +172,10 @@ class Group:
     """
 
     def __init__(self, members: tuple[int, ...], me: int) -> None:
-        self.members, self._me = members, me
+        self.members, self._me, self.freed_to = members, me, None
+
+    def __bool__(self) -> bool:
+        return self.freed_to is None
 
     @property
     def size(self) -> int:
@@ -226,7 +232,8 @@ class Group:
         return [other.members.index(m) if m in other.members else UNDEFINED for m in chosen]
 
     def Free(self) -> None:
-        """Nothing has to be freed here; the name is there so that programs written for mpi4py run."""
+        """It is not used any more, and equals GROUP_NULL."""
+        self.freed_to = GROUP_NULL
 
     def _of(self, members: Iterable[int]) -> Group:
         return Group(tuple(members), self._me)

@@ -74,9 +74,13 @@ class Meets(PointToPoint):
         if background or algorithm != "native":
             part = kept(part)
         finish = Fill(room, mine, name)
-        return self._meet(
+        request = self._meet(
             name, part, root=root, op=op, algorithm=algorithm, finish=finish, background=background, agree=agree
         )
+        settle = None if room is None else room.settle
+        if settle is not None and not background:
+            settle()
+        return request.then(settle) if background else request
 
     def _by(self, visit: Visit, way: Way, inside: Speaker) -> Any:
         """Run the algorithm over the wire `inside`."""

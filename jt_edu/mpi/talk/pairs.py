@@ -24,12 +24,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jt_edu.errors import ArgumentError, RankError, UnknownNameError
+from jt_edu.gradient_errors import warn
 from jt_edu.mpi.record.records import Call
-from jt_edu.mpi.talk.messages import Message, check_peer, check_tag, got, which, who
+from jt_edu.mpi.talk.messages import Message, check_peer, check_tag, got, into, out_of, which, who
 from jt_edu.mpi.talk.request import Request
 from jt_edu.mpi.talk.roles import Ledger, Voice
 from jt_edu.mpi.terms.advice import RECEIVE, SEND
-from jt_edu.mpi.terms.buffers import Array, Packet, as_buffer, pack_array, pack_object
+from jt_edu.mpi.terms.buffers import Buffer, Packet, pack_array, pack_object
+from jt_edu.mpi.terms.memory import Array
 from jt_edu.mpi.terms.missing import instead_of
 from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG, PROC_NULL, Status
 
@@ -46,14 +48,14 @@ class PointToPoint(ABC):
         name: what messages call it.
     """
 
-    is_simulated: bool  # whether its ranks are those of one process, with virtual clocks
+    is_simulated: bool  # whether its ranks are those of one process
+    freed, freed_to = False, None  # and the null that it equals then
     said_at = ""  # the line that speaks, where it is not the one that calls: a node of a graph
     before: Callable[[], None] | None = None  # what has to be said first
 
     def __init__(self, ledger: Ledger, task: Voice, members: tuple[int, ...], plane: Plane, name: str) -> None:
         self.ledger, self.task, self.members, self.plane, self.name = ledger, task, members, plane, name
         self.rank, self.size = members.index(task.rank), len(members)
-        self.freed = False
 
     if not TYPE_CHECKING:  # which would take every name for one of a communicator
 
@@ -116,6 +118,8 @@ class PointToPoint(ABC):
 
     def recv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Any:
         """The object that comes next from `source` with `tag`. `buf` has no use here; mpi4py has it in this place."""
+        if buf is not None:
+            warn("recv makes room for its object itself: buf has no use, and mpi4py will drop it")
         return got(self._receive(source, tag, None, "recv", wait=True), status)
 
     def irecv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
@@ -136,48 +140,65 @@ class PointToPoint(ABC):
 
     def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send the numbers of a buffer."""
-        self._send(self._lent(as_buffer(buf, "Send").flat), dest, tag, "Send", wait=True)
+        self._send(self._lent(out_of(buf, dest, "Send")), dest, tag, "Send", wait=True)
 
     def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send a buffer, and come back when it is being received."""
-        self._send(self._lent(as_buffer(buf, "Ssend").flat), dest, tag, "Ssend", synchronous=True, wait=True)
+        self._send(self._lent(out_of(buf, dest, "Ssend")), dest, tag, "Ssend", synchronous=True, wait=True)
 
     def Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
         """Begin to send a buffer."""
-        return self._send(pack_array(as_buffer(buf, "Isend").flat), dest, tag, "Isend")
+        return self._send(pack_array(out_of(buf, dest, "Isend")), dest, tag, "Isend")
 
     def Issend(self, buf: Any, dest: int, tag: int = 0) -> Request:
         """Begin to send a buffer; the request is done when it is being received."""
-        return self._send(pack_array(as_buffer(buf, "Issend").flat), dest, tag, "Issend", synchronous=True)
+        return self._send(pack_array(out_of(buf, dest, "Issend")), dest, tag, "Issend", synchronous=True)
 
     def Bsend(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send a copy of a buffer; comes back at once, whether it will be received or not."""
-        self._send(pack_array(as_buffer(buf, "Bsend").flat), dest, tag, "Bsend").Free()
+        self._send(pack_array(out_of(buf, dest, "Bsend")), dest, tag, "Bsend").Free()
 
     def Ibsend(self, buf: Any, dest: int, tag: int = 0) -> Request:
         """The same, with a request that is done."""
-        return self._on_its_way(pack_array(as_buffer(buf, "Ibsend").flat), dest, tag, "Ibsend")
+        return self._on_its_way(pack_array(out_of(buf, dest, "Ibsend")), dest, tag, "Ibsend")
 
     def Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> None:
         """Receive numbers into a buffer, which has room for them or more."""
-        got(self._receive(source, tag, as_buffer(buf, "Recv", write=True).flat, "Recv", wait=True), status)
+        got(self._receive(source, tag, into(buf, source, "Recv"), "Recv", wait=True), status)
 
     def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Begin to receive into a buffer; it is filled when the request has been waited for."""
-        return self._receive(source, tag, as_buffer(buf, "Irecv", write=True).flat, "Irecv")
+        return self._receive(source, tag, into(buf, source, "Irecv"), "Irecv")
 
     def Sendrecv(
         self, sendbuf: Any, dest: int, sendtag: int = 0, recvbuf: Any = None, source: int = ANY_SOURCE,
         recvtag: int = ANY_TAG, status: Status | None = None,
     ) -> None:  # fmt: skip
         """Send one buffer and fill another, neither waiting for the other."""
-        out_flat = as_buffer(sendbuf, "Sendrecv").flat
-        into = as_buffer(recvbuf, "Sendrecv", write=True).flat
+        flat, room = out_of(sendbuf, dest, "Sendrecv"), into(recvbuf, source, "Sendrecv")
         with self._called("Sendrecv", f"Sendrecv(dest={dest}, source={who(source)})", peer=dest):
-            packet = pack_array(out_flat) if np.may_share_memory(out_flat, into) else self._lent(out_flat)
+            packet = pack_array(flat) if np.may_share_memory(flat, room.flat) else self._lent(flat)
             out = self._send(packet, dest, sendtag, "Isend")
-            back = self._receive(source, recvtag, into, "Irecv", limited=True)
+            back = self._receive(source, recvtag, room, "Irecv", limited=True)
             self._waited(back, out, status=status)
+
+    def Isendrecv(
+        self, sendbuf: Any, dest: int, sendtag: int = 0, recvbuf: Any = None, source: int = ANY_SOURCE,
+        recvtag: int = ANY_TAG,
+    ) -> Request:  # fmt: skip
+        """Begin to send one buffer and to fill another; the request is done when both have happened."""
+        flat, room = out_of(sendbuf, dest, "Isendrecv"), into(recvbuf, source, "Isendrecv")
+        with self._called("Isendrecv", f"Isendrecv(dest={dest}, source={who(source)})", peer=dest) as call:
+            out = self._send(pack_array(flat), dest, sendtag, "Isend")
+            back = self._receive(source, recvtag, room, "Irecv").together_with(out)
+            self._left_open(back, call)
+        return back
+
+    def Isendrecv_replace(
+        self, buf: Any, dest: int, sendtag: int = 0, source: int = ANY_SOURCE, recvtag: int = ANY_TAG
+    ) -> Request:
+        """Begin to send a buffer, and to fill it with what comes."""
+        return self.Isendrecv(buf, dest, sendtag, buf, source, recvtag)
 
     def Sendrecv_replace(
         self, buf: Any, dest: int, sendtag: int = 0, source: int = ANY_SOURCE, recvtag: int = ANY_TAG,
@@ -185,6 +206,8 @@ class PointToPoint(ABC):
     ) -> None:  # fmt: skip
         """Send a buffer, and fill it with what comes."""
         self.Sendrecv(buf, dest, sendtag, buf, source, recvtag, status)
+
+    Rsend, Irsend = Send, Isend  # "ready": as good as any, for those who know that the receive has begun
 
     # looking
 
@@ -260,9 +283,9 @@ class PointToPoint(ABC):
         return request
 
     def _receive(
-        self, source: int, tag: int, into: Array | None, name: str, wait: bool = False, limited: bool = False
+        self, source: int, tag: int, room: Buffer | None, name: str, wait: bool = False, limited: bool = False
     ) -> Request:
-        """Receive numbers into an array, or an object if there is none.
+        """Receive numbers into a buffer, or an object if there is none.
 
         `wait`: until it is here; `limited`: until its caller gives up. What comes after the timeout is not taken then.
         """
@@ -273,7 +296,8 @@ class PointToPoint(ABC):
                 request.complete()
             else:
                 request.until = self.task.gives_up_at() if wait or limited else None
-                self._expect(request, call, source, tag, into)
+                self._expect(request, call, source, tag, None if room is None else room.flat)
+                request.then(None if room is None else room.settle)
             if wait:
                 self._waited(request)
             self._left_open(request, call)
@@ -287,7 +311,7 @@ class PointToPoint(ABC):
             receive.Cancel()
             raise
 
-    def _received(self, message: Message, into: Array | None, name: str, at_once: bool) -> Request:
+    def _received(self, message: Message, room: Buffer | None, name: str, at_once: bool) -> Request:
         """Receive what a probe took away."""
         found = message.found
         said = f"{name}(source={who(found.source)}, tag={which(found.tag)})"
@@ -297,7 +321,8 @@ class PointToPoint(ABC):
                 request.status = Status(PROC_NULL, ANY_TAG)
                 request.complete()
             else:
-                self._fetch(request, call, message, into)
+                self._fetch(request, call, message, None if room is None else room.flat)
+                request.then(None if room is None else room.settle)
         return request
 
     def _found(

@@ -15,8 +15,9 @@ from typing import Any
 
 from jt_edu.errors import RankError
 from jt_edu.mpi.talk.collective import Collectives
-from jt_edu.mpi.talk.request import Request
+from jt_edu.mpi.talk.request import NOBODY, Request
 from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG, Status
+from jt_edu.settings import current
 
 
 class Prequest(Request):
@@ -80,10 +81,53 @@ class Prequest(Request):
     def __bool__(self) -> bool:
         return not self._freed
 
-    def __eq__(self, other: object) -> bool:
-        return self is other
 
-    __hash__ = object.__hash__
+class Grequest(Request):
+    """A request for work of one's own: it has happened when `Complete` is called.
+
+    Args:
+        query, free, cancel: functions of a status, of nothing, of whether it is complete; each may be left out, and
+            gets `args` and `named` as well.
+    """
+
+    __slots__ = ("_asked",)
+    _asked: tuple[Any, ...]
+
+    @classmethod
+    def Start(
+        cls, query_fn: Any = None, free_fn: Any = None, cancel_fn: Any = None, args: Any = None, kargs: Any = None
+    ) -> Grequest:
+        """Begin it."""
+        found = cls(current().rank_state.get("communicator") or NOBODY, "Grequest")
+        found.done = False
+        found._asked = (query_fn, free_fn, cancel_fn, tuple(args or ()), dict(kargs or {}))
+        found.finish = found._over
+        return found
+
+    def complete(self, obj: Any = None) -> None:
+        """It has happened, and this is what came of it: whoever waits for it may go on."""
+        self.value = obj
+        super().complete(self.task.now)
+
+    def Complete(self) -> None:
+        """It has happened: whoever waits for it may go on."""
+        self.complete()
+
+    def _over(self) -> Any:
+        self._ask(0, self.status)
+        self._ask(1)
+        return self.value
+
+    def Cancel(self) -> None:
+        """Tell whoever works on it that nobody needs it any more."""
+        self._ask(2, self.done)
+
+    cancel = Cancel
+
+    def _ask(self, number: int, *given: Any) -> None:
+        asked, args, named = self._asked[number], self._asked[3], self._asked[4]
+        if asked is not None:
+            asked(*given, *args, **named)
 
 
 def again(begin: Any) -> Any:
@@ -109,11 +153,20 @@ class Persistent(Collectives):
         """The same; a round is over when it is being received."""
         return Prequest(self, f"Ssend_init(dest={dest}, tag={tag})", lambda: self.Issend(buf, dest, tag))
 
+    def Bsend_init(self, buf: Any, dest: int, tag: int = 0) -> Prequest:
+        """The same; a round is over at once."""
+        return Prequest(self, f"Bsend_init(dest={dest}, tag={tag})", lambda: self.Ibsend(buf, dest, tag))
+
+    Rsend_init = Send_init
+
     def Recv_init(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Prequest:
         """Receive into a buffer."""
         return Prequest(self, f"Recv_init(source={source}, tag={tag})", lambda: self.Irecv(buf, source, tag))
 
     Barrier_init, Bcast_init = again(Collectives.Ibarrier), again(Collectives.Ibcast)
+    Gatherv_init, Scatterv_init = again(Collectives.Igatherv), again(Collectives.Iscatterv)
+    Allgatherv_init, Alltoallv_init = again(Collectives.Iallgatherv), again(Collectives.Ialltoallv)
+    Alltoallw_init = again(Collectives.Ialltoallw)
     Gather_init, Scatter_init = again(Collectives.Igather), again(Collectives.Iscatter)
     Allgather_init, Alltoall_init = again(Collectives.Iallgather), again(Collectives.Ialltoall)
     Reduce_init, Allreduce_init = again(Collectives.Ireduce), again(Collectives.Iallreduce)

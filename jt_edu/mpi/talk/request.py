@@ -11,21 +11,55 @@ it waits for, in words and as ranks, so that a deadlock can be explained.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, Self
 
-from jt_edu.errors import ArgumentError
+from jt_edu.errors import ArgumentError, RankError
 from jt_edu.mpi.terms.advice import COLLECTIVE
-from jt_edu.mpi.terms.names import ANY_TAG, UNDEFINED, Null, Status
+from jt_edu.mpi.terms.names import ANY_TAG, PROC_NULL, UNDEFINED, Status
 
 if TYPE_CHECKING:
     from jt_edu.mpi.talk.pairs import PointToPoint
 
 Peers = Sequence[int] | Callable[[int | None], Sequence[int]]
-REQUEST_NULL: Any = Null("REQUEST_NULL")
+
+
+class _Nobody:
+    """Stands behind a request of no communicator: nobody else can make it happen."""
+
+    begun: dict[Any, None] = {}  # noqa: RUF012 - nothing is ever begun
+    now = 0
+
+    @property
+    def task(self) -> _Nobody:
+        """Who speaks for it."""
+        return self
+
+    def _waiting(self, said: str) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def wait_for(self, requests: Sequence[Request], every: bool = True, deadline: int | None = None) -> None:
+        """All of them have happened."""
+        if not self.look(requests, every):
+            raise RankError("a request that is waited for happens", "one that nobody completes", "Complete before it")
+
+    def look(self, requests: Sequence[Request], every: bool = True) -> bool:
+        """Whether they have happened."""
+        return (all if every else any)(r.done for r in requests)
+
+    def first_of(self, requests: Sequence[Request]) -> Request:
+        """The first one that has happened."""
+        return next(r for r in requests if r.done)
+
+    def noticed(self, request: Request) -> None:
+        """Nobody has to be told."""
+
+
+NOBODY: Any = _Nobody()
 
 
 class Request:
-    """One thing that is under way: a message that leaves or arrives, or a collective.
+    """One thing that is under way: a message that leaves or arrives, or a collective. `Request()` is REQUEST_NULL.
 
     Args:
         comm: whose request it is.
@@ -37,27 +71,30 @@ class Request:
         at_once: whether the call that began it came back before it had happened.
 
     `finish` is called once, by the owner, when it learns that it has happened; it answers the value. `withdraw` is
-    called to take it back, and answers whether that was possible.
+    called to take it back, and answers whether that was possible. `needs` is another one without which it has not
+    happened: the send of a receive that is one call with it.
     """
 
     __slots__ = (
-        "at_once", "comm", "done", "error", "finish", "kind", "line", "partners", "ready", "status", "tag", "taken",
-        "task", "until", "value", "withdraw", "words",
+        "at_once", "comm", "done", "error", "finish", "kind", "line", "needed_by", "needs", "partners", "ready",
+        "status", "tag", "taken", "task", "until", "value", "withdraw", "words",
     )  # fmt: skip
 
     def __init__(
-        self, comm: PointToPoint, words: str, partners: Peers = (), line: str = "", kind: str = COLLECTIVE,
-        tag: int = ANY_TAG, at_once: bool = False,
+        self, comm: PointToPoint = NOBODY, words: str = "", partners: Peers = (), line: str = "",
+        kind: str = COLLECTIVE, tag: int = ANY_TAG, at_once: bool = False,
     ) -> None:  # fmt: skip
         self.comm, self.task = comm, comm.task
         self.words, self.partners, self.line = words, partners, line
         self.kind, self.tag, self.at_once = kind, tag, at_once
         self.until: int | None = None  # when its rank gives it up, in ns; only set if nobody else can wait for it
-        self.done, self.taken = False, False
+        self.done, self.taken = comm is NOBODY, comm is NOBODY and not words
+        self.needs: Request | None = None
+        self.needed_by: Request | None = None
         self.ready = 0  # when it happened, in ns of virtual time
         self.value: Any = None
         self.error: Exception | None = None
-        self.status = Status()
+        self.status = Status(PROC_NULL) if self.done and not self.taken else Status()
         self.finish: Callable[[], Any] | None = None
         self.withdraw: Callable[[], bool] | None = None
 
@@ -72,8 +109,34 @@ class Request:
 
     def complete(self, ready: int = 0) -> None:
         """It has happened: whoever waits for it may go on."""
-        self.done, self.ready = True, ready
+        self.ready = max(self.ready, ready)
+        if self.needs is not None and not self.needs.done:
+            self.needs.needed_by = self
+            return
+        self.done = True
         self.task.noticed(self)
+        if self.needed_by is not None:
+            self.needed_by.complete(ready)
+
+    def together_with(self, other: Request) -> Self:
+        """The same request, which has not happened before another one has."""
+        self.needs = other
+        if self.done and not other.done:
+            self.done, other.needed_by = False, self
+        return self
+
+    def then(self, settle: Callable[[], None] | None) -> Self:
+        """The same request; when its owner learns that it has happened, `settle` is called, too."""
+        finish = self.finish
+        if settle is not None:
+
+            def and_settle() -> Any:
+                value = None if finish is None else finish()
+                settle()
+                return value
+
+            self.finish = and_settle
+        return self
 
     # what a rank asks
 
@@ -111,13 +174,15 @@ class Request:
             return None
         self.taken = True
         self.task.begun.pop(self, None)
+        if self.needs is not None:
+            self.needs._answer(None)
+        self.needs = self.needed_by = None
         if self.error is not None:
             raise self.error
         if self.finish is not None and not self.status.cancelled:
             self.value = self.finish()
-        self.finish = self.withdraw = (
-            None  # they know this request: a circle, which only a garbage collection would end
-        )
+        self.finish = self.withdraw = None  # these know this request: a circle, which only a garbage collection ends
+        self.partners = ()
         if status is not None:
             status.take(self.status)
         return self.value
@@ -154,11 +219,18 @@ class Request:
         return not self.taken
 
     def __eq__(self, other: object) -> bool:
-        return self.taken if other is REQUEST_NULL else self is other
+        return self is other or (isinstance(other, Request) and not self and not other)
 
     __hash__ = object.__hash__
 
+    def __reduce__(self) -> str:
+        if self is REQUEST_NULL:
+            return "REQUEST_NULL"
+        raise ArgumentError("a request is waited for where it was made", f"{self!r}, which is to be pickled")
+
     def __repr__(self) -> str:
+        if self is REQUEST_NULL:
+            return "REQUEST_NULL"
         return f"Request({self.words}, {'used up' if self.taken else 'done' if self.done else 'under way'})"
 
     def current(self) -> Request:
@@ -172,11 +244,11 @@ class Request:
         requests: Sequence[Request], statuses: list[Status] | None = None, timeout: float | None = None
     ) -> list[Any]:
         """What came, of all of them."""
-        requests, live = _current(requests)
+        requests, live, one = _current(requests)
         if not live:
             return [None] * len(requests)
-        with live[0].comm._waiting(f"waitall({', '.join(r.words for r in live[:4])}{', ...' * (len(live) > 4)})"):
-            live[0].task.wait_for(live, deadline=_deadline(live[0], timeout))
+        with one.comm._waiting(f"waitall({', '.join(r.words for r in live[:4])}{', ...' * (len(live) > 4)})"):
+            one.task.wait_for(live, deadline=_deadline(one, timeout))
             return _answers(requests, statuses)
 
     @staticmethod
@@ -184,12 +256,12 @@ class Request:
         requests: Sequence[Request], status: Status | None = None, timeout: float | None = None
     ) -> tuple[int, Any]:
         """The number of one that has happened, and what came; UNDEFINED if there is nothing to wait for."""
-        requests, live = _current(requests)
+        requests, live, one = _current(requests)
         if not live:
             return UNDEFINED, None
-        with live[0].comm._waiting(f"waitany({len(live)} requests)"):
-            task = live[0].task
-            task.wait_for(live, False, _deadline(live[0], timeout))
+        with one.comm._waiting(f"waitany({len(live)} requests)"):
+            task = one.task
+            task.wait_for(live, False, _deadline(one, timeout))
             first = task.first_of(live)
             return next(k for k, r in enumerate(requests) if r is first), first._answer(status)
 
@@ -198,28 +270,28 @@ class Request:
         requests: Sequence[Request], statuses: list[Status] | None = None, timeout: float | None = None
     ) -> tuple[list[int] | None, list[Any] | None]:
         """The numbers of all that have happened, one at least, and what came; None if there is nothing to wait for."""
-        requests, live = _current(requests)
+        requests, live, one = _current(requests)
         if not live:
             return None, None
-        with live[0].comm._waiting(f"waitsome({len(live)} requests)"):
-            live[0].task.wait_for(live, False, _deadline(live[0], timeout))
+        with one.comm._waiting(f"waitsome({len(live)} requests)"):
+            one.task.wait_for(live, False, _deadline(one, timeout))
             return _those_done(requests, statuses)
 
     @staticmethod
     def testall(requests: Sequence[Request], statuses: list[Status] | None = None) -> tuple[bool, list[Any] | None]:
         """Whether all have happened, and then what came."""
-        requests, live = _current(requests)
-        if live and not live[0].task.look(live):
+        requests, live, one = _current(requests)
+        if live and not one.task.look(live):
             return False, None
         return True, _answers(requests, statuses)
 
     @staticmethod
     def testany(requests: Sequence[Request], status: Status | None = None) -> tuple[int, bool, Any]:
         """The number of one that has happened, whether there is one, and what came."""
-        requests, live = _current(requests)
+        requests, live, one = _current(requests)
         if not live:
             return UNDEFINED, True, None
-        if not live[0].task.look(live, every=False):
+        if not one.task.look(live, every=False):
             return UNDEFINED, False, None
         first = next(k for k, r in enumerate(requests) if r and r.done)
         return first, True, requests[first]._answer(status)
@@ -229,10 +301,10 @@ class Request:
         requests: Sequence[Request], statuses: list[Status] | None = None
     ) -> tuple[list[int] | None, list[Any] | None]:
         """The numbers of all that have happened, perhaps none, and what came; None if there is nothing to wait for."""
-        requests, live = _current(requests)
+        requests, live, one = _current(requests)
         if not live:
             return None, None
-        live[0].task.look(live, every=False)
+        one.task.look(live, every=False)
         return _those_done(requests, statuses)
 
     @staticmethod
@@ -269,10 +341,14 @@ class Request:
         return Request.testsome(requests, statuses)[0]
 
 
-def _current(requests: Sequence[Request]) -> tuple[list[Request], list[Request]]:
-    """The requests that are waited for if these are, and those among them that still have something to bring."""
+REQUEST_NULL = Request()
+
+
+def _current(requests: Sequence[Request]) -> tuple[list[Request], list[Request], Request]:
+    """The requests that are waited for if these are, those that still have something to bring, and one to wait with."""
     found = [r.current() for r in requests]
-    return found, [r for r in found if r]
+    live = [r for r in found if r]
+    return found, live, next((r for r in live if not r.done), next(iter(live), REQUEST_NULL))
 
 
 def _deadline(request: Request, timeout: float | None) -> int | None:
@@ -294,9 +370,11 @@ def _answers(requests: Sequence[Request], statuses: list[Status] | None) -> list
     return [r._answer(s) for r, s in zip(requests, _rooms(requests, statuses), strict=True)]
 
 
-def _rooms(requests: Sequence[Request], statuses: list[Status] | None) -> Iterator[Status | None]:
-    """A status for each request; the list is filled up, as mpi4py does."""
+def _rooms(requests: Sequence[Request], statuses: Any) -> Iterator[Status | None]:
+    """A status for each request; a list is filled up, as mpi4py does."""
     if statuses is None:
         return iter([None] * len(requests))
+    if not isinstance(statuses, list):
+        statuses = list(statuses)
     statuses += [Status() for _ in range(len(requests) - len(statuses))]
     return iter(statuses[: len(requests)])

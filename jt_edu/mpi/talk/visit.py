@@ -16,8 +16,9 @@ from typing import Any
 
 from jt_edu.mpi.record.records import Call
 from jt_edu.mpi.talk.request import Request
-from jt_edu.mpi.terms.buffers import Array, Buffer
+from jt_edu.mpi.terms.buffers import Buffer
 from jt_edu.mpi.terms.errors import TruncationError
+from jt_edu.mpi.terms.memory import Array
 
 
 @dataclass(frozen=True)

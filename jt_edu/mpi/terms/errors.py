@@ -1,6 +1,7 @@
 """Errors of ranks, each naming who did what.
 
     RankError
+    ├── CallError          (ArgumentError)  a rank, a root or a tag that is not there
     ├── DeadlockError      every rank waits for another
     ├── MismatchError      ranks that meet in one collective call it differently
     ├── TruncationError    a message longer than the room that was made for it
@@ -14,7 +15,25 @@ Exception`.
 
 from __future__ import annotations
 
-from jt_edu.errors import RankError
+from typing import Any
+
+from jt_edu.errors import ArgumentError, RankError
+
+CLASSES = (  # what MPI calls errors; their numbers are their places
+    "SUCCESS", "ERR_BUFFER", "ERR_COUNT", "ERR_TYPE", "ERR_TAG", "ERR_COMM", "ERR_RANK", "ERR_ROOT", "ERR_GROUP",
+    "ERR_OP", "ERR_TOPOLOGY", "ERR_DIMS", "ERR_ARG", "ERR_UNKNOWN", "ERR_TRUNCATE", "ERR_OTHER", "ERR_INTERN",
+    "ERR_IN_STATUS", "ERR_PENDING", "ERR_REQUEST",
+)  # fmt: skip
+
+
+def error_class(error: Any) -> int:
+    """MPI's number for errors of this kind: ERR_OTHER for those that have no class of their own."""
+    return CLASSES.index(getattr(error, "named", "ERR_OTHER"))
+
+
+RankError.error_class = RankError.error_code = property(error_class)  # type: ignore[attr-defined]
+RankError.Get_error_class = RankError.Get_error_code = error_class  # type: ignore[attr-defined]
+RankError.Get_error_string = RankError.__str__  # type: ignore[attr-defined]
 
 
 class _ToldError(RankError):
@@ -24,6 +43,21 @@ class _ToldError(RankError):
         super().__init__(asked, found, attempt)
         if "\n" in found:
             self.args = (f"{asked}; found {found}" + (f"\n  try: {attempt}" if attempt else ""),)
+
+
+class CallError(ArgumentError, RankError):
+    """A call names a rank, a root or a tag that is not there.
+
+    Example:
+        >>> simulate(1)(lambda comm: comm.send(1, dest=3))
+        Traceback (most recent call last):
+        CallError: ...
+    """
+
+    def of(self, name: str) -> CallError:
+        """The same error, which MPI counts to that class."""
+        self.named = name
+        return self
 
 
 class DeadlockError(_ToldError):
@@ -54,6 +88,8 @@ class TruncationError(RankError):
         Traceback (most recent call last):
         TruncationError: ...
     """
+
+    named = "ERR_TRUNCATE"
 
 
 class RankTimeoutError(RankError, TimeoutError):

@@ -9,9 +9,6 @@ import difflib
 from collections.abc import Iterable
 
 INSTEAD = {  # how a name begins -> what to use
-    "Isendrecv": "Isend and Irecv, then Request.Waitall",
-    "Alltoallw": "Alltoallv, once for each datatype",
-    "Ialltoallw": "Ialltoallv, once for each datatype",
     "Create_cart": "Split by comm.rank // columns for the rows of a grid, and by comm.rank % columns for its columns",
     "Compute_dims": "a number of rows that divides comm.size",
     "Create_graph": "a list of neighbours, and Sendrecv with each",
@@ -24,12 +21,10 @@ INSTEAD = {  # how a name begins -> what to use
     "Win": "Send and Recv, or a collective",
     "File": "a file for each rank, or gather on rank 0, which writes",
     "Spawn": "all ranks from the start: mpirun -n, simulate(n)",
-    "Alloc_mem": "np.empty",
-    "Free_mem": "del",
+    "buffer": "bytearray, or np.empty",
+    "memory": "bytearray, or np.empty",
     "Pack": "send, which takes any object",
     "Unpack": "recv, which gives any object",
-    "Rsend": "Send",
-    "Irsend": "Isend",
 }
 
 

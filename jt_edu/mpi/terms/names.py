@@ -1,6 +1,7 @@
 """Names of message passing: constants, reductions, and what a receive tells about its message.
 
-    SUM, PROD, MAX, MIN, LAND, LOR, LXOR, BAND, BOR, BXOR, MAXLOC, MINLOC, and Op.Create(function) for one's own
+    SUM, PROD, MAX, MIN, LAND, LOR, LXOR, BAND, BOR, BXOR, MAXLOC, MINLOC, REPLACE (the last one), NO_OP (the first
+    one), and Op.Create(function) for one's own
 
 They mean what they mean in mpi4py. Nothing here knows how a message travels.
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,26 +22,36 @@ PROC_NULL = -1
 ANY_TAG = -1
 UNDEFINED = -32766
 COMM_TYPE_SHARED = 1
+ORDER_C, ORDER_F = 56, 57
+IDENT, CONGRUENT, SIMILAR, UNEQUAL = range(4)
+BSEND_OVERHEAD = 96  # bytes that a message takes beside its own, in a buffer for Bsend
 THREAD_SINGLE, THREAD_FUNNELED, THREAD_SERIALIZED, THREAD_MULTIPLE = range(4)
 TAG_LIMIT = (1 << 29) - 1  # the largest tag that every MPI takes
 SMALL = 1 << 14  # bytes of an object that travels in one message; of a longer one, a stub comes first
 STUB_BYTES = 17
 
 
-class _InPlace:
-    """Says that a rank's part already lies where the result goes."""
+class _Word:
+    """A name that stands for itself: IN_PLACE, where a rank's part already lies where the result goes."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __reduce__(self) -> str:
+        return self._name
 
     def __repr__(self) -> str:
-        return "IN_PLACE"
+        return self._name
 
 
-IN_PLACE: Any = _InPlace()
+IN_PLACE: Any = _Word("IN_PLACE")
+BOTTOM: Any = _Word("BOTTOM")  # the beginning of all memory: with it, displacements are addresses
 
 
 class Null:
     """What stands for "none": the communicator of a rank that is in no group, the request that was waited for.
 
-    It is false, and whatever is asked of it is refused.
+    It is false, equals whatever was freed that it could stand for, and whatever is asked of it is refused.
 
     Example:
         >>> bool(COMM_NULL)
@@ -52,6 +63,11 @@ class Null:
 
     def __bool__(self) -> bool:
         return False
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or getattr(other, "freed_to", None) is self
+
+    __hash__ = object.__hash__
 
     def __getattr__(self, asked: str) -> Any:
         if asked.startswith("__"):
@@ -67,6 +83,7 @@ class Null:
 
 COMM_NULL: Any = Null("COMM_NULL")
 GROUP_NULL: Any = Null("GROUP_NULL")
+DATATYPE_NULL: Any = Null("DATATYPE_NULL")
 
 
 @dataclass(slots=True)
@@ -84,10 +101,20 @@ class Status:
     cancelled: bool = False
     error: int = 0
 
+    def __post_init__(self) -> None:
+        like: Any = self.source  # or a status, of which this is a copy, as mpi4py makes one
+        if isinstance(like, Status):
+            self.take(like)
+
     @property
     def count(self) -> int:
         """Its length in bytes."""
         return self.bytes
+
+    @count.setter
+    def count(self, count: int) -> None:
+        """Say its length in bytes."""
+        self.bytes = count
 
     def Get_source(self) -> int:
         """The rank that sent it."""
@@ -108,10 +135,34 @@ class Status:
             >>> Status(bytes=24).Get_count(np.float64), Status(bytes=24).Get_count()
             (3, 24)
         """
-        size = 1 if datatype is None else dtype_of(datatype).itemsize
-        return self.bytes // size if self.bytes % size == 0 else UNDEFINED
+        size = _size_of(datatype)
+        if not self.bytes:
+            return 0
+        return self.bytes // size if size and self.bytes % size == 0 else UNDEFINED
 
-    Get_elements = Get_count
+    def Get_elements(self, datatype: Any) -> int:
+        """How many numbers came; of a layout, each of its elements counts."""
+        return self.Get_count(datatype if datatype is None else dtype_of(datatype))
+
+    def Set_elements(self, datatype: Any, count: int) -> None:
+        """Say how many of a datatype came: for a request of one's own."""
+        self.bytes = count * _size_of(datatype)
+
+    def Set_source(self, source: int) -> None:
+        """Say who sent it."""
+        self.source = source
+
+    def Set_tag(self, tag: int) -> None:
+        """Say which tag it was sent with."""
+        self.tag = tag
+
+    def Set_error(self, error: int) -> None:
+        """Say what went wrong."""
+        self.error = error
+
+    def Set_cancelled(self, flag: bool) -> None:
+        """Say whether the request was cancelled."""
+        self.cancelled = bool(flag)
 
     def Is_cancelled(self) -> bool:
         """Whether the request was cancelled before a message came."""
@@ -120,6 +171,14 @@ class Status:
     def take(self, other: Status) -> None:
         """Become what `other` is."""
         self.source, self.tag, self.bytes, self.cancelled = other.source, other.tag, other.bytes, other.cancelled
+        self.error = other.error
+
+
+def _size_of(datatype: Any) -> int:
+    """Bytes of one of a datatype."""
+    if datatype is None:
+        return 1
+    return int(datatype.Get_size()) if hasattr(datatype, "Get_size") else int(dtype_of(datatype).itemsize)
 
 
 def dtype_of(datatype: Any) -> np.dtype[Any]:
@@ -134,7 +193,7 @@ def dtype_of(datatype: Any) -> np.dtype[Any]:
     """
     try:
         found: np.dtype[Any] = np.dtype(datatype.tocode() if hasattr(datatype, "tocode") else datatype)
-    except TypeError:
+    except (TypeError, ValueError):
         raise DtypeError("a datatype is one of MPI's or NumPy's", repr(datatype), "MPI.DOUBLE, or np.float64") from None
     return found
 
@@ -150,8 +209,8 @@ class Op:
         kinds: NumPy kinds of dtype that it is defined on; "" for any.
     """
 
-    name: str
-    combine: Callable[[Any, Any], Any]
+    name: str = "OP_NULL"
+    combine: Callable[[Any, Any], Any] | None = None
     commute: bool = True
     kinds: str = ""
 
@@ -187,7 +246,9 @@ class Op:
         return OPS.get(self.name) is self
 
     def Free(self) -> None:
-        """Nothing has to be freed here; the name is there so that programs written for mpi4py run."""
+        """One's own is not used any more, and equals OP_NULL."""
+        if not self.is_predefined:
+            object.__setattr__(self, "combine", None)
 
     def check(self, dtype: np.dtype[Any]) -> None:
         """Refuse dtypes on which the reduction has no meaning."""
@@ -198,7 +259,21 @@ class Op:
 
     def __call__(self, a: Any, b: Any) -> Any:
         """Both together."""
+        if self.combine is None:
+            raise ArgumentError("a reduction puts two contributions together", "OP_NULL, which is none", "SUM")
         return self.combine(a, b)
+
+    def __bool__(self) -> bool:
+        return self.combine is not None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Op) and (self is other or self.combine is other.combine is None)
+
+    __hash__ = object.__hash__
+
+    def __reduce__(self) -> Any:
+        own = Op, (self.name, self.combine, self.commute, self.kinds)
+        return self.name if OPS.get(self.name, OP_NULL) is self else own
 
     def __repr__(self) -> str:
         return self.name
@@ -272,7 +347,11 @@ BXOR = Op("BXOR", _either(np.bitwise_xor, lambda a, b: a ^ b), kinds="biu")
 MAXLOC = Op("MAXLOC", _by_place(lambda x, y: x > y), kinds="V")
 MINLOC = Op("MINLOC", _by_place(lambda x, y: x < y), kinds="V")
 
-OPS = {op.name: op for op in (SUM, PROD, MAX, MIN, LAND, LOR, LXOR, BAND, BOR, BXOR, MAXLOC, MINLOC)}
+REPLACE = Op("REPLACE", lambda a, b: b, commute=False)
+NO_OP = Op("NO_OP", lambda a, b: a, commute=False)
+OP_NULL = Op()
+
+OPS = {op.name: op for op in (SUM, PROD, MAX, MIN, LAND, LOR, LXOR, BAND, BOR, BXOR, MAXLOC, MINLOC, REPLACE, NO_OP)}
 
 
 def as_op(op: Any, call: str) -> Op:
@@ -286,8 +365,8 @@ def as_op(op: Any, call: str) -> Op:
         SUM
     """
     found = OPS.get(op.upper()) if isinstance(op, str) else op
-    if isinstance(found, Op):
-        return found
-    if callable(found) and call[:1].islower():
+    if isinstance(found, Op) and found:
+        return found if found.is_predefined else replace(found)  # which may be freed before it is used
+    if callable(found) and not isinstance(found, Op) and call[:1].islower():
         return Op.Create(found)
     raise ArgumentError(f"{call} reduces with one of {', '.join(OPS)}", repr(op), "SUM, or Op.Create(function)")

@@ -19,7 +19,7 @@ from jt_edu.optim.lr_scheduler.steps import (
     StepLR,
 )
 
-LRScheduler = Schedule
+LRScheduler = _LRScheduler = Schedule  # PyTorch's names, the new one and the old one
 
 __all__ = [
     "ChainedScheduler",

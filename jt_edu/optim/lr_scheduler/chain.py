@@ -11,6 +11,7 @@ from jt_edu.ops.arguments import whole
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.lr_scheduler.schedule import Schedule, check_not_captured, check_optimizer, check_state, copied
 from jt_edu.optim.lr_scheduler.steps import list_of
+from jt_edu.own import doing
 
 
 class _Several(Schedule):
@@ -20,7 +21,7 @@ class _Several(Schedule):
 
     def state_dict(self) -> dict[str, Any]:
         """The numbers of this schedule, and those of its parts."""
-        return {**super().state_dict(), "schedulers": [part.state_dict() for part in self.schedulers]}
+        return {**super().state_dict(), "schedulers": [doing(part, "state_dict")() for part in self.schedulers]}
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
         """Go on where the schedule that wrote `saved` stopped."""
@@ -31,7 +32,7 @@ class _Several(Schedule):
         for part, state in zip(self.schedulers, states, strict=True):
             check_state(part, state)
         for part, state in zip(self.schedulers, states, strict=True):
-            part.load_state_dict(state)
+            doing(part, "load_state_dict")(state)
         vars(self).update({name: copied(value) for name, value in saved.items() if name != "schedulers"})
 
 
@@ -64,23 +65,23 @@ class SequentialLR(_Several):
             raise ArgumentError(f"{changes + 1} schedules change at {changes} milestones, each later", repr(milestones))
         for group in optimizer.param_groups:
             group["lr"] = group["initial_lr"]
-        self.begin()
+        doing(self, "begin")()
         if whole("SequentialLR", "last_epoch", last_epoch, -1) >= 0:
-            self.step(last_epoch + 1)
+            doing(self, "step")(last_epoch + 1)
 
     def begin(self) -> None:
         """Epoch 0 of the first schedule, as if the others had not begun."""
         self.last_epoch = 0
-        self.schedulers[0].begin()
+        doing(self.schedulers[0], "begin")()
 
     def step(self, epoch: float | None = None) -> None:
         """An epoch is over: the schedule whose time it is sets the rates of the next one."""
         check_not_captured(self)
-        self.last_epoch = self.epoch_after(epoch)
+        self.last_epoch = doing(self, "epoch_after")(epoch)
         turn = bisect_right(self.milestones, self.last_epoch)
         begun = self.milestones[turn - 1] if turn else 0
         jumps = epoch is not None or self.last_epoch == begun
-        self.schedulers[turn].step(self.last_epoch - begun if jumps else None)
+        doing(self.schedulers[turn], "step")(self.last_epoch - begun if jumps else None)
 
 
 class ChainedScheduler(_Several):
@@ -108,14 +109,14 @@ class ChainedScheduler(_Several):
         """Epoch 0 for all of them."""
         self.last_epoch = 0
         for schedule in self.schedulers:
-            schedule.begin()
+            doing(schedule, "begin")()
 
     def step(self, epoch: float | None = None) -> None:
         """An epoch is over for all of them."""
         check_not_captured(self)
-        self.last_epoch = self.epoch_after(epoch)
+        self.last_epoch = doing(self, "epoch_after")(epoch)
         for schedule in self.schedulers:
-            schedule.step(epoch)
+            doing(schedule, "step")(epoch)
 
 
 def _all_of(who: str, schedulers: Any, optimizer: Optimizer | None) -> list[Schedule]:

@@ -12,6 +12,7 @@ from jt_edu.ops.arguments import choice, number, whole, yes_or_no
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.lr_scheduler.schedule import Schedule, check_optimizer, per_group
 from jt_edu.optim.params import setting
+from jt_edu.own import doing
 
 
 class Cycling(Schedule):
@@ -40,7 +41,7 @@ class Cycling(Schedule):
         """A batch is over: set rates and momenta of the next one."""
         super().step(epoch)
         if self.cycle_momentum:
-            for group, momentum in zip(self.optimizer.param_groups, self.momenta(), strict=False):
+            for group, momentum in zip(self.optimizer.param_groups, doing(self, "momenta")(), strict=False):
                 if "betas" in group:
                     group["betas"] = (momentum, *group["betas"][1:])
                 else:

@@ -13,9 +13,10 @@ from jt_edu.ops.arguments import choice, whole
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.lr_scheduler.schedule import Schedule, check_not_captured, check_optimizer, per_group
 from jt_edu.optim.params import setting
+from jt_edu.own import Extended, doing, own
 
 
-class ReduceLROnPlateau:
+class ReduceLROnPlateau(Extended):
     """lr = max(lr * factor, min_lr) when a metric has not improved for more than `patience` epochs.
 
     Better is, for mode "min": metric < best * (1 - threshold) with threshold_mode "rel", < best - threshold with "abs";
@@ -65,14 +66,14 @@ class ReduceLROnPlateau:
         check_not_captured(self)
         metric = _number(metrics)
         self.last_epoch += 1
-        if self.is_better(metric):
+        if doing(self, "is_better")(metric):
             self.best, self.num_bad_epochs = metric, 0
         else:
             self.num_bad_epochs += 1
         if self.cooldown_counter > 0:
             self.cooldown_counter, self.num_bad_epochs = self.cooldown_counter - 1, 0
         if self.num_bad_epochs > self.patience:
-            self._reduce()
+            own(self)._reduce()
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
 
     def is_better(self, metric: float) -> bool:

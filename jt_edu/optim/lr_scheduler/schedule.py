@@ -22,15 +22,18 @@ from jt_edu.nn.placement import in_its_name
 from jt_edu.ops.arguments import whole
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.params import setting
+from jt_edu.own import Extended, doing
 from jt_edu.settings import current
 
 EACH_GROUP = ("base_lrs", "max_lrs", "min_lrs", "low_lrs", "momentum_range")
 
 
-class Schedule:
+class Schedule(Extended):
     """Sets lr = rate(base rate, epoch) of every group; a subclass writes `rate`.
 
     A group that the optimizer is given later keeps the rate that it comes with.
+
+    PyTorch's form of a subclass, `get_lr(self)`, which answers the rates of all groups, will do as well.
 
     Args:
         optimizer: whose learning rates it sets. Its base rates are those that the first schedule found.
@@ -53,6 +56,7 @@ class Schedule:
 
     def __init_subclass__(cls) -> None:
         """Errors about arguments name the schedule."""
+        super().__init_subclass__()
         if "__init__" in vars(cls):
             cls.__init__ = in_its_name(cls.__init__)  # type: ignore[method-assign]
 
@@ -61,30 +65,38 @@ class Schedule:
         for group in optimizer.param_groups:
             group.setdefault("initial_lr", group["lr"])
         self.base_lrs = [float(group["initial_lr"]) for group in optimizer.param_groups]
-        self.start(last_epoch)
+        doing(self, "start")(last_epoch)
 
     def start(self, last_epoch: int) -> None:
         """The epoch after `last_epoch`."""
         self.last_epoch = whole(type(self).__name__, "last_epoch", last_epoch, -1)
-        self.step(None if self.last_epoch < 0 else self.last_epoch + 1)
+        doing(self, "step")(None if self.last_epoch < 0 else self.last_epoch + 1)
 
     def rate(self, base: float, epoch: float) -> float:
         """The learning rate in an epoch, counted from 0."""
-        raise ArgumentError(f"{type(self).__name__} must say what the learning rate is", "no rate method")
+        raise ArgumentError(
+            f"{type(self).__name__} must say what the learning rate is",
+            "no rate method",
+            "def rate(self, base, epoch), or def get_lr(self), as in PyTorch",
+        )
 
     def rates(self) -> list[float]:
         """The learning rate of each group in this epoch."""
-        return [self.rate(base, self.last_epoch) for base in self.base_lrs]
+        rate, of_all = doing(self, "rate"), getattr(type(self), "get_lr", None)
+        if callable(of_all) and type(self).rate is Schedule.rate:
+            return checked_rates(self, of_all(self))
+        return [rate(base, self.last_epoch) for base in self.base_lrs]
 
     def next_rates(self) -> list[float]:
         """The same, if the epoch before was the last one."""
-        return self.rates()
+        now: list[float] = doing(self, "rates")()
+        return now
 
     def step(self, epoch: float | None = None) -> None:
         """An epoch is over: set the learning rates of the next one, or of the one with this number."""
         check_not_captured(self)
-        self.last_epoch = self.epoch_after(epoch)
-        rates = self.next_rates() if epoch is None else self.rates()
+        self.last_epoch = doing(self, "epoch_after")(epoch)
+        rates = doing(self, "next_rates" if epoch is None else "rates")()
         for group, rate in zip(self.optimizer.param_groups, rates, strict=False):
             group["lr"] = rate
 
@@ -95,7 +107,7 @@ class Schedule:
     def begin(self) -> None:
         """Epoch 0."""
         self.last_epoch = -1
-        self.step()
+        doing(self, "step")()
 
     def get_last_lr(self) -> list[float]:
         """The learning rate of each group, as it is now."""
@@ -138,12 +150,14 @@ class Scaled(Schedule):
 
     def rate(self, base: float, epoch: float) -> float:
         """The learning rate in an epoch, if nobody else changes it."""
-        return self.floor + (base - self.floor) * self.share(epoch)
+        share: float = doing(self, "share")(epoch)
+        return self.floor + (base - self.floor) * share
 
     def next_rates(self) -> list[float]:
         """The rates as they are, changed as the share changes."""
-        now = self.share(self.last_epoch)
-        before = self.share(self.last_epoch - 1) if self.last_epoch > 0 else 1.0
+        share = doing(self, "share")
+        now = share(self.last_epoch)
+        before = share(self.last_epoch - 1) if self.last_epoch > 0 else 1.0
         rates = []
         for group, base in zip(self.optimizer.param_groups, self.base_lrs, strict=False):
             if now == before:
@@ -153,6 +167,15 @@ class Scaled(Schedule):
             else:
                 rates.append(self.floor + (group["lr"] - self.floor) * (now / before))
         return rates
+
+
+def checked_rates(schedule: Schedule, rates: Any) -> list[float]:
+    """What PyTorch's `get_lr` answers: one rate for each group."""
+    groups = len(schedule.optimizer.param_groups)
+    if not isinstance(rates, (list, tuple)) or len(rates) != groups:
+        asked = f"{type(schedule).__name__}.get_lr answers a list with the rate of each of {groups} groups"
+        raise ArgumentError(asked, short(rates), "[base * 0.9**self.last_epoch for base in self.base_lrs]")
+    return [float(setting(f"{type(schedule).__name__}.get_lr", "each rate", rate)) for rate in rates]
 
 
 def check_not_captured(schedule: object) -> None:
@@ -173,7 +196,7 @@ def check_optimizer(optimizer: Any) -> Optimizer:
 
 def check_state(schedule: Any, saved: Any) -> None:
     """What a schedule of this class would save, of as many groups."""
-    name, own = type(schedule).__name__, schedule.state_dict()
+    name, own = type(schedule).__name__, doing(schedule, "state_dict")()
     if not isinstance(saved, Mapping):
         raise ArgumentError(f"{name} goes on from what state_dict returned", type(saved).__name__)
     wrong = sorted(set(saved) ^ set(own))

@@ -11,6 +11,7 @@ from jt_edu.ops.arguments import number, whole
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.lr_scheduler.schedule import Scaled, Schedule, check_optimizer, per_group
 from jt_edu.optim.params import setting
+from jt_edu.own import doing
 
 
 class StepLR(Scaled):
@@ -186,7 +187,8 @@ class MultiplicativeLR(Schedule):
 
     def next_rates(self) -> list[float]:
         """The same, but that the first epoch changes nothing."""
-        return self.rates() if self.last_epoch > 0 else self.get_last_lr()
+        rates: list[float] = doing(self, "rates" if self.last_epoch > 0 else "get_last_lr")()
+        return rates
 
 
 def list_of(who: str, milestones: Any, least: int) -> list[int]:

@@ -40,6 +40,9 @@ def sorted_out(**given):
 
 VARS = [
     *refuses(jt.array, "device", "cuda", lambda **k: jt.array(V, **k)),
+    *shows(jt.array, "copy", None, lambda **k: np.shares_memory(jt.array(V, **k).numpy(), V)),
+    *shows(jt.astype, "copy", True, lambda **k: _other_than(lambda v: v.astype(v.dtype, **k))),
+    *shows(jt.reshape, "copy", True, lambda **k: _memory_of_its_own(lambda v: v.reshape(2, 2, **k))),
     *shows(jt.array, "requires_grad", False, lambda **k: jt.array(V, **k).requires_grad, False),
     *shows(jt.Var.requires_grad_, "wanted", False, lambda **k: x().requires_grad_(**k).requires_grad, False),
     *shows(jt.Var.become, "alone", True, taken_over, None),
@@ -63,6 +66,22 @@ VARS = [
            lambda **k: folded(**{n: lambda i: i < 3 for n in k}), np.array([1.0, 2.0])),
     *shows(jt.Var.reindex_reduce, "extras", "positions", sorted_out, np.array([4.0, 2.0, 0.0, 0.0])),
 ]  # fmt: skip
+
+
+def by_outputs(**given):
+    v = x()
+    return jt.grad(v * v, v, **given)
+
+
+def _other_than(change):
+    """Whether what becomes of a Var is another Var."""
+    v = x()
+    return change(v) is not v
+
+
+def _memory_of_its_own(change):
+    v = x()
+    return not np.shares_memory(change(v).numpy(), v.numpy())
 
 
 def _back(**given):
@@ -176,6 +195,7 @@ def errors() -> list[Row]:
 ROWS = [
     *VARS,
     *shows(jt.grad, "allow_unused", True, unused, [None]),
+    *shows(jt.grad, "grad_outputs", jt.array([1.0, 10.0, 0.0, 1.0]), by_outputs, np.array([0.0, 20.0, 0.0, 6.0])),
     *shows(jt.grad, "create_graph", False, lambda **k: derivative_of_squares(**k).requires_grad, False),
     *shows(jt.numpy_code, "backward", "a rule", by_numpy, 2 * V + 1),
     *shows(jt.trace, "values", True, traced),

@@ -5,7 +5,7 @@ import numpy as np
 import jt_edu as jt
 from jt_edu import nn
 from tests.arguments.inputs import X, above, few, some
-from tests.arguments.rows import Given, Row, as_numpy, as_torch, shows
+from tests.arguments.rows import Given, Row, as_numpy, as_torch, refuses, shows
 
 IMAGE = some(2, 4, 5)
 C, D = above(4), above(4, seed=1)
@@ -64,6 +64,10 @@ def of_table(name, words, **given) -> list[Row]:
 
 
 TABLES = [
+    *refuses(nn.embedding, "sparse", True, lambda **k: nn.embedding(jt.array(WORDS), jt.array(TABLE), **k)),
+    *refuses(nn.embedding_bag, "sparse", True, lambda **k: nn.embedding_bag(jt.array(WORDS), jt.array(TABLE), **k)),
+    *refuses(nn.Embedding, "sparse", True, lambda **k: nn.Embedding(3, 2, **k)),
+    *refuses(nn.EmbeddingBag, "sparse", True, lambda **k: nn.EmbeddingBag(3, 2, **k)),
     *as_torch(nn.embedding, WORDS, TABLE, max_norm=0.7, norm_type=Given(1.0, max_norm=0.7)),
     *of_table("embedding", WORDS, padding_idx=1, scale_grad_by_freq=True),
     *as_torch(nn.embedding_bag, WORDS, TABLE, max_norm=0.7, norm_type=Given(1.0, max_norm=0.7), mode="sum",

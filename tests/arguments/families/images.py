@@ -66,6 +66,7 @@ ROWS = [
     *as_torch(jt.interpolate, PLANE, using={"scale_factor": 1.7}, mode="nearest-exact"),
     *as_torch(jt.interpolate, PLANE, using={"scale_factor": 1.7, "mode": "bilinear"}, align_corners=True,
               recompute_scale_factor=True),
+    *as_torch(jt.interpolate, PLANE, using={"size": (2, 3), "mode": "bicubic"}, antialias=True),
     *as_torch(jt.grid_sample, PLANE, some(1, 3, 4, 2), using={"align_corners": False}, mode="bicubic",
               padding_mode="border"),
     *as_torch(jt.grid_sample, PLANE, some(1, 3, 4, 2), align_corners=True),

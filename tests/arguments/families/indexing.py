@@ -28,6 +28,7 @@ ROWS = [
     *as_numpy(jt.take, X, np.array([0, 2]), dim=0),
     *as_numpy(jt.take, X[0], FAR, mode="wrap"),
     *as_numpy(jt.take_along_axis, X, few(2, 4) % 3, twin=np.take_along_axis, dim=0),
+    *as_torch(jt.take_along_dim, X, few(2, 4) % 3, dim=0),
     *as_numpy(jt.put_along_axis, X, few(2, 4) % 3, 7.0, twin=_where_along, dim=0),
     *as_torch(jt.index_add, X, 0, np.array([0, 2]), Y[:2], alpha=3.0),
     *as_torch(jt.index_put, X, (np.array([0, 0]), np.array([1, 1])), np.array([5.0, 6.0]), accumulate=True),

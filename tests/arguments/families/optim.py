@@ -185,7 +185,22 @@ def forgotten(**given):
     return w.grad
 
 
+def prepared(**given):
+    w, rule = one()
+    loss = (w * w).sum()
+    rule.pre_step(loss if "loss" not in given else (w * 3).sum(), **{k: v for k, v in given.items() if k != "loss"})
+    return loss, rule.param_groups[0]["grads"][0].tolist()
+
+
+class ByHand(optim.Optimizer):
+    """No rule at all."""
+
+
 METHODS = [
+    *shows(optim.Optimizer, "defaults", {"lr": 0.25}, lambda **k: ByHand([jt.ones(1)], **(k or {"lr": 1.0})).lr, 0.25),
+    *shows(optim.Optimizer.pre_step, "loss", "another", lambda **k: prepared(**k)[1], [3.0, 3.0]),
+    *shows(optim.Optimizer.pre_step, "retain_graph", True,
+           lambda **k: jt.why_no_grad(prepared(**k)[0], prepared(**k)[0]) and bool(prepared(**k)[0].node.behind)),
     *shows(optim.Optimizer.step, "loss", "a loss", stepped, np.array([-1.0, -1.0], "float32")),
     *shows(optim.Optimizer.step, "retain_graph", True, lambda **k: again("step", **k)),
     *shows(optim.Optimizer.backward, "retain_graph", True, lambda **k: again("backward", **k)),

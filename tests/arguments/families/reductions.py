@@ -47,6 +47,7 @@ ROWS = [
     *as_torch(jt.logsumexp, X, using={"dim": (0, 1)}, keepdim=True),
     *as_torch(jt.logsumexp, X, dim=1),
     *as_torch(jt.norm, X, p=3, dim=1, keepdim=Given(True, dim=0)),
+    *as_numpy(jt.norm, X, twin=np.linalg.norm, ord=1),
     *as_torch(jt.median, X, dim=1, keepdim=Given(True, dim=0)),
     *as_torch(jt.nanmedian, HOLES, dim=1, keepdim=Given(True, dim=0)),
     *as_torch(jt.mode, INTS, dim=0, keepdim=Given(True, dim=0)),

@@ -27,6 +27,7 @@ ROWS = [
     *as_numpy(jt.expand_dims, X, twin=np.expand_dims, dim=1),
     *as_torch(jt.flatten, CUBE, start_dim=1, end_dim=1),
     *as_numpy(jt.broadcast, W, (3, 4), dims=[1], twin=lambda x, shape, axes: np.repeat(x[:, None], 4, 1)),
+    *as_torch(jt.transpose, CUBE, dim0=Given(0, dim1=2), dim1=Given(2, dim0=0)),
     *as_torch(jt.flip, X, dims=(0,)),
     *as_torch(jt.roll, X, 1, dims=1),
     *as_torch(jt.rot90, CUBE, k=2, dims=Given((1, 2))),
@@ -60,6 +61,7 @@ ROWS = [
               twin=lambda x, offset=0, axis1=0, axis2=1: np.trace(x, offset, axis1, axis2)),
     # arrays that are made
     *as_numpy(jt.arange, 2, twin=lambda start, end: np.arange(start, end), end=7),
+    *as_numpy(jt.arange, using={"end": 7}, twin=lambda start, end: np.arange(start, end), start=2),
     *as_numpy(jt.arange, 2, 9, step=3, dtype="float64"),
     *as_numpy(jt.linspace, 1, 3, words={"steps": "num"}, using={"dtype": "float64"}, steps=5, endpoint=Given(False,
               steps=4)),

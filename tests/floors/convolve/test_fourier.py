@@ -6,7 +6,9 @@ import random
 import numpy as np
 import pytest
 
-from jt_edu.backends.convolve import Sizes, panels
+from jt_edu import backends
+from jt_edu.backends.convolve import Sizes, direct, no_sum_is_empty, panels
+from jt_edu.backends.convolve.alone import Alone, shapes_of
 from jt_edu.backends.convolve.fourier import ALGORITHMS
 from jt_edu.backends.convolve.spectrum import backward, column_of, forward, mirror, size_for, write_waves
 from jt_edu.backends.convolve.tile import LANES
@@ -27,7 +29,7 @@ def large(kind, dice):
         c, o = groups * dice.choice([1, 3, 8]), groups * dice.choice([1, 2, 20])
         sides, ones = ((1, *side) for side in (image, kernel, places)), (1, 1, 1)
         sizes = Sizes(kind, dice.randint(1, 2), c, o, groups, *sides, ones, (0, *padding), ones)
-        if min(places) > 0 and ALGORITHMS[0].suits(sizes):
+        if min(places) > 0 and ALGORITHMS[0].suits(sizes) and no_sum_is_empty(sizes):
             return dataclasses.replace(sizes, dtype=dice.choice(["float32", "float64"]))
 
 
@@ -38,6 +40,29 @@ def test_two_hundred_random_convolutions_agree_with_float64(algorithm):
     for seed in range(200):
         sizes = large(algorithm.kind, dice)
         check(algorithm, sizes, seed, bound=4e-6 if sizes.dtype == "float32" else 3e-5)
+
+
+@KINDS
+@pytest.mark.parametrize("number", [1e6, -1e30, np.inf, np.nan])
+def test_a_number_that_is_far_larger_than_others_stays_in_the_windows_that_see_it(algorithm, number):
+    dice, other = random.Random(67), next(a for a in direct.ALGORITHMS if a.kind == algorithm.kind)
+    for seed in range(25):
+        sizes, rng = large(algorithm.kind, dice), np.random.default_rng(seed)
+        pixels, taps, out = shapes_of(sizes)
+        given = [rng.standard_normal(pixels).astype(sizes.dtype), rng.standard_normal(taps).astype(sizes.dtype)]
+        where = tuple(int(rng.integers(0, length)) for length in pixels)
+        mark = np.zeros_like(given[0])
+        mark[where] = 1
+        exact, seen, found = (np.full(out, 7, sizes.dtype) for _ in range(3))
+
+        Alone(other, sizes, backends.get("numba"))(*given, exact)
+        Alone(other, sizes, backends.get("numba"))(mark, np.ones_like(given[1]), seen)
+        given[0][where] = number
+        Alone(algorithm, sizes, backends.get("numba"))(*given, found)
+
+        limit = 100 * np.finfo(sizes.dtype).eps * np.abs(exact).max()
+        assert np.abs(found - exact)[seen == 0].max(initial=0) <= limit, sizes
+        assert np.isfinite(found[seen != 0]).all() == np.isfinite(number) or not seen.any()
 
 
 @KINDS

@@ -9,7 +9,7 @@ from numba.core import codegen
 
 from jt_edu import backends
 from jt_edu.backends import lean, native
-from jt_edu.backends.convolve import Sizes, panels, text_of, winograd
+from jt_edu.backends.convolve import Sizes, no_sum_is_empty, panels, patches, text_of, winograd
 from jt_edu.backends.convolve.alone import Alone
 from jt_edu.backends.convolve.points import (
     image_at_four,
@@ -24,8 +24,8 @@ from jt_edu.backends.convolve.transform import turn
 from jt_edu.backends.convolve.winograd import ALGORITHMS
 
 # Largest error over largest sum that the docstring of winograd.py states, and a half more
-ERROR = {("winograd2", "float32"): 1e-6, ("winograd4", "float32"): 1.5e-5}
-ERROR |= {("winograd2", "float64"): 2e-15, ("winograd4", "float64"): 3e-14}
+ERROR = {("winograd2", "float32"): 1e-6, ("winograd4", "float32"): 3e-6}
+ERROR |= {("winograd2", "float64"): 2e-15, ("winograd4", "float64"): 6e-15}
 LINES = {2: (image_at_four, taps_at_four, sums_from_four), 4: (image_at_six, taps_at_six, sums_from_six)}
 EVERY = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda a: f"{a.name}-{a.kind}")
 
@@ -103,6 +103,12 @@ def run(algorithm, sizes, arrays, cut=None, kernel=None):
 
 def some_sizes(kind, rng, dtype="float32", limit=60):
     """Anything that suits: odd lengths, odd channels, paddings that differ on all four sides."""
+    while not no_sum_is_empty(found := _any_sizes(kind, rng, dtype, limit)):
+        pass
+    return found
+
+
+def _any_sizes(kind, rng, dtype, limit):
     low = LANES if dtype == "float32" else LANES // 2
     c, o = (int(k) for k in rng.integers(low, 80, 2))
     image = tuple(int(k) for k in rng.integers(1, limit + 1, 2))
@@ -231,6 +237,109 @@ def test_an_image_of_small_whole_numbers_gives_nearly_whole_sums(algorithm, rng)
     np.testing.assert_allclose(sums[0, :, 0, 4, 4], 9 * 32, rtol=1e-5)
     np.testing.assert_allclose(sums[0, :, 0, 0, 0], 4 * 32, rtol=1e-5)
     np.testing.assert_allclose(sums[0, :, 0, 8, 3], 6 * 32, rtol=1e-5)
+
+
+# what is too large for a tile
+
+
+def spoilt(kind, dtype, number, rng):
+    """Sizes, arrays of which one number is another, the sums without it, and which sums see it."""
+    sizes = some_sizes(kind, rng, dtype, 20)
+    arrays, side = given(sizes, rng), int(rng.integers(0, 2)) if kind == "by_weights" else 0
+    where = tuple(int(rng.integers(0, length)) for length in arrays[side].shape)
+    sums, marks = written_out(sizes, *arrays), [np.ones_like(a) for a in arrays]
+    marks[side][...] = 0
+    arrays[side][where] = number
+    marks[side][where] = 1
+    return sizes, arrays, sums, written_out(sizes, *marks) != 0
+
+
+@EVERY
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("number", [1e4, -1e6, 1e30])
+def test_a_number_that_is_far_larger_than_others_stays_in_the_windows_that_see_it(algorithm, dtype, number):
+    for seed in range(12):
+        sizes, arrays, exact, seen = spoilt(algorithm.kind, dtype, number, np.random.default_rng(seed))
+
+        sums = run(algorithm, sizes, arrays)
+
+        error = np.abs(sums - exact)[~seen].max(initial=0)
+        assert error <= ERROR[algorithm.name, dtype] * np.abs(exact).max(), sizes
+
+
+@EVERY
+@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
+def test_infinity_and_nan_are_where_they_are_in_sums_that_are_written_out(algorithm, number):
+    other = next(a for a in panels.ALGORITHMS if a.kind == algorithm.kind)
+    for seed in range(6):
+        sizes, arrays, _, _ = spoilt(algorithm.kind, "float32", number, np.random.default_rng(seed))
+        found = [np.full(asked(sizes), 7, np.float32) for _ in range(2)]
+
+        for one, out in zip((algorithm, other), found, strict=True):
+            Alone(one, sizes, backends.get("numba"))(*arrays, out)
+
+        np.testing.assert_allclose(*found, rtol=1e-3, atol=1e-3)
+
+
+@EVERY
+def test_an_infinite_tap_reaches_the_sums_of_its_channels_only(algorithm, rng):
+    sizes = sizes_of(algorithm.kind, 1, 2 * LANES, 2 * LANES, (9, 9), (0, 0), (0, 0))
+    arrays = given(sizes, rng)
+    arrays[1][3, 5, 0, 1, 1] = np.inf
+
+    sums = run(algorithm, sizes, arrays)
+
+    spoilt = {"forward": np.s_[:, 3], "by_image": np.s_[:, 5], "by_weights": np.s_[5]}[algorithm.kind]
+    assert not np.isfinite(sums[spoilt]).all()
+    sums[spoilt] = 0
+    assert np.isfinite(sums).all()
+
+
+@EVERY
+def test_a_hole_of_small_numbers_keeps_its_small_sums(algorithm, rng):
+    """The other way round: one window of numbers of size 1 in a sea of 1e6."""
+    if algorithm.kind == "by_weights":
+        pytest.skip("a tap is a sum over all places: none of them sees small numbers alone")
+    sizes = sizes_of(algorithm.kind, 1, LANES, LANES, (21, 21), (1, 1), (1, 1))
+    for y, x in ((4, 5), (7, 6), (9, 8), (10, 11)):
+        arrays = given(sizes, rng)
+        arrays[0][..., y : y + 3, x : x + 3] *= 1e-6
+        arrays[0] *= 1e6
+
+        error = np.abs(run(algorithm, sizes, arrays) - written_out(sizes, *arrays))
+
+        assert error[0, :, 0, y + 1, x + 1].max() < 1e-3
+
+
+@EVERY
+def test_uneven_numbers_give_the_same_bits_however_the_span_is_cut(algorithm, rng):
+    sizes = sizes_of(algorithm.kind, 3, 70, 101, (33, 50), (1, 1), (1, 1))
+    arrays = given(sizes, rng)
+    arrays[0][1, 7, 0, 5, 6] = arrays[1][0, 40, 0, 0, 0] = 1e6
+    whole = run(algorithm, sizes, arrays)
+
+    for cut in (1, 2, algorithm.span(sizes) - 1):
+        np.testing.assert_array_equal(run(algorithm, sizes, arrays, cut), whole)
+
+
+@EVERY
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_ordinary_numbers_are_never_written_out(algorithm, dtype, monkeypatch):
+    """Half of them zero, as behind a ReLU, at borders of every kind: the slow way costs four times as many products."""
+    asked_for = []
+    count = patches.products
+    monkeypatch.setattr(patches, "products", lambda layout, plain: asked_for.append(plain) or count(layout, plain))
+    low = LANES if dtype == "float32" else LANES // 2
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        border = (int(rng.integers(0, 3)), int(rng.integers(0, 3)))
+        sizes = sizes_of(algorithm.kind, 1, low, low, (5, 7), border, border, dtype)
+        arrays = [np.maximum(a, 0) if a.shape[3:] != (3, 3) else a for a in given(sizes, rng)]
+
+        run(algorithm, sizes, arrays, kernel=in_python(algorithm))
+
+    assert not any(asked_for)
+    assert asked_for or algorithm.kind == "by_weights"  # whose kernel has its own
 
 
 # when

@@ -24,6 +24,31 @@ PAIRS = (((2, 3), (3, 4)), ((1, 3), (3, 1)), ((0, 2), (2, 3)), ((2, 0), (0, 3)),
 BATCHES = (((2, 2, 3), (2, 3, 4)), ((1, 2, 3), (1, 3, 1)), ((0, 2, 3), (0, 3, 1)), ((3, 1, 0), (3, 0, 2)))
 
 
+WIDE = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int64", "int32": "int64", "uint32": "uint64"}
+
+
+def summed(row):
+    """A row whose whole numbers are added up, which NumPy does in their dtype: in one that has room for the sum."""
+    long = row.name.startswith("matrix_power")  # products of products are in 64 bits
+
+    def wide(x):
+        once = WIDE.get(x.dtype.name, x.dtype.name)
+        return x.astype(WIDE.get(once, once) if long else once)
+
+    def numpy(*xs):
+        alone = row.name.startswith(("dot", "inner")) and not all(x.ndim for x in xs)  # a number adds nothing up
+        return row.numpy(*(xs if alone else map(wide, xs)))
+
+    return row._replace(numpy=numpy)
+
+
+def _sums(text):
+    """Whether an einsum adds anything up."""
+    before, arrow, after = text.replace(" ", "").replace("...", "").partition("->")
+    letters = before.replace(",", "")
+    return not set(letters) <= set(after if arrow else [c for c in letters if letters.count(c) == 1])
+
+
 def _both(ours, name, shapes, numpy=np.matmul, dtypes=EVERY, domain="any", **options):
     return Row(
         name, ours, numpy, lambda t, *xs: getattr(t, name.split(" ")[0])(*xs), shapes, dtypes, domain, 8, **options
@@ -285,4 +310,15 @@ DISTANCES = (
         FLOATS, "any", 8, orders=0),
 )  # fmt: skip
 
-ROWS = MATRICES + ADDED + VECTORS + TENSORDOT + BY_NAME + EINSUM + LISTS + BY_ORDER + DISTANCES
+ALONE = ("outer", "kron", "cross", "tensordot over 0", "tensordot over ([], [])")  # products that nothing is added to
+
+
+def _of_sums(row):
+    """The row, with the dtype that whole numbers are added up in."""
+    if row.numpy is None or row.name.startswith(ALONE) or row.name.partition(" ")[2] in NO_SUMS:
+        return row
+    return summed(row)
+
+
+NO_SUMS = {row.name.partition(" ")[2] for row in EINSUM if not _sums(row.name.partition(" ")[2])}
+ROWS = tuple(map(_of_sums, MATRICES + ADDED + VECTORS + TENSORDOT + BY_NAME + EINSUM + LISTS)) + BY_ORDER + DISTANCES

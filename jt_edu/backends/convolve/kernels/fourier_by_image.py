@@ -9,7 +9,17 @@ in place of the image: a pixel is first seen through the last tap, so taps - 1 -
 from jt_edu.backends.convolve.spectrum import size_for, write_waves
 from jt_edu.backends.convolve.tile import lanes
 from jt_edu.backends.convolve.vector import write_zeros
-from jt_edu.backends.convolve.waves import TILES, back, look, multiply, tile_at, waves_layout, write_row
+from jt_edu.backends.convolve.waves import (
+    TILES,
+    back,
+    look,
+    multiply,
+    tile_at,
+    waves_layout,
+    window_back,
+    write_row,
+    write_sums,
+)
 
 
 def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):
@@ -19,21 +29,29 @@ def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw
     size, pair = size_for(max(kh, kw)), 2 * lanes(space)
     high, wide = size - kh + 1, size - kw + 1
     down, across = (oh + high - 1) // high, (ow + wide - 1) // wide
+    dy, dx = ph + 1 - kh, pw + 1 - kw  # from a place to the first pixel of its window
     layout = waves_layout(c, o, size, lanes(space))
     write_waves(space, 0, size)
-    write_zeros(space, layout.sums, layout.end)  # lanes without a channel stay 0
+    write_zeros(space, layout.sums, layout.cells)  # lanes without a channel stay 0
     for unit in range(lo, hi):
         tiles = min(TILES, n * down * across - unit * TILES)
         for t in range(tiles):
             sample, y, x = tile_at(unit * TILES + t, down, across, high, wide)
-            look(places, sample, y + ph + 1 - kh, x + pw + 1 - kw, space, size, layout, t)
+            tall, long = min(high, oh - y) + kh - 1, min(wide, ow - x) + kw - 1
+            look(places, sample, y + dy, x + dx, tall, long, kh, kw, groups, space, size, layout, t)
         multiply(space, prepared, layout, tiles, size, c // groups, o // groups, groups)
         for t in range(tiles):
             sample, y, x = tile_at(unit * TILES + t, down, across, high, wide)
             rows, columns = min(high, oh - y), min(wide, ow - x)
             for first in range(0, o, pair):
-                back(space, size, layout, t, first, rows)
+                sound = back(space, size, layout, t, first, rows, columns)
                 for channel in range(first, min(first + pair, o)):
                     for row in range(rows):
-                        source = layout.plane + row * (size + 1) * pair + channel - first
-                        write_row(space, source, out, sample, channel, y + row, x, columns)
+                        if sound:
+                            source = layout.plane + row * (size + 1) * pair + channel - first
+                            write_row(space, source, out, sample, channel, y + row, x, columns)
+                        else:
+                            write_sums(
+                                places, weights, window_back, c // groups, o // groups, dy, dx,
+                                out, sample, channel, y + row, x, columns,
+                            )  # fmt: skip

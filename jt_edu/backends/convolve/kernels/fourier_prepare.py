@@ -6,18 +6,10 @@ Part 0 is real, part 1 imaginary; they are conjugated and divided by size^2, so 
 Lanes are channels of the places.
 """
 
-from jt_edu.backends.convolve.tile import inlined
-from jt_edu.backends.convolve.waves import write_spectra
+from jt_edu.backends.convolve.waves import window, write_spectra
 
 
 def kernel(lo, hi, weights, prepared, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):
     o, shared = weights.shape[:2]
     for unit in range(lo, hi):
         write_spectra(weights, prepared, unit, shared, o, window)
-
-
-@inlined
-def window(weights, inner, i, j):
-    """From channel i of a group to channel j of the places, from its first tap on."""
-    taps = weights.shape[3] * weights.shape[4]
-    return (j * inner + i) * taps, 1

@@ -1,0 +1,94 @@
+"""func: a module as a function of its parameters.
+
+functional_call(net, {"weight": w}, x)     what net(x) would answer if its weight were w; gradients flow to w
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from jt_edu.build import short
+from jt_edu.errors import ArgumentError
+from jt_edu.names import door
+from jt_edu.nn.module import Module
+from jt_edu.ops.arguments import yes_or_no
+from jt_edu.own import own
+from jt_edu.var import Var, as_var
+
+__all__ = ["functional_call"]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = door("jt.func", __all__, {"jt": ["grad", "vjp"]})
+
+
+def functional_call(
+    module: Module, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Mapping[str, Any] | None = None, *,
+    tie_weights: bool = True, strict: bool = False,
+) -> Any:  # fmt: skip
+    """What a module answers with other parameters and buffers; its own stay as they are.
+
+    What the module changes in place, such as running statistics, is changed in the Vars that stand in their place.
+
+    Args:
+        module: which one.
+        parameter_and_buffer_dicts: name -> Var, as in `named_parameters()`; or several such dicts.
+        args: the argument of the call, or a tuple of several.
+        kwargs: those with names.
+        tie_weights: a Var that the module holds under two names is replaced under both.
+        strict: every parameter and buffer must be given.
+
+    Raises:
+        ArgumentError: no module, a name that it does not have, or two Vars for one that it holds under two names.
+
+    Example:
+        >>> net, w = jt.nn.Linear(2, 1, bias=False), jt.array([[1.0, 10.0]])
+        >>> y = functional_call(net, {"weight": w}, jt.array([[2.0, 3.0]]))
+        >>> y.item(), jt.grad(y.sum(), w).tolist()
+        (32.0, [[2.0, 3.0]])
+    """
+    if not isinstance(module, Module):
+        raise ArgumentError("functional_call takes a module", short(module), "functional_call(net, params, x)")
+    every, tied = (yes_or_no("functional_call", "strict or tie_weights", flag) for flag in (strict, tie_weights))
+    pairs = _pairs(module, _given(parameter_and_buffer_dicts), every, tied)
+    positional = args if isinstance(args, tuple) else () if args is None else (args,)
+    return _called(module, pairs, positional, dict(kwargs or {}))
+
+
+def _pairs(module: Module, given: dict[str, Var], strict: bool, tied: bool) -> list[tuple[Var, Var]]:
+    """Vars of the module, each with the one that stands in its place."""
+    held = {name: var for name, var, _ in own(module)._vars()}
+    missing = sorted(set(held) - set(given)) if strict else []
+    if odd := [*(f"no {name}" for name in missing), *(f"{name!r}" for name in given if name not in held)]:
+        names = ", ".join(list(held)[:8]) or "(none)"
+        raise ArgumentError(f"{type(module).__name__} has the parameters and buffers {names}", ", ".join(odd))
+    others: dict[int, tuple[Var, Var]] = {}
+    for name, var in given.items():
+        if others.setdefault(id(held[name]), (held[name], var))[1] is not var:
+            raise ArgumentError("a Var under two names is replaced by one", f"another one for {name!r}")
+    if apart := [name for name, var in held.items() if id(var) in others and name not in given and not tied]:
+        raise ArgumentError("tied Vars are one Var here", f"tie_weights=False, and {apart[0]!r}", "tie_weights=True")
+    return list(others.values())
+
+
+def _given(dicts: Any) -> dict[str, Var]:
+    listed = list(dicts) if isinstance(dicts, (list, tuple)) else [dicts]
+    if not all(isinstance(one, Mapping) for one in listed):
+        raise ArgumentError("functional_call takes names and Vars", short(dicts), "dict(net.named_parameters())")
+    return {name: as_var(value) for one in listed for name, value in one.items()}
+
+
+def _called(module: Module, pairs: list[tuple[Var, Var]], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """The call, while each Var of the module points where another one does."""
+    before = [var._node for var, _ in pairs]
+    for var, other in pairs:
+        var._node = other._node
+        var._node.holders += 1
+    try:
+        return module(*args, **named)
+    finally:
+        for (var, other), node in zip(pairs, before, strict=True):
+            if var._node is not other._node:  # it was changed in place
+                other.node = var._node
+            var._node.holders -= 1
+            var._node = node

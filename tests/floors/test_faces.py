@@ -1,0 +1,87 @@
+"""Faces: how others import what stands elsewhere here."""
+
+import subprocess
+import sys
+
+import pytest
+
+import jt_edu as jt
+
+WORK = """
+import jt_edu.nn.functional as F
+import jt_edu.nn.utils.rnn as rnn; assert rnn.pad_sequence is jt.nn.pad_sequence
+from jt_edu.nn.utils.rnn import pack_padded_sequence, pad_sequence
+from jt_edu.utils.data import DataLoader, Dataset; assert DataLoader is jt.data.DataLoader
+import jt_edu.utils.data as data; assert data.Dataset is jt.data.Dataset
+import jt_edu.utils.data; assert jt_edu.utils.data.Subset is jt.data.Subset
+from jt_edu.utils import data; assert data.Subset is jt.data.Subset
+from jt_edu import utils; utils.data.DataLoader
+jt.utils.data.DataLoader
+from jt_edu.utils.data.dataset import random_split
+from jt_edu.utils.data.distributed import DistributedSampler
+from jt_edu.optim.lr_scheduler import StepLR, _LRScheduler
+from jt_edu.optim.optimizer import Optimizer
+import jt_edu.optim.swa_utils as swa; swa.AveragedModel
+from jt_edu.nn.parameter import Parameter; assert Parameter is jt.nn.Parameter
+from jt_edu.nn.modules import Module
+from jt_edu.nn.modules.conv import Conv2d; assert jt.nn.conv.__name__ == "jt_edu.nn.conv"
+from jt_edu.nn.modules import *
+from jt_edu.autograd import Variable, Function, no_grad; assert Function is jt.Function
+from jt_edu.autograd.function import Function
+from jt_edu.nn import init
+from jt_edu.nn.utils import clip_grad_norm_, parametrize, prune
+import jt_edu.nn.utils.prune as prune; prune.l1_unstructured
+from jt_edu.nn.utils.parametrize import register_parametrization
+from jt_edu.nn.utils.stateless import functional_call; assert functional_call is jt.func.functional_call
+from jt_edu.func import functional_call
+from jt_edu.dataset.mnist import MNIST
+from jt_edu.transform import Resize
+from jt_edu.init import gauss
+"""
+ARE_TOLD = {
+    "from jt_edu.distributions import Normal": "jt offers no distributions. Try: jt.normal",
+    "from jt_edu.distributions.normal import Normal": "jt offers no distributions. Try: jt.normal",
+    "import jt_edu.distributions": "jt offers no distributions. Try: jt.normal",
+    "import jt_edu.cuda.amp": "jt offers no cuda. Try: leaving it out",
+    "from jt_edu.utils.tensorboard import SummaryWriter": "jt offers no tensorboard. Try: jt_widgets.train",
+    "from jt_edu import sofmax": "jt offers no sofmax. Try: jt.softmax",
+    "from jt_edu.nn import Conv2dd": "jt.nn offers no Conv2dd. Try: jt.nn.Conv2d",
+    "from jt_edu.nn.functional import sofmax": "jt.nn.functional offers no sofmax. Try: jt.nn.functional.softmax",
+    "from jt_edu.nn.modules import Conv2dd": "jt.nn offers no Conv2dd",
+    "from jt_edu.utils.data import DataLoadr": "jt.data offers no DataLoadr. Try: jt.data.DataLoader",
+    "import jt_edu.nonsense": "jt offers no nonsense",
+    "import jt_edu.nn.nonsense": "jt.nn offers no nonsense",
+}
+
+
+@pytest.mark.parametrize("form", WORK.strip().splitlines())
+def test_others_names_of_modules_can_be_imported(form):
+    exec(form, {"jt": jt})  # noqa: S102 - lines of this file
+
+
+@pytest.mark.parametrize("form", ARE_TOLD)
+def test_a_module_that_is_not_here_is_told_of(form):
+    with pytest.raises(ImportError) as caught:
+        exec(form, {})  # noqa: S102 - lines of this file
+
+    assert str(caught.value).startswith(ARE_TOLD[form])
+
+
+def test_a_fresh_process_finds_them_and_no_file_is_read_twice():
+    lines = (
+        "import jt_edu.utils.data.dataset as d, jt_edu.data.dataset, jt_edu as jt; print(d.Dataset is jt.data.Dataset)"
+    )
+
+    assert subprocess.check_output([sys.executable, "-c", lines], text=True) == "True\n"
+
+
+def test_what_is_no_name_of_ours_is_left_to_others():
+    with pytest.raises(ModuleNotFoundError, match="No module named 'nonsense'"):
+        exec("import nonsense", {})  # noqa: S102
+    assert not hasattr(jt, "__wrapped__")
+
+
+def test_the_engine_room_of_gradients_says_whose_door_is_meant():
+    x = jt.array([3.0])
+    with pytest.raises(jt.GradientError, match=r"jt\.grad\(loss, x\)"):
+        exec("import jt_edu.autograd as a; a.grad((x * x).sum(), x)", {"x": x})  # noqa: S102

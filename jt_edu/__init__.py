@@ -302,7 +302,7 @@ from jt_edu.ops.pool import (
 )
 from jt_edu.ops.products import cross, dot, inner, kron, outer, tensordot, trilinear, vdot, vecdot
 from jt_edu.ops.quantile import median, mode, nanmedian, nanpercentile, nanquantile, percentile, quantile
-from jt_edu.ops.reduce import all, amax, amin, any, argmax, argmin, logsumexp, max, mean, min, norm, prod, std, sum, var
+from jt_edu.ops.reduce import all, amax, amin, any, argmax, argmin, max, mean, min, norm, prod, std, sum, var
 from jt_edu.ops.repeat import repeat, repeat_interleave, tile
 from jt_edu.ops.rounding import (
     ceil,
@@ -350,7 +350,7 @@ from jt_edu.ops.select import (
     take,
 )
 from jt_edu.ops.sets import intersect1d, setdiff1d, setxor1d, union1d, unique, unique_consecutive
-from jt_edu.ops.softmax import cross_entropy, cross_entropy_loss, log_softmax, nll_loss, softmax, softmin
+from jt_edu.ops.softmax import cross_entropy, cross_entropy_loss, log_softmax, logsumexp, nll_loss, softmax, softmin
 from jt_edu.ops.sort import argsort, kthvalue, msort, sort, topk
 from jt_edu.ops.special import (
     digamma,

@@ -251,7 +251,7 @@ def rand(*size: Any, dtype: Any = "float32", generator: Generator | None = None)
         >>> rand(2, 3).shape
         (2, 3)
     """
-    return random(_shape(size), dtype, generator=generator)
+    return random(_shape(size), dtype, "uniform", generator)
 
 
 @makes

@@ -226,9 +226,10 @@ def _look_into(found: Template, nodes: list[Node]) -> None:
             return
     for place, wanted, who in found.looks:
         check_found(nodes[place], wanted, nodes[who])
-    arrays = [(place, nodes[place].data) for place, _, _ in found.looks]
-    known = all([isinstance(array, np.ndarray) for _, array in arrays])  # noqa: C419 - one call less
-    found.seen[:] = [(place, ref(array)) for place, array in arrays] if known else []
+    try:
+        found.seen[:] = [(place, ref(nodes[place].data)) for place, _, _ in found.looks]
+    except TypeError:  # what is pending, and numbers, are not remembered
+        found.seen.clear()
 
 
 def _made(rows: Sequence[Row], inputs: list[Node], here: Origin, context: Context | Folded) -> list[Node]:

@@ -59,7 +59,7 @@ def uniform(low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = "flo
         3.0
     """
     first, last = _term("uniform", "low", low), _term("uniform", "high", high)
-    drawn: Var = random(_box("uniform", size, first, last), dtype, generator=generator) * (last - first) + first
+    drawn: Var = random(_box("uniform", size, first, last), dtype, "uniform", generator) * (last - first) + first
     return drawn
 
 

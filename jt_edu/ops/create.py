@@ -49,7 +49,7 @@ def array(
         >>> array([1.5, 2.5])
         jt.Var([1.5, 2.5], dtype=float32)
     """
-    copies = copy if copy is None else yes_or_no("array", "copy", copy)
+    copies = copy if copy is None or copy is True else yes_or_no("array", "copy", copy)
     there = None if copies else _as_it_is(data, dtype)
     if there is None and copies is False:
         asked = "copy=False shares a Var of the dtype, or a NumPy array that lies as kernels read it"

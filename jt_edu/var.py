@@ -364,7 +364,7 @@ def array(
         >>> array([1.5, 2.5])
         jt.Var([1.5, 2.5], dtype=float32)
     """
-    there = None if copy is True else WITHOUT_COPY[0](data, dtype, copy)
+    there: Var | None = None if copy is True else WITHOUT_COPY[0](data, dtype, copy)
     if there is not None and (requires_grad is None or there is not data):
         return as_asked("array", there, device, requires_grad)
     if isinstance(data, Var):

@@ -25,10 +25,12 @@ from jt_edu.execute import run
 from jt_edu.formats import FORMATS, in_format, inherit
 from jt_edu.graph import Node
 from jt_edu.handle import Handle
+from jt_edu.making import as_asked
 from jt_edu.meta import CONSTANT, SOURCE, Elementwise
 from jt_edu.settings import current
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+WITHOUT_COPY: list[Callable[..., Any]] = []  # ops/create.py puts there what `array` asks where nothing is to be copied
 KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # what is put into a Var is of no higher one: fractions are not lost
 
 
@@ -350,6 +352,32 @@ def method(function: Function, name: str = "") -> Function:
     """Attach a function to Var as a method of the same name, or of another one; it stays a function too."""
     setattr(Var, name or function.__name__, function)
     return function
+
+
+def array(
+    data: Any, dtype: Any = None, *, copy: bool | None = True, device: Any = None, requires_grad: bool | None = None
+) -> Var:
+    """A Var with a copy of `data`. Python floats become float32, ints int64; NumPy arrays keep their dtype.
+
+    Args:
+        data: a number, lists of numbers, an array, or a Var.
+        dtype: of the Var; without it, that of `data`.
+        copy: False shares the memory of a NumPy array, as `from_numpy`, or raises; None copies where it cannot share.
+        device: "cpu", where everything is.
+        requires_grad: False keeps it out of gradients, in which every Var of floats takes part.
+
+    Example:
+        >>> array([1.5, 2.5])
+        jt.Var([1.5, 2.5], dtype=float32)
+    """
+    there: Var | None = None if copy is True else WITHOUT_COPY[0](data, dtype, copy)
+    if there is not None and (requires_grad is None or there is not data):
+        return as_asked("array", there, device, requires_grad)
+    if isinstance(data, Var):
+        data, dtype = data.numpy(), data.dtype if dtype is None else dtype
+    if device is requires_grad is None:
+        return Var(data, dtype)
+    return as_asked("array", Var(data, dtype), device, requires_grad)
 
 
 def as_var(value: Any, partner: DType | None = None) -> Var:

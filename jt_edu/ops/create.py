@@ -18,49 +18,30 @@ from jt_edu.errors import ArgumentError
 from jt_edu.execute import run
 from jt_edu.functions import COPY
 from jt_edu.graph import Node
-from jt_edu.making import as_asked, makes
+from jt_edu.making import makes
 from jt_edu.meta import COUNTERS
 from jt_edu.ops.arguments import number, one_of, whole, yes_or_no
 from jt_edu.ops.view import varargs
 from jt_edu.settings import current
-from jt_edu.var import Var, as_var, method
+from jt_edu.var import WITHOUT_COPY, Var, array, as_var, method
 
 pi, e, inf, nan = math.pi, math.e, math.inf, math.nan  # numbers that NumPy and PyTorch have names for
 newaxis = None  # x[:, newaxis]
 
 
-def array(
-    data: Any, dtype: Any = None, *, copy: bool | None = True, device: Any = None, requires_grad: bool | None = None
-) -> Var:
-    """A Var with a copy of `data`. Python floats become float32, ints int64; NumPy arrays keep their dtype.
-
-    Args:
-        data: a number, lists of numbers, an array, or a Var.
-        dtype: of the Var; without it, that of `data`.
-        copy: False makes no copy, or raises: a Var stays what it is, and the memory of a NumPy array is shared, as by
-            `from_numpy`. None does so where it can be, and copies all else.
-        device: "cpu", where everything is.
-        requires_grad: False keeps it out of gradients, in which every Var of floats takes part.
-
-    Raises:
-        ArgumentError: copy=False, and there is nothing to share.
+def uncopied(data: Any, dtype: Any, copy: Any) -> Var | None:
+    """The data of `array` without a copy, where there is such a thing; without it `copy=False` is an error.
 
     Example:
-        >>> array([1.5, 2.5])
-        jt.Var([1.5, 2.5], dtype=float32)
+        >>> x = array([1.0]); uncopied(x, None, False) is x, uncopied([1.0], None, None) is None
+        (True, True)
     """
     copies = copy if copy is None else yes_or_no("array", "copy", copy)
     there = None if copies else _as_it_is(data, dtype)
     if there is None and copies is False:
         asked = "copy=False shares a Var of the dtype, or a NumPy array that lies as kernels read it"
         raise ArgumentError(asked, short(data), "copy=None, which copies what cannot be shared")
-    if there is not None and (requires_grad is None or there is not data):
-        return as_asked("array", there, device, requires_grad)
-    if isinstance(data, Var):
-        data, dtype = data.numpy(), data.dtype if dtype is None else dtype
-    if device is requires_grad is None:
-        return Var(data, dtype)
-    return as_asked("array", Var(data, dtype), device, requires_grad)
+    return there
 
 
 def _as_it_is(data: Any, dtype: Any) -> Var | None:
@@ -70,6 +51,9 @@ def _as_it_is(data: Any, dtype: Any) -> Var | None:
     if not isinstance(data, np.ndarray) or not lies_as_kernels_read(data):
         return None
     return from_numpy(data) if dtype is None or as_dtype(dtype) is as_dtype(data.dtype) else None
+
+
+WITHOUT_COPY.append(uncopied)
 
 
 @makes

@@ -520,5 +520,6 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = door("jt.nn", __all__, {"jt.nn.functional": functional.__all__})
+    _faces = {name: f"jt_edu.nn.{name}" for name in ("modules", "parameter")}
+    __getattr__, __dir__ = door("jt.nn", __all__, {"jt.nn.functional": functional.__all__}, _faces)
     lack(Module, "a module", "net")

@@ -33,8 +33,13 @@ class Row(Module):
 
     @property
     def layers(self) -> dict[str, Any]:
-        """Name -> part."""
-        return self._row_parts
+        """Name -> part; or what a learner has put there."""
+        found: dict[str, Any] = vars(self).get("layers", self._row_parts)
+        return found
+
+    @layers.setter
+    def layers(self, value: Any) -> None:
+        vars(self)["layers"] = value
 
     def members(self) -> Iterator[tuple[str, Any]]:
         """The parts of the row, and Vars and modules that a subclass keeps beside them."""

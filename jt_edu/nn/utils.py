@@ -34,7 +34,8 @@ __all__ = [
 
 if not TYPE_CHECKING:
     __path__: list[str] = []  # modules of PyTorch's are imported from here (faces.py)
-    __getattr__, __dir__ = door("jt.nn.utils", __all__)
+    _faces = {name: f"jt_edu.nn.utils.{name}" for name in ("rnn", "clip_grad", "parametrizations", "stateless")}
+    __getattr__, __dir__ = door("jt.nn.utils", __all__, upstairs=_faces)
 
 
 def parameters_to_vector(parameters: Iterable[Var]) -> Var:

@@ -33,7 +33,7 @@ from jt_edu.optim.effect import WHOLE, Closure, about, added, aimed, evaluated, 
 from jt_edu.optim.factor import Count, Factor, Group, State, identities, kind_of
 from jt_edu.optim.params import as_groups, as_leaves, as_vars, label, params_of, setting, state_of, unreached
 from jt_edu.optim.saving import check_saved, saved_of, take_over
-from jt_edu.own import doing, own
+from jt_edu.own import doing
 from jt_edu.replay import Replays
 from jt_edu.settings import current, no_grad
 from jt_edu.team import team
@@ -148,9 +148,9 @@ class Optimizer(ByHand):
         if (crew := team()) is not None:
             crew.alike(fresh["params"])
         self.param_groups.append(fresh)
-        self.state += [dict(own(self)._kind().counts) for _ in fresh["params"]]
+        self.state += [dict(type(self)._kind(self).counts) for _ in fresh["params"]]
         for p, state in zip(fresh["params"], self.state[-len(fresh["params"]) :], strict=True):
-            own(self)._complete(fresh, p, state)
+            Optimizer._complete(self, fresh, p, state)
 
     def _complete(self, group: Group, p: Var, state: State) -> None:
         """Begin the states that are needed and not there; a setting that changes may need more of them."""
@@ -168,12 +168,14 @@ class Optimizer(ByHand):
     @property
     def lr(self) -> float:
         """The learning rate (of the first group). Setting it sets that of every group, from the next step on."""
-        return float(self.param_groups[0]["lr"])
+        first: Group = next(iter(vars(self).get("param_groups", ())), {})
+        return float(first["lr"] if "lr" in first else vars(self)["lr"])
 
     @lr.setter
     def lr(self, value: float) -> None:
-        for group in self.param_groups:
-            group["lr"] = setting(type(self).__name__, "lr", value)
+        vars(self)["lr"] = setting(type(self).__name__, "lr", value)  # of a class that sets it before it has groups
+        for group in vars(self).get("param_groups", ()):
+            group["lr"] = vars(self)["lr"]
 
     # gradients
 
@@ -181,7 +183,7 @@ class Optimizer(ByHand):
         """Forget the gradients in `.grad` of all parameters, or set those that are there to 0."""
         yes_or_no("zero_grad", "set_to_none", set_to_none)
         self._shared = []
-        own(self)._note(mine=False)
+        Optimizer._note(self, mine=False)
         for p in params_of(self.param_groups):
             if p.grad is not None:
                 p.grad = None if set_to_none else p.grad.zeros_like().detach()
@@ -193,7 +195,7 @@ class Optimizer(ByHand):
             loss: one real number.
             retain_graph: keep what the loss was computed from, for further gradients of it.
         """
-        whole, found = own(self)._gradients_of(loss)
+        whole, found = Optimizer._gradients_of(self, loss)
         params = params_of(self.param_groups)
         totals = [(p, g) for p, g in zip(params, added(params, found), strict=True) if g is not None]
         del found
@@ -203,7 +205,7 @@ class Optimizer(ByHand):
         self._shared = [] if team() is None else [p.grad for p, _ in totals]
         if whole is not loss and not retain_graph:
             loss.update(whole)
-        own(self)._note(mine=True)
+        Optimizer._note(self, mine=True)
         forget_history(loss, retain_graph)
 
     def _note(self, mine: bool) -> None:
@@ -243,7 +245,7 @@ class Optimizer(ByHand):
             found: list[Var | None] = grad(part, active, allow_unused=True) if active else []
         if not any(g is not None for g in found):
             raise unreached(active, loss)
-        own(self)._warn_about([p for p, g in zip(active, found, strict=True) if g is None])
+        Optimizer._warn_about(self, [p for p, g in zip(active, found, strict=True) if g is None])
         if crew is not None:
             with no_grad():
                 part, *found = crew.added([part, *found])  # type: ignore[assignment]
@@ -281,13 +283,13 @@ class Optimizer(ByHand):
             doing(self, "step")(None if graded else value, retain_graph)
             return value
         not_twice(loss, self.param_groups)
-        if not retain_graph and own(self)._replayed(loss):
+        if not retain_graph and Optimizer._replayed(self, loss):
             return None
-        moves, counts = own(self)._moves(loss)
+        moves, counts = Optimizer._moves(self, loss)
         sync([new for _, new in moves] + ([] if loss is None else [loss]) + riders())
         forget_history(loss, retain_graph)
         take_effect(Var.update, aimed(moves, loss, retain_graph), counts)
-        own(self)._let_go(loss)
+        Optimizer._let_go(self, loss)
         return None
 
     def _replayed(self, loss: Var | None) -> bool:
@@ -296,58 +298,54 @@ class Optimizer(ByHand):
         held = [p.grad for p in params if p.grad is not None]
         if context.traces or context.capture is not None or bool(held) == (loss is not None):
             return False
-        if not own(self)._kind().replays:
+        if not type(self)._kind(self).replays:
             return False
         if team() is not None if loss is None else not isinstance(loss, Var) or not loss.node.pending:
             return False
         for group in self.param_groups:
             doing(self, "check")(group)
         roots = held if loss is None else [loss]
-        also = identities(self.param_groups, self.state), tuple([p.grad is None for p in params]), own(self)._kinds()
+        also = identities(self.param_groups, self.state), tuple([p.grad is None for p in params]), _kinds(self)
         with about(loss):
-            found = self._known.run([*roots, *riders()], params, also, partial(own(self)._moves, loss))
+            found = self._known.run([*roots, *riders()], params, also, partial(Optimizer._moves, self, loss))
         if found is None:
             return False
         moved, counts = found
         forget_history(loss, retain_graph=False)
         take_effect(move, aimed(moved, loss), counts)
-        own(self)._let_go(loss)
+        Optimizer._let_go(self, loss)
         return True
-
-    def _kinds(self) -> tuple[Any, ...]:
-        """What the graph of a step depends on in the settings."""
-        return tuple([kind_of(v) for group in self.param_groups for k, v in group.items() if k != "params"])
 
     def _moves(self, loss: Var | None) -> tuple[list[Move], list[Count]]:
         """The new value of every parameter and state that moves, and of every step count; nothing has run."""
         moves: list[Move] = []
         if loss is None:
-            gradients = own(self)._collected()
+            gradients = Optimizer._collected(self)
         else:
-            whole, found = own(self)._gradients_of(loss)
+            whole, found = Optimizer._gradients_of(self, loss)
             gradients = added(params_of(self.param_groups), found)
             moves = [] if whole is loss else [(WHOLE, whole.cast(loss.dtype))]
         counts: list[Count] = []
         with no_grad():
             rule, count, check = (doing(self, name) for name in ("rule", "count", "check"))
-            for (group, p), g, state in zip(own(self)._grouped(), gradients, self.state, strict=True):
+            for (group, p), g, state in zip(Optimizer._grouped(self), gradients, self.state, strict=True):
                 if g is not None:
                     check(group)
-                    own(self)._complete(group, p, state)
+                    Optimizer._complete(self, group, p, state)
                     uphill = -g if group.get("maximize") else g
                     new, states = rule(p, uphill, state, Factor(group, state, count))
                     moves += [(p, new), *((state[name], value) for name, value in states.items())]
                     counts.append((state, partial(count, group, state)))
-        watch(own(self)._makeup)
+        watch(partial(Optimizer._makeup, self))
         return [(var, new if var is WHOLE else new.cast(var.dtype)) for var, new in moves], counts
 
     def _makeup(self) -> tuple[Any, ...]:
         """What a compiled step takes for granted."""
         kept = [v for s in self.state for v in s.values() if type(v) is Var]
-        return (*own(self)._kinds(), *params_of(self.param_groups), *kept)
+        return (*_kinds(self), *params_of(self.param_groups), *kept)
 
     def _collected(self) -> list[Var | None]:
-        own(self)._whole_batch()
+        Optimizer._whole_batch(self)
         found = [p.grad for p in params_of(self.param_groups)]
         if not any(g is not None for g in found):
             raise GradientError(
@@ -355,7 +353,7 @@ class Optimizer(ByHand):
                 "optimizer.step(loss), or loss.backward() before step()",
             )  # fmt: skip
         params = params_of(self.param_groups)
-        own(self)._warn_about([p for p, g in zip(params, found, strict=True) if g is None and p.requires_grad])
+        Optimizer._warn_about(self, [p for p, g in zip(params, found, strict=True) if g is None and p.requires_grad])
         return found
 
     def _let_go(self, loss: Var | None) -> None:
@@ -370,8 +368,8 @@ class Optimizer(ByHand):
 
     def state_dict(self) -> dict[str, Any]:
         """Settings and states as they are now: {"state": {number of parameter: {...}}, "param_groups": [...]}."""
-        for (group, p), state in zip(own(self)._grouped(), self.state, strict=True):
-            own(self)._complete(group, p, state)  # of a setting that was changed after the last step
+        for (group, p), state in zip(Optimizer._grouped(self), self.state, strict=True):
+            Optimizer._complete(self, group, p, state)  # of a setting that was changed after the last step
         return saved_of(self.param_groups, self.state)
 
     def load_state_dict(self, saved: Any) -> None:
@@ -380,7 +378,7 @@ class Optimizer(ByHand):
         Raises:
             ShapeError: it was saved for other parameters or by another rule; the message says what differs.
         """
-        by_rule = type(self).rule is not Optimizer.rule or own(self)._kind().counts
+        by_rule = type(self).rule is not Optimizer.rule or type(self)._kind(self).counts
         kept = doing(self, "kept") if by_rule else None
         check_saved(type(self).__name__, self.param_groups, self.state, kept, saved)
         for group, other in zip(self.param_groups, saved["param_groups"], strict=True):
@@ -390,3 +388,8 @@ class Optimizer(ByHand):
     def __repr__(self) -> str:
         settings = ", ".join(f"{name}={self.param_groups[0][name]}" for name in self.defaults)
         return f"{type(self).__name__}({len(params_of(self.param_groups))} parameters, {settings})"
+
+
+def _kinds(optimizer: Optimizer) -> tuple[Any, ...]:
+    """What the graph of a step depends on in the settings."""
+    return tuple([kind_of(v) for group in optimizer.param_groups for k, v in group.items() if k != "params"])

@@ -92,4 +92,7 @@ def forget_history(loss: Var | None, retain_graph: bool) -> None:
     """A list of losses would keep the graph of every step alive."""
     if loss is not None and not retain_graph and current().capture is None and loss.node.behind:
         loss.node = leaf_like(loss.node, loss.node.data)
-        current().rank_state.setdefault("let_go", WeakSet()).add(loss.node)  # autograd.py says so to who asks for more
+        state = current().rank_state
+        if "let_go" not in state:
+            state["let_go"] = WeakSet()
+        state["let_go"].add(loss.node)  # gradient_errors.py says so to who asks for more

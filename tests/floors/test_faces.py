@@ -17,6 +17,10 @@ import jt_edu.utils.data; assert jt_edu.utils.data.Subset is jt.data.Subset
 from jt_edu.utils import data; assert data.Subset is jt.data.Subset
 from jt_edu import utils; utils.data.DataLoader
 jt.utils.data.DataLoader
+jt.nn.utils.rnn.pad_sequence
+jt.nn.utils.parametrizations.weight_norm
+jt.nn.modules.Linear
+jt.nn.parameter.Parameter
 from jt_edu.utils.data.dataset import random_split
 from jt_edu.utils.data.distributed import DistributedSampler
 from jt_edu.optim.lr_scheduler import StepLR, _LRScheduler

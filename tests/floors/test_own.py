@@ -119,6 +119,20 @@ def test_a_method_of_the_learner_with_another_meaning_does_no_harm(name, tmp_pat
     assert getattr(kind(), name)("me") == "me"
 
 
+@pytest.mark.parametrize("kind", [nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict])
+def test_a_container_may_keep_what_it_likes_under_any_name(kind):
+    def begin():
+        parts = [jt.ones(2)] if "Parameter" in kind.__name__ else [nn.ReLU()]
+        return kind({"a": parts[0]} if "Dict" in kind.__name__ else parts)
+
+    def seen(row):
+        said = [p.shape for p in nn.Module.parameters(row)], len(nn.Module.modules(row)), len(row), repr(row)
+        return *said, list(nn.Module.state_dict(nn.Module.eval(row))), [str(part) for part in row]
+
+    for name in [*names_of(kind), "layers", "what", "_checked"]:
+        assert seen(hidden(begin(), name, 3)) == seen(begin()), name
+
+
 def test_is_train_stays_the_mode():
     with pytest.raises(jt.ArgumentError, match="is_train"):
         hidden(Net(), "is_train", nn.Linear(1, 1))

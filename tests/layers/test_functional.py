@@ -54,3 +54,37 @@ def test_a_call_as_in_pytorch_gives_the_same(torch, rng, name):
         ours, theirs = CALLS[name](F, jt.array(x)), CALLS[name](torch.nn.functional, torch.tensor(x))
 
         np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("align", [False, True])
+@pytest.mark.parametrize(("plane", "size"), [((7, 9), (3, 4)), ((13, 5), (4, 11)), ((1, 5), (2, 1)), ((4, 4), (4, 4))])
+def test_an_image_that_shrinks_smoothly_is_pytorchs(torch, rng, mode, align, plane, size):
+    x = rng.normal(size=(2, 3, *plane)).astype("float32")
+    theirs, ours = torch.tensor(x, requires_grad=True), jt.array(x)
+
+    wanted = torch.nn.functional.interpolate(theirs, size, mode=mode, align_corners=align, antialias=True)
+    (wanted**2).sum().backward()
+    found = jt.nn.functional.interpolate(ours, size, mode=mode, align_corners=align, antialias=True)
+
+    np.testing.assert_allclose(found.numpy(), wanted.detach().numpy(), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(jt.grad((found**2).sum(), ours).numpy(), theirs.grad.numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [0.5, 0.37, (1.7, 0.4)])
+@pytest.mark.parametrize("again", [False, True])
+def test_a_scale_that_shrinks_smoothly_is_pytorchs(torch, rng, scale, again):
+    x = rng.normal(size=(1, 2, 11, 8)).astype("float32")
+    named = {"scale_factor": scale, "mode": "bicubic", "antialias": True, "recompute_scale_factor": again}
+
+    wanted = torch.nn.functional.interpolate(torch.tensor(x), **named).numpy()
+
+    np.testing.assert_allclose(jt.nn.functional.interpolate(jt.array(x), **named).numpy(), wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "area", "trilinear"])
+def test_antialias_is_refused_where_it_would_change_nothing(mode):
+    shape = (1, 1, 4, 4, 4) if mode == "trilinear" else (1, 1, 4, 4)
+
+    with pytest.raises(jt.ArgumentError, match="antialias is for bilinear and bicubic"):
+        jt.nn.functional.interpolate(jt.ones(shape), 2, mode=mode, antialias=True)

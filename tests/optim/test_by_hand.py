@@ -101,6 +101,16 @@ def test_jittors_form_moves_by_the_gradients_of_a_loss():
     assert (w.tolist(), unused.tolist(), w.grad, "grads" in rule.param_groups[0]) == ([0.5, 1.0], [5.0], None, False)
 
 
+def test_a_rate_may_be_an_attribute_before_the_groups_are_there():
+    class Early(optim.SGD):
+        def __init__(self, params, lr):
+            self.lr = lr
+            assert self.lr == lr
+            super().__init__(params, lr=lr / 2)
+
+    assert Early([jt.ones(1)], 0.5).lr == 0.25
+
+
 def test_settings_that_are_none_name_the_way():
     with pytest.raises(jt.ArgumentError, match=r"Try: super\(\).__init__\(params, dict\(lr=lr\)\)"):
         optim.Optimizer([jt.ones(1)], "fast")

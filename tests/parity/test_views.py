@@ -92,3 +92,34 @@ def test_the_bits_of_a_number_are_the_same_there_and_back(sizes):
 def test_arguments_of_arange_may_be_vars():
     assert jt.arange(jt.array(1), jt.array(4)).tolist() == [1, 2, 3]
     assert jt.linspace(jt.array(0.0), 1, 2).tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "join",
+    [
+        lambda j, e, x: j.concatenate([e, x]), lambda j, e, x: j.concatenate([x, e], 1),
+        lambda j, e, x: j.concatenate((e, x, e, x), -1), lambda j, e, x: j.hstack([x, e]),
+        lambda j, e, x: j.hstack([e, x]), lambda j, e, x: j.concatenate([e, x[:, 0]]),
+        lambda j, e, x: j.concatenate([e, e]), lambda j, e, x: j.concatenate([e, x * 1]),
+    ],
+)  # fmt: skip
+def test_an_empty_array_of_one_axis_fits_beside_any_as_in_pytorch(torch, join):
+    ours = join(jt, jt.array([]), jt.array([[1.0, 2.0, 3.0]]))
+    theirs = join(torch, torch.tensor([]), torch.tensor([[1.0, 2.0, 3.0]]))
+
+    assert ours.shape == tuple(theirs.shape)
+    assert ours.tolist() == theirs.tolist()
+
+
+def test_what_a_loop_collects_may_begin_empty_and_has_gradients():
+    x, found = jt.array([[1.0, 2.0]]), jt.array([])
+    for k in range(3):
+        found = jt.vstack([found, x * k])
+
+    assert found.shape == (3, 2)
+    assert jt.grad(found.sum(), x).tolist() == [[3.0, 3.0]]
+    assert jt.concat([jt.array([]), jt.array([[1]])]).dtype == "float64"  # as NumPy's dtypes meet
+    assert jt.dstack([jt.array([]), jt.ones((1, 2, 3))]).shape == (1, 2, 3)
+    for odd in (jt.ones((0, 2)), jt.ones(1)):
+        with pytest.raises(jt.ShapeError):
+            jt.concat([odd, jt.ones((2, 3))])

@@ -4,7 +4,8 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from ipywidgets.widgets.widget import _instances
 
-from jt_widgets import View
+import jt_edu as jt
+from jt_widgets import View, explore
 
 HELD = "import jt_edu as jt, jt_widgets\nw = jt.array([1.0, 2.0])\n"
 
@@ -59,3 +60,18 @@ def test_a_view_that_is_shown_again_opens_again(run):
 def test_a_cell_without_a_name_closes_nothing(run):
     assert [run("jt_widgets.explore((w * w).sum())", None) for _ in range(2)] == [2, 4]
     run("from ipywidgets import Widget; Widget.close_all()", None)
+
+
+def test_a_view_that_was_closed_is_drawn_and_answers_once_it_is_open_again(live):
+    w = jt.array([1.0, 2.0])
+    view = explore((w * w).sum())
+    view.close()
+    closed = view.comm, view.layout.comm
+
+    bundle = view._repr_mimebundle_()[0]
+    page = live(view)
+
+    assert closed == (None, None)
+    assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"] == view.model_id
+    assert page.locator(".jt-explore-pane > .jt-name").count() == 3
+    view.close()

@@ -18,19 +18,18 @@ import numpy as np
 from jt_edu import functions as f
 from jt_edu.arithmetic import Arithmetic
 from jt_edu.autograd import LEAF
-from jt_edu.build import broadcast, cast, check_shape, constant, elementwise, given, operand_of, same, source
-from jt_edu.dtypes import DType, as_dtype, bfloat16, from_bfloat16, promote
+from jt_edu.build import broadcast, cast, check_shape, constant, elementwise, given, of_many, operand_of, same, source
+from jt_edu.dtypes import DType, as_dtype, bfloat16, from_bfloat16
 from jt_edu.errors import ArgumentError, DtypeError, GradientError, ScalarError, ShapeError
 from jt_edu.execute import run
 from jt_edu.formats import FORMATS, in_format, inherit
 from jt_edu.graph import Node
 from jt_edu.handle import Handle
-from jt_edu.making import as_asked
+from jt_edu.making import as_asked, as_it_is
 from jt_edu.meta import CONSTANT, SOURCE, Elementwise
 from jt_edu.settings import current
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-WITHOUT_COPY: list[Callable[..., Any]] = []  # ops/create.py puts there what `array` asks where nothing is to be copied
 KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # what is put into a Var is of no higher one: fractions are not lost
 
 
@@ -311,7 +310,7 @@ class Var(Arithmetic):
         other = others[0]
         partner = other._node if isinstance(other, Var) else operand_of(other, kind, op.exact)
         if len(others) > 1:
-            return _of_many(op, [node, partner, *[as_var(o, kind)._node for o in others[1:]]])
+            return Var._of(of_many(op, [node, partner, *[as_var(o, kind)._node for o in others[1:]]]))
         common, dtype = f.meet(op, kind, partner.dtype)
         if kind is not common:
             node = cast(node, common)
@@ -370,14 +369,14 @@ def array(
         >>> array([1.5, 2.5])
         jt.Var([1.5, 2.5], dtype=float32)
     """
-    there: Var | None = None if copy is True else WITHOUT_COPY[0](data, dtype, copy)
-    if there is not None and (requires_grad is None or there is not data):
-        return as_asked("array", there, device, requires_grad)
-    if isinstance(data, Var):
-        data, dtype = data.numpy(), data.dtype if dtype is None else dtype
-    if device is requires_grad is None:
-        return Var(data, dtype)
-    return as_asked("array", Var(data, dtype), device, requires_grad)
+    found = None if copy is True else as_it_is(data, dtype, copy)
+    if isinstance(found, Node):
+        found = Var._of(found)
+    elif found is None or requires_grad is not None:
+        if isinstance(data, Var):
+            data, dtype = data.numpy(), data.dtype if dtype is None else dtype
+        found = Var(data, dtype)
+    return found if device is requires_grad is None else as_asked("array", found, device, requires_grad)
 
 
 def as_var(value: Any, partner: DType | None = None) -> Var:
@@ -385,18 +384,6 @@ def as_var(value: Any, partner: DType | None = None) -> Var:
     if isinstance(value, Var):
         return value
     return Var._of(given(value) if partner is None else operand_of(value, partner))
-
-
-def _of_many(op: Elementwise, nodes: list[Node]) -> Var:
-    """An operator of three and more. Of cond ? x : y the two values are promoted, and the condition becomes bool."""
-    if op.rule == "select":
-        condition, x, y = nodes
-        dtype = promote(x.dtype, y.dtype)
-        parts = [cast(condition, as_dtype("bool")), cast(x, dtype), cast(y, dtype)]
-    else:
-        common, dtype = f.meet(op, *[n.dtype for n in nodes])
-        parts = [cast(n, common) for n in nodes]
-    return Var._of(elementwise(op, parts, dtype))
 
 
 def _restore(data: np.ndarray[Any, Any], dtype: str, tracked: bool, name: str) -> Var:

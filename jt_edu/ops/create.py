@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.build import check_shape, filled, lies_as_kernels_read, shared_source, short, source
+from jt_edu.build import check_shape, filled, shared_source, short, source
 from jt_edu.dtypes import PYTHON, as_dtype, float32, float64, int64, plain
 from jt_edu.errors import ArgumentError
 from jt_edu.execute import run
@@ -23,37 +23,10 @@ from jt_edu.meta import COUNTERS
 from jt_edu.ops.arguments import number, one_of, whole, yes_or_no
 from jt_edu.ops.view import varargs
 from jt_edu.settings import current
-from jt_edu.var import WITHOUT_COPY, Var, array, as_var, method
+from jt_edu.var import Var, array, as_var, method
 
 pi, e, inf, nan = math.pi, math.e, math.inf, math.nan  # numbers that NumPy and PyTorch have names for
 newaxis = None  # x[:, newaxis]
-
-
-def uncopied(data: Any, dtype: Any, copy: Any) -> Var | None:
-    """The data of `array` without a copy, where there is such a thing; without it `copy=False` is an error.
-
-    Example:
-        >>> x = array([1.0]); uncopied(x, None, False) is x, uncopied([1.0], None, None) is None
-        (True, True)
-    """
-    copies = copy if copy is None else yes_or_no("array", "copy", copy)
-    there = None if copies else _as_it_is(data, dtype)
-    if there is None and copies is False:
-        asked = "copy=False shares a Var of the dtype, or a NumPy array that lies as kernels read it"
-        raise ArgumentError(asked, short(data), "copy=None, which copies what cannot be shared")
-    return there
-
-
-def _as_it_is(data: Any, dtype: Any) -> Var | None:
-    """The data as a Var without a copy, where there is such a thing."""
-    if isinstance(data, Var):
-        return data if dtype is None or as_dtype(dtype) is data.dtype else None
-    if not isinstance(data, np.ndarray) or not lies_as_kernels_read(data):
-        return None
-    return from_numpy(data) if dtype is None or as_dtype(dtype) is as_dtype(data.dtype) else None
-
-
-WITHOUT_COPY.append(uncopied)
 
 
 @makes

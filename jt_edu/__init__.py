@@ -118,6 +118,8 @@ from jt_edu.ops.bits import (
 from jt_edu.ops.choice import (
     bernoulli,
     exponential,
+    fork_rng,
+    get_rng_state,
     multinomial,
     normal,
     permutation,
@@ -126,6 +128,7 @@ from jt_edu.ops.choice import (
     randint_like,
     randn_like,
     randperm,
+    set_rng_state,
     uniform,
 )
 from jt_edu.ops.compare import (
@@ -184,7 +187,6 @@ from jt_edu.ops.conv import conv1d, conv2d, conv3d
 from jt_edu.ops.conv_transpose import conv_transpose, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from jt_edu.ops.create import (
     arange,
-    array,
     array64,
     clone,
     copy,
@@ -302,7 +304,7 @@ from jt_edu.ops.pool import (
 )
 from jt_edu.ops.products import cross, dot, inner, kron, outer, tensordot, trilinear, vdot, vecdot
 from jt_edu.ops.quantile import median, mode, nanmedian, nanpercentile, nanquantile, percentile, quantile
-from jt_edu.ops.reduce import all, amax, amin, any, argmax, argmin, logsumexp, max, mean, min, norm, prod, std, sum, var
+from jt_edu.ops.reduce import all, amax, amin, any, argmax, argmin, max, mean, min, norm, prod, std, sum, var
 from jt_edu.ops.repeat import repeat, repeat_interleave, tile
 from jt_edu.ops.rounding import (
     ceil,
@@ -350,7 +352,7 @@ from jt_edu.ops.select import (
     take,
 )
 from jt_edu.ops.sets import intersect1d, setdiff1d, setxor1d, union1d, unique, unique_consecutive
-from jt_edu.ops.softmax import cross_entropy, cross_entropy_loss, log_softmax, nll_loss, softmax, softmin
+from jt_edu.ops.softmax import cross_entropy, cross_entropy_loss, log_softmax, logsumexp, nll_loss, softmax, softmin
 from jt_edu.ops.sort import argsort, kthvalue, msort, sort, topk
 from jt_edu.ops.special import (
     digamma,
@@ -457,8 +459,6 @@ from jt_edu.optim import lr_scheduler
 from jt_edu.race import conv as _conv
 from jt_edu.random import (
     Generator,
-    fork_rng,
-    get_rng_state,
     get_seed,
     initial_seed,
     manual_seed,
@@ -467,13 +467,12 @@ from jt_edu.random import (
     random,
     seed,
     set_global_seed,
-    set_rng_state,
     set_seed,
 )
 from jt_edu.settings import enable_grad, flag_scope, flags, is_grad_enabled, no_grad, trace
 from jt_edu.storage import Storage, TracingAllocator
 from jt_edu.usage import MemoryStats, memory_stats
-from jt_edu.var import Var
+from jt_edu.var import Var, array
 from jt_edu.walk import walk
 
 __version__ = "0.1.0"

@@ -84,13 +84,16 @@ def hand_on(node: Node, grads: dict[Node, Var], masks: Masks, reach: set[Node], 
             for i, rule in zip(node.inputs, rules, strict=False)
             if i in reach and rule is not None
         ]
+    choosing = bool(masks) or getattr(node.op, "rule", "") == "select"
     for i, part in parts:
         if i in reach and part is not None:
-            dout, chosen = _chosen(part, before, node, i, masks, wrap)
+            dout, chosen = _chosen(part, before, node, i, masks, wrap) if choosing else (part, ())
             dout = dout.cast(i.dtype)
             if i in grads:
                 dout, chosen = grads[i] + dout, tuple(m for m in chosen if m in masks.get(i, ()))
-            grads[i], masks[i] = dout, chosen
+            grads[i] = dout
+            if choosing:
+                masks[i] = chosen
 
 
 def _chosen(

@@ -19,7 +19,7 @@ import numpy as np
 
 from jt_edu import functions as f
 from jt_edu.advice import NOTHING, aligned
-from jt_edu.dtypes import DTYPES, PYTHON, DType, as_dtype, bfloat16, float32, plain, promote_number, uint64
+from jt_edu.dtypes import DTYPES, PYTHON, DType, as_dtype, bfloat16, float32, plain, promote, promote_number, uint64
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.expression import reshaped
 from jt_edu.graph import Node, Shape
@@ -259,6 +259,16 @@ def elementwise(op: Elementwise, nodes: Sequence[Node], dtype: DType) -> Node:
             return Node(op, tuple(nodes), shape, dtype)
     shape = broadcast_shape(op.name, *(n.shape for n in nodes))
     return Node(op, tuple(n if n.op is CONSTANT else broadcast(n, shape) for n in nodes), shape, dtype)
+
+
+def of_many(op: Elementwise, nodes: Sequence[Node]) -> Node:
+    """An operator of three and more. Of cond ? x : y the two values are promoted, and the condition becomes bool."""
+    if op.rule == "select":
+        condition, x, y = nodes
+        dtype = promote(x.dtype, y.dtype)
+        return elementwise(op, [cast(condition, as_dtype("bool")), cast(x, dtype), cast(y, dtype)], dtype)
+    common, dtype = f.meet(op, *[n.dtype for n in nodes])
+    return elementwise(op, [cast(n, common) for n in nodes], dtype)
 
 
 def cast(node: Node, wanted: DType) -> Node:

@@ -15,7 +15,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-from jt_edu.build import short
+import numpy as np
+
+from jt_edu.build import lies_as_kernels_read, shared_source, short
+from jt_edu.dtypes import as_dtype
 from jt_edu.errors import ArgumentError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -131,6 +134,27 @@ def as_asked(function: str, var: Made, device: Any, requires_grad: bool | None) 
     if requires_grad is not None:
         var.requires_grad = requires_grad  # type: ignore[attr-defined]  # a Var, which stands upstairs
     return var
+
+
+def as_it_is(data: Any, dtype: Any, copy: bool | None) -> Any:
+    """The Var itself, or a leaf that shares the memory of an array; None: a copy is wanted, or has to be made.
+
+    Example:
+        >>> x = ones(2)
+        >>> as_it_is(x, None, False) is x, as_it_is([1.0], None, None)
+        (True, None)
+    """
+    if copy is not None and not isinstance(copy, (bool, np.bool_)):
+        raise ArgumentError("array takes copy as True, False or None", f"copy={short(copy)}")
+    if copy:
+        return None
+    like = hasattr(data, "_node") or (isinstance(data, np.ndarray) and lies_as_kernels_read(data))
+    if like and (dtype is None or as_dtype(dtype) is as_dtype(data.dtype)):
+        return data if hasattr(data, "_node") else shared_source(data)
+    if copy is not None:
+        asked = "copy=False shares a Var of the dtype, or a NumPy array that lies as kernels read it"
+        raise ArgumentError(asked, short(data), "copy=None, which copies what cannot be shared")
+    return None
 
 
 def on_cpu(function: str, device: Any) -> None:

@@ -15,8 +15,7 @@ import math
 import operator
 import random as import_random
 import secrets
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -81,7 +80,7 @@ class Generator:
 
     def set_state(self, state: dict[str, int]) -> None:
         """Go on from where a generator was when it said `get_state()`."""
-        _check_state(state, STATE, "generator.get_state()")
+        check_state(state, STATE, "generator.get_state()")
         for name in STATE:
             setattr(self, name, whole_seed(state[name]))
 
@@ -139,52 +138,12 @@ def get_seed() -> int:
 initial_seed = get_seed  # PyTorch's name
 
 
-def get_rng_state() -> dict[str, Any]:
-    """What `set_rng_state` needs so that the same random numbers come again: of this rank, of Python and of NumPy.
-
-    It is made of plain values and an array, and can be pickled.
+def check_state(state: Any, names: tuple[str, ...], way: str) -> None:
+    """Raise unless a state has all that it needs.
 
     Example:
-        >>> before = get_rng_state(); a = rand(2).numpy(); set_rng_state(before); bool((a == rand(2).numpy()).all())
-        True
+        >>> check_state({"key": 1}, ("key",), "get_state()")
     """
-    theirs = {"python": import_random.getstate(), "numpy": np.random.get_state()}  # noqa: NPY002 - as above
-    return {**default_generator().get_state(), **theirs}
-
-
-def set_rng_state(state: dict[str, Any]) -> None:
-    """Draw the numbers again that came after `get_rng_state()`, also in compiled steps. Nothing else may be given.
-
-    Example:
-        >>> set_rng_state({})
-        Traceback (most recent call last):
-        ArgumentError: the state of a generator is what it answered when it was asked; ...
-    """
-    _check_state(state, (*STATE, "python", "numpy"), "jt.get_rng_state()")
-    default_generator().set_state(state)
-    import_random.setstate(state["python"])
-    np.random.set_state(state["numpy"])  # noqa: NPY002 - as above
-
-
-@contextmanager
-def fork_rng() -> Iterator[None]:
-    """What is drawn inside moves nothing on outside: afterwards all generators are as they were before.
-
-    Example:
-        >>> set_global_seed(3); a = rand(2).numpy(); set_global_seed(3)
-        >>> with fork_rng():
-        ...     other = rand(100).numpy()
-        >>> bool((a == rand(2).numpy()).all())
-        True
-    """
-    before = get_rng_state()
-    try:
-        yield
-    finally:
-        set_rng_state(before)
-
-
-def _check_state(state: Any, names: tuple[str, ...], way: str) -> None:
     if not isinstance(state, dict) or not {*names} <= {*state}:
         raise ArgumentError("the state of a generator is what it answered when it was asked", short(state), way)
 
@@ -251,7 +210,7 @@ def rand(*size: Any, dtype: Any = "float32", generator: Generator | None = None)
         >>> rand(2, 3).shape
         (2, 3)
     """
-    return random(_shape(size), dtype, generator=generator)
+    return random(_shape(size), dtype, "uniform", generator)
 
 
 @makes
@@ -263,9 +222,3 @@ def randn(*size: Any, dtype: Any = "float32", generator: Generator | None = None
         (2, 3)
     """
     return random(_shape(size), dtype, "normal", generator)
-
-
-vars(random).update(  # PyTorch's `random` is a module
-    manual_seed=manual_seed, seed=seed, initial_seed=initial_seed, get_rng_state=get_rng_state,
-    set_rng_state=set_rng_state, fork_rng=fork_rng,
-)  # fmt: skip

@@ -188,8 +188,9 @@ def _written_down(answer: Any, inputs: list[Node], begin: int) -> Any:
         place[node] = len(inputs) + k
     rows = [(n.op, tuple(place[i] for i in n.inputs), n.shape, n.dtype, n.data, n.tracked) for n in between]
     answers, one = tuple(place[r.node] for r in results), isinstance(answer, Var)
-    looks = [(place[looked_into(n.inputs[k], inputs)], wanted, place[n]) for n in between for k, wanted in limits(n)]
-    folds = one and len(rows) > 1 and all(map(_folds, between))
+    checks = [n for n in between if not _folds(n)]
+    looks = [(place[looked_into(n.inputs[k], inputs)], wanted, place[n]) for n in checks for k, wanted in limits(n)]
+    folds = one and len(rows) > 1 and not checks
     return Template(tuple(rows), answers, one, folds, tuple([row for row in looks if row[0] < len(inputs)]))
 
 
@@ -226,9 +227,10 @@ def _look_into(found: Template, nodes: list[Node]) -> None:
             return
     for place, wanted, who in found.looks:
         check_found(nodes[place], wanted, nodes[who])
-    arrays = [(place, nodes[place].data) for place, _, _ in found.looks]
-    known = all([isinstance(array, np.ndarray) for _, array in arrays])  # noqa: C419 - one call less
-    found.seen[:] = [(place, ref(array)) for place, array in arrays] if known else []
+    try:
+        found.seen[:] = [(place, ref(nodes[place].data)) for place, _, _ in found.looks]
+    except TypeError:  # what is pending, and numbers, are not remembered
+        found.seen.clear()
 
 
 def _made(rows: Sequence[Row], inputs: list[Node], here: Origin, context: Context | Folded) -> list[Node]:

@@ -18,13 +18,14 @@ import numpy as np
 from jt_edu import functions as f
 from jt_edu.arithmetic import Arithmetic
 from jt_edu.autograd import LEAF
-from jt_edu.build import broadcast, cast, check_shape, constant, elementwise, given, operand_of, same, source
-from jt_edu.dtypes import DType, as_dtype, bfloat16, from_bfloat16, promote
+from jt_edu.build import broadcast, cast, check_shape, constant, elementwise, given, of_many, operand_of, same, source
+from jt_edu.dtypes import DType, as_dtype, bfloat16, from_bfloat16
 from jt_edu.errors import ArgumentError, DtypeError, GradientError, ScalarError, ShapeError
 from jt_edu.execute import run
 from jt_edu.formats import FORMATS, in_format, inherit
 from jt_edu.graph import Node
 from jt_edu.handle import Handle
+from jt_edu.making import as_asked, as_it_is
 from jt_edu.meta import CONSTANT, SOURCE, Elementwise
 from jt_edu.settings import current
 
@@ -309,7 +310,7 @@ class Var(Arithmetic):
         other = others[0]
         partner = other._node if isinstance(other, Var) else operand_of(other, kind, op.exact)
         if len(others) > 1:
-            return _of_many(op, [node, partner, *[as_var(o, kind)._node for o in others[1:]]])
+            return Var._of(of_many(op, [node, partner, *[as_var(o, kind)._node for o in others[1:]]]))
         common, dtype = f.meet(op, kind, partner.dtype)
         if kind is not common:
             node = cast(node, common)
@@ -352,23 +353,37 @@ def method(function: Function, name: str = "") -> Function:
     return function
 
 
+def array(
+    data: Any, dtype: Any = None, *, copy: bool | None = True, device: Any = None, requires_grad: bool | None = None
+) -> Var:
+    """A Var with a copy of `data`. Python floats become float32, ints int64; NumPy arrays keep their dtype.
+
+    Args:
+        data: a number, lists of numbers, an array, or a Var.
+        dtype: of the Var; without it, that of `data`.
+        copy: False shares the memory of a NumPy array, as `from_numpy`, or raises; None copies where it cannot share.
+        device: "cpu", where everything is.
+        requires_grad: False keeps it out of gradients, in which every Var of floats takes part.
+
+    Example:
+        >>> array([1.5, 2.5])
+        jt.Var([1.5, 2.5], dtype=float32)
+    """
+    found = None if copy is True else as_it_is(data, dtype, copy)
+    if isinstance(found, Node):
+        found = Var._of(found)
+    elif found is None or requires_grad is not None:
+        if isinstance(data, Var):
+            data, dtype = data.numpy(), data.dtype if dtype is None else dtype
+        found = Var(data, dtype)
+    return found if device is requires_grad is None else as_asked("array", found, device, requires_grad)
+
+
 def as_var(value: Any, partner: DType | None = None) -> Var:
     """A Var from a Var, an array, a list or a number; a bare number gives way to the dtype of its partner."""
     if isinstance(value, Var):
         return value
     return Var._of(given(value) if partner is None else operand_of(value, partner))
-
-
-def _of_many(op: Elementwise, nodes: list[Node]) -> Var:
-    """An operator of three and more. Of cond ? x : y the two values are promoted, and the condition becomes bool."""
-    if op.rule == "select":
-        condition, x, y = nodes
-        dtype = promote(x.dtype, y.dtype)
-        parts = [cast(condition, as_dtype("bool")), cast(x, dtype), cast(y, dtype)]
-    else:
-        common, dtype = f.meet(op, *[n.dtype for n in nodes])
-        parts = [cast(n, common) for n in nodes]
-    return Var._of(elementwise(op, parts, dtype))
 
 
 def _restore(data: np.ndarray[Any, Any], dtype: str, tracked: bool, name: str) -> Var:

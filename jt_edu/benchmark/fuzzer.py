@@ -22,8 +22,7 @@ from jt_edu.build import short
 from jt_edu.dtypes import DType, as_dtype, float32
 from jt_edu.errors import ArgumentError
 from jt_edu.ops.arguments import whole
-from jt_edu.ops.create import array
-from jt_edu.var import Var
+from jt_edu.var import Var, array
 
 TRIES = 1000  # draws for one that is kept
 

@@ -18,7 +18,8 @@ from jt_edu.distributed.process_group import ProcessGroup
 from jt_edu.errors import RankError
 from jt_edu.mpi.terms.errors import RankTimeoutError
 from jt_edu.mpi.terms.names import TAG_LIMIT
-from jt_edu.ops.create import array, zeros
+from jt_edu.ops.create import zeros
+from jt_edu.var import array
 
 TAG = TAG_LIMIT  # the last one that there is
 LONGER = 20.0  # seconds that the others wait longer than rank 0, which is there, so that it can tell them

@@ -19,8 +19,8 @@ from jt_edu.distributed.collectives import all_gather, broadcast, gather, scatte
 from jt_edu.distributed.groups import chosen_group, get_group_rank
 from jt_edu.distributed.messages import recv, send
 from jt_edu.errors import ArgumentError
-from jt_edu.ops.create import array, zeros
-from jt_edu.var import Var
+from jt_edu.ops.create import zeros
+from jt_edu.var import Var, array
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:

@@ -36,8 +36,9 @@ from jt_edu.backends import Program
 from jt_edu.backends.disk import Store
 from jt_edu.backends.pool import threads
 from jt_edu.codegen.text import Parameter, Source
-from jt_edu.ops.create import array, sync
+from jt_edu.ops.create import sync
 from jt_edu.settings import rank_context
+from jt_edu.var import array
 
 VERSION = 1
 BUDGET = 0.05  # seconds for each of the five measurements, beside compiling

@@ -232,7 +232,11 @@ def Attach_buffer(buf: Any) -> None:
 
 
 def Detach_buffer() -> Any:
-    """The buffer that was attached; None if none was."""
+    """The buffer that was attached; None if none was.
+
+    Example:
+        >>> Detach_buffer()
+    """
     return current().rank_state.pop("attached", None)
 
 
@@ -247,7 +251,11 @@ def Alloc_mem(size: int, info: Any = None) -> bytearray:  # noqa: ARG001 - as mp
 
 
 def Free_mem(mem: Any) -> None:
-    """Nothing has to be done: memory that nobody holds is free."""
+    """Nothing has to be done: memory that nobody holds is free.
+
+    Example:
+        >>> Free_mem(Alloc_mem(8))
+    """
 
 
 def Get_address(location: Any) -> int:

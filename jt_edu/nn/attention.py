@@ -28,7 +28,7 @@ from jt_edu.ops.arguments import factor, number, whole, yes_or_no
 from jt_edu.ops.create import index, zeros
 from jt_edu.ops.matmul import matmul
 from jt_edu.ops.numbers import widened
-from jt_edu.ops.reduce import finite, max, mean, sum
+from jt_edu.ops.reduce import max, mean, sum
 from jt_edu.ops.stacks import concat
 from jt_edu.var import Var, as_var
 
@@ -144,7 +144,10 @@ def _weights(scores: Var, masks: list[Var]) -> Var:
     """Softmax over the keys that are not forbidden; 0 where all are."""
     for m in masks:
         scores = m.apply(f.SELECT, scores, as_var(-math.inf, scores.dtype)) if m.dtype is bool_ else scores + m
-    ahead = (scores - finite(max(scores, -1, keepdim=True).detach())).apply(f.EXP) if scores.shape[-1] else scores
+    ahead = scores
+    if scores.shape[-1]:
+        top = max(scores, -1, keepdim=True).detach()
+        ahead = (scores - top.where_not(top.apply(f.ISINF), 0)).apply(f.EXP)  # inf - inf does not arise
     total = sum(ahead, -1, keepdim=True)
     return ahead * (1.0 / total.where_not(total == 0, 1))
 

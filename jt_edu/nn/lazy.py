@@ -72,7 +72,7 @@ def _lazy(becomes: Any, axis: int, example: str, **usual: Any) -> Any:
     name = f"Lazy{becomes.__name__}"
     first = next(iter(inspect.signature(becomes).parameters))
     told = "".join(f", {word}={value}" for word, value in usual.items())
-    doc = f"""{becomes.__name__} that learns its `{first}` from axis {axis} of its first input; otherwise alike{told}.
+    doc = f"""{becomes.__name__} that learns its `{first}` from axis {axis} of its first input; else alike{told}.
 
     Example:
         >>> layer = {example}

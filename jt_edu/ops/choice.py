@@ -5,6 +5,8 @@
     multinomial   with replacement: where does a uniform number fall among the running sums of the weights?
                   without: each outcome waits for a time that is exponential at the rate of its weight; the first n win
 
+    get_rng_state, set_rng_state  where all generators are; and back there
+
 All come from the bits of the generator of this rank, so a seed decides them, on every backend.
 """
 
@@ -12,6 +14,9 @@ from __future__ import annotations
 
 import math
 import operator
+import random as import_random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -27,7 +32,19 @@ from jt_edu.ops.numbers import check_order, checked
 from jt_edu.ops.scan import cumsum
 from jt_edu.ops.search import searchsorted
 from jt_edu.ops.sort import sorted_positions
-from jt_edu.random import Generator, bits_of, rand, randn, random
+from jt_edu.random import (
+    STATE,
+    Generator,
+    bits_of,
+    check_state,
+    default_generator,
+    initial_seed,
+    manual_seed,
+    rand,
+    randn,
+    random,
+    seed,
+)
 from jt_edu.var import Var, as_var, method
 
 
@@ -59,7 +76,7 @@ def uniform(low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = "flo
         3.0
     """
     first, last = _term("uniform", "low", low), _term("uniform", "high", high)
-    drawn: Var = random(_box("uniform", size, first, last), dtype, generator=generator) * (last - first) + first
+    drawn: Var = random(_box("uniform", size, first, last), dtype, "uniform", generator) * (last - first) + first
     return drawn
 
 
@@ -262,3 +279,57 @@ def _float_like(x: Var, dtype: Any) -> Any:
     if dtype is not None:
         return dtype
     return x.dtype if x.dtype.kind == "f" else float32
+
+
+# ----------------------------------------------------------------------------------------------------- the state
+
+
+def get_rng_state() -> dict[str, Any]:
+    """What `set_rng_state` needs so that the same random numbers come again: of this rank, of Python and of NumPy.
+
+    It is made of plain values and an array, and can be pickled.
+
+    Example:
+        >>> before = get_rng_state(); a = rand(2).numpy(); set_rng_state(before); bool((a == rand(2).numpy()).all())
+        True
+    """
+    theirs = {"python": import_random.getstate(), "numpy": np.random.get_state()}  # noqa: NPY002 - as above
+    return {**default_generator().get_state(), **theirs}
+
+
+def set_rng_state(state: dict[str, Any]) -> None:
+    """Draw the numbers again that came after `get_rng_state()`, also in compiled steps. Nothing else may be given.
+
+    Example:
+        >>> set_rng_state({})
+        Traceback (most recent call last):
+        ArgumentError: the state of a generator is what it answered when it was asked; ...
+    """
+    check_state(state, (*STATE, "python", "numpy"), "jt.get_rng_state()")
+    default_generator().set_state(state)
+    import_random.setstate(state["python"])
+    np.random.set_state(state["numpy"])  # noqa: NPY002 - as above
+
+
+@contextmanager
+def fork_rng() -> Iterator[None]:
+    """What is drawn inside moves nothing on outside: afterwards all generators are as they were before.
+
+    Example:
+        >>> set_global_seed(3); a = rand(2).numpy(); set_global_seed(3)
+        >>> with fork_rng():
+        ...     other = rand(100).numpy()
+        >>> bool((a == rand(2).numpy()).all())
+        True
+    """
+    before = get_rng_state()
+    try:
+        yield
+    finally:
+        set_rng_state(before)
+
+
+vars(random).update(  # PyTorch's `random` is a module
+    manual_seed=manual_seed, seed=seed, initial_seed=initial_seed, get_rng_state=get_rng_state,
+    set_rng_state=set_rng_state, fork_rng=fork_rng,
+)  # fmt: skip

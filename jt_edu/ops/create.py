@@ -12,64 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.build import check_shape, filled, lies_as_kernels_read, shared_source, short, source
+from jt_edu.build import check_shape, filled, shared_source, short, source
 from jt_edu.dtypes import PYTHON, as_dtype, float32, float64, int64, plain
 from jt_edu.errors import ArgumentError
 from jt_edu.execute import run
 from jt_edu.functions import COPY
 from jt_edu.graph import Node
-from jt_edu.making import as_asked, makes
+from jt_edu.making import makes
 from jt_edu.meta import COUNTERS
 from jt_edu.ops.arguments import number, one_of, whole, yes_or_no
 from jt_edu.ops.view import varargs
 from jt_edu.settings import current
-from jt_edu.var import Var, as_var, method
+from jt_edu.var import Var, array, as_var, method
 
 pi, e, inf, nan = math.pi, math.e, math.inf, math.nan  # numbers that NumPy and PyTorch have names for
 newaxis = None  # x[:, newaxis]
-
-
-def array(
-    data: Any, dtype: Any = None, *, copy: bool | None = True, device: Any = None, requires_grad: bool | None = None
-) -> Var:
-    """A Var with a copy of `data`. Python floats become float32, ints int64; NumPy arrays keep their dtype.
-
-    Args:
-        data: a number, lists of numbers, an array, or a Var.
-        dtype: of the Var; without it, that of `data`.
-        copy: False makes no copy, or raises: a Var stays what it is, and the memory of a NumPy array is shared, as by
-            `from_numpy`. None does so where it can be, and copies all else.
-        device: "cpu", where everything is.
-        requires_grad: False keeps it out of gradients, in which every Var of floats takes part.
-
-    Raises:
-        ArgumentError: copy=False, and there is nothing to share.
-
-    Example:
-        >>> array([1.5, 2.5])
-        jt.Var([1.5, 2.5], dtype=float32)
-    """
-    copies = copy if copy is None else yes_or_no("array", "copy", copy)
-    there = None if copies else _as_it_is(data, dtype)
-    if there is None and copies is False:
-        asked = "copy=False shares a Var of the dtype, or a NumPy array that lies as kernels read it"
-        raise ArgumentError(asked, short(data), "copy=None, which copies what cannot be shared")
-    if there is not None and (requires_grad is None or there is not data):
-        return as_asked("array", there, device, requires_grad)
-    if isinstance(data, Var):
-        data, dtype = data.numpy(), data.dtype if dtype is None else dtype
-    if device is requires_grad is None:
-        return Var(data, dtype)
-    return as_asked("array", Var(data, dtype), device, requires_grad)
-
-
-def _as_it_is(data: Any, dtype: Any) -> Var | None:
-    """The data as a Var without a copy, where there is such a thing."""
-    if isinstance(data, Var):
-        return data if dtype is None or as_dtype(dtype) is data.dtype else None
-    if not isinstance(data, np.ndarray) or not lies_as_kernels_read(data):
-        return None
-    return from_numpy(data) if dtype is None or as_dtype(dtype) is as_dtype(data.dtype) else None
 
 
 @makes

@@ -86,8 +86,7 @@ def interpolate(
         return _nearest(image, out, scales, 0.5 if mode == "nearest-exact" else 0)
     if smooth:
         return _smooth(image, out, scales, mode, align)
-    way = _cubic if mode == "bicubic" else _linear
-    return _like_pixels(image, way(image, out, tuple(scales), align))
+    return _like_pixels(image, (_cubic if mode == "bicubic" else _linear)(image, out, tuple(scales), align))
 
 
 def _like_pixels(image: Var, found: Var) -> Var:

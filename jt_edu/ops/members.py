@@ -17,11 +17,11 @@ from typing import Any
 from jt_edu.dtypes import DType, as_dtype
 from jt_edu.making import DEVICES, makes, on_cpu, spread
 from jt_edu.ops.arguments import axis_of, same_words, yes_or_no
-from jt_edu.ops.create import array, full, ones, zeros
+from jt_edu.ops.create import full, ones, zeros
 from jt_edu.ops.elementwise import where
 from jt_edu.ops.layout import check_format, in_memory_format
 from jt_edu.ops.view import apart, reshape
-from jt_edu.var import Var, as_var, method
+from jt_edu.var import Var, array, as_var, method
 
 
 class Size(int):

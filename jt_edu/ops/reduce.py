@@ -1,6 +1,6 @@
 """Reductions: many numbers become one. Each is a ReindexReduce whose index leaves axes out.
 
-    sum, mean, prod, max, min, any, all, var, std, argmax, argmin, logsumexp, norm
+    sum, mean, prod, max, min, any, all, var, std, argmax, argmin, norm
 
 `dim`, `dims` and `axis` mean the same, so do `keepdim` and `keepdims`; without them everything is reduced to shape ().
 `max(x, dim)` answers with the values alone, as Jittor does; the positions are `argmax(x, dim)`.
@@ -15,7 +15,7 @@ from typing import Any
 
 from jt_edu import functions as f
 from jt_edu.build import constant, elementwise
-from jt_edu.dtypes import as_dtype, bool_, float64, float_of, int64, promote, real_of, sum_of
+from jt_edu.dtypes import as_dtype, bool_, float64, int64, promote, real_of, sum_of
 from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.functions import unary
 from jt_edu.graph import Node, Shape
@@ -240,46 +240,6 @@ def std(
     wide = floats.cast(promote(floats.dtype, float64))  # the square of a float32 need not be one, its root is
     spread = _variance("std", wide, dim, keep, pick_correction("std", unbiased, correction, ddof))
     return root(spread, 2).cast(real_of(floats.dtype))
-
-
-@method
-@template
-@same_words
-def logsumexp(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
-    """log(sum(exp(x))), shifted by the maximum so that nothing overflows; of nothing it is -inf.
-
-    Example:
-        >>> logsumexp(array([1000.0, 1000.0])).numpy().round(3)
-        np.float32(1000.693)
-    """
-    keep = yes_or_no("logsumexp", "keepdim", keepdim)
-    v = as_var(x)
-    check_order("logsumexp", v)
-    floats = v.cast(float_of(v.dtype))
-    if count_of(v, dim, "logsumexp") == 0:
-        return reduced(floats, "sum", "add", dim, keep).apply(f.LOG)
-    wide = widened(floats)
-    top = max(wide, dim, True).detach()
-    total = (reduced(wide.apply(ABOVE, top, 0).apply(f.EXP), "sum", "add", dim, True).apply(f.LOG) + top).cast(
-        floats.dtype
-    )
-    kept = reduce_op("sum", "add", v.shape, axes_of("logsumexp", dim, v.ndim), keep).shape
-    return total if keep else total.reshape(kept)
-
-
-def finite(x: Var) -> Var:
-    """x, with 0 in place of infinities, so that inf - inf does not arise."""
-    return x.where_not(x.apply(f.ISINF), 0)
-
-
-# x - y, and 0 where both are the same infinity: such numbers share the gradient, as in logaddexp. The third input is 0
-ABOVE = Elementwise(
-    "above",
-    "select({0} == {1}, {2}, {0} - {1})",
-    "number",
-    (lambda o, d, x, y, zero: d, lambda o, d, x, y, zero: -d),
-    2,
-)
 
 
 @method

@@ -9,15 +9,46 @@ from collections.abc import Callable
 from typing import Any
 
 from jt_edu import functions as f
+from jt_edu.dtypes import float_of
 from jt_edu.errors import DtypeError, ShapeError
-from jt_edu.ops.arguments import axis_of, choice, number, same_words, whole
+from jt_edu.meta import Elementwise
+from jt_edu.ops.arguments import axes_of, axis_of, choice, number, same_words, whole, yes_or_no
 from jt_edu.ops.create import index
 from jt_edu.ops.numbers import as_floats, check_order, checked, widened
-from jt_edu.ops.reduce import max, mean, reduced, sum
+from jt_edu.ops.reduce import count_of, max, mean, reduce_op, reduced, sum
 from jt_edu.template import template
 from jt_edu.var import Var, as_var, method
 
 REDUCTIONS = ("mean", "sum", "none")  # the three ways to make one number of many
+ABOVE = Elementwise(  # x - y, and the third input, 0, where both are the same infinity: such numbers share the gradient
+    "above",
+    "select({0} == {1}, {2}, {0} - {1})",
+    "number",
+    (lambda o, d, x, y, zero: d, lambda o, d, x, y, zero: -d),
+    2,
+)
+
+
+@method
+@template
+@same_words
+def logsumexp(x: Any, dim: Any = None, keepdim: bool = False) -> Var:
+    """log(sum(exp(x))), shifted by the maximum so that nothing overflows; of nothing it is -inf.
+
+    Example:
+        >>> logsumexp(array([1000.0, 1000.0])).numpy().round(3)
+        np.float32(1000.693)
+    """
+    keep, v = yes_or_no("logsumexp", "keepdim", keepdim), as_var(x)
+    check_order("logsumexp", v)
+    floats = v.cast(float_of(v.dtype))
+    if count_of(v, dim, "logsumexp") == 0:
+        return reduced(floats, "sum", "add", dim, keep).apply(f.LOG)
+    wide, axes = widened(floats), axes_of("logsumexp", dim, v.ndim)
+    top = max(wide, dim, True).detach()
+    total = reduced(wide.apply(ABOVE, top, 0).apply(f.EXP), "sum", "add", dim, True).apply(f.LOG) + top
+    total = total.cast(floats.dtype)
+    return total if keep else total.reshape(reduce_op("sum", "add", v.shape, axes, keep).shape)
 
 
 @method

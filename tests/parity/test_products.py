@@ -44,6 +44,70 @@ def test_a_matrix_product_of_two_dtypes_promotes():
     expect_same(jt.array(a).dot(b), a @ b)
 
 
+def _sums_of_products(lib):
+    """Name -> a sum of products of a matrix (3, 3), an image (1, 2, 4, 4) and weights (2, 2, 3, 3)."""
+    return {
+        "matmul": lambda m, x, w: m @ m,
+        "mv": lambda m, x, w: m @ m[0],
+        "dot": lambda m, x, w: jt.dot(m[0], m[1]),
+        "vdot": lambda m, x, w: jt.vdot(m, m),
+        "vecdot": lambda m, x, w: jt.vecdot(m, m),
+        "inner": lambda m, x, w: jt.inner(m, m),
+        "bmm": lambda m, x, w: jt.bmm(m.unsqueeze(0), m.unsqueeze(0)),
+        "tensordot": lambda m, x, w: jt.tensordot(m, m),
+        "addmm": lambda m, x, w: jt.addmm(m, m, m, beta=3, alpha=2),
+        "addr": lambda m, x, w: jt.addr(m, m[0], m[1]),
+        "einsum": lambda m, x, w: jt.einsum("ij,kj->ik", m, m),
+        "einsum of one": lambda m, x, w: jt.einsum("ij->i", m),
+        "einsum of three": lambda m, x, w: jt.einsum("i,j,k->k", m[0] // 9, m[1] // 9, m[2]),
+        "linear": lambda m, x, w: lib.linear(m, m, m[0]),
+        "bilinear": lambda m, x, w: lib.bilinear(m // 9, m, m.reshape(1, 3, 3) // 9),
+        "conv1d": lambda m, x, w: jt.conv1d(x[:, :, 0], w[:, :, 0]),
+        "conv2d": lambda m, x, w: jt.conv2d(x, w, w[0, 0, 0, :2]),
+        "conv2d in groups": lambda m, x, w: jt.conv2d(x, w[:, :1], groups=2),
+        "conv2d by a number": lambda m, x, w: jt.conv2d(x, w[:, :, :1, :1]),
+        "conv3d": lambda m, x, w: jt.conv3d(x.unsqueeze(2), w.unsqueeze(2), padding=1),
+        "conv_transpose2d": lambda m, x, w: jt.conv_transpose2d(x, w, stride=2),
+        "fold": lambda m, x, w: lib.fold(lib.unfold(x, 3), (4, 4), 3),
+        "reindex_reduce": lambda m, x, w: m.reindex_reduce("add", (3,), lambda i, j: (i,)),
+        "embedding_bag": lambda m, x, w: lib.embedding_bag(jt.array([[0, 1, 2]]), m, mode="sum"),
+        "matrix_power": lambda m, x, w: jt.matrix_power(m, 3),
+        "multi_dot": lambda m, x, w: jt.multi_dot([m, m, m]),
+    }
+
+
+SUMMED_IN = {**WIDE, "int64": "int64"}
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("name", _sums_of_products(jt.nn.functional))
+def test_sums_of_products_of_whole_numbers_do_not_wrap(name, backend, rng):
+    function = _sums_of_products(jt.nn.functional)[name]
+    arrays = [rng.integers(90, 127, shape) for shape in ((3, 3), (1, 2, 4, 4), (2, 2, 3, 3))]
+    exact = function(*map(jt.array, arrays)).numpy()
+    for dtype, wanted in SUMMED_IN.items() if backend == "python" else [("int8", "int32"), ("int32", "int64")]:
+        with jt.flag_scope(backend=backend):
+            found = function(*(jt.array(a.astype(dtype)) for a in arrays))
+
+            long = name in ("matrix_power", "multi_dot") and wanted == "int32"
+            assert found.dtype == ("int64" if long else wanted), dtype
+            np.testing.assert_array_equal(found.numpy(), exact)
+
+
+def test_products_that_nothing_is_added_to_keep_their_dtype():
+    x = jt.array([100, 27], dtype="int8")
+
+    for y in (x * x, jt.outer(x, x), jt.kron(x, x), jt.einsum("i,j->ij", x, x), jt.tensordot(x, x, 0)):
+        assert y.dtype == "int8"
+
+
+def test_bools_are_multiplied_by_and_and_added_up_by_or():
+    m = np.array([[True, False], [True, True]])
+
+    expect_same(jt.array(m) @ jt.array(m), m @ m)
+    assert jt.conv2d(jt.ones((1, 1, 3, 3), dtype="bool"), jt.ones((1, 1, 2, 2), dtype="bool")).dtype == "bool"
+
+
 def test_bmm_multiplies_two_stacks():
     (a, x), (b, y) = both(1, (3, 2, 4), "float64"), both(2, (3, 4, 2), "float64")
 

@@ -5,9 +5,9 @@ import contextlib
 import numpy as np
 import pytest
 
-from jt_edu.errors import ArgumentError, RankError
+from jt_edu.errors import RankError
 from jt_edu.mpi.simulated.threads import run_ranks, simulate
-from jt_edu.mpi.terms.errors import DeadlockError, MismatchError, TruncationError
+from jt_edu.mpi.terms.errors import CallError, DeadlockError, MismatchError, TruncationError
 from jt_edu.mpi.terms.names import MAX, SUM
 from tests.ranks import zoo
 from tests.ranks.faulty import everyone_is_told, fails, threads_of_ranks, until
@@ -150,7 +150,7 @@ def test_an_exception_ends_all_ranks_and_says_whose_it_was(failing, when):
 
 
 def test_the_error_of_a_wrong_argument_names_rank_and_line():
-    run = fails(lambda c: c.send(1, dest=9) if c.rank == 1 else c.barrier(), 2, ArgumentError, "9", "on rank 1")
+    run = fails(lambda c: c.send(1, dest=9) if c.rank == 1 else c.barrier(), 2, CallError, "9", "on rank 1")
 
     assert "at test_faults.py" in str(run.error)
 

@@ -24,9 +24,10 @@ from jt_edu.backends.convolve.llvm import Array, inlined, lanes
 from jt_edu.backends.convolve.vector import larger, largest_of, load, smaller, store, zeros
 from jt_edu.backends.mathlib import at
 
-__all__ = ["FAR", "ends_of_cells", "look", "look_at_plane", "uneven"]
+__all__ = ["FAR", "ends_of_cells", "look", "look_at_plane", "seen", "uneven"]
 
 FAR = 64  # times the least cell
+Seen = tuple[int, int, int]  # of a direction: the first pixel, the one after the last, and how long a cell is
 
 
 @inlined
@@ -88,26 +89,29 @@ def _even(space: Array, begin: int, across: int, side: int, limit: float) -> boo
 
 
 @inlined
-def look_at_plane(
-    space: Array, plane: int, size: int, y: int, x: int, h: int, w: int, tall: int, wide: int, kh: int, kw: int,
-    cells: int, fresh: bool,
-) -> None:  # fmt: skip
-    """The cells of tall x wide pixels from (y, x) on, of which two vectors of channels lie in a plane of size x size.
+def seen(y: int, h: int, tall: int, taps: int) -> tuple[int, int, int]:
+    """In one direction: of `tall` pixels from y on, those that exist, and the length of a cell.
 
-    For windows of kh x kw, each of which covers a whole cell of half that size; two vectors for each cell.
+    Each window covers a whole cell of half of what is seen of it, and at a border that is less than all its taps.
     """
-    high, long, lane = (kh + 1) // 2, (kw + 1) // 2, lanes(space)
-    for i in range(0, tall, high):
-        top, bottom = inside(y + i, h) - y, inside(y + min(i + high, tall) - 1, h) - y
-        for j in range(0, wide, long):
-            left, right = inside(x + j, w) - x, inside(x + min(j + long, wide) - 1, w) - x
+    first, after = max(0, -y), min(tall, h - y)
+    least = min(taps, after - first, taps - first, after - tall + taps)
+    return first, after, (least + 1) // 2
+
+
+@inlined
+def look_at_plane(space: Array, plane: int, size: int, down: Seen, across: Seen, cells: int, fresh: bool) -> None:
+    """Fill cells from a plane of size x size pixels, each of which is two vectors of channels; or add these to them."""
+    (top, bottom, high), (left, right, long), lane = down, across, lanes(space)
+    for i in range(top, bottom, high):
+        for j in range(left, right, long):
             one, two = load(space, cells), load(space, cells + lane)
             if fresh:
                 one = two = zeros(space)
-            for row in range(top, bottom + 1):
-                for pixel in range(row * (size + 1) + left, row * (size + 1) + right + 1):
-                    at_pixel = plane + pixel * 2 * lane
-                    one, two = larger(one, load(space, at_pixel)), larger(two, load(space, at_pixel + lane))
+            for row in range(i, min(i + high, bottom)):
+                for pixel in range(row * (size + 1) + j, row * (size + 1) + min(j + long, right)):
+                    begin = plane + pixel * 2 * lane
+                    one, two = larger(one, load(space, begin)), larger(two, load(space, begin + lane))
             store(space, cells, one)
             store(space, cells + lane, two)
             cells += 2 * lane
@@ -115,20 +119,20 @@ def look_at_plane(
 
 @inlined
 def ends_of_cells(
-    space: Array, cells: int, tall: int, wide: int, kh: int, kw: int, channels: int, together: bool
+    space: Array, cells: int, down: Seen, across: Seen, channels: int, together: bool
 ) -> tuple[float, float]:  # fmt: skip
-    """The least whole cell and the largest of all, infinity if there is none: of all channels together, or of each."""
-    high, long, lane, most, least, finite = (kh + 1) // 2, (kw + 1) // 2, lanes(space), 0.0, inf, True
-    for i in range(0, tall, high):
-        for j in range(0, wide, long):
+    """The least whole cell, and the largest of all, which may be infinity: of all channels together, or of each."""
+    (top, bottom, high), (left, right, long), most, least, finite = down, across, 0.0, inf, True
+    for i in range(top, bottom, high):
+        for j in range(left, right, long):
             if together:
-                space[at(cells)] = largest_of(larger(load(space, cells), load(space, cells + lane)))
+                space[at(cells)] = largest_of(larger(load(space, cells), load(space, cells + lanes(space))))
             for k in range(1 if together else channels):
                 cell = space[at(cells + k)]
                 most, finite = max(most, cell), finite and cell < inf
-                if i + high <= tall and j + long <= wide:
+                if i + high <= bottom and j + long <= right:
                     least = min(least, cell)
-            cells += 2 * lane
+            cells += 2 * lanes(space)
     return least, most if finite else inf
 
 

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from math import inf
 from typing import NamedTuple
 
-from jt_edu.backends.convolve.cells import FAR, ends_of_cells, look_at_plane
+from jt_edu.backends.convolve.cells import ends_of_cells, look_at_plane, seen
 from jt_edu.backends.convolve.llvm import Array, inlined, lanes
 from jt_edu.backends.convolve.spectrum import backward_plane, forward_plane, merge, size_for, split, write_waves
 from jt_edu.backends.convolve.tile import tile
@@ -36,6 +36,7 @@ __all__ = [
 
 TILES = 6  # of one unit: they share what is read of the weights
 UNITS = 8  # of work, to prepare the weights
+FAR = 1024  # times the least cell (cells.py): transforms lose less than Winograd's
 
 Window = Callable[[Array, int, int, int], tuple[int, int]]  # of (weights, inner, inner channel, outer channel)
 
@@ -62,7 +63,7 @@ def waves_layout(c: int, o: int, size: int, lane: int) -> Waves:
     pixels = plane + size * (size + 1) * pair
     sums = pixels + waves_of(size) * 3 * TILES * c_row
     cells = sums + waves_of(size) * 2 * TILES * o_row
-    marks = cells + size * (size // 2 + 1) * pair
+    marks = cells + size * size * pair
     return Waves(plane, pixels, sums, cells, marks, marks + TILES, c_row, o_row)
 
 
@@ -98,14 +99,15 @@ def look(
     least, most, cells, together = inf, 0.0, layout.cells, groups == 1
     c, h, w, pair = image.shape[1], image.shape[3], image.shape[4], 2 * lanes(space)
     plane, to, part = layout.plane, layout.pixels + t * layout.c_row, TILES * layout.c_row
+    down, across = seen(y, h, tall, kh), seen(x, w, wide, kw)
     for first in range(0, c, pair):
         write_zeros(space, plane, plane + size * (size + 1) * pair)
         for channel in range(first, min(first + pair, c)):
             cut(image, (sample * c + channel) * h, h, w, y, x, tall, wide, space, plane + channel - first, size)
         fresh = first == 0 or not together
-        look_at_plane(space, plane, size, y, x, h, w, tall, wide, kh, kw, cells, fresh)
+        look_at_plane(space, plane, size, down, across, cells, fresh)
         if not together or first + pair >= c:
-            low, high = ends_of_cells(space, cells, tall, wide, kh, kw, min(pair, c - first), together)
+            low, high = ends_of_cells(space, cells, down, across, min(pair, c - first), together)
             least, most = min(least, low), max(most, high)
         forward_plane(space, plane, size, size, 0)
         split(space, plane, size, to + first, 3 * part, part, 1.0)

@@ -40,7 +40,7 @@ def two_over_pi(bits: int) -> int:
     """2/pi times 2 ** bits, by Machin's formula: pi/4 = 4 atan(1/5) - atan(1/239).
 
     Example:
-        >>> two_over_pi(53) / 2**53
+        >>> two_over_pi(60) / 2**60
         0.6366197723675814
     """
     one = 1 << 2 * bits + 64

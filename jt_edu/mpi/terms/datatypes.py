@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu.errors import ArgumentError, DtypeError
-from jt_edu.mpi.terms.names import DATATYPE_NULL, ORDER_C, ORDER_F
+from jt_edu.mpi.terms.names import DATATYPE_NULL, ORDER_C, ORDER_F, dtype_of
 from jt_edu.ops.arguments import whole
 
 Places = np.ndarray[Any, np.dtype[np.int64]]
@@ -57,7 +57,7 @@ class Datatype:
         Raises:
             DtypeError: it has none.
         """
-        dtype = np.dtype(code)
+        dtype = dtype_of(code)
         found = next((t for t in TYPES.values() if t.dtype == dtype), None)
         if found is None:
             raise DtypeError("MPI has a type for each type of number", repr(code), "'d', 'i', 'B'")
@@ -140,50 +140,59 @@ class Datatype:
     def Create_hvector(self, count: int, blocklength: int, stride: int) -> Datatype:
         """So many blocks; `stride` bytes from the beginning of one to the next."""
         blocks = range(whole("Create_hvector", "count", count, 0))
-        return _laid_out("vector", [(blocklength, k * stride, self) for k in blocks])
+        step = whole("Create_hvector", "stride", stride)
+        return _laid_out("vector", [(blocklength, k * step, self) for k in blocks])
 
     def Create_indexed(self, blocklengths: Sequence[int], displacements: Sequence[int]) -> Datatype:
         """Blocks of those lengths, beginning at those elements."""
-        return self.Create_hindexed(blocklengths, [d * self.extent for d in displacements])
+        places = _numbers("Create_indexed", displacements)
+        return self.Create_hindexed(blocklengths, [place * self.extent for place in places])
 
     def Create_hindexed(self, blocklengths: Sequence[int], displacements: Sequence[int]) -> Datatype:
         """Blocks of those lengths, beginning at those bytes."""
-        return _laid_out("indexed", _blocks(blocklengths, displacements, [self] * len(displacements)))
+        places = _numbers("Create_hindexed", displacements)
+        return _laid_out("indexed", _blocks(blocklengths, places, [self] * len(places)))
 
     def Create_indexed_block(self, blocklength: int, displacements: Sequence[int]) -> Datatype:
         """Blocks of one length, beginning at those elements."""
-        return self.Create_indexed([blocklength] * len(displacements), displacements)
+        places = _numbers("Create_indexed_block", displacements)
+        return self.Create_indexed([blocklength] * len(places), places)
 
     def Create_hindexed_block(self, blocklength: int, displacements: Sequence[int]) -> Datatype:
         """Blocks of one length, beginning at those bytes."""
-        return self.Create_hindexed([blocklength] * len(displacements), displacements)
+        places = _numbers("Create_hindexed_block", displacements)
+        return self.Create_hindexed([blocklength] * len(places), places)
 
     @classmethod
     def Create_struct(
         cls, blocklengths: Sequence[int], displacements: Sequence[int], datatypes: Sequence[Datatype]
     ) -> Datatype:
         """Blocks of those lengths, beginning at those bytes, of those types; it ends where the next one may begin."""
-        made = _laid_out("struct", _blocks(blocklengths, displacements, list(datatypes)))
-        step = max((t.dtype.alignment for t in datatypes), default=1)
+        kinds = [kind if isinstance(kind, Datatype) else cls.fromcode(kind) for kind in datatypes]
+        made = _laid_out("struct", _blocks(blocklengths, displacements, kinds))
+        step = max((kind.dtype.alignment for kind in kinds), default=1)
         return replace(made, upper=made.lower - (made.lower - made.upper) // step * step)
 
     def Create_subarray(
         self, sizes: Sequence[int], subsizes: Sequence[int], starts: Sequence[int], order: int = ORDER_C
     ) -> Datatype:
         """A part of an array of `sizes`: `subsizes` elements from `starts` on, along each axis."""
-        within = all(at >= 0 <= n <= size - at for size, n, at in zip(sizes, subsizes, starts, strict=True))
+        sizes, subsizes, starts = (_numbers("Create_subarray", given) for given in (sizes, subsizes, starts))
+        axes = list(zip(sizes, subsizes, starts, strict=False))
+        within = len(sizes) == len(subsizes) == len(starts) and all(at >= 0 <= n <= size - at for size, n, at in axes)
         if not within or order not in (ORDER_C, ORDER_F):
             found = f"{list(subsizes)} elements from {list(starts)}"
             raise ArgumentError(f"Create_subarray takes a part of an array of {list(sizes)}, in an order", found)
         letter = "C" if order == ORDER_C else "F"
         numbers = np.arange(int(np.prod(sizes))).reshape(sizes, order=letter)  # type: ignore[call-overload]
-        part = numbers[tuple(slice(at, at + n) for n, at in zip(subsizes, starts, strict=True))]
+        part = numbers[tuple(slice(at, at + n) for _, n, at in axes)]
         made = self.Create_indexed_block(1, part.ravel(order=letter).tolist())
         return replace(made, name="subarray", lower=0, upper=numbers.size * self.extent)
 
     def Create_resized(self, lb: int, extent: int) -> Datatype:
         """The same elements; it begins at byte `lb`, and the next one of its kind `extent` bytes later."""
-        return replace(self, name="resized", lower=lb, upper=lb + extent)
+        lower, width = whole("Create_resized", "lb", lb), whole("Create_resized", "extent", extent)
+        return replace(self, name="resized", lower=lower, upper=lower + width)
 
     def __reduce__(self) -> Any:
         if self.is_predefined:
@@ -209,7 +218,16 @@ def spread(kind: Datatype, count: int) -> Places:
     return np.ravel((np.arange(count) * kind.extent)[:, None] + kind.places)
 
 
+def _numbers(call: str, given: Sequence[int]) -> list[int]:
+    """Whole numbers, one for each block or axis."""
+    try:
+        return [whole(call, "item", number) for number in given]
+    except TypeError:
+        raise ArgumentError(f"{call} takes a list of whole numbers", repr(given)) from None
+
+
 def _blocks(lengths: Sequence[int], displacements: Sequence[int], kinds: Sequence[Datatype]) -> list[Block]:
+    lengths, displacements = _numbers("a layout", lengths), _numbers("a layout", displacements)
     if not len(lengths) == len(displacements) == len(kinds):
         found = f"{len(lengths)} lengths, {len(displacements)} displacements, {len(kinds)} types"
         raise ArgumentError("a layout has a length, a displacement and a type for each block", found)
@@ -219,7 +237,7 @@ def _blocks(lengths: Sequence[int], displacements: Sequence[int], kinds: Sequenc
 def _laid_out(name: str, blocks: Iterable[Block]) -> Datatype:
     """The layout that some blocks make up."""
     places, ends = [], []
-    blocks = [(whole("a layout", "length", n, 0), whole("a layout", "place", d), t) for n, d, t in blocks]
+    blocks = [(whole("a layout", "length", n, 0), start, kind) for n, start, kind in blocks]
     codes = {kind.code for _, _, kind in blocks}
     for length, start, kind in blocks:
         each = kind if len(codes) == 1 else replace(kind, code="B", places=bytes_of(kind))

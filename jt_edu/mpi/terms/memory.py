@@ -58,8 +58,8 @@ def as_array(given: Any, call: str, write: bool) -> Array:
 
 
 def _array_over(given: Any, call: str, write: bool) -> Array:
-    if given is IN_PLACE:
-        raise ArgumentError(f"{call} takes no IN_PLACE here", "IN_PLACE", "a buffer")
+    if given is IN_PLACE or given is BOTTOM:
+        raise ArgumentError(f"{call} takes no {given} here", f"{given}", "a buffer, or [BOTTOM, count, datatype]")
     if isinstance(given, Var):
         if write:
             raise ArgumentError(f"{call} fills an array", "a Var", "a NumPy array, and jt.array of it afterwards")

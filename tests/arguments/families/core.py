@@ -1,5 +1,7 @@
 """Core: Vars and their meta-operators, gradients, flags, traces, allocators and errors."""
 
+import warnings
+
 import numpy as np
 
 import jt_edu as jt
@@ -145,6 +147,15 @@ def kernels() -> int:
     return len(jt.kernel_sources((x() * 2 + 1).exp()))
 
 
+def gradient_of_nothing():
+    """The gradient by a Var that the loss does not reach, or the kind of the error."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return jt.grad(x().sum(), jt.ones(1)).tolist()
+    except jt.GradientError as error:
+        return type(error)
+
+
 def pending() -> bool:
     return (x() + 1).node.pending
 
@@ -203,6 +214,7 @@ ROWS = [
     *shows(jt.flag_scope, "fuse", False, flagged(kernels), 3),
     *shows(jt.flag_scope, "lazy_execution", False, flagged(pending), False),
     *shows(jt.flag_scope, "backend", "numba", flagged(runs_with), "numba"),
+    *shows(jt.flag_scope, "lenient_grad", True, flagged(gradient_of_nothing), [0.0]),
     *shows(jt.TracingAllocator, "inner", Counted(), lambda **k: allocated(**k) > 0),
     *errors(),
 ]  # fmt: skip

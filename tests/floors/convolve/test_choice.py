@@ -343,8 +343,9 @@ def test_decisions_are_those_of_the_plan_whatever_is_set_when_they_are_asked_for
 # local
 
 
+@pytest.mark.parametrize("local", [False, True])
 @pytest.mark.parametrize("strange", [np.nan, np.inf, 1e6])
-def test_with_local_a_number_reaches_only_the_sums_that_see_it(strange, rng):
+def test_a_number_reaches_only_the_sums_that_see_it(strange, local, rng):
     x, w = (rng.standard_normal(shape).astype("f4") for shape in ((1, 16, 12, 12), (16, 16, 3, 3)))
     with jt.flag_scope(backend="numba"):
         plain = jt.conv2d(jt.array(x), jt.array(w), padding=1).numpy()
@@ -352,10 +353,20 @@ def test_with_local_a_number_reaches_only_the_sums_that_see_it(strange, rng):
     unseen = np.ones((12, 12), bool)
     unseen[5:8, 5:8] = False
 
-    with conv.flags(local=True), jt.flag_scope(backend="numba"):
+    with conv.flags(local=local), jt.flag_scope(backend="numba"):
         found = jt.conv2d(jt.array(x), jt.array(w), padding=1).numpy()
 
     np.testing.assert_allclose(found[..., unseen], plain[..., unseen], atol=1e-3)
+
+
+def test_a_choice_tells_how_an_algorithm_rounds_that_computes_sums_together():
+    wide = dataclasses.replace(SMALL, c=64, o=64, image=(1, 58, 58), places=(1, 56, 56))
+
+    assert choice.choice_of(wide).algorithm.name == "winograd4"
+    assert choice.choice_of(wide).reason.endswith("; rounds to 2e-06 of the largest sum, and writes out uneven tiles")
+    assert "rounds to 4e-15" in choice.choice_of(dataclasses.replace(wide, dtype="float64")).reason
+    with conv.flags(local=True):
+        assert "rounds" not in choice.choice_of(wide).reason
 
 
 def test_local_does_without_winograd_and_fourier():

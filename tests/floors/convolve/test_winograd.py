@@ -285,7 +285,7 @@ def test_infinity_and_nan_are_where_they_are_in_sums_that_are_written_out(algori
 def test_an_infinite_tap_reaches_the_sums_of_its_channels_only(algorithm, rng):
     sizes = sizes_of(algorithm.kind, 1, 2 * LANES, 2 * LANES, (9, 9), (0, 0), (0, 0))
     arrays = given(sizes, rng)
-    arrays[1][3, 5, 0, 1, 1] = np.inf
+    arrays[1][(0, 5, 0, 1, 1) if algorithm.kind == "by_weights" else (3, 5, 0, 1, 1)] = np.inf
 
     sums = run(algorithm, sizes, arrays)
 
@@ -329,7 +329,7 @@ def test_ordinary_numbers_are_never_written_out(algorithm, dtype, monkeypatch):
     asked_for = []
     count = patches.products
     monkeypatch.setattr(patches, "products", lambda layout, plain: asked_for.append(plain) or count(layout, plain))
-    low = LANES if dtype == "float32" else LANES // 2
+    low = 2 * LANES if dtype == "float32" else LANES
     for seed in range(2):
         rng = np.random.default_rng(seed)
         border = (int(rng.integers(0, 3)), int(rng.integers(0, 3)))

@@ -17,6 +17,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,9 +85,8 @@ def interpolate(
         return _like_pixels(image, AREA[len(plane) - 1](image, out))
     if mode not in DIRECTIONS:
         return _nearest(image, out, scales, 0.5 if mode == "nearest-exact" else 0)
-    if smooth:
-        return _smooth(image, out, scales, mode, align)
-    return _like_pixels(image, (_cubic if mode == "bicubic" else _linear)(image, out, tuple(scales), align))
+    way = partial(_smooth, mode) if smooth else _cubic if mode == "bicubic" else _linear
+    return _like_pixels(image, way(image, out, tuple(scales), align))
 
 
 def _like_pixels(image: Var, found: Var) -> Var:
@@ -161,7 +161,7 @@ def _cubic(image: Var, out: Shape, scales: tuple[float, ...], align: bool) -> Va
     return blend(floats.cast(wide), places, weights, dims).cast(floats.dtype)
 
 
-def _smooth(image: Var, out: Shape, scales: Sequence[float], mode: str, align: bool) -> Var:
+def _smooth(mode: str, image: Var, out: Shape, scales: Sequence[float], align: bool) -> Var:
     """Each direction by itself: a row of the answer is a weighted mean of as many rows as become one."""
     floats = as_floats(image)
     wide = floats.cast(widened(floats).dtype)

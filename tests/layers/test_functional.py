@@ -88,3 +88,14 @@ def test_antialias_is_refused_where_it_would_change_nothing(mode):
 
     with pytest.raises(jt.ArgumentError, match="antialias is for bilinear and bicubic"):
         jt.nn.functional.interpolate(jt.ones(shape), 2, mode=mode, antialias=True)
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_pixels_that_shrink_smoothly_stay_pixels(torch, rng, mode):
+    x = rng.integers(0, 256, (1, 3, 13, 9)).astype("uint8")
+
+    wanted = torch.nn.functional.interpolate(torch.tensor(x), (5, 4), mode=mode, antialias=True).numpy()
+    found = jt.nn.functional.interpolate(jt.array(x), (5, 4), mode=mode, antialias=True)
+
+    assert found.dtype == "uint8"
+    assert np.abs(found.numpy().astype(int) - wanted).max() <= 1  # PyTorch's weights have 15 bits

@@ -151,7 +151,6 @@ def sum_of(a: DType) -> DType:
     return {"b": int64, "i": int64, "u": uint64}.get(a.kind, a)
 
 
-@cache
 def contracted(a: DType) -> DType:
     """The dtype of a sum of products of `a`: int32 for int8, uint8 and int16, and 64 bits for larger whole numbers.
 
@@ -161,9 +160,7 @@ def contracted(a: DType) -> DType:
         >>> contracted(uint8), contracted(int32), contracted(bfloat16), contracted(bool_)
         (jt.int32, jt.int64, jt.bfloat16, jt.bool)
     """
-    if a.kind not in "iu":
-        return a
-    return int32 if a in (int8, uint8, int16) else uint64 if a in (uint32, uint64) else int64
+    return a if a is bool_ else int32 if a in (int8, uint8, int16) else sum_of(a)
 
 
 @cache

@@ -87,11 +87,11 @@ def compute(
         if looks and uneven_block(space, begin, end, 2, layout):
             space[must], plain, looks = 1, True, False
             continue
-        looks, ours = False, plain or not ready
-        patches, start = (space, layout.image) if ours else (prepared, begin * layout.wide * layout.row)
+        looks, room = False, (space, layout.image)
+        patches, start = room if plain or not ready else (prepared, begin * layout.wide * layout.row)
         multiply(patches, start, tiles, c, weights, first, width, space, layout, taps, taps_line, plain)
-        done = write_places(out, begin, end, first, width, space, layout, sums_line, plain) or plain
-        plain = True
+        sound = write_places(out, begin, end, first, width, space, layout, sums_line, plain)
+        done, plain = sound or plain, True
     return begin, end, first, width
 
 
@@ -158,10 +158,7 @@ def cut_all(image: Array, unit: int, ph: int, pw: int, prepared: Array, layout: 
 def turn_rows(
     image: Array, picture: int, channel: int, top: int, rows: int, space: Array, room: int
 ) -> tuple[int, int]:
-    """space[room + (y, x, i)] = image[picture, channel + i, top + y, x]; from which row to which that exists.
-
-    Above and below it is 0.
-    """
+    """space[room + (y, x, i)] = image[picture, channel + i, top + y, x], or 0; which rows of that exist: from, to."""
     _, c, _, h, w = image.shape
     lane = lanes(image)
     first = min(max(0, -top), rows)

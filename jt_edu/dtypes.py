@@ -57,8 +57,7 @@ int8, int16, int32, int64 = (DType(n, n, n, n) for n in ("int8", "int16", "int32
 uint8, uint16, uint32, uint64 = (DType(n, n, n, n) for n in ("uint8", "uint16", "uint32", "uint64"))
 float16 = DType("float16", "float16", "uint16", "float32")
 bfloat16 = DType("bfloat16", "uint16", "uint16", "float32")
-float32, float64 = (DType(n, n, n, n) for n in ("float32", "float64"))
-complex64, complex128 = (DType(n, n, n, n) for n in ("complex64", "complex128"))
+float32, float64, complex64, complex128 = (DType(n, n, n, n) for n in ("float32", "float64", "complex64", "complex128"))
 
 _WHOLE = (bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64)
 DTYPES = {str(d): d for d in (*_WHOLE, float16, bfloat16, float32, float64, complex64, complex128)}
@@ -79,11 +78,9 @@ def as_dtype(wanted: Any) -> DType:
 
 @cache
 def _named(wanted: Any) -> DType:
-    if wanted in PYTHON:
-        return PYTHON[wanted]
     name = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", "")
-    if name in ALIASES or name in DTYPES:
-        return ALIASES.get(name) or DTYPES[name]
+    if known := PYTHON.get(wanted) or ALIASES.get(name) or DTYPES.get(name):
+        return known
     try:
         return DTYPES["" if wanted is None else np.dtype(wanted).name]  # NumPy reads None as float64
     except (TypeError, KeyError, ValueError, SyntaxError):
@@ -115,9 +112,7 @@ def promote(a: DType, b: DType) -> DType:
     if bfloat16 not in (a, b):
         return DTYPES[np.promote_types(a.storage, b.storage).name]
     other = b if a is bfloat16 else a
-    if other is float16:
-        return float32
-    met = promote(float16, other)
+    met = float32 if other is float16 else promote(float16, other)
     return bfloat16 if met is float16 else met
 
 

@@ -40,10 +40,8 @@ def test_a_convolution_of_numbers_that_no_algorithm_takes_says_so(dtype, groups)
 
     (row,) = why(jt.conv2d(x, w, groups=groups))
 
-    assert (
-        row
-        == f"  chosen  loops: the algorithms for convolutions take float32 and float64, this is {contracted(as_dtype(dtype))}"
-    )
+    summed = "int32" if dtype == "uint8" else "int64"
+    assert row == f"  chosen  loops: the algorithms for convolutions take float32 and float64, this is {summed}"
 
 
 @pytest.mark.parametrize("dtype", ["float16", "int32", "int64"])

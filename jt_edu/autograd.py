@@ -7,7 +7,8 @@ The rules stand beside the operators (functions.py, meta.py) and are ordinary ar
 like any other: it fuses, and it can be differentiated again. Nothing here computes a number.
 
 A gradient that comes through `where` is 0 where the other value was taken, and so are those before it: the rule of a
-root would make 0 * inf of it, which is nan. So what the rules answer is chosen by the same condition again.
+root would make 0 * inf of it, which is nan. So it is known of such a gradient where it was *chosen*, a Var of bools,
+and what the rules answer is chosen there again: up to a sum, and through views and broadcasts.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 from jt_edu.errors import GradientError
 from jt_edu.gradient_errors import check_call, missing
 from jt_edu.graph import Node, behind, history, reached
-from jt_edu.meta import Elementwise
+from jt_edu.meta import Elementwise, Reindex
 from jt_edu.names import door
 from jt_edu.settings import current
 
 if TYPE_CHECKING:
+    from jt_edu.meta import Op, Rule
     from jt_edu.var import Var
 
 
@@ -37,8 +39,7 @@ class Tape:
         self.stopped: set[Node] = set()
 
 
-Mask = tuple[Node, bool]  # the condition of a `where`, and whether the value that it takes is meant, or the other one
-Masks = dict[Node, tuple[Mask, ...]]  # by which all of the gradient of a node was chosen
+Chosen = dict[Node, "Var | None"]  # where the gradient of a node may be other than 0; None: anywhere
 LEAF = Tape(lambda: (), (), ())  # on a node whose history is nobody's business: a parameter that was updated
 
 
@@ -50,7 +51,7 @@ def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unuse
     order = history(loss.node)
     reach = reached(order, {t.node for t in targets}, behind)
     grads: dict[Node, Var] = {}
-    masks: Masks = {}
+    chosen: Chosen = {}
     moment = current().threads.now
     outer, moment.twin = moment.twin, loss.node
     try:
@@ -59,7 +60,7 @@ def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unuse
         for node in reversed(order):
             if node in grads:
                 moment.twin = node  # a gradient belongs to the line, and to the module, that it is the gradient of
-                hand_on(node, grads, masks, reach, wrap)
+                hand_on(node, grads, chosen, reach, wrap)
     finally:
         moment.twin = outer
     for t in targets:
@@ -68,48 +69,43 @@ def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unuse
     return [grads.get(t.node) for t in targets]
 
 
-def hand_on(node: Node, grads: dict[Node, Var], masks: Masks, reach: set[Node], wrap: Callable[[Node], Var]) -> None:
+def hand_on(node: Node, grads: dict[Node, Var], chosen: Chosen, reach: set[Node], wrap: Callable[[Node], Var]) -> None:
     """Let hooks see the gradient of `node`, which is complete, and hand it on to its inputs."""
-    before = _hooked(node, grads[node])
-    if before is not grads[node]:
-        masks.pop(node, None)
-        grads[node] = before
+    dout, where = _hooked(node, grads[node]), chosen.pop(node, None)
+    if dout is not grads[node]:
+        grads[node], where = dout, None
+    parts: list[Any]
     if node.tape is not None:
-        parts = _tape_gradients(node, grads, wrap)
+        parts = [(i, part, None) for i, part in _tape_gradients(node, grads, wrap)]
     else:
-        rules = node.op.gradients
         out, inputs = wrap(node), [wrap(i) for i in node.inputs]
         parts = [
-            (i, rule(out, before, *inputs))
-            for i, rule in zip(node.inputs, rules, strict=False)
+            (i, *_by_rule(node.op, k, rule, where, out, dout, inputs))
+            for k, (i, rule) in enumerate(zip(node.inputs, node.op.gradients, strict=False))
             if i in reach and rule is not None
         ]
-    choosing = bool(masks) or getattr(node.op, "rule", "") == "select"
-    for i, part in parts:
+    for i, part, here in parts:
         if i in reach and part is not None:
-            dout, chosen = _chosen(part, before, node, i, masks, wrap) if choosing else (part, ())
-            dout = dout.cast(i.dtype)
+            added, both = part.cast(i.dtype), here
             if i in grads:
-                dout, chosen = grads[i] + dout, tuple(m for m in chosen if m in masks.get(i, ()))
-            grads[i] = dout
-            if choosing:
-                masks[i] = chosen
+                before = chosen[i]
+                added, both = grads[i] + added, None if here is None or before is None else before | here
+            grads[i], chosen[i] = added, both
 
 
-def _chosen(
-    part: Var, before: Var, node: Node, i: Node, masks: Masks, wrap: Callable[[Node], Var]
-) -> tuple[Var, tuple[Mask, ...]]:
-    """What a rule answered for input i, 0 where the value of `node` was not taken; and by which conditions."""
-    if not isinstance(node.op, Elementwise) or node.tape is not None:
-        return part, ()
-    chosen = masks.get(node, ())
-    if node.op.rule == "select":
-        condition, x, y = node.inputs
-        return part, chosen if x is y else (*chosen, (condition, i is x))
-    if part is not before:
-        for condition, taken in chosen:
-            part = part.keep_where(wrap(condition)) if taken else part.where_not(wrap(condition), 0)
-    return part, chosen
+def _by_rule(
+    op: Op, k: int, rule: Rule, where: Var | None, out: Var, dout: Var, inputs: list[Var]
+) -> tuple[Var | None, Var | None]:
+    """What a rule answers for input k, 0 where the value of `out` was not taken; and where it may be other than 0."""
+    part: Var | None = rule(out, dout, *inputs)
+    if getattr(op, "rule", "") == "select":
+        here = inputs[0] if k == 1 else ~inputs[0]
+        return part, here if where is None else where & here
+    if where is None or part is None or not isinstance(op, Elementwise | Reindex):
+        return part, None
+    if isinstance(op, Reindex):  # where it reads something that was chosen
+        return part, rule(out, where.cast("float32"), *inputs) > 0
+    return (part if part is dout else part.keep_where(where)), where
 
 
 def _tape_gradients(node: Node, grads: dict[Node, Var], wrap: Callable[[Node], Var]) -> list[tuple[Node, Var | None]]:
@@ -119,7 +115,7 @@ def _tape_gradients(node: Node, grads: dict[Node, Var], wrap: Callable[[Node], V
         return []
     if node is not min((n for n in tape.outputs if n in grads), key=lambda n: n.id):
         return []
-    douts = [None if n in tape.stopped else grads[n] if n in grads else wrap(n).zeros_like() for n in tape.outputs]
+    douts = [grads[n] if n in grads else None if n in tape.stopped else wrap(n).zeros_like() for n in tape.outputs]
     return list(zip(tape.sources, tape.backward(*douts), strict=True))
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 from math import inf
 
 from jt_edu.backends.convolve.llvm import Array, inlined, lanes
-from jt_edu.backends.convolve.vector import larger, largest_of, load, smaller, store, zeros
+from jt_edu.backends.convolve.vector import larger, largest_of, load, smaller, store, write_zeros, zeros
 from jt_edu.backends.mathlib import at
 
 __all__ = ["FAR", "ends_of_cells", "look", "look_at_plane", "seen", "uneven"]
@@ -44,15 +44,15 @@ def look(
     for i in range(lines):
         above = strip + min(max(2 * i, first), after - 1) * w * lane
         below = strip + min(max(2 * i + 1, first), after - 1) * w * lane
-        for j in range(across):
-            most = zeros(space) if fresh else load(space, cells)
-            if after > first:
-                x = inside(2 * j - left, w) * lane
-                y = inside(2 * j + 1 - left, w) * lane
-                most = larger(most, larger(load(space, above + x), load(space, above + y)))
-                most = larger(most, larger(load(space, below + x), load(space, below + y)))
-            store(space, cells, most)
+        for j in range(across if after > first else 0):
+            x, y = inside(2 * j - left, w) * lane, inside(2 * j + 1 - left, w) * lane
+            upper = larger(load(space, above + x), load(space, above + y))
+            most = larger(upper, larger(load(space, below + x), load(space, below + y)))
+            store(space, cells, most if fresh else larger(most, load(space, cells)))
             cells += lane
+        if after == first and fresh:
+            write_zeros(space, cells, cells + across * lane)
+            cells += across * lane
 
 
 @inlined

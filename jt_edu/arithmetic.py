@@ -141,6 +141,9 @@ class Arithmetic:
     def __rpow__(self, other: Any) -> Var:
         return self.beside(other).apply(f.POWER, self)
 
+    def __ipow__(self, other: Any) -> Self:
+        return self.become(self**other)  # type: ignore[return-value]
+
     def __divmod__(self, other: Any) -> tuple[Var, Var]:
         return self // other, self % other
 

@@ -1,7 +1,7 @@
 """Autograd: the gradient of a graph is more graph.
 
-    grad(loss, x)    walk back from the loss; each operator's rule turns the gradient of its output into
-                     those of its inputs; where paths join, gradients add
+    gradients(loss, [x])    walk back from the loss; each operator's rule turns the gradient of its output into
+                            those of its inputs; where paths join, gradients add
 
 The rules stand beside the operators (functions.py, meta.py) and are ordinary arithmetic, so what comes out is a graph
 like any other: it fuses, and it can be differentiated again. Nothing here computes a number.
@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jt_edu.errors import GradientError
-from jt_edu.gradient_errors import check_call, missing
+from jt_edu.gradient_errors import check_loss, missing
 from jt_edu.graph import Node, behind, history, reached
 from jt_edu.meta import Elementwise, Reindex
 from jt_edu.names import door
@@ -43,10 +43,12 @@ Chosen = dict[Node, "Var | None"]  # where the gradient of a node may be other t
 LEAF = Tape(lambda: (), (), ())  # on a node whose history is nobody's business: a parameter that was updated
 
 
-def grad(loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unused: bool = False) -> list[Var | None]:
+def gradients(
+    loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unused: bool = False
+) -> list[Var | None]:
     """Nodes for d loss / d target, one per target; see `jt.grad` for the learner's door."""
-    if loss.node.dtype.kind != "f" or (seed is None and loss.node.shape) or isinstance(targets, type(loss)):
-        check_call(loss, targets, seed)
+    if loss.node.dtype.kind != "f" or (seed is None and loss.node.shape):
+        check_loss(loss, seed)
     wrap = type(loss)._of
     order = history(loss.node)
     reach = reached(order, {t.node for t in targets}, behind)
@@ -137,8 +139,9 @@ if not TYPE_CHECKING:  # what PyTorch has under this name
     __path__: list[str] = []
     _above = {
         "Function": "jt_edu.ops.gradient:Function",
+        "grad": "jt_edu.ops.gradient:grad",
         "Variable": "jt_edu.var:Var",
         "enable_grad": "jt_edu.settings:enable_grad",
         "no_grad": "jt_edu.settings:no_grad",
     }
-    __getattr__, _ = door("jt.autograd", ["grad"], {"jt": ["grad", "vjp"]}, _above)
+    __getattr__, _ = door("jt.autograd", ["gradients"], {"jt": ["grad", "vjp"]}, _above)

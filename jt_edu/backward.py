@@ -82,7 +82,7 @@ def _replayed(loss: Var, held: Sequence[Var], seed: Var | None) -> bool:
 
 
 def _recipe(loss: Var, held: Sequence[Var], seed: Var | None) -> tuple[list[tuple[int, Var]], None]:
-    return _sums(held, autograd.grad(loss, held, seed, True)), None
+    return _sums(held, autograd.gradients(loss, held, seed, True)), None
 
 
 def _nobody(loss: Var) -> GradientError:
@@ -94,7 +94,7 @@ def _nobody(loss: Var) -> GradientError:
             name = node.name or f"the Var of shape {node.shape}"
             return GradientError(asked, f"{name}, changed in place after the loss", "backward() before the change")
     if loss.node in current().rank_state.get("let_go", ()):
-        found = "a loss whose step of an optimizer has let go of what it was computed from"
+        found = "a loss of which an optimizer's step or backward has let go of what it was computed from"
         return GradientError(asked, found, "step(loss, retain_graph=True)")
     way = "a loss that was not detached, not made under no_grad, and not answered by a compiled step"
     return GradientError(asked, f"none that takes part, behind a loss of shape {loss.shape}", way)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -20,10 +19,8 @@ if TYPE_CHECKING:
     from jt_edu.var import Var
 
 
-def check_call(loss: Var, targets: Sequence[Var], seed: Var | None) -> None:
+def check_loss(loss: Var, seed: Var | None) -> None:
     """A gradient starts from one real number, unless there is a `seed` of the shape of the loss."""
-    if isinstance(targets, type(loss)):
-        raise GradientError("jt_edu.autograd.grad takes a list, and is the engine room", "one Var", "jt.grad(loss, x)")
     if not loss.node.dtype.is_float:
         raise GradientError(
             "only numbers that can change smoothly have gradients", f"a loss of dtype {loss.dtype}",
@@ -61,7 +58,7 @@ def why_no_path(target: Node, loss: Node) -> str:
     if age(target) > age(loss):
         return f"{name} was made, or changed in place, after the loss was computed"
     if loss in current().rank_state.get("let_go", ()):
-        return "a step of an optimizer has let go of what the loss was computed from"
+        return "an optimizer's step or backward has let go of what the loss was computed from"
     order = history(loss)
     if loss in (reach := reached(order, {target}, behind)):  # a way for gradients, on which one was None
         blocked = [n for n in order if n in reach and n is not target and (n.tape or not any(n.op.gradients))]

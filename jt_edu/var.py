@@ -139,12 +139,12 @@ class Var(Arithmetic):
 
     @property
     def data(self) -> np.ndarray[Any, Any]:
-        """The same as `numpy()`; `x.data = y` is `x.assign(y)`."""
+        """The same as `numpy()`; `x.data = y` is `x.update(y)`."""
         return self.numpy()
 
     @data.setter
     def data(self, value: Any) -> None:
-        self.assign(value)
+        self.update(value)
 
     def item(self) -> Any:
         """Its only number as a Python number."""
@@ -223,8 +223,8 @@ class Var(Arithmetic):
         if KINDS[other.dtype.kind] > KINDS[self.dtype.kind]:
             raise DtypeError(f"a Var of {self.dtype} stays one", f"{other.dtype} to put into it", "x = x + y")
         name, tracked, before, value = self.name, self._node.tracked, self._node, other.cast(self.dtype)
-        stopped = value._node.tracked and not tracked  # what was stopped stays so, such as running statistics
-        alone = alone or stopped or (current().no_grad and tracked)
+        other_flag = value._node.tracked is not tracked  # what was stopped stays so, and what takes part
+        alone = alone or other_flag or (current().no_grad and tracked)
         self.node = (value.detach() if alone else value).node
         self.name = self.name or name
         if alone:

@@ -194,7 +194,7 @@ def _gradient(y: Var, names: dict[int, str]) -> Stop:
         "`grad` walks back from the result. The rule of each operator turns the gradient of its output into those of\n"
         "its inputs, in plain arithmetic, so what comes out is more graph; where two paths meet, gradients add."
     )
-    code = [_source(autograd.grad), _source(autograd.hand_on)]
+    code = [_source(autograd.gradients), _source(autograd.hand_on)]
     order = history(y.node)
     reducers = dict.fromkeys(n.op.reducer for n in order if isinstance(n.op, ReindexReduce))
     code += [_source(REDUCERS[name].gradient) for name in reducers]
@@ -204,7 +204,7 @@ def _gradient(y: Var, names: dict[int, str]) -> Stop:
         return Stop(question, words, _join(*code), nothing)
     real = abs(y) if y.dtype.kind == "c" else y
     loss = real if y.shape == () else real.sum()
-    found = [g for g in autograd.grad(loss, [Var._of(n) for n in leaves], allow_unused=True) if g is not None]
+    found = [g for g in autograd.gradients(loss, [Var._of(n) for n in leaves], allow_unused=True) if g is not None]
     e = Explanation([g.node for g in found], names)
     what = ", ".join(f"d{n.name or names.get(n.id, f'#{n.id}')}" for n in leaves)
     nodes, kernels = sum(n.gradient for n in e.order), _several(len(e.kernels), "kernel")

@@ -83,7 +83,7 @@ def difference(loss: Var, leaf: Var, gradient: Any = None, most: int = ENOUGH, s
         found = f"{getattr(loss, 'shape', type(loss).__name__)}, {getattr(leaf, 'dtype', type(leaf).__name__)}"
         raise ArgumentError("finite differences need a loss of one number, and a leaf of floats", found)
     if gradient is None:
-        (answer,) = autograd.grad(loss, [leaf])
+        (answer,) = autograd.gradients(loss, [leaf])
         assert answer is not None, "grad raises where there is none"
         gradient = _numbers(answer.node)
     begin = time.perf_counter()

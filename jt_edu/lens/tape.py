@@ -119,7 +119,7 @@ class Found:
         order = history(loss.node)
         reach = _reach(order, {leaf.node for leaf in leaves})
         nodes = [n for n in order if n in reach]
-        built = autograd.grad(loss, [*leaves, *map(type(loss)._of, nodes)], allow_unused=True)
+        built = autograd.gradients(loss, [*leaves, *map(type(loss)._of, nodes)], allow_unused=True)
         for leaf, gradient in zip(leaves, built, strict=False):
             if gradient is None:
                 raise GradientError(why_no_path(leaf.node, loss.node), "").at(leaf.node.line)

@@ -92,8 +92,8 @@ def _checked(path: Any, how: str) -> Any:
 def _refuse_suffix(path: Any, how: str) -> None:
     """A name that promises another format would be believed by whoever opens the file next."""
     suffix = "" if hasattr(path, "read") else Path(path).suffix
-    if suffix.lower() not in SUFFIXES:
-        way = repr(str(Path(path).with_suffix(".npz")))
+    if suffix.lower() not in SUFFIXES and not suffix[1:].isdigit():  # "v1.0" names a version
+        way = repr(f"{path}.npz")
         raise ArgumentError(f"parameters are {how} a file of plain arrays, .npz", f"{str(path)!r}", way)
 
 

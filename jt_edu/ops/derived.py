@@ -47,7 +47,7 @@ class Memory:
 def derivative(
     loss: Var, targets: Sequence[Var], seed: Var | None = None, allow_unused: bool = False
 ) -> list[Var | None]:
-    """What `autograd.grad` answers; copied, where it was asked before about a graph of the same structure.
+    """What `autograd.gradients` answers; copied, where it was asked before about a graph of the same structure.
 
     Example:
         >>> x = array([1.0, 2.0])
@@ -57,20 +57,20 @@ def derivative(
     context = current()
     flags = context.flags
     if context.capture is not None or not flags.lazy_execution or flags.lenient_grad or FORMATS:
-        return autograd.grad(loss, targets, seed, allow_unused)
+        return autograd.gradients(loss, targets, seed, allow_unused)
     for t in targets:
         t.node.runs = OFTEN  # what is built on the gradient reads it, though the learner may have let go
     ends = [loss.node] if seed is None else [loss.node, seed.node]
     graph = _graph(ends)
     key = _structure(graph, [*ends, *(t.node for t in targets)], context.no_grad, allow_unused)
     if key is None:
-        return autograd.grad(loss, targets, seed, allow_unused)
+        return autograd.gradients(loss, targets, seed, allow_unused)
     memory: Memory = context.rank_state.setdefault("derived", Memory({}, set()))
     found = memory.known.get(key)
     if found is not None:
         return _copied(found, graph, context)
     begin = next(context.ids)
-    answer = autograd.grad(loss, targets, seed, allow_unused)
+    answer = autograd.gradients(loss, targets, seed, allow_unused)
     if key not in memory.known:
         _remember(memory, key, answer, graph, begin)
     return answer

@@ -24,13 +24,9 @@ from jt_edu.var import Var, as_var, method
 
 
 def grad(
-    loss: Var,
-    targets: Any,
-    allow_unused: bool = False,
-    retain_graph: bool | None = None,
-    create_graph: bool | None = None,
-    grad_outputs: Any = None,
-) -> Any:
+    loss: Any = None, targets: Any = None, allow_unused: bool = False, retain_graph: bool | None = None,
+    create_graph: bool | None = None, grad_outputs: Any = None, *, outputs: Any = None, inputs: Any = None,
+) -> Any:  # fmt: skip
     """d loss / d target as new Vars, which can be differentiated again. Nothing runs.
 
     Args:
@@ -40,6 +36,7 @@ def grad(
         retain_graph: PyTorch's word: here a graph is there as long as a Var of it is held, whatever this says.
         create_graph: False cuts the gradients off, so that they cannot be differentiated again; else they can be.
         grad_outputs: of the shape of a loss of any shape, which is multiplied by it and added up, as by `vjp`.
+        outputs, inputs: PyTorch's words for loss and targets.
 
     Raises:
         GradientError: loss has several elements, or is no float, or the path to a target is cut (it says where).
@@ -49,6 +46,7 @@ def grad(
         >>> grad((x * x).sum(), x).numpy()
         array([2., 4.], dtype=float32)
     """
+    loss, targets = outputs if loss is None else loss, inputs if targets is None else targets
     asked = _asked("grad", loss, targets)
     for name, flag in (("retain_graph", retain_graph), ("create_graph", create_graph)):
         yes_or_no("grad", name, False if flag is None else flag)

@@ -73,6 +73,7 @@ def _letters(a: int, b: int) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[An
 
 method(matmul, "__matmul__")
 method(lambda x, y: matmul(y, x), "__rmatmul__")
+method(lambda x, y: x.become(matmul(x, y)), "__imatmul__")
 
 
 @method

@@ -80,7 +80,7 @@ def as_leaves(params: list[Var]) -> None:
             raise ArgumentError(
                 "an optimizer moves Vars that were not computed from others",
                 f"{label(p)}, which is {p.node.op.name} of a Var of shape {others[0].shape}",
-                "that Var, or a copy that is cut off: p.detach().start_grad()",
+                "that Var; where it is to begin as a copy, p.update(q) in place of p.assign(q)",
             ).at(p.node.line)  # fmt: skip
     sync(derived)
     for p in derived:

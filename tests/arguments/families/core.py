@@ -147,6 +147,15 @@ def kernels() -> int:
     return len(jt.kernel_sources((x() * 2 + 1).exp()))
 
 
+W, U = jt.ones(4), jt.ones(4) * 2
+
+
+def by_words(loss, target, **given):
+    """The gradient, with the words of PyTorch in the places of ours."""
+    first, second = None if "outputs" in given else loss, None if "inputs" in given else target
+    return jt.grad(first, second, **given).tolist()
+
+
 def gradient_of_nothing():
     """The gradient by a Var that the loss does not reach, or the kind of the error."""
     try:
@@ -207,6 +216,8 @@ ROWS = [
     *VARS,
     *shows(jt.grad, "allow_unused", True, unused, [None]),
     *shows(jt.grad, "grad_outputs", jt.array([1.0, 10.0, 0.0, 1.0]), by_outputs, np.array([0.0, 20.0, 0.0, 6.0])),
+    *shows(jt.grad, "outputs", (W * 3).sum(), lambda **k: by_words(W.sum(), W, **k), [3.0] * 4),
+    *shows(jt.grad, "inputs", W, lambda **k: by_words((W * U).sum(), U, **k), [2.0] * 4),
     *shows(jt.grad, "create_graph", False, lambda **k: derivative_of_squares(**k).requires_grad, False),
     *shows(jt.numpy_code, "backward", "a rule", by_numpy, 2 * V + 1),
     *shows(jt.trace, "values", True, traced),

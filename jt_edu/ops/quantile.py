@@ -13,6 +13,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from jt_edu import functions as f
 from jt_edu.dtypes import float64, int64
 from jt_edu.errors import ArgumentError, RangeError, ShapeError
@@ -171,6 +173,8 @@ def _share(q: Any, whole: int) -> Var:
     """Shares from 0 to 1 as float64; they are few, and looked at before they are used."""
     given = q.detach().cast(float64) if isinstance(q, Var) else Var(q, float64).detach()
     numbers = given.numpy()
+    if isinstance(q, (bool, np.bool_)):
+        raise ArgumentError("a quantile takes a share, a number from 0 to 1", f"q={q}", "keepdim=True, by its name")
     if not ((numbers >= 0) & (numbers <= whole)).all():
         raise RangeError(f"quantiles lie from 0 to {whole}", f"q={numbers.tolist()}")
     return given / whole

@@ -312,6 +312,8 @@ def norm(x: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, *, ord: Any
     """
     keep, v = yes_or_no("norm", "keepdim", keepdim), as_var(x)
     axes = () if ord is None else listed_axes("norm", tuple(range(v.ndim)) if dim is None else dim, v.ndim, lone=True)
+    if ord is not None and p != 2:
+        raise ArgumentError("norm takes p or ord", f"p={p!r} and ord={ord!r}", "one of them")
     if len(axes) > 1 and ord != "fro":
         return _of_matrix(v, ord, axes, keep)
     order = _order(p if ord is None else ord)

@@ -60,7 +60,7 @@ def transpose(x: Any, *order: Any, dim0: Any = None, dim1: Any = None) -> Var:
         >>> ones((2, 3, 4)).transpose(0, 2).shape
         (4, 3, 2)
     """
-    order = order if dim0 is None and dim1 is None else (*order, dim0, dim1)
+    order = (*order, *(k for k in (dim0, dim1) if k is not None))
     v, named = as_var(x), varargs(order)
     if len(named) == 2 and (v.ndim != 2 or len(order) == 2):
         return swapaxes(v, *(axis_of("transpose", k, v.ndim) for k in named))

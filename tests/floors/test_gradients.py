@@ -831,7 +831,7 @@ def test_a_gradient_of_many_numbers_starts_from_grad_outputs_as_in_pytorch(torch
     x, t = jt.array([1.0, 2.0]), torch.tensor([1.0, 2.0], requires_grad=True)
     g = [1.0, 10.0]
 
-    found = jt.grad(x**3, x, grad_outputs=jt.array(g))
+    found = jt.autograd.grad(outputs=x**3, inputs=x, grad_outputs=jt.array(g))
 
     assert found.tolist() == torch.autograd.grad(t**3, t, grad_outputs=torch.tensor(g))[0].tolist()
     assert jt.grad(x**3, [x], grad_outputs=[jt.array(g)])[0].tolist() == jt.vjp(x**3, [x], g)[0].tolist()
@@ -1112,12 +1112,37 @@ def test_what_was_stopped_stays_stopped_when_it_is_changed_in_place(change, stop
 
 
 @pytest.mark.parametrize("change", IN_PLACE.values(), ids=IN_PLACE)
-def test_what_takes_part_still_does_when_it_is_changed_in_place(change):
-    state = jt.ones(3)
+@pytest.mark.parametrize("stopped", [False, True])
+def test_what_takes_part_still_does_when_it_is_changed_in_place(change, stopped):
+    state, value = jt.ones(3), square() * 2
 
-    change(state, square() * 2)
+    change(state, value.detach() if stopped else value)
 
     assert state.requires_grad
+    assert jt.grad((state * state).sum(), state).tolist() == (state * 2).tolist()
+
+
+def test_a_power_and_a_product_of_matrices_in_place_move_the_var_and_keep_its_flag():
+    x, state = jt.array([[2.0, 0.0], [0.0, 3.0]]), jt.ones((2, 2)).stop_grad()
+    name, same = x, state
+
+    x **= 2
+    x @= x
+    state **= x
+    state @= x
+
+    assert (name is x, name.tolist()) == (True, [[16.0, 0.0], [0.0, 81.0]])
+    assert (same is state, state.requires_grad) == (True, False)
+
+
+def test_data_of_a_var_is_copied_into_a_parameter_without_its_history():
+    p, q = jt.ones(2), jt.ones(2) * 3
+    sgd = jt.optim.SGD([p], lr=1)
+
+    p.data = q
+    sgd.step((p * p).sum())
+
+    assert (p.tolist(), q.tolist()) == ([-3, -3], [3, 3])
 
 
 class Norm(jt.nn.Module):
@@ -1287,6 +1312,16 @@ def test_grad_gets_none_for_an_output_that_was_stopped(stop):
 
     assert (dx.item(), dy) == (4, None)
     assert Several.given[:2] == [1.0, None]
+
+
+def test_a_loss_keeps_its_gradient_when_an_output_behind_it_is_stopped_later():
+    x = square()
+    y = Square.apply(x)
+    loss = y.sum()
+
+    y.stop_grad()
+
+    assert jt.grad(loss, x).tolist() == [2, 4, 6]
 
 
 class Square(jt.Function):

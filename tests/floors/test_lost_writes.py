@@ -129,10 +129,14 @@ def taking_out():
 def test_every_function_that_takes_out_refuses_a_part_that_nobody_holds(name):
     function, c = getattr(jt, name), jt.array([[1.0, 2.0], [3.0, 4.0]])
     given = [jt.ones(2)] * (2 if "y" in inspect.signature(function).parameters else 1)
+    try:
+        function(*given)
+    except jt.DtypeError:  # a function of whole numbers
+        c, given = c.int(), [v.int() for v in given]
 
     for call in (function, getattr(given[0], name, None)):
         if inspect.isroutine(call):
-            with pytest.raises(jt.JtError, match=r"would be lost|whole numbers|integers|bits"):
+            with pytest.raises(jt.JtError, match="would be lost"):
                 call(*(given if call is function else given[1:]), out=c[0])
 
 

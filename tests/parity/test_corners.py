@@ -198,7 +198,8 @@ CHOSEN = {  # a function that is computed for all numbers and taken for some, an
     "a value that is used twice": (lambda x: (lambda r: jt.where(x > 0, r * r.log(), x))(x.sqrt()),
                                    [1, 1, 0.5, 0.25 + np.log(2) / 4]),
     "two that do not agree": (lambda x: jt.where(x > 0, x.sqrt(), x) + jt.where(x > 1, x.log(), 0.0), [1, 1, 0.5, 0.5]),
-    "two of one root": (lambda x: (lambda r: jt.where(x > 0, r, 0.0) + jt.where(x > 1, r, 0.0))(x.sqrt()), [0, 0, 0.5, 0.5]),
+    "two of one root": (lambda x: (lambda r: jt.where(x > 0, r, 0.0) + jt.where(x > 1, r, 0.0))(x.sqrt()),
+                        [0, 0, 0.5, 0.5]),
     "through views": (lambda x: jt.where(x.reshape(2, 2).T > 0, x.sqrt().reshape(2, 2).T, 0.0), [0, 0, 0.5, 0.25]),
     "through a broadcast": (lambda x: jt.where(x > 0, x.sqrt().unsqueeze(0).expand(3, 4), 0.0) / 3, [0, 0, 0.5, 0.25]),
     "a length of rows": (lambda x: (lambda r, n: jt.where(n > 0, r / n, 0.0))(

@@ -85,7 +85,6 @@ __all__ = [
 ]  # fmt: skip
 
 Exception = RankError  # noqa: A001 - as mpi4py calls it
-OWN = "COMM_WORLD", "COMM_SELF", "GROUP_EMPTY", "pickle"  # of the rank that asks
 Intracomm = Comm  # none has two sides, here
 
 
@@ -211,8 +210,7 @@ def Attach_buffer(buf: Any) -> None:
     """
     as_array(buf, "Attach_buffer", write=True)
     if "attached" in current().rank_state:
-        error = CallError("a rank has one buffer for Bsend", "a second one", "Detach_buffer before it")
-        raise error.of("ERR_BUFFER")
+        raise CallError("a rank has one buffer for Bsend", "a second one", "Detach_buffer before it").of("ERR_BUFFER")
     current().rank_state["attached"] = buf
 
 
@@ -311,5 +309,5 @@ def __getattr__(name: str) -> Any:
         return pickler()
     if name.startswith("__"):
         raise AttributeError(name)
-    near = instead_of(name, [*__all__, *TYPES, *CLASSES, *OWN])
+    near = instead_of(name, [*__all__, *TYPES, *CLASSES, "COMM_WORLD", "COMM_SELF", "GROUP_EMPTY", "pickle"])
     raise UnknownNameError(f"MPI.{name} is asked for", "no such name here", near or "mpi4py, under mpirun")

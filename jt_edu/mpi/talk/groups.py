@@ -22,18 +22,10 @@ from jt_edu.errors import ArgumentError
 from jt_edu.mpi.talk.messages import check_tag
 from jt_edu.mpi.talk.pairs import Plane
 from jt_edu.mpi.talk.persistent import Persistent
+from jt_edu.mpi.terms import names
 from jt_edu.mpi.terms.advice import ranks_named
 from jt_edu.mpi.terms.errors import MismatchError
-from jt_edu.mpi.terms.names import (
-    COMM_NULL,
-    COMM_TYPE_SHARED,
-    CONGRUENT,
-    GROUP_NULL,
-    IDENT,
-    SIMILAR,
-    UNDEFINED,
-    UNEQUAL,
-)  # fmt: skip
+from jt_edu.mpi.terms.names import COMM_NULL, COMM_TYPE_SHARED, GROUP_NULL, UNDEFINED
 from jt_edu.ops.arguments import whole
 
 
@@ -88,7 +80,7 @@ class Groups(Persistent):
 
     def Compare(self, comm: Groups) -> int:
         """IDENT: the same one; CONGRUENT: the same ranks in the same order; SIMILAR: in another order; or UNEQUAL."""
-        return IDENT if comm is self else max(CONGRUENT, self.group.Compare(comm.group))
+        return names.IDENT if comm is self else max(names.CONGRUENT, self.group.Compare(comm.group))
 
     def Create_group(self, group: Group, tag: int = 0) -> Self:
         """A communicator for a group, called only by the ranks that are in it.
@@ -191,9 +183,8 @@ class Group:
         return self.freed_to is None
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Group):
-            return NotImplemented
-        return self is other or (bool(self) is bool(other) and (not self or self.members == other.members))
+        same = isinstance(other, Group) and bool(self) is bool(other) and (not self or self.members == other.members)
+        return same or NotImplemented
 
     __hash__ = None  # type: ignore[assignment] # as mpi4py has it: what it equals changes
 
@@ -254,8 +245,8 @@ class Group:
     def Compare(self, group: Group) -> int:
         """IDENT: the same ranks in the same order; SIMILAR: in another order; or UNEQUAL."""
         if self.members == group.members:
-            return IDENT
-        return SIMILAR if set(self.members) == set(group.members) else UNEQUAL
+            return names.IDENT
+        return names.SIMILAR if set(self.members) == set(group.members) else names.UNEQUAL
 
     def Free(self) -> None:
         """It is not used any more, and equals GROUP_NULL."""

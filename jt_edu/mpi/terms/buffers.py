@@ -27,7 +27,7 @@ from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.mpi.terms.datatypes import Datatype, spread
 from jt_edu.mpi.terms.memory import LETTER, Array, as_array, memory_at
 from jt_edu.mpi.terms.names import BOTTOM, Null, Op, dtype_of
-from jt_edu.mpi.terms.pickles import pickler, read, written
+from jt_edu.mpi.terms.pickles import NOTHING, pickler
 
 Piece = tuple[Datatype, int, int]  # so many of a kind, from which byte on
 
@@ -316,7 +316,7 @@ class Packet:
 
     def open(self) -> Any:
         """A fresh copy of the object, or the array."""
-        return read(self.payload) if isinstance(self.payload, bytes) else self.payload
+        return pickler().loads(self.payload) if isinstance(self.payload, bytes) else self.payload
 
     def __str__(self) -> str:
         if isinstance(self.payload, bytes):
@@ -331,7 +331,7 @@ def pack_object(thing: Any, call: str) -> Packet:
         ArgumentError: it cannot be pickled.
     """
     try:
-        data = written(thing)
+        data = NOTHING if thing is None else pickler().dumps(thing)
     except Exception as error:  # noqa: BLE001 - objects may raise what they like
         raise ArgumentError(f"{call} sends objects that can be pickled", f"{type(thing).__name__}: {error}") from None
     return Packet(data, 0, len(data))
@@ -353,7 +353,7 @@ def open_object(data: bytes | memoryview, call: str, source: int) -> Any:
     if not pickler().may_have_made(data):
         raise _no_object(call, f"{len(data)} bytes of numbers", source)
     try:
-        return read(data)
+        return pickler().loads(data)
     except (pickle.UnpicklingError, EOFError):
         raise _no_object(call, f"{len(data)} bytes that are no object", source) from None
 

@@ -1,7 +1,6 @@
 """Pickles: how does an object become bytes on its way, and an object again?
 
     MPI.pickle.__init__(dill.dumps, dill.loads)    from here on, objects of this rank travel as dill writes them
-    MPI.pickle.PROTOCOL = 4                        or in an older form of Python's own
 
 Each rank has a pickler of its own; those that speak with one another have to agree.
 """
@@ -9,7 +8,6 @@ Each rank has a pickler of its own; those that speak with one another have to ag
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
 from typing import Any
 
 from jt_edu.settings import current
@@ -32,10 +30,7 @@ class Pickle:
         (b'7', 7, None, 5)
     """
 
-    def __init__(
-        self, dumps: Callable[..., Any] | None = None, loads: Callable[[Any], Any] | None = None,
-        protocol: int | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, dumps: Any = None, loads: Any = None, protocol: int | None = None) -> None:
         self._dumps, self._loads = dumps or pickle.dumps, loads or pickle.loads
         self.PROTOCOL = 5 if protocol is None and self._dumps is pickle.dumps else protocol
 
@@ -45,26 +40,14 @@ class Pickle:
 
     def loads(self, data: Any) -> Any:
         """The object of some bytes."""
-        return self._loads(data if self._loads is pickle.loads else bytes(data))
+        return None if data == NOTHING else self._loads(data if self._loads is pickle.loads else bytes(data))
 
     def may_have_made(self, data: Any) -> bool:
-        """Whether an object begins like these bytes; of another's forms than Python's present ones, nobody knows."""
-        python = self._dumps is pickle.dumps and self._loads is pickle.loads and self.PROTOCOL not in (0, 1)
-        return not python or bytes(data[:2]).startswith(BEGINNINGS)
+        """Whether an object begins like these bytes; of other forms than Python's from 2 on, nobody knows."""
+        return self._loads is not pickle.loads or self.PROTOCOL not in range(2, 6) or data[:2] in BEGINNINGS
 
 
 def pickler() -> Pickle:
     """The pickler of the rank that asks."""
-    state = current().rank_state
-    found: Pickle = state.get("pickle") or state.setdefault("pickle", Pickle())
+    found: Pickle = current().rank_state.get("pickle") or current().rank_state.setdefault("pickle", Pickle())
     return found
-
-
-def written(obj: Any) -> bytes:
-    """The bytes that an object travels as."""
-    return NOTHING if obj is None else pickler().dumps(obj)
-
-
-def read(data: Any) -> Any:
-    """The object that travelled as these bytes."""
-    return None if data == NOTHING else pickler().loads(data)

@@ -56,7 +56,7 @@ class Task:
     rooms: list[Array] = field(default_factory=list)
     finish: Callable[[Any], Any] = lambda got: got
     root: int = 0
-    op: Op = SUM
+    op: Op = field(default_factory=lambda: SUM)
     agree: dict[str, Any] = field(default_factory=dict)  # what all ranks say alike
     timeout: timedelta = UNSET
     number: int = 0  # in its group, from 1

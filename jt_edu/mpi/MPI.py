@@ -12,7 +12,6 @@ started later) is refused by name.
 
 from __future__ import annotations
 
-import pickle as _pickle
 import platform
 import threading
 import time
@@ -20,14 +19,13 @@ from typing import Any
 
 from jt_edu.errors import RankError, UnknownNameError
 from jt_edu.mpi.simulated.threads import SoloComm
-from jt_edu.mpi.talk.collective import Collectives as Intracomm
+from jt_edu.mpi.talk.groups import Communicator as Comm
 from jt_edu.mpi.talk.groups import Group
 from jt_edu.mpi.talk.messages import MESSAGE_NO_PROC, MESSAGE_NULL, Message
-from jt_edu.mpi.talk.pairs import PointToPoint as Comm
 from jt_edu.mpi.talk.persistent import Grequest, Prequest
 from jt_edu.mpi.talk.request import REQUEST_NULL, Request
 from jt_edu.mpi.terms.datatypes import TYPES, Datatype
-from jt_edu.mpi.terms.errors import CLASSES
+from jt_edu.mpi.terms.errors import CLASSES, CallError
 from jt_edu.mpi.terms.memory import address_of, as_array
 from jt_edu.mpi.terms.missing import instead_of
 from jt_edu.mpi.terms.names import (
@@ -70,6 +68,7 @@ from jt_edu.mpi.terms.names import (
     Op,
     Status,
 )  # fmt: skip
+from jt_edu.mpi.terms.pickles import Pickle, pickler
 from jt_edu.ops.arguments import whole
 from jt_edu.settings import current
 
@@ -82,32 +81,11 @@ __all__ = [
     "MESSAGE_NO_PROC", "MESSAGE_NULL", "MIN", "MINLOC", "Message", "NO_OP", "OP_NULL", "ORDER_C", "ORDER_F", "Op",
     "PROC_NULL", "PROD", "Pickle", "Prequest", "Query_thread", "REPLACE", "REQUEST_NULL", "Request", "SIMILAR",
     "SUM", "Status", "THREAD_FUNNELED", "THREAD_MULTIPLE", "THREAD_SERIALIZED", "THREAD_SINGLE", "UNDEFINED",
-    "UNEQUAL", "Wtick", "Wtime", "get_vendor", "pickle",
+    "UNEQUAL", "Wtick", "Wtime", "get_vendor",
 ]  # fmt: skip
 
 Exception = RankError  # noqa: A001 - as mpi4py calls it
-
-
-class Pickle:
-    """How objects become bytes on their way, and objects again; `MPI.pickle` is the one that is used.
-
-    Example:
-        >>> pickle.loads(pickle.dumps({"a": 1}))
-        {'a': 1}
-    """
-
-    PROTOCOL = 5
-
-    def dumps(self, obj: Any) -> bytes:
-        """The bytes of an object."""
-        return _pickle.dumps(obj, self.PROTOCOL)
-
-    def loads(self, data: Any) -> Any:
-        """The object of some bytes, which have to come from somebody who is trusted."""
-        return _pickle.loads(data)  # noqa: S301 - the learner's own
-
-
-pickle = Pickle()
+Intracomm = Comm  # none has two sides, here
 
 
 def Wtime() -> float:
@@ -222,12 +200,17 @@ def Is_thread_main() -> bool:
 def Attach_buffer(buf: Any) -> None:
     """Nothing has to be done: `Bsend` makes room for its copies itself. `Detach_buffer` gives the buffer back.
 
+    Raises:
+        CallError: one is attached already.
+
     Example:
         >>> Attach_buffer(bytearray(1000))
         >>> len(Detach_buffer())
         1000
     """
     as_array(buf, "Attach_buffer", write=True)
+    if "attached" in current().rank_state:
+        raise CallError("a rank has one buffer for Bsend", "a second one", "Detach_buffer before it").of("ERR_BUFFER")
     current().rank_state["attached"] = buf
 
 
@@ -308,7 +291,7 @@ def Is_finalized() -> bool:
 
 
 def __getattr__(name: str) -> Any:
-    """COMM_WORLD and COMM_SELF of the rank that asks, the datatypes, and the classes of errors."""
+    """What is the rank's own (COMM_WORLD, COMM_SELF, GROUP_EMPTY, pickle), the datatypes, and the classes of errors."""
     if name in TYPES:
         return TYPES[name]
     if name in CLASSES:
@@ -320,7 +303,11 @@ def __getattr__(name: str) -> Any:
         if "COMM_SELF" not in state:
             state["COMM_SELF"] = SoloComm()
         return state["COMM_SELF"]
+    if name == "GROUP_EMPTY":
+        return __getattr__("COMM_WORLD").group.Incl([])
+    if name == "pickle":
+        return pickler()
     if name.startswith("__"):
         raise AttributeError(name)
-    near = instead_of(name, [*__all__, *TYPES, *CLASSES, "COMM_WORLD", "COMM_SELF"])
+    near = instead_of(name, [*__all__, *TYPES, *CLASSES, "COMM_WORLD", "COMM_SELF", "GROUP_EMPTY", "pickle"])
     raise UnknownNameError(f"MPI.{name} is asked for", "no such name here", near or "mpi4py, under mpirun")

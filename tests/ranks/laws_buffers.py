@@ -2,6 +2,8 @@
 
 import array
 import ctypes
+import json
+import mmap
 import pickle
 from types import SimpleNamespace
 
@@ -102,6 +104,18 @@ def law_memory_that_is_not_there_is_refused(comm):
     refused(ArgumentError, "address 8", lambda: comm.Send([BOTTOM, (1, 1), MPI.DOUBLE], comm.rank))
 
 
+def law_memory_is_looked_at_without_writing_to_it(comm):
+    """A page that nobody can write: it is sent, and refused by a receive that only knows its address."""
+    to, by = around(comm)
+    page, room = np.frombuffer(mmap.mmap(-1, mmap.PAGESIZE, access=mmap.ACCESS_READ), "f8", 2), np.ones(2)
+    kind = MPI.Datatype.Create_struct([2], [MPI.Get_address(page)], [MPI.DOUBLE])
+    for sent in ([BOTTOM, 1, kind], Lent(page, "__cuda_array_interface__")):
+        room[:] = 1
+        comm.Sendrecv(sent, to, 0, room, by, 0)
+        assert room.tolist() == [0, 0]
+    refused(ArgumentError, "which is none of this process", lambda: comm.Recv([BOTTOM, 1, kind], comm.rank))
+
+
 def law_a_tuple_is_counts_and_displacements_however_many_ranks_there_are(comm):
     size, to, by = comm.size, *around(comm)
     x, room = np.arange(10.0) + comm.rank, np.full(10, -1.0)
@@ -185,6 +199,28 @@ def law_a_pickled_object_may_come_as_bytes(comm):
     assert later.wait() is None
     request.Wait()
     assert MPI.pickle.loads(pickle.dumps(3)) == 3
+
+
+def law_objects_travel_as_the_pickler_of_their_rank_writes_them(comm):
+    to, by = around(comm)
+    written = []
+
+    def as_json(obj):
+        written.append(obj)
+        return json.dumps(obj).encode()
+
+    zeros = [bytes, len]  # 17 of them begin as nothing that Python has pickled
+    for given, thing in (([as_json, json.loads], "x"), (zeros, 17), ([pickle.dumps, pickle.loads, 0], [1]), ([], {2})):
+        MPI.pickle.__init__(*given)
+        try:
+            assert comm.sendrecv(thing, to, source=by) == thing == comm.bcast(thing)
+            assert comm.allgather(thing) == [thing] * comm.size
+            request = comm.isend(thing, to)
+            assert comm.mprobe(by).recv() == thing
+            request.wait()
+        finally:
+            MPI.pickle.__init__()
+    assert "x" in written and MPI.pickle.PROTOCOL == 5
 
 
 # layouts

@@ -1,5 +1,6 @@
 """Laws of groups: communicators that are made from others; see laws.py."""
 
+from jt_edu.mpi import MPI
 from jt_edu.mpi.talk.request import Request
 from jt_edu.mpi.terms.names import COMM_NULL, COMM_TYPE_SHARED, UNDEFINED
 
@@ -122,6 +123,30 @@ def law_a_group_is_made_by_its_own_ranks_alone(comm):
         Request.waitall(sent)
     for group in made:
         group.Free()
+
+
+def law_groups_and_communicators_are_compared(comm):
+    everyone, copy, turned = comm.group, comm.Dup(), comm.Split(0, key=-comm.rank)
+    similar = MPI.SIMILAR if comm.size > 1 else MPI.IDENT
+    alone = comm.Split(comm.rank)
+
+    assert everyone.Compare(copy.group) == MPI.IDENT and everyone == copy.group != MPI.GROUP_EMPTY
+    assert MPI.Group.Compare(everyone, turned.group) == similar
+    assert everyone.Compare(everyone.Excl([0])) == MPI.UNEQUAL
+    assert comm.Compare(comm) == MPI.IDENT and MPI.Comm.Compare(comm, copy) == MPI.CONGRUENT
+    assert comm.Compare(turned) == max(similar, MPI.CONGRUENT)
+    assert comm.Compare(alone) == (MPI.UNEQUAL if comm.size > 1 else MPI.CONGRUENT)
+    for group in (copy, turned, alone):
+        group.Free()
+
+
+def law_the_empty_group_is_one_of_nobody(comm):
+    empty = MPI.GROUP_EMPTY
+    assert empty == comm.group.Incl([]) and empty and (empty.size, empty.rank) == (0, UNDEFINED)
+    assert comm.Create(empty) == COMM_NULL
+
+    empty.Free()
+    assert empty == MPI.GROUP_NULL and MPI.GROUP_EMPTY and empty != MPI.GROUP_EMPTY
 
 
 def law_groups_of_ranges(comm):

@@ -113,6 +113,42 @@ def test_programs_of_mpi4py_find_its_constants():
     assert len({*(getattr(MPI, name) for name in CLASSES)}) == len(CLASSES)
 
 
+def test_what_can_come_to_equal_something_else_has_no_hash_as_in_mpi4py():
+    def program(comm):
+        mine = comm.isend(1, 1 - comm.rank), comm.group
+        comm.recv()
+        found = (*mine, MPI.REQUEST_NULL, MPI.Op(), MPI.SUM, MPI.COMM_NULL, MPI.GROUP_NULL, MPI.MESSAGE_NULL)
+        for thing in (*found, MPI.Request(), MPI.DATATYPE_NULL, MPI.GROUP_EMPTY):
+            with pytest.raises(TypeError, match="unhashable"):
+                hash(thing)
+        mine[0].wait()
+
+    simulate(2)(program)
+
+
+def test_each_rank_has_a_pickler_of_its_own():
+    def program(comm):
+        if comm.rank == 0:
+            MPI.pickle.PROTOCOL = 0
+        comm.barrier()
+        return MPI.pickle.PROTOCOL, len(MPI.pickle.dumps(7))
+
+    assert simulate(2)(program) == [(0, 4), (5, 5)] and MPI.pickle.PROTOCOL == 5
+
+
+def test_a_second_buffer_is_not_attached():
+    def program(comm):
+        first = bytearray(100)
+        MPI.Attach_buffer(first)
+        with pytest.raises(MPI.Exception, match="found a second one") as caught:
+            MPI.Attach_buffer(bytearray(200))
+        assert caught.value.Get_error_class() == MPI.ERR_BUFFER and MPI.Detach_buffer() is first
+        MPI.Attach_buffer(first)
+        return MPI.Detach_buffer() is first
+
+    assert simulate(2)(program) == [True, True]
+
+
 @pytest.mark.parametrize("thing", [MPI.SUM, MPI.OP_NULL, MPI.INT, MPI.BOTTOM, MPI.IN_PLACE, MPI.DATATYPE_NULL])
 def test_constants_stay_themselves_when_they_are_pickled(thing):
     assert pickle.loads(pickle.dumps(thing)) is thing  # noqa: S301 - our own

@@ -202,7 +202,7 @@ class Waiting:
     """As much of a task as an explanation needs."""
 
     rank: int
-    awaits: list
+    awaits: dict
 
 
 def test_the_one_that_is_said_to_look_again_and_again_is_the_one_that_does():
@@ -212,7 +212,7 @@ def test_the_one_that_is_said_to_look_again_and_again_is_the_one_that_does():
         comm = SimpleNamespace(name="world", world=SimpleNamespace(open_calls={}))
         facts = {"words": f"recv(source={rank})", "line": "", "peers": (), "kind": RECEIVE, "tag": 0, "at_once": False}
         request = SimpleNamespace(done=done, comm=comm, **facts)
-        return Waiting(rank, [request])
+        return Waiting(rank, {id(request): request})
 
     tasks = [task(0, True), task(1, False), task(2, False)]
 

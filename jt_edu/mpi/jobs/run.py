@@ -171,7 +171,7 @@ class Trail:
                 return
             self._saved = True
             document = {
-                **notes(self.comm.journal, list(self.comm.task.begun), began()),
+                **notes(self.comm.journal, list(self.comm.task.begun.values()), began()),
                 "error": None if error is None else as_document(error, told),
             }
             self.at("pickle").write_bytes(pickle.dumps(reported()))

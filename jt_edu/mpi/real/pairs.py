@@ -22,7 +22,7 @@ from jt_edu.mpi.talk.pairs import Plane, PointToPoint
 from jt_edu.mpi.talk.request import Request
 from jt_edu.mpi.terms.buffers import Packet, open_object
 from jt_edu.mpi.terms.memory import Array
-from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG, SMALL
+from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG, SMALL, STUB_BYTES
 
 
 class MPIPairs(PointToPoint):
@@ -72,7 +72,7 @@ class MPIPairs(PointToPoint):
         send = self.raw.Issend if synchronous else self.raw.Isend
         if not isinstance(packet.payload, bytes):
             return send(self.native.message(packet.payload), dest, tag), packet.payload
-        if packet.bytes <= SMALL:
+        if packet.bytes <= SMALL and not (packet.bytes == STUB_BYTES and packet.payload[0] == 0):  # as a stub begins
             return send([packet.payload, self.mpi.BYTE], dest, tag), packet.payload
         ticket = ticket_for(next(self._tickets))
         stub = stub_for(packet.bytes, ticket)

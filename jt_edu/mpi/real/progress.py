@@ -34,6 +34,7 @@ class UnderWay:
     it is over; `place` tells a collective from all others.
     """
 
+    request: Request
     raw: Any
     keep: Any
     place: Place | None
@@ -51,8 +52,8 @@ class Progress:
     def __init__(self, journal: Journal, mpi: Any) -> None:
         self.journal, self.mpi, self.rank = journal, mpi, journal.rank
         self.name = f"rank {self.rank}"
-        self.open: dict[Request, UnderWay] = {}  # in the order in which they were begun
-        self.begun: dict[Request, None] = {}  # and not waited for so far
+        self.open: dict[int, UnderWay] = {}  # by id of the request, in the order in which they were begun
+        self.begun: dict[int, Request] = {}  # by id, and not waited for so far
 
     @property
     def now(self) -> int:
@@ -61,7 +62,7 @@ class Progress:
 
     def begin(self, request: Request, raw: Any, keep: Any = None, place: Place | None = None) -> None:
         """From now on it is under way."""
-        self.open[request] = UnderWay(raw, keep, place, self.mpi.Status())
+        self.open[id(request)] = UnderWay(request, raw, keep, place, self.mpi.Status())
 
     def wait_for(self, requests: Sequence[Request], every: bool = True, deadline: int | None = None) -> None:
         """Come back when all of the requests have happened, or one of them.
@@ -73,9 +74,9 @@ class Progress:
         if not waiting or (not every and len(waiting) < len(requests)):
             return
         for request in waiting:
-            if request not in self.open and request.needs is None:
+            if id(request) not in self.open and request.needs is None:
                 raise _stranger(request)
-        first = self.open.get(waiting[0])
+        first = self.open.get(id(waiting[0]))
         with self.blocked(waiting[0], None if first is None else first.place, self._attended()):
             if deadline is None and (every or len(waiting) == 1) and not self._attended(waiting):
                 for request in waiting:
@@ -100,8 +101,8 @@ class Progress:
 
     def _look_around(self) -> None:
         """See how far everything is that was begun."""
-        for request in list(self.open):
-            self.advance(request)
+        for one in list(self.open.values()):
+            self.advance(one.request)
 
     def first_of(self, requests: Sequence[Request]) -> Request:
         """With which one a wait for one of several goes on: the first that has happened."""
@@ -116,15 +117,15 @@ class Progress:
 
     def noticed(self, request: Request) -> None:
         """A request has happened."""
-        self.open.pop(request, None)
+        self.open.pop(id(request), None)
 
     def advance(self, request: Request, block: bool = False) -> None:
         """See whether it has happened; `block`: wait until it has. Who waits for it is told what goes wrong in it."""
         if request.needs is not None:
             self.advance(request.needs, block)
-        if request.done or request not in self.open or not (request.needs is None or request.needs.done):
+        if request.done or id(request) not in self.open or not (request.needs is None or request.needs.done):
             return
-        raw, found = self.open[request].raw, self.open[request].found
+        raw, found = self.open[id(request)].raw, self.open[id(request)].found
         try:
             arrived = raw.Wait(found) if block else raw.Test(found)
         except Exception as error:  # noqa: BLE001 - an operation of the learner's may raise anything
@@ -136,7 +137,7 @@ class Progress:
 
     def take_back(self, request: Request) -> bool:
         """Whether MPI lets go of it: a receive for which no message has come."""
-        self.open[request].raw.Cancel()
+        self.open[id(request)].raw.Cancel()
         self.advance(request, block=True)
         return request.status.cancelled
 
@@ -145,7 +146,7 @@ class Progress:
 
         One that is waited for alone needs no attention: its own wait gives it.
         """
-        return any(isinstance(u.raw, Incoming) and list(but) != [r] for r, u in list(self.open.items()))
+        return any(isinstance(u.raw, Incoming) and list(but) != [u.request] for u in list(self.open.values()))
 
     @contextmanager
     def blocked(self, request: Request, place: Place | None = None, attended: bool = False) -> Iterator[None]:

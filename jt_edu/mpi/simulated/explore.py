@@ -142,7 +142,7 @@ class Guide:
                     world.tidy(plane, rank)
                     return True
         for task in waiting:
-            happened = [r for r in task.awaits if r.done] if task.choosy else []
+            happened = [r for r in task.awaits.values() if r.done] if task.choosy else []
             if happened:
                 which = self._choose(len(happened))
                 task.chosen = happened[which]

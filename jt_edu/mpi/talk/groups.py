@@ -22,6 +22,7 @@ from jt_edu.errors import ArgumentError
 from jt_edu.mpi.talk.messages import check_tag
 from jt_edu.mpi.talk.pairs import Plane
 from jt_edu.mpi.talk.persistent import Persistent
+from jt_edu.mpi.terms import names
 from jt_edu.mpi.terms.advice import ranks_named
 from jt_edu.mpi.terms.errors import MismatchError
 from jt_edu.mpi.terms.names import COMM_NULL, COMM_TYPE_SHARED, GROUP_NULL, UNDEFINED
@@ -76,6 +77,10 @@ class Groups(Persistent):
     def group(self) -> Group:
         """The same."""
         return self.Get_group()
+
+    def Compare(self, comm: Groups) -> int:
+        """IDENT: the same one; CONGRUENT: the same ranks in the same order; SIMILAR: in another order; or UNEQUAL."""
+        return names.IDENT if comm is self else max(names.CONGRUENT, self.group.Compare(comm.group))
 
     def Create_group(self, group: Group, tag: int = 0) -> Self:
         """A communicator for a group, called only by the ranks that are in it.
@@ -177,6 +182,12 @@ class Group:
     def __bool__(self) -> bool:
         return self.freed_to is None
 
+    def __eq__(self, other: object) -> bool:
+        same = isinstance(other, Group) and bool(self) is bool(other) and (not self or self.members == other.members)
+        return same or NotImplemented
+
+    __hash__ = None  # type: ignore[assignment] # as mpi4py has it: what it equals changes
+
     @property
     def size(self) -> int:
         """How many ranks it has."""
@@ -230,6 +241,12 @@ class Group:
         """What the other group calls some ranks of this one; UNDEFINED where it has not got them."""
         chosen = self.members if ranks is None else self._checked(ranks)
         return [other.members.index(m) if m in other.members else UNDEFINED for m in chosen]
+
+    def Compare(self, group: Group) -> int:
+        """IDENT: the same ranks in the same order; SIMILAR: in another order; or UNEQUAL."""
+        if self.members == group.members:
+            return names.IDENT
+        return names.SIMILAR if set(self.members) == set(group.members) else names.UNEQUAL
 
     def Free(self) -> None:
         """It is not used any more, and equals GROUP_NULL."""

@@ -9,7 +9,6 @@ What a rank brings and wants stands in visit.py.
 
 from __future__ import annotations
 
-import pickle
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,9 +24,9 @@ from jt_edu.mpi.talk.request import Request
 from jt_edu.mpi.talk.visit import Ask, Fill, Visit, Way
 from jt_edu.mpi.terms.buffers import Buffer, Packet, pack_object
 from jt_edu.mpi.terms.names import SUM, as_op
+from jt_edu.mpi.terms.pickles import NOTHING
 
 ROOTED = ("bcast", "gather", "scatter", "reduce")
-NOTHING = pickle.dumps(None, protocol=5)
 REDUCING = ("reduce", "allreduce", "reduce_scatter", "scan", "exscan")
 
 

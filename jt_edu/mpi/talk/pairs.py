@@ -348,7 +348,7 @@ class PointToPoint(ABC):
     def _left_open(self, request: Request, call: Call) -> None:
         """A learner's call is over, and what it began is not: somebody has to wait for it."""
         if call.parent < 0 and not request.taken:
-            self.task.begun[request] = None
+            self.task.begun[id(request)] = request
 
     def _peers(self, source: int) -> tuple[int, ...]:
         """The ranks of the world that can send it, or take it."""

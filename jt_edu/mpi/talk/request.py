@@ -27,7 +27,7 @@ Peers = Sequence[int] | Callable[[int | None], Sequence[int]]
 class _Nobody:
     """Stands behind a request of no communicator: nobody else can make it happen."""
 
-    begun: dict[Any, None] = {}  # noqa: RUF012 - nothing is ever begun
+    begun: dict[int, Any] = {}  # noqa: RUF012 - nothing is ever begun
     now = 0
 
     @property
@@ -173,7 +173,7 @@ class Request:
             self._nothing(status)
             return None
         self.taken = True
-        self.task.begun.pop(self, None)
+        self.task.begun.pop(id(self), None)
         if self.needs is not None:
             self.needs._answer(None)
         self.needs = self.needed_by = None
@@ -211,7 +211,7 @@ class Request:
     def Free(self) -> None:
         """Forget the request; what it began goes on."""
         self.taken = True
-        self.task.begun.pop(self, None)
+        self.task.begun.pop(id(self), None)
 
     cancel, free = Cancel, Free
 
@@ -221,7 +221,7 @@ class Request:
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Request) and not self and not other)
 
-    __hash__ = object.__hash__
+    __hash__ = None  # type: ignore[assignment] # as mpi4py has it: what it equals changes
 
     def __reduce__(self) -> str:
         if self is REQUEST_NULL:

@@ -21,7 +21,7 @@ class Voice(Protocol):
     """Who speaks for a rank, and waits for it."""
 
     rank: int  # of the world
-    begun: dict[Request, None]  # by the learner, and not waited for so far
+    begun: dict[int, Request]  # by id; by the learner, and not waited for so far
 
     @property
     def now(self) -> int:

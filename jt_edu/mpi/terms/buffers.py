@@ -27,9 +27,9 @@ from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.mpi.terms.datatypes import Datatype, spread
 from jt_edu.mpi.terms.memory import LETTER, Array, as_array, memory_at
 from jt_edu.mpi.terms.names import BOTTOM, Null, Op, dtype_of
+from jt_edu.mpi.terms.pickles import NOTHING, pickler
 
 Piece = tuple[Datatype, int, int]  # so many of a kind, from which byte on
-PICKLED = tuple(bytes([0x80, protocol]) for protocol in (2, 3, 4, 5))  # how every object begins
 
 
 @dataclass
@@ -229,12 +229,12 @@ def _row(memory: Any, pieces: list[Piece], dtype: np.dtype[Any], call: str, writ
                 found = f"bytes {low} to {high - 1}"
                 raise ArgumentError(f"{call} has elements inside of its buffer of {limit} bytes", found)
             if memory is None:
-                memory_at(np.array([low, high - 1]), call)  # before a row is made that may be very long
+                memory_at(np.array([low, high - 1]), call, False)  # before a row is made that may be very long
         places.append(np.ravel((start + spread(kind, count))[:, None] + np.arange(size)))
         lengths.append(places[-1].size // dtype.itemsize)
     where = np.concatenate(places)
     if memory is None:
-        memory, begin = memory_at(where, call)
+        memory, begin = memory_at(where, call, write)
     where -= begin
     row = memory[where].view(dtype)
 
@@ -316,7 +316,7 @@ class Packet:
 
     def open(self) -> Any:
         """A fresh copy of the object, or the array."""
-        return pickle.loads(self.payload) if isinstance(self.payload, bytes) else self.payload  # noqa: S301 - our own
+        return pickler().loads(self.payload) if isinstance(self.payload, bytes) else self.payload
 
     def __str__(self) -> str:
         if isinstance(self.payload, bytes):
@@ -331,7 +331,7 @@ def pack_object(thing: Any, call: str) -> Packet:
         ArgumentError: it cannot be pickled.
     """
     try:
-        data = pickle.dumps(thing, protocol=5)
+        data = NOTHING if thing is None else pickler().dumps(thing)
     except Exception as error:  # noqa: BLE001 - objects may raise what they like
         raise ArgumentError(f"{call} sends objects that can be pickled", f"{type(thing).__name__}: {error}") from None
     return Packet(data, 0, len(data))
@@ -350,10 +350,10 @@ def open_object(data: bytes | memoryview, call: str, source: int) -> Any:
     """
     if not len(data):
         return None
-    if not bytes(data[:2]).startswith(PICKLED):
+    if not pickler().may_have_made(data):
         raise _no_object(call, f"{len(data)} bytes of numbers", source)
     try:
-        return pickle.loads(data)  # noqa: S301 - it comes from our ranks
+        return pickler().loads(data)
     except (pickle.UnpicklingError, EOFError):
         raise _no_object(call, f"{len(data)} bytes that are no object", source) from None
 

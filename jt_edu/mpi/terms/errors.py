@@ -46,7 +46,7 @@ class _ToldError(RankError):
 
 
 class CallError(ArgumentError, RankError):
-    """A call names a rank, a root or a tag that is not there.
+    """A call names a rank, a root or a tag that is not there, or attaches a second buffer.
 
     Example:
         >>> simulate(1)(lambda comm: comm.send(1, dest=3))

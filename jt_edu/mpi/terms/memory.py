@@ -158,7 +158,7 @@ def address_of(given: Any) -> int:
     return 0 if given is None or given is BOTTOM else int(as_array(given, "Get_address", False).ctypes.data)
 
 
-def memory_at(places: Array, call: str) -> tuple[Array, int]:
+def memory_at(places: Array, call: str, write: bool) -> tuple[Array, int]:
     """The memory that has the bytes at some addresses, and its own address.
 
     Raises:
@@ -169,20 +169,23 @@ def memory_at(places: Array, call: str) -> tuple[Array, int]:
     begin, end = int(places.min()), int(places.max()) + 1
     if begin < PAGE:
         raise ArgumentError(f"{call} takes addresses from Get_address with BOTTOM", f"address {begin}")
-    _try_out(places[np.unique(places // PAGE, return_index=True)[1]], call)
+    _try_out(places[np.unique(places // PAGE, return_index=True)[1]], call, write)
     told = {"data": (begin, False), "typestr": "|u1", "shape": (end - begin,), "version": 3}
     return np.asarray(_Interface(told, None)), begin
 
 
-def _try_out(addresses: Array, call: str) -> None:
-    """Read and write the byte at each of them, by way of the system, which refuses what is no memory."""
-    out, back = os.pipe()
+def _try_out(addresses: Array, call: str, write: bool = False) -> None:
+    """Read the byte at each of them, by way of the system, which refuses what is no memory: two calls for a page.
+
+    `write`: the byte is put back, too. It is one that a receive fills, which nobody else may use meanwhile.
+    """
+    (out, back), scratch = os.pipe(), bytearray(1)
     with os.fdopen(out, "rb", 0) as reader, os.fdopen(back, "wb", 0) as writer:
         for address in addresses.tolist():
             byte = (ctypes.c_char * 1).from_address(address)
             try:
                 writer.write(byte)
-                reader.readinto(byte)
+                reader.readinto(byte if write else scratch)
             except OSError:
                 found = f"address {address:#x}, which is none of this process"
                 raise ArgumentError(f"{call} takes memory that this processor reaches", found, "a copy of it") from None

@@ -186,7 +186,7 @@ class Baton:
             return self.at_rest(waiting, None)
         task = min(timed, key=lambda t: (t.deadline, t.number))  # time passes when nobody does anything
         assert task.deadline is not None, "only tasks with a deadline were chosen"
-        return {task: task.times_out([r for r in task.awaits if not r.done], task.deadline)}
+        return {task: task.times_out([r for r in task.awaits.values() if not r.done], task.deadline)}
 
     # the end
 

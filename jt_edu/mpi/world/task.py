@@ -34,7 +34,7 @@ class Task:
         self.thread: threading.Thread | None = None
         self.meter: Callable[[], int] | None = None  # ns that it computed since it was asked last
         self.state = "ready"  # "ready", "waiting" or "ended"
-        self.awaits: dict[Request, None] = {}  # in the order of the call
+        self.awaits: dict[int, Request] = {}  # by id, in the order of the call
         self.missing = 0  # how many of them have to happen before it goes on
         self.since = 0  # when it began to wait
         self.deadline: int | None = None  # when it gives up, in ns of its clock
@@ -42,7 +42,7 @@ class Task:
         self.ended_by: BaseException | None = None  # None: it came to its end
         self.choosy = False  # waits for one of several things, and is told which
         self.chosen: Request | None = None  # that one
-        self.begun: dict[Request, None] = {}  # and not waited for so far
+        self.begun: dict[int, Request] = {}  # by id, and not waited for so far
         self.looks = 0  # in vain, one after the other
         self.asked = 0  # for the time, since it let others run
         self.stops = 0
@@ -60,7 +60,7 @@ class Task:
         self.since = self.clock.now
         self.chosen, self.choosy = None, baton.patient and not every
         if self.choosy or (pending and (every or len(pending) == len(requests))):
-            self.awaits, self.missing = dict.fromkeys(requests), len(pending) if every else 1
+            self.awaits, self.missing = {id(r): r for r in requests}, len(pending) if every else 1
             self.state, self.deadline = "waiting", deadline
             try:
                 baton.pass_on(self)
@@ -126,7 +126,7 @@ class Task:
         self.baton.in_vain += 1
         if self.baton.in_vain > LOOKS:
             waiting = [t for t in self.baton.tasks if t.state == "waiting"]
-            self.awaits, self.baton.in_vain = {request: None}, 0
+            self.awaits, self.baton.in_vain = {id(request): request}, 0
             error = self.baton.at_rest([self, *waiting], self).get(self)
             self.awaits = {}
             if error is not None:
@@ -136,7 +136,7 @@ class Task:
     def noticed(self, request: Request) -> None:
         """A request of this task has happened."""
         self.baton.in_vain = 0
-        if self.state == "waiting" and request in self.awaits:
+        if self.state == "waiting" and id(request) in self.awaits:
             self.missing -= 1
             if self.missing == 0 and not self.choosy:
                 self.baton.wake(self)

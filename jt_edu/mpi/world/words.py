@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 def waits(waiting: list[Task], looks: Task | None = None) -> list[Wait]:
     """Who waits for whom, and where: one entry for each task that waits; `looks` is one that looks again and again."""
-    pending = [(t, next((r for r in t.awaits if not r.done), None)) for t in waiting]
+    pending = [(t, next((r for r in t.awaits.values() if not r.done), None)) for t in waiting]
     return [_wait_of(t, r, t is looks) for t, r in pending if r is not None]
 
 
@@ -135,12 +135,12 @@ def clues(waiting: list[Task], world: World) -> Iterator[Clue]:
     lost = [m for m in world.record.messages if m.lost]
     for message in lost[:MOST]:
         yield Clue(f"the message of {_sent_by(world, message.call, message.source)} was lost on its way", LOST)
-    asked = {r.request: (plane, rank, r) for (plane, rank), box in world.boxes.items() for r in box.all_receives}
+    asked = {id(r.request): (plane, rank, r) for (plane, rank), box in world.boxes.items() for r in box.all_receives}
     for task in waiting:
-        for request in task.awaits:
-            if not request.done and request in asked:
-                yield from _about(world, *asked[request])
-    if world.synchronous and any(r.kind == SEND and not r.at_once for t in waiting for r in t.awaits):
+        for request in task.awaits.values():
+            if not request.done and id(request) in asked:
+                yield from _about(world, *asked[id(request)])
+    if world.synchronous and any(r.kind == SEND and not r.at_once for t in waiting for r in t.awaits.values()):
         yield Clue("each send waits until it is received, since synchronous=True")
 
 
@@ -178,7 +178,7 @@ def unfinished(world: World) -> list[str]:
     """Sentences about what was begun and never ended, when all ranks have: messages that nobody took, and requests."""
     letters = [m for box in world.boxes.values() for m in box.letters if m.call.parent < 0]
     told = [f"nobody received the message of {_sent(letter)}" for letter in letters]
-    begun = [(task.rank, request) for task in world.baton.tasks for request in task.begun]
+    begun = [(task.rank, request) for task in world.baton.tasks for request in task.begun.values()]
     told += [f"rank {rank} did not wait for its {r.words} at {r.line}" for rank, r in begun]
     return _short(told, "of that kind")
 

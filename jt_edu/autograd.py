@@ -12,12 +12,15 @@ root would make 0 * inf of it, which is nan. So what the rules answer is chosen 
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from jt_edu.build import filled
 from jt_edu.errors import GradientError
 from jt_edu.gradient_errors import check_call, missing
-from jt_edu.graph import Node, behind, history, reached
+from jt_edu.graph import Node, age, behind, history, reached
 from jt_edu.meta import Elementwise
 from jt_edu.names import door
 from jt_edu.settings import current
@@ -29,12 +32,19 @@ if TYPE_CHECKING:
 class Tape:
     """The gradient that a `Function` brings along: `backward(*douts)` lists one gradient per source, or None.
 
-    It is given the gradient of each output: zeros where the loss does not use it, None where it was stopped.
+    It is given the gradient of each output: zeros where the loss does not use it, None where it was stopped. An output
+    holds its tape; if the tape held the output, too, both would stay in memory until Python looks for circles.
     """
 
     def __init__(self, backward: Callable[..., Any], sources: Sequence[Node], outputs: Sequence[Node]) -> None:
-        self.backward, self.sources, self.outputs = backward, tuple(sources), tuple(outputs)
-        self.stopped: set[Node] = set()
+        self.backward, self.sources = backward, tuple(sources)
+        self.outputs = [weakref.ref(n) for n in outputs]
+        self.zeros = [partial(filled, n.shape, 0, n.dtype) for n in outputs]
+        self.stopped: set[int] = set()  # numbers of outputs
+
+    def stop(self, output: Node) -> None:
+        """No gradient goes through this output any more."""
+        self.stopped |= {k for k, n in enumerate(self.outputs) if n() is output}
 
 
 Mask = tuple[Node, bool]  # the condition of a `where`, and whether the value that it takes is meant, or the other one
@@ -117,9 +127,15 @@ def _tape_gradients(node: Node, grads: dict[Node, Var], wrap: Callable[[Node], V
     tape: Tape = node.tape
     if not tape.sources:
         return []
-    if node is not min((n for n in tape.outputs if n in grads), key=lambda n: n.id):
+    outputs = [output() for output in tape.outputs]
+    if node is not min((n for n in outputs if n in grads), key=age):
         return []
-    douts = [None if n in tape.stopped else grads[n] if n in grads else wrap(n).zeros_like() for n in tape.outputs]
+    douts: list[Var | None] = []
+    for k, (output, zeros) in enumerate(zip(outputs, tape.zeros, strict=True)):
+        if k in tape.stopped:
+            douts.append(None)
+        else:
+            douts.append(grads[output] if output in grads else wrap(zeros()))
     return list(zip(tape.sources, tape.backward(*douts), strict=True))
 
 

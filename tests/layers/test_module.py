@@ -172,18 +172,18 @@ def test_a_call_with_backward_hooks_keeps_nothing_alive():
 
 
 def test_a_second_derivative_that_does_not_come_through_the_output_is_shown_to_no_backward_hook(torch):
-    theirs, ours, seen = torch.nn.Linear(2, 2), nn.Linear(2, 2), []
+    theirs, ours, seen = torch.nn.Tanh(), nn.Tanh(), []
     for layer in (theirs, ours):
         layer.register_full_backward_hook(lambda m, gi, go: seen.append(type(m)))
     given, x = torch.ones(1, 2, requires_grad=True), jt.ones(1, 2)
 
     for of_y in (lambda y: y.sum(), lambda y: (y**3).sum()):
         (dx,) = torch.autograd.grad(of_y(theirs(given)), given, create_graph=True)
-        torch.autograd.grad((dx * dx).sum(), [theirs.weight, given], allow_unused=True)
+        torch.autograd.grad((dx * dx).sum(), given)
         dx = jt.grad(of_y(ours(x)), x)
-        jt.grad((dx * dx).sum(), [ours.weight, x], allow_unused=True)
+        jt.grad((dx * dx).sum(), x)
 
-    assert seen.count(nn.Linear) == seen.count(torch.nn.Linear) == 3
+    assert seen.count(nn.Tanh) == seen.count(torch.nn.Tanh) == 3
 
 
 def test_backward_hooks_replace_gradients():

@@ -13,12 +13,15 @@ and what the rules answer is chosen there again: up to a sum, and through views 
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from jt_edu.build import filled
 from jt_edu.errors import GradientError
 from jt_edu.gradient_errors import check_loss, missing
-from jt_edu.graph import Node, behind, history, reached
+from jt_edu.graph import Node, age, behind, history, reached
 from jt_edu.meta import Elementwise, Reindex
 from jt_edu.names import door
 from jt_edu.settings import current
@@ -31,12 +34,19 @@ if TYPE_CHECKING:
 class Tape:
     """The gradient that a `Function` brings along: `backward(*douts)` lists one gradient per source, or None.
 
-    It is given the gradient of each output: zeros where the loss does not use it, None where it was stopped.
+    It is given the gradient of each output: zeros where the loss does not use it, None where it was stopped. An output
+    holds its tape; if the tape held the output, too, both would stay in memory until Python looks for circles.
     """
 
     def __init__(self, backward: Callable[..., Any], sources: Sequence[Node], outputs: Sequence[Node]) -> None:
-        self.backward, self.sources, self.outputs = backward, tuple(sources), tuple(outputs)
-        self.stopped: set[Node] = set()
+        self.backward, self.sources = backward, tuple(sources)
+        self.outputs = [weakref.ref(n) for n in outputs]
+        self.zeros = [partial(filled, n.shape, 0, n.dtype) for n in outputs]
+        self.stopped: set[int] = set()  # numbers of outputs
+
+    def stop(self, output: Node) -> None:
+        """No gradient goes through this output any more."""
+        self.stopped |= {k for k, n in enumerate(self.outputs) if n() is output}
 
 
 Chosen = dict[Node, "Var | None"]  # where the gradient of a node may be other than 0; None: anywhere
@@ -115,9 +125,15 @@ def _tape_gradients(node: Node, grads: dict[Node, Var], wrap: Callable[[Node], V
     tape: Tape = node.tape
     if not tape.sources:
         return []
-    if node is not min((n for n in tape.outputs if n in grads), key=lambda n: n.id):
+    outputs = [output() for output in tape.outputs]
+    if node is not min((n for n in outputs if n in grads), key=age):
         return []
-    douts = [grads[n] if n in grads else None if n in tape.stopped else wrap(n).zeros_like() for n in tape.outputs]
+    douts: list[Var | None] = []
+    for k, (output, zeros) in enumerate(zip(outputs, tape.zeros, strict=True)):
+        if output in grads:
+            douts.append(grads[output])
+        else:
+            douts.append(None if k in tape.stopped else wrap(zeros()))
     return list(zip(tape.sources, tape.backward(*douts), strict=True))
 
 

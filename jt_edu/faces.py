@@ -86,13 +86,14 @@ class Faces(MetaPathFinder, Loader):
     """Who Python asks for a module of ours that no file is there for."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """The face of this name, or an error that says what to import."""
+        """The face of this name, or, for who imports it, an error that says what to import; None for others."""
         if not fullname.startswith(HOME + "."):
             return None
         if _real(fullname.removeprefix(HOME + ".")) is not None:
             return ModuleSpec(fullname, self, is_package=True)
         parent, _, name = fullname.rpartition(".")
-        if name.startswith("_") or parent not in sys.modules:
+        wanted = sys._getframe(2).f_code.co_name == "_find_and_load_unlocked"  # an import; others ask if it is there
+        if name.startswith("_") or parent not in sys.modules or not wanted:
             return None
         try:
             getattr(sys.modules[parent], name)

@@ -16,13 +16,13 @@ import math
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from jt_edu.errors import ArgumentError, OutOfMemoryError
+from jt_edu.scoped import scoped
 
 LARGE = 1 << 16  # bytes; smaller arrays are cheap to make
 GRAIN = 1 << 16  # buffers are multiples of this, so that similar shapes can share them
@@ -156,7 +156,7 @@ class Pool:
 pool = Pool()
 
 
-@contextmanager
+@scoped
 def allocator(chosen: Allocator) -> Iterator[Allocator]:
     """Let another allocator make room for the arrays of the lines inside, on every backend and in every thread.
 

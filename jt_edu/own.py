@@ -35,8 +35,9 @@ class Extended:
 
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)
-        if "__getattr__" in vars(cls):
-            setattr(cls, "__getattr__", _without_circles(vars(cls)["__getattr__"]))  # noqa: B010 - see names.suggest
+        missing = getattr(cls, "__getattr__", None)  # also that of a class which is none of ours
+        if missing is not None and not hasattr(missing, "circles"):
+            setattr(cls, "__getattr__", _without_circles(missing))  # noqa: B010 - see names.suggest
 
 
 def own(thing: Thing) -> Thing:
@@ -90,7 +91,7 @@ def _method(thing: Any, name: str, kinds: Iterable[type]) -> Any:
     raise AttributeError(f"{type(thing).__name__} has no method {name}")
 
 
-_asked = threading.local()  # what is being looked for in this thread: (id of a thing, name)
+_asked = threading.local()  # what is being looked for in this thread: (id of who looks, id of a thing, name)
 
 
 def _without_circles(missing: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
@@ -98,8 +99,8 @@ def _without_circles(missing: Callable[[Any, str], Any]) -> Callable[[Any, str],
 
     @wraps(missing)
     def guarded(self: Any, name: str) -> Any:
-        asked: set[tuple[int, str]] = vars(_asked).setdefault("now", set())
-        key = id(self), name
+        asked: set[tuple[int, int, str]] = vars(_asked).setdefault("now", set())
+        key = id(missing), id(self), name
         if key in asked or (name.startswith("__") and name.endswith("__")):  # Python asks the class, and copy the thing
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         asked.add(key)
@@ -108,4 +109,5 @@ def _without_circles(missing: Callable[[Any, str], Any]) -> Callable[[Any, str],
         finally:
             asked.discard(key)
 
+    vars(guarded)["circles"] = False  # it has been here
     return guarded

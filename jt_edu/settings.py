@@ -18,7 +18,7 @@ from typing import Any
 
 from jt_edu.errors import ArgumentError
 from jt_edu.names import suggest
-from jt_edu.scoped import scoped
+from jt_edu.scoped import scoped, unbroken
 from jt_edu.trace import Trace
 
 
@@ -49,13 +49,14 @@ suggest(Flags, "jt.flags", "jt.flags")
 class Moment:
     """What one thread of a rank is doing."""
 
-    __slots__ = ("capture", "no_grad", "scope", "twin")
+    __slots__ = ("capture", "computed", "no_grad", "scope", "twin")
 
     def __init__(self) -> None:
         self.no_grad = False
         self.twin: Any = None  # while a gradient is built: the node whose gradient it is
         self.scope: Any = None  # while a module computes: where in the model it stands
         self.capture: Any = None  # what jt.compile is capturing, if it is
+        self.computed: Any = None  # parameters that parametrize.cached computes only once, while it does
 
 
 class Threads(threading.local):
@@ -88,7 +89,7 @@ _current: ContextVar[Context] = ContextVar("jt_edu", default=Context())  # noqa:
 current = _current.get  # the context of this rank
 
 
-@scoped
+@unbroken
 def rank_context(context: Context | None = None) -> Iterator[Context]:
     """Run what is inside as a rank of its own: flags, graph ids, trace and random numbers start afresh.
 
@@ -191,7 +192,7 @@ def is_grad_enabled() -> bool:
     return not current().no_grad
 
 
-@scoped
+@unbroken
 def trace(values: bool = False) -> Iterator[Trace]:
     """Record what is built, fused, compiled, run and stored inside; see `jt_edu/trace.py` for the records.
 

@@ -276,7 +276,7 @@ class Var(Arithmetic):
         """Cut this Var off from the gradient, in place."""
         node = self._node
         if node.tape is not None and node.tape.outputs:  # a Function's output: its grad is told
-            node.tape.stopped.add(node)
+            node.tape.stop(node)
         if node.tracked:
             self.node, self.name = self.detach().node, self.name
         elif node.dtype.is_float and node.tape is None:  # so that a Function's own output stays stopped

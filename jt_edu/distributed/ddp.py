@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -36,6 +35,7 @@ from jt_edu.graph import Node
 from jt_edu.nn.module import Module
 from jt_edu.ops.arguments import number, yes_or_no
 from jt_edu.own import own
+from jt_edu.scoped import scoped
 from jt_edu.settings import current
 from jt_edu.var import Var
 
@@ -167,7 +167,7 @@ class DistributedDataParallel(Module):
         if buffers:
             self._alike(buffers)
 
-    @contextmanager
+    @scoped
     def no_sync(self) -> Iterator[None]:
         """Let gradients of calls inside add up on this rank, without a word to the others.
 

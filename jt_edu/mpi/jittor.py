@@ -29,6 +29,7 @@ from jt_edu.mpi.real import launch
 from jt_edu.mpi.simulated.threads import simulate as simulate_comm
 from jt_edu.nn.module import Module
 from jt_edu.ops.arguments import whole
+from jt_edu.own import own
 from jt_edu.settings import current, no_grad
 from jt_edu.var import method
 
@@ -196,7 +197,7 @@ def mpi_param_broadcast(module: Module, root: int = 0) -> None:
         [1.0, 1.0]
     """
     with no_grad():
-        for var in (*module.parameters(), *module.buffers()):
+        for var in (*own(module).parameters(), *own(module).buffers()):
             var.update(mpi_broadcast(var, root))
 
 

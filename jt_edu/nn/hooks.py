@@ -188,13 +188,18 @@ def watched(module: Any, args: tuple[Any, ...], compute: Callable[[tuple[Any, ..
     seen: dict[str, tuple[Any, ...]] = {}
 
     def leave(*douts: Var) -> tuple[Any, ...]:
-        return _replaced(module, module._hooks_backward_input, _shown(module, douts, seen["out"]))
+        grad_output = seen.pop("out", None)  # kept, it would keep itself: its graph leads back to here
+        if grad_output is not None:  # None: a second derivative, which did not come through the output
+            douts = _shown(module, douts, grad_output)
+        return _replaced(module, module._hooks_backward_input, douts)
 
     def enter(*douts: Var) -> tuple[Any, ...]:
-        seen["out"] = _replaced(module, module._hooks_backward_output, douts)
-        if not inner:
-            _shown(module, (None,) * len(args), seen["out"])
-        return seen["out"]
+        grad_output = _replaced(module, module._hooks_backward_output, douts)
+        if inner:
+            seen["out"] = grad_output
+        else:
+            _shown(module, (None,) * len(args), grad_output)
+        return grad_output
 
     inner = any(_is_float(a) for a in args)
     out = compute(_through(args, leave, [p for p in own(module).parameters() if p.requires_grad]))

@@ -4,8 +4,8 @@
     layer.weight                                   Symmetric()(layer.parametrizations.weight.original)
     layer.parametrizations.weight.original         is what is trained and saved
 
-The layer becomes one of a class of its own, in which `weight` is a property. `reparam.py` does the same for two
-formulas that need more, and computes the weight before each call.
+The layer becomes one of a class of its own, in which `weight` is a property. What `reparam.py` and `prune.py` compute
+is an ordinary attribute, which a hook sets anew before each call of the layer.
 """
 
 from __future__ import annotations
@@ -120,6 +120,7 @@ def register_parametrization(
         _check_alike(held, parametrization(held) if made is None else made())
     if made is None:
         _lists(module)[tensor_name].append(parametrization)
+        _forget(_lists(module)[tensor_name])
     else:
         _put(module, tensor_name, made)
     return module
@@ -127,6 +128,9 @@ def register_parametrization(
 
 def _put(module: Module, name: str, made: ParametrizationList) -> None:
     """Let a module compute a parameter that it has held."""
+    held, start = vars(module)[name], getattr(made, "original", None)
+    if start is not None and (start.shape, start.dtype) == (held.shape, held.dtype):
+        made.original = held if start is held else held.update(start)  # the very Var, which an optimizer may hold
     delattr(module, name)
     lists = _lists(module) if is_parametrized(module) else ModuleDict()
     lists[name] = made
@@ -137,12 +141,10 @@ def _put(module: Module, name: str, made: ParametrizationList) -> None:
 def _made(module: Module, held: Var, parametrization: Module) -> ParametrizationList:
     """What a parameter is computed by, and from."""
     with no_grad():
-        originals = [Parameter(v) if v.dtype.is_float else v for v in inverse_of([parametrization], held)]
+        found = inverse_of([parametrization], held)
+        originals = [v if v is held or not v.dtype.is_float else Parameter(v, held.requires_grad) for v in found]
     trained = any(held is p for p in own(module).parameters(recurse=False))
-    made = ParametrizationList([parametrization], originals, trained)
-    if len(originals) == 1 and not hasattr(parametrization, "right_inverse"):
-        made.original = held  # the very Var, which an optimizer may hold
-    return made
+    return ParametrizationList([parametrization], originals, trained)
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
@@ -189,7 +191,9 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     if not names:
         del vars(module)["parametrizations"]
     if trained:
-        own(module).register_parameter(tensor_name, value if any(value is v for v in originals) else Parameter(value))
+        moves = any(v.requires_grad for v in originals)
+        kept = any(value is v for v in originals)
+        own(module).register_parameter(tensor_name, value if kept else Parameter(value, moves))
     else:
         own(module).register_buffer(tensor_name, value)
     return module
@@ -197,7 +201,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
 @scoped
 def cached() -> Iterator[None]:
-    """Inside, each parameter is computed once; for networks that ask for it often.
+    """Inside, each parameter is computed once, until it is assigned to; for networks that ask for it often.
 
     Example:
         >>> layer = register_parametrization(jt.nn.Linear(2, 2), "weight", jt.nn.Tanh())
@@ -205,13 +209,13 @@ def cached() -> Iterator[None]:
         ...     layer.weight is layer.weight
         True
     """
-    state = current().rank_state
-    outer = state.get("parametrized")
-    state["parametrized"] = {} if outer is None else outer
+    moment = current().threads.now
+    outer = moment.computed
+    moment.computed = {} if outer is None else outer
     try:
         yield
     finally:
-        state["parametrized"] = outer
+        moment.computed = outer
 
 
 def inverse_of(parts: list[Any], value: Any) -> tuple[Var, ...]:
@@ -255,15 +259,25 @@ def _class_of(kind: type[Module], names: tuple[str, ...]) -> type[Module]:
 
 def _computed(name: str) -> property:
     def ask(module: Any) -> Any:
-        known = current().rank_state.get("parametrized")
-        if known is None:
-            return _lists(module)[name]()
-        key = id(module), name
-        if key not in known:
-            known[key] = _lists(module)[name]()
-        return known[key]
+        moment, made = current().threads.now, _lists(module)[name]
+        if moment.computed is None:
+            return made()
+        known = moment.computed.setdefault(made, {})  # what is known is held, so nobody else is taken for it
+        if moment.no_grad not in known:
+            known[moment.no_grad] = made()
+        return known[moment.no_grad]
 
-    return property(ask, lambda module, value: _lists(module)[name].right_inverse(value))
+    def put(module: Any, value: Any) -> None:
+        made = _lists(module)[name]
+        made.right_inverse(value)
+        _forget(made)
+
+    return property(ask, put)
+
+
+def _forget(made: ParametrizationList) -> None:
+    """Compute a parameter anew, also inside of `cached`."""
+    (current().threads.now.computed or {}).pop(made, None)
 
 
 def _again(kind: type[Module], names: tuple[str, ...]) -> Module:

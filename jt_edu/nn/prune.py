@@ -20,7 +20,7 @@ from jt_edu.build import short
 from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.names import door
 from jt_edu.nn.module import Module
-from jt_edu.nn.reparam import Computed, hook_of, installed, weight_of
+from jt_edu.nn.reparam import Computed, hook_of, hooks_of, installed, weight_of
 from jt_edu.ops.arguments import number, whole
 from jt_edu.own import own
 from jt_edu.random import random
@@ -211,7 +211,7 @@ def remove(module: Module, name: str) -> Module:
         >>> list(remove(identity(jt.nn.Linear(2, 1), "weight"), "weight").state_dict())
         ['bias', 'weight']
     """
-    hook_of(module, name, _Pruned).take_away(module, [name + "_orig", name + "_mask"])
+    hook_of(module, name, _Pruned).take_away(module, name + "_orig", name + "_mask")
     return module
 
 
@@ -223,15 +223,15 @@ def is_pruned(module: Module) -> bool:
         >>> is_pruned(layer), is_pruned(identity(layer, "bias"))
         (False, True)
     """
-    entries = [entry for inside in own(module).modules() for entry in inside._hooks_before]
-    return any(isinstance(entry.hook, _Pruned) for entry in entries)
+    return any(hooks_of(inside, _Pruned) for inside in own(module).modules())
 
 
 def _prune(module: Module, name: str, mask: Array) -> Module:
     """Put a mask on a weight, or another one in its place."""
-    if _is_masked(module, name):
+    hook = hooks_of(module, _Pruned).get(name)
+    if hook is not None:
         getattr(module, name + "_mask").update(mask.astype(_scores(module, name).dtype))
-        setattr(module, name, hook_of(module, name, _Pruned).compute(module))
+        setattr(module, name, hook.compute(module))
         return module
     hook, weight = _Pruned(name), weight_of(module, name)
     hook.install(module, {name + "_orig": weight})
@@ -252,14 +252,10 @@ def _channels(module: Module, name: str, dim: int, numbers: Array | None = None)
     return np.moveaxis(array, whole("prune", "dim", dim, -array.ndim, array.ndim - 1), 0).reshape(array.shape[dim], -1)
 
 
-def _is_masked(module: Module, name: str) -> bool:
-    return any(isinstance(entry.hook, _Pruned) and entry.hook.name == name for entry in module._hooks_before)
-
-
 def _scores(module: Module, name: str, given: Any = None) -> Array:
     """The numbers of a weight, or what is compared in their place."""
-    pruned = isinstance(module, Module) and _is_masked(module, name)
-    weight: Var = hook_of(module, name, _Pruned).compute(module) if pruned else weight_of(module, name)
+    hook = hooks_of(module, _Pruned).get(name)
+    weight: Var = weight_of(module, name) if hook is None else hook.compute(module)
     numbers: Array = weight.numpy()
     if given is None:
         return numbers
@@ -271,7 +267,7 @@ def _scores(module: Module, name: str, given: Any = None) -> Array:
 
 def _old(module: Module, name: str) -> Array:
     """The mask as it is."""
-    masked = _is_masked(module, name)
+    masked = name in hooks_of(module, _Pruned)
     return np.array(getattr(module, name + "_mask").numpy() if masked else np.ones(_scores(module, name).shape), float)
 
 

@@ -17,6 +17,7 @@ from jt_edu.nn.module import Module, Parameter
 from jt_edu.ops.arguments import number, same_words, whole
 from jt_edu.ops.create import zeros
 from jt_edu.ops.reduce import norm
+from jt_edu.own import own
 from jt_edu.random import random
 from jt_edu.settings import no_grad
 from jt_edu.var import Var
@@ -41,16 +42,16 @@ class Computed:
         delattr(module, self.name)
         module._names_computed = module._names_computed | {self.name}
         for name, var in parts.items():
-            module.register_parameter(name, var)
+            own(module).register_parameter(name, var)
 
-    def take_away(self, module: Module, parts: list[str]) -> None:
-        """The weight as it is becomes a parameter again."""
-        weight = self.compute(module)
-        for name in [*parts, self.name]:
+    def take_away(self, module: Module, first: str, *others: str) -> None:
+        """The weight as it is becomes a parameter again: the Var that was `first`, which an optimizer may hold."""
+        weight: Var = getattr(module, first).update(self.compute(module).detach())
+        for name in [first, *others, self.name]:
             delattr(module, name)
         module._names_computed = module._names_computed - {self.name}
         module._hooks_before = tuple(entry for entry in module._hooks_before if entry.hook is not self)
-        module.register_parameter(self.name, Parameter(weight))
+        own(module).register_parameter(self.name, weight)
 
 
 class _WeightNorm(Computed):
@@ -122,7 +123,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     weight = weight_of(module, name)
     dim = None if dim == -1 else dim
     hook = _WeightNorm(name, None if dim is None else whole("weight_norm", "dim", dim, 0, weight.ndim - 1))
-    hook.install(module, {name + "_g": Parameter(hook.length(weight)), name + "_v": weight})
+    hook.install(module, {name + "_g": Parameter(hook.length(weight), weight.requires_grad), name + "_v": weight})
     return installed(module, hook)
 
 
@@ -133,7 +134,7 @@ def remove_weight_norm(module: Module, name: str = "weight") -> Module:
         >>> [name for name, p in remove_weight_norm(weight_norm(jt.nn.Linear(3, 2))).named_parameters()]
         ['bias', 'weight']
     """
-    hook_of(module, name, _WeightNorm).take_away(module, [name + "_g", name + "_v"])
+    hook_of(module, name, _WeightNorm).take_away(module, name + "_v", name + "_g")
     return module
 
 
@@ -167,7 +168,7 @@ def spectral_norm(
     hook.install(module, {name + "_orig": weight})
     for part, length in (("_u", rows), ("_v", columns)):
         drawn = random((length,), "float32", "normal").detach().cast(weight.dtype)
-        module.register_buffer(name + part, zeros((length,), dtype=weight.dtype))
+        own(module).register_buffer(name + part, zeros((length,), dtype=weight.dtype))
         getattr(module, name + part).update(normalize(drawn, dim=0, eps=hook.eps))
     hook.improve(module, 15)
     return installed(module, hook)
@@ -180,14 +181,14 @@ def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
         >>> [name for name, p in remove_spectral_norm(spectral_norm(jt.nn.Linear(3, 2))).named_parameters()]
         ['bias', 'weight']
     """
-    hook_of(module, name, _SpectralNorm).take_away(module, [name + "_orig", name + "_u", name + "_v"])
+    hook_of(module, name, _SpectralNorm).take_away(module, name + "_orig", name + "_u", name + "_v")
     return module
 
 
 def installed(module: Module, hook: Computed) -> Module:
     """The module, whose weight is computed by a hook from now on."""
     setattr(module, hook.name, hook.compute(module))
-    module.register_pre_forward_hook(hook)
+    own(module).register_pre_forward_hook(hook)
     return module
 
 
@@ -201,7 +202,13 @@ def weight_of(module: Any, name: str) -> Var:
 
 def hook_of(module: Any, name: str, kind: type[Computed]) -> Any:
     """The hook of this kind that computes `name`."""
-    for entry in module._hooks_before if isinstance(module, Module) else ():
-        if isinstance(entry.hook, kind) and entry.hook.name == name:
-            return entry.hook
-    raise ArgumentError(f"what computes {name!r} is taken away", f"a {type(module).__name__} without it")
+    found = hooks_of(module, kind).get(name)
+    if found is None:
+        raise ArgumentError(f"what computes {name!r} is taken away", f"a {type(module).__name__} without it")
+    return found
+
+
+def hooks_of(module: Any, kind: type[Computed]) -> dict[str, Any]:
+    """The hooks of this kind, by the name that each computes."""
+    hooks = [entry.hook for entry in module._hooks_before] if isinstance(module, Module) else []
+    return {hook.name: hook for hook in hooks if isinstance(hook, kind)}

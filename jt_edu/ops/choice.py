@@ -16,7 +16,6 @@ import math
 import operator
 import random as import_random
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -45,6 +44,7 @@ from jt_edu.random import (
     random,
     seed,
 )
+from jt_edu.scoped import unbroken
 from jt_edu.var import Var, as_var, method
 
 
@@ -311,7 +311,7 @@ def set_rng_state(state: dict[str, Any]) -> None:
     np.random.set_state(state["numpy"])  # noqa: NPY002 - as above
 
 
-@contextmanager
+@unbroken
 def fork_rng() -> Iterator[None]:
     """What is drawn inside moves nothing on outside: afterwards all generators are as they were before.
 

@@ -121,11 +121,12 @@ class Optimizer(ByHand):
 
     def check(self, group: Group) -> None:
         """Refuse settings that make no sense; a subclass adds its own."""
+        kind = type(self)
         for name in self.defaults:
-            if name in type(self).from_0 or name in type(self).shares:
-                setting(type(self).__name__, name, group[name], math.inf if name in type(self).from_0 else 1.0)
-            elif name in type(self).flags:
-                yes_or_no(type(self).__name__, name, group[name])
+            if name in kind.from_0 or name in kind.shares:
+                setting(kind.__name__, name, group[name], math.inf if name in kind.from_0 else 1.0)
+            elif name in kind.flags:
+                yes_or_no(kind.__name__, name, group[name])
 
     # parameters and settings
 
@@ -300,10 +301,13 @@ class Optimizer(ByHand):
             return False
         if not type(self)._kind(self).replays:
             return False
-        if team() is not None if loss is None else not isinstance(loss, Var) or not loss.node.pending:
+        if loss is None and team() is not None:
             return False
+        if loss is not None and not (isinstance(loss, Var) and loss.node.pending):
+            return False
+        check = doing(self, "check")
         for group in self.param_groups:
-            doing(self, "check")(group)
+            check(group)
         roots = held if loss is None else [loss]
         also = identities(self.param_groups, self.state), tuple([p.grad is None for p in params]), _kinds(self)
         with about(loss):
@@ -313,7 +317,8 @@ class Optimizer(ByHand):
         moved, counts = found
         forget_history(loss, retain_graph=False)
         take_effect(move, aimed(moved, loss), counts)
-        Optimizer._let_go(self, loss)
+        if held or self._mine:
+            Optimizer._let_go(self, loss)
         return True
 
     def _moves(self, loss: Var | None) -> tuple[list[Move], list[Count]]:

@@ -97,6 +97,7 @@ class States(list[State]):
     def __init__(self, groups: Sequence[Group]) -> None:
         super().__init__()
         self.groups = groups
+        self._places: dict[int, tuple[Var, int]] = {}  # id of a parameter -> (the parameter, its number)
 
     def __getitem__(self, key: Any) -> Any:
         return super().__getitem__(self._place(key) if isinstance(key, Var) else key)
@@ -105,14 +106,21 @@ class States(list[State]):
         super().__setitem__(self._place(key) if isinstance(key, Var) else key, state)
 
     def __contains__(self, key: object) -> bool:
-        return any(key is p for group in self.groups for p in group["params"])
+        return self._found(key) is not None
 
     def _place(self, var: Var) -> int:
-        params = [p for group in self.groups for p in group["params"]]
-        place = next((k for k, p in enumerate(params) if p is var), None)
+        place = self._found(var)
         if place is None:
             raise ArgumentError("an optimizer keeps states of its parameters", f"a Var of shape {var.shape}")
         return place
+
+    def _found(self, key: object) -> int | None:
+        """The number of a parameter; the numbers are looked up, and counted anew when there are others than before."""
+        held = self._places.get(id(key))
+        if held is None or held[0] is not key or len(self._places) != len(self):
+            self._places = {id(p): (p, k) for k, p in enumerate(params_of(self.groups))}
+            held = self._places.get(id(key))
+        return None if held is None else held[1]
 
 
 def settings_of(who: str, defaults: Any, settings: Mapping[str, Any]) -> dict[str, Any]:

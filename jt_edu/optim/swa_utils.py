@@ -93,10 +93,10 @@ class AveragedModel(Module):
     def update_parameters(self, model: Module) -> None:
         """Take the parameters that the network has now into the means."""
         mine, now = own(self.module), own(model)
-        means, news, statistics = mine.parameters(), now.parameters(), list(zip(mine.buffers(), now.buffers()))  # noqa: B905 - checked below
-        if [p.shape for p in means] != [p.shape for p in news]:
-            found = f"{len(news)} parameters for {len(means)}, or of other shapes"
-            raise ShapeError("an AveragedModel averages networks of one kind", found)
+        means, news = mine.parameters(), now.parameters()
+        _check_alike("parameters", means, news)
+        _check_alike("buffers", mine.buffers(), now.buffers())
+        statistics = list(zip(mine.buffers(), now.buffers(), strict=True))
         if self.use_buffers:
             floats = [(a, b) for a, b in statistics if a.dtype.is_float]
             means, news = means + [a for a, _ in floats], news + [b for _, b in floats]
@@ -110,6 +110,15 @@ class AveragedModel(Module):
                 mean.update(new)
             self.n_averaged.update(self.n_averaged + 1)
         sync([*means, *(mean for mean, _ in statistics), self.n_averaged])
+
+
+def _check_alike(what: str, means: list[Var], news: list[Var]) -> None:
+    if [v.shape for v in means] != [v.shape for v in news]:
+        found = f"{len(news)} {what} for {len(means)}"
+        if len(news) == len(means):
+            pairs = [(a.shape, b.shape) for a, b in zip(means, news, strict=True) if a.shape != b.shape]
+            found = f"{what} of shape {pairs[0][1]} for {pairs[0][0]}"
+        raise ShapeError("an AveragedModel averages networks of one kind", found, "AveragedModel(model), of this one")
 
 
 def _each(avg_fn: One, means: list[Var], news: list[Var], count: Any) -> None:

@@ -1,5 +1,6 @@
 """Faces: how others import what stands elsewhere here."""
 
+import importlib.util
 import subprocess
 import sys
 
@@ -85,6 +86,14 @@ def test_a_module_that_is_not_here_is_told_of(form):
         exec(form, {})  # noqa: S102 - lines of this file
 
     assert str(caught.value).startswith(ARE_TOLD[form])
+
+
+def test_who_only_asks_whether_a_module_is_there_hears_no():
+    assert importlib.util.find_spec("jt_edu.nosuchthing") is None
+    assert importlib.util.find_spec("jt_edu.nn.nosuchthing") is None
+    assert importlib.util.find_spec("jt_edu.utils.data") is not None
+    with pytest.raises(ModuleNotFoundError, match="jt offers no nosuchthing"):
+        importlib.import_module("jt_edu.nosuchthing")
 
 
 def test_a_fresh_process_finds_them_and_no_file_is_read_twice():

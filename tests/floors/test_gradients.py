@@ -4,6 +4,7 @@ The functions of one argument and of two are those of the parity table; the rest
 once where PyTorch spells it as we do (`t` is the module: jt_edu, or torch).
 """
 
+import gc
 import importlib
 import math
 import re
@@ -1547,6 +1548,39 @@ def test_a_function_hands_gradients_on_after_its_graph_has_run(function, before,
 
     assert jt.grad(z, x).item() == 10
     assert jt.grad((z * 1).sync(), x).item() == 10
+
+
+class Apart(jt.Function):
+    def execute(self, x):
+        return x * 2, x * 3, x * 5
+
+    def grad(self, *douts):
+        self.told = [None if dout is None else dout.tolist() for dout in douts]
+        return sum(dout * k for dout, k in zip(douts, (2, 3, 5), strict=True) if dout is not None)
+
+
+def test_a_function_is_told_of_outputs_that_nobody_holds_any_more():
+    function, x = Apart(), jt.array([3.0, 4.0])
+    first, _, last = function(x)
+    last.stop_grad()
+    del _, last
+
+    assert jt.grad(first.sum(), x).tolist() == [2.0, 2.0]
+    assert function.told == [[1.0, 1.0], [0.0, 0.0], None]
+
+
+def test_a_function_goes_with_the_vars_that_it_made():
+    gc.collect()
+    gc.disable()
+    try:
+        function, x = Apart(), jt.array([3.0])
+        y = function(x)[0]
+        alive = [weakref.ref(function), weakref.ref(y.node), weakref.ref(x.node)]
+        del function, x, y
+
+        assert [thing() for thing in alive] == [None] * 3
+    finally:
+        gc.enable()
 
 
 def test_a_loop_of_functions_that_ran_keeps_no_history_of_what_nobody_holds():

@@ -6,6 +6,8 @@ import inspect
 import pytest
 
 import jt_edu as jt
+from jt_edu.memory import pool
+from jt_edu.settings import rank_context
 
 
 def test_whether_gradients_are_recorded_can_be_asked():
@@ -112,3 +114,70 @@ def test_an_error_inside_comes_through():
     with pytest.raises(LookupError, match="here"):
         asyncio.run(fails())
     assert jt.is_grad_enabled()
+
+
+async def _waits():
+    await asyncio.sleep(0)
+
+
+def _gives():
+    yield jt.rand(1)
+
+
+async def _gives_and_waits():
+    yield jt.rand(1)
+
+
+@pytest.mark.parametrize("function", [_waits, _gives, _gives_and_waits])
+@pytest.mark.parametrize("scope", [jt.trace, jt.fork_rng, rank_context])
+def test_what_begins_afresh_each_time_goes_around_no_function_that_stops(scope, function):
+    with pytest.raises(jt.ArgumentError, match=f"{function.__name__}, a.* Try: the with statement inside"):
+        scope()(function)
+
+
+def test_what_begins_afresh_each_time_goes_around_plain_functions():
+    @rank_context()
+    def slope():
+        x = jt.array([3.0])
+        return jt.grad((x * x).sum(), x).item()
+
+    @jt.fork_rng()
+    def draws():
+        return jt.rand(2).tolist()
+
+    assert slope() == 6.0
+    assert draws() == draws()
+    assert jt.trace()(jt.ones)(2).tolist() == [1.0, 1.0]
+
+
+def test_an_allocator_makes_room_in_each_step_of_a_generator_and_not_between():
+    mine = jt.PlainAllocator()
+
+    @jt.allocator(mine)
+    def steps():
+        for _ in range(2):
+            yield pool.allocator
+
+    given = steps()
+    before = pool.allocator
+
+    assert [(next(given), pool.allocator) for _ in range(2)] == [(mine, before)] * 2
+
+
+def test_a_generator_of_calls_without_talk_is_one_in_each_step():
+    def program():
+        jt.distributed.init_process_group()
+        net = jt.distributed.DistributedDataParallel(jt.nn.Linear(1, 1, bias=False))
+
+        @net.no_sync()
+        def alone():
+            for _ in range(2):
+                net(jt.array([[1.0 + jt.rank]])).sum().backward()
+                yield net.module.weight.grad.item()
+
+        steps = alone()
+        seen = [next(steps), next(steps)]
+        net(jt.array([[10.0]])).sum().backward()
+        return seen, net.module.weight.grad.item()
+
+    assert jt.simulate(2)(program) == [([1.0, 2.0], 13.0), ([2.0, 4.0], 13.0)]

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -143,6 +144,103 @@ def test_a_buffer_stays_a_buffer_and_a_cached_weight_is_computed_once():
     assert layer.weight is not layer.weight
 
 
+def test_a_cached_weight_is_never_that_of_another_module():
+    right = []
+
+    with parametrize.cached():
+        for _ in range(30):
+            layer = parametrize.register_parametrization(nn.Linear(2, 2), "weight", Doubled(), unsafe=True)
+            right.append(layer.weight.tolist() == (layer.parametrizations.weight.original * 2).tolist())
+            del layer
+
+    assert all(right)
+
+
+def test_a_cached_weight_is_computed_anew_when_it_was_assigned_to_or_goes_through_another_function():
+    layer = parametrize.register_parametrization(nn.Linear(1, 1), "weight", Doubled())
+
+    with parametrize.cached():
+        seen = [layer.weight.shape]
+        layer.weight = jt.array([[6.0]])
+        seen.append(layer.weight.item())
+        parametrize.register_parametrization(layer, "weight", Doubled())
+        seen.append(layer.weight.item())
+        parametrize.remove_parametrizations(layer, "weight", leave_parametrized=False)
+        parametrize.register_parametrization(layer, "weight", nn.Identity())
+        seen.append(layer.weight.item())
+
+    assert seen == [(1, 1), 6.0, 12.0, 3.0]
+
+
+def test_a_weight_that_was_cached_without_gradients_has_them_where_they_are_recorded():
+    layer = parametrize.register_parametrization(nn.Linear(1, 1, bias=False), "weight", Doubled())
+
+    with parametrize.cached():
+        with jt.no_grad():
+            layer(jt.ones(1, 1))
+        dw = jt.grad(layer(jt.ones(1, 1)).sum(), layer.parametrizations.weight.original)
+
+    assert dw.item() == 2.0
+
+
+def test_each_thread_has_a_cache_of_its_own_that_ends_with_its_scope():
+    layer = parametrize.register_parametrization(nn.Linear(1, 1), "weight", Doubled())
+    begun, left, same = threading.Event(), threading.Event(), []
+
+    def other():
+        with parametrize.cached():
+            begun.set()
+            left.wait(10)
+            same.append(layer.weight is layer.weight)
+        same.append(layer.weight is layer.weight)
+
+    thread = threading.Thread(target=other)
+    with parametrize.cached():
+        thread.start()
+        begun.wait(10)
+    same.append(layer.weight is layer.weight)
+    left.set()
+    thread.join()
+
+    assert same == [False, True, False]
+    assert layer.weight is not layer.weight
+
+
+FUNCTIONS = {"no inverse": nn.Tanh, "an inverse": Doubled, "two parts": Halves}
+
+
+@pytest.mark.parametrize("kind", FUNCTIONS)
+def test_a_frozen_weight_stays_frozen_while_it_is_parametrized_and_afterwards(kind):
+    layer = nn.Linear(2, 2)
+    layer.weight.requires_grad = False
+    parametrize.register_parametrization(layer, "weight", FUNCTIONS[kind]())
+    value = layer.weight.numpy()
+
+    for _ in range(2):
+        optim.SGD(layer.parameters(), lr=1.0).step((layer(jt.ones(1, 2)) ** 2).sum())
+        np.testing.assert_array_equal(layer.weight.numpy(), value)
+        if parametrize.is_parametrized(layer):
+            parametrize.remove_parametrizations(layer, "weight")
+    assert (layer.weight.requires_grad, layer.bias.requires_grad) == (False, True)
+
+
+@pytest.mark.parametrize("kind", ["no inverse", "an inverse"])
+def test_an_optimizer_that_held_the_weight_before_trains_it_parametrized_and_afterwards(kind):
+    layer = nn.Linear(2, 2)
+    w, rule = layer.weight, optim.SGD(layer.parameters(), lr=0.1)
+
+    parametrize.register_parametrization(layer, "weight", FUNCTIONS[kind]())
+
+    assert layer.parametrizations.weight.original is w
+    for _ in range(2):
+        before = layer.weight.numpy()
+        rule.step((layer(jt.ones(1, 2)) ** 2).sum())
+        assert not np.allclose(layer.weight.numpy(), before)
+        if parametrize.is_parametrized(layer):
+            parametrize.remove_parametrizations(layer, "weight")
+    assert layer.weight is w
+
+
 def test_a_compiled_step_trains_the_originals():
     layer = parametrize.register_parametrization(nn.Linear(2, 2, bias=False), "weight", Symmetric())
     rule = optim.SGD(layer.parameters(), lr=0.01)
@@ -243,6 +341,37 @@ def test_pruned_numbers_stay_0_while_the_others_are_trained_and_copies_know_it()
     scores = jt.array(np.arange(9.0).reshape(3, 3))
     other = prune.l1_unstructured(nn.Linear(3, 3), "weight", 2, importance_scores=scores)
     assert other.weight_mask.tolist() == [[0.0, 0.0, 1.0], [1.0] * 3, [1.0] * 3]
+
+
+COMPUTED = {
+    "identity": (prune.identity, prune.remove),
+    "a mask": (lambda m, name: prune.custom_from_mask(m, name, jt.array([[1, 0], [0, 1]])), prune.remove),
+    "the smallest, twice": (
+        lambda m, name: prune.l1_unstructured(prune.l1_unstructured(m, name, 1), name, 1), prune.remove,
+    ),
+    "weight norm": (nn.utils.weight_norm, nn.utils.remove_weight_norm),
+    "spectral norm": (nn.utils.spectral_norm, nn.utils.remove_spectral_norm),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("trained", [True, False])
+@pytest.mark.parametrize("way", COMPUTED)
+def test_a_weight_that_is_computed_no_more_is_the_very_parameter_that_it_was(way, trained):
+    layer, (begin, end) = nn.Linear(2, 2), COMPUTED[way]
+    w = layer.weight
+    w.requires_grad = trained
+    rule = optim.SGD(layer.parameters(), lr=0.1)
+
+    value = begin(layer, "weight").weight.numpy()
+    movable = [p.requires_grad for name, p in layer.named_parameters() if name != "bias"]
+    end(layer, "weight")
+
+    assert layer.weight is w
+    assert [*movable, w.requires_grad] == [trained] * (len(movable) + 1)
+    np.testing.assert_allclose(w.numpy(), value, rtol=1e-6)
+    assert list(layer.state_dict()) == ["bias", "weight"]
+    rule.step((layer(jt.ones(1, 2)) ** 2).sum())
+    assert np.allclose(w.numpy(), value) != trained
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """What every module can: find its parts, be hooked, take over a state, be copied and pickled."""
 
 import copy
+import gc
 import pickle
+import weakref
 from typing import NamedTuple
 
 import numpy as np
@@ -150,6 +152,38 @@ def test_a_backward_hook_sees_what_comes_in_and_goes_out():
 
     assert seen == [(module, [[1.5, 5.0]], [[3.0, 5.0]])]
     assert found.tolist() == [1.5, 5.0]
+
+
+def test_a_call_with_backward_hooks_keeps_nothing_alive():
+    gc.collect()
+    gc.disable()
+    try:
+        module = nn.Sequential(nn.Linear(2, 2), nn.Tanh())
+        module.register_backward_hook(lambda m, gi, go: (gi[0] * go[0].sum(),))
+        x = jt.ones(1, 2)
+        y = module(x)
+        dx = jt.grad((y * y).sum(), x).sync()
+        alive = [weakref.ref(module), weakref.ref(y.node), weakref.ref(x.node), weakref.ref(dx.node)]
+        del module, x, y, dx
+
+        assert [thing() for thing in alive] == [None] * 4
+    finally:
+        gc.enable()
+
+
+def test_a_second_derivative_that_does_not_come_through_the_output_is_shown_to_no_backward_hook(torch):
+    theirs, ours, seen = torch.nn.Tanh(), nn.Tanh(), []
+    for layer in (theirs, ours):
+        layer.register_full_backward_hook(lambda m, gi, go: seen.append(type(m)))
+    given, x = torch.ones(1, 2, requires_grad=True), jt.ones(1, 2)
+
+    for of_y in (lambda y: y.sum(), lambda y: (y**3).sum()):
+        (dx,) = torch.autograd.grad(of_y(theirs(given)), given, create_graph=True)
+        torch.autograd.grad((dx * dx).sum(), given)
+        dx = jt.grad(of_y(ours(x)), x)
+        jt.grad((dx * dx).sum(), x)
+
+    assert seen.count(nn.Tanh) == seen.count(torch.nn.Tanh) == 3
 
 
 def test_backward_hooks_replace_gradients():

@@ -81,6 +81,47 @@ def test_its_state_is_saved_and_goes_on(copied):
         Mine([w, later]).load_state_dict(rule.state_dict())
 
 
+class Walked(list):
+    """Parameters that count how often somebody goes through all of them."""
+
+    walks = 0
+
+    def __iter__(self):
+        Walked.walks += 1
+        return super().__iter__()
+
+
+@pytest.mark.parametrize("copied", [lambda rule: rule, copy.deepcopy, lambda rule: pickle.loads(pickle.dumps(rule))])  # noqa: S301
+def test_the_state_of_a_parameter_is_found_without_a_walk_through_all_of_them(copied):
+    params = [jt.ones(1) for _ in range(20)]
+    rule = copied(optim.SGD(params, lr=0.1))
+    group = rule.param_groups[0]
+    group["params"] = Walked(group["params"])
+    Walked.walks = 0
+
+    for k in range(20):
+        p = list.__getitem__(group["params"], k)
+        assert p in rule.state
+        rule.state[p]["mine"] = k
+
+    assert [state["mine"] for state in rule.state] == list(range(20))
+    assert Walked.walks <= 1
+
+
+def test_states_are_found_when_groups_came_and_went():
+    a, b, c = (jt.ones(1) for _ in range(3))
+    rule = optim.SGD([a], lr=0.1)
+    assert (a in rule.state, b in rule.state) == (True, False)
+
+    rule.add_param_group({"params": [b, c]})
+    for name, p in (("a", a), ("b", b), ("c", c)):
+        rule.state[p]["is"] = name
+    assert [state["is"] for state in rule.state] == ["a", "b", "c"]
+
+    del rule.param_groups[0], rule.state[0]
+    assert (rule.state[b]["is"], rule.state[c]["is"], a in rule.state) == ("b", "c", False)
+
+
 def test_jittors_form_moves_by_the_gradients_of_a_loss():
     class Descent(optim.Optimizer):
         def __init__(self, params, lr):
@@ -310,6 +351,11 @@ def test_averages_are_copied_and_pickled():
     assert [list(twin.state_dict()) for twin in twins] == [list(means.state_dict())] * 2
 
 
+def plain_norm():
+    """Batch norm with its two parameters, and no buffers."""
+    return nn.BatchNorm1d(2, track_running_stats=False)
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
@@ -317,6 +363,12 @@ def test_averages_are_copied_and_pickled():
         (lambda s: s.AveragedModel(nn.Linear(1, 1), avg_fn=max, multi_avg_fn=max), "made in one way"),
         (lambda s: s.AveragedModel(nn.Linear(1, 1)).update_parameters(nn.Linear(2, 1)), "networks of one kind"),
         (lambda s: s.AveragedModel(nn.Linear(1, 1), device="cuda"), "cuda"),
+        (lambda s: s.AveragedModel(plain_norm()).update_parameters(nn.BatchNorm(2)), "found 3 buffers for 0"),
+        (lambda s: s.AveragedModel(nn.BatchNorm(2)).update_parameters(plain_norm()), "found 0 buffers for 3"),
+        (
+            lambda s: s.AveragedModel(nn.Linear(1, 1)).update_parameters(nn.Linear(2, 1)),
+            r"found parameters of shape \(1, 2\) for \(1, 1\)",
+        ),
         (lambda s: s.get_ema_avg_fn(2), "decay=2"),
         (lambda s: s.SWALR(optim.SGD([jt.ones(1)], lr=1.0), [1.0, 2.0]), "one for each of 1 groups"),
     ],

@@ -23,6 +23,19 @@ def test_nobody_leaves_an_mpi_barrier_before_all_have_come():
     assert jt.simulate(3)(program) == [[0, 1, 2]] * 3
 
 
+@pytest.mark.parametrize("name", ["parameters", "buffers"])
+def test_parameters_are_broadcast_whatever_the_learner_calls_by_that_name(name):
+    def program():
+        norm = jt.nn.BatchNorm(1)
+        setattr(norm, name, 3)
+        norm.weight.update(jt.full((1,), float(jt.rank)))
+        norm.running_mean.update(jt.full((1,), float(jt.rank)))
+        norm.mpi_param_broadcast(root=1)
+        return norm.weight.item(), norm.running_mean.item()
+
+    assert jt.simulate(2)(program) == [(1.0, 1.0)] * 2
+
+
 @pytest.mark.parametrize(("name", "arguments"), [
     ("nccl_all_reduce", ("add",)), ("nccl_reduce", ("add", 0)), ("nccl_broadcast", (0,)),
 ])  # fmt: skip

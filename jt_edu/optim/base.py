@@ -317,7 +317,7 @@ class Optimizer(ByHand):
         moved, counts = found
         forget_history(loss, retain_graph=False)
         take_effect(move, aimed(moved, loss), counts)
-        if held or self._mine:
+        if held or self._mine:  # else there is nothing in .grad
             Optimizer._let_go(self, loss)
         return True
 

@@ -24,6 +24,7 @@ from jt_edu.errors import ArgumentError
 Given = ParamSpec("Given")
 Value = TypeVar("Value")
 STOPS: dict[str, Callable[[Any], bool]] = {
+    "a class": inspect.isclass,
     "a generator": inspect.isgeneratorfunction,
     "a coroutine": inspect.iscoroutinefunction,
     "an async generator": inspect.isasyncgenfunction,

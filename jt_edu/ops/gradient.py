@@ -82,7 +82,10 @@ def vjp(y: Var, targets: Sequence[Var], v: Any) -> list[Var]:
 
 def seed_of(name: str, y: Var, v: Any) -> Var:
     """What gradients of a y of any shape start from, of the same shape."""
-    seed = as_var(v, y.dtype).cast(y.dtype)
+    seed = as_var(v, y.dtype)
+    if seed.dtype.kind == "c" != y.dtype.kind:
+        raise GradientError(f"{name} starts from a gradient of a real Var", f"dtype {seed.dtype}", "its real part")
+    seed = seed.cast(y.dtype)
     if seed.shape != y.shape:
         raise GradientError(f"{name} starts from a gradient of the shape of its Var", f"{seed.shape} for {y.shape}")
     return seed

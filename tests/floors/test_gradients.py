@@ -1051,6 +1051,14 @@ def test_floats_of_stopped_ones_and_whole_numbers_stay_stopped():
     assert not jt.zeros(3, requires_grad=False).double().requires_grad
 
 
+def test_a_real_var_takes_no_complex_gradient():
+    x = square()
+
+    for ask in (lambda g: jt.grad(x * x, x, grad_outputs=g), lambda g: jt.vjp(x * x, [x], g), (x * x).backward):
+        with pytest.raises(jt.GradientError, match="dtype complex"):
+            ask(jt.array([1j, 1, 1]))
+
+
 def test_a_path_that_ends_in_whole_numbers_ends_there_and_the_error_says_so():
     x = square()
     loss = (x.long().float() * 2).sum()

@@ -105,6 +105,12 @@ def test_an_async_generator_is_refused():
             decorate(gives)
 
 
+def test_a_class_is_refused():
+    for decorate in (jt.no_grad, jt.no_grad(), jt.flag_scope(fuse=False), jt.fork_rng()):
+        with pytest.raises(jt.ArgumentError, match="Named, a class"):
+            decorate(type("Named", (), {}))
+
+
 def test_an_error_inside_comes_through():
     @jt.no_grad
     async def fails():

@@ -95,6 +95,9 @@ def law_what_is_read_only_is_not_received_into(comm):
 def law_memory_that_is_not_there_is_refused(comm):
     told = {"data": (1 << 20, False), "typestr": "<f8", "shape": (4,), "version": 3}
     away = SimpleNamespace(__cuda_array_interface__=told)
+    for lies in (told, {**told, "shape": (2**40,), "data": (np.zeros(1).ctypes.data, False)}):
+        false = type("False_", (), {"__array_interface__": {**lies, "version": 3}})()
+        refused(ArgumentError, "none of this process", lambda false=false: comm.Send(false, comm.rank))
     kind, gaps = MPI.Datatype.Create_struct([1], [1 << 20], [MPI.INT]), MPI.BYTE.Create_vector(2, 1, 2)
     refused(ArgumentError, "address 0x100000, which is none", lambda: comm.Send(away, comm.rank))
     refused(ArgumentError, "address 0x100000, which is none", lambda: comm.Send([BOTTOM, 1, kind], comm.rank))

@@ -15,6 +15,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,7 @@ def _shared(given: Any, call: str) -> Array | None:
     if isinstance(given, type):
         return None
     if hasattr(given, "__array_interface__"):
-        return np.asarray(given)
+        return _reached(np.asarray(given), call)
     if hasattr(given, "__dlpack__") and given.__dlpack_device__()[0] == CPU:
         return _from_dlpack(given)
     told = getattr(given, "__cuda_array_interface__", None)
@@ -95,11 +96,15 @@ def _shared(given: Any, call: str) -> Array | None:
         return None
     if told.get("mask") is not None:
         raise ArgumentError(f"{call} takes an array", "one with a mask", "its numbers without the mask")
-    array = np.asarray(_Interface({"strides": None, **told, "version": 3}, given))
+    return _reached(np.asarray(_Interface({"strides": None, **told, "version": 3}, given)), call)
+
+
+def _reached(array: Array, call: str) -> Array:
+    """The array, if what it was told to lie over is memory of this process: from its last page to its first."""
     if array.size:
         begin, end = np.lib.array_utils.byte_bounds(array)
-        _try_out(np.arange(begin, end, PAGE), call)
-        _try_out(np.array([end - 1]), call)
+        _try_out(range(end - 1, begin, -PAGE), call)
+        _try_out([begin], call)
     return array
 
 
@@ -169,19 +174,19 @@ def memory_at(places: Array, call: str, write: bool) -> tuple[Array, int]:
     begin, end = int(places.min()), int(places.max()) + 1
     if begin < PAGE:
         raise ArgumentError(f"{call} takes addresses from Get_address with BOTTOM", f"address {begin}")
-    _try_out(places[np.unique(places // PAGE, return_index=True)[1]], call, write)
+    _try_out(places[np.unique(places // PAGE, return_index=True)[1]].tolist(), call, write)
     told = {"data": (begin, False), "typestr": "|u1", "shape": (end - begin,), "version": 3}
     return np.asarray(_Interface(told, None)), begin
 
 
-def _try_out(addresses: Array, call: str, write: bool = False) -> None:
+def _try_out(addresses: Iterable[int], call: str, write: bool = False) -> None:
     """Read the byte at each of them, by way of the system, which refuses what is no memory: two calls for a page.
 
     `write`: the byte is put back, too. It is one that a receive fills, which nobody else may use meanwhile.
     """
     (out, back), scratch = os.pipe(), bytearray(1)
     with os.fdopen(out, "rb", 0) as reader, os.fdopen(back, "wb", 0) as writer:
-        for address in addresses.tolist():
+        for address in addresses:
             byte = (ctypes.c_char * 1).from_address(address)
             try:
                 writer.write(byte)

@@ -100,11 +100,11 @@ def _shared(given: Any, call: str) -> Array | None:
 
 
 def _reached(array: Array, call: str) -> Array:
-    """The array, if what it was told to lie over is memory of this process: from its last page to its first."""
+    """The array, if what it was told to lie over is memory of this process: its ends, then each page between."""
     if array.size:
         begin, end = np.lib.array_utils.byte_bounds(array)
-        _try_out(range(end - 1, begin, -PAGE), call)
-        _try_out([begin], call)
+        _try_out([begin, end - 1], call)
+        _try_out(range(begin + PAGE, end, PAGE), call)
     return array
 
 

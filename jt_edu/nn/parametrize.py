@@ -141,7 +141,7 @@ def _put(module: Module, name: str, made: ParametrizationList) -> None:
 def _made(module: Module, held: Var, parametrization: Module) -> ParametrizationList:
     """What a parameter is computed by, and from."""
     with no_grad():
-        found = inverse_of([parametrization], held)
+        found = inverse_of([parametrization], held) if hasattr(parametrization, "right_inverse") else (held,)
         originals = [v if v is held or not v.dtype.is_float else Parameter(v, held.requires_grad) for v in found]
     trained = any(held is p for p in own(module).parameters(recurse=False))
     return ParametrizationList([parametrization], originals, trained)
@@ -222,15 +222,16 @@ def inverse_of(parts: list[Any], value: Any) -> tuple[Var, ...]:
     """What the functions make this value from: one Var, or several where the first of them takes several.
 
     Example:
-        >>> inverse_of([jt.nn.Tanh()], jt.ones(1))
-        (jt.Var([1.], dtype=float32),)
+        >>> half = jt.nn.Tanh(); half.right_inverse = lambda x: x * 2
+        >>> inverse_of([half], jt.ones(1))
+        (jt.Var([2.], dtype=float32),)
     """
     for part in reversed(parts):
         back = getattr(part, "right_inverse", None)
-        if back is None and len(parts) > 1:
+        if back is None:
             asked = "a value goes back through functions with a method right_inverse"
             raise ArgumentError(asked, f"{type(part).__name__} without one")
-        value = value if back is None else back(value)
+        value = back(value)
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 

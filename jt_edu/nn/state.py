@@ -13,6 +13,7 @@ from jt_edu.nn.hooks import Hooked
 from jt_edu.nn.members import Members, dotted
 from jt_edu.nn.store import Packed, read_arrays, write_arrays
 from jt_edu.ops.arguments import yes_or_no
+from jt_edu.ops.create import sync
 from jt_edu.own import doing, own
 from jt_edu.var import Var, as_var
 
@@ -84,6 +85,7 @@ class Stateful(Hooked, Members):
         if misfits or (strict and odd):
             raise _refused(self, odd if strict else [], misfits)
         read = {name: _read(value).detach() for name, value in values.items()}
+        sync(list(read.values()))  # what cannot be computed is told before a parameter is touched
         for name, value in read.items():
             mine[name].update(value)
         return _loaded(self, Loaded(missing, unexpected))

@@ -100,6 +100,16 @@ def test_a_weight_with_an_inverse_can_be_assigned_to():
         layer.weight = jt.ones(2, 2)
 
 
+def test_a_weight_without_an_inverse_cannot_be_assigned_to():
+    layer = nn.Linear(2, 2)
+    before = layer.weight.tolist()
+    parametrize.register_parametrization(layer, "weight", nn.Identity())
+
+    with pytest.raises(jt.ArgumentError, match="right_inverse; found Identity without one"):
+        layer.weight = jt.ones(2, 2)
+    assert layer.weight.tolist() == before
+
+
 def test_parametrizations_are_removed_one_way_or_the_other():
     layer = nn.Linear(2, 2)
     w = layer.weight

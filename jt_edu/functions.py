@@ -112,6 +112,7 @@ def _won(d: Any, x: Any, y: Any, mine: Any, theirs: Any) -> Any:
 # comparisons and logic
 EQUAL = Elementwise("equal", "{0} == {1}", "compare", exact=True)
 NOT_EQUAL = Elementwise("not_equal", "{0} != {1}", "compare", exact=True)
+IS_EXTREME = Elementwise("is_extreme", "{0} == {1} or {0} != {0}", "compare", exact=True)  # nan is the largest of all
 LESS = Elementwise("less", "{0} < {1}", "compare", (), 1, {"c": ""}, exact=True)
 LESS_EQUAL = Elementwise("less_equal", "{0} <= {1}", "compare", (), 1, {"c": ""}, exact=True)
 GREATER = Elementwise("greater", "{0} > {1}", "compare", (), 1, {"c": ""}, exact=True)

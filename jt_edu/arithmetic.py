@@ -239,8 +239,8 @@ class Arithmetic:
 
         That is asked of these very numbers. What was made of them before they were computed again may differ.
         """
-        same = self.apply(f.EQUAL, self.reduce_as(op, arrays, op.reducer).gather_by(op, self.shape, arrays))
-        return same | self.apply(f.ISNAN) if self.dtype.is_float else same
+        reach = f.AT_LEAST if op.reducer == "maximum" else f.AT_MOST
+        return self.apply(reach, self.reduce_as(op, arrays, op.reducer).gather_by(op, self.shape, arrays))
 
     def scatter_to(self, op: Reindex, shape: Shape, arrays: Sequence[Var] = ()) -> Var:
         """Accumulate where `op` reads: the gradient of a read is a sum through the same index.

@@ -116,8 +116,9 @@ def _by_rule(
     if where is None or part is None or not isinstance(op, Elementwise | Reindex):
         return part, None
     if isinstance(op, Reindex):  # where it reads something that was chosen
-        return part, rule(out, where.cast("float32"), *inputs) > 0
-    return (part if part is dout else part.keep_where(where)), where
+        return part, rule(out, where, *inputs)
+    alone = part is dout or part.node.behind == (dout.node,)  # of 0, a rule that reads nothing else makes 0
+    return (part if alone else part.keep_where(where)), where
 
 
 def _tape_gradients(node: Node, grads: dict[Node, Var], wrap: Callable[[Node], Var]) -> list[tuple[Node, Var | None]]:

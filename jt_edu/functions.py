@@ -61,13 +61,11 @@ SIGN: Elementwise = Elementwise(
 )
 MAXIMUM = Elementwise(
     "maximum", "maximum({0}, {1})", "ordered",
-    (lambda o, d, x, y: _won(d, x, y, x >= y, y >= x), lambda o, d, x, y: _won(d, y, x, y >= x, x >= y)), 1,
-    {"b": "{0} or {1}"},
+    (lambda o, d, x, y: _won(d, x, y, AT_LEAST), lambda o, d, x, y: _won(d, y, x, AT_LEAST)), 1, {"b": "{0} or {1}"},
 )  # fmt: skip
 MINIMUM = Elementwise(
     "minimum", "minimum({0}, {1})", "ordered",
-    (lambda o, d, x, y: _won(d, x, y, x <= y, y <= x), lambda o, d, x, y: _won(d, y, x, y <= x, x <= y)), 1,
-    {"b": "{0} and {1}"},
+    (lambda o, d, x, y: _won(d, x, y, AT_MOST), lambda o, d, x, y: _won(d, y, x, AT_MOST)), 1, {"b": "{0} and {1}"},
 )  # fmt: skip
 RELU = Elementwise(  # the second input is 0; the derivative asks the output, so that nobody needs to keep x
     "relu", "maximum({0}, {1})", "ordered", (lambda o, d, x, low: d.where_not(o <= 0, 0), None), 1, {"b": "{0} or {1}"}
@@ -103,9 +101,9 @@ def _turned(o: Any, d: Any, z: Any) -> Any:
     return ((d - o * REAL(d * o.conj())) / ABSOLUTE(z)).where_not(z == 0, 0)
 
 
-def _won(d: Any, x: Any, y: Any, mine: Any, theirs: Any) -> Any:
+def _won(d: Any, x: Any, y: Any, reaches: Elementwise) -> Any:
     """d where x is the answer, half of it where y is as well, as in PyTorch; beside a number, nan is the answer."""
-    mine, theirs = mine | ISNAN(x), theirs | ISNAN(y)
+    mine, theirs = reaches(x, y), reaches(y, x)
     return d.where_not(mine & theirs, d * 0.5).keep_where(mine)
 
 
@@ -116,6 +114,8 @@ LESS = Elementwise("less", "{0} < {1}", "compare", (), 1, {"c": ""}, exact=True)
 LESS_EQUAL = Elementwise("less_equal", "{0} <= {1}", "compare", (), 1, {"c": ""}, exact=True)
 GREATER = Elementwise("greater", "{0} > {1}", "compare", (), 1, {"c": ""}, exact=True)
 GREATER_EQUAL = Elementwise("greater_equal", "{0} >= {1}", "compare", (), 1, {"c": ""}, exact=True)
+AT_LEAST: Elementwise = Elementwise("at_least", "{0} >= {1} or {0} != {0}", "compare", (), 1, {"c": ""}, exact=True)
+AT_MOST: Elementwise = Elementwise("at_most", "{0} <= {1} or {0} != {0}", "compare", (), 1, {"c": ""}, exact=True)
 LOGICAL_AND = Elementwise("logical_and", "{0} and {1}", "logic")
 LOGICAL_OR = Elementwise("logical_or", "{0} or {1}", "logic")
 LOGICAL_XOR = Elementwise("logical_xor", "{0} != {1}", "logic")

@@ -65,7 +65,7 @@ def put_back(order: Sequence[Node], failed: Node) -> None:
 
 def _undo(var: Any, lost: Container[Node]) -> None:
     """Undo the changes of a Var that led to lost nodes, the last one first."""
-    change, name = getattr(var, "_change", None), var.name
+    change, name = var._change, var.name
     while change and var.node in lost and change[0]() is var.node and change[1]():
         var.node, change = change[1](), change[2]
     var._change, var.name = change, var.name or name

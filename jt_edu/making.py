@@ -108,7 +108,9 @@ def spread(*words: str) -> Callable[[Function], Function]:
     def named(function: Function) -> Function:
         @wraps(function)
         def call(*args: Any, **named: Any) -> Any:
-            found = [word for word in words if word in named] if named else []
+            if not named:
+                return function(*args)
+            found = [word for word in words if word in named]
             if found and (len(args) > 1 or len(found) > 1):
                 said = ", ".join(f"{word}={short(named[word])}" for word in found)
                 raise ArgumentError(f"{function.__name__} takes {words[0]} once", f"{short(args[1:])} and {said}")

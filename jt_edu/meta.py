@@ -194,7 +194,7 @@ def highest(d: DType) -> float | int | bool:
 
 
 REDUCERS = {
-    "add": Reducer(lambda d: 0, "{0} + {1}", _add_gradient),
+    "add": Reducer(lambda d: 0, "{0} + {1}", _add_gradient, {"b": "{0} or {1}"}),
     "multiply": Reducer(lambda d: 1, "{0} * {1}", _product_gradient),
     "maximum": Reducer(lowest, "maximum({0}, {1})", _extremum_gradient, {"b": "{0} or {1}"}),
     "minimum": Reducer(highest, "minimum({0}, {1})", _extremum_gradient, {"b": "{0} and {1}"}),

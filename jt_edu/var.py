@@ -43,6 +43,7 @@ class Var(Arithmetic):
     """
 
     __slots__ = ("__weakref__", "_change", "_grad", "_hooks", "_node")
+    _change: Any
     _grad: Var | None
     _hooks: tuple[Callable[[Var], Var | None], ...]
     _node: Node
@@ -61,13 +62,13 @@ class Var(Arithmetic):
         self._node = same("var", data.node) if alike else source(data, dtype)  # each handle has a node of its own
         self._node.holders += 1
         self._node.owner = weakref.ref(self)
-        self._grad, self._hooks = None, ()
+        self._grad, self._hooks, self._change = None, (), None
 
     @classmethod
     def _of(cls, node: Node) -> Var:
         """A new handle on a node."""
         self = object.__new__(cls)
-        self._node, self._grad, self._hooks = node, None, ()
+        self._node, self._grad, self._hooks, self._change = node, None, (), None
         node.holders += 1
         if node.owner is None or node.owner() is None:
             node.owner = weakref.ref(self)
@@ -229,9 +230,9 @@ class Var(Arithmetic):
         self.name = self.name or name
         if alone:
             self._node.tracked, self._node.tape = tracked, LEAF
-        change = getattr(self, "_change", None) if before.data is None else None  # what came, what was there, and so on
+        change = self._change if before.data is None else None  # what came, what was there, and so on
         change = change if change and change[1]() else None
-        self._change: Any = weakref.ref(self._node), weakref.ref(before), change
+        self._change = weakref.ref(self._node), weakref.ref(before), change
         return self
 
     # gradients

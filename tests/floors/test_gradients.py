@@ -906,6 +906,24 @@ def test_arithmetic_in_place_keeps_history_and_leaves_old_readers_alone():
     assert jt.grad((y * y).sum(), x).tolist() == [8.0, 16.0, 24.0]
 
 
+def test_the_first_change_of_a_pending_var_in_place_asks_for_no_name_that_it_lacks(monkeypatch):
+    asked = []
+    monkeypatch.setattr(type(square()), "__getattr__", lambda var, name: asked.append(name))
+    y = square() * 1
+    y += 1
+
+    assert asked == []
+
+
+def test_a_gradient_is_chosen_again_only_where_a_rule_reads_more_than_the_gradient():
+    x = jt.array([4.0, 0.0, -1.0])
+    turned, rooted = (jt.grad(jt.where(x > 0, v, 0.0).sum(), x) for v in (-x, x.sqrt()))
+    choices = [[n.op.name for n in graph.inputs_first([dx.node])].count("select") for dx in (turned, rooted)]
+
+    assert choices == [1, 2]
+    assert (turned.tolist(), rooted.tolist()) == ([-1.0, 0.0, 0.0], [0.25, 0.0, 0.0])
+
+
 # --------------------------------------------------------------------------------------------------- backward and hooks
 
 

@@ -117,7 +117,7 @@ def into(out: Var | None, value: Var) -> Var:
 
 def _is_part(node: Node) -> bool:
     """Whether it is read from the numbers of a Var that is still there, and nothing is computed on the way."""
-    while isinstance(node.op, Reindex) or node.op in (REAL, IMAG):
+    while node.inputs and (isinstance(node.op, Reindex) or node.op in (REAL, IMAG)):  # what ran has let go of them
         node = node.inputs[0]
         if node.op is not CONSTANT and node.owner is not None and node.owner() is not None:
             return True

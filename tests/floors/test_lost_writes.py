@@ -166,3 +166,19 @@ def test_a_part_that_somebody_holds_is_given_the_answer_and_so_is_a_var_made_for
 
     assert [v.tolist() for v in (row, made, of_nobody, copied)] == [[2, 2]] * 4
     assert (c.tolist(), whole[0].tolist()) == ([[0, 0], [0, 0]], [[3, 3], [3, 3]])
+
+
+VIEWS = [lambda: jt.zeros((2, 2)), lambda: jt.ones(4).reshape(2, 2), lambda: jt.ones((2, 2)).T]
+
+
+@pytest.mark.parametrize("make", VIEWS)
+    "make", [lambda: jt.zeros((2, 2)), lambda: jt.ones(4).reshape(2, 2), lambda: jt.ones((2, 2)).T]
+)
+def test_an_answer_may_go_into_a_view_that_was_computed(make):
+    out = make().sync()
+
+    for _ in range(3):
+        jt.add(out, 1, out=out).sync()
+        jt.add(jt.ones((2, 2)), 1, out=make().sync())
+
+    assert out.tolist() in ([[3.0, 3.0]] * 2, [[4.0, 4.0]] * 2)

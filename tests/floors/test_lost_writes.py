@@ -168,10 +168,10 @@ def test_a_part_that_somebody_holds_is_given_the_answer_and_so_is_a_var_made_for
     assert (c.tolist(), whole[0].tolist()) == ([[0, 0], [0, 0]], [[3, 3], [3, 3]])
 
 
-VIEWS = [lambda: jt.zeros((2, 2)), lambda: jt.ones(4).reshape(2, 2), lambda: jt.ones((2, 2)).T]
+MADE = [lambda: jt.zeros((2, 2)), lambda: jt.ones(4).reshape(2, 2), lambda: jt.ones((2, 2)).T]
 
 
-@pytest.mark.parametrize("make", VIEWS)
+@pytest.mark.parametrize("make", MADE)
 def test_an_answer_may_go_into_a_view_that_was_computed(make):
     out = make().sync()
 

@@ -110,7 +110,8 @@ def test_what_is_no_name_of_ours_is_left_to_others():
     assert not hasattr(jt, "__wrapped__")
 
 
-def test_the_engine_room_of_gradients_says_whose_door_is_meant():
-    x = jt.array([3.0])
-    with pytest.raises(jt.GradientError, match=r"jt\.grad\(loss, x\)"):
-        exec("import jt_edu.autograd as a; a.grad((x * x).sum(), x)", {"x": x})  # noqa: S102
+def test_the_gradient_of_pytorchs_module_is_ours():
+    found = {}
+    exec("import jt_edu.autograd as a; from jt_edu.autograd import grad", found)  # noqa: S102
+
+    assert (found["a"].grad, found["grad"]) == (jt.grad, jt.grad)

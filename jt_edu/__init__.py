@@ -118,8 +118,6 @@ from jt_edu.ops.bits import (
 from jt_edu.ops.choice import (
     bernoulli,
     exponential,
-    fork_rng,
-    get_rng_state,
     multinomial,
     normal,
     permutation,
@@ -128,7 +126,6 @@ from jt_edu.ops.choice import (
     randint_like,
     randn_like,
     randperm,
-    set_rng_state,
     uniform,
 )
 from jt_edu.ops.compare import (
@@ -459,6 +456,8 @@ from jt_edu.optim import lr_scheduler
 from jt_edu.race import conv as _conv
 from jt_edu.random import (
     Generator,
+    fork_rng,
+    get_rng_state,
     get_seed,
     initial_seed,
     manual_seed,
@@ -467,6 +466,7 @@ from jt_edu.random import (
     random,
     seed,
     set_global_seed,
+    set_rng_state,
     set_seed,
 )
 from jt_edu.settings import enable_grad, flag_scope, flags, is_grad_enabled, no_grad, trace

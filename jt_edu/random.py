@@ -15,7 +15,7 @@ import math
 import operator
 import random as import_random
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from jt_edu.errors import ArgumentError, DtypeError
 from jt_edu.graph import Node
 from jt_edu.making import makes
 from jt_edu.meta import COUNTERS
+from jt_edu.scoped import unbroken
 from jt_edu.settings import Context, current
 from jt_edu.var import Var
 
@@ -81,6 +82,9 @@ class Generator:
     def set_state(self, state: dict[str, int]) -> None:
         """Go on from where a generator was when it said `get_state()`."""
         check_state(state, STATE, "generator.get_state()")
+        for name in STATE:
+            if whole_seed(state[name]) < 0:
+                raise ArgumentError("a generator counts what it has drawn", f"{name}={state[name]}", "get_state()")
         for name in STATE:
             setattr(self, name, whole_seed(state[name]))
 
@@ -222,3 +226,70 @@ def randn(*size: Any, dtype: Any = "float32", generator: Generator | None = None
         (2, 3)
     """
     return random(_shape(size), dtype, "normal", generator)
+
+
+# ----------------------------------------------------------------------------------------------------- the state
+
+
+def get_rng_state() -> dict[str, Any]:
+    """What `set_rng_state` needs so that the same random numbers come again: of this rank, of Python and of NumPy.
+
+    It is made of plain values and an array, and can be pickled.
+
+    Example:
+        >>> before = get_rng_state(); a = rand(2).numpy(); set_rng_state(before); bool((a == rand(2).numpy()).all())
+        True
+    """
+    theirs = {"python": import_random.getstate(), "numpy": np.random.get_state()}  # noqa: NPY002 - as above
+    return {**default_generator().get_state(), **theirs}
+
+
+def set_rng_state(state: dict[str, Any]) -> None:
+    """Draw the numbers again that came after `get_rng_state()`, also in compiled steps. Nothing else may be given.
+
+    Raises:
+        ArgumentError: it is no such state, or a damaged one; then all generators are where they were.
+
+    Example:
+        >>> set_rng_state({})
+        Traceback (most recent call last):
+        ArgumentError: the state of a generator is what it answered when it was asked; ...
+    """
+    check_state(state, (*STATE, "python", "numpy"), "jt.get_rng_state()")
+    before = get_rng_state()
+    try:
+        _put_back(state)
+    except (ArgumentError, TypeError, ValueError, OverflowError, LookupError) as error:
+        _put_back(before)
+        asked = "the state of a generator is what it answered when it was asked"
+        raise ArgumentError(asked, "a damaged one", "jt.get_rng_state()") from error
+
+
+def _put_back(state: dict[str, Any]) -> None:
+    default_generator().set_state(state)
+    import_random.setstate(state["python"])
+    np.random.set_state(state["numpy"])  # noqa: NPY002 - as above
+
+
+@unbroken
+def fork_rng() -> Iterator[None]:
+    """What is drawn inside moves nothing on outside: afterwards all generators are as they were before.
+
+    Example:
+        >>> set_global_seed(3); a = rand(2).numpy(); set_global_seed(3)
+        >>> with fork_rng():
+        ...     other = rand(100).numpy()
+        >>> bool((a == rand(2).numpy()).all())
+        True
+    """
+    before = get_rng_state()
+    try:
+        yield
+    finally:
+        _put_back(before)
+
+
+vars(random).update(  # PyTorch's `random` is a module
+    manual_seed=manual_seed, seed=seed, initial_seed=initial_seed, get_rng_state=get_rng_state,
+    set_rng_state=set_rng_state, fork_rng=fork_rng,
+)  # fmt: skip

@@ -97,7 +97,7 @@ def _kinds(objects: list[Any]) -> dict[Node, int]:
 
 def _weights(objects: list[Any]) -> Iterator[Node]:
     for one in objects:
-        if isinstance(one, Module) and not one._waits:
+        if isinstance(one, Module) and not type(one)._waits:
             yield from (p.node for p in own(one).parameters(recurse=False))
         elif isinstance(one, Optimizer):
             yield from (p.node for group in one.param_groups for p in group["params"])

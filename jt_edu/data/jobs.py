@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from jt_edu.data.sampler import mixed
-from jt_edu.ops.choice import fork_rng
-from jt_edu.random import set_global_seed
+from jt_edu.random import fork_rng, set_global_seed
 from jt_edu.settings import current
 
 END = object()  # there is no further batch

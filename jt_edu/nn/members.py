@@ -98,7 +98,7 @@ class Members(Extended):
     def _vars(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Var, str]]:
         """Every Var under every name that it has: (name, Var, "parameter" or "buffer" or "passing")."""
         for path, module in _walk(self, prefix, ()) if recurse else [(prefix, self)]:
-            if module._waits:
+            if type(module)._waits:
                 found = f"{path or 'one'}, a {type(module).__name__}, which nobody has called yet"
                 raise ArgumentError("parameters of lazy layers are made at their first call", found, "net(x), before")
             held = [

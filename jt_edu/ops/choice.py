@@ -5,7 +5,6 @@
     multinomial   with replacement: where does a uniform number fall among the running sums of the weights?
                   without: each outcome waits for a time that is exponential at the rate of its weight; the first n win
 
-    get_rng_state, set_rng_state  where all generators are; and back there
 
 All come from the bits of the generator of this rank, so a seed decides them, on every backend.
 """
@@ -13,9 +12,6 @@ All come from the bits of the generator of this rank, so a seed decides them, on
 from __future__ import annotations
 
 import math
-import operator
-import random as import_random
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,28 +19,21 @@ import numpy as np
 from jt_edu import functions as f
 from jt_edu.build import broadcast_shape, check_shape, constant, short
 from jt_edu.dtypes import as_dtype, float32, float64, int64
-from jt_edu.errors import ArgumentError, DtypeError, RangeError, ShapeError
+from jt_edu.errors import ArgumentError, RangeError, ShapeError
 from jt_edu.graph import Shape
 from jt_edu.making import makes
-from jt_edu.ops.arguments import number, yes_or_no
+from jt_edu.ops.arguments import number, whole, yes_or_no
 from jt_edu.ops.numbers import check_order, checked
 from jt_edu.ops.scan import cumsum
 from jt_edu.ops.search import searchsorted
 from jt_edu.ops.sort import sorted_positions
 from jt_edu.random import (
-    STATE,
     Generator,
     bits_of,
-    check_state,
-    default_generator,
-    initial_seed,
-    manual_seed,
     rand,
     randn,
     random,
-    seed,
 )
-from jt_edu.scoped import unbroken
 from jt_edu.var import Var, as_var, method
 
 
@@ -108,7 +97,8 @@ def randint(low: int, high: Any = None, shape: Any = (1,), dtype: Any = "int64",
         >>> randint(3, 4, (2,)).numpy()
         array([3, 3])
     """
-    first, last = (0, _whole("low", low)) if high is None else (_whole("low", low), _whole("high", high))
+    low, high = (0, low) if high is None else (low, high)
+    first, last = _whole("low", low), _whole("high", high)
     if last <= first:
         raise ArgumentError("randint draws from low to high - 1", f"low {first}, high {last}", "randint(10)")
     count, size, wanted = last - first, check_shape(shape), as_dtype(dtype)
@@ -125,13 +115,10 @@ def randint(low: int, high: Any = None, shape: Any = (1,), dtype: Any = "int64",
 
 def _whole(name: str, value: Any) -> int:
     try:
-        plain = None if isinstance(value, bool) else operator.index(value)
-    except (TypeError, DtypeError):
-        plain = None
-    if plain is None or not -(1 << 63) <= plain <= 1 << 63:
+        return whole("randint", name, value, -(1 << 63), 1 << 63)
+    except ArgumentError:
         way = "randint(0, 9, (2, 3))"
-        raise ArgumentError(f"randint takes {name} as a whole number", f"{name}={short(value)}", way)
-    return plain
+        raise ArgumentError(f"randint takes {name} as a whole number", f"{name}={short(value)}", way) from None
 
 
 @makes
@@ -279,57 +266,3 @@ def _float_like(x: Var, dtype: Any) -> Any:
     if dtype is not None:
         return dtype
     return x.dtype if x.dtype.kind == "f" else float32
-
-
-# ----------------------------------------------------------------------------------------------------- the state
-
-
-def get_rng_state() -> dict[str, Any]:
-    """What `set_rng_state` needs so that the same random numbers come again: of this rank, of Python and of NumPy.
-
-    It is made of plain values and an array, and can be pickled.
-
-    Example:
-        >>> before = get_rng_state(); a = rand(2).numpy(); set_rng_state(before); bool((a == rand(2).numpy()).all())
-        True
-    """
-    theirs = {"python": import_random.getstate(), "numpy": np.random.get_state()}  # noqa: NPY002 - as above
-    return {**default_generator().get_state(), **theirs}
-
-
-def set_rng_state(state: dict[str, Any]) -> None:
-    """Draw the numbers again that came after `get_rng_state()`, also in compiled steps. Nothing else may be given.
-
-    Example:
-        >>> set_rng_state({})
-        Traceback (most recent call last):
-        ArgumentError: the state of a generator is what it answered when it was asked; ...
-    """
-    check_state(state, (*STATE, "python", "numpy"), "jt.get_rng_state()")
-    default_generator().set_state(state)
-    import_random.setstate(state["python"])
-    np.random.set_state(state["numpy"])  # noqa: NPY002 - as above
-
-
-@unbroken
-def fork_rng() -> Iterator[None]:
-    """What is drawn inside moves nothing on outside: afterwards all generators are as they were before.
-
-    Example:
-        >>> set_global_seed(3); a = rand(2).numpy(); set_global_seed(3)
-        >>> with fork_rng():
-        ...     other = rand(100).numpy()
-        >>> bool((a == rand(2).numpy()).all())
-        True
-    """
-    before = get_rng_state()
-    try:
-        yield
-    finally:
-        set_rng_state(before)
-
-
-vars(random).update(  # PyTorch's `random` is a module
-    manual_seed=manual_seed, seed=seed, initial_seed=initial_seed, get_rng_state=get_rng_state,
-    set_rng_state=set_rng_state, fork_rng=fork_rng,
-)  # fmt: skip

@@ -229,11 +229,11 @@ class Function:
 
     def _tape(self, args: Sequence[Any], sources: list[Node], outputs: list[Any]) -> None:
         """Put in the place of each output that takes part in gradients one that knows whom to ask for them."""
-        own = [k for k, v in enumerate(outputs) if _takes_part(v)]
-        for k in own:
+        places = [k for k, v in enumerate(outputs) if _takes_part(v)]
+        for k in places:
             outputs[k] = Var._of(same("function", outputs[k].node))
-        nodes = [outputs[k].node for k in own]
-        tape = autograd.Tape(self._grad_of_this_call(args, own, len(outputs)), sources, nodes)
+        nodes = [outputs[k].node for k in places]
+        tape = autograd.Tape(self._grad_of_this_call(args, places, len(outputs)), sources, nodes)
         for node in nodes:
             node.tape, node.tracked = tape, True
 
@@ -245,10 +245,10 @@ class Function:
                 asked = f"{type(self).__name__}.execute leaves its inputs as they are"
                 raise GradientError(asked, f"input {number} changed in place", "y = x + 1, which makes another Var")
 
-    def _grad_of_this_call(self, args: Sequence[Any], own: Sequence[int], outputs: int) -> Callable[..., Any]:
+    def _grad_of_this_call(self, args: Sequence[Any], places: Sequence[int], outputs: int) -> Callable[..., Any]:
         """`grad`, with what `execute` has just kept on self, though self may be called again before it is asked.
 
-        It is given a gradient for each output in the places `own`, and None for the others.
+        It is given a gradient for each output in these `places`, and None for the others.
         """
         kept = {name: value for name, value in vars(self).items() if name != "_kept"}
         self._kept = kept
@@ -259,7 +259,7 @@ class Function:
             if self._kept is not kept:
                 vars(self).update(kept)
                 self._kept = kept
-            given = dict(zip(own, douts, strict=True))
+            given = dict(zip(places, douts, strict=True))
             return self._checked(self.grad(*map(given.get, range(outputs))), shapes)
 
         return grad

@@ -329,6 +329,22 @@ def test_a_generator_goes_on_from_its_state():
     assert other.initial_seed() == 7
 
 
+DAMAGED = {"numpy": "x", "python": (3, (1, 2), None), "drawn": -1, "key": "x"}
+
+
+@pytest.mark.parametrize("part", DAMAGED)
+def test_a_damaged_state_leaves_every_generator_where_it_was(part):
+    state = jt.get_rng_state()
+    jt.manual_seed(5)
+    wanted = jt.rand(2).tolist(), random.random(), np.random.rand()  # noqa: NPY002
+    jt.manual_seed(5)
+
+    with pytest.raises(jt.ArgumentError, match="the state of a generator"):
+        jt.set_rng_state({**state, part: DAMAGED[part]})
+
+    assert (jt.rand(2).tolist(), random.random(), np.random.rand()) == wanted  # noqa: NPY002
+
+
 @pytest.mark.parametrize("state", [None, {}, 3, {"key": 1}])
 def test_what_is_no_state_is_refused(state):
     for put in (jt.set_rng_state, jt.Generator().set_state):

@@ -40,7 +40,7 @@ def check_numbers(numbers: Any, limits: Limits, who: Node) -> None:
     """Raise in the name of `who` unless the numbers of an array are within the limits."""
     low, high, also = limits
     from_front = low <= 0 < high and numbers.dtype is int64.storage  # then a negative one is far too large
-    if numbers.size == 0 or (from_front and np.maximum.reduce(numbers.view(np.uint64), None) < high):
+    if numbers.size == 0 or (from_front and numbers.view(np.uint64).max() < high):
         return
     if low <= numbers.min() and numbers.max() < high:
         return

@@ -165,17 +165,18 @@ tell("a thousand steps", first.grad if begun else None, slope(lambda v: v * (2 *
 # ## 4. The same, in the framework
 #
 # The next cell prints the lines of `jt.grad` that do what you have just done. `order` is what you know; `grads` is a
-# table instead of an attribute; `_spread` is your inner loop. (`moment.twin` tells the views which line a gradient
-# belongs to. Hooks and a `tape` are for those who change a gradient on its way, or write a rule of their own: skip
+# table instead of an attribute; `hand_on` is your inner loop, and `op.gradients` are the local rules. (`moment.twin`
+# tells the views which line a gradient belongs to. Hooks and a `tape` are for those who change a gradient on its way,
+# or write a rule of their own; `chosen` and `here` keep `where` from handing on a gradient that it did not choose: skip
 # them.) One thing is new: a gradient is not a number here, it is more **graph**.
 #
 # **Predict.** The cell ends with a picture of such a graph: `dc`, the gradient of `c`. `c` is used four times. How many
 # gradients arrive at it, and what stands where they meet? And which numbers will `da` and `db` be?
 
 # %%
-source = inspect.getsource(autograd.grad)
+source = inspect.getsource(autograd.gradients)
 print(source[source.index("    grads:") :])
-print(inspect.getsource(autograd._spread))
+print(inspect.getsource(autograd.hand_on))
 
 a, b = jt.array(3.0), jt.array(-2.0)
 jt.sync([a, b])

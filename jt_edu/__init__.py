@@ -15,14 +15,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from jt_edu import backends, benchmark, data, func, models, nn, optim
-from jt_edu import compiling as _compiling  # noqa: F401  a bar while kernels are compiled
-from jt_edu.backends.pool import set_num_threads
-from jt_edu.backends.pool import threads as get_num_threads
-from jt_edu.backward import leaves as _leaves  # noqa: F401  attaches Var.backward
-from jt_edu.capture import at_replay, knob
-from jt_edu.compile import compile
-from jt_edu.document import document, graph
-from jt_edu.dtypes import (
+from jt_edu.backends.thread_pool import set_num_threads
+from jt_edu.backends.thread_pool import threads as get_num_threads
+from jt_edu.base.allocator import CachingAllocator, PlainAllocator, allocator, gc
+from jt_edu.base.context import enable_grad, flag_scope, flags, is_grad_enabled, no_grad, trace
+from jt_edu.base.did_you_mean import door as _door
+from jt_edu.base.did_you_mean import suggest as _suggest
+from jt_edu.base.dtypes import (
     bfloat16,
     complex64,
     complex128,
@@ -38,7 +37,7 @@ from jt_edu.dtypes import (
     uint32,
     uint64,
 )
-from jt_edu.errors import (
+from jt_edu.base.errors import (
     ArgumentError,
     BackendError,
     DtypeError,
@@ -53,22 +52,26 @@ from jt_edu.errors import (
     UnknownKeyError,
     UnknownNameError,
 )
-from jt_edu.explain import explain, kernel_sources
-from jt_edu.faces import answer_imports as _answer_imports
-from jt_edu.formats import channels_last, channels_last_3d, contiguous_format, preserve_format
-from jt_edu.fusion_report import fusion_report
-from jt_edu.lens.edits import Edit, edit_kernel, edited_kernels, revert_kernels
+from jt_edu.base.module_aliases import answer_imports as _answer_imports
+from jt_edu.capture.backward import leaves as _leaves  # noqa: F401  attaches Var.backward
+from jt_edu.capture.compiled_step import compile
+from jt_edu.capture.recorder import at_replay, knob
+from jt_edu.introspect.conv_race import conv as _conv
+from jt_edu.introspect.explain import explain, kernel_sources
+from jt_edu.introspect.fusion_report import fusion_report
+from jt_edu.introspect.graph_document import document, graph
+from jt_edu.introspect.walkthrough import walk
+from jt_edu.lens import compile_progress as _compiling  # noqa: F401  a bar while kernels are compiled
+from jt_edu.lens.kernel_edit import Edit, edit_kernel, edited_kernels, revert_kernels
 from jt_edu.lens.machine import machine
+from jt_edu.lens.memory_stats import MemoryStats, memory_stats
 from jt_edu.lens.recording import recording
-from jt_edu.memory import CachingAllocator, PlainAllocator, allocator, gc
-from jt_edu.mpi.jittor import Package as _Package
-from jt_edu.mpi.jittor import begin as _begin
-from jt_edu.mpi.jittor import simulate, single_process_scope
-from jt_edu.mpi.jobs.report import report
-from jt_edu.names import door as _door
-from jt_edu.names import suggest as _suggest
+from jt_edu.mpi.jittor_api import Package as _Package
+from jt_edu.mpi.jittor_api import begin as _begin
+from jt_edu.mpi.jittor_api import simulate, single_process_scope
+from jt_edu.mpi.mpirun_jobs.report import report
 from jt_edu.nn import Module, init
-from jt_edu.nn.distance import cosine_similarity, pairwise_distance
+from jt_edu.nn.distance_losses import cosine_similarity, pairwise_distance
 from jt_edu.nn.linear import bilinear
 from jt_edu.ops.activation import (
     celu,
@@ -100,6 +103,8 @@ from jt_edu.ops.adaptive import (
     adaptive_max_pool2d,
     adaptive_max_pool3d,
 )
+from jt_edu.ops.array_function import answer_numpy as _answer_numpy
+from jt_edu.ops.as_strided import as_strided, sliding_window_view, unfold
 from jt_edu.ops.bits import (
     bitwise_and,
     bitwise_count,
@@ -114,19 +119,6 @@ from jt_edu.ops.bits import (
     lcm,
     left_shift,
     right_shift,
-)
-from jt_edu.ops.choice import (
-    bernoulli,
-    exponential,
-    multinomial,
-    normal,
-    permutation,
-    rand_like,
-    randint,
-    randint_like,
-    randn_like,
-    randperm,
-    uniform,
 )
 from jt_edu.ops.compare import (
     allclose,
@@ -180,6 +172,19 @@ from jt_edu.ops.complex import (
     view_as_complex,
     view_as_real,
 )
+from jt_edu.ops.concat import (
+    append,
+    block_diag,
+    cat,
+    column_stack,
+    concat,
+    concatenate,
+    dstack,
+    hstack,
+    row_stack,
+    stack,
+    vstack,
+)
 from jt_edu.ops.conv import conv1d, conv2d, conv3d
 from jt_edu.ops.conv_transpose import conv_transpose, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from jt_edu.ops.create import (
@@ -209,8 +214,18 @@ from jt_edu.ops.create import (
     zeros,
     zeros_like,
 )
+from jt_edu.ops.cumulative import (
+    cummax,
+    cummin,
+    cumprod,
+    cumsum,
+    linear_recurrence,
+    logcumsumexp,
+    nancumprod,
+    nancumsum,
+)
 from jt_edu.ops.diagonal import diag, diag_embed, diagflat, diagonal, tri, tril, tril_indices, triu, triu_indices
-from jt_edu.ops.difference import cumulative_trapezoid, diff, ediff1d, gradient, trapezoid, trapz
+from jt_edu.ops.diff_trapz import cumulative_trapezoid, diff, ediff1d, gradient, trapezoid, trapz
 from jt_edu.ops.distance import cdist
 from jt_edu.ops.einsum import einsum
 from jt_edu.ops.elementwise import (
@@ -260,12 +275,10 @@ from jt_edu.ops.elementwise import (
     true_divide,
     where,
 )
-from jt_edu.ops.find import argwhere, count_nonzero, flatnonzero, nonzero, ravel_multi_index, unravel_index
-from jt_edu.ops.gates import glu, prelu, rrelu
+from jt_edu.ops.gated_activation import glu, prelu, rrelu
 from jt_edu.ops.gradient import Function, grad, set_grad_enabled, vjp, why_no_grad
-from jt_edu.ops.grids import cartesian_prod, combinations, indices, meshgrid, vander
+from jt_edu.ops.grid_sample import affine_grid, grid_sample
 from jt_edu.ops.histogram import bincount, histc, histogram
-from jt_edu.ops.host import numpy_code
 from jt_edu.ops.index import gather, getitem, index_select, one_hot, scatter, setitem
 from jt_edu.ops.interpolate import interpolate
 from jt_edu.ops.matmul import (
@@ -282,9 +295,9 @@ from jt_edu.ops.matmul import (
     multi_dot,
     mv,
 )
-from jt_edu.ops.members import as_tensor, astype, numel, tensor
+from jt_edu.ops.meshgrid import cartesian_prod, combinations, indices, meshgrid, vander
 from jt_edu.ops.nanreduce import nanargmax, nanargmin, nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar
-from jt_edu.ops.numpy_calls import answer_numpy as _answer_numpy
+from jt_edu.ops.nonzero import argwhere, count_nonzero, flatnonzero, nonzero, ravel_multi_index, unravel_index
 from jt_edu.ops.pad import pad
 from jt_edu.ops.pixels import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from jt_edu.ops.pool import (
@@ -300,7 +313,21 @@ from jt_edu.ops.pool import (
     pool2d,
 )
 from jt_edu.ops.products import cross, dot, inner, kron, outer, tensordot, trilinear, vdot, vecdot
+from jt_edu.ops.py_function import numpy_code
 from jt_edu.ops.quantile import median, mode, nanmedian, nanpercentile, nanquantile, percentile, quantile
+from jt_edu.ops.random_sampling import (
+    bernoulli,
+    exponential,
+    multinomial,
+    normal,
+    permutation,
+    rand_like,
+    randint,
+    randint_like,
+    randn_like,
+    randperm,
+    uniform,
+)
 from jt_edu.ops.reduce import all, amax, amin, any, argmax, argmin, max, mean, min, norm, prod, std, sum, var
 from jt_edu.ops.repeat import repeat, repeat_interleave, tile
 from jt_edu.ops.rounding import (
@@ -327,11 +354,10 @@ from jt_edu.ops.rounding import (
     spacing,
     trunc,
 )
-from jt_edu.ops.sample import affine_grid, grid_sample
-from jt_edu.ops.scan import cummax, cummin, cumprod, cumsum, linear_recurrence, logcumsumexp, nancumprod, nancumsum
 from jt_edu.ops.scatter import put_along_axis, scatter_add, scatter_reduce, take_along_axis, take_along_dim
-from jt_edu.ops.search import bucketize, digitize, isin, searchsorted
-from jt_edu.ops.select import (
+from jt_edu.ops.searchsorted import bucketize, digitize, isin, searchsorted
+from jt_edu.ops.sets import intersect1d, setdiff1d, setxor1d, union1d, unique, unique_consecutive
+from jt_edu.ops.slicing import (
     compress,
     delete,
     diagonal_scatter,
@@ -348,7 +374,6 @@ from jt_edu.ops.select import (
     slice_scatter,
     take,
 )
-from jt_edu.ops.sets import intersect1d, setdiff1d, setxor1d, union1d, unique, unique_consecutive
 from jt_edu.ops.softmax import cross_entropy, cross_entropy_loss, log_softmax, logsumexp, nll_loss, softmax, softmin
 from jt_edu.ops.sort import argsort, kthvalue, msort, sort, topk
 from jt_edu.ops.special import (
@@ -377,21 +402,22 @@ from jt_edu.ops.special import (
     zeta,
 )
 from jt_edu.ops.split import array_split, chunk, dsplit, hsplit, split, tensor_split, unbind, vsplit
-from jt_edu.ops.stacks import (
-    append,
-    block_diag,
-    cat,
-    column_stack,
-    concat,
-    concatenate,
-    dstack,
-    hstack,
-    row_stack,
-    stack,
-    vstack,
-)
 from jt_edu.ops.statistics import aminmax, average, corrcoef, cov, ptp, std_mean, var_mean
-from jt_edu.ops.strided import as_strided, sliding_window_view, unfold
+from jt_edu.ops.transpose import (
+    flip,
+    fliplr,
+    flipud,
+    matrix_transpose,
+    moveaxis,
+    movedim,
+    permute,
+    permute_dims,
+    roll,
+    rot90,
+    swapaxes,
+    swapdims,
+    transpose,
+)
 from jt_edu.ops.trigonometry import (
     acos,
     acosh,
@@ -415,22 +441,8 @@ from jt_edu.ops.trigonometry import (
     tan,
     tanh,
 )
-from jt_edu.ops.turn import (
-    flip,
-    fliplr,
-    flipud,
-    matrix_transpose,
-    moveaxis,
-    movedim,
-    permute,
-    permute_dims,
-    roll,
-    rot90,
-    swapaxes,
-    swapdims,
-    transpose,
-)
 from jt_edu.ops.unpool import max_unpool1d, max_unpool2d, max_unpool3d
+from jt_edu.ops.var_methods import as_tensor, astype, numel, tensor
 from jt_edu.ops.view import (
     atleast_1d,
     atleast_2d,
@@ -453,8 +465,8 @@ from jt_edu.ops.view import (
     view_as_shape as view,
 )
 from jt_edu.optim import lr_scheduler
-from jt_edu.race import conv as _conv
-from jt_edu.random import (
+from jt_edu.variable.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
+from jt_edu.variable.random import (
     Generator,
     fork_rng,
     get_rng_state,
@@ -469,11 +481,8 @@ from jt_edu.random import (
     set_rng_state,
     set_seed,
 )
-from jt_edu.settings import enable_grad, flag_scope, flags, is_grad_enabled, no_grad, trace
-from jt_edu.storage import Storage, TracingAllocator
-from jt_edu.usage import MemoryStats, memory_stats
-from jt_edu.var import Var, array
-from jt_edu.walk import walk
+from jt_edu.variable.storage import Storage, TracingAllocator
+from jt_edu.variable.var import Var, array
 
 __version__ = "0.1.0"
 
@@ -1056,7 +1065,7 @@ __all__ = [
 if not TYPE_CHECKING:  # a type checker that saw these would believe that any name is there
     _rooms = {"nn": nn, "optim": optim, "data": data, "models": models, "benchmark": benchmark, "backends.conv": _conv}
     _others = {f"jt.{name}": room.__all__ for name, room in _rooms.items()}
-    _later = {"distributed": "jt_edu.distributed", "ops_table": "jt_edu.anatomy:ops_table"}  # some 40 ms, and 10
+    _later = {"distributed": "jt_edu.distributed", "ops_table": "jt_edu.lens.ops_table:ops_table"}  # some 40 ms, and 10
     _later["utils"] = "jt_edu.utils"  # PyTorch's name of a room
     __getattr__, __dir__ = _door("jt", __all__, _others, _later)
     backends.__getattr__ = _door("jt.backends", [*backends.__all__, "conv"])[0]
@@ -1067,7 +1076,7 @@ if not TYPE_CHECKING:  # a type checker that saw these would believe that any na
     sys.modules[__name__].__class__ = _Package  # rank, world_size and in_mpi: those of whoever asks
     _begin()
 else:
-    from jt_edu.anatomy import ops_table
+    from jt_edu.lens.ops_table import ops_table
 
     distributed: Any
     mpi: Any

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from jt_edu.build import short
-from jt_edu.errors import ArgumentError
-from jt_edu.names import door
+from jt_edu.base.did_you_mean import door
+from jt_edu.base.errors import ArgumentError
+from jt_edu.base.own import own
+from jt_edu.ir.builders import short
 from jt_edu.nn.module import Module
 from jt_edu.ops.arguments import yes_or_no
-from jt_edu.own import own
-from jt_edu.var import Var, as_var
+from jt_edu.variable.var import Var, as_var
 
 __all__ = ["functional_call"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from jt_edu.mpi.cells.script import main
+from jt_edu.mpi.notebook.script import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

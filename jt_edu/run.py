@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from jt_edu.mpi.jobs.run import main
+from jt_edu.mpi.mpirun_jobs.run import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

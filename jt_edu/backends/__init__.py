@@ -25,11 +25,11 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from jt_edu import memory
-from jt_edu.backends.disk import Store as _Store
-from jt_edu.codegen.text import Parameter, Source
-from jt_edu.errors import BackendError, KernelError
-from jt_edu.settings import CHECKS as _CHECKS
+from jt_edu.backends.kernel_cache import Store as _Store
+from jt_edu.base import allocator
+from jt_edu.base.context import CHECKS as _CHECKS
+from jt_edu.base.errors import BackendError, KernelError
+from jt_edu.codegen.emit_python import Parameter, Source
 
 __all__ = ["Backend", "Program", "PythonBackend", "define", "get", "names", "register"]
 
@@ -138,7 +138,7 @@ class PythonBackend:
     """
 
     name = "python"
-    empty = staticmethod(memory.pool.empty)
+    empty = staticmethod(allocator.pool.empty)
 
     def __init__(self) -> None:
         self._store = _Store("python-text")

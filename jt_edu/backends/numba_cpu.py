@@ -30,11 +30,11 @@ import llvmlite
 import numpy as np
 from llvmlite import binding
 
-from jt_edu import memory
-from jt_edu.backends import Program, define, native, pool, tails
-from jt_edu.backends.disk import Store
-from jt_edu.codegen.text import Parameter, Source
-from jt_edu.errors import KernelError
+from jt_edu.backends import Program, code_loader, define, epilogues, thread_pool
+from jt_edu.backends.kernel_cache import Store
+from jt_edu.base import allocator
+from jt_edu.base.errors import KernelError
+from jt_edu.codegen.emit_python import Parameter, Source
 
 _NOT_IMPORTED = (  # by any kernel: whoever tunes a cost model compiles nothing anew
     "alone", "choice", "depthwise", "direct", "fourier", "lanewise", "options", "packing", "panels", "pointwise",
@@ -47,7 +47,7 @@ _SETTINGS = (  # of numba's settings, those that change what it compiles
 
 
 SPIN = Source(  # says mine[0] = lo, unless lo is 0; returns when other[0] > hi, or after a moment: see spin.py
-    """from jt_edu.backends.spin import look
+    """from jt_edu.backends.spin_wait import look
 
 
 def kernel(lo, hi, mine, other):
@@ -66,7 +66,7 @@ class NumbaBackend:
     """Compiles with numba, and runs on the threads of the pool."""
 
     name = "numba"
-    empty = staticmethod(memory.pool.empty)
+    empty = staticmethod(allocator.pool.empty)
 
     def __init__(self) -> None:
         self._store = Store(f"numba-{_stamp()}")
@@ -93,10 +93,10 @@ class NumbaBackend:
         """One program of an algorithm with a hook, which is compiled once, and the tail that is hung there."""
         begun = self.compile(algorithm)
         if tail is None:
-            return begun._replace(call=tails.without(begun.call))
+            return begun._replace(call=epilogues.without(begun.call))
         with self._lock:
-            address, seconds = _apart(lambda: tails.address_of(tail, self._store))
-        return tails.program(begun, algorithm, address, seconds, tail)
+            address, seconds = _apart(lambda: epilogues.address_of(tail, self._store))
+        return epilogues.program(begun, algorithm, address, seconds, tail)
 
     def has(self, source: Source) -> bool:
         """Whether it was compiled before, and need not be compiled now."""
@@ -107,25 +107,25 @@ class NumbaBackend:
         depth: int = 1,
     ) -> None:  # fmt: skip
         """Run a kernel over [0, span): a block on each thread, or pieces of it on whichever is free."""
-        count, call = pool.threads(), program.call
+        count, call = thread_pool.threads(), program.call
         if scratch:
             count = min(count, *(len(arguments[p]) for p in scratch))
         if count == 1 and not scratch:
             call(0, span, *arguments)
             return
-        blocks = pool.pieces(span, count, align, depth if count > 1 else 1)
+        blocks = thread_pool.pieces(span, count, align, depth if count > 1 else 1)
         if len(blocks) > 1 and not self._spins:
             self._spins, spin = True, self.compile(SPIN).call
             if isinstance(spin, BuiltinFunctionType):  # Python would spin under the GIL
-                pool.lend_spin(spin)
+                thread_pool.lend_spin(spin)
         count = min(count, len(blocks))
-        if isinstance(program.call, tails.Joined):  # once for all pieces
+        if isinstance(program.call, epilogues.Joined):  # once for all pieces
             call, arguments = program.call.algorithm, program.call.bind(arguments)
         given = [arguments] * count
         if scratch:
             given = [[a[k, ...] if p in scratch else a for p, a in enumerate(arguments)] for k in range(count)]
         if depth == 1:
-            pool.run(lambda k: call(*blocks[k], *given[k]), count)
+            thread_pool.run(lambda k: call(*blocks[k], *given[k]), count)
             return
         left = iter(blocks)  # two threads cannot have the same piece of it
 
@@ -133,7 +133,7 @@ class NumbaBackend:
             for piece in left:
                 call(*piece, *given[k])
 
-        pool.run(work, count)
+        thread_pool.run(work, count)
 
     def _make(self, source: Source) -> Program:
         if "np.dot(" in source.text:
@@ -142,7 +142,7 @@ class NumbaBackend:
         frozen = self._store.load(source.key)
         if frozen is not None:
             with suppress(Exception):  # whatever is wrong with it, the text is there
-                return Program(native.thaw(frozen), compiled=False, seconds=0.0, path=path)
+                return Program(code_loader.thaw(frozen), compiled=False, seconds=0.0, path=path)
         begin = time.thread_time()
         call, frozen = _build(source, name)
         if frozen is not None:
@@ -177,7 +177,7 @@ def _build(source: Source, name: str) -> tuple[Callable[..., None], bytes | None
     function = define(source, name)
     function.__qualname__ = f"kernel_{source.key}"  # the name of its machine code, which must be its own
     try:
-        return resolve_name("jt_edu.backends.lean:build")(function, signature(source), source.apart)  # type: ignore[no-any-return]
+        return resolve_name("jt_edu.backends.numba_pipeline:build")(function, signature(source), source.apart)  # type: ignore[no-any-return]
     except Exception as error:
         raise KernelError(f"numba compiles {name}", f"{type(error).__name__}: {error}") from error
 

@@ -16,11 +16,11 @@ timer.py says what is timed, statement.py what a run is where nothing runs befor
 
 from typing import TYPE_CHECKING
 
+from jt_edu.base.did_you_mean import door
 from jt_edu.benchmark.compare import Compare
 from jt_edu.benchmark.fuzzer import FuzzedParameter, FuzzedTensor, Fuzzer, ParameterAlias
 from jt_edu.benchmark.measurement import Measurement, TaskSpec
 from jt_edu.benchmark.timer import Timer
-from jt_edu.names import door
 
 __all__ = [
     "Compare",

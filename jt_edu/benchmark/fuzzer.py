@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.build import short
-from jt_edu.dtypes import DType, as_dtype, float32
-from jt_edu.errors import ArgumentError
+from jt_edu.base.dtypes import DType, as_dtype, float32
+from jt_edu.base.errors import ArgumentError
+from jt_edu.ir.builders import short
 from jt_edu.ops.arguments import whole
-from jt_edu.var import Var, array
+from jt_edu.variable.var import Var, array
 
 TRIES = 1000  # draws for one that is kept
 

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.build import short
-from jt_edu.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError
+from jt_edu.ir.builders import short
 from jt_edu.ops.arguments import number, whole
 
 UNITS = (("ns", 1e-9, "nanoseconds"), ("us", 1e-6, "microseconds"), ("ms", 1e-3, "milliseconds"), ("s", 1.0, "seconds"))

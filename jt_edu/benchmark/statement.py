@@ -30,13 +30,13 @@ from textwrap import dedent
 from types import CodeType, FunctionType
 from typing import Any
 
-from jt_edu.errors import ArgumentError
-from jt_edu.execute import run
+from jt_edu.base.context import current
+from jt_edu.base.errors import ArgumentError
+from jt_edu.base.own import own
 from jt_edu.nn.module import Module
 from jt_edu.optim.base import Optimizer
-from jt_edu.own import own
-from jt_edu.settings import current
-from jt_edu.var import Var
+from jt_edu.runtime.execute import run
+from jt_edu.variable.var import Var
 
 Code = str | Callable[[], Any]
 LOOP = """def block(_runs, _clock, _compute):

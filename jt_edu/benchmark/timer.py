@@ -24,11 +24,11 @@ from contextlib import contextmanager
 from statistics import median
 from typing import Any
 
-from jt_edu.backends.pool import set_num_threads, threads
+from jt_edu.backends.thread_pool import set_num_threads, threads
+from jt_edu.base.errors import ArgumentError
 from jt_edu.benchmark.measurement import UNSTEADY, Measurement, TaskSpec
 from jt_edu.benchmark.statement import Code, Statement, execute
-from jt_edu.build import short
-from jt_edu.errors import ArgumentError
+from jt_edu.ir.builders import short
 from jt_edu.ops import arguments
 from jt_edu.ops.arguments import whole
 

@@ -5,18 +5,19 @@ This file is a door: names only.
 
 from typing import TYPE_CHECKING
 
+from jt_edu.base.did_you_mean import door
 from jt_edu.data import transform
+from jt_edu.data.binary_io import FileError
 from jt_edu.data.cifar import CIFAR10, CIFAR100
 from jt_edu.data.collate import collate, default_collate, default_convert
-from jt_edu.data.combine import ChainDataset, ConcatDataset, IterableDataset, StackDataset, Subset, random_split
 from jt_edu.data.dataset import ArrayDataset, Dataset, TensorDataset
-from jt_edu.data.files import FileError
+from jt_edu.data.dataset_ops import ChainDataset, ConcatDataset, IterableDataset, StackDataset, Subset, random_split
+from jt_edu.data.fetch import WorkerInfo, get_worker_info
 from jt_edu.data.folder import DatasetFolder, ImageFolder
 from jt_edu.data.image import read_image
-from jt_edu.data.jobs import WorkerInfo, get_worker_info
 from jt_edu.data.loader import DataLoader
 from jt_edu.data.mnist import MNIST, FashionMNIST, read_idx
-from jt_edu.data.progress import progress
+from jt_edu.data.progress_bar import progress
 from jt_edu.data.sampler import (
     BatchSampler,
     LengthError,
@@ -28,8 +29,7 @@ from jt_edu.data.sampler import (
     WeightedRandomSampler,
 )
 from jt_edu.data.toy import digits, moons, spirals
-from jt_edu.data.workers import WorkerError
-from jt_edu.names import door
+from jt_edu.data.worker_pool import WorkerError
 
 __all__ = [
     "ArrayDataset",

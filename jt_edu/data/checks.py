@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.build import short
-from jt_edu.errors import ArgumentError, RangeError
+from jt_edu.base.errors import ArgumentError, RangeError
+from jt_edu.ir.builders import short
 from jt_edu.ops.arguments import whole
 
 

@@ -20,8 +20,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jt_edu.data.files import FileError, checked_labels, first_of, folder_of
-from jt_edu.data.pictures import Pictures
+from jt_edu.data.binary_io import FileError, checked_labels, first_of, folder_of
+from jt_edu.data.vision_dataset import Pictures
 from jt_edu.ops.arguments import yes_or_no
 
 PIXELS = 3 * 32 * 32

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.leaves import of_kind
-from jt_edu.var import Var
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.variable.pytree import of_kind
+from jt_edu.variable.var import Var
 
 
 def collate(examples: list[Any]) -> Any:

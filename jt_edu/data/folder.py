@@ -12,12 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from jt_edu.base.errors import ArgumentError
+from jt_edu.base.own import own
+from jt_edu.data.binary_io import FileError, folder_of
 from jt_edu.data.checks import callable_or_none
-from jt_edu.data.files import FileError, folder_of
 from jt_edu.data.image import EXTENSIONS, read_image
-from jt_edu.data.pictures import Labelled
-from jt_edu.errors import ArgumentError
-from jt_edu.own import own
+from jt_edu.data.vision_dataset import Labelled
 
 
 class DatasetFolder(Labelled):

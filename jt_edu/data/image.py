@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.data.files import FileError, path_of
-from jt_edu.errors import BackendError, ShapeError
+from jt_edu.base.errors import BackendError, ShapeError
+from jt_edu.data.binary_io import FileError, path_of
 
 EXTENSIONS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm", ".npy")
 MOST_PIXELS = 1 << 27  # a larger image is more likely an attack than a photograph

@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from jt_edu.base.errors import ArgumentError
+from jt_edu.base.own import doing, own
 from jt_edu.data.checks import callable_or_none, check_workers, none_of
 from jt_edu.data.collate import as_vars, collate
-from jt_edu.data.combine import IterableDataset
 from jt_edu.data.dataset import Dataset
-from jt_edu.data.jobs import Batches, Job, Stream, example
+from jt_edu.data.dataset_ops import IterableDataset
+from jt_edu.data.fetch import Batches, Job, Stream, example
 from jt_edu.data.sampler import (
     BatchSampler,
     RandomSampler,
@@ -27,10 +29,8 @@ from jt_edu.data.sampler import (
     count_batches,
     fresh_seed,
 )
-from jt_edu.data.workers import Fetching
-from jt_edu.errors import ArgumentError
+from jt_edu.data.worker_pool import Fetching
 from jt_edu.ops.arguments import number, whole, yes_or_no
-from jt_edu.own import doing, own
 
 
 class DataLoader(Fetching):

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.data.files import FileError, Reader, checked_labels, first_of, folder_of, path_of
-from jt_edu.data.pictures import Pictures
+from jt_edu.data.binary_io import FileError, Reader, checked_labels, first_of, folder_of, path_of
+from jt_edu.data.vision_dataset import Pictures
 from jt_edu.ops.arguments import yes_or_no
 
 TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}

@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.base.errors import ArgumentError, JtError, ShapeError
+from jt_edu.base.own import Extended
 from jt_edu.data.collate import as_array
-from jt_edu.errors import ArgumentError, JtError, ShapeError
 from jt_edu.ops.arguments import whole, yes_or_no
-from jt_edu.own import Extended
-from jt_edu.random import Generator, default_generator
+from jt_edu.variable.random import Generator, default_generator
 
 
 class LengthError(JtError, TypeError):

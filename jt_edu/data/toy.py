@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.base.errors import BackendError
 from jt_edu.data.dataset import ArrayDataset
-from jt_edu.errors import BackendError
 from jt_edu.ops.arguments import number, whole, yes_or_no
 
 

@@ -8,8 +8,8 @@ See README.md in this folder for what stands where. This file is a door: names o
 
 from typing import TYPE_CHECKING
 
+from jt_edu.base.did_you_mean import door
 from jt_edu.distributed import algorithms
-from jt_edu.distributed.array_group import ArrayGroup
 from jt_edu.distributed.available import is_gloo_available, is_mpi_available, is_nccl_available
 from jt_edu.distributed.available import refuse_former as _refuse_former
 from jt_edu.distributed.buckets import GradBucket
@@ -29,9 +29,10 @@ from jt_edu.distributed.collectives import (
     reduce_scatter_tensor,
     scatter,
 )
-from jt_edu.distributed.comm_group import CommGroup
+from jt_edu.distributed.comm_hooks import allreduce_hook, bf16_compress_hook, fp16_compress_hook
 from jt_edu.distributed.ddp import DistributedDataParallel
 from jt_edu.distributed.file_store import FileStore
+from jt_edu.distributed.group_base import ArrayGroup
 from jt_edu.distributed.groups import (
     GroupMember,
     get_backend,
@@ -44,16 +45,15 @@ from jt_edu.distributed.groups import (
     new_group,
     new_subgroups,
 )
-from jt_edu.distributed.hooks import allreduce_hook, bf16_compress_hook, fp16_compress_hook
-from jt_edu.distributed.joining import (
+from jt_edu.distributed.init_process_group import (
     Backend,
     destroy_process_group,
     init_process_group,
     is_available,
     is_initialized,
 )
-from jt_edu.distributed.messages import P2POp, batch_isend_irecv, irecv, isend, recv, send
-from jt_edu.distributed.monitored import monitored_barrier
+from jt_edu.distributed.monitored_barrier import monitored_barrier
+from jt_edu.distributed.mpi_group import CommGroup
 from jt_edu.distributed.objects import (
     all_gather_object,
     broadcast_object_list,
@@ -75,14 +75,14 @@ from jt_edu.distributed.options import (
     ReduceScatterOptions,
     ScatterOptions,
 )
+from jt_edu.distributed.point_to_point import P2POp, batch_isend_irecv, irecv, isend, recv, send
 from jt_edu.distributed.power_sgd import PowerSGDState, powerSGD_hook
 from jt_edu.distributed.process_group import ProcessGroup
 from jt_edu.distributed.sampler import DistributedSampler
-from jt_edu.distributed.socket_group import SocketGroup
 from jt_edu.distributed.store import HashStore, PrefixStore, Store
+from jt_edu.distributed.tcp_group import SocketGroup
 from jt_edu.distributed.tcp_store import TCPStore
 from jt_edu.distributed.work import Finished, Future, Work
-from jt_edu.names import door
 
 __all__ = [
     "AllToAllOptions",

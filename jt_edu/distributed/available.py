@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from jt_edu.errors import UnknownNameError
-from jt_edu.mpi.real import launch
+from jt_edu.base.errors import UnknownNameError
+from jt_edu.mpi.mpi4py_backend import launch
 
 ONE_DEVICE = "a rank has one device here, and so one tensor where there were lists of them"
 FORMER = {

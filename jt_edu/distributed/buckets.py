@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jt_edu.dtypes import DType
-from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.graph import Shape
-from jt_edu.var import Var
+from jt_edu.base.dtypes import DType
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.ir.node import Shape
+from jt_edu.variable.var import Var
 
 FIRST = 1 << 20  # bytes of the first bucket
 

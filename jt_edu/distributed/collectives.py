@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from jt_edu.base.errors import ArgumentError
 from jt_edu.distributed.groups import chosen_group, get_group_rank
 from jt_edu.distributed.options import (
     AllgatherOptions,
@@ -30,7 +31,6 @@ from jt_edu.distributed.options import (
     as_reduce_op,
 )
 from jt_edu.distributed.work import Work
-from jt_edu.errors import ArgumentError
 
 
 def broadcast(tensor: Any, src: int, group: Any = None, async_op: bool = False) -> Work | None:

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jt_edu.distributed import comm
+from jt_edu.base.errors import ArgumentError, JtError
+from jt_edu.distributed import device_comm
 from jt_edu.distributed.replicas import replicate
-from jt_edu.distributed.scattering import devices_of, gather, scatter_kwargs
-from jt_edu.errors import ArgumentError, JtError
+from jt_edu.distributed.scatter_gather import devices_of, gather, scatter_kwargs
 from jt_edu.nn.module import Module
 
 
@@ -93,7 +93,9 @@ def parallel_apply(
         [0.0, 0.0]
     """
     words = [{}] * len(modules) if kwargs_tup is None else list(kwargs_tup)
-    names = [f"cpu:{k}" for k in range(len(modules))] if devices is None else comm.device_names(devices, "devices")
+    names = (
+        [f"cpu:{k}" for k in range(len(modules))] if devices is None else device_comm.device_names(devices, "devices")
+    )
     if not len(modules) == len(inputs) == len(words) == len(names):
         found = f"{len(modules)} modules, {len(inputs)} inputs, {len(words)} kwargs_tup, {len(names)} devices"
         raise ArgumentError("parallel_apply takes as many inputs as modules", found)

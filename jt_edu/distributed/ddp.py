@@ -10,8 +10,8 @@
     buckets.py        which gradients travel together
 
 This is PyTorch's way: the module does it, and optimisers, datasets and batch norm know nothing. In Jittor's way (see
-jt_edu/mpi/parallel.py) a rank has a `team`: optimisers average, datasets cut each batch, and batch norm sees the whole
-batch. A rank goes one way or the other: once it has a module in DistributedDataParallel, it has no team any more.
+jt_edu/mpi/data_parallel.py) a rank has a `team`: optimisers average, datasets cut each batch, and batch norm sees the
+whole batch. A rank goes one way or the other: once it has a module in DistributedDataParallel, it has no team any more.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from jt_edu.base.context import current
+from jt_edu.base.errors import ArgumentError, GradientError, ShapeError
+from jt_edu.base.own import own
+from jt_edu.base.scoped import scoped
 from jt_edu.distributed.data_parallel import parallel_apply
 from jt_edu.distributed.ddp_backward import Gate
 from jt_edu.distributed.ddp_nodes import Alike
@@ -28,16 +32,12 @@ from jt_edu.distributed.groups import get_global_rank, own_group
 from jt_edu.distributed.nested import replaced, vars_in
 from jt_edu.distributed.objects import broadcast_object_list
 from jt_edu.distributed.reducer import Event, Hook, Reducer
-from jt_edu.distributed.scattering import devices_of, gather, scatter_kwargs
-from jt_edu.errors import ArgumentError, GradientError, ShapeError
-from jt_edu.execute import run
-from jt_edu.graph import Node
+from jt_edu.distributed.scatter_gather import devices_of, gather, scatter_kwargs
+from jt_edu.ir.node import Node
 from jt_edu.nn.module import Module
 from jt_edu.ops.arguments import number, yes_or_no
-from jt_edu.own import own
-from jt_edu.scoped import scoped
-from jt_edu.settings import current
-from jt_edu.var import Var
+from jt_edu.runtime.execute import run
+from jt_edu.variable.var import Var
 
 
 class DistributedDataParallel(Module):

@@ -19,12 +19,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Protocol
 
-from jt_edu import autograd
-from jt_edu.autograd import Tape
-from jt_edu.build import same
-from jt_edu.graph import Node, age, behind
-from jt_edu.settings import current
-from jt_edu.var import Var
+from jt_edu.base.context import current
+from jt_edu.ir.builders import same
+from jt_edu.ir.node import Node, age, behind
+from jt_edu.variable import autograd
+from jt_edu.variable.autograd import Tape
+from jt_edu.variable.var import Var
 
 
 class Listener(Protocol):

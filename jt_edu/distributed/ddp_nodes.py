@@ -1,8 +1,8 @@
 """Nodes of a graph that speak through a process group when they run.
 
 They are due: any run of this rank runs them too, each after the one before, so that all ranks speak in the same order
-(see jt_edu/mpi/operators.py). What such a node calls may compute Vars of its own meanwhile, as a communication hook
-does: that is a run inside of a run, which has nothing to do with what is due outside.
+(see jt_edu/mpi/differentiable_collectives.py). What such a node calls may compute Vars of its own meanwhile, as a
+communication hook does: that is a run inside of a run, which has nothing to do with what is due outside.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.base.context import current, no_grad
+from jt_edu.base.dtypes import DType
 from jt_edu.distributed.buckets import cut
 from jt_edu.distributed.options import AllreduceOptions, BroadcastOptions, ReduceOp
 from jt_edu.distributed.process_group import ProcessGroup
-from jt_edu.dtypes import DType
-from jt_edu.execute import run
-from jt_edu.graph import Node, Shape, made, origin
-from jt_edu.meta import SOURCE, HostCall
-from jt_edu.settings import current, no_grad
-from jt_edu.var import Var
+from jt_edu.ir.meta_ops import SOURCE, HostCall
+from jt_edu.ir.node import Node, Shape, made, origin
+from jt_edu.runtime.execute import run
+from jt_edu.variable.var import Var
 
 OTHERS = "the other ranks"  # who computes such nodes
 

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from jt_edu.base.errors import ArgumentError, RankError
 from jt_edu.distributed.store import STORE_TIMEOUT, TableStore, too_late
-from jt_edu.errors import ArgumentError, RankError
 
 try:
     import fcntl

@@ -11,13 +11,21 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from jt_edu.distributed.comm_group import CommGroup
-from jt_edu.distributed.joining import SOCKETS, Backend, Joined, as_group, is_initialized, joined_ranks, own_backend
+from jt_edu.base.errors import ArgumentError, BackendError, RankError
+from jt_edu.distributed.init_process_group import (
+    SOCKETS,
+    Backend,
+    Joined,
+    as_group,
+    is_initialized,
+    joined_ranks,
+    own_backend,
+)
+from jt_edu.distributed.mpi_group import CommGroup
 from jt_edu.distributed.options import as_timeout
 from jt_edu.distributed.process_group import ProcessGroup
-from jt_edu.distributed.socket_group import SocketGroup
 from jt_edu.distributed.store import PrefixStore
-from jt_edu.errors import ArgumentError, BackendError, RankError
+from jt_edu.distributed.tcp_group import SocketGroup
 
 
 class NonMember:

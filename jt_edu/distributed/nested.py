@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from jt_edu.var import Var
+from jt_edu.variable.var import Var
 
 
 def vars_in(value: Any) -> list[Var]:

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.base.errors import ArgumentError
 from jt_edu.distributed.collectives import all_gather, broadcast, gather, scatter
 from jt_edu.distributed.groups import chosen_group, get_group_rank
-from jt_edu.distributed.messages import recv, send
-from jt_edu.errors import ArgumentError
+from jt_edu.distributed.point_to_point import recv, send
 from jt_edu.ops.create import zeros
-from jt_edu.var import Var, array
+from jt_edu.variable.var import Var, array
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from jt_edu.errors import ArgumentError, DtypeError
-from jt_edu.mpi.terms import names
+from jt_edu.base.errors import ArgumentError, DtypeError
+from jt_edu.mpi.base import constants
 
 UNSET = timedelta(milliseconds=-1)
 DEFAULT_TIMEOUT = timedelta(minutes=30)
@@ -37,9 +37,9 @@ class ReduceOp(enum.Enum):
     BXOR = "BXOR"
 
     @property
-    def native(self) -> names.Op:
+    def native(self) -> constants.Op:
         """The reduction that a communicator knows."""
-        return names.OPS["SUM" if self is ReduceOp.AVG else self.value]
+        return constants.OPS["SUM" if self is ReduceOp.AVG else self.value]
 
     def check(self, dtype: Any) -> None:
         """Refuse numbers on which the reduction has no meaning.

@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.base.errors import ArgumentError
 from jt_edu.distributed.buckets import GradBucket, cut, size_of
-from jt_edu.distributed.hooks import allreduce_hook, members_of, total_of
+from jt_edu.distributed.comm_hooks import allreduce_hook, members_of, total_of
 from jt_edu.distributed.work import Future
-from jt_edu.errors import ArgumentError
-from jt_edu.graph import Shape
+from jt_edu.ir.node import Shape
 from jt_edu.ops.arguments import number, whole, yes_or_no
-from jt_edu.ops.stacks import concat, stack
-from jt_edu.var import Var, as_var
+from jt_edu.ops.concat import concat, stack
+from jt_edu.variable.var import Var, as_var
 
 
 class PowerSGDState:

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from jt_edu.base.errors import ArgumentError, RankError
 from jt_edu.distributed.options import (
     DEFAULT_TIMEOUT,
     AllgatherOptions,
@@ -32,9 +33,8 @@ from jt_edu.distributed.options import (
     ScatterOptions,
     as_timeout,
 )
-from jt_edu.distributed.own_kinds import left_out
+from jt_edu.distributed.unimplemented import left_out
 from jt_edu.distributed.work import Work
-from jt_edu.errors import ArgumentError, RankError
 
 Tensors = Sequence[Any]
 

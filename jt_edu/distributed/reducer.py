@@ -19,15 +19,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jt_edu.base.context import no_grad
+from jt_edu.base.dtypes import DType, int32, int64
+from jt_edu.base.errors import ArgumentError, GradientError, ShapeError
 from jt_edu.distributed.buckets import GradBucket, cut, layout
 from jt_edu.distributed.ddp_nodes import OTHERS, due_node, holding, one_behind_the_other, speaking, stored, summed
 from jt_edu.distributed.options import AllreduceOptions, ReduceOp
 from jt_edu.distributed.process_group import ProcessGroup
-from jt_edu.dtypes import DType, int32, int64
-from jt_edu.errors import ArgumentError, GradientError, ShapeError
-from jt_edu.meta import HostCall
-from jt_edu.settings import no_grad
-from jt_edu.var import Var
+from jt_edu.ir.meta_ops import HostCall
+from jt_edu.variable.var import Var
 
 Hook = Callable[[Any, GradBucket], Any]
 

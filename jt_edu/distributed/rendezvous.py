@@ -14,10 +14,10 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from jt_edu.base.errors import ArgumentError
 from jt_edu.distributed.file_store import FileStore
 from jt_edu.distributed.store import Store
 from jt_edu.distributed.tcp_store import TCPStore
-from jt_edu.errors import ArgumentError
 
 VARIABLES = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
 

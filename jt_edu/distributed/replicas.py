@@ -12,12 +12,12 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from jt_edu.distributed import comm
-from jt_edu.distributed.functions import Broadcast
-from jt_edu.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError
+from jt_edu.base.own import own
+from jt_edu.distributed import device_comm
+from jt_edu.distributed.device_functions import Broadcast
 from jt_edu.nn.module import Module
-from jt_edu.own import own
-from jt_edu.var import Var
+from jt_edu.variable.var import Var
 
 
 def replicate(network: Module, devices: Any, detach: bool = False) -> list[Module]:
@@ -39,14 +39,14 @@ def replicate(network: Module, devices: Any, detach: bool = False) -> list[Modul
     """
     if not isinstance(network, Module):
         raise ArgumentError("replicate takes a module", type(network).__name__)
-    names = comm.device_names(devices, "replicate")
+    names = device_comm.device_names(devices, "replicate")
     params, buffers = own(network).parameters(), own(network).buffers()
     if detach:
-        rows = comm.broadcast_coalesced([p.detach() for p in params], names)
+        rows = device_comm.broadcast_coalesced([p.detach() for p in params], names)
     else:
         found = Broadcast.apply(names, *params)
         rows = tuple(found[k : k + len(params)] for k in range(0, len(found), max(len(params), 1)))
-    copies = comm.broadcast_coalesced([b.detach() for b in buffers], names)
+    copies = device_comm.broadcast_coalesced([b.detach() for b in buffers], names)
     replicas = []
     for number in range(len(names)):
         known: dict[int, Any] = {id(p): v for p, v in zip(params, rows[number] if params else (), strict=True)}

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.base.errors import ArgumentError
 from jt_edu.data.sampler import Sampler, count_examples
 from jt_edu.distributed.groups import get_rank, get_world_size
-from jt_edu.errors import ArgumentError
 from jt_edu.ops.arguments import whole, yes_or_no
 
 

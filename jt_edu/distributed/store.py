@@ -17,13 +17,13 @@ from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Any
 
+from jt_edu.base.context import current
+from jt_edu.base.errors import ArgumentError
 from jt_edu.distributed.options import as_timeout
-from jt_edu.distributed.own_kinds import left_out
-from jt_edu.errors import ArgumentError
-from jt_edu.mpi.simulated.threads import ThreadComm
-from jt_edu.mpi.talk.request import Request
-from jt_edu.mpi.terms.errors import RankTimeoutError
-from jt_edu.settings import current
+from jt_edu.distributed.unimplemented import left_out
+from jt_edu.mpi.base.errors import RankTimeoutError
+from jt_edu.mpi.communicator.request import Request
+from jt_edu.mpi.simulator.threads import ThreadComm
 
 STORE_TIMEOUT = timedelta(minutes=5)
 

@@ -18,8 +18,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from jt_edu.base.errors import ArgumentError, RankError
 from jt_edu.distributed.store import Table
-from jt_edu.errors import ArgumentError, RankError
 
 LENGTH = struct.Struct("<I")
 MOST = 1 << 26  # bytes of a frame, and of answers that a client has not read

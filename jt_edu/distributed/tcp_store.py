@@ -13,6 +13,7 @@ import threading
 import time
 from typing import Any
 
+from jt_edu.base.errors import ArgumentError
 from jt_edu.distributed.store import STORE_TIMEOUT, Store, too_late
 from jt_edu.distributed.store_server import (
     ADD,
@@ -33,8 +34,7 @@ from jt_edu.distributed.store_server import (
     packed,
     unpacked,
 )  # fmt: skip
-from jt_edu.errors import ArgumentError
-from jt_edu.mpi.terms.errors import LostRankError, RankTimeoutError
+from jt_edu.mpi.base.errors import LostRankError, RankTimeoutError
 from jt_edu.ops.arguments import whole
 
 MARGIN = 30.0  # seconds after which a server that owes an answer is given up; one that has ended is missed at once

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from jt_edu.base.errors import RankError
 from jt_edu.distributed.options import as_timeout
-from jt_edu.errors import RankError
 
 
 class Work:

@@ -1,6 +1,6 @@
 """Drawing: what does a graph look like, as a picture and as text?
 
-A graph, from its document (`jt_edu.document`):
+A graph, from its document (`jt_edu.introspect.graph_document`):
 
     picture           what the learner holds
     text              widths of words, how shapes and bytes read, the table

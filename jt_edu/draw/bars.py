@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from jt_edu.draw.svg import escape
-from jt_edu.draw.text import cut, width
+from jt_edu.draw.text_metrics import cut, width
 from jt_edu.draw.theme import mix, rules
 
 WIDE, MARGIN, ROW, HEAD = 720.0, 18.0, 34.0, 46.0  # pixels

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from jt_edu.base.errors import BackendError
 from jt_edu.draw.layout import ranks
-from jt_edu.draw.text import clean, cut, shape_text
-from jt_edu.draw.view import REACH
-from jt_edu.errors import BackendError
+from jt_edu.draw.text_metrics import clean, cut, shape_text
+from jt_edu.draw.visible_graph import REACH
 
 if TYPE_CHECKING:
     import graphviz

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from jt_edu.draw.sheet import FONT, sheet, words
 from jt_edu.draw.svg import escape
-from jt_edu.draw.text import cut, width
+from jt_edu.draw.svg_page import FONT, sheet, words
+from jt_edu.draw.text_metrics import cut, width
 from jt_edu.draw.theme import mix
 
 WIDE, LEFT, TOP, MARGIN = 640.0, 62.0, 30.0, 16.0  # pixels: the plot, and around it

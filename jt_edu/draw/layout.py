@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import TypeVar
 
-from jt_edu.draw.columns import Box, Near, Rows, across, isotonic, straighten, to_the_left
+from jt_edu.draw.x_coordinates import Box, Near, Rows, across, isotonic, straighten, to_the_left
 
 Key = TypeVar("Key", bound=Hashable)
 Point = tuple[float, float]

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jt_edu.draw.sheet import FONT, sheet, words
 from jt_edu.draw.svg import escape
-from jt_edu.draw.text import columns, cut, size_text, tuple_text, width
+from jt_edu.draw.svg_page import FONT, sheet, words
+from jt_edu.draw.text_metrics import columns, cut, size_text, tuple_text, width
 from jt_edu.draw.theme import mix
 
 WIDE, HIGH, LEFT, BELOW, MARGIN = 640.0, 240.0, 62.0, 62.0, 16.0  # pixels: the plot, and around it

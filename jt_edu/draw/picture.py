@@ -15,12 +15,12 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jt_edu.base.errors import ArgumentError
 from jt_edu.draw.dot import dot_source
 from jt_edu.draw.scene import Scene, compose
 from jt_edu.draw.svg import draw
-from jt_edu.draw.text import clean, count, cut, shape_text, table
-from jt_edu.draw.view import View, view
-from jt_edu.errors import ArgumentError
+from jt_edu.draw.text_metrics import clean, count, cut, shape_text, table
+from jt_edu.draw.visible_graph import View, view
 
 if TYPE_CHECKING:
     import graphviz
@@ -41,7 +41,7 @@ class Picture:
 
     Args:
         document: a graph as plain data.
-        options: `group`, `opened`, `fold`, `shapes` and `most` of `jt_edu.draw.view.view`: which boxes are drawn.
+        options: `group`, `opened`, `fold`, `shapes` and `most` of `visible_graph.view`: which boxes are drawn.
 
     Example:
         >>> nodes = [

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from jt_edu.draw.chart import LETTER, Area, Chart, Note, captions, scale, ticks, words_area
 from jt_edu.draw.svg import escape
-from jt_edu.draw.text import cut, width
+from jt_edu.draw.text_metrics import cut, width
 from jt_edu.draw.theme import mix, rules
 
 APART_X, APART_Y = 76, 38  # pixels between two ticks, at least

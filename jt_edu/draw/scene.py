@@ -13,12 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from jt_edu.draw.cards import Card, Chip
-from jt_edu.draw.columns import Box
-from jt_edu.draw.groups import Group, Id
+from jt_edu.draw.clusters import Group, Id
 from jt_edu.draw.layout import LANE, Link, Point, place
-from jt_edu.draw.text import KINDS, clean, count, cut, width
-from jt_edu.draw.view import Line, View, meet, way
+from jt_edu.draw.node_boxes import Card, Chip
+from jt_edu.draw.text_metrics import KINDS, clean, count, cut, width
+from jt_edu.draw.visible_graph import Line, View, meet, way
+from jt_edu.draw.x_coordinates import Box
 
 CAPITALS = ("output", "alone")  # chips in small capitals
 CARD = 46.0  # height

@@ -14,10 +14,10 @@ import html
 from collections.abc import Iterator, Sequence
 
 from jt_edu.draw import scene as place
-from jt_edu.draw.cards import Card, Chip
 from jt_edu.draw.layout import Point
+from jt_edu.draw.node_boxes import Card, Chip
 from jt_edu.draw.scene import CARD, CHIP, CHIP_APART, FRAME, STALK, Frame, Placed, Scene, kind, title
-from jt_edu.draw.text import clean, cut, width
+from jt_edu.draw.text_metrics import clean, cut, width
 from jt_edu.draw.theme import rules
 
 MARGIN = 20.0

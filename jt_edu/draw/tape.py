@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from jt_edu.draw.sheet import sheet
 from jt_edu.draw.svg import escape
-from jt_edu.draw.text import columns, cut, tuple_text, width
+from jt_edu.draw.svg_page import sheet
+from jt_edu.draw.text_metrics import columns, cut, tuple_text, width
 from jt_edu.draw.theme import MONO, SANS, mix
 
 MOST = 60  # rows of the picture; the table has all

@@ -22,9 +22,9 @@ from typing import Any
 import numba
 from numba import cuda
 
-from jt_edu.backends import define, lean, numba_cpu
-from jt_edu.codegen.text import Source
-from jt_edu.errors import KernelError
+from jt_edu.backends import define, numba_cpu, numba_pipeline
+from jt_edu.base.errors import KernelError
+from jt_edu.codegen.emit_python import Source
 
 X86 = re.compile(r"%([xyz])mm(\d+)")
 ARM = re.compile(r"\bv\d+\.(\d+)([bhsd])\b|\b[qz]\d+\b")
@@ -88,14 +88,16 @@ def assembly(source: Source) -> Assembly:
     name = made.overloads[signature].fndesc.llvm_func_name
     asm = trimmed_asm(made.inspect_asm(signature), name)
     ptx, why = _ptx(source)
-    return Assembly(str(lean.cpu()[1]), trimmed_llvm(made.inspect_llvm(signature), name), asm, vectors(asm), ptx, why)
+    return Assembly(
+        str(numba_pipeline.cpu()[1]), trimmed_llvm(made.inspect_llvm(signature), name), asm, vectors(asm), ptx, why
+    )
 
 
 def _compiled(source: Source) -> Any:
     function = define(source, f"<jt_edu k_{source.key}>")
     function.__qualname__ = f"kernel_{source.key}"
     try:
-        made = lean.compiled(function, numba_cpu.signature(source), source.apart)
+        made = numba_pipeline.compiled(function, numba_cpu.signature(source), source.apart)
     except Exception as error:
         raise KernelError(f"numba compiles kernel {source.key[:10]}", f"{type(error).__name__}: {error}") from error
     if made is function:

@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from jt_edu.errors import ArgumentError
-from jt_edu.lens.training import Row, Training
-from jt_edu.var import Var
+from jt_edu.base.errors import ArgumentError
+from jt_edu.lens.train_monitor import Row, Training
+from jt_edu.variable.var import Var
 
 BREATHE = 0.02  # seconds of training between two breaks, in which other threads and messages have their turn
 TELL_EVERY = 0.1  # seconds

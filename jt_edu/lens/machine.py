@@ -33,12 +33,12 @@ import numpy as np
 
 from jt_edu import backends
 from jt_edu.backends import Program
-from jt_edu.backends.disk import Store
-from jt_edu.backends.pool import threads
-from jt_edu.codegen.text import Parameter, Source
+from jt_edu.backends.kernel_cache import Store
+from jt_edu.backends.thread_pool import threads
+from jt_edu.base.context import rank_context
+from jt_edu.codegen.emit_python import Parameter, Source
 from jt_edu.ops.create import sync
-from jt_edu.settings import rank_context
-from jt_edu.var import array
+from jt_edu.variable.var import array
 
 VERSION = 1
 BUDGET = 0.05  # seconds for each of the five measurements, beside compiling

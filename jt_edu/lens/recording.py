@@ -20,25 +20,25 @@ from typing import Any
 import numpy as np
 
 from jt_edu import backends
-from jt_edu.caller import names_of_caller, nodes_of
-from jt_edu.document import document_of
+from jt_edu.base.context import current, trace
+from jt_edu.base.errors import JtError
+from jt_edu.base.trace import Trace, Value
 from jt_edu.draw import Picture
-from jt_edu.errors import JtError
-from jt_edu.execute import free, plan_for, run_plan, run_step
-from jt_edu.explain import Explanation, in_words, pending_copies
-from jt_edu.graph import Node, age
-from jt_edu.lens.aside import check_size, check_vars, initialize_parameters, overheard_by_nobody, to_compile
-from jt_edu.lens.clock import about_times, warm
-from jt_edu.lens.page import Page, empty, kernel_row, shortened
-from jt_edu.lens.passes import passes
+from jt_edu.introspect.explain import Explanation, in_words, pending_copies
+from jt_edu.introspect.graph_document import document_of
+from jt_edu.ir.meta_ops import CONSTANT
+from jt_edu.ir.node import Node, age
+from jt_edu.lens.document_schema import Page, empty, kernel_row, shortened
+from jt_edu.lens.fusion_passes import passes
+from jt_edu.lens.isolated_run import check_size, check_vars, initialize_parameters, overheard_by_nobody, to_compile
+from jt_edu.lens.kernel_timer import about_times, warm
 from jt_edu.lens.thumbnails import thumbnails
-from jt_edu.meta import CONSTANT
-from jt_edu.plan import Plan, read_slot
-from jt_edu.settings import current, trace
-from jt_edu.telling import SEEN, SEEN_BYTES, seen_by_traces, tell_values, worth_seeing
-from jt_edu.thumbnail import value_of
-from jt_edu.trace import Trace, Value
-from jt_edu.var import Var
+from jt_edu.runtime.array_summary import value_of
+from jt_edu.runtime.execute import free, plan_for, run_plan, run_step
+from jt_edu.runtime.plan import Plan, read_slot
+from jt_edu.runtime.trace_events import SEEN, SEEN_BYTES, seen_by_traces, tell_values, worth_seeing
+from jt_edu.variable.caller_frame import names_of_caller, nodes_of
+from jt_edu.variable.var import Var
 
 HEAVY = 2_000_000_000  # operations; a graph that does more runs only when it is asked to
 NEW = 30  # kernels to compile, some tenths of a second each; the same

@@ -14,13 +14,13 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jt_edu.explain import Explanation, in_words
-from jt_edu.graph import Node
-from jt_edu.lens.aside import computed, overheard_by_nobody
+from jt_edu.base.context import flag_scope, rank_context, trace
+from jt_edu.base.trace import KernelRun, Trace
+from jt_edu.introspect.explain import Explanation, in_words
+from jt_edu.ir.node import Node
+from jt_edu.lens.isolated_run import computed, overheard_by_nobody
 from jt_edu.lens.machine import Machine, machine
 from jt_edu.ops.create import ones, sync
-from jt_edu.settings import flag_scope, rank_context, trace
-from jt_edu.trace import KernelRun, Trace
 
 BUDGET, FEWEST, MOST = 0.4, 2, 30  # seconds for each way of running, and how many runs
 LARGE = 512 << 20  # bytes: without fusion a graph may need far more memory, and is not run then

@@ -21,19 +21,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from jt_edu import autograd, execute
-from jt_edu.errors import ArgumentError, GradientError
-from jt_edu.gradient_errors import why_no_path
-from jt_edu.graph import Node, behind, history
-from jt_edu.lens.aside import check_size, found_words, initialize_parameters, way_out
-from jt_edu.lens.lifetimes import lifetimes_of_page
-from jt_edu.lens.localrules import rule_of_step, rules_of
-from jt_edu.lens.page import shortened
+from jt_edu.base.context import flag_scope
+from jt_edu.base.errors import ArgumentError, GradientError
+from jt_edu.ir.meta_ops import CONSTANT, SOURCE
+from jt_edu.ir.node import Node, behind, history
+from jt_edu.lens.document_schema import shortened
+from jt_edu.lens.gradient_rules import rule_of_step, rules_of
+from jt_edu.lens.isolated_run import check_size, found_words, initialize_parameters, way_out
+from jt_edu.lens.liveness import lifetimes_of_page
 from jt_edu.lens.recording import Recording, recording
 from jt_edu.lens.tapesteps import Flows, tape_of
-from jt_edu.meta import CONSTANT, SOURCE
-from jt_edu.settings import flag_scope
-from jt_edu.var import Var
+from jt_edu.runtime import execute
+from jt_edu.variable import autograd
+from jt_edu.variable.gradient_errors import why_no_path
+from jt_edu.variable.var import Var
 
 Row = dict[str, Any]
 BESIDE = "A gradient stands beside the operator that it is taken through: with respect to what that operator reads."

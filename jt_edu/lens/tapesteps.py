@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from jt_edu.lens.page import row_size
+from jt_edu.lens.document_schema import row_size
 
 Row = dict[str, Any]
 VIEWS = ("reindex", "index")

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.trace import Value, plain
+from jt_edu.base.trace import Value, plain
 
 MOST = 1_000_000  # bytes of thumbnails on one page
 SIZES = (32, 16, 8, 4, 2)  # rows and columns of a thumbnail: fewer where there are many

@@ -44,6 +44,7 @@ Images are (n, 3, h, w), of any size that is large enough for the network's pool
 
 from typing import TYPE_CHECKING
 
+from jt_edu.base.did_you_mean import door
 from jt_edu.models.alexnet import AlexNet, alexnet
 from jt_edu.models.mnasnet import MNASNet, mnasnet0_5, mnasnet0_75, mnasnet1_0, mnasnet1_3
 from jt_edu.models.mobilenet import MobileNetV2, mobilenet_v2
@@ -70,7 +71,6 @@ from jt_edu.models.shufflenetv2 import (
 )
 from jt_edu.models.squeezenet import SqueezeNet, squeezenet1_0, squeezenet1_1
 from jt_edu.models.vgg import VGG, vgg11, vgg11_bn, vgg13, vgg13_bn, vgg16, vgg16_bn, vgg19, vgg19_bn
-from jt_edu.names import door
 
 __all__ = [
     "AlexNet",

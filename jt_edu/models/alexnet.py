@@ -24,7 +24,7 @@ from typing import Any
 
 from jt_edu import nn
 from jt_edu.models.weights import untrained
-from jt_edu.var import Var
+from jt_edu.variable.var import Var
 
 
 class AlexNet(nn.Module):

@@ -26,12 +26,12 @@ from __future__ import annotations
 from typing import Any
 
 from jt_edu import nn
+from jt_edu.base.own import own
 from jt_edu.models.mobilenet import multiple_of_8
 from jt_edu.models.weights import untrained
 from jt_edu.nn import init
 from jt_edu.ops.arguments import number
-from jt_edu.own import own
-from jt_edu.var import Var
+from jt_edu.variable.var import Var
 
 MOMENTUM = 3e-4  # of all batch norms: running statistics are means of some thousand batches
 

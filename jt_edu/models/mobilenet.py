@@ -32,11 +32,11 @@ from __future__ import annotations
 from typing import Any
 
 from jt_edu import nn
+from jt_edu.base.own import own
 from jt_edu.models.weights import untrained
 from jt_edu.nn import init
 from jt_edu.ops.arguments import number
-from jt_edu.own import own
-from jt_edu.var import Var
+from jt_edu.variable.var import Var
 
 LAYERS = (  # times as wide inside, channels, blocks, stride of the first
     (1, 16, 1, 1),

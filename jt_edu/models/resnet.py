@@ -31,11 +31,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from jt_edu import nn
-from jt_edu.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError
+from jt_edu.base.own import own
 from jt_edu.models.weights import untrained
 from jt_edu.nn import init
-from jt_edu.own import own
-from jt_edu.var import Var
+from jt_edu.variable.var import Var
 
 
 class BasicBlock(nn.Module):

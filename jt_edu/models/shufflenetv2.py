@@ -30,8 +30,8 @@ from typing import Any
 
 from jt_edu import nn
 from jt_edu.models.weights import untrained
-from jt_edu.ops.stacks import concat
-from jt_edu.var import Var
+from jt_edu.ops.concat import concat
+from jt_edu.variable.var import Var
 
 BLOCKS = (4, 8, 4)  # of stages 2, 3 and 4
 

@@ -17,12 +17,12 @@ from __future__ import annotations
 from typing import Any
 
 from jt_edu import nn
-from jt_edu.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError
+from jt_edu.base.own import own
 from jt_edu.models.weights import untrained
 from jt_edu.nn import init
-from jt_edu.ops.stacks import concat
-from jt_edu.own import own
-from jt_edu.var import Var
+from jt_edu.ops.concat import concat
+from jt_edu.variable.var import Var
 
 
 class Fire(nn.Module):

@@ -23,10 +23,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from jt_edu import nn
+from jt_edu.base.own import own
 from jt_edu.models.weights import untrained
 from jt_edu.nn import init
-from jt_edu.own import own
-from jt_edu.var import Var
+from jt_edu.variable.var import Var
 
 CHANNELS = (64, 128, 256, 512, 512)  # of the five blocks
 BLOCKS = {  # how many convolutions each of them has

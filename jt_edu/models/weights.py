@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError
 
 
 def untrained(network: str, pretrained: Any, settings: dict[str, Any]) -> dict[str, Any]:

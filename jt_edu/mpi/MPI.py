@@ -17,18 +17,10 @@ import threading
 import time
 from typing import Any
 
-from jt_edu.errors import RankError, UnknownNameError
-from jt_edu.mpi.simulated.threads import SoloComm
-from jt_edu.mpi.talk.groups import Communicator as Comm
-from jt_edu.mpi.talk.groups import Group
-from jt_edu.mpi.talk.messages import MESSAGE_NO_PROC, MESSAGE_NULL, Message
-from jt_edu.mpi.talk.persistent import Grequest, Prequest
-from jt_edu.mpi.talk.request import REQUEST_NULL, Request
-from jt_edu.mpi.terms.datatypes import TYPES, Datatype
-from jt_edu.mpi.terms.errors import CLASSES, CallError
-from jt_edu.mpi.terms.memory import address_of, as_array
-from jt_edu.mpi.terms.missing import instead_of
-from jt_edu.mpi.terms.names import (
+from jt_edu.base.context import current
+from jt_edu.base.errors import RankError, UnknownNameError
+from jt_edu.mpi.base.buffer_memory import address_of, as_array
+from jt_edu.mpi.base.constants import (
     ANY_SOURCE,
     ANY_TAG,
     BAND,
@@ -68,9 +60,17 @@ from jt_edu.mpi.terms.names import (
     Op,
     Status,
 )  # fmt: skip
-from jt_edu.mpi.terms.pickles import Pickle, pickler
+from jt_edu.mpi.base.datatypes import TYPES, Datatype
+from jt_edu.mpi.base.errors import CLASSES, CallError
+from jt_edu.mpi.base.missing import instead_of
+from jt_edu.mpi.base.pickling import Pickle, pickler
+from jt_edu.mpi.communicator.groups import Communicator as Comm
+from jt_edu.mpi.communicator.groups import Group
+from jt_edu.mpi.communicator.messages import MESSAGE_NO_PROC, MESSAGE_NULL, Message
+from jt_edu.mpi.communicator.persistent import Grequest, Prequest
+from jt_edu.mpi.communicator.request import REQUEST_NULL, Request
+from jt_edu.mpi.simulator.threads import SoloComm
 from jt_edu.ops.arguments import whole
-from jt_edu.settings import current
 
 __all__ = [
     "ANY_SOURCE", "ANY_TAG", "Aint_add", "Aint_diff", "Alloc_mem", "Attach_buffer", "BAND", "BOR", "BOTTOM",

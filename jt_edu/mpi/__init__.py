@@ -9,22 +9,17 @@ See README.md in this folder for what stands where.
 import sys
 from typing import TYPE_CHECKING, Any
 
-from jt_edu.mpi.jittor import (
-    Room as _Room,
+from jt_edu.base.did_you_mean import door
+from jt_edu.mpi.base.errors import (
+    DeadlockError,
+    LookedInVainError,
+    LostRankError,
+    MismatchError,
+    RankTimeoutError,
+    TruncationError,
 )
-from jt_edu.mpi.jittor import (
-    broadcast,
-    local_rank,
-    mpi_barrier,
-    nccl_all_reduce,
-    nccl_broadcast,
-    nccl_reduce,
-    simulate,
-    single_process_scope,
-    world_rank,
-    world_size,
-)
-from jt_edu.mpi.operators import (
+from jt_edu.mpi.data_parallel import flush
+from jt_edu.mpi.differentiable_collectives import (
     communicator,
     mpi_all_gather,
     mpi_all_reduce,
@@ -36,21 +31,26 @@ from jt_edu.mpi.operators import (
     mpi_scatter,
     mpi_send_recv,
 )
-from jt_edu.mpi.paper import model
-from jt_edu.mpi.parallel import flush
-from jt_edu.mpi.record.network import Network
-from jt_edu.mpi.record.records import Record
-from jt_edu.mpi.simulated.threads import Simulation, SoloComm, ThreadComm, run_ranks
-from jt_edu.mpi.terms.errors import (
-    DeadlockError,
-    LookedInVainError,
-    LostRankError,
-    MismatchError,
-    RankTimeoutError,
-    TruncationError,
+from jt_edu.mpi.jittor_api import (
+    Room as _Room,
 )
-from jt_edu.mpi.world.faults import Faults
-from jt_edu.names import door
+from jt_edu.mpi.jittor_api import (
+    broadcast,
+    local_rank,
+    mpi_barrier,
+    nccl_all_reduce,
+    nccl_broadcast,
+    nccl_reduce,
+    simulate,
+    single_process_scope,
+    world_rank,
+    world_size,
+)
+from jt_edu.mpi.perf_model import model
+from jt_edu.mpi.simulator.faults import Faults
+from jt_edu.mpi.simulator.threads import Simulation, SoloComm, ThreadComm, run_ranks
+from jt_edu.mpi.trace.network import Network
+from jt_edu.mpi.trace.records import Record
 
 __all__ = [
     "DeadlockError",

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from jt_edu.names import door, lack
+from jt_edu.base.did_you_mean import door, lack
 from jt_edu.nn import functional, init, parallel, utils
 from jt_edu.nn.activation import (
     CELU,
@@ -29,8 +29,19 @@ from jt_edu.nn.adaptive import (
     AdaptiveMaxPool2d,
     AdaptiveMaxPool3d,
 )
+from jt_edu.nn.adaptive_softmax import AdaptiveAnswer, AdaptiveLogSoftmaxWithLoss
 from jt_edu.nn.attention import MultiheadAttention, causal_mask, scaled_dot_product_attention
-from jt_edu.nn.clusters import AdaptiveAnswer, AdaptiveLogSoftmaxWithLoss
+from jt_edu.nn.batch_norm import (
+    BatchNorm,
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    InstanceNorm,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+)
+from jt_edu.nn.batch_stats import batch_norm, instance_norm
 from jt_edu.nn.containers import ModuleDict, ParameterDict, ParameterList
 from jt_edu.nn.conv import (
     Conv,
@@ -45,7 +56,7 @@ from jt_edu.nn.conv import (
     Unfold,
 )
 from jt_edu.nn.ctc import CTCLoss, ctc_loss
-from jt_edu.nn.distance import (
+from jt_edu.nn.distance_losses import (
     CosineEmbeddingLoss,
     CosineSimilarity,
     PairwiseDistance,
@@ -72,16 +83,6 @@ from jt_edu.nn.dropout import (
     feature_alpha_dropout,
 )
 from jt_edu.nn.embedding import Embedding, EmbeddingBag, embedding, embedding_bag
-from jt_edu.nn.entropy import (
-    CrossEntropyLoss,
-    GaussianNLLLoss,
-    KLDivLoss,
-    NLLLoss,
-    PoissonNLLLoss,
-    gaussian_nll_loss,
-    kl_div,
-    poisson_nll_loss,
-)
 from jt_edu.nn.layer_norm import (
     GroupNorm,
     LayerNorm,
@@ -108,6 +109,16 @@ from jt_edu.nn.lazy import (
     LazyInstanceNorm3d,
     LazyLinear,
 )
+from jt_edu.nn.likelihood_losses import (
+    CrossEntropyLoss,
+    GaussianNLLLoss,
+    KLDivLoss,
+    NLLLoss,
+    PoissonNLLLoss,
+    gaussian_nll_loss,
+    kl_div,
+    poisson_nll_loss,
+)
 from jt_edu.nn.linear import Bilinear, Flatten, Identity, Linear, Unflatten, bilinear, linear
 from jt_edu.nn.loss import (
     BCELoss,
@@ -124,7 +135,7 @@ from jt_edu.nn.loss import (
     mse_loss,
     smooth_l1_loss,
 )
-from jt_edu.nn.margin import (
+from jt_edu.nn.margin_losses import (
     HingeEmbeddingLoss,
     MarginRankingLoss,
     MultiLabelMarginLoss,
@@ -139,17 +150,6 @@ from jt_edu.nn.margin import (
     soft_margin_loss,
 )
 from jt_edu.nn.module import Module, Parameter
-from jt_edu.nn.norm import (
-    BatchNorm,
-    BatchNorm1d,
-    BatchNorm2d,
-    BatchNorm3d,
-    InstanceNorm,
-    InstanceNorm1d,
-    InstanceNorm2d,
-    InstanceNorm3d,
-)
-from jt_edu.nn.packed import PackedSequence, pack_padded_sequence, pack_sequence, pad_packed_sequence, pad_sequence
 from jt_edu.nn.padding import (
     CircularPad1d,
     CircularPad2d,
@@ -180,8 +180,9 @@ from jt_edu.nn.pool import (
     Pool,
 )
 from jt_edu.nn.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
+from jt_edu.nn.rnn_utils import PackedSequence, pack_padded_sequence, pack_sequence, pad_packed_sequence, pad_sequence
 from jt_edu.nn.sequential import ModuleList, Sequential
-from jt_edu.nn.squash import (
+from jt_edu.nn.squashing_activation import (
     GLU,
     Hardshrink,
     Hardsigmoid,
@@ -198,7 +199,6 @@ from jt_edu.nn.squash import (
     Tanhshrink,
     gumbel_softmax,
 )
-from jt_edu.nn.statistics import batch_norm, instance_norm
 from jt_edu.nn.transformer import (
     Transformer,
     TransformerDecoder,
@@ -209,7 +209,7 @@ from jt_edu.nn.transformer import (
     positional_encoding,
 )
 from jt_edu.nn.unpool import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
-from jt_edu.nn.vision import (
+from jt_edu.nn.upsampling import (
     ChannelShuffle,
     PixelShuffle,
     PixelUnshuffle,
@@ -230,6 +230,7 @@ from jt_edu.ops.conv import conv1d, conv2d, conv3d
 from jt_edu.ops.conv_transpose import conv_transpose, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from jt_edu.ops.elementwise import sigmoid
 from jt_edu.ops.fold import fold, unfold
+from jt_edu.ops.grid_sample import affine_grid, grid_sample
 from jt_edu.ops.index import one_hot
 from jt_edu.ops.interpolate import interpolate
 from jt_edu.ops.matmul import bmm, matmul
@@ -247,7 +248,6 @@ from jt_edu.ops.pool import (
     pool2d,
 )
 from jt_edu.ops.products import trilinear
-from jt_edu.ops.sample import affine_grid, grid_sample
 from jt_edu.ops.softmax import cross_entropy_loss, log_softmax, nll_loss, softmax, softmin
 from jt_edu.ops.trigonometry import tanh
 from jt_edu.ops.unpool import max_unpool1d, max_unpool2d, max_unpool3d

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.build import short
-from jt_edu.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError
+from jt_edu.ir.builders import short
+from jt_edu.nn.factory_kwargs import in_its_name, takes_placement
+from jt_edu.nn.initializers import constant_
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
-from jt_edu.nn.placement import in_its_name, takes_placement
-from jt_edu.nn.start import constant_
 from jt_edu.ops.activation import (
     celu,
     elu,
@@ -30,8 +30,8 @@ from jt_edu.ops.activation import (
 )
 from jt_edu.ops.arguments import choice, number, one_of, yes_or_no
 from jt_edu.ops.create import zeros
-from jt_edu.ops.gates import prelu, rrelu
-from jt_edu.var import Var
+from jt_edu.ops.gated_activation import prelu, rrelu
+from jt_edu.variable.var import Var
 
 
 class Activation(Module):

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from jt_edu.build import short
-from jt_edu.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError
+from jt_edu.ir.builders import short
+from jt_edu.nn.factory_kwargs import in_its_name
 from jt_edu.nn.module import Module
-from jt_edu.nn.placement import in_its_name
 from jt_edu.ops.adaptive import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -20,7 +20,7 @@ from jt_edu.ops.adaptive import (
     adaptive_max_pool3d,
 )
 from jt_edu.ops.arguments import yes_or_no
-from jt_edu.ops.windows import each_way
+from jt_edu.ops.sliding_window import each_way
 
 
 class _Adaptive(Module):

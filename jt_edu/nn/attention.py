@@ -15,22 +15,22 @@ import math
 from functools import reduce
 from typing import Any
 
-from jt_edu import functions as f
-from jt_edu.build import broadcast_shape, short
-from jt_edu.dtypes import bool_, promote
-from jt_edu.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.base.dtypes import bool_, promote
+from jt_edu.base.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.ir import scalar_ops as f
+from jt_edu.ir.builders import broadcast_shape, short
 from jt_edu.nn.dropout import dropout
+from jt_edu.nn.factory_kwargs import takes_placement
+from jt_edu.nn.initializers import constant_, xavier_gauss_, xavier_uniform_
 from jt_edu.nn.linear import Linear, count, linear
 from jt_edu.nn.module import Module
-from jt_edu.nn.placement import takes_placement
-from jt_edu.nn.start import constant_, xavier_gauss_, xavier_uniform_
 from jt_edu.ops.arguments import factor, number, whole, yes_or_no
+from jt_edu.ops.concat import concat
 from jt_edu.ops.create import index, zeros
+from jt_edu.ops.dtype_rules import widened
 from jt_edu.ops.matmul import matmul
-from jt_edu.ops.numbers import widened
 from jt_edu.ops.reduce import max, mean, sum
-from jt_edu.ops.stacks import concat
-from jt_edu.var import Var, as_var
+from jt_edu.variable.var import Var, as_var
 
 
 def scaled_dot_product_attention(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from jt_edu.build import short
-from jt_edu.errors import ArgumentError, UnknownKeyError
-from jt_edu.nn.members import no_part
+from jt_edu.base.errors import ArgumentError, UnknownKeyError
+from jt_edu.base.own import own
+from jt_edu.ir.builders import short
 from jt_edu.nn.module import Module, Parameter
+from jt_edu.nn.module_tree import no_part
 from jt_edu.nn.sequential import Row, named, part_of
-from jt_edu.own import own
-from jt_edu.var import Var
+from jt_edu.variable.var import Var
 
 
 class Names(Module):

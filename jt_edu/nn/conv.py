@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jt_edu.build import short
-from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.ir.builders import short
+from jt_edu.nn.factory_kwargs import takes_placement
+from jt_edu.nn.initializers import kaiming_uniform_, uniform_
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
-from jt_edu.nn.placement import takes_placement
-from jt_edu.nn.start import kaiming_uniform_, uniform_
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.conv import convolution
 from jt_edu.ops.conv_transpose import transposed
 from jt_edu.ops.create import zeros
 from jt_edu.ops.fold import fold, unfold
 from jt_edu.ops.pad import pad
-from jt_edu.ops.windows import Numbers, borders, each_way
-from jt_edu.var import Var, as_var
+from jt_edu.ops.sliding_window import Numbers, borders, each_way
+from jt_edu.variable.var import Var, as_var
 
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 

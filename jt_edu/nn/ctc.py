@@ -24,20 +24,20 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu import functions as f
-from jt_edu.dtypes import int64
-from jt_edu.errors import DtypeError, ShapeError
-from jt_edu.index import load
+from jt_edu.base.dtypes import int64
+from jt_edu.base.errors import DtypeError, ShapeError
+from jt_edu.ir import scalar_ops as f
+from jt_edu.ir.index_expr import load
+from jt_edu.nn.ctc_forward_backward import NEVER, standing
 from jt_edu.nn.loss import Loss
-from jt_edu.nn.trellis import NEVER, standing
 from jt_edu.ops.arguments import choice, whole, yes_or_no
 from jt_edu.ops.create import index
+from jt_edu.ops.dtype_rules import checked, widened
 from jt_edu.ops.elementwise import clamp
-from jt_edu.ops.numbers import checked, widened
 from jt_edu.ops.reduce import sum
 from jt_edu.ops.softmax import REDUCTIONS, reduce_loss
-from jt_edu.template import template
-from jt_edu.var import Var, as_var
+from jt_edu.variable.subgraph_cache import template
+from jt_edu.variable.var import Var, as_var
 
 
 def ctc_loss(

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jt_edu.errors import ShapeError
-from jt_edu.meta import Elementwise
+from jt_edu.base.errors import ShapeError
+from jt_edu.ir.meta_ops import Elementwise
+from jt_edu.nn.factory_kwargs import in_its_name
 from jt_edu.nn.module import Module
-from jt_edu.nn.placement import in_its_name
 from jt_edu.ops.arguments import in_place, number, one_of, same_words, yes_or_no
-from jt_edu.random import random
-from jt_edu.team import apart
-from jt_edu.var import Var, as_var
+from jt_edu.variable.parallel_context import apart
+from jt_edu.variable.random import random
+from jt_edu.variable.var import Var, as_var
 
 LOW = -1.7580993408473766  # what selu answers for the smallest numbers: -scale * alpha
 

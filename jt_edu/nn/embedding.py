@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.dtypes import contracted
-from jt_edu.errors import ArgumentError, DtypeError, ShapeError
-from jt_edu.functions import LOGICAL_OR
-from jt_edu.index import load
+from jt_edu.base.context import no_grad
+from jt_edu.base.dtypes import contracted
+from jt_edu.base.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.ir.index_expr import load
+from jt_edu.ir.scalar_ops import LOGICAL_OR
+from jt_edu.nn.factory_kwargs import takes_placement
+from jt_edu.nn.initializers import gauss_
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
-from jt_edu.nn.placement import takes_placement
-from jt_edu.nn.start import gauss_
 from jt_edu.ops.arguments import choice, number, same_words, whole, yes_or_no
-from jt_edu.ops.brackets import read_brackets
 from jt_edu.ops.create import zeros
+from jt_edu.ops.dtype_rules import widened
 from jt_edu.ops.gradient import Function
 from jt_edu.ops.histogram import counted
 from jt_edu.ops.index import gathered, getitem
-from jt_edu.ops.numbers import widened
+from jt_edu.ops.index_parsing import read_brackets
 from jt_edu.ops.reduce import norm
-from jt_edu.settings import no_grad
-from jt_edu.template import template
-from jt_edu.var import Var, as_var
+from jt_edu.variable.subgraph_cache import template
+from jt_edu.variable.var import Var, as_var
 
 
 @same_words

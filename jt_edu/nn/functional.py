@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from jt_edu.names import door
+from jt_edu.base.did_you_mean import door
 from jt_edu.nn.attention import scaled_dot_product_attention
+from jt_edu.nn.batch_stats import batch_norm, instance_norm
 from jt_edu.nn.ctc import ctc_loss
-from jt_edu.nn.distance import (
+from jt_edu.nn.distance_losses import (
     cosine_embedding_loss,
     cosine_similarity,
     pairwise_distance,
@@ -14,8 +15,8 @@ from jt_edu.nn.distance import (
 )
 from jt_edu.nn.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
 from jt_edu.nn.embedding import embedding, embedding_bag
-from jt_edu.nn.entropy import gaussian_nll_loss, kl_div, poisson_nll_loss
 from jt_edu.nn.layer_norm import group_norm, layer_norm, local_response_norm, normalize, rms_norm
+from jt_edu.nn.likelihood_losses import gaussian_nll_loss, kl_div, poisson_nll_loss
 from jt_edu.nn.linear import bilinear, linear
 from jt_edu.nn.loss import (
     binary_cross_entropy,
@@ -25,7 +26,7 @@ from jt_edu.nn.loss import (
     mse_loss,
     smooth_l1_loss,
 )
-from jt_edu.nn.margin import (
+from jt_edu.nn.margin_losses import (
     hinge_embedding_loss,
     margin_ranking_loss,
     multi_margin_loss,
@@ -33,8 +34,7 @@ from jt_edu.nn.margin import (
     multilabel_soft_margin_loss,
     soft_margin_loss,
 )
-from jt_edu.nn.squash import gumbel_softmax
-from jt_edu.nn.statistics import batch_norm, instance_norm
+from jt_edu.nn.squashing_activation import gumbel_softmax
 from jt_edu.ops.activation import (
     celu,
     elu,
@@ -68,7 +68,8 @@ from jt_edu.ops.conv import conv1d, conv2d, conv3d
 from jt_edu.ops.conv_transpose import conv_transpose1d, conv_transpose2d, conv_transpose3d
 from jt_edu.ops.elementwise import sigmoid
 from jt_edu.ops.fold import fold, unfold
-from jt_edu.ops.gates import glu, prelu, rrelu
+from jt_edu.ops.gated_activation import glu, prelu, rrelu
+from jt_edu.ops.grid_sample import affine_grid, grid_sample
 from jt_edu.ops.index import one_hot
 from jt_edu.ops.interpolate import interpolate
 from jt_edu.ops.pad import pad
@@ -84,7 +85,6 @@ from jt_edu.ops.pool import (
     max_pool2d,
     max_pool3d,
 )
-from jt_edu.ops.sample import affine_grid, grid_sample
 from jt_edu.ops.softmax import cross_entropy_loss as cross_entropy
 from jt_edu.ops.softmax import log_softmax, nll_loss, softmax, softmin
 from jt_edu.ops.trigonometry import tanh

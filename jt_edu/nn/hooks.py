@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jt_edu.build import short
-from jt_edu.errors import ArgumentError, GradientError
-from jt_edu.gradient_errors import warn
-from jt_edu.handle import Handle
-from jt_edu.leaves import of_kind
+from jt_edu.base.errors import ArgumentError, GradientError
+from jt_edu.base.hook_handle import Handle
+from jt_edu.base.own import own
+from jt_edu.ir.builders import short
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.gradient import Function
-from jt_edu.own import own
-from jt_edu.var import Var
+from jt_edu.variable.gradient_errors import warn
+from jt_edu.variable.pytree import of_kind
+from jt_edu.variable.var import Var
 
 Hook = Callable[..., Any]
 

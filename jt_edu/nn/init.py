@@ -5,22 +5,8 @@ Names that end in an underscore fill a Var that is there; the others make one of
 
 from typing import TYPE_CHECKING
 
-from jt_edu.names import door
-from jt_edu.nn.by_shape import (
-    constant,
-    eye,
-    gauss,
-    invariant_uniform,
-    kaiming_normal,
-    kaiming_uniform,
-    one,
-    relu_invariant_gauss,
-    uniform,
-    xavier_gauss,
-    xavier_uniform,
-    zero,
-)
-from jt_edu.nn.start import (
+from jt_edu.base.did_you_mean import door
+from jt_edu.nn.initializers import (
     calculate_gain,
     constant_,
     fans,
@@ -38,7 +24,21 @@ from jt_edu.nn.start import (
     zero_,
     zeros_,
 )
-from jt_edu.nn.structure import dirac_, eye_, orthogonal_, sparse_
+from jt_edu.nn.jittor_init import (
+    constant,
+    eye,
+    gauss,
+    invariant_uniform,
+    kaiming_normal,
+    kaiming_uniform,
+    one,
+    relu_invariant_gauss,
+    uniform,
+    xavier_gauss,
+    xavier_uniform,
+    zero,
+)
+from jt_edu.nn.structured_init import dirac_, eye_, orthogonal_, sparse_
 
 __all__ = [
     "calculate_gain",

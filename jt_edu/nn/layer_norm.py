@@ -10,20 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.build import check_shape, short
-from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.functions import RSQRT
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.ir.builders import check_shape, short
+from jt_edu.ir.scalar_ops import RSQRT
+from jt_edu.nn.batch_stats import check_channels, check_float
+from jt_edu.nn.factory_kwargs import takes_placement
 from jt_edu.nn.linear import count
 from jt_edu.nn.module import Module
-from jt_edu.nn.placement import takes_placement
-from jt_edu.nn.statistics import check_channels, check_float
 from jt_edu.ops.arguments import number, same_words, whole, yes_or_no
 from jt_edu.ops.compare import maximum
 from jt_edu.ops.create import ones, zeros
-from jt_edu.ops.numbers import widened
+from jt_edu.ops.dtype_rules import widened
 from jt_edu.ops.reduce import mean, norm
-from jt_edu.template import template
-from jt_edu.var import Var, as_var
+from jt_edu.variable.subgraph_cache import template
+from jt_edu.variable.var import Var, as_var
 
 
 class LayerNorm(Module):

@@ -14,13 +14,13 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from jt_edu.errors import ShapeError
+from jt_edu.base.errors import ShapeError
+from jt_edu.nn.batch_norm import BatchNorm1d, BatchNorm2d, BatchNorm3d, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
 from jt_edu.nn.conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from jt_edu.nn.linear import Linear
 from jt_edu.nn.module import Module
-from jt_edu.nn.norm import BatchNorm1d, BatchNorm2d, BatchNorm3d, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
 from jt_edu.ops.arguments import must_fit
-from jt_edu.var import as_var
+from jt_edu.variable.var import as_var
 
 
 class Lazy(Module):

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jt_edu.dtypes import contracted, promote
-from jt_edu.errors import ShapeError
+from jt_edu.base.dtypes import contracted, promote
+from jt_edu.base.errors import ShapeError
+from jt_edu.nn.factory_kwargs import takes_placement
+from jt_edu.nn.initializers import kaiming_uniform_, uniform_
 from jt_edu.nn.module import Module
-from jt_edu.nn.placement import takes_placement
-from jt_edu.nn.start import kaiming_uniform_, uniform_
 from jt_edu.ops.arguments import same_words, whole, yes_or_no
 from jt_edu.ops.create import zeros
 from jt_edu.ops.view import flatten, unflatten
-from jt_edu.template import template
-from jt_edu.var import Var, as_var
+from jt_edu.variable.subgraph_cache import template
+from jt_edu.variable.var import Var, as_var
 
 
 @template

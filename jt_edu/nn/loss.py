@@ -15,17 +15,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jt_edu import functions as f
-from jt_edu.build import short
-from jt_edu.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.base.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.ir import scalar_ops as f
+from jt_edu.ir.builders import short
+from jt_edu.nn.factory_kwargs import in_its_name
 from jt_edu.nn.module import Module
-from jt_edu.nn.placement import in_its_name
 from jt_edu.ops.activation import logsigmoid
 from jt_edu.ops.arguments import choice, number, same_words
-from jt_edu.ops.numbers import checked, widened
+from jt_edu.ops.dtype_rules import checked, widened
 from jt_edu.ops.softmax import REDUCTIONS, reduce_loss
-from jt_edu.template import template
-from jt_edu.var import Var, as_var
+from jt_edu.variable.subgraph_cache import template
+from jt_edu.variable.var import Var, as_var
 
 FLOOR = math.exp(-100)  # logarithms are taken of no less than this
 TINY = 1e-12  # and have the slope of this below it

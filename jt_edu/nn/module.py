@@ -18,19 +18,19 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from jt_edu.capture import watch
-from jt_edu.dtypes import as_dtype
-from jt_edu.errors import ArgumentError, DtypeError
-from jt_edu.formats import FORMATS
-from jt_edu.making import DEVICES, on_cpu
+from jt_edu.base.context import current, no_grad
+from jt_edu.base.dtypes import as_dtype
+from jt_edu.base.errors import ArgumentError, DtypeError
+from jt_edu.base.own import doing, own
+from jt_edu.capture.recorder import watch
 from jt_edu.nn.hooks import come_out, failed, go_in, watched, watches_gradients
-from jt_edu.nn.scope import scope_of
-from jt_edu.nn.state import Stateful
+from jt_edu.nn.module_scope import scope_of
+from jt_edu.nn.state_dict import Stateful
 from jt_edu.ops.arguments import must_fit, yes_or_no
-from jt_edu.ops.layout import check_format
-from jt_edu.own import doing, own
-from jt_edu.settings import current, no_grad
-from jt_edu.var import Var
+from jt_edu.ops.contiguous import check_format
+from jt_edu.variable.memory_format import FORMATS
+from jt_edu.variable.torch_keywords import DEVICES, on_cpu
+from jt_edu.variable.var import Var
 
 
 class Module(Stateful):

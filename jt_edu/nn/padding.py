@@ -16,13 +16,13 @@ import operator
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from jt_edu.build import short
-from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.ir.builders import short
+from jt_edu.nn.factory_kwargs import in_its_name
 from jt_edu.nn.module import Module
-from jt_edu.nn.placement import in_its_name
 from jt_edu.ops.arguments import number
 from jt_edu.ops.pad import pad
-from jt_edu.var import Var, as_var
+from jt_edu.variable.var import Var, as_var
 
 
 class _Pad(Module):

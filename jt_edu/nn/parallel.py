@@ -3,13 +3,16 @@
 They stand in jt_edu/distributed, which is above this folder and imported when somebody asks: this file is a door.
 """
 
-from jt_edu.names import door
+from jt_edu.base.did_you_mean import door
 
 _FILES = {
     "DataParallel": "data_parallel", "DistributedDataParallel": "ddp", "data_parallel": "data_parallel",
     "gather": "scattering", "parallel_apply": "data_parallel", "replicate": "replicas", "scatter": "scattering",
     "scatter_kwargs": "scattering",
 }  # fmt: skip
-_ABOVE = {"comm": "jt_edu.distributed.comm", **{n: f"jt_edu.distributed.{file}:{n}" for n, file in _FILES.items()}}
+_ABOVE = {
+    "comm": "jt_edu.distributed.device_comm",
+    **{n: f"jt_edu.distributed.{file}:{n}" for n, file in _FILES.items()},
+}
 
 __getattr__, __dir__ = door("jt.nn.parallel", _ABOVE, upstairs=_ABOVE)

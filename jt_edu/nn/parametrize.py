@@ -13,17 +13,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from jt_edu.build import short
-from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.names import door
+from jt_edu.base.context import current, no_grad
+from jt_edu.base.did_you_mean import door
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.base.own import own
+from jt_edu.base.scoped import scoped
+from jt_edu.ir.builders import short
 from jt_edu.nn.containers import ModuleDict
 from jt_edu.nn.module import Module, Parameter
 from jt_edu.nn.sequential import ModuleList
 from jt_edu.ops.arguments import yes_or_no
-from jt_edu.own import own
-from jt_edu.scoped import scoped
-from jt_edu.settings import current, no_grad
-from jt_edu.var import Var
+from jt_edu.variable.var import Var
 
 __all__ = ["cached", "is_parametrized", "register_parametrization", "remove_parametrizations"]
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from jt_edu.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError
+from jt_edu.nn.factory_kwargs import in_its_name
 from jt_edu.nn.module import Module
-from jt_edu.nn.placement import in_its_name
 from jt_edu.ops.arguments import choice, yes_or_no
 from jt_edu.ops.pool import REDUCE_BY, lp_pool1d, lp_pool2d, lp_pool3d, pool
-from jt_edu.ops.windows import each_way
-from jt_edu.var import Var
+from jt_edu.ops.sliding_window import each_way
+from jt_edu.variable.var import Var
 
 
 class Pool(Module):

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jt_edu.build import short
-from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.names import door
+from jt_edu.base.did_you_mean import door
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.base.own import own
+from jt_edu.ir.builders import short
 from jt_edu.nn.module import Module
-from jt_edu.nn.reparam import Computed, hook_of, hooks_of, installed, weight_of
+from jt_edu.nn.parametrizations import Computed, hook_of, hooks_of, installed, weight_of
 from jt_edu.ops.arguments import number, whole
-from jt_edu.own import own
-from jt_edu.random import random
-from jt_edu.var import Var
+from jt_edu.variable.random import random
+from jt_edu.variable.var import Var
 
 __all__ = [
     "L1Unstructured",

@@ -24,23 +24,23 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from jt_edu import functions as f
-from jt_edu.build import short
-from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.gradient_errors import warn
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.ir import scalar_ops as f
+from jt_edu.ir.builders import short
 from jt_edu.nn.dropout import dropout
+from jt_edu.nn.factory_kwargs import takes_placement
+from jt_edu.nn.initializers import uniform_
 from jt_edu.nn.linear import count, linear
 from jt_edu.nn.module import Module
-from jt_edu.nn.moments import gates, moments, spread, turned
-from jt_edu.nn.packed import PackedSequence, pack_padded_sequence, pad_packed_sequence
-from jt_edu.nn.placement import takes_placement
-from jt_edu.nn.start import uniform_
+from jt_edu.nn.rnn_utils import PackedSequence, pack_padded_sequence, pad_packed_sequence
+from jt_edu.nn.rnn_weight_gradients import gates, moments, spread, turned
 from jt_edu.ops.arguments import number, whole, yes_or_no
+from jt_edu.ops.concat import concat, stack
 from jt_edu.ops.create import zeros
-from jt_edu.ops.stacks import concat, stack
 from jt_edu.ops.trigonometry import TANH
-from jt_edu.template import template
-from jt_edu.var import Var, as_var
+from jt_edu.variable.gradient_errors import warn
+from jt_edu.variable.subgraph_cache import template
+from jt_edu.variable.var import Var, as_var
 
 Parts = tuple[Var, ...]  # one for each gate
 State = tuple[Var, ...]  # (h,), or (h, c)

@@ -6,13 +6,13 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from jt_edu.build import short
-from jt_edu.errors import ArgumentError, RangeError
-from jt_edu.names import nearest
-from jt_edu.nn.members import no_part, refuse_compiled
+from jt_edu.base.did_you_mean import nearest
+from jt_edu.base.errors import ArgumentError, RangeError
+from jt_edu.base.own import own
+from jt_edu.ir.builders import short
 from jt_edu.nn.module import Module
-from jt_edu.own import own
-from jt_edu.var import Var
+from jt_edu.nn.module_tree import no_part, refuse_compiled
+from jt_edu.variable.var import Var
 
 
 class Row(Module):

@@ -18,23 +18,23 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from jt_edu import functions as f
-from jt_edu.build import short
-from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.base.own import own
+from jt_edu.ir import scalar_ops as f
+from jt_edu.ir.builders import short
 from jt_edu.nn.attention import MultiheadAttention, causal_mask
 from jt_edu.nn.dropout import Dropout
+from jt_edu.nn.factory_kwargs import takes_placement
+from jt_edu.nn.initializers import xavier_uniform_
 from jt_edu.nn.layer_norm import LayerNorm
 from jt_edu.nn.linear import Linear, count
 from jt_edu.nn.module import Module
-from jt_edu.nn.placement import takes_placement
 from jt_edu.nn.sequential import ModuleList
-from jt_edu.nn.start import xavier_uniform_
 from jt_edu.ops.activation import gelu, relu
 from jt_edu.ops.arguments import number, whole, yes_or_no
 from jt_edu.ops.create import index, zeros
 from jt_edu.ops.trigonometry import COS, SIN
-from jt_edu.own import own
-from jt_edu.var import Var, as_var
+from jt_edu.variable.var import Var, as_var
 
 Bend = Callable[[Any], Var]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from jt_edu.nn.factory_kwargs import in_its_name
 from jt_edu.nn.module import Module
-from jt_edu.nn.placement import in_its_name
+from jt_edu.ops.sliding_window import each_way
 from jt_edu.ops.unpool import max_unpool1d, max_unpool2d, max_unpool3d
-from jt_edu.ops.windows import each_way
-from jt_edu.var import Var
+from jt_edu.variable.var import Var
 
 
 class _MaxUnpool(Module):

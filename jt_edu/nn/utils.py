@@ -6,18 +6,18 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from jt_edu.errors import ArgumentError, GradientError, ShapeError
-from jt_edu.names import door
+from jt_edu.base.context import no_grad
+from jt_edu.base.did_you_mean import door
+from jt_edu.base.errors import ArgumentError, GradientError, ShapeError
 from jt_edu.nn import parametrize, prune
-from jt_edu.nn.reparam import remove_spectral_norm, remove_weight_norm, spectral_norm, weight_norm
+from jt_edu.nn.parametrizations import remove_spectral_norm, remove_weight_norm, spectral_norm, weight_norm
 from jt_edu.ops.arguments import number, yes_or_no
 from jt_edu.ops.compare import minimum
+from jt_edu.ops.concat import concat, stack
 from jt_edu.ops.create import zeros
 from jt_edu.ops.elementwise import clamp
 from jt_edu.ops.reduce import norm
-from jt_edu.ops.stacks import concat, stack
-from jt_edu.settings import no_grad
-from jt_edu.var import Var, as_var
+from jt_edu.variable.var import Var, as_var
 
 __all__ = [
     "clip_grad_norm_",

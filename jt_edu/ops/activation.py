@@ -15,16 +15,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jt_edu import functions as f
-from jt_edu.errors import ArgumentError
-from jt_edu.functions import unary
-from jt_edu.meta import Elementwise
+from jt_edu.base.errors import ArgumentError
+from jt_edu.ir import scalar_ops as f
+from jt_edu.ir.meta_ops import Elementwise
+from jt_edu.ir.scalar_ops import unary
 from jt_edu.ops.arguments import choice, in_place, number, one_of, same_words
-from jt_edu.ops.numbers import floats
+from jt_edu.ops.dtype_rules import floats
 from jt_edu.ops.special import BELL, NDTR
 from jt_edu.ops.trigonometry import TANH
-from jt_edu.template import template
-from jt_edu.var import Var, as_var, method
+from jt_edu.variable.subgraph_cache import template
+from jt_edu.variable.var import Var, as_var, method
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 

@@ -11,18 +11,18 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from jt_edu.build import short
-from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.graph import Shape
-from jt_edu.index import Index, both, counter, counters, size
-from jt_edu.meta import Reindex, reindex
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.ir.builders import short
+from jt_edu.ir.index_expr import Index, both, counter, counters, size
+from jt_edu.ir.meta_ops import Reindex, reindex
+from jt_edu.ir.node import Shape
 from jt_edu.ops.arguments import same_words
 from jt_edu.ops.create import index
-from jt_edu.ops.numbers import as_floats, widened
+from jt_edu.ops.dtype_rules import as_floats, widened
 from jt_edu.ops.pool import extremum, images, reduce_taps, start_of
+from jt_edu.ops.sliding_window import each_way
 from jt_edu.ops.view import view
-from jt_edu.ops.windows import each_way
-from jt_edu.var import Var
+from jt_edu.variable.var import Var
 
 
 @same_words

@@ -22,14 +22,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from jt_edu.build import short
-from jt_edu.dtypes import PYTHON, plain
-from jt_edu.errors import ArgumentError, RangeError
-from jt_edu.making import shown
-from jt_edu.meta import Elementwise
-from jt_edu.names import nearest
-from jt_edu.ops.unnamed import into
-from jt_edu.var import Var, as_var, method
+from jt_edu.base.did_you_mean import nearest
+from jt_edu.base.dtypes import PYTHON, plain
+from jt_edu.base.errors import ArgumentError, RangeError
+from jt_edu.ir.builders import short
+from jt_edu.ir.meta_ops import Elementwise
+from jt_edu.ops.temporaries import into
+from jt_edu.variable.torch_keywords import shown
+from jt_edu.variable.var import Var, as_var, method
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 FIRST = "(...)(x): a layer is made first, and then called"

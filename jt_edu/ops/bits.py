@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from jt_edu import functions as f
+from jt_edu.ir import scalar_ops as f
 from jt_edu.ops.arguments import beside, function
-from jt_edu.var import Var, method
+from jt_edu.variable.var import Var, method
 
 _function = partial(function, __name__)
 

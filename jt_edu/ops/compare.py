@@ -12,12 +12,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from jt_edu import functions as f
-from jt_edu.build import broadcast_shape
-from jt_edu.dtypes import bool_, promote, real_of
-from jt_edu.errors import DtypeError, ShapeError
+from jt_edu.base.dtypes import bool_, promote, real_of
+from jt_edu.base.errors import DtypeError, ShapeError
+from jt_edu.ir import scalar_ops as f
+from jt_edu.ir.builders import broadcast_shape
 from jt_edu.ops.arguments import beside, function, number, yes_or_no
-from jt_edu.var import Var, as_var, method
+from jt_edu.variable.var import Var, as_var, method
 
 _function = partial(function, __name__)
 

@@ -9,13 +9,13 @@ import math
 from functools import partial
 from typing import Any
 
-from jt_edu import functions as f
-from jt_edu.dtypes import float_of
-from jt_edu.errors import DtypeError, ShapeError
+from jt_edu.base.dtypes import float_of
+from jt_edu.base.errors import DtypeError, ShapeError
+from jt_edu.ir import scalar_ops as f
 from jt_edu.ops.arguments import beside, function, yes_or_no
 from jt_edu.ops.create import index
 from jt_edu.ops.trigonometry import COS, SIN
-from jt_edu.var import Var, as_var, method
+from jt_edu.variable.var import Var, as_var, method
 
 _function = partial(function, __name__)
 

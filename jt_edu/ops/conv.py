@@ -20,20 +20,20 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from jt_edu import functions as f
-from jt_edu.dtypes import DType, contracted, promote
-from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.graph import Node, Shape
-from jt_edu.index import counter, size
-from jt_edu.meta import Reindex, ReindexReduce, reindex, reindex_reduce
+from jt_edu.base.dtypes import DType, contracted, promote
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.ir import scalar_ops as f
+from jt_edu.ir.index_expr import counter, size
+from jt_edu.ir.meta_ops import Reindex, ReindexReduce, reindex, reindex_reduce
+from jt_edu.ir.node import Node, Shape
 from jt_edu.ops.arguments import same_words, whole
-from jt_edu.ops.channel import per_channel
 from jt_edu.ops.complex import complex
-from jt_edu.ops.numbers import widened
-from jt_edu.ops.stacks import stack
-from jt_edu.ops.windows import Numbers, Pairs, borders, each_way, places, window
-from jt_edu.template import template
-from jt_edu.var import Var, as_var
+from jt_edu.ops.concat import stack
+from jt_edu.ops.dtype_rules import widened
+from jt_edu.ops.per_channel import per_channel
+from jt_edu.ops.sliding_window import Numbers, Pairs, borders, each_way, places, window
+from jt_edu.variable.subgraph_cache import template
+from jt_edu.variable.var import Var, as_var
 
 
 @same_words

@@ -11,16 +11,16 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from jt_edu import functions as f
-from jt_edu.dtypes import contracted, promote
-from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.graph import Node, Shape
-from jt_edu.index import counter, size
-from jt_edu.meta import Reindex, ReindexReduce, reindex, reindex_reduce
+from jt_edu.base.dtypes import contracted, promote
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.ir import scalar_ops as f
+from jt_edu.ir.index_expr import counter, size
+from jt_edu.ir.meta_ops import Reindex, ReindexReduce, reindex, reindex_reduce
+from jt_edu.ir.node import Node, Shape
 from jt_edu.ops.arguments import same_words
 from jt_edu.ops.conv import add_bias, by_floats, check_groups, check_ranks
-from jt_edu.ops.windows import Numbers, check_room, each_way, window
-from jt_edu.var import Var, as_var
+from jt_edu.ops.sliding_window import Numbers, check_room, each_way, window
+from jt_edu.variable.var import Var, as_var
 
 
 @same_words

@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.build import check_shape, filled, shared_source, short, source
-from jt_edu.dtypes import PYTHON, as_dtype, float32, float64, int64, plain
-from jt_edu.errors import ArgumentError
-from jt_edu.execute import run
-from jt_edu.functions import COPY
-from jt_edu.graph import Node
-from jt_edu.making import makes
-from jt_edu.meta import COUNTERS
+from jt_edu.base.context import current
+from jt_edu.base.dtypes import PYTHON, as_dtype, float32, float64, int64, plain
+from jt_edu.base.errors import ArgumentError
+from jt_edu.ir.builders import check_shape, filled, shared_source, short, source
+from jt_edu.ir.meta_ops import COUNTERS
+from jt_edu.ir.node import Node
+from jt_edu.ir.scalar_ops import COPY
 from jt_edu.ops.arguments import number, one_of, whole, yes_or_no
 from jt_edu.ops.view import varargs
-from jt_edu.settings import current
-from jt_edu.var import Var, array, as_var, method
+from jt_edu.runtime.execute import run
+from jt_edu.variable.torch_keywords import makes
+from jt_edu.variable.var import Var, array, as_var, method
 
 pi, e, inf, nan = math.pi, math.e, math.inf, math.nan  # numbers that NumPy and PyTorch have names for
 newaxis = None  # x[:, newaxis]

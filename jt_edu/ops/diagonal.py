@@ -10,21 +10,21 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from jt_edu.build import check_shape
-from jt_edu.dtypes import float32
-from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.graph import Shape
-from jt_edu.index import Index, as_index, binary, counter, size
-from jt_edu.making import makes
-from jt_edu.meta import Reindex, reindex
+from jt_edu.base.dtypes import float32
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.ir.builders import check_shape
+from jt_edu.ir.index_expr import Index, as_index, binary, counter, size
+from jt_edu.ir.meta_ops import Reindex, reindex
+from jt_edu.ir.node import Shape
 from jt_edu.ops.arguments import axis_of, one_of, same_words, whole
 from jt_edu.ops.create import index
-from jt_edu.ops.find import nonzero
+from jt_edu.ops.nonzero import nonzero
 from jt_edu.ops.reduce import sum
-from jt_edu.ops.turn import permute
+from jt_edu.ops.transpose import permute
 from jt_edu.ops.view import reshape, view
-from jt_edu.template import template
-from jt_edu.var import Var, as_var, method
+from jt_edu.variable.subgraph_cache import template
+from jt_edu.variable.torch_keywords import makes
+from jt_edu.variable.var import Var, as_var, method
 
 
 @method

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.errors import DtypeError, ShapeError
+from jt_edu.base.errors import DtypeError, ShapeError
 from jt_edu.ops.arguments import number
-from jt_edu.ops.numbers import as_floats
+from jt_edu.ops.dtype_rules import as_floats
 from jt_edu.ops.reduce import norm, sum
-from jt_edu.var import Var, as_var
+from jt_edu.variable.var import Var, as_var
 
 
 def cdist(x: Any, y: Any, p: float = 2.0) -> Var:

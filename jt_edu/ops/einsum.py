@@ -18,17 +18,17 @@ from functools import reduce
 from itertools import combinations
 from typing import Any
 
-from jt_edu.build import short
-from jt_edu.dtypes import DType, contracted, promote
-from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.index import counter
-from jt_edu.meta import reindex
-from jt_edu.ops.contract import LAID, Letters, contract
+from jt_edu.base.dtypes import DType, contracted, promote
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.ir.builders import short
+from jt_edu.ir.index_expr import counter
+from jt_edu.ir.meta_ops import reindex
+from jt_edu.ops.contraction import LAID, Letters, contract
 from jt_edu.ops.reduce import reduced
-from jt_edu.ops.turn import permute
+from jt_edu.ops.transpose import permute
 from jt_edu.ops.view import view
-from jt_edu.template import template
-from jt_edu.var import Var, as_var
+from jt_edu.variable.subgraph_cache import template
+from jt_edu.variable.var import Var, as_var
 
 DOTS = "..."
 Term = tuple[Var, Letters]

@@ -12,16 +12,16 @@ import math
 from functools import partial
 from typing import Any
 
-from jt_edu import functions as f
-from jt_edu.build import broadcast_shape, short
-from jt_edu.dtypes import bool_, complex128, float64, plain, promote
-from jt_edu.errors import ArgumentError, DtypeError
-from jt_edu.meta import Elementwise
+from jt_edu.base.dtypes import bool_, complex128, float64, plain, promote
+from jt_edu.base.errors import ArgumentError, DtypeError
+from jt_edu.ir import scalar_ops as f
+from jt_edu.ir.builders import broadcast_shape, short
+from jt_edu.ir.meta_ops import Elementwise
 from jt_edu.ops.arguments import beside, choice, factor, function, number, one_of, same_words
-from jt_edu.ops.numbers import real_floats
-from jt_edu.ops.unnamed import into
-from jt_edu.template import template
-from jt_edu.var import Var, as_var, method
+from jt_edu.ops.dtype_rules import real_floats
+from jt_edu.ops.temporaries import into
+from jt_edu.variable.subgraph_cache import template
+from jt_edu.variable.var import Var, as_var, method
 
 CLAMP = Elementwise(  # between two numbers
     "clamp", "minimum(maximum({0}, {1}), {2})", "ordered",

@@ -11,15 +11,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jt_edu.dtypes import contracted
-from jt_edu.errors import ShapeError
-from jt_edu.graph import Node
+from jt_edu.base.dtypes import contracted
+from jt_edu.base.errors import ShapeError
+from jt_edu.ir.node import Node
 from jt_edu.ops.arguments import same_words
 from jt_edu.ops.pad import pad
-from jt_edu.ops.turn import permute
+from jt_edu.ops.sliding_window import each_way, paint_op, places, window_op
+from jt_edu.ops.transpose import permute
 from jt_edu.ops.view import view
-from jt_edu.ops.windows import each_way, paint_op, places, window_op
-from jt_edu.var import Var, as_var
+from jt_edu.variable.var import Var, as_var
 
 
 @same_words

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu import autograd
-from jt_edu.build import same
-from jt_edu.errors import ArgumentError, GradientError
-from jt_edu.formats import follow
-from jt_edu.gradient_errors import why_no_path
-from jt_edu.graph import Node, Shape
-from jt_edu.meta import CONSTANT, SOURCE
+from jt_edu.base.context import current, enable_grad, no_grad
+from jt_edu.base.errors import ArgumentError, GradientError
+from jt_edu.ir.builders import same
+from jt_edu.ir.meta_ops import CONSTANT, SOURCE
+from jt_edu.ir.node import Node, Shape
 from jt_edu.ops.arguments import yes_or_no
-from jt_edu.ops.derived import derivative
-from jt_edu.ops.riders import ride_along
-from jt_edu.settings import current, enable_grad, no_grad
-from jt_edu.var import Var, as_var, method
+from jt_edu.ops.deferred_outputs import ride_along
+from jt_edu.variable import autograd
+from jt_edu.variable.gradient_cache import derivative
+from jt_edu.variable.gradient_errors import why_no_path
+from jt_edu.variable.memory_format import follow
+from jt_edu.variable.var import Var, as_var, method
 
 
 def grad(

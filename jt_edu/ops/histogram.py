@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.build import short
-from jt_edu.dtypes import float64, int64, promote
-from jt_edu.errors import ArgumentError, DtypeError, RangeError, ShapeError
-from jt_edu.index import load
+from jt_edu.base.dtypes import float64, int64, promote
+from jt_edu.base.errors import ArgumentError, DtypeError, RangeError, ShapeError
+from jt_edu.ir.builders import short
+from jt_edu.ir.index_expr import load
 from jt_edu.ops.arguments import number, whole, yes_or_no
+from jt_edu.ops.concat import concat
 from jt_edu.ops.create import arange
-from jt_edu.ops.difference import diff
-from jt_edu.ops.numbers import as_floats, check_order
+from jt_edu.ops.diff_trapz import diff
+from jt_edu.ops.dtype_rules import as_floats, check_order
 from jt_edu.ops.reduce import all, max, min, sum
-from jt_edu.ops.search import searchsorted
-from jt_edu.ops.stacks import concat
-from jt_edu.var import Var, as_var, method
+from jt_edu.ops.searchsorted import searchsorted
+from jt_edu.variable.var import Var, as_var, method
 
 
 @method

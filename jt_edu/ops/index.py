@@ -11,22 +11,22 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from jt_edu.build import broadcast_shape, inverse, short
-from jt_edu.dtypes import bool_, int64
-from jt_edu.errors import ArgumentError, DtypeError, ShapeError
-from jt_edu.graph import Node
-from jt_edu.index import Index, counter, load
-from jt_edu.inside import check_there
-from jt_edu.meta import CONSTANT, Reindex, reindex, reindex_reduce
+from jt_edu.base.dtypes import bool_, int64
+from jt_edu.base.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.ir.builders import broadcast_shape, inverse, short
+from jt_edu.ir.index_expr import Index, counter, load
+from jt_edu.ir.meta_ops import CONSTANT, Reindex, reindex, reindex_reduce
+from jt_edu.ir.node import Node
 from jt_edu.ops.arguments import axis_of, same_words, whole
-from jt_edu.ops.brackets import Brackets, meant, read_brackets, roving, spelled
 from jt_edu.ops.create import index as counting
-from jt_edu.ops.find import positions as found_positions
-from jt_edu.ops.numbers import checked
-from jt_edu.ops.unnamed import warn_if_lost
+from jt_edu.ops.dtype_rules import checked
+from jt_edu.ops.index_parsing import Brackets, meant, read_brackets, roving, spelled
+from jt_edu.ops.nonzero import positions as found_positions
+from jt_edu.ops.temporaries import warn_if_lost
 from jt_edu.ops.view import lone
-from jt_edu.template import template
-from jt_edu.var import Var, as_var, method
+from jt_edu.variable.index_bounds import check_there
+from jt_edu.variable.subgraph_cache import template
+from jt_edu.variable.var import Var, as_var, method
 
 
 def gathered(x: Var, b: Brackets, name: str = "getitem") -> Var:

@@ -22,23 +22,23 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.build import broadcast_shape, short
-from jt_edu.dtypes import float32, float64, int64, real_of, uint8
-from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.graph import Node, Shape
-from jt_edu.index import Index, as_index, counter, load, size
-from jt_edu.meta import Elementwise, reindex
+from jt_edu.base.dtypes import float32, float64, int64, real_of, uint8
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.ir.builders import broadcast_shape, short
+from jt_edu.ir.index_expr import Index, as_index, counter, load, size
+from jt_edu.ir.meta_ops import Elementwise, reindex
+from jt_edu.ir.node import Node, Shape
 from jt_edu.ops.adaptive import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from jt_edu.ops.arguments import choice, number, same_words, yes_or_no
 from jt_edu.ops.create import index
+from jt_edu.ops.dtype_rules import as_floats, widened
 from jt_edu.ops.elementwise import clamp
 from jt_edu.ops.matmul import matmul
-from jt_edu.ops.numbers import as_floats, widened
 from jt_edu.ops.reduce import reduced
 from jt_edu.ops.rounding import floor
-from jt_edu.ops.windows import each_way
-from jt_edu.template import template
-from jt_edu.var import Var, as_var
+from jt_edu.ops.sliding_window import each_way
+from jt_edu.variable.subgraph_cache import template
+from jt_edu.variable.var import Var, as_var
 
 DIRECTIONS = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}  # the others take any number of them
 MODES = ("nearest", "nearest-exact", *DIRECTIONS, "area")

@@ -14,17 +14,17 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from jt_edu.build import broadcast_shape
-from jt_edu.dtypes import contracted, promote
-from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.graph import Shape
+from jt_edu.base.dtypes import contracted, promote
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.ir.builders import broadcast_shape
+from jt_edu.ir.node import Shape
 from jt_edu.ops.arguments import factor, whole
-from jt_edu.ops.contract import contract
+from jt_edu.ops.contraction import contract
 from jt_edu.ops.create import eye
 from jt_edu.ops.products import outer
 from jt_edu.ops.view import apart, listed
-from jt_edu.template import template
-from jt_edu.var import Var, as_var, method
+from jt_edu.variable.subgraph_cache import template
+from jt_edu.variable.var import Var, as_var, method
 
 
 @method

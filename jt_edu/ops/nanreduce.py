@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jt_edu import functions as f
-from jt_edu.dtypes import float64, promote, real_of
-from jt_edu.errors import ShapeError
+from jt_edu.base.dtypes import float64, promote, real_of
+from jt_edu.base.errors import ShapeError
+from jt_edu.ir import scalar_ops as f
 from jt_edu.ops.arguments import same_words, yes_or_no
 from jt_edu.ops.create import arange
-from jt_edu.ops.numbers import as_floats, check_order, widened
+from jt_edu.ops.dtype_rules import as_floats, check_order, widened
 from jt_edu.ops.reduce import (
     along,
     averaged,
@@ -30,7 +30,7 @@ from jt_edu.ops.reduce import (
     squared,
     sum,
 )  # fmt: skip
-from jt_edu.var import Var, as_var, method
+from jt_edu.variable.var import Var, as_var, method
 
 
 def without_nan(x: Var, value: float) -> Var:

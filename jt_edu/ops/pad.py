@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.index import Index, as_index, counter, size
-from jt_edu.lookup import check_fill
-from jt_edu.meta import reindex
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.ir.index_check import check_fill
+from jt_edu.ir.index_expr import Index, as_index, counter, size
+from jt_edu.ir.meta_ops import reindex
 from jt_edu.ops.arguments import choice, same_words, whole
+from jt_edu.ops.sliding_window import check_room
 from jt_edu.ops.view import view
-from jt_edu.ops.windows import check_room
-from jt_edu.template import template
-from jt_edu.var import Var, as_var, method
+from jt_edu.variable.subgraph_cache import template
+from jt_edu.variable.var import Var, as_var, method
 
 Pairs = list[tuple[int, int]]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.errors import ShapeError
+from jt_edu.base.errors import ShapeError
 from jt_edu.ops.arguments import same_words
-from jt_edu.ops.windows import each_way
-from jt_edu.var import Var, as_var
+from jt_edu.ops.sliding_window import each_way
+from jt_edu.variable.var import Var, as_var
 
 
 @same_words

@@ -13,20 +13,20 @@ import math
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from jt_edu.dtypes import float32, sum_of
-from jt_edu.errors import ArgumentError, DtypeError, ShapeError
-from jt_edu.graph import Node, Shape
-from jt_edu.index import counter, counters
-from jt_edu.meta import REDUCERS, Reindex, ReindexReduce, Rules, reindex
+from jt_edu.base.dtypes import float32, sum_of
+from jt_edu.base.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.ir.index_expr import counter, counters
+from jt_edu.ir.meta_ops import REDUCERS, Reindex, ReindexReduce, Rules, reindex
+from jt_edu.ir.node import Node, Shape
 from jt_edu.ops.arguments import choice, number, same_words, yes_or_no
 from jt_edu.ops.create import index
+from jt_edu.ops.dtype_rules import as_floats, widened
 from jt_edu.ops.elementwise import clamp
-from jt_edu.ops.numbers import as_floats, widened
 from jt_edu.ops.reduce import reduce_op, reduced
+from jt_edu.ops.sliding_window import each_way, window
 from jt_edu.ops.view import view
-from jt_edu.ops.windows import each_way, window
-from jt_edu.template import template
-from jt_edu.var import Var, as_var
+from jt_edu.variable.subgraph_cache import template
+from jt_edu.variable.var import Var, as_var
 
 REDUCE_BY = ("maximum", "minimum", "mean", "add")
 

@@ -11,19 +11,19 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from jt_edu.build import short
-from jt_edu.dtypes import contracted, promote
-from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.graph import Shape
-from jt_edu.index import counter
-from jt_edu.meta import Reindex, reindex
+from jt_edu.base.dtypes import contracted, promote
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.ir.builders import short
+from jt_edu.ir.index_expr import counter
+from jt_edu.ir.meta_ops import Reindex, reindex
+from jt_edu.ir.node import Shape
 from jt_edu.ops.arguments import axis_of, same_words, whole
-from jt_edu.ops.contract import contract
+from jt_edu.ops.contraction import contract
 from jt_edu.ops.einsum import einsum
 from jt_edu.ops.reduce import reduced
 from jt_edu.ops.view import view
-from jt_edu.template import template
-from jt_edu.var import Var, as_var, method
+from jt_edu.variable.subgraph_cache import template
+from jt_edu.variable.var import Var, as_var, method
 
 
 @method

@@ -15,18 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu import functions as f
-from jt_edu.dtypes import float64, int64
-from jt_edu.errors import ArgumentError, RangeError, ShapeError
+from jt_edu.base.dtypes import float64, int64
+from jt_edu.base.errors import ArgumentError, RangeError, ShapeError
+from jt_edu.ir import scalar_ops as f
 from jt_edu.ops.arguments import axes_of, choice, same_words, yes_or_no
 from jt_edu.ops.create import index
+from jt_edu.ops.cumulative import LARGEST, before, best_so_far
+from jt_edu.ops.dtype_rules import as_floats, check_order
 from jt_edu.ops.elementwise import lerp
-from jt_edu.ops.numbers import as_floats, check_order
 from jt_edu.ops.reduce import position, sum
-from jt_edu.ops.rows import Ranked, as_rows, one_axis, one_each, picked, ranked
-from jt_edu.ops.scan import LARGEST, before, best_so_far
+from jt_edu.ops.row_view import Ranked, as_rows, one_axis, one_each, picked, ranked
 from jt_edu.ops.sort import sorted_positions
-from jt_edu.var import Var, as_var, method
+from jt_edu.variable.var import Var, as_var, method
 
 # Where the quantile q of n numbers lies between them, counted from 0 (Hyndman and Fan 1996, "Sample quantiles in
 # statistical packages", types 4 to 9 as n * q + a + q * (1 - a - b) - 1).

@@ -13,19 +13,19 @@ from builtins import max as larger  # `max` is ours, below
 from functools import lru_cache
 from typing import Any
 
-from jt_edu import functions as f
-from jt_edu.build import constant, elementwise
-from jt_edu.dtypes import as_dtype, bool_, float64, int64, promote, real_of, sum_of
-from jt_edu.errors import ArgumentError, DtypeError, ShapeError
-from jt_edu.functions import unary
-from jt_edu.graph import Node, Shape
-from jt_edu.index import as_index, counter
-from jt_edu.meta import Elementwise, ReindexReduce, reindex_reduce
+from jt_edu.base.dtypes import as_dtype, bool_, float64, int64, promote, real_of, sum_of
+from jt_edu.base.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.ir import scalar_ops as f
+from jt_edu.ir.builders import constant, elementwise
+from jt_edu.ir.index_expr import as_index, counter
+from jt_edu.ir.meta_ops import Elementwise, ReindexReduce, reindex_reduce
+from jt_edu.ir.node import Node, Shape
+from jt_edu.ir.scalar_ops import unary
 from jt_edu.ops.arguments import axes_of, axis_of, choice, listed_axes, number, same_words, yes_or_no
 from jt_edu.ops.create import index
-from jt_edu.ops.numbers import as_floats, check_order, widened
-from jt_edu.template import template
-from jt_edu.var import Var, as_var, method
+from jt_edu.ops.dtype_rules import as_floats, check_order, widened
+from jt_edu.variable.subgraph_cache import template
+from jt_edu.variable.var import Var, as_var, method
 
 
 @lru_cache(maxsize=1 << 14)

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.dtypes import int64
-from jt_edu.errors import ArgumentError, DtypeError, ShapeError
-from jt_edu.graph import Node
-from jt_edu.index import Index, counter, load, size
-from jt_edu.making import spread
-from jt_edu.meta import reindex
+from jt_edu.base.dtypes import int64
+from jt_edu.base.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.ir.index_expr import Index, counter, load, size
+from jt_edu.ir.meta_ops import reindex
+from jt_edu.ir.node import Node
 from jt_edu.ops.arguments import axis_of, same_words, whole
-from jt_edu.ops.code import kernel
+from jt_edu.ops.custom_kernel import kernel
 from jt_edu.ops.view import reshape, varargs, view
-from jt_edu.template import template
-from jt_edu.var import Var, as_var, method
+from jt_edu.variable.subgraph_cache import template
+from jt_edu.variable.torch_keywords import spread
+from jt_edu.variable.var import Var, as_var, method
 
 
 @method

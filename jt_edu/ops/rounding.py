@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu import functions as f
-from jt_edu.dtypes import DType, bfloat16, float64
-from jt_edu.errors import DtypeError
-from jt_edu.meta import Elementwise, Rules
+from jt_edu.base.dtypes import DType, bfloat16, float64
+from jt_edu.base.errors import DtypeError
+from jt_edu.ir import scalar_ops as f
+from jt_edu.ir.meta_ops import Elementwise, Rules
 from jt_edu.ops.arguments import beside, function, number, whole
-from jt_edu.ops.numbers import real_floats
+from jt_edu.ops.dtype_rules import real_floats
 from jt_edu.ops.trigonometry import HYPOT
 from jt_edu.ops.view import apart
-from jt_edu.var import Var, as_var, method
+from jt_edu.variable.var import Var, as_var, method
 
 MOST_DIGITS, LEAST_DIGITS = 308, 38  # 10 to more than this is infinite as float64, as float32
 _function = partial(function, __name__)

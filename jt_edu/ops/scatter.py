@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.build import broadcast_shape, short
-from jt_edu.dtypes import bool_, int64
-from jt_edu.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.base.dtypes import bool_, int64
+from jt_edu.base.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.ir.builders import broadcast_shape, short
 from jt_edu.ops.arguments import axis_of, same_words, yes_or_no
+from jt_edu.ops.concat import concat
 from jt_edu.ops.create import index as counting
 from jt_edu.ops.index import along, gather, scatter, scatter_into, scatter_parts
-from jt_edu.ops.stacks import concat
 from jt_edu.ops.view import lone, reshape
-from jt_edu.template import template
-from jt_edu.var import Var, as_var, method
+from jt_edu.variable.subgraph_cache import template
+from jt_edu.variable.var import Var, as_var, method
 
 
 @method

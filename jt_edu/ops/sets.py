@@ -12,23 +12,23 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from jt_edu.dtypes import int64, promote
-from jt_edu.index import load
+from jt_edu.base.dtypes import int64, promote
+from jt_edu.ir.index_expr import load
 from jt_edu.ops.arguments import axis_of, same_words, yes_or_no
-from jt_edu.ops.code import kernel
+from jt_edu.ops.concat import concat
 from jt_edu.ops.create import arange
 from jt_edu.ops.create import index as counting
-from jt_edu.ops.find import cut_off, positions
+from jt_edu.ops.cumulative import cumsum
+from jt_edu.ops.custom_kernel import kernel
+from jt_edu.ops.dtype_rules import check_order
 from jt_edu.ops.index import getitem, index_select
-from jt_edu.ops.numbers import check_order
+from jt_edu.ops.nonzero import cut_off, positions
 from jt_edu.ops.reduce import any
-from jt_edu.ops.rows import as_rows
-from jt_edu.ops.scan import cumsum
-from jt_edu.ops.search import isin
+from jt_edu.ops.row_view import as_rows
+from jt_edu.ops.searchsorted import isin
 from jt_edu.ops.sort import sorted_numbers, sorted_positions
-from jt_edu.ops.stacks import concat
-from jt_edu.template import template
-from jt_edu.var import Var, as_var, method
+from jt_edu.variable.subgraph_cache import template
+from jt_edu.variable.var import Var, as_var, method
 
 FIRSTS = """
     def kernel(lo, hi, row, out):

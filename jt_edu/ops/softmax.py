@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jt_edu import functions as f
-from jt_edu.dtypes import float_of
-from jt_edu.errors import DtypeError, ShapeError
-from jt_edu.meta import Elementwise
+from jt_edu.base.dtypes import float_of
+from jt_edu.base.errors import DtypeError, ShapeError
+from jt_edu.ir import scalar_ops as f
+from jt_edu.ir.meta_ops import Elementwise
 from jt_edu.ops.arguments import axes_of, axis_of, choice, number, same_words, whole, yes_or_no
 from jt_edu.ops.create import index
-from jt_edu.ops.numbers import as_floats, check_order, checked, widened
+from jt_edu.ops.dtype_rules import as_floats, check_order, checked, widened
 from jt_edu.ops.reduce import count_of, max, mean, reduce_op, reduced, sum
-from jt_edu.template import template
-from jt_edu.var import Var, as_var, method
+from jt_edu.variable.subgraph_cache import template
+from jt_edu.variable.var import Var, as_var, method
 
 REDUCTIONS = ("mean", "sum", "none")  # the three ways to make one number of many
 ABOVE = Elementwise(  # x - y, and the third input, 0, where both are the same infinity: such numbers share the gradient

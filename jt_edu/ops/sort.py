@@ -15,15 +15,15 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from jt_edu.dtypes import DType, bool_, float32, int64, uint8
-from jt_edu.errors import RangeError
-from jt_edu.index import load
+from jt_edu.base.dtypes import DType, bool_, float32, int64, uint8
+from jt_edu.base.errors import RangeError
+from jt_edu.ir.index_expr import load
 from jt_edu.ops.arguments import same_words, whole, yes_or_no
-from jt_edu.ops.code import kernel
-from jt_edu.ops.numbers import check_order
-from jt_edu.ops.rows import as_rows, from_rows, one_axis, one_each, picked, ranked
-from jt_edu.template import template
-from jt_edu.var import Var, as_var, method
+from jt_edu.ops.custom_kernel import kernel
+from jt_edu.ops.dtype_rules import check_order
+from jt_edu.ops.row_view import as_rows, from_rows, one_axis, one_each, picked, ranked
+from jt_edu.variable.subgraph_cache import template
+from jt_edu.variable.var import Var, as_var, method
 
 BEFORE = {  # whether the number a belongs before b, for rising and for falling ones
     False: "a < b or (b != b and a == a)",

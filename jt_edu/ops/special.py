@@ -14,13 +14,13 @@ import math
 from functools import partial
 from typing import Any
 
-from jt_edu import functions as f
-from jt_edu.functions import unary
-from jt_edu.meta import Elementwise
+from jt_edu.ir import scalar_ops as f
+from jt_edu.ir.meta_ops import Elementwise
+from jt_edu.ir.scalar_ops import unary
 from jt_edu.ops.arguments import function, number, whole
-from jt_edu.ops.numbers import as_floats, floats, real_floats
+from jt_edu.ops.dtype_rules import as_floats, floats, real_floats
 from jt_edu.ops.trigonometry import SIN
-from jt_edu.var import Var, method
+from jt_edu.variable.var import Var, method
 
 # the table: body and derivative, as in functions.py
 _GAUSS, BELL = 2 / math.sqrt(math.pi), 1 / math.sqrt(2 * math.pi)  # the heights of two bell curves

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.build import short
-from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.index import counter, size
-from jt_edu.meta import reindex
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.ir.builders import short
+from jt_edu.ir.index_expr import counter, size
+from jt_edu.ir.meta_ops import reindex
 from jt_edu.ops.arguments import axis_of, same_words, whole
 from jt_edu.ops.view import reshape, view
-from jt_edu.template import template
-from jt_edu.var import Var, as_var, method
+from jt_edu.variable.subgraph_cache import template
+from jt_edu.variable.var import Var, as_var, method
 
 MOST = 1_000_000  # parts; empty ones are parts as well
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu import functions as f
-from jt_edu.dtypes import promote
-from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.base.dtypes import promote
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.ir import scalar_ops as f
 from jt_edu.ops.arguments import axes_of, same_words, yes_or_no
+from jt_edu.ops.concat import concat
+from jt_edu.ops.dtype_rules import as_floats, widened
 from jt_edu.ops.matmul import matmul
-from jt_edu.ops.numbers import as_floats, widened
 from jt_edu.ops.reduce import max, mean, min, pick_correction, std, sum, var
-from jt_edu.ops.stacks import concat
-from jt_edu.ops.turn import permute
-from jt_edu.var import Var, as_var, method
+from jt_edu.ops.transpose import permute
+from jt_edu.variable.var import Var, as_var, method
 
 
 @method

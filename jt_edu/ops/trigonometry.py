@@ -12,9 +12,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from jt_edu import functions as f
-from jt_edu.functions import unary
-from jt_edu.meta import Elementwise
+from jt_edu.ir import scalar_ops as f
+from jt_edu.ir.meta_ops import Elementwise
+from jt_edu.ir.scalar_ops import unary
 from jt_edu.ops.arguments import function
 
 SIN = unary("sin", lambda o, d, x: d * COS(x).conj())

@@ -10,16 +10,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jt_edu.dtypes import int64
-from jt_edu.errors import ArgumentError, DtypeError, ShapeError
-from jt_edu.graph import Shape
+from jt_edu.base.dtypes import int64
+from jt_edu.base.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.ir.node import Shape
 from jt_edu.ops.arguments import same_words
 from jt_edu.ops.create import zeros
+from jt_edu.ops.dtype_rules import checked
 from jt_edu.ops.index import scatter
-from jt_edu.ops.numbers import checked
 from jt_edu.ops.pool import images
-from jt_edu.ops.windows import each_way
-from jt_edu.var import Var, as_var
+from jt_edu.ops.sliding_window import each_way
+from jt_edu.variable.var import Var, as_var
 
 
 @same_words

@@ -17,17 +17,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from jt_edu.build import broadcast_shape, check_shape, flat_view, same, short
-from jt_edu.dtypes import DType, as_dtype
-from jt_edu.errors import ArgumentError, DtypeError, ShapeError
-from jt_edu.functions import COPY
-from jt_edu.graph import Node, Shape
-from jt_edu.index import as_index, counter
-from jt_edu.making import spread
-from jt_edu.meta import Reindex, reindex
+from jt_edu.base.dtypes import DType, as_dtype
+from jt_edu.base.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.ir.builders import broadcast_shape, check_shape, flat_view, same, short
+from jt_edu.ir.index_expr import as_index, counter
+from jt_edu.ir.meta_ops import Reindex, reindex
+from jt_edu.ir.node import Node, Shape
+from jt_edu.ir.scalar_ops import COPY
 from jt_edu.ops.arguments import axis_of, listed_axes, same_words, whole, yes_or_no
-from jt_edu.ops.code import kernel
-from jt_edu.var import Var, as_var, method
+from jt_edu.ops.custom_kernel import kernel
+from jt_edu.variable.torch_keywords import spread
+from jt_edu.variable.var import Var, as_var, method
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

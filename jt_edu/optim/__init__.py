@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from jt_edu.names import door
+from jt_edu.base.did_you_mean import door
 from jt_edu.optim import lr_scheduler, swa_utils
 from jt_edu.optim.adam import Adam, Adamax, AdamW
+from jt_edu.optim.adaptive import Adadelta, Adagrad, RMSprop
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.lamb import LAMB
 from jt_edu.optim.lbfgs import LBFGS
@@ -30,7 +31,6 @@ from jt_edu.optim.lr_scheduler import (
     StepLR,
 )
 from jt_edu.optim.nadam import NAdam, RAdam
-from jt_edu.optim.rms import Adadelta, Adagrad, RMSprop
 from jt_edu.optim.rprop import Rprop
 from jt_edu.optim.sgd import ASGD, SGD
 

@@ -19,25 +19,25 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from jt_edu.capture import at_replay, watch
-from jt_edu.captured import move
-from jt_edu.errors import ArgumentError, GradientError
-from jt_edu.gradient_errors import warn
-from jt_edu.nn.placement import in_its_name
+from jt_edu.base.context import current, no_grad
+from jt_edu.base.errors import ArgumentError, GradientError
+from jt_edu.base.own import doing
+from jt_edu.capture.recorded_step import move
+from jt_edu.capture.recorder import at_replay, watch
+from jt_edu.capture.step_cache import Replays
+from jt_edu.nn.factory_kwargs import in_its_name
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.create import sync
+from jt_edu.ops.deferred_outputs import riders
 from jt_edu.ops.gradient import grad
-from jt_edu.ops.riders import riders
-from jt_edu.optim.by_hand import ByHand, States, settings_of
-from jt_edu.optim.effect import WHOLE, Closure, about, added, aimed, evaluated, forget_history, not_twice, take_effect
-from jt_edu.optim.factor import Count, Factor, Group, State, identities, kind_of
-from jt_edu.optim.params import as_groups, as_leaves, as_vars, label, params_of, setting, state_of, unreached
-from jt_edu.optim.saving import check_saved, saved_of, take_over
-from jt_edu.own import doing
-from jt_edu.replay import Replays
-from jt_edu.settings import current, no_grad
-from jt_edu.team import team
-from jt_edu.var import Var
+from jt_edu.optim.commit import WHOLE, Closure, about, added, aimed, evaluated, forget_history, not_twice, take_effect
+from jt_edu.optim.custom_step import ByHand, States, settings_of
+from jt_edu.optim.hyperparameters import Count, Factor, Group, State, identities, kind_of
+from jt_edu.optim.param_groups import as_groups, as_leaves, as_vars, label, params_of, setting, state_of, unreached
+from jt_edu.optim.state_dict import check_saved, saved_of, take_over
+from jt_edu.variable.gradient_errors import warn
+from jt_edu.variable.parallel_context import team
+from jt_edu.variable.var import Var
 
 Move = tuple[Var, Var]  # (a parameter or state, its new value)
 

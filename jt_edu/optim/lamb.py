@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from jt_edu.functions import SQRT
+from jt_edu.base.own import doing
+from jt_edu.ir.scalar_ops import SQRT
 from jt_edu.ops.elementwise import where
-from jt_edu.optim.factor import Factor
-from jt_edu.optim.means import Means, corrected_root, first_mean, second_mean
-from jt_edu.own import doing
-from jt_edu.var import Var
+from jt_edu.optim.hyperparameters import Factor
+from jt_edu.optim.moments import Means, corrected_root, first_mean, second_mean
+from jt_edu.variable.var import Var
 
 
 class LAMB(Means):

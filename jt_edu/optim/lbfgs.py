@@ -13,20 +13,20 @@ from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any
 
-from jt_edu.build import short
-from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.base.context import no_grad
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.base.own import doing, own
+from jt_edu.ir.builders import short
 from jt_edu.nn.utils import parameters_to_vector, vector_to_parameters
 from jt_edu.ops.arguments import choice, whole
+from jt_edu.ops.concat import concat
 from jt_edu.ops.create import sync, zeros_like
-from jt_edu.ops.stacks import concat
 from jt_edu.optim.base import Optimizer
-from jt_edu.optim.effect import Closure, evaluated
-from jt_edu.optim.factor import Group
+from jt_edu.optim.commit import Closure, evaluated
+from jt_edu.optim.hyperparameters import Group
 from jt_edu.optim.line_search import Point, strong_wolfe
-from jt_edu.optim.params import params_of
-from jt_edu.own import doing, own
-from jt_edu.settings import no_grad
-from jt_edu.var import Var
+from jt_edu.optim.param_groups import params_of
+from jt_edu.variable.var import Var
 
 CURVED = 1e-10  # a move counts if the gradient grew along it by more than this
 

@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from jt_edu.var import Var
+from jt_edu.variable.var import Var
 
 FALL, FLAT = 1e-4, 0.9
 

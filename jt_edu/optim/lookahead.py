@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from jt_edu.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError
+from jt_edu.base.own import doing, own
 from jt_edu.ops.arguments import whole
 from jt_edu.optim.base import Optimizer
-from jt_edu.optim.factor import Factor, Group, State
-from jt_edu.optim.params import setting
-from jt_edu.own import doing, own
-from jt_edu.var import Var
+from jt_edu.optim.hyperparameters import Factor, Group, State
+from jt_edu.optim.param_groups import setting
+from jt_edu.variable.var import Var
 
 
 class Lookahead(Optimizer):

@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from jt_edu.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError
 from jt_edu.ops.compare import maximum, minimum
 from jt_edu.ops.elementwise import where
 from jt_edu.optim.base import Optimizer
-from jt_edu.optim.factor import Factor, Group
-from jt_edu.optim.params import pair
-from jt_edu.var import Var
+from jt_edu.optim.hyperparameters import Factor, Group
+from jt_edu.optim.param_groups import pair
+from jt_edu.variable.var import Var
 
 
 class Rprop(Optimizer):

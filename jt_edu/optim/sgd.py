@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from jt_edu.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError
+from jt_edu.base.own import doing
 from jt_edu.optim.base import Optimizer
-from jt_edu.optim.factor import Factor, Group, State
-from jt_edu.own import doing
-from jt_edu.var import Var
+from jt_edu.optim.hyperparameters import Factor, Group, State
+from jt_edu.variable.var import Var
 
 
 class SGD(Optimizer):

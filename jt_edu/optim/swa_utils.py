@@ -18,19 +18,19 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from jt_edu.errors import ArgumentError, ShapeError
-from jt_edu.making import on_cpu
-from jt_edu.names import door
+from jt_edu.base.context import no_grad
+from jt_edu.base.did_you_mean import door
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.base.own import own
+from jt_edu.nn.batch_norm import BatchNorm
 from jt_edu.nn.module import Module
-from jt_edu.nn.norm import BatchNorm
 from jt_edu.ops.arguments import choice, number, whole, yes_or_no
 from jt_edu.ops.create import sync, zeros
 from jt_edu.optim.base import Optimizer
-from jt_edu.optim.lr_scheduler.schedule import Schedule, check_optimizer, per_group
-from jt_edu.optim.params import setting
-from jt_edu.own import own
-from jt_edu.settings import no_grad
-from jt_edu.var import Var
+from jt_edu.optim.lr_scheduler.base import Schedule, check_optimizer, per_group
+from jt_edu.optim.param_groups import setting
+from jt_edu.variable.torch_keywords import on_cpu
+from jt_edu.variable.var import Var
 
 __all__ = [
     "AveragedModel",

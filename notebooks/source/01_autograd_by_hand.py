@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import jt_edu as jt
-from jt_edu import autograd
+from jt_edu.variable import autograd
 from jt_exercises.tell import tell
 
 # %% [markdown]

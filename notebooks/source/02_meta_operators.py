@@ -20,7 +20,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import jt_edu as jt
-from jt_edu.index import load
+from jt_edu.ir.index_expr import load
 from jt_exercises.tell import tell
 
 jt.set_global_seed(0)

@@ -19,7 +19,7 @@ import numpy as np
 
 import jt_edu as jt
 import jt_widgets as see
-from jt_edu.ops import code
+from jt_edu.ops import custom_kernel
 from jt_exercises import kernels as check
 from jt_exercises.timing import ratio
 
@@ -376,7 +376,7 @@ def leaky_gradient(out, dout, x):
 
 
 def leaky(x):
-    return code.kernel("leaky", LEAKY, [leaky_gradient])(x, shape=x.shape, dtype=x.dtype, span=x.shape[0])
+    return custom_kernel.kernel("leaky", LEAKY, [leaky_gradient])(x, shape=x.shape, dtype=x.dtype, span=x.shape[0])
 
 
 verdict = check.check_leaky(LEAKY, leaky_gradient)

@@ -19,7 +19,7 @@ import numpy as np
 import jt_edu as jt
 import jt_widgets as see
 from jt_edu.mpi import run_ranks
-from jt_edu.mpi.paper import model
+from jt_edu.mpi.perf_model import model
 from jt_exercises.tell import tell
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
+from jt_edu.base.context import Flags
 from jt_edu.ops.arguments import SAME
-from jt_edu.settings import Flags
 from tests.arguments.families import families
 from tests.arguments.left_out import LEFT_OUT
 from tests.arguments.rows import Row

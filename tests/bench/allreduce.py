@@ -33,13 +33,13 @@ def times(call, wait, slowest, repeats):
 
 
 def threads(algorithm, ranks, repeats):
-    from jt_edu.mpi.simulated.threads import simulate  # noqa: PLC0415  only this side needs it
+    from jt_edu.mpi.simulator.threads import simulate  # noqa: PLC0415  only this side needs it
 
     return simulate(ranks)(lambda comm: ours(comm, algorithm, repeats))[0]
 
 
 def mpi(algorithm, _, repeats):
-    from jt_edu.mpi.real.communicator import world  # noqa: PLC0415  only this side needs it
+    from jt_edu.mpi.mpi4py_backend.communicator import world  # noqa: PLC0415  only this side needs it
 
     comm = world()
     found = ours(comm, algorithm, repeats)

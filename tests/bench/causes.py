@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from jt_edu.backends.convolve import Algorithm, Sizes
-from jt_edu.settings import current
-from jt_edu.trace import KernelRun
+from jt_edu.base.context import current
+from jt_edu.base.trace import KernelRun
 from tests.bench import report, shares
 from tests.bench.measure import enough
 from tests.bench.rows import Case, Cause, Result, Run
@@ -39,9 +39,12 @@ MANY = 1 << 10  # k
 FARTHEST = 3  # rows that are named
 FEWER = {"winograd2": 16 / 36, "winograd4": 36 / 144, "fourier": 0.0}  # of the operations; Fourier's are not counted
 TRANSFORMS = ("winograd2", "winograd4", "fourier")
-RUNNING = (("jt_edu/execute.py", "run"), ("jt_edu/compile.py", "_replay"))  # what runs a graph, or replays a step
-PLANNING = (("jt_edu/execute.py", "recall"), ("jt_edu/execute.py", "_way_alone"))
-ON_HOST = (("jt_edu/execute.py", "_run_on_host"),)
+RUNNING = (
+    ("jt_edu/runtime/execute.py", "run"),
+    ("jt_edu/capture/compiled_step.py", "_replay"),
+)  # what runs a graph, or replays a step
+PLANNING = (("jt_edu/runtime/execute.py", "recall"), ("jt_edu/runtime/execute.py", "_way_alone"))
+ON_HOST = (("jt_edu/runtime/execute.py", "_run_on_host"),)
 COMPILED = "<dynamic>"  # a part of the name of each function that numba has compiled
 
 Parts = dict[tuple[str, str], float]  # name and phase -> seconds

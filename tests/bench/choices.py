@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from jt_edu.backends.convolve import Sizes
-from jt_edu.backends.convolve.table import sizes_text
+from jt_edu.backends.convolve.tuner_report import sizes_text
 from tests.bench import causes, report, tuning
 from tests.bench.rows import Cause, Figures, Goal, Result, Row, Run
 

@@ -15,9 +15,9 @@ import re
 from collections.abc import Iterator
 
 import jt_edu as jt
-from jt_edu.backends import define, lean
+from jt_edu.backends import define, numba_pipeline
 from jt_edu.backends.numba_cpu import signature
-from jt_edu.settings import current
+from jt_edu.base.context import current
 from tests.bench.measure import enough
 from tests.bench.rows import Row
 
@@ -65,7 +65,7 @@ def asm(row: Row) -> str:
 
 def _of_kernel(name, kernel) -> str:
     """Compiles the same text in the same way once more: the machine code that runs is not kept as text."""
-    made = lean.compiled(define(kernel, f"<{name}>"), signature(kernel), kernel.apart)
+    made = numba_pipeline.compiled(define(kernel, f"<{name}>"), signature(kernel), kernel.apart)
     text = next(iter(made.inspect_asm().values()))
     told = filter(None, map(describe, inner_loops(text.splitlines())))
     return f"# {name}: inner loops that do float arithmetic\n" + "\n".join(told) + "\n"

@@ -69,7 +69,7 @@ def verdict(name: str, best: float, ratio: float | None) -> str:
 
 def under_mpirun(ranks: int, program: list[str]) -> tuple[list[str], dict[str, str]] | None:
     """The command that runs a program on so many real ranks, and its environment; None where there is no mpirun."""
-    from jt_edu.mpi.real import launch  # noqa: PLC0415  the environment comes first
+    from jt_edu.mpi.mpi4py_backend import launch  # noqa: PLC0415  the environment comes first
 
     launcher = launch.find()
     if launcher is None:
@@ -98,7 +98,7 @@ def _train(run: Run) -> None:
 
 
 def _meet() -> float:
-    from jt_edu.mpi.simulated.threads import run_ranks  # noqa: PLC0415  the environment comes first
+    from jt_edu.mpi.simulator.threads import run_ranks  # noqa: PLC0415  the environment comes first
 
     begin = time.perf_counter()
     run = run_ranks(MANY, _barrier)

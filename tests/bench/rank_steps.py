@@ -12,7 +12,7 @@ import numpy as np
 
 import jt_edu as jt
 from jt_edu import nn, optim
-from jt_edu.backends.pool import set_num_threads
+from jt_edu.backends.thread_pool import set_num_threads
 
 BATCH, ROUNDS, STEPS = 256, 30, 5  # examples on all ranks together; rounds of so many steps, of which the best counts
 

@@ -152,7 +152,7 @@ How long an all-reduce of 25 MB (6,250,000 float32) takes, beside mpi4py with bu
 def _write(
     folder: Path, rows: Sequence[Sequence[str]], whole: Sequence[Sequence[str]], loads: Sequence[float | None]
 ) -> None:
-    from jt_edu.mpi.real import launch  # noqa: PLC0415  the environment comes first
+    from jt_edu.mpi.mpi4py_backend import launch  # noqa: PLC0415  the environment comes first
 
     folder.mkdir(parents=True, exist_ok=True)
     page, facts, launcher = folder / "performance.md", machine.describe(), launch.find()

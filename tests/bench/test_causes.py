@@ -7,7 +7,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu.backends.convolve import Algorithm, Sizes
-from jt_edu.trace import KernelRun
+from jt_edu.base.trace import KernelRun
 from tests.bench import causes, choices, cold, limits, shares, threads
 from tests.bench.rows import Case, Cause, Figures, Goal, Result, Row, Run, fill
 
@@ -143,7 +143,7 @@ def test_what_is_no_product_is_called_by_its_name(name, around):
 
 def test_every_algorithm_has_a_share_of_products():
     tuning = importlib.import_module("tests.bench.tuning")
-    choice = importlib.import_module("jt_edu.backends.convolve.choice")
+    choice = importlib.import_module("jt_edu.backends.convolve.selection")
 
     found = {(a.name, s.kind): causes.products_of(a, s) for s in tuning.SHAPES for a in choice.candidates(s)}
 
@@ -175,7 +175,7 @@ def test_a_profile_tells_writing_planning_and_launching_apart():
 
 def test_what_a_kernel_takes_is_no_python(monkeypatch):
     """Ten seconds in all: 4 to write, 6 to run, of which 1 to plan, 2 in a kernel and 1 on the host."""
-    here = "/somewhere/jt_edu/execute.py"
+    here = "/somewhere/jt_edu/runtime/execute.py"
     stats = {
         (here, 7, "run"): (1, 1, 2.0, 6.0, {}),
         ("/elsewhere/execute.py", 7, "run"): (1, 1, 0.0, 3.0, {}),

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from jt_edu import backends, get_num_threads, set_num_threads
 from jt_edu.backends.convolve import Sizes
-from jt_edu.backends.convolve.alone import Alone, any_arrays
-from jt_edu.backends.convolve.choice import candidates
-from jt_edu.backends.convolve.table import sizes_text
-from jt_edu.backends.convolve.tuner import measured, time_candidates
+from jt_edu.backends.convolve.autotuner import measured, time_candidates
+from jt_edu.backends.convolve.selection import candidates
+from jt_edu.backends.convolve.standalone import Alone, any_arrays
+from jt_edu.backends.convolve.tuner_report import sizes_text
 
 LONG = 3.0  # seconds for all candidates of one shape
 

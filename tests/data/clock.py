@@ -14,7 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from jt_edu.data import worker, workers
+from jt_edu.data import worker_pool, worker_process
 
 LONG = 120.0  # seconds for what takes a moment, unless the machine is busy
 
@@ -26,8 +26,8 @@ class Clock:
         self.killed: set[int] = set()  # processes that end for certain: they may take as long as they need
         self.now = 0.0
         self.restart()
-        put(workers, "time", SimpleNamespace(monotonic=lambda: self.now, sleep=time.sleep))
-        put(workers, "_wait", self._waits(workers._wait))
+        put(worker_pool, "time", SimpleNamespace(monotonic=lambda: self.now, sleep=time.sleep))
+        put(worker_pool, "_wait", self._waits(worker_pool._wait))
         put(SpawnProcess, "kill", self._kills(SpawnProcess.kill))
 
     def restart(self) -> None:
@@ -63,7 +63,7 @@ def note_sleeps(folder: Path, number: int) -> None:
             file.write(f"{seconds}\n")
         time.sleep(seconds)
 
-    worker.time = SimpleNamespace(sleep=sleep)
+    worker_process.time = SimpleNamespace(sleep=sleep)
 
 
 def slept(folder: Path, count: int = 2) -> list[float]:

@@ -10,8 +10,8 @@ from scipy import ndimage
 
 import jt_edu as jt
 from jt_edu import data, nn
+from jt_edu.base.errors import BackendError, JtError
 from jt_edu.data import transform as T  # noqa: N812
-from jt_edu.errors import BackendError, JtError
 from tests.data.light import LEVEL, python_backend  # noqa: F401  the second one works by being here
 
 

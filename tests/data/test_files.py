@@ -17,10 +17,10 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import data
+from jt_edu.base.errors import ArgumentError
 from jt_edu.data import image as image_module
+from jt_edu.data.binary_io import Reader
 from jt_edu.data.cifar import read_plain_pickle
-from jt_edu.data.files import Reader
-from jt_edu.errors import ArgumentError
 
 # -------------------------------------------------------------------------------------------------------------- MNIST
 

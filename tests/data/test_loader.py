@@ -8,7 +8,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import data
-from jt_edu.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError
 from tests.data import things
 
 

@@ -8,8 +8,8 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import data
+from jt_edu.base.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.data import transform as T  # noqa: N812
-from jt_edu.errors import ArgumentError, DtypeError, ShapeError
 from tests.data.light import LEVEL, python_backend  # noqa: F401  the second one works by being here
 
 

@@ -23,8 +23,8 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import data
-from jt_edu.data import workers
-from jt_edu.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError
+from jt_edu.data import worker_pool
 from tests.data import things
 from tests.data.clock import LONG, Clock, note_sleeps, slept
 
@@ -42,7 +42,7 @@ def clock(monkeypatch):
 @pytest.fixture(autouse=True)
 def nobody_is_hurried(request, monkeypatch):
     if "clock" not in request.fixturenames:
-        monkeypatch.setattr(workers, "GRACE", LONG)
+        monkeypatch.setattr(worker_pool, "GRACE", LONG)
 
 
 @pytest.fixture(autouse=True)
@@ -205,7 +205,7 @@ def test_a_worker_that_ends_by_itself_is_an_error(how, words):
 
 
 def test_a_worker_that_lives_on_with_its_files_closed_is_an_error(monkeypatch):
-    monkeypatch.setattr(workers, "GRACE", 0.1)  # `join` would wait for the end of it
+    monkeypatch.setattr(worker_pool, "GRACE", 0.1)  # `join` would wait for the end of it
 
     with pytest.raises(data.WorkerError, match="worker 0 of 2, which is not heard any more"):
         list(things.Odd("go_deaf", batch_size=2, num_workers=2))
@@ -213,7 +213,7 @@ def test_a_worker_that_lives_on_with_its_files_closed_is_an_error(monkeypatch):
 
 @pytest.mark.parametrize("how", ["die_with_a_program", "die_with_a_copy"])
 def test_the_death_of_a_worker_is_heard_though_what_it_started_lives_on(how, monkeypatch, tmp_path):
-    monkeypatch.setattr(workers, "GRACE", 0.1)  # what lives on holds what `join` waits for
+    monkeypatch.setattr(worker_pool, "GRACE", 0.1)  # what lives on holds what `join` waits for
     sign = tmp_path / "child"
 
     with pytest.raises(data.WorkerError, match=r"worker 0 of 1.*SIGKILL"):
@@ -229,13 +229,13 @@ def test_the_death_of_a_worker_is_heard_while_another_one_is_waited_for(clock, m
     slow = iter(data.DataLoader(things.Odd("hang"), 1, sampler=[0, 1, 5, 3], **plan))
     next(slow), next(slow)
     other = next(c for c in multiprocessing.active_children() if c.name.endswith("1"))
-    wait = workers.wait
+    wait = worker_pool.wait
 
     def killing(*what):
         threading.Thread(target=other.kill).start()
         return wait(*what)
 
-    monkeypatch.setattr(workers, "wait", killing)
+    monkeypatch.setattr(worker_pool, "wait", killing)
     clock.restart()
     with pytest.raises(data.WorkerError, match=r"worker 1 of 2.*SIGKILL"):
         next(slow)  # worker 0 hangs
@@ -363,7 +363,7 @@ def test_a_script_without_a_guard_is_told_so_once_and_leaves_nobody_behind(start
 
     assert script.returncode == 1
     assert errors.count("Traceback") == 1, "no worker says anything itself"
-    assert errors.splitlines()[-1].startswith("jt_edu.data.workers.WorkerError: a script that starts workers keeps")
+    assert errors.splitlines()[-1].startswith("jt_edu.data.worker_pool.WorkerError: a script that starts workers keeps")
     assert "`if __name__ == '__main__':`" in errors
     assert "script.py" in errors.splitlines()[-1]
     everybody = {int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
@@ -372,14 +372,14 @@ def test_a_script_without_a_guard_is_told_so_once_and_leaves_nobody_behind(start
 
 def test_a_timeout_is_kept_and_does_not_count_the_start(monkeypatch):
     walk = iter(data.DataLoader(things.Odd("hang"), 1, sampler=[0, 5], num_workers=1, timeout=0.3))
-    asked, wait = [], workers.wait
+    asked, wait = [], worker_pool.wait
 
     def patient(what, timeout=None):
         asked.append(timeout)
         return wait(what, timeout if len(asked) == 3 else None)  # what comes may come late on a busy machine
 
-    monkeypatch.setattr(workers, "wait", patient)
-    monkeypatch.setattr(workers, "LOOK", LONG)
+    monkeypatch.setattr(worker_pool, "wait", patient)
+    monkeypatch.setattr(worker_pool, "LOOK", LONG)
     next(walk)
     begin = time.monotonic()
 

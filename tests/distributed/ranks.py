@@ -8,8 +8,8 @@ and all other patience is LONG.
 import threading
 
 import jt_edu as jt
+from jt_edu.base.context import rank_context
 from jt_edu.distributed.launch import kept_port
-from jt_edu.settings import rank_context
 from tests.patience import LONG, until
 
 dist = jt.distributed

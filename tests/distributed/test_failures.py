@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.distributed import mesh, monitored
+from jt_edu.distributed import monitored_barrier, socket_mesh
 from jt_edu.distributed.launch import kept_port
-from jt_edu.distributed.socket_group import ReceiveWork
+from jt_edu.distributed.tcp_group import ReceiveWork
 from jt_edu.mpi import Faults, run_ranks
-from jt_edu.mpi.terms.errors import LostRankError, MismatchError, RankTimeoutError
+from jt_edu.mpi.base.errors import LostRankError, MismatchError, RankTimeoutError
 from tests.distributed.ranks import BACKENDS, LONG, dist, heard, outcomes, run, until
 from tests.house.plan import ROOT
 
@@ -215,7 +215,7 @@ def test_who_comes_last_is_told_the_ranks_that_are_missing_and_not_rank_0(every)
 
 
 def test_a_rank_0_that_comes_late_but_in_time_is_not_the_missing_one(monkeypatch):
-    monkeypatch.setattr(monitored, "LONGER", 0.1)
+    monkeypatch.setattr(monitored_barrier, "LONGER", 0.1)
 
     def program(rank):
         if rank == 1:
@@ -250,7 +250,7 @@ def test_over_sockets_the_patience_for_who_is_missing_begins_when_rank_0_has_com
     monkeypatch.setattr(ReceiveWork, "_await", waited)
     run("tcp", 3, program)
 
-    assert asked[2] == [0.1, 0.1 + monitored.LONGER]
+    assert asked[2] == [0.1, 0.1 + monitored_barrier.LONGER]
 
 
 # a connection
@@ -260,8 +260,8 @@ def test_over_sockets_the_patience_for_who_is_missing_begins_when_rank_0_has_com
 def connection():
     """Two ends of one connection, and the inbox of the second."""
     here, there = socket.socketpair()
-    inbox = mesh.Inbox()
-    ends = mesh.Peer(mesh.Inbox(), 1, here), mesh.Peer(inbox, 0, there)
+    inbox = socket_mesh.Inbox()
+    ends = socket_mesh.Peer(socket_mesh.Inbox(), 1, here), socket_mesh.Peer(inbox, 0, there)
     yield *ends, inbox
     for end in ends:
         end.close()
@@ -270,11 +270,11 @@ def connection():
 def test_after_a_part_of_a_message_nothing_else_is_sent_through_the_connection(connection):
     mine, theirs, inbox = connection
     with pytest.raises(RankTimeoutError, match="rank 1 takes its messages"):
-        mine.send(mesh.NUMBERS, 0, 1, np.arange(1_000_000.0), time.monotonic() + 0.1)
+        mine.send(socket_mesh.NUMBERS, 0, 1, np.arange(1_000_000.0), time.monotonic() + 0.1)
     theirs.start()
 
     with pytest.raises(LostRankError, match="took only a part of a message"):
-        mine.send(mesh.NUMBERS, 0, 2, np.full(1_000_000, 7.0), time.monotonic() + LONG)
+        mine.send(socket_mesh.NUMBERS, 0, 2, np.full(1_000_000, 7.0), time.monotonic() + LONG)
     with inbox.changed:
         inbox.changed.wait_for(lambda: inbox.gone, LONG)
 
@@ -286,14 +286,14 @@ def test_a_message_of_which_nothing_was_sent_leaves_the_connection_whole(connect
     mine.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
     with contextlib.suppress(BlockingIOError):  # now it is full of whole frames
         while True:
-            mine.connection.send(mesh.HEADER.pack(mesh.NUMBERS, 0, 1, b"|u1", 0), socket.MSG_DONTWAIT)
+            mine.connection.send(socket_mesh.HEADER.pack(socket_mesh.NUMBERS, 0, 1, b"|u1", 0), socket.MSG_DONTWAIT)
     with pytest.raises(RankTimeoutError):
-        mine.send(mesh.NUMBERS, 0, 2, np.ones(1), time.monotonic() + 0.01)
+        mine.send(socket_mesh.NUMBERS, 0, 2, np.ones(1), time.monotonic() + 0.01)
     theirs.start()
 
-    mine.send(mesh.NUMBERS, 0, 3, np.ones(1), time.monotonic() + LONG)
+    mine.send(socket_mesh.NUMBERS, 0, 3, np.ones(1), time.monotonic() + LONG)
 
-    assert inbox.take(0, mesh.NUMBERS, [0], 3, time.monotonic() + LONG).payload.tolist() == [1.0]
+    assert inbox.take(0, socket_mesh.NUMBERS, [0], 3, time.monotonic() + LONG).payload.tolist() == [1.0]
 
 
 def test_a_message_that_no_buffer_has_room_for_arrives_whole(connection):
@@ -302,10 +302,10 @@ def test_a_message_that_no_buffer_has_room_for_arrives_whole(connection):
     theirs.start()
 
     for tag in (1, 2):
-        mine.send(mesh.NUMBERS, 0, tag, numbers, time.monotonic() + LONG)
+        mine.send(socket_mesh.NUMBERS, 0, tag, numbers, time.monotonic() + LONG)
 
     for tag in (1, 2):
-        came = inbox.take(0, mesh.NUMBERS, [0], tag, time.monotonic() + LONG)
+        came = inbox.take(0, socket_mesh.NUMBERS, [0], tag, time.monotonic() + LONG)
         np.testing.assert_array_equal(came.payload, numbers)
 
 

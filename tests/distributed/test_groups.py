@@ -8,12 +8,12 @@ import time
 import pytest
 
 import jt_edu as jt
-from jt_edu.distributed import mesh
+from jt_edu.base.context import rank_context
+from jt_edu.base.errors import BackendError
+from jt_edu.distributed import socket_mesh
 from jt_edu.distributed.launch import kept_port
-from jt_edu.errors import BackendError
-from jt_edu.mpi.cells.namespaces import Namespaces
-from jt_edu.mpi.terms.errors import MismatchError, RankTimeoutError
-from jt_edu.settings import rank_context
+from jt_edu.mpi.base.errors import MismatchError, RankTimeoutError
+from jt_edu.mpi.notebook.namespaces import Namespaces
 from tests.distributed.ranks import BACKENDS, LONG, dist, outcomes, run, together, until
 
 
@@ -308,9 +308,9 @@ def test_each_rank_has_joined_for_itself():
     assert jt.simulate(2)(program) == [True, False] and not dist.is_initialized()
 
 
-@pytest.mark.parametrize("said", [mesh.HELLO.pack(mesh.MAGIC, 1, b"x" * 32), b"jt_edu", b"", None])
+@pytest.mark.parametrize("said", [socket_mesh.HELLO.pack(socket_mesh.MAGIC, 1, b"x" * 32), b"jt_edu", b"", None])
 def test_a_stranger_who_does_not_know_the_secret_is_sent_away(monkeypatch, said):
-    real, strangers = mesh.connected, []
+    real, strangers = socket_mesh.connected, []
 
     def connected(host, port, seconds):
         stranger = socket.create_connection((host, port))
@@ -321,7 +321,7 @@ def test_a_stranger_who_does_not_know_the_secret_is_sent_away(monkeypatch, said)
         strangers.append(stranger)
         return real(host, port, seconds)
 
-    monkeypatch.setattr(mesh, "connected", connected)
+    monkeypatch.setattr(socket_mesh, "connected", connected)
 
     def program(rank):
         x = jt.ones(1)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.mpi.terms.errors import DeadlockError, LostRankError, RankTimeoutError
+from jt_edu.mpi.base.errors import DeadlockError, LostRankError, RankTimeoutError
 from tests.distributed.ranks import BACKENDS, LONG, dist, run
 
 both = pytest.mark.parametrize("backend", BACKENDS)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.distributed.array_group import read, write
+from jt_edu.distributed.group_base import read, write
 from tests.distributed.ranks import LONG, dist, in_threads, well
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.distributed.functions import Broadcast, Gather, ReduceAddCoalesced, Scatter
+from jt_edu.distributed.device_functions import Broadcast, Gather, ReduceAddCoalesced, Scatter
 from jt_edu.nn.parallel import comm, data_parallel, gather, parallel_apply, replicate, scatter, scatter_kwargs
 
 TWO, THREE = ["cpu:0", "cpu:1"], ["cpu:0", "cpu:1", "cpu:2"]

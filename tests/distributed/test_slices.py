@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.distributed import mesh, slices, socket_group
-from jt_edu.distributed.array_group import give
+from jt_edu.distributed import ring_allreduce, socket_mesh, tcp_group
+from jt_edu.distributed.group_base import give
 from tests.distributed.ranks import dist, run
 
 
@@ -15,8 +15,8 @@ def part(rank, count):
 
 def by_slices(monkeypatch, size, count, most):
     """What each rank has of an all-reduce over sockets in slices of so many bytes."""
-    monkeypatch.setattr(socket_group, "LARGE", 0)
-    monkeypatch.setattr(slices, "SLICE", most)
+    monkeypatch.setattr(tcp_group, "LARGE", 0)
+    monkeypatch.setattr(ring_allreduce, "SLICE", most)
 
     def program(rank):
         x = jt.array(part(rank, count))
@@ -42,25 +42,27 @@ def test_slices_have_the_bits_of_the_ring_however_small_they_are(monkeypatch, si
 
 @pytest.mark.parametrize("size", [2, 3])
 def test_no_message_is_larger_than_a_slice_and_none_is_sent_twice(monkeypatch, size):
-    sent, send = [], mesh.Peer.send
+    sent, send = [], socket_mesh.Peer.send
 
     def spied(peer, kind, plane, tag, numbers, deadline):
-        sent.extend([numbers.nbytes] if kind == mesh.NUMBERS else [])
+        sent.extend([numbers.nbytes] if kind == socket_mesh.NUMBERS else [])
         send(peer, kind, plane, tag, numbers, deadline)
 
-    monkeypatch.setattr(mesh.Peer, "send", spied)
+    monkeypatch.setattr(socket_mesh.Peer, "send", spied)
     by_slices(monkeypatch, size, 6000, 1000)
 
     assert max(sent) <= 1000 and sum(sent) == 2 * (size - 1) * 24_000  # the least that all ranks together can send
 
 
 def test_many_numbers_go_in_slices_and_few_do_not(monkeypatch):
-    calls, allreduce = [], slices.allreduce
-    monkeypatch.setattr(slices, "allreduce", lambda wire, x, op: calls.append(x.nbytes) or allreduce(wire, x, op))
+    calls, allreduce = [], ring_allreduce.allreduce
+    monkeypatch.setattr(
+        ring_allreduce, "allreduce", lambda wire, x, op: calls.append(x.nbytes) or allreduce(wire, x, op)
+    )
 
-    run("tcp", 2, lambda rank: [dist.all_reduce(jt.ones(n)) for n in (10, socket_group.LARGE // 4)])
+    run("tcp", 2, lambda rank: [dist.all_reduce(jt.ones(n)) for n in (10, tcp_group.LARGE // 4)])
 
-    assert calls == [socket_group.LARGE] * 2
+    assert calls == [tcp_group.LARGE] * 2
 
 
 @pytest.mark.parametrize("backend", ["threads", "tcp"])

@@ -13,7 +13,7 @@ import jt_edu as jt
 from jt_edu.distributed import tcp_store
 from jt_edu.distributed.launch import kept_port
 from jt_edu.distributed.store_server import LENGTH, packed
-from jt_edu.mpi.terms.errors import RankTimeoutError
+from jt_edu.mpi.base.errors import RankTimeoutError
 from tests.distributed.ranks import LONG, dist, together, until
 
 KINDS = ("hash", "file", "tcp", "prefix")

@@ -2,11 +2,11 @@
 
 import pytest
 
-from jt_edu.backends import pool
+from jt_edu.backends import thread_pool
 
 
 @pytest.fixture(autouse=True)
 def _threads_as_before():
-    before = pool.threads()
+    before = thread_pool.threads()
     yield
-    pool.set_num_threads(before)
+    thread_pool.set_num_threads(before)

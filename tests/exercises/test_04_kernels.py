@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.backends import lean
+from jt_edu.backends import numba_pipeline
 from jt_edu.lens.assembly import assembly, vectors
-from jt_edu.lens.edits import Edit, find
-from jt_edu.ops import code
+from jt_edu.lens.kernel_edit import Edit, find
+from jt_edu.ops import custom_kernel
 from jt_exercises import kernels
 from jt_exercises.kernels import cases, checks, machine
 from tests.exercises.answers import filled, made
@@ -220,7 +220,7 @@ def gradient(code_text, text=LEAKY):
     """A rule as a learner writes it, beside the operator of the notebook."""
 
     def leaky(x):
-        return code.kernel("leaky", text, [rule])(x, shape=x.shape, dtype=x.dtype, span=x.shape[0])
+        return custom_kernel.kernel("leaky", text, [rule])(x, shape=x.shape, dtype=x.dtype, span=x.shape[0])
 
     rule = made(code_text, leaky=leaky)
     return rule
@@ -307,7 +307,7 @@ def test_what_is_said_to_be_forbidden_does_not_happen_and_the_rest_is_what_the_f
     divided = (jt.array(numbers) / jt.array(np.full(1999, 3, np.float32))).numpy()
     assert (divided == numbers / np.float32(3)).all()
     assert (divided != numbers * (np.float32(1) / np.float32(3))).any()
-    assert lean.FLAGS["fastmath"] == {"reassoc", "contract"}
+    assert numba_pipeline.FLAGS["fastmath"] == {"reassoc", "contract"}
     assert (one.numpy() == 1).all() and (three.numpy() == 3).all()
 
 

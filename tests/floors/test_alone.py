@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu import execute
-from jt_edu.graph import callers_line
-from jt_edu.settings import rank_context
+from jt_edu.base.context import rank_context
+from jt_edu.ir.node import callers_line
+from jt_edu.runtime import execute
 
 OFTEN = execute.AGAIN + 3  # runs, after which the shortest way is taken
 
@@ -200,7 +200,8 @@ def test_the_line_of_a_value_is_the_one_that_asked_for_it_however_it_is_built():
 
 
 def test_a_node_that_is_made_at_the_top_of_a_program_has_a_line():
-    program = "from jt_edu.graph import Node\nfrom jt_edu.meta import SOURCE\nfrom jt_edu.dtypes import float32\n"
+    program = "from jt_edu.base.dtypes import float32\nfrom jt_edu.ir.meta_ops import SOURCE\n"
+    program += "from jt_edu.ir.node import Node\n"
     program += "print(Node(SOURCE, (), (), float32).where[0].co_name)"
 
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

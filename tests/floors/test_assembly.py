@@ -6,9 +6,9 @@ from llvmlite import binding
 
 import jt_edu as jt
 from jt_edu import backends
-from jt_edu.codegen.text import Source
+from jt_edu.codegen.emit_python import Source
 from jt_edu.lens.assembly import assembly, cuda, trimmed_asm, trimmed_llvm, vectors
-from jt_edu.lens.edits import find
+from jt_edu.lens.kernel_edit import find
 
 
 @pytest.fixture(scope="module")

@@ -21,11 +21,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jt_edu import backends
-from jt_edu.backends import PythonBackend, disk, folder, numba_cpu, pool
+from jt_edu.backends import PythonBackend, cache_dir, kernel_cache, numba_cpu, thread_pool
 from jt_edu.backends.numba_cpu import NumbaBackend
-from jt_edu.backends.workers import Workers, _Launch
-from jt_edu.codegen.text import Parameter, Source
-from jt_edu.errors import ArgumentError, BackendError, KernelError
+from jt_edu.backends.thread_workers import Workers, _Launch
+from jt_edu.base.errors import ArgumentError, BackendError, KernelError
+from jt_edu.codegen.emit_python import Parameter, Source
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -90,16 +90,16 @@ def backend(request):
 
 @pytest.fixture
 def three_threads():
-    before = pool.threads()
-    pool.set_num_threads(3)
+    before = thread_pool.threads()
+    thread_pool.set_num_threads(3)
     yield
-    pool.set_num_threads(before)
+    thread_pool.set_num_threads(before)
 
 
 @pytest.fixture
 def said(caplog):
     """What is logged from here on, by line."""
-    folder.say_once.cache_clear()
+    cache_dir.say_once.cache_clear()
     caplog.set_level(logging.INFO, logger="jt_edu.backends")
     return lambda: [record.getMessage() for record in caplog.records]
 
@@ -166,7 +166,7 @@ def test_the_python_backend_needs_no_numba(cache):
     script = """
 import sys
 from jt_edu import backends
-from jt_edu.codegen.text import Source
+from jt_edu.codegen.emit_python import Source
 backends.get("python").compile(Source("def kernel(lo, hi):\\n    pass\\n", ())).call(0, 1)
 print("numba" in sys.modules)
 """
@@ -202,7 +202,7 @@ def test_a_number_comes_in_the_dtype_that_the_source_states(backend):
 
 def test_each_thread_has_its_own_scratch_and_blocks_begin_where_they_should(backend, three_threads):
     x = np.ones((10, 4), np.float32)
-    out, scratch = np.zeros(10, np.float32), np.zeros(pool.threads(), np.float32)
+    out, scratch = np.zeros(10, np.float32), np.zeros(thread_pool.threads(), np.float32)
 
     backend.launch(backend.compile(SHARES), (out, x, 4, scratch, 1.0), 10, scratch=(3,), align=4)
 
@@ -497,7 +497,7 @@ def test_without_any_folder_kernels_live_in_memory_and_tracebacks_still_show_the
     def refuse(*arguments, **options):
         raise OSError(errno.EROFS, "Read-only file system")
 
-    monkeypatch.setattr(folder.tempfile, "TemporaryFile", refuse)
+    monkeypatch.setattr(cache_dir.tempfile, "TemporaryFile", refuse)
     backend = NumbaBackend()
 
     program = backend.compile(REFUSE)
@@ -528,14 +528,14 @@ def test_a_full_disk_is_said_once_and_stops_nothing(cache, said, monkeypatch):
     def full(*arguments, **options):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(disk.tempfile, "mkstemp", full)
+    monkeypatch.setattr(kernel_cache.tempfile, "mkstemp", full)
 
     assert [result_of(backend.compile(scale(f)))[1] for f in (21.0, 22.0)] == [21.0, 22.0]
     assert said() == ["kernels are not kept on disk: [Errno 28] No space left on device"]
 
 
 def test_a_write_that_breaks_off_leaves_no_file_behind(cache, monkeypatch):
-    store = disk.Store("test")
+    store = kernel_cache.Store("test")
     real = os.fdopen
 
     def breaks(handle, mode):
@@ -543,7 +543,7 @@ def test_a_write_that_breaks_off_leaves_no_file_behind(cache, monkeypatch):
         file.close()
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(disk.os, "fdopen", breaks)
+    monkeypatch.setattr(kernel_cache.os, "fdopen", breaks)
 
     assert not store.save("0", b"machine code")
     assert list(store.folder.iterdir()) == []
@@ -551,23 +551,23 @@ def test_a_write_that_breaks_off_leaves_no_file_behind(cache, monkeypatch):
 
 def test_old_stamps_go_when_the_cache_is_too_large_and_nothing_else_does(cache, monkeypatch):
     for age, name in enumerate(["new", "old", "oldest"]):
-        disk.Store(name).save("0", bytes(1000))
+        kernel_cache.Store(name).save("0", bytes(1000))
         (cache / name / "letter.txt").write_text("of the user")
         os.utime(cache / name, (1e9 - age, 1e9 - age))
-    monkeypatch.setattr(folder, "LIMIT", 1500)
+    monkeypatch.setattr(cache_dir, "LIMIT", 1500)
 
     def kept():
         return sorted(path.parent.name for path in cache.rglob("*.bin"))
 
-    disk.Store("now")
+    kernel_cache.Store("now")
     assert kept() == ["new", "old", "oldest"]  # it was looked at today already
 
     os.utime(cache / "pruned", (0, 0))
-    disk.Store("now")
+    kernel_cache.Store("now")
     assert kept() == ["new"]
-    monkeypatch.setattr(folder, "LIMIT", 0)
+    monkeypatch.setattr(cache_dir, "LIMIT", 0)
     os.utime(cache / "pruned", (0, 0))
-    disk.Store("new")
+    kernel_cache.Store("new")
     assert kept() == ["new"]  # it is in use
     assert len(list(cache.rglob("letter.txt"))) == 3
 
@@ -577,7 +577,7 @@ def test_old_stamps_go_when_the_cache_is_too_large_and_nothing_else_does(cache, 
 
 @given(st.integers(0, 10_000), st.integers(1, 70), st.integers(1, 100))
 def test_blocks_cover_the_span_in_order_and_all_but_the_last_are_aligned(span, count, align):
-    blocks = pool.borders(span, count, align)
+    blocks = thread_pool.borders(span, count, align)
 
     assert len(blocks) <= count
     assert [i for lo, hi in blocks for i in (lo, hi)][1:-1:2] == [lo for lo, _ in blocks[1:]]
@@ -589,14 +589,14 @@ def test_blocks_cover_the_span_in_order_and_all_but_the_last_are_aligned(span, c
 
 @given(st.integers(0, 10_000), st.integers(1, 9), st.integers(1, 100), st.integers(1, 6))
 def test_pieces_cover_the_span_in_order_and_become_no_longer(span, count, align, depth):
-    found = pool.pieces(span, count, align, depth)
+    found = thread_pool.pieces(span, count, align, depth)
 
     assert (found[0][0], found[-1][1]) == (0, span)
     assert [hi for _, hi in found[:-1]] == [lo for lo, _ in found[1:]]
     assert all((hi - lo) % align == 0 and hi > lo for lo, hi in found[:-1])
     lengths = [-(-(hi - lo) // align) for lo, hi in found]
     assert all(later <= earlier + 1 for earlier, later in itertools.pairwise(lengths))
-    assert depth > 1 or found == pool.borders(span, count, align)
+    assert depth > 1 or found == thread_pool.borders(span, count, align)
 
 
 def test_each_block_runs_once_and_the_caller_does_the_first():
@@ -606,7 +606,7 @@ def test_each_block_runs_once_and_the_caller_does_the_first():
         seen.setdefault(k, threading.current_thread())
         all_there.wait(60)
 
-    pool.run(task, 4)
+    thread_pool.run(task, 4)
 
     assert sorted(seen) == [0, 1, 2, 3]
     assert seen[0] is threading.current_thread()
@@ -625,10 +625,10 @@ def test_the_error_of_the_first_bad_block_is_raised_when_all_blocks_have_ended(b
         ended.append(k)
 
     with pytest.raises(ZeroDivisionError, match=str(min(bad))):
-        pool.run(task, 3)
+        thread_pool.run(task, 3)
 
     assert set(ended) == {0, 1, 2} - bad
-    pool.run(ended.append, 3)  # and the pool is as good as new
+    thread_pool.run(ended.append, 3)  # and the pool is as good as new
     assert len(ended) == 6 - len(bad)
 
 
@@ -690,11 +690,11 @@ def test_a_worker_that_comes_too_late_finds_nothing_to_do():
 
 def test_the_pieces_of_a_launch_are_all_done_with_memory_of_their_thread(backend, three_threads):
     x = np.ones((640, 4), np.float32)
-    out, scratch = np.zeros(640, np.float32), np.zeros(pool.threads(), np.float32)
+    out, scratch = np.zeros(640, np.float32), np.zeros(thread_pool.threads(), np.float32)
 
     backend.launch(backend.compile(SHARES), (out, x, 4, scratch, 1.0), 640, scratch=(3,), depth=4)
 
-    found = pool.pieces(640, 3, 1, 4) if backend.name != "python" else ((0, 640),)
+    found = thread_pool.pieces(640, 3, 1, 4) if backend.name != "python" else ((0, 640),)
     assert out.tolist() == [4.0 * (1 + i) for lo, hi in found for i in range(hi - lo)]
 
 
@@ -702,9 +702,9 @@ def test_a_launch_inside_a_block_runs_in_its_thread():
     inner = {}
 
     def task(k):
-        pool.run(lambda j: inner.setdefault((k, j), threading.current_thread()), 3)
+        thread_pool.run(lambda j: inner.setdefault((k, j), threading.current_thread()), 3)
 
-    pool.run(task, 2)
+    thread_pool.run(task, 2)
 
     assert len(inner) == 6
     assert all(inner[k, 0] is inner[k, j] for k in range(2) for j in range(3))
@@ -737,7 +737,7 @@ def test_a_thread_that_waits_keeps_no_arrays_alive():
 
     large = Large()
     alive = weakref.ref(large)
-    pool.run(lambda k, large=large: large and k, 3)
+    thread_pool.run(lambda k, large=large: large and k, 3)
     del large
 
     deadline = time.time() + 60
@@ -814,16 +814,16 @@ print(len(ended))
 
 
 def test_the_number_of_threads_can_be_chosen_and_nonsense_is_refused(three_threads):
-    assert pool.threads() == 3
+    assert thread_pool.threads() == 3
     with pytest.raises(ArgumentError, match="found 0"):
-        pool.set_num_threads(0)
+        thread_pool.set_num_threads(0)
     with pytest.raises(TypeError):
-        pool.set_num_threads(2.5)
+        thread_pool.set_num_threads(2.5)
 
 
 def test_the_number_of_threads_of_a_new_process_is_taken_from_its_environment(monkeypatch):
     def begins():
-        return pool._Pool().size
+        return thread_pool._Pool().size
 
     monkeypatch.setenv("JT_EDU_NUM_THREADS", "5")
     assert begins() == 5
@@ -833,13 +833,13 @@ def test_the_number_of_threads_of_a_new_process_is_taken_from_its_environment(mo
 
 def test_values_do_not_depend_on_the_number_of_threads(backend):
     x = np.random.default_rng(0).random(1003)
-    program, found, before = backend.compile(DOUBLE), set(), pool.threads()
+    program, found, before = backend.compile(DOUBLE), set(), thread_pool.threads()
 
     for count in (1, 2, 3, 8):
-        pool.set_num_threads(count)
+        thread_pool.set_num_threads(count)
         out = np.zeros(1003)
         backend.launch(program, (out, x), 1003, align=16)
         found.add(out.tobytes())
-    pool.set_num_threads(before)
+    thread_pool.set_num_threads(before)
 
     assert found == {(2 * x).tobytes()}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.ops.slabs import slabs
+from jt_edu.ops.concat_copy import slabs
 
 
 @pytest.fixture(params=["python", "numba"], autouse=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.ops.code import kernel
+from jt_edu.ops.custom_kernel import kernel
 
 TEXT = """
 def kernel(lo, hi, x, out):

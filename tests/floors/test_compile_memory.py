@@ -5,7 +5,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import backends
-from jt_edu.convolving import shared_memory
+from jt_edu.runtime.conv_step import shared_memory
 
 SIDE, STEPS = 24, 3
 

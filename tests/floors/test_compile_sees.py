@@ -17,7 +17,10 @@ class Pair(NamedTuple):
     c: Any
 
 
-captured, compiling = sys.modules["jt_edu.captured"], sys.modules["jt_edu.compile"]  # jt.compile is the function
+captured, compiling = (
+    sys.modules["jt_edu.capture.recorded_step"],
+    sys.modules["jt_edu.capture.compiled_step"],
+)  # jt.compile is the function
 
 
 def ones(*shape, times=1.0):

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 import jt_edu as jt
-from jt_edu import plan
-from jt_edu.compiling import shown
+from jt_edu.lens.compile_progress import shown
+from jt_edu.runtime import plan
 
 
 class Terminal(io.StringIO):

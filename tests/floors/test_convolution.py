@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.convolution import convolution
-from jt_edu.graph import needed
+from jt_edu.ir.conv_pattern import convolution
+from jt_edu.ir.node import needed
 
 RNG = np.random.default_rng(6)
 EDGED = np.random.default_rng(7).standard_normal((2, 3, 4, 4)).astype("float32")

@@ -6,20 +6,21 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu import backends, convolving
+from jt_edu import backends
 from jt_edu.backends.convolve import text_of
-from jt_edu.backends.convolve.choice import algorithms
-from jt_edu.codegen.tail import with_tail
-from jt_edu.codegen.text import Parameter, Source
-from jt_edu.explain import planned
-from jt_edu.lens.aside import to_compile
-from jt_edu.lens.edits import find
-from jt_edu.lens.localrules import local_rules
-from jt_edu.lens.passes import passes
+from jt_edu.backends.convolve.selection import algorithms
+from jt_edu.codegen.emit_python import Parameter, Source
+from jt_edu.codegen.epilogue import with_tail
+from jt_edu.introspect.explain import planned
+from jt_edu.lens.edit_process import check_text, steps_of
+from jt_edu.lens.fusion_passes import passes
+from jt_edu.lens.gradient_rules import local_rules
+from jt_edu.lens.isolated_run import to_compile
+from jt_edu.lens.kernel_debugger import step_through
+from jt_edu.lens.kernel_edit import find
 from jt_edu.lens.recording import recording
-from jt_edu.lens.stepping import step_through
 from jt_edu.lens.tape import record_tape
-from jt_edu.lens.trial import check_text, steps_of
+from jt_edu.runtime import conv_step
 from tests.floors.trials import Here
 
 RELU = "t1 = maximum(t0, c0)"
@@ -40,7 +41,7 @@ def apart():
 @pytest.fixture(autouse=True)
 def tried(request, monkeypatch):
     if "apart" not in request.fixturenames:
-        monkeypatch.setattr("jt_edu.lens.trial._Process", Here)
+        monkeypatch.setattr("jt_edu.lens.edit_process._Process", Here)
 
 
 @pytest.fixture
@@ -48,13 +49,13 @@ def use(monkeypatch):
     """Compute convolutions by the algorithm of a name, where it suits."""
 
     def choose_it(name):
-        first = convolving.choose
+        first = conv_step.choose
 
         def choose(sizes):
             found = (a for a in algorithms() if (a.name, a.kind) == (name, sizes.kind) and a.suits(sizes))
             return next(found, None) or first(sizes)
 
-        monkeypatch.setattr(convolving, "choose", choose)
+        monkeypatch.setattr(conv_step, "choose", choose)
 
     return choose_it
 

@@ -8,7 +8,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import data, nn, optim
-from jt_edu.errors import ArgumentError, BackendError, ShapeError
+from jt_edu.base.errors import ArgumentError, BackendError, ShapeError
 
 
 class Squares(data.Dataset):

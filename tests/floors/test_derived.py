@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu import autograd
-from jt_edu.graph import inputs_first
-from jt_edu.meta import Elementwise
-from jt_edu.settings import current
+from jt_edu.base.context import current
+from jt_edu.ir.meta_ops import Elementwise
+from jt_edu.ir.node import inputs_first
+from jt_edu.variable import autograd
 
 SIGHTS = 4  # of one structure: seen, written down, copied, copied
 

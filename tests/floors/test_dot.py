@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from jt_edu.backends import lean
+from jt_edu.backends import numba_pipeline
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
 
@@ -15,7 +15,7 @@ def compiled(text, *arrays):
     """(what to call, what is kept on disk) of `def kernel(...)`, for arrays like these."""
     scope = {}
     exec(text, scope)  # noqa: S102 - a kernel is text
-    return lean.build(scope["kernel"], numba.void(*map(numba.typeof, arrays)))
+    return numba_pipeline.build(scope["kernel"], numba.void(*map(numba.typeof, arrays)))
 
 
 def product(a, b, out):

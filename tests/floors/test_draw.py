@@ -10,14 +10,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from jt_edu.base.errors import ArgumentError, BackendError
 from jt_edu.draw import Picture
-from jt_edu.draw.columns import isotonic
 from jt_edu.draw.dot import dot_text
 from jt_edu.draw.layout import Box, Link, place, ranks
 from jt_edu.draw.scene import CARD, CHIP, label
-from jt_edu.draw.text import bytes_text, clean, width
+from jt_edu.draw.text_metrics import bytes_text, clean, width
 from jt_edu.draw.theme import COLOURS, INK, PAPER
-from jt_edu.errors import ArgumentError, BackendError
+from jt_edu.draw.x_coordinates import isotonic
 from tests.floors import graphs
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from jt_edu.base.errors import ArgumentError
 from jt_edu.draw import Picture
-from jt_edu.draw.groups import MANY, START
+from jt_edu.draw.clusters import MANY, START
 from jt_edu.draw.scene import CARD, compose
 from jt_edu.draw.svg import draw
-from jt_edu.draw.text import width
-from jt_edu.draw.view import view
-from jt_edu.errors import ArgumentError
+from jt_edu.draw.text_metrics import width
+from jt_edu.draw.visible_graph import view
 from tests.floors import graphs
 
 GOLDEN = Path(__file__).parents[2] / "widgets" / "frontend" / "golden"

@@ -11,12 +11,12 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn, optim
-from jt_edu.lens import examine, trial
-from jt_edu.lens.edits import Edit, find, renumbered
-from jt_edu.lens.examine import FILLS, STATM, _compare
-from jt_edu.lens.guard import Refused
-from jt_edu.lens.trial import CASES, steps_of
-from jt_edu.settings import current
+from jt_edu.base.context import current
+from jt_edu.lens import edit_process, verify_edit
+from jt_edu.lens.edit_process import CASES, steps_of
+from jt_edu.lens.kernel_edit import Edit, find, renumbered
+from jt_edu.lens.sandbox import Refused
+from jt_edu.lens.verify_edit import FILLS, STATM, _compare
 from tests.floors.trials import Here, Unlimited
 
 FOREVER = "                while t0 == t0:\n                    t1 = t1 + t0"
@@ -36,7 +36,7 @@ def apart():
 @pytest.fixture(autouse=True)
 def tried(request, monkeypatch):
     if "apart" not in request.fixturenames:
-        monkeypatch.setattr(trial, "_Process", Here)
+        monkeypatch.setattr(edit_process, "_Process", Here)
 
 
 @pytest.fixture
@@ -221,7 +221,7 @@ def test_what_never_ends_is_stopped_by_the_limit(rng, apart):
 def test_a_trial_on_a_busy_machine_may_take_as_long_as_it_needs(numbers, monkeypatch, apart):
     """A minute passes whenever somebody looks at the clock: only what is computed counts."""
     minutes = iter(range(1000))
-    monkeypatch.setattr(trial, "time", types.SimpleNamespace(monotonic=lambda: 60.0 * next(minutes)))
+    monkeypatch.setattr(edit_process, "time", types.SimpleNamespace(monotonic=lambda: 60.0 * next(minutes)))
     kernel = kernel_of(numbers())
 
     edit = jt.edit_kernel(kernel, doubled(kernel), seconds=10.0)
@@ -231,8 +231,8 @@ def test_a_trial_on_a_busy_machine_may_take_as_long_as_it_needs(numbers, monkeyp
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there the clock is the only limit")
 def test_a_process_that_says_nothing_is_ended(numbers, monkeypatch, apart):
-    monkeypatch.setattr(trial, "SERVE", "import time; time.sleep(1000)")
-    monkeypatch.setattr(trial, "QUIET", 0.5)
+    monkeypatch.setattr(edit_process, "SERVE", "import time; time.sleep(1000)")
+    monkeypatch.setattr(edit_process, "QUIET", 0.5)
     kernel = kernel_of(numbers())
 
     edit = jt.edit_kernel(kernel, doubled(kernel))
@@ -242,7 +242,7 @@ def test_a_process_that_says_nothing_is_ended(numbers, monkeypatch, apart):
 
 def test_a_crash_is_told_with_the_last_words_of_the_process(numbers, monkeypatch, apart):
     monkeypatch.setattr(
-        trial, "SERVE", "import sys; print('x' * 100_000, file=sys.stderr); import a_module_that_nobody_has"
+        edit_process, "SERVE", "import sys; print('x' * 100_000, file=sys.stderr); import a_module_that_nobody_has"
     )
     kernel = kernel_of(numbers())
 
@@ -387,7 +387,7 @@ def test_an_edit_that_cannot_be_compiled_is_not_installed(numbers, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("jt_edu.lens.guard._compiled", interrupted)
+    monkeypatch.setattr("jt_edu.lens.sandbox._compiled", interrupted)
     with pytest.raises(KeyboardInterrupt):
         edit.install()
 
@@ -450,10 +450,10 @@ def test_less_is_compared_when_time_is_over_but_never_nothing(rng, monkeypatch, 
 
 def test_compiling_costs_nothing(monkeypatch):
     clock = iter([0.0, 1.0, 8.0, 9.0, 9.0])
-    monkeypatch.setattr(examine, "resource", None)
-    monkeypatch.setattr(examine, "time", types.SimpleNamespace(process_time=lambda: next(clock)))
+    monkeypatch.setattr(verify_edit, "resource", None)
+    monkeypatch.setattr(verify_edit, "time", types.SimpleNamespace(process_time=lambda: next(clock)))
 
-    budget = examine.Budget(5.0)
+    budget = verify_edit.Budget(5.0)
     with budget.free():
         pass
 

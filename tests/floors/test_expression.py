@@ -7,8 +7,8 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn
-from jt_edu.expression import reshaped
-from jt_edu.index import OPERATORS, counters
+from jt_edu.ir.expression import reshaped
+from jt_edu.ir.index_expr import OPERATORS, counters
 
 
 def value(index, place):

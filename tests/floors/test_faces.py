@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import jt_edu as jt
-from jt_edu.faces import Face
+from jt_edu.base.module_aliases import Face
 
 WORK = """
 import jt_edu.nn.functional as F
@@ -32,8 +32,8 @@ from jt_edu.nn.parameter import Parameter; assert Parameter is jt.nn.Parameter
 from jt_edu.nn.modules import Module
 from jt_edu.nn.modules.conv import Conv2d; assert jt.nn.conv.__name__ == "jt_edu.nn.conv"
 from jt_edu.nn.modules import *
-from jt_edu.autograd import Variable, Function, no_grad; assert Function is jt.Function
-from jt_edu.autograd.function import Function
+from jt_edu.variable.autograd import Variable, Function, no_grad; assert Function is jt.Function
+from jt_edu.variable.autograd.function import Function
 from jt_edu.nn import init
 from jt_edu.nn.utils import clip_grad_norm_, parametrize, prune
 import jt_edu.nn.utils.prune as prune; prune.l1_unstructured
@@ -112,6 +112,6 @@ def test_what_is_no_name_of_ours_is_left_to_others():
 
 def test_the_gradient_of_pytorchs_module_is_ours():
     found = {}
-    exec("import jt_edu.autograd as a; from jt_edu.autograd import grad", found)  # noqa: S102
+    exec("import jt_edu.variable.autograd as a; from jt_edu.variable.autograd import grad", found)  # noqa: S102
 
     assert (found["a"].grad, found["grad"]) == (jt.grad, jt.grad)

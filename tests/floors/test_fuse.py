@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.codegen import loops
-from jt_edu.graph import needed
-from jt_edu.plan import make_plan
-from jt_edu.settings import rank_context
+from jt_edu.base.context import rank_context
+from jt_edu.codegen import loop_ir
+from jt_edu.ir.node import needed
+from jt_edu.runtime.plan import make_plan
 
 
 @pytest.fixture(autouse=True)
@@ -274,7 +274,7 @@ def _gradient(function, x):
 @pytest.mark.parametrize(("graph", "build"), GENERIC, ids=[r[0] for r in GENERIC])
 def test_another_shape_compiles_nothing(graph, build, long, monkeypatch):
     """But once: where a row with conditions becomes so long that its loop is cut."""
-    monkeypatch.setattr(loops, "LONG", long)
+    monkeypatch.setattr(loop_ir, "LONG", long)
     for first, second in LENGTHS:
         with rank_context():
             held(build(*first))

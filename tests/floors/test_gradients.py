@@ -26,7 +26,7 @@ from tests.parity.judges import (
 )
 from tests.parity.table import BINARY, CONV, LOSSES, MATMUL, POOL, SMOOTHING, UNARY, VIEWS
 
-graph = importlib.import_module("jt_edu.graph")  # by its path jt_edu.graph is a function
+graph = importlib.import_module("jt_edu.graph")  # by its path jt_edu.ir.node is a function
 F64, C128 = "float64", "complex128"
 
 

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.anatomy import OpsTable, Part, operators
-from jt_edu.instead import INSTEAD
-from jt_edu.names import nearest
+from jt_edu.base.did_you_mean import nearest
+from jt_edu.base.migration import INSTEAD
+from jt_edu.lens.ops_table import OpsTable, Part, operators
 from tests.house.plan import ROOT
 from tests.house.tree import modules
 
@@ -222,7 +222,7 @@ def test_dir_lists_public_names_and_nothing_else(door):
 
 
 def test_a_part_that_nobody_asked_for_yet_can_still_be_imported():
-    code = "from jt_edu.backends import disk; from jt_edu import backends; import jt_edu.codegen.loops"
+    code = "from jt_edu.backends import disk; from jt_edu import backends; import jt_edu.codegen.loop_ir"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -260,14 +260,14 @@ def test_numpy_does_nothing_that_is_not_on_the_list(everything):
 
 
 SPEAK = {  # files whose host calls are messages to other ranks, and what goes into and comes out of these
-    "jt_edu/mpi/operators.py", "jt_edu/distributed/ddp_nodes.py", "jt_edu/distributed/reducer.py",
+    "jt_edu/mpi/differentiable_collectives.py", "jt_edu/distributed/ddp_nodes.py", "jt_edu/distributed/reducer.py",
 }  # fmt: skip
 
 
 def test_no_file_makes_a_host_call_that_the_table_might_not_see():
     places = [m.at(n) for m in modules(ROOT) for n in m.nodes(ast.Call) if _called(n) == "HostCall"]
 
-    assert {place.split(":")[0] for place in places} == {"jt_edu/ops/host.py"} | SPEAK, places
+    assert {place.split(":")[0] for place in places} == {"jt_edu/ops/py_function.py"} | SPEAK, places
 
 
 def _called(node):
@@ -386,7 +386,7 @@ def test_the_line_that_stands_for_a_function_of_pytorch_computes_it(name, formul
     [
         ("linalg", ["np.linalg", "jt.norm", "jt.matmul", "jt.einsum"]),
         ("fft", ["np.fft"]),
-        ("code", ["jt_edu.ops.code.kernel"]),
+        ("code", ["jt_edu.ops.custom_kernel.kernel"]),
         ("vmap", ["jt.matmul", "jt.einsum"]),
     ],
 )

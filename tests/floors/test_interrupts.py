@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import jt_edu as jt
-from jt_edu import capture, nn, optim
+from jt_edu import nn, optim
+from jt_edu.capture import recorder
 
 ROOT = Path(__file__).resolve().parents[2]
 PRESSED = """
@@ -86,7 +87,7 @@ def test_an_interrupt_at_any_moment_of_a_capture_leaves_nothing_captured(fails):
                     raise ValueError
                 return net.weight * 1
 
-            press, x, before = Press(capture, moment), jt.ones(3, 2), net.weight.numpy()
+            press, x, before = Press(recorder, moment), jt.ones(3, 2), net.weight.numpy()
             sys.settrace(press)
             try:
                 step(x)

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 import jt_edu as jt
-from jt_edu.codegen.text import Parameter, Source
+from jt_edu.base.context import current
+from jt_edu.codegen.emit_python import Parameter, Source
 from jt_edu.lens.assembly import assembly
-from jt_edu.settings import current
 from tests.floors import machines
 
 measured = machines.module  # `jt.machine` is the function

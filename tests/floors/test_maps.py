@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.lens.localrules import local_rules
+from jt_edu.lens.gradient_rules import local_rules
 from jt_edu.lens.tape import record_tape
 
 RNG = np.random.default_rng(3)

@@ -15,9 +15,9 @@ import pytest
 import scipy.special
 from numba.core.registry import cpu_target
 
-from jt_edu.backends import lean, mathlib
-from jt_edu.backends.mathlib import halves, rare, wave
-from jt_edu.backends.mathlib.chance import mixed
+from jt_edu.backends import mathlib, numba_pipeline
+from jt_edu.backends.mathlib import float16, rare_branch, trig
+from jt_edu.backends.mathlib.philox import mixed
 
 HOT = ("exp", "expm1", "exp2", "log", "log10", "log1p", "log2", "sin", "cos", "tan", "tanh", "sigmoid", "erf")
 WARM = ("sinh", "cosh", "asinh", "acosh", "atanh", "asin", "acos", "atan", "sqrt", "rsqrt", "cbrt")
@@ -140,10 +140,10 @@ def test_angles_of_every_size_are_reduced_without_loss(dtype, rng):
 
 def test_two_over_pi_is_stored_to_its_last_bit():
     with mpmath.workdps(400):
-        exact = int(mpmath.floor(mpmath.mpf(2) ** wave.BITS * 2 / mpmath.pi))
+        exact = int(mpmath.floor(mpmath.mpf(2) ** trig.BITS * 2 / mpmath.pi))
 
-    assert wave.two_over_pi(wave.BITS) == exact
-    assert sum(word << wave.BITS - 64 * k for k, word in enumerate(wave.TWO_OVER_PI)) == exact
+    assert trig.two_over_pi(trig.BITS) == exact
+    assert sum(word << trig.BITS - 64 * k for k, word in enumerate(trig.TWO_OVER_PI)) == exact
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -510,7 +510,7 @@ def test_complex_division_survives_large_and_zero_divisors():
 
 @pytest.mark.parametrize("hardware", [True, False])
 def test_all_65536_halves_are_read_and_written_as_numpy_does(hardware, monkeypatch):
-    monkeypatch.setattr(halves, "HARDWARE", hardware and halves.HARDWARE)
+    monkeypatch.setattr(float16, "HARDWARE", hardware and float16.HARDWARE)
     pad = " " * (not hardware)  # another text is another kernel
     bits = np.arange(65536, dtype=np.uint16)
     expected = bits.view(np.float16).astype(np.float32)
@@ -526,7 +526,7 @@ def test_all_65536_halves_are_read_and_written_as_numpy_does(hardware, monkeypat
 
 @pytest.mark.parametrize("hardware", [True, False])
 def test_floats_round_to_the_nearest_half_and_ties_to_even(hardware, rng, monkeypatch):
-    monkeypatch.setattr(halves, "HARDWARE", hardware and halves.HARDWARE)
+    monkeypatch.setattr(float16, "HARDWARE", hardware and float16.HARDWARE)
     steps = np.arange(31744, dtype=np.uint16).view(np.float16).astype(np.float32)
     middle = (steps[1:] + steps[:-1]) / 2
     noise = rng.integers(0, 2**32, 100_000, dtype=np.uint32).view(np.float32)
@@ -677,12 +677,12 @@ def test_angles_that_are_far_from_0_are_looked_for_in_whole_registers_and_cost_n
     exec(source, space)  # noqa: S102 - a kernel is text
     array = numba.from_dtype(np.dtype(dtype))[::1]
 
-    made = lean.compiled(space["kernel"], numba.void(numba.int64, numba.int64, array, array), apart=True)
+    made = numba_pipeline.compiled(space["kernel"], numba.void(numba.int64, numba.int64, array, array), apart=True)
 
     code = made.overloads[made.signatures[0]].library.get_asm_str()
     assert len(re.findall(rf"vfn?m\w+p{'s' if dtype == 'float32' else 'd'}.*[yz]mm", code)) >= 5
-    assert re.search(rf"{rare.PREFIX}\w+_1\b", code)  # of the numbers that are left over
-    assert not re.search(rf"{rare.PREFIX}\w+_(?:2|4|8|16)\b", code)
+    assert re.search(rf"{rare_branch.PREFIX}\w+_1\b", code)  # of the numbers that are left over
+    assert not re.search(rf"{rare_branch.PREFIX}\w+_(?:2|4|8|16)\b", code)
 
 
 @intel_only
@@ -702,9 +702,9 @@ def test_float32_kernels_hold_no_float64():
 
 @intel_only
 def test_halves_and_random_bits_run_on_whole_registers():
-    assert not halves.HARDWARE or re.search(r"vcvtph2ps.*[yz]mm", assembly("half_to_float(a)", ("uint16",), "float32"))
+    assert not float16.HARDWARE or re.search(r"vcvtph2ps.*[yz]mm", assembly("half_to_float(a)", ("uint16",), "float32"))
     stored = r"vcvtps2ph(?:x[yz]\b|.*[yz]mm)"  # AVX512-FP16 reads memory, and the name says how wide
-    assert not halves.HARDWARE or re.search(stored, assembly("float_to_half(a)", ("float32",), "uint16"))
+    assert not float16.HARDWARE or re.search(stored, assembly("float_to_half(a)", ("float32",), "uint16"))
     assert re.search(r"vps\w+.*[yz]mm", assembly("float_to_bfloat(a)", ("float32",), "uint16"))
     assert re.search(r"vpmul\w+.*[yz]mm", assembly("philox(a, b)", ("uint64", "uint64"), "uint64"))
     assert re.search(r"v(?:blend|mov)\w*ps.*[yz]mm", assembly("select(a < 0, b, a)", ("float32",) * 2, "float32"))

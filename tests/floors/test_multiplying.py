@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.explain import planned
-from jt_edu.lens.stepping import step_through
+from jt_edu.introspect.explain import planned
+from jt_edu.lens.kernel_debugger import step_through
 
 FLOATS = pytest.mark.parametrize("dtype", ["float32", "float64"])
 ERROR = {"float32": 2e-6, "float64": 4e-15}  # times the root of the number of terms

@@ -10,9 +10,9 @@ import numba
 import numpy as np
 import pytest
 
-from jt_edu.backends import lean, native
+from jt_edu.backends import code_loader, numba_pipeline
 from jt_edu.backends.numba_cpu import NumbaBackend
-from jt_edu.codegen.text import Parameter, Source
+from jt_edu.codegen.emit_python import Parameter, Source
 from tests.house.plan import ROOT
 
 KINDS = (numba.int64, numba.int64)
@@ -20,8 +20,8 @@ KINDS = (numba.int64, numba.int64)
 
 def both(kernel, *kinds):
     """The kernel as it was compiled, and as another process would load it."""
-    call, frozen = lean.build(kernel, numba.void(*KINDS, *kinds))
-    return call, native.thaw(frozen)
+    call, frozen = numba_pipeline.build(kernel, numba.void(*KINDS, *kinds))
+    return call, code_loader.thaw(frozen)
 
 
 def copied(lo, hi, x, n, out):

@@ -10,7 +10,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn
-from jt_edu.errors import ArgumentError, DtypeError, JtError, RangeError, ShapeError
+from jt_edu.base.errors import ArgumentError, DtypeError, JtError, RangeError, ShapeError
 
 
 @pytest.fixture(autouse=True)

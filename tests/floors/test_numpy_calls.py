@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.ops.numpy_calls import SAME
+from jt_edu.ops.array_function import SAME
 
 M = np.array([[3.0, 1.0, 2.0], [-1.0, 5.0, 0.5]], "float32")
 N = np.array([[1.0, 2.0, 0.5], [4.0, -1.0, 0.25]], "float32")

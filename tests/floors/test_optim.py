@@ -9,7 +9,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn, optim
-from jt_edu.errors import ArgumentError, DtypeError, GradientError, ShapeError
+from jt_edu.base.errors import ArgumentError, DtypeError, GradientError, ShapeError
 
 
 @pytest.fixture(autouse=True)

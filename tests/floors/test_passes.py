@@ -5,7 +5,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn
-from jt_edu.lens.passes import passes
+from jt_edu.lens.fusion_passes import passes
 
 
 def numbers(*shape):

@@ -7,8 +7,8 @@ import pytest
 
 import jt_edu as jt
 from jt_edu.backends.mathlib import until
-from jt_edu.codegen import loops
-from jt_edu.settings import rank_context
+from jt_edu.base.context import rank_context
+from jt_edu.codegen import loop_ir
 
 
 @pytest.fixture(params=["python", "numba"])
@@ -18,8 +18,8 @@ def backend(request):
 
 def sources(build, backend, monkeypatch, long=2, cuts=16):
     """The answer, and the text of its kernels, where loops of `long` iterations are cut."""
-    monkeypatch.setattr(loops, "LONG", long)
-    monkeypatch.setattr(loops, "CUTS", cuts)
+    monkeypatch.setattr(loop_ir, "LONG", long)
+    monkeypatch.setattr(loop_ir, "CUTS", cuts)
     with rank_context(), jt.flag_scope(backend=backend), jt.trace() as t:
         found = build()
         found = [v.numpy() for v in (found if isinstance(found, list) else [found])]
@@ -98,8 +98,8 @@ def test_each_piece_is_as_long_as_its_conditions_let_it_be(monkeypatch):
 
 def test_a_short_loop_stays_whole():
     with jt.trace() as t:
-        x(40, loops.LONG - 4).pad((1, 2)).sync()
-        x(40, loops.LONG - 3).pad((1, 2)).sync()
+        x(40, loop_ir.LONG - 4).pad((1, 2)).sync()
+        x(40, loop_ir.LONG - 3).pad((1, 2)).sync()
 
     assert ["until(" in k.source for k in t.kernels] == [False, True]
 
@@ -125,7 +125,7 @@ def test_too_many_cuts_are_none(monkeypatch):
 
 
 def test_every_line_of_a_loop_in_pieces_belongs_to_an_operator(monkeypatch):
-    monkeypatch.setattr(loops, "LONG", 2)
+    monkeypatch.setattr(loop_ir, "LONG", 2)
     with rank_context(), jt.flag_scope(backend="python"), jt.trace() as t:
         x(3, 5).pad((4, 3), "reflect").sync()
     (kernel,) = t.kernels

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.dtypes import as_dtype, contracted
-from jt_edu.reasons import estimates
-from jt_edu.relay import matrix_product
+from jt_edu.base.dtypes import as_dtype, contracted
+from jt_edu.introspect.kernel_notes import estimates
+from jt_edu.ir.matmul_pattern import matrix_product
 
 RNG = np.random.default_rng(11)
 

@@ -9,16 +9,16 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import backends, nn
-from jt_edu.explain import Explanation
-from jt_edu.lens import clock
+from jt_edu.base.trace import KernelRun
+from jt_edu.introspect.explain import Explanation
+from jt_edu.lens import kernel_timer
 from jt_edu.lens import recording as recordings
-from jt_edu.lens.colours import classes
-from jt_edu.lens.footprint import footprint, footprint_of
+from jt_edu.lens.memory_timeline import footprint, footprint_of
 from jt_edu.lens.roofline import both_ways
+from jt_edu.lens.syntax import classes
 from jt_edu.lens.thumbnails import shrunk
-from jt_edu.telling import SEEN
-from jt_edu.thumbnail import value_of
-from jt_edu.trace import KernelRun
+from jt_edu.runtime.array_summary import value_of
+from jt_edu.runtime.trace_events import SEEN
 
 
 def cells(value):
@@ -178,12 +178,14 @@ def test_a_recording_leaves_lazy_what_was_lazy_and_tells_values_and_costs():
 
 def test_the_time_of_a_kernel_is_the_least_of_some_runs_after_the_first(monkeypatch):
     took = iter([4.0, 3.0, 5.0])  # milliseconds
-    monkeypatch.setattr(clock, "MOST", 3)
-    monkeypatch.setattr(clock, "BUDGET", 60.0)
-    monkeypatch.setattr(clock, "run_plan", lambda p, o, context: context.traces[-1].kernels.append(ran(next(took))))
+    monkeypatch.setattr(kernel_timer, "MOST", 3)
+    monkeypatch.setattr(kernel_timer, "BUDGET", 60.0)
+    monkeypatch.setattr(
+        kernel_timer, "run_plan", lambda p, o, context: context.traces[-1].kernels.append(ran(next(took)))
+    )
     e = Explanation([(jt.ones(8) * 2).node], {})
 
-    (kernel,), runs = clock.warm(e.plan, e.order, [ran(40.0)])
+    (kernel,), runs = kernel_timer.warm(e.plan, e.order, [ran(40.0)])
 
     assert (kernel.milliseconds, runs) == (3.0, 3)
 
@@ -193,16 +195,16 @@ def ran(milliseconds):
 
 
 def test_kernels_are_timed_again_where_that_is_quick_and_the_page_says_how_often(monkeypatch):
-    monkeypatch.setattr(clock, "BUDGET", 60.0)
+    monkeypatch.setattr(kernel_timer, "BUDGET", 60.0)
 
     page = jt.recording((jt.ones(8) * 2).sum()).page
 
-    assert page["kernels"][0]["runs"] == clock.MOST
-    assert page["about"][0].startswith(f"Times are the least of {clock.MOST} runs, after a first one")
+    assert page["kernels"][0]["runs"] == kernel_timer.MOST
+    assert page["about"][0].startswith(f"Times are the least of {kernel_timer.MOST} runs, after a first one")
 
 
 def test_what_takes_long_is_timed_once_and_the_page_says_that_it_was_the_first_run(monkeypatch):
-    monkeypatch.setattr(clock, "BUDGET", 0.0)
+    monkeypatch.setattr(kernel_timer, "BUDGET", 0.0)
 
     page = jt.recording((jt.ones(8) * 2).sum()).page
 
@@ -215,7 +217,7 @@ def test_work_on_the_host_is_not_done_again_to_time_it(monkeypatch):
         done.append(1)
         data["outputs"][0].fill(1)
 
-    monkeypatch.setattr(clock, "BUDGET", 60.0)
+    monkeypatch.setattr(kernel_timer, "BUDGET", 60.0)
     done = []
 
     page = jt.recording(jt.numpy_code((3,), "float32", [jt.ones(3)], forward)).page

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu import autograd, nn, optim
-from jt_edu.replay import Replays
-from jt_edu.template import template
+from jt_edu import nn, optim
+from jt_edu.capture.step_cache import Replays
+from jt_edu.variable import autograd
+from jt_edu.variable.subgraph_cache import template
 
 
 @pytest.fixture(autouse=True)

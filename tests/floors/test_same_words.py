@@ -8,7 +8,7 @@ import pytest
 import jt_edu as jt
 from jt_edu import nn
 from jt_edu.ops.arguments import SAME
-from jt_edu.var import Var
+from jt_edu.variable.var import Var
 
 WORDS = {word for words in SAME if words[0] in ("dim", "keepdim", "dim1", "dim2") for word in words}
 OTHERS = {  # what has such a word and means something else, or takes it without a name

@@ -6,8 +6,8 @@ import inspect
 import pytest
 
 import jt_edu as jt
-from jt_edu.memory import pool
-from jt_edu.settings import rank_context
+from jt_edu.base.allocator import pool
+from jt_edu.base.context import rank_context
 
 
 def test_whether_gradients_are_recorded_can_be_asked():

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu import backends, execute
-from jt_edu.graph import Node
-from jt_edu.memory import LARGE
-from jt_edu.meta import HostCall
-from jt_edu.plan import read_slot
-from jt_edu.script import OWNED, Script
-from jt_edu.settings import current
+from jt_edu import backends
+from jt_edu.base.allocator import LARGE
+from jt_edu.base.context import current
+from jt_edu.ir.meta_ops import HostCall
+from jt_edu.ir.node import Node
+from jt_edu.runtime import execute
+from jt_edu.runtime.plan import read_slot
+from jt_edu.runtime.plan_source import OWNED, Script
 
 
 @pytest.fixture(autouse=True)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.graph import HOME
-from jt_edu.ops.brackets import TIMES, meant, spelled
-from jt_edu.settings import current
+from jt_edu.base.context import current
+from jt_edu.ir.node import HOME
+from jt_edu.ops.index_parsing import TIMES, meant, spelled
 
 OFTEN = 8  # calls, after which all that can be remembered is
 TABLE = np.arange(12.0, dtype="float32").reshape(3, 4)

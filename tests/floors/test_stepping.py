@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.codegen.text import Source
-from jt_edu.explain import planned
-from jt_edu.lens.edits import edit_kernel, revert_kernels
-from jt_edu.lens.stepping import product_as_loops, step_through
-from jt_edu.lens.watching import Touch
+from jt_edu.codegen.emit_python import Source
+from jt_edu.introspect.explain import planned
+from jt_edu.lens.kernel_debugger import product_as_loops, step_through
+from jt_edu.lens.kernel_edit import edit_kernel, revert_kernels
+from jt_edu.lens.line_tracer import Touch
 
 
 def steps_of(*wanted, kernel=0, **options):

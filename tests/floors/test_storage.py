@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu import memory, nn, optim
-from jt_edu.storage import Allocation
+from jt_edu import nn, optim
+from jt_edu.base import allocator
+from jt_edu.variable.storage import Allocation
 
 BIG = 100_000  # floats: enough for a buffer that is lent again
 
@@ -472,7 +473,7 @@ def test_buffers_in_use_and_kept():
 
 
 def test_a_fresh_buffer_gives_back_the_unused_ones_where_they_are_too_many(monkeypatch):
-    monkeypatch.setattr(memory, "KEEP", 1 << 20)
+    monkeypatch.setattr(allocator, "KEEP", 1 << 20)
     pool = jt.CachingAllocator()
     lent = [pool.empty((1 << 19,), np.dtype(np.uint8)) for _ in range(4)]
     del lent

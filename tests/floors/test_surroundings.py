@@ -14,10 +14,10 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn
-from jt_edu.settings import rank_context
-from jt_edu.surroundings import alike, made_since
+from jt_edu.base.context import rank_context
+from jt_edu.capture.guards import alike, made_since
 
-compiling = import_module("jt_edu.compile")  # the module: jt.compile is a function
+compiling = import_module("jt_edu.capture.compiled_step")  # the module: jt.compile is a function
 rate = None
 
 

@@ -5,12 +5,13 @@ import pytest
 import torch
 
 import jt_edu as jt
-from jt_edu import backends, convolving
-from jt_edu.backends.convolve import Sizes, alone, text_of
-from jt_edu.backends.convolve.alone import given_to, parameters, shapes_of
-from jt_edu.backends.convolve.choice import algorithms
-from jt_edu.codegen.text import Parameter, Source
-from jt_edu.settings import rank_context
+from jt_edu import backends
+from jt_edu.backends.convolve import Sizes, standalone, text_of
+from jt_edu.backends.convolve.selection import algorithms
+from jt_edu.backends.convolve.standalone import given_to, parameters, shapes_of
+from jt_edu.base.context import rank_context
+from jt_edu.codegen.emit_python import Parameter, Source
+from jt_edu.runtime import conv_step
 
 SEED = 2611
 RNG = np.random.default_rng(SEED)
@@ -128,9 +129,9 @@ def test_no_two_calls_for_a_channel_share_a_subtotal(name):
 def test_each_algorithm_adds_up_what_it_has_written(name, monkeypatch):
     s = CASES[name]
     algorithm = next(a for a in algorithms() if a.name == name and a.kind == "forward")
-    monkeypatch.setattr(convolving, "choose", lambda sizes: algorithm)
+    monkeypatch.setattr(conv_step, "choose", lambda sizes: algorithm)
     found, before = [], jt.get_num_threads()
-    monkeypatch.setattr(alone, "SHARED", 0)  # threads share small ones, too
+    monkeypatch.setattr(standalone, "SHARED", 0)  # threads share small ones, too
     for count in (1, 2, 3, before):
         with rank_context():
             rng = np.random.default_rng(SEED)

@@ -11,8 +11,8 @@ import pytest
 import jt_edu as jt
 from jt_edu import backends
 from jt_edu.backends.convolve import Sizes, text_of
-from jt_edu.backends.convolve.alone import Alone
-from jt_edu.backends.convolve.choice import algorithms, candidates
+from jt_edu.backends.convolve.selection import algorithms, candidates
+from jt_edu.backends.convolve.standalone import Alone
 from tests.house.plan import ROOT
 
 COUNT = """

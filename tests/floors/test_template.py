@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-import jt_edu.template as jt_template
-from jt_edu.graph import inputs_first
-from jt_edu.template import template
+import jt_edu.variable.subgraph_cache as jt_template
+from jt_edu.ir.node import inputs_first
+from jt_edu.variable.subgraph_cache import template
 
 
 @pytest.fixture(autouse=True)

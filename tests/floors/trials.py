@@ -7,12 +7,12 @@ import json
 from functools import lru_cache
 from unittest import mock
 
-from jt_edu.lens import examine
-from jt_edu.lens.guard import Checked, Refused
-from jt_edu.lens.trial import Fault
+from jt_edu.lens import verify_edit
+from jt_edu.lens.edit_process import Fault
+from jt_edu.lens.sandbox import Checked, Refused
 
 
-class Unlimited(examine.Budget):
+class Unlimited(verify_edit.Budget):
     """Seconds that are counted; nobody is ended for them."""
 
     def _tell_the_system(self, end):
@@ -31,9 +31,9 @@ class Here:
         pass
 
     def do(self, job, seconds):
-        with mock.patch.object(examine, "Checked", lambda source, reads: checked(source, tuple(reads))):
+        with mock.patch.object(verify_edit, "Checked", lambda source, reads: checked(source, tuple(reads))):
             try:
-                return examine.examine(json.loads(json.dumps(job)), lambda **_: None, self.budget(seconds))
+                return verify_edit.examine(json.loads(json.dumps(job)), lambda **_: None, self.budget(seconds))
             except Refused as refused:
                 raise Fault(str(refused), refused.line) from None
 

@@ -10,71 +10,42 @@ ROOT = Path(__file__).resolve().parents[2]
 # A module imports from floors before its own and, on its own floor, from modules to its left.
 # A package stands here once, for all of its files. Inside a package only circles are forbidden.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    (
-        "errors",
-        "advice",
-        "own",
-        "scoped",
-        "instead",
-        "names",
-        "faces",
-        "dtypes",
-        "index",
-        "trace",
-        "thumbnail",
-        "settings",
-        "memory",
-    ),  # 0 ground
-    ("graph", "meta", "functions", "lookup"),  # 1 meaning
-    ("expression", "build", "relay", "convolution", "join", "tail", "fuse", "codegen"),  # 2 planning
-    (
-        "backends",
-        "convolving",
-        "multiplying",
-        "plan",
-        "determined",
-        "telling",
-        "execute",
-        "gradient_errors",
-        "autograd",
-    ),  # 3 running
-    ("formats", "making", "handle", "arithmetic", "var", "random"),  # 4 the learner's handle
-    ("inside", "template", "ops", "storage", "linalg", "fft"),  # 5 operators
-    (
-        "capture",
-        "script",
-        "leaves",
-        "surroundings",
-        "captured",
-        "compile",
-        "replay",
-        "backward",
-    ),  # 5 steps that are run again
-    ("caller", "draw", "reasons", "explain", "race", "fusion_report", "document", "walk"),  # 6 looking
-    ("team", "nn", "func", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 6 learning
-    ("usage", "compiling", "benchmark", "anatomy", "lens", "launch"),  # looking at all of it
-    ("models", "test"),  # 7 people
+    ("base",),  # 0 ground
+    ("ir",),  # 1 meaning
+    ("fusion", "codegen"),  # 2 planning
+    ("backends", "runtime"),  # 3 running
+    ("variable",),  # 4 the learner's handle
+    ("ops", "linalg", "fft"),  # 5 operators
+    ("capture", "draw", "introspect"),  # 6 steps that are run again; looking
+    ("nn", "func", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 7 learning
+    ("lens", "benchmark", "launch"),  # 8 looking at all of it
+    ("models", "test"),  # 9 people
 )
 CORE_FLOORS = 5  # the operators of floor 5 are a library on top of it (docs/decisions/020)
 NOT_CORE = (  # on a floor of the core, but outside its budget
     "backends.mathlib",  # a library of functions
-    "backends.conv", "backends.convolve", "backends.tails", "codegen.tail", "convolution", "convolving", "tail",
-    "determined", "backends.multiply", "multiplying",  # decisions 046 and 048: so are the rows above
-    "codegen.reach",  # when memory is asked for: no answer depends on it (decision 060)
-    "backends.entry", "backends.native",  # how machine code is loaded and called (decision 059)
-    "telling", "thumbnail",  # what those hear who watch
-    "advice", "instead", "names", "gradient_errors",  # the last part of an error: no answer depends on it
-    "own", "scoped", "faces",  # Python's: whose function is called, what is a decorator, what can be imported
-    "making",  # PyTorch's words for what is made: each does what can be said without it
-    "formats",  # rules that nothing enters until somebody asks for a format (decision 047)
+    "backends.conv_settings", "backends.convolve", "backends.epilogues", "codegen.epilogue", "fusion.epilogue",
+    "ir.conv_pattern", "runtime.conv_step", "runtime.determinism",  # decisions 046 and 048
+    "backends.matmul", "runtime.matmul_step",  # the same for products of matrices
+    "codegen.prefetch",  # when memory is asked for: no answer depends on it (decision 060)
+    "backends.cpython_entry", "backends.code_loader",  # how machine code is loaded and called (decision 059)
+    "runtime.trace_events", "runtime.array_summary",  # what those hear who watch
+    "base.hints", "base.migration", "base.did_you_mean",  # the last part of an error: no answer depends on it
+    "variable.gradient_errors",  # the same
+    "base.own", "base.scoped", "base.module_aliases",  # Python's: whose function, what decorates, what is imported
+    "variable.torch_keywords",  # PyTorch's words for what is made: each does what can be said without it
+    "variable.memory_format",  # rules that nothing enters until somebody asks for a format (decision 047)
+    # what stood on floor 5, operators, before the folders
+    "variable.index_bounds", "variable.subgraph_cache", "variable.storage", "variable.pytree",
+    "variable.caller_frame", "variable.parallel_context", "variable.gradient_cache", "runtime.plan_source",
 )  # fmt: skip
 
 # Upstairs for the type checker only: (who looks up, at what).
 TYPING_ONLY = {
-    ("graph", "meta"),
-    ("autograd", "var"),
-    ("gradient_errors", "var"),
-    ("arithmetic", "var"),
+    ("ir.node", "ir.meta_ops"),
+    ("variable.autograd", "variable.var"),
+    ("variable.gradient_errors", "variable.var"),
+    ("variable.operators", "variable.var"),
 }
 
 # Third-party libraries that any module may use, and those that only one module (or package) may.
@@ -83,7 +54,7 @@ LIBRARIES_OF: dict[str, set[str]] = {
     "backends": {"scipy", "threadpoolctl"},  # gives numba's np.dot its BLAS, and holds that to one thread
     "data": {"PIL", "sklearn"},  # Pillow reads photographs; the digits of sklearn need no download
     "draw": {"graphviz"},  # writes DOT for print
-    "functions": {"scipy"},
+    "ir.scalar_ops": {"scipy"},
     "linalg": {"scipy"},
     "mpi": {"mpi4py"},
 }
@@ -93,29 +64,29 @@ LIBRARIES_OF: dict[str, set[str]] = {
 LATE_IMPORTS = {
     ("backends", "backends"),  # the one that was asked for, from its table
     ("backends", "importlib"),  # what installed packages announce
-    ("backends.lean", "backends.multiply.dot"),
+    ("backends.numba_pipeline", "backends.matmul.dot"),
     ("backends.blas", "scipy"),  # scipy.linalg as a whole, where its BLAS cannot be had alone
-    ("backends.native", "backends.entry"),  # numba, for kernels on disk that need it
-    ("backends.native", "numba"),
+    ("backends.code_loader", "backends.cpython_entry"),  # numba, for kernels on disk that need it
+    ("backends.code_loader", "numba"),
     ("backends.numba_cpu", "backends.blas"),
-    ("backends.numba_cpu", "backends.lean"),  # numba, when the first kernel is compiled
+    ("backends.numba_cpu", "backends.numba_pipeline"),  # numba, when the first kernel is compiled
     ("backends.numba_cpu", "numba"),
-    ("backends.tails", "backends.convolve.hook"),
-    ("backends.tails", "backends.entry"),
-    ("backends.tails", "backends.lean"),
-    ("backends.convolve.choice", "backends.convolve.choice"),  # algorithms, from its list: they load numba
-    ("backends.convolve.packing", "backends.convolve.tile"),  # how long vectors are: that loads numba
-    ("backends.convolve.tuner", "backends.numba_cpu"),
+    ("backends.epilogues", "backends.convolve.epilogue_hook"),
+    ("backends.epilogues", "backends.cpython_entry"),
+    ("backends.epilogues", "backends.numba_pipeline"),
+    ("backends.convolve.selection", "backends.convolve.selection"),  # algorithms, from its list: they load numba
+    ("backends.convolve.packing", "backends.convolve.gemm_microkernel"),  # how long vectors are: that loads numba
+    ("backends.convolve.autotuner", "backends.numba_cpu"),
     ("jt_widgets.machine", "jt_edu.lens.assembly"),
-    ("lens.edits", "lens.guard"),
+    ("lens.kernel_edit", "lens.sandbox"),
     ("backends.numba_cuda", "numba"),
     ("data.image", "PIL"),
     ("data.toy", "sklearn"),
     ("draw.dot", "graphviz"),
-    ("mpi.jittor", "mpi.real.communicator"),
-    ("mpi.real.communicator", "mpi4py"),
-    ("mpi.real.launch", "importlib"),  # importlib.metadata, which loads all that mail is made of
-    ("names", "names"),  # what a door offers from a floor above, when somebody asks for it
+    ("mpi.jittor_api", "mpi.mpi4py_backend.communicator"),
+    ("mpi.mpi4py_backend.communicator", "mpi4py"),
+    ("mpi.mpi4py_backend.launch", "importlib"),  # importlib.metadata, which loads all that mail is made of
+    ("base.did_you_mean", "base.did_you_mean"),  # what a door offers from a floor above, when somebody asks for it
 }
 
 CORE_LINES = 5_000  # of code: docstrings, comments and blank lines are free (docs/decisions/010)

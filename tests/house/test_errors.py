@@ -75,4 +75,4 @@ def test_the_rule_notices(tmp_path):
         "def f(error):\n    raise error\ndef g():\n    raise ValueError('no')\n"
     )
 
-    assert complaints(tmp_path) == ["0% of the raises carry a value; these do not:", "jt_edu/index.py:4"]
+    assert complaints(tmp_path) == ["0% of the raises carry a value; these do not:", "jt_edu/ir/index_expr.py:4"]

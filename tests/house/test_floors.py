@@ -46,12 +46,12 @@ def _imports(module: Module, names: set[str], node: ast.AST, *, late: bool, typi
 
 
 def _is_in_disguise(node: ast.AST) -> bool:
-    """Whether a call imports: `resolve_name("jt_edu.graph:Node")`, `importlib.import_module("jt_edu.graph")`."""
+    """Whether a call imports: `resolve_name("jt_edu.ir.node:Node")`, `importlib.import_module("jt_edu.graph")`."""
     return isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in {"resolve_name", "import_module"}
 
 
 def _targets(module: Module, node: ast.Import | ast.ImportFrom | ast.Call) -> list[str]:
-    """Full dotted names: `from jt_edu.graph import Node` is "jt_edu.graph.Node"."""
+    """Full dotted names: `from jt_edu.ir.node import Node` is "jt_edu.ir.node.Node"."""
     if isinstance(node, ast.Call):
         name = node.args[0]
         return [name.value.replace(":", ".") if isinstance(name, ast.Constant) else module.dotted]
@@ -158,15 +158,18 @@ def _names_it(entry: Import, module: str, name: str) -> bool:
 @pytest.mark.parametrize(
     ("files", "complaint"),
     [
-        ({"graph.py": "from jt_edu.fuse import fuse", "fuse.py": ""}, "graph imports fuse, which is not downstairs"),
+        (
+            {"graph.py": "from jt_edu.fusion.fuse import fuse", "fuse.py": ""},
+            "graph imports fuse, which is not downstairs",
+        ),
         ({"errors.py": "from .index import Index", "index.py": ""}, "errors imports index, which is not downstairs"),
         ({"graph.py": "import jt_edu"}, "graph imports"),
         (
-            {"var.py": "def f():\n    from jt_edu.graph import Node", "graph.py": ""},
+            {"var.py": "def f():\n    from jt_edu.ir.node import Node", "graph.py": ""},
             "var imports graph inside a function",
         ),
         (
-            {"var.py": "def f():\n    return resolve_name('jt_edu.graph:Node')()", "graph.py": ""},
+            {"var.py": "def f():\n    return resolve_name('jt_edu.ir.node:Node')()", "graph.py": ""},
             "var imports graph inside a function",
         ),
         (
@@ -180,7 +183,7 @@ def _names_it(entry: Import, module: str, name: str) -> bool:
             "a circle of imports: ops.a -> ops.b -> ops.a",
         ),
         (
-            {"errors.py": "if TYPE_CHECKING:\n    from jt_edu.var import Var", "var.py": ""},
+            {"errors.py": "if TYPE_CHECKING:\n    from jt_edu.variable.var import Var", "var.py": ""},
             "errors imports var, which is not downstairs",
         ),
     ],
@@ -196,9 +199,9 @@ def test_the_rule_notices(tmp_path, files, complaint):
 
 def test_downstairs_and_typing_by_name_are_allowed(tmp_path):
     (tmp_path / "jt_edu" / "codegen").mkdir(parents=True)
-    (tmp_path / "jt_edu" / "__init__.py").write_text("from jt_edu.graph import Node")
-    (tmp_path / "jt_edu" / "meta.py").write_text("import numpy\nfrom jt_edu.graph import Node")
-    (tmp_path / "jt_edu" / "graph.py").write_text("if TYPE_CHECKING:\n    from jt_edu.meta import Op")
+    (tmp_path / "jt_edu" / "__init__.py").write_text("from jt_edu.ir.node import Node")
+    (tmp_path / "jt_edu" / "meta.py").write_text("import numpy\nfrom jt_edu.ir.node import Node")
+    (tmp_path / "jt_edu" / "graph.py").write_text("if TYPE_CHECKING:\n    from jt_edu.ir.meta_ops import Op")
     (tmp_path / "jt_edu" / "codegen" / "loops.py").write_text("from jt_edu import graph\nfrom .source import Source")
     (tmp_path / "jt_edu" / "codegen" / "source.py").write_text("")
 

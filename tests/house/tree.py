@@ -41,7 +41,7 @@ class Module:
 
     @property
     def dotted(self) -> str:
-        """As Python imports it: "jt_edu.codegen.loops"."""
+        """As Python imports it: "jt_edu.codegen.loop_ir"."""
         return f"{self.package}.{self.name}".rstrip(".")
 
     @property

@@ -7,7 +7,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn
-from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.base.errors import ArgumentError, ShapeError
 from tests.layers.harness import agrees
 
 INF = math.inf

@@ -5,7 +5,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn
-from jt_edu.errors import RangeError
+from jt_edu.base.errors import RangeError
 from tests.layers.harness import agrees
 
 WORDS = np.array([0, 3, 4, 9, 10, 19])  # first and last of the frequent ones, and of two clusters

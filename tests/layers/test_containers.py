@@ -5,7 +5,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn
-from jt_edu.errors import ArgumentError, DtypeError, RangeError
+from jt_edu.base.errors import ArgumentError, DtypeError, RangeError
 
 
 def test_names_of_containers_are_those_of_pytorch(torch):

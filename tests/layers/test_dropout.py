@@ -7,7 +7,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn
-from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.base.errors import ArgumentError, ShapeError
 
 CHANNELS = [
     (nn.Dropout1d, (40, 50, 3), 2), (nn.Dropout1d, (2000, 3), 1), (nn.Dropout2d, (40, 50, 2, 2), 2),

@@ -7,7 +7,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn
-from jt_edu.errors import RangeError
+from jt_edu.base.errors import RangeError
 from tests.layers.harness import agrees
 
 W = np.array([0.5, 1.0, 2.0, 1.5])

@@ -7,8 +7,8 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn
-from jt_edu.errors import ArgumentError
-from jt_edu.formats import FORMATS
+from jt_edu.base.errors import ArgumentError
+from jt_edu.variable.memory_format import FORMATS
 
 torch = pytest.importorskip("torch")
 

@@ -11,8 +11,8 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn
-from jt_edu.errors import ArgumentError, GradientError, ShapeError
-from jt_edu.nn.state import StateError
+from jt_edu.base.errors import ArgumentError, GradientError, ShapeError
+from jt_edu.nn.state_dict import StateError
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn
-from jt_edu.nn.moments import gates, moments, spread, turned
+from jt_edu.nn.rnn_weight_gradients import gates, moments, spread, turned
 from tests.layers.harness import agrees
 
 CELLS = {

@@ -9,7 +9,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn
-from jt_edu.errors import ArgumentError, GradientError
+from jt_edu.base.errors import ArgumentError, GradientError
 from tests.layers.harness import agrees
 
 

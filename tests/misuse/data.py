@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 
 from jt_edu import data
+from jt_edu.base.errors import ArgumentError, DtypeError, OutOfMemoryError, RangeError, ShapeError
 from jt_edu.data import transform as T  # noqa: N812
-from jt_edu.errors import ArgumentError, DtypeError, OutOfMemoryError, RangeError, ShapeError
 
 TEN = data.ArrayDataset(np.arange(10))
 HOLLOW = np.zeros((3, 0, 5), np.float32)

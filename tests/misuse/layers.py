@@ -4,11 +4,11 @@ import numpy as np
 
 import jt_edu as jt
 from jt_edu import nn
-from jt_edu.errors import ArgumentError as A
-from jt_edu.errors import DtypeError as D
-from jt_edu.errors import GradientError as G
-from jt_edu.errors import RangeError as R
-from jt_edu.errors import ShapeError as S
+from jt_edu.base.errors import ArgumentError as A
+from jt_edu.base.errors import DtypeError as D
+from jt_edu.base.errors import GradientError as G
+from jt_edu.base.errors import RangeError as R
+from jt_edu.base.errors import ShapeError as S
 from jt_edu.nn import init, utils
 
 

@@ -2,7 +2,7 @@
 
 import jt_edu as jt
 from jt_edu import nn
-from jt_edu.errors import RangeError
+from jt_edu.base.errors import RangeError
 
 X, Y, Z = jt.ones(2, 3), jt.ones(3, 2), jt.array([[1, 0, 2], [0, 1, 1]])
 T = jt.ones(4, 2, 3)

@@ -12,11 +12,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from jt_edu.errors import RankError
-from jt_edu.mpi.jobs import job as jobs
-from jt_edu.mpi.jobs.job import marked, run_job
-from jt_edu.mpi.real import launch
-from jt_edu.mpi.real.board import Board
+from jt_edu.base.errors import RankError
+from jt_edu.mpi.mpi4py_backend import launch
+from jt_edu.mpi.mpi4py_backend.status_board import Board
+from jt_edu.mpi.mpirun_jobs import job as jobs
+from jt_edu.mpi.mpirun_jobs.job import marked, run_job
 from tests.patience import LONG
 
 HERE = Path(__file__).parent
@@ -27,8 +27,8 @@ on_each_mpi = pytest.mark.parametrize("mpi", MPIS)
 
 HEAD = """\
 import numpy as np
-from jt_edu.mpi.real.communicator import world
-from jt_edu.mpi.jobs.run import report
+from jt_edu.mpi.mpi4py_backend.communicator import world
+from jt_edu.mpi.mpirun_jobs.run import report
 comm = world()
 rank, size = comm.rank, comm.size
 """

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jt_edu.mpi.simulated.threads import simulate
+from jt_edu.mpi.simulator.threads import simulate
 from tests.mpi.jobs import MPIS, on_each_mpi, start, well
 
 
@@ -51,7 +51,7 @@ def test_the_largest_of_numbers_is_no_number_if_one_of_them_is_none(mpi):
 
 @on_each_mpi
 def test_an_exception_in_ones_own_reduction_is_raised_where_it_is_called(mpi):
-    text = "from jt_edu.mpi.terms.names import Op\nx, room = np.ones(2), np.zeros(2)\n"
+    text = "from jt_edu.mpi.base.constants import Op\nx, room = np.ones(2), np.zeros(2)\n"
     text += "comm.Allreduce(x, room, Op.Create(lambda a, b: 1 / 0))"
 
     job = start(text, mpi=mpi)

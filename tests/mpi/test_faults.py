@@ -16,18 +16,18 @@ from functools import cache
 import numpy as np
 import pytest
 
-from jt_edu.errors import RankError
-from jt_edu.mpi.cells.cell import Cell
-from jt_edu.mpi.jobs.job import Job, Running
-from jt_edu.mpi.jobs.merge import notes
-from jt_edu.mpi.jobs.remote import run_under_mpi
-from jt_edu.mpi.jobs.run import as_document
-from jt_edu.mpi.real import debug
-from jt_edu.mpi.real.board import Board
-from jt_edu.mpi.real.journal import Journal
-from jt_edu.mpi.simulated.threads import run_ranks
-from jt_edu.mpi.terms.advice import RECEIVE, SEND
-from jt_edu.mpi.terms.errors import DeadlockError, LostRankError, MismatchError, RankTimeoutError, TruncationError
+from jt_edu.base.errors import RankError
+from jt_edu.mpi.base.deadlock_hints import RECEIVE, SEND
+from jt_edu.mpi.base.errors import DeadlockError, LostRankError, MismatchError, RankTimeoutError, TruncationError
+from jt_edu.mpi.mpi4py_backend import debug
+from jt_edu.mpi.mpi4py_backend.call_log import Journal
+from jt_edu.mpi.mpi4py_backend.status_board import Board
+from jt_edu.mpi.mpirun_jobs.job import Job, Running
+from jt_edu.mpi.mpirun_jobs.merge import notes
+from jt_edu.mpi.mpirun_jobs.remote import run_under_mpi
+from jt_edu.mpi.mpirun_jobs.run import as_document
+from jt_edu.mpi.notebook.cell import Cell
+from jt_edu.mpi.simulator.threads import run_ranks
 from tests.mpi.jobs import HEAD, LONG, MPIS, Late, left, need, on_each_mpi, printed, receives, start, well
 
 HEAD_LINES = "\n" * HEAD.count("\n")
@@ -169,7 +169,7 @@ def test_a_fault_is_named_and_everything_ends(mpi, what, program, ranks, kind, s
 
 
 MANY = """
-from jt_edu.mpi.terms.errors import MismatchError
+from jt_edu.mpi.base.errors import MismatchError
 for program in {programs}:
     try:
         exec(compile({lines!r} + program, "cell.py", "exec"))
@@ -294,7 +294,7 @@ def test_the_column_of_a_rank_that_was_ended_says_where_it_was(text):
 
 
 def test_a_rank_that_computes_for_long_is_no_deadlock():
-    long = "from jt_edu.mpi.real import debug\ndebug.STILL = 2\nboard = comm.journal.board\n"
+    long = "from jt_edu.mpi.mpi4py_backend import debug\ndebug.STILL = 2\nboard = comm.journal.board\n"
     long += "while rank == 1 and board.looked()[0] < 10:\n    pass\nreport(comm.allreduce(rank))"
 
     assert well(start(long)) == [[1], [1]]

@@ -5,7 +5,7 @@ from tests.mpi.jobs import on_each_mpi, start, well
 DATATYPES = """
 from mpi4py import MPI as theirs
 from jt_edu.mpi import MPI as ours
-from jt_edu.mpi.terms.datatypes import TYPES
+from jt_edu.mpi.base.datatypes import TYPES
 same = [name for name in TYPES if getattr(theirs, name) != theirs.DATATYPE_NULL]
 report([name for name in same if getattr(theirs, name).Get_size() != TYPES[name].Get_size()], len(same))
 """

@@ -15,12 +15,12 @@ from types import NoneType, SimpleNamespace
 import numpy as np
 import pytest
 
-from jt_edu.errors import ArgumentError, RankError
-from jt_edu.mpi.jobs.job import run_job
-from jt_edu.mpi.real import ending, launch
-from jt_edu.mpi.real.ending import wait_until_read
-from jt_edu.mpi.simulated.threads import run_ranks
-from jt_edu.mpi.terms.errors import LostRankError, MismatchError
+from jt_edu.base.errors import ArgumentError, RankError
+from jt_edu.mpi.base.errors import LostRankError, MismatchError
+from jt_edu.mpi.mpi4py_backend import abort, launch
+from jt_edu.mpi.mpi4py_backend.abort import wait_until_read
+from jt_edu.mpi.mpirun_jobs.job import run_job
+from jt_edu.mpi.simulator.threads import run_ranks
 from tests.mpi.jobs import HEAD, LONG, MPIS, OTHER, ROOT, Late, left, need, on_each_mpi, printed, start, well
 from tests.patience import until
 
@@ -154,7 +154,7 @@ def test_ranks_that_do_not_listen_to_their_launcher_end_too(mpi):
 def test_a_job_ends_when_the_notebook_is_killed(tmp_path):
     need()
     here = f"from pathlib import Path\nPath({str(tmp_path)!r}, str(rank)).touch()\nimport time\ntime.sleep(600)"
-    text = f"from jt_edu.mpi.jobs.job import run_job\nrun_job({HEAD + here!r}, 2, timeout=600)"
+    text = f"from jt_edu.mpi.mpirun_jobs.job import run_job\nrun_job({HEAD + here!r}, 2, timeout=600)"
     notebook = subprocess.Popen([sys.executable, "-c", text], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
     until(lambda: len(list(tmp_path.iterdir())) == 2)
     assert len(left(notebook.pid)) >= 3, "the launcher and two ranks"
@@ -326,8 +326,8 @@ def test_all_ranks_end_only_when_the_launcher_has_read_what_this_one_wrote(pipe)
     reader.start()
     world = SimpleNamespace(Abort=lambda code: took.append(code))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ending, "wait_until_read", lambda _, seconds: wait_until_read((target,), 60))
-        ending.abort(SimpleNamespace(COMM_WORLD=world), 3)
+        patch.setattr(abort, "wait_until_read", lambda _, seconds: wait_until_read((target,), 60))
+        abort.abort(SimpleNamespace(COMM_WORLD=world), 3)
     reader.join()
 
     assert took == ["words", 3]

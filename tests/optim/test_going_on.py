@@ -9,8 +9,8 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import optim
-from jt_edu.errors import ArgumentError, GradientError, JtError, ShapeError
-from jt_edu.replay import Replays
+from jt_edu.base.errors import ArgumentError, GradientError, JtError, ShapeError
+from jt_edu.capture.step_cache import Replays
 from tests.optim.rules import MAKERS, Problem
 
 

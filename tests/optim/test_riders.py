@@ -6,7 +6,7 @@ import numpy as np
 
 import jt_edu as jt
 from jt_edu import nn
-from jt_edu.ops.riders import riders
+from jt_edu.ops.deferred_outputs import riders
 
 
 def cell_by_hand(batches, detach=True):

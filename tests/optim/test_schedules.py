@@ -9,7 +9,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import optim
-from jt_edu.errors import ArgumentError, RangeError
+from jt_edu.base.errors import ArgumentError, RangeError
 from jt_edu.optim import lr_scheduler
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*lr_scheduler.*:UserWarning", "ignore:.*epoch parameter.*:UserWarning")

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import jt_edu as jt
-from jt_edu.anatomy import COPY, KINDS, identity, identity_at, operators
+from jt_edu.lens.ops_table import COPY, KINDS, identity, identity_at, operators
 from tests.floors.test_gradients import SMOOTH_BINARY, SMOOTH_UNARY
 from tests.parity import test_families
 from tests.parity.families import families

@@ -12,8 +12,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from jt_edu import backends
 from jt_edu.backends.convolve import Sizes
-from jt_edu.backends.convolve.alone import Alone, shapes_of
-from jt_edu.backends.convolve.choice import algorithms, candidates
+from jt_edu.backends.convolve.selection import algorithms, candidates
+from jt_edu.backends.convolve.standalone import Alone, shapes_of
 
 COUNT, PARTS = 500, 10
 FAMILIES, EACH = ("3x3", "1x1", "large", "depthwise", "lanewise"), 130

@@ -10,7 +10,7 @@ import pytest
 import scipy.stats
 
 import jt_edu as jt
-from jt_edu.random import default_generator
+from jt_edu.variable.random import default_generator
 from tests.parity.inputs import EVERY, expect_same, refuses
 
 CREATED = (

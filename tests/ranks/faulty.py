@@ -3,7 +3,7 @@
 import threading
 import time
 
-from jt_edu.mpi.simulated.threads import run_ranks
+from jt_edu.mpi.simulator.threads import run_ranks
 from tests.patience import until
 
 LONGEST = 10.0  # seconds of the processor until a fault is named, and what other tests left behind is collected

@@ -10,8 +10,8 @@ laws_buffers.py what may be sent.
 
 import numpy as np
 
-from jt_edu.mpi.talk.request import REQUEST_NULL, Request
-from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG, COMM_NULL, IN_PLACE, PROC_NULL, UNDEFINED, Status
+from jt_edu.mpi.base.constants import ANY_SOURCE, ANY_TAG, COMM_NULL, IN_PLACE, PROC_NULL, UNDEFINED, Status
+from jt_edu.mpi.communicator.request import REQUEST_NULL, Request
 from tests.ranks import laws_algorithms, laws_buffers, laws_groups, laws_misuse, laws_requests, laws_together
 from tests.ranks.laws_together import around
 

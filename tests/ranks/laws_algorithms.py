@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from jt_edu.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError
 from jt_edu.mpi.algorithms import ALGORITHMS
 from jt_edu.mpi.algorithms.combine import fold
-from jt_edu.mpi.paper.model import measure
-from jt_edu.mpi.terms.names import SUM, Op
+from jt_edu.mpi.base.constants import SUM, Op
+from jt_edu.mpi.perf_model.model import measure
 from tests.ranks.calls import ROOTED, call, expected
 from tests.ranks.laws_misuse import refused
 

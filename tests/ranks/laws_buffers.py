@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import numpy as np
 
 import jt_edu as jt
-from jt_edu.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.base.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.mpi import MPI
-from jt_edu.mpi.talk.request import Request
-from jt_edu.mpi.terms.names import BOTTOM, IN_PLACE, NO_OP, OP_NULL, PROC_NULL, REPLACE, SUM, Status
+from jt_edu.mpi.base.constants import BOTTOM, IN_PLACE, NO_OP, OP_NULL, PROC_NULL, REPLACE, SUM, Status
+from jt_edu.mpi.communicator.request import Request
 from tests.ranks.laws_misuse import refused
 from tests.ranks.laws_together import around
 

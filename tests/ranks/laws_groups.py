@@ -1,8 +1,8 @@
 """Laws of groups: communicators that are made from others; see laws.py."""
 
 from jt_edu.mpi import MPI
-from jt_edu.mpi.talk.request import Request
-from jt_edu.mpi.terms.names import COMM_NULL, COMM_TYPE_SHARED, UNDEFINED
+from jt_edu.mpi.base.constants import COMM_NULL, COMM_TYPE_SHARED, UNDEFINED
+from jt_edu.mpi.communicator.request import Request
 
 
 def law_split_makes_groups(comm):

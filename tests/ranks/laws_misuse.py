@@ -4,10 +4,10 @@ import re
 
 import numpy as np
 
-from jt_edu.errors import ArgumentError, DtypeError, RankError, ShapeError, UnknownNameError
-from jt_edu.mpi.talk.request import Request
-from jt_edu.mpi.terms.errors import MismatchError
-from jt_edu.mpi.terms.names import IN_PLACE, SUM, Op
+from jt_edu.base.errors import ArgumentError, DtypeError, RankError, ShapeError, UnknownNameError
+from jt_edu.mpi.base.constants import IN_PLACE, SUM, Op
+from jt_edu.mpi.base.errors import MismatchError
+from jt_edu.mpi.communicator.request import Request
 from tests.ranks.laws_together import around
 
 ROOM = np.zeros(4)

@@ -5,13 +5,13 @@ import pickle
 import numpy as np
 import pytest
 
-from jt_edu.errors import ArgumentError, RankError
+from jt_edu.base.errors import ArgumentError, RankError
 from jt_edu.mpi import MPI
-from jt_edu.mpi.talk.messages import MESSAGE_NO_PROC, MESSAGE_NULL, Message
-from jt_edu.mpi.talk.persistent import Grequest, Prequest
-from jt_edu.mpi.talk.request import REQUEST_NULL, Request
-from jt_edu.mpi.terms.errors import CLASSES
-from jt_edu.mpi.terms.names import ANY_SOURCE, ANY_TAG, PROC_NULL, UNDEFINED, Status
+from jt_edu.mpi.base.constants import ANY_SOURCE, ANY_TAG, PROC_NULL, UNDEFINED, Status
+from jt_edu.mpi.base.errors import CLASSES
+from jt_edu.mpi.communicator.messages import MESSAGE_NO_PROC, MESSAGE_NULL, Message
+from jt_edu.mpi.communicator.persistent import Grequest, Prequest
+from jt_edu.mpi.communicator.request import REQUEST_NULL, Request
 from tests.ranks.laws_misuse import refused
 from tests.ranks.laws_together import around
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from jt_edu.mpi.talk.request import Request
-from jt_edu.mpi.terms.names import (
+from jt_edu.mpi.base.constants import (
     BAND,
     BOR,
     BXOR,
@@ -19,6 +18,7 @@ from jt_edu.mpi.terms.names import (
     SUM,
     Op,
 )  # fmt: skip
+from jt_edu.mpi.communicator.request import Request
 
 PAIR = np.dtype([("value", "f8"), ("place", "i4")])
 WORDS = Op.Create(lambda a, b: f"({a} {b})")  # neither commutes nor associates: only one order of ranks gives this

@@ -5,14 +5,14 @@ import re
 import numpy as np
 import pytest
 
-from jt_edu.dtypes import DTYPES
-from jt_edu.errors import ArgumentError
+from jt_edu.base.dtypes import DTYPES
+from jt_edu.base.errors import ArgumentError
 from jt_edu.mpi.algorithms import ALGORITHMS, combine, find
-from jt_edu.mpi.paper.model import CLOSED
-from jt_edu.mpi.paper.schedules import SCHEDULES
-from jt_edu.mpi.real.native import ARGUMENTS, OBJECTS
-from jt_edu.mpi.simulated.threads import run_ranks, simulate
-from jt_edu.mpi.terms.names import Op
+from jt_edu.mpi.base.constants import Op
+from jt_edu.mpi.mpi4py_backend.mpi_calls import ARGUMENTS, OBJECTS
+from jt_edu.mpi.perf_model.model import CLOSED
+from jt_edu.mpi.perf_model.schedules import SCHEDULES
+from jt_edu.mpi.simulator.threads import run_ranks, simulate
 from tests.ranks.calls import ROOTED, call, expected
 
 

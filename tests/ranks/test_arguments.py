@@ -2,7 +2,7 @@
 
 import pytest
 
-from jt_edu.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError
 from jt_edu.mpi import run_ranks
 
 WRONG = [

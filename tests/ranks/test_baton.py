@@ -8,12 +8,12 @@ import time
 import numpy as np
 import pytest
 
-from jt_edu.errors import ArgumentError, RankError
-from jt_edu.mpi.simulated.threads import SoloComm, run_ranks, simulate
-from jt_edu.mpi.talk.request import Request
-from jt_edu.mpi.terms.names import Op
-from jt_edu.mpi.world import baton
-from jt_edu.settings import current
+from jt_edu.base.context import current
+from jt_edu.base.errors import ArgumentError, RankError
+from jt_edu.mpi.base.constants import Op
+from jt_edu.mpi.communicator.request import Request
+from jt_edu.mpi.simulator import scheduler
+from jt_edu.mpi.simulator.threads import SoloComm, run_ranks, simulate
 from tests.patience import LONG
 from tests.ranks.faulty import all_end_but, threads_of_ranks, until
 
@@ -166,7 +166,7 @@ def nested(comm):
 
 @pytest.mark.parametrize("program", [spin, spin_through_calls, spin_and_catch, numbers, nested])
 def test_an_interrupt_ends_all_ranks_soon(program, monkeypatch):
-    monkeypatch.setattr(baton, "ENDING", LONG)  # for a rank that has to wait for its turn
+    monkeypatch.setattr(scheduler, "ENDING", LONG)  # for a rank that has to wait for its turn
     before = threads_of_ranks()
 
     took, raised = interrupted(program)
@@ -190,7 +190,7 @@ def test_an_interrupt_names_the_rank_that_cannot_be_stopped_and_ends_the_others(
 
 
 def test_an_interrupt_before_all_have_begun(monkeypatch):
-    monkeypatch.setattr(baton, "ENDING", LONG)
+    monkeypatch.setattr(scheduler, "ENDING", LONG)
     before = threads_of_ranks()
 
     took, raised = interrupted(lambda c: spin(c) if c.rank == 0 else ring(c), size=50)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from jt_edu.errors import RankError
-from jt_edu.mpi.cells.namespaces import Namespaces
+from jt_edu.base.errors import RankError
+from jt_edu.mpi.notebook.namespaces import Namespaces
 
 ENUMS = """
 from enum import Enum, Flag, IntEnum, auto

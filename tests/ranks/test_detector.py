@@ -10,9 +10,9 @@ import types
 import numpy as np
 import pytest
 
-from jt_edu.mpi.cells import detector
-from jt_edu.mpi.cells.cell import Cell
-from jt_edu.mpi.cells.namespaces import Namespaces
+from jt_edu.mpi.notebook import sharing_detector
+from jt_edu.mpi.notebook.cell import Cell
+from jt_edu.mpi.notebook.namespaces import Namespaces
 
 TALLY = """
 import itertools
@@ -115,7 +115,7 @@ def ranks(tmp_path, monkeypatch):
     others = [name for name in sys.modules if name.startswith("tests.") and not name.startswith("tests.ranks")]
     for name in others:  # hundreds of modules that no learner has: looking at them would take all of a cell's time
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setattr(detector, "SECONDS", 20)  # of a machine that does other things, too
+    monkeypatch.setattr(sharing_detector, "SECONDS", 20)  # of a machine that does other things, too
     importlib.invalidate_caches()
     yield Namespaces(3)
     sys.modules.pop("tally", None)
@@ -191,14 +191,14 @@ def test_many_changes_are_told_shortly(ranks):
 
     (told,) = notes(ranks.run(text))
 
-    assert told.count("changed by") == detector.MOST_REPORTS
+    assert told.count("changed by") == sharing_detector.MOST_REPORTS
     assert "and 5 more" in told
 
 
 def test_looking_costs_a_part_of_a_second_however_much_there_is(ranks, monkeypatch):
     import tally  # noqa: PLC0415 - it is made by a fixture
 
-    monkeypatch.setattr(detector, "SECONDS", 0.05)
+    monkeypatch.setattr(sharing_detector, "SECONDS", 0.05)
     cell = "import tally\nfor _ in range(300):\n    comm.barrier()\ntally.seen.append(rank)"
 
     def seconds():
@@ -284,7 +284,7 @@ def test_the_door_with_the_names_of_mpi4py_raises_no_alarm(ranks):
 
 
 def test_a_watch_that_nobody_changes_anything_under_says_nothing():
-    watch = detector.Watch()
+    watch = sharing_detector.Watch()
     watch.turn_ended(type("T", (), {"rank": 0, "state": "ended"}))
 
     assert watch.reports(Cell.parse("1")) == []
@@ -292,10 +292,10 @@ def test_a_watch_that_nobody_changes_anything_under_says_nothing():
 
 def test_marks_tell_changes_from_sameness():
     array, row, count = np.arange(5.0), [1, [2]], itertools.count(3)
-    before = [detector._mark(x) for x in (array, row, count)]
+    before = [sharing_detector._mark(x) for x in (array, row, count)]
 
-    assert [detector._mark(x) for x in (array, row, count)] == before
+    assert [sharing_detector._mark(x) for x in (array, row, count)] == before
     array[4], row[0] = 9, 8
     next(count)
-    assert all(detector._mark(x) != m for x, m in zip((array, row, count), before, strict=True))
+    assert all(sharing_detector._mark(x) != m for x, m in zip((array, row, count), before, strict=True))
     assert os.environ.get("JT_TALLY") is None

@@ -5,9 +5,9 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from jt_edu.mpi.simulated.threads import run_ranks
-from jt_edu.mpi.talk.request import Request
-from jt_edu.mpi.terms.names import ANY_SOURCE, Status
+from jt_edu.mpi.base.constants import ANY_SOURCE, Status
+from jt_edu.mpi.communicator.request import Request
+from jt_edu.mpi.simulator.threads import run_ranks
 
 WALL = ("began", "ended")  # seconds of the wall clock, which no two runs share
 

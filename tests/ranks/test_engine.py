@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError
 from jt_edu.mpi.algorithms import ALGORITHMS
-from jt_edu.mpi.paper.engine import Compute, Round, events, run
-from jt_edu.mpi.paper.schedules import SCHEDULES, schedule
-from jt_edu.mpi.record.network import Network
-from jt_edu.mpi.simulated.threads import run_ranks, simulate
+from jt_edu.mpi.perf_model.engine import Compute, Round, events, run
+from jt_edu.mpi.perf_model.schedules import SCHEDULES, schedule
+from jt_edu.mpi.simulator.threads import run_ranks, simulate
+from jt_edu.mpi.trace.network import Network
 from tests.ranks.calls import CUT, ROOTED, call
 
 PAPER = Network(latency=2500, overhead=1500, gap=0, byte=6)  # the check values of the reference simulator

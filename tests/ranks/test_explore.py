@@ -4,12 +4,12 @@ import math
 
 import pytest
 
-from jt_edu.errors import ArgumentError
-from jt_edu.mpi.simulated.explore import explore
-from jt_edu.mpi.simulated.threads import run_ranks
-from jt_edu.mpi.talk.request import Request
-from jt_edu.mpi.terms.errors import DeadlockError
-from jt_edu.mpi.terms.names import ANY_SOURCE, Status
+from jt_edu.base.errors import ArgumentError
+from jt_edu.mpi.base.constants import ANY_SOURCE, Status
+from jt_edu.mpi.base.errors import DeadlockError
+from jt_edu.mpi.communicator.request import Request
+from jt_edu.mpi.simulator.model_checker import explore
+from jt_edu.mpi.simulator.threads import run_ranks
 
 
 def ends(told):

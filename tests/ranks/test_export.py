@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.mpi.record.export import trace_events
-from jt_edu.mpi.record.network import Network
-from jt_edu.mpi.record.records import Call, Record, Sent
-from jt_edu.mpi.simulated.threads import run_ranks
-from jt_edu.mpi.world.faults import Faults
+from jt_edu.mpi.simulator.faults import Faults
+from jt_edu.mpi.simulator.threads import run_ranks
+from jt_edu.mpi.trace.export import trace_events
+from jt_edu.mpi.trace.network import Network
+from jt_edu.mpi.trace.records import Call, Record, Sent
 from tests.ranks.importer import complaints
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from jt_edu.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError
 from jt_edu.mpi import Faults, run_ranks
-from jt_edu.mpi.simulated.explore import explore
+from jt_edu.mpi.simulator.model_checker import explore
 
 
 def three_barriers(comm):

@@ -5,10 +5,10 @@ import contextlib
 import numpy as np
 import pytest
 
-from jt_edu.errors import RankError
-from jt_edu.mpi.simulated.threads import run_ranks, simulate
-from jt_edu.mpi.terms.errors import CallError, DeadlockError, MismatchError, TruncationError
-from jt_edu.mpi.terms.names import MAX, SUM
+from jt_edu.base.errors import RankError
+from jt_edu.mpi.base.constants import MAX, SUM
+from jt_edu.mpi.base.errors import CallError, DeadlockError, MismatchError, TruncationError
+from jt_edu.mpi.simulator.threads import run_ranks, simulate
 from tests.ranks import zoo
 from tests.ranks.faulty import everyone_is_told, fails, threads_of_ranks, until
 

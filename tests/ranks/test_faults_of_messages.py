@@ -5,12 +5,12 @@ import contextlib
 import numpy as np
 import pytest
 
-from jt_edu.errors import ArgumentError, DtypeError
-from jt_edu.mpi.record.network import Network
-from jt_edu.mpi.simulated.threads import run_ranks, simulate
-from jt_edu.mpi.terms.errors import DeadlockError, LookedInVainError, LostRankError, RankTimeoutError, TruncationError
-from jt_edu.mpi.terms.names import ANY_SOURCE
-from jt_edu.mpi.world.faults import Faults
+from jt_edu.base.errors import ArgumentError, DtypeError
+from jt_edu.mpi.base.constants import ANY_SOURCE
+from jt_edu.mpi.base.errors import DeadlockError, LookedInVainError, LostRankError, RankTimeoutError, TruncationError
+from jt_edu.mpi.simulator.faults import Faults
+from jt_edu.mpi.simulator.threads import run_ranks, simulate
+from jt_edu.mpi.trace.network import Network
 from tests.ranks.faulty import everyone_is_told, fails
 
 # sends and receives

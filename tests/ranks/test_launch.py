@@ -10,20 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from jt_edu.errors import ArgumentError, RankError
-from jt_edu.mpi.cells.script import run_script
-from jt_edu.mpi.jobs.job import error_from
-from jt_edu.mpi.jobs.merge import merged, notes
-from jt_edu.mpi.real import launch
-from jt_edu.mpi.real.board import Board, State
-from jt_edu.mpi.real.communicator import MPIComm
-from jt_edu.mpi.real.debug import why_still
-from jt_edu.mpi.real.journal import Journal
-from jt_edu.mpi.real.progress import Progress
-from jt_edu.mpi.simulated.threads import SoloComm, ThreadComm
-from jt_edu.mpi.terms.advice import COLLECTIVE, RECEIVE, SEND
-from jt_edu.mpi.terms.errors import DeadlockError, LostRankError
-from jt_edu.mpi.terms.names import TAG_LIMIT
+from jt_edu.base.errors import ArgumentError, RankError
+from jt_edu.mpi.base.constants import TAG_LIMIT
+from jt_edu.mpi.base.deadlock_hints import COLLECTIVE, RECEIVE, SEND
+from jt_edu.mpi.base.errors import DeadlockError, LostRankError
+from jt_edu.mpi.mpi4py_backend import launch
+from jt_edu.mpi.mpi4py_backend.call_log import Journal
+from jt_edu.mpi.mpi4py_backend.communicator import MPIComm
+from jt_edu.mpi.mpi4py_backend.debug import why_still
+from jt_edu.mpi.mpi4py_backend.progress import Progress
+from jt_edu.mpi.mpi4py_backend.status_board import Board, State
+from jt_edu.mpi.mpirun_jobs.job import error_from
+from jt_edu.mpi.mpirun_jobs.merge import merged, notes
+from jt_edu.mpi.notebook.script import run_script
+from jt_edu.mpi.simulator.threads import SoloComm, ThreadComm
 
 ROOT = Path(__file__).resolve().parents[2]
 OPEN_MPI = 'echo "mpirun (Open MPI) 4.1.4"'

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jt_edu.mpi.simulated.threads import SoloComm, run_ranks, simulate
+from jt_edu.mpi.simulator.threads import SoloComm, run_ranks, simulate
 from tests.ranks.faulty import all_end_but, threads_of_ranks
 from tests.ranks.laws import LAWS
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from jt_edu.mpi import run_ranks
-from jt_edu.mpi.talk.request import Request
-from jt_edu.mpi.world import baton as batons
-from jt_edu.mpi.world import world as worlds
+from jt_edu.mpi.communicator.request import Request
+from jt_edu.mpi.simulator import scheduler as batons
+from jt_edu.mpi.simulator import world as worlds
 
 
 def test_a_box_is_gone_when_everything_in_it_was_taken():

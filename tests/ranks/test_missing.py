@@ -4,9 +4,9 @@ import threading
 
 import pytest
 
-from jt_edu.errors import RankError, UnknownNameError
+from jt_edu.base.errors import RankError, UnknownNameError
 from jt_edu.mpi import MPI, simulate
-from jt_edu.mpi.terms.missing import INSTEAD
+from jt_edu.mpi.base.missing import INSTEAD
 
 
 @pytest.mark.parametrize("start", INSTEAD)

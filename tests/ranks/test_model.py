@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from jt_edu.errors import ArgumentError
-from jt_edu.mpi.paper.engine import run
-from jt_edu.mpi.paper.model import CLOSED, Hockney, best, choices, fit, known, measure, predict, scaling, timed
-from jt_edu.mpi.paper.schedules import SCHEDULES, schedule
-from jt_edu.mpi.record.network import Network
-from jt_edu.mpi.simulated.threads import SoloComm, run_ranks, simulate
+from jt_edu.base.errors import ArgumentError
+from jt_edu.mpi.perf_model.engine import run
+from jt_edu.mpi.perf_model.model import CLOSED, Hockney, best, choices, fit, known, measure, predict, scaling, timed
+from jt_edu.mpi.perf_model.schedules import SCHEDULES, schedule
+from jt_edu.mpi.simulator.threads import SoloComm, run_ranks, simulate
+from jt_edu.mpi.trace.network import Network
 from tests.ranks.calls import call
 
 PAPER = Network(latency=2500, overhead=1500, gap=0, byte=6)

@@ -8,12 +8,12 @@ import weakref
 import numpy as np
 import pytest
 
-from jt_edu.errors import ArgumentError, DtypeError, RankError, UnknownNameError
+from jt_edu.base.errors import ArgumentError, DtypeError, RankError, UnknownNameError
 from jt_edu.mpi import MPI
-from jt_edu.mpi.real.communicator import MPIComm
-from jt_edu.mpi.record.network import Network
-from jt_edu.mpi.simulated.threads import ThreadComm, simulate
-from jt_edu.mpi.terms.errors import CLASSES
+from jt_edu.mpi.base.errors import CLASSES
+from jt_edu.mpi.mpi4py_backend.communicator import MPIComm
+from jt_edu.mpi.simulator.threads import ThreadComm, simulate
+from jt_edu.mpi.trace.network import Network
 
 SCRIPT = """
 from jt_edu.mpi import MPI

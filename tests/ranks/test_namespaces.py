@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.mpi.cells.cell import Cell, learners_lines
-from jt_edu.mpi.cells.namespaces import Namespaces
-from jt_edu.mpi.cells.process import Page, divided
-from jt_edu.mpi.simulated.threads import run_ranks
-from jt_edu.mpi.terms.errors import DeadlockError, MismatchError
-from jt_edu.mpi.world import baton
-from jt_edu.mpi.world.faults import Faults
+from jt_edu.mpi.base.errors import DeadlockError, MismatchError
+from jt_edu.mpi.notebook.cell import Cell, learners_lines
+from jt_edu.mpi.notebook.namespaces import Namespaces
+from jt_edu.mpi.notebook.process import Page, divided
+from jt_edu.mpi.simulator import scheduler
+from jt_edu.mpi.simulator.faults import Faults
+from jt_edu.mpi.simulator.threads import run_ranks
 from tests.patience import LONG
 from tests.ranks.faulty import all_end_but, threads_of_ranks, until
 
@@ -425,7 +425,7 @@ def lines_of(rank):
 
 
 def test_an_interrupt_ends_a_cell_that_runs_for_ever_soon(ranks, monkeypatch):
-    monkeypatch.setattr(baton, "ENDING", LONG)  # for a rank that has to wait for its turn
+    monkeypatch.setattr(scheduler, "ENDING", LONG)  # for a rank that has to wait for its turn
     begun, sent = threading.Event(), []
 
     def interrupt():
@@ -459,7 +459,7 @@ def test_an_interrupt_that_finds_a_finalizer_at_work_is_not_lost(ranks, monkeypa
         def __del__(self):
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(baton, "ENDING", LONG)  # for a rank that has to wait for its turn
+    monkeypatch.setattr(scheduler, "ENDING", LONG)  # for a rank that has to wait for its turn
     dropped, held = [], [Last()]
     monkeypatch.setattr(sys, "unraisablehook", lambda told: dropped.append(told.exc_type))
     run = ranks.run("while True: pass", while_waiting=held.clear)

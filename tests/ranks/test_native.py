@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from jt_edu.mpi.algorithms import combine
-from jt_edu.mpi.simulated.threads import simulate
-from jt_edu.mpi.terms.names import IN_PLACE, OPS, Op
+from jt_edu.mpi.base.constants import IN_PLACE, OPS, Op
+from jt_edu.mpi.simulator.threads import simulate
 
 LARGE = 150_001  # float32, more than two slices, and not a whole number of them
 

@@ -5,7 +5,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu.mpi import run_ranks
-from jt_edu.mpi.operators import (
+from jt_edu.mpi.differentiable_collectives import (
     added,
     mpi_all_gather,
     mpi_all_to_all,

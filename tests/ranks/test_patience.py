@@ -3,7 +3,7 @@
 import pytest
 
 from jt_edu.mpi import MPI, run_ranks
-from jt_edu.mpi.terms.errors import LookedInVainError, RankTimeoutError
+from jt_edu.mpi.base.errors import LookedInVainError, RankTimeoutError
 
 LATE = 10_000_000  # ns
 

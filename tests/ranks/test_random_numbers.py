@@ -8,7 +8,7 @@ import pytest
 import jt_edu as jt
 from jt_edu import nn
 from jt_edu.data import ArrayDataset, DataLoader
-from jt_edu.team import apart
+from jt_edu.variable.parallel_context import apart
 from tests.distributed.ranks import run
 
 

@@ -5,10 +5,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from jt_edu.mpi.paper.replay import Replay
-from jt_edu.mpi.record.network import Network
-from jt_edu.mpi.simulated.threads import run_ranks
-from jt_edu.mpi.world.faults import Faults
+from jt_edu.mpi.perf_model.replay import Replay
+from jt_edu.mpi.simulator.faults import Faults
+from jt_edu.mpi.simulator.threads import run_ranks
+from jt_edu.mpi.trace.network import Network
 
 HERE = Network(latency=2500, overhead=1500, gap=20, byte=6)
 NETWORKS = [HERE, Network(latency=900, overhead=4100, gap=50, byte=1.3), Network(1, 0, 0, 0), Network(0, 0, 0, 0.5)]

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from jt_edu.mpi.simulated.threads import run_ranks, simulate
-from jt_edu.mpi.terms.advice import COLLECTIVE, RECEIVE, SEND, Wait, advice, circle_in, ranks_named
-from jt_edu.mpi.terms.names import ANY_SOURCE
-from jt_edu.mpi.world.words import standstill, waits
+from jt_edu.mpi.base.constants import ANY_SOURCE
+from jt_edu.mpi.base.deadlock_hints import COLLECTIVE, RECEIVE, SEND, Wait, advice, circle_in, ranks_named
+from jt_edu.mpi.simulator.deadlock_report import standstill, waits
+from jt_edu.mpi.simulator.threads import run_ranks, simulate
 from tests.ranks import zoo
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import models, nn
-from jt_edu.nn.state import StateError
+from jt_edu.nn.state_dict import StateError
 
 CONSTRUCTORS = sorted(name for name in models.__all__ if name.islower())
 

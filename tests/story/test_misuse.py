@@ -33,9 +33,9 @@ from jt_edu import (
     ShapeError,
     UnknownNameError,
 )  # fmt: skip
-from jt_edu.graph import Node
-from jt_edu.index import load
-from jt_edu.meta import HostCall
+from jt_edu.ir.index_expr import load
+from jt_edu.ir.meta_ops import HostCall
+from jt_edu.ir.node import Node
 
 F = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], np.float32)
 I = np.array([[1, 2, 3], [4, 5, 6]])  # noqa: E741

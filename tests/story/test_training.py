@@ -10,8 +10,8 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import backends, nn, optim
-from jt_edu.graph import Node
-from jt_edu.settings import rank_context
+from jt_edu.base.context import rank_context
+from jt_edu.ir.node import Node
 
 
 def network(seed):

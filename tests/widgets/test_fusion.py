@@ -4,7 +4,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn
-from jt_edu.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError
 from jt_widgets import fusion
 from tests.widgets.page import frame_times, still
 

@@ -7,7 +7,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn
-from jt_edu.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError
 from jt_widgets import graph
 from tests.floors.test_passes import GRAPHS
 from tests.widgets.page import still as at_rest

@@ -11,7 +11,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn, optim
-from jt_edu.lens.edits import edited_kernels
+from jt_edu.lens.kernel_edit import edited_kernels
 from jt_widgets.kernel import MANY
 from jt_widgets.kernel import kernel as kernel_view
 from tests.chromium import LIMIT

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.mpi.simulated.threads import run_ranks
+from jt_edu.mpi.simulator.threads import run_ranks
 from jt_widgets import kernel, memory, ranks, roofline, tape
 from jt_widgets.loops import step_kernel
 from jt_widgets.train import train_panel

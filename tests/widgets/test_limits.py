@@ -8,10 +8,11 @@ import pytest
 
 import jt_edu as jt
 import jt_widgets as w
-from jt_edu import nn, telling
-from jt_edu.lens import aside, recording
-from jt_edu.lens.differences import difference
+from jt_edu import nn
+from jt_edu.lens import isolated_run, recording
+from jt_edu.lens.gradcheck import difference
 from jt_edu.lens.tape import record_tape
+from jt_edu.runtime import trace_events
 from jt_widgets.train import train_panel
 from tests.widgets.live import finish
 
@@ -50,7 +51,7 @@ def panel(**settings):
 
 @pytest.mark.parametrize("view", [w.graph, w.tape, w.explore, w.kernel, w.fusion, w.memory, w.step_kernel, w.roofline])
 def test_a_graph_that_no_view_draws_is_refused_at_once(view, monkeypatch):
-    monkeypatch.setattr(aside, "DRAWN", 10)
+    monkeypatch.setattr(isolated_run, "DRAWN", 10)
 
     with pytest.raises(jt.ArgumentError, match=r"This graph has \d+ nodes; a view draws at most 10\. Record a part"):
         view(chain(20))
@@ -59,7 +60,7 @@ def test_a_graph_that_no_view_draws_is_refused_at_once(view, monkeypatch):
 def test_the_largest_graph_is_the_same_in_python_and_in_the_browser():
     fit = (Path(__file__).parents[2] / "widgets/frontend/src/fit.js").read_text()
 
-    assert f"nodes: {aside.DRAWN:_}," in fit
+    assert f"nodes: {isolated_run.DRAWN:_}," in fit
 
 
 def test_of_a_large_graph_no_values_are_recorded(monkeypatch):
@@ -76,7 +77,7 @@ def test_values_that_do_not_fit_together_are_left_out_largest_first(monkeypatch)
     x = jt.ones(1000).sync()
     y = (x[:10] * 2).exp().sum() + (x * 3).exp().sum()
     everything = jt.recording(y).page
-    monkeypatch.setattr(telling, "SEEN_BYTES", 4000)
+    monkeypatch.setattr(trace_events, "SEEN_BYTES", 4000)
 
     page = jt.recording(y).page
 
@@ -88,7 +89,7 @@ def test_values_that_do_not_fit_together_are_left_out_largest_first(monkeypatch)
 
 
 def test_a_value_with_too_many_elements_is_missed_in_words(monkeypatch):
-    monkeypatch.setattr(telling, "SEEN", 5)
+    monkeypatch.setattr(trace_events, "SEEN", 5)
 
     notes = jt.recording((jt.ones(10).sync() * 2).exp().sum()).page["notes"]
 

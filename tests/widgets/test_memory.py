@@ -7,7 +7,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu.draw.lifetimes import lifetimes_svg
-from jt_edu.lens.lifetimes import lifetimes
+from jt_edu.lens.liveness import lifetimes
 from jt_widgets import memory
 from tests.widgets.records import html_of
 

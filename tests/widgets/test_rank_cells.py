@@ -8,8 +8,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 import jt_edu as jt
-from jt_edu.mpi.real import launch
-from jt_edu.mpi.record.network import Network
+from jt_edu.mpi.mpi4py_backend import launch
+from jt_edu.mpi.trace.network import Network
 from jt_widgets import pages
 from jt_widgets.orders import read_order
 
@@ -355,7 +355,9 @@ def test_a_real_job_that_takes_too_long_is_ended(cell):
 def test_what_cannot_be_copied_is_named_and_what_is_reported_comes_back(cell, shell):
     cell("steps = (k for k in range(3))")
 
-    _, texts, _ = cell("%%mpirun -n 2 --go-on\nfrom jt_edu.mpi.jobs.run import report\nreport(rank * 10)\nnext(steps)")
+    _, texts, _ = cell(
+        "%%mpirun -n 2 --go-on\nfrom jt_edu.mpi.mpirun_jobs.run import report\nreport(rank * 10)\nnext(steps)"
+    )
 
     assert "steps stays in the notebook: it cannot be copied" in texts[-1]
     assert "NameError: name 'steps' is not defined" in texts[-1]

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.lens import lanes
-from jt_edu.lens.curves import RANKS, curves
+from jt_edu.lens import rank_timeline
+from jt_edu.lens.scaling_curves import RANKS, curves
 from jt_edu.mpi.algorithms import ALGORITHMS
-from jt_edu.mpi.paper.model import predict
-from jt_edu.mpi.paper.replay import Replay
-from jt_edu.mpi.record.network import Network
-from jt_edu.mpi.record.records import Call, Record
-from jt_edu.mpi.simulated.threads import run_ranks
-from jt_edu.mpi.world.faults import Faults
+from jt_edu.mpi.perf_model.model import predict
+from jt_edu.mpi.perf_model.replay import Replay
+from jt_edu.mpi.simulator.faults import Faults
+from jt_edu.mpi.simulator.threads import run_ranks
+from jt_edu.mpi.trace.network import Network
+from jt_edu.mpi.trace.records import Call, Record
 from jt_widgets.ranks import ranks
 from tests.frontend import node
 from tests.mpi.jobs import start, well
@@ -143,7 +143,7 @@ def test_the_browser_works_out_the_times_of_every_algorithm_to_the_nanosecond(fr
     for kind, algorithm in EVERY:
         runs = [record_of(each_algorithm(kind, algorithm), size, network=network) for network in networks]
         assert not runs[0].failure, (kind, algorithm, runs[0].failure)
-        page = {"ranks": {**lanes.section(runs[0]), "curves": []}}
+        page = {"ranks": {**rank_timeline.section(runs[0]), "curves": []}}
         cases += [
             {"name": f"{kind} by {algorithm} on {network}", "page": page, "network": vars(network), "want": wanted(run)}
             for network, run in zip(networks, runs, strict=True)
@@ -169,7 +169,7 @@ def wanted(record):
 
 def test_the_section_holds_what_the_record_holds(shown):
     record = shown["late"].record
-    section = lanes.section(record)
+    section = rank_timeline.section(record)
 
     texts = section["texts"]
     assert [texts[k] for k in section["calls"]["words"]] == [call.words for call in record.calls]
@@ -182,16 +182,16 @@ def test_the_section_holds_what_the_record_holds(shown):
 def test_a_long_record_is_shown_from_its_beginning_and_says_so():
     record = record_of(late)
 
-    shown = lanes.beginning(record, 30)
+    shown = rank_timeline.beginning(record, 30)
 
     messages, calls = f"{len(shown.messages)} of {len(record.messages)}", f"30 of {len(record.calls)}"
-    assert lanes.notes(record, 30) == [f"Showing the first {messages} messages and {calls} calls."]
+    assert rank_timeline.notes(record, 30) == [f"Showing the first {messages} messages and {calls} calls."]
     assert [call.number for call in shown.calls] == list(range(30))
     assert all(message.taker < 30 and message.call < 30 for message in shown.messages)
     again = Replay(shown)
     assert [call.enter for call in again.calls] == [call.enter for call in record.calls[:30]]
     assert [m.arrived for m in again.messages] == [m.arrived for m in record.messages[: len(shown.messages)]]
-    assert lanes.notes(record) == []
+    assert rank_timeline.notes(record) == []
 
 
 def test_who_was_late_is_said_in_the_summary(shown):
@@ -258,7 +258,7 @@ def test_the_picture_has_a_lane_for_each_rank_and_three_patterns(shown, name):
     found = ET.fromstring(svg)  # noqa: S314  it is ours
 
     words = ["".join(text.itertext()) for text in found.iter("{http://www.w3.org/2000/svg}text")]
-    stuck = lanes.circle_of(shown[name].record)
+    stuck = rank_timeline.circle_of(shown[name].record)
     named = [f"✕ rank {k}" if k in stuck else f"rank {k}" for k in range(shown[name].record.size)]
     assert [w for w in words if "rank " in w and "," not in w] == named
     assert {"jt-lanes-wait", "jt-lanes-transfer"} <= {one.get("id") for one in found.iter() if one.get("id")}
@@ -342,7 +342,7 @@ def test_the_rank_that_came_last_is_named_with_the_wait_of_each(page_of, shown):
         "all => all.map(one => [Number(one.dataset.rank), Number(one.dataset.wait), one.className])"
     )
 
-    longest = max(lanes.arrivals(shown["late"].record)[:2], key=lambda one: one.wait)
+    longest = max(rank_timeline.arrivals(shown["late"].record)[:2], key=lambda one: one.wait)
     waits = {rank: longest.times[-1] - time for rank, time in zip(longest.ranks, longest.times, strict=True)}
     assert {rank: wait for rank, wait, _ in found} == waits
     assert [rank for rank, _, look in found if look == "jt-ranks-last"] == [2]
@@ -362,7 +362,7 @@ def test_a_slider_gives_the_time_of_that_network(page_of, shown, key, field):
     value = float(number) * {"ns": 1, "µs": 1e3, "ms": 1e6, "ns/B": 1}[unit]
     network = Network(**{**vars(NETWORK), field: round(value) if key != "byte" else value})
     wanted = Replay(shown["late"].record, network).duration
-    assert page.locator(TOLD).inner_text().startswith(f"{lanes.nanos_text(wanted)} instead of ")
+    assert page.locator(TOLD).inner_text().startswith(f"{rank_timeline.nanos_text(wanted)} instead of ")
     slider.press("n")
     page.wait_for_function("before => document.querySelector('.jt-ranks-told').innerText === before", arg=before)
 
@@ -415,7 +415,7 @@ def test_who_wants_no_motion_is_led_from_event_to_event(page_of, shown):
 
     times = {t for m in shown["ring"].record.messages for t in (m.sent, m.done)} | {0, shown["ring"].record.duration}
     assert page.evaluate("() => [...window.seen]") and set(page.evaluate("() => [...window.seen]")) <= {
-        f"at {lanes.nanos_text(time)}" for time in times
+        f"at {rank_timeline.nanos_text(time)}" for time in times
     }
 
 
@@ -431,7 +431,7 @@ def test_arrows_walk_along_the_events(page_of, shown):
         page.keyboard.press("ArrowRight")
 
     still(page)
-    assert moment(page) == f"at {lanes.nanos_text(times[4])}"
+    assert moment(page) == f"at {rank_timeline.nanos_text(times[4])}"
     assert page.locator(".jt-ranks-name").inner_text().startswith("Message")
     page.keyboard.press("ArrowLeft")
     still(page)
@@ -448,7 +448,7 @@ def test_a_message_tells_its_bytes_its_line_and_its_times(page_of, shown):
     told = page.locator(".jt-ranks-panels").first.inner_text()
     first = next(m for m in record.messages if m.source == 0)
     assert "1 kB, rank 0 → rank 1" in told
-    assert lanes.nanos_text(first.arrived) in told
+    assert rank_timeline.nanos_text(first.arrived) in told
     assert "test_ranks.py" in told
     assert "1,000 bytes, the piece of rank 0 itself" in told
 
@@ -556,7 +556,7 @@ def test_a_real_run_has_one_clock_and_no_sliders(page_of, shown):
 
 REAL = """
 import time
-from jt_edu.mpi.jobs.report import began
+from jt_edu.mpi.mpirun_jobs.report import began
 before = time.monotonic_ns()
 comm.barrier()
 report(began(), before, time.monotonic_ns())
@@ -626,7 +626,7 @@ def test_a_job_of_real_ranks_is_drawn_with_its_bars_ticks_and_arrows(page_of, jo
     found = page.locator(".jt-ranks-late li").evaluate_all(
         "all => all.map(one => [Number(one.dataset.rank), Number(one.dataset.wait) / 1e9])"
     )
-    longest = max(lanes.arrivals(job.record), key=lambda one: one.wait)
+    longest = max(rank_timeline.arrivals(job.record), key=lambda one: one.wait)
     assert [rank for rank, wait in found if wait == 0] == [longest.ranks[-1]]
     assert max(wait for _, wait in found) == pytest.approx(longest.wait / 1e9, abs=1e-5)
     assert page.get_by_text("Predicted time").count() == 0, "there is no network to predict it from"

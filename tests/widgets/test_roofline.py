@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.draw import figures
+from jt_edu.draw import charts
 from jt_edu.draw.chart import axis, captions, figure, letters, scale, ticks
 from jt_edu.lens import roofline as roofline_of
 from jt_widgets.roofline import roofline
@@ -205,11 +205,11 @@ def test_the_largest_dot_lies_inside_the_frame_and_has_its_name_beside_it():
     kernel = {**times, "times": 1, **roofline_of.judged(times, machines.made(), call=0.001)}
     section = {"machine": machines.made().as_dict(), "ways": {"fused": [kernel], "unfused": None}}
 
-    x, y = figures.roofline_axes(section)
-    svg = ET.fromstring(figures.roofline("one kernel", section))  # noqa: S314  it is ours
+    x, y = charts.roofline_axes(section)
+    svg = ET.fromstring(charts.roofline("one kernel", section))  # noqa: S314  it is ours
 
     bottom = scale(y, 360 - 40, 26)
-    assert bottom(kernel["speed"]) + figures.LARGE < 360 - 40
+    assert bottom(kernel["speed"]) + charts.LARGE < 360 - 40
     assert x.start < kernel["intensity"] < x.end
     assert kernel["name"] in [text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")]
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.lens.differences import difference
-from jt_edu.lens.localrules import local_rules
+from jt_edu.lens.gradcheck import difference
+from jt_edu.lens.gradient_rules import local_rules
 from jt_edu.lens.tape import record_tape
 from jt_widgets import step_kernel, tape
 from tests.widgets.page import frame_times, still, stop_clock

@@ -15,7 +15,7 @@ from jt_widgets.train import train_panel
 from jt_widgets.view import View
 
 register()  # %%ranks and its kind, where there is a notebook; so does %load_ext jt_widgets
-ASKS_FOR_ITS_CALLER = True  # our frames are none of the learner's: jt_edu.caller passes over them
+ASKS_FOR_ITS_CALLER = True  # our frames are none of the learner's: jt_edu.variable.caller_frame passes over them
 
 __all__ = [
     "FusionLens",

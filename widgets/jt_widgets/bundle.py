@@ -19,7 +19,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from jt_edu.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError
 
 MOST_BYTES = 64_000_000  # of a document; the browser refuses more, too
 MODULE = Path(__file__).parent / "static" / "jt.js"

@@ -13,7 +13,7 @@ import base64
 from html import escape
 from typing import Any
 
-from jt_edu.mpi.cells.cell import CellRun, Told, ranks_named
+from jt_edu.mpi.notebook.cell import CellRun, Told, ranks_named
 from jt_widgets.waiting import HUES, who_waits
 
 INK, SOFT, RULE = "var(--jp-ui-font-color1, inherit)", "var(--jp-ui-font-color2, #666)", "var(--jp-border-color2, #ccc)"

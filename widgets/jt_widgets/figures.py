@@ -14,7 +14,7 @@ from typing import Any
 
 from IPython.display import display
 
-from jt_edu.settings import current
+from jt_edu.base.context import current
 
 
 class FiguresOfThisRank:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any, NoReturn
 
-from jt_edu.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError
 
 INSTEAD = {"loops": "step_kernel", "train": "train_panel", "view": "graph", "figures": "graph", "magics": "ranks"}
 

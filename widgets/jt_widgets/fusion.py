@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import jt_edu as jt
-from jt_edu.explain import in_words
-from jt_edu.lens.aside import check_vars
-from jt_edu.var import Var
+from jt_edu.introspect.explain import in_words
+from jt_edu.lens.isolated_run import check_vars
+from jt_edu.variable.var import Var
 from jt_widgets.view import View
 
 

@@ -10,13 +10,13 @@ from collections import defaultdict
 from typing import Any
 
 import jt_edu as jt
-from jt_edu.errors import ArgumentError
-from jt_edu.explain import planned
-from jt_edu.lens.aside import check_vars
-from jt_edu.lens.edits import Edit, revert_one
+from jt_edu.base.errors import ArgumentError
+from jt_edu.introspect.explain import planned
+from jt_edu.lens.edit_process import check_seconds, original
+from jt_edu.lens.isolated_run import check_vars
+from jt_edu.lens.kernel_debugger import step_at
+from jt_edu.lens.kernel_edit import Edit, revert_one
 from jt_edu.lens.recording import Recording
-from jt_edu.lens.stepping import step_at
-from jt_edu.lens.trial import check_seconds, original
 from jt_widgets.bundle import pack_json, page_html
 from jt_widgets.machine import MANY, listing, machine
 from jt_widgets.siblings import join, tell_siblings

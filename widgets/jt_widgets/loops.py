@@ -12,13 +12,13 @@ from __future__ import annotations
 from typing import Any
 
 import jt_edu as jt
-from jt_edu.caller import nodes_of
-from jt_edu.errors import ArgumentError
-from jt_edu.explain import planned
-from jt_edu.lens.aside import check_vars, initialize_parameters
-from jt_edu.lens.colours import classes
+from jt_edu.base.errors import ArgumentError
+from jt_edu.introspect.explain import planned
+from jt_edu.lens.isolated_run import check_vars, initialize_parameters
+from jt_edu.lens.kernel_debugger import MOST, Steps, step_at, step_through
 from jt_edu.lens.recording import Recording
-from jt_edu.lens.stepping import MOST, Steps, step_at, step_through
+from jt_edu.lens.syntax import classes
+from jt_edu.variable.caller_frame import nodes_of
 from jt_widgets.view import View
 
 SHOWN = 12  # steps of the text form

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pkgutil import resolve_name
 from typing import Any
 
-from jt_edu.errors import ArgumentError
-from jt_edu.plan import Step
-from jt_edu.trace import Line, annotate
+from jt_edu.base.errors import ArgumentError
+from jt_edu.base.trace import Line, annotate
+from jt_edu.runtime.plan import Step
 
 MANY = 6  # kernels whose machine code goes into a saved page
 

@@ -5,7 +5,7 @@
     %%mpirun -n 4                      the same cell as a real MPI job, in four processes of its own
     %%mpi -n 4                         another name of %%ranks, for Jittor's users
 
-`import jt_widgets` in a notebook is enough; so is %load_ext jt_widgets. See jt_edu/mpi/cells/namespaces.py.
+`import jt_widgets` in a notebook is enough; so is %load_ext jt_widgets. See jt_edu/mpi/notebook/namespaces.py.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 from IPython.core.getipython import get_ipython
 from IPython.core.magic import Magics, cell_magic, magics_class
 
-from jt_edu.mpi.cells.namespaces import Namespaces
-from jt_edu.mpi.jobs.remote import run_under_mpi
+from jt_edu.mpi.mpirun_jobs.remote import run_under_mpi
+from jt_edu.mpi.notebook.namespaces import Namespaces
 from jt_widgets.figures import show_open_figures
 from jt_widgets.orders import Order, read_order
 from jt_widgets.pages import Live, briefly, parsed, show

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from jt_edu.base.errors import ArgumentError
+from jt_edu.base.trace import Trace
 from jt_edu.draw.lifetimes import lifetimes_svg, lifetimes_text
-from jt_edu.errors import ArgumentError
-from jt_edu.lens.aside import found_words, way_out
-from jt_edu.lens.footprint import footprint, footprint_of, footprint_of_recording
+from jt_edu.lens.isolated_run import found_words, way_out
+from jt_edu.lens.memory_timeline import footprint, footprint_of, footprint_of_recording
 from jt_edu.lens.recording import Recording
-from jt_edu.trace import Trace
-from jt_edu.var import Var
+from jt_edu.variable.var import Var
 from jt_widgets.view import View
 
 

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from jt_edu.errors import ArgumentError
-from jt_edu.mpi.record.network import Network
-from jt_edu.mpi.record.records import Record
-from jt_edu.mpi.world.faults import Faults
+from jt_edu.base.errors import ArgumentError
+from jt_edu.mpi.simulator.faults import Faults
+from jt_edu.mpi.trace.network import Network
+from jt_edu.mpi.trace.records import Record
 
 FAULTS = ("slow", "drop", "delay", "lose")
 SHARED = ("--view", "--go-on", "-n")

@@ -15,8 +15,8 @@ from typing import Any
 
 from IPython.display import display
 
-from jt_edu.errors import ArgumentError, JtError
-from jt_edu.mpi.cells.cell import Cell, CellRun, Told
+from jt_edu.base.errors import ArgumentError, JtError
+from jt_edu.mpi.notebook.cell import Cell, CellRun, Told
 from jt_widgets.columns import Columns, widgets_of
 from jt_widgets.ranks import ranks
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from IPython.core.displaypub import DisplayPublisher
 
-from jt_edu.mpi.cells.process import page
+from jt_edu.mpi.notebook.process import page
 from jt_widgets.figures import figures_divided
 
 

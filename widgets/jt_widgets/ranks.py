@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from jt_edu.base.errors import ArgumentError
 from jt_edu.draw.lanes import lanes_svg
-from jt_edu.errors import ArgumentError
-from jt_edu.lens import lanes
-from jt_edu.lens.curves import curves
-from jt_edu.lens.page import empty
+from jt_edu.lens import rank_timeline
+from jt_edu.lens.document_schema import empty
 from jt_edu.lens.recording import Recording
-from jt_edu.mpi.record.records import Record
+from jt_edu.lens.scaling_curves import curves
+from jt_edu.mpi.trace.records import Record
 from jt_widgets.view import View
 
 
@@ -25,19 +25,19 @@ class RankView(View):
     def __init__(self, record: Record, others: tuple[Record, ...] = (), **state: Any) -> None:
         self.record = record
         predicted = curves([record, *others]) if record.network else []  # without a network there is nothing to predict
-        section = {**lanes.section(record), "curves": predicted}
-        page = empty(lanes.summary(record), lanes.notes(record)) | {"ranks": section}
+        section = {**rank_timeline.section(record), "curves": predicted}
+        page = empty(rank_timeline.summary(record), rank_timeline.notes(record)) | {"ranks": section}
         super().__init__(Recording(page), **state)
 
     def picture_svg(self) -> str:
         """Lanes and arrows."""
-        shown = lanes.beginning(self.record)
-        spans, arrows = lanes.spans(shown), lanes.arrows(shown)
+        shown = rank_timeline.beginning(self.record)
+        spans, arrows = rank_timeline.spans(shown), rank_timeline.arrows(shown)
         duration = max((one["end"] for one in spans), default=0)
-        return lanes_svg(spans, arrows, shown.size, duration, self.summary, lanes.circle_of(shown))
+        return lanes_svg(spans, arrows, shown.size, duration, self.summary, rank_timeline.circle_of(shown))
 
     def __repr__(self) -> str:
-        return "\n".join([self.summary, *self.recording.page["notes"], lanes.text(self.record)])
+        return "\n".join([self.summary, *self.recording.page["notes"], rank_timeline.text(self.record)])
 
 
 def ranks(record: Record, *others: Record, **state: Any) -> RankView:
@@ -52,7 +52,7 @@ def ranks(record: Record, *others: Record, **state: Any) -> RankView:
         ArgumentError: it is no record.
 
     Example:
-        >>> from jt_edu.mpi.simulated.threads import run_ranks
+        >>> from jt_edu.mpi.simulator.threads import run_ranks
         >>> ranks(run_ranks(2, lambda comm: comm.allreduce(1)).record).summary
         '2 ranks made 2 calls and sent 0 messages of 0 B in all; the last one ended after 11 µs of virtual time.'
     """

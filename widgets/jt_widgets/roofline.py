@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import jt_edu as jt
-from jt_edu.caller import nodes_of
-from jt_edu.draw import figures
-from jt_edu.errors import ArgumentError
-from jt_edu.lens.aside import check_vars, initialize_parameters
-from jt_edu.lens.page import empty
+from jt_edu.base.errors import ArgumentError
+from jt_edu.base.trace import Trace
+from jt_edu.draw import charts
+from jt_edu.lens.document_schema import empty
+from jt_edu.lens.isolated_run import check_vars, initialize_parameters
 from jt_edu.lens.recording import Recording
 from jt_edu.lens.roofline import both_ways, of_trace
-from jt_edu.trace import Trace
+from jt_edu.variable.caller_frame import nodes_of
 from jt_widgets.view import View
 
 
@@ -21,7 +21,7 @@ class Roofline(View):
 
     def picture_svg(self) -> str:
         """The roofs, and a dot for each kernel."""
-        return figures.roofline(self.summary, self.recording.page["roofline"])
+        return charts.roofline(self.summary, self.recording.page["roofline"])
 
     def __repr__(self) -> str:
         page = self.recording.page

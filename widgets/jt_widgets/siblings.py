@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Protocol
 from weakref import WeakSet
 
-from jt_edu.errors import JtError
+from jt_edu.base.errors import JtError
 
 
 class Refreshed(Protocol):

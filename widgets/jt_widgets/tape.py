@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from jt_edu.base.errors import ArgumentError
+from jt_edu.base.trace import plain
 from jt_edu.draw.tape import tape_svg, tape_text
-from jt_edu.errors import ArgumentError
-from jt_edu.lens.differences import difference
+from jt_edu.lens.gradcheck import difference
 from jt_edu.lens.recording import Recording
 from jt_edu.lens.tape import leaves_of, record_tape
-from jt_edu.trace import plain
-from jt_edu.var import Var
+from jt_edu.variable.var import Var
 from jt_widgets.bundle import pack, pack_json
 from jt_widgets.view import View
 

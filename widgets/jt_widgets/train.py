@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import jt_edu as jt
-from jt_edu.draw import figures
-from jt_edu.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError
+from jt_edu.draw import charts
+from jt_edu.lens.document_schema import empty
 from jt_edu.lens.loop import Loop
-from jt_edu.lens.page import empty
 from jt_edu.lens.recording import Recording
-from jt_edu.lens.training import Loss, Row, Training, page_part, text
+from jt_edu.lens.train_monitor import Loss, Row, Training, page_part, text
 from jt_widgets.tape import Taped, TapeView, taped
 from jt_widgets.view import View
 
@@ -85,7 +85,7 @@ class TrainPanel(View):
 
     def picture_svg(self) -> str:
         """The curves."""
-        return figures.training(self.summary, self.recording.page["train"])
+        return charts.training(self.summary, self.recording.page["train"])
 
     def __repr__(self) -> str:
         return text(self.training)

@@ -21,7 +21,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from jt_edu.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError
 from jt_edu.lens.recording import Recording
 from jt_widgets.bundle import MODULE, pack, pack_json, page_html, snapshot_html, static_html, write_whole
 from jt_widgets.cells import cells

@@ -8,8 +8,8 @@ from __future__ import annotations
 import itertools
 import math
 
-from jt_edu.mpi.cells.cell import ranks_named
-from jt_edu.mpi.world.words import circle_in
+from jt_edu.mpi.notebook.cell import ranks_named
+from jt_edu.mpi.simulator.deadlock_report import circle_in
 
 HUES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # as all views have them
 

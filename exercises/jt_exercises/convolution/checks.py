@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import jt_edu as jt
-from jt_edu.meta import Reindex
+from jt_edu.ir.meta_ops import Reindex
 from jt_exercises.convolution import problems
 from jt_exercises.convolution.counted import Count, Number, fraction
 from jt_exercises.convolution.problems import ALGORITHMS, Problem, fastest, runner, seconds, suits

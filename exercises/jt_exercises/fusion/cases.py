@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 import jt_edu as jt
-from jt_edu.explain import Explanation
-from jt_edu.graph import Node
-from jt_edu.meta import Elementwise, ReindexReduce
+from jt_edu.introspect.explain import Explanation
+from jt_edu.ir.meta_ops import Elementwise, ReindexReduce
+from jt_edu.ir.node import Node
 
 LOOPS = ("same loops", "outer loops")  # rules by which two loops share a kernel, though neither is inside the other
 

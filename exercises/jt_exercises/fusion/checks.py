@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import jt_edu as jt
-from jt_edu.explain import Explanation
-from jt_edu.lens.passes import passes
+from jt_edu.introspect.explain import Explanation
+from jt_edu.lens.fusion_passes import passes
 from jt_exercises.fusion.cases import Graph, Pair, all_graphs, fate, pairs
 from jt_exercises.verdict import NotDoneError, RefusedError, ask, exercise
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import jt_edu as jt
-from jt_edu.explain import KernelPlan
+from jt_edu.introspect.explain import KernelPlan
 
 ROWS, COLUMNS = 300, 400  # of the table that is added up: a trial of its kernel takes little time
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 import jt_edu as jt
-from jt_edu.errors import JtError
-from jt_edu.lens.edits import find
-from jt_edu.lens.trial import Fault, check_text
-from jt_edu.ops.code import kernel as operator
+from jt_edu.base.errors import JtError
+from jt_edu.lens.edit_process import Fault, check_text
+from jt_edu.lens.kernel_edit import find
+from jt_edu.ops.custom_kernel import kernel as operator
 from jt_exercises.kernels.cases import BUILD, ROWS, Model, column_sum, models
 from jt_exercises.kernels.tried import Seen, compiled, text_of, tried
 from jt_exercises.verdict import NotDoneError, RefusedError, ask, exercise, short

@@ -16,7 +16,7 @@ from typing import Any
 
 from jt_edu.backends import numba_cpu
 from jt_edu.lens.assembly import assembly, vectors
-from jt_edu.lens.edits import Edit, find
+from jt_edu.lens.kernel_edit import Edit, find
 
 JUMP = re.compile(r"\s*(?:j\w+|b(?:\.\w+)?|cbn?z\s+\w+,|tbn?z\s+\w+,\s*#\d+,)\s+(\.?\w+)$")
 

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.codegen.text import Parameter, Source
-from jt_edu.lens.guard import Checked, Refused
+from jt_edu.codegen.emit_python import Parameter, Source
+from jt_edu.lens.sandbox import Checked, Refused
 from jt_exercises.verdict import NotDoneError, RefusedError, short
 
 FILE = "<the kernel>"

@@ -74,7 +74,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from jt_edu.convolution import Sizes, Strides
+from jt_edu.ir.conv_pattern import Sizes, Strides
 
 __all__ = [
     "Algorithm", "Constants", "Sizes", "any_sizes", "any_view", "no_constants", "no_sum_is_empty", "no_view", "nothing",

@@ -19,7 +19,7 @@ import math
 
 from jt_edu.backends.convolve import Algorithm, Constants, Sizes, strips_apart
 from jt_edu.backends.convolve.llvm import by_width, lanes_for
-from jt_edu.backends.convolve.strips import Strips, image_strips, places_strips, sums_behind
+from jt_edu.backends.convolve.row_strips import Strips, image_strips, places_strips, sums_behind
 
 WRITTEN_OUT = ((1, 3, 3), (1, 5, 5), (1, 7, 7))  # windows that `slide` passes over rows (slide.py)
 SHARED = 3  # channels in a group; of more, matrix products are faster

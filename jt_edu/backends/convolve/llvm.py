@@ -27,7 +27,7 @@ from llvmlite import binding, ir
 from numba import core
 from numba import extending as numba_extending
 
-from jt_edu.backends.lean import Inside
+from jt_edu.backends.numba_pipeline import Inside
 
 types: Any = core.types
 cgutils: Any = core.cgutils

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jt_edu.backends.pool import threads
-from jt_edu.settings import Context, current
+from jt_edu.backends.thread_pool import threads
+from jt_edu.base.context import Context, current
 
 NAME = "conv"  # in the state of a rank
 

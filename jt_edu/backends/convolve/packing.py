@@ -20,11 +20,11 @@ import numpy as np
 
 from jt_edu.backends import Backend
 from jt_edu.backends.convolve import Algorithm, Sizes, text_of
-from jt_edu.backends.convolve.alone import SIDES
-from jt_edu.backends.convolve.choice import candidates, choice_of
-from jt_edu.backends.convolve.table import time_text
-from jt_edu.codegen.text import Parameter, Source
-from jt_edu.convolution import Strides
+from jt_edu.backends.convolve.selection import candidates, choice_of
+from jt_edu.backends.convolve.standalone import SIDES
+from jt_edu.backends.convolve.tuner_report import time_text
+from jt_edu.codegen.emit_python import Parameter, Source
+from jt_edu.ir.conv_pattern import Strides
 
 NUMBERS = ("start", "sn", "sc", "sd", "sh", "sw")
 AXES = {"image": "ncdhw", "places": "ncdhw", "weights": "ocdhw"}
@@ -136,5 +136,5 @@ def _through_seconds(sizes: Sizes, lies: Strides) -> float:
 @cache
 def _lanes() -> int:
     """How many float32 a vector holds; asked late, because who knows it loads numba."""
-    found: int = resolve_name("jt_edu.backends.convolve.tile:LANES")
+    found: int = resolve_name("jt_edu.backends.convolve.gemm_microkernel:LANES")
     return found

@@ -18,9 +18,9 @@ from __future__ import annotations
 import math
 
 from jt_edu.backends.convolve import Algorithm, Sizes
-from jt_edu.backends.convolve.leftover import left_over, sums_behind
+from jt_edu.backends.convolve.im2col_gemm import MULTIPLY, moved, multiplied, prepare_seconds, prepare_span, prepared
 from jt_edu.backends.convolve.llvm import lanes_for
-from jt_edu.backends.convolve.panels import MULTIPLY, moved, multiplied, prepare_seconds, prepare_span, prepared
+from jt_edu.backends.convolve.remainder import left_over, sums_behind
 
 COLUMNS, PART = 512, 12  # as in the kernels
 

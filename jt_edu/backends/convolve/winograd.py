@@ -36,8 +36,8 @@ from typing import Any
 
 from jt_edu.backends.convolve import Algorithm, Sizes, no_sum_is_empty
 from jt_edu.backends.convolve.llvm import by_width, lanes_for
-from jt_edu.backends.convolve.patches import UNITS, Layout, layout_by_weights, layout_of, panel_count
-from jt_edu.backends.pool import threads
+from jt_edu.backends.convolve.winograd_tiles import UNITS, Layout, layout_by_weights, layout_of, panel_count
+from jt_edu.backends.thread_pool import threads
 
 __all__ = ["ALGORITHMS"]
 

@@ -6,27 +6,27 @@ from math import inf, nan, pi
 
 from numpy import bool_, complex64, complex128, float32, float64
 
-from jt_edu.backends.mathlib.bell import erf, erfinv
+from jt_edu.backends.mathlib.erf import erf, erfinv
 from jt_edu.backends.mathlib.bessel import bessel0, bessel0e, bessel1, bessel1e
-from jt_edu.backends.mathlib.chance import normal32, normal64, philox, uniform32, uniform64
+from jt_edu.backends.mathlib.philox import normal32, normal64, philox, uniform32, uniform64
 from jt_edu.backends.mathlib.exponential import (
     acosh, asinh, atanh, cosh, exp, exp2, expm1, log, log10, log1p, log2, logaddexp, logaddexp2, sigmoid, sinh, tanh,
 )  # fmt: skip
-from jt_edu.backends.mathlib.factorials import digamma, gamma, lgamma, polygamma, zeta
-from jt_edu.backends.mathlib.halves import (
+from jt_edu.backends.mathlib.gamma import digamma, gamma, lgamma, polygamma, zeta
+from jt_edu.backends.mathlib.float16 import (
     bfloat_to_float, float_to_bfloat, float_to_half, half_to_float, int16, int32, int64, int8, uint16, uint32,
     uint64, uint8,
 )  # fmt: skip
-from jt_edu.backends.mathlib.numbers import (
+from jt_edu.backends.mathlib.rounding import (
     absolute, angle, cbrt, ceil, complex_of, conj, copysign, floor, hypot, imag, isfinite, isinf, isnan, power, real,
     round_even, rsqrt, sign, signbit, sqrt, trunc,
 )  # fmt: skip
-from jt_edu.backends.mathlib.parts import exponent, fraction, ldexp, mantissa, next_half, nextafter
+from jt_edu.backends.mathlib.float_bits import exponent, fraction, ldexp, mantissa, next_half, nextafter
 from jt_edu.backends.mathlib.scratch import scratch
-from jt_edu.backends.mathlib.stream import ahead, block, stream
-from jt_edu.backends.mathlib.tail import erfc, erfcx, ndtr
-from jt_edu.backends.mathlib.wave import acos, asin, atan, atan2, cos, sin, tan
-from jt_edu.backends.mathlib.whole import (
+from jt_edu.backends.mathlib.nontemporal import ahead, block, stream
+from jt_edu.backends.mathlib.erfc import erfc, erfcx, ndtr
+from jt_edu.backends.mathlib.trig import acos, asin, atan, atan2, cos, sin, tan
+from jt_edu.backends.mathlib.integer import (
     at, bit_count, divide, floor_divide, fmax, fmin, fmod, gcd, maximum, minimum, remainder, select, shift_left,
     shift_right, until, wrap,
 )  # fmt: skip

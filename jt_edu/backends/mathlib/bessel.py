@@ -17,7 +17,7 @@ from math import factorial, inf, pi
 import numpy as np
 
 from jt_edu.backends.mathlib.exponential import abs_of, exp, signed_as
-from jt_edu.backends.mathlib.lane import Number, alike, instruction, kernel_function, series, types, where
+from jt_edu.backends.mathlib.simd_math import Number, alike, instruction, kernel_function, series, types, where
 
 EDGE = 20.0
 NEAR = [[1 / (factorial(k) * factorial(k + n)) for k in range(40)] for n in (0, 1)]

@@ -15,7 +15,7 @@ from math import factorial, inf, nan
 
 import numpy as np
 
-from jt_edu.backends.mathlib.lane import Number, alike, instruction, kernel_function, series, types, where
+from jt_edu.backends.mathlib.simd_math import Number, alike, instruction, kernel_function, series, types, where
 
 LN2, LOG2_E, LOG10_E = 0.6931471805599453, 1.4426950408889634, 0.4342944819032518
 LN2_HIGH = 355 / 512, float.fromhex("0x1.62e42feep-1")  # few bits, so that k * LN2_HIGH is exact

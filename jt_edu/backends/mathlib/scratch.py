@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba.np import arrayobj
 
-from jt_edu.backends.mathlib.lane import extending, types
+from jt_edu.backends.mathlib.simd_math import extending, types
 
 
 def scratch(n: int, dtype: Any) -> Any:

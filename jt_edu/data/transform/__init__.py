@@ -12,10 +12,12 @@ generator, which `jt.set_global_seed` seeds, and which a loader seeds for each b
 
 from typing import TYPE_CHECKING
 
+from jt_edu.base.did_you_mean import door
 from jt_edu.data.transform.affine import RandomAffine, RandomRotation
 from jt_edu.data.transform.base import Transform
 from jt_edu.data.transform.blur import GaussianBlur
 from jt_edu.data.transform.color import ColorJitter, Gray, Grayscale, RandomGray, RandomGrayscale
+from jt_edu.data.transform.compose import Compose, Lambda, RandomApply, RandomChoice, RandomOrder
 from jt_edu.data.transform.geometry import (
     CenterCrop,
     FiveCrop,
@@ -28,9 +30,7 @@ from jt_edu.data.transform.geometry import (
     RandomVerticalFlip,
     Resize,
 )
-from jt_edu.data.transform.together import Compose, Lambda, RandomApply, RandomChoice, RandomOrder
-from jt_edu.data.transform.values import ConvertImageDtype, ImageNormalize, Normalize, ToPILImage, ToTensor
-from jt_edu.names import door
+from jt_edu.data.transform.normalize import ConvertImageDtype, ImageNormalize, Normalize, ToPILImage, ToTensor
 
 __all__ = [
     "CenterCrop",

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.base.errors import ArgumentError
 from jt_edu.data.transform.base import Transform, uniform
-from jt_edu.data.transform.places import angles, interpolation_of, limits, moved
-from jt_edu.errors import ArgumentError
+from jt_edu.data.transform.resample import angles, interpolation_of, limits, moved
 from jt_edu.ops.arguments import number
 
 MOST_SHEAR = 89.0  # degrees: at 90 an image is a line

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.base.own import Extended, doing
 from jt_edu.data.collate import as_array
 from jt_edu.data.image import pixels_of
-from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.ops import elementwise
 from jt_edu.ops.arguments import number
-from jt_edu.own import Extended, doing
-from jt_edu.var import Var
+from jt_edu.variable.var import Var
 
 
 class Transform(Extended):

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.base.errors import ArgumentError, ShapeError
 from jt_edu.data.transform.base import Transform, floats, settled, uniform
-from jt_edu.data.transform.places import limits, padded, pair
-from jt_edu.errors import ArgumentError, ShapeError
+from jt_edu.data.transform.resample import limits, padded, pair
 from jt_edu.ops.arguments import number
 
 

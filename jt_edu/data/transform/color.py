@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.base.errors import ShapeError
 from jt_edu.data.transform.base import Transform, chance, floats, is_float, settled, shuffled, twin, uniform
-from jt_edu.data.transform.places import check_not_empty, limits
-from jt_edu.data.transform.values import ToTensor
-from jt_edu.errors import ShapeError
+from jt_edu.data.transform.normalize import ToTensor
+from jt_edu.data.transform.resample import check_not_empty, limits
 from jt_edu.ops.arguments import choice, number, whole
-from jt_edu.ops.stacks import concat
-from jt_edu.var import Var
+from jt_edu.ops.concat import concat
+from jt_edu.variable.var import Var
 
 RED, GREEN, BLUE = 0.2989, 0.587, 0.114  # how bright each looks: ITU-R BT.601, as PyTorch rounds it
 

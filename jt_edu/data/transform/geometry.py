@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from jt_edu.base.errors import ArgumentError, ShapeError
+from jt_edu.base.own import doing
 from jt_edu.data.transform.base import (
     Transform,
     below,
@@ -24,7 +26,7 @@ from jt_edu.data.transform.base import (
     unfolded,
     uniform,
 )
-from jt_edu.data.transform.places import (
+from jt_edu.data.transform.resample import (
     border_of,
     check_not_empty,
     cut,
@@ -36,10 +38,8 @@ from jt_edu.data.transform.places import (
     random_box,
     resized,
 )
-from jt_edu.errors import ArgumentError, ShapeError
 from jt_edu.ops.arguments import yes_or_no
-from jt_edu.own import doing
-from jt_edu.var import Var
+from jt_edu.variable.var import Var
 
 TRIES = 10  # how often a random box is drawn before the middle of the image is taken
 

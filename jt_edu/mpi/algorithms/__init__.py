@@ -15,7 +15,7 @@ import difflib
 from collections.abc import Callable
 from typing import Any
 
-from jt_edu.errors import ArgumentError
+from jt_edu.base.errors import ArgumentError
 from jt_edu.mpi.algorithms import doubling, halving, hierarchical, naive, pairwise, rank_order, ring, scans, tree
 
 __all__ = [

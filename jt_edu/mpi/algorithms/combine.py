@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.mpi.record.network import Network
-from jt_edu.mpi.terms.memory import Array
-from jt_edu.mpi.terms.names import OPS, Op
+from jt_edu.mpi.base.buffer_memory import Array
+from jt_edu.mpi.base.constants import OPS, Op
+from jt_edu.mpi.trace.network import Network
 
 Results = list[Any]
 SLICE = 1 << 18  # bytes: those of two ranks, and their sum, lie in the cache of one processor

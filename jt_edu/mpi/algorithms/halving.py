@@ -19,8 +19,8 @@ from typing import Any
 
 from jt_edu.mpi.algorithms import doubling
 from jt_edu.mpi.algorithms.doubling import PowerOfTwo
-from jt_edu.mpi.algorithms.wire import Pieces, Wire, chunks, in_any_order, together
-from jt_edu.mpi.terms.names import Op
+from jt_edu.mpi.algorithms.transport import Pieces, Wire, chunks, in_any_order, together
+from jt_edu.mpi.base.constants import Op
 
 
 def reduce_scatter(wire: Wire, pieces: Pieces, op: Op) -> Any:

@@ -17,8 +17,8 @@ from math import isqrt
 from typing import Any
 
 from jt_edu.mpi.algorithms import ring
-from jt_edu.mpi.algorithms.wire import Wire, chunks, in_any_order, together
-from jt_edu.mpi.terms.names import Op
+from jt_edu.mpi.algorithms.transport import Wire, chunks, in_any_order, together
+from jt_edu.mpi.base.constants import Op
 
 
 def allreduce(wire: Wire, x: Any, op: Op) -> Any:

@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import Any
 
 from jt_edu.mpi.algorithms.combine import fold
-from jt_edu.mpi.algorithms.wire import NOBODY, Pieces, Wire
-from jt_edu.mpi.terms.names import Op
+from jt_edu.mpi.algorithms.transport import NOBODY, Pieces, Wire
+from jt_edu.mpi.base.constants import Op
 
 
 def bcast(wire: Wire, x: Any, root: int) -> Any:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.mpi.algorithms.wire import Pieces, Wire
+from jt_edu.mpi.algorithms.transport import Pieces, Wire
 
 
 def alltoall(wire: Wire, pieces: Pieces, likes: Pieces | None = None) -> list[Any]:

@@ -18,8 +18,8 @@ import numpy as np
 
 from jt_edu.mpi.algorithms import pairwise, ring
 from jt_edu.mpi.algorithms.combine import fold
-from jt_edu.mpi.algorithms.wire import Pieces, Wire, chunks, together
-from jt_edu.mpi.terms.names import Op
+from jt_edu.mpi.algorithms.transport import Pieces, Wire, chunks, together
+from jt_edu.mpi.base.constants import Op
 
 
 def reduce_scatter(wire: Wire, pieces: Pieces, op: Op) -> Any:

@@ -21,8 +21,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.mpi.algorithms.wire import Pieces, Wire, chunks, in_any_order, together
-from jt_edu.mpi.terms.names import Op
+from jt_edu.mpi.algorithms.transport import Pieces, Wire, chunks, in_any_order, together
+from jt_edu.mpi.base.constants import Op
 
 
 def allreduce(wire: Wire, x: Any, op: Op) -> Any:

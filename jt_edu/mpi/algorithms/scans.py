@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from jt_edu.mpi.algorithms.wire import NOBODY, Wire
-from jt_edu.mpi.terms.names import Op
+from jt_edu.mpi.algorithms.transport import NOBODY, Wire
+from jt_edu.mpi.base.constants import Op
 
 
 def linear_scan(wire: Wire, x: Any, op: Op) -> Any:

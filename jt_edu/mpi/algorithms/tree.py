@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from jt_edu.mpi.algorithms.wire import Pieces, Wire
-from jt_edu.mpi.terms.names import Op
+from jt_edu.mpi.algorithms.transport import Pieces, Wire
+from jt_edu.mpi.base.constants import Op
 
 
 def bcast(wire: Wire, x: Any, root: int) -> Any:

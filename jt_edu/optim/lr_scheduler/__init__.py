@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from jt_edu.names import door
-from jt_edu.optim.lr_scheduler.chain import ChainedScheduler, SequentialLR
+from jt_edu.base.did_you_mean import door
+from jt_edu.optim.lr_scheduler.base import Scaled, Schedule
 from jt_edu.optim.lr_scheduler.cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts, CosineLR
-from jt_edu.optim.lr_scheduler.cycles import CyclicLR, Cycling, OneCycleLR
+from jt_edu.optim.lr_scheduler.cyclic import CyclicLR, Cycling, OneCycleLR
 from jt_edu.optim.lr_scheduler.plateau import ReduceLROnPlateau
-from jt_edu.optim.lr_scheduler.schedule import Scaled, Schedule
-from jt_edu.optim.lr_scheduler.steps import (
+from jt_edu.optim.lr_scheduler.sequential import ChainedScheduler, SequentialLR
+from jt_edu.optim.lr_scheduler.stepwise import (
     ConstantLR,
     ExponentialLR,
     LambdaLR,

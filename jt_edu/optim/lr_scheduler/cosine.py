@@ -6,8 +6,8 @@ import math
 
 from jt_edu.ops.arguments import number, whole, yes_or_no
 from jt_edu.optim.base import Optimizer
-from jt_edu.optim.lr_scheduler.schedule import Scaled, Schedule
-from jt_edu.optim.params import setting
+from jt_edu.optim.lr_scheduler.base import Scaled, Schedule
+from jt_edu.optim.param_groups import setting
 
 
 class CosineAnnealingLR(Scaled):

@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from jt_edu.build import short
-from jt_edu.errors import ArgumentError
-from jt_edu.nn.placement import in_its_name
+from jt_edu.base.errors import ArgumentError
+from jt_edu.base.own import Extended, doing, own
+from jt_edu.ir.builders import short
+from jt_edu.nn.factory_kwargs import in_its_name
 from jt_edu.ops.arguments import choice, whole
 from jt_edu.optim.base import Optimizer
-from jt_edu.optim.lr_scheduler.schedule import Schedule, check_not_captured, check_optimizer, per_group
-from jt_edu.optim.params import setting
-from jt_edu.own import Extended, doing, own
+from jt_edu.optim.lr_scheduler.base import Schedule, check_not_captured, check_optimizer, per_group
+from jt_edu.optim.param_groups import setting
 
 
 class ReduceLROnPlateau(Extended):

@@ -2,8 +2,8 @@
 
 import pytest
 
+from jt_edu.base.errors import ArgumentError
 from jt_edu.benchmark import Compare, Measurement, TaskSpec
-from jt_edu.errors import ArgumentError
 
 
 def measured(*seconds, sub="[64, 64]", what="mul/sum", threads=1, label="Batched dot", env=None):

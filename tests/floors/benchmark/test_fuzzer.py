@@ -5,8 +5,8 @@ import math
 import pytest
 
 import jt_edu as jt
+from jt_edu.base.errors import ArgumentError
 from jt_edu.benchmark import FuzzedParameter, FuzzedTensor, Fuzzer, ParameterAlias
-from jt_edu.errors import ArgumentError
 
 SIZES = [FuzzedParameter(name, 1, 64, "loguniform") for name in "nk"]
 

@@ -6,8 +6,8 @@ import time
 import numpy as np
 import pytest
 
+from jt_edu.base.errors import ArgumentError
 from jt_edu.benchmark import Compare, FuzzedParameter, FuzzedTensor, Fuzzer, Measurement, TaskSpec, Timer
-from jt_edu.errors import ArgumentError
 
 TASK = TaskSpec("pass")
 ONE = Measurement(1, [1.0], TASK)

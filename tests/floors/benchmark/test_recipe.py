@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import jt_edu as jt
-from jt_edu.errors import ArgumentError, DtypeError, ShapeError
+from jt_edu.base.errors import ArgumentError, DtypeError, ShapeError
 
 ROOT = Path(__file__).resolve().parents[3]
 

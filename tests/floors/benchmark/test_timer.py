@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.backends import pool
+from jt_edu.backends import thread_pool
+from jt_edu.base.errors import ArgumentError, ShapeError
 from jt_edu.benchmark import Measurement, TaskSpec, Timer
-from jt_edu.errors import ArgumentError, ShapeError
 
 
 class Clock:
@@ -240,8 +240,8 @@ def test_kernels_use_as_many_threads_as_asked_for_and_afterwards_as_many_as_befo
 
 
 def test_a_large_kernel_is_shared_out_over_the_threads(monkeypatch):
-    shares, x, run = [], jt.ones(2_000_000).sync(), pool.run
-    monkeypatch.setattr(pool, "run", lambda task, count: shares.append(count) or run(task, count))
+    shares, x, run = [], jt.ones(2_000_000).sync(), thread_pool.run
+    monkeypatch.setattr(thread_pool, "run", lambda task, count: shares.append(count) or run(task, count))
 
     for count in (1, 2, 4):
         shares.append(f"{count}:")

@@ -8,7 +8,7 @@ import torch
 
 from jt_edu import backends
 from jt_edu.backends.convolve import Algorithm, Sizes
-from jt_edu.backends.convolve.alone import Alone
+from jt_edu.backends.convolve.standalone import Alone
 
 SHAPES = {
     "forward": ("image_shape", "weights_shape", "places_shape"),

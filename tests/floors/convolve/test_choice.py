@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu import backends, determined
-from jt_edu.backends.convolve import Sizes, choice, tuner
-from jt_edu.backends.convolve.alone import Alone, any_arrays, workspace
+from jt_edu import backends
+from jt_edu.backends.convolve import Sizes, autotuner, selection
 from jt_edu.backends.convolve.options import Options, plan_key
-from jt_edu.errors import ArgumentError, BackendError
-from jt_edu.race import Race, Runner
-from jt_edu.settings import current, rank_context
+from jt_edu.backends.convolve.standalone import Alone, any_arrays, workspace
+from jt_edu.base.context import current, rank_context
+from jt_edu.base.errors import ArgumentError, BackendError
+from jt_edu.introspect.conv_race import Race, Runner
+from jt_edu.runtime import determinism
 
 conv = jt.backends.conv
 SMALL = Sizes("forward", 1, 2, 3, 1, (1, 5, 5), (1, 3, 3), (1, 3, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1))
@@ -31,25 +32,25 @@ def table(monkeypatch, tmp_path):
     """A table of this test's own, in the place of the learner's."""
     backends.get("numba")  # its kernels stay where they are
     monkeypatch.setenv("JT_EDU_CACHE", str(tmp_path))
-    mine = tuner.Tuner(stamp=f"of-{tmp_path.name}")
-    monkeypatch.setattr(tuner, "mine", mine)
+    mine = autotuner.Tuner(stamp=f"of-{tmp_path.name}")
+    monkeypatch.setattr(autotuner, "mine", mine)
     return mine
 
 
 @pytest.fixture
 def liars(monkeypatch, table):
     """Two algorithms, of which the slower says that it is the faster. Nobody looks at a clock here."""
-    real = choice.candidates(SMALL)[0]
+    real = selection.candidates(SMALL)[0]
     quick = dataclasses.replace(real, name="quick", seconds=lambda s: 2e-4, suits=lambda s: True)
     slow = dataclasses.replace(real, name="slow", seconds=lambda s: 1e-4, suits=lambda s: True)
-    monkeypatch.setattr(choice, "algorithms", lambda: (quick, slow))
+    monkeypatch.setattr(selection, "algorithms", lambda: (quick, slow))
 
     def time_candidates(found, sizes, backend):
         times = {"quick": 1e-3, "slow": 2e-3}
-        timings = sorted((tuner.Timing(a.name, times[a.name], 15, 0) for a in found), key=lambda t: t.seconds)
-        return tuner.Entry(sizes, jt.get_num_threads(), backend.name, tuple(timings))
+        timings = sorted((autotuner.Timing(a.name, times[a.name], 15, 0) for a in found), key=lambda t: t.seconds)
+        return autotuner.Entry(sizes, jt.get_num_threads(), backend.name, tuple(timings))
 
-    monkeypatch.setattr(tuner, "time_candidates", time_candidates)
+    monkeypatch.setattr(autotuner, "time_candidates", time_candidates)
     return table
 
 
@@ -71,38 +72,38 @@ def kernel_of(y):
 
 def test_every_kind_of_convolution_has_a_candidate():
     for kind in ("forward", "by_image", "by_weights"):
-        assert choice.candidates(dataclasses.replace(SMALL, kind=kind))
+        assert selection.candidates(dataclasses.replace(SMALL, kind=kind))
 
 
 def test_without_a_clock_the_least_estimate_wins(liars):
-    assert choice.choose(SMALL).name == "slow"
-    assert choice.choice_of(SMALL).how == "estimated"
+    assert selection.choose(SMALL).name == "slow"
+    assert selection.choice_of(SMALL).how == "estimated"
     assert liars.timed == 0
 
 
 def test_an_algorithm_that_does_not_suit_is_no_candidate(monkeypatch):
-    real = choice.candidates(SMALL)[0]
+    real = selection.candidates(SMALL)[0]
     none = dataclasses.replace(real, suits=lambda s: False)
-    monkeypatch.setattr(choice, "algorithms", lambda: (none,))
+    monkeypatch.setattr(selection, "algorithms", lambda: (none,))
 
     with pytest.raises(BackendError, match="no algorithm computes"):
-        choice.candidates(SMALL)
+        selection.candidates(SMALL)
 
 
 def test_the_reason_names_the_others_and_what_they_cost(liars):
-    assert choice.choice_of(SMALL).reason == "estimated 100 µs; quick 200 µs"
+    assert selection.choice_of(SMALL).reason == "estimated 100 µs; quick 200 µs"
     with conv.flags(benchmark=True):
-        assert choice.choice_of(SMALL).reason == "measured 1 ms; slow 2 ms"
+        assert selection.choice_of(SMALL).reason == "measured 1 ms; slow 2 ms"
 
 
 @pytest.mark.parametrize("kind", ["forward", "by_image", "by_weights"])
 def test_the_order_of_sums_does_not_depend_on_how_the_span_is_cut(kind, monkeypatch):
     """Bit by bit, for every candidate: what `deterministic` relies on."""
-    monkeypatch.setattr("jt_edu.backends.convolve.alone.SHARED", 0)  # threads share it, small as it is
+    monkeypatch.setattr("jt_edu.backends.convolve.standalone.SHARED", 0)  # threads share it, small as it is
     sizes = Sizes(kind, 2, 4, 6, 1, (1, 9, 8), (1, 3, 3), (1, 9, 8), (1, 1, 1), (0, 1, 1), (1, 1, 1))
     backend = backends.get("numba")
     left, right, out = any_arrays(sizes)
-    for algorithm in choice.candidates(sizes):
+    for algorithm in selection.candidates(sizes):
         answers = []
         for count in (1, 2, 3):
             out[...], before = np.nan, jt.get_num_threads()
@@ -157,7 +158,7 @@ def test_no_algorithm_writes_outside_of_its_memory(case, kind, dtype):
         for i, k, s, p, d in zip(image, kernel, stride, padding, dilation, strict=True)
     )
     sizes = Sizes(kind, n, c, o, groups, image, kernel, places, stride, padding, dilation, dtype)
-    for algorithm in choice.candidates(sizes):
+    for algorithm in selection.candidates(sizes):
         fenced = Fenced()
         left, right, out = (fenced.empty(a.shape, a.dtype) for a in any_arrays(sizes))
         left[...], right[...] = 1, 1
@@ -172,7 +173,7 @@ def test_no_algorithm_writes_outside_of_its_memory(case, kind, dtype):
 
 def test_benchmark_chooses_what_was_measured_to_be_fastest(liars):
     with conv.flags(benchmark=True):
-        assert choice.choose(SMALL).name == "quick"
+        assert selection.choose(SMALL).name == "quick"
         assert kernel_of(y_of()).algorithm == "quick"
     assert kernel_of(y_of()).algorithm == "slow"
 
@@ -249,7 +250,7 @@ def test_deterministic_asks_no_clock(liars):
     with conv.flags(benchmark=True):
         y_of().numpy()
         with conv.flags(deterministic=True):
-            assert choice.choose(SMALL).name == "slow"
+            assert selection.choose(SMALL).name == "slow"
 
 
 @pytest.mark.parametrize("shape", [(3, 1719, 467), (9, 797, 380), (24, 274, 369)])
@@ -299,7 +300,7 @@ def test_deterministic_has_a_product_run_on_one_thread():
 def test_what_sums_in_one_order_is_not_listed_as_depending_on_threads():
     e = jt.explain((y_of() * 2).sum())
 
-    assert not any(map(determined.threads_matter, e.plan.steps))
+    assert not any(map(determinism.threads_matter, e.plan.steps))
 
 
 def test_strict_refuses_a_function_that_may_do_anything():
@@ -362,46 +363,48 @@ def test_a_number_reaches_only_the_sums_that_see_it(strange, local, rng):
 def test_a_choice_tells_how_an_algorithm_rounds_that_computes_sums_together():
     wide = dataclasses.replace(SMALL, c=64, o=64, image=(1, 58, 58), places=(1, 56, 56))
 
-    assert choice.choice_of(wide).algorithm.name == "winograd4"
-    assert choice.choice_of(wide).reason.endswith("; rounds to 2e-06 of the largest sum, and writes out uneven tiles")
-    assert "rounds to 4e-15" in choice.choice_of(dataclasses.replace(wide, dtype="float64")).reason
+    assert selection.choice_of(wide).algorithm.name == "winograd4"
+    assert selection.choice_of(wide).reason.endswith(
+        "; rounds to 2e-06 of the largest sum, and writes out uneven tiles"
+    )
+    assert "rounds to 4e-15" in selection.choice_of(dataclasses.replace(wide, dtype="float64")).reason
     with conv.flags(local=True):
-        assert "rounds" not in choice.choice_of(wide).reason
+        assert "rounds" not in selection.choice_of(wide).reason
 
 
 def test_local_does_without_winograd_and_fourier():
     sizes = dataclasses.replace(SMALL, c=64, o=64, image=(1, 58, 58), places=(1, 56, 56))
 
-    assert {"winograd2", "winograd4"} <= {a.name for a in choice.candidates(sizes)}
+    assert {"winograd2", "winograd4"} <= {a.name for a in selection.candidates(sizes)}
     with conv.flags(local=True):
-        assert not [a.name for a in choice.candidates(sizes) if a.spreads or a.name.startswith("winograd")]
+        assert not [a.name for a in selection.candidates(sizes) if a.spreads or a.name.startswith("winograd")]
 
 
 # workspace_limit
 
 
 def test_an_algorithm_that_needs_too_much_memory_is_not_chosen(monkeypatch, liars):
-    small, large = choice.algorithms()
+    small, large = selection.algorithms()
     large = dataclasses.replace(large, space=lambda s: 1000)
     small = dataclasses.replace(small, space=lambda s: 10, prepared=lambda s: 0)
-    monkeypatch.setattr(choice, "algorithms", lambda: (small, large))
+    monkeypatch.setattr(selection, "algorithms", lambda: (small, large))
 
-    assert choice.choose(SMALL).name == "slow"
+    assert selection.choose(SMALL).name == "slow"
     with conv.flags(workspace_limit=100):
-        assert choice.choose(SMALL).name == "quick"
-        assert "slow needs 4 kB, more than the limit" in choice.choice_of(SMALL).reason
+        assert selection.choose(SMALL).name == "quick"
+        assert "slow needs 4 kB, more than the limit" in selection.choice_of(SMALL).reason
         with conv.flags(benchmark=True):
-            assert choice.choose(SMALL).name == "quick"
+            assert selection.choose(SMALL).name == "quick"
     with (
         conv.flags(workspace_limit=39),
         pytest.raises(ArgumentError, match="quick, which asks for the least, and needs 40"),
     ):
-        choice.choose(SMALL)
+        selection.choose(SMALL)
 
 
 def test_each_thread_has_its_own_scratch(monkeypatch, liars):
     large = dataclasses.replace(SMALL, n=64, image=(1, 40, 40), places=(1, 38, 38))
-    algorithm = dataclasses.replace(choice.algorithms()[0], space=lambda s: 10, prepared=lambda s: 5)
+    algorithm = dataclasses.replace(selection.algorithms()[0], space=lambda s: 10, prepared=lambda s: 5)
 
     assert workspace(algorithm, large, 3) == 4 * (5 + 3 * 10)
     assert workspace(algorithm, SMALL, 3) == 4 * (5 + 10), "so little work that one thread does it"
@@ -409,16 +412,16 @@ def test_each_thread_has_its_own_scratch(monkeypatch, liars):
 
 def test_where_the_choice_must_not_depend_on_threads_nor_does_the_limit(monkeypatch, liars):
     large = dataclasses.replace(SMALL, n=64, image=(1, 40, 40), places=(1, 38, 38))
-    small, wide = (dataclasses.replace(a, space=lambda s: 1, prepared=lambda s: 0) for a in choice.algorithms())
+    small, wide = (dataclasses.replace(a, space=lambda s: 1, prepared=lambda s: 0) for a in selection.algorithms())
     wide = dataclasses.replace(wide, space=lambda s: 100)
-    monkeypatch.setattr(choice, "algorithms", lambda: (small, wide))
-    monkeypatch.setattr(choice.pool, "_cores", lambda: 8)
+    monkeypatch.setattr(selection, "algorithms", lambda: (small, wide))
+    monkeypatch.setattr(selection.pool, "_cores", lambda: 8)
     before, names = jt.get_num_threads(), []
     with conv.flags(workspace_limit=1600, deterministic=True):
         try:
             for count in (1, 4, 8):
                 jt.set_num_threads(count)
-                names.append(choice.choose(large).name)
+                names.append(selection.choose(large).name)
         finally:
             jt.set_num_threads(before)
 
@@ -526,7 +529,7 @@ def test_a_race_compares_all_candidates_with_float64():
     with jt.flag_scope(backend="numba"):
         found = conv.race(picture((1, 2, 6, 6)), picture((3, 2, 3, 3)), padding=1)
 
-    names = {a.name for a in choice.candidates(found.sizes)}
+    names = {a.name for a in selection.candidates(found.sizes)}
     assert {r.name for r in found.runners} == names
     assert found.winner.seconds == min(r.seconds for r in found.runners)
     assert all(r.error < 1e-4 for r in found.runners)
@@ -555,9 +558,9 @@ def test_gradients_and_groups_race_as_well(kind, groups):
 
 
 def test_a_race_notices_a_wrong_answer(monkeypatch):
-    real = choice.candidates(SMALL)[0]
+    real = selection.candidates(SMALL)[0]
     wrong = dataclasses.replace(real, span=lambda s: 0)  # computes nothing
-    monkeypatch.setattr(choice, "algorithms", lambda: (wrong,))
+    monkeypatch.setattr(selection, "algorithms", lambda: (wrong,))
 
     found = conv.race(picture(), picture((3, 2, 3, 3)))
 

@@ -6,9 +6,9 @@ import numba
 import numpy as np
 import pytest
 
-from jt_edu.backends import lean, native
-from jt_edu.backends.convolve.dots import dots
-from jt_edu.backends.convolve.tile import LANES, ROWS, VECTORS
+from jt_edu.backends import code_loader, numba_pipeline
+from jt_edu.backends.convolve.gemm_microkernel import LANES, ROWS, VECTORS
+from jt_edu.backends.convolve.skinny_gemm import dots
 
 BOTH = pytest.mark.parametrize("compiled", [False, True], ids=["python", "numba"])
 NUMBERS = pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -23,7 +23,7 @@ def kernel(a, a_start, a_row, b, b_start, b_row, c, c_start, c_row, rows, column
 def built(dtype):
     array = numba.types.Array(numba.from_dtype(np.dtype(dtype)), 2, "C")
     kinds = [*[array, numba.int64, numba.int64] * 3, *[numba.int64] * 3, numba.boolean]
-    return lean.build(kernel, numba.void(*kinds))
+    return numba_pipeline.build(kernel, numba.void(*kinds))
 
 
 def inside(rng, dtype, rows, columns):
@@ -55,7 +55,7 @@ def test_rows_of_any_number_and_length_are_multiplied_and_nothing_beside_them_is
 @NUMBERS
 def test_the_machine_code_is_the_same_in_another_process(dtype):
     _, frozen = built(dtype)
-    run, rng = native.thaw(frozen), np.random.default_rng(1)
+    run, rng = code_loader.thaw(frozen), np.random.default_rng(1)
     a, b = (rng.standard_normal((rows, 50)).astype(dtype) for rows in (3, 9))
     c, again = np.empty((3, 9), dtype), np.empty((3, 9), dtype)
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from jt_edu import backends
-from jt_edu.backends.convolve import Sizes, direct, no_sum_is_empty, panels
-from jt_edu.backends.convolve.alone import Alone, shapes_of
-from jt_edu.backends.convolve.fourier import ALGORITHMS
-from jt_edu.backends.convolve.spectrum import backward, column_of, forward, mirror, size_for, write_waves
-from jt_edu.backends.convolve.tile import LANES
+from jt_edu.backends.convolve import Sizes, direct, im2col_gemm, no_sum_is_empty
+from jt_edu.backends.convolve.fft import ALGORITHMS
+from jt_edu.backends.convolve.fft_kernels import backward, column_of, forward, mirror, size_for, write_waves
+from jt_edu.backends.convolve.gemm_microkernel import LANES
+from jt_edu.backends.convolve.standalone import Alone, shapes_of
 from tests.floors.convolve.oracle import check
 
 KINDS = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda a: a.kind)
@@ -115,7 +115,7 @@ def test_a_large_window_is_thought_cheaper_by_waves_and_a_small_one_of_few_chann
     def cheaper(taps, channels):
         sides, half = ((1, 64, 64), (1, taps, taps), (1, 64, 64)), (0, taps // 2, taps // 2)
         sizes = Sizes("forward", 1, channels, channels, 1, *sides, (1, 1, 1), half, (1, 1, 1))
-        return ALGORITHMS[0].seconds(sizes) < panels.ALGORITHMS[0].seconds(sizes)
+        return ALGORITHMS[0].seconds(sizes) < im2col_gemm.ALGORITHMS[0].seconds(sizes)
 
     assert cheaper(31, 64)
     assert not cheaper(5, 8)

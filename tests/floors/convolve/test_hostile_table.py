@@ -7,11 +7,11 @@ import os
 import pytest
 
 from jt_edu import backends
-from jt_edu.backends.convolve import alone, tuner
-from jt_edu.backends.convolve.table import Table
+from jt_edu.backends.convolve import autotuner, standalone
+from jt_edu.backends.convolve.tuner_report import Table
 from tests.floors.convolve.test_tuner import SMALL, algorithm, table  # noqa: F401 - a fixture
 
-GOOD = tuner.Entry(SMALL, 1, "python", (tuner.Timing("one", 1e-3, 15, 0),))
+GOOD = autotuner.Entry(SMALL, 1, "python", (autotuner.Timing("one", 1e-3, 15, 0),))
 TOLD = json.loads(GOOD.as_json())
 TIMING = TOLD["timings"][0]
 
@@ -28,7 +28,7 @@ def resized(**parts):
 
 def timed(**parts):
     """A line with another timing."""
-    return changed(timings=[list({**dict(zip(tuner.Timing._fields, TIMING, strict=True)), **parts}.values())])
+    return changed(timings=[list({**dict(zip(autotuner.Timing._fields, TIMING, strict=True)), **parts}.values())])
 
 
 TEXTS = {
@@ -89,7 +89,7 @@ def put(table, text, key):  # noqa: F811
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_a_line_that_makes_no_sense_is_measured_again(table, text):  # noqa: F811
-    put(table, text, tuner.key_of(SMALL, alone.threads(), "python"))
+    put(table, text, autotuner.key_of(SMALL, standalone.threads(), "python"))
     put(table, text, "0" * 24)
 
     before = repr(Table(tuple(table.all()), 0, 0))
@@ -97,11 +97,11 @@ def test_a_line_that_makes_no_sense_is_measured_again(table, text):  # noqa: F81
 
     assert before.startswith("nothing was measured yet")
     assert (table.timed, entry.winner) == (1, "one")
-    assert tuner.Tuner(stamp=table.stamp).all() == [entry]
+    assert autotuner.Tuner(stamp=table.stamp).all() == [entry]
 
 
 def test_the_line_that_the_others_are_changed_from_is_read(table):  # noqa: F811
-    put(table, changed(), tuner.key_of(SMALL, 1, "python"))
+    put(table, changed(), autotuner.key_of(SMALL, 1, "python"))
 
     assert table.all() == [GOOD]
 
@@ -114,7 +114,7 @@ def test_a_line_under_the_key_of_another_is_none(table):  # noqa: F811
 
 @pytest.mark.parametrize("what", ["pipe", "folder", "device"])
 def test_something_else_in_place_of_a_file_is_passed_over(table, what):  # noqa: F811
-    place = table.store.folder / f"k_{tuner.key_of(SMALL, alone.threads(), 'python')}.bin"
+    place = table.store.folder / f"k_{autotuner.key_of(SMALL, standalone.threads(), 'python')}.bin"
     {"pipe": lambda: os.mkfifo(place, 0o600), "folder": place.mkdir, "device": lambda: place.symlink_to("/dev/zero")}[
         what
     ]()
@@ -124,8 +124,8 @@ def test_something_else_in_place_of_a_file_is_passed_over(table, what):  # noqa:
 
 
 def test_times_that_no_clock_saw_can_be_printed():
-    timings = (tuner.Timing("one", 0.0, 15, 0), tuner.Timing("two", 2e-9, 15, 0))
+    timings = (autotuner.Timing("one", 0.0, 15, 0), autotuner.Timing("two", 2e-9, 15, 0))
 
-    rows = repr(Table((tuner.Entry(SMALL, 1, "numba", timings),), 2, 30)).split("\n")
+    rows = repr(Table((autotuner.Entry(SMALL, 1, "numba", timings),), 2, 30)).split("\n")
 
     assert [row.split()[-3] for row in rows[3:]] == ["1.00x", "2.00x"]

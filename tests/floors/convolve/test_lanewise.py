@@ -6,10 +6,10 @@ import random
 import numpy as np
 import pytest
 
-from jt_edu.backends.convolve import Sizes, beside, lanewise
-from jt_edu.backends.convolve.choice import candidates
-from jt_edu.backends.convolve.lanewise import ALGORITHMS
+from jt_edu.backends.convolve import Sizes, channel_lanes, depthwise_simd
+from jt_edu.backends.convolve.depthwise_simd import ALGORITHMS
 from jt_edu.backends.convolve.llvm import LANES
+from jt_edu.backends.convolve.selection import candidates
 from tests.floors.convolve.oracle import Fenced, arrays, check, in_float64
 from tests.floors.convolve.test_panels import in_python
 
@@ -64,7 +64,7 @@ def test_a_high_narrow_image_keeps_to_its_scratch():
     sides = (1, 240, 2), (1, 3, 3), (1, 238, 2)
     sizes = Sizes("forward", 1, 16, 16, 16, *sides, (1, 1, 1), (0, 0, 1), (1, 1, 1))
 
-    assert LANEWISE.space(sizes) == lanewise._cells(sizes).end > lanewise.LEAST // 4
+    assert LANEWISE.space(sizes) == depthwise_simd._cells(sizes).end > depthwise_simd.LEAST // 4
     check(LANEWISE, sizes, 0, BOUND)
 
 
@@ -74,14 +74,14 @@ def test_a_high_narrow_image_keeps_to_its_scratch():
 def test_no_block_that_is_turned_ends_beyond_its_array(algorithm, taps, channels, monkeypatch):
     sizes = layer(channels, 5, taps, padding=taps // 2, n=2, kind=algorithm.kind)
     left, right, out = arrays(sizes, 4)
-    space, turn = np.zeros(algorithm.space(sizes), "f4"), beside.turn
+    space, turn = np.zeros(algorithm.space(sizes), "f4"), channel_lanes.turn
 
     def inside(a, a_start, a_row, b, b_start, b_row, rows, columns):
         assert a_start >= 0 and a_start + (rows - 1) * a_row + columns <= a.size
         assert b_start >= 0 and b_start + (columns - 1) * b_row + rows <= b.size
         turn(a, a_start, a_row, b, b_start, b_row, rows, columns)
 
-    monkeypatch.setattr(beside, "turn", inside)
+    monkeypatch.setattr(channel_lanes, "turn", inside)
     in_python(algorithm.kernel)(0, algorithm.span(sizes), left, right, out, space, space, *sizes.numbers)
 
     np.testing.assert_allclose(out, in_float64(sizes, left, right), rtol=0, atol=1e-4)

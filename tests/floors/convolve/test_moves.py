@@ -6,9 +6,9 @@ import numba
 import numpy as np
 import pytest
 
-from jt_edu.backends import lean
-from jt_edu.backends.convolve.moves import place_rows
-from jt_edu.backends.convolve.tile import LANES
+from jt_edu.backends import numba_pipeline
+from jt_edu.backends.convolve.copy_rows import place_rows
+from jt_edu.backends.convolve.gemm_microkernel import LANES
 
 BOTH = pytest.mark.parametrize("compiled", [False, True], ids=["python", "numba"])
 GUARD = 12345.0  # behind what may be written
@@ -22,7 +22,7 @@ def kernel(source, s, s_row, step, target, t, t_row, rows, before, inside, after
 def built(dtype):
     array, whole = numba.types.Array(numba.from_dtype(np.dtype(dtype)), 1, "C"), numba.int64
     kinds = [array, *[whole] * 3, array, *[whole] * 6]
-    return lean.build(kernel, numba.void(*kinds))[0]
+    return numba_pipeline.build(kernel, numba.void(*kinds))[0]
 
 
 @BOTH

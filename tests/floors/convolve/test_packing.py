@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu import backends, convolution
+from jt_edu import backends
 from jt_edu.backends.convolve.packing import choose_with_views, lies_as, pack_source
-from jt_edu.convolution import Sizes, Strides
-from jt_edu.explain import planned
-from jt_edu.lens.stepping import step_through
+from jt_edu.introspect.explain import planned
+from jt_edu.ir import conv_pattern
+from jt_edu.ir.conv_pattern import Sizes, Strides
+from jt_edu.lens.kernel_debugger import step_through
 
 
 @pytest.fixture(autouse=True)
@@ -172,8 +173,8 @@ def test_the_axes_are_named_in_the_order_in_which_they_lie():
 def test_groups_with_an_axis_of_their_own_are_joined_where_their_channels_go_on():
     shape = (2, 6, 1, 4, 5)
 
-    on = convolution._under(Strides((2, 3, 2, 4, 5), 7, (120, 40, 20, 5, 1)), shape)
-    turned = convolution._under(Strides((2, 3, 2, 4, 5), 7, (120, 20, 60, 5, 1)), shape)
+    on = conv_pattern._under(Strides((2, 3, 2, 4, 5), 7, (120, 40, 20, 5, 1)), shape)
+    turned = conv_pattern._under(Strides((2, 3, 2, 4, 5), 7, (120, 20, 60, 5, 1)), shape)
 
     assert on == Strides(shape, 7, (120, 20, 0, 5, 1))
     assert turned is None

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from jt_edu import backends
-from jt_edu.backends import lean
-from jt_edu.backends.convolve import Sizes, panels, pointwise, text_of
-from jt_edu.backends.convolve.alone import Alone
-from jt_edu.backends.convolve.choice import candidates
+from jt_edu.backends import numba_pipeline
+from jt_edu.backends.convolve import Sizes, im2col_gemm, pointwise, text_of
+from jt_edu.backends.convolve.selection import candidates
+from jt_edu.backends.convolve.standalone import Alone
 
-ALGORITHMS = [*panels.ALGORITHMS, *pointwise.ALGORITHMS]
+ALGORITHMS = [*im2col_gemm.ALGORITHMS, *pointwise.ALGORITHMS]
 EVERY = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda a: f"{a.name}-{a.kind}")
 ERROR = {"float32": 2e-6, "float64": 3e-15}  # as panels.py states
 GUARD = 12345.0  # behind the memory that a kernel is given
@@ -113,7 +113,9 @@ def compiled(stem, dtype, prepares=False):
     number = numba.from_dtype(np.dtype(dtype))
     five, one = (numba.types.Array(number, rank, "C") for rank in (5, 1))
     arrays = [five, one] if prepares else [five, five, five, one, one]
-    return lean.build(in_python(stem), numba.void(*[numba.int64] * 2, *arrays, *[numba.int64] * 10), apart=True)
+    return numba_pipeline.build(
+        in_python(stem), numba.void(*[numba.int64] * 2, *arrays, *[numba.int64] * 10), apart=True
+    )
 
 
 def computed(algorithm, sizes, first, second, parts=(0, 1), python=False):
@@ -256,7 +258,7 @@ def test_numbers_of_the_image_that_no_place_sees_have_gradient_zero():
     seen = np.zeros(sizes.image_shape, "f4")
     seen[..., 0:4:3, 0:5:4] = 3
 
-    for algorithm in (a for a in panels.ALGORITHMS if a.kind == "by_image"):
+    for algorithm in (a for a in im2col_gemm.ALGORITHMS if a.kind == "by_image"):
         np.testing.assert_array_equal(computed(algorithm, sizes, *factors), seen)
 
 
@@ -269,7 +271,7 @@ def test_the_machine_code_can_be_kept(algorithm):
 @pytest.mark.parametrize(
     ("stem", "numbers"),
     [
-        ("panels_prepare", {"ROWS": panels.PREPARE_ROWS}),
+        ("panels_prepare", {"ROWS": im2col_gemm.PREPARE_ROWS}),
         ("pointwise", {"COLUMNS": pointwise.COLUMNS, "PART": pointwise.PART}),
         ("pointwise_by_image", {"COLUMNS": pointwise.COLUMNS, "PART": pointwise.PART}),
     ],

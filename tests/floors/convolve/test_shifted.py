@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from jt_edu.backends.convolve import Sizes
-from jt_edu.backends.convolve.shifted import ALGORITHMS
-from jt_edu.backends.convolve.shifts import fits_rows, shifts_of
+from jt_edu.backends.convolve.indirect_gemm import ALGORITHMS
+from jt_edu.backends.convolve.indirect_layout import fits_rows, shifts_of
 from tests.floors.convolve.oracle import Fenced, arrays, check, in_float64, some
 from tests.floors.convolve.test_panels import drawn, given, in_python
 

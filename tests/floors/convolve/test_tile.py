@@ -6,9 +6,9 @@ import numba
 import numpy as np
 import pytest
 
-from jt_edu.backends import lean, native
+from jt_edu.backends import code_loader, numba_pipeline
 from jt_edu.backends.convolve import llvm as module
-from jt_edu.backends.convolve.tile import LANES, ROWS, VECTORS, WIDTH, lanes, tile, tile_at
+from jt_edu.backends.convolve.gemm_microkernel import LANES, ROWS, VECTORS, WIDTH, lanes, tile, tile_at
 
 BOTH = pytest.mark.parametrize("compiled", [False, True], ids=["python", "numba"])
 NUMBERS = pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -28,7 +28,7 @@ def kernel_at(a, a_start, a_row, b, b_start, table, t_start, c, c_start, c_row, 
 def built_at(dtype):
     array, whole = numba.types.Array(numba.from_dtype(np.dtype(dtype)), 2, "C"), numba.int64
     kinds = [array, whole, whole, array, whole, array, whole, array, *[whole] * 5]
-    return lean.build(kernel_at, numba.void(*kinds))[0]
+    return numba_pipeline.build(kernel_at, numba.void(*kinds))[0]
 
 
 @lru_cache
@@ -36,7 +36,7 @@ def built(dtype):
     array = numba.types.Array(numba.from_dtype(np.dtype(dtype)), 2, "C")
     wholes = [numba.int64] * 3
     kinds = [array, *wholes, array, *wholes[:2], array, *wholes[:2], *wholes, numba.boolean, numba.int64[::1]]
-    return lean.build(kernel, numba.void(*kinds))
+    return numba_pipeline.build(kernel, numba.void(*kinds))
 
 
 def run(compiled, *arguments):
@@ -132,7 +132,7 @@ def test_a_row_is_the_same_sum_whichever_rows_it_is_computed_with(rows):
 def test_the_compiled_block_can_be_kept_and_read_again():
     _, frozen = built("float32")
 
-    again = native.thaw(frozen)
+    again = code_loader.thaw(frozen)
     c = np.empty((1, WIDTH), "f4")
     again(
         np.ones((1, 3), "f4"),

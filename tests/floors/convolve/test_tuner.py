@@ -8,11 +8,12 @@ import sys
 
 import pytest
 
-from jt_edu import backends, execute
-from jt_edu import plan as plans
-from jt_edu.backends.convolve import Sizes, alone, tuner
-from jt_edu.backends.convolve.choice import candidates
-from jt_edu.backends.convolve.table import Table
+from jt_edu import backends
+from jt_edu.backends.convolve import Sizes, autotuner, standalone
+from jt_edu.backends.convolve.selection import candidates
+from jt_edu.backends.convolve.tuner_report import Table
+from jt_edu.runtime import execute
+from jt_edu.runtime import plan as plans
 from tests.house.plan import ROOT
 
 SMALL = Sizes("forward", 1, 2, 3, 1, (1, 5, 5), (1, 3, 3), (1, 3, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1))
@@ -47,7 +48,7 @@ def table(monkeypatch, tmp_path):
     """A table of this test's own, in a folder of its own."""
     backends.get("numba")  # its kernels stay where they are
     monkeypatch.setenv("JT_EDU_CACHE", str(tmp_path))
-    return tuner.Tuner(stamp=f"of-{tmp_path.name}")
+    return autotuner.Tuner(stamp=f"of-{tmp_path.name}")
 
 
 # measuring
@@ -57,34 +58,34 @@ def test_one_disturbed_sample_does_not_end_the_race():
     clock = Clock()
     disturbed = itertools.chain([1.0, 5.0], itertools.repeat(1.0))  # a rehearsal, and the first sample
 
-    found = tuner.measured(
+    found = autotuner.measured(
         {"a": clock.run("a", [1.5]), "b": clock.run("b", itertools.islice(disturbed, 40))}, clock, budget=100.0
     )
 
-    assert found["b"] == (pytest.approx(1.0), tuner.ROUNDS)
+    assert found["b"] == (pytest.approx(1.0), autotuner.ROUNDS)
 
 
 def test_the_least_of_several_times_counts():
     clock = Clock()
 
-    found = tuner.measured({"a": clock.run("a", [3.0, 1.0, 2.0])}, clock, budget=100.0)
+    found = autotuner.measured({"a": clock.run("a", [3.0, 1.0, 2.0])}, clock, budget=100.0)
 
-    assert found["a"] == (pytest.approx(1.0), tuner.ROUNDS)
+    assert found["a"] == (pytest.approx(1.0), autotuner.ROUNDS)
 
 
 def test_candidates_take_turns():
     clock = Clock()
 
-    tuner.measured({"a": clock.run("a", [1.0]), "b": clock.run("b", [1.2])}, clock, budget=100.0)
+    autotuner.measured({"a": clock.run("a", [1.0]), "b": clock.run("b", [1.2])}, clock, budget=100.0)
 
-    assert clock.order == ["a", "b"] * (1 + tuner.ROUNDS)
+    assert clock.order == ["a", "b"] * (1 + autotuner.ROUNDS)
 
 
-@pytest.mark.parametrize(("seconds", "samples"), [(9.1, 1), (3.1, 3), (2.9, tuner.ROUNDS)])
+@pytest.mark.parametrize(("seconds", "samples"), [(9.1, 1), (3.1, 3), (2.9, autotuner.ROUNDS)])
 def test_who_takes_three_times_as_long_drops_out_after_three_rounds_and_nine_times_after_one(seconds, samples):
     clock = Clock()
 
-    found = tuner.measured({"a": clock.run("a", [1.0]), "b": clock.run("b", [seconds])}, clock, budget=100.0)
+    found = autotuner.measured({"a": clock.run("a", [1.0]), "b": clock.run("b", [seconds])}, clock, budget=100.0)
 
     assert found["b"] == (pytest.approx(seconds), samples)
 
@@ -92,7 +93,7 @@ def test_who_takes_three_times_as_long_drops_out_after_three_rounds_and_nine_tim
 def test_the_first_run_of_each_is_a_rehearsal():
     clock = Clock()
 
-    found = tuner.measured({"a": clock.run("a", [50.0, *[1.0] * 30])}, clock, budget=100.0)
+    found = autotuner.measured({"a": clock.run("a", [50.0, *[1.0] * 30])}, clock, budget=100.0)
 
     assert found["a"][0] == 1.0
 
@@ -100,7 +101,7 @@ def test_the_first_run_of_each_is_a_rehearsal():
 def test_measuring_ends_when_the_budget_is_spent():
     clock = Clock()
 
-    found = tuner.measured({"a": clock.run("a", [1.0])}, clock, budget=2.5)
+    found = autotuner.measured({"a": clock.run("a", [1.0])}, clock, budget=2.5)
 
     assert found["a"][1] == 1 + 3  # the first round, and three until 2.5 seconds are over
 
@@ -108,29 +109,29 @@ def test_measuring_ends_when_the_budget_is_spent():
 def test_a_kernel_faster_than_the_clock_runs_several_times_in_a_sample():
     clock = Clock()
 
-    found = tuner.measured({"a": clock.run("a", [tuner.SAMPLE / 10])}, clock, budget=100.0)
+    found = autotuner.measured({"a": clock.run("a", [autotuner.SAMPLE / 10])}, clock, budget=100.0)
 
-    assert found["a"][0] == pytest.approx(tuner.SAMPLE / 10)
-    assert len(clock.order) == 1 + 1 + 10 * tuner.ROUNDS
+    assert found["a"][0] == pytest.approx(autotuner.SAMPLE / 10)
+    assert len(clock.order) == 1 + 1 + 10 * autotuner.ROUNDS
 
 
 def test_what_is_estimated_hopeless_is_not_run():
     backend = backends.get("python")
 
-    entry = tuner.time_candidates([algorithm("good", 1.0), algorithm("bad", 21.0)], SMALL, backend)
+    entry = autotuner.time_candidates([algorithm("good", 1.0), algorithm("bad", 21.0)], SMALL, backend)
 
     assert [(t.name, t.runs > 0) for t in entry.timings] == [("good", True), ("bad", False)]
     assert entry.timings[1].seconds == 21.0
 
 
 def test_a_trifle_is_tried_whatever_its_estimate_is():
-    entry = tuner.time_candidates([algorithm("good", 1e-6), algorithm("bad", 9e-4)], SMALL, backends.get("python"))
+    entry = autotuner.time_candidates([algorithm("good", 1e-6), algorithm("bad", 9e-4)], SMALL, backends.get("python"))
 
     assert all(t.runs for t in entry.timings)
 
 
 def test_the_tuner_shares_work_among_threads_where_a_plan_does():
-    assert execute.PARALLEL * plans.FLOPS_AT_ONCE == alone.SHARED
+    assert execute.PARALLEL * plans.FLOPS_AT_ONCE == standalone.SHARED
 
 
 # the table
@@ -146,7 +147,7 @@ def test_what_was_measured_is_not_measured_again(table):
 
 def test_the_table_is_kept_on_disk(table):
     first = table.entry([algorithm("one"), algorithm("two")], SMALL, backends.get("python"))
-    other = tuner.Tuner(stamp=table.stamp)
+    other = autotuner.Tuner(stamp=table.stamp)
 
     assert other.entry([algorithm("one"), algorithm("two")], SMALL, backends.get("python")) == first
     assert other.timed == 0
@@ -156,7 +157,7 @@ def test_the_table_is_kept_on_disk(table):
 def test_another_version_knows_nothing_of_it(table):
     table.entry([algorithm("one")], SMALL, backends.get("python"))
 
-    assert tuner.Tuner(stamp="of-another-test").known(SMALL, alone.threads(), "python") is None
+    assert autotuner.Tuner(stamp="of-another-test").known(SMALL, standalone.threads(), "python") is None
 
 
 def test_a_new_candidate_has_its_chance(table):
@@ -168,32 +169,32 @@ def test_a_new_candidate_has_its_chance(table):
 
 
 def test_threads_and_backends_have_lines_of_their_own():
-    keys = [tuner.key_of(SMALL, count, name) for count in (1, 2) for name in ("numba", "python")]
+    keys = [autotuner.key_of(SMALL, count, name) for count in (1, 2) for name in ("numba", "python")]
 
     assert len(set(keys)) == 4
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"jt_edu kernel 1\n" + bytes(40) + b"{}"])
 def test_a_damaged_file_is_measured_again(table, damage):
-    key = tuner.key_of(SMALL, alone.threads(), "python")
+    key = autotuner.key_of(SMALL, standalone.threads(), "python")
     table.entry([algorithm("one")], SMALL, backends.get("python"))
     (table.store.folder / f"k_{key}.bin").write_bytes(damage)
-    other = tuner.Tuner(stamp=table.stamp)
+    other = autotuner.Tuner(stamp=table.stamp)
 
     entry = other.entry([algorithm("one")], SMALL, backends.get("python"))
 
     assert (other.timed, entry.winner) == (1, "one")
-    assert tuner.Tuner(stamp=table.stamp).all() == [entry]
+    assert autotuner.Tuner(stamp=table.stamp).all() == [entry]
 
 
 @pytest.mark.parametrize(
     "change", [{"format": 0}, {"timings": "none"}, {"sizes": {"kind": "forward"}}, {"threads": "x"}]
 )
 def test_a_file_of_another_form_is_measured_again(table, change):
-    key = tuner.key_of(SMALL, alone.threads(), "python")
+    key = autotuner.key_of(SMALL, standalone.threads(), "python")
     entry = table.entry([algorithm("one")], SMALL, backends.get("python"))
     table.store.save(key, json.dumps({**json.loads(entry.as_json()), **change}).encode())
-    other = tuner.Tuner(stamp=table.stamp)
+    other = autotuner.Tuner(stamp=table.stamp)
 
     assert other.entry([algorithm("one")], SMALL, backends.get("python")).winner == "one"
     assert other.timed == 1
@@ -202,7 +203,7 @@ def test_a_file_of_another_form_is_measured_again(table, change):
 def test_an_entry_comes_back_from_its_file_as_it_was(table):
     entry = table.entry([algorithm("one"), algorithm("two", 1e9)], SMALL, backends.get("python"))
 
-    assert tuner.read_entry(entry.as_json()) == entry
+    assert autotuner.read_entry(entry.as_json()) == entry
 
 
 def test_clear_forgets_memory_and_disk(table):
@@ -211,7 +212,7 @@ def test_clear_forgets_memory_and_disk(table):
     table.clear()
 
     assert table.all() == []
-    assert tuner.Tuner(stamp=table.stamp).all() == []
+    assert autotuner.Tuner(stamp=table.stamp).all() == []
 
 
 WRITE = """
@@ -233,21 +234,25 @@ def test_two_processes_write_one_table(table):
 
 
 def test_the_texts_of_the_algorithms_are_part_of_the_version(monkeypatch, tmp_path):
-    before = tuner.stamp()
+    before = autotuner.stamp()
     (tmp_path / "kernels").mkdir()
     (tmp_path / "kernels" / "one.py").write_text("another text")
-    monkeypatch.setattr(tuner, "__file__", str(tmp_path / "tuner.py"))
-    tuner.stamp.cache_clear()
+    monkeypatch.setattr(autotuner, "__file__", str(tmp_path / "tuner.py"))
+    autotuner.stamp.cache_clear()
 
     try:
-        assert tuner.stamp() != before
+        assert autotuner.stamp() != before
     finally:
-        tuner.stamp.cache_clear()
+        autotuner.stamp.cache_clear()
 
 
 def test_a_table_marks_the_winner_and_says_who_was_not_tried():
-    timings = (tuner.Timing("one", 1e-3, 15, 4096), tuner.Timing("two", 4e-3, 1, 0), tuner.Timing("bad", 9.0, 0, 0))
-    entry = tuner.Entry(SMALL, 1, "numba", timings)
+    timings = (
+        autotuner.Timing("one", 1e-3, 15, 4096),
+        autotuner.Timing("two", 4e-3, 1, 0),
+        autotuner.Timing("bad", 9.0, 0, 0),
+    )
+    entry = autotuner.Entry(SMALL, 1, "numba", timings)
 
     about, head, *rows = repr(Table((entry,), 2, 16, "/a/folder")).split("\n")
 
@@ -261,8 +266,10 @@ def test_a_table_marks_the_winner_and_says_who_was_not_tried():
 
 
 def test_a_table_is_in_the_order_of_numbers_and_a_page_holds_the_same():
-    timings = (tuner.Timing("one", 1e-3, 15, 4096),)
-    entries = tuple(tuner.Entry(dataclasses.replace(SMALL, c=c, groups=1), 1, "numba", timings) for c in (128, 32, 4))
+    timings = (autotuner.Timing("one", 1e-3, 15, 4096),)
+    entries = tuple(
+        autotuner.Entry(dataclasses.replace(SMALL, c=c, groups=1), 1, "numba", timings) for c in (128, 32, 4)
+    )
 
     table = Table(entries, 3, 45)
     words, page = repr(table), table._repr_html_()

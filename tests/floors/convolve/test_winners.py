@@ -2,7 +2,7 @@
 
 import pytest
 
-from jt_edu.backends.convolve.choice import candidates, choice_of
+from jt_edu.backends.convolve.selection import candidates, choice_of
 from tests.bench.tuning import SHAPES, layer
 
 MUCH = 1e7  # operations from which on plain loops are far behind everything else

@@ -8,10 +8,13 @@ import pytest
 from numba.core import codegen
 
 from jt_edu import backends
-from jt_edu.backends import lean, native
-from jt_edu.backends.convolve import Sizes, no_sum_is_empty, panels, patches, text_of, winograd
-from jt_edu.backends.convolve.alone import Alone
-from jt_edu.backends.convolve.points import (
+from jt_edu.backends import code_loader, numba_pipeline
+from jt_edu.backends.convolve import Sizes, im2col_gemm, no_sum_is_empty, text_of, winograd, winograd_tiles
+from jt_edu.backends.convolve.gemm_microkernel import LANES, inlined
+from jt_edu.backends.convolve.simd_blocks import turn
+from jt_edu.backends.convolve.standalone import Alone
+from jt_edu.backends.convolve.winograd import ALGORITHMS
+from jt_edu.backends.convolve.winograd_transforms import (
     image_at_four,
     image_at_six,
     sums_from_four,
@@ -19,9 +22,6 @@ from jt_edu.backends.convolve.points import (
     taps_at_four,
     taps_at_six,
 )  # fmt: skip
-from jt_edu.backends.convolve.tile import LANES, inlined
-from jt_edu.backends.convolve.transform import turn
-from jt_edu.backends.convolve.winograd import ALGORITHMS
 
 # Largest error over largest sum that the docstring of winograd.py states, and a half more
 ERROR = {("winograd2", "float32"): 1e-6, ("winograd4", "float32"): 3e-6}
@@ -83,7 +83,7 @@ def compiled(algorithm, dtype):
     number = numba.from_dtype(np.dtype(dtype))
     arrays = [numba.types.Array(number, rank, "C") for rank in (5, 5, 5, 1, 1)]
     signature = numba.void(numba.int64, numba.int64, *arrays, *[numba.int64] * 10)
-    return lean.build(in_python(algorithm), signature, apart=True)
+    return numba_pipeline.build(in_python(algorithm), signature, apart=True)
 
 
 def run(algorithm, sizes, arrays, cut=None, kernel=None):
@@ -270,7 +270,7 @@ def test_a_number_that_is_far_larger_than_others_stays_in_the_windows_that_see_i
 @EVERY
 @pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
 def test_infinity_and_nan_are_where_they_are_in_sums_that_are_written_out(algorithm, number):
-    other = next(a for a in panels.ALGORITHMS if a.kind == algorithm.kind)
+    other = next(a for a in im2col_gemm.ALGORITHMS if a.kind == algorithm.kind)
     for seed in range(6):
         sizes, arrays, _, _ = spoilt(algorithm.kind, "float32", number, np.random.default_rng(seed))
         found = [np.full(asked(sizes), 7, np.float32) for _ in range(2)]
@@ -327,8 +327,10 @@ def test_uneven_numbers_give_the_same_bits_however_the_span_is_cut(algorithm, rn
 def test_ordinary_numbers_are_never_written_out(algorithm, dtype, monkeypatch):
     """Half of them zero, as behind a ReLU, at borders of every kind: the slow way costs four times as many products."""
     asked_for = []
-    count = patches.products
-    monkeypatch.setattr(patches, "products", lambda layout, plain: asked_for.append(plain) or count(layout, plain))
+    count = winograd_tiles.products
+    monkeypatch.setattr(
+        winograd_tiles, "products", lambda layout, plain: asked_for.append(plain) or count(layout, plain)
+    )
     low = 2 * LANES if dtype == "float32" else LANES
     for seed in range(2):
         rng = np.random.default_rng(seed)
@@ -382,11 +384,11 @@ def test_a_function_inside_a_kernel_has_no_machine_code_of_its_own(monkeypatch):
         for i in range(lo, hi):
             x[i] = four_times(x[i])
 
-    call, frozen = lean.build(kernel, numba.void(numba.int64, numba.int64, numba.float64[::1]))
+    call, frozen = numba_pipeline.build(kernel, numba.void(numba.int64, numba.int64, numba.float64[::1]))
 
     assert made == []  # numba runs nothing by itself
     assert b"twice" not in frozen and b"four_times" not in frozen
-    for run_it in (call, native.thaw(frozen)):
+    for run_it in (call, code_loader.thaw(frozen)):
         x = np.arange(5.0)
         run_it(1, 4, x)
         assert x.tolist() == [0, 4, 8, 12, 4]
@@ -399,7 +401,7 @@ def test_another_process_can_run_the_compiled_kernel(algorithm, rng):
     frozen = compiled(algorithm, sizes.dtype)[1]
     assert frozen is not None
 
-    sums = run(algorithm, sizes, arrays, kernel=native.thaw(frozen))
+    sums = run(algorithm, sizes, arrays, kernel=code_loader.thaw(frozen))
 
     np.testing.assert_array_equal(sums, run(algorithm, sizes, arrays))
 
@@ -426,6 +428,6 @@ PAYS = {  # as measured with vectors of so many numbers
 def test_by_weights_many_channels_of_few_tiles_are_left_to_panels(n, c, side, pays):
     sizes = sizes_of("by_weights", n, c, c, (side, side), (1, 1), (1, 1))
     mine = next(a for a in ALGORITHMS if a.kind == "by_weights")
-    other = next(a for a in panels.ALGORITHMS if a.kind == "by_weights")
+    other = next(a for a in im2col_gemm.ALGORITHMS if a.kind == "by_weights")
 
     assert (mine.seconds(sizes) < other.seconds(sizes)) == pays

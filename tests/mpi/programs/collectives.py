@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 
 from jt_edu.mpi.algorithms import ALGORITHMS
-from jt_edu.mpi.jobs.run import report
-from jt_edu.mpi.real.communicator import world
+from jt_edu.mpi.mpi4py_backend.communicator import world
+from jt_edu.mpi.mpirun_jobs.run import report
 from tests.ranks.calls import call, expected
 
 comm = world()

@@ -3,7 +3,7 @@
 import numpy as np
 
 import jt_edu as jt
-from jt_edu.mpi.jobs.run import report
+from jt_edu.mpi.mpirun_jobs.run import report
 
 jt.flags.backend = "python"
 dist = jt.distributed

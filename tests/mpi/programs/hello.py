@@ -2,6 +2,6 @@
 
 import sys
 
-from jt_edu.mpi.real.communicator import world
+from jt_edu.mpi.mpi4py_backend.communicator import world
 
 print("HELLO" if sys.argv[1:] == ["--loud"] else "hello", world().rank)

@@ -3,8 +3,8 @@
 import sys
 import traceback
 
-from jt_edu.mpi.jobs.run import report
-from jt_edu.mpi.real.communicator import world
+from jt_edu.mpi.mpi4py_backend.communicator import world
+from jt_edu.mpi.mpirun_jobs.run import report
 from tests.ranks.laws import LAWS
 
 comm = world()

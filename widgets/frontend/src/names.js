@@ -8,7 +8,7 @@ import { shapeText } from "./numbers.js";
 /** Rules of edges that are neither fused nor cut. */
 export const GIVEN = ["array", "number"];
 
-const MOST = 40; // letters of a name among others; jt_edu/lens/page.py sends no more
+const MOST = 40; // letters of a name among others; jt_edu/lens/document_schema.py sends no more
 
 /**
  * What the learner calls a node; else its operator.

@@ -1,4 +1,4 @@
-// Numbers: how do bytes, times and figures read? As jt_edu/draw/text.py writes them: 24 B, 1.5 kB, 3.2 MB.
+// Numbers: how do bytes, times and figures read? As jt_edu/draw/text_metrics.py writes them: 24 B, 1.5 kB, 3.2 MB.
 
 import { grouped, sizeText } from "./graph/text.js";
 

@@ -21,10 +21,10 @@ rows of places need 52 of them, for which ROOM = 6000 is enough. So of each chan
 111 are computed, one strip after the other: the second begins with top = 50, and copies rows 49 to 100.
 """
 
-from jt_edu.backends.convolve.slide import slide
-from jt_edu.backends.convolve.strips import fill, image_strips, write_two
-from jt_edu.backends.convolve.tile import inlined, lanes
-from jt_edu.backends.convolve.vector import fma, load, spread, write_zeros, zeros
+from jt_edu.backends.convolve.gemm_microkernel import inlined, lanes
+from jt_edu.backends.convolve.row_strips import fill, image_strips, write_two
+from jt_edu.backends.convolve.simd import fma, load, spread, write_zeros, zeros
+from jt_edu.backends.convolve.stencil import slide
 
 SIDE = 0  # of a window whose taps are written out; 0: a window of any size, tap by tap
 STRIDE = 1  # of such a window

@@ -12,10 +12,10 @@ Rows of places are copied first with zeros around them, for as many pixels as th
 `places_strips` in strips.py.
 """
 
-from jt_edu.backends.convolve.slide import slide
-from jt_edu.backends.convolve.strips import copy_row, places_strips, write_two
-from jt_edu.backends.convolve.tile import inlined, lanes
-from jt_edu.backends.convolve.vector import fma, load, spread, store_some, woven_high, woven_low, write_zeros, zeros
+from jt_edu.backends.convolve.gemm_microkernel import inlined, lanes
+from jt_edu.backends.convolve.row_strips import copy_row, places_strips, write_two
+from jt_edu.backends.convolve.simd import fma, load, spread, store_some, woven_high, woven_low, write_zeros, zeros
+from jt_edu.backends.convolve.stencil import slide
 
 SIDE = 0  # of a window whose taps are written out, at stride 1; 0: a window of any size, tap by tap
 

@@ -7,9 +7,9 @@ neighbours (strips.py); behind them `space` holds a vector of sums for each tap.
 three taps. Each lane has a sum to itself; the lanes meet at the very end.
 """
 
-from jt_edu.backends.convolve.strips import fill, image_strips, sums_behind
-from jt_edu.backends.convolve.tile import inlined, lanes
-from jt_edu.backends.convolve.vector import fma, load, load_some, store, sum_of, write_zeros
+from jt_edu.backends.convolve.gemm_microkernel import inlined, lanes
+from jt_edu.backends.convolve.row_strips import fill, image_strips, sums_behind
+from jt_edu.backends.convolve.simd import fma, load, load_some, store, sum_of, write_zeros
 from jt_edu.backends.mathlib import at
 
 

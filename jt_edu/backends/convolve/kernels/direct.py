@@ -8,7 +8,7 @@ differently, this one only says. The loop over a row stands inside, because numb
 computed together.
 """
 
-from jt_edu.backends.convolve.tile import inlined
+from jt_edu.backends.convolve.gemm_microkernel import inlined
 from jt_edu.backends.mathlib import at
 
 

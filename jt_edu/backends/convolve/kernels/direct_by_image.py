@@ -6,7 +6,7 @@
 The loops are those of the convolution; the product goes to where the pixel came from.
 """
 
-from jt_edu.backends.convolve.tile import inlined
+from jt_edu.backends.convolve.gemm_microkernel import inlined
 from jt_edu.backends.mathlib import at
 
 

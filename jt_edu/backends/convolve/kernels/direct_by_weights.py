@@ -6,7 +6,7 @@
 A sum for each row, and a sum of those: so the error grows with the rows and the row, and not with their product.
 """
 
-from jt_edu.backends.convolve.tile import inlined
+from jt_edu.backends.convolve.gemm_microkernel import inlined
 from jt_edu.backends.mathlib import at
 
 

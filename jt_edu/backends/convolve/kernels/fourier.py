@@ -12,10 +12,8 @@ the number of taps; then one complex product for each wave and each pair of chan
 Source: Mathieu, Henaff, LeCun 2014, "Fast Training of Convolutional Networks through FFTs" (arXiv:1312.5851).
 """
 
-from jt_edu.backends.convolve.spectrum import size_for, write_waves
-from jt_edu.backends.convolve.tile import inlined, lanes
-from jt_edu.backends.convolve.vector import write_zeros
-from jt_edu.backends.convolve.waves import (
+from jt_edu.backends.convolve.fft_kernels import size_for, write_waves
+from jt_edu.backends.convolve.fft_layout import (
     TILES,
     back,
     look,
@@ -26,6 +24,8 @@ from jt_edu.backends.convolve.waves import (
     write_row,
     write_sums,
 )
+from jt_edu.backends.convolve.gemm_microkernel import inlined, lanes
+from jt_edu.backends.convolve.simd import write_zeros
 
 
 def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups, *rest):

@@ -6,10 +6,8 @@ The window was reversed, and its channels exchanged, while the weights were prep
 in place of the image: a pixel is first seen through the last tap, so taps - 1 - padding zeros stand before the places.
 """
 
-from jt_edu.backends.convolve.spectrum import size_for, write_waves
-from jt_edu.backends.convolve.tile import lanes
-from jt_edu.backends.convolve.vector import write_zeros
-from jt_edu.backends.convolve.waves import (
+from jt_edu.backends.convolve.fft_kernels import size_for, write_waves
+from jt_edu.backends.convolve.fft_layout import (
     TILES,
     back,
     look,
@@ -20,6 +18,8 @@ from jt_edu.backends.convolve.waves import (
     write_row,
     write_sums,
 )
+from jt_edu.backends.convolve.gemm_microkernel import lanes
+from jt_edu.backends.convolve.simd import write_zeros
 
 
 def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):

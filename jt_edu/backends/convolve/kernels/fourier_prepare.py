@@ -6,7 +6,7 @@ Part 0 is real, part 1 imaginary; they are conjugated and divided by size^2, so 
 Lanes are channels of the places.
 """
 
-from jt_edu.backends.convolve.waves import window, write_spectra
+from jt_edu.backends.convolve.fft_layout import window, write_spectra
 
 
 def kernel(lo, hi, weights, prepared, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):

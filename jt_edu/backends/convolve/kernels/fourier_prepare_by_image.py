@@ -6,7 +6,7 @@ As in `fourier_prepare`, with both kinds of channels exchanged, and each window 
 channels of the image.
 """
 
-from jt_edu.backends.convolve.waves import window_back, write_spectra
+from jt_edu.backends.convolve.fft_layout import window_back, write_spectra
 
 
 def kernel(lo, hi, weights, prepared, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):

@@ -6,9 +6,16 @@ Every factor is a vector of numbers of LANES channels (beside.py has the picture
 together: each weight is loaded once for all of them. A unit of work is the channels of a vector, of one sample.
 """
 
-from jt_edu.backends.convolve.beside import cells_of, copy_inside, slide_along, turn_back, turn_channels, turn_taps_in
-from jt_edu.backends.convolve.tile import inlined, lanes
-from jt_edu.backends.convolve.vector import write_zeros
+from jt_edu.backends.convolve.channel_lanes import (
+    cells_of,
+    copy_inside,
+    slide_along,
+    turn_back,
+    turn_channels,
+    turn_taps_in,
+)
+from jt_edu.backends.convolve.gemm_microkernel import inlined, lanes
+from jt_edu.backends.convolve.simd import write_zeros
 
 
 def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups, *rest):

@@ -13,9 +13,16 @@ Every factor is a vector of numbers of LANES channels (beside.py has the picture
 vector, of one sample.
 """
 
-from jt_edu.backends.convolve.beside import cells_of, copy_inside, slide_along, turn_back, turn_channels, turn_taps_in
-from jt_edu.backends.convolve.tile import lanes
-from jt_edu.backends.convolve.vector import write_zeros
+from jt_edu.backends.convolve.channel_lanes import (
+    cells_of,
+    copy_inside,
+    slide_along,
+    turn_back,
+    turn_channels,
+    turn_taps_in,
+)
+from jt_edu.backends.convolve.gemm_microkernel import lanes
+from jt_edu.backends.convolve.simd import write_zeros
 
 
 def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):

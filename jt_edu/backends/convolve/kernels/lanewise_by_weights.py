@@ -8,9 +8,9 @@ out what others have added. Each sample has sums of its own, which are added up 
 of a vector, of all samples.
 """
 
-from jt_edu.backends.convolve.beside import SIDE, cells_of, copy_inside, turn_back, turn_channels
-from jt_edu.backends.convolve.tile import inlined, lanes
-from jt_edu.backends.convolve.vector import fma, load, store, write_zeros, zeros
+from jt_edu.backends.convolve.channel_lanes import SIDE, cells_of, copy_inside, turn_back, turn_channels
+from jt_edu.backends.convolve.gemm_microkernel import inlined, lanes
+from jt_edu.backends.convolve.simd import fma, load, store, write_zeros, zeros
 
 
 def kernel(lo, hi, image, places, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):

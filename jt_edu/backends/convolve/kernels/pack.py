@@ -12,9 +12,9 @@ Everything else is moved number by number. Planes whose rows go on as one are on
 vector's width of channels of one sample.
 """
 
-from jt_edu.backends.convolve.moves import scatter
-from jt_edu.backends.convolve.tile import inlined, lanes
-from jt_edu.backends.convolve.transform import turn
+from jt_edu.backends.convolve.copy_rows import scatter
+from jt_edu.backends.convolve.gemm_microkernel import inlined, lanes
+from jt_edu.backends.convolve.simd_blocks import turn
 
 
 def kernel(lo, hi, source, packed, start, sn, sc, sd, sh, sw):

@@ -13,9 +13,9 @@ The image may be a view: its rows and channels are fetched from where they lie. 
 one panel.
 """
 
-from jt_edu.backends.convolve.moves import scatter
-from jt_edu.backends.convolve.tile import inlined, lanes, tile
-from jt_edu.backends.convolve.windows import COLUMNS, PART, ROWS, gather, panel_of, steps
+from jt_edu.backends.convolve.copy_rows import scatter
+from jt_edu.backends.convolve.gemm_microkernel import inlined, lanes, tile
+from jt_edu.backends.convolve.im2col import COLUMNS, PART, ROWS, gather, panel_of, steps
 
 
 def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups, *rest):

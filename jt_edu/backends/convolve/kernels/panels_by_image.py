@@ -24,9 +24,9 @@ phases the first has the numbers 0, 2, 4, 6 of rows 0, 2, 4, 6: 16 windows, each
 panel has 64 rows. The last has 3 x 3 windows, and each meets the taps (0, 0), (0, 2), (2, 0) and (2, 2): 256 rows.
 """
 
-from jt_edu.backends.convolve.moves import scatter
-from jt_edu.backends.convolve.tile import inlined, lanes, tile
-from jt_edu.backends.convolve.windows import COLUMNS, PART, ROWS, gather, panel_by_image, phase, steps, tap_of
+from jt_edu.backends.convolve.copy_rows import scatter
+from jt_edu.backends.convolve.gemm_microkernel import inlined, lanes, tile
+from jt_edu.backends.convolve.im2col import COLUMNS, PART, ROWS, gather, panel_by_image, phase, steps, tap_of
 
 
 def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):

@@ -12,9 +12,9 @@ number of the image. So that they send to neighbours all the same, the sums are 
 The additions cost least where o is large. A unit of work is one image and some channels: no two send to one number.
 """
 
-from jt_edu.backends.convolve.moves import place_rows, scatter
-from jt_edu.backends.convolve.tile import lanes, tile
-from jt_edu.backends.convolve.windows import FOLD_COLUMNS, fold_length, folded
+from jt_edu.backends.convolve.copy_rows import place_rows, scatter
+from jt_edu.backends.convolve.gemm_microkernel import lanes, tile
+from jt_edu.backends.convolve.im2col import FOLD_COLUMNS, fold_length, folded
 
 DEPTH = 512  # channels of the places that are summed up in registers
 

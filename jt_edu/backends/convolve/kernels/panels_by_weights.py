@@ -13,10 +13,10 @@ The sum runs over all places of all images, DEPTH = 192 of them at a time: their
 A unit of work is PART rows of out in one panel, of about 256 columns.
 """
 
-from jt_edu.backends.convolve.moves import place_rows
-from jt_edu.backends.convolve.tile import inlined, lanes, tile
-from jt_edu.backends.convolve.transform import transpose
-from jt_edu.backends.convolve.windows import PART, ROWS, TURNED_DEPTH, gather, panel_by_weights, steps, wide_of
+from jt_edu.backends.convolve.copy_rows import place_rows
+from jt_edu.backends.convolve.gemm_microkernel import inlined, lanes, tile
+from jt_edu.backends.convolve.im2col import PART, ROWS, TURNED_DEPTH, gather, panel_by_weights, steps, wide_of
+from jt_edu.backends.convolve.simd_blocks import transpose
 
 
 def kernel(lo, hi, image, places, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):

@@ -6,9 +6,9 @@ Squares of a vector's width are turned in registers; what is left of a row is mo
 are whole vectors long. A unit of work is ROWS rows of prepared.
 """
 
-from jt_edu.backends.convolve.moves import place_rows
-from jt_edu.backends.convolve.tile import lanes
-from jt_edu.backends.convolve.transform import transpose
+from jt_edu.backends.convolve.copy_rows import place_rows
+from jt_edu.backends.convolve.gemm_microkernel import lanes
+from jt_edu.backends.convolve.simd_blocks import transpose
 
 ROWS = 64  # rows of prepared in a unit of work
 

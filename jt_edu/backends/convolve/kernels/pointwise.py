@@ -8,11 +8,11 @@ channels at these places stay in the cache while every row of the weights meets 
 A small image may end with a few places that do not fill a vector. These are computed one by one (leftover.py).
 """
 
-from jt_edu.backends.convolve.dots import dots
-from jt_edu.backends.convolve.leftover import ROWS, left_over, sums_behind
-from jt_edu.backends.convolve.moves import place_rows
-from jt_edu.backends.convolve.tile import inlined, lanes, tile
-from jt_edu.backends.convolve.windows import steps
+from jt_edu.backends.convolve.copy_rows import place_rows
+from jt_edu.backends.convolve.gemm_microkernel import inlined, lanes, tile
+from jt_edu.backends.convolve.im2col import steps
+from jt_edu.backends.convolve.remainder import ROWS, left_over, sums_behind
+from jt_edu.backends.convolve.skinny_gemm import dots
 
 COLUMNS = 512  # places that are worked on together
 DEPTH = 1024  # channels that are

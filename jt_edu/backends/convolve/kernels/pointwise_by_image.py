@@ -6,7 +6,7 @@ As `forward`, read backwards: COLUMNS places of all channels o stay in the cache
 them. A unit of work is PART channels c at these places.
 """
 
-from jt_edu.backends.convolve.tile import lanes, tile
+from jt_edu.backends.convolve.gemm_microkernel import lanes, tile
 
 COLUMNS = 512  # places that are worked on together
 DEPTH = 1024  # channels that are

@@ -10,9 +10,9 @@ If the last vector of a row of places is nearly full, sums are written where the
 windows are multiplied as one long row, with some sums that are none between them, and handed out.
 """
 
-from jt_edu.backends.convolve.shifts import PART, copy_shifted, fits_rows, hand_back, shifts_of, write_table
-from jt_edu.backends.convolve.tile import inlined, lanes, tile_at
-from jt_edu.backends.convolve.windows import steps
+from jt_edu.backends.convolve.gemm_microkernel import inlined, lanes, tile_at
+from jt_edu.backends.convolve.im2col import steps
+from jt_edu.backends.convolve.indirect_layout import PART, copy_shifted, fits_rows, hand_back, shifts_of, write_table
 
 
 def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups, *rest):

@@ -6,9 +6,9 @@ the more tiles, the nearer it comes to 4/9 of the time; and its sums are as exac
 Source: Lavin and Gray 2015, "Fast Algorithms for Convolutional Neural Networks" (arXiv:1509.09308).
 """
 
-from jt_edu.backends.convolve.patches import compute, layout_of, turn_taps
-from jt_edu.backends.convolve.points import image_at_four, sums_from_four, taps_at_four
-from jt_edu.backends.convolve.tile import inlined, lanes
+from jt_edu.backends.convolve.gemm_microkernel import inlined, lanes
+from jt_edu.backends.convolve.winograd_tiles import compute, layout_of, turn_taps
+from jt_edu.backends.convolve.winograd_transforms import image_at_four, sums_from_four, taps_at_four
 
 
 def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups, *rest):

@@ -5,9 +5,9 @@ Padding and the order of the taps change as in `winograd4_by_image`.
 Source: Lavin and Gray 2015, "Fast Algorithms for Convolutional Neural Networks" (arXiv:1509.09308).
 """
 
-from jt_edu.backends.convolve.patches import compute, layout_of, turn_taps_back
-from jt_edu.backends.convolve.points import image_at_four, sums_from_four, taps_at_four
-from jt_edu.backends.convolve.tile import lanes
+from jt_edu.backends.convolve.gemm_microkernel import lanes
+from jt_edu.backends.convolve.winograd_tiles import compute, layout_of, turn_taps_back
+from jt_edu.backends.convolve.winograd_transforms import image_at_four, sums_from_four, taps_at_four
 
 
 def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):

@@ -14,9 +14,9 @@ block, M by all channels c. The more channels and the more tiles, the nearer it 
 Source: Lavin and Gray 2015, "Fast Algorithms for Convolutional Neural Networks" (arXiv:1509.09308).
 """
 
-from jt_edu.backends.convolve.patches import compute, layout_of, turn_taps
-from jt_edu.backends.convolve.points import image_at_six, sums_from_six, taps_at_six
-from jt_edu.backends.convolve.tile import inlined, lanes
+from jt_edu.backends.convolve.gemm_microkernel import inlined, lanes
+from jt_edu.backends.convolve.winograd_tiles import compute, layout_of, turn_taps
+from jt_edu.backends.convolve.winograd_transforms import image_at_six, sums_from_six, taps_at_six
 
 
 def kernel(lo, hi, image, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups, *rest):

@@ -7,9 +7,9 @@ a padding of 2 - padding, and sums over o for each channel c.
 Source: Lavin and Gray 2015, "Fast Algorithms for Convolutional Neural Networks" (arXiv:1509.09308).
 """
 
-from jt_edu.backends.convolve.patches import compute, layout_of, turn_taps_back
-from jt_edu.backends.convolve.points import image_at_six, sums_from_six, taps_at_six
-from jt_edu.backends.convolve.tile import lanes
+from jt_edu.backends.convolve.gemm_microkernel import lanes
+from jt_edu.backends.convolve.winograd_tiles import compute, layout_of, turn_taps_back
+from jt_edu.backends.convolve.winograd_transforms import image_at_six, sums_from_six, taps_at_six
 
 
 def kernel(lo, hi, places, weights, out, prepared, space, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):

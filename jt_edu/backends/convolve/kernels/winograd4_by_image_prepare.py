@@ -6,9 +6,9 @@ Whoever computes a panel of channels needs all of V. So where V is not too large
 Behind V each unit of work has room of its own.
 """
 
-from jt_edu.backends.convolve.patches import cut_all, layout_of
-from jt_edu.backends.convolve.points import image_at_six
-from jt_edu.backends.convolve.tile import lanes
+from jt_edu.backends.convolve.gemm_microkernel import lanes
+from jt_edu.backends.convolve.winograd_tiles import cut_all, layout_of
+from jt_edu.backends.convolve.winograd_transforms import image_at_six
 
 
 def kernel(lo, hi, places, image, prepared, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups):

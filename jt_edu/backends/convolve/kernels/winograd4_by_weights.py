@@ -14,7 +14,8 @@ that places give when they slide over the 6 x 6 numbers of the image they look a
 Source: Lavin and Gray 2015, "Fast Algorithms for Convolutional Neural Networks", section 4.3 (arXiv:1509.09308).
 """
 
-from jt_edu.backends.convolve.patches import (
+from jt_edu.backends.convolve.gemm_microkernel import lanes, tile
+from jt_edu.backends.convolve.winograd_tiles import (
     Cut,
     cut,
     factors_of,
@@ -24,8 +25,7 @@ from jt_edu.backends.convolve.patches import (
     uneven_block,
     write_taps,
 )
-from jt_edu.backends.convolve.points import image_at_six, places_at_six, taps_from_six
-from jt_edu.backends.convolve.tile import lanes, tile
+from jt_edu.backends.convolve.winograd_transforms import image_at_six, places_at_six, taps_from_six
 from jt_edu.backends.mathlib import at
 
 

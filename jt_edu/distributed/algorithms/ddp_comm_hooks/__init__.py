@@ -8,7 +8,7 @@ net.register_comm_hook(powerSGD_hook.PowerSGDState(), powerSGD_hook.powerSGD_hoo
 
 import sys
 
-from jt_edu.distributed import hooks as default_hooks
+from jt_edu.distributed import comm_hooks as default_hooks
 from jt_edu.distributed import power_sgd as powerSGD_hook  # noqa: N812 - PyTorch's name
 
 __all__ = ["default_hooks", "powerSGD_hook"]

@@ -5,7 +5,7 @@
  *     facts     shape and dtype; of a closed box how much is in it
  *     chips     words at its sides: constants, parameters, what is too far away for a line
  *
- * The same words as in jt_edu/draw/cards.py. Nothing here knows what else is drawn, nor pixels.
+ * The same words as in jt_edu/draw/node_boxes.py. Nothing here knows what else is drawn, nor pixels.
  */
 
 import { KINDS, bytesOf, clean, count, cut, shapeText, sizeText, tupleText } from "./text.js";

@@ -2,7 +2,7 @@
  * Connect: which edges of what is drawn are lines, and which are chips on both ends?
  *
  * A training graph reads in its last line what it computed in its first. Drawn as lines, such edges hide everything
- * else; so they become chips that name each other (portals). The second half of jt_edu/draw/view.py.
+ * else; so they become chips that name each other (portals). The second half of jt_edu/draw/visible_graph.py.
  */
 
 import { Chip, addChips, carried, joined } from "./cards.js";

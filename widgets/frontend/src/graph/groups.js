@@ -8,7 +8,7 @@
  *     part      a stretch of what is still too long to look at
  *
  * No box waits for itself by way of others: a module that is called again after something else gets a box for each
- * call. The same boxes as in jt_edu/draw/groups.py. Nothing here knows cards or pixels.
+ * call. The same boxes as in jt_edu/draw/clusters.py. Nothing here knows cards or pixels.
  */
 
 import { Group, MANY, START, free, gather } from "./group.js";

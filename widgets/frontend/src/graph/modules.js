@@ -1,7 +1,7 @@
 /**
  * Modules: which boxes hold which, by the modules that built the nodes?
  *
- * The second half of jt_edu/draw/groups.py: one level after the other, boxes that would wait for themselves are split,
+ * The second half of jt_edu/draw/clusters.py: one level after the other, boxes that would wait for themselves are split,
  * neighbours that look the same are folded, and what is still too long is cut into parts.
  */
 

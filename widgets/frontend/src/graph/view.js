@@ -6,7 +6,7 @@
  *     chip     at the side of a card: a constant, a parameter, an input too far for a line, where a value is needed
  *     line     from a card to a card not far below
  *
- * The same choices as in jt_edu/draw/view.py, where they are explained. Nothing here knows pixels.
+ * The same choices as in jt_edu/draw/visible_graph.py, where they are explained. Nothing here knows pixels.
  */
 
 import { Card, addChips, boxCard, chipOf, nodeCard, parameterChips } from "./cards.js";

@@ -5,7 +5,7 @@
 //     beside              the rules by name, or the edges of the node that is chosen: why, or why not
 //     predict             mark what will share a kernel, then compare with the plan
 //
-// The passes were made in Python (jt_edu/lens/passes.py); nothing here decides what is fused.
+// The passes were made in Python (jt_edu/lens/fusion_passes.py); nothing here decides what is fused.
 
 /** @import { Context, ViewKind } from "../types.js" */
 

@@ -4,7 +4,7 @@
 //     a line                    the bytes that are alive at once, and their peak
 //     the panel                 who keeps the chosen array alive
 //
-// Boxes are placed by jt_edu/lens/lifetimes.py; how high one lies means nothing. Everything is placed in percent, so
+// Boxes are placed by jt_edu/lens/liveness.py; how high one lies means nothing. Everything is placed in percent, so
 // that a page of any width needs no second layout.
 
 /** @import { Context, Drawn, Node, ViewKind } from "../types.js" */

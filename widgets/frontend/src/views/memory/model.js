@@ -1,4 +1,4 @@
-// Memory model: the lifetimes on a page, as jt_edu/lens/lifetimes.py wrote them, and where keys lead among them.
+// Memory model: the lifetimes on a page, as jt_edu/lens/liveness.py wrote them, and where keys lead among them.
 
 /** @import { Page } from "../../types.js" */
 

@@ -5,7 +5,7 @@
 //     times.begin, end                of work         times.spans                          what each task did
 //
 // The steps of a run are what moved a clock, in the order in which it happened; each reads only what steps before it
-// have left. The rules are those of jt_edu/mpi/paper/replay.py, network.py and combine.py, with the same names,
+// have left. The rules are those of jt_edu/mpi/perf_model/replay.py, network.py and combine.py, with the same names,
 // and give the same whole ns. Nothing here draws.
 
 /** @import { Net, Run } from "./model.js" */

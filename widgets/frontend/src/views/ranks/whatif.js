@@ -3,7 +3,7 @@
 //     latency   [-----o---]  2.5 µs        sliders; the view works all times out again from the recorded order
 //     curves    time over the number of ranks, log-log: closed forms of all algorithms, and what was measured
 //
-// A closed form comes as numbers of trips, bytes and doors (jt_edu/lens/curves.py). Nothing here knows lanes.
+// A closed form comes as numbers of trips, bytes and doors (jt_edu/lens/scaling_curves.py). Nothing here knows lanes.
 
 /** @import { Curves, Net, Run } from "./model.js" */
 /** @import { Scene } from "./stage.js" */

@@ -37,7 +37,7 @@ export function sectionOf(page) {
 }
 
 /**
- * The same axes for both ways, so that dots can move; as jt_edu/draw/figures.py chooses them.
+ * The same axes for both ways, so that dots can move; as jt_edu/draw/charts.py chooses them.
  * @param {Section} section
  * @returns {[Axis, Axis]}
  */

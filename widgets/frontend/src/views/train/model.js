@@ -41,7 +41,7 @@ export function joined(train, { rows, status, units }) {
 }
 
 /**
- * At most six of so many places, from the first to the last; as jt_edu/draw/figures.py chooses them.
+ * At most six of so many places, from the first to the last; as jt_edu/draw/charts.py chooses them.
  * @param {number} number
  * @returns {number[]}
  */

@@ -1,0 +1,1 @@
+"""Capture: steps that are recorded once and run again: `jt.compile`, and loops that repeat themselves."""

@@ -1,0 +1,1 @@
+"""Runtime: a plan for a graph, and the plan is run."""

@@ -14,7 +14,7 @@ This file is a door: names only.
 import sys
 from typing import TYPE_CHECKING, Any
 
-from jt_edu import backends, benchmark, data, func, models, nn, optim
+from jt_edu import autograd, backends, benchmark, data, func, models, nn, optim
 from jt_edu.backends.thread_pool import set_num_threads
 from jt_edu.backends.thread_pool import threads as get_num_threads
 from jt_edu.base.allocator import CachingAllocator, PlainAllocator, allocator, gc
@@ -567,6 +567,7 @@ __all__ = [
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
+    "autograd",
     "average",
     "avg_pool1d",
     "avg_pool2d",

@@ -1,4 +1,4 @@
-"""The door to `python -m jt_edu.run`: a program as one of the ranks that mpirun started; see mpi/jobs/run.py."""
+"""The door to `python -m jt_edu.run`: a program as one of the ranks that mpirun started; see mpi/mpirun_jobs/run.py."""
 
 from __future__ import annotations
 

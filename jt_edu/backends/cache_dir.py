@@ -1,4 +1,4 @@
-"""Folder: which folder can be trusted with machine code?
+"""Cache dir: which folder can be trusted with machine code?
 
     JT_EDU_CACHE, or the platform's cache  /jt_edu/<stamp>      kept
     a temporary folder                     /<stamp>             until the process ends

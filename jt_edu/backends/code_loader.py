@@ -1,11 +1,11 @@
-"""Native: how does machine code that was kept become something to call, without numba?
+"""Code loader: how does machine code that was kept become something to call, without numba?
 
     frozen    what it is called and needs, as JSON | machine code, as a file of the linker
 
 LLVM puts it into memory, and Python makes a function of an address. That takes 0.5 ms, and neither numba, whose import
 takes a quarter of a second, nor its tables of all the functions it knows, whose filling takes half a second. What
 was compiled a moment ago goes the same way, so what runs is what is kept. How such a function reads its arguments
-stands in `entry.py`. Nothing here knows files.
+stands in `cpython_entry.py`. Nothing here knows files.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Entry: how does Python call machine code, with no help from numba?
+"""CPython entry: how does Python call machine code, with no help from numba?
 
     call(lo, hi, x, out)  ->  entry(self, objects, count)  ->  kernel(result, error, lo, hi, fields of x, fields of out)
 

@@ -1,8 +1,8 @@
-"""Tails: how is a function compiled that the machine code of other kernels calls?
+"""Epilogues: how is a function compiled that the machine code of other kernels calls?
 
 A tail is called by machine code, at an address. It is compiled and kept on disk as kernels are, with another entry.
 `Joined` makes of an algorithm and a tail what a plan takes for one kernel; how the one calls the other stands in
-`convolve/hook.py`. Nothing here knows convolutions.
+`convolve/epilogue_hook.py`. Nothing here knows convolutions.
 """
 
 from __future__ import annotations

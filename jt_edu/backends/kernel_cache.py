@@ -1,4 +1,4 @@
-"""Disk: where are the text and the machine code of a kernel kept?
+"""Kernel cache: where are the text and the machine code of a kernel kept?
 
     <folder>/k_<key>.py     the text: read it, or step through it
              k_<key>.bin    what a backend compiled from it: a mark, a SHA-256, bytes

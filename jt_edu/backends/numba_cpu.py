@@ -37,8 +37,8 @@ from jt_edu.base.errors import KernelError
 from jt_edu.codegen.emit_python import Parameter, Source
 
 _NOT_IMPORTED = (  # by any kernel: whoever tunes a cost model compiles nothing anew
-    "alone", "choice", "depthwise", "direct", "fourier", "lanewise", "options", "packing", "panels", "pointwise",
-    "shifted", "table", "tuner", "winograd",
+    "autotuner", "depthwise", "depthwise_simd", "direct", "fft", "im2col_gemm", "indirect_gemm", "options", "packing",
+    "pointwise", "selection", "standalone", "tuner_report", "winograd",
 )  # fmt: skip
 _SETTINGS = (  # of numba's settings, those that change what it compiles
     "BOUNDSCHECK", "CPU_FEATURES", "CPU_NAME", "DEBUGINFO_DEFAULT", "DISABLE_JIT", "ENABLE_AVX",
@@ -46,7 +46,7 @@ _SETTINGS = (  # of numba's settings, those that change what it compiles
 )  # fmt: skip
 
 
-SPIN = Source(  # says mine[0] = lo, unless lo is 0; returns when other[0] > hi, or after a moment: see spin.py
+SPIN = Source(  # says mine[0] = lo, unless lo is 0; returns when other[0] > hi, or after a moment: see spin_wait.py
     """from jt_edu.backends.spin_wait import look
 
 
@@ -195,8 +195,10 @@ def signature(source: Source) -> Any:
 def _stamp() -> str:
     """Short name of everything besides the source that decides the machine code; the flags stand in `lean`."""
     here = Path(__file__).parent
-    imported = [f for folder in ("mathlib", "convolve", "multiply") for f in sorted((here / folder).glob("*.py"))]
-    files = [here / f"{name}.py" for name in ("entry", "lean", "native", "spin", "tails")]
+    imported = [f for folder in ("mathlib", "convolve", "matmul") for f in sorted((here / folder).glob("*.py"))]
+    files = [
+        here / f"{name}.py" for name in ("code_loader", "cpython_entry", "epilogues", "numba_pipeline", "spin_wait")
+    ]
     files += [f for f in imported if f.stem not in _NOT_IMPORTED]
     parts = [
         _numba(), llvmlite.__version__, sys.version, sys.maxsize, np.__version__, binding.get_process_triple(),

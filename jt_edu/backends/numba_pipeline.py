@@ -1,4 +1,4 @@
-"""Lean: a shorter way through numba, for kernels that allocate nothing.
+"""Numba pipeline: a shorter way through numba, for kernels that allocate nothing.
 
     njit    text -> numba IR -> types -> LLVM IR (kernel, wrapper, reference counts) -> three rounds of passes -> code
     lean    text -> numba IR -> types -> LLVM IR (kernel)                            -> two                    -> code

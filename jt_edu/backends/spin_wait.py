@@ -1,4 +1,4 @@
-"""Spin: how does a thread wait for another one that will be ready in a moment?
+"""Spin wait: how does a thread wait for another one that will be ready in a moment?
 
 Waking a thread that sleeps takes 20 to 60 us. One that looks at a counter all the time sees it move within 0.1 us, but
 keeps a core busy, so it looks for some 80 us only, between two launches, and then goes to sleep. Meanwhile it must not

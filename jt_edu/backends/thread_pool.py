@@ -1,4 +1,4 @@
-"""Pool: how do several threads share one kernel?
+"""Thread pool: how do several threads share one kernel?
 
     [0 ......................... span)
     [ block 0 )[ block 1 )[ block 2 )      borders depend on the span, the number of threads and the alignment alone

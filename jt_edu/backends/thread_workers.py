@@ -1,4 +1,4 @@
-"""Workers: how are several threads set to work, and waited for?
+"""Thread workers: how are several threads set to work, and waited for?
 
     caller      put, put, ... block 0,  blocks that nobody has begun,  look, wait
     worker      get,  a block that nobody has begun,  say so,  look,  get ...
@@ -28,7 +28,7 @@ _VAIN = 3  # launches in a row that were waited for in vain, after which no thre
 _PAUSE = 32  # launches, for which that is so
 _SHORT = 0.5e-3  # seconds
 Counter = np.ndarray[Any, Any]  # one int64 that matters, and room, so that no two share a cache line
-Spin = Callable[[int, int, Counter, Counter], None]  # spin(say, n, mine, other): see spin.py
+Spin = Callable[[int, int, Counter, Counter], None]  # spin(say, n, mine, other): see spin_wait.py
 
 
 class _Launch:

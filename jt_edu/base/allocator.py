@@ -1,4 +1,4 @@
-"""Memory: where arrays come from, and how much of it is in use.
+"""Allocator: where arrays come from, and how much of it is in use.
 
 Fresh memory is slow: the system hands it out page by page, which costs as much as a whole kernel. So large buffers are
 kept and lent again. Nobody has to give one back: a buffer is free when nothing refers to it any more, not even a view
@@ -7,7 +7,7 @@ that the learner took of it, and Python counts that for us.
     pool                whoever needs an array asks `pool.empty`, and the allocator in charge answers
     CachingAllocator    lends buffers again: the usual one
     PlainAllocator      takes fresh memory each time
-    TracingAllocator    notes down who asked (storage.py)
+    TracingAllocator    notes down who asked (variable/storage.py)
 """
 
 from __future__ import annotations

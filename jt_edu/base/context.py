@@ -1,4 +1,4 @@
-"""Settings: the flags, and the one place that knows what belongs to a rank.
+"""Context: the flags, and the one place that knows what belongs to a rank.
 
 Everything that changes while a program runs (flags, the open trace, whether gradients are recorded, the random
 generator) lives in one `Context`. Each simulated rank runs in a context of its own; a plain script has just one. Its

@@ -1,10 +1,10 @@
-"""Names: which one did you mean?
+"""Did you mean: which one did you mean?
 
     jt.sofmax       jt offers no sofmax. Try: jt.softmax or jt.nn.Softmax or jt.nn.softmax.
     x.smu()         a Var offers no smu. Try: x.sum or jt.sum.
     x.add_(1)       a Var offers no add_. Try: x.assign(x.add(...)).
 
-Some names of PyTorch and Jittor have no like here at all: `instead.py` says what is written in their place.
+Some names of PyTorch and Jittor have no like here at all: `migration.py` says what is written in their place.
 
 Python asks here only when it has looked everywhere else. (It takes a longer way to every attribute of a class or module
 that has a `__getattr__`, though: about 10 ns. Layers look at themselves often, so a layer answers only the names of

@@ -12,7 +12,7 @@
     ├── OutOfMemoryError (MemoryError)   an array that the memory has no room for
     ├── UnknownKeyError  (KeyError)      a key that is not there, such as a part of a ModuleDict
     ├── UnknownNameError (AttributeError)  a name that is not there, such as jt.sofmax
-    └── RankError        (RuntimeError)  ranks that do not understand each other (mpi/terms/errors.py: the kinds)
+    └── RankError        (RuntimeError)  ranks that do not understand each other (mpi/base/errors.py: the kinds)
 
 Each also is the Python error that a NumPy user expects, so `except ValueError` works as it always did. Nothing here
 knows anything of the rest.

@@ -1,4 +1,4 @@
-"""Advice: what would have fitted? For the last part of an error; no answer depends on it."""
+"""Hints: what would have fitted? For the last part of an error; no answer depends on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instead: what is written here for a name of PyTorch or Jittor that nothing here is like, as names.py tells it."""
+"""Migration: what is written here for a name of PyTorch or Jittor that nothing here is like (did_you_mean.py)."""
 
 from __future__ import annotations
 

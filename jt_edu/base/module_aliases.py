@@ -1,4 +1,4 @@
-"""Faces: modules of PyTorch and Jittor that stand elsewhere here, for whoever imports them.
+"""Module aliases: modules of PyTorch and Jittor that stand elsewhere here, for whoever imports them.
 
     from jt_edu.utils.data import DataLoader         jt_edu.data has it
     from jt_edu.nn.modules.conv import Conv2d        jt_edu.nn has it
@@ -6,7 +6,7 @@
     from jt_edu import sofmax                        jt offers no sofmax. Try: jt.softmax or ...
 
 A face is a module without a file, which hands on the names of a real one. Python asks here last, when no file of that
-name was found; what is told of a name that nobody knows is what its door would say (names.py).
+name was found; what is told of a name that nobody knows is what its door would say (did_you_mean.py).
 """
 
 from __future__ import annotations
@@ -46,6 +46,20 @@ FACES = {  # a module of others -> ours that has its names, and the modules insi
     "nn.utils.stateless": ("func", ""),
     "autograd.function": ("autograd", ""),
     "autograd.variable": ("autograd", ""),
+    # where files stood before they had rooms (decision 071): pickles and notebooks name them
+    "dtypes": ("base.dtypes", ""),
+    "errors": ("base.errors", ""),
+    "index": ("ir.index_expr", ""),
+    "random": ("variable.random", ""),
+    "var": ("variable.var", ""),
+    "ops.code": ("ops.custom_kernel", ""),
+    "nn": ("nn", "clusters distance entropy margin norm squash vision"),
+    "optim": ("optim", "rms"),
+    "optim.lr_scheduler": ("optim.lr_scheduler", "chain cycles schedule steps"),
+    "data": ("data", "combine pictures"),
+    "data.transform": ("data.transform", "places together values"),
+    "mpi.paper": ("mpi.perf_model", ""),
+    "mpi.paper.model": ("mpi.perf_model.model", ""),
 }
 
 

@@ -2,7 +2,7 @@
 
     loss.backward()      the leaves behind the loss are found, their gradients computed together with it, and added
 
-Nearly every graph that comes by is one that came by before, so gradients are replayed (replay.py): the loss of the
+Nearly every graph that comes by is one that came by before, so gradients are replayed (step_cache.py): the loss of the
 third step costs its kernels and a walk over its graph.
 """
 

@@ -1,4 +1,4 @@
-"""Compile: capture a whole step once, then replay it with new inputs.
+"""Compiled step: capture a whole step once, then replay it with new inputs.
 
     step = jt.compile(step)
     step(x, y)      the first time: the Python runs, and the graph it builds is planned

@@ -1,4 +1,4 @@
-"""Surroundings: which Vars does a step find by itself, and are they still the ones that it found?
+"""Guards: which Vars does a step find by itself, and are they still the ones that it found?
 
     state = {"h": zeros}
     def step(x):

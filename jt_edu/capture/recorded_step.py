@@ -3,7 +3,7 @@
     fits(replay, leaves)   whether all that the step takes for granted is as it was
     play(replay, leaves)   bind the arrays of this call, run the plan, give what moved its new value, hand out
 
-How a step is captured is told in compile.py.
+How a step is captured is told in compiled_step.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Capture: what a step notes down while it is captured, so that a replay does the same.
+"""Recorder: what a step notes down while it is captured, so that a replay does the same.
 
     Capture(context).of(work)                nothing runs inside; what moves, and what may change, is written down
     knob, at_replay, after_replay, watch     how a part of the step says what a replay has to ask, do or find again

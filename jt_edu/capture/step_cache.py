@@ -1,4 +1,4 @@
-"""Replay: the second step of a loop adds the same gradients and updates to the same graph; plan them once.
+"""Step cache: the second step of a loop adds the same gradients and updates to the same graph; plan them once.
 
     loss (a graph that the learner's lines build anew in each step)
       |  structure: the same operators, edges, shapes, and the same Vars still held? Folded as it is; and with what lies

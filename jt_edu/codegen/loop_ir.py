@@ -1,4 +1,4 @@
-"""Loops: the loops of one kernel, before they become text; and how a nest of loops becomes a better one.
+"""Loop IR: the loops of one kernel, before they become text; and how a nest of loops becomes a better one.
 
     Block            a list of what happens, in order
       Loop           a counter, and the Block it repeats

@@ -1,4 +1,4 @@
-"""Nest: which loops does a kernel need, and what stands where in them?
+"""Lowering: which loops does a kernel need, and what stands where in them?
 
 `Builder` lays out one stage of a kernel after the other. Each Value is placed in the outermost block that knows all its
 counters, so that what does not change in a loop stands before it. An accumulator starts before the loops it sums over

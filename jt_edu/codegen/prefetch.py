@@ -1,4 +1,4 @@
-"""Reach: what is read early, and what is written past the caches?
+"""Prefetch: what is read early, and what is written past the caches?
 
 The loops of a nest say what is computed. When memory is asked for it is another question, and this file answers it:
 

@@ -1,4 +1,4 @@
-"""Combine: datasets made of datasets, and streams.
+"""Dataset ops: datasets made of datasets, and streams.
 
     Subset          some examples of a dataset           random_split   several subsets, drawn at random
     ConcatDataset   one dataset after the other          StackDataset   datasets side by side

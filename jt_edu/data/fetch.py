@@ -1,4 +1,4 @@
-"""Jobs: what is done to get the next batch, whoever does it, this process or a worker.
+"""Fetch: what is done to get the next batch, whoever does it, this process or a worker.
 
     Batches     picks examples by their numbers and collates them
     Stream      takes the next examples of an IterableDataset and collates them

@@ -1,4 +1,4 @@
-"""Progress: one line that says how far training is, and how it goes.
+"""Progress bar: one line that says how far training is, and how it goes.
 
     bar = progress(loader, epoch=2, epochs=10)
     for x, y in bar:

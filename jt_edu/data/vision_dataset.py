@@ -1,4 +1,4 @@
-"""Pictures: things beside labels, with transforms on the way out; in memory, images.
+"""Vision dataset: things beside labels, with transforms on the way out; in memory, images.
 
 Labelled    example k is (transform(thing k), target_transform(label k)); where things are, a subclass knows
 Pictures    an array of images

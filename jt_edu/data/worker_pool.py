@@ -1,4 +1,4 @@
-"""Workers: processes of their own that make batches ahead of time.
+"""Worker pool: processes of their own that make batches ahead of time.
 
     this process                                worker 0, 1, ...
     ------------                                ----------------

@@ -1,4 +1,4 @@
-"""Hooks: what may happen to a bucket of gradients on its way, for `register_comm_hook(state, hook)`.
+"""Comm hooks: what may happen to a bucket of gradients on its way, for `register_comm_hook(state, hook)`.
 
     allreduce_hook          what happens without a hook, written as one
     fp16_compress_hook      half the bytes: float16 on the way

@@ -1,4 +1,4 @@
-"""Comm: copies and sums among (simulated) devices of one process, in PyTorch's names.
+"""Device comm: copies and sums among (simulated) devices of one process, in PyTorch's names.
 
     broadcast      x -> x x x           reduce_add     x y z -> x + y + z
     scatter        x -> its pieces      gather         pieces -> x

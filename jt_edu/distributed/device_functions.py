@@ -1,4 +1,4 @@
-"""Functions: what comm.py does, as operators that stand beside their gradients.
+"""Device functions: what device_comm.py does, as operators that stand beside their gradients.
 
     Broadcast             x -> x x x            the gradient is a sum          ReduceAddCoalesced
     ReduceAddCoalesced    x y z -> x + y + z    the gradient is a copy each    Broadcast

@@ -1,4 +1,4 @@
-"""ArrayGroup: collectives on tensors, told in terms of arrays.
+"""Group base: collectives on tensors, told in terms of arrays.
 
     tensor (Var)  --read-->  flat array  --_run: something travels-->  flat arrays  --write-->  tensor (Var)
 

@@ -1,4 +1,4 @@
-"""Joining: becoming one of several ranks that work together, and leaving them.
+"""Init process group: becoming one of several ranks that work together, and leaving them.
 
     init_process_group()          everybody joins; nobody goes on before all have
     destroy_process_group()       the end of a group, or of all

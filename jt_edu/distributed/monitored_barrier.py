@@ -1,4 +1,4 @@
-"""Monitored: a barrier that tells who is missing.
+"""Monitored barrier: a barrier that tells who is missing.
 
 rank 0      "I am here"    ---->  everyone
 others      "I am here"    ---->  rank 0, which counts them until the time is up

@@ -1,4 +1,4 @@
-"""CommGroup: a process group over a communicator of jt_edu.mpi.
+"""MPI group: a process group over a communicator of jt_edu.mpi.
 
     "threads"    ranks that are simulated in this process: deterministic, no deadlock without an explanation
     "mpi"        ranks that mpirun started

@@ -1,4 +1,4 @@
-"""Messages: tensors from one rank to one other.
+"""Point to point: tensors from one rank to one other.
 
     rank 0  send(x, dst=1)                    rank 1  recv(x, src=0)          x gets the numbers
             isend(x, dst=1) -> Work                   irecv(x, src=0) -> Work

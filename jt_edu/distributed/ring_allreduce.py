@@ -1,4 +1,4 @@
-"""Slices: an all-reduce of many numbers, round the ring and slice by slice.
+"""Ring allreduce: an all-reduce of many numbers, round the ring and slice by slice.
 
     chunk       what one rank completes: 1 / P of all numbers
     slice       a part of a chunk, small enough for the cache of a processor

@@ -1,4 +1,4 @@
-"""Roll: who has come to a collective of a real MPI, which names nobody that is missing?
+"""Roll call: who has come to a collective of a real MPI, which names nobody that is missing?
 
 rank 0      waits; after a moment "I am at number 5"  ---->  everyone
 rank 1      is not there, and says nothing

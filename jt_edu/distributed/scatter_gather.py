@@ -1,4 +1,4 @@
-"""Scattering: cutting what a module takes into shares for several devices, and putting together what comes out.
+"""Scatter gather: cutting what a module takes into shares for several devices, and putting together what comes out.
 
     scatter(({"x": (6, 3)}, "word"), 2 devices)      ({"x": (3, 3)}, "word")   ({"x": (3, 3)}, "word")
     gather of both, after a module                   (6, 3) again

@@ -1,4 +1,4 @@
-"""Mesh: a connection between every two processes, over which arrays travel.
+"""Socket mesh: a connection between every two processes, over which arrays travel.
 
     rank 0 ────── rank 1         header   [kind][plane][tag][dtype][bytes]
        │  ╲      ╱  │            then     the numbers, as they lie in memory

@@ -1,4 +1,4 @@
-"""SocketGroup: a process group over sockets between processes, with the readable algorithms of jt_edu.mpi.
+"""TCP group: a process group over sockets between processes, with the readable algorithms of jt_edu.mpi.
 
     1  roll call     each rank tells every other what it calls: sequence number, name, reduction, shape, dtype
     2  algorithm     ring, tree, ... over send and receive, as for simulated ranks

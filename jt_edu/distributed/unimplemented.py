@@ -1,4 +1,4 @@
-"""Own kinds: what is said of a class that leaves out a method which is asked for.
+"""Unimplemented: what is said of a class that leaves out a method which is asked for.
 
     class Mine(Store):                  Mine().set("key", "1")   ->   Mine, which has no _set
         def _get(self, key, seconds):                                 Try: def _set(self, key, value): ... in Mine

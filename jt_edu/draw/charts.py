@@ -1,4 +1,4 @@
-"""Figures: which charts show kernels under the roofs of a machine, and how a training goes?
+"""Charts: which charts show kernels under the roofs of a machine, and how a training goes?
 
     roofline(words, page["roofline"])    dots under the two roofs, as SVG
     training(words, page["train"])       loss, gradients, update / weight and dead units over the steps, as SVG

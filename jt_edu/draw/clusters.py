@@ -1,4 +1,4 @@
-"""Groups: which nodes stand together in a box that can be opened and closed?
+"""Clusters: which nodes stand together in a box that can be opened and closed?
 
     module    Net, in it Net/body, in it Net/body/0: as the modules hold each other; gradients have boxes of their own
     line      what no module built, by the learner's line, where there is much of it

@@ -5,7 +5,8 @@
     rank 2          [   add   ]
 
 One plain loop after the other, none calls itself: ranks; lanes; the order within a rank (each box tries to stand at the
-mean place of its neighbours); x, in columns.py; y; the points of each line. Nothing here knows operators or colours.
+mean place of its neighbours); x, in x_coordinates.py; y; the points of each line. Nothing here knows operators or
+colours.
 """
 
 from __future__ import annotations

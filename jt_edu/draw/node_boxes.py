@@ -1,4 +1,4 @@
-"""Cards: what does one box of a picture say?
+"""Node boxes: what does one box of a picture say?
 
     title     name = operator; a module's name and its class; the learner's line
     facts     shape and dtype; of a closed box how much is in it

@@ -1,4 +1,4 @@
-"""Sheet: the paper that a small picture stands on, with the style sheet and the words of its parts.
+"""SVG page: the paper that a small picture stands on, with the style sheet and the words of its parts.
 
     sheet("jt-lanes", (640, 200), "two ranks", [(" .bar", "fill:red")], parts)
 

@@ -1,4 +1,4 @@
-"""Text: how wide is a word, how does a shape read, and what does a graph look like without a picture?
+"""Text metrics: how wide is a word, how does a shape read, and what does a graph look like without a picture?
 
 Widths come from a small table instead of a font, because a picture is drawn where no font can be asked. The table takes
 the wider of Liberation Sans (as wide as Arial) and nearly all of DejaVu Sans, so that a box fits its text either way.

@@ -1,4 +1,4 @@
-"""View: what of a graph document is drawn, and as what?
+"""Visible graph: what of a graph document is drawn, and as what?
 
     card     an operator, a source, or a closed box: a module, a kernel, Block × 12
     frame    an open box

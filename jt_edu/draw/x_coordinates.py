@@ -1,4 +1,4 @@
-"""Columns: how far to the right does each box of a rank stand?
+"""X coordinates: how far to the right does each box of a rank stand?
 
     wishes      a . . b c . .       b and c want to stand nearly at the same place
     positions   a . [ b ][ c ]      isotonic regression: as near to the wishes as order and distances allow

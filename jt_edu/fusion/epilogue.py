@@ -1,4 +1,4 @@
-"""Tail: what may be done to the sums of a convolution while it writes them?
+"""Epilogue: what may be done to the sums of a convolution while it writes them?
 
 tail           elementwise work on each sum: bias, batch norm's formula, activation, what is added
 tail sums      sums over what was written, such as batch norm's: while it is still in the cache

@@ -13,10 +13,11 @@ A value becomes an array (is *stored*) when
   * `jt.flags.fuse` is False.                                                               fusion is off
 
 Every other value lives in a register. What is stored, and every reduction, is an *anchor*: it needs a loop, and joins
-the loops of another anchor where `join.py` allows it. Arrays behind each other are written where they are computed.
+the loops of another anchor where `loop_fusion.py` allows it. Arrays behind each other are written where they are
+computed.
 
-Every decision has a rule with a name, and `telling.py` says them to those who ask. Nothing here knows arrays, numba or
-gradients.
+Every decision has a rule with a name, and `runtime/trace_events.py` says them to those who ask. Nothing here knows
+arrays, numba or gradients.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Join: may an anchor run in the loops of a kernel that is there already?
+"""Loop fusion: may an anchor run in the loops of a kernel that is there already?
 
     same loops     both run over the same indices: e.sum() and e.max() need one loop, not two
     outer loops    one reads, row by row, what the other completes for the row:
@@ -13,7 +13,7 @@
 
     same matrix    two matrix products that read the same array
 
-What may follow a convolution in its own write-back stands in tail.py.
+What may follow a convolution in its own write-back stands in epilogue.py.
 `Anchor`, `Stage` and `Kernel` are what the fuser puts together; nothing here decides what is stored.
 """
 

@@ -1,4 +1,4 @@
-"""Race: how do all algorithms that can compute one convolution compare?
+"""Conv race: how do all algorithms that can compute one convolution compare?
 
     jt.backends.conv.race(x, w, padding=1)
 

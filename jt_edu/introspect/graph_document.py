@@ -1,4 +1,4 @@
-"""Document: a graph as plain data, which a picture, a widget or another program can read.
+"""Graph document: a graph as plain data, which a picture, a widget or another program can read.
 
     document(a, b)     {"format": "jt_edu.graph", "version": 1, "nodes": [...], "kernels": [...], "edges": [...], ...}
     graph(a, b)        its picture

@@ -1,14 +1,14 @@
-"""Reasons: how does a kernel run, why so, and what would other ways cost?
+"""Kernel notes: how does a kernel run, why so, and what would other ways cost?
 
     a sum over axis 1        loops   each i0 of 64: each i1 of 9
-    A @ B                    chosen  dots: 4 rows, 4096 columns, ...      relay.py says who multiplies
+    A @ B                    chosen  dots: 4 rows, 4096 columns, ...      ir/matmul_pattern.py says who multiplies
                              costs   estimated, on one thread: dots 4.3 ms; loops 11.5 ms, BLAS 14.4 ms
     an int32 convolution     chosen  loops: the algorithms for convolutions take float32 and float64, this is int32
 
 Why there is no algorithm is found by asking what the sum would be if one thing were different: the same sum of float32
 numbers, or with the setting switched on. An estimate is for one thread, and adds up what is multiplied, what is read
 from memory, and what BLAS copies; its figures were measured on one machine, and rank the ways more surely than
-they tell the time. Convolutions tell the cost of their algorithms themselves (backends/convolve/choice.py). Nothing
+they tell the time. Convolutions tell the cost of their algorithms themselves (backends/convolve/selection.py). Nothing
 here has a part in a choice.
 """
 

@@ -1,4 +1,4 @@
-"""Walk: the way of one expression through the framework, in six stops.
+"""Walkthrough: the way of one expression through the framework, in six stops.
 
     jt.walk(y)     1 what did my line build?    2 what do these operators mean?    3 when does it run?
                    4 why so few loops?          5 which code runs?                 6 and the gradient?

@@ -1,10 +1,10 @@
-"""Build: nodes from values and from other nodes, with shapes and dtypes checked where the learner wrote them.
+"""Builders: nodes from values and from other nodes, with shapes and dtypes checked where the learner wrote them.
 
     source      an array, a list or a number becomes a leaf
     elementwise inputs are broadcast to one shape: NumPy's rule, in `broadcast_shape`
     cast        another dtype
 
-Everything here makes Nodes; `var.py` wraps them for the learner.
+Everything here makes Nodes; `variable/var.py` wraps them for the learner.
 """
 
 from __future__ import annotations

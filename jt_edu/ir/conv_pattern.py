@@ -1,7 +1,7 @@
-"""Convolution: is this reduction a window that slides over an image?
+"""Conv pattern: is this reduction a window that slides over an image?
 
-Like `relay.py`, this reads index maps and never the name of an operator. A convolution is a sum of products whose three
-arrays are read (or written) so:
+Like `matmul_pattern.py`, this reads index maps and never the name of an operator. A convolution is a sum of products
+whose three arrays are read (or written) so:
 
     image     n, channel, and in each direction     place * stride + tap * dilation - padding
     weights   out channel, channel, taps

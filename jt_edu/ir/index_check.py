@@ -1,4 +1,4 @@
-"""Lookup: what an index function of the learner must obey, so that no kernel ever reads outside of an array.
+"""Index check: what an index function of the learner must obey, so that no kernel ever reads outside of an array.
 
 A Reindex of our own is right by construction. One that a learner wrote is checked when it is built: by interval
 arithmetic for what is arithmetic, and for index arrays by what they are and where they are read.

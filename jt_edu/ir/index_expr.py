@@ -1,4 +1,4 @@
-"""Index: which element of an array does an operator look at?
+"""Index expr: which element of an array does an operator look at?
 
 An `Index` is arithmetic on loop counters, kept as a value: `lambda i, j: (j, i + 1)` is called with counters and
 answers with two of them. Looking through two views at once is putting the answer of one into the other (`at`), so no

@@ -1,4 +1,4 @@
-"""Relay: is this reduction a matrix product?
+"""Matmul pattern: is this reduction a matrix product?
 
 A sum of products whose index maps only pick loop counters is a *contraction*. Each counter then is one of four things,
 read off the maps and never off an operator's name:

@@ -44,7 +44,7 @@ class Elementwise(Op):
     kind: ClassVar[str] = "elementwise"
     name: str
     body: str
-    rule: str = "same"  # how dtypes meet: a row of RULES in functions.py
+    rule: str = "same"  # how dtypes meet: a row of RULES in scalar_ops.py
     gradients: Rules = ()
     weight: int = 1  # cost in multiplications, for the fusion rule that weighs work against bytes
     bodies: dict[str, str] = field(default_factory=dict)  # other bodies for some kinds of dtype

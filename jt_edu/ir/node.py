@@ -49,7 +49,7 @@ class Node:
                  "scope", "shape", "tape", "tracked", "twin", "where")  # fmt: skip
 
     op: Op
-    behind: Any  # its inputs, or, until somebody looks at them, who makes them (template.py)
+    behind: Any  # its inputs, or, until somebody looks at them, who makes them (variable/subgraph_cache.py)
     shape: Shape
     dtype: DType
     data: Any  # NumPy array, Python number (op is a constant), or None while pending

@@ -1,4 +1,4 @@
-"""Functions: the table of element functions, each with its loop body and its derivative on one line.
+"""Scalar ops: the table of element functions, each with its loop body and its derivative on one line.
 
     NAME = Elementwise(name, body, rule for dtypes, (derivative for each input,), weight)
 
@@ -183,7 +183,7 @@ COMPLEX = Elementwise(
     "complex", "complex_of({0}, {1})", "complex", (lambda o, d, x, y: REAL(d), lambda o, d, x, y: IMAG(d)), 1
 )
 
-# random bits (see random.py), and floats made of them
+# random bits (see variable/random.py), and floats made of them
 BITS = Elementwise("random_bits", "philox({0}, {1})", "word", (), 20)
 UNIFORM32 = Elementwise("uniform", "uniform32({0})", "float32", (), 2)
 UNIFORM64 = Elementwise("uniform", "uniform64({0})", "float64", (), 2)

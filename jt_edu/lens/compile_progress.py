@@ -1,4 +1,4 @@
-"""Compiling: how many kernels are still to come, and how long will that take?
+"""Compile progress: how many kernels are still to come, and how long will that take?
 
     compiling kernel 7 of 24  ######..................  0:12 left
 

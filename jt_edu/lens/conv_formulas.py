@@ -1,4 +1,4 @@
-"""Sums: which plain loops does a convolution stand for?
+"""Conv formulas: which plain loops does a convolution stand for?
 
     for n, o, y, x:                         what is asked for, here the places
         s = 0.0

@@ -1,4 +1,4 @@
-"""Page: what does a document that views show look like, whoever fills it in?
+"""Document schema: what does a document that views show look like, whoever fills it in?
 
     {"format": "jt_edu.page", "version": 1, "summary": ..., "notes": [...], "graph": ..., "kernels": [...], ...}
 

@@ -1,4 +1,4 @@
-"""Trial: a learner's text of a kernel is tried in a process of its own, which a time limit ends.
+"""Edit process: a learner's text of a kernel is tried in a process of its own, which a time limit ends.
 
     text  --check-->  a kernel with the same parameters  --job-->  process (jt_edu/lens/verify_edit.py)  -->  record
 

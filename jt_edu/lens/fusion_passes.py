@@ -1,4 +1,4 @@
-"""Passes: how do the operators of a graph become the few kernels that run?
+"""Fusion passes: how do the operators of a graph become the few kernels that run?
 
     as written          each operator is a kernel of its own
     matrix products     a product and the sum of it, where nobody else reads the product, are one operator

@@ -1,4 +1,4 @@
-"""Differences: is a gradient right? Change one element a little, compute the loss again, and see by how much it moved.
+"""Gradcheck: is a gradient right? Change one element a little, compute the loss again, and see by how much it moved.
 
     dloss / dx[i]  is about  (loss(x[i] + h) - loss(x[i] - h)) / 2h        in float64, with h of some 1e-6 of x[i]
 

@@ -5,7 +5,7 @@
 
 The rules are those that autograd calls. A rule that is a lambda is shown as it stands in the source, its first two
 arguments by their full names, without `conj()` where numbers are real, and choices as Python writes them; those of
-reindexes and sums are read off their index maps (maps.py). Nothing here computes.
+reindexes and sums are read off their index maps (index_formulas.py). Nothing here computes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Maps: where a reindex reads and a sum writes, as a learner would write it down.
+"""Index formulas: where a reindex reads and a sum writes, as a learner would write it down.
 
     permute        dx[j, i] = dout[i, j]                 broadcast    dx[j] = sum over i of dout[i, j]
     x[1:3]         dx[i + 1, j] += dout[i, j]            sum          dx[i, j] = dout[i]

@@ -1,11 +1,12 @@
-"""Stepping: what does a kernel do, line by line and cell by cell?
+"""Kernel debugger: what does a kernel do, line by line and cell by cell?
 
     steps = step_through(plan, order, number)     the text runs as plain Python, on the real arrays
     steps.moments[7]     Moment(line=9, reads and writes, the variables that changed)
 
 Kernels are short and loop for long, so only the first steps are recorded: an endless loop ends there too. What BLAS
 computes is machine code of another library, and what an algorithm for convolutions does is mostly arranging; a matrix
-product is stepped through as the three loops that it stands for, and a convolution as the sums that it is (sums.py).
+product is stepped through as the three loops that it stands for, and a convolution as the sums that it is
+(conv_formulas.py).
 """
 
 from __future__ import annotations

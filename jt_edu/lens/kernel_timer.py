@@ -1,4 +1,4 @@
-"""Clock: how long does each kernel of a plan take once it is warm?
+"""Kernel timer: how long does each kernel of a plan take once it is warm?
 
     first run    compiles, touches fresh memory, fills caches: its times say little about the kernel
     more runs    as many as a small budget allows; the least of each kernel counts

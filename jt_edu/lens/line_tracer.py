@@ -1,4 +1,4 @@
-"""Watching: what does plain Python do, line by line and cell by cell, while it runs?
+"""Line tracer: what does plain Python do, line by line and cell by cell, while it runs?
 
     recorder = Recorder(most=2000)
     seen = recorder.watch(array, "a0", "in", 3, "float32")    the same memory, whose reads and writes are told

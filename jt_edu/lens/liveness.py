@@ -1,4 +1,4 @@
-"""Lifetimes: which arrays are in memory while a graph runs, from when until when, and who keeps each of them alive?
+"""Liveness: which arrays are in memory while a graph runs, from when until when, and who keeps each of them alive?
 
     bytes ^        +---------+          A rectangle for each array: it is made by one kernel, and given back after the
           |  +-----| #7      |----+     last one that reads it. Rectangles are stacked where there is room (first fit),

@@ -1,4 +1,4 @@
-"""Usage: how much memory is in use, and what for."""
+"""Memory stats: how much memory is in use, and what for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Footprint: the lifetimes of the arrays of some Vars, of a recording, or of a trace, as a page that a view shows.
+"""Memory timeline: the lifetimes of the arrays of some Vars, a recording, or a trace, as a page that a view shows.
 
     footprint(loss, dw)     what a run holds, as it ran; and what it would hold with a kernel for each operator
     footprint_of(trace)     what ran while a trace was open

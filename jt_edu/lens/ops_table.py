@@ -1,4 +1,4 @@
-"""Anatomy: which meta-operators is each function made of?
+"""Ops table: which meta-operators is each function made of?
 
     print(jt.ops_table("matmul"))
 

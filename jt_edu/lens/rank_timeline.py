@@ -1,4 +1,4 @@
-"""Lanes: what do the ranks of a record look like side by side, and who was late?
+"""Rank timeline: what do the ranks of a record look like side by side, and who was late?
 
     section(record)        the part `ranks` of a page: calls, messages, work and their order as columns of whole numbers
     arrivals(record)       each collective: when each rank came to it, and how long the others waited for the last one

@@ -1,4 +1,4 @@
-"""Guard: how does a learner's text run so that it cannot harm the notebook?
+"""Sandbox: how does a learner's text run so that it cannot harm the notebook?
 
     Checked(source, reads)     notes which line it does, and where every loop is: tells exactly what went wrong; slow
     guarded(source, reads)     counts the rounds of its loops, and nothing else: runs in place of the original

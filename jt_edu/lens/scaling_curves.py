@@ -1,9 +1,9 @@
-"""Curves: how long would each collective of a record take on ever more ranks, by every algorithm there is?
+"""Scaling curves: how long would each collective of a record take on ever more ranks, by every algorithm there is?
 
     curves([record, ...])     the part `curves` of a page: closed forms as numbers of trips, bytes and doors, and points
 
-A closed form (mpi/paper/model.py) is a sum of trips and of doors. Asked with a machine that only writes down what it
-is asked for, it gives, for each number of ranks P, the numbers of
+A closed form (mpi/perf_model/model.py) is a sum of trips and of doors. Asked with a machine that only writes down what
+it is asked for, it gives, for each number of ranks P, the numbers of
 
     time(P) = trips (L + 2 o) + bytes G + doors max(o, g + bytes_behind G) + ...
 

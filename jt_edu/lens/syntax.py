@@ -1,4 +1,4 @@
-"""Colours: which letters of a source does an editor colour, and as what?"""
+"""Syntax: which letters of a source does an editor colour, and as what?"""
 
 from __future__ import annotations
 

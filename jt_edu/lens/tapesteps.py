@@ -1,6 +1,7 @@
 """Tape steps: which operators of a gradient's graph are steps, beside whom they stand, and what each of them needs.
 
-From a graph document (document.py) and from the knowledge whose gradient flows where, as plain data in and out:
+From a graph document (introspect/graph_document.py) and from the knowledge whose gradient flows where, as plain data in
+and out:
 
     steps       forward ones, then backward ones, in the order in which they were built
     rows        one for each forward step; a backward step is in the row of its twin

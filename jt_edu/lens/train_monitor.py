@@ -1,4 +1,4 @@
-"""Training: one step of a training loop after the other, and what is worth knowing about each.
+"""Train monitor: one step of a training loop after the other, and what is worth knowing about each.
 
     t = Training(net, optimizer, loss, batches)      loss(net, x, y) -> Var
     t.step()                                         the next batch; its row: loss, gradients, updates, dead units

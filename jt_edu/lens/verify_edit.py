@@ -1,4 +1,4 @@
-"""Examine: does a learner's text of a kernel do what the original does, and how fast?
+"""Verify edit: does a learner's text of a kernel do what the original does, and how fast?
 
     a job, as one line of JSON   ->   {"stage": "comparing"} ...   ->   {"record": {...}} or {"error": {...}}
 

@@ -1,4 +1,4 @@
-"""Parallel: what makes a training on several ranks what it is on one, if its loss is a mean over the examples.
+"""Data parallel: what makes a training on several ranks what it is on one, if its loss is a mean over the examples.
 
     the whole batch     8 examples                       loss = mean over 8
     rank 0              5 of them                        part = 5/8 of its mean
@@ -6,7 +6,7 @@
 
 The loss of the whole batch is a sum with one part for each rank, and so its gradient is the sum of the gradients of the
 parts: exact for shares of any size, where a plain mean over ranks is wrong as soon as they differ. Optimisers, batch
-norm and datasets ask their `team` for these (team.py); here is the one that speaks to other ranks.
+norm and datasets ask their `team` for these (variable/parallel_context.py); here is the one that speaks to other ranks.
 
     dataset      cuts each batch into one share for each rank          `mine`, `handed_out`
     batch norm   mean and variance of the whole batch                  `moments`

@@ -1,4 +1,4 @@
-"""Operators: what ranks say to each other, as nodes of the graph, with gradients.
+"""Differentiable collectives: what ranks say to each other, as nodes of the graph, with gradients.
 
     y = x.mpi_all_reduce("add")      y is the sum of all x                 dx = the sum of all dy
     y = x.mpi_broadcast(root)        y is root's x, everywhere             dx = the sum of all dy on root, 0 elsewhere

@@ -22,6 +22,7 @@ from typing import Any
 from jt_edu.backends.thread_pool import set_num_threads, threads
 from jt_edu.base.context import current, no_grad
 from jt_edu.base.errors import ArgumentError, BackendError
+from jt_edu.base.module_aliases import Face
 from jt_edu.base.own import own
 from jt_edu.ir.builders import short
 from jt_edu.mpi.data_parallel import alone, flush, join
@@ -121,7 +122,7 @@ def simulate(size: int, **options: Any) -> Callable[[Callable[..., Any]], list[A
         wanted = with_comm(program)
 
         def on_a_rank(comm: Any) -> Any:
-            current().rank_state["draws"] = True  # numbers of its own, see cells/process.py
+            current().rank_state["draws"] = True  # numbers of its own, see notebook/process.py
             return wanted(comm)
 
         with own_generators():
@@ -264,6 +265,11 @@ class Package(ModuleType):
     rank = property(lambda self: world_rank(), doc="The number of this rank, from 0.")
     world_size = property(lambda self: world_size(), doc="How many ranks there are.")
     in_mpi = property(lambda self: in_mpi(), doc="Whether this program is one of several ranks.")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Python puts `jt_edu.random` here when it is imported; `jt.random` stays the function."""
+        if not (isinstance(value, Face) and name in vars(self)):
+            super().__setattr__(name, value)
 
 
 class Room(ModuleType):

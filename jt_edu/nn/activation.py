@@ -1,7 +1,7 @@
 """Activations as layers: what makes a network more than one big matrix. The formulas stand in `ops/activation.py`.
 
 Here are those that let positive numbers through, more or less as they are. Those that squash numbers into an interval,
-or share 1 among them, stand in `squash.py`.
+or share 1 among them, stand in `squashing_activation.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Clusters: a softmax over very many words, most of which are rare, and cheap.
+"""Adaptive softmax: a softmax over very many words, most of which are rare, and cheap.
 
     head            the frequent words, and one score for each cluster of rarer ones
     tail[0]         cutoffs[0] ... cutoffs[1] - 1      projected to in_features / div_value numbers before

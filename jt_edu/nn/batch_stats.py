@@ -1,11 +1,11 @@
-"""Statistics: by which mean and variance is a channel normalised?
+"""Batch stats: by which mean and variance is a channel normalised?
 
 Numbers (n, c, ...) become (x - mean) / sqrt(var + eps) * weight + bias, channel by channel.
 
     batch_norm       mean and variance over the batch, or running ones
     instance_norm    over each image, or running ones
 
-The layers that own weights and running statistics stand in `norm.py`.
+The layers that own weights and running statistics stand in `batch_norm.py`.
 """
 
 from __future__ import annotations

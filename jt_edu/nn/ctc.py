@@ -11,8 +11,8 @@ moves on by one, or skips a blank between two letters that differ:
 
     alpha[t, s] = log(e**alpha[t-1, s] + e**alpha[t-1, s-1] + e**alpha[t-1, s-2]) + log_probs[t, letter of s]
 
-The sum stops at the last letter or at the blank behind it. `trellis.py` adds up the ways, and its gradient is, by the
-chain rule, the probability of standing at each place at each moment.
+The sum stops at the last letter or at the blank behind it. `ctc_forward_backward.py` adds up the ways, and its gradient
+is, by the chain rule, the probability of standing at each place at each moment.
 
 Source: Graves et al. 2006, "Connectionist temporal classification".
 """

@@ -1,4 +1,4 @@
-"""Trellis: what do all ways through a row of places weigh together, moment by moment?
+"""CTC forward backward: what do all ways through a row of places weigh together, moment by moment?
 
     place 4                        .  .  4
     place 3                     .  3  3  3         a way stays at its place, moves on by one,

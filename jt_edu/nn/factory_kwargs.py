@@ -1,4 +1,4 @@
-"""Placement: the `device` and the `dtype` that PyTorch's layers are made with.
+"""Factory kwargs: the `device` and the `dtype` that PyTorch's layers are made with.
 
     Linear(3, 2, dtype="float64")      the layer, and then `.cast("float64")`
     Linear(3, 2, device="cpu")         where everything is; there is no other place

@@ -197,5 +197,5 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __path__: list[str] = []  # so that `from ... import` of a name that is not here is told of (faces.py)
+    __path__: list[str] = []  # so that `from ... import` of a name that is not here is told of (base/module_aliases.py)
     __getattr__, __dir__ = door("jt.nn.functional", __all__)

@@ -1,4 +1,4 @@
-"""Start: what a parameter is before it has learned anything.
+"""Initializers: what a parameter is before it has learned anything.
 
 Each function gives an existing Var new numbers (it keeps its shape and dtype) and returns it. A layer that starts well
 neither blows its signal up nor lets it die: the spread is chosen by how many inputs a neuron sees ("fan in"), or how

@@ -1,4 +1,4 @@
-"""By shape: new Vars of a shape, filled as the functions of `start.py` fill Vars that are there. Jittor's names."""
+"""Jittor init: new Vars of a shape, filled as `initializers.py` fills Vars that are there. Jittor's names."""
 
 from __future__ import annotations
 

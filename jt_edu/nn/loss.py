@@ -1,11 +1,11 @@
 """Losses: one number that says how wrong the network is. Each is a function, and a module that calls it.
 
-    loss.py        how far is a number from the number it should be?
-    entropy.py     how surprised is a distribution by what happened?
-    margin.py      is the right answer better than the wrong ones, and by enough?
-    distance.py    do two vectors point the same way, or lie side by side?
-    clusters.py    how surprised, where there are very many words and most are rare?
-    ctc.py         does a sequence say these words, whatever the moments at which it says them?
+    loss.py                 how far is a number from the number it should be?
+    likelihood_losses.py    how surprised is a distribution by what happened?
+    margin_losses.py        is the right answer better than the wrong ones, and by enough?
+    distance_losses.py      do two vectors point the same way, or lie side by side?
+    adaptive_softmax.py     how surprised, where there are very many words and most are rare?
+    ctc.py                  does a sequence say these words, whatever the moments at which it says them?
 
 What they share stands here, `alike` and `weighted`, and in ops/softmax.py: `reduce_loss` makes one number of many.
 """

@@ -7,8 +7,8 @@
         def execute(self, x):
             return self.second(relu(self.first(x)))
 
-A module is an ordinary object. `members.py` finds what it is made of, `state.py` takes that out and puts it back,
-`hooks.py` lets others look on. Nothing here knows what a layer computes, nor that there are optimisers.
+A module is an ordinary object. `module_tree.py` finds what it is made of, `state_dict.py` takes that out and puts it
+back, `hooks.py` lets others look on. Nothing here knows what a layer computes, nor that there are optimisers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Scope: which module is computing now, and where in the model does it stand?
+"""Module scope: which module is computing now, and where in the model does it stand?
 
     net(x)                  Net                        the outermost module that was called, by its class
       self.body(x)          Net/body                   then the attribute under which each one holds the next

@@ -1,4 +1,4 @@
-"""Members: what a module is made of. A walk through attributes, lists, tuples, dicts and modules finds it.
+"""Module tree: what a module is made of. A walk through attributes, lists, tuples, dicts and modules finds it.
 
     a float Var               is a parameter
     register_buffer("name")   makes it a buffer: saved, not trained; so are Vars of whole numbers

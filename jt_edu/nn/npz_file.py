@@ -1,4 +1,4 @@
-"""Store: arrays in a file, without pickle, so that reading a stranger's file runs no code.
+"""npz file: arrays in a file, without pickle, so that reading a stranger's file runs no code.
 
 The file is a zip of .npy files, one per name: what `numpy.savez` writes and `numpy.load` reads. A small file may unpack
 to more than the memory holds, so shapes are read first, and numbers when somebody asks for them.

@@ -4,8 +4,8 @@
     layer.weight                                   Symmetric()(layer.parametrizations.weight.original)
     layer.parametrizations.weight.original         is what is trained and saved
 
-The layer becomes one of a class of its own, in which `weight` is a property. What `reparam.py` and `prune.py` compute
-is an ordinary attribute, which a hook sets anew before each call of the layer.
+The layer becomes one of a class of its own, in which `weight` is a property. What `parametrizations.py` and `prune.py`
+compute is an ordinary attribute, which a hook sets anew before each call of the layer.
 """
 
 from __future__ import annotations

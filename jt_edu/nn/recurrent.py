@@ -12,7 +12,7 @@
 
 Each `...` is its own W x + U h. W x does not wait for the state: for all moments together it is one matrix product.
 A step then is the product U h and one fused kernel. Going back, a step is one product as well: the gradients of W and U
-are one product each, for all moments together (`moments.py`). Nothing here has a gradient of its own.
+are one product each, for all moments together (`rnn_weight_gradients.py`). Nothing here has a gradient of its own.
 
 The graph of a layer has some thirty nodes for each step. It is built once, and copied from then on (`_steps`).
 """

@@ -1,4 +1,4 @@
-"""Moments: how is a gradient that is a sum over all moments of a sequence computed at once?
+"""RNN weight gradients: how is a gradient that is a sum over all moments of a sequence computed at once?
 
 What is used at every moment gets a part of its gradient from each, and autograd adds them up one by one. Of a weight,
 each part is a product of thin matrices; of an array that is cut into pieces, each part is 0 but for one of them:
@@ -10,8 +10,8 @@ So a view stands in front of both that changes nothing, and whose gradient looks
 is one of these two, it answers with the right side. That is a graph as well, so there is a second gradient; the sum is
 never run. What stands beside each other is the same for both, and put there once.
 
-A weight (out, in) is multiplied as (in, out). A small one is best stored so where there are many moments (`relay.py`):
-`turned` is told how many.
+A weight (out, in) is multiplied as (in, out). A small one is best stored so where there are many moments
+(`ir/matmul_pattern.py`): `turned` is told how many.
 
 Nothing here knows what is done at a moment.
 """

@@ -1,4 +1,4 @@
-"""State: what a module has learned, by name; taken out, put back, written to a file."""
+"""State dict: what a module has learned, by name; taken out, put back, written to a file."""
 
 from __future__ import annotations
 

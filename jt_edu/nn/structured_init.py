@@ -1,4 +1,4 @@
-"""Structure: weights that start as something in particular, where plain random numbers would not do.
+"""Structured init: weights that start as something in particular, where plain random numbers would not do.
 
 eye_, dirac_    let the input through         orthogonal_    keeps lengths         sparse_    mostly zeros
 """

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __path__: list[str] = []  # modules of PyTorch's are imported from here (faces.py)
+    __path__: list[str] = []  # modules of PyTorch's are imported from here (base/module_aliases.py)
     _faces = {name: f"jt_edu.nn.utils.{name}" for name in ("rnn", "parametrizations", "stateless")}
     __getattr__, __dir__ = door("jt.nn.utils", __all__, upstairs=_faces)
 

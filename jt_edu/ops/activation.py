@@ -2,7 +2,7 @@
 
     kinked     relu relu6 hardtanh leaky_relu threshold hardshrink softshrink hardsigmoid hardswish
     smooth     elu celu selu softplus logsigmoid silu mish gelu softsign tanhshrink
-    gates.py   prelu, rrelu and glu, which need more than x: a slope that is learned or drawn, a gate
+    gated      prelu, rrelu and glu, which need more than x (gated_activation.py): a slope that is learned or drawn, a gate
 
 Each fuses with what stands around it, and takes nan to nan. Those that stand in many networks are one row of the table,
 with a gradient of their own; the others are ordinary arithmetic on Vars. At a kink the gradient is PyTorch's. Where one
@@ -28,7 +28,7 @@ from jt_edu.variable.var import Var, as_var, method
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
-# the table: body and derivative, as in functions.py; inputs behind x are numbers, which have no gradient
+# the table: body and derivative, as in ir/scalar_ops.py; inputs behind x are numbers, which have no gradient
 HARDTANH = Elementwise(
     "hardtanh", "minimum(maximum({0}, {1}), {2})", "ordered",
     (lambda o, d, x, low, high: d.where_not((x <= low) | (x >= high), 0),), 2,

@@ -6,7 +6,7 @@ one_of                              an argument that has several names
 same_words                          dim, dims and axis mean the same, and so do keepdim and keepdims
 in_place                            a wish of PyTorch's that changes nothing
 beside                              bare numbers give way to the Vars that stand beside them
-function                            a row of the table in functions.py becomes a function of Vars
+function                            a row of the table in ir/scalar_ops.py becomes a function of Vars
 
 Every check is told who asks: `whole("topk", "k", k, 0)`. The error names the function, the argument and its value.
 """
@@ -310,7 +310,7 @@ def beside(first: Any, *others: Any) -> Var:
     return as_var(first, next((o.dtype for o in others if isinstance(o, Var)), None))
 
 
-RULES = {  # how dtypes meet, in words, for the rules of functions.py
+RULES = {  # how dtypes meet, in words, for the rules of ir/scalar_ops.py
     "float": "whole numbers and bools become floats, as in NumPy",
     "float_real": "whole numbers and bools become floats, complex numbers are refused",
     "divide": "whole numbers become float64",

@@ -1,4 +1,4 @@
-"""NumPy calls: NumPy's own functions of Vars stay in the graph, where there is an operator of the same meaning.
+"""Array function: NumPy's own functions of Vars stay in the graph, where there is an operator of the same meaning.
 
     np.sin(x)  np.add(a, x)  a + x      a ufunc: the operator of its name
     np.sum(x, axis=0)  np.stack([x, y]) a function in SAME: the operator of its name, by the same arguments

@@ -1,4 +1,4 @@
-"""Strided: overlapping parts of an array as new axes. Nothing is copied; the gradient adds up where parts overlap.
+"""As strided: overlapping parts of an array as new axes. Nothing is copied; the gradient adds up where parts overlap.
 
 unfold                out[i, k] = x[i * step + k]              one axis
 sliding_window_view   the same with step 1, along several axes

@@ -1,4 +1,4 @@
-"""Stacks: several arrays as one. Each place of the result chooses which array it reads.
+"""Concat: several arrays as one. Each place of the result chooses which array it reads.
 
 concat                   behind each other along an axis that is there
 stack                    along a new axis

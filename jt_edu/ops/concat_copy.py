@@ -1,9 +1,10 @@
-"""Slabs: many arrays behind each other, each copied to its place.
+"""Concat copy: many arrays behind each other, each copied to its place.
 
-A choice between arrays (`stacks.py`) fuses with what makes them, and asks for every element which array it is in. From
+A choice between arrays (`concat.py`) fuses with what makes them, and asks for every element which array it is in. From
 some ten arrays on, the asking costs more than the copying that it saves: stacking fifty arrays of 4,096 numbers takes
 2.2 ms by choice and 0.75 ms by copy. So this one is written by hand: a loop over the arrays, which are a tuple. Where
-all of them are computed in loops, and have one size, it never runs: each loop writes to its place (`join.py`).
+all of them are computed in loops, and have one size, it never runs: each loop writes to its place
+(`fusion/loop_fusion.py`).
 
     x0 (rows, n0)   x1 (rows, n1)   ...   ->   out (rows, n0 + n1 + ...)
 """

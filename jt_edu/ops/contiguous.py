@@ -1,11 +1,11 @@
-"""Layout: where do the numbers of a Var lie, as far as that can be seen?
+"""Contiguous: where do the numbers of a Var lie, as far as that can be seen?
 
     x.to(memory_format=jt.channels_last)           the same numbers and the same shape, with the channels side by side
     x.stride()                                     how far neighbours lie apart, along each axis
     x.is_contiguous(memory_format=...)             whether they lie so
 
 A Var that is stored lies in row-major order from the beginning of its memory to the end, or as its memory format says
-(`formats.py`); a view that is not stored lies nowhere, and is read through its index.
+(`variable/memory_format.py`); a view that is not stored lies nowhere, and is read through its index.
 """
 
 from __future__ import annotations

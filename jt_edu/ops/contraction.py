@@ -8,9 +8,9 @@ play each of them.
     batch    in a, b and out        rows      in a and out
     summed   in a and b             columns   in b and out
 
-It is a broadcast, a product and a sum, and relay.py finds the matrix product in them, if each array keeps the letters
-of a role together. An array that does not is copied into such an order first (`LAID`): that costs n * k, and what it
-makes possible is a product of n * k * m by BLAS. Where BLAS does not know the dtype, nothing is copied.
+It is a broadcast, a product and a sum, and ir/matmul_pattern.py finds the matrix product in them, if each array keeps
+the letters of a role together. An array that does not is copied into such an order first (`LAID`): that costs n * k,
+and what it makes possible is a product of n * k * m by BLAS. Where BLAS does not know the dtype, nothing is copied.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     out[n, o, y, x] = sum over c, ky, kx of   input[n, c, y*s + ky*d - p, x*s + kx*d - p] * weight[o, c, ky, kx]
 
 It is written as that: two Reindexes, a product, a sum; outside of the image the first one reads 0. No window is copied
-here. `convolution.py` recognises the sum, and both of its gradients, and one of several algorithms computes it.
+here. `ir/conv_pattern.py` recognises the sum, and both of its gradients, and one of several algorithms computes it.
 
 The algorithms take float32 and float64, so other numbers come as these:
 

@@ -3,7 +3,7 @@
     out[n, o, y*s + ky*d - p, x*s + kx*d - p]  +=  input[n, c, y, x] * weight[c, o, ky, kx]     for all c, ky, kx, y, x
 
 It is the gradient of a convolution by its input, and so it is written: a product, and one ReindexReduce that paints.
-What falls into the padding is dropped. `convolution.py` recognises it as that gradient.
+What falls into the padding is dropped. `ir/conv_pattern.py` recognises it as that gradient.
 """
 
 from __future__ import annotations

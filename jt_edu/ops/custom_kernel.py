@@ -1,4 +1,4 @@
-"""Code: kernels that are written by hand, where the meta-operators have no words for the work.
+"""Custom kernel: kernels that are written by hand, where the meta-operators have no words for the work.
 
 A scan needs the element before, sorting needs to exchange: neither is one expression per index. Such a kernel is text
 like the generated ones, `kernel(lo, hi, *inputs, out)`; the chosen backend runs it, the trace shows it, threads share

@@ -1,4 +1,4 @@
-"""Riders: what is not asked for yet, and is computed along with the next step of an optimizer all the same.
+"""Deferred outputs: what is not asked for yet, and is computed along with the next step of an optimizer all the same.
 
 A step runs the forward pass, and lets go of what lies in it. Who looks later at something else that the same pass leads
 to would run it again. So running statistics, and what is cut off from the gradient (the state that the next batch

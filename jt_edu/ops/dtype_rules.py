@@ -1,4 +1,4 @@
-"""Numbers: what dtype does a function compute in, and which numbers may it be asked about?
+"""Dtype rules: what dtype does a function compute in, and which numbers may it be asked about?
 
 floats, real_floats     NumPy's rule: small whole numbers become small floats
 as_floats               means and the like: whole numbers become float64

@@ -1,4 +1,4 @@
-"""Element functions for the learner: one line each, from the table in functions.py.
+"""Element functions for the learner: one line each, from the table in ir/scalar_ops.py.
 
 Each is a function `jt.exp(x)` and a method `x.exp()`; the formula is the body in the table, the gradient stands beside
 it. What can be written with others (clamp, lerp) is written with others, and fuses into one loop all the same.

@@ -1,4 +1,4 @@
-"""Gates: activations that need more than x.
+"""Gated activation: activations that need more than x.
 
 prelu    a slope that is learned        rrelu    a slope that is drawn        glu    one half of x opens the other
 """

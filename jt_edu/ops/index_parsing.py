@@ -1,4 +1,4 @@
-"""Brackets: what the key in `x[key]` means, as NumPy understands it.
+"""Index parsing: what the key in `x[key]` means, as NumPy understands it.
 
 read_brackets    the shape of the answer, one index per axis of x, and the index arrays it reads
 spelled, meant   a key that says all before any number is known, as something that can be looked up; and back

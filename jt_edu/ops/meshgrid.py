@@ -1,4 +1,4 @@
-"""Grids: every combination of several rows of numbers, and tables made of powers and positions."""
+"""Meshgrid: every combination of several rows of numbers, and tables made of powers and positions."""
 
 from __future__ import annotations
 

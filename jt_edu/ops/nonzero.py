@@ -1,4 +1,4 @@
-"""Find: where are the elements that are not 0?
+"""Nonzero: where are the elements that are not 0?
 
 How many there are decides the shape of the answer, so the condition is computed at once: a kernel writes down the
 positions, and behind them how many they are. Positions have no gradient; what is read at them has.

@@ -1,4 +1,4 @@
-"""Channel: how does a number for each channel stand beside (n, c, ...)?
+"""Per channel: how does a number for each channel stand beside (n, c, ...)?
 
 out[n, c, y, x] = numbers[c]        one view: no reshape before it, and its gradient is one sum into (c,)
 """

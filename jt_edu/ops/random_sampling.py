@@ -1,4 +1,4 @@
-"""Choice: draws from a range, in an order, by weights: what is made of uniform and normal numbers.
+"""Random sampling: draws from a range, in an order, by weights: what is made of uniform and normal numbers.
 
     normal, uniform, randint      stretched and moved
     randperm      sort random words, and take their positions

@@ -1,4 +1,4 @@
-"""Rows: how a kernel written by hand sees its work, whatever the shape: (rows, n), and each row is a piece of work.
+"""Row view: how a kernel written by hand sees its work, whatever the shape: (rows, n), and each row is a piece of work.
 
 as_rows(x, axes)        the axes `axes` last, as one; all others before, as one
 from_rows(y, shape, k)  the way back for answers that keep axis k: (rows, m) -> shape with length m there

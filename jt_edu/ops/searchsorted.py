@@ -1,4 +1,4 @@
-"""Search: where does a number belong among sorted ones, and is it there at all?
+"""Searchsorted: where does a number belong among sorted ones, and is it there at all?
 
 searchsorted, bucketize, digitize       positions among sorted numbers, by halving: many values at each step
 isin                                    whether a number is one of a set

@@ -1,4 +1,4 @@
-"""Select: slices along an axis, to read or to replace; and elements by a mask.
+"""Slicing: slices along an axis, to read or to replace; and elements by a mask.
 
 select, narrow, take              read slices               masked_select    read where a mask is true
 index_add, index_copy, ...        write to slices           masked_scatter   write there

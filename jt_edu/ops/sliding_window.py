@@ -1,4 +1,4 @@
-"""Windows: small boxes that slide over images, and the numbers that say how.
+"""Sliding window: small boxes that slide over images, and the numbers that say how.
 
     position * stride + tap * dilation - padding          where a window at `position` looks with its tap
 

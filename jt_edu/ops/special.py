@@ -22,7 +22,7 @@ from jt_edu.ops.dtype_rules import as_floats, floats, real_floats
 from jt_edu.ops.trigonometry import SIN
 from jt_edu.variable.var import Var, method
 
-# the table: body and derivative, as in functions.py
+# the table: body and derivative, as in ir/scalar_ops.py
 _GAUSS, BELL = 2 / math.sqrt(math.pi), 1 / math.sqrt(2 * math.pi)  # the heights of two bell curves
 ERFC = unary("erfc", lambda o, d, x: d * (f.EXP(-(x * x)) * -_GAUSS), 24, "float_real")
 NDTR = unary("ndtr", lambda o, d, x: d * (f.EXP(x * x * -0.5) * BELL), 18, "float_real")

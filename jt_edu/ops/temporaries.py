@@ -1,4 +1,4 @@
-"""Unnamed: is the value in front of brackets held by anybody, or gone when the line is done?
+"""Temporaries: is the value in front of brackets held by anybody, or gone when the line is done?
 
     x[0] = 1                    `x` holds it
     x[0][1] = 1                 nobody holds x[0]: what is written there is lost

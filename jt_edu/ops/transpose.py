@@ -1,4 +1,4 @@
-"""Turn: axes exchanged, or walked along in another way. Each is one Reindex that copies nothing by itself.
+"""Transpose: axes exchanged, or walked along in another way. Each is one Reindex that copies nothing by itself.
 
 permute, transpose, moveaxis   the counters change places       flip, rot90   a counter runs backwards
 roll                           a counter starts elsewhere

@@ -1,4 +1,4 @@
-"""Trigonometry: angles, circular and hyperbolic. First the table, in the form of `functions.py`; then the functions.
+"""Trigonometry: angles, circular and hyperbolic. First the table, in the form of `scalar_ops.py`; then the functions.
 
     sin cos tan       asin acos atan atan2      of an angle in radians, and back
     sinh cosh tanh    asinh acosh atanh         the same on a hyperbola

@@ -1,4 +1,4 @@
-"""Members: what the people of PyTorch, NumPy and Jittor expect a Var to have.
+"""Var methods: what the people of PyTorch, NumPy and Jittor expect a Var to have.
 
 x.size() x.size(0) x.numel() x.dim() x.element_size()       how large it is
 x.float() x.half() x.int64() ... x.to(dtype) x.astype(dtype) x.type_as(y)      another dtype

@@ -8,8 +8,8 @@ every new number is there: an interrupt leaves either all parameters moved or no
     param_groups   [{"params": [Var, ...], "lr": 0.1, ...}, ...]    numbers may be changed at any time
     state          one dict per parameter: {"step": 3, "momentum": Var, ...}
 
-In a team of ranks gradients and loss are those of the whole batch (team.py). Nothing here knows about modules, kernels,
-or how ranks speak to each other.
+In a team of ranks gradients and loss are those of the whole batch (variable/parallel_context.py). Nothing here knows
+about modules, kernels, or how ranks speak to each other.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Effect: what is around a step: the loss that it is for, and new numbers that all take effect, or none of them."""
+"""Commit: what is around a step: the loss that it is for, and new numbers that all take effect, or none of them."""
 
 from __future__ import annotations
 
@@ -95,4 +95,4 @@ def forget_history(loss: Var | None, retain_graph: bool) -> None:
         state = current().rank_state
         if "let_go" not in state:
             state["let_go"] = WeakSet()
-        state["let_go"].add(loss.node)  # gradient_errors.py says so to who asks for more
+        state["let_go"].add(loss.node)  # variable/gradient_errors.py says so to who asks for more

@@ -1,4 +1,4 @@
-"""Means: what Adam and its relatives share, the recent means of the gradient and of its square.
+"""Moments: what Adam and its relatives share, the recent means of the gradient and of its square.
 
     m = beta1 * m + (1 - beta1) * g         the mean
     v = beta2 * v + (1 - beta2) * g**2      the mean square

@@ -1,4 +1,4 @@
-"""Params: what an optimizer accepts as parameters and settings, and what it refuses.
+"""Param groups: what an optimizer accepts as parameters and settings, and what it refuses.
 
 [w, b]     [("w", w), ("b", b)]     [{"params": [w], "lr": 0.1}, {"params": [b]}]
 """

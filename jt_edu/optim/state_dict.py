@@ -1,4 +1,4 @@
-"""Saving: an optimizer's settings and states as one dict, and back; bit by bit, and all of it or nothing.
+"""State dict: an optimizer's settings and states as one dict, and back; bit by bit, and all of it or nothing.
 
 {"state": {number of the parameter: {"step": 3, "mean": Var, ...}}, "param_groups": [{"lr": 0.1, "params": [0, 1]}]}
 """

@@ -1,4 +1,4 @@
-"""Thumbnail: what does an array look like, in a few numbers and at most 32 x 32 cells?
+"""Array summary: what does an array look like, in a few numbers and at most 32 x 32 cells?
 
     a small array     every element                                   exact
     a large one       every k-th row and column, evenly spaced        sampled; the statistics are of all elements

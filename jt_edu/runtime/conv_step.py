@@ -1,4 +1,4 @@
-"""Convolving: how does a convolution become a step of a plan?
+"""Conv step: how does a convolution become a step of a plan?
 
     Convolution  ->  the algorithm that is thought, or was measured, to be fastest  ->  its text, with the tail in it
 
@@ -33,8 +33,8 @@ from jt_edu.backends.convolve.standalone import (
 )
 from jt_edu.backends.kernel_cache import Store
 from jt_edu.backends.thread_pool import threads
+from jt_edu.codegen.emit_epilogue import Tail, alone, tail_of, with_tail
 from jt_edu.codegen.emit_python import Argument, Parameter, Source, Text
-from jt_edu.codegen.epilogue import Tail, alone, tail_of, with_tail
 from jt_edu.fusion.loop_fusion import Kernel
 from jt_edu.ir.conv_pattern import Convolution, Sizes
 from jt_edu.ir.node import Node, Shape

@@ -1,4 +1,4 @@
-"""Determined: which steps of a plan have values that depend on the number of threads?
+"""Determinism: which steps of a plan have values that depend on the number of threads?
 
     products of matrices    threads share the rows, and BLAS adds up in another order for another number of rows
     everything else         each number is summed by one thread, in an order that the sizes decide

@@ -1,4 +1,4 @@
-"""Multiplying: how does a product of matrices become a step of a plan?
+"""Matmul step: how does a product of matrices become a step of a plan?
 
 Product  ->  thin: the file of a kernel of ours          any other: np.dot, which is BLAS, one line for each
 """

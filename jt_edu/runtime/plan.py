@@ -108,7 +108,7 @@ class Plan:
     shapes: dict[int, Shape] = field(default_factory=dict)
     dtypes: dict[int, Any] = field(default_factory=dict)
     hosts: dict[int, Op] = field(default_factory=dict)
-    decisions: tuple[Decision, ...] | None = None  # ids are slots; None until `telling.py` is asked
+    decisions: tuple[Decision, ...] | None = None  # ids are slots; None until `trace_events.py` is asked
     compiled: bool = False
     backend: Backend | None = None  # that compiled it
     used: int = 0  # grows with time; the plan of the smallest number is forgotten first
@@ -117,7 +117,9 @@ class Plan:
 
 
 living: WeakValueDictionary[int, Plan] = WeakValueDictionary()  # every plan that somebody may still run
-shown: Callable[[list[Step]], Iterable[Step]] = iter  # goes over steps while they are compiled (compiling.py: a bar)
+shown: Callable[[list[Step]], Iterable[Step]] = (
+    iter  # goes over steps while they are compiled (lens/compile_progress.py: a bar)
+)
 edits: dict[str, Callable[[Plan, Step], None]] = {}  # key of a source -> puts a learner's text in its place
 
 

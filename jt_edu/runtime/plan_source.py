@@ -1,4 +1,4 @@
-"""Script: a plan as a page of Python, for plans that run again and again.
+"""Plan source: a plan as a page of Python, for plans that run again and again.
 
     def run(a, nodes):                                  the array in each slot; the nodes, whose lines errors name
         try:

@@ -1,4 +1,4 @@
-"""Telling: what do open traces hear of a run?
+"""Trace events: what do open traces hear of a run?
 
     the plan      the decisions that led to it, the peak that it predicts
     each step     its kernel, what it read and stored, its time, what was allocated and freed

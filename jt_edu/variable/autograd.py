@@ -3,8 +3,8 @@
     gradients(loss, [x])    walk back from the loss; each operator's rule turns the gradient of its output into
                             those of its inputs; where paths join, gradients add
 
-The rules stand beside the operators (functions.py, meta.py) and are ordinary arithmetic, so what comes out is a graph
-like any other: it fuses, and it can be differentiated again. Nothing here computes a number.
+The rules stand beside the operators (ir/scalar_ops.py, ir/meta_ops.py) and are ordinary arithmetic, so what comes out
+is a graph like any other: it fuses, and it can be differentiated again. Nothing here computes a number.
 
 A gradient that comes through `where` is 0 where the other value was taken, and so are those before it: the rule of a
 root would make 0 * inf of it, which is nan. So it is known of such a gradient where it was *chosen*, a Var of bools,
@@ -19,7 +19,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jt_edu.base.context import current
-from jt_edu.base.did_you_mean import door
 from jt_edu.base.errors import GradientError
 from jt_edu.ir.builders import filled
 from jt_edu.ir.meta_ops import Elementwise, Reindex
@@ -150,15 +149,3 @@ def _hooked(node: Node, dout: Var) -> Var:
                 raise GradientError("a hook answers None or a Var of the gradient's shape", found)
             dout = changed.cast(dout.dtype)
     return dout
-
-
-if not TYPE_CHECKING:  # what PyTorch has under this name
-    __path__: list[str] = []
-    _above = {
-        "Function": "jt_edu.ops.gradient:Function",
-        "grad": "jt_edu.ops.gradient:grad",
-        "Variable": "jt_edu.variable.var:Var",
-        "enable_grad": "jt_edu.base.context:enable_grad",
-        "no_grad": "jt_edu.base.context:no_grad",
-    }
-    __getattr__, _ = door("jt.autograd", ["gradients"], {"jt": ["grad", "vjp"]}, _above)

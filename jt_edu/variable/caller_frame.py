@@ -1,4 +1,4 @@
-"""Caller: which Vars did the learner hand over, what do they call them, and in which line?"""
+"""Caller frame: which Vars did the learner hand over, what do they call them, and in which line?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Derived: a graph that was differentiated before has the same gradient again; build it once, then copy it.
+"""Gradient cache: a graph that was differentiated before has the same gradient again; build it once, then copy it.
 
     structure     every node behind the loss: its operator, its inputs, and whatever else a rule can see of it
     at first      the rules run, in Python: some 5 µs a node

@@ -1,4 +1,4 @@
-"""Formats: in which order do the numbers of an image lie, where they can be seen?
+"""Memory format: in which order do the numbers of an image lie, where they can be seen?
 
     contiguous_format    (n, c, h, w)    the places of one channel lie beside each other
     channels_last        (n, h, w, c)    the channels of one place do; channels_last_3d is (n, d, h, w, c)

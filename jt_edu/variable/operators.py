@@ -1,6 +1,6 @@
-"""Arithmetic: what one writes with Vars. Each operator builds one node.
+"""Operators: what one writes with Vars. Each operator builds one node.
 
-    x * y, x < y, -x                          a row of the table in functions.py
+    x * y, x < y, -x                          a row of the table in ir/scalar_ops.py
     x.reindex(shape, where)                   out[i, j] = x[where(i, j)]
     x.reindex_reduce("add", shape, where)     out[where(i, j)] += x[i, j]
 

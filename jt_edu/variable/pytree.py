@@ -1,4 +1,4 @@
-"""Leaves: the arrays in what a step is given, and the Vars in what it answers.
+"""Pytree: the arrays in what a step is given, and the Vars in what it answers.
 
     step(x, (h, c), {"mask": m}, 3)     leaves x, h, c, m; of the rest its value counts
 

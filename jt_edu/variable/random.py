@@ -64,7 +64,7 @@ class Generator:
 
     def seed(self, seed: int) -> None:
         """Start again from `seed`."""
-        self.key, self.drawn, self.drawn_apart = whole_seed(seed) % (1 << 64), 0, 0  # apart: see team.py
+        self.key, self.drawn, self.drawn_apart = whole_seed(seed) % (1 << 64), 0, 0  # apart: see parallel_context.py
 
     def manual_seed(self, seed: int) -> Generator:
         """PyTorch's name for `seed`; the answer is the generator."""

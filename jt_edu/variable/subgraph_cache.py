@@ -1,4 +1,4 @@
-"""Template: the same function of the same kinds of Vars builds the same nodes; build them once, then copy them.
+"""Subgraph cache: the same function of the same kinds of Vars builds the same nodes; build them once, then copy them.
 
     @template
     def softmax(x, dim=-1): ...        Python checks, looks up, wraps: 2 to 3 µs a node

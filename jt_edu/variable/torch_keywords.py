@@ -1,4 +1,4 @@
-"""Making: the words of PyTorch and of the array API standard for a Var that is made.
+"""Torch keywords: the words of PyTorch and of the array API standard for a Var that is made.
 
     zeros(3, device="cpu")           where everything is; there is no other place
     zeros(3, requires_grad=False)    the Var, and then `.requires_grad = False`

@@ -19,19 +19,8 @@ from jt_edu.base.context import current
 from jt_edu.base.dtypes import DType, as_dtype, bfloat16, from_bfloat16
 from jt_edu.base.errors import ArgumentError, DtypeError, GradientError, ScalarError, ShapeError
 from jt_edu.base.hook_handle import Handle
+from jt_edu.ir import builders
 from jt_edu.ir import scalar_ops as f
-from jt_edu.ir.builders import (
-    broadcast,
-    cast,
-    check_shape,
-    constant,
-    elementwise,
-    given,
-    of_many,
-    operand_of,
-    same,
-    source,
-)
 from jt_edu.ir.meta_ops import CONSTANT, SOURCE, Elementwise
 from jt_edu.ir.node import Node
 from jt_edu.runtime.execute import run
@@ -70,7 +59,9 @@ class Var(Arithmetic):
 
     def __init__(self, data: Any, dtype: Any = None) -> None:
         alike = isinstance(data, Var) and dtype is None
-        self._node = same("var", data.node) if alike else source(data, dtype)  # each handle has a node of its own
+        self._node = (
+            builders.same("var", data.node) if alike else builders.source(data, dtype)
+        )  # each handle has a node of its own
         self._node.holders += 1
         self._node.owner = weakref.ref(self)
         self._grad, self._hooks, self._change = None, (), None
@@ -221,7 +212,7 @@ class Var(Arithmetic):
         """Point this handle to another value of the same shape; under `no_grad`, without history (as `update`)."""
         new = as_var(value)
         if new is value:  # a node of its own, so that a compiled step can tell the two apart
-            new = Var._of(same("assign", value._node))
+            new = Var._of(builders.same("assign", value._node))
         return self.become(new)
 
     def update(self, value: Any) -> Var:
@@ -301,7 +292,7 @@ class Var(Arithmetic):
             raise DtypeError("only floats have gradients", f"dtype {self.dtype}", "x.float()")
         if not self._node.tracked:  # a number becomes an array: only that is summed over where it was repeated
             number = self._node.op is CONSTANT
-            self.node = source(self._node.data, self.dtype) if number else self.detach().node
+            self.node = builders.source(self._node.data, self.dtype) if number else self.detach().node
             self._node.tracked = True
         return self
 
@@ -317,25 +308,25 @@ class Var(Arithmetic):
         kind = node.dtype
         if not others:
             common, dtype = f.meet(op, kind)
-            node = node if kind is common else cast(node, common)
+            node = node if kind is common else builders.cast(node, common)
             return Var._of(Node(op, (node,), node.shape, dtype))
         other = others[0]
-        partner = other._node if isinstance(other, Var) else operand_of(other, kind, op.exact)
+        partner = other._node if isinstance(other, Var) else builders.operand_of(other, kind, op.exact)
         if len(others) > 1:
-            return Var._of(of_many(op, [node, partner, *[as_var(o, kind)._node for o in others[1:]]]))
+            return Var._of(builders.of_many(op, [node, partner, *[as_var(o, kind)._node for o in others[1:]]]))
         common, dtype = f.meet(op, kind, partner.dtype)
         if kind is not common:
-            node = cast(node, common)
+            node = builders.cast(node, common)
         if partner.dtype is not common:
-            partner = cast(partner, common)
+            partner = builders.cast(partner, common)
         if node.shape == partner.shape:  # the usual case takes no further call
             return Var._of(Node(op, (node, partner), node.shape, dtype))
-        return Var._of(elementwise(op, (node, partner), dtype))
+        return Var._of(builders.elementwise(op, (node, partner), dtype))
 
     def cast(self, dtype: Any) -> Var:
         """The same numbers as another dtype."""
         wanted = as_dtype(dtype)
-        return self if wanted is self._node.dtype else Var._of(cast(self._node, wanted))
+        return self if wanted is self._node.dtype else Var._of(builders.cast(self._node, wanted))
 
     def conj(self) -> Var:
         """Complex conjugate; real Vars are their own."""
@@ -347,16 +338,16 @@ class Var(Arithmetic):
 
     def keep_where(self, condition: Var) -> Var:
         """This Var where `condition` is true, 0 where it is false."""
-        return condition.apply(f.SELECT, self, Var._of(constant(0, self.dtype)))
+        return condition.apply(f.SELECT, self, Var._of(builders.constant(0, self.dtype)))
 
     def beside(self, value: Any) -> Var:
         """A number or an array as a Var that stands beside this one: bare numbers give way to its dtype."""
-        return value if isinstance(value, Var) else Var._of(operand_of(value, self.dtype))
+        return value if isinstance(value, Var) else Var._of(builders.operand_of(value, self.dtype))
 
     def stretched(self, shape: Sequence[int]) -> Var:
         """Read this Var as if it had a larger shape: aligned at the last axis, axes of length 1 are repeated."""
-        size = check_shape(shape)
-        return self if size == self.shape else Var._of(broadcast(self._node, size))
+        size = builders.check_shape(shape)
+        return self if size == self.shape else Var._of(builders.broadcast(self._node, size))
 
 
 def method(function: Function, name: str = "") -> Function:
@@ -395,7 +386,7 @@ def as_var(value: Any, partner: DType | None = None) -> Var:
     """A Var from a Var, an array, a list or a number; a bare number gives way to the dtype of its partner."""
     if isinstance(value, Var):
         return value
-    return Var._of(given(value) if partner is None else operand_of(value, partner))
+    return Var._of(builders.given(value) if partner is None else builders.operand_of(value, partner))
 
 
 def _restore(data: np.ndarray[Any, Any], dtype: str, tracked: bool, name: str) -> Var:

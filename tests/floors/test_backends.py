@@ -342,7 +342,7 @@ def test_many_threads_that_ask_for_the_same_kernels_get_one_program_each(cache):
 
 
 def test_the_stamp_changes_with_the_settings_of_numba_and_with_the_functions_that_kernels_call(tmp_path, monkeypatch):
-    for name in ("entry.py", "lean.py", "native.py", "spin.py", "tails.py"):
+    for name in ("code_loader.py", "cpython_entry.py", "epilogues.py", "numba_pipeline.py", "spin_wait.py"):
         (tmp_path / name).write_text("")
     (tmp_path / "mathlib").mkdir()
     monkeypatch.setattr(numba_cpu, "__file__", str(tmp_path / "numba_cpu.py"))
@@ -360,16 +360,16 @@ def test_the_stamp_changes_with_the_settings_of_numba_and_with_the_functions_tha
 
 def test_what_kernels_import_is_part_of_the_stamp_and_cost_models_are_not():
     home = Path(numba_cpu.__file__).parent
-    waiting, imported = [*home.glob("*/kernels/*.py"), home / "tails.py"], set()
+    waiting, imported = [*home.glob("*/kernels/*.py"), home / "epilogues.py"], set()
     while waiting:
         text = waiting.pop().read_text("utf-8")
         new = set(re.findall(r"^from jt_edu\.backends\.convolve\.(\w+) import", text, re.MULTILINE)) - imported
         imported |= new
         waiting += [home / "convolve" / f"{name}.py" for name in new]
 
-    assert {"dots", "tile", "vector", "windows"} <= imported
+    assert {"gemm_microkernel", "im2col", "simd", "skinny_gemm"} <= imported
     assert not imported & set(numba_cpu._NOT_IMPORTED)
-    assert {"choice", "panels", "tuner", "winograd"} <= set(numba_cpu._NOT_IMPORTED)
+    assert {"autotuner", "im2col_gemm", "selection", "winograd"} <= set(numba_cpu._NOT_IMPORTED)
 
 
 # --------------------------------------------------------------------------------------------- files, and healing

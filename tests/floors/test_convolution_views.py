@@ -9,8 +9,8 @@ import jt_edu as jt
 from jt_edu import backends
 from jt_edu.backends.convolve import text_of
 from jt_edu.backends.convolve.selection import algorithms
+from jt_edu.codegen.emit_epilogue import with_tail
 from jt_edu.codegen.emit_python import Parameter, Source
-from jt_edu.codegen.epilogue import with_tail
 from jt_edu.introspect.explain import planned
 from jt_edu.lens.edit_process import check_text, steps_of
 from jt_edu.lens.fusion_passes import passes

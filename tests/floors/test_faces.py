@@ -32,8 +32,8 @@ from jt_edu.nn.parameter import Parameter; assert Parameter is jt.nn.Parameter
 from jt_edu.nn.modules import Module
 from jt_edu.nn.modules.conv import Conv2d; assert jt.nn.conv.__name__ == "jt_edu.nn.conv"
 from jt_edu.nn.modules import *
-from jt_edu.variable.autograd import Variable, Function, no_grad; assert Function is jt.Function
-from jt_edu.variable.autograd.function import Function
+from jt_edu.autograd import Variable, Function, no_grad; assert Function is jt.Function
+from jt_edu.autograd.function import Function
 from jt_edu.nn import init
 from jt_edu.nn.utils import clip_grad_norm_, parametrize, prune
 import jt_edu.nn.utils.prune as prune; prune.l1_unstructured
@@ -43,6 +43,20 @@ from jt_edu.func import functional_call
 from jt_edu.dataset.mnist import MNIST
 from jt_edu.transform import Resize
 from jt_edu.init import gauss
+import jt_edu.random; assert jt.random(2).shape == (2,) and jt.random.fork_rng
+from jt_edu.random import fork_rng; assert fork_rng is jt.random.fork_rng
+from jt_edu.var import _restore; assert jt.var(jt.array([1.0, 1.0])).item() == 0
+from jt_edu.errors import ShapeError; assert ShapeError is jt.ShapeError
+from jt_edu.dtypes import float32; assert float32 is jt.float32
+from jt_edu.index import load
+from jt_edu.nn.norm import BatchNorm2d; assert BatchNorm2d is jt.nn.BatchNorm2d
+from jt_edu.optim.rms import RMSprop; assert RMSprop is jt.optim.RMSprop
+from jt_edu.optim.lr_scheduler.steps import StepLR
+from jt_edu.data.combine import ConcatDataset
+from jt_edu.data.transform.values import Normalize
+from jt_edu.mpi.paper import model; model.cost
+from jt_edu.mpi.paper.model import cost
+from jt_edu.ops import code
 """
 ARE_TOLD = {
     "from jt_edu.distributions import Normal": "jt offers no distributions. Try: jt.normal",
@@ -112,6 +126,6 @@ def test_what_is_no_name_of_ours_is_left_to_others():
 
 def test_the_gradient_of_pytorchs_module_is_ours():
     found = {}
-    exec("import jt_edu.variable.autograd as a; from jt_edu.variable.autograd import grad", found)  # noqa: S102
+    exec("import jt_edu.autograd as a; from jt_edu.autograd import grad", found)  # noqa: S102
 
     assert (found["a"].grad, found["grad"]) == (jt.grad, jt.grad)

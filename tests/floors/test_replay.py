@@ -471,8 +471,8 @@ def test_gradients_that_add_up_are_the_same_bits(never, name, forget, given):
 
 def test_gradients_are_built_once_for_each_structure(monkeypatch):
     built = []
-    found = autograd.grad
-    monkeypatch.setattr(autograd, "grad", lambda *given: built.append(1) or found(*given))
+    found = autograd.gradients
+    monkeypatch.setattr(autograd, "gradients", lambda *given: built.append(1) or found(*given))
     model = network()
     optimizer = optim.Adam(model.parameters())
     for k in range(5):
@@ -481,7 +481,7 @@ def test_gradients_are_built_once_for_each_structure(monkeypatch):
         nn.cross_entropy_loss(model(x), t).backward()
         optimizer.step()
 
-    assert len(built) <= 2
+    assert 1 <= len(built) <= 2
 
 
 def test_the_rule_is_asked_once_for_gradients_of_the_same_structure(monkeypatch):

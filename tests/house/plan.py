@@ -15,7 +15,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("fusion", "codegen"),  # 2 planning
     ("backends", "runtime"),  # 3 running
     ("variable",),  # 4 the learner's handle
-    ("ops", "linalg", "fft"),  # 5 operators
+    ("ops", "autograd", "linalg", "fft"),  # 5 operators
     ("capture", "draw", "introspect"),  # 6 steps that are run again; looking
     ("nn", "func", "optim", "data", "amp", "fx", "quant", "mpi", "distributed"),  # 7 learning
     ("lens", "benchmark", "launch"),  # 8 looking at all of it
@@ -24,7 +24,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 CORE_FLOORS = 5  # the operators of floor 5 are a library on top of it (docs/decisions/020)
 NOT_CORE = (  # on a floor of the core, but outside its budget
     "backends.mathlib",  # a library of functions
-    "backends.conv_settings", "backends.convolve", "backends.epilogues", "codegen.epilogue", "fusion.epilogue",
+    "backends.conv_settings", "backends.convolve", "backends.epilogues", "codegen.emit_epilogue", "fusion.epilogue",
     "ir.conv_pattern", "runtime.conv_step", "runtime.determinism",  # decisions 046 and 048
     "backends.matmul", "runtime.matmul_step",  # the same for products of matrices
     "codegen.prefetch",  # when memory is asked for: no answer depends on it (decision 060)

@@ -159,32 +159,35 @@ def _names_it(entry: Import, module: str, name: str) -> bool:
     ("files", "complaint"),
     [
         (
-            {"graph.py": "from jt_edu.fusion.fuse import fuse", "fuse.py": ""},
-            "graph imports fuse, which is not downstairs",
-        ),
-        ({"errors.py": "from .index import Index", "index.py": ""}, "errors imports index, which is not downstairs"),
-        ({"graph.py": "import jt_edu"}, "graph imports"),
-        (
-            {"var.py": "def f():\n    from jt_edu.ir.node import Node", "graph.py": ""},
-            "var imports graph inside a function",
+            {"ir/node.py": "from jt_edu.fusion.fuse import fuse", "fusion/fuse.py": ""},
+            "ir.node imports fusion.fuse, which is not downstairs",
         ),
         (
-            {"var.py": "def f():\n    return resolve_name('jt_edu.ir.node:Node')()", "graph.py": ""},
-            "var imports graph inside a function",
+            {"base/errors.py": "from ..ir.index_expr import Index", "ir/index_expr.py": ""},
+            "base.errors imports ir.index_expr, which is not downstairs",
+        ),
+        ({"ir/node.py": "import jt_edu"}, "ir.node imports"),
+        (
+            {"variable/var.py": "def f():\n    from jt_edu.ir.node import Node", "ir/node.py": ""},
+            "variable.var imports ir.node inside a function",
         ),
         (
-            {"var.py": "def f(name):\n    return importlib.import_module(name)"},
-            "var imports var inside a function",
+            {"variable/var.py": "def f():\n    return resolve_name('jt_edu.ir.node:Node')()", "ir/node.py": ""},
+            "variable.var imports ir.node inside a function",
         ),
-        ({"graph.py": "import torch"}, "graph imports torch, a library that is not its own"),
+        (
+            {"variable/var.py": "def f(name):\n    return importlib.import_module(name)"},
+            "variable.var imports variable.var inside a function",
+        ),
+        ({"ir/node.py": "import torch"}, "ir.node imports torch, a library that is not its own"),
         ({"cellar.py": ""}, "cellar has no place in FLOORS"),
         (
             {"ops/__init__.py": "", "ops/a.py": "from jt_edu.ops.b import x", "ops/b.py": "from .a import y"},
             "a circle of imports: ops.a -> ops.b -> ops.a",
         ),
         (
-            {"errors.py": "if TYPE_CHECKING:\n    from jt_edu.variable.var import Var", "var.py": ""},
-            "errors imports var, which is not downstairs",
+            {"base/errors.py": "if TYPE_CHECKING:\n    from jt_edu.variable.var import Var", "variable/var.py": ""},
+            "base.errors imports variable.var, which is not downstairs",
         ),
     ],
 )
@@ -198,11 +201,14 @@ def test_the_rule_notices(tmp_path, files, complaint):
 
 
 def test_downstairs_and_typing_by_name_are_allowed(tmp_path):
-    (tmp_path / "jt_edu" / "codegen").mkdir(parents=True)
+    for folder in ("ir", "codegen"):
+        (tmp_path / "jt_edu" / folder).mkdir(parents=True)
     (tmp_path / "jt_edu" / "__init__.py").write_text("from jt_edu.ir.node import Node")
-    (tmp_path / "jt_edu" / "meta.py").write_text("import numpy\nfrom jt_edu.ir.node import Node")
-    (tmp_path / "jt_edu" / "graph.py").write_text("if TYPE_CHECKING:\n    from jt_edu.ir.meta_ops import Op")
-    (tmp_path / "jt_edu" / "codegen" / "loops.py").write_text("from jt_edu import graph\nfrom .source import Source")
+    (tmp_path / "jt_edu" / "ir" / "meta_ops.py").write_text("import numpy\nfrom jt_edu.ir.node import Node")
+    (tmp_path / "jt_edu" / "ir" / "node.py").write_text("if TYPE_CHECKING:\n    from jt_edu.ir.meta_ops import Op")
+    (tmp_path / "jt_edu" / "codegen" / "loop_ir.py").write_text(
+        "from jt_edu.ir import node\nfrom .source import Source"
+    )
     (tmp_path / "jt_edu" / "codegen" / "source.py").write_text("")
 
     assert complaints(tmp_path) == []

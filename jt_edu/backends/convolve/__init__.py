@@ -10,42 +10,44 @@ the first have length 1.
 
 Five doors lead to a convolution, in this order:
 
-    ops/conv.py  --graph-->  convolution.py  --Convolution-->  convolving.py  --step of a plan-->  it runs
+    ops/conv.py  --graph-->  ir/conv_pattern.py  --Convolution-->  runtime/conv_step.py  --step of a plan-->  it runs
     conv2d(x, w) as a sum    finds such sums by their          its text, its memory,
     of products              index maps: image, weights,       what is joined to it
                              places, Sizes                       |          ^
                                                            Sizes |          | Algorithm
                                                                  v          |
-    backends/conv.py  ---------settings, table-------->   backends/convolve/choice.py
+    conv_settings.py  ---------settings, table-------->   selection.py
     jt.backends.conv: what a learner asks and sets        which algorithm, and why
 
 Read this folder in the order of the lists. First one algorithm, from outside to inside:
 
     direct.py       kernels/direct.py: the definition, loop by loop; what an algorithm tells of itself
-    alone.py        how an algorithm runs without a graph: its arrays, its scratch, its threads
-    choice.py       which one computes a convolution; options.py has the settings
+    standalone.py   how an algorithm runs without a graph: its arrays, its scratch, its threads
+    selection.py    which one computes a convolution; options.py has the settings
     packing.py      whether a view is read where it lies, or copied first (kernels/pack.py)
-    tuner.py        which one is fastest when one looks; table.py prints what it saw
-    hook.py         how an algorithm calls what was joined to it, though both were compiled apart;
+    autotuner.py    which one is fastest when one looks; tuner_report.py prints what it saw
+    epilogue_hook.py
+                    how an algorithm calls what was joined to it, though both were compiled apart;
                     kernels/subtotals.py: how sums over what it wrote are ended
 
 Then the instructions that all others are made of, and with them the algorithms. Beside each stand who says when it
 suits and how long it takes, and its kernels; what several kernels share, and what lies where in their scratch, once.
-cells.py says, for the last two, whether a tile may be computed as a whole:
+uneven_tiles.py says, for the last two, whether a tile may be computed as a whole:
 
     llvm.py         how functions of a kernel are written in LLVM's instructions: the ground of all below
-    tile.py         products of small matrices, at full speed; dots.py: those of a few rows with many
-    moves.py        rows of numbers from here to there
-    vector.py       vectors as a kernel says them; transform.py: their + - *, and blocks turned on their side
+    gemm_microkernel.py, skinny_gemm.py
+                    products of small matrices, and of a few rows with many, at full speed
+    copy_rows.py    rows of numbers from here to there
+    simd.py         vectors as a kernel says them; simd_blocks.py: their + - *, and blocks turned on their side
 
-    algorithm       when, how long    shared by kernels                        kernels/
-    panels, fold    panels.py         windows.py                               panels*.py
-    shifted         shifted.py        shifts.py                                shifted.py
-    pointwise       pointwise.py      leftover.py                              pointwise*.py
-    depthwise       depthwise.py      strips.py, slide.py                      depthwise*.py
-    lanewise        lanewise.py       beside.py                                lanewise*.py
-    winograd        winograd.py       blocks.py, patches.py, points.py         winograd*.py
-    fourier         fourier.py        waves.py, spectrum.py                    fourier*.py
+    algorithm       when, how long       shared by kernels                                  kernels/
+    panels, fold    im2col_gemm.py       im2col.py                                          panels*.py
+    shifted         indirect_gemm.py     indirect_layout.py                                 shifted.py
+    pointwise       pointwise.py         remainder.py                                       pointwise*.py
+    depthwise       depthwise.py         row_strips.py, stencil.py                          depthwise*.py
+    lanewise        depthwise_simd.py    channel_lanes.py                                   lanewise*.py
+    winograd        winograd.py          winograd_blocks.py, _tiles.py, _transforms.py      winograd*.py
+    fourier         fft.py               fft_layout.py, fft_kernels.py                      fourier*.py
 
 Words that mean the same in all files:
 
@@ -158,7 +160,7 @@ class Algorithm:
     spreads: bool = False  # sums have an error that goes with the largest number around, and not with their own window
     error: float = 0.0  # if so: this part of the largest sum, in float32
     apart: Callable[[Sizes], int] = whole_image  # forward: the calls of `finish` for one channel begin so many places
-    # apart, at least; or at multiples of it, counted through all images (codegen/tail.py)
+    # apart, at least; or at multiples of it, counted through all images (codegen/emit_epilogue.py)
     reads_views: Callable[[Strides], bool] = no_view  # of the image: those that the kernel takes with their steps
     constants: Callable[[Sizes], Constants] = no_constants  # of its kernel: what it does not need then is not compiled
 

@@ -1,4 +1,4 @@
-"""Tuner: which algorithm is the fastest on this machine, when one looks?
+"""Autotuner: which algorithm is the fastest on this machine, when one looks?
 
     round 1     naive ################   panels ####   winograd4 ###        every candidate once, after a run to warm up
     round 2                              panels ###    winograd4 ###        without those that took over 9 times as long
@@ -262,7 +262,7 @@ def stamp() -> str:
     """Names the machine and the texts of all algorithms: with other ones, other times would be measured."""
     here = Path(__file__).parent
     files = [*sorted(here.glob("*.py")), *sorted((here / "kernels").glob("*.py"))]
-    texts = [(f.name, f.read_bytes()) for f in files if f.name not in ("choice.py", "options.py", "tuner.py")]
+    texts = [(f.name, f.read_bytes()) for f in files if f.name not in ("selection.py", "options.py", "autotuner.py")]
     compiler = resolve_name("jt_edu.backends.numba_cpu:_stamp")()  # here, because loading numba takes a while
     return hashlib.sha256(repr([compiler, texts]).encode()).hexdigest()[:12]
 

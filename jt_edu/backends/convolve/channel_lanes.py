@@ -1,4 +1,4 @@
-"""Beside: how do channels come to lie beside each other, one in each lane of a vector?
+"""Channel lanes: how do channels come to lie beside each other, one in each lane of a vector?
 
 A small image does not fill vectors with its rows: 7 numbers leave more than half of 16 lanes empty, whatever window
 slides over them. Channels do, if they keep to themselves: number y, x of LANES channels is one vector, a *cell*. So

@@ -1,4 +1,4 @@
-"""Moves: how does a kernel move rows of numbers as fast as memory allows?
+"""Copy rows: how does a kernel move rows of numbers as fast as memory allows?
 
     place_rows    rows of an array, with zeros before and behind, to rows of another one
     scatter       a row, written or added to numbers that lie `step` apart

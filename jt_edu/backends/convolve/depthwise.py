@@ -10,7 +10,7 @@ Sums are plain, in the dtype of the arrays; by the weights, each lane adds up it
     |error| <  4e-6 * sqrt(sum of products^2)               float32, measured against float64 on random shapes
                 8e-15                                        float64
 
-What runs stands in `kernels/depthwise*.py` and `strips.py`. Nothing here knows numbers.
+What runs stands in `kernels/depthwise*.py` and `row_strips.py`. Nothing here knows numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jt_edu.backends.convolve import Algorithm, Constants, Sizes, strips_apart
 from jt_edu.backends.convolve.llvm import by_width, lanes_for
 from jt_edu.backends.convolve.row_strips import Strips, image_strips, places_strips, sums_behind
 
-WRITTEN_OUT = ((1, 3, 3), (1, 5, 5), (1, 7, 7))  # windows that `slide` passes over rows (slide.py)
+WRITTEN_OUT = ((1, 3, 3), (1, 5, 5), (1, 7, 7))  # windows that `slide` passes over rows (stencil.py)
 SHARED = 3  # channels in a group; of more, matrix products are faster
 
 

@@ -1,4 +1,4 @@
-"""Lanewise: when is it worth giving each channel a lane?
+"""Depthwise SIMD: when is it worth giving each channel a lane?
 
 Where channels keep to themselves, and images are so small that `depthwise` leaves lanes empty, or has windows so large
 that loading them is all it does. Turning channels on their side and back costs as much for any window, and all cells of
@@ -9,7 +9,7 @@ an image must stay near: large images are left to `depthwise`, and so are few ch
     by_weights   a cell of taps = sum over places of  cell of the places * cell of the image     .._by_weights.py
 
 Errors: as for `depthwise`; each sum runs over all products, by the weights over those of a sample, then over samples.
-How channels come to lie in lanes stands in `beside.py`. Nothing here knows numbers.
+How channels come to lie in lanes stands in `channel_lanes.py`. Nothing here knows numbers.
 """
 
 from __future__ import annotations

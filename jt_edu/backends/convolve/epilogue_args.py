@@ -1,9 +1,9 @@
-"""Words: how are the arguments of a tail written into an array of whole numbers?
+"""Epilogue args: how are the arguments of a tail written into an array of whole numbers?
 
     tail   | address | pointer, lengths | pointer, lengths | number | ...
                           an array           an array
 
-What reads them stands in `hook.py`. Nothing here knows what a tail computes, or imports numba.
+What reads them stands in `epilogue_hook.py`. Nothing here knows what a tail computes, or imports numba.
 """
 
 from __future__ import annotations

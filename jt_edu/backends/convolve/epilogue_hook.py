@@ -1,4 +1,4 @@
-"""Hook: how does an algorithm call a tail that was compiled apart from it?
+"""Epilogue hook: how does an algorithm call a tail that was compiled apart from it?
 
 An algorithm takes seconds to compile, and what is joined to it (bias, norm, activation, residual) differs from network
 to network. So both are compiled once, and meet when they run. The algorithm has one more parameter, `tail`, an array of
@@ -10,7 +10,7 @@ whole numbers: the address of the tail, then all that the tail reads, word by wo
 `call_tail` in the algorithm jumps to the address. In the tail `float32_3(out, table, 4)` makes an array of three axes
 of the words from place 4 on, and `number_float32(table, 9)` a number of the word at place 9. The sums themselves are
 passed as a pointer, so that LLVM knows that the tail may change them. An address of 0 is no tail. Who writes the array
-stands in `words.py`.
+stands in `epilogue_args.py`.
 """
 
 from __future__ import annotations

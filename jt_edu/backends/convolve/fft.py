@@ -1,4 +1,4 @@
-"""Fourier: when is it cheaper to convolve waves than pixels?
+"""FFT: when is it cheaper to convolve waves than pixels?
 
 A window of k x k costs k * k products for each place and pair of channels. As waves it costs, for tiles of F x F,
 
@@ -9,12 +9,12 @@ so large windows win, and the more channels share a transform, the sooner. Strid
 
 Transforms lose little: each of the 2 log2(F) steps rounds once. But what is lost spreads over the tile: it does not
 shrink where the true value is small, and one infinite pixel would spoil its tile, and that of the channel beside it. So
-the sums of a tile in which a number is far larger than those that some window sees (`cells.py`) are written out.
+the sums of a tile in which a number is far larger than those that some window sees (`uneven_tiles.py`) are written out.
 
     |error| < 4e-6 * the largest sqrt(sum of products^2)    float32, measured against float64, windows up to 33 x 33
               6e-14                                         float64
 
-What runs stands in `kernels/fourier*.py`, `waves.py` and `spectrum.py`. The gradient
+What runs stands in `kernels/fourier*.py`, `fft_layout.py` and `fft_kernels.py`. The gradient
 by the weights is left to others. Nothing here knows numbers.
 
 Source: Mathieu, Henaff, LeCun 2014, "Fast Training of Convolutional Networks through FFTs" (arXiv:1312.5851).

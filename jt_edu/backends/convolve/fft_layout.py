@@ -1,9 +1,9 @@
-"""Waves: how is a convolution computed as products of spectra, and what lies where meanwhile?
+"""FFT layout: how is a convolution computed as products of spectra, and what lies where meanwhile?
 
 Tiles of size x size pixels, TILES of them in a unit of work, pass through the scratch of a kernel from left to right:
 
     space   | waves of size | a plane | spectra of pixels        | spectra of sums    | cells, marks of tiles |
-              write_waves     look:     r, s and -s of a wave,     real and imaginary   cells.py
+              write_waves     look:     r, s and -s of a wave,     real and imaginary   uneven_tiles.py
                               there     of all tiles and channels  parts of a wave
                               and back                                                                         end
 
@@ -36,7 +36,7 @@ __all__ = [
 
 TILES = 6  # of one unit: they share what is read of the weights
 UNITS = 8  # of work, to prepare the weights
-FAR = 1024  # times the least cell (cells.py): transforms lose less than Winograd's
+FAR = 1024  # times the least cell (uneven_tiles.py): transforms lose less than Winograd's
 
 Window = Callable[[Array, int, int, int], tuple[int, int]]  # of (weights, inner, inner channel, outer channel)
 

@@ -1,4 +1,4 @@
-"""Tile: how does a kernel multiply two small matrices as fast as the machine can?
+"""GEMM microkernel: how does a kernel multiply two small matrices as fast as the machine can?
 
 Nearly all the work of a convolution is c += a @ b on blocks that fit into the cache. A product of n x n matrices uses
 each number n times, so what counts is how often a number is used once it is in a register. `tile` keeps ROWS x VECTORS

@@ -1,4 +1,4 @@
-"""Windows: how does a piece of an image become a matrix that `tile` can multiply?
+"""Im2col: how does a piece of an image become a matrix that `tile` can multiply?
 
 A convolution is one product of matrices if the image is written out window by window (im2col): column j of the matrix
 is what window j sees, one number for each channel and tap. All of it would be taps times as large as the image, so only

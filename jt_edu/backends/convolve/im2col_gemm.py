@@ -1,4 +1,4 @@
-"""Panels: which convolutions does a product of matrices compute, and how long does it take?
+"""Im2col GEMM: which convolutions does a product of matrices compute, and how long does it take?
 
 All of them: this is the algorithm for whatever has no better one. The windows are written out as a matrix (im2col), of
 which only a panel exists at a time, so that it stays in the cache and padding, strides and dilation cost nothing more.
@@ -15,7 +15,7 @@ The largest error of a number, measured against float64 with normal random numbe
 result: below 2e-6 in float32, 3e-15 in float64. The sums run over DEPTH products at a time and then over these.
 
 The times are those of one thread, fitted to measurements on a machine of 1.1e11 operations per second in float32.
-What runs stands in `kernels/panels*.py` and `windows.py`. Nothing here knows numbers.
+What runs stands in `kernels/panels*.py` and `im2col.py`. Nothing here knows numbers.
 
 Source: Chellapilla, Puri, Simard 2006, "High Performance Convolutional Neural Networks for Document Processing"
 (windows written out as a matrix).

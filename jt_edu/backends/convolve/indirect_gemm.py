@@ -1,4 +1,4 @@
-"""Shifted: when is it worth reading every tap from the same rows?
+"""Indirect GEMM: when is it worth reading every tap from the same rows?
 
 Where a window has many taps and few channels, as in the first layer of a network, and where a stride keeps Winograd's
 algorithm away: there `panels` spend up to half of their time on writing windows out. A strip of rows of all channels
@@ -8,7 +8,7 @@ is read by many rows of the weights.
     numbers written for each place and channel      panels: taps      shifted: kd * sh * sw, and some at the edges
 
 Errors: as for `panels`; each sum runs over all products. There is no gradient: both are left to `panels`. What runs
-stands in `kernels/shifted.py` and `shifts.py`. Nothing here knows numbers.
+stands in `kernels/shifted.py` and `indirect_layout.py`. Nothing here knows numbers.
 
 Source: Dukhan 2019, "The Indirect Convolution Algorithm" (arXiv:1907.02129), whose table has a pointer for each window
 and tap; here all windows of a strip share the shift of a tap.

@@ -1,6 +1,6 @@
-"""Shifts: how can all taps of a window read the same few rows, without a copy for each of them?
+"""Indirect layout: how can all taps of a window read the same few rows, without a copy for each of them?
 
-A panel (windows.py) has a row for each tap, though neighbouring taps see nearly the same numbers: one row of the image
+A panel (im2col.py) has a row for each tap, though neighbouring taps see nearly the same numbers: one row of the image
 is written as often as a window has taps. Here it is written once. Rows of the image are copied with zeros around them,
 and with a stride sorted by remainders (*phases*), so that a step from window to window is a step to the next number:
 

@@ -3,9 +3,10 @@
 Loops over single numbers become vector code only where the compiler sees how. So the innermost functions of kernels are
 written in LLVM's own instructions, in three ways:
 
-    vector.py  transform.py  slide.py    a few instructions, written where the kernel calls: load, fma, spread, ...
-    tile.py  dots.py  transform.py       a function of the module, written once and called: products, a block turned
-    moves.py                             likewise: rows of numbers that move
+    simd.py  simd_blocks.py  stencil.py      a few instructions, written where the kernel calls: load, fma, spread, ...
+    gemm_microkernel.py  skinny_gemm.py      a function of the module, written once and called: products,
+    simd_blocks.py                           a block turned
+    copy_rows.py                             likewise: rows of numbers that move
 
 All of them say it with what stands here. `written` joins the two sides of such a function: in Python it is a few lines
 of NumPy and runs as it stands; in a kernel, something `lower`s it to instructions:

@@ -1,4 +1,4 @@
-"""Leftover: which places of a small image are computed one by one, and where do their sums lie?
+"""Remainder: which places of a small image are computed one by one, and where do their sums lie?
 
 An image of 7 x 7 has 49 places: three vectors of 16, and one place more, for which a fourth vector would have to be
 multiplied. Instead the channels at the places left over are written one behind the other, and each sum is that of a

@@ -1,4 +1,4 @@
-"""Strips: how do rows of pixels come near, with zeros around them, and where do they lie?
+"""Row strips: how do rows of pixels come near, with zeros around them, and where do they lie?
 
 A convolution of a channel with weights of its own does little with each pixel. So the pixels must be in the nearest
 cache, and no loop may ask where the edge is. A *strip* is as many rows as fit there, copied with zeros around them:

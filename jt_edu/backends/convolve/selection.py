@@ -1,4 +1,4 @@
-"""Choice: which algorithm computes a convolution, and why that one?
+"""Selection: which algorithm computes a convolution, and why that one?
 
     benchmark off    each algorithm estimates its time from the sizes; the least estimate wins
     benchmark on     the tuner times all of them, once for each size and number of threads; the least time wins
@@ -27,7 +27,9 @@ from jt_edu.base.context import current
 from jt_edu.base.errors import ArgumentError, BackendError
 
 # files of this folder
-FAMILIES = ("panels", "shifted", "pointwise", "winograd", "depthwise", "lanewise", "fourier", "direct")
+FAMILIES = (  # files with ALGORITHMS
+    "im2col_gemm", "indirect_gemm", "pointwise", "winograd", "depthwise", "depthwise_simd", "fft", "direct",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

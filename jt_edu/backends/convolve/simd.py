@@ -1,4 +1,4 @@
-"""Vector: how does a kernel say that one instruction shall work on many numbers?
+"""SIMD: how does a kernel say that one instruction shall work on many numbers?
 
 A register of the machine holds LANES numbers of float32, or half as many of float64. Loops over single numbers become
 vector code only where the compiler finds out how; a kernel that says `load` and `fma` is vector code on every machine

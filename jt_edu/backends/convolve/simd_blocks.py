@@ -1,4 +1,4 @@
-"""Transform: how does a kernel add and multiply whole vectors, and how does it turn a block on its side?
+"""SIMD blocks: how does a kernel add and multiply whole vectors, and how does it turn a block on its side?
 
     x + y, x - y, 4 * x     lane by lane, of vectors that were loaded
     turn(a, .., b, ..)      b = transpose(a), for a block of up to lanes x lanes numbers

@@ -1,4 +1,4 @@
-"""Dots: how does a kernel multiply a few rows with many, as fast as memory can bring them?
+"""Skinny GEMM: how does a kernel multiply a few rows with many, as fast as memory can bring them?
 
 `tile` wants matrices whose columns are neighbours. The weights of a linear layer lie the other way: each sum runs along
 a row of x and along a row of the weights. So a vector holds neighbours of one sum, and the lanes are added up at last:

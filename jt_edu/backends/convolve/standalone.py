@@ -1,4 +1,4 @@
-"""Alone: how does an algorithm run without a graph?
+"""Standalone: how does an algorithm run without a graph?
 
     run = Alone(algorithm, sizes, backend)       compiled, and with memory of its own
     run(left, right, out)                        the factors in the order of `SIDES`, and the array to fill
@@ -16,8 +16,8 @@ import numpy as np
 from jt_edu.backends import Backend, Program
 from jt_edu.backends.convolve import Algorithm, Sizes, text_of
 from jt_edu.backends.thread_pool import threads
+from jt_edu.codegen.emit_epilogue import hooked, with_tail
 from jt_edu.codegen.emit_python import Parameter, Source
-from jt_edu.codegen.epilogue import hooked, with_tail
 from jt_edu.ir.node import Shape
 
 SIDES = {"forward": ("image", "weights"), "by_image": ("places", "weights"), "by_weights": ("image", "places")}
@@ -54,7 +54,7 @@ class Alone:
 def compile_algorithm(whole: Source, opened: Source | None, tail: Source | None, backend: Backend) -> Program:
     """The program of an algorithm and its tail: the two compiled apart, where the backend can do that.
 
-    `whole` is the text of both, `opened` that of the algorithm with a hook, if it takes a tail; see `hook.py`.
+    `whole` is the text of both, `opened` that of the algorithm with a hook, if it takes a tail; see `epilogue_hook.py`.
     """
     apart = getattr(backend, "compile_apart", None)
     if apart is None or opened is None:

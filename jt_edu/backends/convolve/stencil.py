@@ -1,4 +1,4 @@
-"""Slide: how does a small window of weights pass over rows of pixels at full speed?
+"""Stencil: how does a small window of weights pass over rows of pixels at full speed?
 
 Two rows of places, one below the other, need nearly the same rows of the image. So each vector of pixels is loaded
 once, and multiplied for both:

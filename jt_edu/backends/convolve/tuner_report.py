@@ -1,4 +1,4 @@
-"""Table: what has the tuner measured, in a form that people read?
+"""Tuner report: what has the tuner measured, in a form that people read?
 
     1 size, stored in <folder>
         algorithm       least time  slower workspace

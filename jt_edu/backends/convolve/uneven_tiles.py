@@ -1,4 +1,4 @@
-"""Cells: may the sums of a tile be computed together, or is one of its numbers too large for that?
+"""Uneven tiles: may the sums of a tile be computed together, or is one of its numbers too large for that?
 
 Winograd and Fourier compute many sums from common parts, so each sum has an error that goes with the largest number of
 its tile, even where its own window does not see that number. As long as every window sees numbers of about that size,

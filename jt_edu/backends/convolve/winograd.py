@@ -21,10 +21,10 @@ It does not grow with the channels, of which `tile` adds up CHUNK at a time. In 
 its tile. One pixel of 1e6 among pixels of size 1 would leave an error of 2 in its neighbourhood, and NaN and infinity
 would spread there. So a block of tiles in which a number is far larger than those that some window sees, or of which a
 sum is not finite, is written out: the same matrices hold pixels, taps and places, and there are four times as many
-products. `cells.py` says how that is found out; it takes 1 to 4 % of the time. What is left is an error of
+products. `uneven_tiles.py` says how that is found out; it takes 1 to 4 % of the time. What is left is an error of
 2e-6 * FAR times the largest product of each sum, at most. `jt.backends.conv.local = True` does without.
 
-Nothing here knows arrays: the work is done by `kernels/winograd*.py` and `patches.py`.
+Nothing here knows arrays: the work is done by `kernels/winograd*.py` and `winograd_tiles.py`.
 
 Source: Lavin and Gray 2015, "Fast Algorithms for Convolutional Neural Networks" (arXiv:1509.09308).
 """

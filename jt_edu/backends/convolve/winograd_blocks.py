@@ -1,4 +1,4 @@
-"""Blocks: how do Winograd's tiles lie in an image, and what lies where in the scratch of a kernel?
+"""Winograd blocks: how do Winograd's tiles lie in an image, and what lies where in the scratch of a kernel?
 
     picture, 9 x 9 places, m = 4       a block: some whole rows of tiles, of one picture or of several
 
@@ -8,10 +8,10 @@
     | . . . . | . . . . | . |
     | 3 . . . | 4 . . . | 5 |
 
-Where sums are written out, since a tile is too uneven for a transform (`cells.py`), pixels, taps and sums lie where
-points did. Then it is not one product of matrices for each point, but one for each place of a tile with each tap.
+Where sums are written out, since a tile is too uneven for a transform (`uneven_tiles.py`), pixels, taps and sums lie
+where points did. Then it is not one product of matrices for each point, but one for each place of a tile with each tap.
 
-Nothing here knows how V, U and M are filled: that is in `patches.py`.
+Nothing here knows how V, U and M are filled: that is in `winograd_tiles.py`.
 """
 
 from __future__ import annotations

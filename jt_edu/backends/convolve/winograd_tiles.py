@@ -1,8 +1,9 @@
-"""Patches: how does Winograd's algorithm cut a picture into tiles, and put it together again?
+"""Winograd tiles: how does Winograd's algorithm cut a picture into tiles, and put it together again?
 
-m x m sums beside each other, a *tile*, look at a patch of (m + 2) x (m + 2) numbers of the image. `points.py` has
-transforms of the patch and of the 3 x 3 taps after which one multiplication for each of (m + 2) x (m + 2) points is
-enough to find all the sums: 36 for m = 4, not 144. This is paid for with additions, once per channel and not per pair:
+m x m sums beside each other, a *tile*, look at a patch of (m + 2) x (m + 2) numbers of the image.
+`winograd_transforms.py` has transforms of the patch and of the 3 x 3 taps after which one multiplication for each of (m
++ 2) x (m + 2) points is enough to find all the sums: 36 for m = 4, not 144. This is paid for with additions, once per
+channel and not per pair:
 
     image   --(turned: channels side by side)--> lines down --> lines across -->  V[tile, point, c]
     weights --(turned)-------------------------> lines down --> lines across -->  U[point, c, o]
@@ -172,7 +173,7 @@ def turn_rows(
 
 @inlined
 def turn_in(a: Array, a_start: int, a_row: int, b: Array, b_start: int, columns: int) -> None:
-    """b[j, i] = a[i, j] for every lane i and any number of columns; `turn_channels` (beside.py) takes fewer lanes."""
+    """b[j, i] = a[i, j] for every lane i and any number of columns; `turn_channels` takes fewer lanes."""
     lane = lanes(a)
     for k in range(0, columns, lane):
         j = max(0, min(k, columns - lane))

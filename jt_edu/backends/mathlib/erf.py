@@ -1,4 +1,4 @@
-"""Bell: the error function, which is the area under the bell curve, and its inverse.
+"""Erf: the error function, which is the area under the bell curve, and its inverse.
 
     |x| < 1     erf(x) = x + x P(x^2)
     |x| >= 1    erf(x) = 1 - e ** -Q(|x| - 2), with the sign of x

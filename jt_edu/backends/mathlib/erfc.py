@@ -1,4 +1,4 @@
-"""Tail: what lies beyond x under the bell curve, also where erf(x) is 1 to the last bit.
+"""Erfc: what lies beyond x under the bell curve, also where erf(x) is 1 to the last bit.
 
     erfc(x)  = 1 - erf(x) = e ** (-x^2) erfcx(x)
     erfcx(x) = P((x - 3) / (x + 3)) / (1 + 2 x)      for x >= 0, all the way to infinity

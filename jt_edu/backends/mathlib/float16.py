@@ -1,4 +1,4 @@
-"""Halves: how are 16-bit floats read and written, and how does one type of number become another?
+"""Float16: how are 16-bit floats read and written, and how does one type of number become another?
 
 numba has no arrays of half floats on the processor, so they live in arrays of uint16 and are computed as float32:
 

@@ -1,4 +1,4 @@
-"""Parts: what is a float made of, and which float is the next one?
+"""Float bits: what is a float made of, and which float is the next one?
 
     x = mantissa(x) * 2 ** exponent(x), with 0.5 <= |mantissa| < 1; ldexp puts the two together again
     x = trunc(x) + fraction(x)

@@ -1,4 +1,4 @@
-"""Factorials: what does k! mean between whole numbers, how fast does it grow, and how fast does that change?
+"""Gamma: what does k! mean between whole numbers, how fast does it grow, and how fast does that change?
 
     gamma(x)           (x - 1)!, for all x
     lgamma(x)          log |gamma(x)|

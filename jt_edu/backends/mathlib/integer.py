@@ -1,4 +1,4 @@
-"""Whole: which arithmetic means what NumPy says, and not what the machine does?
+"""Integer: which arithmetic means what NumPy says, and not what the machine does?
 
     maximum, minimum          hand nan on; one instruction, so that a reduction runs on 16 numbers at once
     fmax, fmin                do not hand it on

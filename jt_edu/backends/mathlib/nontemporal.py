@@ -1,4 +1,4 @@
-"""Stream: how does a large array get to memory without passing through the caches, and a row into them in time?
+"""Nontemporal: how does a large array get to memory without passing through the caches, and a row into them in time?
 
 A store first fetches the line that it changes, and puts another one out of the cache. Where an array is so large that
 its begin has left the cache before its end is written, that is work for nothing. A streaming store sends whole lines

@@ -1,4 +1,4 @@
-"""Chance: numbers that look random and can be computed anywhere, in any order.
+"""Philox: numbers that look random and can be computed anywhere, in any order.
 
 `philox(key, counter)` mixes a counter so well that each bit of the result looks like a coin: no state, so element i of
 an array is drawn from counter i, on whichever thread it falls.

@@ -1,4 +1,4 @@
-"""Rare: how does a formula spare nearly all numbers what only a few of them need?
+"""Rare branch: how does a formula spare nearly all numbers what only a few of them need?
 
     where(far, slow(x), usual)           computes both for every number
     rarely("far", slow, far, x, usual)   asks whether any number in a register is far; nearly always, that is all

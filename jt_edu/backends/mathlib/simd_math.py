@@ -1,4 +1,4 @@
-"""Lane: how is a mathematical formula turned into machine instructions?
+"""SIMD math: how is a mathematical formula turned into machine instructions?
 
 A function of this package is called in two ways. With NumPy scalars (backend `python`) NumPy answers. While numba
 compiles a kernel, the same function is called once more, with a `Lane` for each argument: a number that is not known

@@ -1,4 +1,4 @@
-"""Wave: sine and cosine, and the angles that belong to them.
+"""Trig: sine and cosine, and the angles that belong to them.
 
     sin, cos, tan    x = k pi/2 + r with |r| <= pi/4; then Taylor's series of sin r and cos r, and k says which one
     atan             |x| is folded to at most tan(pi/8), then Taylor's series; all other angles come from it

@@ -1,4 +1,4 @@
-"""Multiply: which products of matrices is BLAS slow at? Those with a side that is thin, or small.
+"""Matmul: which products of matrices is BLAS slow at? Those with a side that is thin, or small.
 
 BLAS copies both matrices into an order that suits it, before it multiplies. That pays if each number is then used many
 times. A linear layer on a batch of four uses each of its weights four times: reading them is all that costs.
@@ -9,10 +9,10 @@ times. A linear layer on a batch of four uses each of its weights four times: re
                                 or a small answer                         of a layer that is used at many moments
     near     out = a @ b        many rows, small b  kernels/near.py       a gradient by the input of many moments
 
-Read `relay.py` first: it says what a product is, and which sizes are thin. `multiplying.py` makes a step of a plan of
-one. Each kernel is a file that is run as it stands, and is what a learner reads; `tile` and `dots`, which they are made
-of, stand with the convolutions. The threads share the columns of the answer (of `outer` and `near`, the rows); each
-number is summed in the same order however they do.
+Read `ir/matmul_pattern.py` first: it says what a product is, and which sizes are thin. `runtime/matmul_step.py` makes a
+step of a plan of one. Each kernel is a file that is run as it stands, and is what a learner reads; `tile` and `dots`,
+which they are made of, stand with the convolutions. The threads share the columns of the answer (of `outer` and `near`,
+the rows); each number is summed in the same order however they do.
 
 Every other product is BLAS: dot.py says how a kernel calls it.
 

@@ -1,4 +1,4 @@
-"""Together: several transforms as one: all of them, all in any order, one of them, or none."""
+"""Compose: several transforms as one: all of them, all in any order, one of them, or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values: pixels become planes, and planes pixels; the same light in other numbers.
+"""Normalize: pixels become planes, and planes pixels; the same light in other numbers.
 
 pixels (h, w, c) from 0 to 255   --ToTensor-->     planes (c, h, w) float32 from 0 to 1
                                  <--ToPILImage--   (as an image of Pillow)

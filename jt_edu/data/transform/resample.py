@@ -1,4 +1,4 @@
-"""Places: cutting, padding, resizing and reading between pixels, for planes (..., h, w), and what sizes are allowed.
+"""Resample: cutting, padding, resizing and reading between pixels, for planes (..., h, w), and what sizes are allowed.
 
 All are reads from other places: of whole rows and columns, or, for an image that is turned, of single pixels.
 """

@@ -1,4 +1,4 @@
-"""Wire: send and receive as the algorithms of algorithms/ use them, for arrays and for objects alike.
+"""Transport: send and receive as the algorithms of algorithms/ use them, for arrays and for objects alike.
 
     wire.send(piece, dest)                          arrays go as buffers, objects pickled
     piece = wire.receive(source, like)              `like`: an array of the shape and dtype that comes

@@ -1,1 +1,1 @@
-"""Terms: the words of message passing: constants, reductions, datatypes, buffers, errors, and what to try."""
+"""Base: the words of message passing: constants, reductions, datatypes, buffers, errors, and what to try."""

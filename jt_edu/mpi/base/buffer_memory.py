@@ -1,4 +1,4 @@
-"""Memory: where do the numbers of a buffer lie? A NumPy array over them, whatever object has them.
+"""Buffer memory: where do the numbers of a buffer lie? A NumPy array over them, whatever object has them.
 
     NumPy array                                  itself
     array.array, bytes, bytearray, memoryview    the buffer protocol: anything that memoryview takes

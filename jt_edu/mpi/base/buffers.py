@@ -9,8 +9,8 @@
     [..., datatype]                     and the type of its elements: that of the array, a byte, or a layout
     [None, 0, datatype]                 nothing
 
-What an array is stands in memory.py. Elements that lie scattered, as a layout says, are brought together in a row; a
-row that was filled is put back by `settle`.
+What an array is stands in buffer_memory.py. Elements that lie scattered, as a layout says, are brought together in a
+row; a row that was filled is put back by `settle`.
 """
 
 from __future__ import annotations

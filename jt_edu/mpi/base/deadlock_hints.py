@@ -1,4 +1,4 @@
-"""Advice: what should be changed in a program whose ranks wait for each other? The first of these that fits.
+"""Deadlock hints: what should be changed in a program whose ranks wait for each other? The first of these that fits.
 
 a rank was lost              see what ended it
 a message was lost           send again, and give up waiting

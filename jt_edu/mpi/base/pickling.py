@@ -1,4 +1,4 @@
-"""Pickles: how does an object become bytes on its way, and an object again?
+"""Pickling: how does an object become bytes on its way, and an object again?
 
     MPI.pickle.__init__(dill.dumps, dill.loads)    from here on, objects of this rank travel as dill writes them
 

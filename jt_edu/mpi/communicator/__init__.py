@@ -1,1 +1,1 @@
-"""Talk: a rank's communicator: one rank to another, all of them together, and groups."""
+"""Communicator: a rank's communicator: one rank to another, all of them together, and groups."""

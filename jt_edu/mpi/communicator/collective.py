@@ -10,7 +10,7 @@ Every collective exists twice. "native": the ranks meet, and the last one that c
 (combine.py). Or by an algorithm in readable Python over send and receive (`algorithm="ring"`, see algorithms/).
 
 What can be said with objects (`bcast`) stands first, then the same with buffers (`Bcast`), which differs only in where
-the numbers lie. How they meet stands in meeting.py.
+the numbers lie. How they meet stands in collective_call.py.
 """
 
 from __future__ import annotations

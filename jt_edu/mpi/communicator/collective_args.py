@@ -1,4 +1,4 @@
-"""Visit: what a rank brings to a collective, and what it wants of it.
+"""Collective args: what a rank brings to a collective, and what it wants of it.
 
 comm.Allreduce(x, total, op="max", algorithm="ring")
 

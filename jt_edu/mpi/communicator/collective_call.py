@@ -1,10 +1,10 @@
-"""Meeting: how a rank comes to a collective, whatever kind of rank it is.
+"""Collective call: how a rank comes to a collective, whatever kind of rank it is.
 
     _meet      checks what is called and says it       allreduce(op=SUM)
-    _come      meets the others                        simulated/meeting.py, real/communicator.py
+    _come      meets the others                        simulator/collective_call.py, mpi4py_backend/communicator.py
     _by        runs an algorithm over its wire         the same code for both
 
-What a rank brings and wants stands in visit.py.
+What a rank brings and wants stands in collective_args.py.
 """
 
 from __future__ import annotations

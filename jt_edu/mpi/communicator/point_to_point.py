@@ -1,4 +1,4 @@
-"""Pairs: one rank's door to the others, shaped like mpi4py's. Here is what goes from one rank to one other.
+"""Point to point: one rank's door to the others, shaped like mpi4py's. Here is what goes from one rank to one other.
 
     send, recv, bcast, ...     objects: pickled, so any object can travel, slowly
     Send, Recv, Bcast, ...     buffers: the numbers of an array, nothing else
@@ -7,8 +7,8 @@
 What a call is named, checks, says and waits for is the same for all ranks, and stands in this room. How it is done
 differs: each kind of rank has five methods of its own for it.
 
-    _post      a packet leaves                                                simulated/pairs.py    real/pairs.py
-    _expect    a receive begins
+    _post      a packet leaves                                                (point_to_point.py in simulator/
+    _expect    a receive begins                                                and in mpi4py_backend/)
     _find      a probe looks for a message
     _fetch     what a probe took away is received
     _lent      what a send carries that is over when its call is
@@ -42,7 +42,7 @@ class PointToPoint(ABC):
     """What one rank says to one other.
 
     Args:
-        ledger, task: where its calls are noted down, and who speaks for it; see roles.py.
+        ledger, task: where its calls are noted down, and who speaks for it; see protocols.py.
         members: the ranks of the world that make up the group, in the order of their ranks in it.
         plane: tells the messages of this communicator from those of others.
         name: what messages call it.

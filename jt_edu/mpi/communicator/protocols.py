@@ -1,10 +1,11 @@
-"""Roles: what a communicator needs of those behind it, who have the same names among simulated ranks and real ones.
+"""Protocols: what a communicator needs of those behind it, who have the same names among simulated ranks and real ones.
 
     role      simulated    real
     Voice     Task         Progress     speaks for a rank: waits for requests, and lets others run meanwhile
     Ledger    World        Journal      where it is noted down when each call began and ended
 
-Everything else that a communicator asks of them stands in its own kind: simulated/pairs.py, real/pairs.py.
+Everything else that a communicator asks of them stands in its own kind: simulator/point_to_point.py,
+mpi4py_backend/point_to_point.py.
 """
 
 from __future__ import annotations

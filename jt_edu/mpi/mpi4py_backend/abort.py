@@ -1,4 +1,4 @@
-"""Ending: how does a rank end all ranks, so that its last words are heard?
+"""Abort: how does a rank end all ranks, so that its last words are heard?
 
     its words   rank --pipe----> launcher --> terminal
     its Abort   rank --socket--> launcher, which ends all ranks, and reads no pipe any more

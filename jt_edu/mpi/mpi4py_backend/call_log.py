@@ -1,4 +1,4 @@
-"""Journal: what one real rank called, and what it sent and took. It knows nothing else about the others."""
+"""Call log: what one real rank called, and what it sent and took. It knows nothing else about the others."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     world()    the communicator of all ranks; every rank has to ask for it, once
 
 What a call is named, checks and notes down is the same as for simulated ranks (talk/); here stands only how collectives
-get to MPI, and in pairs.py how messages do.
+get to MPI, and in point_to_point.py how messages do.
 
 A communicator has two of MPI's: one for the learner's messages and collectives, and `side` for our own: messages inside
 of algorithms, long objects, and what debug mode compares.

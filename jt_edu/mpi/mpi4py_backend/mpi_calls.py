@@ -1,4 +1,4 @@
-"""Native: a collective as MPI has it: which of its calls, its types, its reductions.
+"""MPI calls: a collective as MPI has it: which of its calls, its types, its reductions.
 
     Buffer, dtype       [array, type], or [array, counts, starts, type] with a part for each rank
     float16, structs    no type of MPI: travel as so many bytes

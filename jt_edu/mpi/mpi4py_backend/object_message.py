@@ -1,4 +1,4 @@
-"""Envelope: an object on its way between real ranks, of which nobody knows beforehand how long it is.
+"""Object message: an object on its way between real ranks, of which nobody knows beforehand how long it is.
 
     small object   [ pickled ................ ]                one message of at most SMALL bytes
     long object    [ 0, length, tag ]  and on `side` [ pickled ...................... ]

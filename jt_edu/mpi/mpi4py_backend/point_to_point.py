@@ -1,7 +1,7 @@
-"""Pairs: how messages go through MPI. What a rank can say stands in talk/pairs.py.
+"""Point to point: how messages go through MPI. What a rank can say stands in communicator/point_to_point.py.
 
 array           as a buffer, never pickled, from and into the learner's own memory
-object          pickled; a long one in two messages, see envelope.py
+object          pickled; a long one in two messages, see object_message.py
 inside of an algorithm, messages go through `side` with tags of their own: `shift` is added to the learner's
 """
 

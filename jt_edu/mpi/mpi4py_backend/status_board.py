@@ -1,4 +1,4 @@
-"""Board: what every rank of a job does right now, where the others can read it.
+"""Status board: what every rank of a job does right now, where the others can read it.
 
     rank 0   [count, length, {"said": "recv(source=1)", "line": "lesson.py:3", "waits": {...}}, looks]
     rank 1   [count, length, {...}, looks]

@@ -1,1 +1,1 @@
-"""Jobs: programs and cells under mpirun: started, watched, ended, and told about."""
+"""Mpirun jobs: programs and cells under mpirun: started, watched, ended, and told about."""

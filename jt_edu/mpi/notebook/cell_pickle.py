@@ -1,4 +1,4 @@
-"""Carry: what a cell needs from the notebook, as bytes that each rank unpacks into things of its own.
+"""Cell pickle: what a cell needs from the notebook, as bytes that each rank unpacks into things of its own.
 
     notebook    net, data, def loss(...)
                   │ pack: the names that the cell reads, and those that its functions read

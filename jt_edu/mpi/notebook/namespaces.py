@@ -7,7 +7,8 @@
 
 A rank has its names, its settings and its random numbers, as a process of its own would have. From the notebook it
 gets a copy of what its cells read; if the notebook gives such a name another thing later, ranks get a copy of that.
-Only modules are shared, because Python has one of each: detector.py looks whether somebody changes something in them.
+Only modules are shared, because Python has one of each: sharing_detector.py looks whether somebody changes something in
+them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Detector: does a cell work only because its ranks share a process?
+"""Sharing detector: does a cell work only because its ranks share a process?
 
     tally.py     seen = []                        one list, for all simulated ranks; one for each under mpirun
 

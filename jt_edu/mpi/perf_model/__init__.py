@@ -1,1 +1,1 @@
-"""Paper: what would a program take on a machine that is not there? Schedules as data, closed forms, replays."""
+"""Perf model: what would a program take on a machine that is not there? Schedules as data, closed forms, replays."""

@@ -4,7 +4,7 @@ policy        a word of POLICIES, or a recorded schedule: numbers of tasks
 seed          a whole number
 network       a Network, or None          faults      Faults, or None
 timeout       seconds above 0, or None    computing   a word of METERS, or None
-synchronous   True or False               choice      a function, or None; see explore.py
+synchronous   True or False               choice      a function, or None; see model_checker.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Meeting: how the ranks of one process come together for a collective.
+"""Collective call: how the ranks of one process come together for a collective.
 
 native        world.meet: the last one that comes works out what each gets; all leave then
 algorithm     world.meet only compares what they call; then each runs the algorithm over its wire

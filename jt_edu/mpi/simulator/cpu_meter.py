@@ -1,4 +1,4 @@
-"""Meter: how long did a rank compute between two of its calls?
+"""CPU meter: how long did a rank compute between two of its calls?
 
     None         not at all: only messages take time
     "modelled"   by its kernels: bytes and operations of each, at the speeds of the network's machine. Always the same

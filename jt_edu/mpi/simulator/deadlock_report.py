@@ -1,4 +1,4 @@
-"""Words: why do the ranks not go on? A deadlock as sentences, and a disagreement as a table.
+"""Deadlock report: why do the ranks not go on? A deadlock as sentences, and a disagreement as a table.
 
 rank 0 waits in ssend(dest=1, tag=0)
     at lesson.py:3: comm.ssend(x, dest=1)

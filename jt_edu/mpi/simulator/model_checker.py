@@ -1,4 +1,4 @@
-"""Explore: a receive from any rank may take one of several messages. Which ends can the program come to?
+"""Model checker: a receive from any rank may take one of several messages. Which ends can the program come to?
 
     def program(comm):
         if comm.rank == 0:

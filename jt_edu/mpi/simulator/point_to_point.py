@@ -1,4 +1,4 @@
-"""Pairs: how messages go between ranks of one process. What a rank can say stands in talk/pairs.py.
+"""Point to point: how messages go between ranks of one process. What a rank can say stands in communicator/.
 
 send    a copy of the packet goes into a letter, and the letter to the box of its receiver
 recv    a `Receive` waits at the rank's own box; when its letter has come, the clock moves and the buffer is filled

@@ -1,4 +1,4 @@
-"""Baton: many ranks in one process, of which one runs at a time.
+"""Scheduler: many ranks in one process, of which one runs at a time.
 
     rank 0  ####........####....       a rank runs until it calls its communicator; there the baton
     rank 1  ....####........####       may go to another rank, as the policy says

@@ -100,13 +100,13 @@ class World:
 
     Args:
         size: how many ranks.
-        policy, seed: who runs next; see baton.py.
+        policy, seed: who runs next; see scheduler.py.
         network: how long messages take.
         faults: what goes wrong, and where.
         synchronous: every send waits until its message is taken, so that programs which rely on buffers are found out.
         timeout: seconds of virtual time after which a wait is given up; None: never.
-        computing: how the time between two calls is counted; see meter.py.
-        choice: says which message a receive from any rank takes, when nobody can run; see explore.py.
+        computing: how the time between two calls is counted; see cpu_meter.py.
+        choice: says which message a receive from any rank takes, when nobody can run; see model_checker.py.
     """
 
     def __init__(

@@ -1,1 +1,1 @@
-"""Record: what was said, on which clock: the network of LogGP, the records of calls and messages, their export."""
+"""Trace: what was said, on which clock: the network of LogGP, the records of calls and messages, their export."""

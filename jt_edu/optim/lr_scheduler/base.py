@@ -1,4 +1,4 @@
-"""Schedule: how the learning rate changes from epoch to epoch (or from batch to batch).
+"""Base: how the learning rate changes from epoch to epoch (or from batch to batch).
 
     for epoch in range(90):
         train(model, optimizer)

@@ -237,7 +237,7 @@ def test_the_texts_of_the_algorithms_are_part_of_the_version(monkeypatch, tmp_pa
     before = autotuner.stamp()
     (tmp_path / "kernels").mkdir()
     (tmp_path / "kernels" / "one.py").write_text("another text")
-    monkeypatch.setattr(autotuner, "__file__", str(tmp_path / "tuner.py"))
+    monkeypatch.setattr(autotuner, "__file__", str(tmp_path / "autotuner.py"))
     autotuner.stamp.cache_clear()
 
     try:

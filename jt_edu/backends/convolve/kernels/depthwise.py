@@ -2,17 +2,17 @@
 
 Nothing is shared between channels, so there is no matrix to multiply: each place is a sum of a few products of
 neighbours. What costs time is to bring neighbours and edges together. So rows are copied first, with zeros around them,
-into strips (the picture, and what lies where, stand in strips.py):
+into strips (the picture, and what lies where, stand in row_strips.py):
 
     place (y, x) = sum over taps  weights[ky, kx] * rows[y * stride + ky][x * stride + kx]
 
 Only as many rows are copied as the nearest cache has room for; of small images, several channels. Rows of places are
-computed two at a time: they share most of their pixels (`slide` in slide.py).
+computed two at a time: they share most of their pixels (`slide` in stencil.py).
 
     unit                 a group of a sample; a unit of work
     first, last          units whose rows are near together
     z, top, rows         the places that are computed from one strip: plane z, and so many rows from row `top` on
-    shape, corner        how many rows are copied, and to where; from where, in the image (strips.py: fill)
+    shape, corner        how many rows are copied, and to where; from where, in the image (row_strips.py: fill)
     channel, place       a channel of all samples; the first place of the strip, counted in its channel
     pixels, taps, goal   from where, with what, to where: pairs() computes from these
 

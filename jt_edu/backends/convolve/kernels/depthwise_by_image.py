@@ -9,7 +9,7 @@ whole. So a pixel gathers from the places what it was given to, and nothing is a
                  each kind is a convolution of stride 1; the two are woven into one row
 
 Rows of places are copied first with zeros around them, for as many pixels as the nearest cache has room for: see
-`places_strips` in strips.py.
+`places_strips` in row_strips.py.
 """
 
 from jt_edu.backends.convolve.gemm_microkernel import inlined, lanes

@@ -3,8 +3,8 @@
     weight (ky, kx) = sum over samples and places (y, x)   places[y, x] * image[y * stride + ky][x * stride + kx]
 
 That is a dot product for each tap. Rows of the image are copied first, as forward, so that both factors are
-neighbours (strips.py); behind them `space` holds a vector of sums for each tap. A vector of places is loaded once for
-three taps. Each lane has a sum to itself; the lanes meet at the very end.
+neighbours (row_strips.py); behind them `space` holds a vector of sums for each tap. A vector of places is loaded once
+for three taps. Each lane has a sum to itself; the lanes meet at the very end.
 """
 
 from jt_edu.backends.convolve.gemm_microkernel import inlined, lanes

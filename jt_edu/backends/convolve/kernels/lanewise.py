@@ -2,7 +2,8 @@
 
     sums[y, x] = sum over taps  weights[ky, kx] * cells[y * stride + ky * dilation, x * stride + kx * dilation]
 
-Every factor is a vector of numbers of LANES channels (beside.py has the picture). BLOCK places of a row are computed
+Every factor is a vector of numbers of LANES channels (channel_lanes.py has the picture). BLOCK places of a row are
+computed
 together: each weight is loaded once for all of them. A unit of work is the channels of a vector, of one sample.
 """
 

@@ -9,8 +9,8 @@ out as far apart as their windows, zeros in between, and a window of stride 1 sl
                   0  0   0  0   0
                  p3  0  p4  0  p5
 
-Every factor is a vector of numbers of LANES channels (beside.py has the picture). A unit of work is the channels of a
-vector, of one sample.
+Every factor is a vector of numbers of LANES channels (channel_lanes.py has the picture). A unit of work is the channels
+of a vector, of one sample.
 """
 
 from jt_edu.backends.convolve.channel_lanes import (

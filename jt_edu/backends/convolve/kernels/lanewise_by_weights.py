@@ -2,10 +2,10 @@
 
     weight (ky, kx) = sum over samples and (y, x)   places[y, x] * cells[y * stride + ky * dh, x * stride + kx * dw]
 
-Every factor is a vector of numbers of LANES channels (beside.py has the picture). A square of SIDE x SIDE taps is
-summed up together: each place is loaded once for all nine. In larger windows the last squares begin earlier, and leave
-out what others have added. Each sample has sums of its own, which are added up behind. A unit of work is the channels
-of a vector, of all samples.
+Every factor is a vector of numbers of LANES channels (channel_lanes.py has the picture). A square of SIDE x SIDE taps
+is summed up together: each place is loaded once for all nine. In larger windows the last squares begin earlier, and
+leave out what others have added. Each sample has sums of its own, which are added up behind. A unit of work is the
+channels of a vector, of all samples.
 """
 
 from jt_edu.backends.convolve.channel_lanes import SIDE, cells_of, copy_inside, turn_back, turn_channels

@@ -12,7 +12,7 @@ phase is a convolution with stride 1 and with taps of its own, and no two phases
     out[n, c, where] = sum over (o, tap of the phase) of prepared[c, tap, o] * panel[(tap, o), where]
 
     where               the phase: from which plane, row and column of the image on its numbers are counted
-    z, y, x             what there is to know of the phase in each direction (windows.py: phase)
+    z, y, x             what there is to know of the phase in each direction (im2col.py: phase)
     grid, windows       its numbers in an image, in each direction; in all images: each is a window over places
     panel, part         a unit of work: COLUMNS windows of a group, and PART channels c
     q, count            the first window of the panel, counted from image to image, and how many

@@ -5,7 +5,7 @@
 One product of matrices for each image of the batch. It is computed COLUMNS places at a time: the numbers of all
 channels at these places stay in the cache while every row of the weights meets them. A unit of work is PART rows.
 
-A small image may end with a few places that do not fill a vector. These are computed one by one (leftover.py).
+A small image may end with a few places that do not fill a vector. These are computed one by one (remainder.py).
 """
 
 from jt_edu.backends.convolve.copy_rows import place_rows

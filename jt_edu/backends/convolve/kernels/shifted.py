@@ -3,8 +3,8 @@
     out[o, window] = sum over k = (c, tap) of weights[o, k] * rows[shift[k] + window]
 
 As panels, but what a tap sees of all windows is read where it lies, in rows of the image that were copied once for all
-taps (shifts.py has the picture). A strip of them stays in the cache while every row of the weights meets it. A unit of
-work is PART rows of out in one strip.
+taps (indirect_layout.py has the picture). A strip of them stays in the cache while every row of the weights meets it. A
+unit of work is PART rows of out in one strip.
 
 If the last vector of a row of places is nearly full, sums are written where they belong, row by row; else rows of
 windows are multiplied as one long row, with some sums that are none between them, and handed out.

@@ -1,4 +1,4 @@
-"""Hooks for `register_comm_hook`, where PyTorch has them. They stand in hooks.py and power_sgd.py; this is a door.
+"""Hooks for `register_comm_hook`, where PyTorch has them. They stand in comm_hooks.py and power_sgd.py; this is a door.
 
 from jt_edu.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 

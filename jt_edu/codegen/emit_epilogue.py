@@ -1,4 +1,4 @@
-"""Tail: what happens to the sums of a convolution as they are written?
+"""Emit epilogue: what happens to the sums of a convolution as they are written?
 
 The kernel of a convolution is a file that is read as it stands. Where it has written the final sums of one channel of
 one image, while they are still in the cache, it calls `finish`. This file writes that function for the elementwise work
@@ -60,7 +60,7 @@ class Tail:
 def tail_of(kernel: Kernel, stored: set[Node], apart: int) -> Tail:
     """The tail of a convolution that something was joined to; its calls for an image begin `apart` places apart."""
     sums, *joined = kernel.anchors
-    assert isinstance(sums.contraction, Convolution), "join.py says so"
+    assert isinstance(sums.contraction, Convolution), "fusion/loop_fusion.py says so"
     written = kernel.written
     n, o, *places = joined[-1].axes
     loops = Kernel("loops", (n, o), [_one_channel(stage) for stage in kernel.stages[1:]], kernel.extents)

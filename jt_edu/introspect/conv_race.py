@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from jt_edu import backends
-from jt_edu.backends import conv_settings as conv
+from jt_edu.backends import conv as conv  # noqa: PLC0414  handed on to the door, with what is hung on it here
 from jt_edu.backends.convolve import Sizes
 from jt_edu.backends.convolve.autotuner import time_candidates
 from jt_edu.backends.convolve.selection import candidates

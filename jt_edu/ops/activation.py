@@ -2,7 +2,7 @@
 
     kinked     relu relu6 hardtanh leaky_relu threshold hardshrink softshrink hardsigmoid hardswish
     smooth     elu celu selu softplus logsigmoid silu mish gelu softsign tanhshrink
-    gated      prelu, rrelu and glu, which need more than x (gated_activation.py): a slope that is learned or drawn, a gate
+    gated      prelu, rrelu and glu, which need a slope that is learned or drawn, or a gate (gated_activation.py)
 
 Each fuses with what stands around it, and takes nan to nan. Those that stand in many networks are one row of the table,
 with a gradient of their own; the others are ordinary arithmetic on Vars. At a kink the gradient is PyTorch's. Where one

@@ -24,7 +24,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 CORE_FLOORS = 5  # the operators of floor 5 are a library on top of it (docs/decisions/020)
 NOT_CORE = (  # on a floor of the core, but outside its budget
     "backends.mathlib",  # a library of functions
-    "backends.conv_settings", "backends.convolve", "backends.epilogues", "codegen.emit_epilogue", "fusion.epilogue",
+    "backends.conv", "backends.convolve", "backends.epilogues", "codegen.emit_epilogue", "fusion.epilogue",
     "ir.conv_pattern", "runtime.conv_step", "runtime.determinism",  # decisions 046 and 048
     "backends.matmul", "runtime.matmul_step",  # the same for products of matrices
     "codegen.prefetch",  # when memory is asked for: no answer depends on it (decision 060)

@@ -16,7 +16,7 @@ Five doors lead to a convolution, in this order:
                              places, Sizes                       |          ^
                                                            Sizes |          | Algorithm
                                                                  v          |
-    conv_settings.py  ---------settings, table-------->   selection.py
+    backends/conv.py  ----settings, table------------->   selection.py
     jt.backends.conv: what a learner asks and sets        which algorithm, and why
 
 Read this folder in the order of the lists. First one algorithm, from outside to inside:

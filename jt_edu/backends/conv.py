@@ -1,4 +1,4 @@
-"""Conv settings: how does a learner steer which algorithm computes a convolution? As `torch.backends.cudnn` does.
+"""Conv: how does a learner steer which algorithm computes a convolution? As `torch.backends.cudnn` does.
 
     jt.backends.conv.benchmark = True                       time the candidates, once for each size
     with jt.backends.conv.flags(deterministic=True): ...    settings for some lines

@@ -20,10 +20,8 @@ Krizhevsky 2014, "One weird trick for parallelizing convolutional neural network
 
 from __future__ import annotations
 
-from typing import Any
-
 from jt_edu import nn
-from jt_edu.models.weights import untrained
+from jt_edu.models.weights import variant
 from jt_edu.variable.var import Var
 
 
@@ -77,11 +75,4 @@ class AlexNet(nn.Module):
         return scores
 
 
-def alexnet(pretrained: Any = False, **settings: Any) -> AlexNet:
-    """AlexNet, 61.1 million parameters; `settings` are those of `AlexNet`.
-
-    Example:
-        >>> sum(p.size for p in alexnet().parameters())
-        61100840
-    """
-    return AlexNet(**untrained("alexnet", pretrained, settings))
+alexnet = variant("alexnet", AlexNet, "AlexNet", 61_100_840)

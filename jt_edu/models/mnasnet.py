@@ -23,12 +23,10 @@ Source: Tan et al. 2018, "MnasNet: platform-aware neural architecture search for
 
 from __future__ import annotations
 
-from typing import Any
-
 from jt_edu import nn
 from jt_edu.base.own import own
 from jt_edu.models.mobilenet import multiple_of_8
-from jt_edu.models.weights import untrained
+from jt_edu.models.weights import variant
 from jt_edu.nn import init
 from jt_edu.ops.arguments import number
 from jt_edu.variable.var import Var
@@ -127,41 +125,7 @@ class MNASNet(nn.Module):
         return scores
 
 
-def mnasnet0_5(pretrained: Any = False, **settings: Any) -> MNASNet:
-    """MNASNet of alpha 0.5: 2.2 million parameters; `settings` are those of `MNASNet`.
-
-    Example:
-        >>> sum(p.size for p in mnasnet0_5().parameters())
-        2218512
-    """
-    return MNASNet(0.5, **untrained("mnasnet0_5", pretrained, settings))
-
-
-def mnasnet0_75(pretrained: Any = False, **settings: Any) -> MNASNet:
-    """MNASNet of alpha 0.75: 3.2 million parameters; `settings` are those of `MNASNet`.
-
-    Example:
-        >>> sum(p.size for p in mnasnet0_75().parameters())
-        3170208
-    """
-    return MNASNet(0.75, **untrained("mnasnet0_75", pretrained, settings))
-
-
-def mnasnet1_0(pretrained: Any = False, **settings: Any) -> MNASNet:
-    """MNASNet of alpha 1.0: 4.4 million parameters; `settings` are those of `MNASNet`.
-
-    Example:
-        >>> sum(p.size for p in mnasnet1_0().parameters())
-        4383312
-    """
-    return MNASNet(1.0, **untrained("mnasnet1_0", pretrained, settings))
-
-
-def mnasnet1_3(pretrained: Any = False, **settings: Any) -> MNASNet:
-    """MNASNet of alpha 1.3: 6.3 million parameters; `settings` are those of `MNASNet`.
-
-    Example:
-        >>> sum(p.size for p in mnasnet1_3().parameters())
-        6282256
-    """
-    return MNASNet(1.3, **untrained("mnasnet1_3", pretrained, settings))
+mnasnet0_5 = variant("mnasnet0_5", MNASNet, "MNASNet of alpha 0.5", 2_218_512, 0.5)
+mnasnet0_75 = variant("mnasnet0_75", MNASNet, "MNASNet of alpha 0.75", 3_170_208, 0.75)
+mnasnet1_0 = variant("mnasnet1_0", MNASNet, "MNASNet of alpha 1.0", 4_383_312, 1.0)
+mnasnet1_3 = variant("mnasnet1_3", MNASNet, "MNASNet of alpha 1.3", 6_282_256, 1.3)

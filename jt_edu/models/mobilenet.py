@@ -29,11 +29,9 @@ Source: Sandler et al. 2018, "MobileNetV2: inverted residuals and linear bottlen
 
 from __future__ import annotations
 
-from typing import Any
-
 from jt_edu import nn
 from jt_edu.base.own import own
-from jt_edu.models.weights import untrained
+from jt_edu.models.weights import variant
 from jt_edu.nn import init
 from jt_edu.ops.arguments import number
 from jt_edu.variable.var import Var
@@ -135,11 +133,4 @@ def multiple_of_8(channels: float) -> int:
     return near + 8 if near < 0.9 * channels else near
 
 
-def mobilenet_v2(pretrained: Any = False, **settings: Any) -> MobileNetV2:
-    """MobileNet v2: 3.5 million parameters; `settings` are those of `MobileNetV2`.
-
-    Example:
-        >>> sum(p.size for p in mobilenet_v2().parameters())
-        3504872
-    """
-    return MobileNetV2(**untrained("mobilenet_v2", pretrained, settings))
+mobilenet_v2 = variant("mobilenet_v2", MobileNetV2, "MobileNet v2", 3_504_872)

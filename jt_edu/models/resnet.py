@@ -28,12 +28,11 @@ networks" (arXiv:1611.05431).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from jt_edu import nn
 from jt_edu.base.errors import ArgumentError
 from jt_edu.base.own import own
-from jt_edu.models.weights import untrained
+from jt_edu.models.weights import variant
 from jt_edu.nn import init
 from jt_edu.variable.var import Var
 
@@ -171,95 +170,29 @@ class ResNet(nn.Module):
         return scores
 
 
-def resnet18(pretrained: Any = False, **settings: Any) -> ResNet:
-    """ResNet-18: 11.7 million parameters; `settings` are those of `ResNet`.
-
-    Example:
-        >>> sum(p.size for p in resnet18().parameters())
-        11689512
-    """
-    return ResNet(BasicBlock, (2, 2, 2, 2), **untrained("resnet18", pretrained, settings))
-
-
-def resnet34(pretrained: Any = False, **settings: Any) -> ResNet:
-    """ResNet-34: 21.8 million parameters; `settings` are those of `ResNet`.
-
-    Example:
-        >>> sum(p.size for p in resnet34().parameters())
-        21797672
-    """
-    return ResNet(BasicBlock, (3, 4, 6, 3), **untrained("resnet34", pretrained, settings))
-
-
-def resnet50(pretrained: Any = False, **settings: Any) -> ResNet:
-    """ResNet-50: 25.6 million parameters; `settings` are those of `ResNet`.
-
-    Example:
-        >>> sum(p.size for p in resnet50().parameters())
-        25557032
-    """
-    return ResNet(Bottleneck, (3, 4, 6, 3), **untrained("resnet50", pretrained, settings))
-
-
-def resnet101(pretrained: Any = False, **settings: Any) -> ResNet:
-    """ResNet-101: 44.5 million parameters; `settings` are those of `ResNet`.
-
-    Example:
-        >>> sum(p.size for p in resnet101().parameters())
-        44549160
-    """
-    return ResNet(Bottleneck, (3, 4, 23, 3), **untrained("resnet101", pretrained, settings))
-
-
-def resnet152(pretrained: Any = False, **settings: Any) -> ResNet:
-    """ResNet-152: 60.2 million parameters; `settings` are those of `ResNet`.
-
-    Example:
-        >>> sum(p.size for p in resnet152().parameters())
-        60192808
-    """
-    return ResNet(Bottleneck, (3, 8, 36, 3), **untrained("resnet152", pretrained, settings))
-
-
-def resnext50_32x4d(pretrained: Any = False, **settings: Any) -> ResNet:
-    """ResNeXt-50, 32 groups of 4 channels: 25.0 million parameters; `settings` are those of `ResNet`.
-
-    Example:
-        >>> sum(p.size for p in resnext50_32x4d().parameters())
-        25028904
-    """
-    return ResNet(
-        Bottleneck, (3, 4, 6, 3), groups=32, width_per_group=4, **untrained("resnext50_32x4d", pretrained, settings)
-    )
-
-
-def resnext101_32x8d(pretrained: Any = False, **settings: Any) -> ResNet:
-    """ResNeXt-101, 32 groups of 8 channels: 88.8 million parameters; `settings` are those of `ResNet`.
-
-    Example:
-        >>> sum(p.size for p in resnext101_32x8d().parameters())
-        88791336
-    """
-    return ResNet(
-        Bottleneck, (3, 4, 23, 3), groups=32, width_per_group=8, **untrained("resnext101_32x8d", pretrained, settings)
-    )
-
-
-def wide_resnet50_2(pretrained: Any = False, **settings: Any) -> ResNet:
-    """Wide ResNet-50, twice as wide: 68.9 million parameters; `settings` are those of `ResNet`.
-
-    Example:
-        >>> sum(p.size for p in wide_resnet50_2().parameters())
-        68883240
-    """
-    return ResNet(Bottleneck, (3, 4, 6, 3), width_per_group=128, **untrained("wide_resnet50_2", pretrained, settings))
-
-
-def wide_resnet101_2(pretrained: Any = False, **settings: Any) -> ResNet:
-    """Wide ResNet-101, twice as wide: 126.9 million parameters; `settings` are those of `ResNet`.
-
-    Example:
-        >>> sum(p.size for p in wide_resnet101_2().parameters())
-        126886696
-    """
-    return ResNet(Bottleneck, (3, 4, 23, 3), width_per_group=128, **untrained("wide_resnet101_2", pretrained, settings))
+DEPTHS = {  # layers that have weights -> which blocks, and how many of them each of the four layers has
+    18: (BasicBlock, (2, 2, 2, 2)),
+    34: (BasicBlock, (3, 4, 6, 3)),
+    50: (Bottleneck, (3, 4, 6, 3)),
+    101: (Bottleneck, (3, 4, 23, 3)),
+    152: (Bottleneck, (3, 8, 36, 3)),
+}
+resnet18 = variant("resnet18", ResNet, "ResNet-18", 11_689_512, *DEPTHS[18])
+resnet34 = variant("resnet34", ResNet, "ResNet-34", 21_797_672, *DEPTHS[34])
+resnet50 = variant("resnet50", ResNet, "ResNet-50", 25_557_032, *DEPTHS[50])
+resnet101 = variant("resnet101", ResNet, "ResNet-101", 44_549_160, *DEPTHS[101])
+resnet152 = variant("resnet152", ResNet, "ResNet-152", 60_192_808, *DEPTHS[152])
+resnext50_32x4d = variant(
+    "resnext50_32x4d", ResNet, "ResNeXt-50, 32 groups of 4 channels", 25_028_904, *DEPTHS[50],
+    groups=32, width_per_group=4,
+)  # fmt: skip
+resnext101_32x8d = variant(
+    "resnext101_32x8d", ResNet, "ResNeXt-101, 32 groups of 8 channels", 88_791_336, *DEPTHS[101],
+    groups=32, width_per_group=8,
+)  # fmt: skip
+wide_resnet50_2 = variant(
+    "wide_resnet50_2", ResNet, "Wide ResNet-50, twice as wide", 68_883_240, *DEPTHS[50], width_per_group=128
+)
+wide_resnet101_2 = variant(
+    "wide_resnet101_2", ResNet, "Wide ResNet-101, twice as wide", 126_886_696, *DEPTHS[101], width_per_group=128
+)

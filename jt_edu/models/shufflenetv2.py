@@ -26,10 +26,9 @@ figure 3 and table 5.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from jt_edu import nn
-from jt_edu.models.weights import untrained
+from jt_edu.models.weights import variant
 from jt_edu.ops.concat import concat
 from jt_edu.variable.var import Var
 
@@ -115,41 +114,15 @@ class ShuffleNetV2(nn.Module):
         return scores
 
 
-def shufflenet_v2_x0_5(pretrained: Any = False, **settings: Any) -> ShuffleNetV2:
-    """ShuffleNet v2 x0.5: 1.4 million parameters; `settings` are those of `ShuffleNetV2`.
-
-    Example:
-        >>> sum(p.size for p in shufflenet_v2_x0_5().parameters())
-        1366792
-    """
-    return ShuffleNetV2((24, 48, 96, 192, 1024), **untrained("shufflenet_v2_x0_5", pretrained, settings))
-
-
-def shufflenet_v2_x1_0(pretrained: Any = False, **settings: Any) -> ShuffleNetV2:
-    """ShuffleNet v2 x1.0: 2.3 million parameters; `settings` are those of `ShuffleNetV2`.
-
-    Example:
-        >>> sum(p.size for p in shufflenet_v2_x1_0().parameters())
-        2278604
-    """
-    return ShuffleNetV2((24, 116, 232, 464, 1024), **untrained("shufflenet_v2_x1_0", pretrained, settings))
-
-
-def shufflenet_v2_x1_5(pretrained: Any = False, **settings: Any) -> ShuffleNetV2:
-    """ShuffleNet v2 x1.5: 3.5 million parameters; `settings` are those of `ShuffleNetV2`.
-
-    Example:
-        >>> sum(p.size for p in shufflenet_v2_x1_5().parameters())
-        3503624
-    """
-    return ShuffleNetV2((24, 176, 352, 704, 1024), **untrained("shufflenet_v2_x1_5", pretrained, settings))
-
-
-def shufflenet_v2_x2_0(pretrained: Any = False, **settings: Any) -> ShuffleNetV2:
-    """ShuffleNet v2 x2.0: 7.4 million parameters; `settings` are those of `ShuffleNetV2`.
-
-    Example:
-        >>> sum(p.size for p in shufflenet_v2_x2_0().parameters())
-        7393996
-    """
-    return ShuffleNetV2((24, 244, 488, 976, 2048), **untrained("shufflenet_v2_x2_0", pretrained, settings))
+shufflenet_v2_x0_5 = variant(
+    "shufflenet_v2_x0_5", ShuffleNetV2, "ShuffleNet v2 x0.5", 1_366_792, (24, 48, 96, 192, 1024)
+)
+shufflenet_v2_x1_0 = variant(
+    "shufflenet_v2_x1_0", ShuffleNetV2, "ShuffleNet v2 x1.0", 2_278_604, (24, 116, 232, 464, 1024)
+)
+shufflenet_v2_x1_5 = variant(
+    "shufflenet_v2_x1_5", ShuffleNetV2, "ShuffleNet v2 x1.5", 3_503_624, (24, 176, 352, 704, 1024)
+)
+shufflenet_v2_x2_0 = variant(
+    "shufflenet_v2_x2_0", ShuffleNetV2, "ShuffleNet v2 x2.0", 7_393_996, (24, 244, 488, 976, 2048)
+)

@@ -14,12 +14,10 @@ Source: Iandola et al. 2016, "SqueezeNet: AlexNet-level accuracy with 50x fewer 
 
 from __future__ import annotations
 
-from typing import Any
-
 from jt_edu import nn
 from jt_edu.base.errors import ArgumentError
 from jt_edu.base.own import own
-from jt_edu.models.weights import untrained
+from jt_edu.models.weights import variant
 from jt_edu.nn import init
 from jt_edu.ops.concat import concat
 from jt_edu.variable.var import Var
@@ -126,21 +124,5 @@ class SqueezeNet(nn.Module):
         return scores
 
 
-def squeezenet1_0(pretrained: Any = False, **settings: Any) -> SqueezeNet:
-    """SqueezeNet 1.0, 1.2 million parameters; `settings` are those of `SqueezeNet`.
-
-    Example:
-        >>> sum(p.size for p in squeezenet1_0().parameters())
-        1248424
-    """
-    return SqueezeNet("1_0", **untrained("squeezenet1_0", pretrained, settings))
-
-
-def squeezenet1_1(pretrained: Any = False, **settings: Any) -> SqueezeNet:
-    """SqueezeNet 1.1, 1.2 million parameters; `settings` are those of `SqueezeNet`.
-
-    Example:
-        >>> sum(p.size for p in squeezenet1_1().parameters())
-        1235496
-    """
-    return SqueezeNet("1_1", **untrained("squeezenet1_1", pretrained, settings))
+squeezenet1_0 = variant("squeezenet1_0", SqueezeNet, "SqueezeNet 1.0", 1_248_424, "1_0")
+squeezenet1_1 = variant("squeezenet1_1", SqueezeNet, "SqueezeNet 1.1", 1_235_496, "1_1")

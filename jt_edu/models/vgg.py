@@ -20,11 +20,10 @@ Source: Simonyan and Zisserman 2014, "Very deep convolutional networks for large
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from jt_edu import nn
 from jt_edu.base.own import own
-from jt_edu.models.weights import untrained
+from jt_edu.models.weights import variant
 from jt_edu.nn import init
 from jt_edu.variable.var import Var
 
@@ -102,81 +101,11 @@ def start(layer: nn.Module) -> None:
         init.zero_(layer.bias)
 
 
-def vgg11(pretrained: Any = False, **settings: Any) -> VGG:
-    """VGG-11, 132.9 million parameters; `settings` are those of `VGG`.
-
-    Example:
-        >>> sum(p.size for p in vgg11().parameters())
-        132863336
-    """
-    return VGG(BLOCKS[11], **untrained("vgg11", pretrained, settings))
-
-
-def vgg11_bn(pretrained: Any = False, **settings: Any) -> VGG:
-    """VGG-11 with batch norm, 132.9 million parameters; `settings` are those of `VGG`.
-
-    Example:
-        >>> sum(p.size for p in vgg11_bn().parameters())
-        132868840
-    """
-    return VGG(BLOCKS[11], batch_norm=True, **untrained("vgg11_bn", pretrained, settings))
-
-
-def vgg13(pretrained: Any = False, **settings: Any) -> VGG:
-    """VGG-13, 133.0 million parameters; `settings` are those of `VGG`.
-
-    Example:
-        >>> sum(p.size for p in vgg13().parameters())
-        133047848
-    """
-    return VGG(BLOCKS[13], **untrained("vgg13", pretrained, settings))
-
-
-def vgg13_bn(pretrained: Any = False, **settings: Any) -> VGG:
-    """VGG-13 with batch norm, 133.1 million parameters; `settings` are those of `VGG`.
-
-    Example:
-        >>> sum(p.size for p in vgg13_bn().parameters())
-        133053736
-    """
-    return VGG(BLOCKS[13], batch_norm=True, **untrained("vgg13_bn", pretrained, settings))
-
-
-def vgg16(pretrained: Any = False, **settings: Any) -> VGG:
-    """VGG-16, 138.4 million parameters; `settings` are those of `VGG`.
-
-    Example:
-        >>> sum(p.size for p in vgg16().parameters())
-        138357544
-    """
-    return VGG(BLOCKS[16], **untrained("vgg16", pretrained, settings))
-
-
-def vgg16_bn(pretrained: Any = False, **settings: Any) -> VGG:
-    """VGG-16 with batch norm, 138.4 million parameters; `settings` are those of `VGG`.
-
-    Example:
-        >>> sum(p.size for p in vgg16_bn().parameters())
-        138365992
-    """
-    return VGG(BLOCKS[16], batch_norm=True, **untrained("vgg16_bn", pretrained, settings))
-
-
-def vgg19(pretrained: Any = False, **settings: Any) -> VGG:
-    """VGG-19, 143.7 million parameters; `settings` are those of `VGG`.
-
-    Example:
-        >>> sum(p.size for p in vgg19().parameters())
-        143667240
-    """
-    return VGG(BLOCKS[19], **untrained("vgg19", pretrained, settings))
-
-
-def vgg19_bn(pretrained: Any = False, **settings: Any) -> VGG:
-    """VGG-19 with batch norm, 143.7 million parameters; `settings` are those of `VGG`.
-
-    Example:
-        >>> sum(p.size for p in vgg19_bn().parameters())
-        143678248
-    """
-    return VGG(BLOCKS[19], batch_norm=True, **untrained("vgg19_bn", pretrained, settings))
+vgg11 = variant("vgg11", VGG, "VGG-11", 132_863_336, BLOCKS[11])
+vgg11_bn = variant("vgg11_bn", VGG, "VGG-11 with batch norm", 132_868_840, BLOCKS[11], batch_norm=True)
+vgg13 = variant("vgg13", VGG, "VGG-13", 133_047_848, BLOCKS[13])
+vgg13_bn = variant("vgg13_bn", VGG, "VGG-13 with batch norm", 133_053_736, BLOCKS[13], batch_norm=True)
+vgg16 = variant("vgg16", VGG, "VGG-16", 138_357_544, BLOCKS[16])
+vgg16_bn = variant("vgg16_bn", VGG, "VGG-16 with batch norm", 138_365_992, BLOCKS[16], batch_norm=True)
+vgg19 = variant("vgg19", VGG, "VGG-19", 143_667_240, BLOCKS[19])
+vgg19_bn = variant("vgg19_bn", VGG, "VGG-19 with batch norm", 143_678_248, BLOCKS[19], batch_norm=True)

@@ -36,6 +36,7 @@ from jt_edu.base.own import own
 from jt_edu.nn.module import Module
 from jt_edu.optim.base import Optimizer
 from jt_edu.runtime.execute import run
+from jt_edu.variable.pytree import vars_in
 from jt_edu.variable.var import Var
 
 Code = str | Callable[[], Any]
@@ -102,7 +103,7 @@ def ast_of(text: str, what: str) -> ast.Module:
 
 def compute(value: Any) -> None:
     """Run every Var in a value that has no numbers yet, and what is due."""
-    pending = [] if value is None else [v.node for v in _vars_in(value) if v._node.data is None]
+    pending = [] if value is None else [v.node for v in vars_in(value) if v._node.data is None]
     pending += current().due
     if pending:
         run(pending)
@@ -159,19 +160,10 @@ def _compiled(tree: ast.Module, text: str, what: str) -> CodeType:
     return compile(tree, file, "exec")
 
 
-def _vars_in(value: Any) -> list[Var]:
-    """The Vars that a value is made of: itself, or those in nested lists, tuples and dicts."""
-    if isinstance(value, Var):
-        return [value]
-    if not isinstance(value, (list, tuple, dict)):
-        return []
-    return [v for part in (value.values() if isinstance(value, dict) else value) for v in _vars_in(part)]
-
-
 def _vars_of(value: Any) -> list[Var]:
-    """The same, and the Vars that a module or an optimizer changes."""
+    """The Vars that a value is made of, and those that a module or an optimizer changes."""
     if isinstance(value, Module):
         return [*own(value).parameters(), *own(value).buffers()]
     if isinstance(value, Optimizer):
-        return _vars_in([[group["params"] for group in value.param_groups], value.state])
-    return _vars_in(value)
+        return vars_in([[group["params"] for group in value.param_groups], value.state])
+    return vars_in(value)

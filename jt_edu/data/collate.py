@@ -91,14 +91,6 @@ def as_vars(batch: Any, stop_grad: bool) -> Any:
     return each_array(batch, lambda array: Var(array).stop_grad() if stop_grad else Var(array))
 
 
-def vars_in(batch: Any) -> list[Var]:
-    """The Vars of a batch."""
-    if isinstance(batch, Var):
-        return [batch]
-    parts = batch.values() if isinstance(batch, dict) else batch if isinstance(batch, (tuple, list)) else ()
-    return [v for part in parts for v in vars_in(part)]
-
-
 def as_array(example: Any) -> np.ndarray[Any, Any]:
     """An example as an array; what is not made of numbers is refused where a Var would refuse it."""
     if isinstance(example, (np.ndarray, np.generic)):

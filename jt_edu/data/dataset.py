@@ -30,12 +30,13 @@ import numpy as np
 from jt_edu.base.errors import ArgumentError, ShapeError
 from jt_edu.base.own import doing, own
 from jt_edu.data.checks import callable_or_none, check_workers, key, place, places
-from jt_edu.data.collate import as_array, as_vars, collate, vars_in
+from jt_edu.data.collate import as_array, as_vars, collate
 from jt_edu.data.fetch import Batches, example
 from jt_edu.data.sampler import count_batches, fresh_seed, length_of
 from jt_edu.data.worker_pool import Fetching
 from jt_edu.ops.arguments import number, whole, word_meant, yes_or_no
 from jt_edu.variable.parallel_context import Team, team
+from jt_edu.variable.pytree import vars_in
 from jt_edu.variable.var import Var
 
 LEAST = {"batch_size": 1, "total_len": 0, "num_workers": 0, "prefetch_factor": 1, "buffer_size": 1}

@@ -29,7 +29,6 @@ from jt_edu.distributed.data_parallel import parallel_apply
 from jt_edu.distributed.ddp_backward import Gate
 from jt_edu.distributed.ddp_nodes import Alike
 from jt_edu.distributed.groups import get_global_rank, own_group
-from jt_edu.distributed.nested import replaced, vars_in
 from jt_edu.distributed.objects import broadcast_object_list
 from jt_edu.distributed.reducer import Event, Hook, Reducer
 from jt_edu.distributed.scatter_gather import devices_of, gather, scatter_kwargs
@@ -37,6 +36,7 @@ from jt_edu.ir.node import Node
 from jt_edu.nn.module import Module
 from jt_edu.ops.arguments import number, yes_or_no
 from jt_edu.runtime.execute import run
+from jt_edu.variable.pytree import replaced, vars_in
 from jt_edu.variable.var import Var
 
 

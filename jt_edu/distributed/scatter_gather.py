@@ -14,8 +14,8 @@ from typing import Any
 from jt_edu.base.errors import ArgumentError
 from jt_edu.distributed import device_comm
 from jt_edu.distributed.device_functions import Gather, Scatter
-from jt_edu.distributed.nested import is_structure, parts_of, rebuilt
 from jt_edu.ops.arguments import whole
+from jt_edu.variable.pytree import is_structure, parts_of, rebuilt
 from jt_edu.variable.var import Var
 
 

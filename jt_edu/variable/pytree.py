@@ -1,13 +1,18 @@
-"""Pytree: the arrays in what a step is given, and the Vars in what it answers.
+"""Pytree: the arrays in what a step or a module is given, and the Vars in what it answers.
 
-    step(x, (h, c), {"mask": m}, 3)     leaves x, h, c, m; of the rest its value counts
+    step(x, (h, c), {"mask": m}, 3)          leaves x, h, c, m; of the rest its value counts
+    vars_in({"a": x, "b": [y, 3]})           [x, y]
+    replaced({"a": x, "b": [y, 3]}, [u, v])  {"a": u, "b": [v, 3]}
 
-Tuples, lists and dicts are taken apart, however deep they stand in each other. Nothing here knows what is done with it.
+Tuples, lists and dicts are taken apart, however deep they stand in each other; where nothing is compiled, dataclasses
+and other mappings as well. Nothing here knows what is done with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -102,3 +107,73 @@ def of_kind(one: Any, parts: list[Any]) -> Any:
     """
     kind = type(one)
     return kind(*parts) if hasattr(one, "_fields") else kind(parts)
+
+
+def vars_in(value: Any) -> list[Var]:
+    """All Vars, in the order in which they stand there.
+
+    Example:
+        >>> [v.item() for v in vars_in({"a": jt.array(1.0), "b": [jt.array(2.0), "word"]})]
+        [1.0, 2.0]
+    """
+    if isinstance(value, Var):
+        return [value]
+    return [found for part in parts_of(value) for found in vars_in(part)]
+
+
+def replaced(value: Any, others: Iterable[Var]) -> Any:
+    """The same structure with other Vars, in the same order.
+
+    Example:
+        >>> replaced({"a": jt.array(1.0), "b": (jt.array(2.0), "word")}, [jt.array(3), jt.array(4)])
+        {'a': jt.Var(3, dtype=int64), 'b': (jt.Var(4, dtype=int64), 'word')}
+    """
+    rest = iter(others)
+    if isinstance(value, Var):
+        return next(rest)
+    return rebuilt(value, [replaced(part, rest) for part in parts_of(value)]) if is_structure(value) else value
+
+
+def is_structure(value: Any) -> bool:
+    """Whether Vars are looked for inside.
+
+    Example:
+        >>> is_structure({}), is_structure("word")
+        (True, False)
+    """
+    return isinstance(value, (tuple, list, Mapping)) or (is_dataclass(value) and not isinstance(value, type))
+
+
+def parts_of(value: Any) -> list[Any]:
+    """What stands in a structure; nothing, if it is none.
+
+    Example:
+        >>> parts_of({"a": 1, "b": 2}), parts_of("word")
+        ([1, 2], [])
+    """
+    if isinstance(value, Mapping):
+        return list(value.values())
+    if isinstance(value, (tuple, list)):
+        return list(value)
+    return [getattr(value, f.name) for f in fields(value)] if is_structure(value) else []
+
+
+def rebuilt(value: Any, parts: list[Any]) -> Any:
+    """A structure of the same kind, with other parts.
+
+    Example:
+        >>> rebuilt({"a": 1, "b": 2}, [3, 4]), rebuilt((1, 2), [3, 4])
+        ({'a': 3, 'b': 4}, (3, 4))
+    """
+    if type(value) is dict:
+        return dict(zip(value, parts, strict=True))
+    if isinstance(value, tuple):
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if isinstance(value, list):
+        return list(parts)
+    twin: Any = copy.copy(value)  # whatever else such an object knows is kept
+    if isinstance(value, Mapping):
+        twin.update(zip(value, parts, strict=True))
+    else:
+        vars(twin).update(zip([f.name for f in fields(value)], parts, strict=True))
+    return twin

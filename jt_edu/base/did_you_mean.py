@@ -20,7 +20,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from jt_edu.base.errors import UnknownNameError
-from jt_edu.base.migration import INSTEAD
+from jt_edu.base.migration import INSTEAD, WHY
 
 MOST = 3  # suggestions
 LIKE = 0.7  # how much of two names has to agree
@@ -53,7 +53,8 @@ def _plain(name: str) -> str:
 def unknown(owner: str, name: str, doors: Doors) -> UnknownNameError:
     """The error for `owner` having no `name`; the first of the doors is its own."""
     call = next(iter(doors))
-    error = UnknownNameError(f"{owner} offers no {name}", "", "" if name.startswith("_") else _try(call, name, doors))
+    attempt = "" if name.startswith("_") else _try(call, name, doors)
+    error = UnknownNameError(f"{owner} offers no {name}", WHY.get((call, name), ""), attempt)
     error.name = name  # Python, which would guess as well, does not guess a second time
     return error
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 _CPU = "leaving it out: everything is on the CPU"
 _HALVES = "net.half() or net.bfloat16(), which halve the bytes: whole numbers in place of weights are not here yet"
+_FOR_LISTS = ("all_gather", "all_reduce", "broadcast", "reduce", "reduce_scatter")  # a tensor for each device of a rank
 _EXPORT = "net.save(path): an export to other frameworks is not here yet"
 INSTEAD = {  # how one writes the owner, a name that it does not have -> what does the same
     ("jt", "save"): 'net.save("net.npz"), or np.savez("arrays.npz", **arrays)',
@@ -193,4 +194,11 @@ INSTEAD = {  # how one writes the owner, a name that it does not have -> what do
     ("jt.data.transform", "Crop"): "Lambda(function), with image[top:bottom, left:right]",
     ("jt.data.transform", "InterpolationMode"): '"nearest" or "bilinear", as texts',
     ("jt.data.transform", "functional"): "the transforms themselves: Resize(4)(image)",
+    **{("jt.distributed", f"{name}_multigpu"): f"jt.distributed.{name}" for name in _FOR_LISTS},
+    ("jt.distributed", "reduce_op"): "jt.distributed.ReduceOp",
+}
+_ONE_DEVICE = "that a rank has one device here, and so one tensor where there were lists of them"
+WHY = {  # of some of these names: what was found
+    **{("jt.distributed", f"{name}_multigpu"): _ONE_DEVICE for name in _FOR_LISTS},
+    ("jt.distributed", "reduce_op"): "that an old name, which PyTorch gave up as well",
 }

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from jt_edu.base.did_you_mean import door
 from jt_edu.distributed import algorithms
 from jt_edu.distributed.available import is_gloo_available, is_mpi_available, is_nccl_available
-from jt_edu.distributed.available import refuse_former as _refuse_former
 from jt_edu.distributed.buckets import GradBucket
 from jt_edu.distributed.collectives import (
     all_gather,
@@ -165,8 +164,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    _missing, __dir__ = door("jt.distributed", __all__)
-
-    def __getattr__(name: str) -> object:
-        _refuse_former(name)
-        return _missing(name)
+    __getattr__, __dir__ = door("jt.distributed", __all__)

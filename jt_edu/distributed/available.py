@@ -1,4 +1,4 @@
-"""Available: which backends work here, and what PyTorch once offered and is not here.
+"""Available: which backends work here.
 
 is_mpi_available()         there is an mpirun, and mpi4py
 is_gloo_available()        sockets are always there
@@ -9,18 +9,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from jt_edu.base.errors import UnknownNameError
 from jt_edu.mpi.mpi4py_backend import launch
-
-ONE_DEVICE = "a rank has one device here, and so one tensor where there were lists of them"
-FORMER = {
-    "all_gather_multigpu": ("all_gather", ONE_DEVICE),
-    "all_reduce_multigpu": ("all_reduce", ONE_DEVICE),
-    "broadcast_multigpu": ("broadcast", ONE_DEVICE),
-    "reduce_multigpu": ("reduce", ONE_DEVICE),
-    "reduce_scatter_multigpu": ("reduce_scatter", ONE_DEVICE),
-    "reduce_op": ("ReduceOp", "an old name, which PyTorch gave up as well"),
-}
 
 
 def is_mpi_available() -> bool:
@@ -51,19 +40,3 @@ def is_nccl_available() -> bool:
         False
     """
     return False
-
-
-def refuse_former(name: str) -> None:
-    """Say what is to be used in place of a name that PyTorch 1.8 had.
-
-    Raises:
-        UnknownNameError: it is one of FORMER.
-
-    Example:
-        >>> refuse_former("all_reduce_multigpu")
-        Traceback (most recent call last):
-        UnknownNameError: jt.distributed offers no all_reduce_multigpu; found that a rank has one device here, ...
-    """
-    if name in FORMER:
-        now, why = FORMER[name]
-        raise UnknownNameError(f"jt.distributed offers no {name}", f"that {why}", f"jt.distributed.{now}")

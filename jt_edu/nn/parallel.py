@@ -7,8 +7,8 @@ from jt_edu.base.did_you_mean import door
 
 _FILES = {
     "DataParallel": "data_parallel", "DistributedDataParallel": "ddp", "data_parallel": "data_parallel",
-    "gather": "scattering", "parallel_apply": "data_parallel", "replicate": "replicas", "scatter": "scattering",
-    "scatter_kwargs": "scattering",
+    "gather": "scatter_gather", "parallel_apply": "data_parallel", "replicate": "replicas", "scatter": "scatter_gather",
+    "scatter_kwargs": "scatter_gather",
 }  # fmt: skip
 _ABOVE = {
     "comm": "jt_edu.distributed.device_comm",

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.distributed import monitored_barrier, socket_mesh
+from jt_edu.distributed import socket_mesh
 from jt_edu.distributed.launch import kept_port
+from jt_edu.distributed.monitored_barrier import LONGER
 from jt_edu.distributed.tcp_group import ReceiveWork
 from jt_edu.mpi import Faults, run_ranks
 from jt_edu.mpi.base.errors import LostRankError, MismatchError, RankTimeoutError
@@ -215,7 +216,7 @@ def test_who_comes_last_is_told_the_ranks_that_are_missing_and_not_rank_0(every)
 
 
 def test_a_rank_0_that_comes_late_but_in_time_is_not_the_missing_one(monkeypatch):
-    monkeypatch.setattr(monitored_barrier, "LONGER", 0.1)
+    monkeypatch.setattr(sys.modules["jt_edu.distributed.monitored_barrier"], "LONGER", 0.1)
 
     def program(rank):
         if rank == 1:
@@ -250,7 +251,7 @@ def test_over_sockets_the_patience_for_who_is_missing_begins_when_rank_0_has_com
     monkeypatch.setattr(ReceiveWork, "_await", waited)
     run("tcp", 3, program)
 
-    assert asked[2] == [0.1, 0.1 + monitored_barrier.LONGER]
+    assert asked[2] == [0.1, 0.1 + LONGER]
 
 
 # a connection

@@ -73,7 +73,7 @@ from pathlib import Path
 from types import SimpleNamespace
 import time
 import jt_edu as jt
-from jt_edu.distributed import roll
+from jt_edu.distributed import roll_call
 from tests.distributed.ranks import until
 dist = jt.distributed
 def mark(name):
@@ -109,7 +109,7 @@ if rank == 1:
 # are, and look at the clock again, so that neither is late because the machine is busy.
 ABSENT = """
 looks = []
-class Teller(roll.Roll):
+class Teller(roll_call.Roll):
     def _tell(self, number):
         super()._tell(number)
         looks.append("now they count")
@@ -118,7 +118,7 @@ def now():
     if len(looks) == 3:
         mark(f"noted by {rank}").touch()
     return time.monotonic() + 3600 * all(mark(f"noted by {r}").exists() for r in (0, 2))
-roll.time = SimpleNamespace(monotonic=now, sleep=lambda seconds: time.sleep(0.001))
+roll_call.time = SimpleNamespace(monotonic=now, sleep=lambda seconds: time.sleep(0.001))
 dist.init_process_group("mpi", timeout=600)
 dist.group.WORLD.roll.__class__ = Teller
 said = ""

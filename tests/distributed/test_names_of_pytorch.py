@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
+from jt_edu.base.migration import INSTEAD
 from jt_edu.distributed import available
 from tests.distributed.ranks import BACKENDS, LONG, dist, run
 
@@ -108,12 +109,13 @@ def test_a_world_that_was_asked_for_as_gloo_is_called_so_and_its_groups_too():
     assert run("tcp", 2, program) == [("gloo", "gloo", "tcp")] * 2
 
 
-@pytest.mark.parametrize("name", available.FORMER)
+@pytest.mark.parametrize("name", [name for place, name in INSTEAD if place == "jt.distributed"])
 def test_a_name_that_is_not_here_any_more_is_refused_with_a_way_out(name):
-    with pytest.raises(AttributeError, match=f"no {name}.*Try: jt.distributed.{available.FORMER[name][0]}"):
+    instead = INSTEAD["jt.distributed", name]
+    with pytest.raises(AttributeError, match=f"no {name}; found that a.*Try: {instead}"):
         getattr(dist, name)
 
-    assert hasattr(dist, available.FORMER[name][0])
+    assert hasattr(dist, instead.removeprefix("jt.distributed."))
 
 
 def test_hooks_stand_where_pytorch_has_them():

@@ -5,6 +5,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu.distributed.group_base import read, write
+from jt_edu.distributed.init_process_group import _OWN
 from tests.distributed.ranks import LONG, dist, in_threads, well
 
 
@@ -46,7 +47,7 @@ class StoreGroup(dist.ProcessGroup):
 
 def on_ranks(size, program):
     store = dist.HashStore(timeout=LONG)
-    if "by store" not in dist.joining._OWN:
+    if "by store" not in _OWN:
         dist.Backend.register_backend("by store", StoreGroup)
 
     def join(rank):
@@ -182,7 +183,7 @@ class InPyTorchsManner(dist.ProcessGroup):
 def in_pytorchs_manner():
     dist.Backend.register_backend("manner", InPyTorchsManner)
     yield
-    del dist.joining._OWN["manner"]
+    del _OWN["manner"]
 
 
 def train(backend, **options):

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jt_edu.base.errors import ArgumentError
-from jt_edu.distributed.groups import chosen_group, get_group_rank
+from jt_edu.distributed.groups import get_group_rank, of_members
 from jt_edu.distributed.options import (
     AllgatherOptions,
     AllreduceCoalescedOptions,
@@ -33,6 +33,7 @@ from jt_edu.distributed.options import (
 from jt_edu.distributed.work import Work
 
 
+@of_members
 def broadcast(tensor: Any, src: int, group: Any = None, async_op: bool = False) -> Work | None:
     """The numbers that rank `src` has in `tensor`, into every rank's `tensor`.
 
@@ -54,13 +55,11 @@ def broadcast(tensor: Any, src: int, group: Any = None, async_op: bool = False) 
         >>> jt.simulate(2)(program)
         [1.0, 1.0]
     """
-    members = chosen_group(group)
-    if members is None:
-        return None
-    opts = BroadcastOptions(get_group_rank(members, src))
-    return _over(members.broadcast([tensor], opts), async_op)
+    opts = BroadcastOptions(get_group_rank(group, src))
+    return _over(group.broadcast([tensor], opts), async_op)
 
 
+@of_members
 def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
     """Every rank's `tensor`, put together, into every rank's `tensor`.
 
@@ -82,12 +81,10 @@ def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op:
         >>> jt.simulate(2)(program)
         [[1.0, 0.5], [1.0, 0.5]]
     """
-    members = chosen_group(group)
-    if members is None:
-        return None
-    return _over(members.allreduce([tensor], AllreduceOptions(as_reduce_op(op, "all_reduce"))), async_op)
+    return _over(group.allreduce([tensor], AllreduceOptions(as_reduce_op(op, "all_reduce"))), async_op)
 
 
+@of_members
 def all_reduce_coalesced(
     tensors: Sequence[Any], op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
@@ -98,13 +95,11 @@ def all_reduce_coalesced(
         >>> jt.distributed.all_reduce_coalesced([jt.ones(2), jt.ones(3, 4)])
         >>> jt.distributed.destroy_process_group()
     """
-    members = chosen_group(group)
-    if members is None:
-        return None
     opts = AllreduceCoalescedOptions(as_reduce_op(op, "all_reduce_coalesced"))
-    return _over(members.allreduce_coalesced(list(tensors), opts), async_op)
+    return _over(group.allreduce_coalesced(list(tensors), opts), async_op)
 
 
+@of_members
 def reduce(tensor: Any, dst: int, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
     """Every rank's `tensor`, put together, into that of rank `dst`; the others keep theirs.
 
@@ -117,13 +112,11 @@ def reduce(tensor: Any, dst: int, op: Any = ReduceOp.SUM, group: Any = None, asy
         >>> jt.simulate(3)(program)
         [3.0, 1.0, 1.0]
     """
-    members = chosen_group(group)
-    if members is None:
-        return None
-    opts = ReduceOptions(as_reduce_op(op, "reduce"), get_group_rank(members, dst))
-    return _over(members.reduce([tensor], opts), async_op)
+    opts = ReduceOptions(as_reduce_op(op, "reduce"), get_group_rank(group, dst))
+    return _over(group.reduce([tensor], opts), async_op)
 
 
+@of_members
 def all_gather(tensor_list: Sequence[Any], tensor: Any, group: Any = None, async_op: bool = False) -> Work | None:
     """Rank k's `tensor` into `tensor_list[k]`, on every rank.
 
@@ -136,12 +129,10 @@ def all_gather(tensor_list: Sequence[Any], tensor: Any, group: Any = None, async
         >>> jt.simulate(2)(program)
         [[0.0, 1.0], [0.0, 1.0]]
     """
-    members = chosen_group(group)
-    if members is None:
-        return None
-    return _over(members.allgather([list(tensor_list)], [tensor], AllgatherOptions()), async_op)
+    return _over(group.allgather([list(tensor_list)], [tensor], AllgatherOptions()), async_op)
 
 
+@of_members
 def all_gather_coalesced(
     output_tensor_lists: Sequence[Sequence[Any]], input_tensor_list: Sequence[Any], group: Any = None,
     async_op: bool = False,
@@ -157,13 +148,11 @@ def all_gather_coalesced(
         >>> jt.simulate(2)(program)[0]
         [[[1.0], [0.0, 0.0]], [[2.0], [1.0, 1.0]]]
     """
-    members = chosen_group(group)
-    if members is None:
-        return None
     rows = [list(row) for row in output_tensor_lists]
-    return _over(members.allgather_coalesced(rows, list(input_tensor_list), AllgatherOptions()), async_op)
+    return _over(group.allgather_coalesced(rows, list(input_tensor_list), AllgatherOptions()), async_op)
 
 
+@of_members
 def gather(
     tensor: Any, gather_list: Sequence[Any] | None = None, dst: int = 0, group: Any = None, async_op: bool = False
 ) -> Work | None:
@@ -178,13 +167,11 @@ def gather(
         >>> jt.simulate(2)(program)
         [[0.0, 1.0], None]
     """
-    members = chosen_group(group)
-    if members is None:
-        return None
-    root = get_group_rank(members, dst)
-    return _over(members.gather(_list_on(root, members.rank(), gather_list), [tensor], GatherOptions(root)), async_op)
+    root = get_group_rank(group, dst)
+    return _over(group.gather(_list_on(root, group.rank(), gather_list), [tensor], GatherOptions(root)), async_op)
 
 
+@of_members
 def scatter(
     tensor: Any, scatter_list: Sequence[Any] | None = None, src: int = 0, group: Any = None, async_op: bool = False
 ) -> Work | None:
@@ -199,14 +186,12 @@ def scatter(
         >>> jt.simulate(2)(program)
         [1.0, 2.0]
     """
-    members = chosen_group(group)
-    if members is None:
-        return None
-    root = get_group_rank(members, src)
-    parts = _list_on(root, members.rank(), scatter_list)
-    return _over(members.scatter([tensor], parts, ScatterOptions(root)), async_op)
+    root = get_group_rank(group, src)
+    parts = _list_on(root, group.rank(), scatter_list)
+    return _over(group.scatter([tensor], parts, ScatterOptions(root)), async_op)
 
 
+@of_members
 def reduce_scatter(
     output: Any, input_list: Sequence[Any], op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
@@ -221,13 +206,11 @@ def reduce_scatter(
         >>> jt.simulate(2)(program)
         [2.0, 20.0]
     """
-    members = chosen_group(group)
-    if members is None:
-        return None
     opts = ReduceScatterOptions(as_reduce_op(op, "reduce_scatter"))
-    return _over(members.reduce_scatter([output], [list(input_list)], opts), async_op)
+    return _over(group.reduce_scatter([output], [list(input_list)], opts), async_op)
 
 
+@of_members
 def all_to_all(
     output_tensor_list: Sequence[Any], input_tensor_list: Sequence[Any], group: Any = None, async_op: bool = False
 ) -> Work | None:
@@ -242,12 +225,10 @@ def all_to_all(
         >>> jt.simulate(2)(program)
         [[0.0, 10.0], [1.0, 11.0]]
     """
-    members = chosen_group(group)
-    if members is None:
-        return None
-    return _over(members.alltoall(list(output_tensor_list), list(input_tensor_list), AllToAllOptions()), async_op)
+    return _over(group.alltoall(list(output_tensor_list), list(input_tensor_list), AllToAllOptions()), async_op)
 
 
+@of_members
 def all_to_all_single(
     output: Any, input: Any, output_split_sizes: Sequence[int] | None = None,
     input_split_sizes: Sequence[int] | None = None, group: Any = None, async_op: bool = False,
@@ -263,13 +244,11 @@ def all_to_all_single(
         >>> jt.simulate(2)(program)
         [[0.0, 10.0], [1.0, 11.0]]
     """
-    members = chosen_group(group)
-    if members is None:
-        return None
     sizes = list(output_split_sizes or []), list(input_split_sizes or [])
-    return _over(members.alltoall_base(output, input, *sizes, AllToAllOptions()), async_op)
+    return _over(group.alltoall_base(output, input, *sizes, AllToAllOptions()), async_op)
 
 
+@of_members
 def all_gather_into_tensor(output: Any, input: Any, group: Any = None, async_op: bool = False) -> Work | None:
     """`all_gather` into the rows of one tensor, which has as many times the numbers as there are ranks.
 
@@ -282,12 +261,10 @@ def all_gather_into_tensor(output: Any, input: Any, group: Any = None, async_op:
         >>> jt.simulate(2)(program)[0]
         [[0.0], [1.0]]
     """
-    members = chosen_group(group)
-    if members is None:
-        return None
-    return _over(members.allgather_base(output, input, AllgatherOptions()), async_op)
+    return _over(group.allgather_base(output, input, AllgatherOptions()), async_op)
 
 
+@of_members
 def reduce_scatter_tensor(
     output: Any, input: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
@@ -302,13 +279,11 @@ def reduce_scatter_tensor(
         >>> jt.simulate(2)(program)
         [0.0, 2.0]
     """
-    members = chosen_group(group)
-    if members is None:
-        return None
     opts = ReduceScatterOptions(as_reduce_op(op, "reduce_scatter_tensor"))
-    return _over(members.reduce_scatter_base(output, input, opts), async_op)
+    return _over(group.reduce_scatter_base(output, input, opts), async_op)
 
 
+@of_members
 def barrier(group: Any = None, async_op: bool = False) -> Work | None:
     """Nobody leaves before all have come.
 
@@ -317,8 +292,7 @@ def barrier(group: Any = None, async_op: bool = False) -> Work | None:
         >>> jt.distributed.barrier()
         >>> jt.distributed.destroy_process_group()
     """
-    members = chosen_group(group)
-    return None if members is None else _over(members.barrier(BarrierOptions()), async_op)
+    return _over(group.barrier(BarrierOptions()), async_op)
 
 
 def _over(work: Work, async_op: bool) -> Work | None:

@@ -113,17 +113,15 @@ class ArrayGroup(ProcessGroup):
         """From now on this group is refused: its ranks do not know any more what the others did."""
         self._failed = self._failed or f"one that failed in {label}: {error}"
 
-    # collectives
+    # collectives: what each of them does is said in process_group.py
 
     def broadcast(self, tensors: Tensors, opts: BroadcastOptions | None = None) -> Work:
-        """The numbers of rank `opts.rootRank` into every rank's tensor."""
         opts = opts or BroadcastOptions()
         x, root = self._tensor(tensors, "broadcast", opts.rootTensor), self._root(opts.rootRank, "broadcast")
         task = Task("bcast", read(x), finish=lambda got: [write(x, got)], root=root)
         return self._start(task, opts, root=root, **looks(x))
 
     def allreduce(self, tensors: Tensors, opts: AllreduceOptions | None = None) -> Work:
-        """All ranks' tensors, put together, into every rank's tensor."""
         opts = opts or AllreduceOptions()
         x = self._tensor(tensors, "allreduce")
         task = self._reducing("allreduce", opts.reduceOp, read(x), lambda total: [give(x, total)])
@@ -146,7 +144,6 @@ class ArrayGroup(ProcessGroup):
         return self._start(task, opts, op=opts.reduceOp.name, shapes=shapes, dtype=str(several[0].dtype))
 
     def reduce(self, tensors: Tensors, opts: ReduceOptions | None = None) -> Work:
-        """All ranks' tensors, put together, into the tensor of rank `opts.rootRank`; the others keep theirs."""
         opts = opts or ReduceOptions()
         x, root = self._tensor(tensors, "reduce", opts.rootTensor), self._root(opts.rootRank, "reduce")
         task = self._reducing("reduce", opts.reduceOp, read(x), lambda total: [write(x, total)])
@@ -156,7 +153,6 @@ class ArrayGroup(ProcessGroup):
     def allgather(
         self, output_tensors: Sequence[Tensors], input_tensors: Tensors, opts: AllgatherOptions | None = None
     ) -> Work:
-        """Rank k's tensor into output_tensors[0][k], on every rank."""
         x = self._tensor(input_tensors, "allgather")
         rooms = self._one_each(self._tensor(output_tensors, "allgather"), "allgather", x)
         task = Task("allgather", read(x), finish=lambda got: [_write_all(rooms, got)])
@@ -185,7 +181,6 @@ class ArrayGroup(ProcessGroup):
     def gather(
         self, output_tensors: Sequence[Tensors], input_tensors: Tensors, opts: GatherOptions | None = None
     ) -> Work:
-        """Rank k's tensor into output_tensors[0][k] of rank `opts.rootRank`; [] stands there on the others."""
         opts = opts or GatherOptions()
         x, root = self._tensor(input_tensors, "gather"), self._root(opts.rootRank, "gather")
         rooms = self._only_on(root, output_tensors, "gather", x)
@@ -195,7 +190,6 @@ class ArrayGroup(ProcessGroup):
     def scatter(
         self, output_tensors: Tensors, input_tensors: Sequence[Tensors], opts: ScatterOptions | None = None
     ) -> Work:
-        """input_tensors[0][k] of rank `opts.rootRank` into rank k's tensor; [] stands there on the others."""
         opts = opts or ScatterOptions()
         x, root = self._tensor(output_tensors, "scatter"), self._root(opts.rootRank, "scatter")
         pieces = self._only_on(root, input_tensors, "scatter", x)
@@ -206,7 +200,6 @@ class ArrayGroup(ProcessGroup):
     def reduce_scatter(
         self, output_tensors: Tensors, input_tensors: Sequence[Tensors], opts: ReduceScatterOptions | None = None
     ) -> Work:
-        """All ranks' input_tensors[0][k], put together, into rank k's tensor."""
         opts = opts or ReduceScatterOptions()
         x = self._tensor(output_tensors, "reduce_scatter")
         pieces = self._one_each(self._tensor(input_tensors, "reduce_scatter"), "reduce_scatter")
@@ -217,7 +210,6 @@ class ArrayGroup(ProcessGroup):
         return self._start(task, opts, op=opts.reduceOp.name, shapes=shapes, dtype=str(x.dtype))
 
     def alltoall(self, output_tensors: Tensors, input_tensors: Tensors, opts: AllToAllOptions | None = None) -> Work:
-        """My input_tensors[k] into rank k's output_tensors[me]."""
         rooms = self._one_each(output_tensors, "alltoall")
         pieces = self._one_each(input_tensors, "alltoall")
         if len({str(x.dtype) for x in [*rooms, *pieces]}) > 1:
@@ -230,7 +222,6 @@ class ArrayGroup(ProcessGroup):
         self, output: Any, input: Any, output_split_sizes: Sequence[int], input_split_sizes: Sequence[int],
         opts: AllToAllOptions | None = None,
     ) -> Work:  # fmt: skip
-        """`alltoall` of the rows of one tensor; [] as sizes cuts into equal parts."""
         into = self._rows(output, output_split_sizes, "output")
         pieces = self._rows(input, input_split_sizes, "input")
         if str(output.dtype) != str(input.dtype) or tuple(output.shape[1:]) != tuple(input.shape[1:]):
@@ -241,13 +232,11 @@ class ArrayGroup(ProcessGroup):
         return self._start(task, opts, dtype=str(output.dtype))
 
     def allgather_base(self, output: Any, input: Any, opts: AllgatherOptions | None = None) -> Work:
-        """`allgather` into the rows of one tensor, rank after rank."""
         _same_size(output, input, self._size, "all_gather_into_tensor")
         task = Task("allgather", read(input), finish=lambda got: [write(output, np.concatenate(got))])
         return self._start(task, opts, **looks(input))
 
     def reduce_scatter_base(self, output: Any, input: Any, opts: ReduceScatterOptions | None = None) -> Work:
-        """`reduce_scatter` of the rows of one tensor."""
         opts = opts or ReduceScatterOptions()
         _same_size(input, output, self._size, "reduce_scatter_tensor")
         parts = np.split(read(input), self._size)
@@ -255,7 +244,6 @@ class ArrayGroup(ProcessGroup):
         return self._start(task, opts, op=opts.reduceOp.name, **looks(output))
 
     def barrier(self, opts: BarrierOptions | None = None) -> Work:
-        """Nobody leaves before all have come."""
         return self._start(Task("barrier"), opts)
 
     # what is looked at before anything travels

@@ -7,11 +7,13 @@ who is no member gets NON_GROUP_MEMBER, with which every function does nothing
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
-from jt_edu.base.errors import ArgumentError, BackendError, RankError
+from jt_edu.base.errors import ArgumentError, BackendError, JtError, RankError
 from jt_edu.distributed.init_process_group import (
     SOCKETS,
     Backend,
@@ -26,6 +28,9 @@ from jt_edu.distributed.options import as_timeout
 from jt_edu.distributed.process_group import ProcessGroup
 from jt_edu.distributed.store import PrefixStore
 from jt_edu.distributed.tcp_group import SocketGroup
+from jt_edu.ops.arguments import must_fit
+
+Call = TypeVar("Call", bound=Callable[..., Any])
 
 
 class NonMember:
@@ -155,6 +160,40 @@ def chosen_group(group: Any) -> ProcessGroup | None:
         return None
     found: ProcessGroup = joined_ranks().default if group is None else as_group(group)
     return found
+
+
+def of_members(call: Call) -> Call:
+    """Let a function take any group: None is that of all ranks, and on a rank that is no member nothing is done.
+
+    Example:
+        >>> @of_members
+        ... def everybody(group=None):
+        ...     return group.ranks
+        >>> jt.distributed.init_process_group("solo")
+        >>> everybody(), everybody(jt.distributed.GroupMember.NON_GROUP_MEMBER)
+        ((0,), None)
+        >>> jt.distributed.destroy_process_group()
+    """
+    signature = inspect.signature(call)
+    place = list(signature.parameters).index("group")
+
+    @wraps(call)
+    def called(*args: Any, **named: Any) -> Any:
+        by_place = len(args) > place
+        try:
+            members = chosen_group(args[place] if by_place else named.get("group"))
+        except JtError:
+            must_fit(call.__name__, signature, *args, **named)  # which is to be said first
+            raise
+        if members is None:
+            return None
+        if by_place:
+            args = (*args[:place], members, *args[place + 1 :])
+        else:
+            named["group"] = members
+        return call(*args, **named)
+
+    return called  # type: ignore[return-value]
 
 
 def own_group(group: Any, asked: str) -> ProcessGroup:

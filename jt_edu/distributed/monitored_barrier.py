@@ -13,7 +13,7 @@ import contextlib
 from typing import Any
 
 from jt_edu.base.errors import RankError
-from jt_edu.distributed.groups import chosen_group
+from jt_edu.distributed.groups import of_members
 from jt_edu.distributed.options import as_timeout
 from jt_edu.distributed.process_group import ProcessGroup
 from jt_edu.mpi.base.constants import TAG_LIMIT
@@ -26,6 +26,7 @@ LONGER = 20.0  # seconds that the others wait longer than rank 0, which is there
 SOON = 0.001  # seconds for one more rank when the time is up: it may have come while another was waited for
 
 
+@of_members
 def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bool = False) -> None:
     """Nobody leaves before all have come; if some do not, the error names them.
 
@@ -41,14 +42,11 @@ def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bo
         >>> jt.simulate(3)(lambda: (jt.distributed.init_process_group(), jt.distributed.monitored_barrier())[1])
         [None, None, None]
     """
-    members = chosen_group(group)
-    if members is None:
-        return
-    patience = (members.timeout if timeout is None else as_timeout(timeout, "monitored_barrier")).total_seconds()
-    missing = _count(members, patience, wait_all_ranks) if members.rank() == 0 else _report(members, patience)
+    patience = (group.timeout if timeout is None else as_timeout(timeout, "monitored_barrier")).total_seconds()
+    missing = _count(group, patience, wait_all_ranks) if group.rank() == 0 else _report(group, patience)
     if missing:
-        ranks = ", ".join(str(members.ranks[r]) for r in missing)
-        asked = f"monitored_barrier: all {members.size()} ranks come within {patience:g} s"
+        ranks = ", ".join(str(group.ranks[r]) for r in missing)
+        asked = f"monitored_barrier: all {group.size()} ranks come within {patience:g} s"
         raise RankTimeoutError(asked, f"no rank {ranks}", "see what they wait for, or a longer timeout")
 
 

@@ -91,20 +91,17 @@ class CommGroup(ArrayGroup):
             raise told from error
         return CommWork(self, request, lambda: task.finish(got()), f"{task.label}, {task.words}", task)
 
-    # one to one
+    # one to one: see process_group.py
 
     def send(self, tensors: Tensors, dst: int, tag: int = 0) -> Work:
-        """My tensor to rank `dst`."""
         self.check_whole("send")
         x = self._tensor(tensors, "send")
         return CommWork(self, self.comm.Isend(read(x), dst, tag), lambda: [x], f"send(dst={dst}, tag={tag})")
 
     def recv(self, tensors: Tensors, src: int, tag: int = 0) -> Work:
-        """The tensor that comes from rank `src` into mine."""
         return self._receive(self._tensor(tensors, "recv"), src, tag, f"recv(src={src}, tag={tag})")
 
     def recv_anysource(self, tensors: Tensors, tag: int = 0) -> Work:
-        """The tensor that comes next into mine; `result()` is the rank that sent it."""
         return self._receive(self._tensor(tensors, "recv"), ANY_SOURCE, tag, f"recv(src=any, tag={tag})")
 
     def _receive(self, x: Any, source: int, tag: int, words: str) -> Work:
@@ -122,7 +119,6 @@ class CommGroup(ArrayGroup):
         return CommWork(self, self.comm.Irecv(room, source, tag), finish, words, status=status)
 
     def shutdown(self) -> None:
-        """The group is not used any more."""
         if self._name != "solo":
             self.comm.Free()
 

@@ -17,12 +17,13 @@ import numpy as np
 
 from jt_edu.base.errors import ArgumentError
 from jt_edu.distributed.collectives import all_gather, broadcast, gather, scatter
-from jt_edu.distributed.groups import chosen_group, get_group_rank
+from jt_edu.distributed.groups import get_group_rank, of_members
 from jt_edu.distributed.point_to_point import recv, send
 from jt_edu.ops.create import zeros
 from jt_edu.variable.var import Var, array
 
 
+@of_members
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
     """A copy of rank k's `obj` into `object_list[k]`, on every rank.
 
@@ -38,12 +39,9 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
         >>> jt.simulate(2)(program)[0]
         [{'rank': 0}, {'rank': 1}]
     """
-    members = chosen_group(group)
-    if members is None:
-        return
-    _check_list(object_list, members.size(), "all_gather_object")
+    _check_list(object_list, group.size(), "all_gather_object")
     mine = _packed(obj)
-    sizes = [zeros(1, dtype="int64") for _ in range(members.size())]
+    sizes = [zeros(1, dtype="int64") for _ in range(group.size())]
     all_gather(sizes, _count(mine), group)
     longest = max(s.item() for s in sizes)
     rooms = [zeros(longest, dtype="uint8") for _ in sizes]
@@ -51,6 +49,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
     object_list[:] = [_opened(room, size.item()) for room, size in zip(rooms, sizes, strict=True)]
 
 
+@of_members
 def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: int = 0, group: Any = None) -> None:
     """A copy of rank k's `obj` into `object_gather_list[k]` of rank `dst`; the others give no list.
 
@@ -63,14 +62,11 @@ def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: in
         >>> jt.simulate(2)(program)
         [['a', 'ab'], None]
     """
-    members = chosen_group(group)
-    if members is None:
-        return
-    here = members.rank() == get_group_rank(members, dst)
+    here = group.rank() == get_group_rank(group, dst)
     if here:
-        _check_list(object_gather_list, members.size(), "gather_object")
+        _check_list(object_gather_list, group.size(), "gather_object")
     mine = _packed(obj)
-    sizes = [zeros(1, dtype="int64") for _ in range(members.size())]
+    sizes = [zeros(1, dtype="int64") for _ in range(group.size())]
     all_gather(sizes, _count(mine), group)
     longest = max(s.item() for s in sizes)
     rooms = [zeros(longest, dtype="uint8") for _ in sizes] if here else None
@@ -79,6 +75,7 @@ def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: in
         object_gather_list[:] = [_opened(room, size.item()) for room, size in zip(rooms, sizes, strict=True)]
 
 
+@of_members
 def broadcast_object_list(object_list: list[Any], src: int = 0, group: Any = None) -> None:
     """Copies of the objects that rank `src` has in the list, into every rank's list.
 
@@ -91,11 +88,8 @@ def broadcast_object_list(object_list: list[Any], src: int = 0, group: Any = Non
         >>> jt.simulate(2)(program)[1]
         ['learning rate', 0.1]
     """
-    members = chosen_group(group)
-    if members is None:
-        return
     _check_list(object_list, None, "broadcast_object_list")
-    here = members.rank() == get_group_rank(members, src)
+    here = group.rank() == get_group_rank(group, src)
     packed = [_packed(obj) for obj in object_list] if here else []
     sizes = array(np.array([len(p) for p in packed], np.int64)) if here else zeros(len(object_list), dtype="int64")
     broadcast(sizes, src, group)
@@ -145,6 +139,7 @@ def recv_object_list(object_list: list[Any], src: int | None = None, group: Any 
     return sender
 
 
+@of_members
 def scatter_object_list(
     scatter_object_output_list: list[Any], scatter_object_input_list: Sequence[Any] | None, src: int = 0,
     group: Any = None,
@@ -160,16 +155,13 @@ def scatter_object_list(
         >>> jt.simulate(2)(program)
         [['zero'], ['one']]
     """
-    members = chosen_group(group)
-    if members is None:
-        return
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         asked = "scatter_object_list fills the first place of a list"
         raise ArgumentError(asked, repr(scatter_object_output_list), "[None]")
-    here = members.rank() == get_group_rank(members, src)
+    here = group.rank() == get_group_rank(group, src)
     packed = []
     if here:
-        _check_list(scatter_object_input_list, members.size(), "scatter_object_list")
+        _check_list(scatter_object_input_list, group.size(), "scatter_object_list")
         packed = [_packed(obj) for obj in scatter_object_input_list or []]
     longest = array(np.array([max((len(p) for p in packed), default=0)], np.int64))
     broadcast(longest, src, group)

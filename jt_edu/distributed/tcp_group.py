@@ -217,10 +217,9 @@ class SocketGroup(ArrayGroup):
         """The next frame of a member."""
         return self.mesh.inbox.take(self.plane, kind, [self.ranks[source]], tag, deadline)
 
-    # one to one
+    # one to one: see process_group.py
 
     def send(self, tensors: Tensors, dst: int, tag: int = 0) -> Work:
-        """My tensor to rank `dst`."""
         x = self._tensor(tensors, "send")
         check_peer(dst, self._size, "send", "dst")
         check_tag(tag, "send")
@@ -232,13 +231,11 @@ class SocketGroup(ArrayGroup):
         return Finished([x])
 
     def recv(self, tensors: Tensors, src: int, tag: int = 0) -> Work:
-        """The tensor that comes from rank `src` into mine."""
         check_peer(src, self._size, "recv", "src")
         check_tag(tag, "recv")
         return ReceiveWork(self, self._tensor(tensors, "recv"), src, tag)
 
     def recv_anysource(self, tensors: Tensors, tag: int = 0) -> Work:
-        """The tensor that comes next into mine; `result()` is the rank that sent it."""
         check_tag(tag, "recv")
         return ReceiveWork(self, self._tensor(tensors, "recv"), ANY, tag)
 

@@ -1,9 +1,11 @@
 """What every test may rely on: seeds that are told, kernels that are compiled once, skips that CI does not forgive.
 
-Four switches, by option or by environment:
+Six switches, by option or by environment:
 
   --seed N            the seed behind `rng` (0); a failing test prints the one it used
   --without-torch     skip what asks PyTorch
+  --share [N]         of large tables only the rows of this commit's turn, or of share N: tests/share.py
+  --record            how long each file takes is written to tests/durations.json, by which others order them
   --again             tests of processes, pages and ranks that failed beside others run once more, alone (.ci/run)
   JT_EDU_REQUIRE      marks whose tests must run, as in "browser,mpi": a skip there is a failure (.ci/run sets it)
 """
@@ -32,7 +34,9 @@ import pytest  # noqa: E402
 
 from tests.again import SecondTry, allow, waits_for_others  # noqa: E402
 from tests.chromium import chromium  # noqa: E402, F401  a fixture for the folders browser and widgets
+from tests.share import COMMITS, SHARES, choose, resolve  # noqa: E402
 from tests.sharing import (  # noqa: E402
+    Durations,
     long_ones_first,
     pytest_xdist_auto_num_workers,  # noqa: F401  pytest looks for hooks here
     pytest_xdist_make_scheduler,  # noqa: F401  the same
@@ -51,6 +55,8 @@ REQUIRED = frozenset(filter(None, os.environ.get("JT_EDU_REQUIRE", "").replace("
 def pytest_addoption(parser):
     parser.addoption("--seed", type=int, default=0, help="seed behind the rng fixture (default 0)")
     parser.addoption("--without-torch", action="store_true", help="skip the tests that ask PyTorch")
+    parser.addoption("--share", type=int, nargs="?", const=COMMITS, help="a share of the large tables")
+    parser.addoption("--record", action="store_true", help="write tests/durations.json anew: run it with everything")
     parser.addoption("--again", action="store_true", help="a second try for tests of processes, pages and ranks")
 
 
@@ -68,6 +74,7 @@ def pytest_collection_modifyitems(config, items):
         for fixture, name in MARKS_BY_FIXTURE.items():
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(name)
+    choose(config, items)
     if hasattr(config, "workerinput"):
         items[:] = long_ones_first(items)
 
@@ -158,9 +165,17 @@ def _refuse(report, marks):
 
 def pytest_configure(config):
     if not hasattr(config, "workerinput"):
+        resolve(config)
+        if config.getoption("record"):
+            config.pluginmanager.register(Durations(), "jt_edu_durations")
         if config.getoption("again"):
             config.pluginmanager.register(SecondTry(config), "jt_edu_second_try")
         config.pluginmanager.register(LastWords(), "jt_edu_last_words")
+
+
+def pytest_report_header(config):
+    share = config.option.share
+    return None if share is None else f"large tables: share {share} of {SHARES} (all: python3 lab.py test --all)"
 
 
 class LastWords:

@@ -164,14 +164,12 @@ def test_an_operator_that_is_not_there_is_told():
     assert verdict.words == "there is no operator `abs` here; there are absolute, sum, divide, exp, matmul, max"
 
 
-@pytest.mark.slow
 def test_the_notebook_says_right_to_right_answers():
     said = filled("03_fusion", KERNELS, *RIGHT.values())
 
     assert verdicts(said) == {"right": 6, "not right": 0, "not done yet": 0, "another shape": 0}, said
 
 
-@pytest.mark.slow
 def test_the_notebook_runs_with_nothing_filled_in_and_measures_what_it_claims():
     said = filled("03_fusion")
 

@@ -456,7 +456,6 @@ def test_a_loop_of_this_machine_has_fewer_instructions_with_at_than_without():
     assert kernels.signature(kernel).startswith("int64, int64, float32, float32, array(float32, 1d, C)")
 
 
-@pytest.mark.slow
 def test_the_notebook_says_right_to_right_answers(monkeypatch):
     monkeypatch.setattr(checks, "SLOW", 0.0)
     letters = {f'    "{text}": None': f'    "{text}": "{letter}"' for text, letter in WHOSE.items()}
@@ -472,7 +471,6 @@ def test_the_notebook_says_right_to_right_answers(monkeypatch):
     assert len(re.findall(r"instructions, which compute with \d+ numbers", said)) == 2
 
 
-@pytest.mark.slow
 def test_the_notebook_runs_with_nothing_filled_in_and_measures_what_it_claims():
     said = filled("04_kernels")
 

@@ -208,7 +208,6 @@ def test_the_least_of_many_runs_and_a_quotient_in_turns_are_the_truth_on_a_distu
     assert ratio(world.work(3.0), world.work(1.0), clock=world.clock) == pytest.approx(3.0, rel=0.03)
 
 
-@pytest.mark.slow
 def test_the_notebook_says_right_to_right_answers():
     gap = {f'    "{text}": None': f'    "{text}": {value}' for text, value in INTENSITIES.items()}
     guessed = ("factor = dict.fromkeys(expressions)", f"factor = {FACTORS}")
@@ -219,7 +218,6 @@ def test_the_notebook_says_right_to_right_answers():
     assert "impossible" not in said
 
 
-@pytest.mark.slow
 def test_the_notebook_runs_with_nothing_filled_in_and_measures_what_it_claims():
     said = filled("05_roofline")
 

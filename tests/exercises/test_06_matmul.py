@@ -230,7 +230,6 @@ def test_a_film_of_nothing_is_a_sentence():
     assert repr(matmul.film({"mine": nothing_yet, "empty": lambda *_: None})) == "mine: \nempty: 0 accesses, 0 misses"
 
 
-@pytest.mark.slow
 def test_the_notebook_says_right_to_right_answers():
     ranked = ("best_first = [None, None, None]", 'best_first = ["j", "k", "i"]')
 
@@ -240,7 +239,6 @@ def test_the_notebook_says_right_to_right_answers():
     assert re.findall(r"n = (\d+) +as a @ b", said) == ["8", "16", "17", "40"]
 
 
-@pytest.mark.slow
 def test_the_notebook_runs_with_nothing_filled_in_and_measures_what_it_claims():
     said = filled("06_matmul")
 

@@ -257,7 +257,6 @@ def test_products_of_numbers_are_counted_and_constants_are_free():
     assert repr(1 - -a) == "-2" or repr(1 + a) == "4"
 
 
-@pytest.mark.slow
 def test_the_notebook_says_right_to_right_answers():
     repaired = ("    return check.key(problem)\n", "    return astuple(problem)\n")
 
@@ -270,7 +269,6 @@ def test_the_notebook_says_right_to_right_answers():
     assert spelled > 3 * built_in
 
 
-@pytest.mark.slow
 def test_the_notebook_runs_with_nothing_filled_in_and_measures_what_it_claims():
     said = filled("07_convolution")
 

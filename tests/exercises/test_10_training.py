@@ -16,7 +16,6 @@ def largest(curvature):
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("part", "instead", "right", "status", "words"),
     [
@@ -43,7 +42,6 @@ def test_a_step_by_hand_gets_what_it_deserves(part, instead, right, status, word
     assert words in outcome.words
 
 
-@pytest.mark.slow
 def test_the_empty_cell_is_not_done_yet():
     outcome = judged(text_of({}, "10_training", 0))
 

@@ -46,7 +46,7 @@ def _imports(module: Module, names: set[str], node: ast.AST, *, late: bool, typi
 
 
 def _is_in_disguise(node: ast.AST) -> bool:
-    """Whether a call imports: `resolve_name("jt_edu.ir.node:Node")`, `importlib.import_module("jt_edu.graph")`."""
+    """Whether a call imports: `resolve_name("jt_edu.ir.node:Node")`, `importlib.import_module("jt_edu.ir.node")`."""
     return isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in {"resolve_name", "import_module"}
 
 

@@ -1,5 +1,6 @@
 """Workers share out whole files: xdist's own groups were once ignored for weeks, and nothing said so."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -7,7 +8,8 @@ import sys
 from types import SimpleNamespace
 
 from tests.house.plan import ROOT
-from tests.sharing import PART, groups, long_ones_first
+from tests.share import SHARES, TABLES, waits
+from tests.sharing import DURATIONS, PART, groups, long_ones_first
 
 NOTES = """
 import os, pathlib, pytest
@@ -22,7 +24,7 @@ def test_it(number):
 def test_a_file_runs_on_one_worker_and_so_does_a_folder_with_a_server(tmp_path):
     places = ("tests/mpi/test_a.py", "tests/mpi/test_b.py", "tests/test_c.py", "tests/test_d.py", "tests/test_e.py")
     (tmp_path / "tests" / "mpi").mkdir(parents=True)
-    for name in ("conftest.py", "again.py", "chromium.py", "sharing.py"):
+    for name in ("conftest.py", "again.py", "chromium.py", "share.py", "sharing.py"):
         shutil.copy(ROOT / "tests" / name, tmp_path / "tests")
     for place in places:
         (tmp_path / place).write_text(NOTES)
@@ -54,12 +56,38 @@ def test_a_long_file_is_cut_into_parts():
 
 
 def test_what_takes_long_begins_first():
-    def item(path, mark=None):
-        return SimpleNamespace(path=path, nodeid=f"{path}::test_it", get_closest_marker=lambda name: name == mark)
+    paths = (
+        "tests/a/test_a.py",
+        "tests/browser/test_b.py",
+        "tests/mpi/test_c.py",
+        "tests/y/test_d.py",
+        "tests/z/test_e.py",
+    )
+    items = [SimpleNamespace(nodeid=f"{path}::test_it") for path in paths]
 
-    paths = ("tests/a/test_a.py", "tests/browser/test_b.py", "tests/mpi/test_c.py", "tests/z/test_d.py")
-    items = [*map(item, paths), item("tests/z/test_d.py", "slow")]
+    order = [one.nodeid.partition("::")[0] for one in long_ones_first(items, {paths[4]: 20, paths[0]: 5})]
 
-    order = [one.path.removeprefix("tests/") for one in long_ones_first(items)]
+    assert order == [paths[2], paths[1], paths[4], paths[0], paths[3]]
 
-    assert order == ["mpi/test_c.py", "browser/test_b.py", "z/test_d.py", "z/test_d.py", "a/test_a.py"]
+
+def test_files_that_took_long_are_there():
+    assert [path for path in json.loads(DURATIONS.read_text()) if not (ROOT / path).exists()] == []
+
+
+def test_every_row_of_a_table_runs_within_as_many_commits_as_there_are_shares():
+    names = [f"tests/{path}::test_it[numba-{k}]" for path in TABLES for k in range(100)]
+
+    runs = [[name for name in names if not waits(name, share)] for share in range(5, 5 + SHARES)]
+
+    assert sorted(name for some in runs for name in some) == sorted(names)
+    assert all(len(names) / SHARES / 2 < len(some) < len(names) / SHARES * 2 for some in runs)
+
+
+def test_what_is_no_table_runs_each_time():
+    others = ["tests/house/test_floors.py::test_it[numba]", *(f"tests/{path}::test_it" for path in TABLES)]
+
+    assert not any(waits(name, share) for name in others for share in range(SHARES))
+
+
+def test_tables_are_files_that_are_there():
+    assert [path for path in TABLES if not (ROOT / "tests" / path).exists()] == []

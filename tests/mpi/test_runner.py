@@ -181,7 +181,6 @@ ENDS = [
 ]
 
 
-@pytest.mark.slow
 def test_nothing_is_left_after_twenty_jobs():
     """Some at a time, for a job mostly waits; those of one notebook do not know of each other. The MPIs take turns."""
     for mpi in MPIS:

@@ -19,7 +19,7 @@ import numpy as np
 
 import jt_edu as jt
 from jt_edu.lens.ops_table import COPY, KINDS, identity, identity_at, operators
-from tests.floors.test_gradients import SMOOTH_BINARY, SMOOTH_UNARY
+from tests.floors.variable.test_autograd import SMOOTH_BINARY, SMOOTH_UNARY
 from tests.parity import test_families
 from tests.parity.families import families
 from tests.parity.inputs import LAYOUTS, both, seed_of

@@ -13,8 +13,6 @@ import jt_edu as jt
 from tests.house.test_notebooks import FOLDER, build
 
 mpl.use("Agg")
-pytestmark = pytest.mark.slow
-
 AUTOGRAD = {
     "    y.grad = 1.0\n": """    y.grad = 1.0
     for node in reversed(order):

@@ -10,8 +10,6 @@ import jt_widgets
 from jt_exercises.timing import ratio
 from tests.headless import ROOT, execute
 
-pytestmark = pytest.mark.slow
-
 FOLDER = ROOT / "notebooks"
 VIEW = "application/vnd.jupyter.widget-view+json"
 

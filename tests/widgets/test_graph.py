@@ -9,7 +9,7 @@ import jt_edu as jt
 from jt_edu import nn
 from jt_edu.base.errors import ArgumentError
 from jt_widgets import graph
-from tests.floors.test_passes import GRAPHS
+from tests.floors.lens.test_fusion_passes import GRAPHS
 from tests.widgets.page import still as at_rest
 
 FACE = "[data-id='{}']"

@@ -8,7 +8,7 @@ import jt_edu as jt
 from jt_edu import optim
 from jt_edu.optim import lr_scheduler
 from tests.arguments.rows import Row, shows
-from tests.floors.test_optim import PLATEAUS
+from tests.floors.optim.test_optim import PLATEAUS
 from tests.optim.test_schedules import SETTINGS, ours, picture, theirs, warm
 
 EPOCHS = 20

@@ -12,7 +12,7 @@ from jt_edu.backends.convolve.fft import ALGORITHMS
 from jt_edu.backends.convolve.fft_kernels import backward, column_of, forward, mirror, size_for, write_waves
 from jt_edu.backends.convolve.gemm_microkernel import LANES
 from jt_edu.backends.convolve.standalone import Alone, shapes_of
-from tests.floors.convolve.oracle import check
+from tests.floors.backends.convolve.oracle import check
 
 KINDS = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda a: a.kind)
 

@@ -18,7 +18,7 @@ from jt_edu.draw.text_metrics import width
 from jt_edu.draw.visible_graph import view
 from tests.floors import graphs
 
-GOLDEN = Path(__file__).parents[2] / "widgets" / "frontend" / "golden"
+GOLDEN = Path(__file__).parents[3] / "widgets" / "frontend" / "golden"
 
 
 def golden_maker():

@@ -8,7 +8,7 @@ import pytest
 
 from jt_edu.backends.convolve import Sizes
 from jt_edu.backends.convolve.depthwise import ALGORITHMS
-from tests.floors.convolve.oracle import Fenced, arrays, check, in_float64, some
+from tests.floors.backends.convolve.oracle import Fenced, arrays, check, in_float64, some
 
 KINDS = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda a: a.kind)
 BOUND = 4e-6

@@ -9,7 +9,7 @@ import pytest
 from jt_edu import backends
 from jt_edu.backends.convolve import autotuner, standalone
 from jt_edu.backends.convolve.tuner_report import Table
-from tests.floors.convolve.test_tuner import SMALL, algorithm, table  # noqa: F401 - a fixture
+from tests.floors.backends.convolve.test_autotuner import SMALL, algorithm, table  # noqa: F401 - a fixture
 
 GOOD = autotuner.Entry(SMALL, 1, "python", (autotuner.Timing("one", 1e-3, 15, 0),))
 TOLD = json.loads(GOOD.as_json())

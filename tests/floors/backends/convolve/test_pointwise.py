@@ -4,7 +4,7 @@ import pytest
 
 from jt_edu.backends.convolve import Sizes
 from jt_edu.backends.convolve.pointwise import ALGORITHMS
-from tests.floors.convolve.oracle import check
+from tests.floors.backends.convolve.oracle import check
 
 FORWARD = next(a for a in ALGORITHMS if a.kind == "forward")
 BOUND = 4e-6

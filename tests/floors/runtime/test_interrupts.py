@@ -11,7 +11,7 @@ import jt_edu as jt
 from jt_edu import nn, optim
 from jt_edu.capture import recorder
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PRESSED = """
 import signal, threading, time
 import numpy as np

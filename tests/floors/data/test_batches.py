@@ -272,7 +272,6 @@ def test_noise_has_its_size_and_comes_from_the_seed(make, seed):
         make(1)
 
 
-@pytest.mark.slow
 def test_a_network_reads_handwritten_digits(record_property):
     """At least 97 of 100 images that it has not seen."""
     pytest.importorskip("sklearn")

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from jt_edu.backends.convolve.direct import ALGORITHMS
-from tests.floors.convolve.oracle import check, some
+from tests.floors.backends.convolve.oracle import check, some
 
 KINDS = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda a: a.kind)
 

@@ -216,7 +216,7 @@ def test_clear_forgets_memory_and_disk(table):
 
 
 WRITE = """
-from tests.floors.convolve.test_tuner import SMALL, algorithm
+from tests.floors.backends.convolve.test_autotuner import SMALL, algorithm
 from jt_edu import backends
 from jt_edu.backends.convolve import tuner
 import dataclasses, sys

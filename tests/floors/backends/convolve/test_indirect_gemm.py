@@ -10,8 +10,8 @@ import pytest
 from jt_edu.backends.convolve import Sizes
 from jt_edu.backends.convolve.indirect_gemm import ALGORITHMS
 from jt_edu.backends.convolve.indirect_layout import fits_rows, shifts_of
-from tests.floors.convolve.oracle import Fenced, arrays, check, in_float64, some
-from tests.floors.convolve.test_panels import drawn, given, in_python
+from tests.floors.backends.convolve.oracle import Fenced, arrays, check, in_float64, some
+from tests.floors.backends.convolve.test_im2col_gemm import drawn, given, in_python
 
 SHIFTED = ALGORITHMS[0]
 BOUND = 4e-6

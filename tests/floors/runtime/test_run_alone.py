@@ -185,7 +185,7 @@ def test_the_allocator_in_charge_makes_room_for_what_is_small_too():
         (x + 1).sync()
     (x + 1).sync()
 
-    assert [(a.bytes, "test_alone.py" in a.line) for a in seen.allocations] == [(8, True)]
+    assert [(a.bytes, "test_run_alone.py" in a.line) for a in seen.allocations] == [(8, True)]
 
 
 def test_the_line_of_a_value_is_the_one_that_asked_for_it_however_it_is_built():

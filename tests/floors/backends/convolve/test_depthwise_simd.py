@@ -10,8 +10,8 @@ from jt_edu.backends.convolve import Sizes, channel_lanes, depthwise_simd
 from jt_edu.backends.convolve.depthwise_simd import ALGORITHMS
 from jt_edu.backends.convolve.llvm import LANES
 from jt_edu.backends.convolve.selection import candidates
-from tests.floors.convolve.oracle import Fenced, arrays, check, in_float64
-from tests.floors.convolve.test_panels import in_python
+from tests.floors.backends.convolve.oracle import Fenced, arrays, check, in_float64
+from tests.floors.backends.convolve.test_im2col_gemm import in_python
 
 LANEWISE, BY_IMAGE, BY_WEIGHTS = ALGORITHMS
 BOUND = 4e-6

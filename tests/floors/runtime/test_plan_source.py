@@ -162,7 +162,7 @@ def test_an_error_in_a_kernel_names_the_line_in_a_replay_too(monkeypatch):
 
     after = replay.plan.steps[1]
     monkeypatch.setattr(after, "program", after.program._replace(call=broken))
-    with pytest.raises(jt.KernelError, match=r"on purpose[\s\S]*test_script.py:\d+: step = jt.compile"):
+    with pytest.raises(jt.KernelError, match=r"on purpose[\s\S]*test_plan_source.py:\d+: step = jt.compile"):
         step(x)
     monkeypatch.undo()
     assert step(x).tolist() == np.exp(x @ x + 1).tolist()
@@ -194,7 +194,7 @@ def test_too_little_memory_is_told_with_the_line(monkeypatch):
         raise MemoryError("full")
 
     monkeypatch.setitem(replay.script._space, "room", full)
-    with pytest.raises(MemoryError, match=r"shape \(65536,\)[\s\S]*test_script.py"):
+    with pytest.raises(MemoryError, match=r"shape \(65536,\)[\s\S]*test_plan_source.py"):
         step(x)
 
 
@@ -207,7 +207,7 @@ def test_an_allocator_that_hands_out_nonsense_is_told_with_the_line():
     step(np.ones(3))
     step(np.ones(3))
 
-    with jt.allocator(Wrong()), pytest.raises(jt.ArgumentError, match=r"\(3, 2\)[\s\S]*test_script.py"):
+    with jt.allocator(Wrong()), pytest.raises(jt.ArgumentError, match=r"\(3, 2\)[\s\S]*test_plan_source.py"):
         step(np.ones(3))
 
 
@@ -219,7 +219,7 @@ def test_an_index_out_of_range_names_its_own_line_once():
     with pytest.raises(jt.RangeError, match="the index 7") as caught:
         step(np.ones(3), np.array([7]))
 
-    assert str(caught.value).count("test_script.py") == 1
+    assert str(caught.value).count("test_plan_source.py") == 1
 
 
 def test_the_allocator_in_charge_makes_room_for_what_outlives_the_run():
@@ -285,7 +285,7 @@ def test_a_run_by_the_page_looks_at_the_programs_and_names_the_line_of_an_error(
 
     (step,) = plan.steps
     monkeypatch.setattr(step, "program", step.program._replace(call=broken))
-    with pytest.raises(jt.KernelError, match=r"on purpose[\s\S]*test_script.py:\d+: ran\(1, lambda: x"):
+    with pytest.raises(jt.KernelError, match=r"on purpose[\s\S]*test_plan_source.py:\d+: ran\(1, lambda: x"):
         ran(1, lambda: x * 3 + 1)
 
 

@@ -27,7 +27,7 @@ from jt_edu.backends.thread_workers import Workers, _Launch
 from jt_edu.base.errors import ArgumentError, BackendError, KernelError
 from jt_edu.codegen.emit_python import Parameter, Source
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def scale(factor, dtype="float64"):
@@ -378,7 +378,7 @@ def test_what_kernels_import_is_part_of_the_stamp_and_cost_models_are_not():
 def test_a_kernel_compiled_once_comes_from_disk_in_another_process(cache):
     script = """
 from jt_edu.backends.numba_cpu import NumbaBackend
-from tests.floors.test_backends import DOUBLE, result_of
+from tests.floors.backends.test_backends import DOUBLE, result_of
 program = NumbaBackend().compile(DOUBLE)
 print(program.compiled, result_of(program))
 """
@@ -390,7 +390,7 @@ print(program.compiled, result_of(program))
 def test_processes_that_compile_the_same_kernels_at_once_do_not_disturb_each_other(cache):
     script = """
 from jt_edu.backends.numba_cpu import NumbaBackend
-from tests.floors.test_backends import result_of, scale
+from tests.floors.backends.test_backends import result_of, scale
 backend = NumbaBackend()
 print("ready", flush=True)
 input()
@@ -753,7 +753,7 @@ import os, threading, warnings
 warnings.simplefilter("ignore")
 from jt_edu.backends import pool
 from jt_edu.backends.numba_cpu import NumbaBackend
-from tests.floors.test_backends import DOUBLE, result_of
+from tests.floors.backends.test_backends import DOUBLE, result_of
 backend = NumbaBackend()
 pool.run(lambda k: None, 3)
 child = os.fork()

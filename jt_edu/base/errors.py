@@ -22,10 +22,8 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = [
-    "ArgumentError", "BackendError", "DtypeError", "GradientError", "JtError", "KernelError", "OutOfMemoryError",
-    "RangeError", "RankError", "ScalarError", "ShapeError", "UnknownKeyError", "UnknownNameError",
-]  # fmt: skip
+__all__ = ["ArgumentError", "BackendError", "DtypeError", "GradientError", "JtError", "KernelError", "OutOfMemoryError",
+           "RangeError", "RankError", "ScalarError", "ShapeError", "UnknownKeyError", "UnknownNameError"]  # fmt: skip
 
 
 class JtError(Exception):

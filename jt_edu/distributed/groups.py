@@ -27,10 +27,8 @@ from jt_edu.distributed.process_group import ProcessGroup
 from jt_edu.distributed.store import PrefixStore
 from jt_edu.distributed.tcp_group import SocketGroup
 
-__all__ = [
-    "GroupMember", "get_backend", "get_global_rank", "get_group_rank", "get_process_group_ranks", "get_rank",
-    "get_world_size", "group", "new_group", "new_subgroups",
-]  # fmt: skip
+__all__ = ["GroupMember", "get_backend", "get_global_rank", "get_group_rank", "get_process_group_ranks", "get_rank",
+           "get_world_size", "group", "new_group", "new_subgroups"]  # fmt: skip
 
 
 class NonMember:

@@ -33,10 +33,8 @@ from jt_edu.ops.create import zeros
 from jt_edu.ops.gated_activation import prelu, rrelu
 from jt_edu.variable.var import Var
 
-__all__ = [
-    "CELU", "ELU", "GELU", "Hardswish", "LeakyReLU", "Mish", "PReLU", "RReLU", "ReLU", "ReLU6", "SELU", "SiLU",
-    "Softplus", "Swish", "Threshold",
-]  # fmt: skip
+__all__ = ["CELU", "ELU", "GELU", "Hardswish", "LeakyReLU", "Mish", "PReLU", "RReLU", "ReLU", "ReLU6", "SELU", "SiLU",
+           "Softplus", "Swish", "Threshold"]  # fmt: skip
 
 
 class Activation(Module):

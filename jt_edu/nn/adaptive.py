@@ -22,10 +22,8 @@ from jt_edu.ops.adaptive import (
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.sliding_window import each_way
 
-__all__ = [
-    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
-    "AdaptiveMaxPool3d",
-]  # fmt: skip
+__all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
+           "AdaptiveMaxPool3d"]  # fmt: skip
 
 
 class _Adaptive(Module):

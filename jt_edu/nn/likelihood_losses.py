@@ -21,10 +21,8 @@ from jt_edu.ops.reduce import sum
 from jt_edu.ops.softmax import cross_entropy_loss, nll_loss, reduce_loss
 from jt_edu.variable.var import Var, as_var
 
-__all__ = [
-    "CrossEntropyLoss", "GaussianNLLLoss", "KLDivLoss", "NLLLoss", "PoissonNLLLoss", "gaussian_nll_loss", "kl_div",
-    "poisson_nll_loss",
-]  # fmt: skip
+__all__ = ["CrossEntropyLoss", "GaussianNLLLoss", "KLDivLoss", "NLLLoss", "PoissonNLLLoss", "gaussian_nll_loss",
+           "kl_div", "poisson_nll_loss"]  # fmt: skip
 
 
 @same_words

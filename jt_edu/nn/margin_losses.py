@@ -22,11 +22,9 @@ from jt_edu.ops.reduce import any, mean, min, sum
 from jt_edu.ops.softmax import is_class, reduce_loss
 from jt_edu.variable.var import Var, as_var
 
-__all__ = [
-    "HingeEmbeddingLoss", "MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss",
-    "SoftMarginLoss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss", "multilabel_margin_loss",
-    "multilabel_soft_margin_loss", "soft_margin_loss",
-]  # fmt: skip
+__all__ = ["HingeEmbeddingLoss", "MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss",
+           "MultiMarginLoss", "SoftMarginLoss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss",
+           "multilabel_margin_loss", "multilabel_soft_margin_loss", "soft_margin_loss"]  # fmt: skip
 
 
 @same_words

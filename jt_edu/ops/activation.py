@@ -26,10 +26,9 @@ from jt_edu.ops.trigonometry import TANH
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
-__all__ = [
-    "celu", "elu", "gelu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "logsigmoid", "mish",
-    "relu", "relu6", "selu", "silu", "softplus", "softshrink", "softsign", "swish", "tanhshrink", "threshold",
-]  # fmt: skip
+__all__ = ["celu", "elu", "gelu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "logsigmoid",
+           "mish", "relu", "relu6", "selu", "silu", "softplus", "softshrink", "softsign", "swish", "tanhshrink",
+           "threshold"]  # fmt: skip
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 # the table: body and derivative, as in ir/scalar_ops.py; inputs behind x are numbers, which have no gradient

@@ -36,10 +36,8 @@ from jt_edu.variable.random import (
 from jt_edu.variable.torch_keywords import makes
 from jt_edu.variable.var import Var, as_var, method
 
-__all__ = [
-    "bernoulli", "exponential", "multinomial", "normal", "permutation", "rand_like", "randint", "randint_like",
-    "randn_like", "randperm", "uniform",
-]  # fmt: skip
+__all__ = ["bernoulli", "exponential", "multinomial", "normal", "permutation", "rand_like", "randint", "randint_like",
+           "randn_like", "randperm", "uniform"]  # fmt: skip
 
 
 @makes

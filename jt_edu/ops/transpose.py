@@ -19,10 +19,8 @@ from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.torch_keywords import spread
 from jt_edu.variable.var import Var, as_var, method
 
-__all__ = [
-    "flip", "fliplr", "flipud", "matrix_transpose", "moveaxis", "movedim", "permute", "permute_dims", "roll", "rot90",
-    "swapaxes", "swapdims", "transpose",
-]  # fmt: skip
+__all__ = ["flip", "fliplr", "flipud", "matrix_transpose", "moveaxis", "movedim", "permute", "permute_dims", "roll",
+           "rot90", "swapaxes", "swapdims", "transpose"]  # fmt: skip
 
 
 @lru_cache(maxsize=1 << 14)

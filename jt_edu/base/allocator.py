@@ -24,6 +24,7 @@ import numpy as np
 from jt_edu.base.errors import ArgumentError, OutOfMemoryError
 from jt_edu.base.scoped import scoped
 
+__all__ = ["CachingAllocator", "PlainAllocator", "allocator", "gc"]
 LARGE = 1 << 16  # bytes; smaller arrays are cheap to make
 GRAIN = 1 << 16  # buffers are multiples of this, so that similar shapes can share them
 KEEP = 1 << 30  # bytes of unused buffers, from which on making another one gives them back

@@ -21,6 +21,8 @@ from jt_edu.base.errors import ArgumentError
 from jt_edu.base.scoped import scoped, unbroken
 from jt_edu.base.trace import Trace
 
+__all__ = ["enable_grad", "flag_scope", "flags", "is_grad_enabled", "no_grad", "trace"]
+
 
 @dataclass
 class Flags:

@@ -15,6 +15,7 @@ doctest, notebooks): they get a short answer at once.
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from pkgutil import resolve_name
 from typing import Any
@@ -67,6 +68,16 @@ def _try(call: str, name: str, doors: Doors) -> str:
     if call == "x" and plain != name and plain in doors[call]:
         return f"x.assign(x.{plain}(...))"
     return " or ".join(nearest(name, doors)) or f"dir({call}), which lists its names"
+
+
+def names_of(package: str, rooms: str) -> list[str]:
+    """What rooms of a package say that they offer (`__all__`), for a door that takes them whole (`import *`).
+
+    Example:
+        >>> names_of("jt_edu.ops", "pool sets")[-3:]
+        ['union1d', 'unique', 'unique_consecutive']
+    """
+    return [name for room in rooms.split() for name in sys.modules[f"{package}.{room}"].__all__]
 
 
 def door(

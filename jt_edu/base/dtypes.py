@@ -21,6 +21,9 @@ import numpy as np
 
 from jt_edu.base.errors import DtypeError
 
+__all__ = ["bfloat16", "complex128", "complex64", "float16", "float32", "float64", "int16", "int32", "int64", "int8",
+           "uint16", "uint32", "uint64", "uint8"]  # fmt: skip
+
 
 class DType(str):
     """One kind of number: its name, how it is stored, and how kernels compute with it."""

@@ -22,6 +22,9 @@ from __future__ import annotations
 
 from typing import Any
 
+__all__ = ["ArgumentError", "BackendError", "DtypeError", "GradientError", "JtError", "KernelError", "OutOfMemoryError",
+           "RangeError", "RankError", "ScalarError", "ShapeError", "UnknownKeyError", "UnknownNameError"]  # fmt: skip
+
 
 class JtError(Exception):
     """What was asked, what was found, and (optionally) what to try.

@@ -22,16 +22,7 @@ from jt_edu.benchmark.fuzzer import FuzzedParameter, FuzzedTensor, Fuzzer, Param
 from jt_edu.benchmark.measurement import Measurement, TaskSpec
 from jt_edu.benchmark.timer import Timer
 
-__all__ = [
-    "Compare",
-    "FuzzedParameter",
-    "FuzzedTensor",
-    "Fuzzer",
-    "Measurement",
-    "ParameterAlias",
-    "TaskSpec",
-    "Timer",
-]
+__all__ = ["Compare", "FuzzedParameter", "FuzzedTensor", "Fuzzer", "Measurement", "ParameterAlias", "TaskSpec", "Timer"]
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = door("jt.benchmark", __all__)

@@ -25,6 +25,8 @@ from jt_edu.data.fetch import example
 from jt_edu.data.sampler import as_generator, as_long_as, count_examples, fresh_seed
 from jt_edu.ops.arguments import number, whole
 
+__all__ = ["ChainDataset", "ConcatDataset", "IterableDataset", "StackDataset", "Subset", "random_split"]
+
 
 class IterableDataset(Extended):
     """A stream of examples: `__iter__` gives one after the other. Your own stream has an `__iter__`.

@@ -25,6 +25,9 @@ from jt_edu.data.collate import as_array
 from jt_edu.ops.arguments import whole, yes_or_no
 from jt_edu.variable.random import Generator, default_generator
 
+__all__ = ["BatchSampler", "LengthError", "RandomSampler", "Sampler", "SequentialSampler", "SkipFirstBatches",
+           "SubsetRandomSampler", "WeightedRandomSampler"]  # fmt: skip
+
 
 class LengthError(JtError, TypeError):
     """Nobody knows how long it is; a TypeError, so that `list()` does without.

@@ -32,6 +32,10 @@ from jt_edu.distributed.options import (
 )
 from jt_edu.distributed.work import Work
 
+__all__ = ["all_gather", "all_gather_coalesced", "all_gather_into_tensor", "all_reduce", "all_reduce_coalesced",
+           "all_to_all", "all_to_all_single", "barrier", "broadcast", "gather", "reduce", "reduce_scatter",
+           "reduce_scatter_tensor", "scatter"]  # fmt: skip
+
 
 @of_members
 def broadcast(tensor: Any, src: int, group: Any = None, async_op: bool = False) -> Work | None:

@@ -32,6 +32,9 @@ from jt_edu.ops.arguments import must_fit
 
 Call = TypeVar("Call", bound=Callable[..., Any])
 
+__all__ = ["GroupMember", "get_backend", "get_global_rank", "get_group_rank", "get_process_group_ranks", "get_rank",
+           "get_world_size", "group", "new_group", "new_subgroups"]  # fmt: skip
+
 
 class NonMember:
     """What stands for a group that this rank is no member of: functions do nothing there."""

@@ -34,6 +34,8 @@ from jt_edu.mpi.communicator.groups import Communicator
 from jt_edu.mpi.simulator.threads import SoloComm
 from jt_edu.runtime.execute import run
 
+__all__ = ["Backend", "destroy_process_group", "init_process_group", "is_available", "is_initialized"]
+
 
 class Backend(str):
     """The name of a backend, in small letters.

@@ -22,6 +22,9 @@ from jt_edu.distributed.point_to_point import recv, send
 from jt_edu.ops.create import zeros
 from jt_edu.variable.var import Var, array
 
+__all__ = ["all_gather_object", "broadcast_object_list", "gather_object", "recv_object_list", "scatter_object_list",
+           "send_object_list"]  # fmt: skip
+
 
 @of_members
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:

@@ -15,6 +15,9 @@ from typing import Any
 from jt_edu.base.errors import ArgumentError, DtypeError
 from jt_edu.mpi.base import constants
 
+__all__ = ["AllToAllOptions", "AllgatherOptions", "AllreduceCoalescedOptions", "AllreduceOptions", "BarrierOptions",
+           "BroadcastOptions", "GatherOptions", "ReduceOp", "ReduceOptions", "ReduceScatterOptions",
+           "ScatterOptions"]  # fmt: skip
 UNSET = timedelta(milliseconds=-1)
 DEFAULT_TIMEOUT = timedelta(minutes=30)
 

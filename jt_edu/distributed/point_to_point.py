@@ -15,6 +15,8 @@ from jt_edu.base.errors import ArgumentError
 from jt_edu.distributed.groups import chosen_group, get_global_rank, get_group_rank
 from jt_edu.distributed.work import Work
 
+__all__ = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]
+
 
 def send(tensor: Any, dst: int, group: Any = None, tag: int = 0) -> None:
     """Send a tensor to rank `dst` of the world; comes back when it is on its way.

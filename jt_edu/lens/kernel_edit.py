@@ -37,6 +37,7 @@ from jt_edu.lens.edit_process import Fault, cases_of, check_seconds, original, r
 from jt_edu.runtime.conv_step import compile_around, compile_convolution
 from jt_edu.runtime.plan import Plan, Step, edits, living
 
+__all__ = ["Edit", "edit_kernel", "edited_kernels", "revert_kernels"]
 TICK = 1e-6  # ms: nothing takes less
 SHORTEST_KEY = 6  # digits
 FEWEST, MORE = 1_000_000, 50  # rounds: those of any loop, and times what the plan expects of the original

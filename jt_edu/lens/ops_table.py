@@ -125,7 +125,7 @@ def ops_table(*wanted: Any) -> OpsTable:
 
 def operators() -> dict[Callable[..., Any], tuple[str, ...]]:
     """Every public function that works on Vars, and all its names; its own one first."""
-    jt = sys.modules[__package__ or "jt_edu"]
+    jt = sys.modules["jt_edu"]
     found: dict[Callable[..., Any], list[str]] = {}
     for call, package in (("", jt), ("nn.functional.", functional)):
         for name in package.__all__:
@@ -169,7 +169,7 @@ def _silence() -> Iterator[None]:
 
 def _examples(function: Callable[..., Any]) -> Iterator[tuple[CodeType, dict[str, Any]]]:
     """The statements of an example, and the names they share: those of the function's own file, and all of jt's."""
-    jt = sys.modules[__package__ or "jt_edu"]
+    jt = sys.modules["jt_edu"]
     own = vars(sys.modules[function.__module__])
     space = {**{name: getattr(jt, name) for name in jt.__all__}, **own, "jt": jt, "np": np}
     for example in doctest.DocTestParser().get_examples(inspect.getdoc(function) or ""):

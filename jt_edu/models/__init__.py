@@ -44,74 +44,20 @@ Images are (n, 3, h, w), of any size that is large enough for the network's pool
 
 from typing import TYPE_CHECKING
 
-from jt_edu.base.did_you_mean import door
+from jt_edu.base.did_you_mean import door, names_of
 from jt_edu.models.alexnet import AlexNet, alexnet
-from jt_edu.models.mnasnet import MNASNet, mnasnet0_5, mnasnet0_75, mnasnet1_0, mnasnet1_3
+from jt_edu.models.mnasnet import *
 from jt_edu.models.mobilenet import MobileNetV2, mobilenet_v2
-from jt_edu.models.resnet import (
-    BasicBlock,
-    Bottleneck,
-    ResNet,
-    resnet18,
-    resnet34,
-    resnet50,
-    resnet101,
-    resnet152,
-    resnext50_32x4d,
-    resnext101_32x8d,
-    wide_resnet50_2,
-    wide_resnet101_2,
-)
-from jt_edu.models.shufflenetv2 import (
-    ShuffleNetV2,
-    shufflenet_v2_x0_5,
-    shufflenet_v2_x1_0,
-    shufflenet_v2_x1_5,
-    shufflenet_v2_x2_0,
-)
+from jt_edu.models.resnet import *
+from jt_edu.models.shufflenetv2 import *
 from jt_edu.models.squeezenet import SqueezeNet, squeezenet1_0, squeezenet1_1
-from jt_edu.models.vgg import VGG, vgg11, vgg11_bn, vgg13, vgg13_bn, vgg16, vgg16_bn, vgg19, vgg19_bn
+from jt_edu.models.vgg import *
 
 __all__ = [
-    "AlexNet",
-    "BasicBlock",
-    "Bottleneck",
-    "MNASNet",
-    "MobileNetV2",
-    "ResNet",
-    "ShuffleNetV2",
-    "SqueezeNet",
-    "VGG",
-    "alexnet",
-    "mnasnet0_5",
-    "mnasnet0_75",
-    "mnasnet1_0",
-    "mnasnet1_3",
-    "mobilenet_v2",
-    "resnet101",
-    "resnet152",
-    "resnet18",
-    "resnet34",
-    "resnet50",
-    "resnext101_32x8d",
-    "resnext50_32x4d",
-    "shufflenet_v2_x0_5",
-    "shufflenet_v2_x1_0",
-    "shufflenet_v2_x1_5",
-    "shufflenet_v2_x2_0",
-    "squeezenet1_0",
-    "squeezenet1_1",
-    "vgg11",
-    "vgg11_bn",
-    "vgg13",
-    "vgg13_bn",
-    "vgg16",
-    "vgg16_bn",
-    "vgg19",
-    "vgg19_bn",
-    "wide_resnet101_2",
-    "wide_resnet50_2",
-]
+    "AlexNet", "MobileNetV2", "SqueezeNet", "alexnet", "mobilenet_v2", "squeezenet1_0", "squeezenet1_1",
+    *names_of("jt_edu.models", "mnasnet resnet shufflenetv2 vgg"),
+]  # fmt: skip
+__all__.sort()
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = door("jt.models", __all__)

@@ -31,6 +31,7 @@ from jt_edu.nn import init
 from jt_edu.ops.arguments import number
 from jt_edu.variable.var import Var
 
+__all__ = ["MNASNet", "mnasnet0_5", "mnasnet0_75", "mnasnet1_0", "mnasnet1_3"]
 MOMENTUM = 3e-4  # of all batch norms: running statistics are means of some thousand batches
 
 LAYERS = (  # times as wide inside, channels, blocks, window, stride of the first

@@ -36,6 +36,9 @@ from jt_edu.models.weights import variant
 from jt_edu.nn import init
 from jt_edu.variable.var import Var
 
+__all__ = ["BasicBlock", "Bottleneck", "ResNet", "resnet101", "resnet152", "resnet18", "resnet34", "resnet50",
+           "resnext101_32x8d", "resnext50_32x4d", "wide_resnet101_2", "wide_resnet50_2"]  # fmt: skip
+
 
 class BasicBlock(nn.Module):
     """Two 3 x 3 convolutions, and a way around: (n, inputs, h, w) -> (n, channels, h / stride, w / stride).

@@ -32,6 +32,7 @@ from jt_edu.models.weights import variant
 from jt_edu.ops.concat import concat
 from jt_edu.variable.var import Var
 
+__all__ = ["ShuffleNetV2", "shufflenet_v2_x0_5", "shufflenet_v2_x1_0", "shufflenet_v2_x1_5", "shufflenet_v2_x2_0"]
 BLOCKS = (4, 8, 4)  # of stages 2, 3 and 4
 
 

@@ -27,6 +27,7 @@ from jt_edu.models.weights import variant
 from jt_edu.nn import init
 from jt_edu.variable.var import Var
 
+__all__ = ["VGG", "vgg11", "vgg11_bn", "vgg13", "vgg13_bn", "vgg16", "vgg16_bn", "vgg19", "vgg19_bn"]
 CHANNELS = (64, 128, 256, 512, 512)  # of the five blocks
 BLOCKS = {  # how many convolutions each of them has
     11: (1, 1, 2, 2, 2),

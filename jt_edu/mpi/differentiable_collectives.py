@@ -36,6 +36,8 @@ from jt_edu.ops.concat import concat
 from jt_edu.ops.custom_kernel import as_array
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["communicator", "mpi_all_gather", "mpi_all_reduce", "mpi_all_to_all", "mpi_broadcast", "mpi_gather",
+           "mpi_reduce", "mpi_reduce_scatter", "mpi_scatter", "mpi_send_recv"]  # fmt: skip
 Run = Callable[..., Any]  # (communicator, *arrays) -> array
 
 

@@ -34,6 +34,9 @@ from jt_edu.nn.module import Module
 from jt_edu.ops.arguments import whole
 from jt_edu.variable.var import method
 
+__all__ = ["broadcast", "local_rank", "mpi_barrier", "nccl_all_reduce", "nccl_broadcast", "nccl_reduce", "simulate",
+           "single_process_scope", "world_rank", "world_size"]  # fmt: skip
+
 
 def in_mpi() -> bool:
     """Whether this program is one of several ranks.

@@ -33,6 +33,9 @@ from jt_edu.ops.create import zeros
 from jt_edu.ops.gated_activation import prelu, rrelu
 from jt_edu.variable.var import Var
 
+__all__ = ["CELU", "ELU", "GELU", "Hardswish", "LeakyReLU", "Mish", "PReLU", "RReLU", "ReLU", "ReLU6", "SELU", "SiLU",
+           "Softplus", "Swish", "Threshold"]  # fmt: skip
+
 
 class Activation(Module):
     """A function as a layer; its attributes are the settings of the function, and are shown when it prints.

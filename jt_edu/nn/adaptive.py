@@ -22,6 +22,9 @@ from jt_edu.ops.adaptive import (
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.ops.sliding_window import each_way
 
+__all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
+           "AdaptiveMaxPool3d"]  # fmt: skip
+
 
 class _Adaptive(Module):
     """As many windows as `output_size` says, in so many directions as a subclass says."""

@@ -33,6 +33,8 @@ from jt_edu.ops.reduce import mean
 from jt_edu.variable.parallel_context import team
 from jt_edu.variable.var import Var, as_var
 
+__all__ = ["BatchNorm", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm", "InstanceNorm1d", "InstanceNorm2d",
+           "InstanceNorm3d"]  # fmt: skip
 PATIENCE = 8  # forward passes without a training step, after which running statistics are computed all the same
 
 

@@ -20,6 +20,8 @@ from jt_edu.ops.pad import pad
 from jt_edu.ops.sliding_window import Numbers, borders, each_way
 from jt_edu.variable.var import Var, as_var
 
+__all__ = ["Conv", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose", "ConvTranspose1d", "ConvTranspose2d",
+           "ConvTranspose3d", "Fold", "Unfold"]  # fmt: skip
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 

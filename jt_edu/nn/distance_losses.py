@@ -24,6 +24,9 @@ from jt_edu.ops.reduce import norm, sum
 from jt_edu.ops.softmax import reduce_loss
 from jt_edu.variable.var import Var, as_var
 
+__all__ = ["CosineEmbeddingLoss", "CosineSimilarity", "PairwiseDistance", "TripletMarginLoss",
+           "TripletMarginWithDistanceLoss", "cosine_embedding_loss", "cosine_similarity", "pairwise_distance",
+           "triplet_margin_loss", "triplet_margin_with_distance_loss"]  # fmt: skip
 Distance = Callable[[Any, Any], Var]
 
 

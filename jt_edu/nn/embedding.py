@@ -24,6 +24,8 @@ from jt_edu.ops.reduce import norm
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var
 
+__all__ = ["Embedding", "EmbeddingBag", "embedding", "embedding_bag"]
+
 
 @same_words
 def embedding(

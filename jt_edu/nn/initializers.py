@@ -23,6 +23,10 @@ from jt_edu.ops.elementwise import clamp
 from jt_edu.variable.random import random
 from jt_edu.variable.var import Var
 
+__all__ = ["calculate_gain", "constant_", "fans", "gauss_", "kaiming_normal_", "kaiming_uniform_", "normal_", "one_",
+           "ones_", "trunc_normal_", "uniform_", "xavier_gauss_", "xavier_normal_", "xavier_uniform_", "zero_",
+           "zeros_"]  # fmt: skip
+
 
 def constant_(var: Var, value: float | None = None, *, val: float | None = None) -> Var:
     """The same number everywhere: `value`, which PyTorch calls `val`; 0 by default.

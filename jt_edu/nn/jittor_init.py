@@ -10,6 +10,9 @@ from jt_edu.nn.structured_init import eye_
 from jt_edu.ops.create import zeros
 from jt_edu.variable.var import Var
 
+__all__ = ["constant", "eye", "gauss", "invariant_uniform", "kaiming_normal", "kaiming_uniform", "one",
+           "relu_invariant_gauss", "uniform", "xavier_gauss", "xavier_uniform", "zero"]  # fmt: skip
+
 
 def eye(shape: Any, dtype: Any = "float32") -> Var:
     """1 on the diagonal; `shape` is (rows, columns), or a number for a square.

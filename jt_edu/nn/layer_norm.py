@@ -25,6 +25,9 @@ from jt_edu.ops.reduce import mean, norm
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var
 
+__all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm", "group_norm", "layer_norm", "local_response_norm",
+           "normalize", "rms_norm"]  # fmt: skip
+
 
 class LayerNorm(Module):
     """The last axes of each example are normalised: (..., *normalized_shape) -> the same shape.

@@ -22,6 +22,10 @@ from jt_edu.nn.module import Module
 from jt_edu.ops.arguments import must_fit
 from jt_edu.variable.var import as_var
 
+__all__ = ["LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyConv1d", "LazyConv2d", "LazyConv3d",
+           "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d", "LazyInstanceNorm1d",
+           "LazyInstanceNorm2d", "LazyInstanceNorm3d", "LazyLinear"]  # fmt: skip
+
 
 class Lazy(Module):
     """A layer that is not there yet; a subclass says which, and which axis of the input tells its first argument.

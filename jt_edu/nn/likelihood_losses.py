@@ -21,6 +21,9 @@ from jt_edu.ops.reduce import sum
 from jt_edu.ops.softmax import cross_entropy_loss, nll_loss, reduce_loss
 from jt_edu.variable.var import Var, as_var
 
+__all__ = ["CrossEntropyLoss", "GaussianNLLLoss", "KLDivLoss", "NLLLoss", "PoissonNLLLoss", "gaussian_nll_loss",
+           "kl_div", "poisson_nll_loss"]  # fmt: skip
+
 
 @same_words
 def kl_div(output: Any, target: Any, reduction: str = "mean", log_target: bool = False) -> Var:

@@ -16,6 +16,8 @@ from jt_edu.ops.view import flatten, unflatten
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var
 
+__all__ = ["Bilinear", "Flatten", "Identity", "Linear", "Unflatten", "bilinear", "linear"]
+
 
 @template
 @same_words

@@ -27,6 +27,9 @@ from jt_edu.ops.softmax import REDUCTIONS, reduce_loss
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var
 
+__all__ = ["BCELoss", "BCEWithLogitsLoss", "HuberLoss", "L1Loss", "MSELoss", "SmoothL1Loss", "bce_loss",
+           "binary_cross_entropy", "binary_cross_entropy_with_logits", "huber_loss", "l1_loss", "mse_loss",
+           "smooth_l1_loss"]  # fmt: skip
 FLOOR = math.exp(-100)  # logarithms are taken of no less than this
 TINY = 1e-12  # and have the slope of this below it
 

@@ -22,6 +22,10 @@ from jt_edu.ops.reduce import any, mean, min, sum
 from jt_edu.ops.softmax import is_class, reduce_loss
 from jt_edu.variable.var import Var, as_var
 
+__all__ = ["HingeEmbeddingLoss", "MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss",
+           "MultiMarginLoss", "SoftMarginLoss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss",
+           "multilabel_margin_loss", "multilabel_soft_margin_loss", "soft_margin_loss"]  # fmt: skip
+
 
 @same_words
 def hinge_embedding_loss(output: Any, target: Any, margin: float = 1.0, reduction: str = "mean") -> Var:

@@ -24,6 +24,10 @@ from jt_edu.ops.arguments import number
 from jt_edu.ops.pad import pad
 from jt_edu.variable.var import Var, as_var
 
+__all__ = ["CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d",
+           "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d",
+           "ReplicationPad3d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d"]  # fmt: skip
+
 
 class _Pad(Module):
     """(n, c, *plane) or (c, *plane), with more room in the plane.

@@ -16,6 +16,9 @@ from jt_edu.ops.pool import REDUCE_BY, lp_pool1d, lp_pool2d, lp_pool3d, pool
 from jt_edu.ops.sliding_window import each_way
 from jt_edu.variable.var import Var
 
+__all__ = ["AvgPool1d", "AvgPool2d", "AvgPool3d", "LPPool1d", "LPPool2d", "LPPool3d", "MaxPool1d", "MaxPool2d",
+           "MaxPool3d", "Pool"]  # fmt: skip
+
 
 class Pool(Module):
     """Windows of an image, reduced by `op`: (n, c, h, w) -> (n, c, h', w').

@@ -26,19 +26,8 @@ from jt_edu.ops.arguments import number, whole
 from jt_edu.variable.random import random
 from jt_edu.variable.var import Var
 
-__all__ = [
-    "L1Unstructured",
-    "RandomUnstructured",
-    "custom_from_mask",
-    "global_unstructured",
-    "identity",
-    "is_pruned",
-    "l1_unstructured",
-    "ln_structured",
-    "random_structured",
-    "random_unstructured",
-    "remove",
-]
+__all__ = ["L1Unstructured", "RandomUnstructured", "custom_from_mask", "global_unstructured", "identity", "is_pruned",
+           "l1_unstructured", "ln_structured", "random_structured", "random_unstructured", "remove"]  # fmt: skip
 Array = np.ndarray[Any, Any]
 
 if not TYPE_CHECKING:

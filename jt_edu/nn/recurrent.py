@@ -42,6 +42,7 @@ from jt_edu.variable.gradient_errors import warn
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var
 
+__all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNCell"]
 Parts = tuple[Var, ...]  # one for each gate
 State = tuple[Var, ...]  # (h,), or (h, c)
 Step = Callable[[Parts, Parts, State], State]  # W x + b, U h + b, the state -> the next one

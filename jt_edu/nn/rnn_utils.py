@@ -26,6 +26,7 @@ from jt_edu.ops.index import getitem
 from jt_edu.ops.pad import pad
 from jt_edu.variable.var import Var, as_var
 
+__all__ = ["PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence"]
 Numbers = np.ndarray[Any, Any]
 
 

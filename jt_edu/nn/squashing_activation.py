@@ -28,6 +28,9 @@ from jt_edu.ops.trigonometry import tanh
 from jt_edu.variable.random import random
 from jt_edu.variable.var import Var, as_var
 
+__all__ = ["GLU", "Hardshrink", "Hardsigmoid", "Hardtanh", "LogSigmoid", "LogSoftmax", "Sigmoid", "Softmax",
+           "Softmax2d", "Softmin", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "gumbel_softmax"]  # fmt: skip
+
 
 class Sigmoid(Activation):
     """1 / (1 + exp(-x)).

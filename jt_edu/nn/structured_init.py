@@ -16,6 +16,7 @@ from jt_edu.ops.custom_kernel import kernel
 from jt_edu.variable.random import random
 from jt_edu.variable.var import Var
 
+__all__ = ["dirac_", "eye_", "orthogonal_", "sparse_"]
 ORTHONORMAL = kernel(
     "orthonormal",
     """

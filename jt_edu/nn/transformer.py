@@ -36,6 +36,8 @@ from jt_edu.ops.create import index, zeros
 from jt_edu.ops.trigonometry import COS, SIN
 from jt_edu.variable.var import Var, as_var
 
+__all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
+           "TransformerEncoderLayer", "generate_square_subsequent_mask", "positional_encoding"]  # fmt: skip
 Bend = Callable[[Any], Var]
 
 

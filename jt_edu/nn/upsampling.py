@@ -12,6 +12,9 @@ from jt_edu.ops.pixels import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from jt_edu.ops.sliding_window import each_way
 from jt_edu.variable.var import Var
 
+__all__ = ["ChannelShuffle", "PixelShuffle", "PixelUnshuffle", "Upsample", "UpsamplingBilinear2d",
+           "UpsamplingNearest2d"]  # fmt: skip
+
 
 class Upsample(Module):
     """An image in another size; the formulas stand in `ops/interpolate.py`.

@@ -19,18 +19,9 @@ from jt_edu.ops.elementwise import clamp
 from jt_edu.ops.reduce import norm
 from jt_edu.variable.var import Var, as_var
 
-__all__ = [
-    "clip_grad_norm_",
-    "clip_grad_value_",
-    "parameters_to_vector",
-    "parametrize",
-    "prune",
-    "remove_spectral_norm",
-    "remove_weight_norm",
-    "spectral_norm",
-    "vector_to_parameters",
-    "weight_norm",
-]
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "parametrize", "prune",
+           "remove_spectral_norm", "remove_weight_norm", "spectral_norm", "vector_to_parameters",
+           "weight_norm"]  # fmt: skip
 
 if not TYPE_CHECKING:
     __path__: list[str] = []  # modules of PyTorch's are imported from here (base/module_aliases.py)

@@ -4,10 +4,9 @@
     smooth     elu celu selu softplus logsigmoid silu mish gelu softsign tanhshrink
     gated      prelu, rrelu and glu, which need a slope that is learned or drawn, or a gate (gated_activation.py)
 
-Each fuses with what stands around it, and takes nan to nan. Those that stand in many networks are one row of the table,
-with a gradient of their own; the others are ordinary arithmetic on Vars. At a kink the gradient is PyTorch's. Where one
-side of a kink would overflow, it is computed from a number that was cut off before: a gradient of 0 times inf would be
-nan.
+Each fuses with what stands around it, and takes nan to nan. Those of many networks are one row of the table, with a
+gradient of their own; the others are arithmetic on Vars. At a kink the gradient is PyTorch's. A side that would
+overflow is computed from a number that was cut off before: a gradient of 0 times inf would be nan.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from typing import Any
 from jt_edu.base.errors import ArgumentError
 from jt_edu.ir import scalar_ops as f
 from jt_edu.ir.meta_ops import Elementwise
-from jt_edu.ir.scalar_ops import unary
 from jt_edu.ops.arguments import choice, in_place, number, one_of, same_words
 from jt_edu.ops.dtype_rules import floats
 from jt_edu.ops.special import BELL, NDTR
@@ -26,6 +24,9 @@ from jt_edu.ops.trigonometry import TANH
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["celu", "elu", "gelu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "logsigmoid",
+           "mish", "relu", "relu6", "selu", "silu", "softplus", "softshrink", "softsign", "swish", "tanhshrink",
+           "threshold"]  # fmt: skip
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 # the table: body and derivative, as in ir/scalar_ops.py; inputs behind x are numbers, which have no gradient
@@ -57,8 +58,8 @@ LOGSIGMOID = Elementwise(  # the second number is 0
     "logsigmoid", "-(maximum(-{0}, {1}) + log1p(exp(-absolute({0}))))", "float_real",
     (lambda o, d, x, zero: d * f.SIGMOID(-x),), 16,
 )  # fmt: skip
-SILU = unary("silu", lambda o, d, x: d * _silu_slope(o, f.SIGMOID(x)).conj(), 10, "float", "{0} * sigmoid({0})")
-GELU = unary(  # 1 + erf would lose its digits far below 0
+SILU = f.unary("silu", lambda o, d, x: d * _silu_slope(o, f.SIGMOID(x)).conj(), 10, "float", "{0} * sigmoid({0})")
+GELU = f.unary(  # 1 + erf would lose its digits far below 0
     "gelu", lambda o, d, x: d * (NDTR(x) + x * f.EXP(x * x * -0.5) * BELL), 20, "float_real", "{0} * ndtr({0})"
 )
 

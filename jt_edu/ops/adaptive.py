@@ -24,6 +24,9 @@ from jt_edu.ops.sliding_window import each_way
 from jt_edu.ops.view import view
 from jt_edu.variable.var import Var
 
+__all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+           "adaptive_max_pool2d", "adaptive_max_pool3d"]  # fmt: skip
+
 
 @same_words
 def adaptive_avg_pool1d(x: Any, output_size: Any) -> Var:

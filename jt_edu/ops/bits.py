@@ -9,6 +9,8 @@ from jt_edu.ir import scalar_ops as f
 from jt_edu.ops.arguments import beside, function
 from jt_edu.variable.var import Var, method
 
+__all__ = ["bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",
+           "bitwise_right_shift", "bitwise_xor", "gcd", "invert", "lcm", "left_shift", "right_shift"]  # fmt: skip
 _function = partial(function, __name__)
 
 bitwise_and = _function(f.BITWISE_AND, "Bits that are 1 in both.", "bitwise_and(array(6), 3).item()", "2")

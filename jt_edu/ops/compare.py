@@ -19,6 +19,10 @@ from jt_edu.ir.builders import broadcast_shape
 from jt_edu.ops.arguments import beside, function, number, yes_or_no
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["allclose", "array_equal", "array_equiv", "eq", "equal", "fmax", "fmin", "ge", "greater", "greater_equal",
+           "gt", "is_complex", "is_floating_point", "is_nonzero", "isclose", "iscomplex", "isfinite", "isinf", "isnan",
+           "isneginf", "isposinf", "isreal", "le", "less", "less_equal", "logical_and", "logical_not", "logical_or",
+           "logical_xor", "lt", "maximum", "minimum", "ne", "not_equal", "signbit"]  # fmt: skip
 _function = partial(function, __name__)
 
 equal = _function(f.EQUAL, "Whether x and y are equal; nan is not.", "equal(array(1), 1).item()", "True", "eq")

@@ -17,6 +17,8 @@ from jt_edu.ops.create import index
 from jt_edu.ops.trigonometry import COS, SIN
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["abs", "absolute", "angle", "arg", "complex", "conj", "conj_physical", "conjugate", "imag", "polar", "real",
+           "view_as_complex", "view_as_real"]  # fmt: skip
 _function = partial(function, __name__)
 
 real = _function(f.REAL, "Real part.", "real(array(1 + 2j)).item()", "1.0")

@@ -24,6 +24,8 @@ from jt_edu.ops.view import atleast_1d, atleast_2d, atleast_3d, listed, reshape,
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["append", "block_diag", "cat", "column_stack", "concat", "concatenate", "dstack", "hstack", "row_stack",
+           "stack", "vstack"]  # fmt: skip
 CHOICES = 8  # arrays up to which a choice is cheaper than copying: it fuses with what makes them
 
 

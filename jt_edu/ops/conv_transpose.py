@@ -22,6 +22,8 @@ from jt_edu.ops.conv import add_bias, by_floats, check_groups, check_ranks
 from jt_edu.ops.sliding_window import Numbers, check_room, each_way, window
 from jt_edu.variable.var import Var, as_var
 
+__all__ = ["conv_transpose", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
+
 
 @same_words
 def conv_transpose1d(

@@ -25,6 +25,9 @@ from jt_edu.runtime.execute import run
 from jt_edu.variable.torch_keywords import makes
 from jt_edu.variable.var import Var, array, as_var, method
 
+__all__ = ["arange", "array64", "clone", "copy", "e", "empty", "empty_like", "eye", "from_numpy", "full", "full_like",
+           "geomspace", "identity", "index", "inf", "linspace", "logspace", "nan", "newaxis", "ones", "ones_like", "pi",
+           "sync", "zeros", "zeros_like"]  # fmt: skip
 pi, e, inf, nan = math.pi, math.e, math.inf, math.nan  # numbers that NumPy and PyTorch have names for
 newaxis = None  # x[:, newaxis]
 

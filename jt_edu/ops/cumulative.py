@@ -30,6 +30,8 @@ from jt_edu.ops.transpose import flip
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["cummax", "cummin", "cumprod", "cumsum", "linear_recurrence", "logcumsumexp", "nancumprod", "nancumsum"]
+
 # what numbers of a kind are added up in: 64 bits
 WIDE = {"b": "np.int64", "i": "np.int64", "u": "np.uint64", "f": "np.float64", "c": "np.complex128"}
 LINEAR = """

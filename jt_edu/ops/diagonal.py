@@ -26,6 +26,8 @@ from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.torch_keywords import makes
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["diag", "diag_embed", "diagflat", "diagonal", "tri", "tril", "tril_indices", "triu", "triu_indices"]
+
 
 @method
 @same_words

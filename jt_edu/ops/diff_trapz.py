@@ -18,6 +18,8 @@ from jt_edu.ops.reduce import sum
 from jt_edu.ops.view import apart
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["cumulative_trapezoid", "diff", "ediff1d", "gradient", "trapezoid", "trapz"]
+
 
 @method
 @same_words

@@ -23,6 +23,11 @@ from jt_edu.ops.temporaries import into
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["add", "addcdiv", "addcmul", "cast", "cbrt", "clamp", "clamp_max", "clamp_min", "clip", "deg2rad", "degrees",
+           "div", "divide", "exp", "exp2", "expm1", "float_power", "lerp", "log", "log10", "log1p", "log2", "logaddexp",
+           "logaddexp2", "masked_fill", "mul", "multiply", "neg", "negative", "positive", "pow", "power", "rad2deg",
+           "radians", "reciprocal", "rsqrt", "sigmoid", "sqr", "sqrt", "square", "sub", "subtract", "ternary",
+           "true_divide", "where"]  # fmt: skip
 CLAMP = Elementwise(  # between two numbers
     "clamp", "minimum(maximum({0}, {1}), {2})", "ordered",
     (lambda o, d, x, low, high: d.where_not((x < low) | (x > high), 0),), 2,

@@ -22,6 +22,8 @@ from jt_edu.variable.gradient_errors import why_no_path
 from jt_edu.variable.memory_format import follow
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["Function", "grad", "set_grad_enabled", "vjp", "why_no_grad"]
+
 
 def grad(
     loss: Any = None, targets: Any = None, allow_unused: bool = False, retain_graph: bool | None = None,

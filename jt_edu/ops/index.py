@@ -28,6 +28,8 @@ from jt_edu.variable.index_bounds import check_there
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["gather", "getitem", "index_select", "one_hot", "scatter", "setitem"]
+
 
 def gathered(x: Var, b: Brackets, name: str = "getitem") -> Var:
     """What brackets read."""

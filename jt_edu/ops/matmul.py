@@ -26,6 +26,9 @@ from jt_edu.ops.view import apart, listed
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "chain_matmul", "matmul", "matrix_power", "mm",
+           "multi_dot", "mv"]  # fmt: skip
+
 
 @method
 @template

@@ -21,6 +21,7 @@ from jt_edu.ops.view import apart, listed, reshape, varargs
 from jt_edu.variable.torch_keywords import makes
 from jt_edu.variable.var import Var, as_var
 
+__all__ = ["cartesian_prod", "combinations", "indices", "meshgrid", "vander"]
 MOST_CHOSEN = 1 << 16  # of one combination
 
 

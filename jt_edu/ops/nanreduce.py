@@ -32,6 +32,8 @@ from jt_edu.ops.reduce import (
 )  # fmt: skip
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"]
+
 
 def without_nan(x: Var, value: float) -> Var:
     """x, with `value` in place of nan."""

@@ -26,6 +26,7 @@ from jt_edu.ops.view import reshape
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["argwhere", "count_nonzero", "flatnonzero", "nonzero", "ravel_multi_index", "unravel_index"]
 FOUND = kernel("found_positions", """
 def kernel(lo, hi, mask, out):
     k, n = 0, len(mask)

@@ -28,6 +28,8 @@ from jt_edu.ops.view import view
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var
 
+__all__ = ["avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_pool1d", "max_pool2d",
+           "max_pool3d", "pool2d"]  # fmt: skip
 REDUCE_BY = ("maximum", "minimum", "mean", "add")
 
 

@@ -25,6 +25,8 @@ from jt_edu.ops.view import view
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["cross", "dot", "inner", "kron", "outer", "tensordot", "trilinear", "vdot", "vecdot"]
+
 
 @method
 def dot(x: Any, y: Any) -> Var:

@@ -28,6 +28,8 @@ from jt_edu.ops.row_view import Ranked, as_rows, one_axis, one_each, picked, ran
 from jt_edu.ops.sort import sorted_positions
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["median", "mode", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
+
 # Where the quantile q of n numbers lies between them, counted from 0 (Hyndman and Fan 1996, "Sample quantiles in
 # statistical packages", types 4 to 9 as n * q + a + q * (1 - a - b) - 1).
 BETWEEN: dict[str, tuple[float, float]] = {

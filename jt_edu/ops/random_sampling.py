@@ -36,6 +36,9 @@ from jt_edu.variable.random import (
 from jt_edu.variable.torch_keywords import makes
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["bernoulli", "exponential", "multinomial", "normal", "permutation", "rand_like", "randint", "randint_like",
+           "randn_like", "randperm", "uniform"]  # fmt: skip
+
 
 @makes
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, dtype: Any = "float32", generator: Any = None) -> Var:

@@ -27,6 +27,8 @@ from jt_edu.ops.dtype_rules import as_floats, check_order, widened
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["all", "amax", "amin", "any", "argmax", "argmin", "max", "mean", "min", "norm", "prod", "std", "sum", "var"]
+
 
 @lru_cache(maxsize=1 << 14)
 def reduce_op(name: str, reducer: str, shape: Shape, gone: tuple[int, ...], keepdims: bool) -> ReindexReduce:

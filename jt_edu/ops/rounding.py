@@ -24,6 +24,9 @@ from jt_edu.ops.trigonometry import HYPOT
 from jt_edu.ops.view import apart
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["ceil", "copysign", "divmod", "fix", "floor", "floor_divide", "fmod", "frac", "frexp", "heaviside", "ldexp",
+           "mod", "modf", "nan_to_num", "nextafter", "remainder", "rint", "round", "sgn", "sign", "spacing",
+           "trunc"]  # fmt: skip
 MOST_DIGITS, LEAST_DIGITS = 308, 38  # 10 to more than this is infinite as float64, as float32
 _function = partial(function, __name__)
 

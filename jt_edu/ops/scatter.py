@@ -20,6 +20,8 @@ from jt_edu.ops.view import lone, reshape
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["put_along_axis", "scatter_add", "scatter_reduce", "take_along_axis", "take_along_dim"]
+
 
 @method
 @template

@@ -23,6 +23,7 @@ from jt_edu.ops.transpose import flip
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["bucketize", "digitize", "isin", "searchsorted"]
 BLOCK = 256  # values that are searched for at once
 SEARCH = """
     def kernel(lo, hi, edges, values, out):

@@ -30,6 +30,7 @@ from jt_edu.ops.sort import sorted_numbers, sorted_positions
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["intersect1d", "setdiff1d", "setxor1d", "union1d", "unique", "unique_consecutive"]
 FIRSTS = """
     def kernel(lo, hi, row, out):
         k, n = 0, len(row)

@@ -25,6 +25,10 @@ from jt_edu.ops.transpose import moveaxis
 from jt_edu.ops.view import lone, reshape
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["compress", "delete", "diagonal_scatter", "index_add", "index_copy", "index_fill", "index_put", "insert",
+           "masked_scatter", "masked_select", "narrow", "select", "select_scatter", "slice_scatter",
+           "take"]  # fmt: skip
+
 
 @method
 @same_words

@@ -19,6 +19,7 @@ from jt_edu.ops.reduce import count_of, max, mean, reduce_op, reduced, sum
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["cross_entropy", "cross_entropy_loss", "log_softmax", "logsumexp", "nll_loss", "softmax", "softmin"]
 REDUCTIONS = ("mean", "sum", "none")  # the three ways to make one number of many
 ABOVE = Elementwise(  # x - y, and the third input, 0, where both are the same infinity: such numbers share the gradient
     "above",

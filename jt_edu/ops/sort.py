@@ -25,6 +25,7 @@ from jt_edu.ops.row_view import as_rows, from_rows, one_axis, one_each, picked, 
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["argsort", "kthvalue", "msort", "sort", "topk"]
 BEFORE = {  # whether the number a belongs before b, for rising and for falling ones
     False: "a < b or (b != b and a == a)",
     True: "a > b or (a != a and b == b)",

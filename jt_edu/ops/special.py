@@ -22,6 +22,9 @@ from jt_edu.ops.dtype_rules import as_floats, floats, real_floats
 from jt_edu.ops.trigonometry import SIN
 from jt_edu.variable.var import Var, method
 
+__all__ = ["digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "gamma", "gammaln", "i0", "i0e", "i1", "i1e", "lgamma",
+           "log_ndtr", "logit", "mvlgamma", "ndtr", "polygamma", "psi", "sinc", "xlog1py", "xlogy", "zeta"]  # fmt: skip
+
 # the table: body and derivative, as in ir/scalar_ops.py
 _GAUSS, BELL = 2 / math.sqrt(math.pi), 1 / math.sqrt(2 * math.pi)  # the heights of two bell curves
 ERFC = unary("erfc", lambda o, d, x: d * (f.EXP(-(x * x)) * -_GAUSS), 24, "float_real")

@@ -18,6 +18,7 @@ from jt_edu.ops.view import reshape, view
 from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["array_split", "chunk", "dsplit", "hsplit", "split", "tensor_split", "unbind", "vsplit"]
 MOST = 1_000_000  # parts; empty ones are parts as well
 
 

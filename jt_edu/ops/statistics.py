@@ -20,6 +20,8 @@ from jt_edu.ops.reduce import max, mean, min, pick_correction, std, sum, var
 from jt_edu.ops.transpose import permute
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["aminmax", "average", "corrcoef", "cov", "ptp", "std_mean", "var_mean"]
+
 
 @method
 @same_words

@@ -19,6 +19,9 @@ from jt_edu.variable.subgraph_cache import template
 from jt_edu.variable.torch_keywords import spread
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["flip", "fliplr", "flipud", "matrix_transpose", "moveaxis", "movedim", "permute", "permute_dims", "roll",
+           "rot90", "swapaxes", "swapdims", "transpose"]  # fmt: skip
+
 
 @lru_cache(maxsize=1 << 14)
 def permute_op(found: Shape, axes: tuple[int, ...]) -> Reindex:

@@ -17,6 +17,8 @@ from jt_edu.ir.meta_ops import Elementwise
 from jt_edu.ir.scalar_ops import unary
 from jt_edu.ops.arguments import function
 
+__all__ = ["acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "asin", "asinh",
+           "atan", "atan2", "atanh", "cos", "cosh", "hypot", "sin", "sinh", "tan", "tanh"]  # fmt: skip
 SIN = unary("sin", lambda o, d, x: d * COS(x).conj())
 COS: Elementwise = unary("cos", lambda o, d, x: -d * SIN(x).conj())
 TAN = unary("tan", lambda o, d, x: d * (o * o + 1).conj(), 12)

@@ -23,6 +23,8 @@ from jt_edu.ops.view import apart, reshape
 from jt_edu.variable.torch_keywords import DEVICES, makes, on_cpu, spread
 from jt_edu.variable.var import Var, array, as_var, method
 
+__all__ = ["as_tensor", "astype", "numel", "tensor"]
+
 
 class Size(int):
     """How many elements there are, as a number; called, it is PyTorch's `size()`: the shape, or the length of an axis.

@@ -29,6 +29,9 @@ from jt_edu.ops.custom_kernel import kernel
 from jt_edu.variable.torch_keywords import spread
 from jt_edu.variable.var import Var, as_var, method
 
+__all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "broadcast", "broadcast_arrays", "broadcast_shapes",
+           "broadcast_tensors", "broadcast_to", "expand", "expand_dims", "flatten", "ravel", "reshape", "squeeze",
+           "unflatten", "unsqueeze"]  # fmt: skip
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 

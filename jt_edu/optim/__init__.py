@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from jt_edu.base.did_you_mean import door
+from jt_edu.base.did_you_mean import door, names_of
 from jt_edu.optim import lr_scheduler, swa_utils
 from jt_edu.optim.adam import Adam, Adamax, AdamW
 from jt_edu.optim.adaptive import Adadelta, Adagrad, RMSprop
@@ -10,67 +10,25 @@ from jt_edu.optim.base import Optimizer
 from jt_edu.optim.lamb import LAMB
 from jt_edu.optim.lbfgs import LBFGS
 from jt_edu.optim.lookahead import Lookahead
-from jt_edu.optim.lr_scheduler import (
-    ChainedScheduler,
-    ConstantLR,
-    CosineAnnealingLR,
-    CosineAnnealingWarmRestarts,
-    CosineLR,
-    CyclicLR,
-    ExponentialLR,
-    LambdaLR,
-    LinearLR,
-    LRScheduler,
-    MultiplicativeLR,
-    MultiStepLR,
-    OneCycleLR,
-    PolynomialLR,
-    ReduceLROnPlateau,
-    Schedule,
-    SequentialLR,
-    StepLR,
-)
+from jt_edu.optim.lr_scheduler import LRScheduler
+from jt_edu.optim.lr_scheduler.base import Schedule
+from jt_edu.optim.lr_scheduler.cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts, CosineLR
+from jt_edu.optim.lr_scheduler.cyclic import CyclicLR, OneCycleLR
+from jt_edu.optim.lr_scheduler.plateau import ReduceLROnPlateau
+from jt_edu.optim.lr_scheduler.sequential import ChainedScheduler, SequentialLR
+from jt_edu.optim.lr_scheduler.stepwise import *
 from jt_edu.optim.nadam import NAdam, RAdam
 from jt_edu.optim.rprop import Rprop
 from jt_edu.optim.sgd import ASGD, SGD
 
 __all__ = [
-    "ASGD",
-    "Adadelta",
-    "Adagrad",
-    "Adam",
-    "AdamW",
-    "Adamax",
-    "ChainedScheduler",
-    "ConstantLR",
-    "CosineAnnealingLR",
-    "CosineAnnealingWarmRestarts",
-    "CosineLR",
-    "CyclicLR",
-    "ExponentialLR",
-    "LAMB",
-    "LBFGS",
-    "LRScheduler",
-    "LambdaLR",
-    "LinearLR",
-    "Lookahead",
-    "MultiStepLR",
-    "MultiplicativeLR",
-    "NAdam",
-    "OneCycleLR",
-    "Optimizer",
-    "PolynomialLR",
-    "RAdam",
-    "RMSprop",
-    "ReduceLROnPlateau",
-    "Rprop",
-    "SGD",
-    "Schedule",
-    "SequentialLR",
-    "StepLR",
-    "lr_scheduler",
-    "swa_utils",
-]
+    "ASGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "ChainedScheduler", "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts", "CosineLR", "CyclicLR", "LAMB", "LBFGS", "LRScheduler", "Lookahead", "NAdam",
+    "OneCycleLR", "Optimizer", "RAdam", "RMSprop", "ReduceLROnPlateau", "Rprop", "SGD", "Schedule", "SequentialLR",
+    "lr_scheduler", "swa_utils",
+    *names_of("jt_edu.optim.lr_scheduler", "stepwise"),
+]  # fmt: skip
+__all__.sort()
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = door("jt.optim", __all__)

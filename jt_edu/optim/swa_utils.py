@@ -32,15 +32,8 @@ from jt_edu.optim.param_groups import setting
 from jt_edu.variable.torch_keywords import on_cpu
 from jt_edu.variable.var import Var
 
-__all__ = [
-    "AveragedModel",
-    "SWALR",
-    "get_ema_avg_fn",
-    "get_ema_multi_avg_fn",
-    "get_swa_avg_fn",
-    "get_swa_multi_avg_fn",
-    "update_bn",
-]
+__all__ = ["AveragedModel", "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn",
+           "get_swa_multi_avg_fn", "update_bn"]  # fmt: skip
 One = Callable[[Var, Var, Any], Var]
 Several = Callable[[list[Var], list[Var], Any], None]
 

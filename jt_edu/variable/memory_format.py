@@ -27,6 +27,7 @@ from jt_edu.ir.meta_ops import CONSTANT, Reindex, ReindexReduce
 from jt_edu.ir.node import Node, Shape
 from jt_edu.ir.scalar_ops import MULTIPLY
 
+__all__ = ["channels_last", "channels_last_3d", "contiguous_format", "preserve_format"]
 DEEP = 64  # nodes without a Var between a value and what its format follows from
 
 

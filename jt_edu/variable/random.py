@@ -31,6 +31,8 @@ from jt_edu.ir.node import Node
 from jt_edu.variable.torch_keywords import makes
 from jt_edu.variable.var import Var
 
+__all__ = ["Generator", "fork_rng", "get_rng_state", "get_seed", "initial_seed", "manual_seed", "rand", "randn",
+           "random", "seed", "set_global_seed", "set_rng_state", "set_seed"]  # fmt: skip
 STATE = ("key", "drawn", "drawn_apart")  # what a generator consists of
 
 

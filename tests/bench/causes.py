@@ -129,7 +129,7 @@ def _spent(found: Mapping[Any, Any], names: Iterable[tuple[str, str]]) -> float:
     """Seconds in some functions, and in what they call."""
     wanted = set(names)
     return sum(
-        entry[3] for (file, _, name), entry in found.items() if ("/".join(Path(file).parts[-2:]), name) in wanted
+        entry[3] for (file, _, name), entry in found.items() if ("/".join(Path(file).parts[-3:]), name) in wanted
     )
 
 

@@ -100,6 +100,8 @@ MEDIAN_FUNCTION_LINES = 8
 WALK_FILES, WALK_FUNCTIONS = 12, 80
 WALK_TODAY = (25, 150)
 
+DOORS_WITHOUT_A_FOLDER = ("autograd", "nn.functional", "nn.init")  # they only hand out names, as an `__init__` does
+
 # Rooms for people who extend jt_edu: their public names have docstrings, but need no example.
 WORKSHOPS = ("jt_edu.backends", "jt_edu.codegen")
 

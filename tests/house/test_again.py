@@ -30,7 +30,7 @@ INI = "[pytest]\naddopts = --import-mode=importlib\nmarkers =\n    processes\n  
 def run(folder, place, text, required="", workers=0):
     """A test at that place beside another, under the real conftest.py: (exit code, what pytest said)."""
     (folder / "tests" / place).parent.mkdir(parents=True, exist_ok=True)
-    for name in ("conftest.py", "again.py", "chromium.py", "sharing.py"):
+    for name in ("conftest.py", "again.py", "chromium.py", "share.py", "sharing.py"):
         shutil.copy(ROOT / "tests" / name, folder / "tests")
     (folder / "tests" / place).write_text(text)
     (folder / "tests" / "test_other.py").write_text(PASSES.format("other"))

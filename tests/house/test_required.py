@@ -28,7 +28,7 @@ EXPECTED_TO_FAIL = "import pytest\n\n@pytest.mark.xfail(reason='no Chromium')\nd
 def run(folder, text, required):
     """Run one file of tests/browser under the real conftest.py: (exit code, what pytest said)."""
     (folder / "tests" / "browser").mkdir(parents=True)
-    for name in ("conftest.py", "again.py", "chromium.py", "sharing.py"):
+    for name in ("conftest.py", "again.py", "chromium.py", "share.py", "sharing.py"):
         shutil.copy(ROOT / "tests" / name, folder / "tests")
     (folder / "tests" / "browser" / "test_it.py").write_text(text)
     (folder / "tests" / "test_other.py").write_text("def test_other():\n    pass\n")

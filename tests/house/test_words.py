@@ -33,12 +33,17 @@ def _of(module: Module) -> Iterator[str]:
         if node.msg is None:
             yield f"{module.at(node)}: an assert without words; a learner's mistake is an error of errors.py"
     for node in module.nodes(ast.ImportFrom):
-        if any(alias.name == "*" for alias in node.names):
+        if any(alias.name == "*" for alias in node.names) and not _takes_a_room(module, node):
             yield f"{module.at(node)}: a star import"
     for line, comment in _comments(module):
         for rule, what in ((NOTE_TO_ONESELF, "a note to oneself"), (DATE, "a date")):
             if rule.search(comment):
                 yield f"{module.package}/{module.name}:{line}: {what} in a comment: {comment}"
+
+
+def _takes_a_room(module: Module, node: ast.ImportFrom) -> bool:
+    """Whether a door takes a room of this house whole: test_doors.py looks what comes with it."""
+    return module.hands_out_names and f"{node.module}".startswith(f"{module.package}.")
 
 
 def _comments(module: Module) -> Iterator[tuple[int, str]]:
@@ -68,6 +73,20 @@ def test_the_rule_notices(tmp_path, text, complaint):
     (tmp_path / "jt_edu" / "index.py").write_text(text)
 
     assert complaint in "\n".join(complaints(tmp_path))
+
+
+def test_a_door_takes_rooms_whole_and_nobody_else_does(tmp_path):
+    for place in ("nn", "ops"):
+        (tmp_path / "jt_edu" / place).mkdir(parents=True)
+    door, room = tmp_path / "jt_edu" / "nn" / "__init__.py", tmp_path / "jt_edu" / "ops" / "pool.py"
+    for path in (door, room):
+        path.write_text('"""Doc."""\nfrom jt_edu.nn.pool import *\nfrom math import *\n')
+
+    assert complaints(tmp_path) == [
+        "jt_edu/nn/__init__.py:3: a star import",
+        "jt_edu/ops/pool.py:2: a star import",
+        "jt_edu/ops/pool.py:3: a star import",
+    ]
 
 
 def test_words_inside_strings_are_free(tmp_path):

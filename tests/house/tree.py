@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.plan import FLOORS
+from tests.house.plan import DOORS_WITHOUT_A_FOLDER, FLOORS
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 SILENT = {
@@ -38,6 +38,11 @@ class Module:
     @property
     def is_door(self) -> bool:
         return self.path.name == "__init__.py"
+
+    @property
+    def hands_out_names(self) -> bool:
+        """Whether learners come in here: a door, with a folder behind it or without."""
+        return self.is_door or self.name in DOORS_WITHOUT_A_FOLDER
 
     @property
     def dotted(self) -> str:

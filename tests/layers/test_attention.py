@@ -333,7 +333,7 @@ def test_what_does_not_fit_is_refused():
 def test_a_mask_of_numbers_is_told_what_true_means_where_it_was_given():
     x, numbers = jt.ones(2, 3, 4), jt.ones(3, 3, dtype="int32")
 
-    with pytest.raises(jt.errors.DtypeError, match="who may look"):
+    with pytest.raises(jt.base.errors.DtypeError, match="who may look"):
         nn.functional.scaled_dot_product_attention(x, x, x, numbers)
-    with pytest.raises(jt.errors.DtypeError, match="who may not look"):
+    with pytest.raises(jt.base.errors.DtypeError, match="who may not look"):
         nn.MultiheadAttention(4, 2, batch_first=True)(x, x, x, attn_mask=numbers)

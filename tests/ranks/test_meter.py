@@ -49,7 +49,7 @@ def test_measured_time_passes_while_a_rank_computes():
 
 
 def test_nothing_listens_to_a_rank_after_its_end():
-    contexts = [jt.settings.Context() for _ in range(2)]
+    contexts = [jt.base.context.Context() for _ in range(2)]
     run_ranks(2, program, contexts=contexts, computing="modelled")
 
     assert [c.traces for c in contexts] == [[], []]

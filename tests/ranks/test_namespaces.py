@@ -256,7 +256,7 @@ def test_an_error_is_told_with_the_lines_of_the_cell_only(ranks):
     ]  # fmt: skip
     assert run.ranks[0].trouble == "line 6\n    comm.barrier()\nstopped here, because another rank failed"
     assert run.explanation.startswith("rank 1 failed, and with it all ranks: ValueError")
-    with pytest.raises(jt.errors.RankError, match="on rank 1") as caught:
+    with pytest.raises(jt.base.errors.RankError, match="on rank 1") as caught:
         run.raise_failure()
     assert isinstance(caught.value.__cause__, ValueError)
 
@@ -287,7 +287,7 @@ def test_a_communicator_of_a_cell_that_failed_says_so(ranks):
 
     run = ranks.run("sub.barrier()")
 
-    with pytest.raises(jt.errors.RankError, match="lasts as long as its run"):
+    with pytest.raises(jt.base.errors.RankError, match="lasts as long as its run"):
         run.raise_failure()
 
 
@@ -374,7 +374,7 @@ def test_a_rank_goes_on_drawing_where_it_was(ranks):
 def test_ranks_have_no_keyboard(ranks):
     run = ranks.run("input('name? ')")
 
-    with pytest.raises(jt.errors.RankError, match=r"ranks have no keyboard.*input\(\) on rank 0"):
+    with pytest.raises(jt.base.errors.RankError, match=r"ranks have no keyboard.*input\(\) on rank 0"):
         run.raise_failure()
 
 

@@ -23,7 +23,7 @@ def pictures():
 @pytest.fixture(scope="module")
 def example(pictures):
     found = pictures.EXAMPLE.search(pictures.README.read_text(encoding="utf-8"))
-    with jt.settings.rank_context():  # node numbers begin at 0, as in a fresh process
+    with jt.base.context.rank_context():  # node numbers begin at 0, as in a fresh process
         output, names = pictures.run(found["code"])
     return found, output, names
 

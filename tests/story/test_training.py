@@ -168,7 +168,7 @@ def test_the_predicted_peak_of_a_step_is_the_measured_one(seed, monkeypatch):
 
 def test_a_step_is_planned_and_compiled_once(seed):
     net, optimizer, x, y = network(seed)
-    plans = jt.settings.current().rank_state.setdefault("plans", {})
+    plans = jt.base.context.current().rank_state.setdefault("plans", {})
     with jt.trace():  # so that none of them is replayed; after the first, parameters are younger than the batch
         for _ in range(2):
             optimizer.step(nn.cross_entropy_loss(net(x), y))

@@ -132,7 +132,7 @@ def test_an_error_is_shown_once_and_raised_in_few_words(cell):
     printed, texts, error = cell("%%ranks 2\nif rank == 1:\n    1 / 0\ncomm.barrier()")
 
     assert "rank 1\n    line 3\n        1 / 0\n    ZeroDivisionError: division by zero" in texts[0]
-    assert isinstance(error, jt.errors.RankError)
+    assert isinstance(error, jt.base.errors.RankError)
     assert printed.splitlines() == [
         "rank 1 failed, and with it all ranks: ZeroDivisionError: division by zero",
         "What happened stands above, below the columns.",
@@ -332,7 +332,7 @@ def test_the_same_cell_gives_the_same_numbers_on_simulated_and_on_real_ranks(cel
 def test_what_fails_on_real_ranks_is_told_as_on_simulated_ones(cell, shell):
     _, texts, error = cell("%%mpirun -n 2\nif rank == 1:\n    1 / 0\ncomm.barrier()")
 
-    assert isinstance(error, jt.errors.RankError)
+    assert isinstance(error, jt.base.errors.RankError)
     assert "rank 1\n    line 3\n        1 / 0\n    ZeroDivisionError: division by zero" in texts[-1]
     assert shell.user_ns["mpirun"].failed_rank == 1
 
@@ -368,7 +368,7 @@ def test_without_mpirun_the_way_out_is_told(cell, monkeypatch):
     monkeypatch.setattr(launch, "find", lambda *_: None)
 
     printed, _, error = cell("%%mpirun -n 2\n1")
-    assert isinstance(error, jt.errors.RankError)
+    assert isinstance(error, jt.base.errors.RankError)
     assert "%%ranks 4" in printed
 
     printed, _, error = cell("%%mpirun -n 2 --go-on\n1")

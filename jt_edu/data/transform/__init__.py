@@ -12,57 +12,20 @@ generator, which `jt.set_global_seed` seeds, and which a loader seeds for each b
 
 from typing import TYPE_CHECKING
 
-from jt_edu.base.did_you_mean import door
+from jt_edu.base.did_you_mean import door, names_of
 from jt_edu.data.transform.affine import RandomAffine, RandomRotation
 from jt_edu.data.transform.base import Transform
 from jt_edu.data.transform.blur import GaussianBlur
-from jt_edu.data.transform.color import ColorJitter, Gray, Grayscale, RandomGray, RandomGrayscale
-from jt_edu.data.transform.compose import Compose, Lambda, RandomApply, RandomChoice, RandomOrder
-from jt_edu.data.transform.geometry import (
-    CenterCrop,
-    FiveCrop,
-    Pad,
-    RandomCrop,
-    RandomCropAndResize,
-    RandomErasing,
-    RandomHorizontalFlip,
-    RandomResizedCrop,
-    RandomVerticalFlip,
-    Resize,
-)
-from jt_edu.data.transform.normalize import ConvertImageDtype, ImageNormalize, Normalize, ToPILImage, ToTensor
+from jt_edu.data.transform.color import *
+from jt_edu.data.transform.compose import *
+from jt_edu.data.transform.geometry import *
+from jt_edu.data.transform.normalize import *
 
 __all__ = [
-    "CenterCrop",
-    "ColorJitter",
-    "Compose",
-    "ConvertImageDtype",
-    "FiveCrop",
-    "GaussianBlur",
-    "Gray",
-    "Grayscale",
-    "ImageNormalize",
-    "Lambda",
-    "Normalize",
-    "Pad",
-    "RandomAffine",
-    "RandomApply",
-    "RandomChoice",
-    "RandomCrop",
-    "RandomCropAndResize",
-    "RandomErasing",
-    "RandomGray",
-    "RandomGrayscale",
-    "RandomHorizontalFlip",
-    "RandomOrder",
-    "RandomResizedCrop",
-    "RandomRotation",
-    "RandomVerticalFlip",
-    "Resize",
-    "ToPILImage",
-    "ToTensor",
-    "Transform",
-]
+    "GaussianBlur", "RandomAffine", "RandomRotation", "Transform",
+    *names_of("jt_edu.data.transform", "color compose geometry normalize"),
+]  # fmt: skip
+__all__.sort()
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = door("jt.data.transform", __all__)

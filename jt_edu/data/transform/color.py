@@ -25,6 +25,7 @@ from jt_edu.ops.arguments import choice, number, whole
 from jt_edu.ops.concat import concat
 from jt_edu.variable.var import Var
 
+__all__ = ["ColorJitter", "Gray", "Grayscale", "RandomGray", "RandomGrayscale"]
 RED, GREEN, BLUE = 0.2989, 0.587, 0.114  # how bright each looks: ITU-R BT.601, as PyTorch rounds it
 
 

@@ -13,6 +13,8 @@ from jt_edu.data.transform.base import chance, shuffled, uniform
 from jt_edu.ir.builders import short
 from jt_edu.ops.arguments import number
 
+__all__ = ["Compose", "Lambda", "RandomApply", "RandomChoice", "RandomOrder"]
+
 
 class Compose:
     """One transform after the other; none at all leaves the image as it is.

@@ -41,6 +41,8 @@ from jt_edu.data.transform.resample import (
 from jt_edu.ops.arguments import yes_or_no
 from jt_edu.variable.var import Var
 
+__all__ = ["CenterCrop", "FiveCrop", "Pad", "RandomCrop", "RandomCropAndResize", "RandomErasing",
+           "RandomHorizontalFlip", "RandomResizedCrop", "RandomVerticalFlip", "Resize"]  # fmt: skip
 TRIES = 10  # how often a random box is drawn before the middle of the image is taken
 
 

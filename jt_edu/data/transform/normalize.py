@@ -19,6 +19,7 @@ from jt_edu.data.transform.base import Transform, across, floats, is_float, load
 from jt_edu.ops.arguments import choice
 from jt_edu.variable.var import Var
 
+__all__ = ["ConvertImageDtype", "ImageNormalize", "Normalize", "ToPILImage", "ToTensor"]
 DTYPES = ("uint8", "float16", "float32", "float64")  # in which light has one meaning: to 255, or to 1
 
 

@@ -18,22 +18,8 @@ from typing import Any
 from jt_edu.base.errors import ArgumentError
 from jt_edu.mpi.algorithms import doubling, halving, hierarchical, naive, pairwise, rank_order, ring, scans, tree
 
-__all__ = [
-    "ALGORITHMS",
-    "ALIKE",
-    "BOOKS",
-    "doubling",
-    "find",
-    "halving",
-    "hierarchical",
-    "naive",
-    "named",
-    "pairwise",
-    "rank_order",
-    "ring",
-    "scans",
-    "tree",
-]
+__all__ = ["ALGORITHMS", "ALIKE", "BOOKS", "doubling", "find", "halving", "hierarchical", "naive", "named",
+           "pairwise", "rank_order", "ring", "scans", "tree"]  # fmt: skip
 
 ALGORITHMS: dict[tuple[str, str], Callable[..., Any]] = {
     ("barrier", "naive"): naive.barrier,

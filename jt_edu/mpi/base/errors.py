@@ -19,6 +19,8 @@ from typing import Any
 
 from jt_edu.base.errors import ArgumentError, RankError
 
+__all__ = ["DeadlockError", "LookedInVainError", "LostRankError", "MismatchError", "RankTimeoutError",
+           "TruncationError"]  # fmt: skip
 CLASSES = (  # what MPI calls errors; their numbers are their places
     "SUCCESS", "ERR_BUFFER", "ERR_COUNT", "ERR_TYPE", "ERR_TAG", "ERR_COMM", "ERR_RANK", "ERR_ROOT", "ERR_GROUP",
     "ERR_OP", "ERR_TOPOLOGY", "ERR_DIMS", "ERR_ARG", "ERR_UNKNOWN", "ERR_TRUNCATE", "ERR_OTHER", "ERR_INTERN",

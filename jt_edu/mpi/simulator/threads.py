@@ -45,6 +45,7 @@ from jt_edu.mpi.simulator.world import World
 from jt_edu.mpi.trace.network import Clock, Network
 from jt_edu.mpi.trace.records import Record
 
+__all__ = ["Simulation", "SoloComm", "ThreadComm", "run_ranks"]
 MOST_RANKS = 4096
 WITH_LINES = (  # they name ranks and lines themselves
     DeadlockError, LookedInVainError, LostRankError, MismatchError, RankTimeoutError,

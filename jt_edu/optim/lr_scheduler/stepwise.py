@@ -13,6 +13,9 @@ from jt_edu.optim.base import Optimizer
 from jt_edu.optim.lr_scheduler.base import Scaled, Schedule, check_optimizer, per_group
 from jt_edu.optim.param_groups import setting
 
+__all__ = ["ConstantLR", "ExponentialLR", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "PolynomialLR",
+           "StepLR"]  # fmt: skip
+
 
 class StepLR(Scaled):
     """lr = base * gamma**(epoch // step_size).

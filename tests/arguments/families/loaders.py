@@ -67,7 +67,7 @@ def impatient(**given) -> str:
 
     loader = data.DataLoader(things.Slow(1), 1, num_workers=1, **given)
     clock = SimpleNamespace(monotonic=lambda: now[0], sleep=time.sleep)
-    with mock.patch.multiple(data.workers, wait=wait, LOOK=look, time=clock):
+    with mock.patch.multiple(data.worker_pool, wait=wait, LOOK=look, time=clock):
         try:
             lists(loader)
         except data.WorkerError:

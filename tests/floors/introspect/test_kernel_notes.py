@@ -13,7 +13,7 @@ RNG = np.random.default_rng(11)
 
 @pytest.fixture(autouse=True)
 def slow_and_sure():
-    with jt.settings.rank_context(), jt.flag_scope(backend="python"):
+    with jt.base.context.rank_context(), jt.flag_scope(backend="python"):
         yield
 
 

@@ -109,7 +109,7 @@ def test_nothing_runs_before_it_is_asked_for_and_a_trace_shows_it():
 
 def test_a_function_of_the_file_has_one_plan():
     def plans():
-        return len(jt.settings.current().rank_state["plans"])
+        return len(jt.base.context.current().rank_state["plans"])
 
     first = jt.numpy_code((3,), "float32", [x()], cumsum).sync()
     before = plans()

@@ -286,7 +286,7 @@ def test_the_learning_rate_can_be_changed_at_any_time_without_another_plan():
     optimizer = optim.Adam([w], lr=0.1)
     for _ in range(2):
         optimizer.step((w * w).sum())
-    plans = len(jt.settings.current().rank_state["plans"])
+    plans = len(jt.base.context.current().rank_state["plans"])
 
     for rate in (0.05, 0.2, np.float32(0.3), 1):
         optimizer.lr = rate
@@ -294,7 +294,7 @@ def test_the_learning_rate_can_be_changed_at_any_time_without_another_plan():
         optimizer.step((w * w).sum())
         assert optimizer.lr == rate
         assert w.item() != before
-    assert len(jt.settings.current().rank_state["plans"]) == plans
+    assert len(jt.base.context.current().rank_state["plans"]) == plans
 
 
 def test_setting_the_learning_rate_sets_that_of_every_group_and_0_stops():
@@ -597,7 +597,7 @@ def test_an_interrupt_while_kernels_run_moves_nothing(monkeypatch):
     optimizer = optim.SGD([w], lr=0.1, momentum=0.9)
     optimizer.step((w * w).sum())
     before, velocity = w.tolist(), optimizer.state[0]["velocity"].tolist()
-    real, calls = jt.execute.run_step, []
+    real, calls = jt.runtime.execute.run_step, []
 
     def interrupted(*args):
         calls.append(args)

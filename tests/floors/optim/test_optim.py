@@ -605,7 +605,7 @@ def test_an_interrupt_while_kernels_run_moves_nothing(monkeypatch):
             raise KeyboardInterrupt
         return real(*args)
 
-    monkeypatch.setattr(jt.execute, "run_step", interrupted)
+    monkeypatch.setattr(jt.runtime.execute, "run_step", interrupted)
     with pytest.raises(KeyboardInterrupt), jt.flag_scope(fuse=False):
         optimizer.step((w * w).sum())
     monkeypatch.undo()

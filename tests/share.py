@@ -47,7 +47,9 @@ def turn(folder):
 
 def resolve(config):
     """Say in numbers which share was asked for, before workers are told."""
-    if config.option.share == COMMITS:
+    if config.option.all:
+        config.option.share = None
+    elif config.option.share == COMMITS:
         config.option.share = turn(config.rootpath)
     if config.option.share is not None:
         config.option.share %= SHARES

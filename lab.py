@@ -3,8 +3,7 @@
 
     python3 lab.py                    opens the course in JupyterLab
     python3 lab.py run 03             runs notebook 03 without a browser, and says how it went
-    python3 lab.py test               runs every check, and every test but rows of large tables that have another turn
-    python3 lab.py test --all         runs every check and every test
+    python3 lab.py test               runs every check and the tests; with --all, also all rows of large tables
     python3 lab.py bench core         measures
 
 The first time, it makes an environment in the folder .venv beside this file. Options that it does not know it passes
@@ -91,9 +90,7 @@ def test(options):
     checks = [("ruff", "check"), ("ruff", "format", "--check"), ("mypy",)]
     failed = [" ".join(check[:2]) for check in checks if call(*check)]
     os.environ["JT_EDU_ALSO_FAILED"] = ", ".join(failed)  # pytest has the last word, and says it
-    which = [] if "--all" in options else ["--share"]  # of large tables the rows whose turn it is: tests/share.py
-    options = [option for option in options if option != "--all"]
-    return call("pytest", "-n", "auto", "--dist", "loadscope", *options, *which) or bool(failed)
+    return call("pytest", "-n", "auto", "--dist", "loadscope", "--share=-1", *options) or bool(failed)
 
 
 def bench(options):

@@ -1,10 +1,11 @@
 """What every test may rely on: seeds that are told, kernels that are compiled once, skips that CI does not forgive.
 
-Six switches, by option or by environment:
+Seven switches, by option or by environment:
 
   --seed N            the seed behind `rng` (0); a failing test prints the one it used
   --without-torch     skip what asks PyTorch
-  --share [N]         of large tables only the rows of this commit's turn, or of share N: tests/share.py
+  --share N           of large tables only share N, or, for -1, the rows whose turn it is in this commit: tests/share.py
+  --all               every row, whatever --share says
   --record            how long each file takes is written to tests/durations.json, by which others order them
   --again             tests of processes, pages and ranks that failed beside others run once more, alone (.ci/run)
   JT_EDU_REQUIRE      marks whose tests must run, as in "browser,mpi": a skip there is a failure (.ci/run sets it)
@@ -34,7 +35,7 @@ import pytest  # noqa: E402
 
 from tests.again import SecondTry, allow, waits_for_others  # noqa: E402
 from tests.chromium import chromium  # noqa: E402, F401  a fixture for the folders browser and widgets
-from tests.share import COMMITS, SHARES, choose, resolve  # noqa: E402
+from tests.share import SHARES, choose, resolve  # noqa: E402
 from tests.sharing import (  # noqa: E402
     Durations,
     long_ones_first,
@@ -55,7 +56,8 @@ REQUIRED = frozenset(filter(None, os.environ.get("JT_EDU_REQUIRE", "").replace("
 def pytest_addoption(parser):
     parser.addoption("--seed", type=int, default=0, help="seed behind the rng fixture (default 0)")
     parser.addoption("--without-torch", action="store_true", help="skip the tests that ask PyTorch")
-    parser.addoption("--share", type=int, nargs="?", const=COMMITS, help="a share of the large tables")
+    parser.addoption("--share", type=int, help="a share of the large tables; -1: the one of this commit")
+    parser.addoption("--all", action="store_true", help="every row of the large tables")
     parser.addoption("--record", action="store_true", help="write tests/durations.json anew: run it with everything")
     parser.addoption("--again", action="store_true", help="a second try for tests of processes, pages and ranks")
 

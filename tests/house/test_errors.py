@@ -70,8 +70,8 @@ def test_what_counts_as_a_value(statement, carries):
 
 
 def test_the_rule_notices(tmp_path):
-    (tmp_path / "jt_edu").mkdir()
-    (tmp_path / "jt_edu" / "index.py").write_text(
+    (tmp_path / "jt_edu" / "ir").mkdir(parents=True)
+    (tmp_path / "jt_edu" / "ir" / "index_expr.py").write_text(
         "def f(error):\n    raise error\ndef g():\n    raise ValueError('no')\n"
     )
 

@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[2]))  # the tests that draw by hand are no package of their own
 
 from jt_edu.draw.scene import compose  # noqa: E402
-from jt_edu.draw.view import view  # noqa: E402
+from jt_edu.draw.visible_graph import view  # noqa: E402
 from tests.floors import graphs  # noqa: E402
 
 OPEN = ["m:Net", "m:Net/body", "m:Net/body/0", "m:Net/body/1", "m:Net/body/1/b", "g:Net", "g:Net/body", "g:Net/body/1"]

@@ -2,7 +2,8 @@
  * Columns: how far to the right does each box of a rank stand?
  *
  * Every box wishes to stand in the middle of its neighbours above and below. Then boxes that are each other's strongest
- * neighbour form a column, exactly one below the other. The same steps as in jt_edu/draw/x_coordinates.py, in the same order.
+ * neighbour form a column, exactly one below the other. The same steps as in jt_edu/draw/x_coordinates.py, in the same
+ * order.
  */
 
 import { Isotonic } from "./isotonic.js";

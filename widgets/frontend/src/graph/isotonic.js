@@ -4,8 +4,8 @@
  *     wishes      a . . b c . .       b and c want to stand nearly at the same place
  *     positions   a . [ b ][ c ]      as near as possible: b and c form a block around the mean of their wishes
  *
- * The same steps as isotonic() in jt_edu/draw/x_coordinates.py, for a stretch of long lists: sweeps ask for each row of a
- * picture many times, and need no new list for that. Nothing here knows what stands there.
+ * The same steps as isotonic() in jt_edu/draw/x_coordinates.py, for a stretch of long lists: sweeps ask for each row
+ * of a picture many times, and need no new list for that. Nothing here knows what stands there.
  */
 
 /** Wishes, their weights, the least distances to the one before; and what is found. */

@@ -1,8 +1,8 @@
 /**
  * Modules: which boxes hold which, by the modules that built the nodes?
  *
- * The second half of jt_edu/draw/clusters.py: one level after the other, boxes that would wait for themselves are split,
- * neighbours that look the same are folded, and what is still too long is cut into parts.
+ * The second half of jt_edu/draw/clusters.py: one level after the other, boxes that would wait for themselves are
+ * split, neighbours that look the same are folded, and what is still too long is cut into parts.
  */
 
 import { circleOf, inOrder } from "./circles.js";

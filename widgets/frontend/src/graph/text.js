@@ -1,7 +1,8 @@
 /**
  * Text: how wide is a word, and how do shapes and bytes read?
  *
- * The same table of widths as in jt_edu/draw/text_metrics.py, so that a picture drawn in Python is the same as one drawn here.
+ * The same table of widths as in jt_edu/draw/text_metrics.py, so that a picture drawn in Python is the same as one
+ * drawn here.
  * Nothing here knows a font, a browser or a graph.
  */
 

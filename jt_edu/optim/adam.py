@@ -19,10 +19,7 @@ from jt_edu.optim.moments import Means, corrected_root, first_mean, second_mean
 from jt_edu.variable.var import Var
 
 
-class Adam(
-    Means, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, amsgrad=False, maximize=False,
-    decoupled_weight_decay=False,
-):  # fmt: skip
+class Adam(Means):
     """Adam, with the weight decay added to the gradient.
 
         g = dp + weight_decay * p
@@ -51,6 +48,15 @@ class Adam(
 
     states = ("mean", "square", "largest")
     replays = True
+
+    def __init__(
+        self, params: Iterable[Any], lr: float = 1e-3, *, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+        weight_decay: float = 0.0, amsgrad: bool = False, maximize: bool = False, decoupled_weight_decay: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize,
+            decoupled_weight_decay=decoupled_weight_decay,
+        )  # fmt: skip
 
     def kept(self, group: Group) -> tuple[str, ...]:
         """The two means; the largest second one for amsgrad."""
@@ -95,7 +101,7 @@ class AdamW(Adam):
         )  # fmt: skip
 
 
-class Adamax(Means, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, maximize=False):
+class Adamax(Means):
     """Adam with the largest recent gradient in place of the root of the mean square.
 
         g = dp + weight_decay * p
@@ -117,6 +123,12 @@ class Adamax(Means, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, max
 
     states = ("mean", "peak")
     replays = True
+
+    def __init__(
+        self, params: Iterable[Any], lr: float = 2e-3, *, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+        weight_decay: float = 0.0, maximize: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize)
 
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """One step of the formula."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jt_edu.base.own import doing
@@ -13,7 +13,7 @@ from jt_edu.optim.hyperparameters import Factor, Group
 from jt_edu.variable.var import Var
 
 
-class RMSprop(Optimizer, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0.0, momentum=0.0, centered=False, maximize=False):
+class RMSprop(Optimizer):
     """Divides the gradient by the root of its recent mean square.
 
         g = dp + weight_decay * p
@@ -44,8 +44,18 @@ class RMSprop(Optimizer, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0.0, moment
     """
 
     states = ("square", "velocity", "mean")
+    from_0 = ("lr", "eps", "weight_decay", "momentum")
     shares = ("alpha",)
     replays = True
+
+    def __init__(
+        self, params: Iterable[Any], lr: float = 1e-2, *, alpha: float = 0.99, eps: float = 1e-8,
+        weight_decay: float = 0.0, momentum: float = 0.0, centered: bool = False, maximize: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            params, lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum, centered=centered,
+            maximize=maximize,
+        )  # fmt: skip
 
     def kept(self, group: Group) -> tuple[str, ...]:
         """The mean square; a velocity for momentum; the mean where it is subtracted."""
@@ -67,9 +77,7 @@ class RMSprop(Optimizer, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0.0, moment
         return p - way * factor(lambda now, t: now["lr"]), new
 
 
-class Adagrad(
-    Optimizer, lr=1e-2, lr_decay=0.0, weight_decay=0.0, initial_accumulator_value=0.0, eps=1e-10, maximize=False
-):
+class Adagrad(Optimizer):
     """Divides the gradient by the root of the sum of all its squares, so that rare features take long steps.
 
         g = dp + weight_decay * p
@@ -95,7 +103,17 @@ class Adagrad(
     """
 
     states = ("sum",)
+    from_0 = ("lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps")
     replays = True
+
+    def __init__(
+        self, params: Iterable[Any], lr: float = 1e-2, *, lr_decay: float = 0.0, weight_decay: float = 0.0,
+        initial_accumulator_value: float = 0.0, eps: float = 1e-10, maximize: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            params, lr=lr, lr_decay=lr_decay, weight_decay=weight_decay,
+            initial_accumulator_value=initial_accumulator_value, eps=eps, maximize=maximize,
+        )  # fmt: skip
 
     def first(self, name: str, p: Var, group: Group) -> Any:
         """The sum starts with a number that is given."""
@@ -109,7 +127,7 @@ class Adagrad(
         return p - g / (s.apply(SQRT) + factor(lambda now, t: now["eps"])) * speed, {"sum": s}
 
 
-class Adadelta(Optimizer, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0.0, maximize=False):
+class Adadelta(Optimizer):
     """Takes steps of the size of recent steps, in the units of the parameter, so that no learning rate is needed.
 
         g = dp + weight_decay * p
@@ -136,8 +154,15 @@ class Adadelta(Optimizer, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0.0, maximize=
     """
 
     states = ("square", "step_square")
+    from_0 = ("lr", "eps", "weight_decay")
     shares = ("rho",)
     replays = True
+
+    def __init__(
+        self, params: Iterable[Any], lr: float = 1.0, *, rho: float = 0.9, eps: float = 1e-6,
+        weight_decay: float = 0.0, maximize: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(params, lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize)
 
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """One step of the formula."""

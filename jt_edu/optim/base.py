@@ -2,8 +2,8 @@
 
     step(loss)     gradients of the loss -> new parameters and states -> all computed in one go -> all take effect
 
-A rule (Adam, ...) only says which settings it has, and how one parameter and its states move, given a gradient. Nothing
-is changed before every new number is there: an interrupt leaves either all parameters moved or none.
+A rule (SGD, Adam, ...) only says how one parameter and its states move, given a gradient. Nothing is changed before
+every new number is there: an interrupt leaves either all parameters moved or none.
 
     param_groups   [{"params": [Var, ...], "lr": 0.1, ...}, ...]    numbers may be changed at any time
     state          one dict per parameter: {"step": 3, "momentum": Var, ...}
@@ -32,7 +32,7 @@ from jt_edu.ops.deferred_outputs import riders
 from jt_edu.ops.gradient import grad
 from jt_edu.optim.commit import WHOLE, Closure, about, added, aimed, evaluated, forget_history, not_twice, take_effect
 from jt_edu.optim.custom_step import ByHand, States, settings_of
-from jt_edu.optim.hyperparameters import Count, Factor, Group, State, declare, identities, kind_of
+from jt_edu.optim.hyperparameters import Count, Factor, Group, State, identities, kind_of
 from jt_edu.optim.param_groups import as_groups, as_leaves, as_vars, label, params_of, setting, state_of, unreached
 from jt_edu.optim.state_dict import check_saved, saved_of, take_over
 from jt_edu.variable.gradient_errors import warn
@@ -81,23 +81,23 @@ class Optimizer(ByHand):
         for group in as_groups(params):
             doing(self, "add_param_group")(group)
 
-    def __init_subclass__(cls, **settings: Any) -> None:
-        """`class Rule(Optimizer, lr=0.1)`: its settings. It is replayed only if it says so: `replays = True`."""
+    def __init_subclass__(cls) -> None:
+        """A rule of one's own is replayed only if its class says that it can be."""
         super().__init_subclass__()
-        if settings:
-            declare(cls, settings)
         if "__init__" in vars(cls):
             cls.__init__ = in_its_name(cls.__init__)  # type: ignore[method-assign]
-        if "rule" in vars(cls):
-            cls.replays = vars(cls).get("replays", False)
-            cls.counts = cls.counts or (("step", 0),)
+        if "rule" in vars(cls) and "replays" not in vars(cls):
+            cls.replays = False
+        if "rule" in vars(cls) and not cls.counts:
+            cls.counts = (("step", 0),)
 
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """The new value of `p`, and those of its states, given its gradient; `factor` makes numbers of settings."""
         raise ArgumentError(
-            f"{type(self).__name__} must say how a parameter moves", "no rule method",
+            f"{type(self).__name__} must say how a parameter moves",
+            "no rule method",
             "def rule(self, p, g, state, factor), or a step of your own, as in PyTorch",
-        )  # fmt: skip
+        )
 
     def decay(self, p: Var, g: Var, factor: Factor) -> tuple[Var, Var]:
         """Parameter and gradient after weight decay: added to the gradient, or decoupled, taken off the parameter."""

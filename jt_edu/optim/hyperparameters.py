@@ -1,15 +1,11 @@
-"""Hyperparameters: the settings of a rule, and numbers made of them and of how many steps there were.
-
-    class Rule(Optimizer, lr=0.1, beta=0.9)             Rule(params, 0.2)     Rule(params, lr=0.2, beta=0.8)
-    factor(lambda group, step: group["beta"] ** step)   a number of the graph, which is another one in each step
+"""Hyperparameters: numbers for a rule, made of the settings of its group and of how many steps there were.
 
 A rule that takes its numbers here can be replayed: a compiled or remembered step asks for them again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from inspect import Parameter, Signature
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from jt_edu.base.context import current
@@ -66,40 +62,3 @@ def identities(groups: list[Group], states: list[State]) -> tuple[int, ...]:
     parts = [thing for group in groups for thing in (group, *group["params"])]
     parts += [thing for state in states for thing in (state, *state.values()) if not isinstance(thing, (int, float))]
     return tuple(map(id, parts))
-
-
-def declare(rule: Any, settings: Mapping[str, Any]) -> None:
-    """Give a rule the `__init__` that its settings ask for: the first by place or by name, the others by name.
-
-    Floats are checked to be numbers from 0, unless the class says otherwise in `from_0` and `shares`.
-
-    Example:
-        >>> class Descent(jt.optim.Optimizer, lr=0.1, maximize=False):
-        ...     def rule(self, p, g, state, factor):
-        ...         return p - g * factor(lambda now, t: now["lr"]), {}
-        >>> Descent([jt.ones(2)], 0.5)
-        Descent(1 parameters, lr=0.5, maximize=False)
-    """
-    place, name = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
-    first = [Parameter("self", place), Parameter("params", place, annotation="Iterable[Any]")]
-    named = [Parameter(s, name, default=value, annotation=_hint(value)) for s, value in settings.items()]
-    signature = Signature([*first, named[0].replace(kind=place), *named[1:]], return_annotation="None")
-
-    def made(*args: Any, **given: Any) -> None:
-        bound = signature.bind(*args, **given)
-        bound.apply_defaults()
-        optimizer, params, *values = bound.arguments.values()
-        super(rule, optimizer).__init__(params, **dict(zip(settings, values, strict=True)))
-
-    made.__name__, made.__qualname__, made.__module__ = "__init__", f"{rule.__qualname__}.__init__", rule.__module__
-    made.__signature__ = signature  # type: ignore[attr-defined]
-    if "__init__" not in vars(rule):
-        rule.__init__ = made
-    if "from_0" not in vars(rule):
-        floats = [*rule.from_0, *(s for s, value in settings.items() if isinstance(value, float))]
-        rule.from_0 = tuple(s for s in dict.fromkeys(floats) if s not in rule.shares)
-
-
-def _hint(value: Any) -> str:
-    """The type of a setting, as one writes it."""
-    return f"tuple[{', '.join(map(_hint, value))}]" if isinstance(value, tuple) else type(value).__name__

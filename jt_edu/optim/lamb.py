@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jt_edu.base.own import doing
@@ -13,7 +13,7 @@ from jt_edu.optim.moments import Means, corrected_root, first_mean, second_mean
 from jt_edu.variable.var import Var
 
 
-class LAMB(Means, lr=1e-3, betas=(0.9, 0.999), eps=1e-6, weight_decay=1e-2, maximize=False):
+class LAMB(Means):
     """Layer-wise adaptive moments.
 
         m, v as for Adam
@@ -38,6 +38,12 @@ class LAMB(Means, lr=1e-3, betas=(0.9, 0.999), eps=1e-6, weight_decay=1e-2, maxi
     """
 
     replays = True
+
+    def __init__(
+        self, params: Iterable[Any], lr: float = 1e-3, *, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-6,
+        weight_decay: float = 1e-2, maximize: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize)
 
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """One step of the formula."""

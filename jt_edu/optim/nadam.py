@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jt_edu.base.own import doing
@@ -13,10 +13,7 @@ from jt_edu.optim.moments import Means, corrected_root, first_mean, second_mean
 from jt_edu.variable.var import Var
 
 
-class NAdam(
-    Means, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, momentum_decay=4e-3,
-    decoupled_weight_decay=False, maximize=False,
-):  # fmt: skip
+class NAdam(Means):
     """Adam with Nesterov's look ahead: the mean is taken as it will be after the next step.
 
         mu = beta1 * (1 - 0.96**(t * momentum_decay) / 2),  mu' that of step t + 1,  M = product of all mu
@@ -38,7 +35,18 @@ class NAdam(
     """
 
     counts = (("step", 0), ("mu_product", 1.0))
+    from_0 = (*Means.from_0, "momentum_decay")
     replays = True
+
+    def __init__(
+        self, params: Iterable[Any], lr: float = 2e-3, *, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+        weight_decay: float = 0.0, momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False,
+        maximize: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay,
+            decoupled_weight_decay=decoupled_weight_decay, maximize=maximize,
+        )  # fmt: skip
 
     def count(self, group: Group, state: State) -> dict[str, Any]:
         """One step more, and the product of all mu so far."""
@@ -66,9 +74,7 @@ def _mu(group: Group, t: int) -> float:
     return float(group["betas"][0] * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])))
 
 
-class RAdam(
-    Means, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, decoupled_weight_decay=False, maximize=False
-):
+class RAdam(Means):
     """Adam that takes plain steps along the mean while the second mean is not yet to be trusted.
 
         r = 2 / (1 - beta2) - 1,  rho = r - 2 * t * beta2**t / (1 - beta2**t)
@@ -91,6 +97,15 @@ class RAdam(
     """
 
     replays = True
+
+    def __init__(
+        self, params: Iterable[Any], lr: float = 1e-3, *, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+        weight_decay: float = 0.0, decoupled_weight_decay: bool = False, maximize: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay,
+            decoupled_weight_decay=decoupled_weight_decay, maximize=maximize,
+        )  # fmt: skip
 
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """One step of the formula: both cases are m * number / (sqrt(v) * (1 or 0) + number)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jt_edu.base.errors import ArgumentError
@@ -15,7 +15,7 @@ from jt_edu.optim.param_groups import pair
 from jt_edu.variable.var import Var
 
 
-class Rprop(Optimizer, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50.0), maximize=False):
+class Rprop(Optimizer):
     """Resilient backpropagation, for gradients of the whole data set.
 
         same sign as before:  length = min(length * etas[1], step_sizes[1])
@@ -41,6 +41,12 @@ class Rprop(Optimizer, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50.0), maximi
 
     states = ("before", "length")
     replays = True
+
+    def __init__(
+        self, params: Iterable[Any], lr: float = 1e-2, *, etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50.0), maximize: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(params, lr=lr, etas=etas, step_sizes=step_sizes, maximize=maximize)
 
     def check(self, group: Group) -> None:
         """Lengths shrink and grow, between the shortest and the longest."""

@@ -79,7 +79,7 @@ class SGD(Optimizer):
         return p - way * factor(lambda now, t: now["lr"]), {"velocity": v}
 
 
-class ASGD(Optimizer, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0.0, maximize=False):
+class ASGD(Optimizer):
     """Averaged stochastic gradient descent: the steps become shorter, and the average of the places is kept.
 
         g = dp + weight_decay * p
@@ -109,7 +109,14 @@ class ASGD(Optimizer, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0.0,
 
     states = ("average",)
     counts = (("step", 0), ("eta", 0.0), ("next_eta", 0.0))
+    from_0 = ("lr", "lambd", "alpha", "t0", "weight_decay")
     replays = True
+
+    def __init__(
+        self, params: Iterable[Any], lr: float = 1e-2, *, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,
+        weight_decay: float = 0.0, maximize: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(params, lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, maximize=maximize)
 
     def rule(self, p: Var, g: Var, state: Mapping[str, Any], factor: Factor) -> tuple[Var, dict[str, Var]]:
         """One step of the formula."""

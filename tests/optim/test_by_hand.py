@@ -1,7 +1,6 @@
 """Optimizers and schedules of one's own, in PyTorch's words and in Jittor's; and several optimizers at once."""
 
 import copy
-import inspect
 import pickle
 
 import numpy as np
@@ -151,39 +150,6 @@ def test_a_rate_may_be_an_attribute_before_the_groups_are_there():
             super().__init__(params, lr=lr / 2)
 
     assert Early([jt.ones(1)], 0.5).lr == 0.25
-
-
-def test_a_rule_names_its_settings_in_the_line_of_its_class():
-    class Drift(optim.Optimizer, lr=0.1, wind=0.5, maximize=False):
-        shares = ("wind",)
-
-        def rule(self, p, g, state, factor):
-            return p - g * factor(lambda now, t: now["lr"]) + factor(lambda now, t: now["wind"]), {}
-
-    class Gentle(Drift):
-        pass
-
-    w = jt.array([1.0])
-    Gentle([w], 0.25, wind=1.0).step((w * w).sum())
-
-    assert w.tolist() == [1.5]
-    asked = "(params: 'Iterable[Any]', lr: 'float' = 0.1, *, wind: 'float' = 0.5, maximize: 'bool' = False) -> 'None'"
-    assert str(inspect.signature(Drift)) == asked
-    for wrong, words in (({"lr": -1}, "lr as a .*from 0"), ({"wind": 2}, "wind .* to 1"), ({"maximize": 3}, "True or")):
-        with pytest.raises(jt.ArgumentError, match=words):
-            Gentle([w], **wrong)
-    with pytest.raises(TypeError, match=r"Drift\(params, lr=0.1, \*, wind=0.5, maximize=False\): too many"):
-        Drift([w], 0.1, 0.2)
-
-
-def test_a_rule_with_an_init_of_its_own_keeps_it():
-    class Twice(optim.SGD, lr=0.1):
-        def __init__(self, params, lr):
-            super().__init__(params, lr=2 * lr)
-
-    assert Twice([jt.ones(1)], 0.5).lr == 1.0
-    with pytest.raises(jt.ArgumentError, match="momentum as a finite number from 0"):
-        Twice([{"params": [jt.ones(1)], "momentum": -1.0}], 0.5)
 
 
 def test_settings_that_are_none_name_the_way():

@@ -52,6 +52,7 @@ from jt_edu.index import load
 from jt_edu.nn.norm import BatchNorm2d; assert BatchNorm2d is jt.nn.BatchNorm2d
 from jt_edu.optim.rms import RMSprop; assert RMSprop is jt.optim.RMSprop
 from jt_edu.optim.lr_scheduler.steps import StepLR
+from jt_edu.optim.factor import Group
 from jt_edu.data.combine import ConcatDataset
 from jt_edu.data.transform.values import Normalize
 from jt_edu.mpi.paper import model; model.cost

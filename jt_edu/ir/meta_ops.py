@@ -5,7 +5,7 @@
     ReindexReduce   accumulate into another index        out[where(i, j)] += x[i, j]
 
 Each states its shape, its loop body and its gradient. The two reindexes are each other's gradient, so views, sums,
-broadcasts, matmul, convolution and pooling need no gradient rule of their own.
+broadcasts, matmul, convolution and mean pooling need no gradient rule of their own.
 
 Around them stand the leaves (`SOURCE`, `CONSTANT`, `Counter`) and two honest ways out: `Code`, a kernel that was
 written by hand, and `HostCall`, work of the learner's own NumPy or of other ranks. Gradient rules are written with

@@ -22,7 +22,7 @@ from jt_edu.mpi.mpi4py_backend.progress import Progress
 from jt_edu.mpi.mpi4py_backend.status_board import Board, State
 from jt_edu.mpi.mpirun_jobs.job import error_from
 from jt_edu.mpi.mpirun_jobs.merge import merged, notes
-from jt_edu.mpi.notebook.script import run_script
+from jt_edu.mpi.notebook.program import run_script
 from jt_edu.mpi.simulator.threads import SoloComm, ThreadComm
 
 ROOT = Path(__file__).resolve().parents[2]

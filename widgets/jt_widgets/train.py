@@ -12,9 +12,9 @@ import jt_edu as jt
 from jt_edu.base.errors import ArgumentError
 from jt_edu.draw import charts
 from jt_edu.lens.document_schema import empty
-from jt_edu.lens.loop import Loop
 from jt_edu.lens.recording import Recording
 from jt_edu.lens.train_monitor import Loss, Row, Training, page_part, text
+from jt_edu.lens.training_loop import Loop
 from jt_widgets.tape import Taped, TapeView, taped
 from jt_widgets.view import View
 

@@ -47,7 +47,7 @@ uneven_tiles.py says, for the last two, whether a tile may be computed as a whol
     depthwise       depthwise.py         row_strips.py, stencil.py                          depthwise*.py
     lanewise        depthwise_simd.py    channel_lanes.py                                   lanewise*.py
     winograd        winograd.py          winograd_blocks.py, _tiles.py, _transforms.py      winograd*.py
-    fourier         fft.py               fft_layout.py, fft_kernels.py                      fourier*.py
+    fourier         fft.py               fft_layout.py, fft_transform.py                      fourier*.py
 
 Words that mean the same in all files:
 

@@ -14,7 +14,7 @@ the sums of a tile in which a number is far larger than those that some window s
     |error| < 4e-6 * the largest sqrt(sum of products^2)    float32, measured against float64, windows up to 33 x 33
               6e-14                                         float64
 
-What runs stands in `kernels/fourier*.py`, `fft_layout.py` and `fft_kernels.py`. The gradient
+What runs stands in `kernels/fourier*.py`, `fft_layout.py` and `fft_transform.py`. The gradient
 by the weights is left to others. Nothing here knows numbers.
 
 Source: Mathieu, Henaff, LeCun 2014, "Fast Training of Convolutional Networks through FFTs" (arXiv:1312.5851).
@@ -25,8 +25,8 @@ from __future__ import annotations
 import math
 
 from jt_edu.backends.convolve import Algorithm, Sizes, no_sum_is_empty
-from jt_edu.backends.convolve.fft_kernels import size_for
 from jt_edu.backends.convolve.fft_layout import TILES, UNITS, prepared_layout, waves_layout, waves_of
+from jt_edu.backends.convolve.fft_transform import size_for
 from jt_edu.backends.convolve.llvm import lanes_for
 
 LARGEST = 40  # taps in one direction

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from math import inf
 from typing import NamedTuple
 
-from jt_edu.backends.convolve.fft_kernels import backward_plane, forward_plane, merge, size_for, split, write_waves
+from jt_edu.backends.convolve.fft_transform import backward_plane, forward_plane, merge, size_for, split, write_waves
 from jt_edu.backends.convolve.gemm_microkernel import tile
 from jt_edu.backends.convolve.llvm import Array, inlined, lanes
 from jt_edu.backends.convolve.simd import load, store, sum_of, write_zeros, zeros

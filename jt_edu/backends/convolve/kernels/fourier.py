@@ -12,7 +12,6 @@ the number of taps; then one complex product for each wave and each pair of chan
 Source: Mathieu, Henaff, LeCun 2014, "Fast Training of Convolutional Networks through FFTs" (arXiv:1312.5851).
 """
 
-from jt_edu.backends.convolve.fft_kernels import size_for, write_waves
 from jt_edu.backends.convolve.fft_layout import (
     TILES,
     back,
@@ -24,6 +23,7 @@ from jt_edu.backends.convolve.fft_layout import (
     write_row,
     write_sums,
 )
+from jt_edu.backends.convolve.fft_transform import size_for, write_waves
 from jt_edu.backends.convolve.gemm_microkernel import inlined, lanes
 from jt_edu.backends.convolve.simd import write_zeros
 

@@ -6,7 +6,6 @@ The window was reversed, and its channels exchanged, while the weights were prep
 in place of the image: a pixel is first seen through the last tap, so taps - 1 - padding zeros stand before the places.
 """
 
-from jt_edu.backends.convolve.fft_kernels import size_for, write_waves
 from jt_edu.backends.convolve.fft_layout import (
     TILES,
     back,
@@ -18,6 +17,7 @@ from jt_edu.backends.convolve.fft_layout import (
     write_row,
     write_sums,
 )
+from jt_edu.backends.convolve.fft_transform import size_for, write_waves
 from jt_edu.backends.convolve.gemm_microkernel import lanes
 from jt_edu.backends.convolve.simd import write_zeros
 

@@ -9,7 +9,7 @@ import pytest
 from jt_edu import backends
 from jt_edu.backends.convolve import Sizes, direct, im2col_gemm, no_sum_is_empty
 from jt_edu.backends.convolve.fft import ALGORITHMS
-from jt_edu.backends.convolve.fft_kernels import backward, column_of, forward, mirror, size_for, write_waves
+from jt_edu.backends.convolve.fft_transform import backward, column_of, forward, mirror, size_for, write_waves
 from jt_edu.backends.convolve.gemm_microkernel import LANES
 from jt_edu.backends.convolve.standalone import Alone, shapes_of
 from tests.floors.backends.convolve.oracle import check

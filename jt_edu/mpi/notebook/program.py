@@ -1,4 +1,4 @@
-"""Script: a program from a file, on simulated ranks.
+"""Program: a program from a file, on simulated ranks.
 
     python -m jt_edu.launch -np 4 train.py --epochs 3
     python -m jt_edu.launch -np 4 -m package.module

@@ -1,4 +1,4 @@
-"""Loop: a training that runs while others are served, and that can be paused between any two steps.
+"""Training loop: a training that runs while others are served, and that can be paused between any two steps.
 
     loop = Loop(training, tell)      tell({"rows": [...], "status": ..., "units": ...}): what is new, not too often
     await loop.train(steps=500)      in an async cell: messages are handled between steps

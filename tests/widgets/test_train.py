@@ -215,7 +215,7 @@ def test_training_runs_in_an_async_cell_and_others_have_their_turn():
 @pytest.fixture
 def restless(monkeypatch):
     """The loop never sleeps: it takes each turn that it is given. What stands still after many turns stands still."""
-    monkeypatch.setattr(loop, "asyncio", SimpleNamespace(sleep=lambda _: asyncio.sleep(0)))
+    monkeypatch.setattr(training_loop, "asyncio", SimpleNamespace(sleep=lambda _: asyncio.sleep(0)))
 
 
 @pytest.mark.usefixtures("restless")
@@ -453,7 +453,7 @@ def test_only_new_rows_are_sent():
 def test_in_an_async_cell_rows_are_gathered_and_none_is_lost(monkeypatch):
     ticks = itertools.count()
     clock = SimpleNamespace(monotonic=lambda: next(ticks) / 100, perf_counter=lambda: 0.0)  # some 10 ms for a step
-    monkeypatch.setattr(loop, "time", clock)
+    monkeypatch.setattr(training_loop, "time", clock)
     panel = panel_of()
     sent = sent_by(panel)
 

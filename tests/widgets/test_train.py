@@ -13,6 +13,7 @@ import pytest
 
 import jt_edu as jt
 from jt_edu import nn
+from jt_edu.lens import training_loop
 from jt_edu.lens.train_monitor import MOST, dead_share, is_spike
 from jt_widgets.train import train_panel
 from tests.widgets.live import finish

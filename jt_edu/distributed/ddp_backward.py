@@ -106,12 +106,12 @@ class Gate:
         self.listener.start([n in reach for n in self.params])
         context = current()
         outer = context.twin
-        picked: dict[Node, bool] = {}
+        chosen: autograd.Chosen = {}
         try:
             for node in reversed(order):
                 if node in grads:
                     context.twin = node  # a gradient belongs to the line that it is the gradient of
-                    autograd.hand_on(node, grads, picked, reach, Var._of)
+                    autograd.hand_on(node, grads, chosen, reach, Var._of)
                 self._tell(complete.pop(node, []), grads)
             self._tell([k for left in complete.values() for k in left], grads)
             return self.listener.finish()

@@ -89,9 +89,10 @@ SELECT = Elementwise(
     "select", "select({0}, {1}, {2})", "select",
     (None, lambda o, d, c, x, y: d.keep_where(c), lambda o, d, c, x, y: d.where_not(c, 0)),
 )  # fmt: skip
-PICKED = Elementwise(  # a gradient y that was made of the gradient x, and is 0 where x is: see variable/autograd.py
-    "picked", "select({0} == 0, {0}, {1})", "same", (None, lambda o, d, x, y: d.keep_where(x != 0))
-)
+PICKED = Elementwise(  # a gradient x, but y where it is nan and was not chosen: see variable/autograd.py
+    "picked", "select({0} or {1} == {1}, {1}, {2})", "select",
+    (None, lambda o, d, c, x, y: d.where_not(ISNAN(x) & ~c, 0), None),
+)  # fmt: skip
 
 
 def _stays(x: Any, y: Any) -> Any:

@@ -7,8 +7,9 @@ The rules stand beside the operators (ir/scalar_ops.py, ir/meta_ops.py) and are 
 is a graph like any other: it fuses, and it can be differentiated again. Nothing here computes a number.
 
 A gradient that comes through `where` is 0 where the other value was taken, and so are those before it: the rule of a
-root would make 0 * inf of it, which is nan. So such a gradient is *picked*, and what the rules make of it is 0 where it
-is 0 itself: up to a sum, and through views and broadcasts.
+root would make 0 * inf of it, which is nan. So it is known of such a gradient where it was *chosen*, a Var of bools,
+and a nan that a rule makes elsewhere is 0: up to a sum, and through views and broadcasts. (Of what was broadcast, the
+gradients are added up; where the sum is 0, nothing was chosen.)
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from jt_edu.base.context import current
 from jt_edu.base.errors import GradientError
-from jt_edu.ir.builders import filled
-from jt_edu.ir.meta_ops import Elementwise, Reindex
+from jt_edu.ir.builders import constant, filled
+from jt_edu.ir.meta_ops import Elementwise, Reindex, ReindexReduce
 from jt_edu.ir.node import Node, age, behind, history, reached
 from jt_edu.ir.scalar_ops import PICKED
 from jt_edu.variable.gradient_errors import check_loss, missing
@@ -49,6 +50,7 @@ class Tape:
         self.stopped |= {k for k, n in enumerate(self.outputs) if n() is output}
 
 
+Chosen = dict[Node, "Var | None"]  # where the gradient of a node may be other than 0; None: anywhere
 LEAF = Tape(lambda: (), (), ())  # on a node whose history is nobody's business: a parameter that was updated
 
 
@@ -62,7 +64,7 @@ def gradients(
     order = history(loss.node)
     reach = reached(order, {t.node for t in targets}, behind)
     grads: dict[Node, Var] = {}
-    picked: dict[Node, bool] = {}
+    chosen: Chosen = {}
     moment = current().threads.now
     outer, moment.twin = moment.twin, loss.node
     try:
@@ -71,7 +73,7 @@ def gradients(
         for node in reversed(order):
             if node in grads:
                 moment.twin = node  # a gradient belongs to the line, and to the module, that it is the gradient of
-                hand_on(node, grads, picked, reach, wrap)
+                hand_on(node, grads, chosen, reach, wrap)
     finally:
         moment.twin = outer
     for t in targets:
@@ -80,39 +82,44 @@ def gradients(
     return [grads.get(t.node) for t in targets]
 
 
-def hand_on(
-    node: Node, grads: dict[Node, Var], picked: dict[Node, bool], reach: set[Node], wrap: Callable[[Node], Var]
-) -> None:
+def hand_on(node: Node, grads: dict[Node, Var], chosen: Chosen, reach: set[Node], wrap: Callable[[Node], Var]) -> None:
     """Let hooks see the gradient of `node`, which is complete, and hand it on to its inputs."""
-    dout = _hooked(node, grads[node])
-    was_picked = picked.get(node, False) and dout is grads[node]
-    grads[node] = dout
+    dout, where = _hooked(node, grads[node]), chosen.pop(node, None)
+    if dout is not grads[node]:
+        grads[node], where = dout, None
     parts: list[Any]
     if node.tape is not None:
-        parts = [(i, part, False) for i, part in _tape_gradients(node, grads, wrap)]
+        parts = [(i, part, None) for i, part in _tape_gradients(node, grads, wrap)]
     else:
         out, inputs = wrap(node), [wrap(i) for i in node.inputs]
         parts = [
-            (i, *_by_rule(node.op, rule, was_picked, out, dout, inputs))
-            for i, rule in zip(node.inputs, node.op.gradients, strict=False)
+            (i, *_by_rule(node.op, k, rule, where, out, dout, inputs))
+            for k, (i, rule) in enumerate(zip(node.inputs, node.op.gradients, strict=False))
             if i in reach and rule is not None
         ]
-    for i, part, is_picked in parts:
+    for i, part, here in parts:
         if i in reach and part is not None:
-            added = part.cast(i.dtype)
-            picked[i] = is_picked and picked.get(i, True)
-            grads[i] = grads[i] + added if i in grads else added
+            added, both = part.cast(i.dtype), here
+            if i in grads:
+                before = chosen[i]
+                added, both = grads[i] + added, None if here is None or before is None else before | here
+            grads[i], chosen[i] = added, both
 
 
-def _by_rule(op: Op, rule: Rule, was_picked: bool, out: Var, dout: Var, inputs: list[Var]) -> tuple[Var | None, bool]:
-    """What a rule makes of `dout`, 0 where it is 0 if it was picked; and whether that is picked as well."""
+def _by_rule(
+    op: Op, k: int, rule: Rule, where: Var | None, out: Var, dout: Var, inputs: list[Var]
+) -> tuple[Var | None, Var | None]:
+    """What a rule answers for input k, 0 where the value of `out` was not taken; and where it may be other than 0."""
     part: Var | None = rule(out, dout, *inputs)
-    if op is PICKED or getattr(op, "rule", "") == "select":
-        return part, True
-    if part is None or not was_picked or not isinstance(op, Elementwise | Reindex):
-        return part, False
-    reads_more = isinstance(op, Elementwise) and part is not dout and part.node.behind != (dout.node,)
-    return (dout.apply(PICKED, part) if reads_more else part), True  # of 0 alone, a rule makes 0
+    if getattr(op, "rule", "") == "select":
+        here = ~inputs[0] if k == 2 else inputs[0]
+        return part, here if where is None else where & here
+    if where is None or part is None or not isinstance(op, Elementwise | Reindex):
+        return part, None
+    if isinstance(op, Reindex):  # where it reads something that was chosen
+        return part, part != 0 if isinstance(part.node.op, ReindexReduce) else rule(out, where, *inputs)
+    alone = part is dout or part.node.behind == (dout.node,)  # of 0, a rule that reads nothing else makes 0
+    return (part if alone else where.apply(PICKED, part, type(out)._of(constant(0, part.node.dtype)))), where
 
 
 def _tape_gradients(node: Node, grads: dict[Node, Var], wrap: Callable[[Node], Var]) -> list[tuple[Node, Var | None]]:

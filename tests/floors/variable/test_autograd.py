@@ -934,6 +934,16 @@ def test_a_picked_gradient_is_differentiated_again():
     assert jt.grad(once.sum(), x).tolist() == [-1 / 32, 2.0, 2.0]
 
 
+def test_a_picked_gradient_that_is_0_by_chance_is_differentiated_as_any_other():
+    x = jt.array([2.0, 3.0])
+    seed = jt.zeros(2)
+    once = jt.vjp(jt.where(x > 1, x * x, x.sqrt()), [x], seed)[0]
+    exact = (jt.where(x > 1, x * x, x.sqrt()) - jt.array([4.0, 9.0])) ** 2
+
+    assert jt.grad(once.sum(), seed).tolist() == [4.0, 6.0]
+    assert jt.grad(jt.grad(exact.sum(), x).sum(), x).tolist() == [32.0, 72.0]
+
+
 # --------------------------------------------------------------------------------------------------- backward and hooks
 
 

@@ -10,5 +10,5 @@ from jt_edu.variable.var import Var as Variable
 __all__ = ["Function", "Variable", "enable_grad", "grad", "no_grad"]
 
 if not TYPE_CHECKING:
-    __path__: list[str] = []  # modules of PyTorch's are imported from here (module_aliases.py)
+    __path__: list[str] = []  # modules of PyTorch's are imported from here (base/module_aliases.py)
     __getattr__, __dir__ = door("jt.autograd", __all__, {"jt": ["grad", "vjp"]})

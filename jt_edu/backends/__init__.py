@@ -67,7 +67,7 @@ class Backend(Protocol):
 
         Each thread does one block, whose length is a multiple of `align` except for the last. `scratch` are the
         positions of arguments that come once for each thread: block k is given `arguments[p][k]`.
-        If `depth` is more than 1, a thread may do several blocks, one after the other: see `pool.pieces`.
+        If `depth` is more than 1, a thread may do several blocks, one after the other: see `thread_pool.pieces`.
         """
 
 

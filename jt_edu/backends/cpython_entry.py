@@ -5,7 +5,7 @@
 Numba's own entry asks helpers that live in numba, so whoever loads a kernel from disk would import all of numba for
 them: a quarter of a second. This one asks Python alone. It reads numbers with Python's functions, and arrays where
 NumPy promises to keep their fields (`PyArrayObject`), lets go of the GIL, and calls the kernel. The number of what is
-no array of its kind, or the address of what the kernel raises, goes to `native.refuse`, which stands as `self`.
+no array of its kind, or the address of what the kernel raises, goes to `code_loader.refuse`, which stands as `self`.
 
 A tail is called by machine code, with pointers and whole numbers, which its entry hands on: `from_code`.
 All of it is LLVM's text. Nothing here knows files.

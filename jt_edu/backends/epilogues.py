@@ -50,7 +50,7 @@ def program(begun: Program, algorithm: Source, address: int, seconds: float, tai
 
 
 def build(function: Callable[..., None]) -> tuple[int, bytes | None]:
-    """Compile a tail; its address, and what `native.address_of` makes the same of in another process."""
+    """Compile a tail; its address, and what `code_loader.address_of` makes the same of in another process."""
     kinds = resolve_name("jt_edu.backends.convolve.epilogue_hook:SIGNATURE")
     write = resolve_name("jt_edu.backends.cpython_entry:from_code")
     made: tuple[int, bytes | None] = resolve_name("jt_edu.backends.numba_pipeline:build")(function, kinds, write=write)

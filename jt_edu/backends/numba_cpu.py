@@ -5,8 +5,9 @@
            --(numba)---> machine code --> program        30 to 100 ms, and kept on disk
 
 A kernel is compiled for one signature and releases the GIL. It has no parallel loops of its own: the pool gives each
-thread its part of [lo, hi). `lean` knows how to talk numba into that, `native` how to run what comes out, `disk` where
-files are, `pool` how threads share. Numba is imported when a kernel is compiled, and not where all are on the disk.
+thread its part of [lo, hi). `numba_pipeline` knows how to talk numba into that, `code_loader` how to run what comes
+out, `kernel_cache` where files are, `thread_pool` how threads share. Numba is imported when a kernel is compiled, and
+not where all are on the disk.
 """
 
 from __future__ import annotations
@@ -193,7 +194,7 @@ def signature(source: Source) -> Any:
 
 
 def _stamp() -> str:
-    """Short name of everything besides the source that decides the machine code; the flags stand in `lean`."""
+    """Short name of everything besides the source that decides the machine code; see `numba_pipeline` for the flags."""
     here = Path(__file__).parent
     imported = [f for folder in ("mathlib", "convolve", "matmul") for f in sorted((here / folder).glob("*.py"))]
     files = [

@@ -1,14 +1,15 @@
 """Numba pipeline: a shorter way through numba, for kernels that allocate nothing.
 
-    njit    text -> numba IR -> types -> LLVM IR (kernel, wrapper, reference counts) -> three rounds of passes -> code
-    lean    text -> numba IR -> types -> LLVM IR (kernel)                            -> two                    -> code
+    njit     text -> numba IR -> types -> LLVM IR (kernel, wrapper, reference counts) -> three rounds of passes -> code
+    here     text -> numba IR -> types -> LLVM IR (kernel)                            -> two                    -> code
 
 A kernel that allocates nothing has no references to count, nor the round of passes that removes them. The kernel itself
 goes through the passes that numba would send it through, and runs as fast. How Python calls it is not left to numba
-(`entry`), nor is how it comes into memory (`native`), so whoever finds it on disk needs no numba. Functions that
-kernels call are typed and written once, and become machine code as a part of each kernel only: see `Inside`.
+(`cpython_entry`), nor is how it comes into memory (`code_loader`), so whoever finds it on disk needs no numba.
+Functions that kernels call are typed and written once, and become machine code as a part of each kernel only: see
+`Inside`.
 
-What uses more of numba than numba promises to keep stands here, and in `entry`. Nothing here knows files.
+What uses more of numba than numba promises to keep stands here, and in `cpython_entry`. Nothing here knows files.
 """
 
 # mypy: disable-error-code="attr-defined, call-overload, no-any-return, no-untyped-call"
@@ -122,10 +123,10 @@ class _Allocating(_Kernel):
 
 
 def build(function: Callable[..., None], signature: Any, apart: bool = False, write: Any = None) -> tuple[Any, Any]:
-    """Compile; what to call, and what `native.thaw` makes the same of in another process (None: it cannot).
+    """Compile; what to call, and what `code_loader.thaw` makes the same of in another process (None: it cannot).
 
-    `apart` promises that no array that is written overlaps another argument. With `write=entry.from_code` it is to be
-    called by machine code, and comes as an address.
+    `apart` promises that no array that is written overlaps another argument. With `write=cpython_entry.from_code` it is
+    to be called by machine code, and comes as an address.
     """
     collecting = gc.isenabled()
     gc.disable()  # compiling makes many objects and no cycles to speak of; looking for them takes a fifth of the time

@@ -1,4 +1,4 @@
-"""Did you mean: which one did you mean?
+"""Did you mean: which name is like one that is not there?
 
     jt.sofmax       jt offers no sofmax. Try: jt.softmax or jt.nn.Softmax or jt.nn.softmax.
     x.smu()         a Var offers no smu. Try: x.sum or jt.sum.

@@ -37,7 +37,7 @@ class Extended:
         super().__init_subclass__(**named)
         missing = getattr(cls, "__getattr__", None)  # also that of a class which is none of ours
         if missing is not None and not hasattr(missing, "circles"):
-            setattr(cls, "__getattr__", _without_circles(missing))  # noqa: B010 - see names.suggest
+            setattr(cls, "__getattr__", _without_circles(missing))  # noqa: B010 - see did_you_mean.suggest
 
 
 def own(thing: Thing) -> Thing:

@@ -2,20 +2,21 @@
 
 Read `recording` first: it makes the page that the other files add to, or look at.
 
-    recording     graph, kernels, values, memory and times of some Vars: one page
-                  with page, thumbnails and colours: what is on it; aside: runs that leave no trace; clock: warm times
-    passes        how the operators become kernels, step by step
-    stepping      what a kernel does, line by line and cell by cell
-    edits         a kernel written otherwise, with trial and examine, which run it first, in a process of its own,
-                  and guard, with which it cannot harm the notebook
-    assembly      what the compiler made of a kernel
-    tape          the steps of a gradient, with tapesteps, and localrules and maps, which say what each is
-    differences   is a gradient right?
-    lifetimes     which arrays are in memory, and who keeps them
-    footprint     the same, asked of Vars, recordings and traces
-    roofline      which kernels wait for memory, with machine: how fast this computer is at best
-    training      what is worth knowing of each step of a training
-    loop          a training that can be paused and resumed
+    recording           graph, kernels, values, memory and times of some Vars: one page
+                        with document_schema, thumbnails and syntax: what is on it; isolated_run: runs that leave no
+                        trace; kernel_timer: warm times
+    fusion_passes       how the operators become kernels, step by step
+    kernel_debugger     what a kernel does, line by line and cell by cell
+    kernel_edit         a kernel written otherwise, with edit_process and verify_edit, which run it first, in a process
+                        of its own, and sandbox, with which it cannot harm the notebook
+    assembly            what the compiler made of a kernel
+    tape                the steps of a gradient, with tapesteps, and gradient_rules and index_formulas: what each is
+    gradcheck           is a gradient right?
+    liveness            which arrays are in memory, and who keeps them
+    memory_timeline     the same, asked of Vars, recordings and traces
+    roofline            which kernels wait for memory, with machine: how fast this computer is at best
+    train_monitor       what is worth knowing of each step of a training
+    training_loop       a training that can be paused and resumed
 
 Nothing here draws, and nothing here knows a notebook. What only a run can tell comes from the trace.
 """

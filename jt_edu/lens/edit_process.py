@@ -51,7 +51,7 @@ NOT_IN_KERNELS: dict[type[ast.AST], str] = {
     ast.GeneratorExp: "a comprehension", ast.NamedExpr: ":=",
 }  # fmt: skip
 SERVE = "from jt_edu.lens.verify_edit import serve; serve()"
-RESERVED = ("mark_", "most_", "rounds_")  # names that `guard` adds to a text
+RESERVED = ("mark_", "most_", "rounds_")  # names that `sandbox` adds to a text
 
 
 class Fault(Exception):  # noqa: N818 - it is an answer

@@ -2,9 +2,9 @@
 
     a job, as one line of JSON   ->   {"stage": "comparing"} ...   ->   {"record": {...}} or {"error": {...}}
 
-`trial` starts a process that runs `serve`, and ends it when its time is over: whatever the text does, it does it here,
-and not to the notebook. First both texts are compiled with every index checked, the rounds of every loop counted, and
-the line noted before it is done (`guard`); then without all that, to compare and to time them.
+`edit_process` starts a process that runs `serve`, and ends it when its time is over: whatever the text does, it does it
+here, and not to the notebook. First both texts are compiled with every index checked, the rounds of every loop counted,
+and the line noted before it is done (`sandbox`); then without all that, to compare and to time them.
 
 What counts is the CPU time that the texts take: compiling is free. When half of it is over no more arrays are compared,
 and measuring ends before all of it is. Memory is limited too. Nothing here knows plans or graphs.

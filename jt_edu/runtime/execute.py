@@ -45,7 +45,7 @@ AGAIN = 3  # runs, after which a plan is worth writing down
 if hasattr(os, "register_at_fork"):  # who forks must not do it while another thread plans
     os.register_at_fork(before=STILL.acquire, after_in_parent=STILL.release, after_in_child=STILL.release)
 failed: Callable[[Sequence[Node], Node], Any] = lambda *_: None  # noqa: E731 - variable/index_bounds.py puts its own here
-written_down: Callable[[Plan, Backend], Any] = lambda *_: None  # noqa: E731 - script.py puts its own here
+written_down: Callable[[Plan, Backend], Any] = lambda *_: None  # noqa: E731 - plan_source.py puts its own here
 
 
 def run(wanted: Sequence[Node], numbers_for: str = "") -> None:

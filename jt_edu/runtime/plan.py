@@ -113,7 +113,7 @@ class Plan:
     backend: Backend | None = None  # that compiled it
     used: int = 0  # grows with time; the plan of the smallest number is forgotten first
     runs: int = 0  # with nobody watching
-    page: Page | None = None  # all its steps, written down (script.py)
+    page: Page | None = None  # all its steps, written down (plan_source.py)
 
 
 living: WeakValueDictionary[int, Plan] = WeakValueDictionary()  # every plan that somebody may still run

@@ -353,11 +353,11 @@ see.kernel(normal(10_000) * 2 + 1, tab="asm")
 # one before. No operator that computes at each index can say that, so write the kernel yourself: for all rows from `lo`
 # to `hi - 1`, since threads share the rows. (Here `at` is not needed: nothing can be computed side by side.)
 #
-# `code.kernel` makes an operator of it. What it cannot find out is the gradient: that is a *rule*, made of Vars. It is
-# given what came out, the gradient `dout` of that, and `x`; it answers with the gradient of `x`. A number `x[k]` goes
-# into `out[k]` by a tenth, and through the mean into all that come later, each time with nine tenths of the weight
-# before. So the gradient is a leaky mean as well, of `dout`, that walks the other way. (`v.flip(1)` turns each row
-# around.)
+# `custom_kernel.kernel` makes an operator of it. What it cannot find out is the gradient: that is a *rule*, made of
+# Vars. It is given what came out, the gradient `dout` of that, and `x`; it answers with the gradient of `x`. A number
+# `x[k]` goes into `out[k]` by a tenth, and through the mean into all that come later, each time with nine tenths of the
+# weight before. So the gradient is a leaky mean as well, of `dout`, that walks the other way. (`v.flip(1)` turns each
+# row around.)
 #
 # <details><summary>A hint</summary> Keep the mean in a variable: `mean = 0.0` for each row, and for each `k` `mean =
 # 0.9 * mean + 0.1 * x[row, k]`, which you store. </details>

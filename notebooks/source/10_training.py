@@ -17,7 +17,7 @@ import numpy as np
 import jt_edu as jt
 import jt_widgets as see
 from jt_edu import nn, optim
-from jt_edu.data import ArrayDataset, digits, progress_bar
+from jt_edu.data import ArrayDataset, digits, progress
 from jt_exercises.tell import tell
 
 clock = time.perf_counter()
@@ -146,7 +146,7 @@ EPOCHS = 8
 optimizer = optim.Adam(reader.parameters(), lr=4e-3)
 losses, marks = [], []
 for epoch in range(1, EPOCHS + 1):
-    bar = progress_bar(train, epoch=epoch, epochs=EPOCHS, out=sys.stdout)
+    bar = progress(train, epoch=epoch, epochs=EPOCHS, out=sys.stdout)
     for x, y in bar:
         optimizer.lr = 4e-3 * (1 + np.cos(np.pi * len(losses) / (EPOCHS * len(train)))) / 2
         scores = reader(x)

@@ -20,7 +20,7 @@ class Unlimited(verify_edit.Budget):
 
 
 class Here:
-    """In the place of `trial._Process`."""
+    """In the place of `edit_process._Process`."""
 
     budget = Unlimited
 

@@ -187,7 +187,7 @@ def test_what_stands_behind_the_end_of_a_sequence_has_no_part_in_it():
 
 def test_batches_of_other_lengths_are_planned_once(monkeypatch):
     layer, made, make = nn.LSTM(2, 3), [], jt.runtime.execute.make_plan
-    monkeypatch.setattr(jt.execute, "make_plan", lambda *args: made.append(1) or make(*args))
+    monkeypatch.setattr(jt.runtime.execute, "make_plan", lambda *args: made.append(1) or make(*args))
     plans = []
 
     with jt.flag_scope(backend="python"):

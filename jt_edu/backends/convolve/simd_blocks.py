@@ -44,7 +44,7 @@ from jt_edu.backends.convolve.simd import Vector
 __all__ = ["transpose", "turn"]
 
 templates: Any = core.typing.templates
-FAST = ("reassoc", "contract")  # what `lean` allows the rest of a kernel
+FAST = ("reassoc", "contract")  # what `numba_pipeline` allows the rest of a kernel
 
 
 @inlined

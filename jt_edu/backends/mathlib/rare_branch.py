@@ -5,7 +5,8 @@
 
 The slow formula becomes a function of one number in the module of the kernel. So that LLVM goes on computing on whole
 registers, it is told of twins of that function for 2, 4, 8 and 16 numbers: a twin is given a mask, and does nothing if
-that is empty. When the loops are done, `lean` has the twins written into them, and no register is saved for a call.
+that is empty. When the loops are done, `numba_pipeline` has the twins written into them, and no register is saved for a
+call.
 
 Source: LLVM Language Reference, "vector-function-abi-variant": M in the name of a twin says that it takes a mask.
 """

@@ -5,7 +5,7 @@
 
 pi/2 is subtracted in three parts, in 64 bits. Beyond 1e6 that would lose digits, and beyond 1e15 all of them: there x
 is multiplied by 2/pi instead, of whose 1200 bits those count that make neither whole turns nor digits that nobody sees.
-Such angles are rare, and the others are not to wait for them: see `rare`.
+Such angles are rare, and the others are not to wait for them: see `rare_branch`.
 
 Source: Payne and Hanek 1983, "Radian reduction for trigonometric functions".
 """

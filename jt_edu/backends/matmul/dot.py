@@ -4,8 +4,8 @@
 
 A kernel says it as NumPy does. Numba would type and write three functions for each kind of arguments: checks, and what
 counts references. This one says the same in a few instructions, for what our products are made of: 60 ms in place of
-250 until a kernel is there. `lean` puts this module in the place of `np` in kernels that multiply matrices; whatever
-else a text asks of NumPy there, numba's own way answers.
+250 until a kernel is there. `numba_pipeline` puts this module in the place of `np` in kernels that multiply matrices;
+whatever else a text asks of NumPy there, numba's own way answers.
 
 Matrices of one row or one column are vectors to BLAS, which then reads the other matrix once.
 """

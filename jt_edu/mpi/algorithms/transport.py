@@ -31,7 +31,7 @@ class Speaker(Protocol):
     rank: int
     size: int
 
-    # ruff: noqa: D102 - what these do stands in pairs.py
+    # ruff: noqa: D102 - what these do stands in communicator/point_to_point.py
 
     def send(self, obj: Any, dest: int, tag: int = 0) -> None: ...
     def recv(self, buf: Any = None, source: int = 0, tag: int = 0) -> Any: ...

@@ -2,8 +2,8 @@
 
     world()    the communicator of all ranks; every rank has to ask for it, once
 
-What a call is named, checks and notes down is the same as for simulated ranks (talk/); here stands only how collectives
-get to MPI, and in point_to_point.py how messages do.
+What a call is named, checks and notes down is the same as for simulated ranks (communicator/); here stands only how
+collectives get to MPI, and in point_to_point.py how messages do.
 
 A communicator has two of MPI's: one for the learner's messages and collectives, and `side` for our own: messages inside
 of algorithms, long objects, and what debug mode compares.
@@ -44,7 +44,7 @@ from jt_edu.mpi.mpi4py_backend.progress import Helper, Place, Progress, in_our_w
 
 
 class MPIComm(MPIPairs, Groups):
-    """A real rank's communicator: what talk/ says, over mpi4py."""
+    """A real rank's communicator: what communicator/ says, over mpi4py."""
 
     # together
 

@@ -54,7 +54,7 @@ LIBRARIES = (HOME, *(sysconfig.get_path(name) for name in ("stdlib", "purelib", 
 
 
 class ThreadComm(ThreadMeets, Groups):
-    """A simulated rank's communicator: what talk/ says, as point_to_point.py and collective_call.py here do it.
+    """A simulated rank's communicator: what communicator/ says, as point_to_point.py and collective_call.py here do it.
 
     Example:
         >>> simulate(2)(lambda comm: comm)

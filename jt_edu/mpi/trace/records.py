@@ -95,7 +95,7 @@ class Record:
     messages: list[Sent] = field(default_factory=list)
     work: list[Work] = field(default_factory=list)
     schedule: list[int] = field(default_factory=list)
-    steps: list[tuple[str, int, int]] = field(default_factory=list)  # what moved a clock; see capture/step_cache.py
+    steps: list[tuple[str, int, int]] = field(default_factory=list)  # what moved a clock; see perf_model/replay.py
     waits: list[dict[str, Any]] = field(default_factory=list)  # who waited for whom when it ended in a deadlock
     failure: str = ""
     ends: list[str] = field(default_factory=list)  # by rank: "", or how it ended

@@ -751,7 +751,7 @@ def test_a_forked_child_has_threads_of_its_own(cache):
     script = """
 import os, threading, warnings
 warnings.simplefilter("ignore")
-from jt_edu.backends import pool
+from jt_edu.backends import thread_pool as pool
 from jt_edu.backends.numba_cpu import NumbaBackend
 from tests.floors.backends.test_backends import DOUBLE, result_of
 backend = NumbaBackend()
@@ -771,7 +771,7 @@ print(good, os.waitpid(child, 0)[1])
 def test_ctrl_c_waits_for_blocks_that_have_begun(cache):
     script = """
 import signal, threading, time
-from jt_edu.backends import pool, workers
+from jt_edu.backends import thread_pool as pool, thread_workers as workers
 ended, heard, all_there = [], [], threading.Barrier(3)
 waits, drains = threading.Event(), threading.Event()
 class Told(threading.Event):

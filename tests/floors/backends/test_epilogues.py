@@ -19,7 +19,7 @@ COUNT = """
 import json
 import numpy as np
 import jt_edu as jt
-from jt_edu.backends import lean, tails
+from jt_edu.backends import numba_pipeline as lean, epilogues as tails
 
 made = {"algorithms": 0, "tails": 0}
 

@@ -373,8 +373,8 @@ def test_an_index_array_is_looked_into_only_where_the_guard_around_it_lets_it(ba
 
 def test_when_too_many_plans_are_known_the_one_unused_for_longest_goes(monkeypatch):
     made, make = [], jt.runtime.execute.make_plan
-    monkeypatch.setattr(jt.execute, "PLANS", 3)
-    monkeypatch.setattr(jt.execute, "make_plan", lambda *args: made.append(1) or make(*args))
+    monkeypatch.setattr(jt.runtime.execute, "PLANS", 3)
+    monkeypatch.setattr(jt.runtime.execute, "make_plan", lambda *args: made.append(1) or make(*args))
     with rank_context() as context, jt.flag_scope(backend="python"):
         for n in (1, 2, 3, 1, 4, 5, 1, 4, 5, 2):
             (jt.ones(n) * 2).numpy()

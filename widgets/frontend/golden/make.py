@@ -3,7 +3,7 @@
     python widgets/frontend/golden/make.py      writes one file for each graph again
 
 The layout is written twice, in Python for pictures and in JavaScript for the page. These files hold both to the same
-places: `node --test` compares the one with them, and tests/floors/test_draw_golden.py the other.
+places: `node --test` compares the one with them, and tests/floors/draw/test_clusters.py the other.
 """
 
 # ruff: noqa: INP001  a script beside the files that it writes

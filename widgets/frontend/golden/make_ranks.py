@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from jt_edu.lens.curves import curves
-from jt_edu.lens.lanes import section
-from jt_edu.mpi.record.network import Network
-from jt_edu.mpi.record.records import Record
-from jt_edu.mpi.simulated.threads import ThreadComm, run_ranks
-from jt_edu.mpi.world.faults import Faults
+from jt_edu.lens.rank_timeline import section
+from jt_edu.lens.scaling_curves import curves
+from jt_edu.mpi.simulator.faults import Faults
+from jt_edu.mpi.simulator.threads import ThreadComm, run_ranks
+from jt_edu.mpi.trace.network import Network
+from jt_edu.mpi.trace.records import Record
 
 HERE = Path(__file__).resolve().parent
 NETWORK = Network(latency=2500, overhead=1500, byte=6)

@@ -218,9 +218,9 @@ def test_clear_forgets_memory_and_disk(table):
 WRITE = """
 from tests.floors.backends.convolve.test_autotuner import SMALL, algorithm
 from jt_edu import backends
-from jt_edu.backends.convolve import tuner
+from jt_edu.backends.convolve import autotuner
 import dataclasses, sys
-mine = tuner.Tuner(stamp=sys.argv[2])
+mine = autotuner.Tuner(stamp=sys.argv[2])
 for n in range(1, 4):
     mine.entry([algorithm("one")], dataclasses.replace(SMALL, n=n + 10 * int(sys.argv[1])), backends.get("python"))
 """

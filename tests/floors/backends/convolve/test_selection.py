@@ -415,7 +415,7 @@ def test_where_the_choice_must_not_depend_on_threads_nor_does_the_limit(monkeypa
     small, wide = (dataclasses.replace(a, space=lambda s: 1, prepared=lambda s: 0) for a in selection.algorithms())
     wide = dataclasses.replace(wide, space=lambda s: 100)
     monkeypatch.setattr(selection, "algorithms", lambda: (small, wide))
-    monkeypatch.setattr(selection.pool, "_cores", lambda: 8)
+    monkeypatch.setattr(selection.thread_pool, "_cores", lambda: 8)
     before, names = jt.get_num_threads(), []
     with conv.flags(workspace_limit=1600, deterministic=True):
         try:

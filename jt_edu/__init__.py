@@ -46,7 +46,7 @@ from jt_edu.nn import Module, init
 from jt_edu.nn.distance_losses import cosine_similarity, pairwise_distance
 from jt_edu.nn.linear import bilinear
 from jt_edu.ops.activation import *
-from jt_edu.ops.adaptive import *
+from jt_edu.ops.adaptive_pool import *
 from jt_edu.ops.array_function import answer_numpy as _answer_numpy
 from jt_edu.ops.as_strided import as_strided, sliding_window_view, unfold
 from jt_edu.ops.bits import *
@@ -119,7 +119,7 @@ __all__ = [
     *_names_of("jt_edu.lens", "kernel_edit"),
     *_names_of(
         "jt_edu.ops",
-        "activation adaptive bits compare complex concat conv_transpose create cumulative diagonal diff_trapz "
+        "activation adaptive_pool bits compare complex concat conv_transpose create cumulative diagonal diff_trapz "
         "elementwise gradient index matmul meshgrid nanreduce nonzero pool products quantile random_sampling reduce "
         "rounding scatter searchsorted sets slicing softmax sort special split statistics transpose trigonometry "
         "var_methods view",

@@ -46,23 +46,30 @@ FACES = {  # a module of others -> ours that has its names, and the modules insi
     "nn.utils.stateless": ("func", ""),
     "autograd.function": ("autograd", ""),
     "autograd.variable": ("autograd", ""),
-    # where files stood before they had rooms (decision 071): pickles and notebooks name them
+}
+MOVED = {  # where files stood before they had rooms (decision 071): pickles and notebooks name them
     "dtypes": ("base.dtypes", ""),
     "errors": ("base.errors", ""),
+    "formats": ("variable.memory_format", ""),
     "index": ("ir.index_expr", ""),
+    "memory": ("base.allocator", ""),
     "random": ("variable.random", ""),
+    "replay": ("capture.step_cache", ""),
+    "settings": ("base.context", ""),
     "var": ("variable.var", ""),
     "ops.code": ("ops.custom_kernel", ""),
-    "nn": ("nn", "clusters distance entropy margin norm squash vision"),
+    "nn": ("nn", "adaptive clusters distance entropy margin norm packed squash vision"),
+    "nn.reparam": ("nn.parametrizations", ""),
     "optim": ("optim", "rms"),
     "optim.by_hand": ("optim.custom_step", ""),
     "optim.factor": ("optim.hyperparameters", ""),
-    "replay": ("capture.step_cache", ""),
     "optim.lr_scheduler": ("optim.lr_scheduler", "chain cycles schedule steps"),
     "data": ("data", "combine pictures"),
     "data.transform": ("data.transform", "places together values"),
     "mpi.paper": ("mpi.perf_model", ""),
     "mpi.paper.model": ("mpi.perf_model.model", ""),
+    "mpi.record": ("mpi.trace", ""),
+    "mpi.record.records": ("mpi.trace.records", ""),
 }
 
 
@@ -130,9 +137,12 @@ class Faces(MetaPathFinder, Loader):
 def _real(name: str) -> str | None:
     """Which of our modules has the names of that one."""
     around, _, last = name.rpartition(".")
-    if name in FACES:
-        return FACES[name][0]
-    return FACES[around][0] if around in FACES and last in FACES[around][1].split() else None
+    for table in (FACES, MOVED):
+        if name in table:
+            return table[name][0]
+        if around in table and last in table[around][1].split():
+            return table[around][0]
+    return None
 
 
 def answer_imports() -> None:

@@ -1,4 +1,4 @@
-"""A captured step: what a replay of it reads, runs and hands out, and whether it may be replayed at all.
+"""Recorded step: what a replay of it reads, runs and hands out, and whether it may be replayed at all.
 
     fits(replay, leaves)   whether all that the step takes for granted is as it was
     play(replay, leaves)   bind the arrays of this call, run the plan, give what moved its new value, hand out

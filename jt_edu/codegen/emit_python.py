@@ -1,4 +1,4 @@
-"""Emit python: a nest of loops prints itself as Python.
+"""Emit Python: a nest of loops prints itself as Python.
 
     def kernel(lo, hi, n1, a0, a1, out0):
         for i0 in range(lo, hi):

@@ -1,4 +1,4 @@
-"""Binary io: reading what somebody else wrote, with care. Whatever is wrong with a file, the error names it."""
+"""Binary IO: reading what somebody else wrote, with care. Whatever is wrong with a file, the error names it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Worker process: what happens inside of a worker process. `worker_pool.py` is the other side of the two pipes.
+"""Worker process: what happens on the other side of the two pipes that `worker_pool.py` has.
 
 listen (thread)    orders from the pipe into a queue; when the pipe ends, the process ends
 serve              one order after the other: a batch, or the error that came in its place

@@ -10,7 +10,7 @@
     buckets.py        which gradients travel together
 
 This is PyTorch's way: the module does it, and optimisers, datasets and batch norm know nothing. In Jittor's way (see
-jt_edu/mpi/data_parallel.py) a rank has a `team`: optimisers average, datasets cut each batch, and batch norm sees the
+jt_edu/mpi/rank_team.py) a rank has a `team`: optimisers average, datasets cut each batch, and batch norm sees the
 whole batch. A rank goes one way or the other: once it has a module in DistributedDataParallel, it has no team any more.
 """
 

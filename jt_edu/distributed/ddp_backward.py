@@ -106,7 +106,7 @@ class Gate:
         self.listener.start([n in reach for n in self.params])
         context = current()
         outer = context.twin
-        chosen: autograd.Chosen = {}
+        chosen: dict[Node, Var | None] = {}
         try:
             for node in reversed(order):
                 if node in grads:

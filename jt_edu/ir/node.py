@@ -1,4 +1,4 @@
-r"""Graph: what is to be computed, and from what.
+r"""Node: what is to be computed, and from what.
 
 A `Node` says which operator makes a value from which other values. It is made when the learner writes the operator, and
 holds no number until somebody asks for one: then `data` is filled in. Nodes never change their meaning, so a graph has

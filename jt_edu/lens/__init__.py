@@ -10,7 +10,7 @@ Read `recording` first: it makes the page that the other files add to, or look a
     kernel_edit         a kernel written otherwise, with edit_process and verify_edit, which run it first, in a process
                         of its own, and sandbox, with which it cannot harm the notebook
     assembly            what the compiler made of a kernel
-    tape                the steps of a gradient, with tapesteps, and gradient_rules and index_formulas: what each is
+    tape                the steps of a gradient, with tape_steps, and gradient_rules and index_formulas: what each is
     gradcheck           is a gradient right?
     liveness            which arrays are in memory, and who keeps them
     memory_timeline     the same, asked of Vars, recordings and traces

@@ -1,4 +1,4 @@
-"""Local rules: how does one operator turn the gradient of its output into those of its inputs, in words?
+"""Gradient rules: how does one operator turn the gradient of its output into those of its inputs, in words?
 
     MULTIPLY     dx = dout * y,  dy = dout * x          matmul    dx = dout @ y.T,  dy = x.T @ dout
     select       dx = dout if c else 0                  x.T       dx = dout.T

@@ -1,4 +1,4 @@
-"""Isolated run: run something without a trace of it in what the learner has.
+"""Isolated run: how does something run that leaves no trace in what the learner has?
 
     initialize_parameters(nodes)    the only thing that is kept: how weights came about is not part of their use
     computed(order, wanted)         arrays of nodes that stay as lazy as they are

@@ -30,7 +30,7 @@ from jt_edu.lens.gradient_rules import rule_of_step, rules_of
 from jt_edu.lens.isolated_run import check_size, found_words, initialize_parameters, way_out
 from jt_edu.lens.liveness import lifetimes_of_page
 from jt_edu.lens.recording import Recording, recording
-from jt_edu.lens.tapesteps import Flows, tape_of
+from jt_edu.lens.tape_steps import Flows, tape_of
 from jt_edu.runtime import execute
 from jt_edu.variable import autograd
 from jt_edu.variable.gradient_errors import why_no_path

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from jt_edu.base.did_you_mean import door, names_of
 from jt_edu.mpi.base.errors import *
-from jt_edu.mpi.data_parallel import flush
 from jt_edu.mpi.differentiable_collectives import *
 from jt_edu.mpi.jittor_api import *
 from jt_edu.mpi.jittor_api import Room as _Room
 from jt_edu.mpi.perf_model import model
+from jt_edu.mpi.rank_team import flush
 from jt_edu.mpi.simulator.faults import Faults
 from jt_edu.mpi.simulator.threads import *
 from jt_edu.mpi.trace.network import Network

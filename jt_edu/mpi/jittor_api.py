@@ -25,10 +25,10 @@ from jt_edu.base.errors import ArgumentError, BackendError
 from jt_edu.base.module_aliases import Face
 from jt_edu.base.own import own
 from jt_edu.ir.builders import short
-from jt_edu.mpi.data_parallel import alone, flush, join
 from jt_edu.mpi.differentiable_collectives import communicator, mpi_broadcast
 from jt_edu.mpi.mpi4py_backend import launch
 from jt_edu.mpi.notebook.process import own_generators
+from jt_edu.mpi.rank_team import alone, flush, join
 from jt_edu.mpi.simulator.threads import simulate as simulate_comm
 from jt_edu.nn.module import Module
 from jt_edu.ops.arguments import whole

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from jt_edu.base.did_you_mean import door, lack, names_of
 from jt_edu.nn import functional, init, parallel, utils
 from jt_edu.nn.activation import *
-from jt_edu.nn.adaptive import *
+from jt_edu.nn.adaptive_pool import *
 from jt_edu.nn.adaptive_softmax import AdaptiveAnswer, AdaptiveLogSoftmaxWithLoss
 from jt_edu.nn.attention import MultiheadAttention, causal_mask, scaled_dot_product_attention
 from jt_edu.nn.batch_norm import *
@@ -33,7 +33,7 @@ from jt_edu.nn.transformer import *
 from jt_edu.nn.unpool import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
 from jt_edu.nn.upsampling import *
 from jt_edu.ops.activation import gelu, leaky_relu, relu, silu, softplus
-from jt_edu.ops.adaptive import *
+from jt_edu.ops.adaptive_pool import *
 from jt_edu.ops.conv import conv1d, conv2d, conv3d
 from jt_edu.ops.conv_transpose import *
 from jt_edu.ops.elementwise import sigmoid
@@ -59,10 +59,10 @@ __all__ = [
     "silu", "softmax", "softmin", "softplus", "tanh", "trilinear", "unfold", "utils",
     *names_of(
         "jt_edu.nn",
-        "activation adaptive batch_norm conv distance_losses dropout embedding layer_norm lazy likelihood_losses "
+        "activation adaptive_pool batch_norm conv distance_losses dropout embedding layer_norm lazy likelihood_losses "
         "linear loss margin_losses padding pool recurrent rnn_utils squashing_activation transformer upsampling",
     ),
-    *names_of("jt_edu.ops", "adaptive conv_transpose pool"),
+    *names_of("jt_edu.ops", "adaptive_pool conv_transpose pool"),
 ]  # fmt: skip
 __all__.sort()
 

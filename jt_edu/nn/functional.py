@@ -28,7 +28,7 @@ from jt_edu.ops.activation import (
     celu, elu, gelu, hardshrink, hardsigmoid, hardswish, hardtanh, leaky_relu, logsigmoid, mish, relu, relu6, selu,
     silu, softplus, softshrink, softsign, tanhshrink, threshold,
 )  # fmt: skip
-from jt_edu.ops.adaptive import (
+from jt_edu.ops.adaptive_pool import (
     adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, adaptive_max_pool1d, adaptive_max_pool2d,
     adaptive_max_pool3d,
 )  # fmt: skip

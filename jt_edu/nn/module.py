@@ -27,7 +27,7 @@ from jt_edu.nn.hooks import come_out, failed, go_in, watched, watches_gradients
 from jt_edu.nn.module_scope import scope_of
 from jt_edu.nn.state_dict import Stateful
 from jt_edu.ops.arguments import must_fit, yes_or_no
-from jt_edu.ops.contiguous import check_format
+from jt_edu.ops.strides import check_format
 from jt_edu.variable.memory_format import FORMATS
 from jt_edu.variable.torch_keywords import DEVICES, on_cpu
 from jt_edu.variable.var import Var

@@ -28,7 +28,7 @@ from jt_edu.ir.builders import broadcast_shape, short
 from jt_edu.ir.index_expr import Index, as_index, counter, load, size
 from jt_edu.ir.meta_ops import Elementwise, reindex
 from jt_edu.ir.node import Node, Shape
-from jt_edu.ops.adaptive import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from jt_edu.ops.adaptive_pool import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from jt_edu.ops.arguments import choice, number, same_words, yes_or_no
 from jt_edu.ops.create import index
 from jt_edu.ops.dtype_rules import as_floats, widened

@@ -16,9 +16,9 @@ from typing import Any
 
 from jt_edu.base.dtypes import DType, as_dtype
 from jt_edu.ops.arguments import axis_of, same_words, yes_or_no
-from jt_edu.ops.contiguous import check_format, in_memory_format
 from jt_edu.ops.create import full, ones, zeros
 from jt_edu.ops.elementwise import where
+from jt_edu.ops.strides import check_format, in_memory_format
 from jt_edu.ops.view import apart, reshape
 from jt_edu.variable.torch_keywords import DEVICES, makes, on_cpu, spread
 from jt_edu.variable.var import Var, array, as_var, method

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from jt_edu.base.did_you_mean import door, names_of
 from jt_edu.optim import lr_scheduler, swa_utils
+from jt_edu.optim.adagrad_rmsprop import Adadelta, Adagrad, RMSprop
 from jt_edu.optim.adam import Adam, Adamax, AdamW
-from jt_edu.optim.adaptive import Adadelta, Adagrad, RMSprop
 from jt_edu.optim.base import Optimizer
 from jt_edu.optim.lamb import LAMB
 from jt_edu.optim.lbfgs import LBFGS

@@ -50,7 +50,6 @@ class Tape:
         self.stopped |= {k for k, n in enumerate(self.outputs) if n() is output}
 
 
-Chosen = dict[Node, "Var | None"]  # where the gradient of a node may be other than 0; None: anywhere
 LEAF = Tape(lambda: (), (), ())  # on a node whose history is nobody's business: a parameter that was updated
 
 
@@ -64,7 +63,7 @@ def gradients(
     order = history(loss.node)
     reach = reached(order, {t.node for t in targets}, behind)
     grads: dict[Node, Var] = {}
-    chosen: Chosen = {}
+    chosen: dict[Node, Any] = {}  # where a gradient may be other than 0, a Var of bools; None: anywhere
     moment = current().threads.now
     outer, moment.twin = moment.twin, loss.node
     try:
@@ -82,7 +81,9 @@ def gradients(
     return [grads.get(t.node) for t in targets]
 
 
-def hand_on(node: Node, grads: dict[Node, Var], chosen: Chosen, reach: set[Node], wrap: Callable[[Node], Var]) -> None:
+def hand_on(
+    node: Node, grads: dict[Node, Var], chosen: dict[Node, Any], reach: set[Node], wrap: Callable[[Node], Var]
+) -> None:
     """Let hooks see the gradient of `node`, which is complete, and hand it on to its inputs."""
     dout, where = _hooked(node, grads[node]), chosen.pop(node, None)
     if dout is not grads[node]:

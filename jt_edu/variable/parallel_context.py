@@ -8,7 +8,7 @@
                 rank 1                           0.3 0.7 ...                                 1 1 0 1
 
 After `jt.seed(5)` on all ranks, what they all draw is alike; what each draws for its own examples is not: `apart()`.
-Nothing here knows how ranks speak to each other; `mpi/data_parallel.py` does, and joins the team of a rank.
+Nothing here knows how ranks speak to each other; `mpi/rank_team.py` does, and joins the team of a rank.
 """
 
 from __future__ import annotations

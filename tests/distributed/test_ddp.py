@@ -9,7 +9,7 @@ import pytest
 import jt_edu as jt
 from jt_edu.distributed.buckets import assigned, layout
 from jt_edu.distributed.group_base import read, write
-from jt_edu.mpi.data_parallel import join
+from jt_edu.mpi.rank_team import join
 from jt_edu.variable.parallel_context import team
 from tests.distributed.ranks import BACKENDS, dist, run, simulated
 

@@ -3,8 +3,8 @@
 import pytest
 
 import jt_edu as jt
-from jt_edu.mpi import data_parallel, run_ranks
-from jt_edu.mpi.data_parallel import join
+from jt_edu.mpi import rank_team, run_ranks
+from jt_edu.mpi.rank_team import join
 from jt_edu.variable.parallel_context import team
 
 VALUES = [("float32", 4), ("float64", 2), ("float32", 3), ("float32", 1)]  # 16, 16, 12 and 4 bytes
@@ -12,7 +12,7 @@ VALUES = [("float32", 4), ("float64", 2), ("float32", 3), ("float32", 1)]  # 16,
 
 def messages(monkeypatch, most):
     """(bytes of each message of rank 0, what it got) for the sum of VALUES in buckets of so many bytes."""
-    monkeypatch.setattr(data_parallel, "BUCKET", most)
+    monkeypatch.setattr(rank_team, "BUCKET", most)
 
     def program(comm):
         join(comm)
@@ -38,4 +38,4 @@ def test_gradients_of_one_dtype_share_a_message_until_it_is_full(monkeypatch, mo
 
 
 def test_a_message_carries_some_25_million_bytes():
-    assert data_parallel.BUCKET == 25 * 1024 * 1024
+    assert rank_team.BUCKET == 25 * 1024 * 1024

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jt_edu as jt
-from jt_edu.mpi import data_parallel, run_ranks
+from jt_edu.mpi import rank_team, run_ranks
 from tests.ranks.script import train
 
 CLOSE = {"float64": 1e-10, "float32": 1e-5}
@@ -222,7 +222,7 @@ def test_a_loss_of_two_batches_with_other_shares_is_refused():
 
 
 def test_in_a_loop_over_batches_of_one_size_nobody_looks_through_a_graph_for_the_batch(monkeypatch):
-    monkeypatch.setattr(data_parallel, "inputs_of", lambda node: pytest.fail("the graph of a loss is walked"))
+    monkeypatch.setattr(rank_team, "inputs_of", lambda node: pytest.fail("the graph of a loss is walked"))
 
     def program():
         w = jt.array(np.array([0.5]))

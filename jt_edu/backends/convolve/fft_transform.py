@@ -1,4 +1,4 @@
-r"""FFT transform: how does a kernel transform pictures into waves and back?
+r"""FFT transform: how do pictures become waves in a kernel, and waves pictures?
 
 A convolution of pictures is a product of their spectra, wave by wave. The transform is Cooley and Tukey's: one of size
 n is two of size n / 2, found by butterflies of two numbers, log2(n) times over:

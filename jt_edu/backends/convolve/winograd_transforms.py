@@ -1,4 +1,4 @@
-"""Winograd transforms: what are Winograd's transforms, in one direction?
+"""Winograd transforms: how does a patch become sums that are multiplied, in one direction?
 
 Sliding three taps g over an image d is a product of two polynomials, seen from the other end. To find a product of
 polynomials it is enough to know its values at some points, and those are products of the factors' values there. m sums

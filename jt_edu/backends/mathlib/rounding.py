@@ -1,4 +1,4 @@
-"""Rounding: rounding, signs, roots, powers, the parts of a complex number, and what is no number at all."""
+"""Rounding; and signs, roots, powers, the parts of a complex number, and what is no number at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of message passing: constants, reductions, and what a receive tells about its message.
+"""Constants: the names of message passing, reductions, and what a receive tells about its message.
 
     SUM, PROD, MAX, MIN, LAND, LOR, LXOR, BAND, BOR, BXOR, MAXLOC, MINLOC, REPLACE (the last one), NO_OP (the first
     one), and Op.Create(function) for one's own

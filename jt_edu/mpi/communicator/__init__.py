@@ -1,1 +1,1 @@
-"""Communicator: a rank's communicator: one rank to another, all of them together, and groups."""
+"""Communicator: what one rank says to another, what all of them say together, and groups."""

@@ -26,9 +26,9 @@ from jt_edu.base.errors import ArgumentError, RankError
 from jt_edu.ir.node import HOME
 from jt_edu.mpi.base.errors import DeadlockError, MismatchError, RankStopped
 from jt_edu.mpi.communicator.groups import Communicator
-from jt_edu.mpi.data_parallel import flush
 from jt_edu.mpi.notebook.cell_pickle import Parcel, names_read, names_set
 from jt_edu.mpi.notebook.process import Page
+from jt_edu.mpi.rank_team import flush
 from jt_edu.mpi.trace.records import Record
 from jt_edu.variable.var import Var
 

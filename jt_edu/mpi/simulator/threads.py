@@ -35,7 +35,7 @@ from jt_edu.mpi.base.errors import (
 )
 from jt_edu.mpi.communicator.groups import Groups
 from jt_edu.mpi.communicator.point_to_point import Plane
-from jt_edu.mpi.data_parallel import flush, join
+from jt_edu.mpi.rank_team import flush, join
 from jt_edu.mpi.simulator import deadlock_report
 from jt_edu.mpi.simulator.arguments import check_options
 from jt_edu.mpi.simulator.collective_call import ThreadMeets

@@ -53,6 +53,11 @@ from jt_edu.nn.norm import BatchNorm2d; assert BatchNorm2d is jt.nn.BatchNorm2d
 from jt_edu.optim.rms import RMSprop; assert RMSprop is jt.optim.RMSprop
 from jt_edu.optim.lr_scheduler.steps import StepLR
 from jt_edu.optim.factor import Group
+from jt_edu.nn.reparam import _WeightNorm
+from jt_edu.nn.packed import PackedSequence
+from jt_edu.formats import MemoryFormat
+from jt_edu.mpi.record.records import Record
+from jt_edu.settings import current
 from jt_edu.data.combine import ConcatDataset
 from jt_edu.data.transform.values import Normalize
 from jt_edu.mpi.paper import model; model.cost

@@ -1,6 +1,6 @@
 // Tape model: what does the part "tape" of a page say about a moment?
 //
-//     readTape(page)            the steps, checked; jt_edu/lens/tapesteps.py says what is in them
+//     readTape(page)            the steps, checked; jt_edu/lens/tape_steps.py says what is in them
 //     linesOf(tape, open)       what stands in the ladder: rows, or groups of them that can be opened
 //     wordsOf(tape, page, k)    a step in words
 //     between(tape, a, b)       what two moments have that differs

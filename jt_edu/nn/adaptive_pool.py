@@ -11,7 +11,7 @@ from jt_edu.base.errors import ArgumentError
 from jt_edu.ir.builders import short
 from jt_edu.nn.factory_kwargs import in_its_name
 from jt_edu.nn.module import Module
-from jt_edu.ops.adaptive import (
+from jt_edu.ops.adaptive_pool import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,

@@ -1,4 +1,4 @@
-"""Contiguous: where do the numbers of a Var lie, as far as that can be seen?
+"""Strides: where do the numbers of a Var lie, as far as that can be seen?
 
     x.to(memory_format=jt.channels_last)           the same numbers and the same shape, with the channels side by side
     x.stride()                                     how far neighbours lie apart, along each axis

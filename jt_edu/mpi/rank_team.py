@@ -1,4 +1,4 @@
-"""Data parallel: what makes a training on several ranks what it is on one, if its loss is a mean over the examples.
+"""Rank team: what makes a training on several ranks what it is on one, if its loss is a mean over the examples.
 
     the whole batch     8 examples                       loss = mean over 8
     rank 0              5 of them                        part = 5/8 of its mean

@@ -33,9 +33,10 @@ import hypothesis  # noqa: E402  the environment above comes first
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
+from tests import share  # noqa: E402
 from tests.again import SecondTry, allow, waits_for_others  # noqa: E402
 from tests.chromium import chromium  # noqa: E402, F401  a fixture for the folders browser and widgets
-from tests.share import SHARES, choose, resolve  # noqa: E402
+from tests.share import pytest_configure_node  # noqa: E402, F401  pytest looks for hooks here
 from tests.sharing import (  # noqa: E402
     Durations,
     long_ones_first,
@@ -76,7 +77,7 @@ def pytest_collection_modifyitems(config, items):
         for fixture, name in MARKS_BY_FIXTURE.items():
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(name)
-    choose(config, items)
+    share.choose(config, items)
     if hasattr(config, "workerinput"):
         items[:] = long_ones_first(items)
 
@@ -166,8 +167,8 @@ def _refuse(report, marks):
 
 
 def pytest_configure(config):
+    share.resolve(config)
     if not hasattr(config, "workerinput"):
-        resolve(config)
         if config.getoption("record"):
             config.pluginmanager.register(Durations(), "jt_edu_durations")
         if config.getoption("again"):
@@ -176,8 +177,10 @@ def pytest_configure(config):
 
 
 def pytest_report_header(config):
-    share = config.option.share
-    return None if share is None else f"large tables: share {share} of {SHARES} (all: python3 lab.py test --all)"
+    number = config.option.share
+    return (
+        None if number is None else f"large tables: share {number} of {share.SHARES} (all: python3 lab.py test --all)"
+    )
 
 
 class LastWords:

@@ -15,19 +15,33 @@ import zlib
 
 SHARES = 8
 COMMITS = -1  # the share that is this commit's turn
-TABLES = {  # below tests/: file or folder -> what is in the names of its rows; "[": all that are drawn from a list
-    "parity/test_families.py": "numba|gradients",  # each row compiles kernels; numbers on the python backend run always
-    "parity/test_elementwise.py": r"\[",
-    "parity/test_algorithms.py": r"\[",
-    "parity/test_halves.py": r"\[",
-    "parity/test_shapes.py": r"\[",
-    "floors/backends/convolve/": r"\[",
-    "floors/nn/": r"\[",
-    "layers/": r"\[",
-    "story/test_random_graphs.py": r"\[",
-    "story/test_course_answers.py": "",  # a notebook is run from its first cell to its last, in each row
-    "exercises/test_0": "notebook",  # the same
-    "ranks/test_laws.py": r"\[",
+LISTED = r"\["  # in the name of a test that is drawn from a list
+TABLES = {  # below tests/: file or folder -> what is in the names of its rows
+    "parity/test_algorithms.py": LISTED,  # each row compiles kernels
+    "parity/test_elementwise.py": LISTED,
+    "parity/test_families.py": LISTED,
+    "parity/test_halves.py": LISTED,
+    "parity/test_shapes.py": LISTED,
+    "parity/test_strided.py": LISTED,
+    "floors/backends/convolve/": LISTED,
+    "floors/lens/test_conv_views.py": LISTED,
+    "floors/lens/test_kernel_edit.py": LISTED,
+    "floors/nn/": LISTED,
+    "layers/": LISTED,
+    "story/test_random_graphs.py": "",
+    "bench/test_suites.py": LISTED,  # each row starts processes, or threads that are ranks
+    "data/test_workers.py": LISTED,
+    "mpi/test_faults.py": LISTED,
+    "mpi/test_runner.py": LISTED,
+    "mpi/test_training.py": LISTED,
+    "ranks/test_laws.py": LISTED,
+    "ranks/test_training.py": LISTED,
+    "exercises/test_grade.py": LISTED,
+    "exercises/test_hostile.py": LISTED,
+    "story/test_course_answers.py": "",  # in each row a notebook runs from its first cell to its last
+    "exercises/test_0": "notebook",
+    "exercises/test_10": "notebook",
+    "widgets/": LISTED,  # each row draws a page
 }
 
 
@@ -57,13 +71,20 @@ def turn(folder):
 
 
 def resolve(config):
-    """Say in numbers which share was asked for, before workers are told."""
-    if config.option.all:
+    """Say in a number which share was asked for. Workers are told, whatever the words of their command are."""
+    if hasattr(config, "workerinput"):
+        config.option.share = config.workerinput["share"]
+    elif config.option.all:
         config.option.share = None
-    elif config.option.share == COMMITS:
-        config.option.share = turn(config.rootpath)
-    if config.option.share is not None:
-        config.option.share %= SHARES
+    elif config.option.share is not None:
+        config.option.share = (
+            turn(config.rootpath) if config.option.share == COMMITS else config.option.share
+        ) % SHARES
+
+
+def pytest_configure_node(node):
+    """xdist asks before it starts a worker."""
+    node.workerinput["share"] = node.config.option.share
 
 
 def choose(config, items):

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
+import pytest
+
 from tests.house.plan import ROOT
 from tests.share import SHARES, TABLES, waits
 from tests.sharing import DURATIONS, PART, groups, long_ones_first
@@ -75,12 +77,31 @@ def test_files_that_took_long_are_there():
 
 
 def test_every_row_of_a_table_runs_within_as_many_commits_as_there_are_shares():
-    names = [f"tests/{path}::test_it_on_the_numba_backend_of_a_notebook[{k}]" for path in TABLES for k in range(100)]
+    names = [f"tests/{path}::test_it_on_a_notebook[{k}]" for path in TABLES for k in range(100)]
 
     runs = [[name for name in names if not waits(name, share)] for share in range(5, 5 + SHARES)]
 
     assert sorted(name for some in runs for name in some) == sorted(names)
     assert all(len(names) / SHARES / 2 < len(some) < len(names) / SHARES * 2 for some in runs)
+
+
+@pytest.mark.parametrize("options", ["--share=3", "--share=3 --all", "--share=-1", ""])
+def test_workers_run_the_share_that_was_asked_for(tmp_path, options):
+    (tmp_path / "tests" / "widgets").mkdir(parents=True)
+    for name in ("conftest.py", "again.py", "chromium.py", "share.py", "sharing.py"):
+        shutil.copy(ROOT / "tests" / name, tmp_path / "tests")
+    (tmp_path / "tests" / "widgets" / "test_a.py").write_text(NOTES.replace("range(4)", "range(40)"))
+    command = f"-q -n 2 --dist loadscope -p no:cacheprovider --rootdir=. --import-mode=importlib {options}"
+
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "tests", *command.split()], cwd=tmp_path, check=True, capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path), "JT_EDU_REQUIRE": ""},
+    )  # fmt: skip
+
+    names = [f"tests/widgets/test_a.py::test_it[{k}]" for k in range(40)]
+    share = {"--share=3": 3, "--share=-1": 0}.get(options)  # there are no commits here
+    wanted = [name for name in names if share is None or not waits(name, share)]
+    assert len((tmp_path / "notes").read_text().splitlines()) == len(wanted)
 
 
 def test_what_is_no_table_runs_each_time():

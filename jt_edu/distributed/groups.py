@@ -189,6 +189,7 @@ def of_members(call: Call) -> Call:
             must_fit(call.__name__, signature, *args, **named)  # which is to be said first
             raise
         if members is None:
+            must_fit(call.__name__, signature, *args, **named)
             return None
         if by_place:
             args = (*args[:place], members, *args[place + 1 :])

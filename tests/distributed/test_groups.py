@@ -373,3 +373,13 @@ def test_a_group_and_its_communicator_number_a_collective_alike_even_after_new_g
 
     with pytest.raises(MismatchError, match=r"^(barrier|allreduce) number (\d+),.* in their collective number \2;"):
         run("threads", 2, program)
+
+
+def test_a_rank_that_is_no_member_hears_of_wrong_arguments_as_the_others_do():
+    dist.init_process_group("solo")
+    try:
+        with pytest.raises(TypeError, match="all_reduce.*missing a required argument: 'tensor'"):
+            dist.all_reduce(group=dist.GroupMember.NON_GROUP_MEMBER)
+        assert dist.barrier(dist.GroupMember.NON_GROUP_MEMBER) is None
+    finally:
+        dist.destroy_process_group()

@@ -2,12 +2,29 @@
 
 import asyncio
 import inspect
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import jt_edu as jt
 from jt_edu.memory import pool
 from jt_edu.settings import rank_context
+
+
+def ended(coroutine):
+    """Its answer, from a thread of its own: in this one a browser that other tests drive may have a loop.
+
+    Afterwards gradients are recorded in that thread.
+    """
+
+    def run():
+        try:
+            return asyncio.run(coroutine)
+        finally:
+            assert jt.is_grad_enabled()
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(run).result(60)
 
 
 def test_whether_gradients_are_recorded_can_be_asked():
@@ -82,7 +99,7 @@ def test_a_coroutine_records_nothing_and_leaves_those_alone_that_run_while_it_wa
         return await asyncio.gather(slow(jt.ones(1)), other(), slow(jt.ones(1)))
 
     assert asyncio.iscoroutinefunction(slow)
-    assert asyncio.run(both()) == [(False, False), [True] * 3, (False, False)]
+    assert ended(both()) == [(False, False), [True] * 3, (False, False)]
     assert jt.is_grad_enabled()
 
 
@@ -118,8 +135,7 @@ def test_an_error_inside_comes_through():
         raise LookupError("here")
 
     with pytest.raises(LookupError, match="here"):
-        asyncio.run(fails())
-    assert jt.is_grad_enabled()
+        ended(fails())
 
 
 async def _waits():

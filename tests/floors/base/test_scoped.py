@@ -27,22 +27,6 @@ def ended(coroutine):
         return thread.submit(run).result(60)
 
 
-def ended(coroutine):
-    """Its answer, from a thread of its own: in this one a browser that other tests drive may have a loop.
-
-    Afterwards gradients are recorded in that thread.
-    """
-
-    def run():
-        try:
-            return asyncio.run(coroutine)
-        finally:
-            assert jt.is_grad_enabled()
-
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(run).result(60)
-
-
 def test_whether_gradients_are_recorded_can_be_asked():
     @jt.no_grad
     def inside():

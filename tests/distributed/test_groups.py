@@ -378,7 +378,7 @@ def test_a_group_and_its_communicator_number_a_collective_alike_even_after_new_g
 def test_a_rank_that_is_no_member_hears_of_wrong_arguments_as_the_others_do():
     dist.init_process_group("solo")
     try:
-        with pytest.raises(TypeError, match="all_reduce.*missing a required argument: 'tensor'"):
+        with pytest.raises(TypeError, match=r"all_reduce.*missing a required argument: 'tensor'"):
             dist.all_reduce(group=dist.GroupMember.NON_GROUP_MEMBER)
         assert dist.barrier(dist.GroupMember.NON_GROUP_MEMBER) is None
     finally:

@@ -19,18 +19,7 @@ import numpy as np
 
 from jt_edu.base.allocator import no_room, pool
 from jt_edu.base.context import current
-from jt_edu.base.dtypes import (
-    DTYPES,
-    PYTHON,
-    DType,
-    as_dtype,
-    bfloat16,
-    float32,
-    plain,
-    promote,
-    promote_number,
-    uint64,
-)
+from jt_edu.base.dtypes import DTYPES, PYTHON, DType, as_dtype, bfloat16, float32, plain, promote, promote_number
 from jt_edu.base.errors import ArgumentError, DtypeError, ShapeError
 from jt_edu.base.hints import NOTHING, aligned
 from jt_edu.ir import scalar_ops as f
@@ -117,8 +106,8 @@ def _array_of(data: Any, wanted: DType | None) -> tuple[np.ndarray[Any, Any], DT
 def _nested(data: Any, wanted: DType | None) -> np.ndarray[Any, Any]:
     try:
         array = np.array(data)
-        if wanted is uint64 and array.dtype == np.float64 and not (array < 0).any():  # as NumPy mixes 0 and 2^64 - 1
-            array = np.array(data, np.uint64)
+        if wanted is DTYPES["uint64"] and array.dtype == np.float64 and not (array < 0).any():
+            array = np.array(data, np.uint64)  # NumPy makes floats of 0 beside 2^64 - 1
     except ValueError:
         ragged = f"lists of different lengths, {short(data)}"
         raise ShapeError("a Var is a full box of numbers", ragged, "equal lengths") from None

@@ -90,11 +90,9 @@ SELECT = Elementwise(
     (None, lambda o, d, c, x, y: d.keep_where(c), lambda o, d, c, x, y: d.where_not(c, 0)),
 )  # fmt: skip
 PICKED = Elementwise(  # a gradient x, but y where it is nan and was not chosen: see variable/autograd.py
-    "picked",
-    "select({0} or {1} == {1}, {1}, {2})",
-    "select",
+    "picked", "select({0} or {1} == {1}, {1}, {2})", "select",
     (None, lambda o, d, c, x, y: d.where_not(ISNAN(x) & ~c, 0)),
-)
+)  # fmt: skip
 
 
 def _stays(x: Any, y: Any) -> Any:

@@ -76,10 +76,8 @@ def resolve(config):
         config.option.share = config.workerinput["share"]
     elif config.option.all:
         config.option.share = None
-    elif config.option.share is not None:
-        config.option.share = (
-            turn(config.rootpath) if config.option.share == COMMITS else config.option.share
-        ) % SHARES
+    elif config.option.share == COMMITS:
+        config.option.share = turn(config.rootpath) % SHARES
 
 
 def pytest_configure_node(node):

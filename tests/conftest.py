@@ -4,7 +4,7 @@ Seven switches, by option or by environment:
 
   --seed N            the seed behind `rng` (0); a failing test prints the one it used
   --without-torch     skip what asks PyTorch
-  --share N           of large tables only share N, or, for -1, the rows whose turn it is in this commit: tests/share.py
+  --share N           of tables only share N, or, for -1, the rows whose turn it is in this commit: tests/share.py
   --all               every row, whatever --share says
   --record            how long each file takes is written to tests/durations.json, by which others order them
   --again             tests of processes, pages and ranks that failed beside others run once more, alone (.ci/run)

@@ -1,64 +1,47 @@
-"""Share: which rows of the large tables run this time?
+"""Share: which rows of the tables run this time?
 
     python3 lab.py test          one row in SHARES of every table, other rows with every commit
     python3 lab.py test --all    every row
     pytest --share 3             share 3, whatever the commit is
     pytest                       every row
 
-A table is a test with very many rows of one form: what breaks the form is seen in any share, and what breaks one row is
-seen within SHARES commits. Everything that is no table runs each time.
+A table is a test that is drawn from a list. At least one of its rows runs every time: what breaks the test as a whole is
+seen at once, and what breaks one row is seen within SHARES commits. What is no table runs every time.
 """
 
-import re
 import subprocess
-import zlib
+from collections import defaultdict
 
 SHARES = 8
 COMMITS = -1  # the share that is this commit's turn
-LISTED = r"\["  # in the name of a test that is drawn from a list
-TABLES = {  # below tests/: file or folder -> what is in the names of its rows
-    "parity/test_algorithms.py": LISTED,  # each row compiles kernels
-    "parity/test_elementwise.py": LISTED,
-    "parity/test_families.py": LISTED,
-    "parity/test_halves.py": LISTED,
-    "parity/test_shapes.py": LISTED,
-    "parity/test_strided.py": LISTED,
-    "floors/backends/convolve/": LISTED,
-    "floors/lens/test_conv_views.py": LISTED,
-    "floors/lens/test_kernel_edit.py": LISTED,
-    "floors/nn/": LISTED,
-    "layers/": LISTED,
-    "story/test_random_graphs.py": "",
-    "bench/test_suites.py": LISTED,  # each row starts processes, or threads that are ranks
-    "data/test_workers.py": LISTED,
-    "mpi/test_faults.py": LISTED,
-    "mpi/test_runner.py": LISTED,
-    "mpi/test_training.py": LISTED,
-    "ranks/test_laws.py": LISTED,
-    "ranks/test_training.py": LISTED,
-    "exercises/test_grade.py": LISTED,
-    "exercises/test_hostile.py": LISTED,
-    "story/test_course_answers.py": "",  # in each row a notebook runs from its first cell to its last
-    "exercises/test_0": "notebook",
-    "exercises/test_10": "notebook",
-    "widgets/": LISTED,  # each row draws a page
-}
+WHOLE = ("house/", "misuse/")  # rows so short that all of them run
+LONG = ("house/test_docstrings.py",)  # but for these
+FILES = ("story/test_course_answers.py", "story/test_random_graphs.py")  # each test takes half a minute
+NOTEBOOKS = (
+    "exercises/test_0",
+    "exercises/test_1",
+)  # those of their tests that run one from its first cell to its last
 
 
-def share_of(row):
-    """In which share a row runs, from 0, by its name alone."""
-    return zlib.crc32(row.encode()) % SHARES
+def table_of(name):
+    """The table that a test is a row of, or None. Where one row takes long, all of its file are one table."""
+    path, _, test = name.removeprefix("tests/").partition("::")
+    if path in FILES or (path.startswith(NOTEBOOKS) and "notebook" in test):
+        return path
+    short = path.startswith(WHOLE) and path not in LONG
+    return None if short or "[" not in test else name.partition("[")[0]
 
 
-def is_row(name):
-    """Whether a test is a row of a table."""
-    path, _, rest = name.removeprefix("tests/").partition("::")
-    return any(path.startswith(table) and re.search(text, rest) for table, text in TABLES.items())
-
-
-def waits(name, share):
-    """Whether a test is left to other shares."""
-    return is_row(name) and share_of(name) != share % SHARES
+def rows_of(names, share):
+    """Which of these tests run in a share."""
+    tables = defaultdict(list)
+    for name in names:
+        tables[table_of(name)].append(name)
+    running = set(tables.pop(None, ()))
+    for rows in tables.values():
+        every = min(SHARES, len(rows))
+        running.update(rows[share % every :: every])
+    return running
 
 
 def turn(folder):
@@ -89,6 +72,6 @@ def choose(config, items):
     """Leave to other shares what is theirs."""
     share = config.option.share
     if share is not None:
-        left = [item for item in items if waits(item.nodeid, share)]
-        items[:] = [item for item in items if not waits(item.nodeid, share)]
-        config.hook.pytest_deselected(items=left)
+        running = rows_of([item.nodeid for item in items], share)
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in running])
+        items[:] = [item for item in items if item.nodeid in running]

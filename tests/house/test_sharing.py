@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.house.plan import ROOT
-from tests.share import SHARES, TABLES, waits
+from tests.share import FILES, LONG, SHARES, rows_of, table_of
 from tests.sharing import DURATIONS, PART, groups, long_ones_first
 
 NOTES = """
@@ -77,12 +77,19 @@ def test_files_that_took_long_are_there():
 
 
 def test_every_row_of_a_table_runs_within_as_many_commits_as_there_are_shares():
-    names = [f"tests/{path}::test_it_on_a_notebook[{k}]" for path in TABLES for k in range(100)]
+    names = [f"tests/layers/test_a.py::test_{count}[{k}]" for count in (1, 3, 8, 21) for k in range(count)]
 
-    runs = [[name for name in names if not waits(name, share)] for share in range(5, 5 + SHARES)]
+    runs = [rows_of(names, share) for share in range(5, 5 + SHARES)]
 
-    assert sorted(name for some in runs for name in some) == sorted(names)
-    assert all(len(names) / SHARES / 2 < len(some) < len(names) / SHARES * 2 for some in runs)
+    assert set.union(*runs) == set(names)
+    assert all(len(some) in {1 + 1 + 1 + 2, 1 + 1 + 1 + 3} for some in runs)
+
+
+def test_some_row_of_each_table_runs_in_every_commit():
+    names = [f"tests/layers/test_a.py::test_{count}[{k}]" for count in range(1, 12) for k in range(count)]
+
+    for share in range(SHARES):
+        assert {table_of(name) for name in rows_of(names, share)} == {table_of(name) for name in names}
 
 
 @pytest.mark.parametrize("options", ["--share=3", "--share=3 --all", "--share=-1", ""])
@@ -100,19 +107,28 @@ def test_workers_run_the_share_that_was_asked_for(tmp_path, options):
 
     names = [f"tests/widgets/test_a.py::test_it[{k}]" for k in range(40)]
     share = {"--share=3": 3, "--share=-1": 0}.get(options)  # there are no commits here
-    wanted = [name for name in names if share is None or not waits(name, share)]
+    wanted = names if share is None else rows_of(names, share)
     assert len((tmp_path / "notes").read_text().splitlines()) == len(wanted)
 
 
 def test_what_is_no_table_runs_each_time():
     others = [
         "house/test_floors.py::test_it[numba]",
+        "misuse/test_wrong_calls.py::test_it[add]",
         "parity/test_halves.py::test_it",
-        "exercises/test_03_fusion.py::test_it",
+        "exercises/test_03_fusion.py::test_a_cell",
     ]
+    names = [f"tests/{name}" for name in others]
 
-    assert not any(waits(f"tests/{name}", share) for name in others for share in range(SHARES))
+    assert all(rows_of(names, share) == set(names) for share in range(SHARES))
 
 
-def test_tables_are_files_that_are_there():
-    assert [path for path in TABLES if not list((ROOT / "tests").glob(f"{path}*"))] == []
+@pytest.mark.parametrize(
+    "name", ["house/test_docstrings.py::test_it[a]", "exercises/test_03_fusion.py::test_the_notebook"]
+)
+def test_long_rows_are_tables_wherever_they_stand(name):
+    assert table_of(f"tests/{name}")
+
+
+def test_files_that_are_tables_are_there():
+    assert [path for path in (*FILES, *LONG) if not (ROOT / "tests" / path).exists()] == []

@@ -1,13 +1,13 @@
 # %% [markdown]
 # # 00 Start here: what happens when I write `a * b + 1`?
 #
+# *Half an hour. You need Python and a little NumPy. Nothing is downloaded, and nothing you do here can break anything.*
+#
 # A deep-learning framework looks like NumPy and behaves like a compiler. In this notebook you watch one line of
 # arithmetic on its way through all of it: from the line you write, to a graph, to a loop, to numbers, to a gradient.
 #
 # Each part has the same three steps. **Predict**: say what will happen, aloud or on paper, before you run the cell.
 # **Run** it. **Look**: where the answer was not yours, you have found something to learn.
-#
-# It takes about half an hour. Nothing is downloaded, and nothing you do here can break anything.
 
 # %%
 import time

@@ -1,6 +1,8 @@
 # %% [markdown]
 # # 10 Modules, optimisers, training a digit classifier
 #
+# *An hour. Do [00](00_start_here.ipynb) and [01](01_autograd_by_hand.ipynb) first.*
+#
 # In this notebook a small network learns to read handwritten digits: real ones, 8 by 8 pixels each. At the end it
 # reads at least 97 of 100 digits that it has never seen. From the first cell to that number it takes less than a
 # minute on a laptop, with every kernel compiled on the way; the notebook measures that itself.

@@ -9,7 +9,7 @@ format too. The same source always gives the same bytes: no outputs, no counters
 cell.
 
 Three things are written for the reader, so that no source has to repeat them: what is folded away stands between empty
-lines, as Markdown inside of HTML must; remarks for a linter are left out; and each notebook links to its neighbors.
+lines, as Markdown inside of HTML must; remarks for a linter are left out; and each notebook links to its neighbours.
 """
 
 import re
@@ -44,7 +44,7 @@ def cells(text: str) -> Iterator[tuple[str, str]]:
 
 
 def notebook_text(source: str, before: str = "", after: str = "") -> str:
-    """The notebook that a source means, as the text of its file; `before` and `after` link to its neighbors."""
+    """The notebook that a source means, as the text of its file; `before` and `after` link to its neighbours."""
     notebook = new_notebook(metadata=METADATA)
     for number, (kind, body) in enumerate(cells(source), start=1):
         code = kind == "code"
@@ -73,8 +73,8 @@ def made() -> dict[Path, str]:
     """Each notebook of the course, in order, and the text that its file must have."""
     texts = {target: source.read_text(encoding="utf-8") for source, target in pairs()}
     links = [f"[{TITLE.search(text)[1]}]({target.name})" for target, text in texts.items()]
-    neighbors = zip(["", *links], [*links[1:], ""], strict=False)
-    return {target: notebook_text(text, *two) for (target, text), two in zip(texts.items(), neighbors, strict=True)}
+    neighbours = zip(["", *links], [*links[1:], ""], strict=False)
+    return {target: notebook_text(text, *two) for (target, text), two in zip(texts.items(), neighbours, strict=True)}
 
 
 def pairs() -> list[tuple[Path, Path]]:

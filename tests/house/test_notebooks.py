@@ -40,12 +40,12 @@ def test_a_notebook_is_what_its_source_says(target, text):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_notebook_says_how_long_it_takes_and_what_comes_before_it_and_links_to_its_neighbors(name):
-    title, links, head = cells_of(name)[0].source.split("\n\n")[:3]
+def test_a_notebook_says_how_long_it_takes_and_what_comes_before_it_and_links_to_its_neighbours(name):
+    _, links, head = cells_of(name)[0].source.split("\n\n")[:3]
     place = NAMES.index(name)
 
     assert re.search(r"^\*.*\bhour\b.*(\bDo \[\d\d|You need).*\*$", head), head
-    assert re.findall(r"\]\((\w+)\.ipynb\)", links) == [*NAMES[max(0, place - 1) : place], *NAMES[place + 1 : place + 2]]
+    assert re.findall(r"\]\((\w+)\.ipynb\)", links) == NAMES[max(0, place - 1) : place] + NAMES[place + 1 : place + 2]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -45,6 +45,7 @@ from jt_edu.mpi.mpirun_jobs.report import report
 from jt_edu.nn import Module, init
 from jt_edu.nn.distance_losses import cosine_similarity, pairwise_distance
 from jt_edu.nn.linear import bilinear
+from jt_edu.nn.serialization import *
 from jt_edu.ops.activation import *
 from jt_edu.ops.adaptive_pool import *
 from jt_edu.ops.array_function import answer_numpy as _answer_numpy
@@ -117,6 +118,7 @@ __all__ = [
     "world_size",
     *_names_of("jt_edu.base", "allocator context dtypes errors"),
     *_names_of("jt_edu.lens", "kernel_edit"),
+    *_names_of("jt_edu.nn", "serialization"),
     *_names_of(
         "jt_edu.ops",
         "activation adaptive_pool bits compare complex concat conv_transpose create cumulative diagonal diff_trapz "

@@ -10,7 +10,6 @@
 # As always: **predict**, **run**, **look**.
 
 # %%
-import sys
 import time
 
 import matplotlib.pyplot as plt
@@ -148,7 +147,7 @@ EPOCHS = 8
 optimizer = optim.Adam(reader.parameters(), lr=4e-3)
 losses, marks = [], []
 for epoch in range(1, EPOCHS + 1):
-    bar = progress(train, epoch=epoch, epochs=EPOCHS, out=sys.stdout)
+    bar = progress(train, epoch=epoch, epochs=EPOCHS)
     for x, y in bar:
         optimizer.lr = 4e-3 * (1 + np.cos(np.pi * len(losses) / (EPOCHS * len(train)))) / 2
         scores = reader(x)

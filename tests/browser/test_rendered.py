@@ -27,7 +27,11 @@ def test_no_markdown_and_no_html_is_left_in_what_a_reader_sees(open_page):
 
     pages = open_page("00_start_here.ipynb").page.evaluate(RENDER, [source for _, source in cells])
 
-    marks = [(name, match[0], text) for (name, _), (text, _) in zip(cells, pages, strict=True) for match in RAW.finditer(text)]
+    marks = [
+        (name, match[0], text)
+        for (name, _), (text, _) in zip(cells, pages, strict=True)
+        for match in RAW.finditer(text)
+    ]
     assert marks == []
     assert [folds for _, folds in pages] == [source.count("<details>") for _, source in cells]
     assert sum(folds for _, folds in pages) > 60

@@ -52,7 +52,9 @@ class progress:  # noqa: N801 - it is used like a function
         clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         if not isinstance(batches, Iterable):
-            raise ArgumentError("progress goes over what a loop goes over", short(batches), f"range({short(batches)})")
+            raise ArgumentError(
+                "progress goes over what a loop goes over", short(batches), "range(n), a list or a loader"
+            )
         self.batches, self.epoch, self.epochs, self.clock = batches, epoch, epochs, clock
         self.out = screen() if out is None else out
         self.total = _length(batches)

@@ -393,7 +393,7 @@ def test_batches_without_a_length_are_counted():
 
     assert list(bar) == [0, 1, 2]
     assert screen.getvalue() == "3  0:00\n"
-    with pytest.raises(ArgumentError, match=r"found 3\. Try: range\(3\)"):
+    with pytest.raises(ArgumentError, match=r"found 3\. Try: range\(n\)"):
         data.progress(3)
 
 
